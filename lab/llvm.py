@@ -1,4 +1,4 @@
-"""LLVM's programs: where they are, and what they print."""
+"""Runs LLVM's programs."""
 
 from __future__ import annotations
 
@@ -14,18 +14,16 @@ _SECONDS = 120.0
 
 def tool(name: str) -> str:
     """The path of one of LLVM's programs; MissingRequirementError when it is not installed."""
-    found = shutil.which(f"{name}-19") or shutil.which(name)
-    if found is None:
+    path = shutil.which(f"{name}-19") or shutil.which(name)
+    if path is None:
         raise MissingRequirementError(
             f"{name} is not installed", hint="sudo apt-get install llvm-19, or ./inv setup"
         )
-    return found
+    return path
 
 
 def output(command: Sequence[str], text: str = "", *, codes: Sequence[int] = (0,)) -> str:
-    """What a program of LLVM's prints, given `text`; BuildError when it ends otherwise than with
-    one of the exit codes.
-    """
+    """The standard output of a program with the input `text`; BuildError for other exit codes."""
     try:
         done = subprocess.run(
             command, input=text, capture_output=True, text=True, timeout=_SECONDS, check=False

@@ -1,4 +1,4 @@
-"""Lines of the engine that its tests reach: what `./inv coverage` found, and the page of it."""
+"""Line coverage of the engine, as tables and committed results."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from trimtab.tables import Column, Page, Table
 
 NAME = "coverage"
 FOLDERS = ("runtime/core/", "runtime/ops/")
-LEAST = 0.90  # of the lines of both together
-_SHOWN = 12  # files of which most was not reached
+MINIMUM = 0.90  # coverage of both folders together
+_SHOWN = 12  # files with the most unreached lines
 
 
 @dataclass(frozen=True)
-class File:
-    """A source file, its lines of code, and how many of them ran."""
+class FileCoverage:
+    """Executed lines and lines of code of a source file."""
 
     file: str
     reached: int
@@ -25,23 +25,23 @@ class File:
 
 
 def share(rows: Sequence[Row]) -> float:
-    """The part of all lines that ran."""
+    """The share of executed lines."""
     return float(sum(row["reached"] for row in rows) / sum(row["lines"] for row in rows))
 
 
-def rows_of(files: Sequence[File]) -> list[Row]:
-    """A row for each file, by name."""
+def rows_of(files: Sequence[FileCoverage]) -> list[Row]:
+    """One row per file, by name."""
     return [asdict(file) for file in sorted(files, key=lambda file: file.file)]
 
 
 def to_results(rows: Sequence[Row], clang: str) -> Results:
-    """What is committed."""
+    """The content of the result file."""
     versions = {"trimtab": __version__, "clang": clang}
     return Results(command="./inv coverage --update", versions=versions, rows=rows)
 
 
 def page(rows: Sequence[Row]) -> Page:
-    """Each folder, and the files of which most was not reached."""
+    """Coverage of each folder, and the files with the most unreached lines."""
     totals = []
     for folder in FOLDERS:
         own = [row for row in rows if row["file"].startswith(folder)]
@@ -51,6 +51,6 @@ def page(rows: Sequence[Row]) -> Page:
     missed = sorted((row for row in missed if row[1]), key=lambda row: (-row[1], row[0]))
     return [
         Table([Column("folder"), Column("lines"), Column("reached")], totals),
-        "The files of which most is not reached:",
+        "The files with the most unreached lines:",
         Table([Column("file"), Column("not reached"), Column("lines")], missed[:_SHOWN]),
     ]

@@ -1,4 +1,4 @@
-"""Builds the engine with clang's counters, runs what tests it, and reads what that reached."""
+"""Builds the engine with clang's counters, runs its tests, and reads the covered lines."""
 
 from __future__ import annotations
 
@@ -12,26 +12,27 @@ from pathlib import Path
 
 from invoke.exceptions import Exit
 
-from lab.coverage import figures as coverage
+from lab.coverage import figures
 from lab.dev import instrumented, shell
 from lab.fuzz import search
 
 
-def measure(html: str) -> list[coverage.File]:
-    """The files of the engine's core and operators, with the lines that were reached. `html`: a
-    folder for the sources with the count of each line, "" for none.
+def measure(html: str) -> list[figures.FileCoverage]:
+    """The line coverage of the engine's core and operators.
+
+    `html`: folder for annotated sources, or "".
     """
     targets = [name for name in search.targets() if name != search.SOURCES]
     replays = [f"replay_{name}" for name in targets]
     tree = instrumented.build("coverage", "_engine", *replays)
     with tempfile.TemporaryDirectory() as scratch:
-        # A profile for each process; the tests run in one, which ends as Python does.
+        # One profile per process; the tests run in a single process, which has to exit normally.
         environment = {**os.environ, "LLVM_PROFILE_FILE": f"{scratch}/%p.profraw"}
         tests = [sys.executable, "-m", "pytest", "-q", "-n", "0", f"--engine={tree}", "tests/ops"]
-        tests += ["-m", "not build and not device"]  # those compile binaries of their own
+        tests += ["-m", "not build and not device"]  # those tests compile their own binaries
         _run(tests, environment)
         for name in targets:
-            inputs = [search.seeds(), *(f for f in [search.found() / name] if f.is_dir())]
+            inputs = [search.seeds(), *(f for f in [search.crashes() / name] if f.is_dir())]
             _run([str(tree / f"replay_{name}"), *map(str, inputs)], environment, quiet=True)
         profile = f"{scratch}/all.profdata"
         raw = map(str, Path(scratch).glob("*.profraw"))
@@ -40,7 +41,9 @@ def measure(html: str) -> list[coverage.File]:
         return _read(tree, replays, profile, html)
 
 
-def _read(tree: Path, programs: Sequence[str], profile: str, html: str) -> list[coverage.File]:
+def _read(
+    tree: Path, programs: Sequence[str], profile: str, html: str
+) -> list[figures.FileCoverage]:
     root = shell.ROOT
     (library,) = tree.glob("_engine*.so")
     objects = [str(library), *(f"-object={tree / name}" for name in programs)]
@@ -48,19 +51,19 @@ def _read(tree: Path, programs: Sequence[str], profile: str, html: str) -> list[
     what = [*objects, f"-instr-profile={profile}"]
     if html:
         _run([*cov, "show", "-format=html", f"-output-dir={Path(html).absolute()}", *what], {})
-    said = subprocess.run(
+    exported = subprocess.run(
         [*cov, "export", "-summary-only", *what], capture_output=True, text=True, check=False
     )
-    if said.returncode:
-        raise Exit(f"coverage: llvm-cov failed: {said.stderr[-1000:]}", code=1)
-    found = []
-    for row in json.loads(said.stdout)["data"][0]["files"]:
-        # Compilers that share their results (ccache) are given names relative to the build tree.
+    if exported.returncode:
+        raise Exit(f"coverage: llvm-cov failed: {exported.stderr[-1000:]}", code=1)
+    coverage = []
+    for row in json.loads(exported.stdout)["data"][0]["files"]:
+        # With a compiler cache (ccache), names are relative to the build tree.
         name = os.path.relpath(os.path.normpath(row["filename"]), root)
-        if name.startswith(coverage.FOLDERS):
+        if name.startswith(figures.FOLDERS):
             lines = row["summary"]["lines"]
-            found.append(coverage.File(name, lines["covered"], lines["count"]))
-    return found
+            coverage.append(figures.FileCoverage(name, lines["covered"], lines["count"]))
+    return coverage
 
 
 def _run(argv: list[str], environment: Mapping[str, str], *, quiet: bool = False) -> None:

@@ -1,9 +1,9 @@
-"""Lines of the engine that its tests reach: what is committed of it."""
+"""The part of a page with the committed line figures."""
 
 from __future__ import annotations
 
 from lab import committed
-from lab.coverage import figures as coverage
+from lab.coverage import figures
 from lab.docs.generator import block
 from lab.docs.words import made_by
 from trimtab.tables import Page
@@ -11,5 +11,5 @@ from trimtab.tables import Page
 
 @block
 def lines_reached() -> Page:
-    """By folder, and the files with the most lines that nothing reaches."""
-    return [made_by(coverage.NAME), *coverage.page(committed.read(coverage.NAME).rows)]
+    """Coverage by folder, and the files with the most unreached lines."""
+    return [made_by(figures.NAME), *figures.page(committed.read(figures.NAME).rows)]

@@ -1,4 +1,4 @@
-"""What the tests of the engine reach."""
+"""Measures the line coverage of the engine."""
 
 from __future__ import annotations
 
@@ -11,23 +11,22 @@ from trimtab.cli._engine import needs_engine
 
 @task(
     help={
-        "html": "folder for the sources with the count of each line",
-        "update": "commit to the figures: write bench/coverage.json",
+        "html": "folder for annotated sources",
+        "update": "write the figures to lab/coverage/",
     }
 )
 @needs_engine
 def coverage(_: Context, html: str = "", update: bool = False) -> None:
-    """Count the lines of the engine that operator tests and the seeds of fuzzing reach."""
+    """Measure line coverage of the engine by operator tests and seeds of fuzzing."""
     from lab import committed
-    from lab.coverage import figures as instrument
-    from lab.coverage import measure as _coverage
+    from lab.coverage import figures, measure
     from lab.dev import instrumented
     from trimtab import tables
 
-    rows = instrument.rows_of(_coverage.measure(html))
-    print(tables.text(instrument.page(rows)))
+    rows = figures.rows_of(measure.measure(html))
+    print(tables.text(figures.page(rows)))
     if update:
-        made = instrument.to_results(rows, instrumented.version())
-        print(f"written: {committed.write(instrument.NAME, made)}")
-    if instrument.share(rows) < instrument.LEAST:
-        raise Exit(f"coverage: less than {instrument.LEAST:.0%}", code=1)
+        results = figures.to_results(rows, instrumented.version())
+        print(f"written: {committed.write(figures.NAME, results)}")
+    if figures.share(rows) < figures.MINIMUM:
+        raise Exit(f"coverage: less than {figures.MINIMUM:.0%}", code=1)

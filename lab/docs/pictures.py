@@ -1,8 +1,8 @@
-"""Pictures of the README: charts of a report and of a sweep as SVG, of results that are committed.
+"""Pictures of the README: charts of a report and of a sweep as SVG, from committed results.
 
-A browser draws their pages as it does for everybody; its charts and legends are laid out below each
-other. Pictures are light or dark as the reader's system is, on paper of their own, since the page
-around them need not be.
+A browser draws the HTML report; its charts and legends are placed below each other. The pictures
+follow the reader's light or dark mode and have a background, because the page around them may not
+follow it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from trimtab.results import index, records, summary
 from trimtab.results.summary import Unit
 
 BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
-_SHOWN = ("timeline", "graph", "treemap")  # of a report
+_SHOWN = ("timeline", "graph", "treemap")  # charts of the report
 _WIDTH, _EDGE = 960, 16
 _SVG = "http://www.w3.org/2000/svg"
 _SECTION = re.compile(r'<section class="chart" data-kind="(\w+)".*?</section>', re.DOTALL)
@@ -37,35 +37,36 @@ _PART = re.compile(
     r'|(?P<chart><svg(?=[^>]* width="\d{3}).*?</svg>)',
     re.DOTALL,
 )
-_FOR_EARS = ("aria-label", "aria-description", "aria-hidden", "class")
+_ARIA = ("aria-label", "aria-description", "aria-hidden", "class")
 
 
 def take_run(record: Path) -> Path:
-    """Commits a record as the one that is shown; errors of `records.read`."""
+    """Replaces the record of the report's picture; raises the errors of `records.read`."""
     records.read(record)
     return _write(_run(), record.read_text(encoding="utf-8"))
 
 
 def take_sweep(folder: Path, command: str) -> Path:
-    """Commits the cells of a folder of results as those that are shown; ResultError where there are
-    none.
+    """Replaces the cells of the sweep's picture by those of a folder of results.
+
+    ResultError without a complete run.
     """
-    whole = [run for run in index.entries(folder) if run.status != index.TRUNCATED]
-    runs = [summary.summarize(records.read(folder / run.file_name)) for run in whole]
+    complete = [run for run in index.entries(folder) if run.status != index.TRUNCATED]
+    runs = [summary.summarize(records.read(folder / run.file_name)) for run in complete]
     rows = [dataclasses.asdict(cell) for cell in reports.cells_of(runs)]
     if not rows:
-        raise ResultError("no run ended well", where=str(folder), hint="./inv sweep makes some")
-    found = Results(command=command, versions={"trimtab": __version__}, rows=rows)
-    return committed.write("docs/sweep", found)
+        raise ResultError("no run is complete", where=str(folder), hint="run ./inv sweep")
+    results = Results(command=command, versions={"trimtab": __version__}, rows=rows)
+    return committed.write("docs/sweep", results)
 
 
 def draw() -> list[Path]:
-    """Draws all anew; MissingRequirementError without a browser."""
+    """Draws all pictures; MissingRequirementError without a browser."""
     run = reports.find("html").run(summary.summarize(records.read(_run())))
     cells = [
         Cell(**{**row, "unit": Unit(row["unit"])}) for row in committed.read("docs/sweep").rows
     ]
-    # Counts are the same whenever they are taken, and times are not.
+    # Instruction counts are reproducible, times are not.
     exact = [cell.facts["device"] for cell in cells if cell.unit is Unit.INSTRUCTIONS]
     chosen = urlencode({"model": "all", "device": exact[0] if exact else ""})
     return [
@@ -77,7 +78,7 @@ def draw() -> list[Path]:
 
 
 def folder() -> Path:
-    """Where pictures are, in a checkout."""
+    """The folder of the pictures, in a checkout."""
     return paths.root() / "docs" / "pictures"
 
 
@@ -91,11 +92,11 @@ def _write(path: Path, text: str) -> Path:
 
 
 def _drawn(page: str, chosen: str = "") -> str:
-    """A page as it is when its scripts have run, with what is `chosen` in its address."""
+    """The DOM of a page after its scripts ran. `chosen`: the fragment of its address."""
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:
         raise MissingRequirementError(
-            "pictures are drawn by a browser, and there is none",
+            "no browser to draw the pictures",
             hint="sudo apt-get install chromium-headless-shell",
         )
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
@@ -106,18 +107,18 @@ def _drawn(page: str, chosen: str = "") -> str:
         command += [f"{path.as_uri()}#{chosen}"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode or "data-drawn" not in done.stdout:
-        raise MissingRequirementError("the browser draws nothing", where=program, hint=done.stderr)
+        raise MissingRequirementError("the browser drew nothing", where=program, hint=done.stderr)
     return done.stdout
 
 
 def _picture(page: str, kinds: Sequence[str]) -> str:
-    """The charts of these kinds of a page as one SVG."""
+    """Charts of a page, of the given kinds, as one SVG."""
     root = ET.Element(f"{{{_SVG}}}svg")
     paper = ET.SubElement(root, f"{{{_SVG}}}rect", fill="var(--paper)")
     down = _EDGE
     for section in _SECTION.finditer(page):
         if section[1] in kinds:
-            down = _laid_out(root, section[0], down) + _EDGE
+            down = _lay_out(root, section[0], down) + _EDGE
     for element in (root, paper):
         element.attrib |= {"width": str(_WIDTH), "height": str(down)}
     root.attrib |= {"viewBox": f"0 0 {_WIDTH} {down}", "style": "color: var(--ink)"}
@@ -126,11 +127,11 @@ def _picture(page: str, kinds: Sequence[str]) -> str:
     style.text = "".join(re.findall(r":root \{.*?\}|@media[^{]*dark\) \{.*?\} \}", page, re.DOTALL))
     root.insert(0, style)
     ET.register_namespace("", _SVG)
-    return _shorter(ET.tostring(root, encoding="unicode")) + "\n"
+    return _rounded(ET.tostring(root, encoding="unicode")) + "\n"
 
 
-def _laid_out(root: ET.Element, section: str, down: int) -> int:
-    """Puts the parts of a section below `down`; how far down they go."""
+def _lay_out(root: ET.Element, section: str, down: int) -> int:
+    """Places the parts of a section from `down` on; returns the new bottom."""
     right = _EDGE
     for part in _PART.finditer(section):
         if part["sign"]:
@@ -159,11 +160,11 @@ def _text(root: ET.Element, text: str, x: int, y: int, style: str) -> None:
 
 
 def _put(root: ET.Element, svg: str, x: int, y: int) -> int:
-    """Puts an SVG there, without what is for ears; its height."""
+    """Places an SVG without its ARIA attributes; returns its height."""
     own = svg.replace(f' xmlns="{_SVG}"', "").replace("&nbsp;", "&#160;")
     element = ET.fromstring(own.replace("<svg ", f'<svg xmlns="{_SVG}" ', 1))
     for parent in [*element.iter()]:
-        for name in _FOR_EARS:
+        for name in _ARIA:
             parent.attrib.pop(name, None)
         for child in [*parent]:
             if child.tag in (f"{{{_SVG}}}title", f"{{{_SVG}}}style"):
@@ -173,6 +174,6 @@ def _put(root: ET.Element, svg: str, x: int, y: int) -> int:
     return round(float(element.get("height", "0")))
 
 
-def _shorter(text: str) -> str:
-    """With a hundredth of a pixel as the finest."""
+def _rounded(text: str) -> str:
+    """`text` with coordinates rounded to hundredths of a pixel."""
     return re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", text)

@@ -1,4 +1,4 @@
-"""Pages of the documentation, as far as the code writes them."""
+"""Generates parts of the documentation's pages."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from trimtab.cli._command import task
 @task(
     auto_shortflags=False,
     help={
-        "check": "write nothing; fail, and name them, when pages are stale",
-        "pictures": "draw the pictures of the README anew, too; a browser does (chromium)",
-        "run": "take this record for the picture of a report",
-        "sweep": "take the results in this folder for the picture of a sweep",
+        "check": "write nothing; fail when pages are out of date, and name them",
+        "pictures": "also draw the pictures of the README (needs chromium)",
+        "run": "use this record for the picture of a report",
+        "sweep": "use the results in this folder for the picture of a sweep",
     },
 )
 def docs(
     _: Context, check: bool = False, pictures: bool = False, run: str = "", sweep: str = ""
 ) -> None:
-    """Bring the generated parts of all pages up to date, and pictures on demand."""
+    """Update the generated parts of all pages, and pictures on demand."""
     from pathlib import Path
 
-    from lab.docs import generator as pages
+    from lab.docs import generator
     from lab.docs import pictures as drawing
     from trimtab.errors import StalePagesError
 
@@ -33,10 +33,10 @@ def docs(
     if pictures or run or sweep:
         for path in drawing.draw():
             print(f"written: {path}")
-    if check and (stale := pages.stale()):
+    if check and (stale := generator.stale()):
         raise StalePagesError(
-            f"not what the code writes: {', '.join(str(path) for path in stale)}",
-            hint="run ./inv docs, and commit what it writes",
+            f"out of date: {', '.join(str(path) for path in stale)}",
+            hint="run ./inv docs, and commit the pages",
         )
-    for path in [] if check else pages.renew():
+    for path in [] if check else generator.renew():
         print(f"written: {path}")

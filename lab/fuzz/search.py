@@ -20,30 +20,29 @@ from lab.dev import instrumented, shell
 from trimtab import files, paths, plugins
 
 SOURCES = "sources"
-_TIMEOUT_S = 20  # of one input
-_MOST_MB = 2048  # of memory
-_MOST_ADDRESSES = 8 << 30  # of a process that reads source models; libraries take most of it
+_TIMEOUT_S = 20  # per input
+_MEMORY_MB = 2048  # memory
+# Address space of a process that reads source models; libraries use most of it.
+_ADDRESS_BYTES = 8 << 30
 _MINIMIZE_S = 60
-_SHOWN_LINES = 60  # of a target that failed
+_SHOWN_LINES = 60  # of a failed target
 
 
 def targets() -> list[str]:
-    """The names of all targets; with plug-ins of those that run their operators."""
+    """The names of all targets; with plug-ins, of those that run their operators."""
     folder = shell.ROOT / "tests" / "fuzz"
     engine = sorted(path.stem.removeprefix("fuzz_") for path in folder.glob("fuzz_*.cpp"))
     return engine if plugins.for_engine() else [*engine, SOURCES]
 
 
-def found() -> Path:
-    """The folder for what breaks something: it belongs to the first plug-in, if there are some."""
+def crashes() -> Path:
+    """The folder for crashing inputs; that of the first plug-in, if there is one."""
     own = plugins.for_engine()
     return own[0].folder / "tests" / "found" if own else shell.ROOT / "tests/fuzz/found"
 
 
 def search(names: Sequence[str], seconds: int, jobs: int) -> list[str]:
-    """Fuzzes each target for so long, as many at once as there are jobs; those that found
-    something.
-    """
+    """Fuzzes each target for that many seconds, `jobs` at once; returns the failed targets."""
     if any(name != SOURCES for name in names):
         _programs(), seeds()  # once, before targets run side by side
     at_once = min(jobs, len(names))
@@ -54,21 +53,21 @@ def search(names: Sequence[str], seconds: int, jobs: int) -> list[str]:
 
 
 def _search(target: str, seconds: int, jobs: int) -> bool:
-    """Fuzzes one target; whether nothing was found."""
+    """Fuzzes one target; returns whether no input failed."""
     if target == SOURCES:
         return _search_sources(seconds)
     program, corpus = str(_programs() / f"fuzz_{target}"), _folder() / "corpus" / target
-    artefacts = found() / target
+    artefacts = crashes() / target
     for folder in (corpus, artefacts):
         folder.mkdir(parents=True, exist_ok=True)
     before = set(artefacts.iterdir())
-    limits = [f"-timeout={_TIMEOUT_S}", f"-rss_limit_mb={_MOST_MB}", "-max_len=65536"]
+    limits = [f"-timeout={_TIMEOUT_S}", f"-rss_limit_mb={_MEMORY_MB}", "-max_len=65536"]
     limits.append(f"-report_slow_units={_TIMEOUT_S}")
     argv = [
         program, *limits, f"-max_total_time={seconds}", f"-fork={jobs}",
         f"-artifact_prefix={artefacts}/", str(corpus), str(seeds()),
     ]  # fmt: skip
-    code, said = _follow(target, argv)
+    code, last_lines = _follow(target, argv)
     broken = [
         path
         for path in sorted(set(artefacts.iterdir()) - before)
@@ -76,21 +75,23 @@ def _search(target: str, seconds: int, jobs: int) -> bool:
     ]
     for path in broken:
         _minimize(program, path, limits)
-        print(f"found: {path}", flush=True)
+        print(f"failing input: {path}", flush=True)
     if not any(artefacts.iterdir()):
         artefacts.rmdir()
     if code:
-        print("\n".join(said), flush=True)
+        print("\n".join(last_lines), flush=True)
     return code == 0 and not broken
 
 
 def _is_broken(program: str, path: Path, limits: list[str]) -> bool:
-    """Whether what stopped the target counts. What took too long may have met a busy machine: it is
-    tried once more, alone, and removed if it ends in time.
+    """Whether an input that stopped the target is a failure.
+
+    A slow input may be due to a busy machine: it runs again alone, and is removed if it ends in
+    time.
     """
     late = path.name.startswith(("timeout-", "slow-unit-"))
     if late and _ends_well(program, path, limits):
-        print(f"{path.name}: took too long, but not by itself", flush=True)
+        print(f"{path.name}: slow, but not when run alone", flush=True)
         path.unlink()
         return False
     return True
@@ -102,7 +103,7 @@ def _ends_well(program: str, path: Path, limits: list[str]) -> bool:
 
 
 def _follow(target: str, argv: Sequence[str]) -> tuple[int, list[str]]:
-    """Runs a target and shows how far it is; its exit code, and its last lines."""
+    """Runs a target and prints its progress; returns its exit code and last lines."""
     last: deque[str] = deque(maxlen=_SHOWN_LINES)
     has_run = False
     with subprocess.Popen(
@@ -116,12 +117,12 @@ def _follow(target: str, argv: Sequence[str]) -> tuple[int, list[str]]:
                 has_run = True
                 print(f"{target}: {last[-1]}", flush=True)
     if not has_run:
-        last.append("no input was run, so nothing is proved")
+        last.append("no input was run")
     return process.returncode or int(not has_run), list(last)
 
 
 def _environment() -> dict[str, str]:
-    # A model that asks for too much memory is refused by the engine, not by the sanitizer.
+    # The engine, not the sanitizer, refuses models that need too much memory.
     return {**os.environ, "ASAN_OPTIONS": "allocator_may_return_null=1"}
 
 
@@ -132,20 +133,20 @@ def _minimize(program: str, path: Path, limits: list[str]) -> None:
         f"-exact_artifact_path={small}", str(path),
     ]  # fmt: skip
     subprocess.run(argv, env=_environment(), capture_output=True, check=False)
-    # It may be stopped while it writes.
+    # The minimization may have been stopped while writing.
     if small.exists() and not _ends_well(program, small, limits):
         small.replace(path)
     small.unlink(missing_ok=True)
 
 
 def _folder() -> Path:
-    """Where fuzzing keeps things between runs; plug-ins have their own."""
+    """The folder of persistent data; each set of plug-ins has its own."""
     return paths.cache() / "fuzz" / "-".join(["engine", *(p.name for p in plugins.for_engine())])
 
 
 @cache
 def _programs() -> Path:
-    """A folder of the targets. They are copies: another build does not change what searches."""
+    """A folder with copies of the targets, which a rebuild does not replace while they run."""
     names = [f"fuzz_{name}" for name in targets() if name != SOURCES]
     tree = instrumented.build("address", *names)
     for name in names:
@@ -155,27 +156,27 @@ def _programs() -> Path:
 
 @cache
 def seeds() -> Path:
-    """A folder of what fuzzing begins with."""
+    """The folder of seed inputs."""
     folder = _folder() / "seeds"
     shutil.rmtree(folder, ignore_errors=True)
-    used = os.pathsep.join(str(plugin.folder) for plugin in plugins.active())
+    plugin_path = os.pathsep.join(str(plugin.folder) for plugin in plugins.active())
     argv = [sys.executable, "-m", "tests.fuzz.seeds", str(folder)]
-    if code := shell.run(argv, {**os.environ, "TRIMTAB_PLUGIN_PATH": used}):
-        raise Exit("fuzz: the seeds could not be made", code=code)
+    if code := shell.run(argv, {**os.environ, "TRIMTAB_PLUGIN_PATH": plugin_path}):
+        raise Exit("fuzz: cannot create the seeds", code=code)
     return folder
 
 
 def _search_sources(seconds: int) -> bool:
-    """The tests that damage source models, with other damage each time."""
+    """Runs the tests that damage source models, with another seed each time."""
     print(f"fuzz {SOURCES}: {seconds} s", flush=True)
     end, seed = time.monotonic() + seconds, int(time.time())
-    argv = [shell.tool("prlimit", "sudo apt-get install util-linux"), f"--as={_MOST_ADDRESSES}"]
+    argv = [shell.tool("prlimit", "sudo apt-get install util-linux"), f"--as={_ADDRESS_BYTES}"]
     argv += [sys.executable, "-m", "pytest", "-q", "-x", "--hypothesis-profile=search"]
-    argv += [f"--found={found() / SOURCES}", "tests/importers/test_damaged.py"]
-    turns = 0
-    while turns == 0 or time.monotonic() < end:
-        turns += 1
-        if shell.run([*argv, f"--hypothesis-seed={seed + turns}"]):
+    argv += [f"--found={crashes() / SOURCES}", "tests/importers/test_damaged.py"]
+    rounds = 0
+    while rounds == 0 or time.monotonic() < end:
+        rounds += 1
+        if shell.run([*argv, f"--hypothesis-seed={seed + rounds}"]):
             return False
-    print(f"{SOURCES}: {turns} turns of all formats", flush=True)
+    print(f"{SOURCES}: {rounds} rounds of all formats", flush=True)
     return True

@@ -1,4 +1,4 @@
-"""The search for files and calls that break the engine."""
+"""Searches for files and calls that break the engine."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from trimtab.cli._engine import needs_engine
     iterable=["target"],
     help={
         "target": "run, resize, calls (the engine), sources (models of all formats); default: each",
-        "minutes": "for each target; default 1",
-        "jobs": "processes at once, shared by the targets; default: as many as cores",
+        "minutes": "minutes per target; default 1",
+        "jobs": "processes, shared by the targets; default: one per core",
     },
 )
 @needs_engine
 def fuzz(_: Context, target: list[str], minutes: float = 1.0, jobs: int = 0) -> None:
     """Search for inputs that crash, hang or leak, under AddressSanitizer and UBSan.
 
-    What is found is made small and kept in tests/fuzz/found/, which `./inv test` replays. With
-    --plugin it begins with the cases of a plug-in's operators, and keeps what it finds there.
+    Failing inputs are minimized and saved in tests/fuzz/found/, which `./inv test` replays. With
+    --plugin, seeds are the cases of the plug-in's operators, and its folder gets the inputs.
     """
     import os
 
-    from lab.fuzz import search
+    from lab.fuzz import search as fuzzing
     from trimtab.errors import UsageError
 
-    names = search.targets()
-    chosen = target or names
-    if unknown := [name for name in chosen if name not in names]:
-        raise UsageError(f"no target {unknown[0]!r}", hint=f"there are {', '.join(names)}")
+    names = fuzzing.targets()
+    selection = target or names
+    if unknown := [name for name in selection if name not in names]:
+        raise UsageError(f"unknown target {unknown[0]!r}", hint=f"use one of {', '.join(names)}")
     if not 0 < minutes < float("inf"):
-        raise UsageError(f"minutes is {minutes}, it must be more than 0")
+        raise UsageError(f"minutes is {minutes}, but must be positive")
     seconds, jobs = max(1, round(minutes * 60)), jobs or os.cpu_count() or 1
-    if failed := search.search(chosen, seconds, jobs):
+    if failed := fuzzing.search(selection, seconds, jobs):
         raise Exit(f"fuzz: {', '.join(failed)} failed, see above", code=1)

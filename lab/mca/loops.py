@@ -1,8 +1,8 @@
-"""What llvm-mca's models of ARM cores say about the inner loops of the matrix kernels.
+"""Models the inner loops of GEMM and depthwise kernels with llvm-mca, for ARM cores.
 
-No ARM hardware takes part: a kernel is compiled as it is for a binary, its hottest loop is taken
-out of the object, and the cycles that the model of a core gives it are compared with those that its
-multiply-adds alone would keep the core's FMA pipes busy (the bound). The models know no caches.
+A kernel is compiled as for a binary, and its hottest loop is extracted from the object file. The
+modeled cycles of the loop are compared with the bound: the cycles that its multiply-adds occupy the
+core's FMA pipes. The models contain no caches.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from trimtab.progress import SILENT, Progress
 from trimtab.tables import Column, Table, number
 from trimtab.target import Target
 
-# Cycles of each multiply-add, as a longer loop is not a worse one.
+# Cycles per multiply-add: a longer loop is not slower.
 BASELINE = Baseline("mca", ("kernel", "built_for", "core"), ("cycles_per_fma",))
 FAMILIES = ("gemm", "depthwise")
-_DTYPE = "f32"  # whose multiply-adds _FMA knows
+_DTYPE = "f32"  # the element type of the instructions in _FMA
 _TOOLCHAIN = "aarch64-linux-musl"
 _ITERATIONS = 200
 _BRANCH = re.compile(r"(?:b\.\w+|b|cbn?z\s+\w+,|tbn?z\s+\w+, #\w+,)\s+0x([0-9a-f]+)\b.*")
@@ -36,36 +36,36 @@ _FMA = re.compile(r"fml[as]\s+v")
 
 @dataclass(frozen=True)
 class Loop:
-    """One inner loop: its instructions in order, the branch back to the first one last."""
+    """An inner loop: its instructions in order; the last one branches to the first."""
 
     kernel: str
     lines: tuple[str, ...]
 
     @property
     def fma(self) -> int:
-        """How many of them multiply and add vectors."""
+        """The number of vector multiply-add instructions."""
         return sum(bool(_FMA.match(line)) for line in self.lines)
 
 
 @dataclass(frozen=True)
-class Modeled:
-    """What one core's model says of one loop, in cycles of one turn."""
+class ModeledLoop:
+    """A loop on the model of a core. Cycles are those of one iteration."""
 
     loop: Loop
     built_for: str
     core: str
     cycles: float
-    bound: float  # the cycles that the FMA pipes need
-    planned: bool  # a plan for the core takes this kernel of its family
+    bound: float  # cycles that the FMA pipes are occupied
+    planned: bool  # plans for the core choose this kernel
 
     @property
     def share(self) -> float:
-        """The part of the time that the FMA pipes are busy, 1 at best."""
+        """The share of time that the FMA pipes are busy, 1 at best."""
         return self.bound / self.cycles
 
 
 def modeled_cores() -> tuple[Core, ...]:
-    """The cores of which LLVM has a model that bears their name, and that run what is compiled."""
+    """The cores with an LLVM model of their name that run the toolchain's binaries."""
     arch = toolchain.find_toolchain(_TOOLCHAIN).arch
     return tuple(
         core
@@ -74,8 +74,8 @@ def modeled_cores() -> tuple[Core, ...]:
     )
 
 
-def model(cpu: str, progress: Progress = SILENT) -> tuple[Modeled, ...]:
-    """Every inner loop, built for the core `cpu`, on the model of every core that LLVM has one of.
+def model(cpu: str, progress: Progress = SILENT) -> tuple[ModeledLoop, ...]:
+    """Models each inner loop, built for the core `cpu`, on each core of `modeled_cores`.
 
     MissingRequirementError without LLVM's tools; BuildError when a kernel does not compile or has
     no loop of multiply-adds.
@@ -94,8 +94,8 @@ def model(cpu: str, progress: Progress = SILENT) -> tuple[Modeled, ...]:
     )
 
 
-def table(found: Iterable[Modeled]) -> Table:
-    """One row per loop and core; its records are what is committed."""
+def table(modeled: Iterable[ModeledLoop]) -> Table:
+    """One row per loop and core; its records are the committed rows."""
     columns = [
         *(Column("kernel"), Column("built for", key="built_for"), Column("core")),
         *(number("instructions"), number("fma"), number("cycles", ".1f")),
@@ -108,16 +108,16 @@ def table(found: Iterable[Modeled]) -> Table:
             *(row.cycles, row.bound, round(row.share, 4)),
             *(round(row.cycles / row.loop.fma, 4), row.planned),
         )
-        for row in found
+        for row in modeled
     ]
     return Table(columns, rows)
 
 
-def to_results(found: Iterable[Modeled], command: str) -> Results:
-    """What is committed. Errors as of `model`."""
-    shown = re.search(r"LLVM version (\S+)", output([tool("llvm-mca"), "--version"]))
-    versions = {"zig": metadata.version("ziglang"), "LLVM": shown[1] if shown else "unknown"}
-    return Results(command=command, versions=versions, rows=table(found).records())
+def to_results(modeled: Iterable[ModeledLoop], command: str) -> Results:
+    """The content of the result file. Raises the errors of `model`."""
+    match = re.search(r"LLVM version (\S+)", output([tool("llvm-mca"), "--version"]))
+    versions = {"zig": metadata.version("ziglang"), "LLVM": match[1] if match else "unknown"}
+    return Results(command=command, versions=versions, rows=table(modeled).records())
 
 
 _OBJDUMP = ("--disassemble", "--no-show-raw-insn", "--no-print-imm-hex")
@@ -126,8 +126,8 @@ _OBJDUMP = ("--disassemble", "--no-show-raw-insn", "--no-print-imm-hex")
 def hottest_loop(kernel: str, disassembly: str) -> Loop:
     """The innermost loop with the most multiply-adds in the text of llvm-objdump."""
     sections = re.split(r"^Disassembly of section .*$", disassembly, flags=re.MULTILINE)
-    found = [Loop(kernel, lines) for section in sections for lines in _inner_loops(section)]
-    best = max(found, key=lambda loop: loop.fma, default=None)
+    loops = [Loop(kernel, lines) for section in sections for lines in _inner_loops(section)]
+    best = max(loops, key=lambda loop: loop.fma, default=None)
     if best is None or best.fma == 0:
         raise BuildError("the kernel has no loop of vector multiply-adds", where=kernel)
     return best
@@ -135,17 +135,17 @@ def hottest_loop(kernel: str, disassembly: str) -> Loop:
 
 def _inner_loops(section: str) -> Iterable[tuple[str, ...]]:
     rows = re.findall(r"^\s*([0-9a-f]+):\s+(\S.*)$", section, flags=re.MULTILINE)
-    places = {int(address, 16): i for i, (address, _) in enumerate(rows)}
+    positions = {int(address, 16): i for i, (address, _) in enumerate(rows)}
     code = [re.sub(r"\s*(//|<).*", "", text).replace("\t", " ") for _, text in rows]
     spans = []
     for end, line in enumerate(code):
         branch = _BRANCH.fullmatch(line)
-        begin = places.get(int(branch[1], 16)) if branch else None
+        begin = positions.get(int(branch[1], 16)) if branch else None
         if begin is not None and begin <= end:
             spans.append((begin, end))
     for begin, end in spans:
         if not any(begin <= b and e <= end and (b, e) != (begin, end) for b, e in spans):
-            # An assembler of one loop knows no addresses: branches go to themselves.
+            # The assembler input has no addresses: branches target themselves.
             yield tuple(re.sub(r"0x[0-9a-f]+$", ".", line) for line in code[begin : end + 1])
 
 
@@ -154,24 +154,24 @@ def _objects(built_for: Core, progress: Progress) -> Mapping[str, Path]:
     cmake_file = toolchain.cmake_file(chosen, built_for.name)
     tree = paths.cache() / "build" / f"mca-{_TOOLCHAIN}-{built_for.name}"
     tree.mkdir(parents=True, exist_ok=True)
-    known = kernels.isas()
-    found = {
+    isas = kernels.isas()
+    objects = {
         kernel.name: Path("CMakeFiles/trimtab.dir", f"{kernel.path}.o")
         for kernel in kernels.inventory().values()
         if kernel.family in FAMILIES
         and kernel.dtype == _DTYPE
         and not kernel.portable
-        and chosen.arch in known[kernel.isa].arch
+        and chosen.arch in isas[kernel.isa].arch
     }
     options = {"TRIMTAB_PROFILE": "full", "TRIMTAB_OPTIMIZE": "-Os"}
     configure = builder.configure_command(tree, cmake_file, "Release", options)
-    objects = [str(path) for path in found.values()]
-    cmake_runner.run(tree, configure, objects, "build the inner loops", progress=progress)
-    return {name: tree / path for name, path in sorted(found.items())}
+    targets = [str(path) for path in objects.values()]
+    cmake_runner.run(tree, configure, targets, "build the inner loops", progress=progress)
+    return {name: tree / path for name, path in sorted(objects.items())}
 
 
 def _planned(core: Core) -> set[str]:
-    """The kernels that plans choose: of each tile that of the highest rank."""
+    """The kernels that plans choose: the one of the highest rank for each tile."""
     target = Target.of(toolchain.find_toolchain(_TOOLCHAIN).arch, core.name)
     best: dict[object, str] = {}
     for kernel in target.kernels():  # highest rank first
@@ -179,7 +179,7 @@ def _planned(core: Core) -> set[str]:
     return {*best.values()}
 
 
-def _modeled(tool: str, loop: Loop, built_for: Core, core: Core, planned: bool) -> Modeled:
+def _modeled(tool: str, loop: Loop, built_for: Core, core: Core, planned: bool) -> ModeledLoop:
     assert core.llvm_mca is not None
     arguments = [f"-mcpu={core.llvm_mca.model}", f"-iterations={_ITERATIONS}", "--json"]
     command = [tool, "-mtriple=aarch64", *arguments]
@@ -193,7 +193,7 @@ def _modeled(tool: str, loop: Loop, built_for: Core, core: Core, planned: bool) 
         for line, cost in zip(loop.lines, costs, strict=True)
         if _FMA.match(line)
     )
-    return Modeled(
+    return ModeledLoop(
         loop,
         built_for.name,
         core.name,

@@ -35,7 +35,7 @@ Run = Callable[[], Sequence[Array]]
 
 @dataclass(frozen=True)
 class Job:
-    """What to run. `inputs`: by name, in the model's order."""
+    """A model to run. `inputs`: by name, in the model's order."""
 
     model: Path
     folder: Path

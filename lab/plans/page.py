@@ -1,4 +1,4 @@
-"""What the planner estimates of its plans: what is committed of it."""
+"""The part of a page with the committed estimates of plans."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trimtab.tables import Column, Page, Table, number
 
 @block
 def plan_estimates() -> Page:
-    """Time and traffic of today's plans beside those of before, by network, core and threads."""
+    """Time and traffic of plans relative to the fixed rule, by network, core and threads."""
     rows = committed.read(BASELINE.name).rows
     ratios: dict[str, dict[str, str]] = {}
     for row in rows:
@@ -21,10 +21,10 @@ def plan_estimates() -> Page:
     machines = list(next(iter(ratios.values())))
     return [
         made_by(BASELINE.name),
-        "Estimated time, and in brackets memory traffic, of the operators with weights relative to "
-        "the plans of before, by core and number of threads:",
+        "Estimated time, and in brackets memory traffic, of the operators with weights, relative "
+        "to algorithms chosen by shape alone, by core and number of threads:",
         Table(
             [Column("network"), *map(number, machines)],
-            [(network, *(found[key] for key in machines)) for network, found in ratios.items()],
+            [(network, *map(by_machine.get, machines)) for network, by_machine in ratios.items()],
         ),
     ]

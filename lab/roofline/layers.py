@@ -1,4 +1,4 @@
-"""The layers that kernels are timed on: what the operators of planned programs call them for."""
+"""The layers to time kernels on: the kernel calls of planned programs."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from trimtab.planner import algorithms
 from trimtab.planner.kernel_calls import KernelCall, window_sizes
 from trimtab.program import Op, Program
 
-_LEAST_BYTES = 4096  # a smaller layer times the call, not the kernel
+_MIN_BYTES = 4096  # a smaller layer would time the call, not the kernel
 
 
 def layers_of(program: Program) -> Iterator[tuple[str, KernelCall, int]]:
-    """(kernel name, layer, how many times) of every call in a planned program. Operators that call
-    kernels in another way than those below and in `planner.algorithms` are left out.
+    """Yields (kernel name, layer, count) for each kernel call of a planned program.
+
+    Covers the operators of `planner.algorithms` and of `_MAKERS`; others are left out.
     """
     for op in program.ops:
         if algorithm := algorithms.algorithm_of(op):
-            for attribute, made, times in algorithm.kernel_calls(program, op):
-                yield op.attributes[attribute], made, times
+            for attribute, call, count in algorithm.kernel_calls(program, op):
+                yield op.attributes[attribute], call, count
             for packing in algorithm.packings(program, op).values():
                 if packing.at_load:
                     yield from packing.at_load.calls
@@ -56,12 +57,12 @@ def _unary(program: Program, op: Op) -> KernelCall:
 
 def _binary(program: Program, op: Op) -> KernelCall:
     n = program.vars[op.outputs[0]].count
-    least = min(program.vars[name].count for name in op.inputs)
-    if least in (1, n):
+    smaller = min(program.vars[name].count for name in op.inputs)
+    if smaller in (1, n):
         return KernelCall.of("BinaryArgs", program.dtype(op), 0, 3 * n, n=n, runs=1)
-    # A vector of channels, as squeeze-and-excite has it.
+    # One value per channel, as in squeeze-and-excite.
     return KernelCall.of(
-        "BinaryArgs", program.dtype(op), 0, 2 * n + least, n=least, runs=n // least
+        "BinaryArgs", program.dtype(op), 0, 2 * n + smaller, n=smaller, runs=n // smaller
     )
 
 
@@ -71,7 +72,7 @@ def _softmax(program: Program, op: Op) -> KernelCall:
     return KernelCall.of("SoftmaxArgs", program.dtype(op), 0, 2 * y.count, n=n, rows=y.count // n)
 
 
-# By (operator, type of arguments); operator "": every one that calls kernels of this type.
+# By (operator, argument type); operator "": all operators that call kernels of this type.
 _MAKERS: dict[tuple[str, str], Callable[[Program, Op], KernelCall]] = {
     ("max_pool", "PoolArgs"): _pool,
     ("average_pool", "PoolArgs"): _pool,
@@ -83,38 +84,40 @@ _MAKERS: dict[tuple[str, str], Callable[[Program, Op], KernelCall]] = {
 }
 
 
-# The zoo's networks are of real numbers: kernels that only quantized ones call are timed on as many
-# elements as those of functions are, or on matrix products.
-_LIKE_FUNCTIONS = (
+# The zoo's networks are float32. Kernels that only int8 networks call are timed on the layers of
+# unary functions or of GEMM.
+_LIKE_UNARY = (
     *("LookUpArgs", "QuantizeArgs", "QlinearAddArgs", "QlinearMeanArgs", "QlinearMulArgs"),
     "QlinearPoolArgs",
 )
-_LIKE_PRODUCTS = ("PairedGemmArgs", "WinogradProductArgs")
+_LIKE_GEMM = ("PairedGemmArgs", "WinogradProductArgs")
 _ALIKE = {
-    **dict.fromkeys(_LIKE_FUNCTIONS, "UnaryArgs"),
-    **dict.fromkeys(_LIKE_PRODUCTS, "GemmArgs"),
+    **dict.fromkeys(_LIKE_UNARY, "UnaryArgs"),
+    **dict.fromkeys(_LIKE_GEMM, "GemmArgs"),
 }
 
 
 def collect(programs: Iterable[Program]) -> dict[str, Counter[KernelCall]]:
-    """Kernel -> its layers, each with the work it is in all of the planned `programs`."""
-    found: dict[str, Counter[KernelCall]] = {}
+    """Maps each kernel to its layers in the planned `programs`, with their total work."""
+    by_kernel: dict[str, Counter[KernelCall]] = {}
     for program in programs:
-        for name, layer, times in layers_of(program):
-            if layer.bytes < _LEAST_BYTES:
+        for name, layer, count in layers_of(program):
+            if layer.bytes < _MIN_BYTES:
                 continue
-            found.setdefault(name, Counter())[layer] += layer.work * times
-    return found
+            by_kernel.setdefault(name, Counter())[layer] += layer.work * count
+    return by_kernel
 
 
 def assign(
-    chosen: Iterable[Kernel], found: Mapping[str, Counter[KernelCall]], most: int
+    chosen: Iterable[Kernel], by_kernel: Mapping[str, Counter[KernelCall]], limit: int
 ) -> dict[str, tuple[KernelCall, ...]]:
-    """At most `most` layers for every kernel: its own, or, as no network may call it, those of any
-    kernel with arguments of the same type, at last with arguments for other elements.
+    """Selects at most `limit` layers for each kernel.
+
+    A kernel that no network calls gets the layers of kernels with the same argument type, and
+    without any, those with the same argument type for another element type.
     """
     by_type: dict[tuple[str, str], Counter[KernelCall]] = {}
-    for counts in found.values():
+    for counts in by_kernel.values():
         for layer, work in counts.items():
             by_type.setdefault((layer.args_type, layer.dtype), Counter())[layer] += work
 
@@ -127,26 +130,28 @@ def assign(
             {replace(layer, args_type=k.args_type): n for layer, n in typed.items()}
         )
 
-    return {k.name: select(_fitting(k, found.get(k.name) or fallback(k)), most) for k in chosen}
+    return {
+        k.name: select(_fitting(k, by_kernel.get(k.name) or fallback(k)), limit) for k in chosen
+    }
 
 
 def _fitting(kernel: Kernel, counts: Counter[KernelCall]) -> Counter[KernelCall]:
-    """Those of the layers that are for tiles as in the kernel's name, or for any."""
+    """The layers that the kernel's tile size can compute."""
     fitting = Counter[KernelCall]()
-    for found, count in counts.items():
-        sizes = dict(found.sizes)
+    for layer, count in counts.items():
+        sizes = dict(layer.sizes)
         tile = sizes.get("tile", kernel.mr), sizes.get("size", kernel.nr)
         if kernel.portable or not kernel.nr or (kernel.mr or tile[0], kernel.nr) == tile:
-            fitting[found] = count
+            fitting[layer] = count
     return fitting
 
 
-def select(counts: Counter[KernelCall], most: int) -> tuple[KernelCall, ...]:
-    """`most` of the layers, smallest first: those that are most of the work, the smallest and the
+def select(counts: Counter[KernelCall], limit: int) -> tuple[KernelCall, ...]:
+    """At most `limit` layers, smallest first: the ones with most work, the smallest and the
     largest.
     """
     ordered = sorted(counts, key=lambda layer: (layer.work, layer.sizes))
     heavy = [layer for layer, _ in counts.most_common()]
     ends = [*ordered[-1:], *ordered[:1]]
-    picked = dict.fromkeys((*heavy[: max(1, most - len(ends))], *ends, *heavy))
-    return tuple(sorted([*picked][:most], key=ordered.index))
+    picked = dict.fromkeys((*heavy[: max(1, limit - len(ends))], *ends, *heavy))
+    return tuple(sorted([*picked][:limit], key=ordered.index))

@@ -1,4 +1,4 @@
-"""Kernels and operators of this machine, timed."""
+"""Times kernels and operators on this machine."""
 
 from __future__ import annotations
 
@@ -26,9 +26,7 @@ def time_kernels(
     rounds: int,
     progress: Progress = SILENT,
 ) -> tuple[Machine, list[Timed]]:
-    """Time kernels of this machine on the layers that zoo networks call them for (default: all),
-    planned for each of its instruction sets.
-    """
+    """Times kernels on layers of zoo networks (default: all), planned for each instruction set."""
     host = Target.host()
     targets = [
         replace(host, name=f"{host.arch} {isa}", isas=host.isas[: i + 1])
@@ -42,13 +40,13 @@ def time_kernels(
             source = passes.optimize(load_program(name, progress=progress))
             programs += [planner.decide(source, target, Plan()) for target in targets]
             step.update(number, len(names), name)
-    found = roofline_layers.assign(chosen, roofline_layers.collect(programs), layers)
-    return timing.time_kernels(found, rounds, progress=progress)
+    assigned = roofline_layers.assign(chosen, roofline_layers.collect(programs), layers)
+    return timing.time_kernels(assigned, rounds, progress=progress)
 
 
 def time_operators(
     model: str, rounds: int, progress: Progress = SILENT
 ) -> tuple[Machine, list[TimedOperator]]:
-    """Time the operators of a model on this machine, in inferences."""
+    """Times the operators of a model in inferences."""
     program = trimtab.optimize(load_program(model, progress=progress))
     return timing.time_operators(program, rounds, progress)

@@ -1,4 +1,4 @@
-"""Micro-kernels beside the machine's roofline: what the committed timing says."""
+"""The part of a page with the committed shares of the roofline."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trimtab.tables import Page
 
 @block
 def kernel_shares() -> Page:
-    """The limits, and a row per family of kernels."""
+    """The limits and one row per family of kernels."""
     results = committed.read(report.NAME)
     rows, limits = results.rows, results.machine
     isas = [isa for isa in reversed([*kernels.isas()]) if isa in {row["isa"] for row in rows}]

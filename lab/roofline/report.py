@@ -1,4 +1,4 @@
-"""What timed kernels and operators say: pages of tables, and JSON."""
+"""Timed kernels and operators as tables, JSON and committed results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lab.roofline.timing import Timed, TimedOperator, by_kind
 from trimtab import __version__
 from trimtab.tables import Column, Page, Table, number
 
-NAME = "roofline"  # of the committed results
+NAME = "roofline"  # the result file
 
 
 def kernels_page(machine: Machine, timed: Sequence[Timed]) -> Page:
@@ -52,7 +52,7 @@ def operators_page(machine: Machine, timed: Sequence[TimedOperator]) -> Page:
 
 
 def kernels_json(machine: Machine, timed: Sequence[Timed]) -> str:
-    """An object: the machine's limits, and the kernels."""
+    """A JSON object of the machine's limits and the kernels."""
     rows = [
         {
             "kernel": t.kernel.name,
@@ -69,7 +69,7 @@ def kernels_json(machine: Machine, timed: Sequence[Timed]) -> str:
 
 
 def operators_json(machine: Machine, timed: Sequence[TimedOperator]) -> str:
-    """An object: the machine's limits, the operators, and their sums by kind."""
+    """A JSON object of the machine's limits, the operators, and their totals by kind."""
     rows = [
         {
             "operator": op.name,
@@ -86,32 +86,32 @@ def operators_json(machine: Machine, timed: Sequence[TimedOperator]) -> str:
 
 
 def to_results(
-    machine: Machine, timed: Sequence[Timed], command: str, surroundings: Mapping[str, Any]
+    machine: Machine, timed: Sequence[Timed], command: str, facts: Mapping[str, Any]
 ) -> Results:
-    """What is committed: the shares of each family and instruction set, over its layers."""
+    """The content of the result file: the shares of each family and instruction set."""
     shares: dict[tuple[str, str], list[float]] = {}
     for t in timed:
         shares.setdefault((t.kernel.typed_family, t.kernel.isa), []).append(round(t.share, 4))
     return Results(
         command=command,
-        machine={**surroundings, **_machine(machine)},
+        machine={**facts, **_machine(machine)},
         versions={"trimtab": __version__},
         rows=[
             {
                 "family": family,
                 "isa": isa,
-                "layers": len(found),
-                "share": round(median(found), 4),
-                "least": min(found),
-                "most": max(found),
+                "layers": len(values),
+                "share": round(median(values), 4),
+                "min": min(values),
+                "max": max(values),
             }
-            for (family, isa), found in sorted(shares.items())
+            for (family, isa), values in sorted(shares.items())
         ],
     )
 
 
 def families_table(rows: Iterable[Row], isas: Sequence[str]) -> Table:
-    """A row per family of committed rows; for each of `isas` the median and the range of shares."""
+    """One row per family; for each of `isas` the median and the range of shares."""
     by_family: dict[str, dict[str, Row]] = {}
     for row in rows:
         by_family.setdefault(row["family"], {})[row["isa"]] = row
@@ -119,14 +119,14 @@ def families_table(rows: Iterable[Row], isas: Sequence[str]) -> Table:
     def cell(row: Row | None) -> str | None:
         if row is None:
             return None
-        return f"{row['share']:.0%} ({100 * row['least']:.0f}-{100 * row['most']:.0f})"
+        return f"{row['share']:.0%} ({100 * row['min']:.0f}-{100 * row['max']:.0f})"
 
     columns = [Column("family"), number("layers"), *(number(isa, absent="-") for isa in isas)]
     return Table(
         columns,
         [
-            [family, max(r["layers"] for r in found.values()), *(cell(found.get(i)) for i in isas)]
-            for family, found in sorted(by_family.items())
+            [family, max(r["layers"] for r in of.values()), *(cell(of.get(isa)) for isa in isas)]
+            for family, of in sorted(by_family.items())
         ],
     )
 

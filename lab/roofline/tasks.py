@@ -1,4 +1,4 @@
-"""The speed of kernels and operators of this machine beside its limits."""
+"""Times kernels and operators beside the limits of this machine."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ NAMESPACE = "bench"
         "isa": "only kernels of this instruction set (repeatable)",
         "family": "only this family, e.g. gemm (repeatable)",
         "network": "zoo networks to take the layers from (repeatable; default: all)",
-        "layers": "most layers per kernel",
-        "rounds": "how often everything is timed; medians count",
-        "operators": "instead, the operators of this model in an inference: file or zoo network",
+        "layers": "maximum number of layers per kernel",
+        "rounds": "rounds of timings; the medians are shown",
+        "operators": "instead, time the operators of this model file or zoo network in inferences",
         "wait": WAIT_HELP,
         "json": "print JSON",
         "output": "also write the table to this Markdown file",
@@ -66,9 +66,9 @@ def kernels(
     progress, monitor = shown(quiet=json), MachineMonitor()
     if operators:
         with exclusive("bench.kernels", parse_wait(wait), progress):
-            machine, found = time_operators(operators, rounds, progress)
-        text = report.operators_json(machine, found) if json else ""
-        page = report.operators_page(machine, found)
+            machine, operator_times = time_operators(operators, rounds, progress)
+        text = report.operators_json(machine, operator_times) if json else ""
+        page = report.operators_page(machine, operator_times)
     else:
         chosen = _choose(isa, family)
         with exclusive("bench.kernels", parse_wait(wait), progress):
@@ -81,12 +81,12 @@ def kernels(
         progress.note(f"written: {output}")
     if update:
         command = f"./inv bench.kernels --layers {layers} --rounds {rounds} --update"
-        made = report.to_results(machine, timed, command, monitor.facts())
-        progress.note(f"written: {committed.write(report.NAME, made)}")
+        results = report.to_results(machine, timed, command, monitor.facts())
+        progress.note(f"written: {committed.write(report.NAME, results)}")
 
 
 def _choose(isas: list[str], families: list[str]) -> list[Kernel]:
-    """The kernels of this machine that were asked for; UsageError for a name that it has not."""
+    """The selected kernels of this machine; UsageError for an unknown name."""
     from trimtab import kernels, schema
     from trimtab.errors import UsageError
     from trimtab.target import Target
@@ -97,11 +97,11 @@ def _choose(isas: list[str], families: list[str]) -> list[Kernel]:
         for k in kernels.inventory().values()
         if k.isa in Target.host().isas and k.family in called
     ]
-    for given, known in ((isas, {k.isa for k in here}), (families, {k.family for k in here})):
-        if unknown := sorted(set(given) - known):
+    for names, available in ((isas, {k.isa for k in here}), (families, {k.family for k in here})):
+        if unknown := sorted(set(names) - available):
             raise UsageError(
                 f"no kernels of {', '.join(unknown)} on this machine",
-                hint=f"choose from: {', '.join(sorted(known))}",
+                hint=f"use one of {', '.join(sorted(available))}",
             )
     chosen = [
         k

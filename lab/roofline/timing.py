@@ -1,7 +1,7 @@
-"""Times kernels and operators in rounds, each beside the machine's limits.
+"""Times kernels and operators in rounds together with the machine's limits.
 
-A round times everything once: loops for the limits, then every kernel on every layer. What disturbs
-the machine for a while then disturbs all of them, and the medians over the rounds belong together.
+A round times everything once: the loops of the limits, then every kernel on every layer. A
+temporary disturbance of the machine then affects all of them, and their medians are comparable.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from trimtab.progress import SILENT, Progress
 from trimtab.session import Session
 from trimtab.target import Target
 
-Timer = Callable[[str, str, dict[str, int], float], float]  # as engine().time_kernel
+Timer = Callable[[str, str, dict[str, int], float], float]  # the type of engine().time_kernel
 
-_DTYPE = "f32"  # what the machine's limits are measured with
+_DTYPE = "f32"  # element type of the loops that measure the limits
 _PEAK_MULTIPLY_ADDS = 12 << 14
-_LEAST_NS = 200_000.0
+_MIN_NS = 200_000.0
 
 
 @dataclass(frozen=True)
 class Timed:
-    """A kernel on a layer: the median of its rounds, and the least that the machine allows."""
+    """A kernel on a layer: the median of its rounds, and the machine's limit."""
 
     kernel: Kernel
     layer: KernelCall
@@ -43,7 +43,7 @@ class Timed:
 
     @property
     def rate(self) -> float:
-        """GFLOP/s of sums of products, GB/s of kernels that move data."""
+        """GFLOP/s of kernels that multiply and add, GB/s of kernels that move data."""
         return self.layer.work / self.ns
 
     @property
@@ -53,14 +53,14 @@ class Timed:
 
     @property
     def share(self) -> float:
-        """The part of the machine's limit that is reached, 1 at best."""
+        """The share of the machine's limit, 1 at best."""
         return self.limit_ns / self.ns
 
 
 @dataclass(frozen=True)
 class TimedOperator:
-    """An operator of a network, in an inference; `share` of the peak of its kernel's instruction
-    set, None for operators without multiply-accumulates.
+    """An operator of a network, timed in inferences. `share`: of the peak of its kernel's
+    instruction set, None without multiply-accumulates.
     """
 
     name: str
@@ -73,8 +73,8 @@ class TimedOperator:
 
 
 def _loop(family: str, isa: str) -> str:
-    """The kernel that shows what an instruction set can do, as multiply (`peak`): one of its own,
-    or of the next lower set that has one.
+    """The kernel that measures a limit of an instruction set, such as `peak`: its own, or that of
+    the next lower instruction set with one.
     """
     rows = [row for row in kernels.isas().values() if row.arch == kernels.isas()[isa].arch]
     lower = [row for row in rows if row.rank <= kernels.isas()[isa].rank] + [
@@ -86,7 +86,7 @@ def _loop(family: str, isa: str) -> str:
 
 
 class _Limits:
-    """The loops that measure the machine; each round adds a sample of each."""
+    """The loops that measure the machine; each round adds one sample per loop."""
 
     def __init__(self, isas: Iterable[str], timer: Timer) -> None:
         self._timer = timer
@@ -98,7 +98,7 @@ class _Limits:
         self._rates: dict[str, list[float]] = {name: [] for name in self._sets}
 
     def sample(self) -> None:
-        """Times every loop once."""
+        """Times each loop once."""
         for isa, rates in self._peaks.items():
             n = _PEAK_MULTIPLY_ADDS
             rates.append(2 * n / self._time(_loop("peak", isa), n))
@@ -109,10 +109,10 @@ class _Limits:
             self._rates[name].append(max(read, copied))
 
     def _time(self, name: str, n: int) -> float:
-        return self._timer(name, kernels.kernel(name).args, {"n": n}, _LEAST_NS)
+        return self._timer(name, kernels.kernel(name).args, {"n": n}, _MIN_NS)
 
     def machine(self) -> Machine:
-        """The medians."""
+        """The medians of the samples."""
         return Machine(
             {isa: median(rates) for isa, rates in self._peaks.items()},
             tuple(
@@ -128,7 +128,7 @@ def time_kernels(
     timer: Timer | None = None,
     progress: Progress = SILENT,
 ) -> tuple[Machine, list[Timed]]:
-    """The machine, and every kernel on each of its layers, in the order given."""
+    """Times each kernel on each of its layers, in that order, and the machine."""
     timer = timer or engine().time_kernel
     cases = [(kernels.kernel(name), layer) for name, chosen in layers.items() for layer in chosen]
     limits = _Limits({kernel.isa: None for kernel, _ in cases}, timer)
@@ -136,22 +136,22 @@ def time_kernels(
     with progress.step("time kernels on layers", "timings", still=True) as step:
         for turn in range(rounds):
             limits.sample()
-            for i, ((kernel, layer), taken) in enumerate(zip(cases, samples, strict=True), 1):
+            for i, ((kernel, layer), durations) in enumerate(zip(cases, samples, strict=True), 1):
                 mr, nr = kernel.packing
                 sizes = dict(layer.sizes) | {"mr": mr, "nr": nr}
-                taken.append(timer(kernel.name, kernel.args, sizes, _LEAST_NS))
+                durations.append(timer(kernel.name, kernel.args, sizes, _MIN_NS))
                 step.update(turn * len(cases) + i, rounds * len(cases), kernel.name)
     machine = limits.machine()
     return machine, [
-        Timed(kernel, layer, median(taken), *machine.limit(layer, kernel.isa))
-        for (kernel, layer), taken in zip(cases, samples, strict=True)
+        Timed(kernel, layer, median(durations), *machine.limit(layer, kernel.isa))
+        for (kernel, layer), durations in zip(cases, samples, strict=True)
     ]
 
 
 def time_operators(
     program: Program, rounds: int, progress: Progress = SILENT
 ) -> tuple[Machine, list[TimedOperator]]:
-    """The machine, and every operator of a planned program in inferences on one thread."""
+    """Times the operators of a planned program in inferences with one thread."""
     session = Session(program)
     rng = np.random.default_rng(1)
     inputs = {name: program.vars[name] for name in program.inputs}
@@ -168,13 +168,15 @@ def time_operators(
     with progress.step("time operators", "rounds", still=True) as step:
         for done in range(rounds):
             limits.sample()
-            session.time_operators()  # the loops have emptied the caches
+            session.time_operators()  # the loops have evicted the caches
             samples.append(session.time_operators())
             step.update(done + 1, rounds)
     machine = limits.machine()
     return machine, [
-        _timed_operator(op, known, median(taken), machine)
-        for op, known, taken in zip(program.ops, facts, zip(*samples, strict=True), strict=True)
+        _timed_operator(op, op_facts, median(durations), machine)
+        for op, op_facts, durations in zip(
+            program.ops, facts, zip(*samples, strict=True), strict=True
+        )
         if not op.schema.prepares
     ]
 
@@ -190,26 +192,26 @@ def _timed_operator(
 
 
 def kind_of(op: Op, facts: inspection.OpFacts) -> str:
-    """What operators are summed up by: the type, a convolution's window, and the family of the
-    kernel where it has a choice.
+    """The group of an operator: its type, the window of a convolution, and the family of the kernel
+    if it is not the usual one.
     """
     if not (facts.macs and facts.kernel) or len(facts.inputs[1]) != 4:
         return op.type
     size = f"{facts.inputs[1][2]}x{facts.inputs[1][3]}"
     family = kernels.kernel(facts.kernel).family
-    usual = op.schema.attribute("kernel").families[0]
-    return f"{op.type} {size}" + (f" {family}" if family != usual else "")
+    default = op.schema.attribute("kernel").families[0]
+    return f"{op.type} {size}" + (f" {family}" if family != default else "")
 
 
 def by_kind(operators: Iterable[TimedOperator]) -> dict[str, dict[str, Any]]:
-    """Kind -> operators, milliseconds, GFLOP/s and share of the peak of all of them together."""
-    found: dict[str, list[TimedOperator]] = {}
+    """Totals per kind: operators, milliseconds, GFLOP/s and share of the peak."""
+    groups: dict[str, list[TimedOperator]] = {}
     for op in operators:
-        found.setdefault(op.kind, []).append(op)
+        groups.setdefault(op.kind, []).append(op)
     sums = {}
-    for kind, ops in sorted(found.items(), key=lambda item: -sum(op.ns for op in item[1])):
+    for kind, ops in sorted(groups.items(), key=lambda item: -sum(op.ns for op in item[1])):
         ns = sum(op.ns for op in ops)
-        # The time that all would take at the peak.
+        # The time of all operators at the peak.
         ideal = sum(op.share * op.ns for op in ops if op.share is not None)
         sums[kind] = {
             "operators": len(ops),

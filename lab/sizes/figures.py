@@ -1,4 +1,4 @@
-"""What trimmed runners and model files weigh."""
+"""Sizes of trimmed runners and model files, as tables and committed results."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from trimtab.planner.code_bytes import CodeSizes
 from trimtab.tables import Column, Table, number
 
 BASELINE = Baseline("sizes", ("network", "toolchain", "cpu"), ("runner_bytes", "ttm_bytes"))
-EXAMPLE = ("squeezenet", "cortex-a53")  # the runner that docs/size.md takes apart
-# In a network's place: the profiles with every operator, and with those of networks in float32.
+EXAMPLE = ("squeezenet", "cortex-a53")  # the runner that docs/size.md breaks down
+# Profiles instead of a network: all operators, and those of float32 networks.
 FULL, FLOAT32 = PROFILES = ("full", "float32")
-# Toolchain and core of each machine that is built for.
+# Toolchain and core of each target.
 TARGETS = (
     ("aarch64-linux-musl", "cortex-a53"),
     ("aarch64-linux-musl", "cortex-a72"),
@@ -27,11 +27,12 @@ TARGETS = (
 
 
 @dataclass(frozen=True)
-class Weighed:
-    """One runner without a model, and the files of its model, None of `PROFILES`. `packed_bytes`:
-    of the .ttm as `pack` leaves it; `load_ttm_bytes` and `size_ttm_bytes`: of the one with these
-    preferences; `versions`: of the programs that they depend on. `parts`: where the runner's bytes
-    go, of `EXAMPLE` alone.
+class RunnerSize:
+    """Sizes of a runner without a model, and of its model's files (None for `PROFILES`).
+
+    `packed_bytes`: of the .ttm after `pack`; `load_ttm_bytes`, `size_ttm_bytes`: of the .ttm with
+    the preferences `load` and `size`; `versions`: of the programs that the sizes depend on;
+    `parts`: the runner's bytes by part, only for `EXAMPLE`.
     """
 
     network: str
@@ -47,8 +48,8 @@ class Weighed:
     parts: Mapping[str, int] = field(default_factory=dict)
 
 
-def table(weighed: Sequence[Weighed]) -> Table:
-    """A row per runner; its records are what is committed."""
+def table(sizes: Sequence[RunnerSize]) -> Table:
+    """One row per runner; its records are the committed rows."""
     heads = {
         "runner": "runner_bytes",
         ".onnx": "onnx_bytes",
@@ -63,47 +64,50 @@ def table(weighed: Sequence[Weighed]) -> Table:
             *(w.network, w.toolchain, w.cpu, w.runner_bytes),
             *(w.onnx_bytes, w.ttm_bytes, w.packed_bytes, w.load_ttm_bytes, w.size_ttm_bytes),
         )
-        for w in weighed
+        for w in sizes
     ]
     return Table([Column("network"), Column("toolchain"), Column("cpu"), *figures], rows)
 
 
-def to_results(weighed: Sequence[Weighed], command: str) -> Results:
-    """What is committed."""
-    versions = {name: version for w in weighed for name, version in w.versions.items()}
+def to_results(sizes: Sequence[RunnerSize], command: str) -> Results:
+    """The content of the result file."""
+    versions = {name: version for w in sizes for name, version in w.versions.items()}
     rows = [
         row | ({"parts": dict(w.parts)} if w.parts else {})
-        for row, w in zip(table(weighed).records(), weighed, strict=True)
+        for row, w in zip(table(sizes).records(), sizes, strict=True)
     ]
     return Results(command=command, versions=versions, rows=rows)
 
 
-def code_table(found: Mapping[str, CodeSizes]) -> Table:
-    """A row per operator and kernel, and what every binary has, with a column per architecture."""
+def code_table(sizes: Mapping[str, CodeSizes]) -> Table:
+    """One row per operator and kernel and one for common code; one column per architecture."""
     parts = {
         arch: {"common": code.common}
         | {f"op:{name}": n for name, n in code.operators.items()}
         | {f"kernel:{name}": n for name, n in code.kernels.items()}
-        for arch, code in found.items()
+        for arch, code in sizes.items()
     }
     names = dict.fromkeys(name for of_arch in parts.values() for name in of_arch)
     columns = [Column("part"), *(number(arch, ",", absent="-") for arch in parts)]
     return Table(columns, [(name, *(p.get(name) for p in parts.values())) for name in names])
 
 
-def commit_code(found: Mapping[str, CodeSizes]) -> None:
-    """Writes what the planner reads."""
-    files.write_text(committed_code.PATH, committed_code.to_toml(found))
+def commit_code(sizes: Mapping[str, CodeSizes]) -> None:
+    """Writes the code sizes that the cost model reads."""
+    files.write_text(committed_code.PATH, committed_code.to_toml(sizes))
 
 
-def check_code(found: Mapping[str, CodeSizes]) -> None:
-    """RegressionError where the planner's bytes of an architecture, all together or of one
-    operator or kernel, are off by more than 2 % and 64 bytes.
+def check_code(sizes: Mapping[str, CodeSizes]) -> None:
+    """RegressionError when the committed code size of an operator or kernel is off by more than
+    2 % and 64 bytes.
     """
     wrong = []
-    for arch, code in found.items():
-        known = committed_code.code_sizes(arch) or CodeSizes(0, {}, {})
-        for was, now in ((known.operators, code.operators), (known.kernels, code.kernels)):
+    for arch, code in sizes.items():
+        baseline = committed_code.code_sizes(arch) or CodeSizes(0, {}, {})
+        for was, now in (
+            (baseline.operators, code.operators),
+            (baseline.kernels, code.kernels),
+        ):
             wrong += [
                 f"{name} ({arch}): {was.get(name, 0)} to {now.get(name, 0)}"
                 for name in sorted({*was, *now})
@@ -111,7 +115,7 @@ def check_code(found: Mapping[str, CodeSizes]) -> None:
             ]
     if wrong:
         raise RegressionError(
-            f"the planner knows other bytes of code: {'; '.join(wrong)}",
+            f"the committed code sizes are out of date: {'; '.join(wrong)}",
             where=str(committed_code.PATH),
-            hint="./inv bench.sizes --code --update, and commit it",
+            hint="run ./inv bench.sizes --code --update, and commit the file",
         )

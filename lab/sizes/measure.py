@@ -1,4 +1,4 @@
-"""Weighs the trimmed runner of every network of the zoo, for several machines."""
+"""Measures the size of the trimmed runner of each network of the zoo, for several targets."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from lab.sizes.figures import EXAMPLE, PROFILES, TARGETS, Weighed
+from lab.sizes.figures import EXAMPLE, PROFILES, TARGETS, RunnerSize
 from trimtab import __version__, cores, files, size
 from trimtab.build.toolchain import find_toolchain
 from trimtab.errors import UsageError
@@ -21,44 +21,46 @@ from trimtab.planner import code_bytes
 from trimtab.planner.code_bytes import CodeSizes
 from trimtab.progress import SILENT, Progress
 
-# What every binary has; strings, tables and what operators share grow with its operators.
+# Parts of every binary; strings, tables and code shared by operators grow with its operators.
 _COMMON = ("core", "api", "runner", "libc", "compiler_rt", "linker", "elf")
 
 
-def weigh(
+def measure_runners(
     networks: Sequence[str], cpus: Sequence[str] = (), progress: Progress = SILENT
-) -> list[Weighed]:
-    """Builds the runner of each network, or of one of `PROFILES`, for the machines of `cpus` (none:
-    for all).
+) -> list[RunnerSize]:
+    """Builds the runner of each network or profile of `PROFILES`, for the targets with a core of
+    `cpus` (default: all targets).
 
-    UsageError for a core that is none of `TARGETS`; raises whatever ends a build.
+    UsageError for a core that is not in `TARGETS`; raises the errors of builds.
     """
-    known = [cpu for _, cpu in TARGETS]
-    wanted = {cores.find(cpu).name for cpu in cpus}
-    if unknown := sorted(wanted - {*known}):
+    known_cpus = [cpu for _, cpu in TARGETS]
+    selection = {cores.find(cpu).name for cpu in cpus}
+    if unknown := sorted(selection - {*known_cpus}):
         raise UsageError(
-            f"sizes are not kept for {', '.join(unknown)}", hint=f"choose from {', '.join(known)}"
+            f"no sizes are committed for {', '.join(unknown)}",
+            hint=f"use one of {', '.join(known_cpus)}",
         )
     recipes = [
         Recipe(*(("", name) if name in PROFILES else (name, "")), toolchain, cpu)
         for name in networks
         for toolchain, cpu in TARGETS
-        if cpu in (wanted or known)
+        if cpu in (selection or known_cpus)
     ]
-    weighed = []
-    with progress.step("weigh runners", "runners") as step:
+    sizes = []
+    with progress.step("measure the sizes of runners", "runners") as step:
         for done, recipe in enumerate(recipes):
             step.update(done, len(recipes), f"{recipe.model or recipe.profile}, {recipe.cpu}")
-            weighed.append(_weighed(recipe, progress))
+            sizes.append(_measure(recipe, progress))
         step.update(len(recipes), len(recipes))
-    return weighed
+    return sizes
 
 
 def measure_code(progress: Progress = SILENT) -> dict[str, CodeSizes]:
-    """What each operator and kernel adds to a binary of everything in float32, by architecture.
-    Raises whatever ends a build.
+    """Code bytes of each operator and kernel in a binary of all float32 operators, by architecture.
+
+    Raises the errors of builds.
     """
-    found = {}
+    sizes = {}
     full = code_bytes.measured_profile()
     for name in dict.fromkeys(toolchain for toolchain, _ in TARGETS):
         with tempfile.TemporaryDirectory(prefix="trimtab-") as folder:
@@ -66,40 +68,40 @@ def measure_code(progress: Progress = SILENT) -> dict[str, CodeSizes]:
             files.write_text(profile, full.to_toml())
             recipe = Recipe("", str(profile), name, output=Path(folder) / "build")
             report = size.measure(build_profile(recipe, progress).output_dir)
-            found[find_toolchain(name).arch] = _code_bytes(report)
-    return found
+            sizes[find_toolchain(name).arch] = _code_bytes(report)
+    return sizes
 
 
-def _weighed(recipe: Recipe, progress: Progress) -> Weighed:
+def _measure(recipe: Recipe, progress: Progress) -> RunnerSize:
     with tempfile.TemporaryDirectory(prefix="trimtab-") as folder:
         recipe = replace(recipe, output=Path(folder) / "build")
         models = {}
         if recipe.model:
             built = build(plan(load(recipe, progress), progress), progress)
-            made = built.delivered
+            delivery = built.delivered
             variants = built.planned.variants.planned()
             models = {one.plan.prefer: one.footprint.model_bytes for one in variants}
         else:
-            made = build_profile(recipe, progress)
-        return Weighed(
+            delivery = build_profile(recipe, progress)
+        return RunnerSize(
             recipe.model or recipe.profile,
             recipe.toolchain,
             recipe.cpu,
-            runner_bytes=made.runner.stat().st_size,
+            runner_bytes=delivery.runner.stat().st_size,
             onnx_bytes=model_path(recipe.model).stat().st_size if recipe.model else None,
-            ttm_bytes=made.model.stat().st_size if made.model else None,
-            packed_bytes=pack(made.model).packed_bytes if made.model else None,
+            ttm_bytes=delivery.model.stat().st_size if delivery.model else None,
+            packed_bytes=pack(delivery.model).packed_bytes if delivery.model else None,
             load_ttm_bytes=models.get("load"),
             size_ttm_bytes=models.get("size"),
-            versions={"trimtab": __version__, "compiler": made.compiler},
-            parts=size.measure(made.output_dir).groups
+            versions={"trimtab": __version__, "compiler": delivery.compiler},
+            parts=size.measure(delivery.output_dir).groups
             if (recipe.model, recipe.cpu) == EXAMPLE
             else {},
         )
 
 
 def _code_bytes(report: size.SizeReport) -> CodeSizes:
-    """What the planner weighs, of a binary of everything."""
+    """The code sizes of the cost model, from the size report of a binary of all operators."""
 
     def named(kind: str) -> dict[str, int]:
         return {

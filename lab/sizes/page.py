@@ -1,4 +1,4 @@
-"""What runners and model files weigh: what is committed of it."""
+"""Parts of pages from the committed sizes."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from trimtab.tables import Column, Page, Table, number
 
 _DEMO = ("yolo_fastest", "cortex-a53")
 
-# Why a binary has what no header of ours describes.
+# Purposes of parts without a header that describes them.
 _REASONS = {
-    "libc": "musl: starting and ending, files, system calls, memcpy",
-    "compiler_rt": "arithmetic that the processor lacks",
-    "runner": "the program around the engine: its options, JSON lines, time and counters",
+    "libc": "musl: startup and exit, files, system calls, memcpy",
+    "compiler_rt": "arithmetic without processor instructions",
+    "runner": "the program around the engine: options, JSON lines, timing and counters",
     "api": "the C interface",
-    "merged": "texts of errors, names of operators; --no-strings leaves most of them out",
-    "tables": "the operators and kernels that there are, and their attributes",
-    "linker": "addresses that are not known before linking",
-    "elf": "headers, table of sections",
-    "padding": "gaps for alignment",
+    "merged": "error texts and operator names; --no-strings removes most of them",
+    "tables": "registry of operators and kernels with their attributes",
+    "linker": "addresses resolved by the linker",
+    "elf": "headers and section table",
+    "padding": "alignment",
 }
 
 
 @block
 def sizes_headline() -> str:
-    """The example of the first page."""
+    """The sentence of the README."""
     network, cpu = _DEMO
     trimmed, full = (_by_network()[name][cpu]["runner_bytes"] for name in (network, FULL))
     return (
@@ -43,21 +43,21 @@ def sizes_headline() -> str:
 
 @block
 def runner_sizes() -> Page:
-    """Bytes of runners, by network and core."""
+    """Sizes of runners, by network and core."""
     return [
         made_by(BASELINE.name),
-        "Bytes of static stripped runners without their models, each with what its network needs; "
-        f"`{FULL}` has every operator, `{FLOAT32}` those of networks that are not quantized:",
+        "Bytes of static stripped runners without their models, trimmed for the network. "
+        f"`{FULL}` has all operators, `{FLOAT32}` the operators of float32 networks:",
         _table("runner_bytes", ",.0f"),
     ]
 
 
 @block
 def size_reasons() -> Page:
-    """What each part of the example's runner is there for, largest first."""
+    """The purpose of each part of the example's runner, largest first."""
     network, cpu = EXAMPLE
     parts = _by_network()[network][cpu]["parts"]
-    columns = [Column("part"), number("bytes", ","), Column("why it is there")]
+    columns = [Column("part"), number("bytes", ","), Column("purpose")]
     rows = [
         (part, parts[part], _reason(part, parts)) for part in sorted(parts, key=lambda p: -parts[p])
     ]
@@ -65,7 +65,7 @@ def size_reasons() -> Page:
 
 
 def _reason(part: str, parts: Collection[str]) -> str:
-    """The words of the source: what a header or a schema begins with."""
+    """The purpose of a part: the first sentence of its header or schema."""
     kind, _, name = part.partition(":")
     match kind:
         case "core":
@@ -82,7 +82,7 @@ def _reason(part: str, parts: Collection[str]) -> str:
 
 
 def _sentence(path: str) -> str:
-    """The first one of the comment that a file begins with."""
+    """The first sentence of the comment at the top of a file."""
     lines = (paths.root() / path).read_text(encoding="utf-8").splitlines()
     comment = " ".join(line[3:] for line in takewhile(lambda line: line.startswith("//"), lines))
     return comment.partition(". ")[0].partition(" #")[0].rstrip(".")
@@ -90,19 +90,19 @@ def _sentence(path: str) -> str:
 
 @block
 def model_sizes() -> Page:
-    """Megabytes of planned models, by network and core, beside their source."""
+    """Sizes of planned models, by network and core, and of their ONNX files."""
     return ["Megabytes of model files:", _table("ttm_bytes", ".2f", 1e6, "onnx_bytes")]
 
 
 @block
 def preferred_sizes() -> Page:
-    """What the model files weigh with each preference."""
+    """Sizes of model files with each preference."""
     name, cpu = BASELINE.name, _DEMO[1]
     rows = [
         row for row in committed.read(name).rows if row["cpu"] == cpu and row.get("size_ttm_bytes")
     ]
     if not rows:
-        return ["What the model files weigh with other preferences was not weighed yet."]
+        return ["Sizes with other preferences: not measured yet."]
     heads = {"load": "load_ttm_bytes", "balanced": "ttm_bytes", "size": "size_ttm_bytes"}
     columns = [number(head, ".2f") for head in (".onnx", *(f"--prefer {name}" for name in heads))]
     figures = [
@@ -115,25 +115,25 @@ def preferred_sizes() -> Page:
 
 @block
 def packed_sizes() -> str:
-    """What zstd leaves of the models."""
+    """Sizes of packed model files."""
     rows = [row for row in committed.read(BASELINE.name).rows if row.get("packed_bytes")]
     if not rows:
-        return "What zstd leaves of them was not weighed yet."
+        return "Packed sizes: not measured yet."
     shares = [row["packed_bytes"] / row["ttm_bytes"] for row in rows]
     return (
-        f"`./inv pack` leaves {median(shares):.0%} of them ({min(shares):.0%} to "
-        f"{max(shares):.0%}): weights are noise but for their exponents."
+        f"`./inv pack` reduces them to {median(shares):.0%} ({min(shares):.0%} to "
+        f"{max(shares):.0%}): only the exponents of weights are compressible."
     )
 
 
 def _table(key: str, form: str, unit: int | float = 1, source: str = "") -> Table:
-    """A row per network, a column per core; `source`: a figure that all cores have alike, first."""
+    """One row per network, one column per core. `source`: a figure common to all cores, first."""
     networks = _by_network()
-    cpus = list(dict.fromkeys(cpu for found in networks.values() for cpu in found))
+    cpus = list(dict.fromkeys(cpu for by_cpu in networks.values() for cpu in by_cpu))
     rows = []
-    for network, found in networks.items():
-        values = [found[cpus[0]][source]] if source else []
-        values += [found[cpu][key] if cpu in found else None for cpu in cpus]
+    for network, by_cpu in networks.items():
+        values = [by_cpu[cpus[0]][source]] if source else []
+        values += [by_cpu[cpu][key] if cpu in by_cpu else None for cpu in cpus]
         if any(values):
             rows.append([network, *(value and value / unit for value in values)])
     heads = [".onnx"] * bool(source) + cpus
@@ -141,7 +141,7 @@ def _table(key: str, form: str, unit: int | float = 1, source: str = "") -> Tabl
 
 
 def _by_network() -> dict[str, dict[str, Row]]:
-    """By network and core."""
+    """Committed rows by network and core."""
     networks: dict[str, dict[str, Row]] = {}
     for row in committed.read(BASELINE.name).rows:
         networks.setdefault(row["network"], {})[row["cpu"]] = row

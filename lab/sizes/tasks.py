@@ -35,7 +35,7 @@ def sizes(
     """Measure the size of trimmed runners and model files of the zoo, for several targets."""
     from lab import committed
     from lab.sizes import figures
-    from lab.sizes.measure import measure_code, weigh
+    from lab.sizes.measure import measure_code, measure_runners
     from trimtab import zoo
     from trimtab.cli._progress import shown
     from trimtab.errors import UsageError
@@ -52,8 +52,8 @@ def sizes(
         if check:
             figures.check_code(code_bytes)
         return
-    weighed = weigh(network or [*zoo.names(), *figures.PROFILES], cpu, progress)
-    table = figures.table(weighed)
+    runners = measure_runners(network or [*zoo.names(), *figures.PROFILES], cpu, progress)
+    table = figures.table(runners)
     print(table.json() if json else table.text())
-    results = figures.to_results(weighed, "./inv bench.sizes --update")
+    results = figures.to_results(runners, "./inv bench.sizes --update")
     committed.hold(figures.BASELINE, results, check, update, progress)

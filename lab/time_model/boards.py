@@ -1,7 +1,7 @@
-"""The model of time, held against what boards did: published times of a peer, and its traffic.
+"""Validation of the time model: published times of a peer on boards, and its simulated traffic.
 
-`ncnn_boards.json` has minimum times of ncnn's benchmark that users measured on boards;
-`ncnn_traffic.json` what the same networks cost under the emulator.
+`ncnn_boards.json` has minimum times of ncnn's benchmark on users' boards; `ncnn_traffic.json` has
+the instructions and memory traffic of the same networks under the emulator.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from lab.time_model.figures import seconds
 from lab.time_model.traffic import Traffic
 from trimtab.cores import Memory
 
-_TRIED = tuple(0.5 * 1.01**step for step in range(470))  # GB/s, up to 53
+_BANDWIDTHS = tuple(0.5 * 1.01**step for step in range(470))  # GB/s, up to 53
 
-Errors = Mapping[str, float]  # by network: modeled time over measured time, less 1
+Errors = Mapping[str, float]  # by network: modeled time over measured time, minus 1
 
 
 @dataclass(frozen=True)
-class Run:
-    """One board with so many threads.
+class BoardRun:
+    """Errors of the model for one board and number of threads.
 
-    `gb_per_s`: the one bandwidth that was fitted to this run. `errors`: with it; `shared`: with one
-    that was fitted to all runs of the board; `instructions_alone`: of a model that knows
-    instructions alone, in a time per instruction that was fitted to this run.
+    `gb_per_s`: bandwidth fitted to this run; `errors`: with this bandwidth; `shared`: with one
+    bandwidth fitted to all runs of the board; `instructions_alone`: of a model of instructions
+    only, with a time per instruction fitted to this run.
     """
 
     board: str
@@ -40,7 +40,7 @@ class Run:
 
 
 def median(errors: Errors) -> float:
-    """Of their sizes."""
+    """The median of the absolute errors."""
     return statistics.median(map(abs, errors.values()))
 
 
@@ -49,12 +49,12 @@ def worst(errors: Errors) -> tuple[str, float]:
     return max(errors.items(), key=lambda item: abs(item[1]))
 
 
-def compare() -> list[Run]:
-    """Every run on a board of which there are counts. FileAccessError without committed files."""
-    known = {_key(row): row for row in committed.read("time_model/ncnn_traffic").rows}
+def compare() -> list[BoardRun]:
+    """All board runs with simulated traffic. FileAccessError without committed files."""
+    traffic = {_key(row): row for row in committed.read("time_model/ncnn_traffic").rows}
     boards: dict[str, dict[int, list[_Pair]]] = {}
     for row in committed.read("time_model/ncnn_boards").rows:
-        if counts := known.get(_key(row)):
+        if counts := traffic.get(_key(row)):
             runs = boards.setdefault(row["board"], {})
             runs.setdefault(row["threads"], []).append(_Pair(row, counts))
     return [
@@ -85,14 +85,14 @@ def _key(row: Row) -> tuple[str, str, int]:
 
 
 def _fitted(pairs: Sequence[_Pair]) -> float:
-    return min(_TRIED, key=lambda rate: sum(abs(pair.error(rate)) for pair in pairs))
+    return min(_BANDWIDTHS, key=lambda rate: sum(abs(pair.error(rate)) for pair in pairs))
 
 
-def _run(board: str, threads: int, own: Sequence[_Pair], of_board: Sequence[_Pair]) -> Run:
+def _run(board: str, threads: int, own: Sequence[_Pair], of_board: Sequence[_Pair]) -> BoardRun:
     rate, shared = _fitted(own), _fitted(of_board)
     speeds = {pair.network: pair.counts["instructions"] / pair.measured["ms"] for pair in own}
     usual = statistics.median(speeds.values())
-    return Run(
+    return BoardRun(
         board=board,
         core=own[0].counts["core"],
         threads=threads,

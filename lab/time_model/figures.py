@@ -1,8 +1,8 @@
-"""A model of time: what counted instructions, modeled cycles and simulated misses add up to.
+"""A model of inference time from modeled cycles and simulated memory traffic.
 
     time = STALLS x cycles / clock + (bytes read + bytes written) / bandwidth
 
-A model, not a latency: docs/model.md has what it was held against, and where it fails.
+It is no latency: docs/model.md has its validation and its limits.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _MEGA = 1e6
 
 
 @dataclass(frozen=True)
-class Modeled:
-    """A network on a core. `core`: whose row was modeled, with the bandwidths that hold."""
+class ModeledInference:
+    """An inference of a network on a modeled core. `core`: with the bandwidth of the board."""
 
     model: str
     core: Core
@@ -35,29 +35,29 @@ class Modeled:
 
     @property
     def total(self) -> Traffic:
-        """All operators."""
+        """The sum of all operators."""
         return total(traffic for _, traffic in self.operators)
 
     def seconds(self, traffic: Traffic) -> float:
-        """The modeled time of what costs `traffic`."""
+        """The modeled time of `traffic`."""
         return seconds(traffic, memory_of(self.core))
 
     def to_json(self) -> str:
-        """An object: the memory of the row, the total, and the operators, with `modeled_ms`."""
+        """A JSON object of the memory, the total and the operators, each with `modeled_ms`."""
         whole = self._row(self.total)
         operators = [{"label": label, **self._row(part)} for label, part in self.operators]
         facts = {"model": self.model, "cpu": self.core.name, "threads": self.threads}
         memory = asdict(memory_of(self.core))
-        shown = {**facts, "memory": memory, "total": whole, "operators": operators}
-        return json.dumps({**shown, "versions": self.versions}, indent=1)
+        values = {**facts, "memory": memory, "total": whole, "operators": operators}
+        return json.dumps({**values, "versions": self.versions}, indent=1)
 
     def record(self) -> dict[str, object]:
-        """The row that is committed."""
+        """The committed row."""
         facts = {"model": self.model, "cpu": self.core.name, "threads": self.threads}
         return {**facts, **self._row(self.total)}
 
     def table(self) -> Table:
-        """A row per operator, and the total first."""
+        """The total, then one row per operator."""
         columns = [
             Column(f"{self.model}, {self.core.name}, {self.threads} threads"),
             *(number("instructions", ","), number("cycles", ",.0f")),
@@ -82,45 +82,45 @@ class Modeled:
 
 
 def seconds(traffic: Traffic, memory: Memory) -> float:
-    """The modeled time of what costs `traffic`."""
+    """The modeled time of `traffic`."""
     computing = STALLS * traffic.cycles / (memory.clock_ghz * 1e9)
     return computing + traffic.bytes / (memory.gb_per_s * 1e9)
 
 
 def memory_of(core: Core) -> Memory:
-    """What the core's row says of clock and memory; UsageError when it says nothing."""
+    """Clock and bandwidth from the core's file; UsageError without them."""
     if core.memory is None:
         raise UsageError(
-            f"the row of {core.name} tells neither clock nor bandwidth",
-            hint="give it a table [memory] (docs/cores.md)",
+            f"the file of {core.name} has neither clock nor bandwidth",
+            hint="add a table [memory] (docs/cores.md)",
         )
     return core.memory
 
 
 def with_board(core: Core, l2_bytes: int | None, gb_per_s: float | None) -> Core:
-    """The core on a board with another L2 or another bandwidth.
+    """The core with another L2 size or another bandwidth.
 
-    UsageError for an L2 that its ways and lines do not divide.
+    UsageError for an L2 size that is not a multiple of ways times line size.
     """
     if l2_bytes is not None:
         per_set = core.l2.ways * core.l2.line_bytes
         if l2_bytes < per_set or l2_bytes % per_set:
             raise UsageError(
-                f"an L2 of {l2_bytes} bytes cannot be",
+                f"invalid L2 size of {l2_bytes} bytes",
                 where=f"core {core.name}",
-                hint=f"its {core.l2.ways} ways of {core.l2.line_bytes} byte lines take multiples "
+                hint=f"its {core.l2.ways} ways of {core.l2.line_bytes}-byte lines need a multiple "
                 f"of {per_set} bytes",
             )
         core = replace(core, l2=replace(core.l2, bytes=l2_bytes))
     if gb_per_s is not None:
         if not 0 < gb_per_s < 10_000:
-            raise UsageError(f"a bandwidth of {gb_per_s} GB/s cannot be", hint="e.g. --dram 2.5")
+            raise UsageError(f"invalid bandwidth of {gb_per_s} GB/s", hint="e.g. --dram 2.5")
         core = replace(core, memory=replace(memory_of(core), gb_per_s=gb_per_s))
     return core
 
 
-def totals(found: Sequence[Modeled]) -> Table:
-    """A row per network."""
+def totals(inferences: Sequence[ModeledInference]) -> Table:
+    """One row per network."""
     columns = [
         *(Column("model"), Column("cpu"), number("threads"), number("instructions", ",")),
         *(number("MB read", ".1f"), number("MB written", ".1f"), number("modeled ms", ".1f")),
@@ -131,16 +131,16 @@ def totals(found: Sequence[Modeled]) -> Table:
             *(one.total.read_bytes / _MEGA, one.total.written_bytes / _MEGA),
             one.seconds(one.total) * 1e3,
         )
-        for one in found
+        for one in inferences
     ]
     return Table(columns, rows)
 
 
-def to_results(found: Sequence[Modeled], command: str) -> Results:
-    """What is committed."""
-    versions = {name: version for one in found for name, version in one.versions.items()}
+def to_results(inferences: Sequence[ModeledInference], command: str) -> Results:
+    """The content of the result file."""
+    versions = {name: version for one in inferences for name, version in one.versions.items()}
     notes = ["Modeled times, not measured ones."]
-    rows = [one.record() for one in found]
+    rows = [one.record() for one in inferences]
     return Results(
         command=command, versions={"trimtab": __version__, **versions}, notes=notes, rows=rows
     )

@@ -1,4 +1,4 @@
-"""The model of time beside published times."""
+"""Parts of pages from the time model and its validation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trimtab.tables import Column, Page, Table, number
 
 @block
 def modeled_boards() -> Page:
-    """A row per board and number of threads."""
+    """One row per board and number of threads."""
     runs = boards.compare()
     columns = [
         *(Column("board"), Column("core"), number("threads"), number("networks")),
@@ -38,7 +38,7 @@ def modeled_boards() -> Page:
 
 @block
 def modeled_networks() -> Page:
-    """The committed networks."""
+    """The modeled times of the committed networks."""
     columns = [
         *(Column("network"), Column("core"), number("million instructions", ".1f")),
         *(number("MB read", ".1f"), number("MB written", ".1f"), number("modeled ms", ".1f")),

@@ -1,4 +1,4 @@
-"""From a model to a modeled time: its binary under the emulator that simulates caches."""
+"""Models the time of a model's binary, run under the emulator that simulates caches."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import dataclasses
 import tempfile
 from pathlib import Path
 
-from lab.time_model import figures as timemodel
-from lab.time_model import throughput, traffic
-from lab.time_model.figures import Modeled
+from lab.time_model import figures, throughput, traffic
+from lab.time_model.figures import ModeledInference
 from trimtab import __version__, cores
 from trimtab.bench import oracle, runner
 from trimtab.bench.golden import Golden
@@ -26,18 +25,18 @@ from trimtab.progress import SILENT, Progress
 _SECONDS = 3600.0
 
 
-def model_time(recipe: Recipe, core: Core, progress: Progress = SILENT) -> Modeled:
-    """Build a model for the recipe's core, run its binary once under QEMU beside the caches of
-    `core`, and model its time there.
+def model_time(recipe: Recipe, core: Core, progress: Progress = SILENT) -> ModeledInference:
+    """Builds a model for the recipe's core, runs its binary once under QEMU with the simulated
+    caches of `core`, and models its time on `core`.
 
-    UsageError when no emulated device has the recipe's core, it is of another architecture, or the
-    row of `core` lacks what the model needs; EmulatorError when QEMU has no plug-ins; raises
-    whatever ends the run, too.
+    UsageError when no emulated device has the recipe's core, `core` has another architecture, or
+    its file has no memory or LLVM model; EmulatorError without QEMU plug-ins; raises the errors of
+    the run.
     """
     built_for = cores.find(recipe.cpu)
     if not built_for.features.keys() & core.features.keys():
-        raise UsageError(f"what is built for {built_for.name} does not run on {core.name}")
-    timemodel.memory_of(core)
+        raise UsageError(f"binaries for {built_for.name} do not run on {core.name}")
+    figures.memory_of(core)
     throughput.require_model(core)
     definition = find_device(emulated_device(recipe.cpu))
     recipe = dataclasses.replace(recipe, toolchain=recipe.toolchain or definition.toolchain)
@@ -71,11 +70,11 @@ def model_time(recipe: Recipe, core: Core, progress: Progress = SILENT) -> Model
             emulator = device.describe().kernel.partition(" on ")[0]
     if error := runner.interpret(result).error:
         raise error
-    found = traffic.of_operators(log, core, progress)
-    return Modeled(
+    costs = traffic.of_operators(log, core, progress)
+    return ModeledInference(
         model=Path(subject.model).stem,
         core=core,
         threads=recipe.threads,
-        operators=tuple((subject.operators[index], cost) for index, cost in found.items()),
+        operators=tuple((subject.operators[index], cost) for index, cost in costs.items()),
         versions={"trimtab": __version__, "compiler": subject.compiler, "emulator": emulator},
     )

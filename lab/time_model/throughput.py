@@ -1,7 +1,7 @@
-"""Cycles of blocks of machine code, as LLVM's scheduling models of cores give them.
+"""Cycles of basic blocks of machine code, by LLVM's scheduling models of cores.
 
-A block is modeled as a loop of itself, with all data in the first-level cache: where a network
-spends its time, blocks follow themselves. These are models, not measurements.
+A block is modeled as a loop with all data in the L1 cache, because the hot blocks of a network are
+loops. These are models, not measurements.
 """
 
 from __future__ import annotations
@@ -16,29 +16,27 @@ from trimtab.errors import BuildError, UsageError
 from trimtab.progress import SILENT, Progress
 
 _ITERATIONS = 50
-_REGIONS = 64  # of one run of llvm-mca
+_REGIONS = 64  # per run of llvm-mca
 _OPTIONS = {"aarch64": ("-mattr=+fullfp16,+dotprod,+i8mm",), "x86_64": ()}
-# An instruction that no compiler writes, between blocks: its code and its text.
-_BETWEEN = {
+# A separator between blocks that no compiler emits: its machine code and its disassembly.
+_SEPARATORS = {
     "aarch64": (bytes.fromhex("efbe0000"), re.compile(r"^\s*udf\s+#48879$", re.MULTILINE)),
     "x86_64": (
         bytes.fromhex("bb6d697274"),
         re.compile(r"^\s*movl\s+\$1953655149, %ebx.*$", re.MULTILINE),
     ),
 }
-# A hint does nothing but take its place; the models let all before it end first.
+# Hints have no effect, but the models serialize at them.
 _HINT = re.compile(r"^\s*(?:nop|yield|prfm\s.*)$", re.MULTILINE)
 _HINT_STAND_IN = {"aarch64": "mov x28, xzr", "x86_64": "nop"}
 
 
 def require_model(core: Core) -> None:
-    """UsageError when LLVM has no model that stands for the core; MissingRequirementError without
-    LLVM's programs.
-    """
+    """UsageError when LLVM has no model for the core; MissingRequirementError without LLVM."""
     if core.llvm_mca is None or next(iter(core.features)) not in _OPTIONS:
         raise UsageError(
             f"LLVM has no scheduling model of {core.name}",
-            hint="take a core whose file has [llvm_mca] (docs/cores.md)",
+            hint="use a core whose file has [llvm_mca] (docs/cores.md)",
         )
     for name in ("llvm-mc", "llvm-mca"):
         tool(name)
@@ -47,46 +45,46 @@ def require_model(core: Core) -> None:
 def cycles(
     blocks: Mapping[int, bytes], core: Core, progress: Progress = SILENT
 ) -> dict[int, float]:
-    """Cycles of one turn of each block; those that LLVM cannot read are left out.
+    """Cycles of one iteration of each block, without blocks that LLVM cannot disassemble.
 
-    The longer of what a model's latencies and order give (`llvm_mca.timing` of the core's file, or
-    its model), and what its busiest pipe needs. UsageError for a core that LLVM has no model of.
+    The maximum of the simulated cycles (by `llvm_mca.timing` of the core's file, or its model) and
+    the occupation of the busiest pipe. UsageError for a core without an LLVM model.
     """
     require_model(core)
     assert core.llvm_mca is not None
     arch = next(iter(core.features))
     texts = dict(zip(blocks, _disassembled(list(blocks.values()), core, arch), strict=True))
-    known = {n: _HINT.sub(_HINT_STAND_IN[arch], text) for n, text in texts.items() if text}
+    code = {n: _HINT.sub(_HINT_STAND_IN[arch], text) for n, text in texts.items() if text}
     timing = core.llvm_mca.timing or core.llvm_mca.model
     with progress.step(f"model the blocks on {core.name}", "blocks") as step:
-        turns = {}
-        for number, turn, _ in _modeled(known, arch, timing):
-            turns[number] = turn
-            step.update(len(turns))
+        simulated = {}
+        for number, iteration, _ in _modeled(code, arch, timing):
+            simulated[number] = iteration
+            step.update(len(simulated))
         bounds = {}
         for pattern, stand_in in core.llvm_mca.stand_ins.items():
-            known = {number: re.sub(pattern, stand_in, text) for number, text in known.items()}
-        for number, _, bound in _modeled(known, arch, core.llvm_mca.model):
+            code = {number: re.sub(pattern, stand_in, text) for number, text in code.items()}
+        for number, _, bound in _modeled(code, arch, core.llvm_mca.model):
             bounds[number] = bound
-            step.update(len(turns) + len(bounds))
-    return {number: max(turns[number], bounds[number]) for number in turns.keys() & bounds.keys()}
+            step.update(len(simulated) + len(bounds))
+    return {n: max(simulated[n], bounds[n]) for n in simulated.keys() & bounds.keys()}
 
 
 def _disassembled(blocks: Sequence[bytes], core: Core, arch: str) -> list[str]:
-    """The text of each block, empty of one that LLVM cannot read."""
+    """The disassembly of each block, "" for one that LLVM cannot disassemble."""
     assert core.llvm_mca is not None
     command = [tool("llvm-mc"), "--disassemble", f"--triple={arch}", *_OPTIONS[arch]]
     if arch == "x86_64":
         command.append(f"--mcpu={core.llvm_mca.model}")
-    separator, shown = _BETWEEN[arch]
-    # What stands in brackets is read for itself: a part that LLVM cannot read ends with it.
+    separator, pattern = _SEPARATORS[arch]
+    # LLVM disassembles each bracketed group separately, so an invalid block does not spread.
     parts = (f"[{_words(code)}] [{_words(separator)}]" for code in blocks)
-    printed = output(command, "\n".join(parts), codes=(0, 1))  # 1: there was something unreadable
+    printed = output(command, "\n".join(parts), codes=(0, 1))  # 1: a block was invalid
     text = re.sub(r"^\s*\.\w+.*$", "", printed, flags=re.MULTILINE)
-    found = [part.strip() for part in shown.split(text)[:-1]]
-    if len(found) != len(blocks):
-        raise BuildError("llvm-mc disassembled other blocks than it was given")
-    return found
+    texts = [part.strip() for part in pattern.split(text)[:-1]]
+    if len(texts) != len(blocks):
+        raise BuildError(f"llvm-mc disassembled {len(texts)} of {len(blocks)} blocks")
+    return texts
 
 
 def _words(code: bytes) -> str:
@@ -94,7 +92,7 @@ def _words(code: bytes) -> str:
 
 
 def _modeled(texts: Mapping[int, str], arch: str, model: str) -> Iterator[tuple[int, float, float]]:
-    """Number, cycles of a turn, and those of its busiest pipe, of each block."""
+    """Yields number, cycles of an iteration, and cycles of the busiest pipe of each block."""
     command = [
         tool("llvm-mca"),
         f"-mtriple={arch}",
@@ -109,5 +107,5 @@ def _modeled(texts: Mapping[int, str], arch: str, model: str) -> Iterator[tuple[
         code = "".join(regions[first : first + _REGIONS])
         for region in json.loads(output(command, code))["CodeRegions"]:
             summary = region["SummaryView"]
-            turn = summary["TotalCycles"] / _ITERATIONS
-            yield int(region["Name"]), turn, summary["BlockRThroughput"]
+            iteration = summary["TotalCycles"] / _ITERATIONS
+            yield int(region["Name"]), iteration, summary["BlockRThroughput"]

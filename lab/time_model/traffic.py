@@ -1,6 +1,6 @@
-"""What operators move: counted instructions, simulated misses, bytes of memory, modeled cycles.
+"""Costs of operators: counted instructions, modeled cycles, simulated misses and memory traffic.
 
-From the log of the plug-in that simulates caches (docs/model.md).
+The source is the log of the plug-in that simulates caches (docs/model.md).
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from trimtab.devices.cache_log import CacheLog, Interval
 from trimtab.errors import EmulatorError
 from trimtab.progress import SILENT, Progress
 
-_OP_END = 6  # the runner's marker behind an operator
+_OP_END = 6  # the runner's marker after an operator
 
 
 @dataclass(frozen=True)
 class Traffic:
-    """What an operator or a network costs; sums over all threads, but for `cycles`.
+    """Costs of an operator or a network, summed over all threads except `cycles`.
 
-    `cycles`: modeled, without waiting for memory, of the thread that executes most. `l1_misses`,
-    `l2_misses`: lines. `read_bytes`, `written_bytes`: of memory, in whole lines.
+    `cycles`: modeled, without memory stalls, of the busiest thread; `l1_misses`, `l2_misses`:
+    cache lines; `read_bytes`, `written_bytes`: memory traffic in whole lines.
     """
 
     instructions: int = 0
@@ -34,32 +34,33 @@ class Traffic:
 
     @property
     def bytes(self) -> int:
-        """All that crosses the bus."""
+        """All memory traffic."""
         return self.read_bytes + self.written_bytes
 
 
 def total(parts: Iterable[Traffic]) -> Traffic:
-    """The sum."""
+    """The sum of costs."""
     rows = [[getattr(part, f.name) for f in fields(Traffic)] for part in parts]
     return Traffic(*map(sum, zip(*rows, strict=True))) if rows else Traffic()
 
 
 def of_operators(log: CacheLog, core: Core, progress: Progress = SILENT) -> dict[int, Traffic]:
-    """The last turn of each operator in the log, by its index. What happens between operators, such
-    as printing, is not in it. EmulatorError when the log has none; UsageError for a core that LLVM
-    has no model of.
+    """Costs of the last run of each operator in the log, by operator index.
+
+    Code between operators, such as printing, is not included. EmulatorError when the log has no
+    operators; UsageError for a core without an LLVM model.
     """
-    turns = {one.index: one for one in log.intervals if one.phase == _OP_END}
-    if not turns:
+    runs = {one.index: one for one in log.intervals if one.phase == _OP_END}
+    if not runs:
         raise EmulatorError(
-            "the emulator saw no operators",
-            hint="the runner and trimtab are of different versions: build again",
+            "the log of the emulator has no operators",
+            hint="runner and trimtab differ in version: build again",
         )
-    executed = sorted({number for interval in turns.values() for number in interval.ran})
+    executed = sorted({number for interval in runs.values() for number in interval.ran})
     cycles = throughput.cycles({number: log.blocks[number] for number in executed}, core, progress)
     return {
         index: _of(interval, cycles, core.l1d.line_bytes)
-        for index, interval in sorted(turns.items())
+        for index, interval in sorted(runs.items())
     }
 
 

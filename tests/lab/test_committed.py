@@ -1,4 +1,4 @@
-"""Committed results, and what happens when a later figure is worse."""
+"""Committed results and the baseline check."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ def row(network: str, count: float, size: int | None = None) -> dict[str, object
     return {"network": network, "core": "x", "count": count, "bytes": size}
 
 
-def test_what_is_written_is_read_again(checkout: Path) -> None:
-    found = committed.read("counts")
-    assert (found.command, found.versions, found.rows) == ("./inv count", {"it": "1.0"}, ROWS)
-    assert found.date == json.loads(checkout.read_text())["date"]
+def test_written_results_are_read_back(checkout: Path) -> None:
+    results = committed.read("counts")
+    assert (results.command, results.versions, results.rows) == ("./inv count", {"it": "1.0"}, ROWS)
+    assert results.date == json.loads(checkout.read_text())["date"]
 
 
-def test_a_row_has_a_line_of_its_own(checkout: Path) -> None:
+def test_a_expectedhas_a_line_of_its_own(checkout: Path) -> None:
     lines = checkout.read_text().splitlines()
-    for wanted in ROWS:
-        assert sum(line.strip().rstrip(",") == json.dumps(wanted) for line in lines) == 1
+    for expected in ROWS:
+        assert sum(line.strip().rstrip(",") == json.dumps(expected) for line in lines) == 1
 
 
-def test_results_take_the_place_of_all_older_ones(checkout: Path) -> None:
+def test_results_replace_all_older_ones(checkout: Path) -> None:
     committed.write("counts", Results(command="", versions={}, rows=ROWS[:1]))
     assert committed.read("counts").rows == ROWS[:1]
 
@@ -52,14 +52,14 @@ def test_a_figure_may_be_two_percent_worse(count: float) -> None:
     COUNTS.check([row("a", count)])
 
 
-def test_a_worse_figure_is_refused_with_both_numbers() -> None:
+def test_the_error_of_a_worse_figure_has_both_numbers() -> None:
     with pytest.raises(RegressionError, match=r"a x count: 100 to 102\.1 \(\+2\.1%\)"):
         COUNTS.check([row("a", 102.1), row("b", 2.5, 7)])
     with pytest.raises(RegressionError, match=r"b x bytes: 7 to 8"):
         COUNTS.check([row("b", 2.5, 8)])
 
 
-def test_a_figure_that_is_not_committed_is_refused() -> None:
+def test_a_figure_without_a_committed_one_is_refused() -> None:
     with pytest.raises(RegressionError, match="no figure is committed for c x count"):
         COUNTS.check([row("c", 1.0)])
     with pytest.raises(RegressionError, match="no figure is committed for a x bytes"):
@@ -70,7 +70,7 @@ def test_a_figure_that_is_not_committed_is_refused() -> None:
     "text",
     ["{", "[]", '{"a": 1}', '{"command": "", "versions": {}, "rows": [1]}'],
 )
-def test_damaged_results_are_an_error_of_ours(checkout: Path, text: str) -> None:
+def test_damaged_results_are_a_file_access_error(checkout: Path, text: str) -> None:
     checkout.write_text(text)
     with pytest.raises(FileAccessError, match="cannot be read"):
         COUNTS.check(ROWS)

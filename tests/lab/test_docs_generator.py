@@ -1,4 +1,4 @@
-"""Pages: the parts that the code writes, and that they show what is committed."""
+"""Generated parts of pages, and the committed results in them."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def checkout_with_one_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     return tmp_path / "docs" / "page.md"
 
 
-def test_what_stands_between_the_marks_is_replaced_and_nothing_else(checkout: Path) -> None:
+def test_only_the_text_between_the_marks_is_replaced(checkout: Path) -> None:
     assert pages.renew() == [checkout]
-    made = f"{MARK.format('greeting')}\n\nHello.\n\n| a   |\n| --- |\n| b   |\n\n{END}"
-    assert checkout.read_text() == f"# Title\n\n{made}\n\nby hand\n"
+    block = f"{MARK.format('greeting')}\n\nHello.\n\n| a   |\n| --- |\n| b   |\n\n{END}"
+    assert checkout.read_text() == f"# Title\n\n{block}\n\nby hand\n"
     assert pages.renew() == []
 
 
@@ -64,7 +64,7 @@ def test_a_stale_page_fails_the_check_and_is_named(
         (PAGE.replace("greeting", "two words"), "invalid name"),
     ],
 )
-def test_a_part_that_cannot_be_made_is_an_error_with_its_page(
+def test_the_error_of_a_broken_block_names_its_page(
     checkout: Path, page: str, message: str
 ) -> None:
     checkout.write_text(page)
@@ -74,7 +74,7 @@ def test_a_part_that_cannot_be_made_is_an_error_with_its_page(
     assert checkout.read_text() == page
 
 
-def test_every_part_stands_in_a_page() -> None:
+def test_every_block_is_in_a_page() -> None:
     texts = [path.read_text() for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"))]
     for name in pages.blocks():
         assert any(MARK.format(name) in text for text in texts), name
@@ -128,7 +128,7 @@ def test_a_cell_of_many_words_does_not_widen_the_others() -> None:
     assert [len(line) for line in lines[:3]] == [len("| short |")] * 3
 
 
-def test_the_overview_joins_what_is_committed_and_marks_what_is_not(
+def test_the_overview_joins_committed_results_and_marks_missing_ones(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     a53: dict[str, Any] = {"cpu": "cortex-a53"}

@@ -1,5 +1,6 @@
-"""The instruments for ARM code against the committed figures: counts and models do not depend on
-the machine's load, so a small allowance is enough.
+"""Counts, models and sizes for ARM beside the committed figures.
+
+They do not depend on the load of the machine, so that a small allowance is sufficient.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import pytest
 from lab.instructions import counts as instructions
 from lab.mca import loops as mca
 from lab.sizes import figures as sizes
-from lab.sizes.measure import weigh
+from lab.sizes.measure import measure_runners
 from lab.time_model.simulate import model_time
 from tests.devices.conftest import require, require_counting
 from trimtab import cores
@@ -29,11 +30,13 @@ MODELS = (pytest.param("mobilenet_v1", marks=pytest.mark.slow), "squeezenet")
 @pytest.mark.device
 @pytest.mark.build
 @pytest.mark.parametrize("model", MODELS)
-def test_an_inference_takes_no_more_instructions_than_committed(model: str, tmp_path: Path) -> None:
+def test_an_inference_executes_no_more_instructions_than_committed(
+    model: str, tmp_path: Path
+) -> None:
     require_counting()
     counts = count_instructions(Recipe(model=model, cpu="cortex_a53"), tmp_path)
     instructions.BASELINE.check(instructions.totals([counts]).records())
-    # The operators are counted in a run of their own, with markers between them.
+    # The operators are counted in another run, with markers between them.
     assert sum(n for _, n in counts.operators) == pytest.approx(
         counts.instructions_per_inference, rel=0.01
     )
@@ -41,12 +44,12 @@ def test_an_inference_takes_no_more_instructions_than_committed(model: str, tmp_
 
 @pytest.mark.build
 def test_a_trimmed_runner_and_its_model_are_no_larger_than_committed() -> None:
-    weighed = weigh(["squeezenet"], ["cortex-a53"])
-    sizes.BASELINE.check(sizes.table(weighed).records())
-    assert weighed[0].runner_bytes < (weighed[0].onnx_bytes or 0) < (weighed[0].ttm_bytes or 0)
+    runners = measure_runners(["squeezenet"], ["cortex-a53"])
+    sizes.BASELINE.check(sizes.table(runners).records())
+    assert runners[0].runner_bytes < (runners[0].onnx_bytes or 0) < (runners[0].ttm_bytes or 0)
 
 
-# The part of the time that the matrix loop of a plan for the core keeps its FMA pipes busy.
+# Minimum share of time that the GEMM loop of a plan for the core keeps its FMA pipes busy.
 SHARES = {
     "cortex-a53": 0.75,
     "cortex-a55": 0.85,
@@ -61,20 +64,20 @@ SHARES = {
 @pytest.mark.build
 def test_the_inner_loops_take_no_more_modeled_cycles_than_committed() -> None:
     require("llvm-mca-19", "llvm-19")
-    found = mca.model("cortex-a53")
-    assert all(0 < row.share <= 1 for row in found)
-    mca.BASELINE.check(mca.table(found).records())
-    planned = [row for row in found if row.planned and row.loop.kernel.startswith("gemm_f32_")]
+    loops = mca.model("cortex-a53")
+    assert all(0 < row.share <= 1 for row in loops)
+    mca.BASELINE.check(mca.table(loops).records())
+    planned = [row for row in loops if row.planned and row.loop.kernel.startswith("gemm_f32_")]
     assert sorted(row.core for row in planned) == sorted(SHARES)
     assert all(row.share >= SHARES[row.core] for row in planned)
 
 
-def product(path: Path, rows: int) -> Path:
-    """A network of one product of a vector with `rows` x 1024 weights of 4 bytes."""
+def gemm_network(path: Path, rows: int) -> Path:
+    """A network of one GEMM: a vector times `rows` x 1024 float32 weights."""
     weights = np.ones((rows, 1024), np.float32)
     graph = onnx.helper.make_graph(
         [onnx.helper.make_node("Gemm", ["x", "w"], ["y"])],
-        "product",
+        "gemm",
         [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, rows])],
         [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1, 1024])],
         [onnx.numpy_helper.from_array(weights, "w")],
@@ -86,29 +89,29 @@ def product(path: Path, rows: int) -> Path:
 
 @pytest.mark.device
 @pytest.mark.build
-def test_weights_come_from_memory_when_the_second_level_does_not_hold_them(tmp_path: Path) -> None:
+def test_weights_are_read_from_memory_when_they_exceed_the_l2(tmp_path: Path) -> None:
     require_counting()
     require("llvm-mca-19", "llvm-19")
     a53 = cores.find("cortex-a53")
-    recipe = Recipe(model=str(product(tmp_path / "product.onnx", 512)), cpu="cortex-a53")
+    recipe = Recipe(model=str(gemm_network(tmp_path / "gemm.onnx", 512)), cpu="cortex-a53")
     weights = 512 * 1024 * 4
-    found = model_time(recipe, a53)
-    assert weights <= found.total.read_bytes < 1.1 * weights
-    assert found.total.l1_misses >= weights / 64
-    computing = found.total.cycles / 1.4e9
-    assert found.seconds(found.total) > computing + weights / 3.3e9
-    # A second level that holds them all keeps them from turn to turn.
+    modeled = model_time(recipe, a53)
+    assert weights <= modeled.total.read_bytes < 1.1 * weights
+    assert modeled.total.l1_misses >= weights / 64
+    computing = modeled.total.cycles / 1.4e9
+    assert modeled.seconds(modeled.total) > computing + weights / 3.3e9
+    # An L2 that is large enough keeps them between inferences.
     wide = replace(a53, l2=replace(a53.l2, bytes=8 << 20))
     assert model_time(recipe, wide).total.read_bytes < 0.02 * weights
 
 
 @pytest.mark.device
 @pytest.mark.build
-def test_an_emulator_without_plugins_is_named(
+def test_the_error_of_an_emulator_without_plugins_names_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     require("qemu-aarch64", "qemu-user")
     monkeypatch.setattr(QemuUserDevice, "has_plugins", lambda _: False)
-    recipe = Recipe(model=str(product(tmp_path / "product.onnx", 512)), cpu="cortex-a53")
+    recipe = Recipe(model=str(gemm_network(tmp_path / "gemm.onnx", 512)), cpu="cortex-a53")
     with pytest.raises(EmulatorError, match="without TCG plug-ins"):
         model_time(recipe, cores.find("cortex-a53"))

@@ -1,4 +1,4 @@
-"""What is noted of the machine while something is timed on it."""
+"""Facts of the machine during a measurement."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ flags\t\t: fpu sse2 hypervisor avx2
 """
 
 
-def test_the_noise_is_the_time_that_went_to_other_guests(tmp_path: Path) -> None:
+def test_the_stolen_time_is_the_share_of_other_guests(tmp_path: Path) -> None:
     (tmp_path / "cpuinfo").write_text(CPUINFO)
     (tmp_path / "stat").write_text("cpu  100 0 50 800 0 0 0 10 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n")
     monitor = MachineMonitor(tmp_path)
@@ -25,13 +25,13 @@ def test_the_noise_is_the_time_that_went_to_other_guests(tmp_path: Path) -> None
     assert (facts["cpu"], facts["virtual"], facts["stolen"]) == ("AMD EPYC", True, 0.1)
 
 
-def test_a_machine_that_tells_nothing_has_facts_too(tmp_path: Path) -> None:
+def test_a_machine_without_procfs_has_facts(tmp_path: Path) -> None:
     facts = MachineMonitor(tmp_path).facts()
     assert (facts["virtual"], facts["stolen"]) == (False, None)
     assert facts["cpu"]
 
 
-def test_it_is_told_how_far_cores_are_from_each_other_before_and_after() -> None:
+def test_the_latency_between_cores_is_measured_before_and_after() -> None:
     before, after = MachineMonitor().facts()["hand_over_ns"]
     if len(os.sched_getaffinity(0)) < 2:
         assert before is after is None
@@ -40,5 +40,5 @@ def test_it_is_told_how_far_cores_are_from_each_other_before_and_after() -> None
         assert 1 < after < 1e6
 
 
-def test_cores_that_there_are_not_have_no_distance() -> None:
+def test_a_core_that_does_not_exist_has_no_latency() -> None:
     assert engine().hand_over_ns((0, 1023)) < 0

@@ -1,4 +1,4 @@
-"""Which loop of a disassembly is taken for the models."""
+"""The choice of the hottest loop of a disassembly."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def test_the_innermost_loop_with_the_most_products_is_taken() -> None:
     )
 
 
-def test_a_kernel_without_products_is_an_error() -> None:
+def test_a_kernel_without_multiply_adds_is_an_error() -> None:
     with pytest.raises(BuildError, match="no loop"):
         mca.hottest_loop("kernel", "Disassembly of section .text:\n   0:  ret\n")
 
 
-def test_the_share_is_what_the_pipes_need_of_what_a_turn_takes() -> None:
+def test_the_share_is_the_bound_over_the_cycles_of_an_iteration() -> None:
     loop = mca.hottest_loop("kernel", TEXT)
     assert (
-        mca.Modeled(loop, "cortex-a53", "cortex-a72", cycles=4.0, bound=2.0, planned=True).share
+        mca.ModeledLoop(loop, "cortex-a53", "cortex-a72", cycles=4.0, bound=2.0, planned=True).share
         == 0.5
     )

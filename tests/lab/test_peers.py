@@ -88,11 +88,11 @@ class FakeEngines:
         return {name: VERSIONS[name] for name in self.run_ns}
 
     def prepare(self, engine: str, case: Case, threads: int) -> Start:
-        taken = self.run_ns[engine]
-        if taken is None:
+        duration = self.run_ns[engine]
+        if duration is None:
             raise RunnerError("it cannot", where=f"{engine} on {case.model.stem}")
         turns = self.turns.get(engine, 1000)
-        return lambda: FakeEngine(engine, taken // threads, self.log, turns)
+        return lambda: FakeEngine(engine, duration // threads, self.log, turns)
 
 
 def test_rounds_interleave_the_engines_and_warm_up_each(model: Path, tmp_path: Path) -> None:

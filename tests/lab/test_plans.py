@@ -27,10 +27,10 @@ def test_no_plan_is_estimated_worse_than_that_of_the_fixed_rule(target: Target) 
         program = passes.optimize(trimtab.load(zoo.write(name, paths.cache() / "zoo")))
         before = plans.fixed_rule(name, target)
         assert before
-        found = plans.estimate(name, program, target, before)
-        assert found.mcycles <= found.was_mcycles
+        estimate = plans.estimate(name, program, target, before)
+        assert estimate.mcycles <= estimate.was_mcycles
         if target.threads == 4 and target.core.name == "cortex-a53":
-            assert found.mcycles < 0.99 * found.was_mcycles
+            assert estimate.mcycles < 0.99 * estimate.was_mcycles
 
 
 @pytest.mark.parametrize("target", plans.targets(), ids=lambda t: f"{t.core.name}, {t.threads}")
@@ -40,21 +40,21 @@ def test_no_plan_is_estimated_worse_than_the_one_with_the_fewest_instructions(
     infinite = with_memory(target, 1e9)
     for name in ("squeezenet", "mobilenet_v2", "shufflenet_v2"):
         program = passes.optimize(trimtab.load(zoo.write(name, paths.cache() / "zoo")))
-        taken, fewest = (
+        chosen, fewest = (
             sum(
                 part.cycles
                 for part in planner.operator_costs(planner.decide(program, own, Plan()), target)
             )
             for own in (target, infinite)
         )
-        assert taken <= fewest
+        assert chosen <= fewest
 
 
 def test_more_threads_never_make_an_estimate_worse() -> None:
     program = passes.optimize(trimtab.load(zoo.write("squeezenet", paths.cache() / "zoo")))
     for cpu in plans.CPUS:
-        found = [
+        cycles = [
             plans.estimate("squeezenet", program, Target.of("aarch64", cpu, threads), {}).mcycles
             for threads in (1, 2, 4)
         ]
-        assert all(more <= fewer for fewer, more in pairwise(found))
+        assert all(more <= fewer for fewer, more in pairwise(cycles))

@@ -1,4 +1,4 @@
-"""The arithmetic of the roofline, and that every kernel can be timed."""
+"""The arithmetic of the roofline, and the timing of every kernel."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ def moving(bytes: int) -> KernelCall:
     return KernelCall("UnaryArgs", "f32", (("n", bytes // 8),), 0, bytes)
 
 
-def decided(name: str, target: Target, given: Plan | None = None) -> Program:
+def decided(name: str, target: Target, plan: Plan | None = None) -> Program:
     path = zoo.write(name, paths.cache() / "zoo")
-    return planner.decide(passes.optimize(trimtab.load(path)), target, given or Plan())
+    return planner.decide(passes.optimize(trimtab.load(path)), target, plan or Plan())
 
 
-def test_products_are_limited_by_multiply_adds_where_these_take_longer() -> None:
+def test_gemm_with_much_arithmetic_is_limited_by_multiply_adds() -> None:
     layer = KernelCall("GemmArgs", "f32", (), 100_000, 1000)
     assert MACHINE.limit(layer, "avx2") == (1000.0, "FMA")
     assert MACHINE.limit(layer, "portable") == (10_000.0, "FMA")
 
 
-def test_products_with_much_data_are_limited_by_the_memory() -> None:
+def test_gemm_with_much_data_is_limited_by_memory() -> None:
     assert MACHINE.limit(KernelCall("GemmArgs", "f32", (), 100, 1000), "avx2") == (10.0, "L1")
 
 
@@ -57,19 +57,17 @@ def test_products_with_much_data_are_limited_by_the_memory() -> None:
         (20_000, 10.0 + 9000 / 50 + 10_000 / 10, "memory"),
     ],
 )
-def test_a_cache_still_holds_its_part_of_data_that_are_larger(
-    bytes: int, ns: float, level: str
-) -> None:
-    taken, name = MACHINE.limit(moving(bytes), "avx2")
-    assert taken == pytest.approx(ns)
+def test_a_cache_holds_a_part_of_larger_data(bytes: int, ns: float, level: str) -> None:
+    limit, name = MACHINE.limit(moving(bytes), "avx2")
+    assert limit == pytest.approx(ns)
     assert name == level
 
 
 def test_the_memory_is_timed_beyond_the_last_cache_of_the_core() -> None:
-    found = data_caches(cores.find("cortex-a76", "aarch64"))
-    assert found == {"L1": 64 << 10, "L2": 512 << 10, "L3": 2 << 20}
+    caches = data_caches(cores.find("cortex-a76", "aarch64"))
+    assert caches == {"L1": 64 << 10, "L2": 512 << 10, "L3": 2 << 20}
     sets = {"L1": 32 << 10, "L2": 256 << 10, "L3": 1 << 20, "memory": 8 << 20}
-    assert working_sets(found) == sets
+    assert working_sets(caches) == sets
     assert set(data_caches(cores.find("cortex-a53", "aarch64"))) == {"L1", "L2"}
 
 
@@ -81,17 +79,17 @@ def test_the_layers_of_a_kernel_are_its_heaviest_its_smallest_and_its_largest() 
     assert layers.select(Counter(), 4) == ()
 
 
-def test_a_kernel_that_no_network_calls_takes_layers_of_its_arguments_type() -> None:
-    found = {"sigmoid_f32_avx2": Counter({moving(4096): 1})}
+def test_a_kernel_that_no_network_calls_gets_layers_of_its_argument_type() -> None:
+    by_kernel = {"sigmoid_f32_avx2": Counter({moving(4096): 1})}
     erf = kernels.kernel("erf_f32_avx2")
-    assert layers.assign([erf], found, 4) == {"erf_f32_avx2": (moving(4096),)}
+    assert layers.assign([erf], by_kernel, 4) == {"erf_f32_avx2": (moving(4096),)}
 
 
-def test_a_winograd_kernel_takes_no_layer_of_another_tile() -> None:
+def test_a_winograd_kernel_gets_no_layer_of_another_tile() -> None:
     planned = planner.decide(convolution(64, 64, size=56, window=3), HASWELL, Plan())
-    found = layers.collect([planned])
+    by_kernel = layers.collect([planned])
     others = [kernels.kernel(f"winograd_input_f32_{size}_avx2") for size in (4, 8)]
-    assigned = layers.assign(others, found, 4)
+    assigned = layers.assign(others, by_kernel, 4)
     assert assigned["winograd_input_f32_4_avx2"] == ()
     assert [dict(x.sizes)["tile"] for x in assigned["winograd_input_f32_8_avx2"]] == [6]
 
@@ -99,17 +97,17 @@ def test_a_winograd_kernel_takes_no_layer_of_another_tile() -> None:
 @pytest.mark.parametrize("name", ["mobilenet_v1", "shufflenet_v2", "squeezenet"])
 def test_the_layers_of_a_network_have_its_multiply_accumulates(name: str) -> None:
     program = decided(name, HASWELL, Plan(("depthwise", "direct")))
-    found = [(layer, times) for _, layer, times in layers.layers_of(program) if layer.operations]
-    assert sum(x.operations * times for x, times in found) == 2 * inspection.inspect(program).macs
+    calls = [(layer, count) for _, layer, count in layers.layers_of(program) if layer.operations]
+    assert sum(x.operations * count for x, count in calls) == 2 * inspection.inspect(program).macs
 
 
-def test_a_product_reads_its_taps_from_rows_that_overlap() -> None:
+def test_gemm_reads_its_taps_from_overlapping_rows() -> None:
     layer = gemm_call("f32", rows=100, columns=16, k=9, taps=3, step=3, line=10)
     assert layer.operations == 2 * 100 * 16 * 27
     assert layer.bytes == 4 * ((100 + 2 * 10) * 3 + 16 * 27 + 100 * 16)
 
 
-def test_the_figures_are_the_medians_of_the_rounds() -> None:
+def test_the_figures_are_the_medialimitof_the_rounds() -> None:
     durations = iter([100.0, 900.0, 200.0])
     kernel, layer = "gemm_f32_6x16_avx2", gemm_call("f32", 10, 16, 100)
 
@@ -132,7 +130,7 @@ def test_the_figures_are_the_medians_of_the_rounds() -> None:
     assert (row["share"], row["limit"]) == (1.6, "FMA")
 
 
-def test_operators_of_a_kind_are_summed_up() -> None:
+def test_operators_are_summed_by_kind() -> None:
     kinds = timing.by_kind(
         [
             TimedOperator("a", "conv 1x1", "gemm", (1,), 100, 10.0, 0.5),
@@ -148,9 +146,7 @@ def test_operators_of_a_kind_are_summed_up() -> None:
 
 @pytest.fixture(scope="module")
 def portable_layers() -> dict[str, Counter[KernelCall]]:
-    """The layers of networks that have all kinds of operators, on portable kernels and with every
-    algorithm.
-    """
+    """Layers of networks with all kinds of operators, for portable kernels and all algorithms."""
     target = Target.portable(Target.host().arch)
     return layers.collect(
         decided(name, target, Plan((algorithm,)))
@@ -171,7 +167,7 @@ def test_every_kernel_of_this_machine_can_be_timed(
         if kernel.isa not in host.isas:
             continue
         chosen = layers.assign([kernel], portable_layers, 1)[kernel.name]
-        assert chosen, f"roofline/layers.py makes no layers with {kernel.args_type}"
+        assert chosen, f"roofline/layers.py has no layers with {kernel.args_type}"
         machine, timed = timing.time_kernels(
             {kernel.name: [min(chosen, key=lambda x: x.work)]}, 1, _once
         )
@@ -180,7 +176,7 @@ def test_every_kernel_of_this_machine_can_be_timed(
 
 
 def _once(name: str, args_type: str, sizes: dict[str, int], _: float) -> float:
-    """The engine's timer on the least of work: one pass, and little for the limits."""
+    """The engine's timer with minimum work: one pass, and small loops for the limits."""
     from trimtab.engine import engine
 
     small = {"n": min(sizes["n"], 12288)} if args_type == "UnaryArgs<float>" else {}
@@ -190,14 +186,14 @@ def _once(name: str, args_type: str, sizes: dict[str, int], _: float) -> float:
 def test_the_task_times_kernels_on_the_layers_of_a_network() -> None:
     chosen = [k for k in kernels.inventory().values() if k.family == "max_pool"]
     here = [k for k in chosen if k.isa in Target.host().isas]
-    said = RecordedProgress()
-    machine, timed = time_kernels(here, ["squeezenet"], 1, 1, said)
+    progress = RecordedProgress()
+    machine, timed = time_kernels(here, ["squeezenet"], 1, 1, progress)
     assert [t.kernel for t in timed] == here
     assert set(machine.peaks) == {k.isa for k in here}
     assert all(0 < t.share < 100 for t in timed)
-    assert said.lines[-2:] == ["plan the networks", "time kernels on layers"]
-    assert said.still == ["time kernels on layers"]
-    assert said.last == (len(here), len(here))
+    assert progress.lines[-2:] == ["plan the networks", "time kernels on layers"]
+    assert progress.still == ["time kernels on layers"]
+    assert progress.last == (len(here), len(here))
 
 
 def test_the_task_times_the_operators_of_a_network() -> None:
@@ -208,7 +204,7 @@ def test_the_task_times_the_operators_of_a_network() -> None:
     assert sum(op.share is not None for op in timed) == sum(op.macs > 0 for op in timed)
 
 
-def test_kernels_that_measure_the_machine_are_in_no_device_s_binary() -> None:
+def test_kernels_that_measure_the_machine_are_not_in_binaries_for_devices() -> None:
     for arch in ("x86_64", "aarch64", "armv7", "riscv64"):
         families = {k.family for k in find_profile("full").kernels_for(arch)}
         measuring = {k.family for k in kernels.instruments(arch, families)}

@@ -1,4 +1,4 @@
-"""What of the sizes needs no build."""
+"""Sizes of runners and models, without a build."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import pytest
 from invoke.context import Context
 from invoke.exceptions import Exit
 
-from lab.sizes.figures import TARGETS, Weighed, table, to_results
-from lab.sizes.measure import weigh
+from lab.sizes.figures import TARGETS, RunnerSize, table, to_results
+from lab.sizes.measure import measure_runners
 from tasks import namespace
 from trimtab.build import host_build
 from trimtab.build.toolchain import find_toolchain
@@ -15,25 +15,27 @@ from trimtab.errors import UsageError
 from trimtab.target import Target
 
 ROWS = [
-    Weighed("net", "aarch64-linux-musl", "cortex-a53", 90_000, {"compiler": "zig"}, 1, 3, 2, 4, 3),
-    Weighed("full", "aarch64-linux-musl", "cortex-a53", 180_000, {"compiler": "zig"}),
+    RunnerSize(
+        "net", "aarch64-linux-musl", "cortex-a53", 90_000, {"compiler": "zig"}, 1, 3, 2, 4, 3
+    ),
+    RunnerSize("full", "aarch64-linux-musl", "cortex-a53", 180_000, {"compiler": "zig"}),
 ]
 
 
-def test_the_machines_whose_sizes_are_kept_are_known() -> None:
+def test_the_targets_exist() -> None:
     for toolchain, cpu in TARGETS:
         arch = find_toolchain(toolchain).arch
         assert Target.of(arch, cpu).core.name == cpu
 
 
-def test_a_core_whose_sizes_are_not_kept_is_refused() -> None:
-    with pytest.raises(UsageError, match="not kept for cortex-a9") as refused:
-        weigh(["squeezenet"], ["Cortex_A9"])
+def test_a_core_without_committed_sizes_is_refused() -> None:
+    with pytest.raises(UsageError, match="no sizes are committed for cortex-a9") as refused:
+        measure_runners(["squeezenet"], ["Cortex_A9"])
     assert "cortex-a53" in refused.value.hint
 
 
-def test_rows_are_what_is_committed() -> None:
-    results = to_results(ROWS, "./inv weigh")
+def test_the_records_of_the_table_are_the_committed_rows() -> None:
+    results = to_results(ROWS, "./inv size")
     assert results.versions == {"compiler": "zig"}
     assert [row["runner_bytes"] for row in results.rows] == [90_000, 180_000]
     assert "180,000" in table(ROWS).text()

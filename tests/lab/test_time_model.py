@@ -1,4 +1,4 @@
-"""What becomes of simulated caches: the plug-in's log, the model of time, the boards beside it."""
+"""The time model: the log of simulated caches, the costs, and the validation on boards."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import pytest
 
 from lab import committed
 from lab.committed import Results
-from lab.time_model import boards, throughput, traffic
-from lab.time_model import figures as timemodel
+from lab.time_model import boards, figures, throughput, traffic
 from lab.time_model.simulate import model_time
 from lab.time_model.traffic import Traffic
 from trimtab import cores
@@ -65,14 +64,14 @@ def test_a_count_before_the_first_mark_is_an_error() -> None:
         cache_log.parse("cpu 0 1 2")
 
 
-def test_an_operator_has_what_lies_between_its_markers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_operator_has_the_counts_between_its_markers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(throughput, "cycles", lambda blocks, core, progress: {1: 4.0})
-    found = traffic.of_operators(cache_log.parse(LOG), A53)
+    costs = traffic.of_operators(cache_log.parse(LOG), A53)
     # Two thirds of 75 blocks of 4 cycles, as the first thread executes two thirds.
-    assert found[0].cycles == pytest.approx(200.0)
-    assert dataclasses.replace(found[0], cycles=0) == Traffic(150, 0, 10, 5, 5 * 64, 2 * 64)
-    assert found[1] == Traffic(2, 4.0, 0, 0, 0, 0)
-    assert traffic.total(found.values()).instructions == 152
+    assert costs[0].cycles == pytest.approx(200.0)
+    assert dataclasses.replace(costs[0], cycles=0) == Traffic(150, 0, 10, 5, 5 * 64, 2 * 64)
+    assert costs[1] == Traffic(2, 4.0, 0, 0, 0, 0)
+    assert traffic.total(costs.values()).instructions == 152
     assert traffic.total([]) == Traffic()
 
 
@@ -81,37 +80,37 @@ def test_a_log_without_operators_is_an_error() -> None:
         traffic.of_operators(CacheLog((), {}), A53)
 
 
-def test_time_is_computing_and_memory() -> None:
+def test_time_is_the_sum_of_computing_and_memory() -> None:
     memory = Memory(clock_ghz=2.0, gb_per_s=4.0)
-    assert timemodel.seconds(Traffic(read_bytes=3, written_bytes=1), memory) == pytest.approx(1e-9)
-    computing = timemodel.seconds(Traffic(cycles=2e9), memory)
+    assert figures.seconds(Traffic(read_bytes=3, written_bytes=1), memory) == pytest.approx(1e-9)
+    computing = figures.seconds(Traffic(cycles=2e9), memory)
     assert computing == pytest.approx(STALLS)
 
 
 def test_a_board_may_have_another_l2_and_another_bandwidth() -> None:
-    board = timemodel.with_board(A53, 128 * 1024, 2.5)
+    board = figures.with_board(A53, 128 * 1024, 2.5)
     assert board.l2.bytes == 128 * 1024
     assert board.memory is not None
     assert board.memory.gb_per_s == 2.5
-    assert timemodel.with_board(A53, None, None) == A53
+    assert figures.with_board(A53, None, None) == A53
 
 
 @pytest.mark.parametrize("size", [1, 1000, 512 * 1024 + 64])
-def test_an_l2_that_its_ways_do_not_divide_is_refused(size: int) -> None:
-    with pytest.raises(UsageError, match="cannot be") as raised:
-        timemodel.with_board(A53, size, None)
-    assert "multiples of 1024" in str(raised.value)
+def test_an_l2_size_that_is_no_multiple_of_ways_and_lines_is_refused(size: int) -> None:
+    with pytest.raises(UsageError, match="invalid L2 size") as raised:
+        figures.with_board(A53, size, None)
+    assert "a multiple of 1024" in str(raised.value)
 
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, float("nan"), float("inf")])
-def test_a_bandwidth_that_cannot_be_is_refused(rate: float) -> None:
-    with pytest.raises(UsageError, match="cannot be"):
-        timemodel.with_board(A53, None, rate)
+def test_an_invalid_bandwidth_is_refused(rate: float) -> None:
+    with pytest.raises(UsageError, match="invalid bandwidth"):
+        figures.with_board(A53, None, rate)
 
 
-def test_a_row_without_memory_is_refused() -> None:
+def test_a_core_without_memory_is_refused() -> None:
     with pytest.raises(UsageError, match="neither clock nor bandwidth"):
-        timemodel.memory_of(dataclasses.replace(A53, memory=None))
+        figures.memory_of(dataclasses.replace(A53, memory=None))
 
 
 def test_a_core_without_a_scheduling_model_is_refused() -> None:
@@ -120,11 +119,11 @@ def test_a_core_without_a_scheduling_model_is_refused() -> None:
 
 
 def test_a_binary_of_another_architecture_is_refused() -> None:
-    with pytest.raises(UsageError, match="haswell does not run on cortex-a53"):
+    with pytest.raises(UsageError, match="haswell do not run on cortex-a53"):
         model_time(Recipe(model="squeezenet", cpu="haswell"), A53)
 
 
-def test_the_bandwidth_of_a_board_is_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_fit_recovers_the_bandwidth_of_a_board(monkeypatch: pytest.MonkeyPatch) -> None:
     counts: list[dict[str, Any]] = []
     measured: list[dict[str, Any]] = []
     for name, cycles, read in (("a", 10**8, 10**7), ("b", 10**7, 10**8), ("c", 10**8, 10**8)):
@@ -147,8 +146,8 @@ def results(rows: list[dict[str, Any]]) -> Results:
     return Results(command="", versions={}, rows=rows)
 
 
-def test_the_model_is_nearer_to_boards_than_instructions_alone() -> None:
+def test_the_model_is_closer_to_boards_than_instructions_alone() -> None:
     runs = boards.compare()
     assert len(runs) > 20
-    nearer = [boards.median(r.errors) < boards.median(r.instructions_alone) for r in runs]
-    assert sum(nearer) >= 0.8 * len(runs)
+    closer = [boards.median(r.errors) < boards.median(r.instructions_alone) for r in runs]
+    assert sum(closer) >= 0.8 * len(runs)

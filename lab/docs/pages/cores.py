@@ -1,4 +1,4 @@
-"""What the files of `cores/` say."""
+"""The table of cores, from the files of `cores/`."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from trimtab.tables import Column, Page, Table, number
 
 @block
 def known_cores() -> Page:
-    """A row per core of the project."""
+    """One row per built-in core."""
     names = ("core", "runs", "features", "L1d", "L2", "L3")
     columns = [*map(Column, names), number("multiply-adds"), Column("in order"), Column("what")]
     return [Table(columns, [_row(core) for core in sorted(cores.builtin(), key=_order)])]
 
 
 def _order(core: Core) -> list[tuple[str, int]]:
-    """By name, but A9 before A53."""
+    """Sort key: names with numbers in numeric order, A9 before A53."""
     return [(word, int(part or 0)) for word, part in re.findall(r"(\D+)(\d*)", core.name)]
 
 

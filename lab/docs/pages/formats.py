@@ -1,4 +1,4 @@
-"""What the importers say of themselves: formats and their operators."""
+"""Model formats and their operators, from the docstrings of the importers."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from trimtab.tables import Column, Markup, Page, Table
 
 @block
 def formats() -> Page:
-    """A section per format: what its module says, and a table of its handlers."""
-    found = importers.importers().items()
-    return [part for name, importer in found for part in _section(name, importer)]
+    """One section per format: the docstring of its module and a table of its handlers."""
+    by_name = importers.importers().items()
+    return [part for name, importer in by_name for part in _section(name, importer)]
 
 
 def _section(name: str, importer: Importer) -> Iterator[str | Table]:
@@ -31,18 +31,18 @@ def _section(name: str, importer: Importer) -> Iterator[str | Table]:
 
 
 def _operators(name: str) -> Iterator[Table]:
-    """A row per handler, in the order of the source."""
+    """One row per handler, in the order of the source."""
     if f"{name}_ops" not in {m.name for m in pkgutil.iter_modules(importers.__path__) if m.ispkg}:
         return
     network = importlib.import_module(f"{importers.__name__}.{name}_ops.network")
-    found: dict[Callable[..., Any], list[str]] = {}
+    handlers: dict[Callable[..., Any], list[str]] = {}
     for operator, handler in network.HANDLERS.items():
-        found.setdefault(handler, []).append(f"`{operator}`")
+        handlers.setdefault(handler, []).append(f"`{operator}`")
     yield Table(
         [Column("operators"), Column("what they do, and what is supported")],
         [
             (Markup(", ".join(operators)), Markup(_paragraphs(handler)[0]))
-            for handler, operators in found.items()
+            for handler, operators in handlers.items()
         ],
     )
 

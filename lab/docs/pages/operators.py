@@ -1,4 +1,4 @@
-"""What the schemas say of the operators."""
+"""The reference of operators, from their schemas."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from trimtab.tables import Column, Markup, Page, Table
 
 @block
 def operators() -> Page:
-    """How many there are, and a section for each, by name."""
-    found = [schema.operators()[name] for name in sorted(schema.operators())]
-    names = ", ".join(f"[{op.name}](#{op.name})" for op in found)
-    return [f"{len(found)} operators: {names}.", *(part for op in found for part in _section(op))]
+    """An index and one section per operator, by name."""
+    schemas = [schema.operators()[name] for name in sorted(schema.operators())]
+    names = ", ".join(f"[{op.name}](#{op.name})" for op in schemas)
+    return [
+        f"{len(schemas)} operators: {names}.",
+        *(part for op in schemas for part in _section(op)),
+    ]
 
 
 def _section(op: Operator) -> Iterator[str | Table]:
@@ -61,7 +64,7 @@ def _kind(attribute: Attribute) -> str:
 
 
 def _values(attribute: Attribute) -> Iterator[str]:
-    """Type, range and default; of a kernel, the families that it may be of."""
+    """Type, range and default; the allowed families of a kernel."""
     if attribute.type == "kernel":
         families = (
             "any activation" if f == "@activation" else f"`{f}`" for f in attribute.families

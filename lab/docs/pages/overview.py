@@ -1,4 +1,4 @@
-"""What a network costs as a whole: bytes that are shipped, memory and time, side by side."""
+"""The overview of networks: shipped bytes, memory and time side by side."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ _CPU = "cortex-a53"
 
 @block
 def overview() -> Page:
-    """A row per network, of all that is committed."""
-    weighed = {row["network"]: row for row in _of_core(BASELINE.name)}
+    """One row per network, from the results of several experiments."""
+    sizes = {row["network"]: row for row in _of_core(BASELINE.name)}
     counted = {row["model"]: row for row in _of_core("instructions") if row["precision"] == "f32"}
-    others = {
+    ncnn_counts = {
         row["model"]: row["instructions_per_inference"]
         for row in _of_core("instructions/peers")
         if (row["engine"], row["precision"]) == ("ncnn", "f32")
     }
-    moved = {
+    traffic = {
         row["model"]: row["read_bytes"] + row["written_bytes"]
         for row in _of_core("time_model")
         if row["threads"] == 1
     }
-    found = report.figures(committed.read(report.NAME).rows)
-    ncnn = {f.network: f.shipped_bytes for f in found if f.engine == "ncnn"}
-    peak, time = (report.ratios_of(kind, found, 1) for kind in (report.PEAK, report.MEDIAN))
+    figures = report.figures(committed.read(report.NAME).rows)
+    ncnn_bytes = {f.network: f.shipped_bytes for f in figures if f.engine == "ncnn"}
+    peak, time = (report.ratios_of(kind, figures, 1) for kind in (report.PEAK, report.MEDIAN))
     rows = []
-    for network, row in weighed.items():
+    for network, row in sizes.items():
         if not row["ttm_bytes"]:
             continue
         count = counted.get(network, {}).get("instructions_per_inference")
-        other = others.get(network)
+        other = ncnn_counts.get(network)
         rows.append(
             (
                 network,
                 (row["runner_bytes"] + row["ttm_bytes"]) / 1e6,
                 row["onnx_bytes"] / 1e6,
-                _millions(ncnn.get(network)),
+                _millions(ncnn_bytes.get(network)),
                 _millions(count),
                 count / other if count and other else None,
-                _millions(moved.get(network)),
+                _millions(traffic.get(network)),
                 peak.get(network),
                 time.get(network),
             )
@@ -61,9 +61,9 @@ def overview() -> Page:
     ]
     columns = [Column("network"), *(number(head, form, absent="-") for head, form in heads)]
     return [
-        f"Megabytes and instructions are of a static binary for the {_CPU}, traffic of one thread "
-        "and one inference; the last two columns are ratios to the leanest and to the fastest peer "
-        "on x86, with one thread. Nothing is committed where a dash stands:",
+        f"Megabytes and instructions are those of a static binary for the {_CPU}, memory traffic "
+        "is that of one inference with one thread. The last two columns are ratios to the leanest "
+        "and to the fastest peer on x86, with one thread. A dash means not measured:",
         Table(columns, rows),
     ]
 
@@ -73,7 +73,7 @@ def _millions(count: int | None) -> float | None:
 
 
 def _of_core(name: str) -> list[committed.Row]:
-    """Committed rows of the core; none where nothing is committed yet."""
+    """Committed rows of the core; empty without a result file."""
     try:
         rows = committed.read(name).rows
     except FileAccessError:

@@ -1,4 +1,4 @@
-"""What the runner prints, as the table has it that its output is checked against."""
+"""The events that the runner prints, from the table that checks its output."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trimtab.tables import Column, Markup, Page, Table
 
 @block
 def runner_lines() -> Page:
-    """A row per event, in the order in which they come, then one per field."""
+    """One row per event, in their order, then one per field."""
     events = [
         tuple(map(Markup, (_code([line.event]), line.when, _code(f.name for f in line.fields))))
         for line in runner_events.EVENTS
