@@ -59,6 +59,11 @@ inline void Softplus(const UnaryArgs<Element>& args) {
 }
 
 TRIMTAB_FAMILY(f32, f16, needs(precision))
+inline void Softsign(const UnaryArgs<Element>& args) {
+  Map(args, [](F x) { return Divide(x, Set(1.0f) + Abs(x)); });
+}
+
+TRIMTAB_FAMILY(f32, f16, needs(precision))
 inline void Swish(const UnaryArgs<Element>& args) {
   const F scale = LogisticScale(args.alpha);
   Map(args, [=](F x) { return Swish(x, scale); });

@@ -134,10 +134,10 @@ def test_one_that_is_wrong_is_named_with_its_line_and_the_others_go_on(
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("softmax", SCHEMA, "there is an operator softmax"),
-        ("mine", 'replaces = "softmax"\n' + SCHEMA, "no other operator of its name"),
-        ("softmax", 'replaces = "softmax"\n' + SCHEMA, "other inputs, outputs or attributes"),
-        ("mine", "id = 3\n" + SCHEMA, "id 3 is not one of a plug-in's"),
+        ("softmax", SCHEMA, "operator softmax already exists"),
+        ("mine", 'replaces = "softmax"\n' + SCHEMA, "does not name another operator"),
+        ("softmax", 'replaces = "softmax"\n' + SCHEMA, "inputs, outputs or attributes differ"),
+        ("mine", "id = 3\n" + SCHEMA, "id 3 is outside the range of plug-ins"),
         ("mine", SCHEMA.replace('layout = "any"', ""), "layout"),
         ("Mine", SCHEMA, "snake_case"),
     ],
@@ -159,7 +159,7 @@ def test_an_operator_without_a_source_and_one_outside_the_folder_are_refused(
 ) -> None:
     bare = plugin(tmp_path / "bare")
     (bare / "ops" / "bare.cpp").unlink()
-    assert "there is no bare.cpp beside it" in run(tmp_path, bare).stdout
+    assert "the operator has no source, bare.cpp" in run(tmp_path, bare).stdout
     away = plugin(tmp_path / "away")
     (away / "ops" / "far.toml").symlink_to(bare / "ops" / "bare.toml")
     assert "outside the plug-in's folder" in run(tmp_path, away).stdout

@@ -228,9 +228,9 @@ def test_tasks_have_the_functions_of_a_plug_in_s_room(tmp_path: Path) -> None:
 
 
 SCHEMAS = {
-    'layout = "any"': "has layout",
-    'replaces = "relu"': "has no replaces",
-    "id = 40000": "has the id that its name gives it",
+    'layout = "any"': "must have layout",
+    'replaces = "relu"': "cannot have replaces",
+    "id = 40000": "must have the id that follows from its name",
 }
 
 

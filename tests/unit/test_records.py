@@ -103,8 +103,8 @@ def test_a_number_of_more_than_64_bits_is_refused(tmp_path: Path, seed: int) -> 
     [
         ('type = "float"', 'type = "records"', "unknown type 'records'"),
         ('type = "float"', 'type = "kernel"', "unknown type 'kernel'"),
-        ('type = "records"', 'type = "ints"', "records have fields, and nothing else has"),
-        ('type = "uint"', 'type = "records"', "records have fields, and nothing else has"),
+        ('type = "records"', 'type = "ints"', "only an attribute of type records has fields"),
+        ('type = "uint"', 'type = "records"', "only an attribute of type records has fields"),
     ],
 )
 def test_a_schema_of_records_that_cannot_be_is_refused(

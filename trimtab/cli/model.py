@@ -136,7 +136,7 @@ def convert(options: ConvertOptions) -> None:
     from trimtab.pipeline.planned import plan
 
     recipe, output, progress = options.recipe(), Path(options.output), shown()
-    exporter = exporters.of(output)
+    exporter = exporters.exporter_for(output)
     if exporter and recipe.toolchain:
         raise UsageError(
             f"{output} cannot hold a plan for {recipe.toolchain}",

@@ -1,4 +1,4 @@
-"""Model formats that a program is written as: one module per format, found by its file name."""
+"""Writers of model formats: one module per format, found by its file name."""
 
 from __future__ import annotations
 
@@ -12,31 +12,32 @@ from trimtab.program import Program
 
 
 class Exporter(Protocol):
-    """What a module of this package provides."""
+    """The interface of an exporter module."""
 
     SUFFIX: str
-    """Of a file in that format, e.g. ".onnx"."""
+    """The suffix of its files, e.g. ".onnx"."""
 
     def encode(self, program: Program) -> bytes:
-        """The file. ExportModelError, with the reason, for what the format cannot say."""
+        """The file's bytes; ExportModelError if the format cannot express the program."""
 
 
-def of(path: Path) -> Exporter | None:
-    """What writes files with the suffix of `path`; None for the engine's own format, which is .ttm
-    or has no suffix. UsageError for another one.
+def exporter_for(path: Path) -> Exporter | None:
+    """The exporter for the suffix of `path`; None for the engine's own format (.ttm or no suffix).
+
+    UsageError for an unknown suffix.
     """
-    found = [
+    modules = [
         cast(Exporter, importlib.import_module(f"{__name__}.{info.name}"))
         for info in pkgutil.iter_modules(__path__)
         if not info.name.startswith("_")
     ]
-    by_suffix: dict[str, Exporter | None] = {module.SUFFIX: module for module in found}
+    by_suffix: dict[str, Exporter | None] = {module.SUFFIX: module for module in modules}
     by_suffix |= {"": None, ".ttm": None}
     if path.suffix not in by_suffix:
-        known = ", ".join(sorted(filter(None, by_suffix)))
+        suffixes = ", ".join(sorted(filter(None, by_suffix)))
         raise UsageError(
-            f"no format that is written ends in {path.suffix}",
+            f"no exporter writes {path.suffix} files",
             where=str(path),
-            hint=f"name a file with {known}",
+            hint=f"use a file name that ends in {suffixes}",
         )
     return by_suffix[path.suffix]

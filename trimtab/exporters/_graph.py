@@ -1,8 +1,8 @@
-"""The ONNX graph that is being made: nodes, constants, names."""
+"""Construction of an ONNX graph: nodes, initializers, names."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,15 +10,16 @@ import onnx
 from numpy.typing import ArrayLike
 from onnx import helper, numpy_helper
 
+from trimtab import schema
 from trimtab.errors import ExportModelError
 from trimtab.program import Op, Program, Var
 from trimtab.program.program import NUMPY_DTYPES
 
-OPSET = 20  # the first with Gelu, and with Mish, HardSwish and axes of reductions as inputs
+OPSET = 20  # the first with Gelu and with Mish, HardSwish and reduction axes as inputs
 
 
 class Graph:
-    """Nodes in the order of the program's operators, and what they need."""
+    """ONNX nodes in the order of the program's operators, and their initializers."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -33,23 +34,23 @@ class Graph:
         outputs: Sequence[str] | str = "",
         **attributes: Any,
     ) -> str:
-        """Appends a node and returns its first output: a new name where none is given."""
-        named = [outputs or self.new_name(type)] if isinstance(outputs, str) else list(outputs)
+        """Appends a node and returns the name of its first output; "" stands for a new name."""
+        names = [outputs or self.new_name(type)] if isinstance(outputs, str) else list(outputs)
         while inputs and not inputs[-1]:
             inputs = inputs[:-1]
-        name = self.new_name(f"node_{named[0]}")
-        self.nodes.append(helper.make_node(type, list(inputs), named, name, **attributes))
-        return named[0]
+        name = self.new_name(f"node_{names[0]}")
+        self.nodes.append(helper.make_node(type, list(inputs), names, name, **attributes))
+        return names[0]
 
     def constant(self, value: ArrayLike, dtype: str, hint: str = "constant") -> str:
-        """Adds a constant of an element type of the engine and returns its name."""
+        """Adds an initializer of an engine dtype and returns its name."""
         name = self.new_name(hint)
         array = np.asarray(value, NUMPY_DTYPES[dtype])
         self.initializers[name] = numpy_helper.from_array(array, name)
         return name
 
     def new_name(self, hint: str) -> str:
-        """`hint`, with a number behind it when it is taken."""
+        """A unique name: `hint`, with a number appended if it is already used."""
         name, i = hint, 0
         while name in self._names:
             i += 1
@@ -67,7 +68,9 @@ EMITTERS: dict[str, Emit] = {}
 
 
 def emits(*types: str) -> Callable[[Emit], Emit]:
-    """Declares what writes operators of these types."""
+    """Registers the emitter of these operators. Any other operator whose schema has `onnx` becomes
+    one node of that name.
+    """
 
     def register(emit: Emit) -> Emit:
         EMITTERS.update(dict.fromkeys(types, emit))
@@ -76,10 +79,27 @@ def emits(*types: str) -> Callable[[Emit], Emit]:
     return register
 
 
-def refusal(op: Op, why: str) -> ExportModelError:
-    """Why an operator cannot be written."""
+def attributes_of(operator: schema.Operator, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The operator's attributes as ONNX attributes: without those of the plan, bool as int."""
+    own = {a.name: values[a.name] for a in operator.attributes if not a.plan}
+    return {name: int(v) if isinstance(v, bool) else v for name, v in own.items()}
+
+
+def emit(graph: Graph, op: Op) -> None:
+    """Writes one operator; ExportModelError if ONNX cannot express it."""
+    if op.type in EMITTERS:
+        EMITTERS[op.type](graph, op)
+    elif op.schema.onnx:
+        values = attributes_of(op.schema, op.attributes)
+        graph.node(op.schema.onnx, op.inputs, op.outputs, **values)
+    else:
+        raise refusal(op, op.schema.doc.rstrip("."))
+
+
+def refusal(op: Op, reason: str) -> ExportModelError:
+    """The error for an operator that ONNX cannot express."""
     return ExportModelError(
-        f"ONNX has nothing that does what this does: {why}",
+        f"ONNX has no equivalent operator: {reason}",
         where=f"operator {op.name} ({op.type})",
-        hint="./inv inspect shows the program; a network without this operator can be written",
+        hint="./inv inspect shows the program; a network without this operator can be exported",
     )

@@ -1,9 +1,9 @@
-"""ONNX (https://onnx.ai/onnx/repo-docs/IR.html): for onnxruntime, and to look at in Netron.
+"""Writes ONNX (https://onnx.ai/onnx/repo-docs/IR.html), for onnxruntime and viewers such as Netron.
 
     ./inv convert net.ttm net.onnx
 
-What is written is the optimized program: what was folded is gone, what was fused (a residual, an
-activation) is a node behind its operator again, as ONNX has no operator for both.
+The file contains the optimized program: folded operators are absent, and a fused residual or
+activation is a node after its operator.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from onnx import helper, numpy_helper
 
 from trimtab.errors import ExportModelError
 from trimtab.exporters import _activations, _compute, _movement
-from trimtab.exporters._graph import EMITTERS, OPSET, Graph, refusal
+from trimtab.exporters._graph import OPSET, Graph, emit
 from trimtab.program import Program, Var
 from trimtab.program.program import NUMPY_DTYPES
 
@@ -22,27 +22,24 @@ __all__ = ["SUFFIX", "encode"]
 
 SUFFIX = ".onnx"
 
-_IR_VERSION = 9  # the one of opset 20; newer ones are refused by older runtimes
-_MOST_BYTES = 2**31 - 1  # of a protobuf message
-_FAMILIES = (_activations, _compute, _movement)  # imported: they declare themselves
+_IR_VERSION = 9  # the version of opset 20; older runtimes refuse newer ones
+_MAX_BYTES = 2**31 - 1  # limit of a protobuf message
+_FAMILIES = (_activations, _compute, _movement)  # importing them registers their emitters
 
 
 def encode(program: Program) -> bytes:
-    """An ONNX model, checked. ExportModelError for a program that was planned, for operators that
-    ONNX does not have, and for more than 2 GiB.
+    """A checked ONNX model. ExportModelError if the program is planned, has an operator that ONNX
+    cannot express, or is larger than 2 GiB.
     """
     if program.planned:
         raise ExportModelError(
-            f"it was planned for {program.target}: its weights lie in the order of kernels",
+            f"the program is planned for {program.target}: its weights are packed for kernels",
             where=program.name,
-            hint="convert the model that it was made from, or a .ttm that was made without "
-            "--toolchain",
+            hint="convert its source model, or a .ttm that was written without --toolchain",
         )
     graph = Graph(program)
     for op in program.ops:
-        if op.type not in EMITTERS:
-            raise refusal(op, op.schema.doc.rstrip("."))
-        EMITTERS[op.type](graph, op)
+        emit(graph, op)
     used = {name for node in graph.nodes for name in node.input}
     weights = [
         numpy_helper.from_array(np.asarray(var.data, order="C"), var.name)
@@ -67,12 +64,12 @@ def encode(program: Program) -> bytes:
         ir_version=_IR_VERSION,
         producer_name="trimtab",
     )
-    if model.ByteSize() > _MOST_BYTES:
+    if model.ByteSize() > _MAX_BYTES:
         raise ExportModelError(
-            f"it takes {model.ByteSize():,} bytes, and a file of ONNX at most {_MOST_BYTES:,}",
+            f"the ONNX file would have {model.ByteSize():,} bytes, and the limit is {_MAX_BYTES:,}",
             where=program.name,
         )
-    # Not its shapes: onnx rounds those of some fractional scales otherwise than its runtimes do.
+    # Without shape inference, which rounds some fractional scales differently from runtimes.
     onnx.checker.check_model(model)
     return bytes(model.SerializeToString())
 

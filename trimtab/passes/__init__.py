@@ -1,7 +1,7 @@
-"""Rewrites that make a program smaller and faster without changing what it computes.
+"""Graph rewrites that make a program smaller and faster and keep its results.
 
-A pass is a module of this package with what `Pass` asks for; modules with a leading underscore are
-helpers. `optimize` runs all passes in the order of their `ORDER`.
+A pass is a module of this package that implements `Pass`. Modules with a leading underscore are
+helpers. `optimize` runs all passes in ascending `ORDER`.
 """
 
 from __future__ import annotations
@@ -21,46 +21,48 @@ from trimtab.program import Program
 
 
 class Pass(Protocol):
-    """What a module of this package provides; its docstring's first line says what it does."""
+    """The interface of a pass module. The first paragraph of its docstring describes the pass in
+    docs/passes.md.
+    """
 
     ORDER: int
-    """Its place: passes run by rising, distinct numbers."""
+    """Position in the sequence of passes; unique."""
 
     def run(self, program: Program) -> None:
-        """Rewrites `program` in place; the names of its inputs and outputs stay."""
+        """Rewrites `program` in place; the names of its inputs and outputs do not change."""
 
 
 @cache
 def passes() -> dict[str, Pass]:
-    """Every pass by its name (that of its module), in the order they run."""
+    """Every pass by its module name, in execution order."""
     names = (m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
-    found = {name: cast(Pass, importlib.import_module(f"{__name__}.{name}")) for name in names}
+    modules = {name: cast(Pass, importlib.import_module(f"{__name__}.{name}")) for name in names}
     for name, module in plugins.modules("passes", Path(__file__).parent, ("ORDER", "run")).items():
         if plugin := plugins.owner(module.__name__):
             with plugins.isolated(plugin):
-                _check_order(plugin, module, found)
-                found[name] = cast(Pass, module)
-    ordered = sorted(found, key=lambda name: found[name].ORDER)
+                _check_order(plugin, module, modules)
+                modules[name] = cast(Pass, module)
+    ordered = sorted(modules, key=lambda name: modules[name].ORDER)
     for a, b in itertools.pairwise(ordered):
-        if found[a].ORDER == found[b].ORDER:
+        if modules[a].ORDER == modules[b].ORDER:
             raise SchemaError(
                 f"passes {a} and {b} have the same ORDER",
                 where="trimtab/passes",
-                hint="give the newer one a number of its own",
+                hint="give the newer pass an unused number",
             )
-    return {name: found[name] for name in ordered}
+    return {name: modules[name] for name in ordered}
 
 
-def _check_order(plugin: plugins.Plugin, module: ModuleType, found: Mapping[str, Pass]) -> None:
-    """PluginError when a plug-in's pass cannot be put among those that were `found`."""
+def _check_order(plugin: plugins.Plugin, module: ModuleType, others: Mapping[str, Pass]) -> None:
+    """PluginError if the ORDER of a plug-in's pass is not an unused int."""
     if type(module.ORDER) is not int:
-        raise plugin.error(f"ORDER must be a whole number, not {module.ORDER!r}", _file(module))
-    for name, other in found.items():
+        raise plugin.error(f"ORDER must be an int, not {module.ORDER!r}", _file(module))
+    for name, other in others.items():
         if other.ORDER == module.ORDER:
             raise plugin.error(
-                f"ORDER {module.ORDER} is that of {name} in {_file(other)}",
+                f"ORDER {module.ORDER} is used by {name} in {_file(other)}",
                 _file(module),
-                "give it a number of its own: docs/passes.md has the order",
+                "choose an unused number: docs/passes.md lists the order",
             )
 
 
@@ -69,7 +71,7 @@ def _file(module: object) -> str:
 
 
 def _apply(rewrite: Pass, program: Program) -> None:
-    """Runs a pass; PluginError, with the line, for whatever goes wrong in one of a plug-in."""
+    """Runs a pass; an exception in a plug-in's pass becomes a PluginError that names the line."""
     try:
         rewrite.run(program)
     except TrimtabError:
@@ -78,13 +80,14 @@ def _apply(rewrite: Pass, program: Program) -> None:
         plugin = plugins.owner(cast(ModuleType, rewrite).__name__)
         if plugin is None:
             raise
-        what = f"{type(error).__name__}: {error}"
-        raise plugin.error(what, plugins.source_line(plugin.folder, error)) from error
+        message = f"{type(error).__name__}: {error}"
+        raise plugin.error(message, plugins.source_line(plugin.folder, error)) from error
 
 
 def simplify(program: Program, before: str) -> Program:
-    """A twin of a program that was not optimized, after the passes in front of the one called
-    `before`; it can be optimized as any other.
+    """A copy of an unoptimized program after all passes that precede the pass named `before`.
+
+    The copy can be optimized like any other program.
     """
     twin = program.copy()
     twin.source = program.source or program
@@ -96,9 +99,9 @@ def simplify(program: Program, before: str) -> Program:
 
 
 def optimize(program: Program) -> Program:
-    """The optimized twin of `program`, which stays as it is and becomes the twin's `source`.
+    """An optimized copy of `program`; the original is unchanged and becomes the copy's `source`.
 
-    A program that was optimized before is only copied.
+    A program that is already optimized is only copied.
     """
     twin = program.copy()
     if twin.passes:

@@ -1,4 +1,6 @@
-"""Moves y = scale x + shift, per channel, into the weights and bias of what computes x."""
+"""Folds y = scale x + shift, per channel, into the weights and bias of the operator that computes
+x.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +14,21 @@ from trimtab.program import Op
 
 Array = NDArray[Any]
 
-# Operators with weights and a bias per output channel.
-PRODUCERS = ("conv", "conv_transpose", "gemm")
-
 
 def producer(graph: Graph, name: str) -> Op | None:
-    """The operator whose weights can take what follows `name`: nothing else sees its result."""
-    op = graph.producer(name, *PRODUCERS)
-    if op is None or graph.sole_reader(name) is None or is_epilogue_used(op):
+    """The operator whose weights can absorb the operator after `name`: it has weights for each
+    output channel, and `name` has no other reader.
+    """
+    op = graph.producer(name)
+    if op is None or op.schema.channel_axis is None:
+        return None
+    if graph.sole_reader(name) is None or is_epilogue_used(op):
         return None
     return op if all(graph.constant(i) is not None for i in op.inputs[1:3] if i) else None
 
 
 def is_epilogue_used(op: Op) -> bool:
-    """Whether something is already fused behind the product."""
+    """True if a clamp, an activation or a residual is already fused into the operator."""
     values = op.attributes
     clamps = (values["clamp_min"], values["clamp_max"]) != (-np.inf, np.inf)
     return clamps or bool(values["activation"]) or bool(op.inputs[3:] and op.inputs[3])
@@ -37,12 +40,13 @@ def channels(graph: Graph, op: Op) -> int:
 
 
 def channel_axis(op: Op) -> int:
-    """Where the output has its channels."""
-    return -1 if op.type == "gemm" else 1
+    """Axis of the output channels of an operator with weights."""
+    assert op.schema.channel_axis is not None
+    return op.schema.channel_axis
 
 
 def apply(graph: Graph, op: Op, scale: Array, shift: Array) -> None:
-    """Lets `op` (of PRODUCERS) compute scale * y + shift; both float64[channels]."""
+    """Makes `op`, a result of `producer`, compute scale * y + shift; both float64[channels]."""
     weight = graph.constant(op.inputs[1])
     assert weight is not None
     old_bias = graph.constant(op.inputs[2]) if len(op.inputs) > 2 and op.inputs[2] else None
@@ -58,7 +62,7 @@ def apply(graph: Graph, op: Op, scale: Array, shift: Array) -> None:
 def _scaled(op: Op, weight: Array, scale: Array) -> Array:
     if op.type != "conv_transpose":
         return weight * scale.reshape(-1, *[1] * (weight.ndim - 1))
-    # [c_in, c_out / group, kh, kw]: a group's input channels make its output channels.
+    # [c_in, c_out / group, kh, kw]: a group's input channels produce its output channels.
     group = op.attributes["group"]
     by_group = weight.reshape(group, -1, *weight.shape[1:])
     return (by_group * scale.reshape(group, 1, -1, 1, 1)).reshape(weight.shape)

@@ -1,4 +1,4 @@
-"""What passes ask of a program, and the edits they make."""
+"""Queries and edits of a program's graph, for passes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from trimtab.program import Op, Program, Var
 
 
 class Graph:
-    """A program's block with an index of who makes and who reads what, kept right through edits.
+    """A program's block with an index of producers and readers, which every edit updates.
 
-    Every edit goes through this class and leaves no dead code behind: operators whose last reader
-    went away go too. Iterate over `ops()`, a snapshot, and skip those that are no longer `alive`.
+    Edits go through this class. They remove dead code: an operator without readers is deleted.
+    Iterate over `ops()`, a snapshot, and skip operators that are no longer `alive`.
     """
 
     def __init__(self, program: Program) -> None:
@@ -33,11 +33,11 @@ class Graph:
                 self._readers.setdefault(name, []).append(op)
 
     def ops(self, *types: str) -> list[Op]:
-        """A snapshot of the operators (of these types, if any are given) in order."""
+        """A snapshot of the operators in order; only those of `types`, if any are given."""
         return [op for op in self.block.ops if not types or op.type in types]
 
     def alive(self, op: Op) -> bool:
-        """Whether no edit has removed `op`."""
+        """True until an edit removes `op`."""
         return bool(op.outputs) and self._producer.get(op.outputs[0]) is op
 
     def var(self, name: str) -> Var:
@@ -49,7 +49,7 @@ class Graph:
         return self.block.vars[name].shape
 
     def producer(self, name: str, *types: str) -> Op | None:
-        """The operator that computes `name`, if it is of one of `types` (when any are given)."""
+        """The operator that computes `name`; None if there is none, or it is not one of `types`."""
         op = self._producer.get(name)
         return op if op is not None and (not types or op.type in types) else None
 
@@ -58,56 +58,56 @@ class Graph:
         return self._readers.get(name, [])
 
     def sole_reader(self, name: str) -> Op | None:
-        """The one operator that reads `name`, once; None if others do or it leaves the program."""
+        """The only operator that reads `name`, if it reads it once and `name` is not an output."""
         readers = self.readers(name)
         if len(readers) != 1 or self.program.is_output(name):
             return None
         return readers[0] if readers[0].inputs.count(name) == 1 else None
 
     def constant(self, name: str) -> NDArray[Any] | None:
-        """The elements of a constant, in its shape; None for anything else."""
+        """The elements of a constant, in its shape; None if `name` is not an unpacked constant."""
         var = self.block.vars.get(name)
         return var.data if var is not None and not var.packed else None
 
     def scalar(self, name: str) -> float | None:
-        """The value of a constant whose elements are all one number; None for anything else."""
+        """The value of a constant whose elements are all equal; None for any other variable."""
         data = self.constant(name)
         if data is None or data.size == 0 or not np.all(data == data.flat[0]):
             return None
         return float(data.flat[0])
 
     def is_computed(self, name: str) -> bool:
-        """True when an operator computes `name`."""
+        """True if an operator computes `name`."""
         return name in self._producer
 
     def replace(self, op: Op, *new: Op) -> None:
-        """Puts `new` at the place of `op`."""
+        """Replaces `op` by the operators `new`."""
         at = self._position(op)
         self.block.ops[at : at + 1] = new
         self._index()
         self._collect([*op.outputs, *op.inputs])
 
     def insert_after(self, op: Op | None, *new: Op) -> None:
-        """Puts `new` right behind `op`, or first of all when it is None."""
+        """Inserts `new` directly after `op`; at the beginning if `op` is None."""
         at = 0 if op is None else self._position(op) + 1
         self.block.ops[at:at] = new
         self._index()
 
     def insert_before(self, op: Op, *new: Op) -> None:
-        """Puts `new` right before `op`."""
+        """Inserts `new` directly before `op`."""
         at = self._position(op)
         self.block.ops[at:at] = new
         self._index()
 
     def remove(self, *ops: Op) -> None:
-        """Removes operators, and what only they knew."""
-        gone = {id(op) for op in ops}
-        self.block.ops[:] = [op for op in self.block.ops if id(op) not in gone]
+        """Removes operators, and the variables and operators that only they used."""
+        removed = {id(op) for op in ops}
+        self.block.ops[:] = [op for op in self.block.ops if id(op) not in removed]
         self._index()
         self._collect([name for op in ops for name in (*op.outputs, *op.inputs)])
 
     def set_inputs(self, op: Op, inputs: Iterable[str]) -> None:
-        """Lets `op` read other operands."""
+        """Replaces the operands of `op`."""
         before, op.inputs = op.inputs, list(inputs)
         if before == op.inputs:
             return
@@ -115,7 +115,7 @@ class Graph:
         self._collect(before)
 
     def replace_uses(self, old: str, new: str, readers: Iterable[Op] | None = None) -> None:
-        """Lets `readers` (by default all) of `old` read `new`."""
+        """Makes `readers` of `old` (default: all) read `new`."""
         for op in list(self.readers(old) if readers is None else readers):
             op.inputs = [new if name == old else name for name in op.inputs]
         self._index()
@@ -123,7 +123,7 @@ class Graph:
     def substitute(
         self, op: Op, type: str, inputs: Iterable[str], attributes: dict[str, Any] | None = None
     ) -> Op:
-        """Replaces `op` by an operator that computes its only result in another way."""
+        """Replaces `op` by another operator that computes its only result."""
         (out,) = op.outputs
         var = self.block.vars.pop(out)
         new = self.block.make_op(type, list(inputs), attributes, [out], op.name)
@@ -134,16 +134,17 @@ class Graph:
         return new
 
     def bypass(self, op: Op) -> bool:
-        """Removes `op`, whose result is its first input. False when the program's border needs it.
+        """Removes `op`, whose result equals its first input; False if an input of the graph would
+        become an output.
 
-        A result that leaves the program keeps its name: the input is renamed instead.
+        A graph output keeps its name: the input variable is renamed instead.
         """
         x, y = op.inputs[0], op.outputs[0]
         if self.program.is_output(y):
             if not self.is_computed(x) or self.program.is_output(x):
                 return False
-            maker = self._producer[x]
-            maker.outputs = [y if name == x else name for name in maker.outputs]
+            producer = self._producer[x]
+            producer.outputs = [y if name == x else name for name in producer.outputs]
             self.replace_uses(x, y)
             self.remove(op)
             self._collect([x])
@@ -156,16 +157,16 @@ class Graph:
         return next(i for i, other in enumerate(self.block.ops) if other is op)
 
     def _collect(self, names: list[str]) -> None:
-        """Drops those of `names` that are unused, with the operators that only they keep alive."""
+        """Deletes the unused variables among `names`, and operators without other results."""
         while names:
             name = names.pop()
-            border = name in self.program.inputs or self.program.is_output(name)
-            if border or self.readers(name):
+            is_visible = name in self.program.inputs or self.program.is_output(name)
+            if is_visible or self.readers(name):
                 continue
-            maker = self._producer.get(name)
-            if maker is None:
+            producer = self._producer.get(name)
+            if producer is None:
                 self.block.vars.pop(name, None)
-            elif not any(self.readers(o) or self.program.is_output(o) for o in maker.outputs):
-                del self.block.ops[self._position(maker)]
+            elif not any(self.readers(o) or self.program.is_output(o) for o in producer.outputs):
+                del self.block.ops[self._position(producer)]
                 self._index()
-                names += [*maker.outputs, *maker.inputs]
+                names += [*producer.outputs, *producer.inputs]

@@ -1,4 +1,4 @@
-"""Recognizes formulas that exporters spell out of primitive operators."""
+"""Pattern matching of formulas that exporters compose of primitive operators."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from dataclasses import dataclass
 
 from trimtab.passes._graph import Graph
 
-# Constants in files are rounded to float32, some of them twice.
+# Constants in model files are rounded to float32, some of them twice.
 TOLERANCE = 1e-5
 
 
 def near(a: float, b: float) -> bool:
-    """Equal but for rounding."""
+    """True if `a` equals `b` within rounding errors."""
     return math.isclose(a, b, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
 
 
 @dataclass(frozen=True)
 class Product:
-    """scale times the variables `factors`."""
+    """The product of `scale` and the variables `factors`."""
 
     scale: float
     factors: tuple[str, ...]
@@ -27,7 +27,7 @@ class Product:
 
 @dataclass(frozen=True)
 class Line:
-    """scale x + shift."""
+    """The affine function scale x + shift of the variable `x`."""
 
     x: str
     scale: float
@@ -35,17 +35,17 @@ class Line:
 
 
 def products(graph: Graph, root: str, depth: int = 4) -> Iterator[Product]:
-    """All ways to read `root` as a product: expands mul, and div by a constant, from the top."""
-    todo = [(Product(1.0, (root,)), depth)]
-    while todo:
-        product, left = todo.pop(0)
+    """All expansions of `root` as a product, through mul and through div by a constant."""
+    queue = [(Product(1.0, (root,)), depth)]
+    while queue:
+        product, remaining = queue.pop(0)
         yield product
         for i, name in enumerate(product.factors):
-            op = graph.producer(name, "mul", "div") if left > 0 else None
+            op = graph.producer(name, "mul", "div") if remaining > 0 else None
             if op is None:
                 continue
             a, b = op.inputs
-            constant = graph.scalar(b)  # operands are in order: no constant stands first
+            constant = graph.scalar(b)  # canonicalize_operands put it second
             scale, factors = product.scale, [*product.factors[:i], *product.factors[i + 1 :], a]
             if constant is None:
                 factors.append(b)
@@ -55,11 +55,11 @@ def products(graph: Graph, root: str, depth: int = 4) -> Iterator[Product]:
                 scale = scale / constant if constant else math.nan
             is_product = op.type == "mul" or constant is not None
             if is_product and all(graph.shape(f) == graph.shape(root) for f in factors):
-                todo.append((Product(scale, tuple(factors)), left - 1))
+                queue.append((Product(scale, tuple(factors)), remaining - 1))
 
 
 def lines(graph: Graph, root: str) -> Iterator[Line]:
-    """All ways to read `root` as scale x + shift with constants, from x = root downwards."""
+    """All expansions of `root` as scale x + shift with constants, beginning with x = root."""
     line = Line(root, 1.0, 0.0)
     while True:
         yield line
@@ -92,7 +92,7 @@ def lines(graph: Graph, root: str) -> Iterator[Line]:
 
 
 def is_line(graph: Graph, root: str, x: str, scale: float, shift: float) -> bool:
-    """Whether `root` is scale x + shift."""
+    """True if `root` is scale x + shift."""
     return any(
         line.x == x and near(line.scale, scale) and near(line.shift, shift)
         for line in lines(graph, root)
@@ -100,13 +100,13 @@ def is_line(graph: Graph, root: str, x: str, scale: float, shift: float) -> bool
 
 
 def operand(graph: Graph, name: str, *types: str) -> str:
-    """The first operand of the operator of one of `types` that computes `name`; "" if none does."""
+    """The first operand of the operator that computes `name`, if it is one of `types`, else ""."""
     op = graph.producer(name, *types)
     return "" if op is None else op.inputs[0]
 
 
 def pairs(product: Product) -> Iterator[tuple[str, str]]:
-    """Both orders of a product of two factors."""
+    """Both orders of the factors of a product of two variables."""
     if len(product.factors) == 2:
         a, b = product.factors
         yield a, b

@@ -1,4 +1,4 @@
-"""Reshapes and transposes: when they do nothing, and how two become one."""
+"""Simplification of reshapes and transposes."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from trimtab.program import Op
 
 
 def keeps_order(graph: Graph, op: Op) -> bool:
-    """Whether a transpose moves dimensions of 1 only, so that no element changes its place."""
+    """True if a transpose permutes only dimensions of size 1, so that no element moves."""
     shape = graph.shape(op.inputs[0])
-    moved = [axis for axis in op.attributes["permutation"] if shape[axis] != 1]
-    return moved == sorted(moved)
+    permuted = [axis for axis in op.attributes["permutation"] if shape[axis] != 1]
+    return permuted == sorted(permuted)
 
 
-def join(graph: Graph, op: Op) -> bool:
-    """Lets a reshape or transpose read what the one of its type before it reads.
+def merge(graph: Graph, op: Op) -> bool:
+    """Merges a reshape with the reshape before it, or a transpose with the transpose before it.
 
-    A transpose that keeps the order becomes a reshape. False when there is nothing to do.
+    A transpose that moves no element becomes a reshape. False if nothing changes.
     """
     if op.type == "transpose" and keeps_order(graph, op):
         shape = graph.shape(op.outputs[0])

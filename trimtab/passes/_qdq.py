@@ -1,5 +1,5 @@
-"""What passes ask of quantized numbers: what an operand is dequantized from, and where a result
-goes.
+"""Queries about QDQ graphs: the int8 tensor behind a dequantized operand, and the quantize_linear
+after a result.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from trimtab.passes._graph import Graph
 from trimtab.program import Op, Quantization, Var
 
 DTYPE = "i8"
-LEAST, MOST = -128, 127
+INT8_MIN, INT8_MAX = -128, 127
 
 
 def stored(graph: Graph, name: str) -> Var | None:
-    """The computed i8 tensor, with one scale, that the operand `name` has the real numbers of."""
+    """The computed int8 tensor with one scale that `name` is dequantized from; None if there is
+    none.
+    """
     op = graph.producer(name, "dequantize_linear")
     var = graph.var(op.inputs[0]) if op else None
     if var is None or var.data is not None or var.dtype != DTYPE:
@@ -24,29 +26,30 @@ def stored(graph: Graph, name: str) -> Var | None:
 
 
 def stored_constant(graph: Graph, name: str) -> Var | None:
-    """The constant integers that the operand `name` has the real numbers of."""
+    """The quantized constant that `name` is dequantized from; None if there is none."""
     op = graph.producer(name, "dequantize_linear")
     var = graph.var(op.inputs[0]) if op else None
     return var if var is not None and var.data is not None and var.quantization else None
 
 
 def quantized(graph: Graph, name: str) -> Op | None:
-    """The operator that makes i8 numbers of one scale of `name`, if nothing else reads that."""
+    """The only reader of `name`, if it quantizes to int8 with one scale."""
     op = graph.sole_reader(name)
     if op is None or op.type != "quantize_linear":
         return None
     var = graph.var(op.outputs[0])
-    return op if var.dtype == DTYPE and _of(var).axis is None else None
+    return op if var.dtype == DTYPE and _quantization(var).axis is None else None
 
 
 def bounded(graph: Graph, name: str) -> tuple[float, float, Op] | None:
-    """The same where bounds are applied before: the lower and upper one, and the operator."""
+    """The clamps after `name` up to its quantize_linear: lower bound, upper bound, quantize_linear.
+
+    None if anything else reads `name`.
+    """
     low, high = -np.inf, np.inf
     op = graph.sole_reader(name)
-    while op is not None and op.type in ("relu", "clip"):
-        own_low = 0.0 if op.type == "relu" else op.attributes["alpha"]
-        own_high = np.inf if op.type == "relu" else op.attributes["beta"]
-        low, high = (min(max(bound, own_low), own_high) for bound in (low, high))
+    while op is not None and (bounds := op.schema.bounds(op.attributes)):
+        low, high = (min(max(bound, bounds[0]), bounds[1]) for bound in (low, high))
         name = op.outputs[0]
         op = graph.sole_reader(name)
     last = quantized(graph, name)
@@ -54,28 +57,27 @@ def bounded(graph: Graph, name: str) -> tuple[float, float, Op] | None:
 
 
 def quantization(var: Var) -> tuple[np.float32, int]:
-    """Scale and zero point of a tensor that has one of each."""
-    q = _of(var)
+    """Scale and zero point of a tensor with per-tensor quantization."""
+    q = _quantization(var)
     return np.float32(q.scale[0]), q.zero_point[0]
 
 
-def integers(x: NDArray[np.float32], var: Var) -> NDArray[np.int8]:
-    """Real numbers as `quantize_linear` stores them in `var`; infinities are the ends."""
+def quantize(x: NDArray[np.float32], var: Var) -> NDArray[np.int8]:
+    """The int8 values that `quantize_linear` stores in `var` for `x`, saturated."""
     scale, point = quantization(var)
     with np.errstate(over="ignore", invalid="ignore"):
-        places = np.rint(x / scale) + np.float32(point)
-    result: NDArray[np.int8] = np.clip(np.nan_to_num(places, nan=LEAST), LEAST, MOST).astype(
-        np.int8
-    )
+        rounded = np.rint(x / scale) + np.float32(point)
+    values = np.clip(np.nan_to_num(rounded, nan=INT8_MIN), INT8_MIN, INT8_MAX)
+    result: NDArray[np.int8] = values.astype(np.int8)
     return result
 
 
-def bounds(low: float, high: float, var: Var) -> dict[str, int]:
-    """Bounds on real numbers as those on what is stored in `var`."""
-    ends = integers(np.array([low, high], np.float32), var)
+def clamp_attributes(low: float, high: float, var: Var) -> dict[str, int]:
+    """Bounds on float32 values as bounds on the int8 values stored in `var`."""
+    ends = quantize(np.array([low, high], np.float32), var)
     return {"clamp_min": int(ends[0]), "clamp_max": int(ends[1])}
 
 
-def _of(var: Var) -> Quantization:
+def _quantization(var: Var) -> Quantization:
     assert var.quantization, f"{var.name} is quantized"
     return var.quantization

@@ -1,10 +1,10 @@
-"""Chooses NHWC or plain for every 4-D tensor, and inserts the cheapest conversions in between.
+"""Assigns NHWC or plain layout to every 4-D tensor and inserts the cheapest conversions.
 
-Convolutions and pools want NHWC, reshapes and products plain order; element-wise operators take
-either, and inputs and outputs of the program are plain. The choice for the indifferent ones is a
-minimum cut: a tensor whose maker and readers disagree costs its bytes, once. Conversions that move
-nothing (one channel, or one pixel) are free, and so are transposes that only spell out the other
-layout: both become reshapes.
+Convolutions and pools require NHWC; reshapes, GEMMs and graph inputs and outputs require plain
+order; element-wise operators accept either. A minimum cut chooses the layouts of the latter: a
+tensor whose producer and readers disagree costs its bytes once. Conversions that move nothing (one
+channel or one pixel) are free, and so are transposes that only spell out the other layout: both
+become reshapes.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ ORDER = 700
 
 Layout = Literal["plain", "nhwc"]
 
-# A conversion costs a pass over memory and an operator; the latter about this many bytes.
+# The cost of a conversion besides its memory traffic, in bytes.
 CALL_BYTES = 4096
 
-# Logical shapes of these transposes' operands are those of one tensor in either layout.
+# Transposes between the logical shapes of one tensor in both layouts.
 TO_CHANNELS_LAST, TO_CHANNELS_FIRST = (0, 2, 3, 1), (0, 3, 1, 2)
 
 
 def run(program: Program) -> None:
-    """First the choice, then one walk forward that carries it out."""
+    """Chooses the layouts, then applies them in one forward sweep."""
     graph = Graph(program)
     choice = _choose(graph)
     _Converter(graph, choice).run()
@@ -41,20 +41,20 @@ def _is_indifferent(graph: Graph, op: Op) -> bool:
     return op.schema.layout == "any" and all(len(graph.shape(o)) == 4 for o in op.outputs)
 
 
-def _wanted(op: Op) -> Layout:
-    """What an operator that is not indifferent reads at best."""
+def _read_layout(op: Op) -> Layout:
+    """The layout that an operator with a fixed layout reads."""
     nhwc = op.schema.layout == "nhwc" or _permutation(op) == TO_CHANNELS_LAST
     return "nhwc" if nhwc else "plain"
 
 
-def _given(op: Op) -> Layout:
-    """What an operator that is not indifferent makes at best."""
+def _write_layout(op: Op) -> Layout:
+    """The layout that an operator with a fixed layout produces."""
     nhwc = op.schema.layout == "nhwc" or _permutation(op) == TO_CHANNELS_FIRST
     return "nhwc" if nhwc else "plain"
 
 
 def _is_free(shape: tuple[int, ...]) -> bool:
-    """Whether both layouts of [n, c, h, w] are the same bytes."""
+    """True if both layouts of [n, c, h, w] have the same bytes."""
     return shape[1] == 1 or shape[2] * shape[3] == 1
 
 
@@ -64,25 +64,27 @@ def _is_weight(op: Op, index: int) -> bool:
 
 
 def _choose(graph: Graph) -> dict[int, Layout]:
-    """The layout of every indifferent operator, by id(op). NHWC is the source's side of the cut."""
+    """The layout of every operator that accepts either, by id(op). NHWC is the source side of the
+    cut.
+    """
     cut = MinCut()
     nodes = {id(op): cut.node() for op in graph.ops() if _is_indifferent(graph, op)}
     terminal = {"nhwc": SOURCE, "plain": SINK}
     for name, var in graph.block.vars.items():
         if len(var.shape) != 4 or var.data is not None or _is_free(var.shape):
             continue
-        maker = graph.producer(name)
-        made = SINK if maker is None else nodes.get(id(maker), terminal[_given(maker)])
-        read = {nodes.get(id(op), terminal[_wanted(op)]) for op in graph.readers(name)}
+        op = graph.producer(name)
+        producer = SINK if op is None else nodes.get(id(op), terminal[_write_layout(op)])
+        readers = {nodes.get(id(op), terminal[_read_layout(op)]) for op in graph.readers(name)}
         if graph.program.is_output(name):
-            read.add(SINK)
-        # One conversion serves all readers that disagree with the maker: a node of its own joins
-        # them, for either direction.
+            readers.add(SINK)
+        # One conversion serves all readers that disagree with the producer: one node per direction
+        # joins them.
         cost = var.bytes + CALL_BYTES
         some_plain, some_nhwc = cut.node(), cut.node()
-        cut.add(made, some_plain, cost)
-        cut.add(some_nhwc, made, cost)
-        for reader in read:
+        cut.add(producer, some_plain, cost)
+        cut.add(some_nhwc, producer, cost)
+        for reader in readers:
             cut.add(some_plain, reader, INFINITE)
             cut.add(reader, some_nhwc, INFINITE)
     side = cut.source_side()
@@ -90,7 +92,7 @@ def _choose(graph: Graph) -> dict[int, Layout]:
 
 
 class _Converter:
-    """Walks forward: results get their layouts, operators their operands in the one they want."""
+    """Applies the layouts in a forward sweep, and inserts conversions of operands."""
 
     def __init__(self, graph: Graph, choice: dict[int, Layout]) -> None:
         self.graph = graph
@@ -101,24 +103,24 @@ class _Converter:
         for op in self.graph.ops():
             current = self._as_view(op)
             if current is op:
-                wanted = self.choice.get(id(op), self._reads(op))
-                given = self.choice.get(id(op), self._makes(op))
+                read = self.choice.get(id(op), self._reads(op))
+                write = self.choice.get(id(op), self._writes(op))
                 inputs = [
-                    name if not name or _is_weight(op, i) else self._operand(name, wanted, op)
+                    name if not name or _is_weight(op, i) else self._operand(name, read, op)
                     for i, name in enumerate(op.inputs)
                 ]
                 self.graph.set_inputs(op, inputs)
-                self._weights_follow(op, wanted)
-                self._finish(op, given)
+                self._convert_weights(op, read)
+                self._finish(op, write)
 
     def _reads(self, op: Op) -> Layout:
-        return "plain" if op.type == "transpose" else _wanted(op)
+        return "plain" if op.type == "transpose" else _read_layout(op)
 
-    def _makes(self, op: Op) -> Layout:
-        return "plain" if op.type == "transpose" else _given(op)
+    def _writes(self, op: Op) -> Layout:
+        return "plain" if op.type == "transpose" else _write_layout(op)
 
     def _as_view(self, op: Op) -> Op:
-        """A transpose that spells out the other layout becomes a reshape; anything else stays."""
+        """Replaces a transpose that only spells out the other layout by a reshape."""
         x, y = op.inputs[0], op.outputs[0]
         shape = {"shape": self.graph.shape(y)}
         if _permutation(op) == TO_CHANNELS_LAST and self._layout(x) == "nhwc":
@@ -127,7 +129,7 @@ class _Converter:
             return view
         if _permutation(op) == TO_CHANNELS_FIRST and self._layout(x) == "plain":
             readers = self.graph.readers(y)
-            if any(self.choice.get(id(r), _wanted(r)) == "nhwc" for r in readers):
+            if any(self.choice.get(id(r), _read_layout(r)) == "nhwc" for r in readers):
                 view = self.graph.substitute(op, "reshape", [x], shape)
                 self._finish(view, "nhwc")
                 return view
@@ -136,14 +138,14 @@ class _Converter:
     def _layout(self, name: str) -> str:
         return self.graph.var(name).layout
 
-    def _finish(self, op: Op, given: Layout) -> None:
-        """Marks 4-D results; one that leaves the program as NHWC gets a plain twin of its name."""
+    def _finish(self, op: Op, layout: Layout) -> None:
+        """Sets the layout of 4-D results; an NHWC graph output is converted to plain order."""
         for name in list(op.outputs):
             var = self.graph.var(name)
             if len(var.shape) != 4:
                 continue
-            var.layout = given
-            if given == "nhwc" and self.graph.program.is_output(name):
+            var.layout = layout
+            if layout == "nhwc" and self.graph.program.is_output(name):
                 self._rename(op, name)
 
     def _rename(self, op: Op, name: str) -> None:
@@ -166,31 +168,30 @@ class _Converter:
         twin.layout, twin.quantization = layout, var.quantization
         return op
 
-    def _operand(self, name: str, wanted: Layout, reader: Op) -> str:
-        """`name` in the layout `wanted`: itself, or a twin that is made before `reader`."""
+    def _operand(self, name: str, layout: Layout, reader: Op) -> str:
+        """`name` in this layout: itself, or a conversion that is inserted before `reader`."""
         var = self.graph.var(name)
-        if (name, wanted) in self.twins:
-            return self.twins[name, wanted]
+        if (name, layout) in self.twins:
+            return self.twins[name, layout]
         if len(var.shape) != 4:
-            # A smaller operand of an element-wise operator is broadcast; against NHWC it must have
-            # its dimensions named.
+            # A broadcast operand of an element-wise operator in NHWC needs all four dimensions.
             broadcast = reader.schema.layout == "any" and var.count > 1
-            if wanted == "plain" or len(var.shape) > 4 or not broadcast:
+            if layout == "plain" or len(var.shape) > 4 or not broadcast:
                 return name
             twin = self._with_four_dimensions(name, reader)
-            self.twins[name, wanted] = self._operand(twin, wanted, reader)
-            return self.twins[name, wanted]
-        if var.layout == wanted:
+            self.twins[name, layout] = self._operand(twin, layout, reader)
+            return self.twins[name, layout]
+        if var.layout == layout:
             return name
         if var.data is not None:
-            twin = self.graph.block.add_constant(var.data, f"{name}.{wanted}", var.quantization)
-            self.graph.var(twin).layout = wanted
+            twin = self.graph.block.add_constant(var.data, f"{name}.{layout}", var.quantization)
+            self.graph.var(twin).layout = layout
         else:
-            conversion = self._conversion(name, wanted, f"{name}.{wanted}")
+            conversion = self._conversion(name, layout, f"{name}.{layout}")
             self.graph.insert_before(reader, conversion)
             (twin,) = conversion.outputs
-        self.twins[name, wanted] = twin
-        self.twins[twin, "nhwc" if wanted == "plain" else "plain"] = name
+        self.twins[name, layout] = twin
+        self.twins[twin, "nhwc" if layout == "plain" else "plain"] = name
         return twin
 
     def _with_four_dimensions(self, name: str, reader: Op) -> str:
@@ -202,12 +203,12 @@ class _Converter:
         self.graph.insert_before(reader, view)
         return view.outputs[0]
 
-    def _weights_follow(self, op: Op, wanted: Layout) -> None:
-        """A 4-D weight of an indifferent operator (a slope per element) lies as the operands do."""
+    def _convert_weights(self, op: Op, layout: Layout) -> None:
+        """Converts 4-D weights (a slope per element) of operators that accept either layout."""
         if op.schema.layout != "any":
             return
         inputs = list(op.inputs)
         for i, name in enumerate(inputs):
             if name and _is_weight(op, i) and len(self.graph.shape(name)) == 4:
-                inputs[i] = self._operand(name, wanted, op)
+                inputs[i] = self._operand(name, layout, op)
         self.graph.set_inputs(op, inputs)

@@ -1,4 +1,6 @@
-"""Puts the constant operand of commutative operators second, where other passes look for it."""
+"""The constant operand of a commutative operator becomes the second: `2 + x` is rewritten to
+`x + 2`, the form that other passes match.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,8 @@ ORDER = 110
 
 
 def run(program: Program) -> None:
-    """Two constants cannot meet: they were folded."""
+    """Two constant operands do not occur: fold_constants has run."""
     graph = Graph(program)
-    for op in graph.ops("add", "mul", "max", "min"):
-        if graph.constant(op.inputs[0]) is not None:
+    for op in graph.ops():
+        if op.schema.commutative and graph.constant(op.inputs[0]) is not None:
             graph.set_inputs(op, reversed(op.inputs))

@@ -1,4 +1,4 @@
-"""Reductions over height and width, and pools over the whole image, become global pools."""
+"""Mean or maximum over height and width, and a pool over the whole image, become global pools."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _POOLS = {"average_pool": "global_average_pool", "max_pool": "global_max_pool"}
 
 
 def run(program: Program) -> None:
-    """Global pools need no table of windows, and stay in the layout of convolutions."""
+    """Global pools need no window table and keep the layout of convolutions."""
     graph = Graph(program)
     for op in graph.ops(*_REDUCTIONS):
         shape = graph.shape(op.inputs[0])

@@ -1,4 +1,6 @@
-"""Quantized numbers of u8 become i8, 128 less with their zero points: they stand for the same."""
+"""Quantized uint8 tensors become int8: values and zero points decrease by 128, so that the
+dequantized values stay the same.
+"""
 
 from __future__ import annotations
 
@@ -11,39 +13,40 @@ from trimtab.program import Op, Program, Var
 
 ORDER = 430
 
-_SHIFT = 128
+_OFFSET = 128
 
 
 def run(program: Program) -> None:
-    """Inside of the program. Where u8 goes in or out, or an operator looks at the numbers as they
-    are, real numbers are quantized again, which is exact.
+    """Converts tensors between QDQ operators. Where a graph input or output is uint8, or another
+    operator reads the stored values, an exact requantization to int8 is inserted.
     """
     graph = Graph(program)
-    bytes = {var.name for var in program.vars.values() if var.dtype == "u8" and var.quantization}
+    names = {var.name for var in program.vars.values() if var.dtype == "u8" and var.quantization}
     for op in graph.ops("quantize_linear", "dequantize_linear"):
-        border = op.outputs[0] if op.type == "quantize_linear" else op.inputs[0]
-        if border in bytes and not _is_inside(graph, border):
-            _part(graph, op)
+        stored = op.outputs[0] if op.type == "quantize_linear" else op.inputs[0]
+        if stored in names and not _is_inside(graph, stored):
+            _insert_int8(graph, op)
     for var in list(program.vars.values()):
         if var.dtype == "u8" and var.quantization and _is_inside(graph, var.name):
-            _sign(graph, var)
+            _convert(graph, var)
 
 
 def _is_inside(graph: Graph, name: str) -> bool:
-    """Whether only quantizing operators know a variable."""
-    maker, var = graph.producer(name), graph.var(name)
-    made = maker.type == "quantize_linear" if maker else var.data is not None
-    readers = graph.readers(name)
+    """True if only quantize_linear and dequantize_linear access a variable."""
+    producer, var = graph.producer(name), graph.var(name)
+    is_quantized = producer.type == "quantize_linear" if producer else var.data is not None
     return (
-        made
+        is_quantized
         and not graph.program.is_output(name)
         and name not in graph.program.inputs
-        and all(op.type == "dequantize_linear" for op in readers)
+        and all(op.type == "dequantize_linear" for op in graph.readers(name))
     )
 
 
-def _part(graph: Graph, op: Op) -> None:
-    """Puts i8 between real numbers and the u8 of a border: behind a reader, before a maker."""
+def _insert_int8(graph: Graph, op: Op) -> None:
+    """Inserts a pair of int8 QDQ operators before a quantize_linear or after a dequantize_linear
+    whose uint8 tensor must stay.
+    """
     outer = graph.var(op.outputs[0] if op.type == "quantize_linear" else op.inputs[0])
     make = graph.block.make_op
     if op.type == "quantize_linear":
@@ -59,21 +62,20 @@ def _part(graph: Graph, op: Op) -> None:
             return
         graph.insert_after(op, inner, back)
         graph.replace_uses(op.outputs[0], back.outputs[0], [r for r in readers if r is not inner])
-    _shift(outer, graph.var(inner.outputs[0]))
+    _shift_zero_point(outer, graph.var(inner.outputs[0]))
 
 
-def _shift(outer: Var, inner: Var) -> None:
-    q = outer.quantization
+def _shift_zero_point(source: Var, target: Var) -> None:
+    q = source.quantization
     assert q
-    points = tuple(point - _SHIFT for point in q.zero_point)
-    inner.quantization = replace(q, zero_point=points)
+    target.quantization = replace(q, zero_point=tuple(z - _OFFSET for z in q.zero_point))
 
 
-def _sign(graph: Graph, var: Var) -> None:
-    maker = graph.producer(var.name)
-    if maker:
-        maker.attributes["to"] = "i8"
+def _convert(graph: Graph, var: Var) -> None:
+    producer = graph.producer(var.name)
+    if producer:
+        producer.attributes["to"] = "i8"
     if var.data is not None:
-        var.data = (var.data.astype(np.int16) - _SHIFT).astype(np.int8)
+        var.data = (var.data.astype(np.int16) - _OFFSET).astype(np.int8)
     var.dtype = "i8"
-    _shift(var, var)
+    _shift_zero_point(var, var)

@@ -1,6 +1,6 @@
-"""Removes operators whose results nobody reads, and variables that nobody knows.
+"""Removes operators and variables that no output depends on.
 
-Runs first: later passes ask who reads a result, and leave no dead code behind themselves.
+Runs first: later passes count readers, and remove their own dead code.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ ORDER = 10
 
 
 def run(program: Program) -> None:
-    """One sweep from the back: an operator is needed when one of its results is."""
-    needed = set(program.outputs)
-    kept = []
+    """One backward sweep: an operator is live if one of its results is."""
+    live = set(program.outputs)
+    live_ops = []
     for op in reversed(program.ops):
-        if needed.intersection(op.outputs):
-            needed.update(name for name in op.inputs if name)
-            kept.append(op)
-    program.block.ops[:] = reversed(kept)
-    needed.update(out for op in kept for out in op.outputs)
-    needed.update(program.inputs)
-    program.block.vars = {n: var for n, var in program.vars.items() if n in needed}
+        if live.intersection(op.outputs):
+            live.update(name for name in op.inputs if name)
+            live_ops.append(op)
+    program.block.ops[:] = reversed(live_ops)
+    live.update(out for op in live_ops for out in op.outputs)
+    live.update(program.inputs)
+    program.block.vars = {n: var for n, var in program.vars.items() if n in live}

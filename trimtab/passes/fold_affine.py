@@ -1,4 +1,6 @@
-"""Additions and factors per channel become part of the convolution or product before them."""
+"""`+ - * /` by constants per channel fold into the weights and bias of the convolution or GEMM
+before them.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ ORDER = 510
 
 
 def run(program: Program) -> None:
-    """For example the elementwise addition with which some frameworks write a bias."""
+    """Some frameworks export a bias as an element-wise addition, for example."""
     graph = Graph(program)
     for op in graph.ops("add", "sub", "mul", "div", "neg"):
         swapped = op.type == "sub" and graph.constant(op.inputs[0]) is not None
@@ -31,7 +33,7 @@ def run(program: Program) -> None:
 
 
 def _line(graph: Graph, op: Op, target: Op, swapped: bool) -> tuple[Array, Array] | None:
-    """(scale, shift) per channel; None unless the operand is a constant that varies by it only."""
+    """(scale, shift) per channel; None unless the operand is a constant that depends only on it."""
     count = _channel_affine.channels(graph, target)
     ones, zeros = np.ones(count), np.zeros(count)
     if op.type == "neg":
@@ -52,7 +54,7 @@ def _line(graph: Graph, op: Op, target: Op, swapped: bool) -> tuple[Array, Array
 
 
 def _per_channel(graph: Graph, constant: Array, target: Op) -> Array | None:
-    """float64[channels] when broadcasting `constant` to the result depends on the channel only."""
+    """float64[channels] if `constant`, broadcast to the result, depends only on the channel."""
     rank = len(graph.shape(target.outputs[0]))
     axis = _channel_affine.channel_axis(target) % rank
     shape = (1,) * (rank - constant.ndim) + constant.shape

@@ -1,4 +1,4 @@
-"""Batch normalization becomes part of the convolution or product before it."""
+"""Batch normalization folds into the weights and bias of the convolution or GEMM before it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ORDER = 500
 
 
 def run(program: Program) -> None:
-    """One that follows nothing it could fold into stays an operator."""
+    """A batch normalization without such a producer remains an operator."""
     graph = Graph(program)
     for op in graph.ops("batch_normalization"):
         target = _channel_affine.producer(graph, op.inputs[0])

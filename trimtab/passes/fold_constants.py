@@ -1,4 +1,6 @@
-"""Computes what depends on constants only, by running the engine's own operators."""
+"""Operators that depend only on constants are computed with the engine's kernels, unless the model
+file would grow by more than 64 KB.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +14,19 @@ from trimtab.program import Op, Program, attributes
 
 ORDER = 100
 
-# A result may be this much larger than the operands it replaces: expanded constants make large
-# files.
+# A result may be this much larger than the operands it replaces: expanded constants bloat files.
 ALLOWED_GROWTH_BYTES = 64 << 10
 
-# What may be computed in all, so that no file keeps us for long: networks rearrange their weights.
-LEAST_COMPUTED_BYTES = 64 << 20
+# Limits of the computed bytes, so that no file takes unbounded time.
+MIN_COMPUTED_BYTES = 64 << 20
 COMPUTED_PER_WEIGHT_BYTE = 8
 
 
 def run(program: Program) -> None:
-    """Goes forward once, so that chains of constants fold from their start."""
+    """One forward sweep folds chains of constants from their start."""
     graph = Graph(program)
     weights = sum(var.bytes for var in program.constants())
-    computable = LEAST_COMPUTED_BYTES + COMPUTED_PER_WEIGHT_BYTE * weights
+    computable = MIN_COMPUTED_BYTES + COMPUTED_PER_WEIGHT_BYTE * weights
     for op in graph.ops():
         if _is_foldable(graph, op) and not any(program.is_output(out) for out in op.outputs):
             computable -= sum(graph.var(name).bytes for name in op.outputs)
@@ -37,10 +38,10 @@ def run(program: Program) -> None:
 def _is_foldable(graph: Graph, op: Op) -> bool:
     if any(graph.constant(name) is None for name in op.inputs if name):
         return False
-    # NHWC operators want another memory order, weights a packing; networks compute no constants so.
+    # They need another layout or packed weights, and networks do not compute constants with them.
     if op.schema.layout == "nhwc" or any(port.constant for port in op.schema.inputs):
         return False
-    # What integers stand for, operators are not told here: fold_dequantize comes later.
+    # The call below passes no quantization parameters; fold_dequantize follows later.
     if op.type in ("dequantize_linear", "quantize_linear"):
         return False
     before = sum(graph.var(name).bytes for name in set(op.inputs) if name)
@@ -49,7 +50,7 @@ def _is_foldable(graph: Graph, op: Op) -> bool:
 
 
 def with_portable_kernels(op: Op, dtype: str) -> dict[str, Any]:
-    """The attributes of an operator that computes in `dtype`, with kernels that run anywhere."""
+    """The attributes of an operator that computes in `dtype`, with portable kernels."""
     values = dict(op.attributes)
     for attribute in op.schema.attributes:
         if attribute.type == "kernel" and not attribute.optional:

@@ -1,4 +1,6 @@
-"""An activation becomes the epilogue of the operator before it."""
+"""An activation moves into the epilogue of the operator before it: clamps as bounds, other
+functions by name.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ ORDER = 610
 
 
 def run(program: Program) -> None:
-    """Bounds become clamp_min and clamp_max, other functions the operator's `activation`."""
+    """Bounds become clamp_min and clamp_max; other functions become the attribute `activation`."""
     graph = Graph(program)
     for op in graph.ops():
         if op.schema.activation and graph.alive(op):
@@ -19,14 +21,13 @@ def run(program: Program) -> None:
 
 
 def _fuse(op: Op, target: Op) -> bool:
-    """Adds `op` to the epilogue of `target`; False when there is no room for it."""
+    """Adds `op` to the epilogue of `target`; False if the epilogue cannot express it."""
     if not target.schema.fuses_activation or target.attributes["activation"]:
-        return False  # the clamp comes before the activation
+        return False  # the epilogue clamps before the activation
     values = target.attributes
-    if op.type in ("relu", "clip"):
-        low, high = (op.attributes.get("alpha", 0.0), op.attributes.get("beta", float("inf")))
-        for bound in ("clamp_min", "clamp_max"):
-            values[bound] = min(max(values[bound], low), high)
+    if bounds := op.schema.bounds(op.attributes):
+        for clamp in ("clamp_min", "clamp_max"):
+            values[clamp] = min(max(values[clamp], bounds[0]), bounds[1])
     else:
         values["activation"] = op.type
         values["alpha"] = op.attributes.get("alpha", 0.0)

@@ -1,4 +1,6 @@
-"""Padding of height and width becomes part of the convolutions and pools that read it."""
+"""A pad of height and width becomes the padding of the convolutions and pools that read it, if the
+result is the same: zeros (the zero point, for int8), or any constant before a maximum.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ ORDER = 520
 
 
 def run(program: Program) -> None:
-    """Every reader that can pads for itself; the operator goes when the last one did."""
+    """The pad disappears when its last reader has absorbed it."""
     graph = Graph(program)
     for pad in graph.ops("pad"):
         if len(graph.shape(pad.inputs[0])) != 4 or pad.attributes["mode"] != "constant":
@@ -28,16 +30,16 @@ def _fits(graph: Graph, pad: Op, op: Op, amounts: tuple[int, ...]) -> bool:
     if op.type == "conv":
         return bool(value == 0)
     if op.type == "qlinear_conv":
-        found = graph.var(pad.inputs[0]).quantization
-        return found is not None and found.zero_point == (value,)  # what it pads with itself
+        quantization = graph.var(pad.inputs[0]).quantization
+        return quantization is not None and quantization.zero_point == (value,)
     if op.type not in ("max_pool", "average_pool") or op.attributes["ceil_mode"]:
-        return False  # rounding up counts the last window from the padded end
+        return False  # ceil_mode counts windows from the padded end
     pads = _sum(op, amounts)
     window = op.attributes["kernel_shape"]
     if op.type == "max_pool":
         return not any(op.attributes["pads"]) or bool(value == op.attributes["pad_value"])
     if any(pads[i] >= window[i % 2] for i in range(4)):
-        return False  # a window must not lie in the padding alone
+        return False  # a window must not lie entirely in the padding
     counted = op.attributes["count_include_pad"] or not any(op.attributes["pads"])
     return bool(value == 0 and counted)
 

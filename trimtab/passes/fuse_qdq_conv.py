@@ -1,11 +1,12 @@
-"""Convolutions and matrix products of quantized numbers become products of their integers.
+"""Convolutions and GEMMs with dequantized operands become int8 convolutions: with clamps, leaky
+ReLU or PReLU and an int8 result if the result is quantized, else with a float32 result.
 
-real(x) real(w) = sx sw (x - zx) w, for weights without zero point. So the sums of x w, less zx
-times the sums of the weights, are a result in units of sx sw; one factor per channel makes that
-the result's. onnxruntime's QLinearConv and XNNPACK compute the same numbers, to the last one.
+real(x) real(w) = sx sw (x - zx) w for weights without zero point. The sums of x w, minus zx times
+the sums of the weights, are the result in units of sx sw; one factor per channel converts it to the
+scale of the result. onnxruntime's QLinearConv and XNNPACK compute bit-equal results.
 
-A result that nothing quantizes, as at the end of a detector, is those real numbers: nothing is
-rounded to 8 bits that operators on real numbers, or the outside, read.
+A result that is not quantized, as at the end of a detector, is the float32 value of the sums: it is
+never rounded to 8 bits.
 """
 
 from __future__ import annotations
@@ -22,18 +23,16 @@ from trimtab.program import Op, Program, Var
 
 ORDER = 450
 
-# Functions that multiply what is below 0: kernels of products can, before they round.
-SLOPED = frozenset(("leaky_relu", "prelu"))
-_SUM = 2**31
+_INT32_RANGE = 2**31
 _WINDOW = ("strides", "pads", "dilations", "group")
 
 
 def run(program: Program) -> None:
-    """What stands between integers and integers, with slopes and bounds on the result, or integers
-    and real numbers.
-    """
+    """Matches DQ, conv or gemm, then optionally slopes, clamps and Q."""
     graph = Graph(program)
-    for op in graph.ops("conv", "gemm"):
+    for op in graph.ops():
+        if not is_weighted(op):
+            continue
         x = q.stored(graph, op.inputs[0])
         end = _end(graph, op)
         w = q.stored_constant(graph, op.inputs[1])
@@ -47,20 +46,26 @@ def run(program: Program) -> None:
         if end is not None:
             y = graph.var(end.last.outputs[0])
             factors = np.asarray(units / q.quantization(y)[0], np.float32)
-            # Kernels multiply by slopes where no factor is 1 or more.
+            # The kernels support slopes only with factors below 1.
             if end.slopes is None or np.all(np.abs(factors) < 1):
                 constants["scale"] = factors
                 if end.slopes is not None:
                     constants["slope"] = end.slopes
-                _replace(graph, op, x, end.last, constants, q.bounds(end.low, end.high, y))
+                clamp = q.clamp_attributes(end.low, end.high, y)
+                _replace(graph, op, x, end.last, constants, clamp)
                 continue
-        if gives_reals(program, op):
+        if supports_float_result(program, op):
             _replace(graph, op, x, op, constants, {"to": "f32"})
 
 
-def gives_reals(program: Program, op: Op) -> bool:
-    """Whether a product's sums may leave it as real numbers: kernels of depthwise convolutions, of
-    which few end a network, only round.
+def is_weighted(op: Op) -> bool:
+    """True for operators with weights that have an int8 counterpart: conv and gemm."""
+    return bool(op.schema.quantized_as) and op.schema.channel_axis is not None
+
+
+def supports_float_result(program: Program, op: Op) -> bool:
+    """True if the int8 kernels of `op` can return float32; those of depthwise convolutions only
+    requantize.
     """
     w = program.vars[op.inputs[1]].shape
     return op.type == "gemm" or not (op.attributes["group"] == w[0] and w[1] == 1)
@@ -68,8 +73,8 @@ def gives_reals(program: Program, op: Op) -> bool:
 
 @dataclass(frozen=True)
 class _End:
-    """How the results of a product become integers: those below 0 times `slopes`, one for each
-    channel, if there are any, then bounds, then what quantizes them.
+    """The operators from a conv or gemm to its quantized result: a factor per channel for negative
+    values (or None), then clamps, then the quantize_linear `last`.
     """
 
     slopes: NDArray[np.float32] | None
@@ -78,24 +83,28 @@ class _End:
     last: Op
 
 
-def _end(graph: Graph, product: Op) -> _End | None:
-    """That of the results of `product`, if nothing else reads them."""
-    name = product.outputs[0]
+def _end(graph: Graph, weighted: Op) -> _End | None:
+    """The end of `weighted`; None if its result is not quantized or has other readers."""
+    name = weighted.outputs[0]
     op, slopes = graph.sole_reader(name), None
-    if op is not None and (slopes := slopes_of(graph.program, op, product)) is not None:
+    if op is not None and (slopes := slopes_of(graph.program, op, weighted)) is not None:
         name = op.outputs[0]
-    found = q.bounded(graph, name)
-    return _End(slopes, *found) if found else None
+    bounded = q.bounded(graph, name)
+    return _End(slopes, *bounded) if bounded else None
 
 
-def slopes_of(program: Program, op: Op, product: Op) -> NDArray[np.float32] | None:
-    """What a function of the results of `product` multiplies those below 0 by, for each channel;
-    None where it does not, or by more than 1.
+def slopes_of(program: Program, op: Op, weighted: Op) -> NDArray[np.float32] | None:
+    """The factors, one per channel, by which `op` multiplies negative results of `weighted`.
+
+    None if `op` has no slope, or one above 1 in magnitude.
     """
     shape = program.vars[op.outputs[0]].shape
-    axis = 1 if product.type == "conv" else len(shape) - 1
-    slopes = np.array([op.attributes["alpha"]]) if op.type == "leaky_relu" else None
-    if op.type == "prelu" and (data := program.vars[op.inputs[1]].data) is not None:
+    assert weighted.schema.channel_axis is not None
+    axis = weighted.schema.channel_axis % len(shape)
+    slope, slopes = op.schema.slope, None
+    if slope in op.attributes:
+        slopes = np.array([op.attributes[slope]])
+    elif slope and (data := program.vars[op.operand(slope)].data) is not None:
         along = data.reshape(*[1] * (len(shape) - data.ndim), *data.shape)
         slopes = data.ravel() if data.size == along.shape[axis] else None
     if slopes is None or not np.all(np.abs(slopes) <= 1):
@@ -108,7 +117,7 @@ _Operands = tuple[NDArray[np.int8], NDArray[np.int32], NDArray[np.float32]]
 
 
 def _operands(graph: Graph, op: Op, x: Var, w: Var) -> _Operands | None:
-    """Weights, biases and the units of the sums; None where integers cannot express them."""
+    """Weights, int32 biases and the units of the sums; None if int8 kernels do not support them."""
     assert w.data is not None
     assert w.quantization is not None
     if w.dtype != q.DTYPE or any(w.quantization.zero_point) or w.quantization.axis not in (None, 0):
@@ -122,14 +131,14 @@ def _operands(graph: Graph, op: Op, x: Var, w: Var) -> _Operands | None:
         return None
     weights = w.data.reshape(columns, -1).astype(np.int64)
     bias = bias - zx * weights.sum(axis=1)
-    if np.any(np.abs(bias) + 128 * np.abs(weights).sum(axis=1) >= _SUM):
+    if np.any(np.abs(bias) + 128 * np.abs(weights).sum(axis=1) >= _INT32_RANGE):
         return None
     data = w.data if w.data.ndim == 4 else w.data.reshape(*w.data.shape, 1, 1)
     return data, bias.astype(np.int32), units
 
 
 def _bias(graph: Graph, name: str, units: NDArray[np.float32]) -> NDArray[np.int64] | None:
-    """The bias in units of the products: as it is stored, or rounded."""
+    """The bias in units of the sums: the stored int32 values, or a float32 bias rounded to them."""
     if not name:
         return np.zeros(units.shape, np.int64)
     var = q.stored_constant(graph, name)
@@ -143,8 +152,8 @@ def _bias(graph: Graph, name: str, units: NDArray[np.float32]) -> NDArray[np.int
         if constant is None:
             return None
         real = constant
-    places = np.rint(real.astype(np.float64) / units)
-    return places.astype(np.int64) if np.all(np.abs(places) < _SUM) else None
+    rounded = np.rint(real.astype(np.float64) / units)
+    return rounded.astype(np.int64) if np.all(np.abs(rounded) < _INT32_RANGE) else None
 
 
 def _replace(
@@ -155,21 +164,22 @@ def _replace(
     constants: _Constants,
     result: dict[str, Any],
 ) -> None:
-    """The integer operator takes the place of `last`, the product or what quantized its result;
-    `result`: the attributes that say what becomes of sums.
+    """Replaces `last` (`op` itself, or the quantize_linear of its result) by the int8 operator.
+
+    `result`: the attributes that define the result's type and clamps.
     """
-    block = graph.block
+    block, type = graph.block, op.schema.quantized_as
     names = [
         block.add_constant(np.ascontiguousarray(data), f"{op.name}.{role}")
         for role, data in constants.items()
     ]
     if op.type == "conv":
         values = {name: op.attributes[name] for name in _WINDOW} | result
-        graph.substitute(last, "qlinear_conv", [x.name, *names], values)
+        graph.substitute(last, type, [x.name, *names], values)
         return
     rows, columns = x.count // x.shape[-1], len(constants["weight"])
     pixels = block.make_op("reshape", [x.name], {"shape": (rows, x.shape[-1], 1, 1)})
-    product = block.make_op("qlinear_conv", [*pixels.outputs, *names], result, 1, op.name)
+    product = block.make_op(type, [*pixels.outputs, *names], result, 1, op.name)
     y = graph.var(last.outputs[0])
     graph.var(product.outputs[0]).quantization = y.quantization
     assert graph.shape(product.outputs[0])[1] == columns

@@ -1,4 +1,6 @@
-"""Functions of a quantized number alone, between integers and integers, become tables."""
+"""Functions of one int8 tensor with a quantized result become tables of 256 int8 values; also
+products of several such functions, such as `x sigmoid(x)`.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +16,14 @@ from trimtab.program import Op, Program, attributes
 
 ORDER = 460
 
-Reals = NDArray[np.float32]
+Array = NDArray[np.float32]
 
-_EVERY = np.arange(256, dtype=np.uint8).view(np.int8)
-
-_BINARY = ("add", "sub", "mul", "div", "max", "min", "pow")
+_ALL_INT8 = np.arange(256, dtype=np.uint8).view(np.int8)
 
 
 def run(program: Program) -> None:
-    """The longest rows of functions that end where numbers are quantized, whose operands may be
-    several functions of one number. A table of a table's results is one table.
+    """Fuses the longest chains that end at a quantize_linear. A table of a table's results is one
+    table.
     """
     graph = Graph(program)
     for last in graph.ops("quantize_linear"):
@@ -38,44 +38,47 @@ def run(program: Program) -> None:
                 graph.replace_uses(y.name, x.name)
                 graph.remove(last)
             continue
-        found = _values(graph, last.inputs[0])
-        if found is not None:
-            stored, real = found
-            table = graph.block.add_constant(q.integers(real, y), f"{last.name}.table")
+        match = _match(graph, last.inputs[0])
+        if match is not None:
+            stored, values = match
+            table = graph.block.add_constant(q.quantize(values, y), f"{last.name}.table")
             graph.substitute(last, "look_up", [stored, table])
 
 
-def _values(graph: Graph, name: str) -> tuple[str, Reals] | None:
-    """What integers the real numbers `name` are a function of, and the function of each of them."""
+def _match(graph: Graph, name: str) -> tuple[str, Array] | None:
+    """The int8 tensor that `name` is a function of, and the function's float32 value for each of
+    the 256 int8 values.
+    """
     functions: list[Op] = []
     while (op := graph.producer(name)) is not None and _is_function(graph, op):
         functions.insert(0, op)
         name = op.inputs[0]
-    found = _joined(graph, op) if op is not None and op.type in _BINARY else _stored(graph, name)
-    if found is None:
+    is_binary = op is not None and op.schema.kind == "binary"
+    match = _binary(graph, op) if op is not None and is_binary else _dequantized(graph, name)
+    if match is None:
         return None
-    stored, real = found
+    stored, values = match
     for op in functions:
-        real = computed(op, real, graph.scalar(op.inputs[1]) if op.type in _BINARY else None)
-    return stored, real
+        scalar = graph.scalar(op.inputs[1]) if op.schema.kind == "binary" else None
+        values = computed(op, values, scalar)
+    return stored, values
 
 
-def _stored(graph: Graph, name: str) -> tuple[str, Reals] | None:
-    """The same of numbers that are dequantized, which may be what a table gave."""
+def _dequantized(graph: Graph, name: str) -> tuple[str, Array] | None:
+    """The match of a dequantized tensor; looks through a table that produced it."""
     x = q.stored(graph, name)
     if x is None or x.quantization is None:
         return None
-    real = x.quantization.real(_EVERY)
     if look_up := graph.producer(x.name, "look_up"):
         table = graph.constant(look_up.inputs[1])
         assert table is not None
         return look_up.inputs[0], x.quantization.real(table)
-    return x.name, real
+    return x.name, x.quantization.real(_ALL_INT8)
 
 
-def _joined(graph: Graph, op: Op) -> tuple[str, Reals] | None:
-    """The same of two operands that are both functions of one number, such as x sigmoid(x)."""
-    a, b = (_either(graph, name) for name in op.inputs)
+def _binary(graph: Graph, op: Op) -> tuple[str, Array] | None:
+    """The match of a binary operator whose operands are functions of one tensor."""
+    a, b = (_sources(graph, name) for name in op.inputs)
     for left in a:
         for right in b:
             if left[0] == right[0] and graph.shape(left[0]) == graph.shape(op.outputs[0]):
@@ -83,23 +86,23 @@ def _joined(graph: Graph, op: Op) -> tuple[str, Reals] | None:
     return None
 
 
-def _either(graph: Graph, name: str) -> list[tuple[str, Reals]]:
-    """An operand as a function of what is dequantized, and of what a table made that of."""
-    x, behind = q.stored(graph, name), _stored(graph, name)
-    if x is None or x.quantization is None or behind is None:
+def _sources(graph: Graph, name: str) -> list[tuple[str, Array]]:
+    """An operand as a function of its int8 tensor, and of the tensor before a table."""
+    x, before_table = q.stored(graph, name), _dequantized(graph, name)
+    if x is None or x.quantization is None or before_table is None:
         return []
-    return [(x.name, x.quantization.real(_EVERY)), behind]
+    return [(x.name, x.quantization.real(_ALL_INT8)), before_table]
 
 
 def _is_function(graph: Graph, op: Op) -> bool:
-    if op.type in _BINARY:
+    if op.schema.kind == "binary":
         scalar = graph.scalar(op.inputs[1])
         return scalar is not None and graph.shape(op.inputs[0]) == graph.shape(op.outputs[0])
     return op.schema.activation and graph.var(op.inputs[0]).dtype == "f32"
 
 
-def computed(op: Op, x: Reals, other: Reals | float | None = None) -> Reals:
-    """The function of every number, by the portable kernel; `other` is a second operand."""
+def computed(op: Op, x: Array, other: Array | float | None = None) -> Array:
+    """Computes `op` of x by its portable kernel; `other` is the second operand, if it has one."""
     operands = [(x, schema.DTYPES["f32"])]
     if other is not None:
         operands.append((np.asarray(other, np.float32), schema.DTYPES["f32"]))

@@ -1,4 +1,4 @@
-"""An addition of two tensors becomes the epilogue of the convolution or product before it."""
+"""`conv(x) + y` becomes a convolution (or GEMM) with the residual operand y."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ ORDER = 600
 
 
 def run(program: Program) -> None:
-    """The operator moves to the addition's place, where both operands are known."""
+    """The operator moves to the position of the addition, where both operands exist."""
     graph = Graph(program)
     place = {id(op): i for i, op in enumerate(program.ops)}
     for add in graph.ops("add"):
         candidates = [op for name in add.inputs if (op := _candidate(graph, add, name))]
         if candidates:
-            # The later one moves least, and what it reads lives no longer than before.
+            # Moving the later producer extends the fewest lifetimes.
             _fuse(graph, add, max(candidates, key=lambda op: place.get(id(op), 0)))
 
 

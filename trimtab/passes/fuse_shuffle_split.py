@@ -1,4 +1,4 @@
-"""channel_shuffle whose result is cut into equal parts makes the parts itself."""
+"""A channel_shuffle whose result is split into equal parts produces the parts itself."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ ORDER = 490
 
 
 def run(program: Program) -> None:
-    """Every ShuffleNet unit does so: one part goes through a branch, the other one past it."""
+    """Every ShuffleNet unit splits so: one part enters a branch, the other bypasses it."""
     graph = Graph(program)
     for op in graph.ops("channel_shuffle"):
         if len(op.outputs) == 1 and not program.is_output(op.outputs[0]):
-            _cut(graph, op)
+            _fuse(graph, op)
 
 
-def _cut(graph: Graph, op: Op) -> None:
+def _fuse(graph: Graph, op: Op) -> None:
     readers = graph.readers(op.outputs[0])
     channels = graph.shape(op.outputs[0])[1]
-    begins: dict[int, str] = {}
+    parts: dict[int, str] = {}
     for reader in readers:
-        begins |= _begins(graph, reader)
-    count = len(begins)
-    equal = all(graph.shape(name)[1] * count == channels for name in begins.values())
+        parts |= _parts(graph, reader)
+    count = len(parts)
+    equal = all(graph.shape(name)[1] * count == channels for name in parts.values())
     distinct = count == sum(len(reader.outputs) for reader in readers)
-    whole = [i * channels // count for i in range(count)] if count else []
-    if count < 2 or not equal or not distinct or sorted(begins) != whole:
+    offsets = [i * channels // count for i in range(count)] if count else []
+    if count < 2 or not equal or not distinct or sorted(parts) != offsets:
         return
-    if any(graph.program.is_output(name) for name in begins.values()):
+    if any(graph.program.is_output(name) for name in parts.values()):
         return
-    cut = graph.block.make_op("channel_shuffle", op.inputs, op.attributes, count, op.name)
-    graph.insert_after(op, cut)
-    for begin, part in zip(whole, cut.outputs, strict=True):
-        graph.replace_uses(begins[begin], part)
+    shuffle = graph.block.make_op("channel_shuffle", op.inputs, op.attributes, count, op.name)
+    graph.insert_after(op, shuffle)
+    for offset, part in zip(offsets, shuffle.outputs, strict=True):
+        graph.replace_uses(parts[offset], part)
     graph.remove(*readers)
 
 
-def _begins(graph: Graph, op: Op) -> dict[int, str]:
-    """First channel -> name of what a split or slice takes; none if it does anything else."""
+def _parts(graph: Graph, op: Op) -> dict[int, str]:
+    """First channel -> result of a split or slice along the channels; {} for any other operator."""
     if op.type == "split" and op.attributes["axis"] in (1, -3):
         sizes = op.attributes["sizes"]
         return {sum(sizes[:i]): name for i, name in enumerate(op.outputs)}

@@ -1,4 +1,4 @@
-"""A concatenation of all results of a split, one behind the other, reads what was split."""
+"""A concat of all results of a split, in order, reads the tensor that was split."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ ORDER = 210
 
 
 def run(program: Program) -> None:
-    """Networks split a tensor, take one half through layers, and concatenate all there is."""
+    """Networks split a tensor, process one half, and concatenate the result with both halves."""
     graph = Graph(program)
     for op in graph.ops("concat"):
-        for cut in {id(c): c for n in op.inputs if (c := graph.producer(n, "split"))}.values():
-            _join(graph, op, cut)
+        splits = {id(s): s for n in op.inputs if (s := graph.producer(n, "split"))}
+        for split in splits.values():
+            _fuse(graph, op, split)
         if len(op.inputs) == 1:
             graph.bypass(op)
 
 
-def _join(graph: Graph, op: Op, cut: Op) -> None:
-    rank, count = len(graph.shape(op.outputs[0])), len(cut.outputs)
-    if (op.attributes["axis"] - cut.attributes["axis"]) % rank != 0:
+def _fuse(graph: Graph, op: Op, split: Op) -> None:
+    rank, count = len(graph.shape(op.outputs[0])), len(split.outputs)
+    if (op.attributes["axis"] - split.attributes["axis"]) % rank != 0:
         return
     inputs = list(op.inputs)
     for at in reversed(range(len(inputs) - count + 1)):
-        if inputs[at : at + count] == cut.outputs:
-            inputs[at : at + count] = [cut.inputs[0]]
+        if inputs[at : at + count] == split.outputs:
+            inputs[at : at + count] = [split.inputs[0]]
     graph.set_inputs(op, inputs)

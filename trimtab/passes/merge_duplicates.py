@@ -1,4 +1,4 @@
-"""Operators that compute the same from the same become one."""
+"""Identical operators with identical operands are merged (common subexpression elimination)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ ORDER = 120
 
 
 def run(program: Program) -> None:
-    """Goes forward, so that equal chains merge from their start."""
+    """A forward sweep merges equal chains from their start."""
     graph = Graph(program)
-    seen: dict[Any, list[str]] = {}
+    results: dict[Any, list[str]] = {}
     for op in graph.ops():
-        made = tuple(graph.var(name).quantization for name in op.outputs)
-        key = (op.type, tuple(op.inputs), tuple(sorted(op.attributes.items())), made)
-        twin = seen.setdefault(key, op.outputs)
+        quantizations = tuple(graph.var(name).quantization for name in op.outputs)
+        key = (op.type, tuple(op.inputs), tuple(sorted(op.attributes.items())), quantizations)
+        twin = results.setdefault(key, op.outputs)
         if twin is op.outputs or any(program.is_output(name) for name in op.outputs):
             continue
         for mine, other in zip(op.outputs, twin, strict=True):

@@ -1,17 +1,17 @@
-"""Joins reshapes that the choice of layouts brought together."""
+"""Consecutive reshapes that the choice of layouts created are merged."""
 
 from __future__ import annotations
 
 from trimtab.passes._graph import Graph
-from trimtab.passes._movement import join
+from trimtab.passes._movement import merge
 from trimtab.program import Program
 
 ORDER = 710
 
 
 def run(program: Program) -> None:
-    """A reshape between layouts and the one after it both keep the order in memory."""
+    """A free layout conversion and the reshape after it both keep the order in memory."""
     graph = Graph(program)
     for op in graph.ops("reshape"):
         if graph.alive(op):
-            join(graph, op)
+            merge(graph, op)

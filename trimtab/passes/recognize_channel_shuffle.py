@@ -1,11 +1,13 @@
-"""reshape, transpose, reshape that interleave groups of channels become channel_shuffle."""
+"""reshape, transpose, reshape that interleave groups of channels (ShuffleNet) become
+channel_shuffle.
+"""
 
 from __future__ import annotations
 
 from trimtab.passes._graph import Graph
 from trimtab.program import Op, Program
 
-# Behind the passes for quantized numbers: what they are rounded by stands between the three.
+# After the QDQ passes: in a quantized network, QDQ pairs separate the three operators.
 ORDER = 480
 
 

@@ -1,4 +1,4 @@
-"""x / 2 (1 + erf(x / sqrt 2)), and its approximation by tanh, become gelu.
+"""`x / 2 (1 + erf(x / sqrt 2))`, and its approximation by tanh, become gelu.
 
 Hendrycks & Gimpel 2016, "Gaussian Error Linear Units", section 2.
 """
@@ -15,7 +15,7 @@ ORDER = 340
 
 
 def run(program: Program) -> None:
-    """Looks at every multiplication and division."""
+    """Tries every multiplication and division as the root of the formula."""
     graph = Graph(program)
     for op in graph.ops("mul", "div"):
         if graph.alive(op):
@@ -41,7 +41,7 @@ def _rewrite(graph: Graph, op: Op) -> None:
 
 
 def _is_tanh_argument(graph: Graph, name: str, x: str) -> bool:
-    """sqrt(2 / pi) (x + 0.044715 x^3)."""
+    """Matches sqrt(2 / pi) (x + 0.044715 x^3)."""
     for product in products(graph, name):
         if len(product.factors) != 1 or not near(product.scale, math.sqrt(2 / math.pi)):
             continue

@@ -1,4 +1,4 @@
-"""clip(a x + b, 0, m) / m becomes hard_sigmoid."""
+"""`clip(a x + b, 0, m) / m` becomes hard_sigmoid."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ORDER = 300
 
 
 def run(program: Program) -> None:
-    """Looks at every multiplication and division, and at a clip to [0, 1] itself."""
+    """Tries every multiplication, division and clip as the root of the formula."""
     graph = Graph(program)
     for op in graph.ops("mul", "div", "clip"):
         if graph.alive(op):
@@ -26,7 +26,7 @@ def _rewrite(graph: Graph, op: Op) -> None:
             continue
         if not near(clip.attributes["beta"] * product.scale, 1.0):
             continue
-        # x itself clipped to [0, 1] stays a clip, which costs less.
+        # x clipped to [0, 1] remains a clip, which is cheaper.
         line = list(lines(graph, clip.inputs[0]))[-1]
         if line.scale * product.scale > 0 and line.x != clip.inputs[0]:
             values = {"alpha": line.scale * product.scale, "beta": line.shift * product.scale}

@@ -1,4 +1,4 @@
-"""x hard_sigmoid(x) and x clip(x + 3, 0, 6) / 6 become hard_swish."""
+"""`x hard_sigmoid(x)` and `x clip(x + 3, 0, 6) / 6` become hard_swish, in any order of factors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ORDER = 310
 
 
 def run(program: Program) -> None:
-    """Looks at every multiplication and division."""
+    """Tries every multiplication and division as the root of the formula."""
     graph = Graph(program)
     for op in graph.ops("mul", "div"):
         if graph.alive(op) and (x := _argument(graph, op)):

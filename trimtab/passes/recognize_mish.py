@@ -1,4 +1,4 @@
-"""ln(exp(x) + 1) becomes softplus, and x tanh(softplus(x)) becomes mish."""
+"""`ln(exp(x) + 1)` becomes softplus, and `x tanh(softplus(x))` becomes mish."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ORDER = 330
 
 
 def run(program: Program) -> None:
-    """Softplus first: mish is made of it."""
+    """Softplus first, because mish contains it."""
     graph = Graph(program)
     for op in graph.ops("log"):
         sum_ = graph.producer(op.inputs[0], "add")

@@ -1,4 +1,4 @@
-"""x sigmoid(a x) becomes swish."""
+"""`x sigmoid(a x)` becomes swish."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ORDER = 320
 
 
 def run(program: Program) -> None:
-    """Looks at every multiplication."""
+    """Tries every multiplication as the root of the formula."""
     graph = Graph(program)
     for op in graph.ops("mul"):
         if graph.alive(op):

@@ -1,31 +1,34 @@
-"""Removes operators that change nothing, and joins movements that follow each other."""
+"""Removes operators that compute the identity (reshape to the same shape, transpose that keeps the
+order, padding by 0, multiplication by 1, a full slice, ...) and merges consecutive reshapes and
+consecutive transposes.
+"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 from trimtab.passes._graph import Graph
-from trimtab.passes._movement import join, keeps_order
+from trimtab.passes._movement import keeps_order, merge
 from trimtab.program import Op, Program
 
 ORDER = 200
 
 
 def run(program: Program) -> None:
-    """Joining can leave a no-op and removing one can bring two together, hence the repetition."""
+    """Repeats until nothing changes: a merge can create a no-op, and a removal can enable a
+    merge.
+    """
     graph = Graph(program)
     changed = True
     while changed:
         changed = False
         for op in graph.ops():
-            if graph.alive(op) and (join(graph, op) or _remove(graph, op)):
+            if graph.alive(op) and (merge(graph, op) or _remove(graph, op)):
                 changed = True
 
 
 def _remove(graph: Graph, op: Op) -> bool:
-    test = _TESTS.get(op.type)
-    if test is None or not test(graph, op):
+    if not _is_identity(graph, op):
         return False
     x, y = graph.var(op.inputs[0]), graph.var(op.outputs[0])
     if x.shape != y.shape or x.quantization != y.quantization:
@@ -33,8 +36,21 @@ def _remove(graph: Graph, op: Op) -> bool:
     return graph.bypass(op)
 
 
+def _is_identity(graph: Graph, op: Op) -> bool:
+    """True if every element is unchanged, provided that the shape is."""
+    if op.schema.neutral is not None and len(op.inputs) > 1:
+        return graph.scalar(op.inputs[1]) == op.schema.neutral
+    if op.schema.kind == "reduction":
+        shape = graph.shape(op.inputs[0])
+        return all(shape[axis] == 1 for axis in op.attributes["axes"])
+    if bounds := op.schema.bounds(op.attributes):
+        return bounds == (float("-inf"), float("inf"))
+    test = _TESTS.get(op.type)
+    return test is not None and test(graph, op)
+
+
 def _always(graph: Graph, op: Op) -> bool:
-    return True  # the shape, which `_remove` compares, decides
+    return True
 
 
 def _single(graph: Graph, op: Op) -> bool:
@@ -53,8 +69,8 @@ def _takes_all(graph: Graph, op: Op) -> bool:
     return all(step == 1 for step in op.attributes["steps"])
 
 
-def _samples_itself(graph: Graph, op: Op) -> bool:
-    # These coordinate modes shift by half a pixel or crop even at scale 1.
+def _resizes_nothing(graph: Graph, op: Op) -> bool:
+    # The other coordinate modes shift or crop even at scale 1.
     modes = (
         "half_pixel",
         "half_pixel_symmetric",
@@ -78,43 +94,20 @@ def _unit_window(graph: Graph, op: Op) -> bool:
     return all(n == 1 for n in op.attributes["kernel_shape"])
 
 
-def _unbounded(graph: Graph, op: Op) -> bool:
-    return bool(op.attributes["alpha"] == -math.inf and op.attributes["beta"] == math.inf)
-
-
-def _right_is(neutral: float) -> Callable[[Graph, Op], bool]:
-    return lambda graph, op: graph.scalar(op.inputs[1]) == neutral
-
-
-def _reduces_nothing(graph: Graph, op: Op) -> bool:
-    shape = graph.shape(op.inputs[0])
-    return all(shape[axis] == 1 for axis in op.attributes["axes"])
-
-
 _TESTS: dict[str, Callable[[Graph, Op], bool]] = {
-    "add": _right_is(0),
     "average_pool": _unit_window,
     "cast": _same_type,
     "channel_shuffle": _one_group,
-    "clip": _unbounded,
     "concat": _single,
     "depth_to_space": _unit_block,
-    "div": _right_is(1),
     "expand": _always,
     "max_pool": _unit_window,
-    "mul": _right_is(1),
     "pad": _pads_nothing,
-    "pow": _right_is(1),
-    "reduce_max": _reduces_nothing,
-    "reduce_mean": _reduces_nothing,
-    "reduce_min": _reduces_nothing,
-    "reduce_sum": _reduces_nothing,
     "reshape": _always,
-    "resize": _samples_itself,
+    "resize": _resizes_nothing,
     "slice": _takes_all,
     "space_to_depth": _unit_block,
     "split": _single,
-    "sub": _right_is(0),
     "tile": _always,
     "transpose": keeps_order,
 }

@@ -1,4 +1,6 @@
-"""A 1x1 convolution with strides keeps the pixels that it reads, then is one without strides."""
+"""A strided 1x1 convolution becomes a slice of the pixels that it reads and a 1x1 convolution
+without strides.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,8 @@ _TO_THE_END = 2**31 - 1
 
 
 def run(program: Program) -> None:
-    """The copy is small beside the product, whose pixels then lie side by side: they spread over
-    all of a cache, and the faster algorithms of dense products apply.
+    """The copy costs little beside the GEMM, whose rows are then contiguous: they use all cache
+    sets, and Strassen's algorithm applies.
     """
     graph = Graph(program)
     for op in graph.ops("conv"):

@@ -194,7 +194,7 @@ class Block:
         do, where those agree. An axis may be another one afterwards: whoever knows it says so.
         """
         operands = [self.vars[i] for i in inputs if i and self.vars[i].dtype == dtype]
-        found = {var.quantization for var in operands} if op.only_moves else set()
+        found = {var.quantization for var in operands} if op.takes_all_types else set()
         kept = found.pop() if len(found) == 1 else None
         return kept if kept and kept.axis is None else None
 

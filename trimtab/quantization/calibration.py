@@ -9,10 +9,11 @@ from functools import cached_property
 import numpy as np
 
 from trimtab.errors import CalibrationError
+from trimtab.passes.fuse_qdq_conv import is_weighted
 from trimtab.passes.fuse_qdq_table import computed
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
-from trimtab.quantization import equalization, insert_qdq
+from trimtab.quantization import equalization
 from trimtab.quantization.adaptive_rounding import Rounding, moments, operands
 from trimtab.quantization.equalization import Channels, equalized
 from trimtab.quantization.method_selection import best
@@ -208,7 +209,7 @@ class _Operands:
 
     def __init__(self, program: Program, samples: int) -> None:
         self._program, self._samples = program, samples
-        ops = [op for op in program.ops if op.type in insert_qdq.WEIGHTED]
+        ops = [op for op in program.ops if is_weighted(op)]
         known = [op for op in ops if program.vars[op.inputs[1]].data is not None]
         found = [(op, moments(program, op)) for op in known]
         self._seen = [(op, place) for op, place in found if place is not None]
@@ -232,13 +233,13 @@ class _Operands:
 
 def _channels(program: Program) -> dict[str, int]:
     """The axis of the channels of each tensor that an operator with weights reads."""
-    axes = {"conv": 1, "gemm": -1}
-    return {op.inputs[0]: axes[op.type] for op in reversed(program.ops) if op.type in axes}
+    ops = [op for op in reversed(program.ops) if is_weighted(op)]
+    return {op.inputs[0]: axis for op in ops if (axis := op.schema.channel_axis) is not None}
 
 
 def _function(program: Program, tensor: str) -> Callable[[Array], Array] | None:
     """What a table will hold of the tensor, where nothing else reads it."""
     reader = program.sole_reader(tensor)
-    if reader is None or reader.type not in insert_qdq.TABLED:
+    if reader is None or not reader.schema.table:
         return None
     return lambda values: computed(reader, values.astype(np.float32)).astype(np.float64)

@@ -14,18 +14,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from trimtab.passes.fuse_qdq_conv import SLOPED
 from trimtab.program import Op, Program
 from trimtab.quantization.observer import Array
 
-# Computes f(s x) = s f(x) for s > 0, each channel by itself.
-_HOMOGENEOUS = frozenset(
-    (
-        *("add", "average_pool", "global_average_pool", "leaky_relu", "max_pool", "prelu"),
-        *("relu", "resize"),
-    )
-)
-_INSIDE = SLOPED | {"relu"}  # computed before sums are rounded
 _MOST = 2.0**8  # that a channel becomes larger: what was never seen may come
 # What weights lose that are rounded together (rounding.py), of what each by itself loses: 0.1 to
 # 0.4 was seen in three detectors, and least noise with factors by 0.03 to 0.3.
@@ -93,7 +84,7 @@ def groups(program: Program) -> list[Group]:
         if _is_scalable(program, op):
             group(first).readers.append(op)
             group(results[0])
-        elif op.type in _HOMOGENEOUS and _is_alone(program, op) and _are_images(whole):
+        elif op.schema.homogeneous and _is_alone(program, op) and _are_images(whole):
             for name in (*others, *results):
                 _join(of, group(first), group(name))
         else:
@@ -219,13 +210,15 @@ def _is_scalable(program: Program, op: Op) -> bool:
 def _is_alone(program: Program, op: Op) -> bool:
     """Whether it has no constant operand, but for slopes."""
     constants = [name for name in op.inputs if name and program.vars[name].data is not None]
-    return not constants or op.type == "prelu"
+    return not constants or bool(op.schema.slope)
 
 
 def _is_inside(program: Program, name: str) -> bool:
     """Whether a bound or slopes alone read it: what these give is rounded in its place."""
     reader = program.sole_reader(name)
-    return reader is not None and reader.type in _INSIDE
+    return reader is not None and (
+        bool(reader.schema.slope) or (bool(reader.schema.clamp) and reader.schema.homogeneous)
+    )
 
 
 def _are_images(shapes: list[tuple[int, ...]]) -> bool:

@@ -14,34 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trimtab.passes.fuse_qdq_conv import SLOPED, gives_reals, slopes_of
+from trimtab.passes.fuse_qdq_conv import is_weighted, slopes_of, supports_float_result
 from trimtab.program import Op, Program, Quantization
 from trimtab.quantization.adaptive_rounding import MOST, NEAREST, Rounding
 from trimtab.quantization.equalization import equalized
 from trimtab.quantization.observer import Array, Range
 from trimtab.quantization.ranges import Ranges
-
-# Operators with constant weights whose first dimension is that of the results' channels.
-WEIGHTED = frozenset(("conv", "gemm"))
-# Their results stand for the same real numbers as their operands: one range is for all of them.
-SAME_RANGE = frozenset(
-    (
-        *("channel_shuffle", "concat", "convert_layout", "depth_to_space", "max_pool", "pad"),
-        *("reshape", "resize", "slice", "space_to_depth", "split", "tile", "transpose"),
-    )
-)
-# A function of one element, which a table holds.
-TABLED = frozenset(
-    (
-        *("clip", "elu", "gelu", "hard_sigmoid", "hard_swish", "leaky_relu", "mish", "relu"),
-        *("sigmoid", "softplus", "swish", "tanh"),
-    )
-)
-QUANTIZED = (
-    WEIGHTED | SAME_RANGE | TABLED | SLOPED | {"add", "average_pool", "global_average_pool", "mul"}
-)
-# What the results of these are for certain, whatever was seen.
-KNOWN = {"sigmoid": Range(0.0, 255 / 256), "hard_sigmoid": Range(0.0, 255 / 256)}
 
 _BIAS_STEPS = 2.0**30  # a bias is an int32, of units of the products
 _LEAST_SCALE = 2.0**-60
@@ -62,9 +40,13 @@ def quantized(
     twin = equalized(program, ranges.factors)
     kept = frozenset(keep)
     chosen = [op for op in twin.ops if op.name not in kept and _can(twin, op, ranges)]
-    chosen = [op for op in chosen if op.type != "prelu" or _sloped_product(twin, op) in chosen]
+    chosen = [
+        op
+        for op in chosen
+        if not op.schema.slope or op.schema.table or _sloped_product(twin, op) in chosen
+    ]
     real = _real(twin, chosen)
-    chosen = [op for op in chosen if op.type in WEIGHTED or real.isdisjoint(op.outputs)]
+    chosen = [op for op in chosen if is_weighted(op) or real.isdisjoint(op.outputs)]
     found = _joined(twin, chosen, ranges)
     exact = real | _inside(twin, chosen)
     wanted = {
@@ -74,7 +56,7 @@ def quantized(
         if name not in exact
     }
     ops, twin.block.ops = list(twin.ops), []
-    weighted = [op for op in chosen if op.type in WEIGHTED]
+    weighted = [op for op in chosen if is_weighted(op)]
     given: dict[str, _Given] = {}
     for name in twin.inputs:
         if name in wanted:
@@ -118,34 +100,42 @@ def _can(program: Program, op: Op, ranges: Ranges) -> bool:
     """Whether an operator may compute on integers."""
     names = [*_activations(program, op), *op.outputs]
     constants = [name for name in op.inputs if name and program.vars[name].data is not None]
-    if op.type not in QUANTIZED or not all(name in ranges.ranges for name in names):
+    if not is_quantizable(op) or not all(name in ranges.ranges for name in names):
         return False
-    if op.type in WEIGHTED:
+    if is_weighted(op):
         weights = op.inputs[1]
         return weights in constants and all(
             len(program.block.consumers(name)) == 1 or name == weights for name in constants
         )
-    if op.type == "prelu":
+    if op.schema.slope and not op.schema.table:
         return _sloped_product(program, op) is not None
-    if op.type == "resize":
-        return bool(op.attributes["mode"] == "nearest")
     return not constants
+
+
+def is_quantizable(op: Op) -> bool:
+    """True if int8 networks compute this operator on int8 values."""
+    traits = op.schema
+    return bool(traits.quantized_as or traits.table or traits.slope or traits.moves(op.attributes))
+
+
+def _passes_on(op: Op) -> bool:
+    """True if int8 results of `op` are only moved or mapped int8 operands."""
+    return bool(op.schema.table or op.schema.slope or op.schema.moves(op.attributes))
 
 
 def _real(program: Program, chosen: list[Op]) -> set[str]:
     """Results that stay real numbers: of products, and of what moves these or is a function of
     them, where no other operator on integers reads them.
     """
-    kinds = {id(op): op.type for op in chosen}
+    ids = {id(op) for op in chosen}
     read: set[str] = set()  # by operators on integers, at last
     for op in reversed(program.ops):
-        passes_on = kinds.get(id(op)) in SAME_RANGE | TABLED | SLOPED
-        if id(op) in kinds and (not passes_on or not read.isdisjoint(op.outputs)):
+        if id(op) in ids and (not _passes_on(op) or not read.isdisjoint(op.outputs)):
             read.update(op.inputs)
     found: set[str] = set()
     for op in chosen:
-        product = op.type in WEIGHTED and gives_reals(program, op)
-        follows = op.type in SAME_RANGE | TABLED | SLOPED and not found.isdisjoint(op.inputs)
+        product = is_weighted(op) and supports_float_result(program, op)
+        follows = _passes_on(op) and not found.isdisjoint(op.inputs)
         if (product or follows) and read.isdisjoint(op.outputs):
             found.update(op.outputs)
     return found
@@ -156,11 +146,15 @@ def _inside(program: Program, chosen: list[Op]) -> set[str]:
     found = set()
     for op in chosen:
         x = op.inputs[0]
-        if op.type in SLOPED and _sloped_product(program, op) in chosen:
+        if op.schema.slope and _sloped_product(program, op) in chosen:
             found.add(x)
-        elif op.type in ("relu", "clip") and program.sole_reader(x) is not None:
+        elif op.schema.clamp and program.sole_reader(x) is not None:
             source = program.block.producer(x)
-            if source is not None and source in chosen and source.type in WEIGHTED | {"add"}:
+            if (
+                source is not None
+                and source in chosen
+                and (is_weighted(source) or source.type == "add")
+            ):
                 found.add(x)
     return found
 
@@ -168,7 +162,7 @@ def _inside(program: Program, chosen: list[Op]) -> set[str]:
 def _sloped_product(program: Program, op: Op) -> Op | None:
     """The product whose kernels can multiply what is below 0 as `op` does, which alone reads it."""
     product = program.block.producer(op.inputs[0])
-    if product is None or product.type not in WEIGHTED or not program.sole_reader(op.inputs[0]):
+    if product is None or not is_weighted(product) or not program.sole_reader(op.inputs[0]):
         return None
     return product if slopes_of(program, op, product) is not None else None
 
@@ -177,7 +171,7 @@ def _joined(program: Program, chosen: list[Op], ranges: Ranges) -> dict[str, Ran
     """Ranges by tensor, one for all that go through operators which change none."""
     groups = _Groups(program, ranges)
     for op in chosen:
-        if op.type in SAME_RANGE - {"concat"}:
+        if op.schema.moves(op.attributes) and op.type != "concat":
             first, *others = (*_activations(program, op), *op.outputs)
             for name in others:
                 groups.join(first, name)
@@ -207,8 +201,8 @@ class _Groups:
             producer = program.block.producer(name)
             readers = {op.type for op in program.block.consumers(name)}
             # A gate that is cut off does little; its steps count, as all of a block goes through.
-            if producer and producer.type in KNOWN and readers != {"mul"}:
-                self._ranges[name] = KNOWN[producer.type]
+            if producer and producer.schema.result_range and readers != {"mul"}:
+                self._ranges[name] = Range(*producer.schema.result_range)
 
     def range_of(self, name: str) -> Range:
         """That of its group."""

@@ -14,7 +14,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from trimtab import passes
-from trimtab.accuracy import Accuracy, AccuracyBound, OperatorTradeoff, Search, SearchCandidate
+from trimtab.accuracy import Accuracy, Candidate, Demand, OperatorTradeoff, Search
+from trimtab.passes.fuse_qdq_conv import is_weighted
 from trimtab.planner import planner
 from trimtab.planner.plan_file import Plan
 from trimtab.planner.precision import can_compute_f16, has_f16_kernels
@@ -45,7 +46,7 @@ def search(
     ranges: Ranges,
     rounding: Rounding,
     samples: Samples,
-    asked: tuple[AccuracyBound, ...],
+    asked: tuple[Demand, ...],
     target: Target,
     progress: Progress = SILENT,
 ) -> Found:
@@ -64,7 +65,7 @@ class _Searcher:
         ranges: Ranges,
         rounding: Rounding,
         samples: Samples,
-        asked: tuple[AccuracyBound, ...],
+        asked: tuple[Demand, ...],
         target: Target,
         progress: Progress,
     ) -> None:
@@ -75,13 +76,11 @@ class _Searcher:
         self._looked_at = Reference(simple, Samples(few, samples.calibrating.feed))
         self._held_out = Reference(simple, samples.held_out)
         able = insert_qdq.able(simple, ranges)
-        self._weighted = [op.name for op in simple.ops if op.type in insert_qdq.WEIGHTED]
+        self._weighted = [op.name for op in simple.ops if is_weighted(op)]
         self._weighted = [name for name in dict.fromkeys(self._weighted) if name in able]
         self._able = able
         self._float = "f32"
-        self._tried: dict[
-            tuple[str, frozenset[str]], tuple[SearchCandidate, Mapping[str, str]]
-        ] = {}
+        self._tried: dict[tuple[str, frozenset[str]], tuple[Candidate, Mapping[str, str]]] = {}
 
     def run(self) -> Found:
         """Weighs, then gives up operators in their order."""
@@ -159,7 +158,7 @@ class _Searcher:
                 found.append(OperatorTradeoff(name, error, saved, "int8"))
         return found
 
-    def _try(self, given_up: Iterable[str], *, integers: bool = True) -> SearchCandidate:
+    def _try(self, given_up: Iterable[str], *, integers: bool = True) -> Candidate:
         """The network without integers in these operators with weights, or anywhere."""
         off = frozenset(given_up) if integers else frozenset(self._weighted)
         key = (self._float, off)
@@ -170,11 +169,11 @@ class _Searcher:
             label = label if left else self._float
             label = "int8" if left == len(self._weighted) and left else label
             accuracy = self._accuracy(types)
-            one = SearchCandidate(label, left, self._cycles(types), accuracy)
+            one = Candidate(label, left, self._cycles(types), accuracy)
             self._tried[key] = one, types
         return self._tried[key][0]
 
-    def _keeps(self, one: SearchCandidate) -> bool:
+    def _keeps(self, one: Candidate) -> bool:
         return all(demand.holds(one.accuracy) for demand in self._asked)
 
     def _types(self, given_up: Iterable[str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What a schema says of an operator: plain data, and what follows from it."""
+"""Operator schemas as plain data, and the facts that follow from them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from typing import Any
 from trimtab.errors import SchemaError
 
 FIELD_TYPES = ("int", "uint", "float", "double", "bool", "enum", "ints", "floats")
-"""What the fields of a record may be."""
+"""Types that the fields of a record may have."""
 ATTRIBUTE_TYPES = (*FIELD_TYPES, "op", "kernel", "records")
 DTYPES = {"f32": 1, "f16": 2, "i8": 3, "u8": 4, "i32": 5, "i64": 6, "bool": 7}
 LAYOUTS = ("any", "plain", "nhwc", "converts")
+KINDS = ("", "unary", "binary", "movement", "reduction")
+"""Families of operators that passes, the quantizer and the exporter treat alike."""
 
 
 @dataclass(frozen=True)
@@ -23,10 +25,10 @@ class Port:
     """One input or output of an operator.
 
     `index`: holds i32 or i64 whatever the operator's dtypes are. `half`: may also hold f16, which
-    is computed with as f32. `real`: holds f32 whatever the operator's dtypes are. `strided`: may
-    be some channels of a larger NHWC tensor, so that its pixels do not lie side by side.
-    `in_place`: of an input, the first output may be written where it lies, as no element is read
-    after the one of the output at its place was written.
+    the operator converts to f32. `real`: holds f32 whatever the operator's dtypes are. `strided`:
+    may be a channel slice of a larger NHWC tensor, so that its pixels are not contiguous.
+    `in_place` (inputs only): the first output may share this input's memory, because no input
+    element is read after the output element at its offset has been written.
     """
 
     name: str
@@ -43,9 +45,11 @@ class Port:
 
 @dataclass(frozen=True)
 class Attribute:
-    """One attribute. `default` is None when the attribute must be given; `range`: least and most of
-    an int, which loader and planner check; `plan` marks what the planner decides; `fields`: of each
-    of the records that the attribute is a list of.
+    """One attribute of an operator.
+
+    `default` is None when the attribute is required. `range`: [min, max] of an int, checked by the
+    loader and the planner. `plan`: the planner sets it. `fields`: the attributes of each record,
+    for an attribute of type "records".
     """
 
     name: str
@@ -63,22 +67,22 @@ class Attribute:
 
     @property
     def signature(self) -> str:
-        """What gives its bytes in a .ttm file their meaning."""
+        """The text that defines how the attribute is encoded in a .ttm file."""
         inside = f"{{{','.join(f.signature for f in self.fields)}}}" if self.fields else ""
         return f"{self.name}:{self.type}{inside}:{'|'.join(self.values)}"
 
 
 @dataclass(frozen=True)
 class Macs:
-    """Multiply-accumulates of an operator whose results are sums of products: the sum of `terms`,
-    each the product of some dimensions of some operands.
+    """The formula of an operator's multiply-accumulates: a sum of `terms`, each the product of some
+    dimensions of some operands.
     """
 
     terms: tuple[tuple[tuple[str, slice], ...], ...]
 
     def count(self, shapes: Mapping[str, tuple[int, ...]]) -> int:
-        """How many they are; `shapes`: those of the operator's inputs and outputs. What is absent
-        takes none.
+        """Multiply-accumulates for these shapes of inputs and outputs; terms of absent operands are
+        0.
         """
         return sum(
             math.prod(math.prod(shapes[name][dims]) for name, dims in term)
@@ -91,14 +95,26 @@ class Macs:
 class Operator:
     """The schema of one operator.
 
-    `layout`: "nhwc" wants its 4-D tensors in NHWC order, "plain" in row-major order, "any" wants
-    all its 4-D tensors alike, "converts" is the conversion itself. `typed`: it has a C++ class for
-    each type of its first input, which its others have, too. `activation`: element-wise with
-    at most the parameters alpha and beta, so it can become the epilogue of an operator that
-    `fuses_activation`. `prepares`: makes what other operators read as constants, of constants, once
-    when a model is set up. `run_time`: is not compiled in, but registered by whatever runs it
-    (docs/run-time-plugins.md). `path`: of its schema, with its source beside it; `replaces`: the
-    built-in operator in whose place a plug-in's stands.
+    `layout`: "nhwc" requires NHWC order of 4-D tensors, "plain" row-major order, "any" the same
+    order for all of them, "converts" is the conversion itself. `typed`: there is a C++ class for
+    each type of the first input. `prepares`: computes constants for other operators from constants,
+    once per model load. `run_time`: registered by the process that runs it instead of compiled in
+    (docs/run-time-plugins.md). `path`: the schema file, with the source file beside it.
+    `replaces`: the built-in operator that a plug-in's operator replaces.
+
+    Traits, which passes, the quantizer and the exporter read instead of operator names
+    (docs/adding-an-operator.md):
+
+    `kind`: one of `KINDS`. `onnx`: the ONNX operator with the same operands and attributes.
+    `homogeneous`: f(s x) = s f(x) for every s > 0, in each channel separately. `commutative`: its
+    two operands may be exchanged. `neutral`: the second operand that makes it the identity.
+    `clamp`: [lower, upper] bound, each a number or an attribute, of an operator that only clamps.
+    `slope`: the attribute or input that multiplies negative values, of an operator that changes no
+    others. `moves_if`: attribute values under which it only moves elements; it does when all
+    values of one row match. `channel_axis`: the axis of output channels, of an operator with
+    weights and a bias for each. `quantized_as`: its counterpart on int8 values. `table`: an int8
+    network computes it by a lookup table. `result_range`: the range of its results, known without
+    calibration.
     """
 
     name: str
@@ -120,75 +136,105 @@ class Operator:
     macs: Macs | None = None
     replaces: str = ""
     path: Path = Path()
+    kind: str = ""
+    onnx: str = ""
+    homogeneous: bool = False
+    commutative: bool = False
+    neutral: float | None = None
+    clamp: tuple[float | str, ...] = ()
+    slope: str = ""
+    moves_if: tuple[Mapping[str, Any], ...] = ()
+    channel_axis: int | None = None
+    quantized_as: str = ""
+    table: bool = False
+    result_range: tuple[float, ...] = ()
 
     def attribute(self, name: str) -> Attribute:
-        """The attribute of that name; SchemaError when the operator has none."""
+        """The attribute of that name; SchemaError if the operator has no such attribute."""
         for attribute in self.attributes:
             if attribute.name == name:
                 return attribute
-        known = ", ".join(a.name for a in self.attributes) or "none"
+        names = ", ".join(a.name for a in self.attributes) or "none"
         raise SchemaError(
-            f"operator {self.name} has no attribute {name!r}", hint=f"it has: {known}"
+            f"operator {self.name} has no attribute {name!r}", hint=f"its attributes: {names}"
         )
 
     @property
-    def only_moves(self) -> bool:
-        """Whether it takes elements of every type, and so can do no more than move or convert them:
-        what they stand for stays.
-        """
+    def takes_all_types(self) -> bool:
+        """True if it accepts every element type, so that it can only move or convert elements."""
         return len(self.dtypes) == len(DTYPES)
 
     @property
+    def is_generated(self) -> bool:
+        """True if the code generator writes its C++ source: a unary operator without a .cpp."""
+        source = self.path.with_suffix(".cpp")
+        return self.kind == "unary" and not self.run_time and not source.is_file()
+
+    def moves(self, attributes: Mapping[str, Any]) -> bool:
+        """True if, with these attributes, its results are elements of its first operand."""
+        if self.kind != "movement":
+            return False
+        rows = self.moves_if or ({},)
+        return any(all(attributes[k] == v for k, v in row.items()) for row in rows)
+
+    def bounds(self, attributes: Mapping[str, Any]) -> tuple[float, float] | None:
+        """The lower and upper bound of an operator that only clamps; None for any other."""
+        if not self.clamp:
+            return None
+        low, high = (attributes[b] if isinstance(b, str) else b for b in self.clamp)
+        return float(low), float(high)
+
+    @property
     def families(self) -> tuple[str, ...]:
-        """Micro-kernel families the operator may call; "@activation" stands for those of every
-        activation.
+        """Micro-kernel families the operator may call; "@activation" stands for the families of
+        every activation.
         """
         return tuple(f for a in self.attributes for f in a.families)
 
     @property
     def input_counts(self) -> tuple[int, int]:
-        """Fewest and most inputs; 255 at most when the last one is variadic."""
+        """Minimum and maximum number of inputs; the maximum is 255 if the last one is variadic."""
         return _counts(self.inputs)
 
     @property
     def output_counts(self) -> tuple[int, int]:
-        """Fewest and most outputs."""
+        """Minimum and maximum number of outputs."""
         return _counts(self.outputs)
 
     @property
     def schema_hash(self) -> int:
-        """32 bits over what gives the operator's bytes in a .ttm file their meaning.
+        """32-bit hash of everything that defines the operator's encoding in a .ttm file.
 
-        A file is refused when one of its operators has another hash, and only then: operators may
-        be added to the engine without making files unreadable.
+        A reader refuses a file that contains an operator with another hash. Adding operators does
+        not make files unreadable.
         """
         attributes = ",".join(a.signature for a in self.attributes)
         text = f"{self.id} {self.name} {self.input_counts} {self.output_counts} {attributes}"
-        if self.run_time:  # the engine makes it of what is registered, by the hash that it has
+        if self.run_time:  # the engine computes the same hash when the operator is registered
             return name_hash(text)
         return int.from_bytes(sha256(text.encode())[:4], "little")
 
     @property
     def class_name(self) -> str:
-        """The C++ class of the operator."""
+        """The operator's name in C++."""
         return "".join(part.capitalize() for part in self.name.split("_"))
 
 
 def sha256(data: bytes) -> bytes:
-    """The digest of `data`."""
-    import hashlib  # OpenSSL's 3 MB: a process that only runs a model needs no hash
+    """The SHA-256 digest of `data`."""
+    import hashlib  # loads OpenSSL (3 MB), which a process that only runs models does not need
 
     return hashlib.sha256(data).digest()
 
 
 def _counts(ports: tuple[Port, ...]) -> tuple[int, int]:
-    least = sum(1 for p in ports if not p.optional)
-    return least, 255 if any(p.variadic for p in ports) else len(ports)
+    required = sum(1 for p in ports if not p.optional)
+    return required, 255 if any(p.variadic for p in ports) else len(ports)
 
 
 @cache
 def name_hash(name: str) -> int:
-    """FNV-1a, 32 bits: how kernels and families are named in .ttm files and in generated tables."""
+    """32-bit FNV-1a hash, which names kernels and families in .ttm files and generated tables."""
     value = 0x811C9DC5
     for byte in name.encode():
         value = (value ^ byte) * 0x01000193 & 0xFFFFFFFF

@@ -1,9 +1,10 @@
-"""Reads the schema of an operator: docs/adding-an-operator.md has the TOML format."""
+"""Reads one operator schema; docs/adding-an-operator.md describes the TOML format."""
 
 from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from trimtab.schema.model import (
     ATTRIBUTE_TYPES,
     DTYPES,
     FIELD_TYPES,
+    KINDS,
     LAYOUTS,
     Attribute,
     Macs,
@@ -20,15 +22,19 @@ from trimtab.schema.model import (
     Port,
 )
 
-BLOCKS = ("attributes", "plan")  # tables of attributes
+BLOCKS = ("attributes", "plan")  # the TOML tables that hold attributes
+
+
+def _tuples(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}
 
 
 def _attributes(
     table: dict[str, Any], plan: bool, where: str, types: tuple[str, ...] = ATTRIBUTE_TYPES
 ) -> list[Attribute]:
-    result = []
+    attributes = []
     for name, row in table.items():
-        keys: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}
+        keys = _tuples(row)
         fields = tuple(_attributes(keys.pop("fields", {}), False, where, FIELD_TYPES))
         try:
             attribute = Attribute(name=name, plan=plan, fields=fields, **keys)
@@ -42,32 +48,30 @@ def _attributes(
             )
         if (attribute.type == "records") != bool(fields):
             raise SchemaError(
-                f"attribute {name}: records have fields, and nothing else has",
+                f"attribute {name}: only an attribute of type records has fields, and it needs one",
                 where=where,
                 hint=f"write [attributes.{name}.fields.FIELD] for each field of a record",
             )
         if problem := _range_problem(attribute):
             raise SchemaError(f"attribute {name} {problem}", where=where, hint=_RANGE_HINT)
-        result.append(attribute)
-    return result
+        attributes.append(attribute)
+    return attributes
 
 
-_RANGE_HINT = "range = [least, most] of an int, 0 <= least <= 255, most <= 65535"
+_RANGE_HINT = "range = [min, max] of an int, 0 <= min <= 255, max <= 65535"
 
 
 def _range_problem(attribute: Attribute) -> str:
-    """What is wrong with the range of an attribute, or that a plan's number has none; "" if all is
-    well.
-    """
+    """The error in the attribute's range; "" if it has none."""
     if not attribute.range:
         numeric = attribute.plan and attribute.type == "int"
-        return "of a plan needs a range" if numeric else ""
+        return "is an int of the plan and needs a range" if numeric else ""
     if attribute.type != "int" or len(attribute.range) != 2:
-        return "has a range that is none"
-    least, most = attribute.range
-    if not (0 <= least <= 255 and least <= most <= 65535):
+        return "`range` must be [min, max] of an int"
+    low, high = attribute.range
+    if not (0 <= low <= 255 and low <= high <= 65535):
         return "has a range that the engine cannot check"
-    inside = attribute.default is None or least <= attribute.default <= most
+    inside = attribute.default is None or low <= attribute.default <= high
     return "" if inside else "has a default outside its range"
 
 
@@ -79,73 +83,103 @@ def _toml(path: Path) -> dict[str, Any]:
 
 
 def _include(table: dict[str, Any], path: Path) -> None:
-    """Adds to `table`, the schema of `path`, what the files of shared/ that it includes say.
+    """Merges the shared files that the schema of `path` includes into its `table`.
 
-    An operator's own attributes come first, then theirs, in the order of `include`. "prefix:file"
-    takes a file's attributes alone, with the prefix before their names. Nothing may be said twice.
+    The operator's own attributes come first, then those of the files in the order of `include`.
+    "prefix:file" includes only the attributes, with the prefix before their names. A key that
+    occurs twice is an error.
     """
-    places = (paths.root() / "runtime" / "ops" / "shared", path.parent / "shared")
-    files = {f.stem: f for folder in places for f in sorted(folder.glob("*.toml"))}
+    folders = (paths.root() / "runtime" / "ops" / "shared", path.parent / "shared")
+    files = {f.stem: f for folder in folders for f in sorted(folder.glob("*.toml"))}
     for include in table.pop("include", []):
         prefix, _, name = include.rpartition(":")
         if name not in files:
             raise SchemaError(
-                f"includes {name!r}, which runtime/ops/shared/ does not have",
+                f"includes {name!r}, which is not a file of runtime/ops/shared/",
                 where=str(path),
-                hint=f"it has: {', '.join(files) or 'none'}",
+                hint=f"the files are: {', '.join(files) or 'none'}",
             )
         shared = _toml(files[name])
-        theirs = [{prefix + k: v for k, v in shared.pop(key, {}).items()} for key in BLOCKS]
         blocks = [
-            (table.setdefault(key, {}), block) for key, block in zip(BLOCKS, theirs, strict=True)
+            (
+                table.setdefault(key, {}),
+                {prefix + k: v for k, v in shared.pop(key, {}).items()},
+            )
+            for key in BLOCKS
         ]
         shared = {} if prefix else shared
         for own, added in [*blocks, (table, shared)]:
             if twice := sorted(own.keys() & added.keys()):
                 raise SchemaError(
-                    f"says again what runtime/ops/shared/{name}.toml says: {', '.join(twice)}",
+                    f"repeats keys of runtime/ops/shared/{name}.toml: {', '.join(twice)}",
                     where=str(path),
-                    hint="drop it here, or do not include the file",
+                    hint="remove them here, or do not include the file",
                 )
             own.update(added)
 
 
 def _macs(text: str, ports: set[str], where: str) -> Macs | None:
-    """What is written as "y * w[1:]": elements of y, times dimensions of w from the second on; or a
-    sum of such products.
+    """Parses "y * w[1:]" (elements of y, times the dimensions of w from the second on) or a sum of
+    such products.
     """
     terms = []
     for term in text.split(" + ") if text else ():
         factors = [re.fullmatch(r"(\w+)(?:\[(-?\d*):(-?\d*)\])?", f) for f in term.split(" * ")]
-        found = [match for match in factors if match and match[1] in ports]
-        if len(found) < max(len(factors), 2):
+        valid = [match for match in factors if match and match[1] in ports]
+        if len(valid) < max(len(factors), 2):
             raise SchemaError(
-                f"cannot read macs = {text!r}",
+                f"cannot parse macs = {text!r}",
                 where=where,
                 hint='write "y * w[1:]", with names of inputs or outputs',
             )
         ends = [
-            (match[1], [int(end) if end else None for end in match.group(2, 3)]) for match in found
+            (match[1], [int(end) if end else None for end in match.group(2, 3)]) for match in valid
         ]
         terms.append(tuple((name, slice(*end)) for name, end in ends))
     return Macs(tuple(terms)) if terms else None
 
 
+def _trait_problem(op: Operator) -> str:
+    """The first trait that contradicts the rest of the schema; "" if there is none."""
+    names = {a.name for a in op.attributes}
+    parameters = {a.name for a in op.attributes if not a.plan}
+    if op.kind not in KINDS:
+        return f"kind = {op.kind!r} is not one of {', '.join(KINDS[1:])}"
+    if op.activation and not parameters <= {"alpha", "beta"}:
+        return "a unary operator has no attributes but alpha and beta"
+    if op.kind in ("unary", "binary") and len(op.inputs) != 1 + (op.kind == "binary"):
+        return f"a {op.kind} operator has {1 + (op.kind == 'binary')} inputs"
+    if op.table and op.kind != "unary":
+        return "only a unary operator can be computed by a table"
+    if op.moves_if and op.kind != "movement":
+        return 'moves_if needs kind = "movement"'
+    used = {key for row in op.moves_if for key in row} | {b for b in op.clamp if isinstance(b, str)}
+    used |= {op.slope} - {"", *(p.name for p in op.inputs)}
+    if unknown := sorted(used - names):
+        return f"a trait names unknown attributes: {', '.join(unknown)}"
+    if len(op.clamp) not in (0, 2) or len(op.result_range) not in (0, 2):
+        return "clamp and result_range are [lower, upper]"
+    return ""
+
+
 def read_operator(path: Path, id: int | None = None) -> Operator:
-    """Reads one schema file, which may do without an `id` where one is given; SchemaError names the
-    file and what is wrong with it.
+    """Reads one schema file; `id` is used if the file has none.
+
+    SchemaError names the file and the error.
     """
     where = str(path)
     table = _toml(path)
     if id is not None:
         table.setdefault("id", id)
     _include(table, path)
+    is_unary = table.get("kind") == "unary"
+    if is_unary:
+        table = {"activation": True, "table": True, **table}
     try:
         inputs = tuple(Port(**row) for row in table.pop("inputs", []))
         outputs = tuple(Port(**row) for row in table.pop("outputs"))
         operator = Operator(
             name=path.stem,
-            dtypes=tuple(table.pop("dtypes")),
             inputs=inputs,
             outputs=outputs,
             macs=_macs(table.pop("macs", ""), {p.name for p in (*inputs, *outputs)}, where),
@@ -153,9 +187,8 @@ def read_operator(path: Path, id: int | None = None) -> Operator:
                 _attributes(table.pop("attributes", {}), False, where)
                 + _attributes(table.pop("plan", {}), True, where)
             ),
-            depends=tuple(table.pop("depends", [])),
             path=path,
-            **table,
+            **_tuples(table),
         )
     except (KeyError, TypeError) as e:
         raise SchemaError(f"bad or missing key: {e}", where=where) from None
@@ -169,4 +202,6 @@ def read_operator(path: Path, id: int | None = None) -> Operator:
             where=where,
             hint=f"use one of {', '.join(LAYOUTS)}",
         )
+    if problem := _trait_problem(operator):
+        raise SchemaError(problem, where=where, hint="docs/adding-an-operator.md lists the traits")
     return operator

@@ -71,7 +71,8 @@ def _stems() -> dict[str, str]:
     found = {path.stem: f"core:{path.stem}" for path in (root / "runtime/core").glob("*.cpp")}
     found |= {path.stem: "api" for path in (root / "runtime/api").glob("*.cpp")}
     rooms = [plugin.folder / "ops" for plugin in plugins.active()]
-    for path in (p for room in (root / "runtime/ops", *rooms) for p in room.glob("*.cpp")):
-        kind = "op" if path.with_suffix(".toml").is_file() else "shared"
-        found.setdefault(path.stem, f"{kind}:{path.stem}")
+    for kind, suffix in (("op", "toml"), ("shared", "cpp")):
+        for room in (root / "runtime/ops", *rooms):
+            for path in room.glob(f"*.{suffix}"):
+                found.setdefault(path.stem, f"{kind}:{path.stem}")
     return found | {name: f"kernel:{name}" for name in kernels.inventory()}

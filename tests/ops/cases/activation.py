@@ -26,6 +26,7 @@ EVERYWHERE: list[tuple[str, str, dict[str, Any], int]] = [
     ("HardSwish", "", {}, 17),
     ("Mish", "", {}, 18),
     ("Softplus", "", {}, 17),
+    ("Softsign", "", {}, 17),
     ("Gelu", "", {}, 20),
     ("Gelu", "tanh", {"approximate": "tanh"}, 20),
     ("Exp", "", {}, 17),

@@ -12,7 +12,7 @@ from tests.ops.cases.case import Case, Const, case, floats, ints, normal
 
 def _elementwise() -> Iterator[Case]:
     x = normal(2, 3, 4, 5) * 3
-    for op in ("Selu", "Celu", "Softsign", "Reciprocal"):
+    for op in ("Selu", "Celu", "Reciprocal"):
         yield case("default", op, x)
         yield case("vector", op, normal(7))
     yield case("alpha", "Selu", x, alpha=2.0, gamma=0.5)

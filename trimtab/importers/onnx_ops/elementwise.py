@@ -39,7 +39,7 @@ handle_functions(
         # Defaults are those of the paper, in float32.
         "Selu": Function(activation.selu, ("alpha", 1.67326319), ("gamma", 1.05070102)),
         "Celu": Function(activation.celu, ("alpha", 1.0)),
-        "Softsign": Function(activation.softsign),
+        "Softsign": Function("softsign"),
     },
 )
 

@@ -32,7 +32,7 @@ handle_functions(
             "clip", ("min", -math.inf), ("max", math.inf)
         ),
         ("nn.LogSigmoid", "F.logsigmoid"): Function(activation.log_sigmoid),
-        ("nn.Softsign", "F.softsign"): Function(activation.softsign),
+        ("nn.Softsign", "F.softsign"): Function("softsign"),
         "torch.square": Function(activation.square),
     },
     lambda op, function: function(op, op.x(0, "input")),

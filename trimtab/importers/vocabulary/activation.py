@@ -70,11 +70,6 @@ def log_sigmoid(layer: ImportedLayer, x: Value) -> Value:
     return layer.add("neg", layer.add("softplus", layer.add("neg", x)))
 
 
-def softsign(layer: ImportedLayer, x: Value) -> Value:
-    """x / (1 + |x|)."""
-    return layer.add("div", x, layer.shifted(layer.add("abs", x), 1.0))
-
-
 def hard_swish(layer: ImportedLayer, x: Value, alpha: float, beta: float) -> Value:
     """x clamp(alpha x + beta, 0, 1)."""
     if abs(alpha - 1 / 6) < 1e-6 and beta == 0.5:

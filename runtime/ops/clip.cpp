@@ -1,3 +1,0 @@
-#include "runtime/ops/unary.h"
-
-TRIMTAB_UNARY_OPERATOR(Clip, "clip")
