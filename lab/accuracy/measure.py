@@ -27,7 +27,7 @@ from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
 from trimtab.quantization import insert_qdq
 from trimtab.quantization.accuracy import Reference, cosine
-from trimtab.quantization.calibration import Watched, watch
+from trimtab.quantization.calibration import Observed, observe
 from trimtab.quantization.methods import DEFAULT, check
 from trimtab.quantization.samples import PICTURES, SETTINGS, Samples
 from trimtab.target import Target
@@ -102,7 +102,7 @@ def _cosines(path: Path, methods: Sequence[str]) -> list[Cosine]:
     peer = qdq.quantized(path, paths.cache() / "peers")
     similarities = [Cosine(path.stem, PEER, _peer_cosine(path, peer, tests))]
     simple = passes.simplify(program, before="fuse_residual")
-    watched = watch(simple, Samples(len(calibration), calibration.__getitem__))
+    watched = observe(simple, Samples(len(calibration), calibration.__getitem__))
     reference = Reference(simple, Samples(len(tests), tests.__getitem__))
     for method in methods:
         quantized = insert_qdq.quantized(simple, watched.ranges(method), (), watched.rounding)
@@ -110,9 +110,9 @@ def _cosines(path: Path, methods: Sequence[str]) -> list[Cosine]:
     return similarities
 
 
-def _watched(program: Program, samples: Samples) -> Watched:
+def _watched(program: Program, samples: Samples) -> Observed:
     """Statistics for the ranges of all methods, from a single run of the network."""
-    return watch(passes.simplify(program, before="fuse_residual"), samples.calibrating)
+    return observe(passes.simplify(program, before="fuse_residual"), samples.calibrating)
 
 
 def _peer_cosine(model: Path, quantized: Path, images: Sequence[Mapping[str, Any]]) -> float:

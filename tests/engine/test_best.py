@@ -11,8 +11,8 @@ from trimtab.errors import UsageError
 from trimtab.program import Program
 from trimtab.progress import Silent
 from trimtab.quantization import insert_qdq
-from trimtab.quantization.calibration import Watched, calibrate, watch
-from trimtab.quantization.method_selection import TRIED, best, loss
+from trimtab.quantization.calibration import Observed, calibrate, observe
+from trimtab.quantization.method_selection import CANDIDATES, mean_noise, select_method
 from trimtab.quantization.methods import check, method, methods
 from trimtab.quantization.ranges import Ranges
 from trimtab.session import Session
@@ -53,20 +53,20 @@ def samples(tail: float) -> quantization.Samples:
     return quantization.samples.of_arrays(given, {"x": ((1, 3, 12, 12), "float32")})
 
 
-def of_half(watched: Watched, name: str, half: int) -> Ranges:
+def of_half(observed: Observed, name: str, half: int) -> Ranges:
     """By a method, of what was seen of that half."""
-    found = {t: method(name).range_of(place) for t, place in watched.halves[half].items()}
-    whole = watched.ranges("min_max")
+    found = {t: method(name).range_of(place) for t, place in observed.halves[half].items()}
+    whole = observed.ranges("min_max")
     return Ranges("net", name, 8, found, whole.means, whole.factors)
 
 
-def share(program: Program, watched: Watched, name: str) -> float:
+def share(program: Program, observed: Observed, name: str) -> float:
     """What is lost on either half by ranges of the other, from its definition."""
     exact = Session(program)
     twins = [
-        Session(insert_qdq.quantized(program, of_half(watched, name, half))) for half in (0, 1)
+        Session(insert_qdq.quantized(program, of_half(observed, name, half))) for half in (0, 1)
     ]
-    feeds = [*watched.samples]
+    feeds = [*observed.samples]
     middle = len(feeds) // 2
     lost = []
     for output in program.outputs:
@@ -81,18 +81,18 @@ def share(program: Program, watched: Watched, name: str) -> float:
 
 def test_shares_are_of_samples_and_their_mean_over_outputs_is_geometric() -> None:
     a: list[dict[str, Array]] = [{"y": np.array([10.0, 12.0]), "z": np.zeros(2)}]
-    assert loss(a, [{"y": np.array([10.0, 11.0]), "z": np.zeros(2)}]) == pytest.approx(0.5)
+    assert mean_noise(a, [{"y": np.array([10.0, 11.0]), "z": np.zeros(2)}]) == pytest.approx(0.5)
     a = [{"y": np.array([v, -v]), "z": np.array([0.0, v])} for v in (1.0, -100.0)]
     b = [{"y": a[0]["y"] * 0.9, "z": a[0]["z"] * 0.999}, {"y": a[1]["y"], "z": a[1]["z"]}]
     # Errors of z are 1e-3 beside deviations of 1/2 and 1/2.
-    assert loss(a, b) == pytest.approx(np.sqrt(1e-2 / 2 * (1e-6 / 0.5) / 2))
-    assert loss(a, a) < 1e-9
+    assert mean_noise(a, b) == pytest.approx(np.sqrt(1e-2 / 2 * (1e-6 / 0.5) / 2))
+    assert mean_noise(a, a) < 1e-9
 
 
 def test_an_output_of_one_number_deviates_from_other_samples() -> None:
     a: list[dict[str, Array]] = [{"y": np.array([[v]])} for v in (1.0, 2.0, 3.0)]
     b: list[dict[str, Array]] = [{"y": np.array([[v]])} for v in (1.0, 2.5, 3.0)]
-    assert loss(a, b) == pytest.approx(0.25 / 2)
+    assert mean_noise(a, b) == pytest.approx(0.25 / 2)
 
 
 @pytest.mark.parametrize("tail", [1.0, 30.0])
@@ -102,10 +102,10 @@ def test_the_method_is_the_one_that_loses_least_on_the_half_that_ranges_are_not_
     program, given, told = network(), samples(tail), Told()
     simple = passes.simplify(program, before="fuse_residual")
     ranges, _ = calibrate(simple, given.calibrating, progress=told)
-    watched = watch(simple, given.calibrating)
-    shares = {name: share(simple, watched, name) for name in TRIED}
+    observed = observe(simple, given.calibrating)
+    shares = {name: share(simple, observed, name) for name in CANDIDATES}
     assert ranges.method == min(shares, key=shares.__getitem__)
-    assert ranges.ranges == watched.ranges(ranges.method).ranges
+    assert ranges.ranges == observed.ranges(ranges.method).ranges
     (said,) = told.notes
     assert ranges.method in said
     assert all(f"{name} {share:.2e}" in said for name, share in shares.items())
@@ -113,13 +113,13 @@ def test_the_method_is_the_one_that_loses_least_on_the_half_that_ranges_are_not_
 
 def test_halves_hold_what_was_seen_of_their_samples() -> None:
     program, given = network(), samples(30.0)
-    watched = watch(passes.simplify(program, before="fuse_residual"), given)
+    observed = observe(passes.simplify(program, before="fuse_residual"), given)
     x = np.concatenate([feed["x"] for feed in given])
-    for seen, part in zip(watched.halves, (x[:10], x[10:]), strict=True):
+    for seen, part in zip(observed.halves, (x[:10], x[10:]), strict=True):
         assert seen["x"].whole == quantization.Range(float(part.min()), float(part.max()))
         assert len(seen["x"].extremes) == 10
         assert seen["x"].histogram[0].sum() == part.size
-    whole = watched.halves[0]["x"].joined(watched.halves[1]["x"])
+    whole = observed.halves[0]["x"].merged(observed.halves[1]["x"])
     assert whole.histogram[0].sum() == x.size
     assert whole.whole == quantization.Range(float(x.min()), float(x.max()))
 
@@ -136,14 +136,17 @@ def test_ranges_that_fit_the_samples_they_are_of_alone_are_not_the_best() -> Non
         found = dict.fromkeys(("a", "b"), quantization.Range(-40, 40))
         return Ranges("net", name, 4, {"x": quantization.Range(-reach, reach), **found})
 
-    assert best(program, given, ranges) == "min_max"
+    assert select_method(program, given, ranges) == "min_max"
 
 
 @pytest.mark.parametrize("count", [1, 20])
 def test_the_first_of_equals_is_taken_and_where_there_is_no_other_sample(count: int) -> None:
     found = {name: quantization.Range(-9, 9) for name in ("x", "a", "b")}
     given = quantization.Samples(count, samples(1.0).feed)
-    assert best(network(), given, lambda name, _: Ranges("net", name, 1, found)) == TRIED[0]
+    assert (
+        select_method(network(), given, lambda name, _: Ranges("net", name, 1, found))
+        == CANDIDATES[0]
+    )
 
 
 def test_one_sample_is_enough() -> None:
@@ -155,7 +158,7 @@ def test_one_sample_is_enough() -> None:
 
 
 def test_every_method_that_is_tried_is_there_and_best_is_a_name() -> None:
-    assert set(TRIED) <= set(methods())
+    assert set(CANDIDATES) <= set(methods())
     check("best")
-    with pytest.raises(UsageError, match="unknown method of calibration 'guess'"):
+    with pytest.raises(UsageError, match="unknown calibration method 'guess'"):
         check("guess")

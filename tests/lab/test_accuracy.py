@@ -16,7 +16,7 @@ from tests.ops.cases.case import Array
 from trimtab import paths
 from trimtab.errors import CalibrationError, UsageError
 from trimtab.program import Program
-from trimtab.quantization.calibration import Watched, watch
+from trimtab.quantization.calibration import Observed, observe
 from trimtab.quantization.samples import Samples
 from trimtab.tables import Table
 from trimtab.target import Target
@@ -69,11 +69,11 @@ def test_each_method_and_the_peer_are_calibrated_with_the_same_images(
     monkeypatch.setattr(paths, "cache", lambda: tmp_path)
     calibrated: list[Array] = []
 
-    def watched(program: Program, samples: Samples) -> Watched:
+    def watched(program: Program, samples: Samples) -> Observed:
         calibrated.extend(feed["x"] for feed in samples)
-        return watch(program, samples)
+        return observe(program, samples)
 
-    monkeypatch.setattr("lab.accuracy.measure.watch", watched)
+    monkeypatch.setattr("lab.accuracy.measure.observe", watched)
     measurement = measure.cosines([str(detector.with_name("net.onnx"))], ["mse", "min_max"])
     assert [row["method"] for row in measurement.rows] == ["onnxruntime", "mse", "min_max"]
     assert all(row["cosine"] > 0.999 for row in measurement.rows)

@@ -62,11 +62,11 @@ def pickled(path: Path) -> None:
 @pytest.mark.parametrize(
     ("write", "said"),
     [
-        (damaged, "no .npz file that can be read"),
-        (cut_off, "no .npz file that can be read"),
-        (of_objects, "of objects, not of numbers"),
-        (with_nan, "no finite number"),
-        (pickled, "damaged, or something else"),
+        (damaged, "not a readable .npz file"),
+        (cut_off, "not a readable .npz file"),
+        (of_objects, "has Python objects, not numbers"),
+        (with_nan, "not finite numbers"),
+        (pickled, "damaged, or not an .npz file"),
     ],
 )
 def test_a_file_of_arrays_that_cannot_be_used_is_refused_with_what_to_do(
@@ -108,7 +108,7 @@ def test_settings_of_pictures_that_make_no_sense_are_refused_with_what_to_do(
     assert caught.value.where == str(tmp_path / samples.SETTINGS)
     assert caught.value.hint
     (tmp_path / samples.SETTINGS).unlink()
-    with pytest.raises(CalibrationError, match="is no picture") as caught:
+    with pytest.raises(CalibrationError, match="is not a picture") as caught:
         samples.read(tmp_path, INPUTS).feed(0)
     assert caught.value.hint
 
@@ -117,12 +117,12 @@ def test_settings_of_pictures_that_make_no_sense_are_refused_with_what_to_do(
     ("text", "said"),
     [
         ("=", "cannot be read"),
-        (HEAD.replace("1", "-4") + "[ranges]\n[means]\n[factors]", "samples is -4"),
-        (HEAD.replace("1", "true") + "[ranges]\n[means]\n[factors]", "samples is True"),
-        (HEAD + "[ranges]\na=[1.0, 2.0]\n[means]\n[factors]", "'a' is .*0 is not inside"),
-        (HEAD + "[ranges]\na=[0.0, 0.0]\n[means]\n[factors]", "'a' is .*no room for the steps"),
-        (HEAD + "[ranges]\na=[0.0, 1e-300]\n[means]\n[factors]", "'a' is .*no room"),
-        (HEAD + "[ranges]\na=[-1e39, 1e39]\n[means]\n[factors]", "'a' is .*float32 holds"),
+        (HEAD.replace("1", "-4") + "[ranges]\n[means]\n[factors]", "1 or more, not -4"),
+        (HEAD.replace("1", "true") + "[ranges]\n[means]\n[factors]", "1 or more, not True"),
+        (HEAD + "[ranges]\na=[1.0, 2.0]\n[means]\n[factors]", "'a' is .*must contain 0"),
+        (HEAD + "[ranges]\na=[0.0, 0.0]\n[means]\n[factors]", "'a' is .*too narrow"),
+        (HEAD + "[ranges]\na=[0.0, 1e-300]\n[means]\n[factors]", "'a' is .*too narrow"),
+        (HEAD + "[ranges]\na=[-1e39, 1e39]\n[means]\n[factors]", "'a' is .*two float32 numbers"),
         (HEAD + "[ranges]\n[means]\na=[1e300]\n[factors]", "means of 'a'"),
     ],
 )
@@ -140,10 +140,10 @@ def test_ranges_that_make_no_sense_are_refused_with_file_key_and_what_to_do(
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"ranges": {"nosuch": Range(0, 1)}}, "ranges of tensors .*: nosuch"),
-        ({"means": {"nosuch": (1.0,)}}, "means of tensors .*: nosuch"),
-        ({"means": {"data": (1.0, 2.0)}}, "'data' has 2 means, and 3 channels"),
-        ({"means": {"z": (1.0,)}}, "means of 'z', which no operator"),
+        ({"ranges": {"nosuch": Range(0, 1)}}, "ranges. has .nosuch., a tensor"),
+        ({"means": {"nosuch": (1.0,)}}, "means. has .nosuch., a tensor"),
+        ({"means": {"data": (1.0, 2.0)}}, "'data' has 2 means, but 3 channels"),
+        ({"means": {"z": (1.0,)}}, "means. has .z., which no operator"),
         ({"factors": {"data": (1.0, 2.0, 3.0)}}, "the factors of 'data' do not fit"),
     ],
 )
@@ -192,9 +192,9 @@ def test_a_tensor_that_held_nothing_but_0_has_no_range_and_stays_in_floating_poi
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (None, "samples are None"),
+        (None, "the samples are None"),
         ({"data": [1, 2]}, "'data' are a list"),
-        (3, "samples are a.* int"),
+        (3, "the samples are a.* int"),
     ],
 )
 def test_what_are_no_samples_is_a_mistake_of_the_call(given: Any, said: str) -> None:

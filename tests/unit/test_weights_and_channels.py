@@ -15,9 +15,9 @@ from trimtab.errors import CalibrationError
 from trimtab.program import Op, Program
 from trimtab.quantization import adaptive_rounding, equalization
 from trimtab.quantization.calibration import check
-from trimtab.quantization.equalization import Channels
+from trimtab.quantization.equalization import ChannelStatistics
 from trimtab.quantization.methods import method
-from trimtab.quantization.observer import Range, Seen
+from trimtab.quantization.observer import Observer, Range
 from trimtab.quantization.ranges import Ranges
 from trimtab.session import Session
 
@@ -50,13 +50,16 @@ def network() -> Program:
     return program
 
 
-def channels(program: Program, x: Array) -> dict[str, Channels]:
+def channels(program: Program, x: Array) -> dict[str, ChannelStatistics]:
     watched = program.copy()
     watched.outputs = [name for op in program.ops for name in op.outputs]
-    found = {name: Channels.of(value) for name, value in Session(watched).run({"x": x}).items()}
+    found = {
+        name: ChannelStatistics.of(value) for name, value in Session(watched).run({"x": x}).items()
+    }
     # As often as makes ends certain.
     return {
-        name: Channels(MANY, one.below, one.above, MANY * one.sums) for name, one in found.items()
+        name: ChannelStatistics(MANY, one.below, one.above, MANY * one.sums)
+        for name, one in found.items()
     }
 
 
@@ -105,7 +108,9 @@ def test_channels_on_the_shorter_side_get_room_there() -> None:
     x4 = x.astype(np.float32).reshape(1, 2, 4, 4)
     by = equalization.factors(program, channels(program, x4))
     np.testing.assert_allclose(by["bent"], (1.0, 10.0), rtol=1e-3)
-    few = {n: Channels(8, c.below, c.above, c.sums) for n, c in channels(program, x4).items()}
+    few = {
+        n: ChannelStatistics(8, c.below, c.above, c.sums) for n, c in channels(program, x4).items()
+    }
     np.testing.assert_allclose(equalization.factors(program, few)["bent"], (1.0, 5.0), rtol=1e-3)
     deep[:] = deep[::-1]
     program.vars[program.ops[-1].inputs[1]].data = deep
@@ -167,7 +172,7 @@ def test_factors_that_would_change_results_are_refused(
     by: dict[str, tuple[float, ...]] = {"a": (1.0,) * 7 + (3.0,), "bent": (1.0,) * 7 + (3.0,)}
     check(program, Ranges("net", "mse", 1, {}, {}, by))
     change(by)
-    with pytest.raises(CalibrationError, match=r"do not fit|does not have: absent"):
+    with pytest.raises(CalibrationError, match=r"do not fit|absent., a tensor"):
         check(program, Ranges("net", "mse", 1, {}, {}, by))
 
 
@@ -221,13 +226,13 @@ def test_operands_are_what_a_convolution_multiplies(group: int, stride: int, dil
     program.outputs = program.block.add_op("conv", ["x", constant], values, ["y"])
     op: Op = program.ops[0]
     x = RNG.normal(0, 1, (1, 4, 9, 7)).astype(np.float32)
-    found = adaptive_rounding.operands(program, op, x, 1, 0)  # of one sample: all places
+    found = adaptive_rounding.sampled_operands(program, op, x, 1, 0)  # of one sample: all places
     sums = found @ weights.reshape(group, -1, weights[0].size).transpose(0, 2, 1)
     (y,) = Session(program).run({"x": x}).values()
     wanted = y.reshape(group, 8 // group, -1).transpose(0, 2, 1)
     assert sums.shape == wanted.shape
     np.testing.assert_allclose(np.sort(sums, axis=1), np.sort(wanted, axis=1), atol=1e-4)
-    seen = adaptive_rounding.moments(program, op)
+    seen = adaptive_rounding.empty_moments(program, op)
     assert seen is not None
     for part in np.array_split(found, 3, axis=1):
         seen.add(part)
@@ -240,12 +245,12 @@ def test_operands_are_what_a_convolution_multiplies(group: int, stride: int, dil
 
 
 def test_ends_are_expected_beyond_the_extreme_by_its_distance_from_the_next() -> None:
-    seen = Seen()
+    seen = Observer()
     for values in ([-1, 2], [-3, 5], [-2.5, 4], [1, 3]):
-        seen.look(np.array(values, np.float32))
+        seen.add_extremes(np.array(values, np.float32))
     assert method("endpoint").range_of(seen) == Range(-3.5, 6.0)
-    one = Seen()
-    one.look(np.array([-1, 2], np.float32))
+    one = Observer()
+    one.add_extremes(np.array([-1, 2], np.float32))
     assert method("endpoint").range_of(one) == Range(-1.0, 2.0)
 
 
@@ -254,9 +259,9 @@ def test_a_norm_takes_the_range_with_the_smallest_error_of_the_values(
     name: str, power: float
 ) -> None:
     values = RNG.standard_t(3, 20000).astype(np.float32)
-    seen = Seen()
-    seen.look(values)
-    seen.count(values)
+    seen = Observer()
+    seen.add_extremes(values)
+    seen.add_counts(values)
 
     def error(least: float, most: float) -> float:
         step = (most - least) / 255
@@ -266,14 +271,14 @@ def test_a_norm_takes_the_range_with_the_smallest_error_of_the_values(
     found = method(name).range_of(seen)
     shares = np.linspace(0.02, 1, 40)
     ends = itertools.product(values.min() * shares, values.max() * shares)
-    assert error(found.least, found.most) < 1.05 * min(error(*pair) for pair in ends)
+    assert error(found.low, found.high) < 1.05 * min(error(*pair) for pair in ends)
 
 
 def test_nothing_is_cut_off_but_before_a_function() -> None:
     values = RNG.standard_t(3, 20000).astype(np.float32)
     for function in (None, lambda x: np.where(x > 0, x, 0.01 * x)):
-        seen = Seen(function=function)
-        seen.look(values)
-        seen.count(values)
+        seen = Observer(function=function)
+        seen.add_extremes(values)
+        seen.add_counts(values)
         wanted = method("mse" if function else "min_max").range_of(seen)
         assert method("activation_aware").range_of(seen) == wanted

@@ -1,4 +1,4 @@
-"""int8 networks from float32 ones: what was seen of samples decides what integers stand for."""
+"""Quantization: int8 networks from float32 networks and calibration samples."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ __all__ = [
 ]
 
 
-_BOXES = "noise <= 0.01 %"  # two of three small detectors keep theirs with it
+_BOXES = "noise <= 0.01 %"  # with this budget, two of three small detectors keep their boxes
 
 
 @dataclass(frozen=True)
 class Quantized:
-    """A program on integers, the ranges that it has, and how well it does on the samples that these
-    were not taken of. `plan`: the precision that it is to be planned with; `search`: what was tried
-    to keep a budget, if there was one.
+    """A quantized program, its ranges, and its accuracy on held-out samples.
+
+    `plan`: the precisions to plan it with. `search`: the log of the search for a budget, if any.
     """
 
     program: Program
@@ -56,29 +56,29 @@ class Quantized:
 
 
 def inputs_of(program: Program) -> Inputs:
-    """Shape and element type by input, as samples have to have them."""
-    found = {name: program.vars[name] for name in program.inputs}
-    kinds = {"f32": "float32", "f16": "float16", "bool": "bool"}
-    words = {"i": "int", "u": "uint"}
+    """Shape and numpy dtype name of each graph input."""
+    inputs = {name: program.vars[name] for name in program.inputs}
+    names = {"f32": "float32", "f16": "float16", "bool": "bool"}
+    prefixes = {"i": "int", "u": "uint"}
     return {
-        name: (var.shape, kinds.get(var.dtype) or f"{words[var.dtype[0]]}{var.dtype[1:]}")
-        for name, var in found.items()
+        name: (var.shape, names.get(var.dtype) or f"{prefixes[var.dtype[0]]}{var.dtype[1:]}")
+        for name, var in inputs.items()
     }
 
 
 def read_samples(path: str | Path, program: Program) -> Samples:
-    """The samples in an .npz file or a folder of pictures, for the inputs of `program`."""
+    """Reads an .npz file or a folder of pictures as samples for the inputs of `program`."""
     return samples.read(Path(path), inputs_of(program))
 
 
 def noise(program: Program, count: int = 20) -> Samples:
-    """Seeded smooth noise in their place, for networks whose weights are seeded, too."""
+    """Seeded smooth noise as samples, for networks with seeded weights."""
     return samples.noise(inputs_of(program), count)
 
 
 def quantize(
     program: Program,
-    given: Samples | Mapping[str, Array] | str | Path,
+    data: Samples | Mapping[str, Array] | str | Path,
     *,
     method: str = DEFAULT,
     ranges: Ranges | None = None,
@@ -87,90 +87,94 @@ def quantize(
     types: Mapping[str, str] | None = None,
     progress: Progress = SILENT,
 ) -> Quantized:
-    """The int8 twin of a float32 `program`, which is one before optimization; with a `budget` or
-    `types` only some of its operators are on integers.
+    """The int8 twin of an unoptimized float32 `program`.
 
-    `given`: samples of real data, as arrays by input [n, ...], the path of an .npz file or a folder
-    of pictures; of five, four are calibrated with, by `method`, a module of
-    `trimtab.quantization.methods` or the best of several, and one tells the accuracy. `ranges`:
-    those of an earlier calibration, in its place. `budget`: what accuracy shall be, such as
-    "top1 >= 99 %": the cheapest precisions for `target` (default: this machine) that keep it are
-    searched. `types`: those of operators by name ("f32", "f16" or "int8"), as a search found them.
-    ProgramError for an optimized or quantized program, CalibrationError for samples that do not
-    fit, PlanError for types of what the network has not, UsageError for a budget that cannot be
-    read, and for what are no samples or ranges.
+    `data`: samples of real data, as arrays [n, ...] by input, or the path of an .npz file or a
+    folder of pictures. Four of five samples calibrate, the fifth measures accuracy.
+    `method`: a module of `trimtab.quantization.methods`, or "best".
+    `ranges`: the ranges of an earlier calibration, used instead of a new one.
+    `budget`: the required accuracy, such as "top1 >= 99 %". Operators then stay in floating point
+    where necessary, as cheaply as possible on `target` (default: this machine).
+    `types`: the precision of operators by name ("f32", "f16" or "int8"), from an earlier search.
+
+    ProgramError: the program is optimized or quantized. CalibrationError: samples or ranges do not
+    fit. PlanError: `types` names unknown operators. UsageError: an argument has a wrong type, or
+    the budget cannot be parsed.
     """
     if program.passes or program.planned:
         raise ProgramError(
-            "it is optimized already", where=program.name, hint="quantize what load() gave"
+            "the program is already optimized",
+            where=program.name,
+            hint="quantize the program that load() returns",
         )
     if is_quantized(program):
         raise ProgramError(
-            "it is quantized already",
+            "the program is already quantized",
             where=program.name,
-            hint="give the float32 network; build, bench and convert take this one as it is",
+            hint="quantize the float32 network; build, bench and convert accept this one as it is",
         )
-    asked = parse_budget(budget) if budget else ()
-    _check_kinds(given, ranges)
-    if isinstance(given, str | Path):
-        given = read_samples(given, program)
-    elif not isinstance(given, Samples):
-        given = samples.of_arrays(given, inputs_of(program))
+    bounds = parse_budget(budget) if budget else ()
+    _check_arguments(data, ranges)
+    if isinstance(data, str | Path):
+        data = read_samples(data, program)
+    elif not isinstance(data, Samples):
+        data = samples.of_arrays(data, inputs_of(program))
     simple = passes.simplify(program, before="fuse_residual")
     _check_types(simple, types or {})
     if ranges:
         check(simple, ranges)
-        found, weights = ranges, rounding_of(simple, ranges, given.calibrating, progress)
+        rounding = rounding_of(simple, ranges, data.calibrating, progress)
     else:
-        found, weights = calibrate(simple, given.calibrating, method, progress)
-    searched = None
-    if asked:
-        made = search(simple, found, weights, given, asked, target or Target.host(), progress)
-        types, searched = made.types, made.search
+        ranges, rounding = calibrate(simple, data.calibrating, method, progress)
+    log = None
+    if bounds:
+        mixed = search(simple, ranges, rounding, data, bounds, target or Target.host(), progress)
+        types, log = mixed.types, mixed.search
     plan = Plan(precision="mixed", precisions=types) if types else Plan(precision="int8")
-    kept = [n for n, kind in plan.precisions.items() if kind != "int8"]
-    twin = insert_qdq.quantized(simple, found, kept, weights)
-    if searched:
-        accuracy = searched.candidates[searched.chosen].accuracy
+    keep = [name for name, type in plan.precisions.items() if type != "int8"]
+    twin = insert_qdq.quantized(simple, ranges, keep, rounding)
+    if log:
+        accuracy = log.candidates[log.chosen].accuracy
     else:
-        accuracy = compare(simple, twin, given.held_out, progress, plan if types else None)
-        keeps = all(demand.holds(accuracy) for demand in parse_budget(_BOXES))
-        if not types and accuracy.top1 is None and not keeps:
+        accuracy = compare(simple, twin, data.held_out, progress, plan if types else None)
+        meets = all(bound.holds(accuracy) for bound in parse_budget(_BOXES))
+        if not types and accuracy.top1 is None and not meets:
             progress.note(
-                "int8 may move boxes, if these are what the network finds: count them, or let "
+                "if the outputs are boxes, int8 may move them: count the boxes, or let "
                 f'--precision mixed --budget "{_BOXES}" search'
             )
-    return Quantized(twin, found, accuracy, plan, searched)
+    return Quantized(twin, ranges, accuracy, plan, log)
 
 
-def _check_kinds(given: object, ranges: object) -> None:
-    """UsageError for what a caller passes by mistake, which types would tell."""
-    arrays = given if isinstance(given, Mapping) else {}
-    if not isinstance(given, Samples | Mapping | str | Path):
+def _check_arguments(data: object, ranges: object) -> None:
+    """UsageError if an argument has a wrong type."""
+    arrays = data if isinstance(data, Mapping) else {}
+    if not isinstance(data, Samples | Mapping | str | Path):
         raise UsageError(
-            f"samples are {_kind(given)}",
+            f"the samples are {_type_name(data)}",
             hint="pass {INPUT: array}, or the path of an .npz file or of a folder of pictures",
         )
     for name, array in arrays.items():
         if not isinstance(array, np.ndarray):
             raise UsageError(
-                f"the samples of {name!r} are {_kind(array)}, not a numpy array",
+                f"the samples of {name!r} are {_type_name(array)}, not a numpy array",
                 hint="numpy.asarray(...), with samples along the first axis",
             )
     if ranges is not None and not isinstance(ranges, Ranges):
         raise UsageError(
-            f"ranges are {_kind(ranges)}", hint="trimtab.quantization.ranges.Ranges.read(PATH)"
+            f"ranges are {_type_name(ranges)}",
+            hint="pass trimtab.quantization.ranges.Ranges.read(PATH)",
         )
 
 
-def _kind(value: object) -> str:
+def _type_name(value: object) -> str:
     return "None" if value is None else f"a {type(value).__name__}"
 
 
 def _check_types(simple: Program, types: Mapping[str, str]) -> None:
     if unknown := sorted(set(types) - {op.name for op in simple.ops}):
         raise PlanError(
-            f"precisions of operators that the network does not have: {', '.join(unknown[:3])}",
+            f"the plan has precisions of unknown operators: {', '.join(unknown[:3])}",
             where=simple.name,
-            hint="search again: --precision mixed --budget ..., without the plan",
+            hint="search again without the plan: --precision mixed --budget ...",
         )

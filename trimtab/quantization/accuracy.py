@@ -1,4 +1,4 @@
-"""Compares a program's results with those of the float32 program."""
+"""Compares the results of a program with those of the float32 program."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Array = NDArray[Any]
 
 
 class Reference:
-    """What the float32 program makes of samples."""
+    """The outputs of the float32 program for some samples."""
 
     def __init__(self, program: Program, samples: Samples) -> None:
         self._program, self._samples = program, samples
@@ -29,36 +29,34 @@ class Reference:
     def compare(
         self, program: Program, progress: Progress = SILENT, plan: Plan | None = None
     ) -> Accuracy:
-        """`program`, which has the same inputs and outputs, beside it. `plan`: what is decided for
-        that, such as the type that it computes in.
-        """
+        """The accuracy of `program`, which has the same inputs and outputs, run by `plan`."""
         session = Session(program, plan=plan)
         errors: list[tuple[float, float]] = []
         cosines: list[float] = []
-        same: list[bool] = []
+        same_top1: list[bool] = []
         results: list[Mapping[str, Array]] = []
         first = self._program.outputs[0]
         with progress.step("comparing with float32", "samples") as step:
             for number, feed in enumerate(self._samples):
-                wanted, found = self._outputs[number], session.run(feed)
-                results.append(found)
+                expected, actual = self._outputs[number], session.run(feed)
+                results.append(actual)
                 for name in self._program.outputs:
-                    a = wanted[name].astype(np.float64).reshape(-1)
-                    b = found[name].astype(np.float64).reshape(-1)
+                    a = expected[name].astype(np.float64).reshape(-1)
+                    b = actual[name].astype(np.float64).reshape(-1)
                     largest = float(np.abs(a).max(initial=0.0)) or 1.0
-                    gap = np.abs(a - b) / largest
-                    mean = float(gap.mean()) if gap.size else 0.0
-                    errors.append((float(gap.max(initial=0.0)), mean))
+                    error = np.abs(a - b) / largest
+                    mean = float(error.mean()) if error.size else 0.0
+                    errors.append((float(error.max(initial=0.0)), mean))
                     cosines.append(cosine(a, b))
                 if _is_row(self._program.vars[first].shape):
-                    same.append(int(wanted[first].argmax()) == int(found[first].argmax()))
+                    same_top1.append(int(expected[first].argmax()) == int(actual[first].argmax()))
                 step.update(number + 1, self._samples.count)
         return Accuracy(
             self._samples.count,
             max(e for e, _ in errors),
             float(np.mean([e for _, e in errors])),
             float(np.mean(cosines)),
-            float(np.mean(same)) if same else None,
+            float(np.mean(same_top1)) if same_top1 else None,
             max(noise(self._outputs, results).values(), default=0.0),
             self._samples.is_seeded,
         )
@@ -71,34 +69,34 @@ def compare(
     progress: Progress = SILENT,
     plan: Plan | None = None,
 ) -> Accuracy:
-    """`program` beside `reference` on these samples, as `Reference.compare`."""
+    """The accuracy of `program` relative to `reference` on these samples."""
     return Reference(reference, samples).compare(program, progress, plan)
 
 
 def noise(
-    wanted: Sequence[Mapping[str, Array]], found: Sequence[Mapping[str, Array]]
+    expected: Sequence[Mapping[str, Array]], results: Sequence[Mapping[str, Array]]
 ) -> dict[str, float]:
-    """Of each output that says something on some samples: the energy of its errors as a share of
-    that of its deviations from their mean, the mean of samples.
+    """The noise of each output: the energy of its errors divided by the energy of its deviations
+    from their mean, averaged over samples. Omits outputs that are constant on all samples.
     """
-    shares = {}
-    for name in wanted[0]:
+    by_name = {}
+    for name in expected[0]:
         a, b = (
-            np.stack([one[name].astype(np.float64).ravel() for one in all_])
-            for all_ in (wanted, found)
+            np.stack([sample[name].astype(np.float64).ravel() for sample in samples])
+            for samples in (expected, results)
         )
-        if a.shape[1] == 1:  # it deviates from other samples' alone
+        if a.shape[1] == 1:  # a scalar deviates only from the other samples
             a, b = a.T, b.T
-        varied = np.square(a - a.mean(axis=1, keepdims=True)).sum(axis=1)
-        says = varied > 0
-        if says.any():
-            lost = np.square(a - b).sum(axis=1)[says] / varied[says]
-            shares[name] = float(lost.mean())
-    return shares
+        variation = np.square(a - a.mean(axis=1, keepdims=True)).sum(axis=1)
+        varies = variation > 0
+        if varies.any():
+            relative = np.square(a - b).sum(axis=1)[varies] / variation[varies]
+            by_name[name] = float(relative.mean())
+    return by_name
 
 
 def cosine(a: Array, b: Array) -> float:
-    """Of the angle between two vectors; 1 where both are the same, 0 where one alone is 0."""
+    """Cosine similarity of two vectors: 1 if they are equal, 0 if only one is zero."""
     if np.array_equal(a, b):
         return 1.0
     norms = float(np.linalg.norm(a) * np.linalg.norm(b))
@@ -106,5 +104,5 @@ def cosine(a: Array, b: Array) -> float:
 
 
 def _is_row(shape: tuple[int, ...]) -> bool:
-    """Whether a shape is one image's scores: one dimension alone is longer than 1."""
+    """True if a shape holds the scores of one image: only one dimension is longer than 1."""
     return sum(size > 1 for size in shape) == 1

@@ -1,11 +1,11 @@
-"""Rounds weights so that sums of products change least, not each weight by itself.
+"""Adaptive rounding: rounds the weights of a sum jointly, so that its result changes least.
 
-What rounding does to a sum of products is an error times its operands: e x. Over samples that is
-e C e + (e m)^2, with the operands' covariance C and mean m, and a bias makes up for the second
-part. The first is made small by coordinates: each weight in turn takes the integer that makes up
-best for what rounding the others did (QuantEase, Behdin et al. 2023; the aim is AdaRound's, Nagel
-et al. 2020). Operands are rounded, too, by errors that do not depend on each other: they add their
-variance to the diagonal, which keeps the answer from trusting few samples too much.
+Rounding changes a sum of products by e x, with the weights' rounding errors e and the operands x.
+Over samples the mean square is e C e + (e m)^2, with the covariance C and mean m of the operands. A
+bias correction removes the second term. Coordinate descent minimizes the first: each weight in turn
+takes the integer that best compensates the errors of the others (QuantEase, Behdin et al. 2023; the
+objective is that of AdaRound, Nagel et al. 2020). The independent rounding errors of the operands
+add their variance to the diagonal of C, which also regularizes C when samples are few.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ import numpy as np
 from trimtab.program import Op, Program
 from trimtab.quantization.observer import Array
 
-MOST = 127  # of a weight; -128 has no negative
+WEIGHT_MAX = 127  # symmetric: -128 has no negation
 _SWEEPS = 3
-_BLOCK = 64  # weights of a sum that are rounded between products of matrices
-_ROWS = 8  # sums that are looked at, for each weight of one
-_DEEPEST = 4608  # weights of a sum: the memory of their covariance is the square
+_BLOCK = 64  # weights that are rounded between two matrix multiplications
+_SUMS_PER_WEIGHT = 8
+_MAX_DEPTH = 4608  # weights of a sum; the covariance has the square of it
 _SEED = 1
 
 
 @dataclass
 class Moments:
-    """Of the operands of an operator's sums, by group: how many sums were seen, the sums of
-    operands [groups, depth] and of their products [groups, depth, depth].
+    """Moments of the operands of an operator's sums, by group: the number of sums, the operands'
+    sums [groups, depth], and the sums of their products [groups, depth, depth].
     """
 
     count: int
@@ -38,65 +38,67 @@ class Moments:
 
     @property
     def covariance(self) -> Array:
-        """[groups, depth, depth]."""
+        """Covariance of the operands, [groups, depth, depth]."""
         means = self.sums / self.count
         return self.products / self.count - means[:, :, None] * means[:, None]
 
     def add(self, operands: Array) -> None:
-        """Operands of sums, [groups, sums, depth]."""
+        """Adds the operands of some sums, [groups, sums, depth]."""
         self.count += operands.shape[1]
         self.sums = self.sums + operands.sum(axis=1, dtype=np.float64)
         self.products = self.products + operands.transpose(0, 2, 1) @ operands
 
 
 class Rounding:
-    """Of weights by what was seen of their operands: `seen`, by the names of operators."""
+    """Rounds weights by the moments of their operands, which are given by operator name."""
 
-    def __init__(self, seen: Mapping[str, Moments]) -> None:
-        # For all operators at once: of a sum of 4608 products they are 85 MB.
+    def __init__(self, moments: Mapping[str, Moments]) -> None:
+        # float32, because a covariance of 4608 operands already has 85 MB.
         self._covariances = {
-            name: found.covariance.astype(np.float32) for name, found in seen.items()
+            name: moment.covariance.astype(np.float32) for name, moment in moments.items()
         }
-        self._made: dict[tuple[str, float, bytes], Array] = {}
+        self._rounded: dict[tuple[str, float, bytes], Array] = {}
 
-    def of(self, name: str, weights: Array, scales: Array, step: float) -> Array:
-        """The integers of an operator's weights, as `rounded`; made once by what was seen."""
+    def of(self, name: str, weights: Array, scales: Array, x_scale: float) -> Array:
+        """The int8 weights of an operator (see `rounded`); results are cached."""
         if name not in self._covariances:
-            return rounded(weights, scales, None, step)
-        key = name, float(step), scales.tobytes()
-        if key not in self._made:
-            self._made[key] = rounded(weights, scales, self._covariances[name], step)
-        return self._made[key]
+            return rounded(weights, scales, None, x_scale)
+        key = name, float(x_scale), scales.tobytes()
+        if key not in self._rounded:
+            self._rounded[key] = rounded(weights, scales, self._covariances[name], x_scale)
+        return self._rounded[key]
 
 
 NEAREST = Rounding({})
 
 
-def moments(program: Program, op: Op) -> Moments | None:
-    """Where nothing was seen yet; None for sums too deep to look at."""
+def empty_moments(program: Program, op: Op) -> Moments | None:
+    """Moments without samples; None if the operator's sums are too deep for a covariance."""
     groups = op.attributes["group"] if op.type == "conv" else 1
     depth = int(np.prod(program.vars[op.inputs[1]].shape[1:]))
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         return None
     return Moments(0, np.zeros((groups, depth)), np.zeros((groups, depth, depth), np.float32))
 
 
-def operands(program: Program, op: Op, x: Array, samples: int, number: int) -> Array:
-    """Those of some of an operator's sums, for one of so many samples: [groups, sums, depth]."""
+def sampled_operands(program: Program, op: Op, x: Array, samples: int, number: int) -> Array:
+    """The operands of a random subset of an operator's sums in sample `number` of `samples`:
+    [groups, sums, depth].
+    """
     shape = program.vars[op.inputs[1]].shape
     depth = int(np.prod(shape[1:]))
-    wanted = -(-_ROWS * depth // samples)
+    count = -(-_SUMS_PER_WEIGHT * depth // samples)
     rng = np.random.default_rng((_SEED, number))
     if op.type != "conv":
         rows = x.reshape(-1, depth)
-        return rows[rng.permutation(len(rows))[:wanted]][None]
+        return rows[rng.permutation(len(rows))[:count]][None]
     *_, height, width = program.vars[op.outputs[0]].shape
-    places = rng.permutation(height * width)[: max(wanted, 64)]
-    return _windows(op, shape, x, places // width, places % width)
+    pixels = rng.permutation(height * width)[: max(count, 64)]
+    return _windows(op, shape, x, pixels // width, pixels % width)
 
 
 def _windows(op: Op, shape: tuple[int, ...], x: Array, rows: Array, columns: Array) -> Array:
-    """What is under the windows of a convolution at these places of the first image."""
+    """im2col of the first image for the output pixels at these rows and columns."""
     groups = op.attributes["group"]
     _, c, kernel_h, kernel_w = shape
     (stride_h, stride_w), (step_h, step_w) = op.attributes["strides"], op.attributes["dilations"]
@@ -104,44 +106,47 @@ def _windows(op: Op, shape: tuple[int, ...], x: Array, rows: Array, columns: Arr
     image = np.pad(x[0], ((0, 0), (top, bottom), (left, right)))
     ys = rows[:, None] * stride_h + np.arange(kernel_h) * step_h
     xs = columns[:, None] * stride_w + np.arange(kernel_w) * step_w
-    found = image[:, ys[:, :, None], xs[:, None, :]]  # [channels, places, kernel_h, kernel_w]
-    split = found.reshape(groups, c, len(rows), kernel_h * kernel_w).transpose(0, 2, 1, 3)
+    windows = image[:, ys[:, :, None], xs[:, None, :]]  # [channels, pixels, kernel_h, kernel_w]
+    split = windows.reshape(groups, c, len(rows), kernel_h * kernel_w).transpose(0, 2, 1, 3)
     return np.asarray(split.reshape(groups, len(rows), -1), np.float32)
 
 
-def rounded(weights: Array, scales: Array, covariance: Array | None, step: float) -> Array:
-    """Integers of at most `MOST` in magnitude for weights [c_out, ...] with a scale for each
-    c_out, whose operands have this covariance [groups, depth, depth] and are rounded to steps of
-    that size.
+def rounded(weights: Array, scales: Array, covariance: Array | None, x_scale: float) -> Array:
+    """The int8 values, at most `WEIGHT_MAX` in magnitude, of weights [c_out, ...].
+
+    `scales`: one per output channel. `covariance`: that of the operands, [groups, depth, depth];
+    None rounds to nearest. `x_scale`: the quantization scale of the operands.
     """
     along = scales.reshape(-1, *[1] * (weights.ndim - 1))
-    nearest = np.clip(np.rint(weights / along), -MOST, MOST)
+    nearest = np.clip(np.rint(weights / along), -WEIGHT_MAX, WEIGHT_MAX)
     if covariance is None:
         return nearest.astype(np.int8)
     groups, depth, _ = covariance.shape
-    matrix = covariance + np.eye(depth) * (step**2 / 12)
+    matrix = covariance + np.eye(depth) * (x_scale**2 / 12)
     units = scales.reshape(groups, -1, 1).astype(np.float64)
-    places = weights.reshape(groups, -1, depth) / units
-    return _descended(places, matrix).reshape(weights.shape).astype(np.int8)
+    scaled = weights.reshape(groups, -1, depth) / units
+    return _coordinate_descent(scaled, matrix).reshape(weights.shape).astype(np.int8)
 
 
-def _descended(places: Array, matrix: Array) -> Array:
-    """Integers [groups, rows, depth] for these real ones, by descent along coordinates."""
-    depth = places.shape[2]
+def _coordinate_descent(scaled: Array, matrix: Array) -> Array:
+    """Integers that minimize the quadratic form `matrix` of the distance to `scaled`, both
+    [groups, rows, depth].
+    """
+    depth = scaled.shape[2]
     diagonal = np.maximum(np.diagonal(matrix, axis1=1, axis2=2), 1e-30)
-    chosen = places.copy()
-    pull = np.zeros_like(places)  # errors of all, times the matrix
+    values = scaled.copy()
+    gradient = np.zeros_like(scaled)  # all errors, times the matrix
     for _ in range(_SWEEPS):
         for first in range(0, depth, _BLOCK):
             block = slice(first, min(first + _BLOCK, depth))
-            before = chosen[:, :, block].copy()
-            inner = pull[:, :, block].copy()
+            before = values[:, :, block].copy()
+            inner = gradient[:, :, block].copy()
             for j in range(block.stop - first):
                 at = first + j
-                best = chosen[:, :, at] + inner[:, :, j] / diagonal[:, at, None]
-                new = np.clip(np.rint(best), -MOST, MOST)
-                change = chosen[:, :, at] - new
+                best = values[:, :, at] + inner[:, :, j] / diagonal[:, at, None]
+                new = np.clip(np.rint(best), -WEIGHT_MAX, WEIGHT_MAX)
+                change = values[:, :, at] - new
                 inner += change[:, :, None] * matrix[:, at, None, block]
-                chosen[:, :, at] = new
-            pull += (before - chosen[:, :, block]) @ matrix[:, block]
-    return chosen
+                values[:, :, at] = new
+            gradient += (before - values[:, :, block]) @ matrix[:, block]
+    return values

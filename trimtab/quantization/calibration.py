@@ -1,4 +1,4 @@
-"""Runs a network on samples and notes the range of every tensor."""
+"""Calibration: runs a network on samples and determines the range of every tensor."""
 
 from __future__ import annotations
 
@@ -14,173 +14,176 @@ from trimtab.passes.fuse_qdq_table import computed
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
 from trimtab.quantization import equalization
-from trimtab.quantization.adaptive_rounding import Rounding, moments, operands
-from trimtab.quantization.equalization import Channels, equalized
-from trimtab.quantization.method_selection import best
+from trimtab.quantization.adaptive_rounding import Rounding, empty_moments, sampled_operands
+from trimtab.quantization.equalization import ChannelStatistics, equalized
+from trimtab.quantization.method_selection import select_method
 from trimtab.quantization.methods import BEST, DEFAULT, method
-from trimtab.quantization.observer import Array, Seen
+from trimtab.quantization.observer import Array, Observer
 from trimtab.quantization.ranges import Ranges
 from trimtab.quantization.samples import Samples
 from trimtab.session import Session
+
+Values = Mapping[str, Array]
 
 
 def calibrate(
     program: Program, samples: Samples, name: str = DEFAULT, progress: Progress = SILENT
 ) -> tuple[Ranges, Rounding]:
-    """The ranges of the tensors of a simplified float32 program, by the method of that name, or
-    the best one, and the rounding of its weights.
+    """The ranges of the tensors of a simplified float32 program by the method `name`, and the
+    rounding of its weights.
 
-    CalibrationError where a tensor never had a finite value.
+    CalibrationError if a tensor has no finite value in any sample.
     """
-    needs = name == BEST or method(name).NEEDS_HISTOGRAM
-    watched = watch(program, samples, histograms=needs, progress=progress)
-    return watched.ranges(name, progress), watched.rounding
+    needs_histograms = name == BEST or method(name).NEEDS_HISTOGRAM
+    observed = observe(program, samples, histograms=needs_histograms, progress=progress)
+    return observed.ranges(name, progress), observed.rounding
 
 
 def tensors(program: Program) -> list[str]:
-    """The tensors that have a range: the float32 ones that are computed or given."""
-    computed = [name for op in program.ops for name in op.outputs]
-    return [name for name in (*program.inputs, *computed) if program.vars[name].dtype == "f32"]
+    """The tensors that have a range: all float32 inputs and results."""
+    results = [name for op in program.ops for name in op.outputs]
+    return [name for name in (*program.inputs, *results) if program.vars[name].dtype == "f32"]
 
 
 @dataclass(frozen=True)
-class Watched:
-    """What was seen of a program's tensors on each half of the samples, their channels multiplied
-    with `factors`; `rounding`: of its weights, by what was seen of their operands.
+class Observed:
+    """The observers of a program's tensors, one mapping for each half of the samples.
+
+    They observe the program equalized by `factors`. `rounding`: that of its weights, by the moments
+    of their operands.
     """
 
     program: Program
     samples: Samples
-    halves: Sequence[Mapping[str, Seen]]
+    halves: Sequence[Mapping[str, Observer]]
     factors: Mapping[str, tuple[float, ...]]
     rounding: Rounding
 
     def ranges(self, name: str, progress: Progress = SILENT) -> Ranges:
-        """By the method of that name, or the best one; they may need that histograms were taken."""
+        """Ranges by the method of that name, or by the best one; a method that needs histograms
+        must have them.
+        """
         if name == BEST:
-            name = best(self.program, self.samples, self._of_half, progress)
-        return self._ranges(name, self._seen)
+            name = select_method(self.program, self.samples, self._ranges_of_half, progress)
+        return self._ranges(name, self._all)
 
-    def _of_half(self, name: str, half: int) -> Ranges:
+    def _ranges_of_half(self, name: str, half: int) -> Ranges:
         return self._ranges(name, self.halves[half])
 
-    def _ranges(self, name: str, seen: Mapping[str, Seen]) -> Ranges:
-        found = {tensor: method(name).range_of(place) for tensor, place in seen.items()}
-        # What held nothing but 0 tells no scale: it stays in floating point, which is right
-        # whatever comes.
-        found = {tensor: one for tensor, one in found.items() if one.has_steps}
+    def _ranges(self, name: str, observers: Mapping[str, Observer]) -> Ranges:
+        ranges = {tensor: method(name).range_of(one) for tensor, one in observers.items()}
+        # A tensor that was always 0 has no scale; it stays in float32.
+        ranges = {tensor: one for tensor, one in ranges.items() if one.has_scale}
         count = self.samples.count
-        return Ranges(self.program.name, name, count, found, self._means, self.factors)
+        return Ranges(self.program.name, name, count, ranges, self._means, self.factors)
 
     @cached_property
-    def _seen(self) -> Mapping[str, Seen]:
+    def _all(self) -> Mapping[str, Observer]:
         first, second = self.halves
-        return {tensor: place.joined(second[tensor]) for tensor, place in first.items()}
+        return {tensor: observer.merged(second[tensor]) for tensor, observer in first.items()}
 
     @cached_property
     def _means(self) -> Mapping[str, tuple[float, ...]]:
         return {
-            tensor: tuple((place.sums / self.samples.count).tolist())
-            for tensor, place in self._seen.items()
-            if place.sums is not None and np.isfinite(place.sums).all()
+            tensor: tuple((observer.sums / self.samples.count).tolist())
+            for tensor, observer in self._all.items()
+            if observer.sums is not None and np.isfinite(observer.sums).all()
         }
 
 
-def watch(
+def observe(
     program: Program, samples: Samples, *, histograms: bool = True, progress: Progress = SILENT
-) -> Watched:
-    """Runs a simplified float32 program on the samples, three times where histograms are taken,
-    too.
+) -> Observed:
+    """Observes the tensors of a simplified float32 program in two passes over the samples, or three
+    with histograms.
 
-    CalibrationError where a tensor never had a finite value.
+    CalibrationError if a tensor has no finite value in any sample.
     """
     factors = _factors(program, samples, progress)
     twin = equalized(program, factors)
     functions = {tensor: _function(twin, tensor) for tensor in tensors(twin)}
-    halves = [{t: Seen(function=function) for t, function in functions.items()} for _ in range(2)]
-    channels = _channels(twin)
-    operands = _Operands(twin, samples.count)
+    halves = [{t: Observer(function=f) for t, f in functions.items()} for _ in range(2)]
+    axes = _channel_axes(twin)
+    operands = _OperandObserver(twin, samples.count)
 
-    def look(number: int, values: Values) -> None:
-        for tensor, place in halves[samples.half(number)].items():
-            place.look(values[tensor])
-            if tensor in channels:
-                place.add(values[tensor], channels[tensor])
-        operands.look(number, values)
+    def add_extremes(number: int, values: Values) -> None:
+        for tensor, observer in halves[samples.half(number)].items():
+            observer.add_extremes(values[tensor])
+            if tensor in axes:
+                observer.add_means(values[tensor], axes[tensor])
+        operands.add(number, values)
 
-    _go_over(twin, tensors(twin), samples, "calibrating: ranges", look, progress)
-    blank = [tensor for tensor in functions if not any(seen[tensor].extremes for seen in halves)]
+    _run_on_samples(twin, tensors(twin), samples, "calibrating: ranges", add_extremes, progress)
+    blank = [tensor for tensor in functions if not any(half[tensor].extremes for half in halves)]
     if blank:
         raise CalibrationError(
-            f"tensor '{blank[0]}' had no finite value in {samples.count} samples",
+            f"tensor '{blank[0]}' has no finite value in {samples.count} samples",
             where=program.name,
-            hint="look at the samples: are mean and scale those of the training?",
+            hint="check the samples: are mean and scale those of the training?",
         )
 
     for tensor in functions:
-        a, b = (seen[tensor] for seen in halves)
-        a.counted = b.counted = a.whole.joined(b.whole)
+        a, b = (half[tensor] for half in halves)
+        a.histogram_range = b.histogram_range = a.whole.union(b.whole)
 
-    def count(number: int, values: Values) -> None:
-        for tensor, place in halves[samples.half(number)].items():
-            place.count(values[tensor])
+    def add_counts(number: int, values: Values) -> None:
+        for tensor, observer in halves[samples.half(number)].items():
+            observer.add_counts(values[tensor])
 
     if histograms:
-        _go_over(twin, tensors(twin), samples, "calibrating: histograms", count, progress)
-    return Watched(program, samples, halves, factors, operands.rounding())
+        _run_on_samples(
+            twin, tensors(twin), samples, "calibrating: histograms", add_counts, progress
+        )
+    return Observed(program, samples, halves, factors, operands.rounding())
 
 
 def check(program: Program, ranges: Ranges) -> None:
-    """CalibrationError where ranges, as a file has them, are not those of a simplified float32
-    program.
-    """
-    kinds = {"ranges": ranges.ranges, "means": ranges.means, "factors": ranges.factors}
-    for kind, by_name in kinds.items():
+    """CalibrationError if ranges, as read from a file, do not fit a simplified float32 program."""
+    sections = {"ranges": ranges.ranges, "means": ranges.means, "factors": ranges.factors}
+    for section, by_name in sections.items():
         if unknown := sorted(set(by_name) - set(program.vars)):
-            raise ranges.misfit(f"{kind} of tensors that the network does not have: {unknown[0]}")
-    axes = _channels(program)
+            raise ranges.misfit(f"[{section}] has '{unknown[0]}', a tensor the network lacks")
+    axes = _channel_axes(program)
     for name, means in ranges.means.items():
         if name not in axes:
-            raise ranges.misfit(f"means of '{name}', which no operator with weights reads")
+            raise ranges.misfit(f"[means] has '{name}', which no operator with weights reads")
         channels = program.vars[name].shape[axes[name]]
         if len(means) != channels:
             raise ranges.misfit(
-                f"'{name}' has {len(means)} means, and {channels} channels in the network"
+                f"'{name}' has {len(means)} means, but {channels} channels in the network"
             )
     if wrong := equalization.misfit(program, ranges.factors):
         raise ranges.misfit(
-            f"the factors of '{wrong}' do not fit the network, or those of its neighbors; "
-            "ranges may be edited, factors may not"
+            f"the factors of '{wrong}' do not fit the network, or differ from those of its "
+            "neighbors; ranges may be edited, factors may not"
         )
 
 
 def rounding_of(
     program: Program, ranges: Ranges, samples: Samples, progress: Progress = SILENT
 ) -> Rounding:
-    """Of the weights of a simplified float32 program whose ranges are known."""
+    """The weight rounding of a simplified float32 program whose ranges are known."""
     twin = equalized(program, ranges.factors)
-    operands = _Operands(twin, samples.count)
-    _go_over(twin, operands.tensors, samples, "calibrating: weights", operands.look, progress)
+    operands = _OperandObserver(twin, samples.count)
+    title = "calibrating: weights"
+    _run_on_samples(twin, operands.tensors, samples, title, operands.add, progress)
     return operands.rounding()
 
 
-Values = Mapping[str, Array]
-
-
-def _go_over(
+def _run_on_samples(
     program: Program,
-    wanted: Iterable[str],
+    names: Iterable[str],
     samples: Samples,
-    what: str,
+    title: str,
     note: Callable[[int, Values], None],
     progress: Progress,
 ) -> None:
-    """Notes the values of tensors for each sample."""
-    watched = program.copy()
-    watched.outputs = list(dict.fromkeys([*program.outputs, *wanted]))
-    watched.outputs = [tensor for tensor in watched.outputs if tensor not in program.inputs]
-    session = Session(watched)
-    with progress.step(what, "samples") as step:
+    """Calls `note` with the number and the values of the named tensors of each sample."""
+    twin = program.copy()
+    twin.outputs = list(dict.fromkeys([*program.outputs, *names]))
+    twin.outputs = [tensor for tensor in twin.outputs if tensor not in program.inputs]
+    session = Session(twin)
+    with progress.step(title, "samples") as step:
         for number, feed in enumerate(samples):
             note(number, {**feed, **session.run(feed)})
             step.update(number + 1, samples.count)
@@ -189,56 +192,56 @@ def _go_over(
 def _factors(
     program: Program, samples: Samples, progress: Progress
 ) -> Mapping[str, tuple[float, ...]]:
-    """What the channels of tensors are multiplied with, so that their ranges are alike."""
-    wanted = [tensor for group in equalization.groups(program) for tensor in group.tensors]
-    if not wanted:
+    """The equalization factors by tensor."""
+    names = [tensor for group in equalization.groups(program) for tensor in group.tensors]
+    if not names:
         return {}
-    seen: dict[str, Channels] = {}
+    statistics: dict[str, ChannelStatistics] = {}
 
-    def look(_: int, values: Values) -> None:
-        for tensor in wanted:
-            found = Channels.of(values[tensor])
-            seen[tensor] = seen[tensor].joined(found) if tensor in seen else found
+    def note(_: int, values: Values) -> None:
+        for tensor in names:
+            one = ChannelStatistics.of(values[tensor])
+            statistics[tensor] = statistics[tensor].merged(one) if tensor in statistics else one
 
-    _go_over(program, wanted, samples, "calibrating: channels", look, progress)
-    return equalization.factors(program, seen)
+    _run_on_samples(program, names, samples, "calibrating: channels", note, progress)
+    return equalization.factors(program, statistics)
 
 
-class _Operands:
-    """Looks at the operands of operators with weights."""
+class _OperandObserver:
+    """Collects the moments of the operands of operators with weights."""
 
     def __init__(self, program: Program, samples: int) -> None:
         self._program, self._samples = program, samples
         ops = [op for op in program.ops if is_weighted(op)]
-        known = [op for op in ops if program.vars[op.inputs[1]].data is not None]
-        found = [(op, moments(program, op)) for op in known]
-        self._seen = [(op, place) for op, place in found if place is not None]
+        constant = [op for op in ops if program.vars[op.inputs[1]].data is not None]
+        pairs = [(op, empty_moments(program, op)) for op in constant]
+        self._moments = [(op, moments) for op, moments in pairs if moments is not None]
 
     @property
     def tensors(self) -> list[str]:
-        """What is looked at."""
-        return [op.inputs[0] for op, _ in self._seen]
+        """The observed tensors."""
+        return [op.inputs[0] for op, _ in self._moments]
 
-    def look(self, number: int, values: Values) -> None:
-        """At the sample of that number."""
-        for op, place in self._seen:
+    def add(self, number: int, values: Values) -> None:
+        """Adds sample `number`."""
+        for op, moments in self._moments:
             x = values[op.inputs[0]]
-            place.add(operands(self._program, op, x, self._samples, number))
+            moments.add(sampled_operands(self._program, op, x, self._samples, number))
 
     def rounding(self) -> Rounding:
-        """By what was seen; where all of it was finite."""
-        found = {op.name: place for op, place in self._seen}
-        return Rounding({name: m for name, m in found.items() if np.isfinite(m.products).all()})
+        """The rounding by all moments that are finite."""
+        by_name = {op.name: moments for op, moments in self._moments}
+        return Rounding({n: m for n, m in by_name.items() if np.isfinite(m.products).all()})
 
 
-def _channels(program: Program) -> dict[str, int]:
-    """The axis of the channels of each tensor that an operator with weights reads."""
+def _channel_axes(program: Program) -> dict[str, int]:
+    """The channel axis of each tensor that an operator with weights reads."""
     ops = [op for op in reversed(program.ops) if is_weighted(op)]
     return {op.inputs[0]: axis for op in ops if (axis := op.schema.channel_axis) is not None}
 
 
 def _function(program: Program, tensor: str) -> Callable[[Array], Array] | None:
-    """What a table will hold of the tensor, where nothing else reads it."""
+    """The function that a table will compute of the tensor, if nothing else reads it."""
     reader = program.sole_reader(tensor)
     if reader is None or not reader.schema.table:
         return None

@@ -1,10 +1,12 @@
-"""Brings the channels of a tensor to like ranges, in an equal program (Nagel et al. 2019, 4.1).
+"""Cross-layer equalization: scales channels to similar ranges in an equivalent program (Nagel et
+al. 2019, 4.1).
 
-All channels of a tensor share one scale, so one of small numbers has few steps. Convolutions make a
-channel larger, and those that read it take that back: relu(s x) = s relu(x), and so it is with
-leaky ReLU, maxima, means and sums. A depthwise reader has a scale of its own for each channel and
-loses nothing by that; another one shares a scale among the channels that it sums, and then what
-activations gain is weighed against what weights lose.
+All channels of a tensor share one scale, so a channel of small values uses few int8 steps. A
+convolution can multiply a channel by a factor if the convolutions that read it divide by the
+factor: relu(s x) = s relu(x), and likewise for leaky ReLU, maxima, means and sums. A depthwise
+reader has a weight scale for each channel and loses nothing. Any other reader shares a weight scale
+among the channels that it sums; there the benefit for activations is weighed against the loss for
+weights.
 """
 
 from __future__ import annotations
@@ -17,21 +19,21 @@ import numpy as np
 from trimtab.program import Op, Program
 from trimtab.quantization.observer import Array
 
-_MOST = 2.0**8  # that a channel becomes larger: what was never seen may come
-# What weights lose that are rounded together (rounding.py), of what each by itself loses: 0.1 to
-# 0.4 was seen in three detectors, and least noise with factors by 0.03 to 0.3.
-_TOGETHER = 0.1
-# The next sample may reach further than those that were seen: of few, channels that all reach the
-# end of their range are cut off there.
-_UNSEEN = 8
-_TRIED = 8  # ends of the shorter side of a range
-_STEPS, _WEIGHT_STEPS = 255, 254  # from the least to the largest integer
+_MAX_FACTOR = 2.0**8  # limits how far a channel with unseen large values is clipped
+# The error of adaptively rounded weights relative to rounding to nearest: 0.1 to 0.4 in three
+# detectors, whose noise is smallest with values of 0.03 to 0.3 here.
+_ROUNDING_GAIN = 0.1
+# The next sample may exceed the observed range. With few samples, channels keep a distance from the
+# end of the range, where they would be clipped.
+_UNSEEN_SAMPLES = 8
+_RANGE_CANDIDATES = 8
+_INT8_STEPS, _WEIGHT_STEPS = 255, 254
 
 
 @dataclass(frozen=True)
-class Channels:
-    """What was seen of the channels of a tensor in so many samples: how far each reaches below 0
-    and above, and the sum of the squares' means in a sample.
+class ChannelStatistics:
+    """Extremes of the channels of a tensor over `samples` samples: the largest magnitude below and
+    above 0, and the sum of each sample's mean square.
     """
 
     samples: int
@@ -41,26 +43,30 @@ class Channels:
 
     @property
     def squares(self) -> Array:
-        """The mean of the squares of each channel."""
+        """Mean square of each channel."""
         return self.sums / self.samples
 
     @staticmethod
-    def of(values: Array) -> Channels:
-        """Of one sample, [n, c, h, w]."""
-        rest = (0, 2, 3)
-        squares = np.square(values).mean(axis=rest, dtype=np.float64)
-        below, above = (-values).max(axis=rest, initial=0), values.max(axis=rest, initial=0)
-        return Channels(1, below, above, squares)
+    def of(values: Array) -> ChannelStatistics:
+        """The statistics of one sample, [n, c, h, w]."""
+        axes = (0, 2, 3)
+        squares = np.square(values).mean(axis=axes, dtype=np.float64)
+        below, above = (-values).max(axis=axes, initial=0), values.max(axis=axes, initial=0)
+        return ChannelStatistics(1, below, above, squares)
 
-    def joined(self, other: Channels) -> Channels:
-        """Of the samples of both."""
+    def merged(self, other: ChannelStatistics) -> ChannelStatistics:
+        """The statistics of the samples of both."""
         below, above = np.maximum(self.below, other.below), np.maximum(self.above, other.above)
-        return Channels(self.samples + other.samples, below, above, self.sums + other.sums)
+        samples = self.samples + other.samples
+        return ChannelStatistics(samples, below, above, self.sums + other.sums)
 
 
 @dataclass
 class Group:
-    """Tensors whose channels have to be multiplied alike, and the convolutions that read them."""
+    """Tensors whose channels share one factor each, and the convolutions that read them.
+
+    `fixed`: an operator that cannot compensate factors reads or computes one of them.
+    """
 
     tensors: list[str] = field(default_factory=list)
     readers: list[Op] = field(default_factory=list)
@@ -68,134 +74,143 @@ class Group:
 
 
 def groups(program: Program) -> list[Group]:
-    """Those whose channels may be multiplied, as convolutions alone make and read them."""
-    of: dict[str, Group] = {}
-    made = {name for op in program.ops for name in op.outputs}
+    """The groups that can be scaled: only convolutions compute and read them."""
+    by_tensor: dict[str, Group] = {}
+    computed = {name for op in program.ops for name in op.outputs}
 
     def group(name: str) -> Group:
-        if name not in of:
-            of[name] = Group([name], fixed=name not in made or program.is_output(name))
-        return of[name]
+        if name not in by_tensor:
+            fixed = name not in computed or program.is_output(name)
+            by_tensor[name] = Group([name], fixed=fixed)
+        return by_tensor[name]
 
     for op in program.ops:
         operands = [name for name in op.inputs if name and program.vars[name].data is None]
         (first, *others), results = operands or [""], op.outputs
-        whole = [program.vars[name].shape for name in (*operands, *results)]
+        shapes = [program.vars[name].shape for name in (*operands, *results)]
         if _is_scalable(program, op):
             group(first).readers.append(op)
             group(results[0])
-        elif op.schema.homogeneous and _is_alone(program, op) and _are_images(whole):
+        elif op.schema.homogeneous and _has_no_constants(program, op) and _are_images(shapes):
             for name in (*others, *results):
-                _join(of, group(first), group(name))
+                _merge(by_tensor, group(first), group(name))
         else:
             for name in (*operands, *results):
                 group(name).fixed = True
-    found = {id(one): one for one in of.values()}
-    return [one for one in found.values() if one.readers and not one.fixed]
+    distinct = {id(one): one for one in by_tensor.values()}
+    return [one for one in distinct.values() if one.readers and not one.fixed]
 
 
-def factors(program: Program, seen: Mapping[str, Channels]) -> dict[str, tuple[float, ...]]:
-    """What the channels of tensors are to be multiplied with, by tensor; without those that gain
-    nothing.
-    """
-    found: dict[str, tuple[float, ...]] = {}
+def factors(
+    program: Program, statistics: Mapping[str, ChannelStatistics]
+) -> dict[str, tuple[float, ...]]:
+    """The factor of each channel, by tensor; without tensors that do not benefit."""
+    by_tensor: dict[str, tuple[float, ...]] = {}
     for group in groups(program):
-        if not all(name in seen for name in group.tensors):
+        if not all(name in statistics for name in group.tensors):
             continue
-        rounded = [name for name in group.tensors if not _is_inside(program, name)]
-        below = np.max([seen[name].below for name in rounded], axis=0)
-        above = np.max([seen[name].above for name in rounded], axis=0)
+        quantized = [name for name in group.tensors if not _is_inside(program, name)]
+        below = np.max([statistics[name].below for name in quantized], axis=0)
+        above = np.max([statistics[name].above for name in quantized], axis=0)
         if not (np.isfinite(below + above).all() and (below + above).max() > 0):
             continue
-        best = _best(program, group, seen, below, above)
+        best = _best(program, group, statistics, below, above)
         if best.max() > 1:
-            found |= dict.fromkeys(group.tensors, tuple(best.tolist()))
-    return found
+            by_tensor |= dict.fromkeys(group.tensors, tuple(best.tolist()))
+    return by_tensor
 
 
-def misfit(program: Program, by: Mapping[str, tuple[float, ...]]) -> str:
-    """The tensor whose factors, as a file has them, would change what is computed; "" is none."""
-    free = {name: group for group in groups(program) for name in group.tensors}
-    for name, factors in by.items():
-        group = free.get(name)
+def misfit(program: Program, by_tensor: Mapping[str, tuple[float, ...]]) -> str:
+    """The first tensor whose factors, read from a file, would change the program's results; ""."""
+    scalable = {name: group for group in groups(program) for name in group.tensors}
+    for name, factors in by_tensor.items():
+        group = scalable.get(name)
         names = group.tensors if group else [name]
         fits = group is not None and len(factors) == program.vars[name].shape[1]
-        if not fits or any(by.get(other) != factors for other in names):
+        if not fits or any(by_tensor.get(other) != factors for other in names):
             return name
     return ""
 
 
-def equalized(program: Program, by: Mapping[str, tuple[float, ...]]) -> Program:
-    """The equal program whose tensors have their channels multiplied by these factors."""
+def equalized(program: Program, by_tensor: Mapping[str, tuple[float, ...]]) -> Program:
+    """The equivalent program whose tensors have their channels multiplied by these factors."""
     twin = program.copy()
     for op in twin.ops:
-        if op.type != "conv" or not {op.inputs[0], op.outputs[0]} & by.keys():
+        if op.type != "conv" or not {op.inputs[0], op.outputs[0]} & by_tensor.keys():
             continue
         weights = np.asarray(twin.vars[op.inputs[1]].data, np.float64)
-        made = np.array(by.get(op.outputs[0], np.ones(len(weights))))
-        if op.inputs[0] in by:
-            weights = (
-                weights / _read(op, weights.shape, np.array(by[op.inputs[0]]))[:, :, None, None]
-            )
-        scaled = weights * made[:, None, None, None]
+        result = np.array(by_tensor.get(op.outputs[0], np.ones(len(weights))))
+        if op.inputs[0] in by_tensor:
+            operand = np.array(by_tensor[op.inputs[0]])
+            weights = weights / _per_weight(op, weights.shape, operand)[:, :, None, None]
+        scaled = weights * result[:, None, None, None]
         op.inputs[1] = _constant(twin, scaled, f"{op.inputs[1]}.equalized")
         if len(op.inputs) > 2 and op.inputs[2]:
             bias = np.asarray(twin.vars[op.inputs[2]].data, np.float64)
-            op.inputs[2] = _constant(twin, bias * made, f"{op.inputs[2]}.equalized")
+            op.inputs[2] = _constant(twin, bias * result, f"{op.inputs[2]}.equalized")
     return twin
 
 
 def _best(
-    program: Program, group: Group, seen: Mapping[str, Channels], below: Array, above: Array
+    program: Program,
+    group: Group,
+    statistics: Mapping[str, ChannelStatistics],
+    below: Array,
+    above: Array,
 ) -> Array:
-    """The factors by which rounding adds least to the squares of what readers make.
+    """The factors with the smallest mean square error of the readers' results.
 
-    The step of the operands is that of the range of all, whatever the factor s of one channel:
-    rounding adds step^2 w^2 / s^2 by its weights w. Rounded to steps of their own, these add
-    their step^2 times the channel's mean square and s^2. The sum is least where both are equal.
-    A range that reaches further to its shorter side has larger steps, and room for channels that
-    lie there, as behind leaky ReLU. The fewer samples tell ends, the further channels stay away.
+    The scale of the operands follows from the range of all channels, independent of the factor s of
+    one channel: rounding adds scale^2 w^2 / s^2 through its weights w. Weights rounded to scales of
+    their own add scale^2 times the channel's mean square and s^2. The sum is smallest where both
+    terms are equal. Extending the range at its shorter side increases the scale but makes room for
+    channels with values there, as after leaky ReLU. The fewer samples, the larger the distance that
+    channels keep from the ends.
     """
-    gained, lost = np.zeros(len(below)), np.zeros(len(below))
+    activation_gain, weight_loss = np.zeros(len(below)), np.zeros(len(below))
     for op in group.readers:
         weights = np.asarray(program.vars[op.inputs[1]].data, np.float64)
         flat = weights.reshape(len(weights), weights.shape[1], -1)
-        squares = seen[op.inputs[0]].squares
-        given = (flat**2).sum(axis=2)
-        whole = max((given * _read(op, given.shape, squares)).sum(), 1e-30)
-        gained += _by_channel(op, given / whole)
+        squares = statistics[op.inputs[0]].squares
+        energy = (flat**2).sum(axis=2)
+        total = max((energy * _per_weight(op, energy.shape, squares)).sum(), 1e-30)
+        activation_gain += _per_channel(op, energy / total)
         if flat.shape[1] > 1:
-            steps = np.abs(flat).max(axis=(1, 2)) * 2 / _WEIGHT_STEPS
-            each = np.broadcast_to(steps[:, None] ** 2 * flat.shape[2], given.shape)
-            lost += _by_channel(op, _TOGETHER * each / whole) * squares
+            scales = np.abs(flat).max(axis=(1, 2)) * 2 / _WEIGHT_STEPS
+            loss = np.broadcast_to(scales[:, None] ** 2 * flat.shape[2], energy.shape)
+            weight_loss += _per_channel(op, _ROUNDING_GAIN * loss / total) * squares
     ends = below.max(), above.max()
     shorter, longer = min(ends), max(ends)
-    samples = min(seen[name].samples for name in group.tensors)
-    known = samples / (samples + _UNSEEN)
-    found: list[tuple[float, Array]] = []
-    for side in np.geomspace(max(shorter, longer / _MOST), longer, _TRIED) if shorter else [0.0]:
+    samples = min(statistics[name].samples for name in group.tensors)
+    confidence = samples / (samples + _UNSEEN_SAMPLES)
+    sides = [0.0]
+    if shorter:
+        sides = list(np.geomspace(max(shorter, longer / _MAX_FACTOR), longer, _RANGE_CANDIDATES))
+    candidates: list[tuple[float, Array]] = []
+    for side in sides:
         low, high = (max(end, side) for end in ends)
-        room = known * np.minimum(_times(below, low), _times(above, high))
-        added = ((low + high) / _STEPS) ** 2 * gained
-        best = (added / np.maximum(lost, 1e-30)) ** 0.25
-        best = np.clip(best, 1.0, np.clip(room, 1.0, _MOST))
-        found.append((float((added / best**2 + lost * best**2).sum()), best))
-    return min(found, key=lambda one: one[0])[1]
+        room = confidence * np.minimum(_ratio(low, below), _ratio(high, above))
+        loss = ((low + high) / _INT8_STEPS) ** 2 * activation_gain
+        best = (loss / np.maximum(weight_loss, 1e-30)) ** 0.25
+        best = np.clip(best, 1.0, np.clip(room, 1.0, _MAX_FACTOR))
+        candidates.append((float((loss / best**2 + weight_loss * best**2).sum()), best))
+    return min(candidates, key=lambda one: one[0])[1]
 
 
-def _times(reach: Array, end: float) -> Array:
-    """How often what channels reach goes into the end of a range."""
-    return np.asarray(np.divide(end, reach, out=np.full(len(reach), np.inf), where=reach > 0))
+def _ratio(end: float, extremes: Array) -> Array:
+    """The end of a range divided by the extreme of each channel; infinite for 0."""
+    infinite = np.full(len(extremes), np.inf)
+    return np.asarray(np.divide(end, extremes, out=infinite, where=extremes > 0))
 
 
-def _by_channel(op: Op, given: Array) -> Array:
-    """[c_out, c_in / group], summed for each channel that the operator reads."""
+def _per_channel(op: Op, values: Array) -> Array:
+    """Sums [c_out, c_in / group] to one value for each channel that the operator reads."""
     group = op.attributes["group"]
-    return np.asarray(given.reshape(group, -1, given.shape[1]).sum(axis=1).reshape(-1))
+    return np.asarray(values.reshape(group, -1, values.shape[1]).sum(axis=1).reshape(-1))
 
 
-def _read(op: Op, shape: tuple[int, ...], channels: Array) -> Array:
-    """What belongs to the channels that weights of that shape read: [c_out, c_in / group]."""
+def _per_weight(op: Op, shape: tuple[int, ...], channels: Array) -> Array:
+    """Expands values of the operand's channels to [c_out, c_in / group], for weights of `shape`."""
     group = op.attributes["group"]
     rows = np.asarray(channels, np.float64).reshape(group, shape[1])
     return np.repeat(rows, shape[0] // group, axis=0)
@@ -207,32 +222,35 @@ def _is_scalable(program: Program, op: Op) -> bool:
     )
 
 
-def _is_alone(program: Program, op: Op) -> bool:
-    """Whether it has no constant operand, but for slopes."""
+def _has_no_constants(program: Program, op: Op) -> bool:
+    """True if no operand but a slope is constant."""
     constants = [name for name in op.inputs if name and program.vars[name].data is not None]
     return not constants or bool(op.schema.slope)
 
 
 def _is_inside(program: Program, name: str) -> bool:
-    """Whether a bound or slopes alone read it: what these give is rounded in its place."""
+    """True if only a homogeneous clamp or a slope reads a tensor: then its reader's result is
+    quantized instead.
+    """
     reader = program.sole_reader(name)
-    return reader is not None and (
-        bool(reader.schema.slope) or (bool(reader.schema.clamp) and reader.schema.homogeneous)
-    )
+    if reader is None:
+        return False
+    traits = reader.schema
+    return bool(traits.slope) or (bool(traits.clamp) and traits.homogeneous)
 
 
 def _are_images(shapes: list[tuple[int, ...]]) -> bool:
     return all(len(shape) == 4 and shape[1] == shapes[0][1] for shape in shapes)
 
 
-def _join(of: dict[str, Group], kept: Group, lost: Group) -> None:
-    if kept is lost:
+def _merge(by_tensor: dict[str, Group], target: Group, source: Group) -> None:
+    if target is source:
         return
-    kept.tensors += lost.tensors
-    kept.readers += lost.readers
-    kept.fixed = kept.fixed or lost.fixed
-    for name in lost.tensors:
-        of[name] = kept
+    target.tensors += source.tensors
+    target.readers += source.readers
+    target.fixed = target.fixed or source.fixed
+    for name in source.tensors:
+        by_tensor[name] = target
 
 
 def _constant(program: Program, data: Array, name: str) -> str:

@@ -1,15 +1,14 @@
-"""Which method of calibration ranges are by, where none was asked for: the one that loses least.
+"""Picks the calibration method with the smallest output error when the user names none.
 
-No method is the best for all networks, so several are tried. What they cut off is seen on other
-samples than those that ranges are of, but those held out shall tell the accuracy and nothing else:
-so ranges are taken of either half of the samples, and tried on the other one. Half as many samples
-reach less far, which is on the safe side where there are few.
+No method is best for all networks, so several are tried. Errors are measured on samples that the
+ranges do not come from, and the held-out samples only measure accuracy: therefore ranges of either
+half of the calibration samples are tested on the other half. Half as many samples underestimate
+ranges, which is the safe side.
 
-What an output loses on a sample is the energy of its errors as a share of that of its deviations
-from their mean: errors count where an output says something, the more the larger they are, and not
-against a constant that all places have in common. Samples count alike, or the one with the largest
-outputs would decide alone. Outputs have units of their own (scores, coordinates), so of several it
-is the geometric mean.
+The error of an output is its noise: the energy of the error divided by the energy of the output's
+deviations from their mean, averaged over samples. A constant that all elements share does not
+count, and every sample has the same weight. Outputs have different units (scores, coordinates), so
+the errors of several outputs are combined by their geometric mean.
 """
 
 from __future__ import annotations
@@ -27,53 +26,54 @@ from trimtab.quantization.ranges import Ranges
 from trimtab.quantization.samples import Samples
 from trimtab.session import Session
 
-TRIED = ("activation_aware", "min_max", "endpoint", "norm", "mse", "percentile")
-_LOOKED_AT = 16  # samples
-_LEAST = 1e-12  # of a loss, where the geometric mean would forget all others
+CANDIDATES = ("activation_aware", "min_max", "endpoint", "norm", "mse", "percentile")
+_MAX_SAMPLES = 16
+_MIN_NOISE = 1e-12  # a zero would dominate the geometric mean
 
 Outputs = Mapping[str, Array]
 
 
-def best(
+def select_method(
     program: Program,
     samples: Samples,
-    ranges: Callable[[str, int], Ranges],
+    ranges_of_half: Callable[[str, int], Ranges],
     progress: Progress = SILENT,
 ) -> str:
-    """The first of the methods by which the simplified float32 `program` in int8, with weights
-    rounded to the nearest, loses least. `ranges`: by a method, of one half of the samples.
+    """The first candidate with the smallest error of the simplified float32 `program` in int8, with
+    weights rounded to nearest. `ranges_of_half(method, half)` calibrates on one half of the
+    samples.
     """
-    if samples.count < 2:  # there is no other sample
-        return TRIED[0]
-    # Evenly from all, as neighbors are alike.
-    count = min(samples.count, _LOOKED_AT)
-    looked_at = [i * samples.count // count for i in range(count)]
+    if samples.count < 2:  # there is no second half
+        return CANDIDATES[0]
+    # Evenly spread, because neighboring samples are similar.
+    count = min(samples.count, _MAX_SAMPLES)
+    indices = [i * samples.count // count for i in range(count)]
     session = Session(program)
-    wanted = [session.run(samples.feed(i)) for i in looked_at]
-    losses: dict[str, float] = {}
-    made: dict[str, list[Ranges]] = {}
+    expected = [session.run(samples.feed(i)) for i in indices]
+    errors: dict[str, float] = {}
+    ranges: dict[str, list[Ranges]] = {}
     with progress.step("choosing the method", "methods") as step:
-        for number, name in enumerate(TRIED):
-            step.update(number + 1, len(TRIED), name)
-            made[name] = [ranges(name, half) for half in (0, 1)]
-            same = next(other for other in made if _alike(made[other], made[name]))
-            if same in losses:
-                losses[name] = losses[same]
+        for number, name in enumerate(CANDIDATES):
+            step.update(number + 1, len(CANDIDATES), name)
+            ranges[name] = [ranges_of_half(name, half) for half in (0, 1)]
+            same = next(other for other in ranges if _are_equal(ranges[other], ranges[name]))
+            if same in errors:
+                errors[name] = errors[same]
                 continue
-            twins = [Session(insert_qdq.quantized(program, one)) for one in made[name]]
-            found = [twins[1 - samples.half(i)].run(samples.feed(i)) for i in looked_at]
-            losses[name] = loss(wanted, found)
-    chosen = min(losses, key=losses.__getitem__)
-    told = ", ".join(f"{name} {lost:.2e}" for name, lost in losses.items())
-    progress.note(f"ranges by {chosen}, of what the outputs lose by each: {told}")
-    return chosen
+            twins = [Session(insert_qdq.quantized(program, half)) for half in ranges[name]]
+            results = [twins[1 - samples.half(i)].run(samples.feed(i)) for i in indices]
+            errors[name] = mean_noise(expected, results)
+    choice = min(errors, key=errors.__getitem__)
+    listing = ", ".join(f"{name} {error:.2e}" for name, error in errors.items())
+    progress.note(f"calibration method {choice}; noise of the outputs by method: {listing}")
+    return choice
 
 
-def loss(wanted: Sequence[Outputs], found: Sequence[Outputs]) -> float:
-    """Of the outputs of a network on some samples, beside those that are wanted."""
-    shares = [max(share, _LEAST) for share in noise(wanted, found).values()]
-    return float(np.exp(np.mean(np.log(shares)))) if shares else 0.0
+def mean_noise(expected: Sequence[Outputs], results: Sequence[Outputs]) -> float:
+    """Geometric mean of the outputs' noise; `results` and `expected` have one entry per sample."""
+    values = [max(value, _MIN_NOISE) for value in noise(expected, results).values()]
+    return float(np.exp(np.mean(np.log(values)))) if values else 0.0
 
 
-def _alike(a: Sequence[Ranges], b: Sequence[Ranges]) -> bool:
+def _are_equal(a: Sequence[Ranges], b: Sequence[Ranges]) -> bool:
     return [one.ranges for one in a] == [one.ranges for one in b]

@@ -1,4 +1,4 @@
-"""What calibration sees of a tensor."""
+"""Observers: the statistics of a tensor that calibration collects."""
 
 from __future__ import annotations
 
@@ -12,109 +12,111 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 BINS = 2048
-MOST_REAL = float(np.finfo(np.float32).max)
-_LEAST_STEP = float(np.finfo(np.float32).tiny)  # that a scale can be
-_STEPS = 255  # from the least to the largest integer
+FLOAT32_MAX = float(np.finfo(np.float32).max)
+_MIN_SCALE = float(np.finfo(np.float32).tiny)
+_INT8_STEPS = 255  # from -128 to 127
 
 
 @dataclass(frozen=True)
 class Range:
-    """The least and the largest real number that the integers of a tensor stand for."""
+    """The interval of float32 values that the int8 values of a tensor represent."""
 
-    least: float
-    most: float
+    low: float
+    high: float
 
     @property
     def width(self) -> float:
-        """From end to end."""
-        return self.most - self.least
+        """Length of the interval."""
+        return self.high - self.low
 
     @property
-    def has_steps(self) -> bool:
-        """Whether a scale can be that of its integers: not where all that was seen is 0."""
-        return self.width / _STEPS >= _LEAST_STEP
+    def has_scale(self) -> bool:
+        """True if the interval is wide enough for a float32 scale; false if all values were 0."""
+        return self.width / _INT8_STEPS >= _MIN_SCALE
 
-    def joined(self, other: Range) -> Range:
-        """The range that holds both."""
-        return Range(min(self.least, other.least), max(self.most, other.most))
+    def union(self, other: Range) -> Range:
+        """The smallest range that contains both."""
+        return Range(min(self.low, other.low), max(self.high, other.high))
 
 
 @dataclass
-class Seen:
-    """The extremes of each sample in their order and, after a second look, how often values were
-    in each of `BINS` equal parts of the whole range, of which one ends at 0. `sums`: of samples'
-    means by channel, for those that `add` was told of. `function`: what is computed of each value,
-    where nothing else reads the tensor: then only what becomes of the values counts. `counted`: the
-    range that has the parts, where it is that of more samples than these.
+class Observer:
+    """Statistics of one tensor.
+
+    `extremes`: the range of each sample, in order. `counts`: a histogram with `BINS` equal bins
+    over the whole range, one of whose edges is 0; collected in a second pass over the samples.
+    `sums`: the sum over samples of the mean of each channel. `function`: the function that alone
+    reads the tensor, if there is one: then the errors of its results count. `histogram_range`: the
+    range that the bins divide, if it differs from that of these samples.
     """
 
     extremes: list[Range] = field(default_factory=list)
     counts: Array | None = None
     sums: Array | None = None
     function: Callable[[Array], Array] | None = None
-    counted: Range | None = None
+    histogram_range: Range | None = None
 
     @property
     def whole(self) -> Range:
-        """From the least to the largest value, with 0, which padding needs."""
-        ends = [Range(0.0, 0.0), *self.extremes]
-        return Range(min(r.least for r in ends), max(r.most for r in ends))
+        """The range of all samples, extended to contain 0, the value of padding."""
+        ranges = [Range(0.0, 0.0), *self.extremes]
+        return Range(min(r.low for r in ranges), max(r.high for r in ranges))
 
-    def joined(self, other: Seen) -> Seen:
-        """What was seen of the samples of both, whose values were counted in the same parts."""
-        return Seen(
+    def merged(self, other: Observer) -> Observer:
+        """The statistics of the samples of both, whose histograms have the same bins."""
+        return Observer(
             [*self.extremes, *other.extremes],
             _sum(self.counts, other.counts),
             _sum(self.sums, other.sums),
             self.function,
-            self.counted,
+            self.histogram_range,
         )
 
-    def look(self, values: Array) -> None:
-        """Notes the extremes of a sample; what is not finite does not count."""
+    def add_extremes(self, values: Array) -> None:
+        """Adds the range of a sample; ignores infinities and NaN."""
         finite = values[np.isfinite(values)]
         if finite.size:
             self.extremes.append(Range(float(finite.min()), float(finite.max())))
 
-    def add(self, values: Array, axis: int) -> None:
-        """Adds a sample to the sums along every axis but that of the channels."""
-        rest = tuple(i for i in range(values.ndim) if i != axis % values.ndim)
-        means = values.mean(axis=rest, dtype=np.float64)
+    def add_means(self, values: Array, axis: int) -> None:
+        """Adds the mean of each channel of a sample; `axis` is that of the channels."""
+        others = tuple(i for i in range(values.ndim) if i != axis % values.ndim)
+        means = values.mean(axis=others, dtype=np.float64)
         self.sums = _sum(self.sums, means)
 
-    def count(self, values: Array) -> None:
-        """Counts the values of a sample, once all extremes are known."""
-        width, below = self._parts
-        # All are equally wide: a division finds them, where np.histogram would sort.
-        parts = np.floor(values[np.isfinite(values)] / width) + below
-        found = np.bincount(np.clip(parts, 0, BINS - 1).astype(np.int64), minlength=BINS)
-        self.counts = _sum(self.counts, found)
+    def add_counts(self, values: Array) -> None:
+        """Adds a sample to the histogram; all extremes must be known."""
+        width, below = self._bins
+        # The bins are equally wide: a division finds them, where np.histogram would sort.
+        bins = np.floor(values[np.isfinite(values)] / width) + below
+        counts = np.bincount(np.clip(bins, 0, BINS - 1).astype(np.int64), minlength=BINS)
+        self.counts = _sum(self.counts, counts)
 
     @property
     def edges(self) -> Array:
-        """The ends of the parts, BINS + 1 of them, of which one is 0."""
-        width, below = self._parts
+        """The BINS + 1 edges of the bins; one of them is 0."""
+        width, below = self._bins
         return (np.arange(BINS + 1) - below) * width
 
     @property
-    def _parts(self) -> tuple[float, int]:
-        """How wide a part is, and how many lie below 0."""
-        whole = self.counted or self.whole
-        width = (whole.most - whole.least) / BINS or 1.0
-        below = round(-whole.least / width)
-        # A little wider than the range, so that 0 is an end.
+    def _bins(self) -> tuple[float, int]:
+        """Width of a bin, and number of bins below 0."""
+        whole = self.histogram_range or self.whole
+        width = (whole.high - whole.low) / BINS or 1.0
+        below = round(-whole.low / width)
+        # Slightly wider than the range, so that 0 is an edge.
         return max(
-            -whole.least / below if below else 0, whole.most / (BINS - below or 1), 1e-30
+            -whole.low / below if below else 0, whole.high / (BINS - below or 1), 1e-30
         ), below
 
     @property
     def histogram(self) -> tuple[Array, Array]:
-        """How often values were in each part, and the middle of the part."""
+        """Count and center of each bin."""
         edges = self.edges
         counts = np.zeros(BINS) if self.counts is None else self.counts.astype(np.float64)
         return counts, (edges[:-1] + edges[1:]) / 2
 
 
 def _sum(a: Array | None, b: Array | None) -> Array | None:
-    """Of what there is."""
+    """Sum of two optional arrays."""
     return a if b is None else b if a is None else np.asarray(a + b)

@@ -1,11 +1,13 @@
-"""Which operators compute on integers, and which on floats, so that a network keeps a budget.
+"""Mixed precision search: which operators compute in int8 and which in floating point, so that the
+network keeps an accuracy budget at the lowest cost.
 
-Operators with weights are weighed one by one: by the mean error of the network with that one alone
-on integers, and by the cycles that it takes more with that one alone on floats, by the planner's
-measure. From all on integers on, operators are given up until the budget is kept, in two orders:
-those that err most for what they save first, and those that err most first, because an operator may
-both err and save the most. From the cheapest choice that keeps the budget, operators are put back
-on integers. Those without weights are on integers where all that they read is.
+Operators with weights are evaluated one by one: the error of the network with only this operator in
+int8, and the cycles, by the planner's cost model, that an int8 network takes more with this
+operator in floating point. Starting from int8 everywhere, operators become floating point until
+the budget is kept. Two orders are tried: by error per saved cycle, and by error alone, because one
+operator may have both the largest error and the largest saving. From the cheapest choice that
+keeps the budget, operators are returned to int8 one by one. Operators without weights are in int8
+if all operators that they read are.
 """
 
 from __future__ import annotations
@@ -14,7 +16,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from trimtab import passes
-from trimtab.accuracy import Accuracy, Candidate, Demand, OperatorTradeoff, Search
+from trimtab.accuracy import (
+    Accuracy,
+    AccuracyBound,
+    OperatorTradeoff,
+    Search,
+    SearchCandidate,
+)
 from trimtab.passes.fuse_qdq_conv import is_weighted
 from trimtab.planner import planner
 from trimtab.planner.plan_file import Plan
@@ -28,14 +36,14 @@ from trimtab.quantization.ranges import Ranges
 from trimtab.quantization.samples import Samples
 from trimtab.target import Target
 
-_LOOKED_AT = 8  # samples that tell the error of an operator
-_STEPS = 6  # choices between all on integers and none that are shown beside the chosen one
-_PUT_BACK = 16  # tries of putting an operator back on integers: each computes the samples held out
+_ERROR_SAMPLES = 8  # calibration samples that measure the error of an operator
+_GRID = 6  # choices between all and no operators in int8 that the report shows
+_MAX_RETURNS = 16  # attempts to return an operator to int8; each runs the held-out samples
 
 
 @dataclass(frozen=True)
-class Found:
-    """The precision of each operator of the simplified program, by name; and why."""
+class MixedPrecision:
+    """The precision of each operator of the simplified program, by name, and the search's log."""
 
     types: Mapping[str, str]
     search: Search
@@ -46,16 +54,16 @@ def search(
     ranges: Ranges,
     rounding: Rounding,
     samples: Samples,
-    asked: tuple[Demand, ...],
+    bounds: tuple[AccuracyBound, ...],
     target: Target,
     progress: Progress = SILENT,
-) -> Found:
-    """The cheapest choice for `target` that keeps what is asked, of those that are tried.
+) -> MixedPrecision:
+    """The cheapest choice for `target`, among those tried, that meets all `bounds`.
 
-    `simple`: a simplified float32 program. Errors of operators are of samples that ranges are of;
-    the budget is held against those held out. float32 is among what is tried, and keeps any budget.
+    `simple`: a simplified float32 program. Errors of operators are measured on calibration samples,
+    the bounds on the held-out samples. float32 is always tried and meets every bound.
     """
-    return _Searcher(simple, ranges, rounding, samples, asked, target, progress).run()
+    return _Searcher(simple, ranges, rounding, samples, bounds, target, progress).run()
 
 
 class _Searcher:
@@ -65,131 +73,136 @@ class _Searcher:
         ranges: Ranges,
         rounding: Rounding,
         samples: Samples,
-        asked: tuple[Demand, ...],
+        bounds: tuple[AccuracyBound, ...],
         target: Target,
         progress: Progress,
     ) -> None:
         self._simple, self._ranges, self._target = simple, ranges, target
-        self._asked, self._progress = asked, progress
+        self._bounds, self._progress = bounds, progress
         self._rounding = rounding
-        few = min(samples.calibrating.count, _LOOKED_AT)
-        self._looked_at = Reference(simple, Samples(few, samples.calibrating.feed))
+        count = min(samples.calibrating.count, _ERROR_SAMPLES)
+        self._calibration = Reference(simple, Samples(count, samples.calibrating.feed))
         self._held_out = Reference(simple, samples.held_out)
-        able = insert_qdq.able(simple, ranges)
-        self._weighted = [op.name for op in simple.ops if is_weighted(op)]
-        self._weighted = [name for name in dict.fromkeys(self._weighted) if name in able]
-        self._able = able
+        self._quantizable = insert_qdq.quantizable(simple, ranges)
+        names = dict.fromkeys(op.name for op in simple.ops if is_weighted(op))
+        self._weighted = [name for name in names if name in self._quantizable]
         self._float = "f32"
-        self._tried: dict[tuple[str, frozenset[str]], tuple[Candidate, Mapping[str, str]]] = {}
+        self._tried: dict[
+            tuple[str, frozenset[str]], tuple[SearchCandidate, Mapping[str, str]]
+        ] = {}
 
-    def run(self) -> Found:
-        """Weighs, then gives up operators in their order."""
-        self._try((), integers=False)
+    def run(self) -> MixedPrecision:
+        """Evaluates the operators, then removes them from int8 in both orders."""
+        self._try((), int8=False)
         if has_f16_kernels(self._target) and can_compute_f16(Target.host()):
             self._float = "f16"
-            if not self._keeps(self._try((), integers=False)):
+            if not self._meets(self._try((), int8=False)):
                 self._float = "f32"
-        weighed = self._weigh()
-        idle = sum(one.saved <= 0 for one in weighed)
-        count = len(weighed)
-        orders = [[one.name for one in sorted(weighed, key=key)] for key in (_rank, _rank_by_error)]
-        grid = {0, idle, *(count * i // _STEPS for i in range(_STEPS))} - {count}
+        tradeoffs = self._evaluate()
+        useless = sum(one.saved <= 0 for one in tradeoffs)
+        count = len(tradeoffs)
+        orders = [
+            [one.name for one in sorted(tradeoffs, key=key)] for key in (_by_ratio, _by_error)
+        ]
+        grid = {0, useless, *(count * i // _GRID for i in range(_GRID))} - {count}
         with self._progress.step("trying choices", "choices") as step:
-            for done, given_up in enumerate(sorted(grid)):
+            for done, floats in enumerate(sorted(grid)):
                 step.update(done, len(grid))
-                self._try(orders[0][:given_up])
+                self._try(orders[0][:floats])
             for names in orders:
-                # The fewest that have to be given up; more are right oftener, if not always.
-                low, high = idle, count
+                # Bisection: more floating point usually, though not always, means less error.
+                low, high = useless, count
                 while low < high:
                     middle = (low + high) // 2
-                    step.update(len(grid), len(grid), f"without {middle} operators")
-                    kept = self._keeps(self._try(names[:middle]))
-                    low, high = (low, middle) if kept else (middle + 1, high)
-        self._put_back(weighed)
-        return self._found(weighed)
+                    step.update(len(grid), len(grid), f"{middle} operators in floating point")
+                    meets = self._meets(self._try(names[:middle]))
+                    low, high = (low, middle) if meets else (middle + 1, high)
+        self._return_to_int8(tradeoffs)
+        return self._result(tradeoffs)
 
-    def _put_back(self, weighed: Iterable[OperatorTradeoff]) -> None:
-        """Tries operators that were given up on integers again, one after the other, what saves
-        most first: the orders do not see that an operator bears what another one does not.
+    def _return_to_int8(self, tradeoffs: Iterable[OperatorTradeoff]) -> None:
+        """Tries to return floating-point operators to int8, largest saving first: the orders ignore
+        that errors of operators are not independent.
         """
-        (_, off), (best, _) = min(
-            (item for item in self._tried.items() if self._keeps(item[1][0])),
+        (_, floats), (best, _) = min(
+            (item for item in self._tried.items() if self._meets(item[1][0])),
             key=lambda item: item[1][0].cycles,
         )
-        given_up = [one for one in weighed if one.name in off and one.saved > 0]
+        candidates = [one for one in tradeoffs if one.name in floats and one.saved > 0]
         tries = 0
-        with self._progress.step("putting operators back on integers", "operators") as step:
-            for number, one in enumerate(sorted(given_up, key=lambda one: -one.saved)):
-                step.update(number, len(given_up), one.name)
-                fewer = off - {one.name}
-                # Alone among floats it may cost more conversions than it saves.
-                if tries == _PUT_BACK or self._cycles(self._types(fewer)) >= best.cycles:
+        with self._progress.step("returning operators to int8", "operators") as step:
+            for number, one in enumerate(sorted(candidates, key=lambda one: -one.saved)):
+                step.update(number, len(candidates), one.name)
+                fewer = floats - {one.name}
+                # A single int8 operator may cost more conversions than it saves.
+                if tries == _MAX_RETURNS or self._cycles(self._types(fewer)) >= best.cycles:
                     continue
                 tries += 1
-                tried = self._try(fewer)
-                if self._keeps(tried):
-                    off, best = fewer, tried
+                candidate = self._try(fewer)
+                if self._meets(candidate):
+                    floats, best = fewer, candidate
 
-    def _found(self, weighed: Iterable[OperatorTradeoff]) -> Found:
+    def _result(self, tradeoffs: Iterable[OperatorTradeoff]) -> MixedPrecision:
         tried = list(self._tried.values())
-        kept = [i for i, (one, _) in enumerate(tried) if self._keeps(one)]
-        budget = ", ".join(map(str, self._asked))
-        chosen = min(kept, key=lambda i: (tried[i][0].cycles, tried[i][0].accuracy.mean_error))
+        valid = [i for i, (one, _) in enumerate(tried) if self._meets(one)]
+        budget = ", ".join(map(str, self._bounds))
+        chosen = min(valid, key=lambda i: (tried[i][0].cycles, tried[i][0].accuracy.mean_error))
         types = tried[chosen][1]
         operators = tuple(
-            OperatorTradeoff(one.name, one.error, one.saved, types[one.name]) for one in weighed
+            OperatorTradeoff(one.name, one.error, one.saved, types[one.name]) for one in tradeoffs
         )
         candidates = tuple(one for one, _ in tried)
-        return Found(types, Search(budget, self._target.name, candidates, chosen, operators))
+        return MixedPrecision(
+            types, Search(budget, self._target.name, candidates, chosen, operators)
+        )
 
-    def _weigh(self) -> list[OperatorTradeoff]:
-        """The error and the gain of each operator with weights."""
-        found = []
+    def _evaluate(self) -> list[OperatorTradeoff]:
+        """The error and the saving of each operator with weights."""
+        tradeoffs = []
         whole = self._cycles(self._types(()))
-        with self._progress.step("weighing operators", "operators") as step:
+        with self._progress.step("evaluating operators", "operators") as step:
             for number, name in enumerate(self._weighted):
                 step.update(number, len(self._weighted), name)
                 alone = self._types(other for other in self._weighted if other != name)
-                keep = [other for other, kind in alone.items() if kind != "int8"]
+                keep = [other for other, type in alone.items() if type != "int8"]
                 twin = insert_qdq.quantized(self._simple, self._ranges, keep, self._rounding)
-                error = self._looked_at.compare(twin).mean_error
+                error = self._calibration.compare(twin).mean_error
                 saved = self._cycles(self._types([name])) - whole
-                found.append(OperatorTradeoff(name, error, saved, "int8"))
-        return found
+                tradeoffs.append(OperatorTradeoff(name, error, saved, "int8"))
+        return tradeoffs
 
-    def _try(self, given_up: Iterable[str], *, integers: bool = True) -> Candidate:
-        """The network without integers in these operators with weights, or anywhere."""
-        off = frozenset(given_up) if integers else frozenset(self._weighted)
-        key = (self._float, off)
+    def _try(self, floats: Iterable[str], *, int8: bool = True) -> SearchCandidate:
+        """Evaluates the network with these operators, or all of them, in floating point."""
+        names = frozenset(floats) if int8 else frozenset(self._weighted)
+        key = (self._float, names)
         if key not in self._tried:
-            types = self._types(off)
-            left = len(self._weighted) - len(off)
-            label = f"{left} of {len(self._weighted)} in int8, the others in {self._float}"
-            label = label if left else self._float
-            label = "int8" if left == len(self._weighted) and left else label
+            types = self._types(names)
+            count = len(self._weighted) - len(names)
+            label = f"{count} of {len(self._weighted)} in int8, the others in {self._float}"
+            label = label if count else self._float
+            label = "int8" if count == len(self._weighted) and count else label
             accuracy = self._accuracy(types)
-            one = Candidate(label, left, self._cycles(types), accuracy)
-            self._tried[key] = one, types
+            candidate = SearchCandidate(label, count, self._cycles(types), accuracy)
+            self._tried[key] = candidate, types
         return self._tried[key][0]
 
-    def _keeps(self, one: Candidate) -> bool:
-        return all(demand.holds(one.accuracy) for demand in self._asked)
+    def _meets(self, candidate: SearchCandidate) -> bool:
+        return all(bound.holds(candidate.accuracy) for bound in self._bounds)
 
-    def _types(self, given_up: Iterable[str]) -> dict[str, str]:
-        """The precision of each operator: those without weights follow what they read."""
-        off = {*given_up}
+    def _types(self, floats: Iterable[str]) -> dict[str, str]:
+        """The precision of each operator; those without weights follow their operands."""
+        names = {*floats}
         types: dict[str, str] = {}
         for op in self._simple.ops:
-            makers = [self._simple.block.producer(name) for name in op.inputs if name]
-            follows = all(maker is None or types[maker.name] == "int8" for maker in makers)
-            own = op.name not in off if op.name in self._weighted else follows
-            kind = "int8" if own and op.name in self._able and off < {*self._weighted} else ""
-            types[op.name] = kind or self._float
+            producers = [self._simple.block.producer(name) for name in op.inputs if name]
+            follows = all(p is None or types[p.name] == "int8" for p in producers)
+            own = op.name not in names if op.name in self._weighted else follows
+            is_int8 = own and op.name in self._quantizable and names < {*self._weighted}
+            types[op.name] = "int8" if is_int8 else self._float
         return types
 
     def _program(self, types: Mapping[str, str]) -> tuple[Program, Plan]:
-        keep = [name for name, kind in types.items() if kind != "int8"]
+        keep = [name for name, type in types.items() if type != "int8"]
         plan = Plan(precision="mixed", precisions=types)
         if len(keep) == len(types):
             return self._simple, plan
@@ -205,11 +218,11 @@ class _Searcher:
         return planner.total_cycles(planned, self._target)
 
 
-def _rank(one: OperatorTradeoff) -> tuple[bool, float]:
-    """First what saves nothing, then what errs most for what it saves."""
+def _by_ratio(one: OperatorTradeoff) -> tuple[bool, float]:
+    """Operators that save nothing first, then by descending error per saved cycle."""
     return one.saved > 0, -one.error / one.saved if one.saved > 0 else one.saved
 
 
-def _rank_by_error(one: OperatorTradeoff) -> tuple[bool, float]:
-    """First what saves nothing, then what errs most."""
+def _by_error(one: OperatorTradeoff) -> tuple[bool, float]:
+    """Operators that save nothing first, then by descending error."""
     return one.saved > 0, -one.error

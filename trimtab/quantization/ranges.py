@@ -1,4 +1,4 @@
-"""The ranges of a network's tensors, and the file in which they are kept.
+"""The ranges of a network's tensors, and the TOML file that stores them.
 
     network = "mobilenet_v2"
     method = "mse"
@@ -14,8 +14,8 @@
     [factors]
     "/features/0/relu" = [1.0, 2.4, 1.1]
 
-Operators that read or give a tensor without a line in [ranges] stay in floating point: lines may be
-changed, to what has 0 inside, and deleted.
+Users may edit ranges, which must contain 0, and delete lines of [ranges]: an operator stays in
+float32 if a tensor that it reads or computes has no range.
 """
 
 from __future__ import annotations
@@ -28,23 +28,24 @@ from pathlib import Path
 
 from trimtab import files
 from trimtab.errors import CalibrationError
-from trimtab.quantization.observer import MOST_REAL, Range
+from trimtab.quantization.observer import FLOAT32_MAX, Range
 
 _HINT = (
-    'it has network, method, samples, and in [ranges] "TENSOR" = [LEAST, MOST]; delete the file, '
-    "and it is made again"
+    'a file of ranges has network, method, samples, [ranges] with "TENSOR" = [MIN, MAX], [means] '
+    "and [factors]; delete the file to calibrate again"
 )
 _RANGE_HINT = (
-    "write [LEAST, MOST] in float32 with 0 inside, which padding and zero points need; or delete "
-    "the line, and what reads or gives the tensor stays in floating point"
+    "write [MIN, MAX] in float32 with MIN <= 0 <= MAX; or delete the line to keep the operators "
+    "around the tensor in float32"
 )
 
 
 @dataclass(frozen=True)
 class Ranges:
-    """Ranges by tensor of the simplified program, and where they come from; `means`: of each
-    channel of tensors that operators with weights read. Both are of the program whose channels are
-    multiplied with `factors` (`equalize`). `path`: the file that they were read from, if any.
+    """Ranges by tensor of a simplified program, and their origin.
+
+    `means`: the mean of each channel of the tensors that operators with weights read. Ranges and
+    means are those of the program equalized by `factors`. `path`: the file they were read from.
     """
 
     network: str
@@ -56,8 +57,8 @@ class Ranges:
     path: str = field(default="", compare=False)
 
     def write(self, path: Path) -> None:
-        """Writes the file, a tensor to a line."""
-        ends = {name: (r.least, r.most) for name, r in self.ranges.items()}
+        """Writes the file, one line per tensor."""
+        ends = {name: (r.low, r.high) for name, r in self.ranges.items()}
         lines = [
             f"network = {_quoted(self.network)}",
             f"method = {_quoted(self.method)}",
@@ -68,56 +69,54 @@ class Ranges:
         ]
         files.write_text(path, "\n".join(lines) + "\n")
 
-    def misfit(self, what: str) -> CalibrationError:
-        """The error that says `what` of them does not fit the network."""
+    def misfit(self, problem: str) -> CalibrationError:
+        """The error for ranges that do not fit the network."""
         if not self.path:
-            return CalibrationError(what, where=self.network, hint="calibrate this network")
+            return CalibrationError(problem, where=self.network, hint="calibrate this network")
         return CalibrationError(
-            what,
+            problem,
             where=self.path,
-            hint=f"delete or rename {self.path}, and it is made again for this network; or name "
-            "another file with --ranges",
+            hint=f"delete or rename {self.path} to calibrate this network; or name another file "
+            "with --ranges",
         )
 
     @staticmethod
     def read(path: Path) -> Ranges:
-        """Reads the file; CalibrationError names what is wrong in it."""
+        """Reads the file; CalibrationError names the problem."""
         try:
             table = tomllib.loads(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise CalibrationError(
                 f"cannot be read: {error}", where=str(path), hint=_HINT
             ) from error
-        kinds = {"network": str, "method": str, "samples": int, "ranges": dict, "means": dict}
-        kinds["factors"] = dict
-        wrong = [key for key, kind in kinds.items() if not isinstance(table.get(key), kind)]
-        wrong += sorted(set(table) - set(kinds))
+        types = {"network": str, "method": str, "samples": int, "ranges": dict, "means": dict}
+        types["factors"] = dict
+        wrong = [key for key, type in types.items() if not isinstance(table.get(key), type)]
+        wrong += sorted(set(table) - set(types))
         if wrong:
             raise CalibrationError(
-                f"missing, unknown or of a wrong type: {', '.join(wrong)}",
+                f"keys are missing, unknown or of a wrong type: {', '.join(wrong)}",
                 where=str(path),
                 hint=_HINT,
             )
         if isinstance(table["samples"], bool) or table["samples"] < 1:
             raise CalibrationError(
-                f"samples is {table['samples']}: of so many the ranges are, 1 or more",
-                where=str(path),
-                hint=_HINT,
+                f"samples must be 1 or more, not {table['samples']}", where=str(path), hint=_HINT
             )
-        found = {name: _range(name, value, path) for name, value in table["ranges"].items()}
+        ranges = {name: _range(name, value, path) for name, value in table["ranges"].items()}
         means = {name: _means(name, value, path) for name, value in table["means"].items()}
         factors = {name: _factors(name, value, path) for name, value in table["factors"].items()}
-        of = (table["network"], table["method"], table["samples"])
-        return Ranges(*of, found, means, factors, str(path))
+        origin = (table["network"], table["method"], table["samples"])
+        return Ranges(*origin, ranges, means, factors, str(path))
 
 
 def _quoted(text: str) -> str:
-    """As a string or a key of TOML, on one line: JSON's escapes are TOML's, too."""
+    """A TOML string on one line; JSON has the same escapes."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")
 
 
 def _section(title: str, rows: Mapping[str, Iterable[float]]) -> list[str]:
-    """The lines of a table, a key to a line: then one can be deleted, as it may be."""
+    """The lines of a TOML table, one per key, so that a user can delete one."""
     lines = [
         f"{_quoted(name)} = [{', '.join(repr(float(n)) for n in row)}]"
         for name, row in rows.items()
@@ -126,13 +125,13 @@ def _section(title: str, rows: Mapping[str, Iterable[float]]) -> list[str]:
 
 
 def _numbers(value: object) -> tuple[float, ...]:
-    """A list of numbers that float32 holds; empty when it is none."""
+    """A list of float32 numbers; () if `value` is not one."""
     numbers = value if isinstance(value, list) else []
-    is_real = all(
-        isinstance(n, int | float) and not isinstance(n, bool) and abs(n) <= MOST_REAL
+    are_valid = all(
+        isinstance(n, int | float) and not isinstance(n, bool) and abs(n) <= FLOAT32_MAX
         for n in numbers
     )
-    return tuple(map(float, numbers)) if is_real else ()
+    return tuple(map(float, numbers)) if are_valid else ()
 
 
 def _means(name: str, value: object, path: Path) -> tuple[float, ...]:
@@ -153,15 +152,15 @@ def _factors(name: str, value: object, path: Path) -> tuple[float, ...]:
 
 def _range(name: str, value: object, path: Path) -> Range:
     numbers = _numbers(value)
-    why = ""
+    problem = ""
     if len(numbers) != 2:
-        why = "it is no pair of numbers that float32 holds"
+        problem = "it must be two float32 numbers"
     elif not numbers[0] <= 0 <= numbers[1]:
-        why = "0 is not inside"
-    elif not Range(*numbers).has_steps:
-        why = "it has no room for the steps of integers"
-    if why:
+        problem = "it must contain 0"
+    elif not Range(*numbers).has_scale:
+        problem = "it is too narrow for a float32 scale"
+    if problem:
         raise CalibrationError(
-            f"the range of '{name}' is {value!r}: {why}", where=str(path), hint=_RANGE_HINT
+            f"the range of '{name}' is {value!r}: {problem}", where=str(path), hint=_RANGE_HINT
         )
     return Range(*numbers)

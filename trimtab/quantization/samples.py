@@ -1,4 +1,4 @@
-"""What a network is calibrated with: arrays in an .npz file, or pictures in a folder."""
+"""Calibration samples: arrays in an .npz file, or pictures in a folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trimtab.errors import CalibrationError
-from trimtab.quantization.observer import MOST_REAL
+from trimtab.quantization.observer import FLOAT32_MAX
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -25,16 +25,17 @@ Feed = Mapping[str, Array]
 PICTURES = frozenset((".png", ".jpg", ".jpeg", ".bmp", ".webp", ".ppm"))
 SETTINGS = "pictures.toml"  # in the folder, beside the pictures
 _SETTINGS_HINT = (
-    'it may have mean and scale, a number each or one per channel, channels = "rgb" or "bgr", and '
+    'keys: mean and scale (one number, or one per channel), channels = "rgb" or "bgr", and '
     'resize = "stretch", "crop" or "letterbox" (docs/quantization.md)'
 )
-_HELD_OUT = 5  # of so many samples one is not calibrated with
+_HELD_OUT = 5  # every fifth sample is held out of calibration
 
 
 @dataclass(frozen=True)
 class Samples:
-    """Samples by number: `feed(i)` gives an array for every input of the network, in the shape and
-    type of that. `is_seeded`: they are noise, not data.
+    """Samples by number: `feed(i)` returns an array for every graph input, in its shape and type.
+
+    `is_seeded`: the samples are seeded noise instead of data.
     """
 
     count: int
@@ -43,19 +44,17 @@ class Samples:
 
     @property
     def calibrating(self) -> Samples:
-        """Those that ranges are taken of; all where there are too few to hold any out."""
-        return self._some([i for i in range(self.count) if not self._is_held_out(i)])
+        """The samples for ranges; all, if there are too few to hold any out."""
+        return self._subset([i for i in range(self.count) if not self._is_held_out(i)])
 
     @property
     def held_out(self) -> Samples:
-        """Those that tell how well the network does afterwards: each fifth one. Where there are
-        fewer than five, those that it was calibrated with.
-        """
-        some = [i for i in range(self.count) if self._is_held_out(i)]
-        return self._some(some) if some else self
+        """The samples that measure accuracy: every fifth one; all, if there are fewer than five."""
+        indices = [i for i in range(self.count) if self._is_held_out(i)]
+        return self._subset(indices) if indices else self
 
     def half(self, i: int) -> int:
-        """0 or 1: the half that a sample is in, with its neighbors, which are alike."""
+        """0 or 1: the half of a sample, which contains its neighbors, because these are similar."""
         return 2 * i // self.count
 
     def __iter__(self) -> Iterator[Feed]:
@@ -64,24 +63,24 @@ class Samples:
     def _is_held_out(self, i: int) -> bool:
         return i % _HELD_OUT == _HELD_OUT - 1
 
-    def _some(self, indices: Sequence[int]) -> Samples:
+    def _subset(self, indices: Sequence[int]) -> Samples:
         return Samples(len(indices), lambda i: self.feed(indices[i]), self.is_seeded)
 
 
 Inputs = Mapping[str, tuple[tuple[int, ...], str]]
-"""Shape and element type (numpy's name) by input."""
+"""Shape and numpy dtype name by graph input."""
 
 
 def read(path: Path, inputs: Inputs) -> Samples:
-    """The samples in the .npz file or the folder of pictures at `path`.
+    """Reads the .npz file or the folder of pictures at `path`.
 
-    CalibrationError names the file and what a network with these inputs needs of it.
+    CalibrationError names the file and the requirements of a network with these inputs.
     """
     if path.is_dir():
         return _pictures(path, inputs)
     if not path.is_file():
         raise CalibrationError(
-            "there is no such file or folder",
+            "no such file or folder",
             where=str(path),
             hint="give an .npz file with an array for every input, or a folder of pictures",
         )
@@ -89,25 +88,23 @@ def read(path: Path, inputs: Inputs) -> Samples:
 
 
 def of_arrays(arrays: Mapping[str, Array], inputs: Inputs, where: str = "samples") -> Samples:
-    """Of `inputs` whose shape is [b, ...], arrays [n * b, ...] or [n, b, ...] are n samples."""
+    """The n samples in arrays [n * b, ...] or [n, b, ...], for inputs of shape [b, ...]."""
     if set(arrays) != set(inputs):
         raise CalibrationError(
-            f"it has the arrays {', '.join(arrays) or 'none'}",
+            f"its arrays are {', '.join(arrays) or 'none'}",
             where=where,
             hint=f"the inputs of the network are {', '.join(inputs)}",
         )
     split = {name: _split(name, arrays[name], *inputs[name], where) for name in inputs}
-    counts = {name: len(parts) for name, parts in split.items()}
+    counts = {name: len(rows) for name, rows in split.items()}
     if len(set(counts.values())) != 1 or not min(counts.values()):
         listed = ", ".join(f"{name}: {count}" for name, count in counts.items())
         raise CalibrationError(
-            f"numbers of samples differ, or there are none: {listed}",
+            f"the number of samples must be equal and not 0: {listed}",
             where=where,
-            hint="give as many samples of every input, 100 or more of real data if you can",
+            hint="provide the same number of samples for every input, 100 or more of real data",
         )
-    return Samples(
-        min(counts.values()), lambda i: {name: parts[i] for name, parts in split.items()}
-    )
+    return Samples(min(counts.values()), lambda i: {name: rows[i] for name, rows in split.items()})
 
 
 def _split(name: str, array: Array, shape: tuple[int, ...], dtype: str, where: str) -> Array:
@@ -117,19 +114,19 @@ def _split(name: str, array: Array, shape: tuple[int, ...], dtype: str, where: s
         raise CalibrationError(
             f"array '{name}' has the shape {list(array.shape)}",
             where=where,
-            hint=f"input '{name}' is {list(shape)}: samples follow each other along the first axis",
+            hint=f"input '{name}' is {list(shape)}: stack samples along the first axis",
         )
     if array.dtype.kind not in "fiub" or not np.isfinite(array).all():
         raise CalibrationError(
-            f"array '{name}' of {array.dtype} holds what is no finite number",
+            f"array '{name}' of {array.dtype} has elements that are not finite numbers",
             where=where,
-            hint="leave out samples with NaN or infinity (numpy.isfinite finds them), and write "
-            "numbers, such as float32",
+            hint="remove samples with NaN or infinity (numpy.isfinite finds them), and use a "
+            "numeric dtype such as float32",
         )
     return array.reshape(-1, *shape).astype(dtype)
 
 
-# What numpy, zipfile and zlib raise for files that are damaged, or of a kind that they cannot read.
+# Exceptions of numpy, zipfile and zlib for damaged or unsupported files.
 _UNREADABLE = (
     *(OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError),
     *(MemoryError, OverflowError, KeyError),
@@ -140,22 +137,24 @@ _NPZ_HINT = "write it with numpy.savez(path, INPUT=array)"
 def _arrays(path: Path, inputs: Inputs) -> Samples:
     if path.suffix.lower() in PICTURES:
         raise CalibrationError(
-            "is a single picture", where=str(path), hint="give the folder that the pictures are in"
+            "is a single picture",
+            where=str(path),
+            hint="name the folder that contains the pictures",
         )
     try:
         with path.open("rb") as file:
             start = file.read(len(np.lib.format.MAGIC_PREFIX))
         if start == np.lib.format.MAGIC_PREFIX:
-            raise ValueError("it holds a single array without a name")
-        # Else numpy takes it for a pickle, and tells how one would be let in.
+            raise ValueError("it has a single array without a name")
+        # Otherwise numpy treats it as a pickle, and suggests allow_pickle.
         if not zipfile.is_zipfile(path):
-            raise ValueError("it is damaged, or something else")
+            raise ValueError("it is damaged, or not an .npz file")
         with np.load(path, allow_pickle=False) as archive:
             names = archive.files
             arrays = {name: _array(archive, name) for name in names}
     except _UNREADABLE as error:
         raise CalibrationError(
-            f"is no .npz file that can be read: {error}", where=str(path), hint=_NPZ_HINT
+            f"is not a readable .npz file: {error}", where=str(path), hint=_NPZ_HINT
         ) from error
     return of_arrays(arrays, inputs, str(path))
 
@@ -166,13 +165,14 @@ def _array(archive: np.lib.npyio.NpzFile, name: str) -> Array:
     except ValueError as error:
         if "allow_pickle" not in str(error):
             raise
-        raise ValueError(f"array '{name}' is of objects, not of numbers") from error
+        raise ValueError(f"array '{name}' has Python objects, not numbers") from error
 
 
 def noise(inputs: Inputs, count: int = 20) -> Samples:
-    """Seeded smooth noise, for networks that nobody trained, such as those of the zoo: standard
-    normal on a grid of 8 by 8, with straight lines between; other shapes plainly normal. Whole
-    numbers, which may be indices, are 0 or 1.
+    """Seeded noise, for untrained networks such as those of the zoo.
+
+    Images: standard normal on a grid of 8 x 8, interpolated linearly. Other shapes: standard
+    normal. Integers, which may be indices: 0 or 1.
     """
 
     def feed(i: int) -> Feed:
@@ -183,8 +183,8 @@ def noise(inputs: Inputs, count: int = 20) -> Samples:
 
 
 def _noise(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Array:
-    is_real = np.dtype(dtype).kind == "f"
-    return (_smooth(rng, shape) if is_real else rng.integers(0, 2, shape)).astype(dtype)
+    is_float = np.dtype(dtype).kind == "f"
+    return (_smooth(rng, shape) if is_float else rng.integers(0, 2, shape)).astype(dtype)
 
 
 def _smooth(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
@@ -194,16 +194,18 @@ def _smooth(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
     for axis in (2, 3):
         at = np.linspace(0, 7, shape[axis])
         low = np.minimum(at.astype(int), 6)
-        share = np.reshape(at - low, [-1 if a == axis else 1 for a in range(4)])
-        values = values.take(low, axis) * (1 - share) + values.take(low + 1, axis) * share
+        weight = np.reshape(at - low, [-1 if a == axis else 1 for a in range(4)])
+        values = values.take(low, axis) * (1 - weight) + values.take(low + 1, axis) * weight
     return values
 
 
 @dataclass(frozen=True)
 class Pictures:
-    """How pictures become an input, as the network was trained: (value - mean) * scale of values 0
-    to 255, one number or one for each channel, `channels` in the order "rgb" or "bgr"; a picture is
-    resized by "stretch", "crop" (its middle) or "letterbox" (all of it, on a gray of 114).
+    """Preprocessing of pictures, as in the training of the network.
+
+    An input is (value - mean) * scale of values 0 to 255; `mean` and `scale` are one number or one
+    per channel. `channels`: their order, "rgb" or "bgr". `resize`: "stretch", "crop" (the center)
+    or "letterbox" (padded with gray 114).
     """
 
     mean: tuple[float, ...] = (0.0,)
@@ -213,38 +215,38 @@ class Pictures:
 
     @staticmethod
     def read(path: Path) -> Pictures:
-        """What the TOML file at `path` says; the defaults where there is none."""
+        """Reads the TOML file at `path`; the defaults if it does not exist."""
         if not path.exists():
             return Pictures()
         try:
-            given = tomllib.loads(path.read_text())
+            table = tomllib.loads(path.read_text())
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise CalibrationError(
                 f"cannot be read: {error}", where=str(path), hint=_SETTINGS_HINT
             ) from error
-        if unknown := sorted(set(given) - {"mean", "scale", "channels", "resize"}):
+        if unknown := sorted(set(table) - {"mean", "scale", "channels", "resize"}):
             raise CalibrationError(
                 f"unknown keys: {', '.join(unknown)}",
                 where=str(path),
                 hint=_SETTINGS_HINT,
             )
         numbers = {
-            key: _numbers(given[key], key, path) for key in ("mean", "scale") if key in given
+            key: _numbers(table[key], key, path) for key in ("mean", "scale") if key in table
         }
         if 0 in numbers.get("scale", ()):
             raise CalibrationError(
-                f"scale is {given['scale']!r}: all pictures would be the same",
+                f"scale is {table['scale']!r}: all pictures would be equal",
                 where=str(path),
-                hint="write what values are multiplied with after mean is subtracted, such as "
-                "0.0039 (1 / 255, the default)",
+                hint="scale multiplies the values after mean is subtracted; the default is 0.0039 "
+                "(1 / 255)",
             )
         words = {
-            key: _word(given[key], key, allowed, path)
+            key: _word(table[key], key, allowed, path)
             for key, allowed in (
                 ("channels", ("rgb", "bgr")),
                 ("resize", ("stretch", "crop", "letterbox")),
             )
-            if key in given
+            if key in table
         }
         return Pictures(**numbers, **words)  # type: ignore[arg-type]
 
@@ -252,7 +254,7 @@ class Pictures:
 def _numbers(value: Any, key: str, path: Path) -> tuple[float, ...]:
     values = value if isinstance(value, list) else [value]
     if len(values) not in (1, 3) or not all(
-        isinstance(v, int | float) and not isinstance(v, bool) and abs(v) <= MOST_REAL
+        isinstance(v, int | float) and not isinstance(v, bool) and abs(v) <= FLOAT32_MAX
         for v in values
     ):
         raise CalibrationError(
@@ -264,7 +266,7 @@ def _numbers(value: Any, key: str, path: Path) -> tuple[float, ...]:
 def _word(value: Any, key: str, allowed: Sequence[str], path: Path) -> str:
     if value not in allowed:
         raise CalibrationError(
-            f"{key} is {value!r}", where=str(path), hint=f"it is one of {', '.join(allowed)}"
+            f"{key} is {value!r}", where=str(path), hint=f"use one of {', '.join(allowed)}"
         )
     return str(value)
 
@@ -276,12 +278,12 @@ def _pictures(folder: Path, inputs: Inputs) -> Samples:
         raise CalibrationError(
             f"pictures do not fit the inputs {listed}",
             where=str(folder),
-            hint="they are for one input [1, 3 or 1, h, w]; give an .npz file with arrays",
+            hint="pictures need a single input [1, 3 or 1, h, w]; use an .npz file with arrays",
         )
     files = sorted(p for p in folder.iterdir() if p.suffix.lower() in PICTURES)
     if not files:
         raise CalibrationError(
-            "it has no pictures", where=str(folder), hint=f"it needs {', '.join(sorted(PICTURES))}"
+            "it has no pictures", where=str(folder), hint=f"formats: {', '.join(sorted(PICTURES))}"
         )
     ((name, (shape, dtype)),) = inputs.items()
     settings = Pictures.read(folder / SETTINGS)
@@ -289,14 +291,14 @@ def _pictures(folder: Path, inputs: Inputs) -> Samples:
 
 
 def _picture(path: Path, shape: tuple[int, ...], settings: Pictures) -> Array:
-    """[1, c, h, w], float32."""
+    """Reads a picture as float32 [1, c, h, w]."""
     try:
         from PIL import Image
     except ImportError as error:
         raise CalibrationError(
-            "pictures are read with Pillow, which is not installed",
+            "reading pictures needs Pillow, which is not installed",
             where=str(path),
-            hint="install trimtab[pictures], or give an .npz file with arrays",
+            hint="install trimtab[pictures], or use an .npz file with arrays",
         ) from error
     _, channels, height, width = shape
     try:
@@ -306,9 +308,9 @@ def _picture(path: Path, shape: tuple[int, ...], settings: Pictures) -> Array:
             )
     except (OSError, ValueError, Image.DecompressionBombError) as error:
         raise CalibrationError(
-            f"is no picture: {error}",
+            f"is not a picture: {error}",
             where=str(path),
-            hint="take it out of the folder, or save it anew",
+            hint="remove it from the folder, or save it again",
         ) from error
     values = np.asarray(fitted, np.float32).reshape(height, width, channels)
     if settings.channels == "bgr":
@@ -317,7 +319,7 @@ def _picture(path: Path, shape: tuple[int, ...], settings: Pictures) -> Array:
     values = (values - mean) * scale
     if values.shape[2] != channels:
         raise CalibrationError(
-            f"mean and scale are for 3 channels, the input has {channels}",
+            f"mean and scale have 3 channels, but the input has {channels}",
             where=str(path.parent / SETTINGS),
             hint="write one number each",
         )

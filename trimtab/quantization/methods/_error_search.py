@@ -1,47 +1,47 @@
-"""The range whose integers have the smallest error, by search: of the values, or, where a function
-of each is all that is read, of its results.
+"""Search for the range with the smallest quantization error: of the values, or of a function's
+results if the function alone reads the tensor.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from trimtab.quantization.observer import Range, Seen
+from trimtab.quantization.observer import Observer, Range
 
-_SHARES = np.linspace(1.0, 0.02, 99)  # of the whole range that are tried at each end
+_FRACTIONS = np.linspace(1.0, 0.02, 99)  # candidates for each end, as fractions of the whole range
 _LEVELS = 255
 
 
-def least(seen: Seen, power: float) -> Range:
-    """The range with the smallest mean of that power of errors: both ends move in together, then
-    each alone.
+def smallest_error(observer: Observer, power: float) -> Range:
+    """The range with the smallest mean of |error| ** power: shrinks both ends together, then each
+    end separately.
     """
-    whole = seen.whole
-    counts, middles = seen.histogram
+    whole = observer.whole
+    counts, centers = observer.histogram
     if not counts.sum():
         return whole
-    function = seen.function or (lambda values: values)
-    results = function(middles)
-    slopes = np.abs(np.gradient(results, middles))
-    held = counts > 0
-    counts, middles, results, slopes = (x[held] for x in (counts, middles, results, slopes))
+    function = observer.function or (lambda values: values)
+    results = function(centers)
+    slopes = np.abs(np.gradient(results, centers))
+    occupied = counts > 0
+    counts, centers, results, slopes = (x[occupied] for x in (counts, centers, results, slopes))
 
     def error(low: float, high: float) -> float:
-        least, most = whole.least * low, whole.most * high
-        scale = (most - least) / _LEVELS
+        lower, upper = whole.low * low, whole.high * high
+        scale = (upper - lower) / _LEVELS
         if scale <= 0:
             return float("inf")
-        inside = np.clip(middles, least, most)
-        # Rounding inside of a part is like that of values spread evenly over half a step.
-        cut = np.abs(results - function(inside)) ** power
-        rounded = (slopes * scale / 2) ** power / (power + 1)
-        return float((counts * np.where(inside == middles, rounded, cut)).sum())
+        clipped = np.clip(centers, lower, upper)
+        # Rounding errors of a bin's values are spread evenly over half a scale.
+        clipping = np.abs(results - function(clipped)) ** power
+        rounding = (slopes * scale / 2) ** power / (power + 1)
+        return float((counts * np.where(clipped == centers, rounding, clipping)).sum())
 
-    low = high = float(min(_SHARES, key=lambda share: error(share, share)))
+    low = high = float(min(_FRACTIONS, key=lambda fraction: error(fraction, fraction)))
     for _ in range(2):
-        ends = low, high
-        low = float(min(_SHARES, key=lambda share: error(share, high)))
-        high = float(min(_SHARES, key=lambda share: error(low, share)))
-        if (low, high) == ends:
+        before = low, high
+        low = float(min(_FRACTIONS, key=lambda fraction: error(fraction, high)))
+        high = float(min(_FRACTIONS, key=lambda fraction: error(low, fraction)))
+        if (low, high) == before:
             break
-    return Range(whole.least * low, whole.most * high)
+    return Range(whole.low * low, whole.high * high)

@@ -1,15 +1,15 @@
-"""As `min_max`, for nothing is cut off that a detector may stand on; but before a function as `mse`
-of its results: much of what it is given makes no difference to these.
+"""The whole range, because a detector may depend on rare extremes; but for the input of an
+activation the range with the smallest mean square error of the activation's results.
 """
 
 from __future__ import annotations
 
-from trimtab.quantization.methods._error_search import least
-from trimtab.quantization.observer import Range, Seen
+from trimtab.quantization.methods._error_search import smallest_error
+from trimtab.quantization.observer import Observer, Range
 
 NEEDS_HISTOGRAM = True
 
 
-def range_of(seen: Seen) -> Range:
-    """The whole range, or the one with the smallest error of a function's results."""
-    return least(seen, 2.0) if seen.function else seen.whole
+def range_of(observer: Observer) -> Range:
+    """`mse` of the function's results if a function alone reads the tensor, else `min_max`."""
+    return smallest_error(observer, 2.0) if observer.function else observer.whole

@@ -1,18 +1,18 @@
-"""From the least to the largest value that is to be expected: beyond the extreme of all samples by
-its distance from the second one (Robson & Whitlock 1964), which few samples leave large.
+"""The estimated range of all data: each extreme is extended by its distance from the second one
+(Robson & Whitlock 1964), which is large for few samples.
 """
 
 from __future__ import annotations
 
-from trimtab.quantization.observer import Range, Seen
+from trimtab.quantization.observer import Observer, Range
 
 NEEDS_HISTOGRAM = False
 
 
-def range_of(seen: Seen) -> Range:
-    """The ends that were seen, moved outwards."""
-    low = sorted(min(0.0, found.least) for found in seen.extremes)
-    high = sorted((max(0.0, found.most) for found in seen.extremes), reverse=True)
+def range_of(observer: Observer) -> Range:
+    """The observed range, extended at both ends."""
+    low = sorted(min(0.0, extreme.low) for extreme in observer.extremes)
+    high = sorted((max(0.0, extreme.high) for extreme in observer.extremes), reverse=True)
     if len(low) < 2:
-        return seen.whole
+        return observer.whole
     return Range(2 * low[0] - low[1], 2 * high[0] - high[1])

@@ -1,12 +1,12 @@
-"""From the least to the largest value that was seen: nothing is cut off."""
+"""The whole observed range: no value is clipped."""
 
 from __future__ import annotations
 
-from trimtab.quantization.observer import Range, Seen
+from trimtab.quantization.observer import Observer, Range
 
 NEEDS_HISTOGRAM = False
 
 
-def range_of(seen: Seen) -> Range:
-    """The whole range."""
-    return seen.whole
+def range_of(observer: Observer) -> Range:
+    """The smallest to the largest value, and 0."""
+    return observer.whole

@@ -1,13 +1,13 @@
-"""The range whose integers have the smallest mean square error (Banner et al. 2019)."""
+"""The range with the smallest mean square quantization error (Banner et al. 2019)."""
 
 from __future__ import annotations
 
-from trimtab.quantization.methods._error_search import least
-from trimtab.quantization.observer import Range, Seen
+from trimtab.quantization.methods._error_search import smallest_error
+from trimtab.quantization.observer import Observer, Range
 
 NEEDS_HISTOGRAM = True
 
 
-def range_of(seen: Seen) -> Range:
-    """With the smallest mean of errors squared."""
-    return least(seen, 2.0)
+def range_of(observer: Observer) -> Range:
+    """Minimizes the mean square error."""
+    return smallest_error(observer, 2.0)

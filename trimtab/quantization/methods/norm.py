@@ -1,16 +1,16 @@
-"""As `mse`, with a power of 2.4: what is cut off, a detector's strong values, counts for more
-(Wei et al. 2022, QDrop).
+"""Like `mse` with the exponent 2.4, which weights clipping errors, such as those of a detector's
+large values, more (Wei et al. 2022, QDrop).
 """
 
 from __future__ import annotations
 
-from trimtab.quantization.methods._error_search import least
-from trimtab.quantization.observer import Range, Seen
+from trimtab.quantization.methods._error_search import smallest_error
+from trimtab.quantization.observer import Observer, Range
 
 NEEDS_HISTOGRAM = True
 _POWER = 2.4
 
 
-def range_of(seen: Seen) -> Range:
-    """With the smallest mean of that power of errors."""
-    return least(seen, _POWER)
+def range_of(observer: Observer) -> Range:
+    """Minimizes the mean of |error| ** 2.4."""
+    return smallest_error(observer, _POWER)

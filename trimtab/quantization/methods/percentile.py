@@ -1,24 +1,25 @@
-"""All but one value in a hundred thousand, half of them at either end."""
+"""The range without outliers: one value in 100,000 is clipped, half of them at each end."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from trimtab.quantization.observer import Range, Seen
+from trimtab.quantization.observer import Observer, Range
 
 NEEDS_HISTOGRAM = True
-_CUT = 1e-5
+_CLIPPED = 1e-5
 
 
-def range_of(seen: Seen) -> Range:
-    """Quantiles of the histogram, with 0."""
-    counts, _ = seen.histogram
+def range_of(observer: Observer) -> Range:
+    """Quantiles of the histogram, extended to contain 0."""
+    counts, _ = observer.histogram
     total = counts.sum()
     if not total:
-        return seen.whole
-    share = np.cumsum(counts) / total
-    edges = seen.edges
-    least = edges[int(np.searchsorted(share, _CUT / 2, side="right"))]
-    most = edges[min(int(np.searchsorted(share, 1 - _CUT / 2)) + 1, len(edges) - 1)]
-    whole = seen.whole
-    return Range(min(max(float(least), whole.least), 0.0), max(min(float(most), whole.most), 0.0))
+        return observer.whole
+    cumulative = np.cumsum(counts) / total
+    edges = observer.edges
+    low = edges[int(np.searchsorted(cumulative, _CLIPPED / 2, side="right"))]
+    last = int(np.searchsorted(cumulative, 1 - _CLIPPED / 2)) + 1
+    high = edges[min(last, len(edges) - 1)]
+    whole = observer.whole
+    return Range(min(max(float(low), whole.low), 0.0), max(min(float(high), whole.high), 0.0))
