@@ -38,7 +38,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "modelfile": {"errors", "files", "schema", "engine", "program"},
     "operator_cases": {"errors", "plugins", "program"},
     "importers": {"errors", "plugins", "schema", "program", "modelfile"},
-    "exporters": {"errors", "program"},
+    "exporters": {"errors", "schema", "program"},
     "passes": {"errors", "plugins", "schema", "kernels", "engine", "program"},
     "planner": {"errors", "schema", "kernels", "cores", "target", "profile", "program"},
     "session": {"errors", "engine", "target", "program", "modelfile", "passes", "planner"},

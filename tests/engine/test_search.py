@@ -82,7 +82,7 @@ def test_what_errs_most_is_given_up_though_it_saves_most(head: str) -> None:
 def test_a_search_tries_so_many_choices_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each computes the samples held out, which is what a search takes its time for."""
     module = importlib.import_module("trimtab.quantization.precision_search")
-    monkeypatch.setattr(module, "_PUT_BACK", 2)
+    monkeypatch.setattr(module, "_MAX_RETURNS", 2)
     program = branches("softmax")
     made = quantization.quantize(program, SAMPLES, budget=BUDGET, target=A53)
     assert made.search

@@ -60,6 +60,10 @@ bool CheckProducts(const KernelRow& row, Result* result) {
   return false;
 }
 
+const char* NameOf(const KernelRow& row) {
+  return trimtab::kKernelNames[&row - trimtab::kKernelTable];
+}
+
 template <typename T>
 bool CheckWinograd(const KernelRow& row, Result* result) {
   const bool input = Of<T>(row, "winograd_input"), weights = Of<T>(row, "winograd_weights");
@@ -94,6 +98,32 @@ bool CheckStrassen(const KernelRow& row, Result* result) {
   return true;
 }
 
+// The portable float32 kernel of the family under check, for unary functions that have no row in
+// kUnaryFunctions. The operator vectors compare that kernel with onnxruntime.
+Kernel<UnaryArgs<float>> portable_kernel = nullptr;
+
+double Portable(double x, double alpha, double beta) {
+  float value = static_cast<float>(x), result = 0;
+  portable_kernel({&value, &result, 1, static_cast<float>(alpha), static_cast<float>(beta)});
+  return result;
+}
+
+template <typename T>
+bool CheckLikePortable(const KernelRow& row, Result* result) {
+  if (row.activation != trimtab::DTypeOf<T>::kValue) return false;
+  char name[64];
+  const int family = static_cast<int>(strstr(NameOf(row), sizeof(T) == 2 ? "_f16_" : "_f32_") - NameOf(row));
+  snprintf(name, sizeof(name), "%.*s_f32_portable", family, NameOf(row));
+  for (size_t i = 0; i < trimtab::kKernelTableSize; ++i) {
+    const KernelRow& other = trimtab::kKernelTable[i];
+    if (strcmp(NameOf(other), name) == 0) portable_kernel = As<UnaryArgs<float>>(other);
+  }
+  const UnaryFunction function = {"", Portable, 1.0f, 0.0f, -10, 10, 16, 4, false, 3};
+  UnaryCheck<T> check;
+  check.Run(As<UnaryArgs<T>>(row), function, result);
+  return true;
+}
+
 template <typename T>
 bool CheckElementwise(const KernelRow& row, Result* result) {
   bool known = false;
@@ -114,7 +144,7 @@ bool CheckElementwise(const KernelRow& row, Result* result) {
     check.Run(As<SoftmaxArgs<T>>(row), Of<T>(row, "log_softmax"), result);
     known = true;
   }
-  return known;
+  return known || CheckLikePortable<T>(row, result);
 }
 
 template <typename T>
@@ -137,10 +167,6 @@ bool CheckRoofline(const KernelRow& row, Result* result) {
   RooflineCheck<T> check;
   check.Run(As<UnaryArgs<T>>(row), loop, result);
   return true;
-}
-
-const char* NameOf(const KernelRow& row) {
-  return trimtab::kKernelNames[&row - trimtab::kKernelTable];
 }
 
 // What stands behind the c of a tile in the kernel's name.

@@ -69,5 +69,5 @@ def test_a_format_is_found_by_its_suffix() -> None:
 
 
 def test_other_suffixes_are_refused_as_the_file_would_not_be_what_its_name_says() -> None:
-    with pytest.raises(UsageError, match=r"ends in \.tflite"):
+    with pytest.raises(UsageError, match=r"writes \.tflite files"):
         exporters.exporter_for(Path("net.tflite"))

@@ -175,10 +175,10 @@ def test_wrong_passes_and_reports_are_left_out_with_their_files_and_the_others_g
     wrong = {
         "passes/bare.py": ("def run(program):\n    pass\n", "does not define ORDER"),
         "passes/empty.py": ("x = 1\n", "does not define ORDER, run"),
-        "passes/first.py": (PASS.format(order="'first'", body="pass"), "ORDER must be a whole"),
+        "passes/first.py": (PASS.format(order="'first'", body="pass"), "ORDER must be an int"),
         "passes/late.py": (
             PASS.format(order=200, body="pass"),
-            f"ORDER 200 is that of remove_no_ops in {PACKAGE}/passes/remove_no_ops.py",
+            f"ORDER 200 is used by remove_no_ops in {PACKAGE}/passes/remove_no_ops.py",
         ),
         "passes/fuse_pad.py": (
             PASS.format(order=201, body="pass"),
@@ -206,7 +206,7 @@ def test_a_pass_of_one_that_was_asked_for_cannot_take_an_order(tmp_path: Path) -
     bad = plugin(tmp_path / "bad", passes__a=PASS.format(order=200, body="pass"))
     done = run(tmp_path, bad)
     assert "error: " in done.stdout
-    assert "plug-in bad: ORDER 200 is that of remove_no_ops" in done.stdout
+    assert "plug-in bad: ORDER 200 is used by remove_no_ops" in done.stdout
 
 
 def test_what_a_pass_raises_names_plug_in_file_and_line(tmp_path: Path) -> None:

@@ -99,8 +99,8 @@ def slopes_of(program: Program, op: Op, weighted: Op) -> NDArray[np.float32] | N
     None if `op` has no slope, or one above 1 in magnitude.
     """
     shape = program.vars[op.outputs[0]].shape
-    assert weighted.schema.channel_axis is not None
-    axis = weighted.schema.channel_axis % len(shape)
+    axis = weighted.schema.channel_axis
+    assert axis is not None
     slope, slopes = op.schema.slope, None
     if slope in op.attributes:
         slopes = np.array([op.attributes[slope]])
