@@ -83,7 +83,7 @@ def test_each_method_and_the_peer_are_calibrated_with_the_same_images(
     assert "`mse`: 1 of 1" in str(words)
     assert isinstance(table, Table)
     assert len(table.rows) == 1
-    with pytest.raises(UsageError, match="unknown method"):
+    with pytest.raises(UsageError, match="unknown calibration method"):
         measure.cosines([], ["guess"])
 
 
