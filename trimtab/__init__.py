@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"  # stands here alone: the wheel and the runner take it from here
+__version__ = "0.1.0"  # the only place: the wheel and the runner read it here
 __all__ = [
     "GraphBuilder",
     "Layer",
@@ -20,6 +20,8 @@ __all__ = [
     "Program",
     "Session",
     "Target",
+    "TrimtabError",
+    "__version__",
     "load",
     "load_plugin",
     "operator",
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from trimtab import plugins
     from trimtab.build.derived_profile import profile_of
     from trimtab.engine import load_plugin
+    from trimtab.errors import TrimtabError
     from trimtab.importers import load
     from trimtab.importers._parsers import GraphBuilder, Layer, operator_parser
     from trimtab.operator_cases import OperatorCase
@@ -45,9 +48,9 @@ if TYPE_CHECKING:
     from trimtab.session import Session, optimize
     from trimtab.target import Target
 
-# Where each name lives. Loaded when first used: the code generator and `inv --list` must not wait
-# for numpy and onnx.
-_HOMES = {
+# The module of each public name. It is imported on first use: the code generator and `inv --list`
+# must not wait for numpy and onnx.
+_MODULES = {
     "GraphBuilder": "trimtab.importers._parsers",
     "Layer": "trimtab.importers._parsers",
     "OperatorCase": "trimtab.operator_cases",
@@ -56,6 +59,7 @@ _HOMES = {
     "Program": "trimtab.program",
     "Session": "trimtab.session",
     "Target": "trimtab.target",
+    "TrimtabError": "trimtab.errors",
     "load": "trimtab.importers",
     "load_plugin": "trimtab.engine",
     "operator": "trimtab.python_operators",
@@ -68,9 +72,9 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'trimtab' has no attribute {name!r}")
     from importlib import import_module
 
-    home = import_module(_HOMES[name])
-    return home if home.__name__ == f"{__name__}.{name}" else getattr(home, name)
+    module = import_module(_MODULES[name])
+    return module if module.__name__ == f"{__name__}.{name}" else getattr(module, name)

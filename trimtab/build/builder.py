@@ -19,8 +19,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import trimtab
-from trimtab import files, kernels, paths, plugins, schema
+from trimtab import __version__, files, kernels, paths, plugins, schema
 from trimtab.build import cmake_runner, elf_strip, toolchain
 from trimtab.cores import Core
 from trimtab.engine import is_python, provider_of
@@ -269,7 +268,7 @@ def _record(
     contents = json.loads((tree / "contents.json").read_text(encoding="utf-8"))
     return {
         "format": RECORD_FORMAT,
-        "trimtab": trimtab.__version__,
+        "trimtab": __version__,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "git": _git_revision(),
         "toolchain": chosen.name,

@@ -25,8 +25,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-import trimtab
-from trimtab import files, kernels, paths, plugins, schema
+from trimtab import __version__, files, kernels, paths, plugins, schema
 from trimtab.build.attribute_structs import pascal, rows_of, struct_of
 from trimtab.errors import SchemaError, TrimtabError
 from trimtab.profile import Profile, find_profile
@@ -85,7 +84,7 @@ def config_header(profile: Profile) -> str:
     rows = [
         f"#define TRIMTAB_STRINGS {int(profile.strings)}",
         f"#define TRIMTAB_THREADS {int(profile.threads)}",
-        f'#define TRIMTAB_VERSION "{trimtab.__version__}"',
+        f'#define TRIMTAB_VERSION "{__version__}"',
     ]
     return BANNER + "\n".join(rows) + "\n"
 

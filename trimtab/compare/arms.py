@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import trimtab
-from trimtab import size, zoo
+from trimtab import importers, size, zoo
 from trimtab.bench import archive
 from trimtab.bench.golden import Golden
 from trimtab.bench.jobs import Settings, Subject
@@ -116,7 +115,7 @@ def _of_folder(folder: Path, progress: Progress) -> tuple[Subject, Golden]:
             where=str(folder),
             hint="build with --model, without --embed-model",
         )
-    program = trimtab.load(model)
+    program = importers.load(model)
     try:
         with progress.step("compute the expected output"):
             expected = reference_output(model, program, {})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import trimtab
+from trimtab import importers
 from trimtab.pipeline.precision import ConvertedNetwork, convert
 from trimtab.pipeline.recipe import Recipe
 from trimtab.pipeline.resolve import find_target, model_path
@@ -36,7 +36,7 @@ def load(recipe: Recipe, progress: Progress = SILENT) -> Loaded:
     recipe = replace(recipe, toolchain=recipe.toolchain or "host")
     path = model_path(recipe.model, recipe.profile, progress)
     with progress.step(f"load {path.name}"):
-        source = trimtab.load(path, dict(recipe.shapes), list(recipe.outputs) or None)
+        source = importers.load(path, dict(recipe.shapes), list(recipe.outputs) or None)
     target = find_target(recipe.toolchain, recipe.cpu, recipe.threads, recipe.profile)
     calibration = recipe.calibration.for_model(recipe.model)
     network = convert(source, recipe.plan, calibration, target, progress)

@@ -6,13 +6,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import trimtab
 from trimtab import files, quantization
 from trimtab.errors import ProgramError, UsageError
 from trimtab.pipeline.loaded import load
 from trimtab.pipeline.recipe import Recipe
 from trimtab.planner.plan_file import Plan
 from trimtab.progress import SILENT, Progress
+from trimtab.session import optimize
 from trimtab.tables import Column, Table, number
 
 _SUFFIX = ".ttm"
@@ -29,7 +29,7 @@ class QuantizedFile:
     @property
     def operators(self) -> tuple[int, int]:
         """How many operators compute in int8 when planned for this machine, and how many exist."""
-        planned = trimtab.optimize(self.quantized.program)
+        planned = optimize(self.quantized.program)
         int8 = [op for op in planned.steps if planned.dtype(op) in ("i8", "u8")]
         return len(int8), len(planned.steps)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-import trimtab
 from trimtab.bench import golden, oracle
 from trimtab.bench.golden import Golden
 from trimtab.pipeline.loaded import Loaded
@@ -14,6 +13,7 @@ from trimtab.planner.plan_file import Plan
 from trimtab.planner.precision import can_compute_f16
 from trimtab.program import Program
 from trimtab.program.program import NUMPY_DTYPES
+from trimtab.session import Session, optimize
 from trimtab.target import Target
 
 
@@ -50,8 +50,8 @@ def host_output(source: Program, plan: Plan | None = None) -> Golden:
     precisions = Plan()
     if plan and can_compute_f16(portable):
         precisions = Plan(precision=plan.precision, precisions=plan.precisions)
-    runnable = source if source.planned else trimtab.optimize(source, portable, precisions)
-    outputs = trimtab.Session(runnable).run(dict(zip(source.inputs, arrays, strict=True)))
+    runnable = source if source.planned else optimize(source, portable, precisions)
+    outputs = Session(runnable).run(dict(zip(source.inputs, arrays, strict=True)))
     return Golden(
         arrays,
         [outputs[name] for name in source.outputs],

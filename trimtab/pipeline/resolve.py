@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-import trimtab
-from trimtab import paths, zoo
+from trimtab import importers, paths, zoo
 from trimtab.build.toolchain import find_toolchain
 from trimtab.errors import UsageError
 from trimtab.planner.plan_file import MAX_THREADS, PREFERENCES, WEIGHTS_TYPES, Plan
@@ -39,8 +38,8 @@ def model_path(model: str, profile: str = "", progress: Progress = SILENT) -> Pa
 def load_program(
     model: str, shapes: Mapping[str, tuple[int, ...]] | None = None, progress: Progress = SILENT
 ) -> Program:
-    """The program of a model file or of a zoo network; errors of `trimtab.load`."""
-    return trimtab.load(model_path(model, progress=progress), dict(shapes or {}))
+    """The program of a model file or of a zoo network; errors of `importers.load`."""
+    return importers.load(model_path(model, progress=progress), dict(shapes or {}))
 
 
 def find_target(toolchain: str, cpu: str = "", threads: int = 1, profile: str = "") -> Target:
