@@ -1,4 +1,4 @@
-"""Operator vectors in f16: what they compute on, and how near their results have to be."""
+"""Operator vectors in f16: their operands and the bounds of their errors."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ HALF = Plan(
 
 
 def convert_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Conversions cost nothing, so that even a small operator is worth its f16."""
+    """Sets the cost of conversions to zero, so that the planner computes small operators in f16."""
     monkeypatch.setattr(precision, "_CONVERT", 0)
     monkeypatch.setattr(precision, "_CALL", 0)
 
 
 def rounded(case: Case) -> Case:
-    """The case with operands and constants that f16 holds exactly."""
+    """The case with operands and constants rounded to f16."""
     model = onnx.ModelProto()
     model.CopyFrom(case.model)
     # Sizes, which no kernel computes with.
@@ -43,19 +43,21 @@ def rounded(case: Case) -> Case:
     for tensor in model.graph.initializer:
         if tensor.data_type == onnx.TensorProto.FLOAT and tensor.name not in sizes:
             tensor.CopyFrom(
-                numpy_helper.from_array(_held(numpy_helper.to_array(tensor)), tensor.name)
+                numpy_helper.from_array(_representable(numpy_helper.to_array(tensor)), tensor.name)
             )
-    inputs = {name: _held(x) if x.dtype == np.float32 else x for name, x in case.inputs.items()}
+    inputs = {
+        name: _representable(x) if x.dtype == np.float32 else x for name, x in case.inputs.items()
+    }
     return replace(case, model=model, inputs=inputs)
 
 
-def _held(x: Array) -> Array:
+def _representable(x: Array) -> Array:
     with np.errstate(over="ignore"):
         return x.astype(np.float16).astype(np.float32)
 
 
 def halves(program: Program) -> set[str]:
-    """The types of operators that give f16."""
+    """The types of the operators with f16 outputs."""
     return {
         op.type
         for op in program.ops
@@ -64,28 +66,30 @@ def halves(program: Program) -> set[str]:
 
 
 def largest_sum(case: Case) -> float:
-    """The largest magnitude that a convolution or product of matrices of the case gives before its
-    activation. Cores that add up in f16 err by units of it, whatever a clip leaves of it.
+    """The largest magnitude of a convolution or GEMM of the case, before its activation.
+
+    The error of cores that accumulate in f16 is proportional to it, even if a clip follows.
     """
     model = onnx.ModelProto()
     model.CopyFrom(case.model)
     sums = [node.output[0] for node in model.graph.node if node.op_type in _SUMS]
     del model.graph.output[:]
     model.graph.output.extend(onnx.helper.make_empty_tensor_value_info(name) for name in sums)
-    found = oracle.run(model, case.inputs).values() if sums else ()
-    return max((float(np.abs(x[np.isfinite(x)]).max(initial=0)) for x in found), default=0.0)
+    result = oracle.run(model, case.inputs).values() if sums else ()
+    return max((float(np.abs(x[np.isfinite(x)]).max(initial=0)) for x in result), default=0.0)
 
 
-def assert_near(got: Array, want: Array, added_up: float = 0.0) -> None:
-    """Within the bounds, where f16 has numbers; integers are the same. `added_up`: the largest sum
-    on the way there, two of whose units in the last place of f16 a result may err by, besides.
+def assert_near(actual: Array, want: Array, added_up: float = 0.0) -> None:
+    """Asserts that results lie within the f16 bounds, and that integers are equal.
+
+    `added_up`: the largest intermediate sum; two f16 ulps of it are added to the bound.
     """
-    assert (got.dtype, got.shape) == (want.dtype, want.shape)
+    assert (actual.dtype, actual.shape) == (want.dtype, want.shape)
     if want.dtype != np.float32:
-        np.testing.assert_array_equal(got, want)
+        np.testing.assert_array_equal(actual, want)
         return
-    held = np.isfinite(want) & (np.abs(want) <= MOST)
-    a, b = got[held].astype(np.float64), want[held].astype(np.float64)
+    finite = np.isfinite(want) & (np.abs(want) <= MOST)
+    a, b = actual[finite].astype(np.float64), want[finite].astype(np.float64)
     assert np.all(np.isfinite(a))
     if a.size:
         largest = max(float(np.abs(b).max()), 2.0**-14)  # below, f16 has fewer bits
@@ -96,7 +100,7 @@ def assert_near(got: Array, want: Array, added_up: float = 0.0) -> None:
 
 
 def planned(case: Case, folder: Path, target: Target) -> Program | None:
-    """The program in f16; None where f16 cannot hold a constant of the case."""
+    """The program planned in f16; None if a constant of the case is out of f16's range."""
     path = folder / "case.onnx"
     path.write_bytes(case.model.SerializeToString())
     if any(np.abs(c).max(initial=0) > MOST for c in _constants(case.model)):

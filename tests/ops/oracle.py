@@ -1,4 +1,4 @@
-"""What the operators should compute: onnxruntime, its optimizations off."""
+"""The oracle of the operator vectors: onnxruntime without optimizations."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def expected(case: Case) -> dict[str, Array]:
     return run(case.model, case.inputs)
 
 
-def assert_agree(case: Case, actual: dict[str, Array], wanted: dict[str, Array]) -> None:
-    """Same names in the same order, dtypes, shapes, and values within the case's tolerance.
+def assert_agree(case: Case, actual: dict[str, Array], reference: dict[str, Array]) -> None:
+    """Asserts equal names, order, dtypes and shapes, and values within the case's tolerance.
 
-    The absolute tolerance is relative to the largest value: sums cancel, and their error does not.
+    The absolute tolerance is relative to the largest value, because sums cancel and errors do not.
     """
-    assert list(actual) == list(wanted)
-    for name, want in wanted.items():
-        got = actual[name]
-        assert got.dtype == want.dtype
-        assert got.shape == want.shape
+    assert list(actual) == list(reference)
+    for name, want in reference.items():
+        output = actual[name]
+        assert output.dtype == want.dtype
+        assert output.shape == want.shape
         finite = np.abs(want[np.isfinite(want)])
         scale = max(1.0, float(finite.max(initial=0)))
-        np.testing.assert_allclose(got, want, case.rtol, case.atol * scale, err_msg=case.id)
+        np.testing.assert_allclose(output, want, case.rtol, case.atol * scale, err_msg=case.id)

@@ -1,4 +1,4 @@
-"""Operator vectors in int8: quantized by onnxruntime, with ranges of their own, as QDQ files."""
+"""Operator vectors in int8: quantized by onnxruntime, with ranges per vector, as QDQ files."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from onnxruntime.quantization.registry import QDQRegistry, QLinearOpsRegistry
 
 from tests.ops.cases.case import Array, Case
 
-# An element may be off by so many steps of its output: a tie of real numbers that another order of
-# sums breaks, once for the operator and once for what is fused with it.
+# The largest error of an element, in units of its output's scale. Another order of summation breaks
+# a tie of float32 values differently: once for the operator and once for the fused one.
 STEPS = 2
-# All that it knows, but Pad: what it fills with comes out of an operator then, which is refused.
+# Every operator of its quantizer except Pad, whose fill value would be computed, which is refused.
 _TYPES = sorted({*QDQRegistry, *QLinearOpsRegistry} - {"Pad"})
-_LEAST_OPSET = 13  # scales for each channel
+_MIN_OPSET = 13  # the first one with scales per channel
 
 
 class _Once(quantization.CalibrationDataReader):  # type: ignore[misc]
-    """The operands of a case, as the one picture to calibrate with."""
+    """The operands of a case, as the only calibration sample."""
 
     def __init__(self, case: Case) -> None:
         self._feeds = iter([case.inputs])
@@ -32,14 +32,14 @@ class _Once(quantization.CalibrationDataReader):  # type: ignore[misc]
 
 
 def quantized(case: Case, folder: Path) -> Case | None:
-    """The case in int8; None where onnxruntime finds nothing in it to quantize. Results that are
-    real numbers are no longer those of `case`.
+    """The case in int8; None if onnxruntime quantizes nothing in it. Its float32 results differ
+    from those of `case`.
     """
     if not case.inputs or not all(x.dtype == np.float32 and x.size for x in case.inputs.values()):
         return None
     if not all(np.isfinite(x).all() for x in case.inputs.values()):
         return None
-    if case.model.opset_import[0].version < _LEAST_OPSET:
+    if case.model.opset_import[0].version < _MIN_OPSET:
         return None
     before, after = folder / "real.onnx", folder / "qdq.onnx"
     before.write_bytes(case.model.SerializeToString())
@@ -53,14 +53,14 @@ def quantized(case: Case, folder: Path) -> Case | None:
             calibrate_method=quantization.CalibrationMethod.MinMax,
             op_types_to_quantize=_TYPES,
         )  # fmt: skip
-    except Exception:  # its quantizer's own limits: dimensions that it does not know, ...
+    except Exception:  # limits of its quantizer, such as unknown dimensions
         return None
     model = onnx.load(after)
     return replace(case, model=model) if steps(model) else None
 
 
 def steps(model: onnx.ModelProto) -> dict[str, float]:
-    """The scale of each output that is made of integers."""
+    """The scale of each quantized output."""
     constants = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
     outputs = {output.name for output in model.graph.output}
     return {
@@ -70,14 +70,14 @@ def steps(model: onnx.ModelProto) -> dict[str, float]:
     }
 
 
-def assert_near(case: Case, got: dict[str, Array], want: dict[str, Array]) -> None:
-    """Within so many steps, and for each operator nineteen of twenty to the last integer; of
-    outputs that are made of integers.
+def assert_near(case: Case, actual: dict[str, Array], want: dict[str, Array]) -> None:
+    """Asserts that quantized outputs differ by few units of their scale, and that nineteen of
+    twenty values of each operator are equal.
     """
     between = ("QuantizeLinear", "DequantizeLinear")
     operators = sum(node.op_type not in between for node in case.model.graph.node)
     for name, step in steps(case.model).items():
-        assert (got[name].dtype, got[name].shape) == (want[name].dtype, want[name].shape)
-        off = np.abs(got[name].astype(np.float64) - want[name]) / step
+        assert (actual[name].dtype, actual[name].shape) == (want[name].dtype, want[name].shape)
+        off = np.abs(actual[name].astype(np.float64) - want[name]) / step
         assert off.max(initial=0) <= STEPS + 1e-3
         assert np.count_nonzero(off > 1e-3) <= max(1, operators * off.size // 20)

@@ -1,4 +1,4 @@
-"""Models of quantized operators in the forms of ONNX, and what onnxruntime makes of them."""
+"""Models of quantized operators in ONNX's forms, and their results in onnxruntime."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MICROSOFT = "com.microsoft"
 
 @dataclass
 class QuantizedGraph:
-    """A model in the making, whose activations are of `dtype`; scales and weights are seeded."""
+    """A model under construction with activations of `dtype`; scales and weights are seeded."""
 
     dtype: type[Any] = np.int8
     seed: int = 0
@@ -45,13 +45,13 @@ class QuantizedGraph:
         return name
 
     def input(self, *shape: int) -> str:
-        """A graph input of real numbers."""
+        """A float32 graph input."""
         name = f"x{len(self.inputs)}"
         self.inputs[name] = shape
         return name
 
     def point(self, value: int) -> Array:
-        """A zero point of -128 to 127, in the graph's type."""
+        """A zero point from -128 to 127, converted to the graph's dtype."""
         return np.array(value + (128 if self.dtype is np.uint8 else 0), self.dtype)
 
     def scale(self, scale: float, point: int) -> tuple[str, str]:
@@ -59,7 +59,7 @@ class QuantizedGraph:
         return self.constant(np.float32(scale)), self.constant(self.point(point))
 
     def quantize(self, x: str, scale: float, point: int) -> str:
-        """Integers of real numbers."""
+        """Quantizes a float32 tensor."""
         return self.node("QuantizeLinear", x, *self.scale(scale, point))
 
     def pair(self, x: str, scale: float, point: int) -> str:
@@ -68,13 +68,13 @@ class QuantizedGraph:
         return self.node("DequantizeLinear", self.node("QuantizeLinear", x, *names), *names)
 
     def weights(self, *shape: int, scales: int = 1) -> tuple[Array, Any]:
-        """int8 weights, and as many scales."""
+        """int8 weights and their scales."""
         scale = self.rng.uniform(0.002, 0.02, scales).astype(np.float32)
         w = self.rng.integers(-127, 128, shape).astype(np.int8)
         return w, scale if scales > 1 else scale[0]
 
     def dequantized(self, data: Array, scale: Any, axis: int = 0) -> str:
-        """A stored constant behind DequantizeLinear."""
+        """A constant that is followed by DequantizeLinear."""
         operands = self.constant(data), self.constant(scale)
         points = self.constant(np.zeros(np.shape(scale), data.dtype))
         if np.ndim(scale):
@@ -82,7 +82,7 @@ class QuantizedGraph:
         return self.node("DequantizeLinear", *operands, points)
 
     def conv(self, x: str, x_scale: float, w: Array, w_scale: Any, **attributes: Any) -> str:
-        """A convolution of real numbers whose weights and bias are stored as integers."""
+        """A float32 convolution whose weights and bias are stored quantized."""
         bias = self.rng.integers(-2000, 2000, len(w)).astype(np.int32)
         operands = (
             self.dequantized(w, w_scale),
@@ -112,7 +112,7 @@ class QuantizedGraph:
 
 
 def onnxruntime_of(model: onnx.ModelProto, feeds: dict[str, Array]) -> list[Array]:
-    """What onnxruntime computes, in integers where it has operators for them."""
+    """onnxruntime's outputs; it computes on int8 values where it has quantized operators."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = 1

@@ -1,4 +1,4 @@
-"""What every algorithm promises: the results of the direct one, and a place in plans."""
+"""The contract of every algorithm: the results of the direct one, and valid plans."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ TARGETS = [*ARMS, Target.of("x86_64", "skylake-avx512"), Target.portable()]
 
 @dataclass(frozen=True)
 class Case:
-    """One operator, with others before it that it may be computed with. An algorithm that computes
-    none of the cases below needs one of its own.
+    """One operator, and earlier ones that an algorithm may fuse with it. An algorithm that computes
+    none of the cases below needs a new case.
     """
 
     type: str
@@ -103,7 +103,7 @@ def program_of(case: Case) -> tuple[Program, dict[str, NDArray[np.float32]]]:
 
 
 def lowered(name: str) -> Iterator[tuple[str, Program, Op, Target]]:
-    """(case, program, lowered operator, target) for all that the algorithm can compute."""
+    """(case, program, lowered operator, target) for each case that the algorithm can compute."""
     for case, described in CASES.items():
         program, _ = program_of(described)
         for target in TARGETS:
@@ -120,8 +120,8 @@ def fitting(
     return [k for k in own if algorithm.fits(program, op, attribute, k)]
 
 
-# Of real numbers: no direct one computes on integers, so tests/ops/test_quantized.py holds those
-# that do to onnxruntime.
+# Only float32 algorithms: int8 ones have no direct variant; tests/ops/test_quantized.py compares
+# them with onnxruntime.
 @pytest.mark.parametrize("name", [n for n in ALGORITHMS if not n.startswith("quantized")])
 def test_an_algorithm_computes_what_the_direct_one_does(
     name: str, monkeypatch: pytest.MonkeyPatch
@@ -135,28 +135,28 @@ def test_an_algorithm_computes_what_the_direct_one_does(
             if len(var.shape) > 1:
                 var.data = np.asarray(var.data, np.float16).astype(np.float32)
         monkeypatch.setenv("TRIMTAB_ISA", kernels.PORTABLE)
-        (wanted,) = trimtab.Session(program, 1, direct_in_file).run(inputs).values()
+        (expected,) = trimtab.Session(program, 1, direct_in_file).run(inputs).values()
         monkeypatch.delenv("TRIMTAB_ISA")
-        given = Plan(operators={"op": Choice(name, weights=weights)}, weights_type=dtype)
+        plan = Plan(operators={"op": Choice(name, weights=weights)}, weights_type=dtype)
         for isa in isas:
             monkeypatch.setenv("TRIMTAB_ISA", isa)
             if name not in algorithms.lower(program, program.ops[-1], Target.host()):
                 continue
             computed.add(case)
             for threads in (1, 2):
-                session = trimtab.Session(program, threads, given)
+                session = trimtab.Session(program, threads, plan)
                 assert ALGORITHMS[name] in [
                     algorithms.algorithm_of(op) for op in session.program.ops
                 ]
-                (found,) = session.run(inputs).values()
+                (result,) = session.run(inputs).values()
                 np.testing.assert_allclose(
-                    found,
-                    wanted,
-                    atol=1e-4 * np.abs(wanted).max(),
+                    result,
+                    expected,
+                    atol=1e-4 * np.abs(expected).max(),
                     err_msg=f"{case}, {isa}, {weights}",
                 )
         monkeypatch.delenv("TRIMTAB_ISA")
-    assert computed, f"no case is one that {name} can compute: give it one"
+    assert computed, f"{name} can compute none of the cases: add one"
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
@@ -176,7 +176,7 @@ def test_an_algorithm_says_what_it_does_for_every_kernel_that_fits(name: str) ->
 def test_weights_are_packed_for_every_kernel_that_fits_and_alike_where_operators_share_them() -> (
     None
 ):
-    made: dict[tuple[str, int, object], bytes] = {}
+    by_key: dict[tuple[str, int, object], bytes] = {}
     for name, algorithm in ALGORITHMS.items():
         for case, program, op, target in lowered(name):
             for kernel in fitting(algorithm, program, op, op.schema.attribute("kernel"), target):
@@ -189,7 +189,7 @@ def test_weights_are_packed_for_every_kernel_that_fits_and_alike_where_operators
                     assert packed.size % kernel.packing[1] == 0
                     assert packed.size >= constant.count
                     assert np.isfinite(packed).all()
-                    same = made.setdefault((case, i, packing.key), packed.tobytes())
+                    same = by_key.setdefault((case, i, packing.key), packed.tobytes())
                     assert same == packed.tobytes(), f"{name}, {case}: two packings of one key"
                     if packing.at_load is None:
                         continue
@@ -206,11 +206,11 @@ def test_an_algorithm_knows_its_operators_in_a_plan_and_what_their_kernels_are_c
 ) -> None:
     for case, program, op, target in lowered(name):
         planned = planner.decide(program, target, Plan(operators={"op": Choice(name)}))
-        made = planned.ops[-1]
-        assert made.type == op.type
-        assert [a for a, found in ALGORITHMS.items() if found.computes(made)] == [name], case
-        for attribute, layer, times in ALGORITHMS[name].kernel_calls(planned, made):
-            assert kernels.kernel(made.attributes[attribute]).args_type == layer.args_type
+        last = planned.ops[-1]
+        assert last.type == op.type
+        assert [a for a, result in ALGORITHMS.items() if result.computes(last)] == [name], case
+        for attribute, layer, times in ALGORITHMS[name].kernel_calls(planned, last):
+            assert kernels.kernel(last.attributes[attribute]).args_type == layer.args_type
             assert layer.work > 0
             assert times > 0
 
@@ -249,8 +249,8 @@ def test_two_algorithms_of_one_name_are_an_error(monkeypatch: pytest.MonkeyPatch
         algorithms.registry.__wrapped__()
 
 
-def numbers(op: Op, pick: int) -> dict[str, int | bool]:
-    """The numbers of an operator's plan: all at their least, at their most, or between."""
+def plan_values(op: Op, pick: int) -> dict[str, int | bool]:
+    """The numeric attributes of an operator's plan: all minimal, all maximal, or in between."""
     ranges = {a.name: a.range for a in op.schema.attributes if a.range}
     flags = {a.name: bool(pick) for a in op.schema.attributes if a.plan and a.type == "bool"}
     return {name: (r[0], r[1], min(r[0] + 3, r[1]))[pick] for name, r in ranges.items()} | flags
@@ -265,15 +265,15 @@ def test_results_do_not_depend_on_how_work_is_cut(name: str, pick: int) -> None:
         if op is None:
             continue
         ruled = Plan(operators={"op": Choice(name)})
-        (wanted,) = trimtab.Session(program, 1, ruled).run(inputs).values()
-        values = numbers(op, pick)
-        given = Plan(operators={"op": Choice(name, values)})
+        (expected,) = trimtab.Session(program, 1, ruled).run(inputs).values()
+        values = plan_values(op, pick)
+        plan = Plan(operators={"op": Choice(name, values)})
         for threads in (1, 2, 3):
-            session = trimtab.Session(program, threads, given)
-            assert any(made.attributes.items() >= values.items() for made in session.program.ops)
-            (found,) = session.run(inputs).values()
+            session = trimtab.Session(program, threads, plan)
+            assert any(op.attributes.items() >= values.items() for op in session.program.ops)
+            (result,) = session.run(inputs).values()
             np.testing.assert_allclose(
-                found, wanted, atol=1e-4 * np.abs(wanted).max(), err_msg=f"{case}, {threads}"
+                result, expected, atol=1e-4 * np.abs(expected).max(), err_msg=f"{case}, {threads}"
             )
 
 
@@ -287,12 +287,12 @@ def test_results_of_other_operators_do_not_depend_on_how_work_is_cut(type: str) 
         inputs["b"] = rng.standard_normal((1, 5, 9, 1), np.float32)
         program.add_input("b", inputs["b"].shape)
     window = {"kernel_shape": (3, 3), "pads": (1, 1, 1, 1)}
-    given = {"activation": "sigmoid", "clamp_max": 0.5} if type == "add" else window
-    program.outputs = program.block.add_op(type, list(inputs), given, ["y"], "op")
-    (wanted,) = trimtab.Session(program).run(inputs).values()
+    attributes = {"activation": "sigmoid", "clamp_max": 0.5} if type == "add" else window
+    program.outputs = program.block.add_op(type, list(inputs), attributes, ["y"], "op")
+    (expected,) = trimtab.Session(program).run(inputs).values()
     for pick in (0, 1, 2):
-        values = numbers(program.ops[-1], pick)
+        values = plan_values(program.ops[-1], pick)
         for threads in (1, 2):
             session = trimtab.Session(program, threads, Plan(operators={"op": Choice("", values)}))
-            (found,) = session.run(inputs).values()
-            np.testing.assert_allclose(found, wanted, atol=1e-6, err_msg=str(values))
+            (result,) = session.run(inputs).values()
+            np.testing.assert_allclose(result, expected, atol=1e-6, err_msg=str(values))

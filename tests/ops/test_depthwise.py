@@ -1,4 +1,4 @@
-"""Depthwise convolution against float64, within the bound that its arithmetic has."""
+"""Depthwise convolution against float64, within the error bound of its arithmetic."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNIT = 2.0**-24
 
 @dataclass(frozen=True)
 class Layer:
-    """A depthwise convolution of squares or rectangles; sizes are those of the input."""
+    """A depthwise convolution with a square or rectangular kernel; sizes are those of the input."""
 
     channels: int
     h: int
@@ -118,7 +118,7 @@ def convolution(x: Array, w: Array, layer: Layer, shape: tuple[int, ...]) -> Arr
 def expected(
     program: Program, inputs: dict[str, NDArray[np.float32]], layer: Layer
 ) -> tuple[Array, Array]:
-    """(result in float64, bound of the error): a sum of n products and two more terms errs by at
+    """(result in float64, error bound). The error of a sum of n products and two more terms is at
     most gamma(n + 2) times the sum of absolute values (Higham 2002, section 3.1).
     """
     x, w = np.asarray(inputs["x"], np.float64), np.asarray(program.vars["w"].data, np.float64)
@@ -144,10 +144,10 @@ def test_the_error_is_within_the_bound_of_the_arithmetic_with_every_instruction_
 ) -> None:
     layer = LAYERS[name]
     program, inputs = program_of(layer)
-    wanted, bound = expected(program, inputs, layer)
+    reference, bound = expected(program, inputs, layer)
     for isa in Target.host().isas:
         monkeypatch.setenv("TRIMTAB_ISA", isa)
         for threads in (1, 2):
             session = trimtab.Session(program, threads)
-            (got,) = session.run(inputs).values()
-            assert np.all(np.abs(got - wanted) <= bound), f"{isa}, {threads} threads"
+            (actual,) = session.run(inputs).values()
+            assert np.all(np.abs(actual - reference) <= bound), f"{isa}, {threads} threads"

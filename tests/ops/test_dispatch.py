@@ -1,8 +1,8 @@
-"""One binary with every kernel on differing cores: it takes those that the core can run.
+"""Dispatch: one binary with every kernel uses the supported ones on each core.
 
-Programs are planned for one core and run on another, under QEMU: a kernel whose instructions the
-core lacks dies with SIGILL there. Operator vectors are taken in turns of 1 to 4 threads; some for
-each core, and `--full` takes all.
+Programs are planned for one core and run on another, under QEMU, where a kernel with unsupported
+instructions dies with SIGILL. Operator vectors rotate through 1 to 4 threads; each core runs a
+subset of them, and `--full` runs all.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from trimtab.target import Target
 
 pytestmark = pytest.mark.build
 
-_EVERY = 41  # of the vectors; odd and prime, so that each core meets every kind
+_EVERY = 41  # the stride through the vectors; prime, so that each core runs every kind
 _V8_2 = {"neon", "fp16", "dotprod"}
 
 
 @dataclass(frozen=True)
 class Core:
-    """A core as QEMU calls it, the features that its manual gives it, and what is planned for."""
+    """A core by QEMU's name, its documented features, and the targets of the plans it runs."""
 
     toolchain: str
     name: str
@@ -47,11 +47,11 @@ class Core:
 
     @property
     def arch(self) -> str:
-        """The architecture of its binaries."""
+        """The architecture of the core's binaries."""
         return toolchain.find_toolchain(self.toolchain).arch
 
     def emulator(self) -> list[str]:
-        """The command line of QEMU; the test is skipped (or fails under CI) without it."""
+        """QEMU's command line; without QEMU the test is skipped, or fails under CI."""
         program = {"armv7": "qemu-arm"}.get(self.arch, f"qemu-{self.arch}")
         require(program, "qemu-user")
         return [program, "-cpu", self.name]
@@ -76,14 +76,14 @@ CORES = [
 
 
 def runner_of(toolchain: str) -> Path:
-    """The runner with every operator and kernel, any core of the architecture."""
+    """The runner with every operator and kernel, for any core of the architecture."""
     return check_programs.build(toolchain, "trimtab-run") / "trimtab-run"
 
 
 def compute(
     command: list[str], program: Program, inputs: Mapping[str, Array], threads: int, folder: Path
 ) -> tuple[dict[str, Array], set[str]]:
-    """The outputs of a planned program that the runner computes, and the features it saw."""
+    """The runner's outputs for a planned program, and the CPU features that it detected."""
     program.save(folder / "model.ttm")
     files = []
     for i, name in enumerate(program.inputs):
@@ -113,7 +113,7 @@ def test_a_binary_with_every_kernel_takes_those_that_the_core_can_run(
     targets = [Target.of(core.arch, cpu) for cpu in core.plans]
     every = 1 if pytestconfig.getoption("--full") else _EVERY
     wrong = {}
-    # Another first vector for every core, so that together they meet more of them.
+    # Each core starts at another vector, so that together they cover more.
     for i, case in enumerate(all_cases()[len(core.name) % every :: every]):
         threads, target = 1 + i % 4, targets[i // 4 % len(targets)]
         path = tmp_path / "case.onnx"

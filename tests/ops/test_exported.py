@@ -1,5 +1,5 @@
-"""Every operator vector and networks of the zoo, written as ONNX again: onnxruntime computes of the
-optimized program what it computes of the model that it was made from.
+"""Export to ONNX: for every operator vector and for networks of the zoo, onnxruntime computes the
+same outputs for the exported, optimized program and for the original model.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from trimtab import exporters, passes, session, zoo
 from trimtab.errors import ExportModelError, UsageError
 from trimtab.exporters.onnx import encode
 
-# What ONNX has no operator for: vectors of which it is right to be refused.
+# Vectors that must be refused, because ONNX has no operator for them.
 REFUSED = {
     "Resize-linear-crop",
     "Resize-nearest-tf-half-pixel-for-nn",
@@ -32,7 +32,7 @@ def exported(source: bytes, folder: Path) -> onnx.ModelProto:
 
 
 @pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.id)
-def test_an_operator_is_written_as_what_computes_the_same(case: Case, tmp_path: Path) -> None:
+def test_an_exported_operator_computes_the_same(case: Case, tmp_path: Path) -> None:
     if case.id in REFUSED:
         with pytest.raises(ExportModelError, match="ONNX has no equivalent operator"):
             exported(case.model.SerializeToString(), tmp_path)
@@ -42,7 +42,7 @@ def test_an_operator_is_written_as_what_computes_the_same(case: Case, tmp_path: 
 
 
 @pytest.mark.parametrize("name", ["mobilenet_v3_small", "shufflenet_v2", "yolo_fastest"])
-def test_a_network_is_written_as_what_computes_the_same(name: str, tmp_path: Path) -> None:
+def test_an_exported_network_computes_the_same(name: str, tmp_path: Path) -> None:
     source = zoo.model(name)
     model = exported(source.SerializeToString(), tmp_path)
     assert len(model.graph.node) > 10
@@ -60,14 +60,14 @@ def test_a_planned_program_is_refused_with_the_reason(tmp_path: Path) -> None:
         encode(session.optimize(trimtab.load(path)))
 
 
-def test_a_format_is_found_by_its_suffix() -> None:
-    found = exporters.exporter_for(Path("net.onnx"))
-    assert found is not None
-    assert found.SUFFIX == ".onnx"
+def test_the_suffix_selects_the_format() -> None:
+    exporter = exporters.exporter_for(Path("net.onnx"))
+    assert exporter is not None
+    assert exporter.SUFFIX == ".onnx"
     assert exporters.exporter_for(Path("net.ttm")) is None
     assert exporters.exporter_for(Path("net")) is None
 
 
-def test_other_suffixes_are_refused_as_the_file_would_not_be_what_its_name_says() -> None:
+def test_suffixes_of_other_formats_are_refused() -> None:
     with pytest.raises(UsageError, match=r"writes \.tflite files"):
         exporters.exporter_for(Path("net.tflite"))

@@ -1,4 +1,4 @@
-"""Neighboring pixels as one row of a product: to the last integer those of onnxruntime."""
+"""Pixel packing: neighboring pixels as one GEMM row give exactly onnxruntime's int8 values."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from trimtab.planner.plan_file import Choice, Plan, operator_keys
 from trimtab.program import Program
 from trimtab.target import Target
 
-# id: input, weights, attributes; sizes that the input is resized to. Pixels that do and do not fill
-# the last row.
+# id: input, weights, attributes; sizes that the input is resized to. In some cases the pixels fill
+# the last row, in others they do not.
 CASES: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any], list[Any]]] = {
     "4-to-8": ((1, 4, 11, 13), (8, 4, 1, 1), {}, [(1, 4, 12, 12), (1, 4, 1, 1)]),
     "8-to-4": ((1, 8, 7, 9), (4, 8, 1, 1), {}, [(3, 8, 5, 5), (1, 8, 1, 3)]),
@@ -55,7 +55,7 @@ def convolution(name: str, shape: tuple[int, ...], real: bool) -> tuple[Quantize
 
 
 def planned_for(kernel: str, program: Program, threads: int) -> Program:
-    """Planned for this machine, its convolution by this kernel."""
+    """The program planned for this machine, with this kernel for its convolution."""
     planned = trimtab.optimize(program)
     (key,) = (
         k for k, op in zip(operator_keys(planned), planned.ops, strict=True) if is_convolution(op)
@@ -65,7 +65,7 @@ def planned_for(kernel: str, program: Program, threads: int) -> Program:
 
 
 def fits(kernel: str, name: str) -> bool:
-    """Whether rows hold a step of the kernel."""
+    """True if a row holds at least one step of the kernel."""
     _, (_, *depth), _, _ = CASES[name]
     return not kernel.startswith("paired") or int(np.prod(depth)) >= 16
 
@@ -75,7 +75,7 @@ def fits(kernel: str, name: str) -> bool:
     ("name", "kernel"),
     [(name, kernel) for name in CASES for kernel in KERNELS if fits(kernel, name)],
 )
-def test_folded_pixels_are_those_of_onnxruntime_at_all_sizes(
+def test_packed_pixels_equal_onnxruntime_at_all_sizes(
     name: str, kernel: str, real: bool, tmp_path: Path
 ) -> None:
     shape, _, _, others = CASES[name]
@@ -92,12 +92,12 @@ def test_folded_pixels_are_those_of_onnxruntime_at_all_sizes(
             feeds = graph.feeds()
             (want,) = onnxruntime_of(graph.model(y), feeds)
             executor.resize_input(0, list(size))
-            (got,) = executor.run(list(feeds.values()))
-            np.testing.assert_allclose(got, want, rtol=1e-5 if real else 0, atol=1e-4 * real)
+            (actual,) = executor.run(list(feeds.values()))
+            np.testing.assert_allclose(actual, want, rtol=1e-5 if real else 0, atol=1e-4 * real)
 
 
 def products(channels: int, folder: Path, *, joined: bool = False) -> Program:
-    """A product of so many channels with as many; or two, whose results are concatenated."""
+    """A GEMM with equal channel counts; `joined`: two of them, whose results are concatenated."""
     graph = QuantizedGraph(seed=3)
     x = graph.pair(graph.input(1, channels, 12, 12), 0.04, 9)
     parts = []
@@ -112,13 +112,13 @@ def folds(planned: Program) -> list[object]:
     return [op.attributes["fold"] for op in planned.ops if op.type == "qlinear_conv"]
 
 
-def test_few_channels_are_folded_and_many_are_not(tmp_path: Path) -> None:
+def test_pixels_of_few_channels_are_packed_and_of_many_are_not(tmp_path: Path) -> None:
     (fold,) = folds(trimtab.optimize(products(8, tmp_path), Target.host()))
     assert fold != 1
     assert folds(trimtab.optimize(products(64, tmp_path), Target.host())) == [1]
 
 
-def test_pixels_with_others_between_them_are_not_folded(tmp_path: Path) -> None:
+def test_pixels_that_are_not_contiguous_are_not_packed(tmp_path: Path) -> None:
     planned = trimtab.optimize(products(8, tmp_path, joined=True), Target.host())
     assert folds(planned) == [1, 1]
     for op in planned.ops:

@@ -1,9 +1,9 @@
 """The operator vectors and whole networks on a device, through the runner.
 
-`./inv test --device NAME` proves the engine right on that device. Without it, ARM cores in QEMU
-user mode stand in for boards, with every fifth vector and a binary for any core, which other tests
-need, too; `--full` takes all, and a binary for that core, as it is shipped. The vectors take 1 to 4
-threads in turns.
+`./inv test --device NAME` tests the engine on that device. Without it, ARM cores in QEMU user mode
+replace boards, with every fifth vector and a generic binary that other tests also use; `--full`
+runs all vectors, with a binary for that core, as it is shipped. Vectors rotate through 1 to 4
+threads.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from trimtab.profile import find_profile
 EMULATED = ("qemu-a53", "qemu-armv7")
 SMALL_NETWORKS = ("mobilenet_v3_small", "shufflenet_v2", "squeezenet", "yolo_fastest")
 
-ONE_LAYOUT = {known.folder.split("_")[0]: known for known in models.PUBLISHED}.values()
+ONE_LAYOUT = {model.folder.split("_")[0]: model for model in models.PUBLISHED}.values()
 
 pytestmark = [pytest.mark.build, pytest.mark.device]
 
@@ -50,18 +50,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def subject(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[RemoteRunner]:
-    """The device of that name, with every operator and all kernels that its core is built with."""
+    """The named device, with a runner that has every operator and every kernel of its core."""
     definition, config = find_device(request.param), request.config
     full, profile = find_profile("full"), None
     if config.getoption("--full") or config.getoption("--device"):
         profile = full if definition.cpu else None
-        wanted = builder.BuildRequest(
+        expected = builder.BuildRequest(
             profile=full,
             output_dir=tmp_path_factory.mktemp("runner") / "build",
             toolchain=definition.toolchain,
             cpu=definition.cpu,
         )
-        runner = builder.build(wanted).runner
+        runner = builder.build(expected).runner
     else:
         runner = runner_of(definition.toolchain)
     with ExitStack() as stack:
@@ -124,23 +124,23 @@ def test_a_network_computes_the_same_on_the_device(
 
 @pytest.mark.parametrize(
     "known",
-    # Every layout of a network is the same program; for each device one of them does.
+    # All formats of a network give the same program, so one of them is enough for each device.
     [
         pytest.param(
-            known, id=known.folder, marks=[] if known in ONE_LAYOUT else [pytest.mark.slow]
+            model, id=model.folder, marks=[] if model in ONE_LAYOUT else [pytest.mark.slow]
         )
-        for known in models.PUBLISHED
+        for model in models.PUBLISHED
     ],
 )
 def test_a_published_model_computes_its_golden_output_on_the_device(
-    subject: RemoteRunner, known: models.Published, tmp_path: Path
+    subject: RemoteRunner, model: models.Published, tmp_path: Path
 ) -> None:
-    path = models.model(known.folder, known.file)
-    inputs, wanted = models.golden(path)
-    program = known.load(path, inputs)
+    path = models.model(model.folder, model.file)
+    inputs, expected = models.golden(path)
+    program = model.load(path, inputs)
     named = dict(zip(program.inputs, inputs, strict=True))
     outputs = subject.compute(program, named, tmp_path)
-    for want in known.outputs(wanted).values():
-        # Names and the batch dimension differ between engines; every output has a size of its own.
+    for want in model.outputs(expected).values():
+        # Names and the batch dimension differ between engines; output sizes are unique.
         (actual,) = [out for out in outputs.values() if out.size == want.size]
-        models.assert_close(actual.reshape(want.shape), want, known.tolerance)
+        models.assert_close(actual.reshape(want.shape), want, model.tolerance)

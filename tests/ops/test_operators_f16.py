@@ -1,9 +1,9 @@
-"""Every operator vector in f16, against onnxruntime in f32 on operands that f16 holds.
+"""Every operator vector in f16, against onnxruntime in f32 on operands that f16 can represent.
 
-Bounds are those of networks in f16: no element off by more than a share of the largest one, and a
-cosine. Sums are taken as they stand: Winograd's transforms have an error of their own, which a
-single layer of random weights shows (1.5 % of the largest element in F(4,3)). By default every
-fifth vector of a family; `--full` takes all.
+The bounds are those of f16 networks: the largest error relative to the largest element, and the
+cosine. Winograd is excluded: its transforms add an error that shows in a single layer with random
+weights (1.5 % of the largest element in F(4,3)). By default every fifth vector of a family runs;
+`--full` runs all.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.ops.half import assert_near, convert_for_nothing, halves, planned, ro
 from trimtab import schema
 from trimtab.target import Target
 
-# Of an algorithm that is left out, or that the planner takes for larger layers only.
+# Operators of the excluded algorithm, and of one that the planner uses for larger layers only.
 UNREACHED = frozenset(("conv_separable", "conv_winograd", "pack_winograd"))
 
 
@@ -33,16 +33,16 @@ def test_a_family_of_operators_in_f16_is_near_onnxruntime(
     family: str, tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
     wrong = {}
-    for given in by_family()[family][:: 1 if pytestconfig.getoption("--full") else 5]:
-        case = rounded(given)
+    for vector in by_family()[family][:: 1 if pytestconfig.getoption("--full") else 5]:
+        case = rounded(vector)
         program = planned(case, tmp_path, Target.host())
         if program is None or not halves(program):
             continue  # in f32, which test_operators.py covers
         try:
-            wanted = oracle.expected(case)
+            expected = oracle.expected(case)
             outputs = trimtab.Session(program).run(case.inputs)
-            assert list(outputs) == list(wanted)
-            for name, want in wanted.items():
+            assert list(outputs) == list(expected)
+            for name, want in expected.items():
                 assert_near(outputs[name], want)
         except AssertionError as error:
             wrong[case.id] = str(error)
@@ -51,10 +51,10 @@ def test_a_family_of_operators_in_f16_is_near_onnxruntime(
 
 @pytest.mark.slow
 def test_every_operator_with_an_f16_class_has_a_vector_that_reaches_it(tmp_path: Path) -> None:
-    found: set[str] = set()
+    result: set[str] = set()
     for cases in by_family().values():
         for case in cases:
             program = planned(rounded(case), tmp_path, Target.host())
-            found |= halves(program) if program else set()
+            result |= halves(program) if program else set()
     typed = {op.name for op in schema.operators().values() if op.typed and "f16" in op.dtypes}
-    assert typed - found == UNREACHED & typed
+    assert typed - result == UNREACHED & typed

@@ -1,4 +1,4 @@
-"""The operators that prepare weights, one by one, against their definitions in numpy."""
+"""The operators that pack weights, against reference implementations in numpy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trimtab.target import Target
 
 Array = NDArray[Any]
 TYPES = ("f32", "f16")
-# Instruction sets of this machine with kernels that transform weights.
+# This machine's instruction sets with kernels that transform weights.
 TRANSFORM = sorted(
     {k.isa for k in kernels.inventory().values() if k.typed_family == "winograd_weights_f32"}
     & set(Target.host().isas)
@@ -24,19 +24,19 @@ TRANSFORM = sorted(
 
 
 def weights(*shape: int) -> Array:
-    """Seeded float32 that f16 holds, too."""
-    made = np.random.default_rng(len(shape)).standard_normal(shape)
-    return made.astype(np.float16).astype(np.float32)
+    """Seeded float32 values that f16 can represent."""
+    values = np.random.default_rng(len(shape)).standard_normal(shape)
+    return values.astype(np.float16).astype(np.float32)
 
 
-def prepare(op: str, given: Array, shape: tuple[int, ...], dtype: str, **values: Any) -> Array:
-    """What operator `op` makes of weights in storage type `dtype`."""
-    found = schema.operators()[op]
-    w = given.astype({"f32": np.float32, "f16": np.float16}[dtype]).reshape(shape)
-    defaults = {a.name: a.default for a in found.attributes}
-    block = attributes.encode(found, defaults | values)
+def packed_by(op: str, stored: Array, shape: tuple[int, ...], dtype: str, **values: Any) -> Array:
+    """The result of operator `op` for weights in storage type `dtype`."""
+    result = schema.operators()[op]
+    w = stored.astype({"f32": np.float32, "f16": np.float16}[dtype]).reshape(shape)
+    defaults = {a.name: a.default for a in result.attributes}
+    block = attributes.encode(result, defaults | values)
     return np.asarray(
-        engine().run_operator(found.id, [(w, schema.DTYPES[dtype])], block, 1)[0], np.float32
+        engine().run_operator(result.id, [(w, schema.DTYPES[dtype])], block, 1)[0], np.float32
     )
 
 
@@ -46,12 +46,12 @@ def prepare(op: str, given: Array, shape: tuple[int, ...], dtype: str, **values:
 @pytest.mark.parametrize("columns", [1, 5, 16, 35])
 def test_panels_are_filled_up_with_zeros(dtype: str, panel: int, groups: int, columns: int) -> None:
     blocks = [weights(groups, depth, columns) for depth in (7, 1, 12)]
-    given, expected = packing.panels(blocks, panel)
-    made = prepare(
-        "pack_panels", given, given.shape, dtype,
+    stored, expected = packing.panels(blocks, panel)
+    actual = packed_by(
+        "pack_panels", stored, stored.shape, dtype,
         groups=groups, columns=columns, depths=(7, 1, 12), panel=panel,
     )  # fmt: skip
-    assert made.tolist() == expected.tolist()
+    assert actual.tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("dtype", TYPES)
@@ -62,9 +62,9 @@ def test_sums_of_quadrants_are_those_of_strassen_and_winograd(
     dtype: str, panel: int, channels: int, c_out: int
 ) -> None:
     w = weights(c_out, channels)
-    given, expected = packing.strassen(w, panel)
-    made = prepare("pack_strassen", given, (c_out, channels, 1, 1), dtype, panel=panel)
-    assert made.tolist() == expected.tolist()
+    stored, expected = packing.strassen(w, panel)
+    actual = packed_by("pack_strassen", stored, (c_out, channels, 1, 1), dtype, panel=panel)
+    assert actual.tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("isa", TRANSFORM)
@@ -79,7 +79,7 @@ def test_weights_are_transformed_as_the_points_of_the_matrices_say(
     isa: str, dtype: str, tile: int, kernel: int, stride: int, c_out: int, channels: int, panel: int
 ) -> None:
     w = weights(c_out, channels, kernel, kernel)
-    given, expected = packing.winograd_weights(w, tile, stride, panel)
+    stored, expected = packing.winograd_weights(w, tile, stride, panel)
     size = tile + -(-kernel // stride) - 1
     candidates = [
         k.name
@@ -88,11 +88,11 @@ def test_weights_are_transformed_as_the_points_of_the_matrices_say(
         and k.nr in (0, size)
         and k.mr in (0, tile)
     ]
-    made = prepare(
-        "pack_winograd", given, w.shape, dtype,
+    actual = packed_by(
+        "pack_winograd", stored, w.shape, dtype,
         tile=tile, stride=stride, panel=panel, kernel=candidates[0],
     )  # fmt: skip
-    # Two sums of at most 7 products each, of elements of G below 1 but for powers of two.
+    # Two sums of at most 7 products each; elements of G are below 1 or powers of two.
     bound = 32 * 2.0**-24 * np.abs(expected).max()
-    assert np.abs(made - expected).max() <= bound
+    assert np.abs(actual - expected).max() <= bound
     assert np.abs(expected).max() > 0.1

@@ -1,4 +1,4 @@
-"""Products of bytes in pairs: to the last integer those of onnxruntime, whatever the weights."""
+"""Paired int8 multiplication (`vpmaddubsw`): exactly onnxruntime's values, for any weights."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from trimtab.target import Target
 
 KERNEL = "paired_gemm_i8_6x16c4_avx2"
 
-# id: input, weights, attributes. Depths that are and are not whole steps, taps that lie side by
-# side and that do not, rows that are gathered, and columns that are no whole panels.
+# id: input, weights, attributes. Depths with and without a partial step, contiguous and separate
+# taps, rows copied by im2col, and columns with a partial panel.
 CASES: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
     "one-step": ((1, 16, 7, 5), (16, 16, 1, 1), {}),
     "half-a-step-on": ((2, 24, 3, 5), (5, 24, 1, 1), {}),
@@ -49,7 +49,7 @@ def is_convolution(op: Op) -> bool:
 
 
 def convolution(name: str, weights: str, dtype: type[Any]) -> tuple[QuantizedGraph, str]:
-    """A QLinearConv, and its output."""
+    """A graph with a QLinearConv, and its output."""
     shape, dims, attributes = CASES[name]
     graph = QuantizedGraph(dtype, seed=len(name))
     w = WEIGHTS[weights](graph.rng, dims).astype(np.int8)
@@ -75,7 +75,7 @@ def loaded(model: onnx.ModelProto, folder: Path) -> trimtab.Program:
 
 
 def paired(program: trimtab.Program) -> Plan:
-    """The plan that multiplies the one convolution of a program in pairs."""
+    """The plan that uses paired multiplication for the program's only convolution."""
     planned = trimtab.optimize(program)
     (key,) = (
         k for k, op in zip(operator_keys(planned), planned.ops, strict=True) if is_convolution(op)
@@ -104,7 +104,7 @@ def test_a_convolution_is_that_of_onnxruntime_to_the_last_integer(
 
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("name", CASES)
-def test_neighbors_never_saturate_and_every_element_stands_once(name: str, weights: str) -> None:
+def test_paired_sums_never_saturate_and_every_element_occurs_once(name: str, weights: str) -> None:
     _, dims, attributes = CASES[name]
     groups, nr = attributes.get("group", 1), 16
     w = WEIGHTS[weights](np.random.default_rng(7), dims).astype(np.int8)
@@ -121,11 +121,11 @@ def test_neighbors_never_saturate_and_every_element_stands_once(name: str, weigh
     assert np.maximum(body, 0).sum(axis=-1).max() <= 128
     assert np.minimum(body, 0).sum(axis=-1).min() >= -128
 
-    # What a step reads is of one tap, and the packed weights, put back, are the weights.
+    # Each step reads one tap, and unpacking the packed weights gives the original ones.
     assert (np.diff(order.starts.astype(int), axis=1) >= 0).all()
     assert (order.starts % depth + weight_pairs.DEPTH <= depth).all()
     back = np.zeros((panels, nr, taps * depth), int)
-    seen = np.zeros((panels, taps * depth), int)
+    counts = np.zeros((panels, taps * depth), int)
     by_slot = body.transpose(0, 1, 2, 4, 5, 3).reshape(panels, order.steps, weight_pairs.DEPTH, nr)
     for panel, step in np.ndindex(panels, order.steps):
         if step >= order.counts[panel]:
@@ -133,9 +133,9 @@ def test_neighbors_never_saturate_and_every_element_stands_once(name: str, weigh
             continue
         for slot in np.flatnonzero(order.used[panel, step]):
             at = int(order.starts[panel, step]) + int(order.index[panel, step, slot])
-            seen[panel, at] += 1
+            counts[panel, at] += 1
             back[panel, :, at] = by_slot[panel, step, slot]
-    assert (seen == 1).all()
+    assert (counts == 1).all()
     columns = dims[0] // groups
     flat = np.moveaxis(w, 1, -1).reshape(groups, columns, -1)
     whole = back.reshape(groups, -1, taps * depth)
@@ -143,7 +143,7 @@ def test_neighbors_never_saturate_and_every_element_stands_once(name: str, weigh
     assert not whole[:, columns:].any()
 
 
-def test_weights_of_a_normal_distribution_take_hardly_more_than_their_own_steps() -> None:
+def test_normally_distributed_weights_need_few_additional_steps() -> None:
     w = np.random.default_rng(1).normal(size=(64, 512, 1, 1))
     w = np.rint(w / np.abs(w).max(axis=1, keepdims=True) * 127).astype(np.int8)
     steps = weight_pairs.order(w, 1, 16).counts
@@ -153,7 +153,7 @@ def test_weights_of_a_normal_distribution_take_hardly_more_than_their_own_steps(
 
 @needs_avx2
 @pytest.mark.parametrize("broken", ["place", "order", "tap", "count", "index"])
-def test_steps_that_read_elsewhere_are_refused(broken: str, tmp_path: Path) -> None:
+def test_steps_that_read_outside_of_their_rows_are_refused(broken: str, tmp_path: Path) -> None:
     graph, y = convolution("window", "few-large", np.int8)
     program = loaded(graph.model(y), tmp_path)
     planned = trimtab.optimize(program, plan=paired(program))

@@ -1,4 +1,4 @@
-"""Products of quantized numbers: the rule, and onnxruntime, to the last integer."""
+"""Quantized convolutions and GEMMs: exactly the specified int8 values, and onnxruntime's."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from trimtab.target import Target
 
 Shape = tuple[int, ...]
 
-# id: input, weights, attributes. Channels that are and are not multiples of what kernels multiply.
+# id: input, weights, attributes. Channel counts with and without a remainder by the kernels' step.
 CONVOLUTIONS: dict[str, tuple[Shape, Shape, dict[str, Any]]] = {
     "1x1": ((1, 16, 9, 7), (24, 16, 1, 1), {}),
     "1x1-odd": ((2, 5, 6, 7), (3, 5, 1, 1), {}),
@@ -65,14 +65,14 @@ CONVOLUTIONS: dict[str, tuple[Shape, Shape, dict[str, Any]]] = {
 
 
 def exact_sums(x: Array, w: Array, bias: Array, x_point: int, attributes: Any) -> Array:
-    """Sums of products and biases, by onnx's reference on float64, exactly, as float32."""
+    """The exact accumulators with bias, by onnx's reference on float64, as float32."""
     node = onnx.helper.make_node("Conv", ["x", "w"], ["y"], **attributes)
     values = {"x": x.astype(np.float64) - x_point, "w": w.astype(np.float64)}
     infos = [onnx.helper.make_tensor_value_info(k, 11, v.shape) for k, v in values.items()]
     out = onnx.helper.make_empty_tensor_value_info("y")
-    made = onnx.helper.make_graph([node], "sums", infos, [out])
+    graph = onnx.helper.make_graph([node], "sums", infos, [out])
     imports = [onnx.helper.make_opsetid("", 17)]
-    model = onnx.helper.make_model(made, opset_imports=imports, ir_version=8)
+    model = onnx.helper.make_model(graph, opset_imports=imports, ir_version=8)
     results: Any = onnx.reference.ReferenceEvaluator(model).run(None, values)
     sums = np.asarray(results[0])
     exact = (sums + by_channel(bias, sums)).astype(np.int32)
@@ -80,7 +80,7 @@ def exact_sums(x: Array, w: Array, bias: Array, x_point: int, attributes: Any) -
 
 
 def by_channel(numbers: Array, sums: Array) -> Array:
-    """A number for each channel, as it meets the sums."""
+    """Per-channel values, reshaped to broadcast against the accumulators."""
     return numbers.reshape(-1, *[1] * (sums.ndim - 2))
 
 
@@ -100,13 +100,13 @@ def loaded(model: onnx.ModelProto, folder: Path) -> trimtab.Program:
 @pytest.mark.parametrize("scales", ["one", "by channel", "some large"])
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8])
 @pytest.mark.parametrize("name", CONVOLUTIONS)
-def test_a_convolution_is_that_of_onnxruntime_and_of_the_rule_to_the_last_integer(
+def test_a_convolution_equals_onnxruntime_and_the_specification(
     name: str, dtype: type[Any], scales: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shape, weights, attributes = CONVOLUTIONS[name]
     graph = QuantizedGraph(dtype, seed=len(name))
     w, w_scale = graph.weights(*weights, scales=1 if scales == "one" else weights[0])
-    if scales == "some large":  # results whose products do not fit 32 bits
+    if scales == "some large":  # intermediate products exceed 32 bits
         w_scale[1::4], w_scale[2::8] = 40, 1e12
     bias = graph.rng.integers(-3000, 3000, len(w)).astype(np.int32)
     x_scale, x_point, y_scale, y_point = 0.04, 9, 0.11, -21
@@ -136,12 +136,12 @@ def test_a_convolution_is_that_of_onnxruntime_and_of_the_rule_to_the_last_intege
     for isa in Target.host().isas:
         monkeypatch.setenv("TRIMTAB_ISA", isa)
         for threads in (1, 3):
-            got = trimtab.Session(program, threads).run(feeds)
-            np.testing.assert_array_equal(got[y], want)
+            actual = trimtab.Session(program, threads).run(feeds)
+            np.testing.assert_array_equal(actual[y], want)
 
 
 def real_sums(name: str, per_channel: bool) -> tuple[onnx.ModelProto, dict[str, Array], Array]:
-    """A convolution of quantized numbers that nothing quantizes, feeds, and the exact result."""
+    """A quantized convolution with a float32 output, its feeds, and the exact result."""
     shape, weights, attributes = CONVOLUTIONS[name]
     graph = QuantizedGraph(np.int8, seed=len(name))
     w, w_scale = graph.weights(*weights, scales=weights[0] if per_channel else 1)
@@ -158,13 +158,13 @@ def real_sums(name: str, per_channel: bool) -> tuple[onnx.ModelProto, dict[str, 
     return graph.model(y), feeds, want
 
 
-# Weights of one dimension are reshaped behind DequantizeLinear: computed with real numbers.
+# 1-D weights are reshaped after DequantizeLinear, so they are computed in float32.
 WITH_SUMS = [name for name in CONVOLUTIONS if name != "1d" and not name.startswith("depthwise")]
 
 
 @pytest.mark.parametrize("per_channel", [True, False])
 @pytest.mark.parametrize("name", WITH_SUMS)
-def test_a_convolution_that_nothing_quantizes_gives_its_sums_as_real_numbers(
+def test_a_convolution_without_output_quantization_returns_float32_sums(
     name: str, per_channel: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, feeds, want = real_sums(name, per_channel)
@@ -175,13 +175,13 @@ def test_a_convolution_that_nothing_quantizes_gives_its_sums_as_real_numbers(
     for isa in Target.host().isas:
         monkeypatch.setenv("TRIMTAB_ISA", isa)
         for threads in (1, 3):
-            (got,) = trimtab.Session(program, threads).run(feeds).values()
-            np.testing.assert_array_equal(got, want)
+            (actual,) = trimtab.Session(program, threads).run(feeds).values()
+            np.testing.assert_array_equal(actual, want)
 
 
 @pytest.mark.parametrize("rows", [1, 5])
 @pytest.mark.parametrize("k", [16, 30])
-def test_a_matrix_product_that_nothing_quantizes_gives_its_sums_as_real_numbers(
+def test_a_gemm_without_output_quantization_returns_float32_sums(
     rows: int, k: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     graph = QuantizedGraph(np.uint8, seed=k)
@@ -202,7 +202,7 @@ def test_a_matrix_product_that_nothing_quantizes_gives_its_sums_as_real_numbers(
 
 @pytest.mark.parametrize("k", [16, 30])
 @pytest.mark.parametrize("transposed", [True, False])
-def test_a_matrix_product_is_that_of_onnxruntime(k: int, transposed: bool, tmp_path: Path) -> None:
+def test_a_gemm_equals_onnxruntime(k: int, transposed: bool, tmp_path: Path) -> None:
     graph = QuantizedGraph(seed=k)
     x = graph.pair(graph.input(5, k), 0.03, 4)
     w, scale = graph.weights(*((11, k) if transposed else (k, 11)), scales=11)
@@ -219,24 +219,24 @@ def test_a_matrix_product_is_that_of_onnxruntime(k: int, transposed: bool, tmp_p
     np.testing.assert_array_equal(trimtab.Session(program).run(feeds)[out], want)
 
 
-def test_what_padding_holds_stands_for_zero(tmp_path: Path) -> None:
+def test_padding_holds_the_zero_point(tmp_path: Path) -> None:
     graph = QuantizedGraph()
     x = graph.pair(graph.input(1, 4, 3, 3), 0.1, 50)
     w = np.ones((4, 4, 3, 3), np.int8)
     y = graph.pair(graph.conv(x, 0.1, w, np.float32(0.5), pads=[1, 1, 1, 1]), 8.0, 0)
     feeds = {"x0": np.zeros((1, 4, 3, 3), np.float32)}
-    got = trimtab.Session(loaded(graph.model(y), tmp_path)).run(feeds)[y]
+    actual = trimtab.Session(loaded(graph.model(y), tmp_path)).run(feeds)[y]
     (want,) = onnxruntime_of(graph.model(y), feeds)
-    np.testing.assert_array_equal(got, want)
-    # Every pixel of a channel is its bias, also beside the padding.
-    assert all(len(set(channel.ravel().tolist())) == 1 for channel in got[0])
+    np.testing.assert_array_equal(actual, want)
+    # Every pixel of a channel equals its bias, also at the padding.
+    assert all(len(set(channel.ravel().tolist())) == 1 for channel in actual[0])
 
 
 @pytest.mark.parametrize("scales", [(0.03, 0.05, 0.07), (0.02, 0.02, 0.04), (0.05, 0.01, 0.013)])
-def test_a_sum_of_int8_is_that_of_onnxruntime_to_the_last_integer(
+def test_a_sum_of_int8_tensors_equals_onnxruntime(
     scales: tuple[float, float, float], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The second ones give halves, whose even neighbor depends on where the zero point is added.
+    # The second pair gives ties, whose rounding depends on where the zero point is added.
     graph = QuantizedGraph(np.int8, seed=5)
     a, b, y = scales
     operands = (

@@ -1,4 +1,4 @@
-"""What lies between products of quantized numbers, in integers, against onnxruntime, to a step."""
+"""Int8 operators between convolutions (add, mul, pooling, tables): near onnxruntime."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trimtab.target import Target
 
 A, B, Y = (0.04, -7), (0.03, 5), (0.09, 12)
 IMAGE = (2, 20, 9, 7)
-LARGE = (2, 90, 29, 23)  # of several pieces for threads
+LARGE = (2, 90, 29, 23)  # threads divide it into several blocks
 
 OF_REAL_NUMBERS = {"mul", "average_pool", "global_average_pool", "sigmoid", "tanh", "transpose"}
 
@@ -61,7 +61,7 @@ def _swish(graph: QuantizedGraph) -> str:
 
 
 def _shuffle(graph: QuantizedGraph) -> str:
-    """Of ShuffleNet, quantized after each step."""
+    """ShuffleNet's channel shuffle, quantized after each operator."""
     n, c, h, w = 2, 74, 5, 3
     y = graph.pair(graph.input(n, c, h, w), *A)
     split = graph.constant(np.array([n, 2, c // 2, h, w]))
@@ -81,7 +81,7 @@ def _table_of_a_table(graph: QuantizedGraph) -> str:
     return graph.quantize(graph.node("Sigmoid", y), 1 / 256, -128)
 
 
-# What computes it, and how many steps results may be off: tables skip a rounding of onnxruntime.
+# Operator type, and the allowed error in units of the scale: tables skip a rounding of onnxruntime.
 CASES: dict[str, tuple[Build, str, int]] = {
     "mul": (_mul(IMAGE), "qlinear_mul", 1),
     "mul-relu": (_mul(IMAGE, relu=True), "qlinear_mul", 1),
@@ -115,7 +115,7 @@ CASES: dict[str, tuple[Build, str, int]] = {
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8])
 @pytest.mark.parametrize("name", CASES)
-def test_it_is_that_of_onnxruntime(
+def test_an_operator_between_convolutions_is_near_onnxruntime(
     name: str, dtype: type[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     build, op, steps = CASES[name]
@@ -131,13 +131,13 @@ def test_it_is_that_of_onnxruntime(
     for isa in Target.host().isas:
         monkeypatch.setenv("TRIMTAB_ISA", isa)
         for threads in (1, 3):
-            got = trimtab.Session(program, threads).run(feeds)[y]
-            assert (got.dtype, got.shape) == (want.dtype, want.shape)
-            assert np.abs(got.astype(int) - want.astype(int)).max() <= steps
+            actual = trimtab.Session(program, threads).run(feeds)[y]
+            assert (actual.dtype, actual.shape) == (want.dtype, want.shape)
+            assert np.abs(actual.astype(int) - want.astype(int)).max() <= steps
 
 
 def numpy_product(a: Array, b: Array, points: tuple[int, int, int], scale: np.float32) -> Array:
-    """round(float((a - za) (b - zb)) scale) + zy, half to even, of int8."""
+    """round(float((a - za) (b - zb)) * scale) + zy on int8 values, half to even."""
     product = (a.astype(np.int32) - points[0]) * (b.astype(np.int32) - points[1])
     places = np.rint(product.astype(np.float32) * scale) + points[2]
     rule: Array = np.clip(places, -128, 127).astype(np.int8)
@@ -145,14 +145,14 @@ def numpy_product(a: Array, b: Array, points: tuple[int, int, int], scale: np.fl
 
 
 @pytest.mark.parametrize("shape", [IMAGE, (2, 20, 1, 1)])
-def test_a_product_follows_the_rule_to_the_last_integer(
-    shape: tuple[int, ...], tmp_path: Path
-) -> None:
+def test_a_product_equals_the_specification(shape: tuple[int, ...], tmp_path: Path) -> None:
     graph = QuantizedGraph(seed=2)
     a = graph.quantize(graph.input(*IMAGE), *A)
     b = graph.quantize(graph.input(*shape), *B)
     reals = [graph.node("DequantizeLinear", q, *graph.scale(*s)) for q, s in ((a, A), (b, B))]
     y = graph.quantize(graph.node("Mul", *reals), *Y)
-    got = trimtab.Session(loaded(graph.model(a, b, y), tmp_path)).run(graph.feeds())
+    actual = trimtab.Session(loaded(graph.model(a, b, y), tmp_path)).run(graph.feeds())
     scale = np.float32(A[0]) * np.float32(B[0]) / np.float32(Y[0])
-    np.testing.assert_array_equal(got[y], numpy_product(got[a], got[b], (A[1], B[1], Y[1]), scale))
+    np.testing.assert_array_equal(
+        actual[y], numpy_product(actual[a], actual[b], (A[1], B[1], Y[1]), scale)
+    )

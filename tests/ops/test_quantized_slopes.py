@@ -1,5 +1,5 @@
-"""Leaky ReLU and PReLU of sums of quantized numbers, before they are rounded: to the last integer
-onnxruntime's PRelu and QuantizeLinear of the exact sums.
+"""Leaky ReLU and PReLU in the epilogue of quantized convolutions, before rounding: exactly
+onnxruntime's PRelu and QuantizeLinear of the exact accumulators.
 """
 
 from __future__ import annotations
@@ -27,33 +27,33 @@ X_SCALE, X_POINT, Y_SCALE, Y_POINT = 0.04, 9, 0.11, -21
 
 
 def slopes_for(kind: str, channels: int, rng: np.random.Generator) -> Array:
-    """One for all channels or one for each, also at the ends of what kernels take."""
+    """One slope for all channels or one per channel, including the ends of the kernels' range."""
     if kind == "leaky":
         return np.array([0.1], np.float32)
-    found = rng.uniform(-1, 1, channels).astype(np.float32)
-    found[: min(3, channels)] = (-1, 1, 0)[: min(3, channels)]
-    return found
+    result = rng.uniform(-1, 1, channels).astype(np.float32)
+    result[: min(3, channels)] = (-1, 1, 0)[: min(3, channels)]
+    return result
 
 
 def sloped(graph: QuantizedGraph, x: str, kind: str, slopes: Array, behind: int = 2) -> str:
-    """The function of `x`, whose channels have `behind` dimensions behind them."""
+    """Applies the activation to `x`; `behind`: the number of dimensions after the channels."""
     if kind == "leaky":
         return graph.node("LeakyRelu", x, alpha=float(slopes[0]))
     return graph.node("PRelu", x, graph.constant(slopes.reshape(-1, *[1] * behind)))
 
 
 def rounded(products: Array, slopes: Array, point: int) -> Array:
-    """What onnxruntime makes of the scaled sums [n, c, h, w]."""
+    """onnxruntime's int8 values for the scaled sums [n, c, h, w]."""
     graph = QuantizedGraph()
     x = graph.input(*products.shape)
     y = sloped(graph, x, "prelu", slopes, products.ndim - 2)
     model = graph.model(graph.quantize(y, 1.0, point))
-    (found,) = onnxruntime_of(model, {x: products})
-    return found
+    (result,) = onnxruntime_of(model, {x: products})
+    return result
 
 
 def case(name: str, kind: str) -> tuple[onnx.ModelProto, dict[str, Array], Array]:
-    """A convolution, the function, integers of its result; feeds; and the exact integers."""
+    """A convolution with the activation and quantized output; its feeds; the exact values."""
     shape, weights, attributes = WINDOWS[name]
     graph = QuantizedGraph(seed=len(name))
     w, w_scale = graph.weights(*weights, scales=weights[0])
@@ -74,7 +74,7 @@ def case(name: str, kind: str) -> tuple[onnx.ModelProto, dict[str, Array], Array
 
 @pytest.mark.parametrize("kind", ["leaky", "prelu"])
 @pytest.mark.parametrize("name", WINDOWS)
-def test_a_slope_is_applied_before_sums_are_rounded(
+def test_a_slope_is_applied_before_rounding(
     name: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, feeds, want = case(name, kind)
@@ -91,20 +91,20 @@ def test_a_slope_is_applied_before_sums_are_rounded(
                 assert types & PRODUCTS
                 assert ("qlinear_conv_winograd" in types) == (plan is not plans[0])
                 assert not types & {"conv", "leaky_relu", "prelu", "look_up"}
-                (got,) = session.run(feeds).values()
-                np.testing.assert_array_equal(got, want)
+                (actual,) = session.run(feeds).values()
+                np.testing.assert_array_equal(actual, want)
 
 
-def test_so_it_is_where_pixels_are_folded(tmp_path: Path) -> None:
+def test_a_slope_is_applied_before_rounding_with_pixel_packing(tmp_path: Path) -> None:
     model, feeds, want = case("1x1-few-channels", "prelu")
     planned = trimtab.optimize(loaded(model, tmp_path), Target.host())
     (conv,) = (op for op in planned.ops if op.type == "qlinear_conv")
     assert conv.attributes["fold"] > 1
-    (got,) = trimtab.Session(planned).run(feeds).values()
-    np.testing.assert_array_equal(got, want)
+    (actual,) = trimtab.Session(planned).run(feeds).values()
+    np.testing.assert_array_equal(actual, want)
 
 
-def test_and_behind_a_matrix_product(tmp_path: Path) -> None:
+def test_a_slope_is_applied_before_rounding_after_a_gemm(tmp_path: Path) -> None:
     graph = QuantizedGraph(seed=4)
     q = graph.quantize(graph.input(5, 30), X_SCALE, X_POINT)
     w, scales = graph.weights(30, 11, scales=11)
@@ -119,11 +119,11 @@ def test_and_behind_a_matrix_product(tmp_path: Path) -> None:
     want = rounded(exact.astype(np.float32) * factors, slopes, Y_POINT)
     session = trimtab.Session(loaded(model, tmp_path))
     assert not {op.type for op in session.program.ops} & {"gemm", "prelu"}
-    (got,) = session.run(feeds).values()
-    np.testing.assert_array_equal(got, want)
+    (actual,) = session.run(feeds).values()
+    np.testing.assert_array_equal(actual, want)
 
 
-def test_bounds_hold_after_slopes(tmp_path: Path) -> None:
+def test_clamps_apply_after_slopes(tmp_path: Path) -> None:
     graph = QuantizedGraph(seed=5)
     w, scales = graph.weights(20, 16, 1, 1, scales=20)
     x = graph.pair(graph.input(1, 16, 9, 9), X_SCALE, X_POINT)
@@ -133,14 +133,14 @@ def test_bounds_hold_after_slopes(tmp_path: Path) -> None:
     model, feeds = graph.model(result), graph.feeds()
     session = trimtab.Session(loaded(model, tmp_path))
     assert not {op.type for op in session.program.ops} & {"conv", "clip", "leaky_relu"}
-    (want,), (got,) = onnxruntime_of(model, feeds), session.run(feeds).values()
-    # onnxruntime's sums are of float32.
-    assert np.abs(got.astype(int) - want).max() <= 1
-    assert (got.min(), got.max()) == (want.min(), want.max())
+    (want,), (actual,) = onnxruntime_of(model, feeds), session.run(feeds).values()
+    # onnxruntime accumulates in float32.
+    assert np.abs(actual.astype(int) - want).max() <= 1
+    assert (actual.min(), actual.max()) == (want.min(), want.max())
 
 
 @pytest.mark.parametrize("slope", [1.5, -2.0, np.nan])
-def test_other_slopes_are_of_real_numbers(slope: float, tmp_path: Path) -> None:
+def test_slopes_out_of_range_are_computed_in_float32(slope: float, tmp_path: Path) -> None:
     graph = QuantizedGraph(seed=6)
     w, scales = graph.weights(20, 16, 1, 1, scales=20)
     x = graph.pair(graph.input(1, 16, 9, 9), X_SCALE, X_POINT)
@@ -151,13 +151,13 @@ def test_other_slopes_are_of_real_numbers(slope: float, tmp_path: Path) -> None:
     model, feeds = graph.model(result), graph.feeds()
     session = trimtab.Session(loaded(model, tmp_path))
     assert "prelu" in {op.type for op in session.program.ops}
-    if not np.isnan(slope):  # engines differ in what is no number, as an integer
-        (want,), (got,) = onnxruntime_of(model, feeds), session.run(feeds).values()
-        assert np.abs(got.astype(int) - want).max() <= 1
+    if not np.isnan(slope):  # engines convert NaN to different integers
+        (want,), (actual,) = onnxruntime_of(model, feeds), session.run(feeds).values()
+        assert np.abs(actual.astype(int) - want).max() <= 1
 
 
 @pytest.mark.parametrize("group", [1, 16])
-def test_beside_large_factors_slopes_are_of_real_numbers(group: int, tmp_path: Path) -> None:
+def test_slopes_with_large_scales_are_computed_in_float32(group: int, tmp_path: Path) -> None:
     graph = QuantizedGraph(seed=9)
     w, scales = graph.weights(16, 16 // group, 1, 1, scales=16)
     scales[5] = 3
@@ -169,12 +169,12 @@ def test_beside_large_factors_slopes_are_of_real_numbers(group: int, tmp_path: P
     model, feeds = graph.model(result), graph.feeds()
     session = trimtab.Session(loaded(model, tmp_path))
     assert "look_up" not in {op.type for op in session.program.ops}
-    (want,), (got,) = onnxruntime_of(model, feeds), session.run(feeds).values()
-    assert np.abs(got.astype(int) - want).max() <= 1
+    (want,), (actual,) = onnxruntime_of(model, feeds), session.run(feeds).values()
+    assert np.abs(actual.astype(int) - want).max() <= 1
 
 
 @pytest.mark.parametrize("name", ["1x1", "depthwise", "tiles"])
-def test_a_model_with_other_slopes_is_refused(name: str, tmp_path: Path) -> None:
+def test_a_model_with_slopes_out_of_range_is_refused(name: str, tmp_path: Path) -> None:
     model, _, _ = case(name, "prelu")
     plan = Plan(("quantized_winograd",)) if name == "tiles" else Plan()
     planned = trimtab.optimize(loaded(model, tmp_path), Target.host(), plan)
@@ -192,7 +192,7 @@ def test_a_model_with_other_slopes_is_refused(name: str, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("kind", ["leaky", "prelu"])
-def test_quantizing_leaves_no_function_behind_a_product(kind: str, tmp_path: Path) -> None:
+def test_quantizing_fuses_every_activation_with_its_convolution(kind: str, tmp_path: Path) -> None:
     graph = QuantizedGraph(seed=7)
     x = graph.input(1, 8, 12, 12)
     for shape, attributes in (
@@ -207,19 +207,19 @@ def test_quantizing_leaves_no_function_behind_a_product(kind: str, tmp_path: Pat
     model, feeds = graph.model(x), graph.feeds()
     samples = {name: np.stack([feed, feed / 2, -feed]) for name, feed in feeds.items()}
     (tmp_path / "case.onnx").write_bytes(model.SerializeToString())
-    made = quantize(trimtab.load(tmp_path / "case.onnx"), samples)
-    planned = trimtab.optimize(made.program, Target.host())
+    quantized = quantize(trimtab.load(tmp_path / "case.onnx"), samples)
+    planned = trimtab.optimize(quantized.program, Target.host())
     types = [op.type for op in planned.ops]
     assert sum(type in PRODUCTS for type in types) == 3
     assert not {"conv", "look_up"} & {*types}
     with_slopes = [op for op in planned.ops if op.type in PRODUCTS and len(op.inputs) == 5]
-    assert len(with_slopes) == 2  # the last result stays a real number
+    assert len(with_slopes) == 2  # the last result stays float32
     (want,) = onnxruntime_of(model, feeds)
-    (got,) = trimtab.Session(made.program).run(feeds).values()
-    assert np.abs(got - want).mean() < 0.01 * np.abs(want).mean() + 0.01
+    (actual,) = trimtab.Session(quantized.program).run(feeds).values()
+    assert np.abs(actual - want).mean() < 0.01 * np.abs(want).mean() + 0.01
 
 
-def test_a_sum_that_others_read_is_rounded_by_itself(tmp_path: Path) -> None:
+def test_a_sum_with_several_readers_is_rounded_separately(tmp_path: Path) -> None:
     graph = QuantizedGraph(seed=8)
     w, scales = graph.weights(20, 16, 1, 1, scales=20)
     x = graph.pair(graph.input(1, 16, 9, 9), X_SCALE, X_POINT)
@@ -228,5 +228,5 @@ def test_a_sum_that_others_read_is_rounded_by_itself(tmp_path: Path) -> None:
     model, feeds = graph.model(left, y), graph.feeds()
     session = trimtab.Session(loaded(model, tmp_path))
     assert "look_up" in {op.type for op in session.program.ops}
-    for got, want in zip(session.run(feeds).values(), onnxruntime_of(model, feeds), strict=True):
-        np.testing.assert_array_equal(got, want)
+    for actual, want in zip(session.run(feeds).values(), onnxruntime_of(model, feeds), strict=True):
+        np.testing.assert_array_equal(actual, want)

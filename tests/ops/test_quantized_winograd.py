@@ -1,4 +1,4 @@
-"""Winograd convolution of quantized numbers: to the last integer that of onnxruntime."""
+"""Winograd convolution on int8 values: exactly onnxruntime's results."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from trimtab.target import Target
 WINOGRAD = Plan(("quantized_winograd",))
 WEIGHTS = ("load", "file")
 
-# id: input, output channels, attributes. Images that are and are not whole tiles; channels that
-# are no whole vectors; columns that threads share; depths whose products leave 32 bits.
+# id: input, output channels, attributes. Images with and without partial tiles; channels with a
+# partial vector; columns that threads share; depths whose sums exceed 32 bits.
 CASES: dict[str, tuple[tuple[int, ...], int, dict[str, Any]]] = {
     "whole": ((1, 16, 8, 8), 16, {"pads": [1, 1, 1, 1]}),
     "odd": ((2, 19, 9, 7), 33, {"pads": [1, 1, 1, 1]}),
@@ -33,7 +33,7 @@ CASES: dict[str, tuple[tuple[int, ...], int, dict[str, Any]]] = {
 def convolution(
     name: str, dtype: type[Any], largest: int = 127
 ) -> tuple[QuantizedGraph, str, Array, tuple[int, ...]]:
-    """A QLinearConv; its output, and its weights, of up to `largest`."""
+    """A QLinearConv: its graph, its output, and its weights, which are at most `largest`."""
     shape, columns, attributes = CASES[name]
     graph = QuantizedGraph(dtype, seed=len(name))
     _, w_scale = graph.weights(columns, shape[1], 3, 3, scales=columns)
@@ -54,10 +54,10 @@ def convolution(
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8])
 @pytest.mark.parametrize("name", CASES)
-def test_it_is_the_convolution_of_onnxruntime_to_the_last_integer(
+def test_a_winograd_convolution_equals_onnxruntime(
     name: str, dtype: type[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    largest = 90 if name == "deep" else 127  # 300 channels of larger ones may not fit
+    largest = 90 if name == "deep" else 127  # 300 channels of larger weights may overflow
     graph, y, w, _ = convolution(name, dtype, largest)
     assert quantized_winograd.exact(w)
     model, feeds = graph.model(y), graph.feeds()
@@ -78,7 +78,7 @@ def test_it_is_the_convolution_of_onnxruntime_to_the_last_integer(
                 np.testing.assert_array_equal(session.run(feeds)[y], want)
 
 
-def test_weights_whose_sums_may_leave_25_bits_are_left_to_others(tmp_path: Path) -> None:
+def test_weights_whose_sums_may_exceed_25_bits_use_another_algorithm(tmp_path: Path) -> None:
     w = np.full((16, 230, 3, 3), 127, np.int8)
     assert not quantized_winograd.exact(w)
     assert quantized_winograd.exact(w[:, :229])

@@ -1,4 +1,4 @@
-"""Depthwise convolutions computed together with the 1x1 convolutions around them."""
+"""Depthwise convolutions fused with the 1x1 convolutions around them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def loaded(case: Case, tmp_path: Path) -> Program:
 
 
 def fused(chain: Chain, program: Program) -> Plan:
-    """The plan that computes the last operator that it can as the chain says."""
+    """The plan that fuses the chain into the last possible operator."""
     optimized = passes.optimize(program)
     for op in reversed(optimized.ops):
         if chain.kind in algorithms.lower(optimized, op, Target.host()):
@@ -79,20 +79,20 @@ def test_sizes_may_change(kind: str, threads: int, tmp_path: Path) -> None:
     for n, height, width in ((1, 3, 40), (3, 31, 2), (2, 19, 13), (1, 1, 1)):
         other = replace(chain, n=n, height=height, width=width).case()
         engine.resize_input(0, (n, chain.c, height, width))
-        (got,) = engine.run(list(other.inputs.values()))
+        (actual,) = engine.run(list(other.inputs.values()))
         (want,) = oracle.expected(other).values()
-        np.testing.assert_allclose(got, want, 1e-4, 2e-5 * np.abs(want).max())
+        np.testing.assert_allclose(actual, want, 1e-4, 2e-5 * np.abs(want).max())
 
 
 def fusions(planned: Program) -> list[str]:
-    """Algorithms of the operators of a plan that stand for several."""
-    found = [algorithms.algorithm_of(op) for op in planned.ops if op.type == "conv_separable"]
-    return [algorithm.name for algorithm in found if algorithm]
+    """The algorithms of a plan's fused operators."""
+    result = [algorithms.algorithm_of(op) for op in planned.ops if op.type == "conv_separable"]
+    return [algorithm.name for algorithm in result if algorithm]
 
 
 def branches(*, read: bool = False) -> Program:
-    """Halves of an image through two chains, and together again; `read`: what lies between the
-    convolutions of one is read by another operator, too.
+    """Two halves of an image through two chains, concatenated; `read`: another operator also reads
+    the tensor between the convolutions of one chain.
     """
     net = Net(x=(2, 3, 60, 50))
     left, right = net.many("split", 2, net.conv("x", 24), axis=1, sizes=[10, 14])
@@ -106,7 +106,7 @@ def branches(*, read: bool = False) -> Program:
     return net.finish(*outputs, net.conv(deep, 2)) if read else net.finish(*outputs)
 
 
-def test_large_images_go_through_at_once_and_read_and_write_parts() -> None:
+def test_fused_operators_read_and_write_slices_of_large_images() -> None:
     program = passes.optimize(branches())
     planned = planner.plan(program, A53)
     assert fusions(planned) == ["expand_depthwise_project"] * 2
@@ -117,11 +117,11 @@ def test_large_images_go_through_at_once_and_read_and_write_parts() -> None:
     inputs = {"x": normal(2, 3, 60, 50)}
     (want,) = trimtab.Session(planner.plan(program, A53, Plan(APART))).run(inputs).values()
     for threads in (1, 4):
-        (got,) = trimtab.Session(planned, threads).run(inputs).values()
-        np.testing.assert_allclose(got, want, 1e-4, 1e-5 * float(np.abs(want).max()))
+        (actual,) = trimtab.Session(planned, threads).run(inputs).values()
+        np.testing.assert_allclose(actual, want, 1e-4, 1e-5 * float(np.abs(want).max()))
 
 
-def test_what_others_read_is_not_kept_in_a_cache() -> None:
+def test_a_tensor_with_other_readers_prevents_fusion() -> None:
     program = passes.optimize(branches(read=True))
     planned = planner.plan(program, A53)
     assert sorted(fusions(planned)) == ["expand_depthwise", "expand_depthwise_project"]
@@ -137,16 +137,16 @@ def fused_for(program: Program, target: Target) -> list[str]:
     return fusions(planner.plan(passes.optimize(program), target))
 
 
-def test_what_a_cache_holds_anyway_is_computed_apart() -> None:
+def test_tensors_that_fit_the_cache_are_not_fused() -> None:
     assert fused_for(chain_of(16), A53) == []
     assert fused_for(chain_of(64), A53) == ["expand_depthwise_project"]
 
 
-def test_rows_that_a_cache_does_not_hold_are_computed_apart() -> None:
+def test_rows_that_exceed_the_cache_are_not_fused() -> None:
     assert fused_for(chain_of(64, middle=2048), A53) == []
 
 
-def test_a_plan_may_forbid_it_and_says_of_every_operator_one_thing() -> None:
+def test_a_plan_may_forbid_fusion_and_must_be_consistent() -> None:
     program = passes.optimize(chain_of(64))
     assert "conv_separable" not in types(planner.plan(program, A53, Plan(APART)))
     first, _, last = [
@@ -161,7 +161,7 @@ def test_a_plan_may_forbid_it_and_says_of_every_operator_one_thing() -> None:
         planner.plan(program, A53, Plan(operators=both))
 
 
-def test_planning_with_the_plan_that_was_made_gives_it_again() -> None:
+def test_planning_with_the_resulting_plan_reproduces_it() -> None:
     program = passes.optimize(chain_of(64))
     planned = planner.plan(program, A53)
     again = planner.plan(program, A53, plan_of(planned))

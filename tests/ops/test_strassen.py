@@ -46,8 +46,8 @@ LAYERS = {
     "blocks of rows": Layer(24, 64, 61, 59),
     "rows that share cache sets": Layer(1024, 64, 5, 5),
     "columns that are left": Layer(36, 100, 9, 7),
-    "one column that is left": Layer(20, 65, 6, 6, residual=True, activation="relu"),
-    "columns that are left, rows that share cache sets": Layer(1024, 84, 5, 5, bias=False),
+    "one remaining column": Layer(20, 65, 6, 6, residual=True, activation="relu"),
+    "remaining columns, rows that share cache sets": Layer(1024, 84, 5, 5, bias=False),
     "no bias": Layer(22, 64, 9, 9, bias=False),
     "residual": Layer(34, 64, 11, 7, residual=True),
     "clamp": Layer(40, 192, 13, 9, residual=True, activation="relu"),
@@ -79,21 +79,19 @@ def program_of(layer: Layer) -> tuple[Program, dict[str, np.ndarray]]:
 
 
 def gamma(roundings: int) -> float:
-    """What so many roundings may add, relative to the sum of absolute values."""
+    """The error bound of this number of roundings, relative to the sum of absolute values."""
     return roundings * UNIT / (1 - roundings * UNIT)
 
 
 def error_bound(a: Array, b: Array, bias: Array, residual: Array, upper: int, n: int) -> Array:
-    """What float32 may add to a result, element by element. a: [rows, k], b: [k, columns], of which
-    the first `upper` rows, k / 2 and n are the upper and left quadrants; after 2 n columns come
-    those that are multiplied as they are.
+    """The bound of the float32 error of each element. a: [rows, k], b: [k, columns]; `upper` rows,
+    k / 2 and n columns are the upper and left quadrants; columns after 2 n are multiplied directly.
 
     Every result is a sum of products of sums. An element passes at most 3 roundings in the sums of
-    a, 1 in those of b (made in float64) or 3 (in float32, at load), k / 2 + 1 in a product with its
-    bias and 6 where products and the residual are added. So the error is at most gamma(k / 2 + 13)
-    times the algorithm's own expression with absolute values of everything (Higham 2002, section
-    3.1). The bound of his section 23.2.2 is of this kind, for norms. The other columns have the
-    k + 2 roundings of a sum.
+    a, 1 in those of b (in float64) or 3 (in float32, at load), k / 2 + 1 in a product with its bias
+    and 6 in the sum of products and residual. So the error is at most gamma(k / 2 + 13) times the
+    algorithm's expression with absolute values (Higham 2002, section 3.1); section 23.2.2 has a
+    similar bound for norms. The remaining columns have the k + 2 roundings of a sum.
     """
     k, lower = b.shape[0] // 2, len(a) - upper
     a, b, bias = np.abs(a), np.abs(b), np.abs(bias)
@@ -131,7 +129,7 @@ def test_the_error_is_within_the_bound_of_the_arithmetic_with_every_instruction_
     if layer.bias:
         bias = np.asarray(program.vars["b"].data, np.float64)
     residual = rows_of(inputs["residual"]) if layer.residual else np.zeros((len(a), layer.c_out))
-    wanted = a @ b + bias + residual
+    expected = a @ b + bias + residual
     for isa in Target.host().isas:
         monkeypatch.setenv("TRIMTAB_ISA", isa)
         for threads in (1, 2, 3):
@@ -139,14 +137,16 @@ def test_the_error_is_within_the_bound_of_the_arithmetic_with_every_instruction_
             (op,) = (op for op in session.program.ops if op.type == "conv_strassen")
             nr = kernels.kernel(op.attributes["kernel"]).packing[1]
             n = strassen.half_columns(layer.c_out, nr)
-            (got,) = session.run(inputs).values()
-            error, bound = errors(rows_of(got), wanted, a, b, bias, residual, n, layer.activation)
+            (actual,) = session.run(inputs).values()
+            error, bound = errors(
+                rows_of(actual), expected, a, b, bias, residual, n, layer.activation
+            )
             assert np.all(error <= bound), f"{isa}: {np.max(error / bound)} of the bound"
 
 
 def errors(
-    got: Array,
-    wanted: Array,
+    actual: Array,
+    expected: Array,
     a: Array,
     b: Array,
     bias: Array,
@@ -154,8 +154,8 @@ def errors(
     n: int,
     activation: str,
 ) -> tuple[Array, Array]:
-    """(error, bound). How rows are cut into blocks and halves is the engine's affair, so the bound
-    takes for each row the worst partner: all rows' largest absolute values in every column.
+    """(error, bound). The engine chooses how rows are divided into halves, so the bound pairs each
+    row with the worst one: the largest absolute value of each column.
     """
     worst = np.broadcast_to(np.abs(a).max(axis=0), a.shape)
     addend = np.broadcast_to(np.abs(residual).max(axis=0), residual.shape)
@@ -163,10 +163,10 @@ def errors(
     whole = error_bound(*both, len(a), n)
     bound = np.maximum(whole[: len(a)], whole[len(a) :])
     if activation == "relu":
-        wanted = np.maximum(wanted, 0)
+        expected = np.maximum(expected, 0)
     if activation == "sigmoid":  # slope 1/4 at most, and its own 8 roundings
-        wanted, bound = 1 / (1 + np.exp(-wanted)), bound / 4 + 8 * UNIT
-    return np.abs(got - wanted), bound
+        expected, bound = 1 / (1 + np.exp(-expected)), bound / 4 + 8 * UNIT
+    return np.abs(actual - expected), bound
 
 
 def test_the_right_hand_operands_give_the_product() -> None:

@@ -1,8 +1,8 @@
-"""Operator vectors in f16 and int8 on differing cores, under QEMU, and on this machine.
+"""Operator vectors in f16 and int8 on several cores, under QEMU, and on this machine.
 
-One binary with every kernel takes those that the core can run, as in test_dispatch.py; programs are
-planned for several cores. f16 is held to onnxruntime in f32 with the bounds of f16, int8 to
-onnxruntime on the same QDQ file. A few vectors of each type for each core; `--full` takes all.
+One binary with every kernel uses the supported ones on each core, as in test_dispatch.py; programs
+are planned for several cores. f16 is compared with onnxruntime in f32, within the bounds of f16;
+int8 with onnxruntime on the same QDQ file. Each core runs a few vectors; `--full` runs all.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from trimtab.target import Target
 
 pytestmark = pytest.mark.build
 
-_EVERY = 89  # of the vectors; prime, so that each core meets every kind
+_EVERY = 89  # the stride through the vectors; prime, so that each core runs every kind
 _V8_2 = {"neon", "fp16", "dotprod"}
 _ARM8 = ("cortex-a53", "cortex-a55", "cortex-a76")
 
@@ -36,8 +36,8 @@ INTEGERS = [
     core("armv7-linux-musleabihf", "cortex-a7", {"neon", "vfpv4"}, "cortex-a7", "cortex-a9"),
     core("host", "Haswell", {"avx2", "fma"}, "haswell", "zen4"),
 ]
-# What plans are made for has arithmetic in f16; where the core has none, other kernels stand in.
-# No core of Armv7 has it.
+# Targets of f16 plans. On a core without f16 arithmetic other kernels replace the planned ones. No
+# Armv7 core has it.
 HALVES = [
     core("aarch64-linux-musl", "cortex-a53", {"neon"}, "cortex-a55", "cortex-a76"),
     core("aarch64-linux-musl", "cortex-a76", _V8_2, "cortex-a55", "cortex-a76"),
@@ -48,7 +48,7 @@ HALVES = [
 
 @cache
 def _vector(index: int, folder: Path) -> Case | None:
-    """A vector in int8; each core meets some of the same."""
+    """A vector in int8; several cores run the same one."""
     return qdq.quantized(all_cases()[index], folder)
 
 
@@ -61,12 +61,12 @@ def _expected(index: int, folder: Path) -> dict[str, Array]:
 
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same folder for all tests."""
+    """One folder for all tests."""
     return tmp_path_factory.mktemp("vectors")
 
 
 def _some(name: str, config: pytest.Config) -> Iterator[tuple[int, int]]:
-    """Numbers of vectors, and the turn of each; another first one for every core."""
+    """(vector, thread count) pairs; each core starts at another vector."""
     every = 1 if config.getoption("--full") else _EVERY
     yield from enumerate(range(len(name) % every, len(all_cases()), every))
 
@@ -82,7 +82,7 @@ def _is_elsewhere(core: Core) -> bool:
 
 
 @pytest.mark.parametrize("core", INTEGERS, ids=lambda core: f"{core.arch} {core.name}")
-def test_vectors_in_int8_are_those_of_onnxruntime_on_every_core(
+def test_int8_vectors_equal_onnxruntime_on_every_core(
     core: Core, shared: Path, tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
     if _is_elsewhere(core):
@@ -108,7 +108,9 @@ def test_vectors_in_int8_are_those_of_onnxruntime_on_every_core(
 
 
 @pytest.mark.parametrize("core", INTEGERS, ids=lambda core: f"{core.arch} {core.name}")
-def test_sums_that_nothing_quantizes_are_exact_on_every_core(core: Core, tmp_path: Path) -> None:
+def test_float32_outputs_of_int8_operators_are_exact_on_every_core(
+    core: Core, tmp_path: Path
+) -> None:
     if _is_elsewhere(core):
         pytest.skip("this core is one of x86")
     command = [*core.emulator(), str(runner_of(core.toolchain))]
@@ -117,12 +119,12 @@ def test_sums_that_nothing_quantizes_are_exact_on_every_core(core: Core, tmp_pat
         target = Target.of(core.arch, core.plans[turn % len(core.plans)])
         program = trimtab.optimize(loaded(model, tmp_path), target)
         outputs, _ = compute(command, program, feeds, 1 + turn % 4, tmp_path)
-        (got,) = outputs.values()
-        np.testing.assert_array_equal(got, want, f"{name}, planned for {target.name}")
+        (actual,) = outputs.values()
+        np.testing.assert_array_equal(actual, want, f"{name}, planned for {target.name}")
 
 
 @pytest.mark.parametrize("isa", ["avx2", "avx512vnni"])
-def test_vectors_in_int8_are_those_of_onnxruntime_on_this_machine(
+def test_int8_vectors_equal_onnxruntime_on_this_machine(
     isa: str,
     shared: Path,
     tmp_path: Path,
@@ -149,7 +151,7 @@ def test_vectors_in_int8_are_those_of_onnxruntime_on_this_machine(
 
 
 @pytest.mark.parametrize("core", HALVES, ids=lambda core: f"{core.arch} {core.name}")
-def test_vectors_in_f16_are_near_onnxruntime_on_every_core(
+def test_f16_vectors_are_near_onnxruntime_on_every_core(
     core: Core, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
 ) -> None:
     if _is_elsewhere(core):

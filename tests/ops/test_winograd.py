@@ -1,4 +1,4 @@
-"""Winograd convolution against float64, within the bound that its arithmetic has."""
+"""Winograd convolution against float64, within the error bound of its arithmetic."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ LAYERS = {
     "clamp": Layer(16, 33, 13, 9, residual=True, activation="relu"),
     "activation": Layer(16, 33, 13, 9, activation="sigmoid"),
 }
-# What other kernels and strides add: tiles of their own, and squares of pixels that are gathered.
+# Other kernel sizes and strides: they have separate tiles, or use space-to-depth.
 OTHERS = {
     "5x5": Layer(24, 33, 14, 17, pads=(2, 2, 2, 2), kernel=5, residual=True),
     "5x5, images": Layer(16, 16, 5, 3, n=3, pads=(2, 0, 1, 2), kernel=5),
@@ -58,7 +58,7 @@ OTHERS = {
     "first layer": Layer(3, 64, 47, 46, pads=(3, 3, 3, 3), kernel=7, stride=2),
     "first layer without padding": Layer(3, 16, 31, 40, pads=(0, 0, 0, 0), kernel=7, stride=2),
     "even kernel": Layer(3, 19, 22, 23, n=2, pads=(2, 2, 2, 2), kernel=6, stride=2),
-    "last pixels out of reach": Layer(3, 16, 30, 31, pads=(0, 0, 0, 0), kernel=11, stride=4),
+    "last pixels unread": Layer(3, 16, 30, 31, pads=(0, 0, 0, 0), kernel=11, stride=4),
     "one channel": Layer(1, 16, 20, 21, pads=(4, 3, 4, 3), kernel=9, stride=2),
     "2x2": Layer(16, 18, 9, 10, pads=(0, 1, 1, 0), kernel=2),
     "3x3 with strides": Layer(20, 33, 27, 26, n=2, stride=2, residual=True),
@@ -67,15 +67,15 @@ OTHERS = {
     "padding over squares": Layer(2, 16, 3, 4, pads=(9, 7, 8, 9), kernel=7, stride=2),
     "strides of three": Layer(3, 16, 25, 26, pads=(1, 2, 3, 4), kernel=7, stride=3, bias=False),
 }
-# With tiles for strides.
+# Layers with strided tiles.
 STRIDED = {
-    "3x3 with strides, borders": Layer(16, 16, 5, 6, pads=(0, 0, 1, 1), stride=2),
+    "3x3 with strides, edges": Layer(16, 16, 5, 6, pads=(0, 0, 1, 1), stride=2),
     "3x3 with strides, one pixel": Layer(17, 16, 1, 1, stride=2, bias=False),
     "3x3 with strides, far padding": Layer(16, 18, 4, 3, pads=(5, 4, 3, 6), stride=2),
     "3x3 with strides, blocks": Layer(40, 48, 61, 59, stride=2, activation="relu"),
     "3x3 with strides, odd channels": Layer(19, 35, 14, 13, n=3, stride=2, residual=True),
 }
-TILES = {2: (4,), 3: (2, 3, 4, 5, 6), 4: (3, 5), 5: (2, 4)}  # by taps
+TILES = {2: (4,), 3: (2, 3, 4, 5, 6), 4: (3, 5), 5: (2, 4)}  # tile sizes by number of taps
 CASES = [
     *(
         (name, tile)
@@ -142,30 +142,30 @@ def test_the_error_is_within_the_bound_of_the_arithmetic_with_every_instruction_
 ) -> None:
     layer = (LAYERS | OTHERS | STRIDED)[name]
     program, inputs = program_of(layer)
-    wanted, bound = expected(program, inputs, layer, tile, transformed_in)
+    reference, bound = expected(program, inputs, layer, tile, transformed_in)
     plan = replace(forced(tile, layer.stride), prefer=prefer)
     for isa in Target.host().isas:
         monkeypatch.setenv("TRIMTAB_ISA", isa)
         for threads in (1, 2):
             session = trimtab.Session(program, threads, plan)
             assert "conv_winograd" in {op.type for op in session.program.ops}
-            (got,) = session.run(inputs).values()
-            error = np.abs(got - wanted)
+            (actual,) = session.run(inputs).values()
+            error = np.abs(actual - reference)
             assert np.all(error <= bound), f"{isa}: {np.max(error / bound)} of the bound"
-            assert error.max() <= 1e-3 * max(1.0, np.abs(wanted).max())
+            assert error.max() <= 1e-3 * max(1.0, np.abs(reference).max())
 
 
 @pytest.mark.parametrize(
     ("taps", "tile", "stride"),
     [*((r, m, 1) for r, tiles in TILES.items() for m in tiles), (3, 2, 2)],
 )
-def test_the_matrices_give_the_convolution(taps: int, tile: int, stride: int) -> None:
+def test_the_transform_matrices_compute_the_convolution(taps: int, tile: int, stride: int) -> None:
     a, b, g = winograd.matrices(tile, taps, stride)
     rng = np.random.default_rng(tile)
     d = rng.standard_normal(b.shape)
     w = rng.standard_normal((taps, taps))
-    wanted = winograd.convolution(d[None, None], w[None, None], (0, 0, 0, 0), stride)[0, 0]
-    np.testing.assert_allclose(a @ ((g @ w @ g.T) * (b @ d @ b.T)) @ a.T, wanted, atol=1e-12)
+    reference = winograd.convolution(d[None, None], w[None, None], (0, 0, 0, 0), stride)[0, 0]
+    np.testing.assert_allclose(a @ ((g @ w @ g.T) * (b @ d @ b.T)) @ a.T, reference, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_a_plan_that_does_not_fit_is_refused(attribute: str, value: object, comp
     planned = trimtab.optimize(program, plan=forced(6))
     (op,) = (op for op in planned.ops if op.type == "conv_winograd")
     if Target.host().isas == ("portable",):
-        pytest.skip("portable transforms do every tile")
+        pytest.skip("portable transforms support every tile")
     op.attributes[attribute] = value
     with pytest.raises(ProgramError, match=complaint):
         trimtab.Session(planned)

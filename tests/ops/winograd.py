@@ -1,4 +1,4 @@
-"""Winograd convolution in float64, from the points of its matrices alone, with its error bound."""
+"""Winograd convolution in float64, derived from its interpolation points, with its error bound."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ UNIT = 2.0**-24
 
 
 def is_strided(tile: int, stride: int) -> bool:
-    """Whether a tile is for the strides themselves, not for squares of pixels."""
+    """True if a tile computes the strides directly, without space-to-depth."""
     return (tile, stride) == (2, 2)
 
 
 def matrices(tile: int, taps: int, stride: int = 1) -> tuple[Array, Array, Array]:
-    """A^T [tile, n], B^T [n, n], G [n, taps] of n = stride * (tile - 1) + taps, as
-    kernels/kernel_api.h means them.
+    """A^T [tile, n], B^T [n, n] and G [n, taps] for n = stride * (tile - 1) + taps, as defined in
+    kernels/kernel_api.h.
 
-    Row p of B^T: coefficients of the product of (x - q) over the other points q, of all for
-    infinity; column p of A^T: powers of p. G is what trimtab packs weights with.
+    Row p of B^T: coefficients of the product of (x - q) over all other points q (over all points
+    for infinity); column p of A^T: powers of p. G is the matrix that trimtab packs weights with.
     """
     if stride > 1:
         a = np.array([[1.0, 1, 0, 1, 0], [0, 1, 1, 0, 1]])
@@ -51,8 +51,8 @@ def matrices(tile: int, taps: int, stride: int = 1) -> tuple[Array, Array, Array
 
 
 def phases(x: Array, stride: int) -> Array:
-    """The pixels of squares of stride x stride side by side as channels: [n, c, h, w] ->
-    [n, stride^2 * c, ceil(h / stride), ceil(w / stride)], filled up with zeros.
+    """Space-to-depth with blocks of stride x stride: [n, c, h, w] ->
+    [n, stride^2 * c, ceil(h / stride), ceil(w / stride)], padded with zeros.
     """
     h, w = x.shape[2:]
     x = np.pad(x, ((0, 0), (0, 0), (0, -h % stride), (0, -w % stride)))
@@ -69,16 +69,15 @@ def error_bound(
     stride: int,
     transformed_in: int,
 ) -> Array:
-    """What float32 may add to a result, element by element.
+    """The bound of the float32 error of each element.
 
-    The three transforms and the sum over channels are sums of products; an element passes at most
-    14 roundings in the transform of the inputs, `transformed_in` in that of the weights (1 in
-    float64, 12 in float32), depth + 1 in the sum and 16 in the transform of the outputs with bias
-    and residual, `rest` being the sum of their absolute values. So the error is at most
-    gamma(depth + 31 + transformed_in) times the same expression of absolute values of everything
-    (Higham 2002, section 3.1). Strided windows are those of steps of one over
-    squares of pixels, unless the tile is for strides. x: [n, c_in, h, w], w: [c_out, c_in, k, k],
-    rest: the shape of the result.
+    The three transforms and the sum over channels are sums of products. An element passes at most
+    14 roundings in the input transform, `transformed_in` in the weight transform (1 in float64, 12
+    in float32), depth + 1 in the sum and 16 in the output transform with bias and residual, whose
+    absolute values sum to `rest`. So the error is at most gamma(depth + 31 + transformed_in) times
+    the same expression of absolute values (Higham 2002, section 3.1). Strided windows are unstrided
+    ones after space-to-depth, unless the tile is strided. x: [n, c_in, h, w],
+    w: [c_out, c_in, k, k], rest: the shape of the result.
     """
     top, left, bottom, right = pads
     x = np.pad(np.abs(x), ((0, 0), (0, 0), (top, bottom), (left, right)))
@@ -108,7 +107,7 @@ def error_bound(
 
 
 def convolution(x: Array, w: Array, pads: tuple[int, ...], stride: int = 1) -> Array:
-    """The definition, in float64."""
+    """The convolution by its definition, in float64."""
     top, left, bottom, right = pads
     x = np.pad(x, ((0, 0), (0, 0), (top, bottom), (left, right)))
     k = w.shape[2]

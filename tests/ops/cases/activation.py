@@ -77,11 +77,11 @@ def _prelu() -> Iterator[Case]:
 
 
 def cases() -> Iterator[Case]:
-    """Each over several ranks; logarithm, root and power where they are defined."""
+    """Each operator with several ranks; logarithm, root and power on their domains."""
     for op, name, attributes, opset in EVERYWHERE:
         for shape in SHAPES if not name else SHAPES[:1]:
             id = name or "x".join(map(str, shape))
-            # Exp of 30 is 1e13: relative error is what counts there.
+            # Exp of 30 is 1e13, so the relative error counts there.
             yield case(id, op, _range(shape), opset=opset, **attributes)
     for op in ("Log", "Sqrt"):
         for shape in SHAPES:

@@ -1,4 +1,4 @@
-"""What an operator case is, and how to write one in a line."""
+"""Operator cases, and helpers that write one in a line."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def case(
 
 
 def normal(*shape: int, seed: str = "") -> NDArray[np.float32]:
-    """Standard normal values that depend on nothing but the shape and `seed`."""
+    """Standard normal values that depend only on the shape and `seed`."""
     rng = np.random.default_rng(zlib.crc32(f"{shape}{seed}".encode()))
     return rng.standard_normal(shape, np.float32)
 

@@ -1,4 +1,4 @@
-"""Operators that the importer makes of those of the engine."""
+"""Operators that the importer composes from several engine operators."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _volumes() -> Iterator[Case]:
 
 
 def cases() -> Iterator[Case]:
-    """Every attribute and every number of dimensions that the importer takes."""
+    """Every attribute and every rank that the importer supports."""
     yield from _elementwise()
     yield from _reductions()
     yield from _pools()

@@ -1,4 +1,4 @@
-"""Comparisons, logic, choices by condition, TopK, GatherElements."""
+"""Comparisons, logic, Where, TopK, GatherElements."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _gather_elements() -> Iterator[Case]:
 
 
 def cases() -> Iterator[Case]:
-    """All relations and types, broadcasting, special numbers, every axis."""
+    """All relations and dtypes, broadcasting, special values, every axis."""
     yield from _compare()
     yield from _logic()
     yield from _choice()

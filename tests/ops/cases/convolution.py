@@ -154,11 +154,11 @@ TRANSPOSED: dict[str, tuple[Shape, Shape, dict[str, Any]]] = {
 
 
 def cases() -> Iterator[Case]:
-    """Each shape with a bias; some without, with attributes left out, and under other opsets."""
+    """Each shape with a bias; some without a bias, without attributes, or in other opsets."""
     for name, (x, w, attributes) in CONV.items():
         bias = Const(normal(w[0], seed="bias"))
-        given = {"kernel_shape": list(w[2:])} | attributes
-        yield case(name, "Conv", normal(*x), Const(normal(*w)), bias, **given)
+        values = {"kernel_shape": list(w[2:])} | attributes
+        yield case(name, "Conv", normal(*x), Const(normal(*w)), bias, **values)
     for name in ("1x1", "3x3-pad", "depthwise-3x3", "groups-2", "1d"):
         x, w, attributes = CONV[name]
         weight = Const(normal(*w))
@@ -167,8 +167,8 @@ def cases() -> Iterator[Case]:
 
     for name, (x, w, attributes) in TRANSPOSED.items():
         bias = Const(normal(w[1] * attributes.get("group", 1), seed="bias"))
-        given = {"kernel_shape": list(w[2:])} | attributes
-        yield case(name, "ConvTranspose", normal(*x), Const(normal(*w)), bias, **given)
+        values = {"kernel_shape": list(w[2:])} | attributes
+        yield case(name, "ConvTranspose", normal(*x), Const(normal(*w)), bias, **values)
     for name in ("2x2-stride-2", "groups", "1d"):
         x, w, attributes = TRANSPOSED[name]
         weight = Const(normal(*w))

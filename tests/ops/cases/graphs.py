@@ -1,4 +1,4 @@
-"""A few nodes each: what passes fuse, fold, move and remove, and what they must leave alone."""
+"""Small graphs that passes fuse, fold, move or remove, and some that they must not change."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _decomposed() -> Iterator[Case]:
     g.node("Add", scaled, Const(normal(12, seed="bias")))
     yield g.case("decomposed-layer-norm")
 
-    # Halves of as many channels as go in vectors, and of others.
+    # Halves with and without a partial vector of channels.
     for groups, channels in ((2, 8), (4, 8), (2, 18), (2, 58)):
         g = Graph()
         shape = ints(1, groups, channels // groups, 9, 10)
@@ -290,8 +290,8 @@ def _wired() -> Iterator[Case]:
     g = Graph()
     x = g.node("Relu", normal(2, 3))
     aliases = [g.node("Identity", value) for value in ("x0", x, x)]
-    known = g.node("Add", ints(1, 2), ints(3, 4))
-    yield g.case("outputs-that-are-nothing-new", *aliases, known)
+    constant = g.node("Add", ints(1, 2), ints(3, 4))
+    yield g.case("outputs-that-are-nothing-new", *aliases, constant)
     g = Graph()
     weights = Const(normal(3, 4))
     product = g.node("MatMul", normal(2, 3), weights)
@@ -314,6 +314,6 @@ def _wired() -> Iterator[Case]:
 
 
 def cases() -> Iterator[Case]:
-    """All of them are networks in little."""
+    """All small graphs."""
     for family in (_fused, _decomposed, _kept_apart, _moved, _removed, _folded, _wired):
         yield from family()

@@ -1,4 +1,4 @@
-"""Operators that move, cut, join or repeat elements and compute nothing."""
+"""Operators that only move, slice, concatenate or repeat elements."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _repeat() -> Iterator[Case]:
 
 
 def cases() -> Iterator[Case]:
-    """Exact: nothing is computed."""
+    """Exact results, because nothing is computed."""
     for family in (_join_and_cut, _shape, _pad, _repeat):
         yield from family()
     yield case("", "Dropout", X)

@@ -10,7 +10,7 @@ from tests.ops.cases.case import Case, Const, case, normal
 
 
 def cases() -> Iterator[Case]:
-    """Every rank a vision network has, odd channel counts, all axes."""
+    """Every rank of vision networks, odd channel counts, all axes."""
     for shape in ((1, 5, 4, 6), (2, 17, 3, 3), (3, 7), (1, 6, 9), (1, 33, 1, 1)):
         c = shape[1]
         scale, bias, mean = (Const(normal(c, seed=key)) for key in ("scale", "bias", "mean"))

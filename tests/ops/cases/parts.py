@@ -1,4 +1,4 @@
-"""Joined and cut channels: what lies in the pixels of a larger tensor, and what must be copied."""
+"""Concat and split of channels: sub-tensors that alias a larger tensor, or need copies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _pool(g: Graph, x: str, op: str) -> str:
     return g.node(op, x, kernel_shape=[3, 3], pads=[1, 1, 1, 1])
 
 
-# What may write into a part, or read one: 20 channels in, 20 out, pixels as before.
+# Operators that may read or write a sub-tensor: 20 channels in, 20 out, the same pixels.
 Step = Callable[[Graph, str], str]
 STEPS: dict[str, Step] = {
     "conv-1x1": lambda g, x: _conv(g, x, 20, 20),
@@ -119,13 +119,13 @@ def _both() -> Iterator[Case]:
     yield g.case("the-whole-leaves", both, _conv(g, both, 12, 3))
     g = Graph()
     x = g.value(X)
-    known = g.node("Concat", x, _conv(g, x, 20, 5), axis=1)
-    yield g.case("an-input-is-joined", _conv(g, known, 25, 3))
+    joined = g.node("Concat", x, _conv(g, x, 20, 5), axis=1)
+    yield g.case("an-input-is-joined", _conv(g, joined, 25, 3))
     g = Graph()
     layers = [_conv(g, X, 20, 6)]
     for _ in range(4):
-        known = layers[0] if len(layers) == 1 else g.node("Concat", *layers, axis=1)
-        layers.append(_conv(g, known, 6 * len(layers), 6, 3))
+        joined = layers[0] if len(layers) == 1 else g.node("Concat", *layers, axis=1)
+        layers.append(_conv(g, joined, 6 * len(layers), 6, 3))
     yield g.case("dense-block", g.node("Concat", *layers, axis=1))
     g = Graph()
     skip = g.node("Relu", _conv(g, X, 20, 8, 3))
@@ -153,7 +153,7 @@ def _both() -> Iterator[Case]:
 
 
 def cases() -> Iterator[Case]:
-    """Every operator that may write or read a part of a tensor, and how parts can meet."""
+    """Every operator that may read or write a sub-tensor, and combinations of sub-tensors."""
     yield from _joined()
     yield from _cut()
     yield from _both()

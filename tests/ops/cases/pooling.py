@@ -48,7 +48,7 @@ POOL: dict[str, tuple[Shape, dict[str, Any]]] = {
         (1, 3, 7, 7),
         {"kernel_shape": [2, 2], "strides": [2, 2], "pads": [1, 1, 1, 1], "ceil_mode": 1},
     ),
-    # The last window would start in the padding at the right, so it does not exist.
+    # The last window would start in the right padding, so it does not exist.
     "ceil-window-in-padding": (
         (1, 2, 6, 6),
         {"kernel_shape": [2, 2], "strides": [3, 3], "pads": [1, 1, 1, 1], "ceil_mode": 1},
@@ -79,7 +79,7 @@ DILATED: dict[str, tuple[Shape, dict[str, Any]]] = {
 def cases() -> Iterator[Case]:
     """Every shape for both pools; averages also with padding counted."""
     for name, (shape, attributes) in (POOL | DILATED).items():
-        # All negative: a padding of 0 would win.
+        # All values are negative, so that a padding of 0 would be the maximum.
         yield case(name, "MaxPool", normal(*shape) - 5, **attributes)
     for name in ("2x2", "3x3-pad-stride-2", "same-upper"):
         shape, attributes = POOL[name]
@@ -92,8 +92,8 @@ def cases() -> Iterator[Case]:
         opset = 19 if name in DILATED else 17
         for include in (0, 1):
             id = f"{name}-include-pad" if include else name
-            given = attributes | {"count_include_pad": include}
-            yield case(id, "AveragePool", normal(*shape) + 1, opset=opset, **given)
+            values = attributes | {"count_include_pad": include}
+            yield case(id, "AveragePool", normal(*shape) + 1, opset=opset, **values)
     for name in ("2x2", "3x3-pad", "3x3-pad-stride-2"):
         shape, attributes = POOL[name]
         for opset in (7, 10, 22):

@@ -16,7 +16,7 @@ def _softmax() -> Iterator[Case]:
         yield case("default", op, normal(3, 33))
         yield case("large", op, normal(1, 1000) * 100)
         yield case("one", op, normal(1, 1, 1, 1))
-        # Before opset 13 everything from the axis on is one row.
+        # Before opset 13 the dimensions from the axis on are one row.
         for axis in (0, 1, 2, -1):
             yield case(f"opset-11-axis{axis}", op, normal(2, 3, 4, 5), opset=11, axis=axis)
         yield case("opset-7-default", op, normal(2, 3, 4, 5), opset=7)

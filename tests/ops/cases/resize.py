@@ -64,7 +64,7 @@ def _linear() -> Iterator[Case]:
                 mode="linear",
                 coordinate_transformation_mode=mode,
             )
-        # Corners are aligned only where all agree: scales that lead to whole sizes.
+        # Engines agree on aligned corners only for scales that give whole sizes.
         whole = mode == "align_corners"
         for scale in (2.0, 3.0, 0.6) if whole else (2.0, 1.7, 0.6):
             yield case(

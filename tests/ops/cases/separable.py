@@ -1,6 +1,4 @@
-"""Depthwise convolutions between 1x1 convolutions, on images that no second-level cache of a small
-core holds.
-"""
+"""Depthwise convolutions between 1x1 convolutions, on images beyond a small core's L2 cache."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ FUSED = ("expand_depthwise", "depthwise_project", "expand_depthwise_project")
 
 @dataclass(frozen=True)
 class Chain:
-    """1x1, depthwise, 1x1; `kind` of them are computed together."""
+    """1x1, depthwise, 1x1; `kind` names the fused ones."""
 
     kind: str
     n: int = 1
@@ -35,7 +33,7 @@ class Chain:
     id: str = "chain"
 
     def case(self) -> Case:
-        """The network; around what is computed together stands what is not."""
+        """The network: operators that are not fused surround the fused ones."""
         g = Graph()
         x = g.value(normal(self.n, self.c, self.height, self.width))
         y = self._conv(g, self._conv(g, x, self.c, self.c, 3), self.c, self.middle)
@@ -67,7 +65,7 @@ class Chain:
 
 
 def cases() -> Iterator[Case]:
-    """Each with a kernel, strides and an activation of its own."""
+    """Each chain with another kernel, other strides and another activation."""
     large = Chain(FUSED[2], middle=67, height=75, width=61)
     yield replace(
         large, kernel=(5, 5), strides=(2, 2), pads=(2, 2, 2, 2), activation="HardSwish", id="5x5-2"
