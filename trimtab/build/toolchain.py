@@ -241,13 +241,34 @@ def cmake_file(toolchain: Toolchain, cpu: str | None = None) -> Path:
         (*toolchain.flags.compile, *toolchain.core_options(core))
     )
     settings["TRIMTAB_LINK_FLAGS"] = " ".join(toolchain.flags.link)
-    script = Path(__file__).with_name("compile_cache.py")
-    launcher = (sys.executable, "-I", "-S", script, paths.cache() / "objects", paths.root())
-    settings["CMAKE_CXX_COMPILER_LAUNCHER"] = ";".join(map(str, launcher))
+    if launcher := _ccache(toolchain):
+        settings["CMAKE_CXX_COMPILER_LAUNCHER"] = ";".join(launcher)
     path = folder / f"{core.name}.cmake"
     include = paths.root() / "toolchains/cmake" / f"{toolchain.compiler}.cmake"
     _write(path, _cmake_text(settings, include))
     return path
+
+
+def _ccache(toolchain: Toolchain) -> list[str]:
+    """The command that compiles through ccache; empty without ccache.
+
+    Build trees share objects: the same source with the same flags is compiled once, whichever
+    profile a tree is for. Paths below `base_dir` are hashed relative to the tree, and the compiler,
+    which may be a wrapper script, by its content.
+    """
+    folders = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", "")))
+    program = shutil.which("ccache", path=folders)
+    if program is None:
+        return []
+    return [
+        program,
+        f"cache_dir={paths.cache() / 'objects'}",
+        f"base_dir={os.path.commonpath([paths.root(), paths.cache()])}",
+        "compiler_check=content",
+        f"compiler_type={'gcc' if toolchain.compiler == 'gcc' else 'clang'}",
+        "depend_mode=true",
+        "max_size=2G",
+    ]
 
 
 def _files() -> dict[str, Path]:
