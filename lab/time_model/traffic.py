@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 
 from lab.time_model import throughput
 from trimtab.cores import Core
-from trimtab.devices.cache_log import CacheLog, Interval
+from trimtab.devices.cache_log import CacheInterval, CacheLog
 from trimtab.errors import EmulatorError
 from trimtab.progress import SILENT, Progress
 
@@ -64,7 +64,7 @@ def of_operators(log: CacheLog, core: Core, progress: Progress = SILENT) -> dict
     }
 
 
-def _of(interval: Interval, cycles: Mapping[int, float], line: int) -> Traffic:
+def _of(interval: CacheInterval, cycles: Mapping[int, float], line: int) -> Traffic:
     counts = [cpu.instructions for cpu in interval.cpus]
     instructions = sum(counts)
     modeled = sum(cycles.get(number, 0.0) * times for number, times in interval.ran.items())

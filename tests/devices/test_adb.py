@@ -148,7 +148,7 @@ def test_a_link_that_breaks_and_comes_back(
         assert device.run(["echo", "back"], timeout_s=10).stdout == b"back\n"
 
 
-def test_a_frozen_device_is_lost_and_another_connection_reaches_it(
+def test_a_frozen_device_is_disconnected_and_another_connection_reaches_it(
     start_adbd: Callable[..., Android], config: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(remote, "_KILL_S", 1.0)

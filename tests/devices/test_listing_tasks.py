@@ -62,7 +62,7 @@ def test_unlocking_ends_with_code_38_where_force_is_needed_and_takes_it_then(
         assert caught.value.code == DeviceBusyError.exit_code == 38
         assert "--force" in str(caught.value)
         unlock(Context(), "board1", force=True)
-        assert "taken away from" in capsys.readouterr().out
+        assert "removed the lease of" in capsys.readouterr().out
         with pytest.raises(DeviceBusyError, match="taken away"):
             held.confirm()
         assert lease.look(device) is None

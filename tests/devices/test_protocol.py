@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.devices.conftest import Subject
-from trimtab.devices import CommandResult, Pushed, Transcript
+from trimtab.devices import CommandResult, PushedFile, Transcript
 from trimtab.errors import DeviceError, DeviceOutputError, DeviceTimeoutError
 
 pytestmark = pytest.mark.device
@@ -76,7 +76,7 @@ def test_a_second_push_moves_nothing(
     first = subject.device.push(local)
     assert first.sent_bytes == 1000
     monkeypatch.setattr(subject.device, "_send", lambda *_: pytest.fail("moved the bytes again"))
-    assert subject.device.push(local) == Pushed(first.path, sent_bytes=0)
+    assert subject.device.push(local) == PushedFile(first.path, sent_bytes=0)
 
 
 def test_a_copy_that_was_damaged_on_the_device_is_pushed_again(

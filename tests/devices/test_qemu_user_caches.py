@@ -10,7 +10,7 @@ import pytest
 from tests.devices.conftest import HERE, compile_c, require_counting
 from trimtab.cores import Cache
 from trimtab.devices import CacheSimulator, find_device
-from trimtab.devices.cache_log import Interval
+from trimtab.devices.cache_log import CacheInterval
 
 pytestmark = pytest.mark.device
 
@@ -27,7 +27,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def simulated(
     program: Path, *words: object, caches: tuple[Cache, ...] = (L1, L2)
-) -> list[Interval]:
+) -> list[CacheInterval]:
     """What lies between the markers of each operator."""
     with find_device("qemu-a53").open() as device:
         assert isinstance(device, CacheSimulator)
@@ -37,7 +37,7 @@ def simulated(
     return [interval for interval in log.intervals if interval.phase == 6]
 
 
-def misses(interval: Interval) -> tuple[int, int]:
+def misses(interval: CacheInterval) -> tuple[int, int]:
     return sum(cpu.l1_misses for cpu in interval.cpus), interval.levels[0].misses
 
 

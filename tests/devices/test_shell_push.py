@@ -15,7 +15,7 @@ from tests.devices.conftest import SshServer, require
 from tests.devices.ssh.test_transport import files_below, kill_sessions
 from trimtab.bench.jobs import Settings
 from trimtab.bench.protocol import measure
-from trimtab.devices import Pushed, find_device, ssh
+from trimtab.devices import PushedFile, find_device, ssh
 from trimtab.errors import DeviceFullError, DeviceUnreachableError
 from trimtab.progress import SILENT
 from trimtab.results import records
@@ -66,12 +66,12 @@ class Board:
         server.define(self._config, "board1", directory=self.directory, **changes)
         return server
 
-    def push(self, local: Path) -> Pushed:
+    def push(self, local: Path) -> PushedFile:
         """Pushes, and checks that what arrived is what was sent."""
         with find_device("board1").open(trust_new=True) as device:
             pushed = device.push(local)
             assert Path(pushed.path).read_bytes() == local.read_bytes()
-            assert device.push(local) == Pushed(pushed.path)
+            assert device.push(local) == PushedFile(pushed.path)
         assert [path.name for path in files_of(self.directory)] == [local.name]
         return pushed
 

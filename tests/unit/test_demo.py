@@ -11,11 +11,11 @@ import pytest
 from tests.recorded_progress import RecordedProgress
 from trimtab import demo, doctor
 from trimtab.devices import DeviceDefinition, board
-from trimtab.devices.board import State
+from trimtab.devices.board import BoardState
 from trimtab.doctor import Requirement
 from trimtab.errors import EmulatorError, MissingRequirementError
 
-BOARD = State(pid=1, port=2222, cpu_model="cortex-a53", cpus=1, image="/nowhere")
+BOARD = BoardState(pid=1, port=2222, cpu_model="cortex-a53", cpus=1, image="/nowhere")
 
 
 def raising(error: Exception) -> Callable[..., NoReturn]:

@@ -90,7 +90,7 @@ class DeviceSession:
             controlled_device = stack.enter_context(
                 controlled(self.device, control, threads=self._threads, note=self._note)
             )
-            others = [stack.enter_context(self.device.beside()) for _ in range(1, self._count)]
+            others = [stack.enter_context(self.device.clone()) for _ in range(1, self._count)]
             self.control = controlled_device
             self.lanes = [self.device, *others]
             self._on_exit = stack.pop_all()

@@ -1,4 +1,4 @@
-"""Where binaries run: `find_device("pi4").open()` gives a `Device` to use in a `with`."""
+"""Devices that run binaries: `find_device("pi4").open()` is a `Device`; use it in a `with`."""
 
 from trimtab.devices.protocol import (
     CacheSimulator,
@@ -8,7 +8,7 @@ from trimtab.devices.protocol import (
     InstructionCounter,
     InstructionCounts,
     Mark,
-    Pushed,
+    PushedFile,
     Transcript,
 )
 from trimtab.devices.registry import DeviceDefinition, find_device, list_devices
@@ -22,7 +22,7 @@ __all__ = [
     "InstructionCounter",
     "InstructionCounts",
     "Mark",
-    "Pushed",
+    "PushedFile",
     "Transcript",
     "find_device",
     "list_devices",

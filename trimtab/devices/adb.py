@@ -23,7 +23,7 @@ import subprocess
 import time
 from dataclasses import dataclass
 
-from trimtab.devices.process import Process, Sink, Source
+from trimtab.devices.process import ChildProcess, Sink, Source
 from trimtab.devices.registry import DeviceDefinition
 from trimtab.devices.remote import RemoteDevice, missing_client
 from trimtab.errors import DeviceError, DeviceRefusedError, DeviceUnreachableError
@@ -93,16 +93,16 @@ class AdbDevice(RemoteDevice):
         self._serial = serial
 
     def _disconnect(self) -> None:
-        if self._is_lost and self._address:  # adb would go on with what is frozen
+        if self._is_disconnected and self._address:  # adb would go on with what is frozen
             with contextlib.suppress(DeviceUnreachableError):
                 self._adb("disconnect", self._address)
         self._serial = ""  # adb's server, which others use as well, keeps what it has
 
-    def _start(self, script: str, stdout: Sink, stderr: Sink, stdin: Source | None) -> Process:
+    def _start(self, script: str, stdout: Sink, stderr: Sink, stdin: Source | None) -> ChildProcess:
         if not self._serial:
             raise DeviceUnreachableError("not connected", where=self.name)
         argv = ["adb", "-s", self._serial, "shell", "-T", script]
-        return Process(argv, stdout, stderr, stdin=stdin)
+        return ChildProcess(argv, stdout, stderr, stdin=stdin)
 
     def _cut_off(self, output: str) -> DeviceError:
         return DeviceUnreachableError(

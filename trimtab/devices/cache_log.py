@@ -25,7 +25,7 @@ class LevelCounts:
 
 
 @dataclass(frozen=True)
-class Interval:
+class CacheInterval:
     """What was executed between one of the runner's markers and the one before.
 
     `phase`, `index`: of the marker at its end. `levels`: L2 and, where there is one, L3. `ran`: by
@@ -45,7 +45,7 @@ class CacheLog:
     by itself; the machine code of each block, by its number.
     """
 
-    intervals: tuple[Interval, ...]
+    intervals: tuple[CacheInterval, ...]
     blocks: Mapping[int, bytes]
 
 
@@ -81,7 +81,7 @@ def parse(text: str) -> CacheLog:
             ) from None
     return CacheLog(
         tuple(
-            Interval(phase, index, tuple(cpus), tuple(levels), ran)
+            CacheInterval(phase, index, tuple(cpus), tuple(levels), ran)
             for (phase, index), (cpus, levels, ran) in zip(marks, parts, strict=True)
         ),
         blocks,

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trimtab import paths
-from trimtab.devices.process import Process, Source
+from trimtab.devices.process import ChildProcess, Source
 from trimtab.devices.process_group import timed_out
 from trimtab.devices.protocol import CommandResult, Transcript
 from trimtab.devices.registry import DeviceDefinition
@@ -49,7 +49,7 @@ class LocalDevice(ShellDevice):
         deadline, errors = time.monotonic() + timeout_s, Transcript()
         try:
             argv = ["/bin/sh", "-c", script]
-            process = Process(argv, transcript.wrote, errors.wrote, stdin=stdin)
+            process = ChildProcess(argv, transcript.wrote, errors.wrote, stdin=stdin)
         except OSError as error:
             raise DeviceError(f"cannot start a shell: {error.strerror}", where=self.name) from error
         with process:

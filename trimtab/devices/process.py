@@ -23,7 +23,7 @@ class Source(Protocol):
         """The next `size` bytes; fewer at the end."""
 
 
-class Process:
+class ChildProcess:
     """A child process in a session of its own, without a terminal that could ask questions.
 
     Use it in a `with`, which closes the pipes and does not end the process.

@@ -1,4 +1,4 @@
-"""What every device can do, whatever carries the bytes to it."""
+"""The protocol of a device, which every transport implements."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ NO_ROOM = 81  # exit code of our scripts on the device: its disk is full; nothin
 
 @dataclass(frozen=True)
 class CommandResult:
-    """How a command ended, and all that it wrote.
+    """The exit code and the complete output of a command.
 
-    A command that a signal ended has `signal` set and `exit_code` 128 + signal, as shells count.
+    A command that died by a signal has `signal` set and the exit code 128 + signal, as in a shell.
     """
 
     exit_code: int
@@ -30,16 +30,16 @@ class CommandResult:
 
     @property
     def ok(self) -> bool:
-        """True when the command ended by itself with exit code 0."""
+        """True if the command ended by itself with exit code 0."""
         return self.exit_code == 0
 
 
 @dataclass(frozen=True)
 class DeviceInfo:
-    """Facts about a device at the moment of asking; None (or empty) where the device does not tell.
+    """The present facts of a device; None or empty if the device does not report one.
 
-    `cpu`: names of cores (`cortex-a53`), `+` between those of a big.LITTLE;
-    `temperature_celsius`: the hottest CPU zone; `is_emulated`: its clock says nothing about speed.
+    `cpu`: names of cores (`cortex-a53`), joined by `+` on a big.LITTLE. `temperature_celsius`: the
+    hottest CPU zone. `is_emulated`: its clock says nothing about speed.
     """
 
     machine: str
@@ -55,11 +55,11 @@ class DeviceInfo:
 
 
 @dataclass(frozen=True)
-class Pushed:
-    """A file that is on the device: its remote path, and what crossed the link for it.
+class PushedFile:
+    """A file on the device: its remote path, and the bytes that crossed the link for it.
 
-    `sent_bytes` is 0 for what the device had already; `packing` names the program that unpacked
-    them there, "" when they went as they are.
+    `sent_bytes` is 0 if the device had the file already. `packing` names the program that
+    decompressed it there, "" if it went uncompressed.
     """
 
     path: str
@@ -69,9 +69,9 @@ class Pushed:
 
 @dataclass(frozen=True)
 class Mark:
-    """One marker of the runner: `instructions` were executed by the process before it.
+    """One marker of the runner, and the instructions that its process had executed before it.
 
-    `phase` and `index` are the second and third argument of the runner's `prctl` marker.
+    `phase` and `index` are the second and third argument of the runner's `prctl` call.
     """
 
     phase: int
@@ -80,42 +80,37 @@ class Mark:
 
 
 class Transcript:
-    """What a command has written so far, for who wants it although the command comes to a bad end:
-    a time-out or a broken link raises, and gives no result.
+    """The output of a command so far, which survives a timeout or a broken link.
 
-    `stdout` grows as it arrives; `marks` of an `InstructionCounter` are there at the end.
+    `stdout` grows as data arrives. An `InstructionCounter` adds `marks` at the end.
     """
 
     def __init__(self, limit_bytes: int = 64 << 20) -> None:
-        """Nothing was written yet. `limit_bytes`: more than any run prints that goes well, and less
-        than what hurts this machine.
-        """
+        """An empty transcript. `limit_bytes` exceeds the output of any sane run."""
         self.stdout = bytearray()
         self.marks: list[Mark] = []
         self._limit_bytes = limit_bytes
 
     def wrote(self, data: bytes) -> None:
-        """Called by the transport for each piece of output, until it raises `DeviceOutputError`:
-        what is over the limit is not kept, and the command is to be ended.
-        """
+        """Appends output. Raises `DeviceOutputError` beyond the limit: end the command then."""
         room = self._limit_bytes - len(self.stdout)
         self.stdout += data[:room]
         if len(data) > room:
             raise DeviceOutputError(
                 f"a command on the device printed more than {self._limit_bytes:,} bytes",
-                hint="the end of what it printed says what it was doing; a runner: measure less",
+                hint="the end of its output shows what it was doing; for a runner, measure less",
             )
 
 
 class Device(Protocol):
-    """A place where a binary runs. Entering connects, leaving disconnects.
+    """A machine that runs binaries. Entering it connects, leaving it disconnects.
 
-    All remote paths lie under one prefix that belongs to trimtab; any other is a `DeviceError`.
+    All remote paths lie under one prefix that belongs to trimtab; others are a `DeviceError`.
     """
 
     @property
     def name(self) -> str:
-        """The name of the definition it was opened from."""
+        """The name of its definition."""
         ...
 
     @property
@@ -125,12 +120,12 @@ class Device(Protocol):
 
     @property
     def sysfs(self) -> str:
-        """Where its kernel tells of processors and heat: /sys, or what stands in for it."""
+        """The folder of its kernel's state: /sys, or a stand-in."""
         ...
 
     @property
     def lease_folder(self) -> str:
-        """Where its leases lie; "" for the place that all its users share."""
+        """The folder of its leases; "" for the one that all its users share."""
         ...
 
     def __enter__(self) -> Self: ...
@@ -138,15 +133,15 @@ class Device(Protocol):
     def __exit__(self, *exc_info: object) -> None: ...
 
     def describe(self) -> DeviceInfo:
-        """Asks the device for its facts, anew at each call."""
+        """The present facts of the device; asks it at each call."""
         ...
 
-    def push(self, local: Path, progress: Progress = SILENT) -> Pushed:
-        """Puts a copy of `local` (executable) on the device.
+    def push(self, local: Path, progress: Progress = SILENT) -> PushedFile:
+        """Copies `local` to the device, executable.
 
-        The copy is addressed by its content and verified there: bytes that the device has already
-        are not moved again, and where it can unpack, a large file is packed on its way. Raises
-        `DeviceFullError` before or during the copy, leaving nothing.
+        The copy is addressed by its content and verified there. A file that the device has is not
+        sent again. A large file is compressed on its way if the device can decompress it. Raises
+        `DeviceFullError` before or during the copy, which leaves nothing.
         """
         ...
 
@@ -159,11 +154,11 @@ class Device(Protocol):
         cwd: str | None = None,
         transcript: Transcript | None = None,
     ) -> CommandResult:
-        """Runs `argv` (no shell sees it) with empty stdin, in `cwd` or the prefix.
+        """Runs `argv` (not through a shell) with empty stdin, in `cwd` or the prefix.
 
-        After `timeout_s` its process group is killed and `DeviceTimeoutError` raised; what it wrote
-        before is in the `transcript`. A program that cannot be started is exit code 126 or 127 with
-        the reason in `stderr`.
+        After `timeout_s` its process group is killed and `DeviceTimeoutError` raised; the
+        `transcript` holds its output until then. A program that cannot be started has exit code 126
+        or 127, and `stderr` says why.
         """
         ...
 
@@ -176,29 +171,28 @@ class Device(Protocol):
         ...
 
     def tidy(self) -> None:
-        """Removes what runs that were killed have left under the prefix, a day after. The caller
-        has the device to itself.
-        """
+        """Removes day-old files of killed runs under the prefix. The caller holds the lease."""
         ...
 
     def shell(self, script: str, purpose: str) -> str:
-        """What a short script of ours prints in a POSIX shell there. Raises `DeviceError` where it
-        fails: it cannot do what is its `purpose`.
+        """The output of a short script in a POSIX shell there.
+
+        Raises a `DeviceError` that names the `purpose` if the script fails.
         """
         ...
 
-    def beside(self) -> Self:
-        """The same device once more, for a connection of its own: enter it with `with`."""
+    def clone(self) -> Self:
+        """The same device with a connection of its own: enter it with `with`."""
         ...
 
-    def supervise(self, note: str) -> None:
-        """From now on each `run` begins with the script `note`; "" for none."""
+    def set_launch_note(self, script: str) -> None:
+        """Runs `script` at the beginning of each later `run`; "" for none."""
         ...
 
 
 @dataclass(frozen=True)
 class InstructionCounts:
-    """Marks in order of execution; `total` is None when the process did not exit by itself."""
+    """Marks in order of execution; `total` is None if the process did not exit by itself."""
 
     marks: tuple[Mark, ...]
     total: int | None
@@ -209,7 +203,7 @@ class InstructionCounter(Protocol):
     """A device that counts the executed instructions of a process exactly, from outside."""
 
     def can_count_instructions(self) -> bool:
-        """False where the device's emulator was built without what counting takes."""
+        """False if the device's emulator was built without plug-ins."""
         ...
 
     def count_instructions(
@@ -221,20 +215,20 @@ class InstructionCounter(Protocol):
         cwd: str | None = None,
         transcript: Transcript | None = None,
     ) -> tuple[CommandResult, InstructionCounts]:
-        """Runs `argv` as `run` does, with every executed guest instruction counted."""
+        """Runs `argv` as `run` does, and counts every executed guest instruction."""
         ...
 
 
 @runtime_checkable
 class CacheSimulator(Protocol):
-    """A device that simulates the data caches of a core beside what a process executes."""
+    """A device that simulates the data caches of a core while a process runs."""
 
     def has_plugins(self) -> bool:
-        """False where the device's emulator was built without what simulating takes."""
+        """False if the device's emulator was built without plug-ins."""
         ...
 
     def simulate_caches(
         self, argv: Sequence[str], caches: Sequence[Cache], *, timeout_s: float
     ) -> tuple[CommandResult, CacheLog]:
-        """Runs `argv` as `run` does. `caches`: of the core, the first-level data cache first."""
+        """Runs `argv` as `run` does. `caches`: those of the core, first-level data cache first."""
         ...

@@ -47,7 +47,7 @@ class QemuUserOptions:
 
 
 @dataclass(frozen=True)
-class Emulator:
+class QemuUser:
     """QEMU's program and the processor it plays."""
 
     program: str
@@ -64,7 +64,7 @@ class Emulator:
 class QemuUserDevice(LocalDevice):
     """A `LocalDevice` whose `run` starts guest binaries under QEMU."""
 
-    def __init__(self, name: str, directory: str, emulator: Emulator, cpu: str | None) -> None:
+    def __init__(self, name: str, directory: str, emulator: QemuUser, cpu: str | None) -> None:
         """`cpu`: the core that is played."""
         super().__init__(name, directory, is_emulated=True)
         # Counts are exact whatever else this machine does: a lease for each device that is played.
@@ -214,6 +214,6 @@ def create(definition: DeviceDefinition, *, trust_new: bool) -> QemuUserDevice:
             where=str(definition.path),
             hint="name QEMU's model, or a `cpu` whose file names one (docs/cores.md)",
         )
-    emulator = Emulator(options.program, model, options.machine, options.sysroot)
+    emulator = QemuUser(options.program, model, options.machine, options.sysroot)
     directory = Path(options.directory or paths.cache() / "device").expanduser()
     return QemuUserDevice(definition.name, str(directory.absolute()), emulator, definition.cpu)

@@ -1,13 +1,12 @@
-"""A device reached through a POSIX shell: all but the transport itself, written once.
+"""A device with a POSIX shell: everything that does not depend on the transport.
 
-Push, pull and scratch directories need nothing on the device but a shell, `cat`, `df` and
-`sha256sum` (busybox and toybox have them), so that a board without an sftp server will do. A device
-that has `zstd` or `gzip` gets large files packed, and unpacks them as they come.
+Push, pull and scratch folders need only a shell, `cat`, `df` and `sha256sum` on the device (busybox
+and toybox have them), and no SFTP server. A device with `zstd` or `gzip` receives large files
+compressed, and decompresses them as they arrive.
 
-A link that breaks ends the command that was under way, and nothing is done twice behind the
-caller's back; the next command connects again, with growing pauses. If the device has restarted
-meanwhile, that raises `DeviceRebootedError`, once: what is measured over a restart does not belong
-together.
+A broken link ends the running command, and nothing is repeated behind the caller's back. The next
+command reconnects, with growing pauses. If the device has rebooted meanwhile, that command raises
+`DeviceRebootedError` once, because results from before and after a reboot do not belong together.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from typing import BinaryIO, Self
 from trimtab import compression, files
 from trimtab.devices import facts, scripts
 from trimtab.devices.process import Source
-from trimtab.devices.protocol import NO_ROOM, CommandResult, DeviceInfo, Pushed, Transcript
+from trimtab.devices.protocol import NO_ROOM, CommandResult, DeviceInfo, PushedFile, Transcript
 from trimtab.errors import (
     DeviceError,
     DeviceFullError,
@@ -39,22 +38,23 @@ from trimtab.errors import (
 from trimtab.progress import SILENT, Progress, Step
 
 _HOUSEKEEPING_S = 60.0  # an `mkdir` on a board that is busy or slow to page
-_RECONNECT_S = 60.0  # a board that restarts, a cable that is put back
+_RECONNECT_S = 60.0  # for a reboot, or a cable that is plugged in again
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 8.0
-_SLOWEST_LINK_BYTES_PER_S = 64 * 1024  # what a push or pull may take at most
+_SLOWEST_LINK_BYTES_PER_S = 64 * 1024  # sets the time limit of a push or pull
 _SLOWEST_HASH_BYTES_PER_S = 4 * 1024 * 1024
-# Exit codes of our scripts; nothing they call uses them.
+# Exit codes of push.sh; none of the programs that it calls uses them.
 _DAMAGED = 82
 _NOT_READ = 83
-_WORTH_PACKING_BYTES = 1_000_000  # less is there before its packing would count
+_MIN_COMPRESSED_BYTES = 1_000_000  # a smaller file arrives before compression helps
 
 _PLAIN = ("cat",)  # the reader of uncompressed bytes
 
 
 def quote(argv: Sequence[str], env: Mapping[str, str] | None, cwd: str) -> str:
-    """The one place where an argument list becomes text for a shell.
+    """An argument list as text for a shell; the only place that makes such text.
 
-    Raises `DeviceError` for what no process can be given: NUL, an odd variable name, no program.
+    Raises `DeviceError` for arguments that no process can have: NUL, a malformed variable name, an
+    empty list.
     """
     env = env or {}
     if not argv or not argv[0]:
@@ -63,13 +63,13 @@ def quote(argv: Sequence[str], env: Mapping[str, str] | None, cwd: str) -> str:
         raise DeviceError("an argument contains a NUL character", where=argv[0])
     for key in env:
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", key):
-            raise DeviceError(f"{key!r} is no name for an environment variable", where=argv[0])
+            raise DeviceError(f"{key!r} is not the name of an environment variable", where=argv[0])
     exports = "".join(f"export {key}={shlex.quote(value)}; " for key, value in env.items())
     return f"cd {shlex.quote(cwd)} || exit 126; {exports}exec {shlex.join(argv)}"
 
 
-class _Counted:
-    """A file that tells how much of it was read."""
+class _CountingReader:
+    """A file that reports how much of it has been read."""
 
     def __init__(self, content: Source, size_bytes: int, step: Step) -> None:
         self._content, self._size_bytes, self._step = content, size_bytes, step
@@ -92,30 +92,31 @@ class ShellDevice(ABC):
     def __init__(
         self, name: str, directory: str, *, is_emulated: bool = False, packs: bool = False
     ) -> None:
-        """`directory`: our place on the device; a relative one starts in the home directory.
-        `packs`: large files are packed on their way, if there is what unpacks them.
+        """`directory`: trimtab's folder there; a relative one starts in the home directory.
+
+        `packs`: compress large files on their way if the device can decompress them.
         """
         self._name = name
         self._packs = packs
         self._directory = directory
         self._is_emulated = is_emulated
         self._prefix, self._boot_id = "", ""
-        self._note_of_launch = ""
-        self._is_lost = False
+        self._launch_note = ""
+        self._is_disconnected = False
 
     @abstractmethod
     def _connect(self) -> None:
-        """Makes `_transmit` usable; raises `DeviceUnreachableError` where waiting may help."""
+        """Makes `_transmit` usable. Raises `DeviceUnreachableError` if waiting may help."""
 
     @abstractmethod
     def _disconnect(self) -> None:
-        """Undoes `_connect`; harmless when not connected."""
+        """Reverts `_connect`. Harmless if not connected."""
 
     @abstractmethod
     def _transmit(
         self, script: str, timeout_s: float, stdin: Source | None, transcript: Transcript
     ) -> CommandResult:
-        """What `_execute` does, by a link that is up; `DeviceUnreachableError` when it breaks."""
+        """Executes over a link that is up. Raises `DeviceUnreachableError` if it breaks."""
 
     def _execute(
         self,
@@ -127,16 +128,16 @@ class ShellDevice(ABC):
     ) -> CommandResult:
         """Runs a script in a POSIX shell in the home directory, in a process group of its own.
 
-        `stdin` is sent to its end, or is empty; stdout goes into the `transcript` as it comes.
-        Raises `DeviceTimeoutError` when the group had to be ended after `timeout_s`: by SIGTERM,
-        for scripts that clean up, then by SIGKILL; so it is ended, too, when it writes too much.
+        `stdin` is sent completely, or is empty. stdout goes into the `transcript` as it arrives.
+        After `timeout_s` the group gets SIGTERM, so that scripts clean up, then SIGKILL, and
+        `DeviceTimeoutError` is raised. A command that prints too much is ended in the same way.
         """
-        if self._is_lost:
+        if self._is_disconnected:
             self._reconnect()
         try:
             return self._transmit(script, timeout_s, stdin, transcript or Transcript())
         except DeviceUnreachableError:
-            self._is_lost = True
+            self._is_disconnected = True
             raise
 
     @property
@@ -145,7 +146,7 @@ class ShellDevice(ABC):
         return self._name
 
     def __enter__(self) -> Self:
-        """Connects and makes the prefix; raises what the transport raises."""
+        """Connects and makes the prefix. Raises what the transport raises."""
         self._connect()
         try:
             self._settle()
@@ -163,7 +164,7 @@ class ShellDevice(ABC):
         text = self._housekeeping(facts.script(self.sysfs), "read the device's facts")
         return facts.parse(text, is_emulated=self._is_emulated)
 
-    def push(self, local: Path, progress: Progress = SILENT) -> Pushed:
+    def push(self, local: Path, progress: Progress = SILENT) -> PushedFile:
         """See `Device.push`."""
         try:
             with local.open("rb") as content:
@@ -171,7 +172,7 @@ class ShellDevice(ABC):
                 size_bytes = os.fstat(content.fileno()).st_size
                 remote = posixpath.join(self._prefix, "cache", digest, local.name)
                 if self._has(remote, digest, size_bytes):
-                    return Pushed(remote)
+                    return PushedFile(remote)
                 with progress.step(f"push {local.name} to {self._name}", "bytes") as step:
                     pushed = self._send(content, remote, digest, size_bytes, step)
                     step.update(size_bytes, size_bytes)
@@ -192,7 +193,7 @@ class ShellDevice(ABC):
     ) -> CommandResult:
         """See `Device.run`."""
         folder = self._prefix if cwd is None else self._own(cwd)
-        script = self._note_of_launch + quote(argv, env, folder)
+        script = self._launch_note + quote(argv, env, folder)
         return self._execute(script, timeout_s=timeout_s, transcript=transcript)
 
     def pull(self, remote: str, local: Path) -> None:
@@ -224,57 +225,57 @@ class ShellDevice(ABC):
         """See `Device.shell`."""
         return self._housekeeping(script, purpose)
 
-    def beside(self) -> Self:
-        """See `Device.beside`; `_connect` gives the copy its own connection."""
+    def clone(self) -> Self:
+        """See `Device.clone`. `_connect` gives the copy its own connection."""
         return copy.copy(self)
 
-    def supervise(self, note: str) -> None:
-        """See `Device.supervise`."""
-        self._note_of_launch = note
+    def set_launch_note(self, script: str) -> None:
+        """See `Device.set_launch_note`."""
+        self._launch_note = script
 
     @property
     def _is_settled(self) -> bool:
-        """Whether a command has gone well here."""
+        """Whether a command has succeeded on this device."""
         return self._prefix != ""
 
     def _settle(self) -> None:
-        """Makes the prefix; notes where it is and since when the device has been up."""
+        """Makes the prefix; stores its path and the boot id."""
         text = scripts.script("settle", self._directory)
         answer = self._housekeeping(text, "create the directory of trimtab")
         self._boot_id, _, folder = answer.removesuffix("\n").partition("\n")
         if not folder.startswith("/"):
-            raise DeviceError(f"its directory cannot be {folder[:200]!r}", where=self.name)
+            raise DeviceError(f"unexpected directory {folder[:200]!r}", where=self.name)
         self._prefix = folder
 
     def _reconnect(self) -> None:
-        """Connects again after the link broke; raises `DeviceRebootedError`, if that was why."""
+        """Reconnects after a broken link. Raises `DeviceRebootedError` if a reboot broke it."""
         deadline, pause_s = time.monotonic() + _RECONNECT_S, _FIRST_PAUSE_S
         before = self._boot_id
         while True:
             self._disconnect()
-            self._is_lost = False
+            self._is_disconnected = False
             try:
                 self._connect()
                 self._settle()
                 break
             except DeviceUnreachableError:
-                self._is_lost = True
+                self._is_disconnected = True
                 if time.monotonic() + pause_s > deadline:
                     raise
             except BaseException:
-                self._is_lost = True
+                self._is_disconnected = True
                 raise
             time.sleep(pause_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
         if self._boot_id != before:
             raise DeviceRebootedError(
-                "the device has restarted",
+                "the device has rebooted",
                 where=self.name,
-                hint="what was measured before does not belong to what follows: measure anew",
+                hint="results from before and after a reboot do not belong together: measure again",
             )
 
     def _has(self, remote: str, digest: str, size_bytes: int) -> bool:
-        """True when the device's copy is intact: a power cut may leave a file of zeros behind."""
+        """Whether the device's copy is intact: a power cut may leave a file of zeros."""
         script = f"sha256sum <{shlex.quote(remote)} 2>/dev/null"
         seconds = _HOUSEKEEPING_S + size_bytes / _SLOWEST_HASH_BYTES_PER_S
         result = self._execute(script, timeout_s=seconds)
@@ -282,32 +283,33 @@ class ShellDevice(ABC):
 
     def _send(
         self, content: BinaryIO, remote: str, digest: str, size_bytes: int, step: Step
-    ) -> Pushed:
-        """Sends a file, packed if the device unpacks it, else as it is."""
-        tried_bytes = 0
-        if program := self._unpacker(size_bytes):
+    ) -> PushedFile:
+        """Sends a file, compressed if the device can decompress it."""
+        wasted_bytes = 0
+        if program := self._decompressor(size_bytes):
             content.seek(0)
-            counted = _Counted(content, size_bytes, step)
-            packed = compression.CompressedReader(counted, compression.COMPRESSORS[program]())
-            if self._store(packed, (program, "-dc"), remote, digest, size_bytes):
-                return Pushed(remote, packed.done_bytes, program)
-            tried_bytes = packed.done_bytes
+            counted = _CountingReader(content, size_bytes, step)
+            compressed = compression.CompressedReader(counted, compression.COMPRESSORS[program]())
+            if self._store(compressed, (program, "-dc"), remote, digest, size_bytes):
+                return PushedFile(remote, compressed.done_bytes, program)
+            wasted_bytes = compressed.done_bytes
         content.seek(0)
-        self._store(_Counted(content, size_bytes, step), _PLAIN, remote, digest, size_bytes)
-        return Pushed(remote, tried_bytes + size_bytes)
+        self._store(_CountingReader(content, size_bytes, step), _PLAIN, remote, digest, size_bytes)
+        return PushedFile(remote, wasted_bytes + size_bytes)
 
-    def _unpacker(self, size_bytes: int) -> str:
-        """The best program that the device has to unpack a file of this size; "" for none."""
-        if not self._packs or size_bytes < _WORTH_PACKING_BYTES:
+    def _decompressor(self, size_bytes: int) -> str:
+        """The best program on the device that decompresses a file of this size; "" for none."""
+        if not self._packs or size_bytes < _MIN_COMPRESSED_BYTES:
             return ""
         text = scripts.script("find_programs", *compression.COMPRESSORS)
-        return self._housekeeping(text, "look for programs that unpack").partition("\n")[0]
+        return self._housekeeping(text, "find a program that decompresses").partition("\n")[0]
 
     def _store(
         self, content: Source, reader: Sequence[str], remote: str, digest: str, size_bytes: int
     ) -> bool:
-        """Sends `content` through the command `reader` into a file; False when that refuses it,
-        which leaves nothing.
+        """Sends `content` through the command `reader` into a file.
+
+        False if `reader` fails, which leaves nothing.
         """
         text = scripts.script("push", remote, str(size_bytes // 1024 + 1), digest, *reader)
         seconds = _HOUSEKEEPING_S + size_bytes / _SLOWEST_LINK_BYTES_PER_S
@@ -326,7 +328,7 @@ class ShellDevice(ABC):
         raise failure
 
     def _own(self, remote: str) -> str:
-        """`remote`, normalized, when it lies under the prefix."""
+        """`remote`, normalized. Raises `DeviceError` if it lies outside of the prefix."""
         path = posixpath.normpath(posixpath.join(self._prefix, remote))
         if not f"{path}/".startswith(f"{self._prefix}/") or "\0" in path:
             raise DeviceError(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trimtab.devices.control import energy
-from trimtab.devices.control.energy import MIN_UPDATES, Sample
+from trimtab.devices.control.energy import MIN_UPDATES, EnergySample
 from trimtab.results.records import Record
 
 SPAN_S = 10  # of the launch that is sampled, at least, and of the idle time before it
@@ -43,9 +43,9 @@ def rows(record: Record) -> tuple[Row, ...] | None:
     event = record.first("energy")
     if event is None:
         return None
-    before = {found.source: found for found in energy.spent(_samples(event["idle"]))}
+    before = {found.source: found for found in energy.integrate(_samples(event["idle"]))}
     found = []
-    for busy in energy.spent(_samples(event["busy"])):
+    for busy in energy.integrate(_samples(event["busy"])):
         idle = before.get(busy.source)
         idle_watts = idle.watts if idle else None
         joules = above = None
@@ -60,5 +60,5 @@ def rows(record: Record) -> tuple[Row, ...] | None:
     return tuple(found)
 
 
-def _samples(values: Sequence[Sequence[Any]]) -> list[Sample]:
-    return [Sample(at, energy.Kind(kind), *rest) for at, kind, *rest in values]
+def _samples(values: Sequence[Sequence[Any]]) -> list[EnergySample]:
+    return [EnergySample(at, energy.SourceKind(kind), *rest) for at, kind, *rest in values]

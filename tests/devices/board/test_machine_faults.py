@@ -56,7 +56,7 @@ FAULTS = {
 
 
 @pytest.fixture
-def up(board_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[board.State]:
+def up(board_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[board.BoardState]:
     """A board of our own, fresh, whatever becomes of it."""
     monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(board_cache))
     monkeypatch.setattr(shell, "_RECONNECT_S", 300.0)  # under emulation on a busy machine
@@ -67,7 +67,7 @@ def up(board_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[board.Sta
 
 
 @pytest.fixture
-def lose_power(board_cache: Path, up: board.State) -> Iterator[Callable[[], None]]:
+def lose_power(board_cache: Path, up: board.BoardState) -> Iterator[Callable[[], None]]:
     """Waits for the runner's word, and starts the board anew behind the same port."""
     restarted: list[subprocess.Popen[bytes]] = []
 

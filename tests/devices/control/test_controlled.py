@@ -104,7 +104,7 @@ def test_a_runner_that_runs_elsewhere_than_it_was_pinned_is_no_result(
     outcome = protocol.measure(
         device, subject, make_golden(), Settings(**QUICK, launches=1), tmp_path
     )
-    assert "pinned to the cores 1, and runs on 0" in str(outcome.error)
+    assert "pinned to the cores 1 and runs on 0" in str(outcome.error)
     assert records.read(outcome.path).status is Status.INFRA
 
 
@@ -139,14 +139,15 @@ def test_a_governor_that_cannot_be_set_is_recorded_as_uncontrolled(
 def test_a_governor_is_kept_on_demand(device: Device, tmp_path: Path, fake: FakeSysfs) -> None:
     record, _ = measure(device, tmp_path, governor="keep")
     assert record.header.control["governor"] == "schedutil"
-    assert record.header.control["uncontrolled"] == ["governor: kept at schedutil, as asked"]
+    assert record.header.control["uncontrolled"] == ["governor: kept at schedutil, as requested"]
     assert fake.governors() == ["schedutil", "schedutil"]
 
 
 def test_a_journal_is_written_before_the_change_and_undone_by_the_next_run(
     device: Device, fake: FakeSysfs, config: Path
 ) -> None:
-    change = governor.Change("devices/system/cpu/cpu1/cpufreq/scaling_governor", "schedutil", "x")
+    file = "devices/system/cpu/cpu1/cpufreq/scaling_governor"
+    change = governor.GovernorChange(file, "schedutil", "x")
     journal = governor.journal_of("board1", device.describe().boot_id)
     governor.apply(device, [change], journal, str(fake.folder / "undo"))
     assert fake.governors() == ["schedutil", "x"], "as a process leaves it that is killed here"
@@ -154,7 +155,7 @@ def test_a_journal_is_written_before_the_change_and_undone_by_the_next_run(
     assert json.loads(journal.read_text())["changes"][0]["was"] == "schedutil"
     with controlled(device, Control(governor="keep")) as held:
         assert fake.governors() == ["schedutil", "schedutil"]
-    assert "put the governor back to schedutil" in " ".join(held.found)
+    assert "restored the governor schedutil" in " ".join(held.cleaned_up)
     assert not journal.exists()
 
 
@@ -176,7 +177,7 @@ def test_a_launch_waits_until_the_device_is_cool(device: Device, fake: FakeSysfs
 
     with controlled(device, Control(), note=cool) as held, held.launch() as launch:
         pass
-    assert notes == ["board1 has 66.0 °C: waits until it is at 65"]
+    assert notes == ["board1 has 66.0 °C: waiting for 65 °C"]
     assert launch.before is not None
     assert launch.before.celsius == 64.0
     assert launch.hot == ""

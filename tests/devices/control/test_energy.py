@@ -17,7 +17,7 @@ from trimtab.bench import protocol
 from trimtab.bench.jobs import Settings
 from trimtab.devices import Device, find_device
 from trimtab.devices.control import energy
-from trimtab.devices.control.energy import Kind, Sample
+from trimtab.devices.control.energy import EnergySample, SourceKind
 from trimtab.results import records
 from trimtab.results.records import Status, Writer
 from trimtab.results.summary import summarize
@@ -46,12 +46,18 @@ FILES = {
     "class/power_supply/usb/status": "Unknown",
 }
 SOURCES = {
-    (Kind.COUNTER, "powercap intel-rapl:0 package-0", 900, 1000, ""),
-    (Kind.COUNTER, "hwmon hwmon3 amd_energy energy1_input", 123456789012, 0, ""),
-    (Kind.POWER, "hwmon hwmon1 ina226 power1_input", 2500000, 0, ""),
-    (Kind.POWER, "hwmon hwmon2 ina3221 curr2*in2", 2000000, 0, ""),
-    (Kind.BATTERY, "power_supply battery current_now*voltage_now", -300000, 3900000, "Discharging"),
-    (Kind.CHARGE, "power_supply battery charge_counter", 2000000, 3900000, "Discharging"),
+    (SourceKind.COUNTER, "powercap intel-rapl:0 package-0", 900, 1000, ""),
+    (SourceKind.COUNTER, "hwmon hwmon3 amd_energy energy1_input", 123456789012, 0, ""),
+    (SourceKind.POWER, "hwmon hwmon1 ina226 power1_input", 2500000, 0, ""),
+    (SourceKind.POWER, "hwmon hwmon2 ina3221 curr2*in2", 2000000, 0, ""),
+    (
+        SourceKind.BATTERY,
+        "power_supply battery current_now*voltage_now",
+        -300000,
+        3900000,
+        "Discharging",
+    ),
+    (SourceKind.CHARGE, "power_supply battery charge_counter", 2000000, 3900000, "Discharging"),
 }
 SHELLS = [["sh"], ["bash"], ["busybox", "sh"], ["mksh"]]
 
@@ -119,48 +125,50 @@ def test_what_is_no_sample_was_written_by_the_command() -> None:
     assert energy.parse(b"".join(NOISE)) == ((), b"".join(NOISE))
 
 
-def series(kind: Kind, values: list[int], second: int = 0, state: str = "") -> list[Sample]:
+def series(
+    kind: SourceKind, values: list[int], second: int = 0, state: str = ""
+) -> list[EnergySample]:
     """A sample every second."""
-    return [Sample(10.0 + i, kind, "s", v, second, state) for i, v in enumerate(values)]
+    return [EnergySample(10.0 + i, kind, "s", v, second, state) for i, v in enumerate(values)]
 
 
 JOULES = [
-    (series(Kind.COUNTER, [1_000_000, 3_000_000, 4_500_000]), 3.5),
+    (series(SourceKind.COUNTER, [1_000_000, 3_000_000, 4_500_000]), 3.5),
     # 999,999 -> wraps at 1,000,000 -> 500,000, twice
-    (series(Kind.COUNTER, [900_000, 400_000, 900_000, 400_000], 1_000_000), 1.5),
-    (series(Kind.POWER, [2_000_000, 4_000_000, 2_000_000]), 6.0),
-    (series(Kind.BATTERY, [-500_000] * 5, 4_000_000, "Discharging"), 8.0),
-    (series(Kind.BATTERY, [500_000] * 5, 4_000_000, "Discharging"), 8.0),
+    (series(SourceKind.COUNTER, [900_000, 400_000, 900_000, 400_000], 1_000_000), 1.5),
+    (series(SourceKind.POWER, [2_000_000, 4_000_000, 2_000_000]), 6.0),
+    (series(SourceKind.BATTERY, [-500_000] * 5, 4_000_000, "Discharging"), 8.0),
+    (series(SourceKind.BATTERY, [500_000] * 5, 4_000_000, "Discharging"), 8.0),
     # 1000 uAh are 3.6 C, at 4 V
-    (series(Kind.CHARGE, [2_001_000, 2_000_000], 4_000_000, "Discharging"), 14.4),
+    (series(SourceKind.CHARGE, [2_001_000, 2_000_000], 4_000_000, "Discharging"), 14.4),
 ]
 
 
 @pytest.mark.parametrize(("samples", "joules"), JOULES)
-def test_joules_are_those_computed_by_hand(samples: list[Sample], joules: float) -> None:
-    (found,) = energy.spent(samples)
+def test_joules_are_those_computed_by_hand(samples: list[EnergySample], joules: float) -> None:
+    (found,) = energy.integrate(samples)
     assert found.joules == pytest.approx(joules, rel=1e-9)
     assert found.watts == pytest.approx(joules / (len(samples) - 1), rel=1e-9)
 
 
 USELESS = [
-    (series(Kind.COUNTER, [5, 4]), "went backwards"),
-    (series(Kind.BATTERY, [9, 9], 1, "Charging"), "not discharging"),
-    (series(Kind.BATTERY, [9, 9], 1, "Full"), "not discharging"),
-    (series(Kind.POWER, [9]), "too short"),
+    (series(SourceKind.COUNTER, [5, 4]), "went backwards"),
+    (series(SourceKind.BATTERY, [9, 9], 1, "Charging"), "not discharging"),
+    (series(SourceKind.BATTERY, [9, 9], 1, "Full"), "not discharging"),
+    (series(SourceKind.POWER, [9]), "too short"),
 ]
 
 
 @pytest.mark.parametrize(("samples", "why"), USELESS)
-def test_a_source_that_cannot_be_used_tells_why(samples: list[Sample], why: str) -> None:
-    (found,) = energy.spent(samples)
+def test_a_source_that_cannot_be_used_tells_why(samples: list[EnergySample], why: str) -> None:
+    (found,) = energy.integrate(samples)
     assert found.joules is None
     assert why in found.why
 
 
 def test_a_source_that_hardly_changed_is_coarse() -> None:
-    assert energy.spent(series(Kind.COUNTER, [0] * 30 + [90]))[0].is_coarse
-    assert not energy.spent(series(Kind.COUNTER, list(range(30))))[0].is_coarse
+    assert energy.integrate(series(SourceKind.COUNTER, [0] * 30 + [90]))[0].is_coarse
+    assert not energy.integrate(series(SourceKind.COUNTER, list(range(30))))[0].is_coarse
 
 
 def record(directory: Path, *, tells: bool = True) -> records.Record:

@@ -175,7 +175,7 @@ def test_unlocking_needs_force_for_what_may_still_go_on(device: OtherShell) -> N
         assert "--force" in caught.value.hint
         assert "eve@elsewhere" in lease.unlock(device, force=True)
         assert lease.look(device) is None
-        assert lease.unlock(device, force=False) == "nobody has it"
+        assert lease.unlock(device, force=False) == "the device is free"
 
 
 def runs(pid: int) -> bool:
@@ -199,7 +199,7 @@ def start_runner(device: LocalDevice, held: Lease) -> tuple[threading.Thread, in
         with contextlib.suppress(DeviceError):
             device.run(["sh", "-c", "sleep 300 & wait"], timeout_s=200)
 
-    device.supervise(watchdog.launch_note(held.folder))
+    device.set_launch_note(watchdog.launch_note(held.folder))
     thread = threading.Thread(target=run)
     thread.start()
     wait_until(lambda: noted_in(held) != [])
@@ -255,7 +255,7 @@ def test_who_takes_over_ends_the_runner_that_was_left(device: OtherShell) -> Non
         thread, pid = start_runner(device, held)
         Path(held.folder, "until").write_text(f"{uptime() - 1}\n")
         later = acquire(device)
-        assert later.found == f"ended a stale runner (process {pid})"
+        assert later.cleaned_up == f"ended a stale runner (process {pid})"
         assert not runs(pid)
         thread.join()
         later.release()
@@ -267,7 +267,7 @@ def test_a_number_that_another_process_has_by_now_is_left_alone(device: OtherShe
         Path(held.folder, f"runner.{other.pid}.1").touch()
         Path(held.folder, "until").write_text(f"{uptime() - 1}\n")
         later = acquire(device)
-        assert later.found == ""
+        assert later.cleaned_up == ""
         assert other.poll() is None
         later.release()
         other.kill()
@@ -299,4 +299,4 @@ def test_a_cut_link_leaves_no_runner_and_no_governor(
     pid = int(noted.read_text())
     wait_until(lambda: not runs(pid))
     wait_until(lambda: fake.governors() == ["schedutil", "schedutil"])
-    assert "could not be put back" not in "".join(said), "nobody knows that yet"
+    assert "was not restored" not in "".join(said), "nobody knows that yet"

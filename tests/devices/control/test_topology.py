@@ -6,8 +6,8 @@ import pytest
 
 from trimtab.devices import facts
 from trimtab.devices.control import sysfs, thermal, topology
-from trimtab.devices.control.sysfs import Tree
-from trimtab.devices.control.thermal import Sample
+from trimtab.devices.control.sysfs import SysfsTree
+from trimtab.devices.control.thermal import ThermalState
 from trimtab.errors import UsageError
 
 CPU = "devices/system/cpu"
@@ -19,11 +19,11 @@ def tree(
     *,
     allowed: str = "",
     online: str = "",
-) -> Tree:
+) -> SysfsTree:
     files = {f"{CPU}/cpu{i}/cpu_capacity": str(c) for i, c in enumerate(capacities or [])}
     files |= {f"{CPU}/cpu{i}/cpufreq/cpuinfo_max_freq": str(f) for i, f in enumerate(khz or [])}
     files[f"{CPU}/online"] = online or f"0-{len(capacities or khz or [0]) - 1}"
-    return Tree(files, allowed)
+    return SysfsTree(files, allowed)
 
 
 # (capacities, maximum frequencies, clusters slowest first)
@@ -108,12 +108,12 @@ def test_the_limit_of_heat_stands_below_the_trip_point_where_the_processor_is_sl
         f"{zone}/trip_point_2_type": "critical",
         f"{zone}/trip_point_2_temp": "95000",
     }
-    assert thermal.limit_of(Tree(files)) == 70.0
-    assert thermal.limit_of(Tree({})) == 65.0
+    assert thermal.limit_of(SysfsTree(files)) == 70.0
+    assert thermal.limit_of(SysfsTree({})) == 65.0
 
 
 def test_a_clock_that_its_own_processor_averages_is_no_sign_of_throttling() -> None:
-    slow = Sample(50.0, {0: 800.0}, {0: 3000.0}, {}, {})
+    slow = ThermalState(50.0, {0: 800.0}, {0: 3000.0}, {}, {})
     args = {"governor": "performance"}
     assert thermal.slowdowns(slow, slow, slow, driver="intel_pstate", **args) == []
     assert thermal.slowdowns(slow, slow, slow, driver="cpufreq-dt", **args) != []
@@ -121,7 +121,7 @@ def test_a_clock_that_its_own_processor_averages_is_no_sign_of_throttling() -> N
 
 
 def test_without_a_limit_a_clock_is_held_against_the_one_that_it_began_with() -> None:
-    begun, later = (Sample(50.0, {0: mhz}, {}, {}, {}) for mhz in (1800.0, 1200.0))
+    begun, later = (ThermalState(50.0, {0: mhz}, {}, {}, {}) for mhz in (1800.0, 1200.0))
     args = {"governor": "performance", "driver": "cpufreq-dt"}
     assert thermal.slowdowns(begun, begun, begun, **args) == []
     assert thermal.slowdowns(begun, begun, later, **args) == ["core 0 has 1200 MHz instead of 1800"]

@@ -149,7 +149,7 @@ def test_a_device_that_restarted_says_so_once(
                 device.run(["true"], timeout_s=10)
             boot_id.write_text(words)
             if is_rebooted:
-                with pytest.raises(DeviceRebootedError, match="restarted"):
+                with pytest.raises(DeviceRebootedError, match="rebooted"):
                     device.run(["true"], timeout_s=10)
             assert device.run(["true"], timeout_s=10).ok
 

@@ -2,7 +2,7 @@
 
 from trimtab.devices.board.machine import (
     PROGRAMS,
-    State,
+    BoardState,
     as_json,
     create,
     down,
@@ -11,4 +11,4 @@ from trimtab.devices.board.machine import (
     up,
 )
 
-__all__ = ["PROGRAMS", "State", "as_json", "create", "down", "prepare", "status", "up"]
+__all__ = ["PROGRAMS", "BoardState", "as_json", "create", "down", "prepare", "status", "up"]

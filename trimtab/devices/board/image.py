@@ -35,7 +35,7 @@ KERNEL, INITRD, CLIENT_KEY, HOST_KEY = "vmlinuz", "initrd", "id_ed25519", "host_
 
 
 @dataclass(frozen=True)
-class Machine:
+class BoardMachine:
     """One architecture: Debian's name for it, the kernel's metapackage, QEMU's program and core."""
 
     debian_arch: str
@@ -46,8 +46,10 @@ class Machine:
 
 MACHINES = {
     # The cloud kernel is a third of the size of the general one and has all that the board needs.
-    "aarch64": Machine("arm64", "linux-image-cloud-arm64", "qemu-system-aarch64", "cortex-a53"),
-    "armv7": Machine("armhf", "linux-image-armmp", "qemu-system-arm", "cortex-a15"),
+    "aarch64": BoardMachine(
+        "arm64", "linux-image-cloud-arm64", "qemu-system-aarch64", "cortex-a53"
+    ),
+    "armv7": BoardMachine("armhf", "linux-image-armmp", "qemu-system-arm", "cortex-a15"),
 }
 
 _PACKAGES = ("busybox-static", "dropbear-bin", "libstdc++6")

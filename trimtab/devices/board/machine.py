@@ -43,7 +43,7 @@ _PORT_ATTEMPTS = 3
 
 
 @dataclass(frozen=True)
-class State:
+class BoardState:
     """A board that was started: QEMU's process, the SSH port, and what it plays."""
 
     pid: int
@@ -59,7 +59,7 @@ def up(
     cpu_model: str | None = None,
     cpus: int = 1,
     progress: Progress = SILENT,
-) -> State:
+) -> BoardState:
     """Starts the board, or finds it running; the first time it downloads and builds its image.
 
     With more than one of `cpus` there are no exact instruction counts. Raises `EmulatorError` when
@@ -108,13 +108,13 @@ def down(arch: str = "aarch64") -> bool:
     return state is not None
 
 
-def status(arch: str = "aarch64") -> State | None:
+def status(arch: str = "aarch64") -> BoardState | None:
     """The running board, or None; forgets one that died."""
     folder = _folder(arch)
     return _running(folder) if folder.is_dir() else None
 
 
-def as_json(state: State | None) -> str:
+def as_json(state: BoardState | None) -> str:
     """The state of a board for programs; `{"up": false}` when it is down."""
     return json.dumps({"up": state is not None} | (asdict(state) if state else {}))
 
@@ -155,7 +155,7 @@ def create(definition: DeviceDefinition, *, trust_new: bool) -> BoardDevice:
     return BoardDevice(definition.name, "trimtab", address, client=options.client, is_emulated=True)
 
 
-def _machine(arch: str) -> board_image.Machine:
+def _machine(arch: str) -> board_image.BoardMachine:
     if arch not in MACHINES:
         raise DeviceError(
             f"there is no board for {arch!r}", hint=f"known: {', '.join(sorted(MACHINES))}"
@@ -181,10 +181,10 @@ def _locked(arch: str) -> Iterator[Path]:
         ) from error
 
 
-def _running(folder: Path) -> State | None:
+def _running(folder: Path) -> BoardState | None:
     """The state on file, if that very QEMU still lives: numbers of processes are used again."""
     try:
-        state = State(**json.loads((folder / "state.json").read_text(encoding="utf-8")))
+        state = BoardState(**json.loads((folder / "state.json").read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return None
     return state if os.fsencode(f"file:{folder / 'serial.log'}") in _command(state.pid) else None
@@ -209,7 +209,7 @@ def _image(arch: str, folder: Path, progress: Progress) -> Path:
     return image
 
 
-def _boot(program: str, folder: Path, image: Path, cpu_model: str, cpus: int) -> State | None:
+def _boot(program: str, folder: Path, image: Path, cpu_model: str, cpus: int) -> BoardState | None:
     """Starts QEMU and waits for the ready line; None when the port was taken meanwhile."""
     serial, log = folder / "serial.log", folder / "qemu.log"
     serial.unlink(missing_ok=True)
@@ -235,7 +235,7 @@ def _boot(program: str, folder: Path, image: Path, cpu_model: str, cpus: int) ->
         process.kill()
         process.wait()
         raise
-    state = State(process.pid, port, cpu_model, cpus, str(image))
+    state = BoardState(process.pid, port, cpu_model, cpus, str(image))
     known_hosts = folder / "known_hosts"
     known_hosts.unlink(missing_ok=True)
     host_keys.pin(known_hosts, f"[{_HOST}]:{port}", (image / board_image.HOST_KEY).read_text())

@@ -1,5 +1,11 @@
-"""Devices under control while a measurement runs: leases, pinned cores, clocks, temperatures."""
+"""Devices under control during a measurement: leases, pinned cores, clocks, temperatures."""
 
-from trimtab.devices.control.controlled import KEEP, Control, Controlled, Launch, controlled
+from trimtab.devices.control.controlled import (
+    KEEP,
+    Control,
+    Controlled,
+    LaunchConditions,
+    controlled,
+)
 
-__all__ = ["KEEP", "Control", "Controlled", "Launch", "controlled"]
+__all__ = ["KEEP", "Control", "Controlled", "LaunchConditions", "controlled"]

@@ -1,14 +1,14 @@
-"""A device under control while it measures: taken, pinned, clocked, cool, and watched.
+"""A device under control during a measurement: leased, pinned, clocked, cool, and watched.
 
-    with controlled(device, Control(cores="big"), threads=4, purpose="bench", note=print) as held:
-        command = [program, "--cores", held.cores] if held.cores else [program]
-        with held.launch() as launch:
+    with controlled(device, Control(cores="big"), threads=4, purpose="bench") as session:
+        command = [program, "--cores", session.cores] if session.cores else [program]
+        with session.launch() as launch:
             device.run(command, timeout_s=60)
-        print(held.to_json(), launch.to_json())
+        print(session.to_json(), launch.to_json())
 
-All launches of a measurement belong into one such `with`. Whatever ends it, the device gets back
-what was changed: by this process; or, when it is killed or the link breaks, by the watchdog on the
-device; or, at last, by whoever measures there next.
+All launches of a measurement belong into one such `with`. However it ends, every change of the
+device is reverted: by this process; if it is killed or the link breaks, by the watchdog on the
+device; and at last by the next measurement there.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from trimtab.devices.control import governor, sysfs, thermal, topology, watchdog
-from trimtab.devices.control.governor import Change
+from trimtab.devices.control.governor import GovernorChange
 from trimtab.devices.control.lease import Lease, acquire
-from trimtab.devices.control.thermal import Sample
+from trimtab.devices.control.thermal import ThermalState
 from trimtab.devices.protocol import Device
 from trimtab.errors import DeviceError, UsageError
 
@@ -32,11 +32,11 @@ KEEP = "keep"
 
 @dataclass(frozen=True)
 class Control:
-    """What is asked for.
+    """The requested conditions.
 
     `cores`: a cluster's name, a list such as "0-3", "all", or "" for the fastest cluster that has
-    enough cores. `governor`: "keep" leaves it. `max_celsius`: launches begin below it; None for
-    what suits the device. `wait_s`: how long to wait for who has the device.
+    enough cores. `governor`: "keep" leaves it. `max_celsius`: launches begin below it; None for the
+    device's own limit. `wait_s`: the time to wait for the lease's holder.
     """
 
     cores: str = ""
@@ -45,68 +45,68 @@ class Control:
     wait_s: float = 0.0
 
     def __post_init__(self) -> None:
-        """Raises UsageError for what cannot be meant."""
+        """Raises UsageError for impossible values."""
         if self.max_celsius is not None and not 0 < self.max_celsius < math.inf:
-            raise UsageError(f"max-celsius is {self.max_celsius}, it must be over 0, and finite")
+            raise UsageError(f"max-celsius is {self.max_celsius}: it must be above 0 and finite")
         if not self.wait_s >= 0:
-            raise UsageError(f"wait is {self.wait_s}, it must be at least 0")
+            raise UsageError(f"wait is {self.wait_s}: it must be at least 0")
         if not self.governor.replace("_", "").isalnum():
             raise UsageError(
-                f"{self.governor!r} is no governor", hint="--governor performance, or keep"
+                f"{self.governor!r} is not a governor", hint="--governor performance, or keep"
             )
 
 
 @dataclass
-class Launch:
-    """The device before and after one launch, and why it counts as throttled: empty when it does
-    not. `hot`: what to say when it did not become cool enough before.
+class LaunchConditions:
+    """The device before and after one launch.
+
+    `throttled`: the reasons why the launch counts as throttled, empty if it does not. `hot`: a
+    complaint if the device was too hot at its beginning.
     """
 
-    before: Sample | None = None
-    after: Sample | None = None
+    before: ThermalState | None = None
+    after: ThermalState | None = None
     throttled: list[str] = field(default_factory=list)
     hot: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """For a record."""
+        """The conditions for a run record."""
         return asdict(self)
 
 
 class Controlled:
-    """A device that is held. `cores` is the list for the runner's `--cores`, None to leave it be.
+    """A leased device. `cores` is the list for the runner's `--cores`, None to pass none.
 
-    `launches` are those so far; `uncontrolled` says what could not be had from the beginning;
-    `found` what an earlier run had left.
+    `launches`: the launches so far. `uncontrolled`: the conditions that could not be established.
+    `cleaned_up`: the remains of an earlier run.
     """
 
-    def __init__(self, device: Device, lease: Lease, wanted: Control) -> None:
-        """Made by `controlled`."""
-        self._device, self._lease, self._wanted = device, lease, wanted
+    def __init__(self, device: Device, lease: Lease, request: Control) -> None:
+        self._device, self._lease, self._request = device, lease, request
         self.cores: str | None = None
         self.cluster: str | None = None
         self.governor: str | None = None
         self.limit_celsius: float | None = None
         self.uncontrolled: list[str] = []
-        self.found: list[str] = [lease.found] if lease.found else []
-        self.launches: list[Launch] = []
+        self.cleaned_up: list[str] = [lease.cleaned_up] if lease.cleaned_up else []
+        self.launches: list[LaunchConditions] = []
         self._driver: str | None = None
-        self._reference: Sample | None = None
+        self._reference: ThermalState | None = None
         self._note: Callable[[str], None] = lambda _: None
 
     @property
     def throttled(self) -> list[str]:
-        """Why launches so far count as throttled, each reason once."""
+        """The reasons why launches so far count as throttled, each once."""
         return list(dict.fromkeys(why for launch in self.launches for why in launch.throttled))
 
     @contextmanager
-    def launch(self) -> Iterator[Launch]:
-        """Around one launch that is measured: waits until the device is cool, and samples its state
-        before and after.
+    def launch(self) -> Iterator[LaunchConditions]:
+        """Surrounds one measured launch: waits at the thermal gate, samples before and after.
 
-        Raises `DeviceBusyError` or `DeviceUnreachableError` when the lease was lost meanwhile:
-        nobody knows what the launch shared the device with.
+        Raises `DeviceBusyError` or `DeviceUnreachableError` if the lease was lost in the meantime:
+        the launch may have shared the device.
         """
-        launch = Launch()
+        launch = LaunchConditions()
         self._lease.check()
         if self.limit_celsius is not None:
             launch.before, launch.hot = thermal.wait_until_cool(
@@ -127,117 +127,118 @@ class Controlled:
         self.launches.append(launch)
 
     def confirm(self) -> None:
-        """Raises `DeviceBusyError` or `DeviceUnreachableError` when the device is not ours any
-        more: for a runner that was ended, by whom nobody else knows.
+        """Raises `DeviceBusyError` or `DeviceUnreachableError` if the lease is gone.
+
+        That explains a runner that was ended from outside.
         """
         self._lease.confirm()
 
     def check_affinity(self, cores: str | None, affinity: str | None) -> None:
-        """Raises `DeviceError` when a runner that was pinned to `cores` runs elsewhere."""
+        """Raises `DeviceError` if a runner that was pinned to `cores` runs elsewhere."""
         if cores is not None and affinity != cores:
             raise DeviceError(
-                f"the runner was pinned to the cores {cores}, and runs on {affinity or '?'}",
+                f"the runner was pinned to the cores {cores} and runs on {affinity or '?'}",
                 where=self._device.name,
-                hint="choose cores with --cores; another program may keep processes from them",
+                hint="choose cores with --cores; another program may reserve them",
             )
 
     def to_json(self) -> dict[str, Any]:
-        """For the header of a record: what was had when the launches began."""
+        """The conditions at the beginning, for the header of a run record."""
         return {
             "cluster": self.cluster,
             "governor": self.governor,
             "max_celsius": self.limit_celsius,
             "uncontrolled": list(self.uncontrolled),
-            "found": list(self.found),
+            "found": list(self.cleaned_up),
         }
 
     @property
     def _cores(self) -> frozenset[int]:
-        """The measured cores; all where they are not known."""
+        """The measured cores; all if they are unknown."""
         return sysfs.cores_of(self.cores or f"0-{sysfs.MAX_CORE}")
 
-    def _pin(self, threads: int, tree: sysfs.Tree) -> None:
+    def _pin(self, threads: int, tree: sysfs.SysfsTree) -> None:
         clusters = topology.parse(tree)
         if not clusters.clusters:
-            self.uncontrolled.append("cores: the device does not tell which it has")
+            self.uncontrolled.append("cores: the device does not report them")
             return
-        cores = clusters.choose(self._wanted.cores, threads)
+        cores = clusters.choose(self._request.cores, threads)
         self.cores = sysfs.list_of(cores)
         self.cluster = "+".join(c.name for c in clusters.clusters if set(c.cores) & set(cores))
 
-    def _clock(self, tree: sysfs.Tree, journal: Path, on_exit: ExitStack) -> None:
+    def _clock(self, tree: sysfs.SysfsTree, journal: Path, on_exit: ExitStack) -> None:
         cores = self._cores
-        told = {text for core, text in tree.find(governor.GOVERNOR) if core in cores}
+        present = {text for core, text in tree.find(governor.GOVERNOR) if core in cores}
         drivers = {text for core, text in tree.find(governor.DRIVER) if core in cores}
         self._driver = "+".join(sorted(drivers)) or None
-        self.governor = "+".join(sorted(told)) or None
-        if not told:
-            self.uncontrolled.append("governor: the device tells none")
+        self.governor = "+".join(sorted(present)) or None
+        if not present:
+            self.uncontrolled.append("governor: the device reports none")
             return
-        if self._wanted.governor == KEEP:
-            self.uncontrolled.append(f"governor: kept at {self.governor}, as asked")
+        if self._request.governor == KEEP:
+            self.uncontrolled.append(f"governor: kept at {self.governor}, as requested")
             return
-        changes = governor.planned(cores, self._wanted.governor, tree)
+        changes = governor.plan(cores, self._request.governor, tree)
         if changes:
-            on_exit.callback(self._put_back, changes, journal)
+            on_exit.callback(self._restore, changes, journal)
         if refused := governor.apply(self._device, changes, journal, f"{self._lease.folder}/undo"):
             self.uncontrolled.append(refused)
         else:
-            self.governor = self._wanted.governor
+            self.governor = self._request.governor
 
-    def _put_back(self, changes: Sequence[Change], journal: Path) -> None:
+    def _restore(self, changes: Sequence[GovernorChange], journal: Path) -> None:
         try:
-            governor.put_back(self._device, changes, journal)
+            governor.restore(self._device, changes, journal)
         except DeviceError as error:
-            self._note(f"{error}\n  (the device tries, too, when the lease runs out)")
+            self._note(f"{error}\n  (the watchdog there tries again)")
 
-    def _cool(self, tree: sysfs.Tree) -> None:
-        self.limit_celsius = self._wanted.max_celsius or thermal.limit_of(tree)
+    def _cool(self, tree: sysfs.SysfsTree) -> None:
+        self.limit_celsius = self._request.max_celsius or thermal.limit_of(tree)
         if thermal.temperature(tree) is None:
-            self.uncontrolled.append("temperature: the device tells none")
+            self.uncontrolled.append("temperature: the device reports none")
 
 
 @contextmanager
 def controlled(
     device: Device,
-    wanted: Control,
+    request: Control,
     *,
     threads: int = 1,
     purpose: str = "bench",
     note: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Controlled]:
-    """Takes a device for a measurement, and makes its clocks steady.
+    """Leases a device for a measurement, and makes its clocks steady.
 
-    What cannot be had is said in `uncontrolled`; of an emulator nothing is, as nothing is timed
-    there, and it is pinned on demand alone. Raises `DeviceBusyError` when another has the device,
-    `UsageError` for cores that there are not, and what the transport raises.
+    `uncontrolled` lists the conditions that cannot be established. An emulator is only leased, and
+    pinned on demand, because nothing is timed there. Raises `DeviceBusyError` if the lease has
+    another holder, `UsageError` for unknown cores, and what the transport raises.
     """
     with ExitStack() as on_exit:
-        lease = acquire(device, purpose, wait_s=wanted.wait_s, note=note)
+        lease = acquire(device, purpose, wait_s=request.wait_s, note=note)
         on_exit.callback(_release, lease)
-        held = Controlled(device, lease, wanted)
-        held._note = note
+        session = Controlled(device, lease, request)
+        session._note = note
         info = device.describe()
         journal = governor.journal_of(device.name, info.boot_id)
-        if undone := governor.undo_journal(device, journal):
-            held.found.append(undone)
-        for what in held.found:
-            note(f"{device.name}: {what}")
+        if restored := governor.restore_journal(device, journal):
+            session.cleaned_up.append(restored)
+        for remains in session.cleaned_up:
+            note(f"{device.name}: {remains}")
         device.tidy()
         watchdog.start(device, lease.root, lease.number)
-        device.supervise(watchdog.launch_note(lease.folder))
-        on_exit.callback(device.supervise, "")
+        device.set_launch_note(watchdog.launch_note(lease.folder))
+        on_exit.callback(device.set_launch_note, "")
         patterns = (*sysfs.TOPOLOGY, *sysfs.GOVERNORS, *sysfs.TEMPERATURES, *sysfs.TRIP_POINTS)
         tree = sysfs.read(device, *patterns)
-        if wanted.cores or not info.is_emulated:
-            held._pin(threads, tree)
+        if request.cores or not info.is_emulated:
+            session._pin(threads, tree)
         if not info.is_emulated:
-            held._clock(tree, journal, on_exit)
-            held._cool(tree)
-        yield held
+            session._clock(tree, journal, on_exit)
+            session._cool(tree)
+        yield session
 
 
 def _release(lease: Lease) -> None:
-    """A device that does not answer gives itself back when the lease runs out."""
+    """Ends the lease. Without an answer of the device it runs out by itself."""
     with suppress(DeviceError):
         lease.release()

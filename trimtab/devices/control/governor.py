@@ -1,8 +1,8 @@
-"""The frequency governor of the cores that are measured: set, read back, and put back.
+"""The frequency governor of the measured cores: set, read back, and restored.
 
-What was changed is written into a journal on this machine before it is changed, so that whoever
-measures next on the device undoes it when this process is killed. A change that somebody else made
-meanwhile is left as it is: put back is what is still as we set it.
+Changes are written into a journal on this machine before they are made, so that the next
+measurement on the device reverts them if this process is killed. A value that somebody else has set
+in the meantime stays.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DRIVER = "devices/system/cpu/cpu#/cpufreq/scaling_driver"
 
 
 @dataclass(frozen=True)
-class Change:
+class GovernorChange:
     """One core's governor: the file below the device's `sysfs`, its text before and now."""
 
     file: str
@@ -33,75 +33,75 @@ class Change:
 
 
 def journal_of(device: str, boot_id: str | None) -> Path:
-    """The journal of a device: named by its boot, so that two names of it share one."""
+    """The journal of a device. Its name is the boot id, so that two names of a device share one."""
     safe = "".join(c for c in boot_id or device if c.isalnum() or c in "-_")
     return paths.config() / "journal" / f"{safe}.json"
 
 
-def planned(cores: Collection[int], wanted: str, governors: sysfs.Tree) -> list[Change]:
-    """What must be changed so that all of `cores` have the governor `wanted`."""
+def plan(cores: Collection[int], governor: str, tree: sysfs.SysfsTree) -> list[GovernorChange]:
+    """The changes that give all of `cores` a governor."""
     return [
-        Change(GOVERNOR.replace("#", str(core)), was, wanted)
-        for core, was in governors.find(GOVERNOR)
-        if core in cores and was != wanted
+        GovernorChange(GOVERNOR.replace("#", str(core)), was, governor)
+        for core, was in tree.find(GOVERNOR)
+        if core in cores and was != governor
     ]
 
 
-def apply(device: Device, changes: Sequence[Change], journal: Path, undo_file: str) -> str:
-    """Makes the changes, noted first in `journal` here and as a script in `undo_file` there; gives
-    what the device refused, "" for nothing.
+def apply(device: Device, changes: Sequence[GovernorChange], journal: Path, undo_file: str) -> str:
+    """Makes the changes; the device's refusal, "" if it accepts them.
 
-    Cores of one clock domain share a governor, so what is judged is what is read back at the end.
+    `journal` here and the script `undo_file` on the device are written first. Cores of one clock
+    domain share a governor, so the values are read back after all changes.
     """
     if not changes:
         return ""
     text = json.dumps({"device": device.name, "changes": [asdict(change) for change in changes]})
-    files.write_text(journal, text, durable=True, error=DeviceError)  # before anything is changed
+    files.write_text(journal, text, durable=True, error=DeviceError)
     undo = _script("restore_governor", device, changes)
-    device.shell(scripts.script("write_file", undo_file, undo), "note how to undo the governor")
-    refused = _run(device, _script("set_governor", device, changes))
-    found = sysfs.read(device, *(change.file for change in changes))
-    missed = sorted({found.files.get(c.file, "") for c in changes} - {changes[0].now})
-    if not missed:
+    device.shell(scripts.script("write_file", undo_file, undo), "store how to restore the governor")
+    complaints = _run(device, _script("set_governor", device, changes))
+    tree = sysfs.read(device, *(change.file for change in changes))
+    unchanged = sorted({tree.files.get(c.file, "") for c in changes} - {changes[0].now})
+    if not unchanged:
         return ""
-    why = refused.strip().rpartition("\n")[2].rpartition(": ")[2] or "it does not take it"
-    return f"governor stays {'+'.join(missed)}: {why[:80]}"
+    reason = complaints.strip().rpartition("\n")[2].rpartition(": ")[2] or "no reason is given"
+    return f"governor stays {'+'.join(unchanged)}: {reason[:80]}"
 
 
-def put_back(device: Device, changes: Sequence[Change], journal: Path) -> None:
-    """Undoes `changes`, reads that back, and forgets the journal.
+def restore(device: Device, changes: Sequence[GovernorChange], journal: Path) -> None:
+    """Reverts `changes`, reads the values back, and deletes the journal.
 
-    Raises `DeviceError` for what does not go back; the journal then stays for the next run.
+    Raises `DeviceError` if a value does not change; the journal then stays for the next run.
     """
     if not changes:
         return
-    refused = _run(device, _script("restore_governor", device, changes))
-    found = sysfs.read(device, *(change.file for change in changes))
-    stuck = [c for c in changes if found.files.get(c.file) == c.now]
+    complaints = _run(device, _script("restore_governor", device, changes))
+    tree = sysfs.read(device, *(change.file for change in changes))
+    stuck = [change for change in changes if tree.files.get(change.file) == change.now]
     if stuck:
         path = f"{device.sysfs}/{stuck[0].file}"
         raise DeviceError(
-            f"the governor of {len(stuck)} cores could not be put back: {refused.strip()[-200:]}",
+            f"the governor of {len(stuck)} cores was not restored: {complaints.strip()[-200:]}",
             where=device.name,
             hint=f"on the device: echo {stuck[0].was} >{path}",
         )
     journal.unlink(missing_ok=True)
 
 
-def undo_journal(device: Device, journal: Path) -> str:
-    """Puts back what a run that was killed has left; gives what was done, "" for nothing.
+def restore_journal(device: Device, journal: Path) -> str:
+    """Reverts the changes of a killed run; what was done, "" if there was nothing to do.
 
-    The caller has the device to itself. After a reboot there is nothing to be put back.
+    The caller holds the device's lease. A reboot has reverted the changes by itself.
     """
     for other in journal.parent.glob("*.json"):
         if other != journal and _read(other)[0] == device.name:
-            other.unlink(missing_ok=True)  # of an earlier boot
+            other.unlink(missing_ok=True)  # from an earlier boot
     changes = _read(journal)[1]
     if not changes:
         return ""
-    put_back(device, changes, journal)
+    restore(device, changes, journal)
     before = "+".join(sorted({change.was for change in changes}))
-    return f"put the governor back to {before}, which a run that was killed had left changed"
+    return f"restored the governor {before}, which a killed run had changed"
 
 
 def _run(device: Device, text: str) -> str:
@@ -109,17 +109,17 @@ def _run(device: Device, text: str) -> str:
     return device.shell(f"exec 2>&1\n{text}", "set the governor")
 
 
-def _script(name: str, device: Device, changes: Sequence[Change]) -> str:
+def _script(name: str, device: Device, changes: Sequence[GovernorChange]) -> str:
     arguments = ((f"{device.sysfs}/{c.file}", c.was, c.now) for c in changes)
     return scripts.script(name, *(word for words in arguments for word in words))
 
 
-def _read(journal: Path) -> tuple[str, list[Change]]:
-    """The device and the changes in a journal; nothing of one that is not there, or is damaged."""
+def _read(journal: Path) -> tuple[str, list[GovernorChange]]:
+    """The device and the changes of a journal; empty if it is missing or damaged."""
     try:
         content = json.loads(journal.read_text(encoding="utf-8"))
-        known = {field.name for field in dataclasses.fields(Change)}
-        changes = [Change(**{k: str(c[k]) for k in known}) for c in content["changes"]]
+        names = {field.name for field in dataclasses.fields(GovernorChange)}
+        changes = [GovernorChange(**{n: str(c[n]) for n in names}) for c in content["changes"]]
         return str(content["device"]), changes
     except (OSError, ValueError, TypeError, KeyError):
         return "", []

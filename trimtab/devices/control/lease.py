@@ -1,10 +1,10 @@
-"""A device belongs to one measurement at a time: the lease, which lies on the device itself.
+"""The lease of a device, which lies on the device itself: one measurement at a time.
 
-It is a folder `N`, made by `mkdir`, which is atomic; the highest N counts, and the next one takes
-over by making N + 1. A folder says who made it, in which boot, and until when it holds, in seconds
-of the device's uptime: a clock that nobody sets. Who holds it renews it; one that ran out, or is of
-another boot, is free. What such a run left behind, a runner or a changed governor, ends with the
-takeover. Anybody who can log in takes part, as the folder lies where all may write.
+A lease is a folder `N`, made by `mkdir`, which is atomic. The highest N counts, and the next holder
+makes N + 1. A folder names its holder, the boot, and its end in seconds of the device's uptime, a
+clock that nobody sets. The holder renews it. A lease that ran out, or of another boot, is free.
+Whoever takes over ends the stale runner and restores a changed governor. Everybody who can log in
+takes part, because the folder is writable for all.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import posixpath
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -30,15 +30,18 @@ from trimtab.errors import (
     DeviceUnreachableError,
 )
 
-LEASE_S = 30  # after the last renewal; a board that swaps may take seconds to answer
+LEASE_S = 30  # after the last renewal; a swapping board may take seconds to answer
 _RENEW_S = 8.0
 _ASK_S = 1.0
 _RACE_S = 0.05
 
 
 @dataclass(frozen=True)
-class Holder:
-    """Who holds a device: `number` of the lease, and times on this machine's clock."""
+class LeaseHolder:
+    """The holder of lease `number`. Times are on this machine's clock.
+
+    `machine`: the holder's machine and boot. `started`: the start time of its process.
+    """
 
     number: int
     owner: str
@@ -46,7 +49,7 @@ class Holder:
     pid: int
     since: datetime
     until: datetime
-    machine: str  # of the owner, with its boot
+    machine: str
     started: str
 
     def __str__(self) -> str:
@@ -56,20 +59,22 @@ class Holder:
         )
 
     @property
-    def is_gone(self) -> bool:
-        """True when it was a process of this machine that has ended."""
+    def has_died(self) -> bool:
+        """Whether it was a process of this machine that has ended."""
         return self.machine == _machine() and self.started != _started(self.pid)
 
 
 class Lease:
-    """A device that is ours, until `release`; renewed by a thread."""
+    """A lease of ours until `release`; a thread renews it.
 
-    def __init__(self, device: Device, number: int, root: str, found: str) -> None:
-        """`root`: the folder of all leases; `found`: what an earlier run had left behind."""
+    `root`: the folder of all leases. `cleaned_up`: what the takeover ended, "" for nothing.
+    """
+
+    def __init__(self, device: Device, number: int, root: str, cleaned_up: str) -> None:
         self._device = device
-        self.root, self.number, self.found = root, number, found
-        self._lost: DeviceError | None = None
-        self._held_at = time.monotonic()
+        self.root, self.number, self.cleaned_up = root, number, cleaned_up
+        self._failure: DeviceError | None = None
+        self._renewed_at = time.monotonic()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._keep, daemon=True)
         self._thread.start()
@@ -80,17 +85,20 @@ class Lease:
         return posixpath.join(self.root, str(self.number))
 
     def check(self) -> None:
-        """Raises `DeviceBusyError` when another has taken the device, as far as it said, and
-        `DeviceUnreachableError` when the lease ran out since it could not be renewed.
+        """Raises an error if the lease is gone, as far as this machine knows.
+
+        `DeviceBusyError` if another holder has it, `DeviceUnreachableError` if it could not be
+        renewed in time.
         """
-        if self._lost is None and time.monotonic() - self._held_at > LEASE_S:
-            self._lost = self._ran_out()
-        if self._lost is not None:
-            raise self._lost
+        if self._failure is None and time.monotonic() - self._renewed_at > LEASE_S:
+            self._failure = self._ran_out()
+        if self._failure is not None:
+            raise self._failure
 
     def confirm(self) -> None:
-        """Renews the lease, and checks it: a launch that ran under a lost one may have had company,
-        or was ended by the watchdog. Raises as `check`, and `DeviceRebootedError`.
+        """Renews and checks the lease. Without it a launch may have had company on the device.
+
+        Raises as `check`, and `DeviceRebootedError`.
         """
         try:
             self._renew(self._device)
@@ -101,35 +109,36 @@ class Lease:
         self.check()
 
     def release(self) -> None:
-        """Gives the device back. Raises what the transport raises."""
+        """Ends the lease. Raises what the transport raises."""
         self._stop.set()
         self._thread.join(_RENEW_S)
         self._device.shell(_script(self.root, "release", self.number), "release the lease")
 
     def _keep(self) -> None:
-        """Renews over a connection of its own: some servers (dropbear) mix up two commands of one
-        connection that begin or end at the same moment.
+        """Renews over a separate connection.
+
+        Some servers (dropbear) mix up two commands of a connection that begin or end together.
         """
-        while not self._stop.wait(_RENEW_S) and not self._lost:
-            with suppress(DeviceError), self._device.beside() as own:  # `check` judges
+        while not self._stop.wait(_RENEW_S) and not self._failure:
+            with suppress(DeviceError), self._device.clone() as own:  # `check` decides
                 self._renew(own)
-                while not self._stop.wait(_RENEW_S) and not self._lost:
+                while not self._stop.wait(_RENEW_S) and not self._failure:
                     self._renew(own)
 
     def _renew(self, device: Device) -> None:
-        asked = time.monotonic()
+        now = time.monotonic()
         text = _script(self.root, "renew", self.number, LEASE_S)
-        said = device.shell(text, "renew the lease").splitlines()
-        if said == ["renewed"]:
-            self._held_at = asked
-        elif said == ["free"]:
-            self._lost = self._ran_out()
+        lines = device.shell(text, "renew the lease").splitlines()
+        if lines == ["renewed"]:
+            self._renewed_at = now
+        elif lines == ["free"]:
+            self._failure = self._ran_out()
         else:
-            holder = _holder(said)
-            self._lost = DeviceBusyError(
+            holder = _holder(lines)
+            self._failure = DeviceBusyError(
                 f"the lease of the device is lost: taken {f'by {holder}' if holder else 'away'}",
                 where=self._device.name,
-                hint=f"measure again; `./inv device {self._device.name}` shows who has it",
+                hint=f"measure again; `./inv device {self._device.name} --watch` shows the holder",
             )
 
     def _ran_out(self) -> DeviceError:
@@ -141,70 +150,70 @@ class Lease:
 
 
 def acquire(device: Device, purpose: str, *, wait_s: float, note: Callable[[str], None]) -> Lease:
-    """Takes the device, waiting up to `wait_s` for who has it.
+    """Acquires the lease of a device, and waits up to `wait_s` for its holder.
 
-    What a run left that did not end by itself is ended, and in the lease's `found`. Raises
-    `DeviceBusyError`, which names who has it.
+    Stale runners of earlier runs are ended; the lease's `cleaned_up` names them. Raises a
+    `DeviceBusyError` that names the holder.
     """
-    deadline, force, is_told = time.monotonic() + wait_s, -1, False
+    deadline, force, is_noted = time.monotonic() + wait_s, -1, False
     while True:
-        said = _claim(device, purpose, force)
-        if said[-1].startswith("taken "):
-            _, number, folder = said[-1].split(" ", 2)
-            return Lease(device, int(number), folder, "; ".join(said[:-1]))
-        holder = _holder(said)
-        if holder is None:  # another was quicker: ask again who
+        lines = _claim(device, purpose, force)
+        if lines[-1].startswith("taken "):
+            _, number, folder = lines[-1].split(" ", 2)
+            return Lease(device, int(number), folder, "; ".join(lines[:-1]))
+        holder = _holder(lines)
+        if holder is None:  # somebody else was faster: ask again for the holder
             time.sleep(_RACE_S)
             continue
-        if holder.is_gone:
+        if holder.has_died:
             force = holder.number
             continue
         if time.monotonic() >= deadline:
             raise DeviceBusyError(
-                f"the device is taken by {holder}",
+                f"the device is leased by {holder}",
                 where=device.name,
-                hint=f"wait for it with --wait; if nobody needs it any more: "
+                hint=f"wait for it with --wait; if nobody needs it: "
                 f"./inv device.unlock {device.name} --force",
             )
-        if not is_told:
-            note(f"{device.name} is taken by {holder}: waits for it")
-            is_told = True
+        if not is_noted:
+            note(f"{device.name} is leased by {holder}: waiting for it")
+            is_noted = True
         time.sleep(_ASK_S)
 
 
-def look(device: Device) -> Holder | None:
-    """Who holds the device now."""
+def look(device: Device) -> LeaseHolder | None:
+    """The present holder of the lease; None if the device is free."""
     text = _script(device.lease_folder, "look")
     return _holder(device.shell(text, "read the lease").splitlines())
 
 
 def unlock(device: Device, *, force: bool) -> str:
-    """Takes the lease away from who has it; gives what was done.
+    """Removes the lease of a holder; returns what was done.
 
-    Without `force` only from a process of this machine that has ended: `DeviceBusyError` for any
-    other. Whoever had it notices at its next renewal, and its runner is ended.
+    Without `force` only the stale lease of a process of this machine that has ended:
+    `DeviceBusyError` for any other. A live holder notices at its next renewal; its runner is ended.
     """
     holder = look(device)
     if holder is None:
-        return "nobody has it"
-    if not force and not holder.is_gone:
+        return "the device is free"
+    if not force and not holder.has_died:
         raise DeviceBusyError(
-            f"the device is taken by {holder}",
+            f"the device is leased by {holder}",
             where=device.name,
-            hint=f"take it away all the same: ./inv device.unlock {device.name} --force",
+            hint=f"remove the lease all the same: ./inv device.unlock {device.name} --force",
         )
-    said = _claim(device, "unlock", holder.number)
-    if not said[-1].startswith("taken "):
+    lines = _claim(device, "unlock", holder.number)
+    if not lines[-1].startswith("taken "):
         raise DeviceBusyError(
-            f"another was quicker: {_holder(said) or 'try again'}", where=device.name
+            f"somebody else was faster: {_holder(lines) or 'try again'}", where=device.name
         )
-    _, number, folder = said[-1].split(" ", 2)
+    _, number, folder = lines[-1].split(" ", 2)
     Lease(device, int(number), folder, "").release()
-    return "; ".join([f"taken away from {holder}", *said[:-1]])
+    return "; ".join([f"removed the lease of {holder}", *lines[:-1]])
 
 
 def _claim(device: Device, purpose: str, force: int) -> list[str]:
-    """What the script says: notes, then "taken", "again" or who has it."""
+    """The output of `lease.sh claim`: notes, then "taken", "again", or the holder."""
     facts = {
         "owner": f"{getpass.getuser()}@{socket.gethostname()}",
         "purpose": purpose,
@@ -214,24 +223,24 @@ def _claim(device: Device, purpose: str, force: int) -> list[str]:
     }
     owner = (f"{key}={' '.join(value.split())}" for key, value in facts.items())
     text = _script(device.lease_folder, "claim", force, LEASE_S, NO_ROOM, *owner)
-    return device.shell(text, "take the lease").splitlines() or ["again"]
+    return device.shell(text, "acquire the lease").splitlines() or ["again"]
 
 
 def _script(folder: str, command: str, *arguments: object) -> str:
-    """The script of a command on the leases in `folder`; "" is the device's default folder."""
+    """A command on the leases in `folder`; "" is the device's default folder."""
     return scripts.script("lease", folder, command, *map(str, arguments))
 
 
-def _holder(said: list[str]) -> Holder | None:
-    """Reads "held NUMBER NOW UNTIL" and the lines of `owner`; None for anything else."""
-    for i, line in enumerate(said):
+def _holder(lines: Sequence[str]) -> LeaseHolder | None:
+    """Parses "held NUMBER NOW UNTIL" and the lines of `owner`; None if there is no such line."""
+    for i, line in enumerate(lines):
         if line.startswith("held "):
-            lines = (rest.partition("=") for rest in said[i + 1 :])
-            facts = {key: value for key, _, value in lines}
+            pairs = (fact.partition("=") for fact in lines[i + 1 :])
+            facts = {key: value for key, _, value in pairs}
             number, up, until = map(int, line.split()[1:])
             now = datetime.now().astimezone()
             since = int(facts.get("since", "0"))
-            return Holder(
+            return LeaseHolder(
                 number=number,
                 owner=facts.get("owner", "somebody"),
                 purpose=facts.get("purpose", ""),
@@ -245,16 +254,16 @@ def _holder(said: list[str]) -> Holder | None:
 
 
 def _machine() -> str:
-    """This machine in this boot: what makes the number of a process mean something."""
+    """This machine in this boot, which gives process numbers a meaning."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
-        boot = str(time.time_ns())  # nobody knows: never the same
+        boot = str(time.time_ns())  # unknown: never the same
     return f"{socket.gethostname()} {boot}"
 
 
 def _started(pid: int) -> str:
-    """When a process started, as /proc tells it (proc(5), field 22); "" for one that has ended."""
+    """The start time of a process (proc(5), field 22); "" if it has ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
     except OSError:

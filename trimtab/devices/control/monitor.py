@@ -1,4 +1,4 @@
-"""What a device does at this moment: clocks, governors, heat, load, and who has it."""
+"""The present state of a device: clocks, governors, temperatures, load, and the lease's holder."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from trimtab.tables import Column, Table, number
 
 
 @dataclass(frozen=True)
-class Core:
-    """One core; None where the device does not tell."""
+class CoreState:
+    """One core; None if the device does not report a value."""
 
     core: int
     cluster: str
@@ -23,42 +23,43 @@ class Core:
 
 
 @dataclass(frozen=True)
-class Now:
-    """The state of a device. `load`: processes that ran or waited, over the last minute; `cooling`:
-    states of what slows the processor down, above 0 while it does; `lease`: who has it, "" for
-    nobody.
+class DeviceState:
+    """The state of a device.
+
+    `load`: runnable processes, averaged over a minute. `cooling`: states of cooling devices that
+    slow the processor down, above 0 while they do. `lease`: its holder, "" if the device is free.
     """
 
     name: str
-    cores: tuple[Core, ...]
+    cores: tuple[CoreState, ...]
     zones: dict[str, float]
     cooling: dict[str, int]
     load: float | None
     lease: str
 
     def json(self) -> str:
-        """For programs."""
+        """The state for programs."""
         return json.dumps(asdict(self), indent=2)
 
     def text(self) -> str:
-        """Tables for a terminal."""
+        """The state as tables for a terminal."""
         heads = [Column("core"), Column("cluster"), Column("governor", absent="-")]
-        columns = [*heads, number("MHz", "g", absent="-"), number("at most", "g", absent="-")]
+        columns = [*heads, number("MHz", "g", absent="-"), number("limit", "g", absent="-")]
         rows = [(str(c.core), c.cluster, c.governor, c.mhz, c.limit_mhz) for c in self.cores]
         facts = [
             *((zone, f"{celsius:.1f} °C") for zone, celsius in self.zones.items()),
             *((cooler, "off" if state == 0 else f"state {state}: slows down")
               for cooler, state in self.cooling.items()),
             ("load", None if self.load is None else f"{self.load:g}"),
-            ("lease", self.lease or "nobody has it"),
+            ("lease", self.lease or "free"),
         ]  # fmt: skip
         return tables.text(
             [Table(columns, rows, self.name), Table([Column(""), Column("", absent="-")], facts)]
         )
 
 
-def look(device: Device) -> Now:
-    """Asks a device; nothing there is changed, whoever has it."""
+def look(device: Device) -> DeviceState:
+    """Asks a device for its state, and changes nothing, whoever holds its lease."""
     tree = sysfs.read(
         device,
         *(*sysfs.TOPOLOGY, *sysfs.CLOCKS, *sysfs.GOVERNORS, *sysfs.TEMPERATURES, *sysfs.COOLING),
@@ -67,7 +68,7 @@ def look(device: Device) -> Now:
     governors = dict(tree.find(governor.GOVERNOR))
     state = thermal.parse(tree, clusters.cores)
     cores = (
-        Core(
+        CoreState(
             core, cluster.name, governors.get(core), state.mhz.get(core), state.limit_mhz.get(core)
         )
         for cluster in clusters.clusters
@@ -75,7 +76,7 @@ def look(device: Device) -> Now:
     )
     load = device.shell("cat /proc/loadavg 2>/dev/null; true", "read the load").split()
     holder = lease.look(device)
-    return Now(
+    return DeviceState(
         name=device.name,
         cores=tuple(sorted(cores, key=lambda core: core.core)),
         zones=thermal.zones(tree),

@@ -1,6 +1,6 @@
-"""Reads many small files of a device's kernel in one go: clocks, governors, temperatures.
+"""Reads many small files of a device's kernel at once: clocks, governors, temperatures.
 
-Paths are relative to the device's `sysfs`, which is /sys, or a folder that stands in for it.
+Paths are relative to the device's `sysfs`, which is /sys or a stand-in.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from trimtab.devices import scripts
 from trimtab.devices.protocol import Device
 
-MAX_CORE = 1023  # as many as the C library's cpu_set_t holds
+MAX_CORE = 1023  # the capacity of the C library's cpu_set_t
 
 CLOCKS = (
     "devices/system/cpu/cpu[0-9]*/cpufreq/scaling_cur_freq",
@@ -45,56 +45,57 @@ COOLING = (
 
 
 @dataclass(frozen=True)
-class Tree:
-    """Files by their paths, with the first line of each; `allowed`: the cores that processes of
-    ours may run on, as the kernel writes them, "" where it does not say.
+class SysfsTree:
+    """The first line of each file, by path.
+
+    `allowed`: the cores that our processes may use, in the kernel's notation; "" if unknown.
     """
 
     files: Mapping[str, str]
     allowed: str = ""
 
     def number(self, path: str) -> int | None:
-        """The whole number in a file; None where there is none."""
+        """The integer in a file; None if there is none."""
         text = self.files.get(path, "")
         return int(text) if re.fullmatch("-?[0-9]{1,18}", text) else None
 
     def find(self, pattern: str) -> Iterator[tuple[int, str]]:
-        """(the number that stands for `#` in `pattern`, the text) for each file of that form."""
+        """Pairs (number in place of `#`, text) of the files whose path matches `pattern`."""
         form = re.compile(re.escape(pattern).replace(r"\#", "([0-9]+)"))
-        found = ((form.fullmatch(path), text) for path, text in self.files.items())
-        return iter(sorted((int(match[1]), text) for match, text in found if match))
+        matches = ((form.fullmatch(path), text) for path, text in self.files.items())
+        return iter(sorted((int(match[1]), text) for match, text in matches if match))
 
     def numbers(self, pattern: str) -> dict[int, int]:
-        """As `find`, of files that hold whole numbers."""
-        read = ((n, self.number(pattern.replace("#", str(n)))) for n, _ in self.find(pattern))
-        return {n: value for n, value in read if value is not None}
+        """The integers of the files that `find` returns, by number."""
+        values = ((n, self.number(pattern.replace("#", str(n)))) for n, _ in self.find(pattern))
+        return {n: value for n, value in values if value is not None}
 
 
-def read(device: Device, *patterns: str) -> Tree:
-    """The files of these patterns (of the shell) that there are and can be read."""
+def read(device: Device, *patterns: str) -> SysfsTree:
+    """The readable files that match shell patterns."""
     text = scripts.script("read_files", device.sysfs, *patterns)
     return parse(device.shell(text, "read the state of the processors"))
 
 
-def parse(text: str) -> Tree:
-    """What the script of `read` printed."""
+def parse(text: str) -> SysfsTree:
+    """Parses the output of read_files.sh."""
     files: dict[str, str] = {}
     for line in text.splitlines():
         path, separator, value = line.partition(":")
         if separator:
             files.setdefault(path, value.strip())
-    return Tree(files, files.pop("Cpus_allowed_list", ""))
+    return SysfsTree(files, files.pop("Cpus_allowed_list", ""))
 
 
 def cores_of(text: str) -> frozenset[int]:
-    """{0, 1, 2, 3, 6} of "0-3,6". Raises ValueError."""
+    """Parses a list of cores: "0-3,6" is {0, 1, 2, 3, 6}. Raises ValueError."""
     cores: set[int] = set()
     for span in text.split(","):
         first, dash, last = span.partition("-")
         if not first.isascii() or not first.isdigit() or (dash and not last.isdigit()):
-            raise ValueError(f"{text!r} is no list of cores")
+            raise ValueError(f"{text!r} is not a list of cores")
         if int(last or first) > MAX_CORE:
-            raise ValueError(f"{text!r} names a core over {MAX_CORE}")
+            raise ValueError(f"{text!r} names a core above {MAX_CORE}")
         cores.update(range(int(first), int(last or first) + 1))
     if not cores:
         raise ValueError(f"{text!r} names no core")
@@ -102,7 +103,7 @@ def cores_of(text: str) -> frozenset[int]:
 
 
 def list_of(cores: Sequence[int] | frozenset[int]) -> str:
-    """ "0-3,6" of {0, 1, 2, 3, 6}, as the kernel and the runner write it."""
+    """Formats a list of cores as the kernel and the runner do: {0, 1, 2, 3, 6} is "0-3,6"."""
     spans: list[list[int]] = []
     for core in sorted(cores):
         if spans and core == spans[-1][1] + 1:

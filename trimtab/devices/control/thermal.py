@@ -1,4 +1,4 @@
-"""Heat: the gate before a launch, and what tells that a device slowed itself down meanwhile."""
+"""The thermal gate before a launch, and the signs of throttling during it."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from trimtab.devices.control import sysfs
-from trimtab.devices.control.sysfs import Tree
+from trimtab.devices.control.sysfs import SysfsTree
 from trimtab.devices.facts import CPU_SENSOR, hottest
 from trimtab.devices.protocol import Device
 
-GATE_S = 120.0  # a board with a heat sink cools from its trip point in less
+GATE_S = 120.0  # a board with a heat sink needs less to cool from its trip point
 _POLL_S = 1.0
 _BELOW_TRIP_CELSIUS = 10.0
-_NO_TRIP_CELSIUS = 65.0  # where the device names no trip point; boards throttle from 70 to 85 on
+_NO_TRIP_CELSIUS = 65.0  # without a trip point; boards throttle at 70 to 85
 
 _CPU = "devices/system/cpu/cpu#/"
 _ZONE = "class/thermal/thermal_zone#/"
 _COOLER = "class/thermal/cooling_device#/"
-_SELF_CLOCKING = ("intel_pstate", "amd-pstate", "amd-pstate-epp")  # they report an average
+_SELF_CLOCKING = ("intel_pstate", "amd-pstate", "amd-pstate-epp")  # their clock is an average
 _SLOW = 0.9
 
 
 @dataclass(frozen=True)
-class Sample:
-    """The state of a device between two launches; empty where it does not tell.
+class ThermalState:
+    """The state of a device between two launches; empty if it reports none.
 
-    `mhz`: current frequencies of the measured cores, `limit_mhz`: what they may have now;
-    `cooling`: states of what cools by slowing down, above 0 while it does; `slowdowns`: how often
-    each has changed so far, with the processor's own count.
+    `mhz`: current clocks of the measured cores; `limit_mhz`: their limits now. `cooling`: states of
+    cooling devices that slow the processor down, above 0 while they do. `slowdowns`: the number
+    of state changes so far, and the processor's own count.
     """
 
     celsius: float | None
@@ -41,22 +41,22 @@ class Sample:
     slowdowns: dict[str, int]
 
     def to_json(self) -> dict[str, Any]:
-        """For a record."""
+        """The state for a run record."""
         return asdict(self)
 
 
-def sample(device: Device, cores: Collection[int]) -> Sample:
-    """Asks the device."""
+def sample(device: Device, cores: Collection[int]) -> ThermalState:
+    """Asks the device for its state."""
     tree = sysfs.read(device, *sysfs.CLOCKS, *sysfs.TEMPERATURES, *sysfs.COOLING)
     return parse(tree, cores)
 
 
-def parse(tree: Tree, cores: Collection[int]) -> Sample:
-    """What the files say of `cores`."""
+def parse(tree: SysfsTree, cores: Collection[int]) -> ThermalState:
+    """The state of `cores` according to the files."""
 
     def mhz(name: str) -> dict[int, float]:
-        read = tree.numbers(f"{_CPU}cpufreq/{name}")
-        return {core: khz / 1000 for core, khz in read.items() if core in cores}
+        clocks = tree.numbers(f"{_CPU}cpufreq/{name}")
+        return {core: khz / 1000 for core, khz in clocks.items() if core in cores}
 
     coolers = {n: kind for n, kind in tree.find(_COOLER + "type") if CPU_SENSOR.search(kind)}
     states, changes = (
@@ -66,7 +66,7 @@ def parse(tree: Tree, cores: Collection[int]) -> Sample:
     slowdowns = {f"{coolers[n]} {n}": count for n, count in changes.items() if n in coolers}
     own = tree.numbers(f"{_CPU}thermal_throttle/core_throttle_count")
     slowdowns |= {f"core {core}": count for core, count in own.items() if core in cores}
-    return Sample(
+    return ThermalState(
         celsius=temperature(tree),
         mhz=mhz("scaling_cur_freq"),
         limit_mhz=mhz("scaling_max_freq"),
@@ -75,23 +75,25 @@ def parse(tree: Tree, cores: Collection[int]) -> Sample:
     )
 
 
-def temperature(tree: Tree) -> float | None:
-    """The temperature of the processor, in degrees Celsius; None where nothing tells it."""
+def temperature(tree: SysfsTree) -> float | None:
+    """The temperature of the processor, in degrees Celsius; None if unknown."""
     kinds = dict(tree.find(_ZONE + "type"))
     readings = tree.numbers(_ZONE + "temp").items()
     return hottest((kinds.get(zone, ""), milli) for zone, milli in readings)
 
 
-def zones(tree: Tree) -> dict[str, float]:
-    """Degrees Celsius of each zone, by its kind and number."""
+def zones(tree: SysfsTree) -> dict[str, float]:
+    """The temperature of each zone in degrees Celsius, by kind and number."""
     kinds = dict(tree.find(_ZONE + "type"))
     readings = tree.numbers(_ZONE + "temp").items()
     return {f"{kinds.get(zone, 'zone')} {zone}": milli / 1000 for zone, milli in readings}
 
 
-def limit_of(tree: Tree) -> float:
-    """The temperature to start below: 10 degrees under the lowest trip point at which the kernel
-    slows the processor down, else 65.
+def limit_of(tree: SysfsTree) -> float:
+    """The highest temperature at which a launch may begin.
+
+    10 degrees below the lowest passive trip point of the processor, where the kernel slows it down;
+    65 degrees if there is none.
     """
     trips = [
         _trip(tree, zone, path)
@@ -101,42 +103,48 @@ def limit_of(tree: Tree) -> float:
         if re.fullmatch(rf"class/thermal/thermal_zone{zone}/trip_point_\d+_type", path)
         and text == "passive"
     ]
-    known = [celsius for celsius in trips if celsius is not None]
-    return min(known) - _BELOW_TRIP_CELSIUS if known else _NO_TRIP_CELSIUS
+    valid = [celsius for celsius in trips if celsius is not None]
+    return min(valid) - _BELOW_TRIP_CELSIUS if valid else _NO_TRIP_CELSIUS
 
 
-def _trip(tree: Tree, zone: int, path: str) -> float | None:
+def _trip(tree: SysfsTree, zone: int, path: str) -> float | None:
     milli = tree.number(path.removesuffix("_type") + "_temp")
     return None if milli is None or milli <= 0 else milli / 1000
 
 
 def wait_until_cool(
     device: Device, cores: Collection[int], limit_celsius: float, note: Callable[[str], None]
-) -> tuple[Sample, str]:
-    """Waits until the device is cooler than the limit; gives its state then, and what to say when
-    it does not become so in `GATE_S`, "" when it is, or tells no temperature.
+) -> tuple[ThermalState, str]:
+    """The thermal gate: waits until the device is below the limit, for at most `GATE_S`.
+
+    Returns its state, and a complaint if it is still too hot. An unknown temperature passes.
     """
     deadline = time.monotonic() + GATE_S
-    is_told = False
+    is_noted = False
     while True:
         now = sample(device, cores)
         if now.celsius is None or now.celsius <= limit_celsius:
             return now, ""
         if time.monotonic() >= deadline:
             return now, f"{now.celsius:.1f} °C, not {limit_celsius:g} after {GATE_S:g} s"
-        if not is_told:
-            note(f"{device.name} has {now.celsius:.1f} °C: waits until it is at {limit_celsius:g}")
-            is_told = True
+        if not is_noted:
+            note(f"{device.name} has {now.celsius:.1f} °C: waiting for {limit_celsius:g} °C")
+            is_noted = True
         time.sleep(_POLL_S)
 
 
 def slowdowns(
-    reference: Sample, before: Sample, after: Sample, *, governor: str | None, driver: str | None
+    reference: ThermalState,
+    before: ThermalState,
+    after: ThermalState,
+    *,
+    governor: str | None,
+    driver: str | None,
 ) -> list[str]:
-    """Why the samples of a launch between `before` and `after` count as throttled; none is good.
+    """The reasons why a launch between `before` and `after` counts as throttled.
 
-    `reference`: before the first launch. A clock below its limit counts with the governor
-    "performance" alone, which holds it there.
+    `reference`: the state before the first launch. A clock below its limit counts only with the
+    governor "performance", which keeps it at the limit.
     """
     reasons = [
         f"{name} is in state {state}"

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from trimtab.devices.process import Process, Sink, Source
+from trimtab.devices.process import ChildProcess, Sink, Source
 from trimtab.devices.ssh import client, host_keys
 from trimtab.devices.ssh.address import Address
 from trimtab.devices.ssh.settings import HostSettings, environment
@@ -101,7 +101,7 @@ class OpenSshClient:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
 
-    def start(self, script: str, stdout: Sink, stderr: Sink, stdin: Source | None) -> Process:
+    def start(self, script: str, stdout: Sink, stderr: Sink, stdin: Source | None) -> ChildProcess:
         """See `SshClient.start`."""
         if self._folder is None:
             raise DeviceUnreachableError("not connected", where=self._where)
@@ -109,7 +109,7 @@ class OpenSshClient:
         words = ["ssh", "-oControlMaster=no", "-oProxyCommand=false", "-oLogLevel=ERROR"]
         words += ["-T", "-F", "none", f"-oControlPath={self._folder}/s"]
         words += ["--", self._address.host, script]
-        return Process(words, stdout, stderr, stdin=stdin)
+        return ChildProcess(words, stdout, stderr, stdin=stdin)
 
     def failure(self) -> str | None:
         """See `SshClient.failure`."""

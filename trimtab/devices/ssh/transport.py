@@ -71,8 +71,8 @@ class SshDevice(RemoteDevice):
         self._client: SshClient | None = None
         self._choice: ClientChoice | None = None
 
-    def beside(self) -> Self:
-        """See `Device.beside`."""
+    def clone(self) -> Self:
+        """See `Device.clone`."""
         twin = copy.copy(self)
         twin._client = None
         return twin
