@@ -20,6 +20,7 @@ from functools import cache
 from pathlib import Path
 
 import lab
+from lab.dev.words import SENTENCE_END
 from lab.docs import pages
 from trimtab import files, tables
 from trimtab.errors import FileAccessError
@@ -38,9 +39,18 @@ class Block:
     make: Callable[[], str | Page]
 
     def text(self) -> str:
-        """The Markdown between the marks."""
+        """The Markdown between the marks, one sentence per line."""
         content = self.make()
-        return content if isinstance(content, str) else tables.markdown(content)
+        text = content if isinstance(content, str) else tables.markdown(content)
+        return "\n".join(map(_sentences, text.splitlines()))
+
+
+def _sentences(line: str) -> str:
+    """Breaks a line of a paragraph or a list item after each sentence; keeps tables and code."""
+    if line.startswith(("|", "#", "    ")):
+        return line
+    indent = "  " if line.startswith("* ") else ""
+    return SENTENCE_END.sub(f".\n{indent}", line)
 
 
 def block(make: Callable[[], str | Page]) -> Block:
