@@ -58,7 +58,7 @@ class Net:
 
 
 def evaluate(program: Program, inputs: dict[str, Array]) -> dict[str, Array]:
-    """What the engine computes with the one pass it needs: NHWC operators want their layout."""
+    """The engine's results with only the required pass: NHWC operators need their layout."""
     twin = program.copy()
     if "assign_layouts" not in twin.passes:
         passes.passes()["assign_layouts"].run(twin)

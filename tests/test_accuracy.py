@@ -20,7 +20,7 @@ FOUND = Accuracy(20, 0.02, 0.004, 0.9991, 0.99, 3e-4)
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         ("top1 >= 99 %", (AccuracyBound("top1", 0.99),)),
         ("top1>=0.99", (AccuracyBound("top1", 0.99),)),
@@ -33,8 +33,8 @@ FOUND = Accuracy(20, 0.02, 0.004, 0.9991, 0.99, 3e-4)
         ),
     ],
 )
-def test_a_budget_is_read(text: str, wanted: tuple[AccuracyBound, ...]) -> None:
-    assert parse_budget(text) == wanted
+def test_a_budget_is_read(text: str, expected: tuple[AccuracyBound, ...]) -> None:
+    assert parse_budget(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -107,10 +107,10 @@ def test_the_front_holds_what_nothing_is_better_than_in_both() -> None:
 
 
 def test_a_search_says_what_it_chose_and_why() -> None:
-    said = SEARCH.lines()
-    assert said[0].startswith("1 of 3 in int8: 50% of the modeled cycles")
-    assert "within error <= 0.02" in said[0]
-    assert said[1:] == ["int8 saves nothing: b", "the error of int8 is too large: a"]
+    messages = SEARCH.lines()
+    assert messages[0].startswith("1 of 3 in int8: 50% of the modeled cycles")
+    assert "within error <= 0.02" in messages[0]
+    assert messages[1:] == ["int8 saves nothing: b", "the error of int8 is too large: a"]
 
 
 def test_a_search_is_read_from_its_record() -> None:

@@ -1,4 +1,4 @@
-"""Who may know whom: docs/architecture.md, enforced on the imports and #includes of the sources."""
+"""Import rules of docs/architecture.md, enforced on the imports and #includes of the sources."""
 
 from __future__ import annotations
 
@@ -331,8 +331,8 @@ def test_architecture_macros_stay_in_kernels_and_the_cpu_file(path: Path) -> Non
     relative = path.relative_to(ROOT).as_posix()
     if relative.startswith(("kernels/", "runtime/core/cpu.")):
         return
-    found = [line for line in path.read_text().splitlines() if ARCHITECTURE_MACRO.match(line)]
-    assert not found, f"{relative}: {found}"
+    result = [line for line in path.read_text().splitlines() if ARCHITECTURE_MACRO.match(line)]
+    assert not result, f"{relative}: {result}"
 
 
 def test_the_core_knows_no_operator_by_name() -> None:
@@ -377,7 +377,7 @@ def test_nine_files_of_ten_are_under_400_lines_and_none_is_over_700() -> None:
 
 
 def test_no_folder_of_tests_is_left_out(pytestconfig: pytest.Config) -> None:
-    """As pytest does of itself with one that is called `build`."""
+    """pytest ignores folders called `build` by default."""
     folders = {path.parent.name for path in (ROOT / "tests").rglob("test_*.py")}
     left_out = pytestconfig.getini("norecursedirs")
     assert "build" in folders

@@ -49,8 +49,8 @@ def test_a_core_is_complete_and_consistent(core: Core, root: Path) -> None:
     assert pipes.loads_per_cycle <= pipes.issue_width
     assert 4 <= pipes.load_bytes_per_cycle / pipes.loads_per_cycle <= 64
     lists = re.findall(r"kNames\[\] = \{([^}]*)\}", (root / "runtime/core/cpu.cpp").read_text())
-    known = set(re.findall(r'"(\w+)"', " ".join(lists)))
-    assert set().union(*core.features.values()) <= known
+    reference_names = set(re.findall(r'"(\w+)"', " ".join(lists)))
+    assert set().union(*core.features.values()) <= reference_names
     assert core.is_generic == core.name.startswith(cores.GENERIC)
     assert core.is_generic or bool(core.midr) != bool(core.cpuid), "a machine says what it is"
 
@@ -146,9 +146,9 @@ def test_a_core_of_the_users_own_is_its_file_and_nothing_else(config: Path) -> N
 
 def test_a_machine_is_the_users_own_core_before_one_of_the_project(config: Path) -> None:
     (config / "my-board.toml").write_text(MINE.replace("0xfff", "0xd03"))
-    found = cores.by_midr(0x41, 0xD03)
-    assert found is not None
-    assert found.name == "my-board"
+    result = cores.by_midr(0x41, 0xD03)
+    assert result is not None
+    assert result.name == "my-board"
 
 
 def test_the_users_own_core_replaces_the_projects(config: Path) -> None:
@@ -258,8 +258,8 @@ def test_the_caches_of_this_machines_core_are_those_that_the_kernel_sees() -> No
     core = cores.this_machine(arch)
     if core.is_generic or arch != "x86_64":
         pytest.skip("no file knows this machine, or its caches differ by board")
-    seen = cores.system_caches(Path("/sys/devices/system/cpu/cpu0/cache"))
-    if not seen:
+    observed = cores.system_caches(Path("/sys/devices/system/cpu/cpu0/cache"))
+    if not observed:
         pytest.skip("the kernel tells of no caches")
     for name in ("l1i", "l1d", "l2"):
-        assert getattr(core, name) == seen[name]
+        assert getattr(core, name) == observed[name]

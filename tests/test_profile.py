@@ -1,4 +1,4 @@
-"""What a profile keeps for a CPU that is known, and profiles as files."""
+"""Profiles for a specific CPU, and profile files."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ def test_a_known_cpu_gets_its_best_kernel_of_every_family(
     arch: str, cpu: str | None, isas: set[str]
 ) -> None:
     full, target = find_profile("full"), Target.of(arch, cpu)
-    kept = full.narrowed(arch, target.isas).kernels_for(arch)
-    assert {k.isa for k in kept} == isas
-    has_half = any(k.family == "gemm" and k.dtype == "f16" and not k.portable for k in kept)
-    known = {k.typed_family for k in full.kernels_for(arch) if has_half or k.dtype != "f16"}
-    assert {k.typed_family for k in kept} == known
+    kernel_names = full.narrowed(arch, target.isas).kernels_for(arch)
+    assert {k.isa for k in kernel_names} == isas
+    has_half = any(k.family == "gemm" and k.dtype == "f16" and not k.portable for k in kernel_names)
+    names = {k.typed_family for k in full.kernels_for(arch) if has_half or k.dtype != "f16"}
+    assert {k.typed_family for k in kernel_names} == names
     rows = kernels.isas()
     ranks = {isa.name: isa.rank for isa in rows.values()}
-    for kernel in kept:
+    for kernel in kernel_names:
         if (
             kernel.family in rows[kernel.isa].slower
         ):  # for the tiles that the best one is too wide for
-            wider = [k for k in kept if k.typed_family == kernel.typed_family]
+            wider = [k for k in kernel_names if k.typed_family == kernel.typed_family]
             assert {k.isa for k in wider if rows[k.isa].cores}, kernel.name
             assert [k for k in wider if k.packing == kernel.packing] == [kernel]
             continue
@@ -58,9 +58,9 @@ def test_a_known_cpu_gets_its_best_kernel_of_every_family(
 
 def test_a_small_profile_has_one_tile_of_winograd_beside_those_that_a_plan_names() -> None:
     small, isas = replace(find_profile("full"), small=True), Target.of("aarch64", "cortex-a53").isas
-    kept = small.narrowed("aarch64", isas).kernels
-    held = {k for k in kept if k.startswith("winograd_") and "_f32_" in k}
-    assert held == {
+    kernel_names = small.narrowed("aarch64", isas).kernels
+    available = {k for k in kernel_names if k.startswith("winograd_") and "_f32_" in k}
+    assert available == {
         "winograd_input_f32_6_neon",
         "winograd_output_f32_4x6_neon",
         "winograd_weights_f32_4x6_neon",
@@ -75,14 +75,14 @@ def test_all_operators_are_those_that_take_a_type_of_the_profile() -> None:
         Profile("floats", dtypes=("f32", "i32", "i64", "bool")),
         find_profile("full").operators(),
     )
-    kept = {op.name for op in floats.operators()}
-    assert {op.name for op in everything if "f32" in op.dtypes} <= kept
-    assert {op.name for op in everything} - kept == {
+    kernel_names = {op.name for op in floats.operators()}
+    assert {op.name for op in everything if "f32" in op.dtypes} <= kernel_names
+    assert {op.name for op in everything} - kernel_names == {
         op.name for op in everything if {*op.dtypes} <= {"f16", "i8", "u8"}
     }
-    assert "qlinear_conv" not in kept
+    assert "qlinear_conv" not in kernel_names
     float32 = find_profile("float32")
-    assert kept - {op.name for op in float32.operators()} == {
+    assert kernel_names - {op.name for op in float32.operators()} == {
         "quantize_linear",
         "dequantize_linear",
     }
@@ -103,14 +103,14 @@ def test_profiles_of_all_operators_but_some_become_one_without_those_that_both_l
 
 def test_kernels_that_are_named_in_full_stay() -> None:
     named = Profile("net", ops=("softmax",), kernels=("softmax_f32_portable", "softmax_*"))
-    kept = named.narrowed("x86_64", Target.of("x86_64", "haswell").isas).kernels
-    assert kept == ("softmax_f32_avx2", "softmax_f32_portable")
+    kernel_names = named.narrowed("x86_64", Target.of("x86_64", "haswell").isas).kernels
+    assert kernel_names == ("softmax_f32_avx2", "softmax_f32_portable")
 
 
 def test_nothing_is_dropped_that_the_plan_of_another_cpu_names() -> None:
     named = Profile("net", ops=("softmax",), kernels=("softmax_f32_avx512",))
-    kept = named.narrowed("x86_64", Target.of("x86_64", "haswell").isas).kernels
-    assert kept == ("softmax_f32_avx512",)
+    kernel_names = named.narrowed("x86_64", Target.of("x86_64", "haswell").isas).kernels
+    assert kernel_names == ("softmax_f32_avx512",)
 
 
 def test_an_operator_needs_a_kernel_for_a_type_of_the_profile() -> None:

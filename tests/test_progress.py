@@ -59,24 +59,24 @@ def test_in_a_pipe_there_is_a_line_for_each_thing_and_nothing_that_moves() -> No
 
 
 def on_a_terminal(script: str, environment: Mapping[str, str] | None = None) -> tuple[str, str]:
-    """What a script writes to stdout, a pipe, and to stderr, a terminal."""
+    """The output of a script on stdout, a pipe, and on stderr, a terminal."""
     ours, theirs = pty.openpty()
     inherited = {key: value for key, value in os.environ.items() if key != "CI"}
     environment = inherited | {"TERM": "xterm", "COLUMNS": "100"} | dict(environment or {})
     command = [sys.executable, "-c", script]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, env=environment) as child:
         os.close(theirs)
-        seen = b""
+        observed = b""
         try:
             while data := os.read(ours, 65536):
-                seen += data
+                observed += data
         except OSError:  # the terminal's other side was closed
             pass
         assert child.stdout
         output = child.stdout.read().decode()
     os.close(ours)
-    assert child.returncode == 0, seen
-    return output, seen.decode()
+    assert child.returncode == 0, observed
+    return output, observed.decode()
 
 
 def screen(written: str) -> list[str]:
@@ -160,5 +160,5 @@ def test_the_steps_of_a_build_are_those_that_ninja_counts(
         assert capfd.readouterr().err == ""
         work.count("[1/3] Building CXX object x.o\n")
         work.count("[3/3] Linking CXX executable x\n")
-    said = SECONDS.sub("S", capfd.readouterr().err)
-    assert said == "build it\n  compile\n    3 steps in S\n  S\n"
+    messages = SECONDS.sub("S", capfd.readouterr().err)
+    assert messages == "build it\n  compile\n    3 steps in S\n  S\n"

@@ -75,18 +75,18 @@ class Read(html.parser.HTMLParser):
 
 
 def test_html_keeps_every_cell_and_the_side_it_stands_on() -> None:
-    found = Read(ODD.html())
-    assert found.rows == [HEADS, *CELLS]
-    assert found.kinds == ["left", "", ""] * 5
+    result = Read(ODD.html())
+    assert result.rows == [HEADS, *CELLS]
+    assert result.kinds == ["left", "", ""] * 5
 
 
 def test_markdown_keeps_every_cell_whatever_it_holds() -> None:
     """Read by the parser of CommonMark with GitHub's tables."""
     rendered = MarkdownIt().enable("table").render(ODD.markdown())
     assert "<h2>What is in it</h2>" in rendered
-    found = Read(rendered)
-    assert found.rows == [HEADS, *([" ".join(cell.split()) for cell in row] for row in CELLS)]
-    assert found.kinds == ["", "text-align:right", "text-align:right"] * 5
+    result = Read(rendered)
+    assert result.rows == [HEADS, *([" ".join(cell.split()) for cell in row] for row in CELLS)]
+    assert result.kinds == ["", "text-align:right", "text-align:right"] * 5
 
 
 def test_json_holds_values_and_not_their_looks() -> None:

@@ -27,7 +27,7 @@ def read_ppm(path: str) -> np.ndarray:
 
 
 def overlap(a: np.ndarray, b: np.ndarray) -> float:
-    """What two boxes share, as a part of what they cover together."""
+    """Intersection over union of two boxes."""
     sides = np.maximum(0, np.minimum(a[2:], b[2:]) - np.maximum(a[:2], b[:2]))
     areas = [np.prod(np.maximum(0, box[2:] - box[:2])) for box in (a, b)]
     return float(np.prod(sides) / (sum(areas) - np.prod(sides) + 1e-9))

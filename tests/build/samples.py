@@ -31,11 +31,11 @@ CROSS = (
 
 def need(toolchain: str) -> None:
     """Skips the test (or fails it under CI) when the machine lacks the compiler or emulator."""
-    found = find_toolchain(toolchain)
-    if found.compiler == "gcc":
-        require(f"{found.target}-g++", found.needs)
-    if found.emulator and found.arch != "x86_64":
-        require(found.emulator.program, found.emulator.package)
+    chosen = find_toolchain(toolchain)
+    if chosen.compiler == "gcc":
+        require(f"{chosen.target}-g++", chosen.needs)
+    if chosen.emulator and chosen.arch != "x86_64":
+        require(chosen.emulator.program, chosen.emulator.package)
 
 
 def relu(folder: Path, arch: str) -> tuple[Program, Path]:
@@ -58,13 +58,13 @@ def tiny(folder: Path, toolchain: str, progress: Progress = SILENT, **options: o
     return build(BuildRequest(profile=profile, **request), progress)  # type: ignore[arg-type]
 
 
-def runs_relu(made: Build, folder: Path) -> bool:
+def runs_relu(delivery: Build, folder: Path) -> bool:
     """True when the runner computes what numpy does, on this machine or under its emulator."""
     x = np.random.default_rng(7).standard_normal(SHAPE, dtype=np.float32)
     (folder / "x.bin").write_bytes(x.tobytes())
-    command = [str(made.runner), *([str(made.model)] if made.model else [])]
-    emulator = find_toolchain(made.record["toolchain"]).emulator
-    if emulator and made.record["arch"] != "x86_64":
+    command = [str(delivery.runner), *([str(delivery.model)] if delivery.model else [])]
+    emulator = find_toolchain(delivery.record["toolchain"]).emulator
+    if emulator and delivery.record["arch"] != "x86_64":
         sysroot = ["-L", emulator.sysroot] if emulator.sysroot else []
         command = [emulator.program, "-cpu", emulator.cpu, *sysroot, *command]
     command += ["--input", str(folder / "x.bin"), "--output-dir", str(folder), "--runs", "1"]

@@ -52,11 +52,11 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Build:
 @pytest.mark.parametrize("name", samples.CROSS)
 def test_what_a_toolchain_builds_computes_what_numpy_computes(name: str, tmp_path: Path) -> None:
     samples.need(name)
-    made = samples.tiny(tmp_path, name)
-    assert MACHINES[made.record["arch"]] in readelf("-h", made.runner)
-    is_dynamic = "INTERP" in readelf("-l", made.runner)
+    delivery = samples.tiny(tmp_path, name)
+    assert MACHINES[delivery.record["arch"]] in readelf("-h", delivery.runner)
+    is_dynamic = "INTERP" in readelf("-l", delivery.runner)
     assert is_dynamic == name.endswith(("gnu", "gnueabihf"))
-    assert samples.runs_relu(made, tmp_path)
+    assert samples.runs_relu(delivery, tmp_path)
 
 
 def test_the_host_build_computes_what_numpy_computes(host: Build, tmp_path: Path) -> None:
@@ -102,11 +102,11 @@ def test_a_full_disk_is_told_from_a_failure_of_the_runner(host: Build, tmp_path:
     assert isinstance(launch.error, DeviceFullError)
 
 
-def started(made: Build, folder: Path, isa: str) -> tuple[int, list[dict[str, Any]]]:
+def started(delivery: Build, folder: Path, isa: str) -> tuple[int, list[dict[str, Any]]]:
     """Exit code and lines of the runner where TRIMTAB_ISA is `isa`."""
-    assert made.model is not None
+    assert delivery.model is not None
     (folder / "x.bin").write_bytes(bytes(4 * math.prod(samples.SHAPE)))
-    command = [str(made.runner), str(made.model), "--input", str(folder / "x.bin")]
+    command = [str(delivery.runner), str(delivery.model), "--input", str(folder / "x.bin")]
     environment = os.environ | {"TRIMTAB_ISA": isa}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
@@ -119,18 +119,18 @@ def test_an_unknown_instruction_set_is_an_error_with_the_known_ones(
     code, lines = started(host, tmp_path, isa)
     assert code == 7
     assert lines[-1]["code"] == 7
-    known = [i.name for i in kernels.isas().values() if host.record["arch"] in i.arch]
-    assert lines[-1]["message"] == f"TRIMTAB_ISA must be one of {', '.join(known)}"
+    reference_names = [i.name for i in kernels.isas().values() if host.record["arch"] in i.arch]
+    assert lines[-1]["message"] == f"TRIMTAB_ISA must be one of {', '.join(reference_names)}"
 
 
 def test_a_runner_without_strings_knows_the_instruction_sets_all_the_same(tmp_path: Path) -> None:
     program, model = samples.relu(tmp_path, "x86_64")
     profile = dataclasses.replace(trimtab.profile_of(program), strings=False)
-    made = build(BuildRequest(profile, tmp_path / "out", "host", model=model))
-    assert b"TRIMTAB_ISA must" not in made.runner.read_bytes()
-    code, lines = started(made, tmp_path, "typo")
+    delivery = build(BuildRequest(profile, tmp_path / "out", "host", model=model))
+    assert b"TRIMTAB_ISA must" not in delivery.runner.read_bytes()
+    code, lines = started(delivery, tmp_path, "typo")
     assert (code, lines[-1]["code"]) == (7, 7)
-    assert started(made, tmp_path, "portable")[0] != 7
+    assert started(delivery, tmp_path, "portable")[0] != 7
 
 
 def test_an_instruction_set_hides_the_features_above_it(host: Build, tmp_path: Path) -> None:
@@ -150,14 +150,14 @@ def test_an_instruction_set_hides_the_features_above_it(host: Build, tmp_path: P
 
 
 def test_a_device_binary_holds_no_cpp_library(tmp_path: Path) -> None:
-    made = samples.tiny(tmp_path, "aarch64-linux-musl")
+    delivery = samples.tiny(tmp_path, "aarch64-linux-musl")
     require("nm", "binutils")
     names = subprocess.run(
-        ["nm", "-C", str(made.unstripped)], capture_output=True, text=True, check=True
+        ["nm", "-C", str(delivery.unstripped)], capture_output=True, text=True, check=True
     ).stdout
     assert "main" in names
     assert not re.search(r"\bstd::|__cxa_throw|_Unwind_", names)
-    assert made.runner.stat().st_size < 60_000
+    assert delivery.runner.stat().st_size < 60_000
 
 
 def test_a_delivery_is_complete_and_its_record_is_right(host: Build) -> None:
@@ -244,24 +244,24 @@ def test_the_stripped_runner_loads_the_same_bytes_as_its_twin(host: Build) -> No
 
 
 def test_an_embedded_model_needs_no_file_beside_the_runner(tmp_path: Path) -> None:
-    made = samples.tiny(tmp_path, "host", embed_model=True)
-    assert made.model is None
-    assert not list(made.output_dir.glob("*.ttm"))
-    assert made.record["model"]["embedded"] is True
-    assert samples.runs_relu(made, tmp_path)
+    delivery = samples.tiny(tmp_path, "host", embed_model=True)
+    assert delivery.model is None
+    assert not list(delivery.output_dir.glob("*.ttm"))
+    assert delivery.record["model"]["embedded"] is True
+    assert samples.runs_relu(delivery, tmp_path)
 
 
 def test_nothing_is_compiled_twice_and_one_operator_is_one_file(tmp_path: Path) -> None:
     samples.tiny(tmp_path, "host")
-    said = RecordedProgress()
-    samples.tiny(tmp_path, "host", said)
-    assert said.lines == []
+    progress = RecordedProgress()
+    samples.tiny(tmp_path, "host", progress)
+    assert progress.lines == []
     logs = (paths.cache() / "build").glob("host-generic-*-relu-*/build.log")
     log = max(logs, key=lambda path: path.stat().st_mtime_ns)
     assert "no work to do" in log.read_text().rpartition("\n$ ")[2]
     os.utime(paths.root() / "runtime/ops/relu.cpp")
-    samples.tiny(tmp_path, "host", said)
-    assert said.lines == ["build for host, profile relu", "compile"]
+    samples.tiny(tmp_path, "host", progress)
+    assert progress.lines == ["build for host, profile relu", "compile"]
     last = log.read_text().rpartition("\n$ ")[2]
     assert len(re.findall(r"^\[\d+/\d+\] Building", last, re.MULTILINE)) == 1
 
@@ -307,14 +307,14 @@ def test_a_second_delivery_replaces_the_first(tmp_path: Path) -> None:
 
 
 def test_a_folder_with_files_of_others_is_refused_and_stays(tmp_path: Path) -> None:
-    made = samples.tiny(tmp_path, "host")
-    note = made.output_dir / "notes.txt"
+    delivery = samples.tiny(tmp_path, "host")
+    note = delivery.output_dir / "notes.txt"
     note.write_text("mine")
-    before = made.runner.stat().st_mtime_ns
+    before = delivery.runner.stat().st_mtime_ns
     with pytest.raises(BuildError, match=r"is not from a build: notes\.txt"):
         samples.tiny(tmp_path, "host")
     assert note.read_text() == "mine"
-    assert made.runner.stat().st_mtime_ns == before
+    assert delivery.runner.stat().st_mtime_ns == before
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")
@@ -375,10 +375,10 @@ def test_an_ndk_is_driven_through_its_own_toolchain_file(
         "set(CMAKE_C_COMPILER_ID_FLAGS_ALWAYS -c)\nset(CMAKE_CXX_COMPILER_ID_FLAGS_ALWAYS -c)\n"
     )
     monkeypatch.setenv("ANDROID_NDK_HOME", str(tmp_path / "ndk"))
-    made = samples.tiny(tmp_path, "android-arm64")
-    assert made.record["toolchain"] == "android-arm64"
-    assert "-unroll-runtime=false" in made.record["flags"]["compile"]
-    assert "-nostdlib++" in made.record["flags"]["link"]
+    delivery = samples.tiny(tmp_path, "android-arm64")
+    assert delivery.record["toolchain"] == "android-arm64"
+    assert "-unroll-runtime=false" in delivery.record["flags"]["compile"]
+    assert "-nostdlib++" in delivery.record["flags"]["link"]
 
 
 def test_the_engine_is_built_beside_the_package_and_stays_when_nothing_changed() -> None:

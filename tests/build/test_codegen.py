@@ -1,4 +1,4 @@
-"""What code generation writes into a build folder."""
+"""The files that code generation writes into a build folder."""
 
 from __future__ import annotations
 

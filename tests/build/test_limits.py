@@ -53,15 +53,15 @@ def caller(machine: str) -> Path:
     """The program in limits.c with a library that has what these models need."""
     samples.need(machine)
     profiles = [
-        trimtab.profile_of(planned(made, machine)) for made in (copies(), outputs(1, SHAPE))
+        trimtab.profile_of(planned(delivery, machine)) for delivery in (copies(), outputs(1, SHAPE))
     ]
     folder = paths.cache() / "test-limits" / machine
     profile = profiles[0].union(profiles[1])
-    made = builder.build(builder.BuildRequest(profile, folder / "library", machine))
+    delivery = builder.build(builder.BuildRequest(profile, folder / "library", machine))
     cc = toolchain.cmake_file(toolchain.find_toolchain(machine)).with_name("cc")
-    flags = [*toolchain.find_toolchain(machine).flags.link, f"-I{made.output_dir}", "-O1"]
+    flags = [*toolchain.find_toolchain(machine).flags.link, f"-I{delivery.output_dir}", "-O1"]
     source = Path(__file__).with_name("limits.c")
-    files = [str(path) for path in (cc, source, made.library)]
+    files = [str(path) for path in (cc, source, delivery.library)]
     command = [files[0], *flags, *files[1:], "-lm", "-pthread", "-o", str(folder / "limits")]
     subprocess.run(command, check=True)
     return folder / "limits"
@@ -70,7 +70,7 @@ def caller(machine: str) -> Path:
 def check(
     machine: str, folder: Path, image: np.ndarray, shape: tuple[int, ...] = (), limit: int = 0
 ) -> dict[str, tuple[int, str]]:
-    """What became of each step, as (code, message), when a model is opened there, resized if a
+    """The result of each step, as (code, message), when a model is opened there, resized if a
     shape is given, and run.
     """
     path = folder / "net.ttm"

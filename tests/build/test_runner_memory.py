@@ -19,38 +19,46 @@ MEMORY_LIMIT, USAGE = 9, 64
 ACTIVATIONS = 4 * math.prod(samples.SHAPE)
 
 
-@pytest.fixture(name="made", scope="module")
+@pytest.fixture(name="delivery", scope="module")
 def made_once(tmp_path_factory: pytest.TempPathFactory) -> Build:
     return samples.tiny(tmp_path_factory.mktemp("made"), "host")
 
 
-def run(made: Build, folder: Path, *options: str) -> tuple[int, dict[str, dict[str, Any]]]:
+def run(delivery: Build, folder: Path, *options: str) -> tuple[int, dict[str, dict[str, Any]]]:
     """Exit code, and the last line of each event."""
     (folder / "x.bin").write_bytes(bytes(ACTIVATIONS))
-    command = [str(made.runner), str(made.model), "--input", str(folder / "x.bin"), *options]
+    command = [
+        str(delivery.runner),
+        str(delivery.model),
+        "--input",
+        str(folder / "x.bin"),
+        *options,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     lines = map(json.loads, done.stdout.splitlines())
     return done.returncode, {line["event"]: line for line in lines}
 
 
-def test_a_model_that_needs_more_than_it_may_take_is_refused(made: Build, tmp_path: Path) -> None:
-    code, said = run(made, tmp_path)
-    needed = said["memory"]["arena_bytes"] + said["memory"]["prepared_bytes"]
+def test_a_model_that_needs_more_than_it_may_take_is_refused(
+    delivery: Build, tmp_path: Path
+) -> None:
+    code, messages = run(delivery, tmp_path)
+    needed = messages["memory"]["arena_bytes"] + messages["memory"]["prepared_bytes"]
     assert (code, needed >= ACTIVATIONS) == (0, True)
-    assert run(made, tmp_path, "--max-memory", str(needed))[0] == 0
-    code, said = run(made, tmp_path, "--max-memory", str(needed - 1))
-    assert code == said["error"]["code"] == MEMORY_LIMIT
-    assert f"({needed}, {needed - 1})" in said["error"]["message"]
+    assert run(delivery, tmp_path, "--max-memory", str(needed))[0] == 0
+    code, messages = run(delivery, tmp_path, "--max-memory", str(needed - 1))
+    assert code == messages["error"]["code"] == MEMORY_LIMIT
+    assert f"({needed}, {needed - 1})" in messages["error"]["message"]
 
 
 @pytest.mark.parametrize("wrong", ["0", "-1", "4K", "99999999999999999999"])
 def test_a_limit_that_is_no_number_of_bytes_is_refused(
-    made: Build, tmp_path: Path, wrong: str
+    delivery: Build, tmp_path: Path, wrong: str
 ) -> None:
-    code, said = run(made, tmp_path, "--max-memory", wrong)
-    assert (code, said["error"]["code"]) == (USAGE, USAGE)
+    code, messages = run(delivery, tmp_path, "--max-memory", wrong)
+    assert (code, messages["error"]["code"]) == (USAGE, USAGE)
 
 
-def test_the_peak_holds_the_pages_of_files(made: Build, tmp_path: Path) -> None:
-    peak = run(made, tmp_path)[1]["peak"]
-    assert peak["vm_hwm_bytes"] >= peak["rss_file_bytes"] > made.runner.stat().st_size // 4
+def test_the_peak_holds_the_pages_of_files(delivery: Build, tmp_path: Path) -> None:
+    peak = run(delivery, tmp_path)[1]["peak"]
+    assert peak["vm_hwm_bytes"] >= peak["rss_file_bytes"] > delivery.runner.stat().st_size // 4

@@ -1,4 +1,4 @@
-"""What the runner says of its threads, operator by operator."""
+"""The runner's report of its threads, operator by operator."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ pytestmark = pytest.mark.build
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_shares_of_every_thread_lie_within_the_operator(tmp_path: Path, threads: int) -> None:
-    made = samples.tiny(tmp_path, "host")
+    delivery = samples.tiny(tmp_path, "host")
     x = tmp_path / "x.bin"
     x.write_bytes(bytes(4 * 3 * 5 * 7))
     command = [
-        *map(str, (made.runner, made.model, "--input", x)),
+        *map(str, (delivery.runner, delivery.model, "--input", x)),
         "--threads",
         str(threads),
         "--per-op",
     ]
-    said = runner_events.read(subprocess.run(command, capture_output=True, check=True).stdout)
-    assert said.error is None
-    operators: list[Event] = [event for event in said.events if event["event"] == "op"]
+    messages = runner_events.read(subprocess.run(command, capture_output=True, check=True).stdout)
+    assert messages.error is None
+    operators: list[Event] = [event for event in messages.events if event["event"] == "op"]
     assert operators
     for event in operators:
         shares = event.get("shares", [])

@@ -66,28 +66,28 @@ def test_the_promised_toolchains_are_there_host_first() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_toolchain_says_what_it_is_for_and_how_to_emulate_it(name: str) -> None:
-    found = find_toolchain(name)
-    assert found.doc
-    assert found.arch in ("x86_64", "aarch64", "armv7", "riscv64")
-    assert found.device == (name != "host")
-    if found.device:
-        assert found.emulator is not None
-        assert found.emulator.program.startswith("qemu-")
+    chosen = find_toolchain(name)
+    assert chosen.doc
+    assert chosen.arch in ("x86_64", "aarch64", "armv7", "riscv64")
+    assert chosen.device == (name != "host")
+    if chosen.device:
+        assert chosen.emulator is not None
+        assert chosen.emulator.program.startswith("qemu-")
 
 
 def test_a_toolchain_for_a_device_builds_for_every_core_of_its_architecture() -> None:
-    for found in map(find_toolchain, NAMES):
-        own = [c for c in cores.all_cores() if found.arch in c.features and not c.is_generic]
-        if found.device:
-            assert all(any(c.compiler in f for f in _dashed(found, c)) for c in own)
+    for chosen in map(find_toolchain, NAMES):
+        own = [c for c in cores.all_cores() if chosen.arch in c.features and not c.is_generic]
+        if chosen.device:
+            assert all(any(c.compiler in f for f in _dashed(chosen, c)) for c in own)
         else:
             for core in own:
                 with pytest.raises(ToolchainError, match=f"cannot build for the core {core.name}"):
-                    found.core(core.name)
+                    chosen.core(core.name)
 
 
-def _dashed(found: Toolchain, core: Core) -> list[str]:
-    return [f.replace("_", "-") for f in found.core_options(found.core(core.name))]
+def _dashed(chosen: Toolchain, core: Core) -> list[str]:
+    return [f.replace("_", "-") for f in chosen.core_options(chosen.core(core.name))]
 
 
 def test_an_unknown_toolchain_is_refused_with_the_known_ones() -> None:
@@ -114,8 +114,8 @@ def test_an_unknown_toolchain_is_refused_with_the_known_ones() -> None:
 def test_a_core_is_spelled_as_its_compiler_wants_it(
     name: str, cpu: str | None, flags: tuple[str, ...]
 ) -> None:
-    found = find_toolchain(name)
-    assert found.core_options(found.core(cpu)) == flags
+    chosen = find_toolchain(name)
+    assert chosen.core_options(chosen.core(cpu)) == flags
 
 
 def test_an_unknown_core_is_refused_with_the_known_ones() -> None:
@@ -158,12 +158,12 @@ def test_the_ndk_gets_its_own_toolchain_file_and_parameters(
     name: str, abi: str, arch: str, cpu: str, ndk: Path, tmp_path: Path
 ) -> None:
     file = toolchain.cmake_file(find_toolchain(name), cpu)
-    found = settings(file)
-    assert found["ANDROID_ABI"] == abi
-    assert found["ANDROID_PLATFORM"] == "android-24"
-    assert found["TRIMTAB_ARCH"] == arch
-    assert found["TRIMTAB_NDK"] == str(ndk)
-    assert f"-mcpu={cpu.replace('_', '-')}" in found["TRIMTAB_COMPILE_FLAGS"].split()
+    chosen = settings(file)
+    assert chosen["ANDROID_ABI"] == abi
+    assert chosen["ANDROID_PLATFORM"] == "android-24"
+    assert chosen["TRIMTAB_ARCH"] == arch
+    assert chosen["TRIMTAB_NDK"] == str(ndk)
+    assert f"-mcpu={cpu.replace('_', '-')}" in chosen["TRIMTAB_COMPILE_FLAGS"].split()
     # The NDK sets the system itself; a second opinion would make CMake use its own NDK support.
     assert "CMAKE_SYSTEM_NAME" not in file.read_text()
     command = builder.configure_command(tmp_path / "tree", file, "Release", {})

@@ -26,14 +26,14 @@ SHORT = ("--launches", "1", "--runs", "1", "--min-time-ms", "0", "--warmup", "0"
 
 def commands() -> list[list[str]]:
     lines = re.findall(r"^    \./inv (.*)$", TUTORIAL.read_text(), re.M)
-    found = []
+    result = []
     for line in lines:
         words = [HERE.get(word, word) for word in shlex.split(line)]
         if "--cpu" in words:
             at = words.index("--cpu")
             del words[at : at + 2]
-        found.append([*words, *SHORT] if words[0] == "bench" else words)
-    return found
+        result.append([*words, *SHORT] if words[0] == "bench" else words)
+    return result
 
 
 def detector(path: Path) -> None:
@@ -62,8 +62,8 @@ def detector(path: Path) -> None:
         [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in outputs.items()],
         [numpy_helper.from_array(w.astype(np.float32), f"{n}_w") for n, w in weights.items()],
     )
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
-    onnx.save(made, path)
+    output = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    onnx.save(output, path)
 
 
 def photos(folder: Path) -> None:
@@ -78,17 +78,17 @@ def photos(folder: Path) -> None:
 
 
 def chart(page: str, title: str) -> Any:
-    """What the script of a report draws under that title."""
+    """The data that the script of a report draws under a title."""
     (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
-    (found,) = (one["data"] for one in json.loads(data) if one["title"] == title)
-    return found
+    (result,) = (one["data"] for one in json.loads(data) if one["title"] == title)
+    return result
 
 
 @pytest.mark.build
 def test_the_tutorial_leads_to_a_plan_and_binaries(tmp_path: Path) -> None:
     detector(tmp_path / "detector.onnx")
     photos(tmp_path / "photos")
-    said = []
+    messages = []
     for words in commands():
         ran = subprocess.run(
             [sys.executable, "-P", "-m", "trimtab.cli", *words],
@@ -98,9 +98,9 @@ def test_the_tutorial_leads_to_a_plan_and_binaries(tmp_path: Path) -> None:
             check=False,
         )
         assert ran.returncode == 0, f"{shlex.join(words)}\n{ran.stderr}"
-        said.append(ran)
-    assert len(said) == 5
-    quantized, int8, mixed, kept, again = said
+        messages.append(ran)
+    assert len(messages) == 5
+    quantized, int8, mixed, remaining, again = messages
     assert "cosine" in quantized.stdout
     assert (tmp_path / "ranges.toml").stat().st_size
     assert int8.stdout.startswith("Accuracy")
@@ -113,9 +113,11 @@ def test_the_tutorial_leads_to_a_plan_and_binaries(tmp_path: Path) -> None:
     plan = Plan.read(tmp_path / "dist" / "mixed" / "plan.toml")
     assert plan.precision == "mixed"
     assert {"a", "b", "c", "scores", "boxes"} <= plan.precisions.keys()
-    assert "weighing operators" in kept.stderr
+    assert "weighing operators" in remaining.stderr
     assert "weighing operators" not in again.stderr
-    made = [(tmp_path / "dist" / name / "detector.ttm").read_bytes() for name in ("mixed", "again")]
-    assert made[0] == made[1]
+    output = [
+        (tmp_path / "dist" / name / "detector.ttm").read_bytes() for name in ("mixed", "again")
+    ]
+    assert output[0] == output[1]
     small = trimtab.load(tmp_path / "detector_int8.ttm")
     assert trimtab.Session(small).run({"x": np.zeros((1, 3, 32, 32), np.float32)})

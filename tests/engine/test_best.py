@@ -1,4 +1,4 @@
-"""Which method ranges are by, where none was asked for."""
+"""The default choice of the calibration method."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RNG = np.random.default_rng(21)
 
 
 class Told(Silent):
-    """What was said."""
+    """The recorded notes."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []
@@ -49,34 +49,34 @@ def samples(tail: float) -> quantization.Samples:
     """Noise, of which one value in a hundred is so much larger."""
     noise = RNG.normal(0, 1, (20, 3, 12, 12))
     noise[RNG.random(noise.shape) < 0.01] *= tail
-    given = {"x": noise.astype(np.float32)}
-    return quantization.samples.of_arrays(given, {"x": ((1, 3, 12, 12), "float32")})
+    calibration_samples = {"x": noise.astype(np.float32)}
+    return quantization.samples.of_arrays(calibration_samples, {"x": ((1, 3, 12, 12), "float32")})
 
 
 def of_half(observed: Observed, name: str, half: int) -> Ranges:
-    """By a method, of what was seen of that half."""
-    found = {t: method(name).range_of(place) for t, place in observed.halves[half].items()}
+    """The ranges of a calibration method for one half of the samples."""
+    result = {t: method(name).range_of(place) for t, place in observed.halves[half].items()}
     whole = observed.ranges("min_max")
-    return Ranges("net", name, 8, found, whole.means, whole.factors)
+    return Ranges("net", name, 8, result, whole.means, whole.factors)
 
 
 def share(program: Program, observed: Observed, name: str) -> float:
-    """What is lost on either half by ranges of the other, from its definition."""
+    """The error on each half with the ranges of the other, from its definition."""
     exact = Session(program)
     twins = [
         Session(insert_qdq.quantized(program, of_half(observed, name, half))) for half in (0, 1)
     ]
     feeds = [*observed.samples]
     middle = len(feeds) // 2
-    lost = []
+    losses = []
     for output in program.outputs:
         each = []
         for i, feed in enumerate(feeds):
             a = exact.run(feed)[output].astype(np.float64)
             b = twins[0 if i >= middle else 1].run(feed)[output]
             each.append(((a - b) ** 2).mean() / a.var())
-        lost.append(np.mean(each))
-    return float(np.prod(lost) ** (1 / len(lost)))
+        losses.append(np.mean(each))
+    return float(np.prod(losses) ** (1 / len(losses)))
 
 
 def test_shares_are_of_samples_and_their_mean_over_outputs_is_geometric() -> None:
@@ -99,26 +99,26 @@ def test_an_output_of_one_number_deviates_from_other_samples() -> None:
 def test_the_method_is_the_one_that_loses_least_on_the_half_that_ranges_are_not_of(
     tail: float,
 ) -> None:
-    program, given, told = network(), samples(tail), Told()
+    program, calibration_samples, recorder = network(), samples(tail), Told()
     simple = passes.simplify(program, before="fuse_residual")
-    ranges, _ = calibrate(simple, given.calibrating, progress=told)
-    observed = observe(simple, given.calibrating)
+    ranges, _ = calibrate(simple, calibration_samples.calibrating, progress=recorder)
+    observed = observe(simple, calibration_samples.calibrating)
     shares = {name: share(simple, observed, name) for name in CANDIDATES}
     assert ranges.method == min(shares, key=shares.__getitem__)
     assert ranges.ranges == observed.ranges(ranges.method).ranges
-    (said,) = told.notes
-    assert ranges.method in said
-    assert all(f"{name} {share:.2e}" in said for name, share in shares.items())
+    (note,) = recorder.notes
+    assert ranges.method in note
+    assert all(f"{name} {share:.2e}" in note for name, share in shares.items())
 
 
 def test_halves_hold_what_was_seen_of_their_samples() -> None:
-    program, given = network(), samples(30.0)
-    observed = observe(passes.simplify(program, before="fuse_residual"), given)
-    x = np.concatenate([feed["x"] for feed in given])
-    for seen, part in zip(observed.halves, (x[:10], x[10:]), strict=True):
-        assert seen["x"].whole == quantization.Range(float(part.min()), float(part.max()))
-        assert len(seen["x"].extremes) == 10
-        assert seen["x"].histogram[0].sum() == part.size
+    program, calibration_samples = network(), samples(30.0)
+    observed = observe(passes.simplify(program, before="fuse_residual"), calibration_samples)
+    x = np.concatenate([feed["x"] for feed in calibration_samples])
+    for observer, part in zip(observed.halves, (x[:10], x[10:]), strict=True):
+        assert observer["x"].whole == quantization.Range(float(part.min()), float(part.max()))
+        assert len(observer["x"].extremes) == 10
+        assert observer["x"].histogram[0].sum() == part.size
     whole = observed.halves[0]["x"].merged(observed.halves[1]["x"])
     assert whole.histogram[0].sum() == x.size
     assert whole.whole == quantization.Range(float(x.min()), float(x.max()))
@@ -128,32 +128,36 @@ def test_ranges_that_fit_the_samples_they_are_of_alone_are_not_the_best() -> Non
     program = network()
     noise = RNG.uniform(-1, 1, (8, 3, 12, 12)).astype(np.float32)
     noise[4:] *= 8  # the second half reaches further
-    given = quantization.samples.of_arrays({"x": noise}, {"x": ((1, 3, 12, 12), "float32")})
+    calibration_samples = quantization.samples.of_arrays(
+        {"x": noise}, {"x": ((1, 3, 12, 12), "float32")}
+    )
 
     def ranges(name: str, half: int) -> Ranges:
         fits = name != "min_max" and half == 0
         reach = 1.0 if fits else 8.0
-        found = dict.fromkeys(("a", "b"), quantization.Range(-40, 40))
-        return Ranges("net", name, 4, {"x": quantization.Range(-reach, reach), **found})
+        result = dict.fromkeys(("a", "b"), quantization.Range(-40, 40))
+        return Ranges("net", name, 4, {"x": quantization.Range(-reach, reach), **result})
 
-    assert select_method(program, given, ranges) == "min_max"
+    assert select_method(program, calibration_samples, ranges) == "min_max"
 
 
 @pytest.mark.parametrize("count", [1, 20])
 def test_the_first_of_equals_is_taken_and_where_there_is_no_other_sample(count: int) -> None:
-    found = {name: quantization.Range(-9, 9) for name in ("x", "a", "b")}
-    given = quantization.Samples(count, samples(1.0).feed)
+    result = {name: quantization.Range(-9, 9) for name in ("x", "a", "b")}
+    calibration_samples = quantization.Samples(count, samples(1.0).feed)
     assert (
-        select_method(network(), given, lambda name, _: Ranges("net", name, 1, found))
+        select_method(
+            network(), calibration_samples, lambda name, _: Ranges("net", name, 1, result)
+        )
         == CANDIDATES[0]
     )
 
 
 def test_one_sample_is_enough() -> None:
-    program, given = network(), quantization.Samples(1, samples(1.0).feed)
-    ranges, _ = calibrate(passes.simplify(program, before="fuse_residual"), given)
+    program, calibration_samples = network(), quantization.Samples(1, samples(1.0).feed)
+    ranges, _ = calibrate(passes.simplify(program, before="fuse_residual"), calibration_samples)
     assert ranges.ranges["x"] == quantization.Range(
-        *(float(f(given.feed(0)["x"])) for f in (np.min, np.max))
+        *(float(f(calibration_samples.feed(0)["x"])) for f in (np.min, np.max))
     )
 
 

@@ -20,28 +20,28 @@ from tests.ops.cases.case import Array, Case, Const, Graph, floats, ints, normal
 IMAGE, ROWS, COLUMNS = (0, 4, 6, 6), (0, 5), (5, 0)
 
 
-def sized(made: Graph, shape: tuple[int, ...]) -> str:
+def sized(result: Graph, shape: tuple[int, ...]) -> str:
     """A value of that shape, cut out of an input of the graph, as inputs have elements."""
-    whole = made.node("Relu", normal(*(size or 2 for size in shape)))
+    whole = result.node("Relu", normal(*(size or 2 for size in shape)))
     if 0 not in shape:
         return whole
-    return made.node("Slice", whole, ints(0), ints(0), ints(shape.index(0)))
+    return result.node("Slice", whole, ints(0), ints(0), ints(shape.index(0)))
 
 
 def graph(kind: str, *rest: Any, shape: tuple[int, ...] = ROWS, **attributes: Any) -> Graph:
     """An operator whose first input is of `shape`, a tuple among the others too, and a Neg."""
-    made = Graph()
-    inputs = [sized(made, x) if isinstance(x, tuple) else x for x in (shape, *rest)]
-    made.node("Neg", made.node(kind, *inputs, **attributes))
-    return made
+    result = Graph()
+    inputs = [sized(result, x) if isinstance(x, tuple) else x for x in (shape, *rest)]
+    result.node("Neg", result.node(kind, *inputs, **attributes))
+    return result
 
 
 def joined(shape: tuple[int, ...], full: tuple[int, ...], axis: int) -> Graph:
     """Something beside nothing."""
-    made = Graph()
-    parts = [sized(made, size) for size in (shape, full, shape)]
-    made.node("Neg", made.node("Concat", *parts, axis=axis))
-    return made
+    result = Graph()
+    parts = [sized(result, size) for size in (shape, full, shape)]
+    result.node("Neg", result.node("Concat", *parts, axis=axis))
+    return result
 
 
 def weights(*shape: int) -> Const:

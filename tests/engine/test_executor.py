@@ -1,4 +1,4 @@
-"""What callers may do to a model while it is open: sizes, inputs and threads."""
+"""Operations on an open model: sizes, inputs and threads."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_resize_that_fails_leaves_the_model_as_it_was(
     with pytest.raises(_engine.EngineError, match=message):
         engine.resize_input(0, shape)
     assert engine.memory() == memory
-    assert [given for given, _ in engine.inputs()] == [x.shape]
+    assert [arguments for arguments, _ in engine.inputs()] == [x.shape]
     (after,) = engine.run([x])
     np.testing.assert_array_equal(after, before)
     np.testing.assert_allclose(after, squares(x), rtol=1e-6)
@@ -118,7 +118,7 @@ def test_threads_may_share_a_session() -> None:
 
 
 def resident_bytes() -> int:
-    """Of this process, without pages of files."""
+    """Resident memory of this process, without pages of files."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon:"))
 

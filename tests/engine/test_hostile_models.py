@@ -69,11 +69,11 @@ def test_damaged_models_with_a_right_checksum_never_crash_the_engine(
         "squares": "winograd_5",
         "separable": "expand_depthwise_project",
     }
-    given = Plan(operators={name: Choice(algorithm) for name, algorithm in chosen.items()})
-    planned = trimtab.optimize(network(), plan=given)
+    plan = Plan(operators={name: Choice(algorithm) for name, algorithm in chosen.items()})
+    planned = trimtab.optimize(network(), plan=plan)
     types = {op.type for op in planned.ops}
-    made = {"conv_depthwise", "conv_separable", "conv_strassen", "conv_winograd"}
-    assert {"conv", "add", *made} <= types
+    output = {"conv_depthwise", "conv_separable", "conv_strassen", "conv_winograd"}
+    assert {"conv", "add", *output} <= types
     assert {"pack_panels", "pack_strassen", "pack_winograd"} <= types
     planned.save(tmp_path / "net.ttm")
     result = subprocess.run(

@@ -102,10 +102,10 @@ def some_array(rng: random.Random, shape: Shape, dtype: str) -> np.ndarray[Any, 
     return np.asarray(source.integers(low, high, shape)).astype(NUMPY_DTYPES[dtype])
 
 
-def encoded(op: schema.Operator, given: dict[str, Any]) -> bytes:
+def encoded(op: schema.Operator, arguments: dict[str, Any]) -> bytes:
     """The bytes of these attributes, whether their numbers are in range or not."""
-    free = {a.name: given.pop(a.name) for a in op.attributes if a.range and a.name in given}
-    return attributes.encode(op, attributes.complete(op, given) | free)
+    free = {a.name: arguments.pop(a.name) for a in op.attributes if a.range and a.name in arguments}
+    return attributes.encode(op, attributes.complete(op, arguments) | free)
 
 
 RANGED = [(op.name, a.name) for op in schema.operators().values() for a in op.attributes if a.range]
@@ -115,10 +115,10 @@ RANGED = [(op.name, a.name) for op in schema.operators().values() for a in op.at
 def test_a_number_outside_its_range_is_refused(name: str, attribute: str) -> None:
     op = schema.operator(name)
     least, most = op.attribute(attribute).range
-    given: dict[str, Any] = {a.name: (2, 2) for a in op.attributes if a.name == "kernel_shape"}
-    given |= {"tile": 2} if name == "conv_winograd" else {}
-    given |= {"tile": 2, "stride": 1} if name == "pack_winograd" else {}
-    given |= {"groups": 2, "columns": 8, "depths": (64,)} if name == "pack_panels" else {}
+    arguments: dict[str, Any] = {a.name: (2, 2) for a in op.attributes if a.name == "kernel_shape"}
+    arguments |= {"tile": 2} if name == "conv_winograd" else {}
+    arguments |= {"tile": 2, "stride": 1} if name == "pack_winograd" else {}
+    arguments |= {"groups": 2, "columns": 8, "depths": (64,)} if name == "pack_panels" else {}
     weights = {"conv_winograd": [16, 16, 3, 3], "gemm": [16, 16]}
     weights |= {key: [16, 1, 1, 1] for key in ("conv_depthwise", "conv_separable")}
     shapes = [[1, 16, 4, 16], weights.get(name, [16, 16, 1, 1])]
@@ -140,10 +140,10 @@ def test_a_number_outside_its_range_is_refused(name: str, attribute: str) -> Non
         types = ["i8", "i8", "i32", "f32"][: len(shapes)]
     operands = [(s, schema.DTYPES[t]) for s, t in zip(shapes, types, strict=True)]
     for value in (least, most):
-        engine().infer_shapes(op.id, operands, encoded(op, given | {attribute: value}), 1)
+        engine().infer_shapes(op.id, operands, encoded(op, arguments | {attribute: value}), 1)
     for value in (least - 1, most + 1, 2**31, 2**32 + least, 2**63 - 1, -(2**63)):
         with pytest.raises(EngineError, match="attribute is out of range"):
-            engine().infer_shapes(op.id, operands, encoded(op, given | {attribute: value}), 1)
+            engine().infer_shapes(op.id, operands, encoded(op, arguments | {attribute: value}), 1)
 
 
 @pytest.mark.parametrize("name", schema.operators())

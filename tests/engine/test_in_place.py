@@ -130,10 +130,10 @@ def loaded(case: Case, tmp_path: Path) -> Program:
 def test_values_are_those_of_separate_memory(build: Build, threads: int, tmp_path: Path) -> None:
     case = made(build)
     before = {name: value.copy() for name, value in case.inputs.items()}
-    wanted = oracle.expected(case)
+    expected = oracle.expected(case)
     session = trimtab.Session(loaded(case, tmp_path), threads=threads)
     for _ in range(2):  # what a run leaves behind is not what the next one begins with
-        oracle.assert_agree(case, session.run(case.inputs), wanted)
+        oracle.assert_agree(case, session.run(case.inputs), expected)
     for name, value in before.items():
         np.testing.assert_array_equal(case.inputs[name], value)
 
@@ -157,8 +157,8 @@ def test_an_operand_shares_memory_while_it_is_not_broadcast(tmp_path: Path) -> N
         shape = (1, 8, height, width)
         inputs = [normal(*shape), normal(1, 8, 1, 1)]
         engine.resize_input(0, shape)
-        (got,) = engine.run(inputs)
-        np.testing.assert_allclose(got, np.tanh(inputs[1]) - np.exp(inputs[0]), 1e-4, 1e-5)
+        (actual,) = engine.run(inputs)
+        np.testing.assert_allclose(actual, np.tanh(inputs[1]) - np.exp(inputs[0]), 1e-4, 1e-5)
         # Two buffers, of which the small one is 64 bytes: aligned.
         large = max(8 * height * width * 4, 64)
         assert engine.memory()["arena_lower_bound_bytes"] == large + 64

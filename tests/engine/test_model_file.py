@@ -159,7 +159,7 @@ def test_a_session_runs_a_planned_file_in_place(program: Program, tmp_path: Path
 
 
 def modules_of_a_session(folder: Path) -> list[str]:
-    """What a process has imported that runs folder/net.ttm."""
+    """The modules that a process imports to run folder/net.ttm."""
     code = """
 import sys, trimtab
 trimtab.Session(trimtab.load(sys.argv[1]))

@@ -71,9 +71,9 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return network(tmp_path_factory.mktemp("net") / "net.onnx")
 
 
-def error(found: Array, wanted: Array) -> float:
+def error(result: Array, expected: Array) -> float:
     """Root of the mean square error, as a share of the reference's."""
-    return float(np.linalg.norm(found - wanted) / np.linalg.norm(wanted))
+    return float(np.linalg.norm(result - expected) / np.linalg.norm(expected))
 
 
 def test_int8_is_as_near_to_float32_as_onnxruntimes_own_quantizer(
@@ -109,35 +109,37 @@ def test_int8_is_as_near_to_float32_as_onnxruntimes_own_quantizer(
     ours = trimtab.Session(quantization.quantize(program, {"x": SAMPLES}, method="min_max").program)
     float32, int8 = (onnxruntime.InferenceSession(p) for p in (source, theirs))
     fresh = np.random.default_rng(9).normal(0, 1, (64, 1, 3, 12, 12)).astype(np.float32)
-    wanted = np.array([float32.run(None, {"x": x})[0] for x in fresh])
-    their_error = error(np.array([int8.run(None, {"x": x})[0] for x in fresh]), wanted)
-    our_error = error(np.array([ours.run({"x": x})["y"] for x in fresh]), wanted)
+    expected = np.array([float32.run(None, {"x": x})[0] for x in fresh])
+    their_error = error(np.array([int8.run(None, {"x": x})[0] for x in fresh]), expected)
+    our_error = error(np.array([ours.run({"x": x})["y"] for x in fresh]), expected)
     assert our_error <= 1.1 * their_error
 
 
 def test_all_but_the_border_computes_on_integers(source: Path) -> None:
-    made = quantization.quantize(trimtab.load(source), {"x": SAMPLES})
-    planned = trimtab.optimize(made.program)
+    created = quantization.quantize(trimtab.load(source), {"x": SAMPLES})
+    planned = trimtab.optimize(created.program)
     real = [op.type for op in planned.steps if planned.dtype(op) == "f32"]
-    assert real == ["quantize_linear", "reshape"]  # what enters, and the real numbers that leave
-    assert made.accuracy is not None
-    assert made.accuracy.samples == 4
-    assert made.accuracy.cosine > 0.99
+    assert real == ["quantize_linear", "reshape"]  # the graph input, and the float32 output
+    assert created.accuracy is not None
+    assert created.accuracy.samples == 4
+    assert created.accuracy.cosine > 0.99
 
 
 def test_operators_without_a_range_stay_in_float32(source: Path) -> None:
     simple = passes.simplify(trimtab.load(source), before="fuse_residual")
-    given = quantization.samples.of_arrays({"x": SAMPLES}, quantization.inputs_of(simple))
-    ranges, _ = calibrate(simple, given, "min_max")
-    without = {name: found for name, found in ranges.ranges.items() if name != "c1"}
+    calibration_samples = quantization.samples.of_arrays(
+        {"x": SAMPLES}, quantization.inputs_of(simple)
+    )
+    ranges, _ = calibrate(simple, calibration_samples, "min_max")
+    without = {name: result for name, result in ranges.ranges.items() if name != "c1"}
     twin = insert_qdq.quantized(simple, quantization.Ranges("net", "min_max", 20, without))
     planned = trimtab.optimize(twin)
     real = {op.type for op in planned.steps if planned.dtype(op) == "f32"}
     assert "conv" in {name.split("_")[0] for name in real}
     x = {"x": SAMPLES[:1]}
-    (wanted,) = trimtab.Session(simple).run(x).values()
-    (found,) = trimtab.Session(twin).run(x).values()
-    assert error(found, wanted) < 0.1
+    (expected,) = trimtab.Session(simple).run(x).values()
+    (result,) = trimtab.Session(twin).run(x).values()
+    assert error(result, expected) < 0.1
 
 
 @pytest.mark.parametrize("read", [False, True])
@@ -166,14 +168,14 @@ def test_what_integers_do_not_read_is_not_rounded_to_them(read: bool) -> None:
     rounded = {op.inputs[0].split(".")[0] for op in twin.ops if op.type == "quantize_linear"}
     assert rounded == {"x", "c"} | ({"b"} if read else set())
     feed = {"x": rng.uniform(-1, 1, (1, 4, 6, 6)).astype(np.float32)}
-    wanted, got = (trimtab.Session(p).run(feed) for p in (program, twin))
+    expected, actual = (trimtab.Session(p).run(feed) for p in (program, twin))
     # Four products, each of a weight and an operand that are off by half a step at most.
     step, weight = 6 / 255, max(np.abs(w).max() for w in weights)
     most = 4 * (weight * step / 2 + weight / 254 * (1 + step))
-    found = np.abs(wanted["moved"] - got["moved"])
-    assert found[..., :4].max() <= most
-    assert found[..., 4:].max() <= most + (step / 2 if read else 0)
-    places = got["moved"][..., :4] / step
+    result = np.abs(expected["moved"] - actual["moved"])
+    assert result[..., :4].max() <= most
+    assert result[..., 4:].max() <= most + (step / 2 if read else 0)
+    places = actual["moved"][..., :4] / step
     places = places[places > 0]  # behind the ReLU
     assert places.size > 20
     assert np.abs(places - np.rint(places)).mean() > 0.1  # what was rounded is on a place
@@ -181,15 +183,15 @@ def test_what_integers_do_not_read_is_not_rounded_to_them(read: bool) -> None:
 
 def test_who_has_no_scores_hears_of_a_budget_that_keeps_boxes(source: Path) -> None:
     program = trimtab.load(source)
-    said, unsaid = RecordedProgress(), RecordedProgress()
+    progress, unsaid = RecordedProgress(), RecordedProgress()
     quantization.quantize(program, {"x": SAMPLES}, method="min_max", progress=unsaid)
     program.outputs.insert(0, "c2")  # a picture is no row of scores
-    made = quantization.quantize(program, {"x": SAMPLES}, method="min_max", progress=said)
-    assert made.accuracy.noise is not None
-    assert made.accuracy.noise > 1e-4
-    (line,) = (line for line in said.lines if "boxes" in line)
+    created = quantization.quantize(program, {"x": SAMPLES}, method="min_max", progress=progress)
+    assert created.accuracy.noise is not None
+    assert created.accuracy.noise > 1e-4
+    (line,) = (line for line in progress.lines if "boxes" in line)
     (budget,) = re.findall('--budget "(.*)"', line)
-    assert [demand.holds(made.accuracy) for demand in parse_budget(budget)] == [False]
+    assert [demand.holds(created.accuracy) for demand in parse_budget(budget)] == [False]
     assert not any("boxes" in line for line in unsaid.lines)
 
 
@@ -212,13 +214,13 @@ def test_pictures_with_their_mean_in_the_middle_are_not_rounded(mean: float, pad
     everywhere = {"x": ends, "y": quantization.Range(-1000.0, 1000.0)}
     twin = insert_qdq.quantized(program, quantization.Ranges("net", "min_max", 8, everywhere))
     real, integers = (trimtab.Session(p) for p in (program, twin))
-    wanted, found = (s.run({"x": pictures[0]})["y"] for s in (real, integers))
+    expected, result = (s.run({"x": pictures[0]})["y"] for s in (real, integers))
     inner = (slice(None), slice(None), slice(pad, 9 - 2 - pad), slice(pad, 7 - 2 - pad))
     # Sums of less than 2^24 are exact; the bias is rounded to units of the products.
-    np.testing.assert_allclose(found[inner], wanted[inner], rtol=1e-5, atol=1 / 128)
+    np.testing.assert_allclose(result[inner], expected[inner], rtol=1e-5, atol=1 / 128)
     # What is padded is off by half a step of the input where 0 is none of its integers.
     most = np.abs(weights).sum() / 4 / 256
-    assert np.abs(found - wanted).max() <= (most if pad and mean == 127.5 else 1 / 128 + 1e-3)
+    assert np.abs(result - expected).max() <= (most if pad and mean == 127.5 else 1 / 128 + 1e-3)
 
 
 def test_an_optimized_program_and_strange_ranges_are_refused(source: Path) -> None:
@@ -231,7 +233,7 @@ def test_an_optimized_program_and_strange_ranges_are_refused(source: Path) -> No
 
 
 def test_a_model_is_written_and_ranges_are_kept(source: Path, tmp_path: Path) -> None:
-    samples, kept = str(tmp_path / "s.npz"), str(tmp_path / "r.toml")
+    samples, remaining = str(tmp_path / "s.npz"), str(tmp_path / "r.toml")
     np.savez(samples, x=SAMPLES)
     outputs = [tmp_path / f"{name}.ttm" for name in "abc"]
 
@@ -241,8 +243,8 @@ def test_a_model_is_written_and_ranges_are_kept(source: Path, tmp_path: Path) ->
         calibration = Calibration(samples, method, ranges)
         return quantize(Recipe(model, calibration=calibration), output)
 
-    first = quantized(outputs[0], "percentile", kept)
-    again = quantized(outputs[1], "", kept)
+    first = quantized(outputs[0], "percentile", remaining)
+    again = quantized(outputs[1], "", remaining)
     facts = again.to_json()
     assert facts == first.to_json() | {"file": str(tmp_path / "b.ttm")}
     assert (facts["method"], facts["samples"], facts["accuracy"]["samples"]) == (
@@ -253,10 +255,10 @@ def test_a_model_is_written_and_ranges_are_kept(source: Path, tmp_path: Path) ->
     assert facts["integer_operators"] == facts["operators"] - 2
     assert (tmp_path / "a.ttm").read_bytes() == (tmp_path / "b.ttm").read_bytes()
     session = trimtab.Session(trimtab.load(tmp_path / "b.ttm"))
-    wanted = trimtab.Session(first.quantized.program).run({"x": SAMPLES[:1]})["y"]
-    np.testing.assert_array_equal(session.run({"x": SAMPLES[:1]})["y"], wanted)
+    expected = trimtab.Session(first.quantized.program).run({"x": SAMPLES[:1]})["y"]
+    np.testing.assert_array_equal(session.run({"x": SAMPLES[:1]})["y"], expected)
     with pytest.raises(UsageError, match="from the method percentile"):
-        quantized(outputs[2], "mse", kept)
+        quantized(outputs[2], "mse", remaining)
     with pytest.raises(UsageError, match="samples are missing"):
         quantize(Recipe(str(source)), outputs[2])
     assert not (tmp_path / "c.ttm").exists()
@@ -287,8 +289,8 @@ def test_a_concatenation_does_not_widen_what_others_read(read_elsewhere: bool, w
         weights = block.add_constant(RNG.normal(0, 0.5, (4, 4, 1, 1)).astype(np.float32))
         block.add_op("conv", [a, weights], None, ["other"])
         program.outputs.append("other")
-    found = {"x": 1.0, "a": 1.0, "b": wide, "joined": wide, "last": wide, "other": 1.0}
-    names = {n: quantization.Range(-r, r) for n, r in found.items() if n in program.vars}
+    result = {"x": 1.0, "a": 1.0, "b": wide, "joined": wide, "last": wide, "other": 1.0}
+    names = {n: quantization.Range(-r, r) for n, r in result.items() if n in program.vars}
     names["x"] = quantization.Range(-1.0, 1.01)  # 0 lies not halfway between two integers
     twin = insert_qdq.quantized(program, quantization.Ranges("net", "min_max", 1, names))
     stored = {
@@ -303,7 +305,7 @@ def test_a_concatenation_does_not_widen_what_others_read(read_elsewhere: bool, w
     real = {op.type for op in planned.steps if planned.dtype(op) == "f32"}
     assert real == {"quantize_linear", "convert_layout"}  # of results that leave
     feed = {"x": RNG.uniform(-1, 1, (1, 4, 6, 6)).astype(np.float32)}
-    wanted, got = (trimtab.Session(p).run(feed)["joined"] for p in (program, twin))
-    inside = np.clip(wanted, -1, 1) if own else wanted
+    expected, actual = (trimtab.Session(p).run(feed)["joined"] for p in (program, twin))
+    inside = np.clip(expected, -1, 1) if own else expected
     step = 2 * wide / 255
-    assert abs(np.clip(got, -1, 1)[:, :4] - np.clip(inside, -1, 1)[:, :4]).max() < 3 * step
+    assert abs(np.clip(actual, -1, 1)[:, :4] - np.clip(inside, -1, 1)[:, :4]).max() < 3 * step

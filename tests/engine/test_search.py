@@ -38,19 +38,19 @@ def branches(head: str) -> Program:
     return net.finish(*outputs, last)
 
 
-def cycles(made: Quantized) -> float:
-    optimized = passes.optimize(made.program)
-    return planner.total_cycles(planner.decide(optimized, A53, made.plan), A53)
+def cycles(quantized: Quantized) -> float:
+    optimized = passes.optimize(quantized.program)
+    return planner.total_cycles(planner.decide(optimized, A53, quantized.plan), A53)
 
 
 def cheapest(program: Program, ranges: quantization.Ranges) -> tuple[float, set[str]]:
-    """What the cheapest of all choices that keep the budget takes, each of them tried, and which
+    """Cycles of the cheapest choice within the budget, by exhaustive search, and which
     convolutions it leaves in float32.
     """
     simple = passes.simplify(program, before="fuse_residual")
     convolutions = [op.name for op in simple.ops if op.type == "conv"]
     (demand,) = parse_budget(BUDGET)
-    found = []
+    result = []
     for count in range(1, len(convolutions) + 1):
         for off in combinations(convolutions, count):
             reads = {name: op for op in simple.ops for name in op.outputs}
@@ -59,24 +59,24 @@ def cheapest(program: Program, ranges: quantization.Ranges) -> tuple[float, set[
                 source = reads.get(op.inputs[0])
                 is_off = op.name in off or (source is not None and source.name in off)
                 types[op.name] = "f32" if is_off else "int8"
-            made = quantization.quantize(program, SAMPLES, ranges=ranges, types=types)
-            if demand.holds(made.accuracy):
-                found.append((cycles(made), set(off)))
-    return min(found, key=lambda pair: pair[0])
+            quantized = quantization.quantize(program, SAMPLES, ranges=ranges, types=types)
+            if demand.holds(quantized.accuracy):
+                result.append((cycles(quantized), set(off)))
+    return min(result, key=lambda pair: pair[0])
 
 
 @pytest.mark.parametrize("head", ["sigmoid", "softmax"])
 def test_what_errs_most_is_given_up_though_it_saves_most(head: str) -> None:
     program = branches(head)
-    made = quantization.quantize(program, SAMPLES, budget=BUDGET, target=A53)
-    assert made.search
-    best = made.search.candidates[made.search.chosen]
-    least, floats = cheapest(program, made.ranges)
+    quantized = quantization.quantize(program, SAMPLES, budget=BUDGET, target=A53)
+    assert quantized.search
+    best = quantized.search.candidates[quantized.search.chosen]
+    least, floats = cheapest(program, quantized.ranges)
     assert len(floats) == 1
     assert best.cycles == pytest.approx(least)
-    given_up = {one.name for one in made.search.operators if one.precision != "int8"}
+    given_up = {one.name for one in quantized.search.operators if one.precision != "int8"}
     assert given_up == floats
-    assert given_up == {max(made.search.operators, key=lambda one: one.saved).name}
+    assert given_up == {max(quantized.search.operators, key=lambda one: one.saved).name}
 
 
 def test_a_search_tries_so_many_choices_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,10 +84,10 @@ def test_a_search_tries_so_many_choices_at_most(monkeypatch: pytest.MonkeyPatch)
     module = importlib.import_module("trimtab.quantization.precision_search")
     monkeypatch.setattr(module, "_MAX_RETURNS", 2)
     program = branches("softmax")
-    made = quantization.quantize(program, SAMPLES, budget=BUDGET, target=A53)
-    assert made.search
-    best = made.search.candidates[made.search.chosen]
+    quantized = quantization.quantize(program, SAMPLES, budget=BUDGET, target=A53)
+    assert quantized.search
+    best = quantized.search.candidates[quantized.search.chosen]
     assert best.integers == 1
-    (back,) = [one for one in made.search.operators if one.precision == "int8"]
-    ranked = sorted(made.search.operators, key=lambda one: one.saved)
+    (back,) = [one for one in quantized.search.operators if one.precision == "int8"]
+    ranked = sorted(quantized.search.operators, key=lambda one: one.saved)
     assert back == ranked[-2], "the first try was of the one that saves most, and errs"

@@ -1,4 +1,4 @@
-"""What `Session.run` takes as inputs, and what it says of others."""
+"""Inputs of `Session.run`, and the errors for invalid ones."""
 
 from __future__ import annotations
 

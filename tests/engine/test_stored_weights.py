@@ -119,16 +119,16 @@ def test_results_do_not_depend_on_where_weights_are_packed(threads: int) -> None
     session = trimtab.Session(network(), threads, plan())
     assert session.memory["prepared_bytes"] > 0
     for _ in range(2):
-        for name, wanted in in_file.items():
-            found = session.run(inputs())[name]
-            np.testing.assert_allclose(found, wanted, atol=1e-4 * np.abs(wanted).max())
+        for name, expected in in_file.items():
+            result = session.run(inputs())[name]
+            np.testing.assert_allclose(result, expected, atol=1e-4 * np.abs(expected).max())
 
 
 def test_panels_that_are_filled_up_at_load_are_those_of_the_file() -> None:
     in_file = Plan(("direct",), prefer="load")
-    (wanted,) = trimtab.Session(network(), plan=in_file).run(inputs()).values()
-    (found,) = trimtab.Session(network(), plan=Plan(("direct",))).run(inputs()).values()
-    np.testing.assert_array_equal(found, wanted)
+    (expected,) = trimtab.Session(network(), plan=in_file).run(inputs()).values()
+    (result,) = trimtab.Session(network(), plan=Plan(("direct",))).run(inputs()).values()
+    np.testing.assert_array_equal(result, expected)
 
 
 def test_weights_of_half_the_size_give_the_results_of_rounded_ones() -> None:
@@ -136,10 +136,10 @@ def test_weights_of_half_the_size_give_the_results_of_rounded_ones() -> None:
     for var in rounded.constants():
         if len(var.shape) > 1:
             var.data = np.asarray(var.data, np.float16).astype(np.float32)
-    (wanted,) = trimtab.Session(rounded, plan=Plan(("direct",))).run(inputs()).values()
-    given = Plan(("direct",), weights_type="f16")
-    session = trimtab.Session(network(), plan=given)
-    np.testing.assert_array_equal(session.run(inputs())[session.output_names[0]], wanted)
+    (expected,) = trimtab.Session(rounded, plan=Plan(("direct",))).run(inputs()).values()
+    overrides = Plan(("direct",), weights_type="f16")
+    session = trimtab.Session(network(), plan=overrides)
+    np.testing.assert_array_equal(session.run(inputs())[session.output_names[0]], expected)
     full = trimtab.Session(network(), plan=Plan(("direct",)))
     assert session.memory["weights_bytes"] < 0.55 * full.memory["weights_bytes"]
 
@@ -153,8 +153,8 @@ def test_every_half_is_expanded_exactly() -> None:
     program.outputs = program.block.add_op("gemm", ["x", w])
     session = trimtab.Session(program, plan=F16)
     for i, x in enumerate(np.eye(2, dtype=np.float32)):
-        (found,) = session.run({"x": x[None]}).values()
-        np.testing.assert_array_equal(found[0], halves[:, i].astype(np.float32))
+        (result,) = session.run({"x": x[None]}).values()
+        np.testing.assert_array_equal(result[0], halves[:, i].astype(np.float32))
 
 
 def test_weights_that_f16_cannot_hold_are_an_error() -> None:
@@ -166,12 +166,12 @@ def test_weights_that_f16_cannot_hold_are_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    "given",
+    "overrides",
     [plan(), plan("file"), plan("load", prefer="load"), plan(weights_type="f16")],
     ids=["balanced", "file", "load", "f16"],
 )
-def test_a_plan_that_was_written_packs_as_before(given: Plan, tmp_path: Path) -> None:
-    first = planner.plan(network(), TARGETS[0], given)
+def test_a_plan_that_was_written_packs_as_before(overrides: Plan, tmp_path: Path) -> None:
+    first = planner.plan(network(), TARGETS[0], overrides)
     (tmp_path / "plan.toml").write_text(plan_file.plan_of(first).to_toml())
     again = planner.plan(network(), TARGETS[0], Plan.read(tmp_path / "plan.toml"))
     assert [(op.type, op.inputs, op.attributes) for op in again.ops] == [
@@ -239,18 +239,18 @@ def test_a_resize_leaves_packed_weights_as_they_are() -> None:
     w = np.random.default_rng(2).standard_normal((19, 16, 3, 3), np.float32)
     constant = program.block.add_constant(w, "w")
     program.outputs = program.block.add_op("conv", ["x", constant], {}, name="op")
-    given = Plan(("winograd_4",))
-    image = modelfile.encode(trimtab.optimize(program, plan=given))
+    overrides = Plan(("winograd_4",))
+    image = modelfile.encode(trimtab.optimize(program, plan=overrides))
     executor = _engine.Executor(image, 1)
     before = executor.memory()["prepared_bytes"]
     assert before > 0
     for size in (20, 12):
         x = np.random.default_rng(size).standard_normal((1, 16, size, size), np.float32)
         executor.resize_input(0, [1, 16, size, size])
-        (found,) = executor.run([x])
+        (result,) = executor.run([x])
         windows = np.lib.stride_tricks.sliding_window_view(x, (3, 3), (2, 3))
-        wanted = np.einsum("nchwij,ocij->nohw", windows.astype(np.float64), w)
-        np.testing.assert_allclose(found, wanted, atol=1e-4 * np.abs(wanted).max())
+        expected = np.einsum("nchwij,ocij->nohw", windows.astype(np.float64), w)
+        np.testing.assert_allclose(result, expected, atol=1e-4 * np.abs(expected).max())
     assert executor.memory()["prepared_bytes"] == before
 
 

@@ -26,8 +26,8 @@ def with_caches(target: Target, l1d: Cache | None = None, l2: Cache | None = Non
 
 def cut(program: Program, target: Target, algorithm: str = "") -> dict[str, object]:
     """The numbers of the plan of a program of one operator."""
-    given = Plan(operators={"conv": Choice(algorithm)} if algorithm else {})
-    (op,) = planner.plan(program, target, given).steps
+    plan = Plan(operators={"conv": Choice(algorithm)} if algorithm else {})
+    (op,) = planner.plan(program, target, plan).steps
     return {a.name: op.attributes[a.name] for a in op.schema.attributes if a.plan}
 
 

@@ -49,8 +49,8 @@ def test_size_costs_time_and_saves_more(name: str) -> None:
     assert len([k for k in used[1] if kernels.kernel(k).family == "gemm"]) == 1
 
 
-@pytest.mark.parametrize(("name", "kept"), [("squeezenet", True), ("resnet18", False)])
-def test_a_usual_plan_gives_up_what_saves_next_to_nothing(name: str, kept: bool) -> None:
+@pytest.mark.parametrize(("name", "remaining"), [("squeezenet", True), ("resnet18", False)])
+def test_a_usual_plan_gives_up_what_saves_next_to_nothing(name: str, remaining: bool) -> None:
     """5 KB of Strassen save SqueezeNet 2 % and ResNet-18 0.01 %."""
     assert CODE
     program = network(name)
@@ -60,15 +60,15 @@ def test_a_usual_plan_gives_up_what_saves_next_to_nothing(name: str, kept: bool)
     )
     assert usual.time <= 1.005 * fastest.time
     used = [any(op.type == "conv_strassen" for op in planned.ops) for planned in plans]
-    assert used == [True, kept]
+    assert used == [True, remaining]
 
 
 def test_nothing_more_could_be_given_up_for_less() -> None:
     assert CODE
     program = network("squeezenet")
 
-    def decide(target: Target, given: Plan) -> Program:
-        return planner.decide(program, target, given)
+    def decide(target: Target, plan: Plan) -> Program:
+        return planner.decide(program, target, plan)
 
     limits = code_selection.select(decide, A53, SMALL)
     planned = decide(limits.target, limits.plan)
@@ -87,15 +87,15 @@ def test_what_a_plan_file_names_stays() -> None:
 
 
 def test_a_profile_that_is_given_is_kept_to() -> None:
-    program, held = network("squeezenet"), find_profile("mobilenet")
-    planned = planner.plan(program, A53.with_profile(held), SMALL)
-    assert {op.type for op in planned.ops} <= {op.name for op in held.operators()}
+    program, available = network("squeezenet"), find_profile("mobilenet")
+    planned = planner.plan(program, A53.with_profile(available), SMALL)
+    assert {op.type for op in planned.ops} <= {op.name for op in available.operators()}
 
 
 def test_an_architecture_that_was_not_measured_has_the_usual_plan() -> None:
     target = Target.of("riscv64")
     assert code_bytes.code_sizes("riscv64") is None
-    usual, small = (planner.plan(square(), target, given) for given in (Plan(), SMALL))
+    usual, small = (planner.plan(square(), target, plan) for plan in (Plan(), SMALL))
     assert plan_of(usual) == plan_of(small)
 
 

@@ -135,9 +135,9 @@ def executor(tmp_path: Path) -> _engine.Executor:
 def test_parts_follow_the_size_of_an_input(tmp_path: Path, h: int, w: int) -> None:
     case, engine = sized(h, w), executor(tmp_path)
     engine.resize_input(0, (1, 6, h, w))
-    wanted = oracle.expected(case)
-    got = dict(zip(wanted, engine.run(list(case.inputs.values())), strict=True))
-    oracle.assert_agree(case, got, wanted)
+    expected = oracle.expected(case)
+    actual = dict(zip(expected, engine.run(list(case.inputs.values())), strict=True))
+    oracle.assert_agree(case, actual, expected)
 
 
 def test_parts_of_several_sizes_are_an_error() -> None:
@@ -205,16 +205,17 @@ def test_an_operator_that_reads_pixels_in_one_run_takes_no_part() -> None:
 def test_pixels_that_would_share_sets_of_a_cache_get_a_gap() -> None:
     net = Net(x=(2, 8, 3, 4))
     program = net.finish(net.conv(net.conv(net.conv("x", 512), 512, 3), 24))
-    made = planned(program)
-    assert places(made) == [(512, 0), (512, 0)]
-    written = [made.vars[name] for op in made.ops for name in op.outputs]
-    parents = [made.vars[var.parent].shape for var in written if var.parent]
+    planned_program = planned(program)
+    assert places(planned_program) == [(512, 0), (512, 0)]
+    written = [planned_program.vars[name] for op in planned_program.ops for name in op.outputs]
+    parents = [planned_program.vars[var.parent].shape for var in written if var.parent]
     assert parents == [(2, 528, 3, 4)] * 2
     x = {"x": normal(2, 8, 3, 4)}
-    (want,), (got,) = (
-        trimtab.Session(twin).run(x).values() for twin in (made, trimtab.optimize(program))
+    (want,), (actual,) = (
+        trimtab.Session(twin).run(x).values()
+        for twin in (planned_program, trimtab.optimize(program))
     )
-    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4 * float(np.abs(want).max()))
+    np.testing.assert_allclose(actual, want, rtol=1e-4, atol=1e-4 * float(np.abs(want).max()))
 
 
 def test_other_pixels_get_none() -> None:

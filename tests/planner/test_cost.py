@@ -1,4 +1,4 @@
-"""The planner's measure: what bounds it, and what plans follow from fast and slow memory."""
+"""The cost model: its bounds, and the plans for fast and slow memory."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ def with_memory(target: Target, core_gb_per_s: float, bus_gb_per_s: float = 0) -
 
 def best(program: Program, target: Target) -> str:
     (op,) = planner.decide(program, target, Plan()).ops
-    found = algorithms.algorithm_of(op)
-    return found.name if found else ""
+    result = algorithms.algorithm_of(op)
+    return result.name if result else ""
 
 
 def works(program: Program, target: Target) -> dict[str, tuple[Work, Kernel]]:
-    """What each algorithm that can compute the program's operator does."""
-    found = {}
+    """The work of each algorithm that can compute the program's operator, by its name."""
+    result = {}
     for name in algorithms.lower(program, program.ops[0], target):
         decided = planner.decide(program, target, Plan(operators={"conv": Choice(name)}))
         (op,) = decided.ops
         kernel = kernels.kernel(op.attributes["kernel"])
-        found[name] = algorithms.registry()[name].work(decided, op, kernel, target), kernel
-    return found
+        result[name] = algorithms.registry()[name].work(decided, op, kernel, target), kernel
+    return result
 
 
 def cycles(work: Work, target: Target, program: Program = PROGRAM) -> float:
@@ -60,13 +60,13 @@ def test_no_time_is_below_that_of_instructions_or_of_memory(work: Work) -> None:
     last = None
     for threads in (1, 2, 3, 4, 8):
         target = replace(A53, threads=threads)
-        found = cost(PROGRAM, PROGRAM.ops[0], work, KERNEL, target)
+        result = cost(PROGRAM, PROGRAM.ops[0], work, KERNEL, target)
         per_cycle = target.core.pipes.f32_fmas_per_cycle * threads
-        assert found.cycles >= STALLS * work.operations / per_cycle
-        assert found.cycles >= found.bytes / bytes_per_cycle(target)
-        assert found.bytes >= work.spilled_bytes
-        assert last is None or found.cycles <= last
-        last = found.cycles
+        assert result.cycles >= STALLS * work.operations / per_cycle
+        assert result.cycles >= result.bytes / bytes_per_cycle(target)
+        assert result.bytes >= work.spilled_bytes
+        assert last is None or result.cycles <= last
+        last = result.cycles
 
 
 def test_threads_share_instructions_and_the_bus() -> None:
@@ -81,37 +81,37 @@ def test_threads_share_instructions_and_the_bus() -> None:
 
 def test_weights_that_the_cache_keeps_between_inferences_are_not_read_from_memory() -> None:
     own = PROGRAM.vars["w"].bytes
-    for l2, l3, kept in (
+    for l2, l3, stays_cached in (
         (own + 1024, None, True),
         (own - 1024, None, False),
         (1024, own + 1024, True),
     ):
         core = replace(A53.core, l2=Cache(l2, 1, 64), l3=Cache(l3, 1, 64) if l3 else None)
         target = replace(A53, core=core)
-        found, none = (
+        result, none = (
             cost(PROGRAM, PROGRAM.ops[0], Work(0, weights), KERNEL, target).bytes
             for weights in (own, 0)
         )
-        assert (found == none) == kept
+        assert (result == none) == stays_cached
 
 
 def test_of_a_third_level_only_one_cores_part_is_kept() -> None:
     own = PROGRAM.vars["w"].bytes
-    for sharers, kept in ((1, True), (4, False)):
+    for sharers, stays_cached in ((1, True), (4, False)):
         l3 = Cache(2 * own, 1, 64, shared_by=sharers)
         target = replace(A53, core=replace(A53.core, l2=Cache(1024, 1, 64), l3=l3), threads=4)
-        found, none = (
+        result, none = (
             cost(PROGRAM, PROGRAM.ops[0], Work(0, weights), KERNEL, target).bytes
             for weights in (own, 0)
         )
-        assert (found == none) == kept
+        assert (result == none) == stays_cached
 
 
 def test_tensors_larger_than_the_last_cache_are_read_and_written_once() -> None:
     image = PROGRAM.vars["x"].bytes
     assert image == PROGRAM.vars["y"].bytes == 56 * 56 * 64 * 4
-    held = image * 4 // 3  # three quarters of a cache
-    for size, moved in ((held - 1024, 2 * image), (held + 1024, 0)):
+    limit = image * 4 // 3  # three quarters of a cache
+    for size, moved in ((limit - 1024, 2 * image), (limit + 1024, 0)):
         target = replace(A53, core=replace(A53.core, l2=Cache(size, 1, 64)))
         assert cost(PROGRAM, PROGRAM.ops[0], Work(0, 0), KERNEL, target).bytes == moved
 
@@ -123,8 +123,8 @@ def test_memory_without_bounds_leaves_the_fewest_instructions() -> None:
         convolution(512, 512, size=7, window=3),
         convolution(512, 512, size=7),
     ):
-        found = {name: work.operations for name, (work, _) in works(program, fast).items()}
-        assert best(program, fast) == min(found, key=lambda name: found[name])
+        result = {name: work.operations for name, (work, _) in works(program, fast).items()}
+        assert best(program, fast) == min(result, key=lambda name: result[name])
 
 
 def test_slow_memory_leaves_the_least_traffic() -> None:
@@ -135,23 +135,23 @@ def test_slow_memory_leaves_the_least_traffic() -> None:
         convolution(512, 512, size=7),
     ):
         (op,) = program.ops
-        found = {
+        result = {
             name: cost(program, op, work, kernel, slow).bytes
             for name, (work, kernel) in works(program, slow).items()
         }
-        assert best(program, slow) == min(found, key=lambda name: found[name]) == "direct"
+        assert best(program, slow) == min(result, key=lambda name: result[name]) == "direct"
 
 
 def test_tiles_and_halves_go_as_threads_come() -> None:
     """The bus is shared: what saves instructions at the price of weights is worth less."""
     small, late = convolution(512, 512, size=7, window=3), convolution(512, 512, size=14)
-    found = []
+    result = []
     for threads in (1, 4):
         target = replace(A53, threads=threads)
-        found.append(
+        result.append(
             (works(small, target)[best(small, target)][0].weight_bytes, best(late, target))
         )
-    (alone, one), (together, four) = found
+    (alone, one), (together, four) = result
     assert together < alone
     assert (one, four) == ("strassen", "direct")
 

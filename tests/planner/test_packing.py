@@ -109,7 +109,7 @@ def test_the_phases_of_a_transposed_convolution_add_up_to_scattering(data: st.Da
         expected[channel, y_slice, x_slice] += np.float64(x[i]) * w[i, o, ky, kx]
 
     packed = gemm.pack_conv_transpose(w, groups, nr, (sy, sx), (dy, dx), (top, left, 0, 0))
-    found = np.zeros_like(expected)
+    result = np.zeros_like(expected)
     k, padded, at = c_in // groups, -(-columns // nr) * nr, 0
     for py, px in itertools.product(range(sy), range(sx)):
         rows = gemm.taps_of_phase(py, kh, sy, dy, top)
@@ -123,10 +123,10 @@ def test_the_phases_of_a_transposed_convolution_add_up_to_scattering(data: st.Da
                 x_slice = slice(kx * dx, kx * dx + sx * (width - 1) + 1, sx)
                 for i in range(k):
                     weight = panel_element(panels, depth, nr, t * k + i, o)
-                    found[group * columns + o, y_slice, x_slice] += x[group * k + i] * weight
+                    result[group * columns + o, y_slice, x_slice] += x[group * k + i] * weight
         at += groups * padded * depth
     assert at == packed.size
-    assert np.array_equal(found, expected)
+    assert np.array_equal(result, expected)
 
 
 @pytest.mark.parametrize(("taps", "tile"), [(3, 2), (3, 3), (3, 4), (3, 6), (4, 5), (5, 4)])

@@ -28,9 +28,9 @@ def square(activation: str = "") -> Program:
     return convolution(64, 64, size=56, window=3, activation=activation)
 
 
-def algorithm(program: Program, given: Plan) -> str:
-    found = algorithms.algorithm_of(planner.plan(program, A53, given).steps[0])
-    return found.name if found else ""
+def algorithm(program: Program, overrides: Plan) -> str:
+    result = algorithms.algorithm_of(planner.plan(program, A53, overrides).steps[0])
+    return result.name if result else ""
 
 
 # Of one operator; tests/ops/test_separable.py has those that take several.
@@ -58,20 +58,20 @@ def test_an_operator_is_direct_where_no_algorithm_of_the_file_can_compute_it() -
 
 
 def test_what_an_operator_is_given_goes_before_what_the_file_allows() -> None:
-    given = Plan(("direct",), {"conv": Choice("winograd_4")})
-    assert algorithm(square(), given) == "winograd_4"
+    overrides = Plan(("direct",), {"conv": Choice("winograd_4")})
+    assert algorithm(square(), overrides) == "winograd_4"
 
 
 def test_an_operator_takes_the_kernel_that_it_is_given() -> None:
-    given = Plan(operators={"conv": Choice(values={"kernel": "gemm_f32_portable"})})
-    planned = planner.plan(convolution(16, 16), A53, given)
+    overrides = Plan(operators={"conv": Choice(values={"kernel": "gemm_f32_portable"})})
+    planned = planner.plan(convolution(16, 16), A53, overrides)
     assert planned.steps[0].attributes["kernel"] == "gemm_f32_portable"
     assert chosen(convolution(16, 16)).name != "gemm_f32_portable"
 
 
 def test_a_depthwise_convolution_can_be_told_to_be_a_product() -> None:
-    given = Plan(operators={"conv": Choice("direct", {"kernel": "gemm_f32_6x16_avx2"})})
-    planned = planner.plan(convolution(16, 16, group=16), HASWELL, given)
+    overrides = Plan(operators={"conv": Choice("direct", {"kernel": "gemm_f32_6x16_avx2"})})
+    planned = planner.plan(convolution(16, 16, group=16), HASWELL, overrides)
     assert planned.steps[0].attributes["kernel"] == "gemm_f32_6x16_avx2"
 
 
@@ -114,8 +114,8 @@ def test_a_kernel_that_does_not_fit_is_refused_with_the_reason(
 def test_an_operator_takes_the_numbers_that_it_is_given(
     algorithm: str, values: dict[str, int]
 ) -> None:
-    given = Plan(operators={"conv": Choice(algorithm, values)})
-    attributes = planner.plan(square(), A53, given).steps[0].attributes
+    overrides = Plan(operators={"conv": Choice(algorithm, values)})
+    attributes = planner.plan(square(), A53, overrides).steps[0].attributes
     assert attributes.items() >= values.items()
     ruled = planner.plan(square(), A53, Plan(operators={"conv": Choice(algorithm)})).steps[0]
     assert ruled.attributes != attributes
@@ -140,17 +140,17 @@ def test_a_number_that_does_not_fit_is_refused_with_what_does(
     values: dict[str, Any], complaint: str, hint: str
 ) -> None:
     algorithm = "strassen" if "copies" in values else "direct"
-    given = Plan(operators={"conv": Choice(algorithm, values)})
+    overrides = Plan(operators={"conv": Choice(algorithm, values)})
     with pytest.raises(PlanError, match=complaint) as error:
-        planner.plan(convolution(64, 64), A53, given)
+        planner.plan(convolution(64, 64), A53, overrides)
     assert "operator conv" in error.value.where
     assert hint in error.value.hint
 
 
 def test_an_algorithm_that_cannot_compute_the_operator_is_refused() -> None:
-    given = Plan(operators={"conv": Choice("winograd_2")})
+    overrides = Plan(operators={"conv": Choice("winograd_2")})
     with pytest.raises(PlanError, match="winograd_2 cannot compute") as error:
-        planner.plan(convolution(16, 16), A53, given)
+        planner.plan(convolution(16, 16), A53, overrides)
     assert "direct" in error.value.hint
 
 
@@ -255,7 +255,7 @@ def test_a_session_computes_the_same_with_any_plan(
     operands = ["x", program.block.add_constant(w, "w")]
     program.outputs = program.block.add_op("conv", operands, {}, ["y"], "conv")
     inputs = {"x": rng.standard_normal((1, 16, 12, 12), np.float32)}
-    wanted = trimtab.Session(program, plan=Plan(("direct",))).run(inputs)["y"]
+    expected = trimtab.Session(program, plan=Plan(("direct",))).run(inputs)["y"]
     portable: dict[str, plan_file.Value] = {
         "kernel": "gemm_f32_portable",
         "panels": 1,
@@ -264,11 +264,11 @@ def test_a_session_computes_the_same_with_any_plan(
     for name in algorithms:
         values = portable | ({"gap": 5} if name == "direct" else {"block": 3, "gap": 5})
         for threads in (1, 2):
-            given = Plan(operators={"conv": Choice(name, values)})
-            session = trimtab.Session(program, threads, given)
+            overrides = Plan(operators={"conv": Choice(name, values)})
+            session = trimtab.Session(program, threads, overrides)
             planned = plan_file.plan_of(session.program).operators["conv"]
             assert planned.values.items() >= values.items()
-            np.testing.assert_allclose(session.run(inputs)["y"], wanted, atol=1e-3)
+            np.testing.assert_allclose(session.run(inputs)["y"], expected, atol=1e-3)
 
 
 @pytest.mark.parametrize(("former", "name"), plan_file.RENAMED_ALGORITHMS.items())

@@ -30,21 +30,21 @@ def decided(program: Program) -> list[tuple[str, dict[str, object]]]:
 
 
 def test_a_plan_for_four_threads_is_that_of_a_target_with_four(network: Program) -> None:
-    given = planner.plan(network, A53, Plan(threads=4))
-    wanted = planner.plan(network, Target.of("aarch64", "cortex-a53", 4))
-    assert decided(given) == decided(wanted)
-    assert decided(given) != decided(planner.plan(network, A53)), "where the bus is shared"
+    overridden = planner.plan(network, A53, Plan(threads=4))
+    expected = planner.plan(network, Target.of("aarch64", "cortex-a53", 4))
+    assert decided(overridden) == decided(expected)
+    assert decided(overridden) != decided(planner.plan(network, A53)), "where the bus is shared"
 
 
 def test_a_file_tells_how_many_threads_it_was_planned_for(network: Program, tmp_path: Path) -> None:
-    made = planner.plan(network, A53, Plan(threads=4))
-    made.save(tmp_path / "net.ttm")
+    result = planner.plan(network, A53, Plan(threads=4))
+    result.save(tmp_path / "net.ttm")
     loaded = trimtab.load(tmp_path / "net.ttm")
     assert (loaded.target, loaded.threads) == ("aarch64 cortex-a53", 4)
     (tmp_path / "plan.toml").write_text(plan_of(loaded).to_toml())
     again = planner.plan(network, A53, Plan.read(tmp_path / "plan.toml"))
-    assert decided(again) == decided(made)
-    assert modelfile.encode(again).tobytes() == modelfile.encode(made).tobytes()
+    assert decided(again) == decided(result)
+    assert modelfile.encode(again).tobytes() == modelfile.encode(result).tobytes()
 
 
 @pytest.mark.parametrize("wrong", ["-1", "65", "true", "1.5", '"two"'])
@@ -79,17 +79,17 @@ def test_plans_of_all_preferences_are_those_that_each_has_alone(network: Program
 def test_a_program_is_decided_once_for_all_preferences(
     network: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = []
+    requested = []
     decide = planner.decide
 
-    def counted(program: Program, target: Target, given: Plan) -> Program:
-        asked.append((target, given.algorithms))
-        return decide(program, target, given)
+    def counted(program: Program, target: Target, overridden: Plan) -> Program:
+        requested.append((target, overridden.algorithms))
+        return decide(program, target, overridden)
 
     monkeypatch.setattr(planner, "decide", counted)
     variants = Variants(network, A53, Plan()).planned()
     assert [variant.footprint.what for variant in variants] == [
         f"trimtab, prefer {name}" for name in ("load", "balanced", "size")
     ]
-    made = [key for key in asked if asked.count(key) == 1]
-    assert len(made) == len(asked), "of those that can be: what cannot is tried again"
+    result = [key for key in requested if requested.count(key) == 1]
+    assert len(result) == len(requested), "of those that can be: what cannot is tried again"

@@ -1,4 +1,4 @@
-"""Which kernel the planner chooses, and what it does to weights."""
+"""The planner's choice of kernels, and its packing of weights."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def constant(program: Program, name: str, *shape: int) -> str:
 
 
 def convolution(
-    c_in: int, c_out: int, group: int = 1, size: int = 8, window: int = 1, **given: object
+    c_in: int, c_out: int, group: int = 1, size: int = 8, window: int = 1, **extra: object
 ) -> Program:
     """A program of one convolution with bias, output and input of one size, built without the
     engine.
@@ -52,7 +52,7 @@ def convolution(
         constant(program, "bias", c_out),
     ]
     program.vars["y"] = Var("y", (1, c_out, size, size), layout="nhwc")
-    program.ops.append(Op("conv", inputs, ["y"], {**WINDOW, "group": group, **given}, "conv"))
+    program.ops.append(Op("conv", inputs, ["y"], {**WINDOW, "group": group, **extra}, "conv"))
     program.outputs = ["y"]
     return program
 
@@ -216,9 +216,9 @@ def test_kernels_are_for_the_type_of_an_operators_first_input(
 
 def test_a_plan_cannot_name_a_kernel_of_another_type(monkeypatch: pytest.MonkeyPatch) -> None:
     with_bytes(monkeypatch)
-    given = Plan(operators={"conv": Choice("direct", {"kernel": "gemm_i8_8x8_neona53"})})
+    extra = Plan(operators={"conv": Choice("direct", {"kernel": "gemm_i8_8x8_neona53"})})
     with pytest.raises(PlanError, match="it computes in i8, the operator in f32"):
-        planner.plan(convolution(16, 16), A53, given)
+        planner.plan(convolution(16, 16), A53, extra)
 
 
 def tile(program: Program, target: Target = A53) -> int:

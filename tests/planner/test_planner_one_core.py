@@ -1,5 +1,5 @@
-"""What compiles a network does so on one core: threads of a BLAS wait for each other where others
-want the cores, and take longer together than one alone.
+"""Compilation of a network uses one core: BLAS threads would wait for each other on a busy machine,
+and take longer together than one alone.
 """
 
 from __future__ import annotations

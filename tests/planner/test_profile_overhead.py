@@ -31,11 +31,11 @@ def square(activation: str = "") -> Program:
     return convolution(64, 64, size=56, window=3, activation=activation)
 
 
-def within(profile: Profile, program: Program, given: Plan | None = None) -> str:
-    """The algorithm of its first operator."""
-    planned = planner.plan(program, A53.with_profile(profile), given)
-    found = algorithms.algorithm_of(planned.steps[0])
-    return found.name if found else ""
+def within(profile: Profile, program: Program, plan: Plan | None = None) -> str:
+    """The algorithm of the first operator."""
+    planned = planner.plan(program, A53.with_profile(profile), plan)
+    result = algorithms.algorithm_of(planned.steps[0])
+    return result.name if result else ""
 
 
 @pytest.mark.parametrize("target", [A53, HASWELL], ids=lambda target: target.arch)
@@ -52,12 +52,12 @@ def within(profile: Profile, program: Program, given: Plan | None = None) -> str
 def test_a_network_is_planned_with_what_the_profile_holds(
     name: str, profile: str, target: Target
 ) -> None:
-    program, held = network(name), find_profile(profile)
-    needed = trimtab.profile_of(planner.decide(program, target.with_profile(held), Plan()))
-    assert {*needed.ops} <= {op.name for op in held.operators()}
-    assert {*needed.kernels} <= {kernel.name for kernel in held.kernels_for(target.arch)}
+    program, restricted = network(name), find_profile(profile)
+    needed = trimtab.profile_of(planner.decide(program, target.with_profile(restricted), Plan()))
+    assert {*needed.ops} <= {op.name for op in restricted.operators()}
+    assert {*needed.kernels} <= {kernel.name for kernel in restricted.kernels_for(target.arch)}
     free = trimtab.profile_of(planner.decide(program, target, Plan()))
-    assert ({*free.ops} <= {op.name for op in held.operators()}) == (free.ops == needed.ops)
+    assert ({*free.ops} <= {op.name for op in restricted.operators()}) == (free.ops == needed.ops)
 
 
 @pytest.mark.parametrize("profile", list_profiles())
@@ -113,9 +113,9 @@ def test_a_plan_that_asks_for_what_the_profile_leaves_out_is_an_error_that_names
         (Choice("direct", {"kernel": "gemm_f32_portable"}), "portable.*profile small excludes it"),
     ):
         small = replace(DIRECT_ALONE, name="small", kernels=("gemm_*_neon", "gemm_*_neona53"))
-        held = small if choice.values else DIRECT_ALONE
+        restricted = small if choice.values else DIRECT_ALONE
         with pytest.raises(PlanError, match=named) as error:
-            within(held, square(), Plan(operators={"conv": choice}))
+            within(restricted, square(), Plan(operators={"conv": choice}))
         assert "operator conv" in error.value.where
 
 
@@ -123,28 +123,30 @@ def test_the_price_of_a_profile_says_what_changed_and_what_that_takes() -> None:
     program = square()
     for profile, changed in ((FULL, ()), (DIRECT_ALONE, (("conv", "direct", "winograd_4"),))):
         target = A53.with_profile(profile)
-        found = profile_overhead(program, target)
-        assert found.changed == changed
-        assert (found.time > 1) == bool(changed)
+        result = profile_overhead(program, target)
+        assert result.changed == changed
+        assert (result.time > 1) == bool(changed)
     (least,) = planner.operator_costs(planner.decide(program, A53, Plan()), A53)
     (direct,) = planner.operator_costs(planner.decide(program, target, Plan()), A53)
-    assert found.time == pytest.approx(direct.cycles / least.cycles)
-    assert f"x {found.time:.2f}" in str(found)
-    assert "conv direct instead of winograd_4" in str(found)
+    assert result.time == pytest.approx(direct.cycles / least.cycles)
+    assert f"x {result.time:.2f}" in str(result)
+    assert "conv direct instead of winograd_4" in str(result)
 
 
 def test_another_kernel_of_the_same_algorithm_is_part_of_the_price() -> None:
     program, target = convolution(16, 16), A53.with_profile(replace(FULL, kernels=("*_portable",)))
-    found = profile_overhead(program, target)
-    assert found.changed == (("conv", "gemm_f32_portable", "gemm_f32_4x16_neona53"),)
+    result = profile_overhead(program, target)
+    assert result.changed == (("conv", "gemm_f32_portable", "gemm_f32_4x16_neona53"),)
 
 
 def test_a_binary_for_a_known_core_keeps_the_kernels_that_its_plan_needs() -> None:
     isas = HASWELL.isas
     assert "gemm_f32_portable" not in FULL.narrowed("x86_64", isas).kernels
-    kept = FULL.narrowed("x86_64", isas, ("gemm_f32_portable", "gemm_f32_4x16_neon")).kernels
-    assert "gemm_f32_portable" in kept
-    assert "gemm_f32_4x16_neon" not in kept
+    kernel_names = FULL.narrowed(
+        "x86_64", isas, ("gemm_f32_portable", "gemm_f32_4x16_neon")
+    ).kernels
+    assert "gemm_f32_portable" in kernel_names
+    assert "gemm_f32_4x16_neon" not in kernel_names
 
 
 @pytest.mark.parametrize("target", [A53, HASWELL], ids=lambda target: target.arch)
@@ -153,9 +155,9 @@ def test_a_profile_made_of_a_network_s_plan_gives_the_same_plan(name: str, targe
     """Concatenations and splits are in neither: what they join or cut lies where it has to."""
     program = network(name)
     free = planner.plan(program, target)
-    held = trimtab.profile_of(free)
-    assert "concat" not in held.ops
-    again = planner.plan(program, target.with_profile(held))
+    restricted = trimtab.profile_of(free)
+    assert "concat" not in restricted.ops
+    again = planner.plan(program, target.with_profile(restricted))
     assert [(op.type, op.attributes) for op in again.ops] == [
         (op.type, op.attributes) for op in free.ops
     ]

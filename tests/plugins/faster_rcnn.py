@@ -31,7 +31,7 @@ def main(plugin: str, model: str, inputs: str, device: str, out: str) -> None:
 def on_device(
     program: trimtab.Program, arrays: dict[str, Array], name: str, folder: Path
 ) -> dict[str, Array]:
-    """What a trimmed runner on the device computes."""
+    """The outputs of a trimmed runner on the device."""
     from trimtab.build import builder
     from trimtab.devices import find_device
     from trimtab.pipeline.remote import remote_runner

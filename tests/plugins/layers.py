@@ -62,7 +62,7 @@ def bands(framework: str) -> list[dict[str, Any]]:
 
 
 def name(framework: str, parameter: str) -> str | int:
-    """What a format calls a parameter."""
+    """The name of a parameter in a format."""
     return NUMBERS[parameter] if framework == "ncnn" else parameter
 
 

@@ -20,8 +20,8 @@ def run(driver: str, *words: str | Path) -> None:
     """Runs this machine's C or C++ compiler (cc, c++), or zig, which takes longer."""
     cache = str(paths.zig_cache())
     environment = os.environ | {"ZIG_GLOBAL_CACHE_DIR": cache, "ZIG_LOCAL_CACHE_DIR": cache}
-    found = shutil.which(driver)
-    argv = [found] if found else [str(zig_program()), driver]
+    result = shutil.which(driver)
+    argv = [result] if result else [str(zig_program()), driver]
     argv += map(str, words)
     done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -19,7 +19,7 @@ BEGIN = "import json, sys, trimtab\ntrimtab.plugins.add(sys.argv[1])\n"
 
 
 def python(program: str, *words: str, cwd: Path) -> str:
-    """What a script that uses the plug-in prints; another process, as plug-ins are settled once."""
+    """The output of a script that uses the plug-in, in another process: discovery happens once."""
     argv = [sys.executable, "-P", "-c", BEGIN + program, str(EVERYTHING), *words]
     done = subprocess.run(argv, cwd=cwd, capture_output=True, text=True, check=False, timeout=900)
     assert done.returncode == 0, done.stderr
@@ -64,16 +64,16 @@ print(json.dumps({
 
 
 def test_each_is_found_by_its_name(tmp_path: Path) -> None:
-    found = json.loads(python(_FOUND, str(tmp_path), cwd=tmp_path))
-    assert set(found["ops"]) == {"swell", "neg", "relu", "reshape", "convert_layout"}
-    assert found["neg"] == [29, str(EVERYTHING / "ops" / "neg.toml")]
-    assert found["pass"] == ["remove_no_ops", "drop_swell", "fuse_split_concat"]
-    assert found["core"] == ["workbench-core", 2]
-    assert found["flags"] == ["-fno-vectorize"]
-    assert found["report"]
-    kept = json.loads((tmp_path / "contents.json").read_text())["kernels"]
-    assert {"swell_f32_portable", "bounded_neg_f32_neon"} <= set(kept)
-    assert "neg_f32_neon" not in kept
+    result = json.loads(python(_FOUND, str(tmp_path), cwd=tmp_path))
+    assert set(result["ops"]) == {"swell", "neg", "relu", "reshape", "convert_layout"}
+    assert result["neg"] == [29, str(EVERYTHING / "ops" / "neg.toml")]
+    assert result["pass"] == ["remove_no_ops", "drop_swell", "fuse_split_concat"]
+    assert result["core"] == ["workbench-core", 2]
+    assert result["flags"] == ["-fno-vectorize"]
+    assert result["report"]
+    remaining = json.loads((tmp_path / "contents.json").read_text())["kernels"]
+    assert {"swell_f32_portable", "bounded_neg_f32_neon"} <= set(remaining)
+    assert "neg_f32_neon" not in remaining
 
 
 _COMPUTED = """

@@ -25,11 +25,11 @@ def inv(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_a_new_plug_in_is_whole_for_every_format(tmp_path: Path, framework: str) -> None:
-    made = inv("plugin.new", "mine", "--op", "twist", "--format", framework, cwd=tmp_path)
-    assert made.returncode == 0, made.stderr
-    found = parts(run(tmp_path, tmp_path / "mine"))
-    assert {("mine", "ops", "twist"), ("mine", "tests/cases", "twist")} <= found
-    assert any(room == "importers" and name.endswith("Twist") for _, room, name in found)
+    result = inv("plugin.new", "mine", "--op", "twist", "--format", framework, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    actual = parts(run(tmp_path, tmp_path / "mine"))
+    assert {("mine", "ops", "twist"), ("mine", "tests/cases", "twist")} <= actual
+    assert any(room == "importers" and name.endswith("Twist") for _, room, name in actual)
     again = inv("plugin.new", "mine", "--op", "twist", "--format", framework, cwd=tmp_path)
     assert again.returncode == 2
     assert "already" in again.stderr

@@ -31,12 +31,12 @@ SHAPES = {
 
 def weights() -> dict[str, list[Array]]:
     rng = np.random.default_rng(8)
-    found = {}
+    result = {}
     for name, shape in SHAPES.items():
         scale = 0.3 if name == "rpn_bbox_pred" else 1.5
         kernel = rng.normal(size=shape) * scale / np.sqrt(np.prod(shape[1:]))
-        found[name] = [a.astype(np.float32) for a in (kernel, rng.normal(size=shape[0]) * 0.1)]
-    return found
+        result[name] = [a.astype(np.float32) for a in (kernel, rng.normal(size=shape[0]) * 0.1)]
+    return result
 
 
 def conv(x: Array, blobs: list[Array], stride: int = 1, pad: int = 0) -> Array:

@@ -52,7 +52,7 @@ def picture() -> np.ndarray:
 
 
 def computed(path: Path, framework: str) -> np.ndarray:
-    """What the engine makes of the picture [1, 3, 4, 5]; TFLite's are [1, 4, 5, 3]."""
+    """The engine's output for the picture [1, 3, 4, 5]; TFLite's are [1, 4, 5, 3]."""
     x = picture()
     program = trimtab.load(path)
     fed = np.ascontiguousarray(x.transpose(0, 2, 3, 1)) if framework == "tflite" else x
@@ -81,11 +81,11 @@ def test_a_layer_becomes_two_operators_with_every_kind_of_parameter(
         assert layer.floats(names["offsets"]) == [0.5, -1.5]
         assert layer.enum(names["mode"], ("narrow", "wide")) == "wide"
         assert layer.json(names["table"]) == {"a": [1, 2]}
-        found = [
+        actual = [
             {"offset": b.float("offset"), "width": b.ints("width")}
             for b in layer.messages(names["bands"])
         ]
-        assert found == layers.bands(framework)
+        assert actual == layers.bands(framework)
         assert layer.float(99 if framework == "ncnn" else "absent", 2.5) == 2.5
         assert not layer.has(99 if framework == "ncnn" else "absent")
         assert len(layer) == 1
@@ -103,13 +103,13 @@ def test_a_layer_becomes_two_operators_with_every_kind_of_parameter(
 def test_a_parameter_that_is_not_there_or_of_another_type_is_an_error(
     framework: str, tmp_path: Path
 ) -> None:
-    asked = "count"
-    swirl(framework, lambda layer: layer.int(layers.name(framework, asked)))
+    requested = "count"
+    swirl(framework, lambda layer: layer.int(layers.name(framework, requested)))
     path = layers.write(framework, tmp_path, origin(framework), {"mode": "wide"})
     key = layers.name(framework, "count")
     with pytest.raises(errors.ImportModelError, match=f"it lacks the parameter {key}"):
         trimtab.load(path)
-    asked = "mode"
+    requested = "mode"
     key = layers.name(framework, "mode")
     with pytest.raises(errors.ImportModelError, match=f"its parameter {key} is .*, not a whole"):
         trimtab.load(path)
@@ -214,22 +214,22 @@ def test_a_parser_that_is_registered_late_is_seen(framework: str, tmp_path: Path
 
 
 def test_weights_and_inputs_that_are_not_there_are_errors(tmp_path: Path) -> None:
-    asked: list[Callable[[Layer], object]] = []
+    requested: list[Callable[[Layer], object]] = []
 
     @operator_parser(framework="pnnx", origin="Swirl", op="neg")
     def parse(layer: Layer, graph: GraphBuilder) -> Any:
-        asked[-1](layer)
+        requested[-1](layer)
         return graph.add("neg", layer.x(0))
 
     path = layers.write("pnnx", tmp_path, "Swirl", {})
-    for ask, said in [
+    for ask, messages in [
         (lambda layer: layer.weights("weight", (2, 3), "weights"), "operand or weights 'weight'"),
         (lambda layer: layer.x("mask"), "operand or weights 'mask'"),
         (lambda layer: layer.x(1), "input 1 is missing"),
         (lambda layer: layer.known(0, "mask"), "its mask must be constant"),
     ]:
-        asked.append(ask)
-        with pytest.raises(errors.TrimtabError, match=said):
+        requested.append(ask)
+        with pytest.raises(errors.TrimtabError, match=messages):
             trimtab.load(path)
 
 
@@ -239,13 +239,13 @@ def test_a_parser_that_returns_nothing_or_fails_is_named_with_its_line(tmp_path:
     @operator_parser(framework="caffe", origin="Swirl", op="neg")
     def parse(layer: Layer, graph: GraphBuilder) -> Any:
         graph.add("neg", layer.x(0))
-        return {0: None}[made[-1]]
+        return {0: None}[result[-1]]
 
-    made = [0]
+    result = [0]
     with pytest.raises(errors.PluginError, match="it returned NoneType") as caught:
         trimtab.load(path)
     assert caught.value.where.startswith(f"{__file__}:")
-    made = [0, 1]
+    result = [0, 1]
     with pytest.raises(errors.PluginError, match="KeyError") as caught:
         trimtab.load(path)
     first = parse.__code__.co_firstlineno  # of the decorator

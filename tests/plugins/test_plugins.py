@@ -1,4 +1,4 @@
-"""Which plug-ins there are, and what becomes of those that are wrong: nothing is compiled here."""
+"""Discovery of plug-ins, and the handling of invalid ones. Nothing is compiled here."""
 
 from __future__ import annotations
 
@@ -71,14 +71,16 @@ def test_without_any_there_are_none(tmp_path: Path) -> None:
 
 
 def test_they_are_found_by_option_path_and_project(tmp_path: Path) -> None:
-    asked, searched, named = (plugin(tmp_path / "far" / name) for name in ("one", "two", "three"))
+    requested, searched, named = (
+        plugin(tmp_path / "far" / name) for name in ("one", "two", "three")
+    )
     project = tmp_path / "project" / "deep"
     project.mkdir(parents=True)
     listed = '[tool.trimtab]\nplugins = ["../far/three"]\n'
     (project.parent / "pyproject.toml").write_text(listed)
-    found = parts(run(project, asked, search=str(searched)))
-    assert {("one", "ops", "one"), ("two", "ops", "two"), ("three", "ops", "three")} <= found
-    assert ("three", "from", str(named)) in found
+    result = parts(run(project, requested, search=str(searched)))
+    assert {("one", "ops", "one"), ("two", "ops", "two"), ("three", "ops", "three")} <= result
+    assert ("three", "from", str(named)) in result
 
 
 def test_an_entry_point_of_a_package_is_one(tmp_path: Path) -> None:
@@ -105,7 +107,7 @@ def test_a_folder_that_is_none_is_an_error_with_its_own_exit_code(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("files", "said"),
+    ("files", "messages"),
     [
         ({"importers__a": "import nothing_of_this_name"}, ["a.py:1", "ModuleNotFoundError"]),
         ({"importers__a": "x = 1\ny = ("}, ["a.py:2", "SyntaxError"]),
@@ -120,19 +122,19 @@ def test_a_folder_that_is_none_is_an_error_with_its_own_exit_code(tmp_path: Path
     ],
 )
 def test_one_that_is_wrong_is_named_with_its_line_and_the_others_go_on(
-    tmp_path: Path, files: dict[str, str], said: list[str]
+    tmp_path: Path, files: dict[str, str], messages: list[str]
 ) -> None:
     bad, good = plugin(tmp_path / "bad", **files), plugin(tmp_path / "good")
     done = run(tmp_path, search=f"{bad}{os.pathsep}{good}")
     assert ("good", "ops", "good") in parts(done)
-    for text in ("plug-in bad", *said):
+    for text in ("plug-in bad", *messages):
         assert text in done.stderr
-    asked = run(tmp_path, bad)
-    assert all(text in asked.stdout + asked.stderr for text in said)
+    requested = run(tmp_path, bad)
+    assert all(text in requested.stdout + requested.stderr for text in messages)
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "text", "messages"),
     [
         ("softmax", SCHEMA, "operator softmax already exists"),
         ("mine", 'replaces = "softmax"\n' + SCHEMA, "does not name another operator"),
@@ -143,14 +145,14 @@ def test_one_that_is_wrong_is_named_with_its_line_and_the_others_go_on(
     ],
 )
 def test_a_schema_that_cannot_be_names_its_file(
-    tmp_path: Path, name: str, text: str, said: str
+    tmp_path: Path, name: str, text: str, messages: str
 ) -> None:
     folder = tmp_path / "bad"
     (folder / "ops").mkdir(parents=True)
     (folder / "ops" / f"{name}.toml").write_text(text)
     (folder / "ops" / f"{name}.cpp").write_text("")
     done = run(tmp_path, folder)
-    assert said in done.stdout + done.stderr
+    assert messages in done.stdout + done.stderr
     assert f"{name}.toml" in done.stdout + done.stderr
 
 
@@ -195,11 +197,15 @@ def test_wrong_passes_and_reports_are_left_out_with_their_files_and_the_others_g
         )
     folders.append(plugin(tmp_path / "good", passes__fine=PASS.format(order=203, body="pass")))
     done = run(tmp_path, search=os.pathsep.join(map(str, folders)))
-    found = parts(done)
-    assert {row for row in found if row[1] in ("passes", "reports")} == {("good", "passes", "fine")}
-    assert {folder.name for folder in folders} == {name for name, room, _ in found if room == "ops"}
-    for folder, (name, (_, said)) in zip(folders, wrong.items(), strict=False):
-        assert f"{folder / name}: plug-in {folder.name}: {said}" in done.stderr
+    result = parts(done)
+    assert {row for row in result if row[1] in ("passes", "reports")} == {
+        ("good", "passes", "fine")
+    }
+    assert {folder.name for folder in folders} == {
+        name for name, room, _ in result if room == "ops"
+    }
+    for folder, (name, (_, messages)) in zip(folders, wrong.items(), strict=False):
+        assert f"{folder / name}: plug-in {folder.name}: {messages}" in done.stderr
 
 
 def test_a_pass_of_one_that_was_asked_for_cannot_take_an_order(tmp_path: Path) -> None:
@@ -228,10 +234,10 @@ def test_what_a_pass_raises_names_plug_in_file_and_line(tmp_path: Path) -> None:
 
 def wrong_kernel(folder: Path) -> Path:
     """A plug-in whose family has no type."""
-    made = plugin(folder)
-    (made / "kernels" / "generic").mkdir(parents=True)
-    (made / "kernels" / "generic" / "bad.h").write_text(KERNEL.format(types=""))
-    return made
+    output = plugin(folder)
+    (output / "kernels" / "generic").mkdir(parents=True)
+    (output / "kernels" / "generic" / "bad.h").write_text(KERNEL.format(types=""))
+    return output
 
 
 def test_a_wrong_kernel_is_left_out_where_its_plug_in_was_only_found(tmp_path: Path) -> None:
@@ -240,9 +246,9 @@ def test_a_wrong_kernel_is_left_out_where_its_plug_in_was_only_found(tmp_path: P
     text = KERNEL.format(types="f32, portable").replace("Bad", "Good")
     (good / "kernels" / "generic" / "good.h").write_text(text)
     done = run(tmp_path, search=f"{bad}{os.pathsep}{good}")
-    found = parts(done)
-    assert ("good", "kernels", "good_f32_portable") in found
-    assert not {row for row in found if row[:2] == ("bad", "kernels")}
+    result = parts(done)
+    assert ("good", "kernels", "good_f32_portable") in result
+    assert not {row for row in result if row[:2] == ("bad", "kernels")}
     assert "plug-in bad: family bad: it has no dtype" in done.stderr
     assert "bad.h:2" in done.stderr
 

@@ -122,13 +122,13 @@ def test_libraries_that_are_wrong_are_told_and_others_go_on(tmp_path: Path) -> N
     paths = [weave, *bad.values(), text, tmp_path / "missing.so", last]
     done = python(LOAD, *paths, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
-    assert said[str(weave)] == said[str(last)] == ""
+    messages = json.loads(done.stdout)
+    assert messages[str(weave)] == messages[str(last)] == ""
     for macro, path in bad.items():
-        assert str(path) in said[str(path)]
-        assert BAD[macro].format(weave=weave) in said[str(path)]
-    assert "libtext.so" in said[str(text)]
-    assert "missing.so" in said[str(tmp_path / "missing.so")]
+        assert str(path) in messages[str(path)]
+        assert BAD[macro].format(weave=weave) in messages[str(path)]
+    assert "libtext.so" in messages[str(text)]
+    assert "missing.so" in messages[str(tmp_path / "missing.so")]
 
 
 EXAMPLE_SCRIPT = """
@@ -239,9 +239,9 @@ def test_a_schema_says_no_more_than_a_library_can(tmp_path: Path, line: str) -> 
     (tmp_path / "ops").mkdir()
     text = (EXAMPLE / "ops" / "soft_threshold.toml").read_text()
     key = line.partition(" ")[0]
-    given = [row for row in text.splitlines() if row.partition(" ")[0] != key]
+    arguments = [row for row in text.splitlines() if row.partition(" ")[0] != key]
     path = tmp_path / "ops" / "soft_threshold.toml"
-    path.write_text("\n".join([line, *given]))
+    path.write_text("\n".join([line, *arguments]))
     with pytest.raises(errors.SchemaError, match=SCHEMAS[line]):
         schema.read_plugin_operator(path)
     path.write_text(text)

@@ -29,7 +29,7 @@ MISSING_OP, BAD_PLUGIN, STATIC_BINARY = 4, 10, 11
 
 @dataclass(frozen=True)
 class Built:
-    """What one machine has: how its programs are run, its C compiler, its plug-in and its build."""
+    """One machine: how its programs are run, its C compiler, its plug-in and its build."""
 
     run: tuple[str, ...]
     cc: str
@@ -48,7 +48,7 @@ class Built:
 
 
 def done(*argv: str | Path, **environment: Path) -> str:
-    """What a program prints that must succeed."""
+    """The output of a program that must succeed."""
     words = [str(word) for word in argv]
     more = {key: str(value) for key, value in environment.items()}
     ran = subprocess.run(words, env=os.environ | more, capture_output=True, text=True, check=False)
@@ -61,22 +61,22 @@ def build(folder: Path, name: str, *options: str) -> Path:
     here = compiled(EXAMPLE / "soft_threshold.c", folder / "libhere.so")
     words = ["--plugin", str(EXAMPLE), "--plugin", str(here), "build", "--toolchain", name]
     model = str(EXAMPLE / "tests" / "net.prototxt")
-    made = inv(*words, "--model", model, "--output", f"out-{name}", *options, cwd=folder)
-    assert made.returncode == 0, made.stderr
+    created = inv(*words, "--model", model, "--output", f"out-{name}", *options, cwd=folder)
+    assert created.returncode == 0, created.stderr
     return folder / f"out-{name}"
 
 
 @pytest.fixture(scope="module", params=PLACES)
 def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Built:
     folder = tmp_path_factory.mktemp("run_time")
-    found = toolchain.find_toolchain(request.param)
+    chosen = toolchain.find_toolchain(request.param)
     run: tuple[str, ...] = ()
     require("make", "make")
     require(cc := "cc", "gcc")
-    if found.emulator:
-        require(cc := f"{found.target}-gcc", found.needs)
-        require(found.emulator.program, found.emulator.package)
-        run = (found.emulator.program, "-L", found.emulator.sysroot)
+    if chosen.emulator:
+        require(cc := f"{chosen.target}-gcc", chosen.needs)
+        require(chosen.emulator.program, chosen.emulator.package)
+        run = (chosen.emulator.program, "-L", chosen.emulator.sysroot)
     output = build(folder, request.param, "--shared")
     # The example's own Makefile, as its README says.
     done("make", "-C", EXAMPLE, f"CC={cc}", f"TRIMTAB={output}", f"BUILD={folder}")
@@ -91,13 +91,13 @@ def test_the_runner_loads_it(built: Built, tmp_path: Path) -> None:
     argv = (built.output / "trimtab-run", built.output / "net.ttm", "--input", image)
     ran = built.called(*argv, "--plugin", built.library, "--output-dir", tmp_path)
     assert ran.returncode == 0, ran.stdout
-    got = np.fromfile(tmp_path / "out0.bin", np.float32).reshape(built.expected.shape)
-    np.testing.assert_allclose(got, built.expected, rtol=1e-6, atol=1e-7)
+    actual = np.fromfile(tmp_path / "out0.bin", np.float32).reshape(built.expected.shape)
+    np.testing.assert_allclose(actual, built.expected, rtol=1e-6, atol=1e-7)
     assert built.called(*argv).returncode == MISSING_OP
     twice = built.called(*argv, "--plugin", built.library, "--plugin", built.library)
-    said = json.loads(twice.stdout.splitlines()[-1])
-    assert twice.returncode == said["code"] == BAD_PLUGIN
-    assert said["message"].count(str(built.library)) == 2
+    messages = json.loads(twice.stdout.splitlines()[-1])
+    assert twice.returncode == messages["code"] == BAD_PLUGIN
+    assert messages["message"].count(str(built.library)) == 2
 
 
 def programs(built: Built, folder: Path) -> dict[str, Path]:
@@ -122,8 +122,8 @@ def test_c_programs_find_the_shared_library_and_load_it(built: Built, tmp_path: 
         argv = (program, built.library, built.output / "net.ttm")
         ran = built.called(*argv, input=built.image.tobytes())
         assert ran.returncode == 0, (way, ran.stderr)
-        got = np.frombuffer(ran.stdout, np.float32).reshape(built.expected.shape)
-        np.testing.assert_allclose(got, built.expected, rtol=1e-6, atol=1e-7)
+        actual = np.frombuffer(ran.stdout, np.float32).reshape(built.expected.shape)
+        np.testing.assert_allclose(actual, built.expected, rtol=1e-6, atol=1e-7)
         refused = built.called(program, "missing.so", built.output / "net.ttm")
         assert refused.returncode == 1
         assert b"missing.so" in refused.stderr
@@ -146,9 +146,9 @@ def test_a_static_runner_refuses_with_the_reason(tmp_path: Path) -> None:
     output = build(tmp_path, STATIC)
     argv = [str(output / "trimtab-run"), str(output / "net.ttm"), "--plugin", "libany.so"]
     refused = subprocess.run(argv, capture_output=True, text=True, check=False)
-    said = json.loads(refused.stdout.splitlines()[-1])
-    assert refused.returncode == said["code"] == STATIC_BINARY
-    assert "a static binary cannot load plug-ins" in said["message"]
+    messages = json.loads(refused.stdout.splitlines()[-1])
+    assert refused.returncode == messages["code"] == STATIC_BINARY
+    assert "a static binary cannot load plug-ins" in messages["message"]
     shared = inv("build", "--shared", "--profile", "full", "--toolchain", STATIC, cwd=tmp_path)
     assert shared.returncode == 2
     assert "static" in shared.stderr

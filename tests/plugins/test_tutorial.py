@@ -35,13 +35,13 @@ def commands() -> list[list[str]]:
 @pytest.mark.device
 def test_the_tutorial_leads_to_a_binary_whose_operator_is_known_by_name(tmp_path: Path) -> None:
     (tmp_path / "net.prototxt").write_text(NETWORK)
-    said = []
+    messages = []
     for words in commands():
         ran = inv(*words, cwd=tmp_path)
         assert ran.returncode == 0, f"{shlex.join(words)}\n{ran.stdout}{ran.stderr}"
-        said.append(ran.stdout)
+        messages.append(ran.stdout)
     assert [words[0] for words in commands()] == ["plugin.new", "plugin.test", "build", "bench"]
-    _, tested, built, measured = said
+    _, tested, built, measured = messages
     assert re.findall(r"^(\S.*\S) +4 of 4", tested, re.M) == [
         "this machine",
         "qemu-a53",

@@ -38,14 +38,14 @@ def proposal(layer: Layer, graph: GraphBuilder):
     layer.text("module", "")
     layer.text("layer")
     lines = layer.text("param_str", "").splitlines()
-    given = {}
+    arguments = {}
     for name, colon, value in (line.partition(":") for line in lines if line.strip()):
         if not colon:
             raise layer.unsupported(f"its param_str has the line {name!r}")
-        given[name.strip().strip("'\"")] = ast.literal_eval(value.strip())
-    stride, scales = given.pop("feat_stride", 16), given.pop("scales", (8, 16, 32))
-    if given:
-        raise layer.unsupported(f"{', '.join(given)} in its param_str is not known")
+        arguments[name.strip().strip("'\"")] = ast.literal_eval(value.strip())
+    stride, scales = arguments.pop("feat_stride", 16), arguments.pop("scales", (8, 16, 32))
+    if arguments:
+        raise layer.unsupported(f"{', '.join(arguments)} in its param_str is not known")
     boxes = anchors(16, [0.5, 1, 2], list(scales))
     return graph.add(
         "proposal",

@@ -7,7 +7,7 @@ ORDER = 205
 
 
 def run(program: Program) -> None:
-    """Those whose gain is 0."""
+    """Removes the operators whose gain is 0."""
     graph = Graph(program)
     for op in graph.ops("swell"):
         if op.attributes["gain"] == 0:

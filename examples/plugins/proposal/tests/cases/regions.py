@@ -24,12 +24,12 @@ def proposal(scores, deltas, image, anchors, stride, candidates, keep, threshold
                 if min(box[2] - box[0], box[3] - box[1]) + 1 >= least * image[0, 2]:
                     regions.append((scores[0, count + a, y, x], box))
     regions.sort(key=lambda region: -region[0])
-    kept = []
+    remaining = []
     for _, box in regions[:candidates]:
-        if len(kept) < keep and all(overlap(box, other) <= threshold for other in kept):
-            kept.append(box)
+        if len(remaining) < keep and all(overlap(box, other) <= threshold for other in remaining):
+            remaining.append(box)
     result = np.zeros((keep, 5), np.float32)
-    for row, box in zip(result, kept, strict=False):
+    for row, box in zip(result, remaining, strict=False):
         row[1:] = box
     return result
 
