@@ -126,10 +126,10 @@ def test_network_and_weights_find_each_other(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        (lambda d: d[:-4], "81 values, 80 are left"),
+        (lambda d: d[:-4], "81 values, 80 remain"),
         (lambda d: d[:-3], "32-bit values"),
         (lambda d: d[:5], "shorter than its header"),
-        (lambda d: d + bytes(8), "2 values are left"),
+        (lambda d: d + bytes(8), "2 values remain"),
     ],
 )
 def test_weights_that_do_not_fit_are_refused(change: object, match: str, tmp_path: Path) -> None:

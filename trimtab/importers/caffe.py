@@ -1,7 +1,7 @@
 """Caffe networks: a .prototxt (text) with its .caffemodel (weights).
 
-Layers and parameters are those of caffe.proto, V1 and current, with the additions of the SSD fork;
-`trimtab.importers.caffe_ops` turns layers into operators. Layer catalog:
+Layers and parameters are those of caffe.proto, V1 and current, with the additions of the SSD fork.
+`trimtab.importers.caffe_ops` translates layers into operators. Layer catalog:
 https://caffe.berkeleyvision.org/tutorial/layers.html.
 """
 
@@ -17,7 +17,7 @@ SUFFIXES = (".prototxt", ".caffemodel")
 
 
 def sniff(path: Path) -> bool:
-    """Text with a layer in it. Weights alone say nothing that other formats do not."""
+    """Whether the file is a text with a layer in it; weights alone cannot be recognized."""
     text = head(path, 2**16).decode("ascii", errors="replace")
     return any(
         line.split("#")[0].replace(":", "").replace(" ", "").startswith(("layer{", "layers{"))
@@ -26,10 +26,10 @@ def sniff(path: Path) -> bool:
 
 
 def load(path: Path, inputs: Shapes) -> Program:
-    """The program of the network at `path`, or of the one beside the weights at `path`.
+    """Translates the network at `path`, or the one beside the weights at `path`.
 
-    Without a .caffemodel a network without weights is a program, too. Given shapes replace those
-    that the network declares. Errors as `trimtab.importers.Importer` lists them.
+    A network without weights needs no .caffemodel. Shapes in `inputs` replace the declared ones.
+    See `trimtab.importers.Importer` for errors.
     """
     from trimtab.importers.caffe_ops import network
 
@@ -37,5 +37,5 @@ def load(path: Path, inputs: Shapes) -> Program:
 
 
 def _is_deployed(path: Path) -> bool:
-    """Whether a .prototxt beside weights can be their network: not a solver, not for training."""
+    """Whether a .prototxt can be the network of weights: not a solver, not for training."""
     return sniff(path) and "train" not in path.stem and "solver" not in path.stem

@@ -1,10 +1,10 @@
 """Darknet networks: a .cfg (text) with its .weights.
 
-`trimtab.importers.darknet_ops` turns sections into operators. Layers are those of
-https://github.com/AlexeyAB/darknet and https://github.com/pjreddie/darknet; where both differ, the
-former. Detection heads become boxes as OpenCV gives them: per box x, y, width, height relative to
-the image, objectness, and scores. To get a raw head, ask for the layer before it by name: a layer
-is called by its type and index, such as `convolutional_120`.
+`trimtab.importers.darknet_ops` translates sections into operators. Layers are those of
+https://github.com/AlexeyAB/darknet and https://github.com/pjreddie/darknet; where they differ, the
+former applies. A detection head returns boxes in OpenCV's form: x, y, width and height relative to
+the image, objectness, and scores. To get a raw head, name the layer before it as an output: the
+name of a layer is its type and index, such as `convolutional_120`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SUFFIXES = (".cfg", ".weights")
 
 
 def sniff(path: Path) -> bool:
-    """Text whose first section is [net]."""
+    """Whether the file is a text whose first section is [net]."""
     text = head(path, 2**12).decode("ascii", errors="replace")
     lines = (line.strip() for line in text.splitlines())
     first = next((line for line in lines if line and line[0] not in "#;"), "")
@@ -27,10 +27,10 @@ def sniff(path: Path) -> bool:
 
 
 def load(path: Path, inputs: Shapes) -> Program:
-    """The program of the network at `path`, or of the one beside the weights at `path`.
+    """Translates the network at `path`, or the one beside the weights at `path`.
 
-    Without a .weights file a network without weights is a program, too. A given shape of the input
-    `data` replaces that of the .cfg. Errors as `trimtab.importers.Importer` lists them.
+    A network without weights needs no .weights file. A shape for `data` in `inputs` replaces that
+    of the .cfg. See `trimtab.importers.Importer` for errors.
     """
     from trimtab.importers.darknet_ops import network
 

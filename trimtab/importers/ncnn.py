@@ -1,8 +1,8 @@
 """ncnn networks: a .param (text) with its .bin.
 
-`trimtab.importers.ncnn_ops` turns layers into operators. Layers and their parameters are those of
-https://github.com/Tencent/ncnn/blob/master/docs/developer-guide/operators.md. Programs have the
-batch that ncnn lacks: a blob [c, h, w] is a tensor [1, c, h, w].
+`trimtab.importers.ncnn_ops` translates layers into operators. Layers and their parameters are those
+of https://github.com/Tencent/ncnn/blob/master/docs/developer-guide/operators.md. Programs have a
+batch, which ncnn lacks: a blob [c, h, w] is a tensor [1, c, h, w].
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ SUFFIXES = (".param", ".bin")
 
 
 def sniff(path: Path) -> bool:
-    """Text that begins with the magic number; PNNX has the same, and its own operators."""
+    """Whether the file is a text with ncnn's magic number and without operators of PNNX."""
     return has_magic(path, pnnx=False)
 
 
 def load(path: Path, inputs: Shapes) -> Program:
-    """The program of the network at `path`, or of the one beside the weights at `path`.
+    """Translates the network at `path`, or the one beside the weights at `path`.
 
-    Given shapes have a batch of 1 in front. Errors as `trimtab.importers.Importer` lists them.
+    Shapes in `inputs` have a batch of 1. See `trimtab.importers.Importer` for errors.
     """
     from trimtab.importers.ncnn_ops import network
 
     if path.name.endswith(".param.bin"):
         raise ModelFileError(
-            "is the binary form of a network, which lacks names",
+            "is the binary form of a network, which has no names",
             where=str(path),
             hint="give the text form, which ends with .param",
         )

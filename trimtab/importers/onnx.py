@@ -1,6 +1,6 @@
 """ONNX models (opset 6 to the newest that the `onnx` package knows).
 
-`trimtab.importers.onnx_ops` reads and checks the file, and turns nodes into operators. Format:
+`trimtab.importers.onnx_ops` reads and checks the file and translates nodes into operators. Format:
 https://github.com/onnx/onnx/blob/main/docs/IR.md.
 """
 
@@ -16,22 +16,21 @@ from trimtab.program import Program
 
 SUFFIXES = (".onnx",)
 
-# Fields of ModelProto that may follow ir_version, as protobuf tags: producer strings, domain, model
-# version, documentation, graph, opset imports.
+# Protobuf tags of the fields of ModelProto that may follow ir_version: producer strings, domain,
+# model version, documentation, graph, opset imports.
 _SECOND_TAGS = frozenset(b"\x12\x1a\x22\x28\x32\x3a\x42")
 
 
 def sniff(path: Path) -> bool:
-    """A ModelProto starts with its ir_version, a small number, then another of its fields."""
+    """Whether the file begins with a small ir_version and another field of ModelProto."""
     start = head(path, 3)
     return len(start) == 3 and start[0] == 0x08 and start[1] < 0x20 and start[2] in _SECOND_TAGS
 
 
 def load(path: Path, inputs: Shapes, values: Mapping[str, Array] | None = None) -> Program:
-    """The program of the model at `path`; errors as `trimtab.importers.Importer` lists them.
+    """Translates the model at `path`; see `trimtab.importers.Importer` for errors.
 
-    `values` are inputs that are known now, such as the shape a Reshape takes from outside: they
-    become constants, and the program is without these inputs.
+    `values` replaces inputs by constants, such as the shape input of a Reshape.
     """
     from trimtab.importers.onnx_ops import network
 

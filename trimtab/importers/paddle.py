@@ -1,9 +1,10 @@
-"""Paddle programs: what save_inference_model and jit.save wrote, or a model for paddle-mobile.
+"""Paddle programs: files of save_inference_model or jit.save, or a model for paddle-mobile.
 
-Three layouts: `__model__` with one file per parameter, `__model__` with one file for all of them,
-`.pdmodel` with `.pdiparams`; a folder stands for the program in it. `framework` reads the program,
-`weights` the parameters, and the other modules of `trimtab.importers.paddle_ops` turn operators
-into those of the engine. The format is that of Paddle's framework.proto and SerializeToStream.
+There are three layouts: `__model__` with one file per parameter, `__model__` with one file for all
+parameters, and `.pdmodel` with `.pdiparams`. A folder stands for the program in it. In
+`trimtab.importers.paddle_ops`, `framework` reads the program, `weights` reads the parameters, and
+the other modules translate operators. The format is that of Paddle's framework.proto and
+SerializeToStream.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from trimtab.program import Program
 
 SUFFIXES = (".pdmodel", ".pdiparams", "__model__", "__params__")
 
-# Names under which programs are usually saved.
+# The usual names of program files.
 _PROGRAMS = ("__model__", "model")
 
 
 def sniff(path: Path) -> bool:
-    """A folder with a program in it, or a ProgramDesc: a block with the number 0 and no parent."""
+    """Whether `path` is a folder with a program, or a ProgramDesc: block 0 without a parent."""
     if path.is_dir():
         return _program_in(path) is not None
     # blocks = 1 (tag 0a, size), in it idx = 1 (08 00), parent_idx = 2 (10, -1 as ten bytes).
@@ -31,9 +32,9 @@ def sniff(path: Path) -> bool:
 
 
 def load(path: Path, inputs: Shapes) -> Program:
-    """The program at `path`; errors as `trimtab.importers.Importer` lists them.
+    """Translates the program at `path`; see `trimtab.importers.Importer` for errors.
 
-    A free first dimension of an input is the batch: 1 if not given.
+    A free first dimension of an input is the batch, by default 1.
     """
     from trimtab.importers.paddle_ops import network
 
@@ -44,23 +45,23 @@ def _program_in(folder: Path) -> Path | None:
     for name in _PROGRAMS:
         if (folder / name).is_file():
             return folder / name
-    found = sorted(folder.glob("*.pdmodel"))
-    return found[0] if len(found) == 1 else None
+    programs = sorted(folder.glob("*.pdmodel"))
+    return programs[0] if len(programs) == 1 else None
 
 
 def _find_program(path: Path) -> Path:
-    """The program that `path` is, holds, or has the parameters of."""
-    found: Path | None = path
+    """The program file for `path`: a program, a folder, or a file of parameters."""
+    program: Path | None = path
     if path.is_dir():
-        found = _program_in(path)
+        program = _program_in(path)
     elif path.name.endswith(".pdiparams"):
-        found = companion(path, ".pdmodel", lambda _: True) or _program_in(path.parent)
+        program = companion(path, ".pdmodel", lambda _: True) or _program_in(path.parent)
     elif path.name == "__params__":
-        found = _program_in(path.parent)
-    if found is None:
+        program = _program_in(path.parent)
+    if program is None:
         raise ModelFileError(
             "has no program in it" if path.is_dir() else "has no program beside it",
             where=str(path),
-            hint="the program is called __model__, or ends in .pdmodel",
+            hint="put the program there; its name is __model__, or ends in .pdmodel",
         )
-    return found
+    return program

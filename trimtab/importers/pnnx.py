@@ -1,6 +1,6 @@
 """PNNX networks: a .pnnx.param (text) with its .pnnx.bin (a zip archive of weights).
 
-`trimtab.importers.pnnx_ops` turns operators into those of the engine. Operators are PyTorch's, see
+`trimtab.importers.pnnx_ops` translates operators, which are those of PyTorch. Format:
 https://github.com/Tencent/ncnn/blob/master/tools/pnnx/README.md.
 """
 
@@ -17,15 +17,15 @@ SUFFIXES = (".pnnx.param", ".pnnx.bin")
 
 
 def sniff(path: Path) -> bool:
-    """Text that begins with the magic number of ncnn and has an input of PNNX."""
+    """Whether the file is a text with ncnn's magic number and operators of PNNX."""
     return has_magic(path, pnnx=True)
 
 
 def load(path: Path, inputs: Shapes) -> Program:
-    """The program of the network at `path`, or of the one beside the weights at `path`.
+    """Translates the network at `path`, or the one beside the weights at `path`.
 
-    Inputs and outputs have the names of their operators. Errors as `trimtab.importers.Importer`
-    lists them.
+    Inputs and outputs have the names of their operators. See `trimtab.importers.Importer` for
+    errors.
     """
     from trimtab.importers.pnnx_ops import network
 

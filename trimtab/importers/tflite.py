@@ -1,7 +1,7 @@
-"""TFLite models (.tflite): of floats, of int8 or uint8, or with weights of either or of float16.
+"""TFLite models (.tflite): float32, int8 or uint8, or with weights of these types or float16.
 
-Inputs and outputs keep the file's shapes, [n, h, w, c] for images. `trimtab.importers.tflite_ops`
-reads the file and turns its operators into those of the engine. Format:
+Inputs and outputs keep the shapes of the file, [n, h, w, c] for images.
+`trimtab.importers.tflite_ops` reads the file and translates its operators. Format:
 https://github.com/tensorflow/tensorflow/blob/master/tensorflow/lite/schema/schema.fbs.
 """
 
@@ -17,12 +17,12 @@ SUFFIXES = (".tflite",)
 
 
 def sniff(path: Path) -> bool:
-    """The mark of the format at byte 4."""
+    """Whether the file has the identifier of the format at byte 4."""
     return head(path, 8)[4:] == b"TFL3"
 
 
 def load(path: Path, inputs: Shapes) -> Program:
-    """The program of the model at `path`; errors as `trimtab.importers.Importer` lists them."""
+    """Translates the model at `path`; see `trimtab.importers.Importer` for errors."""
     from trimtab.importers.tflite_ops import network
 
     return network.load(path, inputs)

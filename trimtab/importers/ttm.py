@@ -1,4 +1,4 @@
-"""trimtab's own model files; see docs/model-format.md."""
+"""The model files of trimtab itself; see docs/model-format.md."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SUFFIXES = (".ttm",)
 
 
 def load(path: Path, inputs: Shapes) -> Program:
-    """The program in the file at `path`, as it was saved; its shapes are fixed."""
+    """The program of the file at `path`; its shapes are fixed."""
     program = modelfile.read(path)
     for name, shape in inputs.items():
         if name not in program.inputs or program.vars[name].shape != tuple(shape):

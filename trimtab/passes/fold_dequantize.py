@@ -17,5 +17,5 @@ def run(program: Program) -> None:
         stored, (result,) = graph.var(op.inputs[0]), op.outputs
         if stored.data is None or stored.quantization is None or program.is_output(result):
             continue
-        graph.var(result).data = np.ascontiguousarray(stored.quantization.real(stored.data))
+        graph.var(result).data = np.ascontiguousarray(stored.quantization.dequantize(stored.data))
         graph.remove(op)

@@ -146,7 +146,7 @@ def _bias(graph: Graph, name: str, units: NDArray[np.float32]) -> NDArray[np.int
         scales = np.array(var.quantization.scale, np.float32)
         if not any(var.quantization.zero_point) and np.allclose(scales, units, 1e-6, 0):
             return var.data.astype(np.int64)
-        real = var.quantization.real(var.data)
+        real = var.quantization.dequantize(var.data)
     else:
         constant = graph.constant(name)
         if constant is None:

@@ -72,8 +72,8 @@ def _dequantized(graph: Graph, name: str) -> tuple[str, Array] | None:
     if look_up := graph.producer(x.name, "look_up"):
         table = graph.constant(look_up.inputs[1])
         assert table is not None
-        return look_up.inputs[0], x.quantization.real(table)
-    return x.name, x.quantization.real(_ALL_INT8)
+        return look_up.inputs[0], x.quantization.dequantize(table)
+    return x.name, x.quantization.dequantize(_ALL_INT8)
 
 
 def _binary(graph: Graph, op: Op) -> tuple[str, Array] | None:
@@ -91,7 +91,7 @@ def _sources(graph: Graph, name: str) -> list[tuple[str, Array]]:
     x, before_table = q.stored(graph, name), _dequantized(graph, name)
     if x is None or x.quantization is None or before_table is None:
         return []
-    return [(x.name, x.quantization.real(_ALL_INT8)), before_table]
+    return [(x.name, x.quantization.dequantize(_ALL_INT8)), before_table]
 
 
 def _is_function(graph: Graph, op: Op) -> bool:

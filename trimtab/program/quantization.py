@@ -37,7 +37,7 @@ class Quantization:
             points = np.repeat(points, scales.size)
         return Quantization(tuple(scales.tolist()), tuple(points.tolist()), axis)
 
-    def real(self, stored: NDArray[Any]) -> NDArray[np.float32]:
+    def dequantize(self, stored: NDArray[Any]) -> NDArray[np.float32]:
         """The float32 numbers that integers stand for, as `dequantize_linear` has them."""
         shape = [1] * stored.ndim
         if self.axis is not None:

@@ -1,1 +1,1 @@
-"""How Caffe's layers become operators of the engine: one module per family, found by file name."""
+"""Handlers of Caffe layers, one module per family; modules are found by their file names."""

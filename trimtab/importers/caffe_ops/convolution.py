@@ -1,4 +1,4 @@
-"""Convolution, Deconvolution, InnerProduct, and what forks of Caffe call them."""
+"""Convolution, Deconvolution, InnerProduct, and their names in forks of Caffe."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trimtab.importers.vocabulary.window import Pair, Window
 
 
 def spatial(layer: CaffeLayer, param: Message, name: str, stem: str, default: int | None) -> Pair:
-    """Height and width: `stem`_h and `stem`_w, or the repeated field `name`."""
+    """A vertical and a horizontal value: `stem`_h and `stem`_w, or the repeated field `name`."""
     if param.has(f"{stem}_h") or param.has(f"{stem}_w"):
         fallback = -1 if default is None else default
         pair = param.integer(f"{stem}_h", fallback), param.integer(f"{stem}_w", fallback)
@@ -27,13 +27,13 @@ def spatial(layer: CaffeLayer, param: Message, name: str, stem: str, default: in
         values = values or [default or 0]
         pair = values[0], values[-1]
     if min(pair) < 0:
-        raise layer.invalid(f"its {name} is {pair}")
+        raise layer.invalid(f"its {name} is {pair}, it must not be negative")
     return pair
 
 
 @handles("Convolution", "Deconvolution", "DepthwiseConvolution", "ConvolutionDepthwise")
 def convolution(layer: CaffeLayer) -> Results:
-    """Every bottom [n, c, h, w] by the same weights; Deconvolution stores them [c, m / g, h, w]."""
+    """All bottoms share the weights: [m, c / g, h, w], of Deconvolution [c, m / g, h, w]."""
     param = layer.param("convolution_param")
     if param.integer("axis", 1) not in (1, -3):
         raise layer.unsupported("its axis is not 1")
@@ -41,7 +41,7 @@ def convolution(layer: CaffeLayer) -> Results:
     pads = spatial(layer, param, "pad", "pad", 0)
     channels = layer.image().shape[1]
     outputs = param.integer("num_output", 0)
-    # Forks for depthwise convolution have layers that do not repeat the number of channels.
+    # ConvolutionDepthwise of some forks has no field `group`: it is the number of channels.
     group = param.integer("group", channels if layer.type == "ConvolutionDepthwise" else 1)
     check_groups(layer, group, channels, outputs)
     transposed = layer.type == "Deconvolution"
@@ -54,13 +54,13 @@ def convolution(layer: CaffeLayer) -> Results:
     dilations = spatial(layer, param, "dilation", "dilation", 1)
     window = Window(kernel, strides, (*pads, *pads), dilations)
     images = [layer.image(i) for i in range(len(layer.inputs))]
-    make = deconvolve if transposed else convolve
-    return tuple(make(layer, x, weight, bias, window, group) for x in images)
+    add = deconvolve if transposed else convolve
+    return tuple(add(layer, x, weight, bias, window, group) for x in images)
 
 
 @handles("InnerProduct")
 def inner_product(layer: CaffeLayer) -> Results:
-    """Dimensions from the axis on are one vector."""
+    """Fully connected layer; the axes from `axis` on are flattened."""
     param = layer.param("inner_product_param")
     axis = layer.axis(param.integer("axis", 1))
     outputs = param.integer("num_output", 0)
@@ -71,6 +71,6 @@ def inner_product(layer: CaffeLayer) -> Results:
     else:
         weight = layer.blob(0, (outputs, length), "weights")
     bias = layer.blob(1, (outputs,), "bias") if param.boolean("bias_term", True) else None
-    rows = [movement.matrix(layer, x, axis) for x in layer.xs()]
-    products = [matrix.product(layer, layer.value(x), weight, bias) for x in rows]
+    rows = [movement.flatten_to_matrix(layer, x, axis) for x in layer.xs()]
+    products = [matrix.linear(layer, layer.value(x), weight, bias) for x in rows]
     return tuple(layer.reshape(y, (*lead, outputs)) for y in products)

@@ -15,7 +15,7 @@ def _pair(param: Message, both: str, stem: str) -> tuple[float, float]:
 
 @handles("PriorBox")
 def prior_box(layer: CaffeLayer) -> Results:
-    """Boxes for the first operand's pixels, in the image that the second one is."""
+    """Prior boxes of a feature map (first operand) in an image (second operand)."""
     param = layer.param("prior_box_param")
     features, image = layer.image(0).shape[2:], layer.image(1).shape[2:]
     height, width = (int(size) for size in _pair(param, "img_size", "img"))
@@ -35,7 +35,7 @@ def prior_box(layer: CaffeLayer) -> Results:
 
 @handles("DetectionOutput")
 def detection_output(layer: CaffeLayer) -> Results:
-    """Locations, scores and priors become rows of image, class, score and box."""
+    """Decodes locations, scores and priors to rows of image, class, score and box."""
     param = layer.param("detection_output_param")
     for name in ("save_output_param", "visualize", "visualize_threshold", "save_file"):
         param.read.add(name)
@@ -62,5 +62,5 @@ def detection_output(layer: CaffeLayer) -> Results:
 
 
 def _limit(count: int) -> int:
-    """Any negative number means that there is no limit."""
+    """A limit for the engine: any negative number means that there is none."""
     return max(count, -1)

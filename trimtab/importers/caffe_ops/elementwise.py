@@ -1,4 +1,4 @@
-"""Element-wise layers, with one operand and with several."""
+"""Element-wise layers with one or several operands."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ handle_functions(
 
 @handles("PReLU")
 def prelu(layer: CaffeLayer) -> Results:
-    """A slope per channel, or one."""
+    """Leaky ReLU with a learned slope, per channel or shared."""
     shared = layer.param("prelu_param").boolean("channel_shared", False)
     slope = layer.blob(0, (1 if shared else layer.x().shape[1],), "slope")
     return activation.prelu(layer, layer.x(), slope)
@@ -46,24 +46,24 @@ def prelu(layer: CaffeLayer) -> Results:
 
 @handles("Eltwise")
 def eltwise(layer: CaffeLayer) -> Results:
-    """Product, sum with coefficients, or maximum of operands of one shape."""
+    """Product, sum with coefficients, or maximum of operands of the same shape."""
     param = layer.param("eltwise_param")
     operation = param.choice("operation", ("PROD", "SUM", "MAX"), "SUM")
     coefficients = param.reals("coeff")
     if coefficients and operation != "SUM":
-        raise layer.invalid(f"it has coefficients for {operation}")
+        raise layer.invalid(f"it has coefficients for {operation}, only SUM may have them")
     op = {"PROD": "mul", "SUM": "add", "MAX": "max"}[operation]
-    return elementwise.of_one_shape(layer, op, layer.xs(), coefficients)
+    return elementwise.eltwise(layer, op, layer.xs(), coefficients)
 
 
 def _operand(layer: CaffeLayer, axis: int, axes: int, role: str) -> Value:
-    """A second operand, or learned numbers for `axes` dimensions (-1: all that follow), with ones
-    behind so that it lies at `axis` of the first operand.
+    """The second operand, or learned values for `axes` dimensions (-1: all following ones),
+    reshaped so that it broadcasts from `axis` of the first operand on.
     """
     x = layer.x().shape
     first, learned = layer.axis(axis), not layer.has(1)
     if learned and not -1 <= axes <= len(x) - first:
-        raise layer.invalid(f"num_axes {axes} from axis {first} on is too much")
+        raise layer.invalid(f"num_axes {axes} from axis {first} on exceeds {len(x)} dimensions")
     shape = x[first : None if axes == -1 else first + axes] if learned else layer.x(1).shape
     if x[first : first + len(shape)] != shape:
         raise layer.invalid(f"{list(shape)} does not fit {list(x)} at axis {first}")
@@ -75,7 +75,7 @@ def _operand(layer: CaffeLayer, axis: int, axes: int, role: str) -> Value:
 
 @handles("Scale")
 def scale(layer: CaffeLayer) -> Results:
-    """Times a second operand or learned factors, plus learned offsets."""
+    """Multiplies by a second operand or learned factors, and adds learned offsets."""
     param = layer.param("scale_param")
     factor = _operand(layer, param.integer("axis", 1), param.integer("num_axes", 1), "scale")
     y = layer.add("mul", layer.x(), factor)
@@ -87,7 +87,7 @@ def scale(layer: CaffeLayer) -> Results:
 
 @handles("Bias")
 def bias(layer: CaffeLayer) -> Results:
-    """Plus a second operand or learned offsets."""
+    """Adds a second operand or learned offsets."""
     param = layer.param("bias_param")
     offset = _operand(layer, param.integer("axis", 1), param.integer("num_axes", 1), "bias")
     return layer.add("add", layer.x(), offset)
@@ -95,6 +95,6 @@ def bias(layer: CaffeLayer) -> Results:
 
 @handles("Axpy")
 def axpy(layer: CaffeLayer) -> Results:
-    """A factor per image and channel [n, c(, 1, 1)] times an image, plus another (SENet)."""
+    """A factor per channel [n, c(, 1, 1)] times an image, plus another image (SENet)."""
     factor = layer.reshape(layer.x(0), (*layer.x(0).shape[:2], 1, 1))
     return layer.add("add", layer.add("mul", factor, layer.image(1)), layer.image(2))

@@ -1,4 +1,4 @@
-"""What a Caffe network is made of: its layers in their current form, its inputs, its phase."""
+"""The structure of a Caffe network: its layers in the TEST phase, and its inputs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from trimtab.errors import ImportModelError
 from trimtab.importers.caffe_ops.prototxt import Message
 
-# Layer types of caffe.proto's V1LayerParameter by number: the name as text, and the current name.
+# Layer types of caffe.proto's V1LayerParameter by number: the V1 name and the current name.
 _V1_TYPES: dict[int, tuple[str, str]] = {
     35: ("ABSVAL", "AbsVal"),
     1: ("ACCURACY", "Accuracy"),
@@ -51,13 +51,13 @@ _V1_TYPES: dict[int, tuple[str, str]] = {
     31: ("THRESHOLD", "Threshold"),
 }
 
-# Sources of data, whose tops are the inputs of the network.
+# Data layers; their tops are the inputs of the network.
 DATA = frozenset(
     ("Data", "ImageData", "HDF5Data", "WindowData", "MemoryData", "AnnotatedData", "Input")
 )
 
-# Layers that judge or write results; what they read is a result.
-_JUDGES = frozenset(
+# Layers that evaluate or write results; their bottoms are outputs of the network.
+_EVALUATIONS = frozenset(
     ("Accuracy", "DetectionEvaluate", "HDF5Output", "SoftmaxWithLoss", "MultiBoxLoss")
 )
 
@@ -66,7 +66,7 @@ _PHASES = ("TRAIN", "TEST")
 
 @dataclass(frozen=True)
 class NetLayer:
-    """A layer as it is written, V1 or current."""
+    """A layer of the file, V1 or current."""
 
     message: Message
     name: str
@@ -76,40 +76,39 @@ class NetLayer:
 
     @property
     def title(self) -> str:
-        """How messages call it."""
+        """The name and type of the layer, for messages."""
         return f"layer '{self.name}' ({self.type})"
 
     @property
     def line(self) -> str:
-        """Its line in the file."""
+        """The line of the layer in the file."""
         return self.message.where.rpartition(" ")[2]
 
     @property
     def where(self) -> str:
-        """Its place and title."""
+        """The place of the layer in the file, and its title."""
         return f"{self.message.where}: {self.title}"
 
 
 @dataclass(frozen=True)
 class NetInput:
-    """An input; `shape` is empty when the network does not say."""
+    """An input; `shape` is empty if it is not declared."""
 
     name: str
     shape: tuple[int, ...]
 
 
 def layers(net: Message) -> list[NetLayer]:
-    """The layers that run in the TEST phase and compute something."""
-    current = net.messages("layer")
-    found = [_current(m, i) for i, m in enumerate(current)]
-    if not found:
-        found = [_v1(m, i) for i, m in enumerate(net.messages("layers"))]
-    kept = [layer for layer in found if _runs(layer.message, net.message("state"))]
-    silenced = {b for layer in kept if layer.type == "Silence" for b in layer.bottoms}
+    """The layers that run in the TEST phase, without evaluations and losses."""
+    layers = [_current(m, i) for i, m in enumerate(net.messages("layer"))]
+    if not layers:
+        layers = [_v1(m, i) for i, m in enumerate(net.messages("layers"))]
+    active = [layer for layer in layers if _runs(layer.message, net.message("state"))]
+    silenced = {b for layer in active if layer.type == "Silence" for b in layer.bottoms}
     return [
         layer
-        for layer in kept
-        if layer.type not in _JUDGES
+        for layer in active
+        if layer.type not in _EVALUATIONS
         and not layer.type.endswith("Loss")
         and layer.type != "Silence"
         and not (layer.type in DATA and set(layer.tops) <= silenced)
@@ -117,32 +116,34 @@ def layers(net: Message) -> list[NetLayer]:
 
 
 def silenced(net: Message) -> frozenset[str]:
-    """Blobs that a Silence layer keeps from being results."""
-    found = [*net.messages("layer"), *net.messages("layers")]
+    """The blobs of Silence layers, which are not outputs of the network."""
+    layers = [*net.messages("layer"), *net.messages("layers")]
     return frozenset(
-        b for m in found if m.text("type").upper() in ("SILENCE", "36") for b in m.texts("bottom")
+        b for m in layers if m.text("type").upper() in ("SILENCE", "36") for b in m.texts("bottom")
     )
 
 
 def _current(message: Message, index: int) -> NetLayer:
     type = message.text("type")
     if not type:
-        raise ImportModelError(f"layer {index} has no type", where=message.where)
+        raise ImportModelError(
+            f"layer {index} has no type", where=message.where, hint="add its type"
+        )
     return _layer(message, type, index)
 
 
 def _v1(message: Message, index: int) -> NetLayer:
-    written = message.text("type")
-    if not written or message.has("layer"):
+    v1_type = message.text("type")
+    if not v1_type or message.has("layer"):
         raise ImportModelError(
-            f"layer {index} is of the format before V1, or has no type",
+            f"layer {index} has the format before V1, or no type",
             where=message.where,
             hint="convert the network with Caffe's upgrade_net_proto_text",
         )
     for number, (v1, current) in _V1_TYPES.items():
-        if written in (v1, str(number)):
+        if v1_type in (v1, str(number)):
             return _layer(message, current, index)
-    return _layer(message, written, index)
+    return _layer(message, v1_type, index)
 
 
 def _layer(message: Message, type: str, index: int) -> NetLayer:
@@ -152,7 +153,7 @@ def _layer(message: Message, type: str, index: int) -> NetLayer:
 
 
 def _runs(layer: Message, state: Message) -> bool:
-    """Caffe's rules: any `include` must hold, or else no `exclude`."""
+    """Caffe's rule: with `include` rules, at least one holds; otherwise no `exclude` rule holds."""
     includes, excludes = layer.messages("include"), layer.messages("exclude")
     if includes:
         return any(_holds(rule, state) for rule in includes)
@@ -169,8 +170,8 @@ def _holds(rule: Message, state: Message) -> bool:
     )
 
 
-def inputs(net: Message, found: list[NetLayer]) -> Iterator[NetInput]:
-    """Inputs of the network: its own, then those of its data layers that are used."""
+def inputs(net: Message, layers: list[NetLayer]) -> Iterator[NetInput]:
+    """The declared inputs of the network, then the tops of its data layers that are used."""
     names = net.texts("input")
     shapes = [tuple(m.integers("dim")) for m in net.messages("input_shape")]
     dims = net.integers("input_dim")
@@ -178,8 +179,8 @@ def inputs(net: Message, found: list[NetLayer]) -> Iterator[NetInput]:
         shapes = [tuple(dims[i : i + 4]) for i in range(0, len(dims), 4)]
     for i, name in enumerate(names):
         yield NetInput(name, shapes[i] if i < len(shapes) else ())
-    used = {bottom for layer in found for bottom in layer.bottoms}
-    for layer in found:
+    used = {bottom for layer in layers for bottom in layer.bottoms}
+    for layer in layers:
         if layer.type in DATA:
             for top, shape in zip(layer.tops, _shapes(layer), strict=True):
                 if top in used or layer.type == "Input":
@@ -187,7 +188,7 @@ def inputs(net: Message, found: list[NetLayer]) -> Iterator[NetInput]:
 
 
 def _shapes(layer: NetLayer) -> list[tuple[int, ...]]:
-    """The shape of every top of a data layer, as far as it says."""
+    """The shape of each top of a data layer; empty if it is not declared."""
     result: list[tuple[int, ...]] = [()] * len(layer.tops)
     if layer.type == "Input":
         shapes = [

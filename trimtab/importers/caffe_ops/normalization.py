@@ -12,7 +12,7 @@ from trimtab.importers.vocabulary.activation import affine
 
 @handles("BatchNorm")
 def batch_norm(layer: CaffeLayer) -> Results:
-    """By collected statistics, which are sums: the third blob says of how many batches."""
+    """Normalization with stored statistics: sums over a number of batches, the third blob."""
     param = layer.param("batch_norm_param")
     if not param.boolean("use_global_stats", True):
         raise layer.unsupported("it uses the statistics of each batch (use_global_stats: false)")
@@ -23,7 +23,7 @@ def batch_norm(layer: CaffeLayer) -> Results:
     mean = layer.blob(0, channels, "mean") * np.float32(factor)
     variance = layer.blob(1, channels, "variance") * np.float32(factor)
     scale, shift = np.ones(channels, np.float32), np.zeros(channels, np.float32)
-    # NVIDIA's fork keeps the Scale layer that would follow in here.
+    # NVIDIA's fork includes the Scale layer.
     if param.boolean("scale_bias", False):
         scale, shift = layer.blob(3, channels, "scale"), layer.blob(4, channels, "bias")
     epsilon = param.real("eps", 1e-5)
@@ -32,7 +32,7 @@ def batch_norm(layer: CaffeLayer) -> Results:
 
 @handles("BN")
 def bn(layer: CaffeLayer) -> Results:
-    """Scale and shift, then, unless they are folded in, mean and variance (SegNet, PSPNet)."""
+    """Scale and shift, with mean and variance unless these are folded in (SegNet, PSPNet)."""
     param = layer.param("bn_param")
     for name in ("bn_mode", "frozen", "momentum"):
         param.texts(name)
@@ -48,7 +48,7 @@ def bn(layer: CaffeLayer) -> Results:
 
 @handles("LRN")
 def lrn(layer: CaffeLayer) -> Results:
-    """Across channels, or within each channel over a square of pixels."""
+    """Local response normalization, across channels or within each channel."""
     param = layer.param("lrn_param")
     x = layer.image()
     size = param.integer("local_size", 5)
@@ -64,7 +64,7 @@ def lrn(layer: CaffeLayer) -> Results:
 
 @handles("MVN")
 def mvn(layer: CaffeLayer) -> Results:
-    """Mean 0 and deviation 1, of each channel or of each image; eps is added to the deviation."""
+    """Mean 0 and deviation 1 per channel or per image; eps is added to the deviation."""
     param = layer.param("mvn_param")
     first = 1 if param.boolean("across_channels", False) else 2
     axes = range(first, len(layer.x().shape))
@@ -76,7 +76,7 @@ def mvn(layer: CaffeLayer) -> Results:
 
 @handles("Normalize")
 def normalize(layer: CaffeLayer) -> Results:
-    """Length 1 of each pixel's channels, or of the image, then factors per channel (SSD)."""
+    """L2 normalization per pixel or per image, then factors per channel (SSD)."""
     param = layer.param("norm_param")
     x = layer.image()
     axes = (1, 2, 3) if param.boolean("across_spatial", True) else (1,)
@@ -87,6 +87,6 @@ def normalize(layer: CaffeLayer) -> Results:
 
 @handles("Softmax")
 def softmax(layer: CaffeLayer) -> Results:
-    """Along one axis, the channels unless it is given."""
+    """Softmax along an axis, by default the channels."""
     axis = layer.axis(layer.param("softmax_param").integer("axis", 1))
     return layer.add("softmax", layer.x(), axis=axis)

@@ -1,4 +1,4 @@
-"""Pooling, by Caffe's rule of sizes, and enlarging."""
+"""Pooling, Interp and Upsample."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KINDS: dict[str, pools.Kind] = {"MAX": "max", "AVE": "average"}
 
 @handles("Pooling")
 def pooling(layer: CaffeLayer) -> Results:
-    """Sizes are rounded up; means divide by all pixels of the window inside the padded image."""
+    """Sizes are rounded up; a mean counts all pixels of the window inside the padded image."""
     param = layer.param("pooling_param")
     x = layer.image()
     method = param.choice("pool", ("MAX", "AVE", "STOCHASTIC"), "MAX")
@@ -38,7 +38,7 @@ def pooling(layer: CaffeLayer) -> Results:
     y = pools.pool(layer, _KINDS[method], x, window, ceil_mode=ceil, count_include_pad=True)
     if method == "AVE" or len(layer.outputs) < 2:
         return y
-    # Where the maxima are can be found again in what the pool read: the mask stands for that.
+    # The engine finds the positions of the maxima again, in the input of the pool.
     layer.masks[str(layer.outputs[1])] = {
         "kernel_shape": kernel,
         "strides": strides,
@@ -49,7 +49,7 @@ def pooling(layer: CaffeLayer) -> Results:
 
 
 def _check_global(layer: CaffeLayer, param: Message) -> None:
-    """A global pool has neither padding nor steps; the size of its window is of no use."""
+    """Rejects padding and strides of a global pool, whose kernel size has no effect."""
     pads = spatial(layer, param, "pad", "pad", 0)
     strides = spatial(layer, param, "stride", "stride", 1)
     if pads != (0, 0) or strides != (1, 1):
@@ -59,7 +59,7 @@ def _check_global(layer: CaffeLayer, param: Message) -> None:
 
 
 def _check_windows(layer: CaffeLayer, x: Value, kernel: Pair, strides: Pair) -> None:
-    """Without padding, Caffe keeps a last window that lies outside the image altogether."""
+    """Rejects a last window outside of the image, which Caffe keeps if there is no padding."""
     for size, k, stride in zip(x.shape[2:], kernel, strides, strict=True):
         if -(-(size - k) // stride) * stride >= size:
             raise layer.unsupported("its last window lies outside of the image")
@@ -67,7 +67,7 @@ def _check_windows(layer: CaffeLayer, x: Value, kernel: Pair, strides: Pair) -> 
 
 @handles("Interp")
 def interp(layer: CaffeLayer) -> Results:
-    """Bilinear, corners aligned (DeepLab); negative pads crop; a second bottom gives the size."""
+    """Bilinear, with aligned corners (DeepLab); negative pads crop."""
     param = layer.param("interp_param")
     x = layer.image()
     begin, end = param.integer("pad_beg", 0), param.integer("pad_end", 0)
@@ -90,7 +90,7 @@ def interp(layer: CaffeLayer) -> Results:
 
 @handles("Upsample")
 def upsample(layer: CaffeLayer) -> Results:
-    """Repeats pixels (YOLOv3 for Caffe), or with a pool's mask puts its maxima back (SegNet)."""
+    """Repeats pixels (YOLOv3), or restores the maxima of a pool at its mask (SegNet)."""
     param = layer.param("upsample_param")
     x = layer.image()
     scale = param.integer("scale", 2)
@@ -103,5 +103,5 @@ def upsample(layer: CaffeLayer) -> Results:
     if layer.inputs[1] not in layer.masks:
         raise layer.unsupported("its second bottom is not the mask of a pool")
     if sizes != list(source.shape[2:]):
-        raise layer.unsupported(f"it makes {sizes} of a pool of {list(source.shape[2:])}")
+        raise layer.unsupported(f"its size is {sizes}, the pool read {list(source.shape[2:])}")
     return layer.add("max_unpool", x, source, **layer.masks[str(layer.inputs[1])])

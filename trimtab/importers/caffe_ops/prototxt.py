@@ -1,9 +1,9 @@
-"""Networks as text: the messages of a .prototxt, without a schema.
+"""The messages of a .prototxt file, parsed without a schema.
 
-Every fork of Caffe adds fields to caffe.proto, so there is no complete schema. A message keeps what
-is written; handlers read fields by name, with the type and default that caffe.proto documents. A
-field of a handled message that no handler reads may change the result: `Message.unread` finds it.
-Syntax: https://protobuf.dev/reference/protobuf/textformat-spec.
+Every fork of Caffe adds fields to caffe.proto, so there is no complete schema. Handlers read fields
+by name, with the type and default of caffe.proto. `Message.unread` lists the fields that no handler
+has read, because they may change the result. Syntax:
+https://protobuf.dev/reference/protobuf/textformat-spec.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from google.protobuf import text_format
 
 from trimtab.errors import ImportModelError, ModelFileError
 
-# Real networks nest four deep.
-DEEPEST = 20
+MAX_DEPTH = 20  # known networks have a depth of four
 
 _CLOSING = {"{": "}", "<": ">"}
 _BOOLEANS = {"true": True, "True": True, "t": True, "1": True}
@@ -26,7 +25,7 @@ _BOOLEANS |= {"false": False, "False": False, "f": False, "0": False}
 
 @dataclass(frozen=True)
 class Scalar:
-    """A number, an identifier or a string as it is written, and its line (from 1)."""
+    """The text of a number, an identifier or a string, and its line (from 1)."""
 
     text: str
     line: int
@@ -34,37 +33,37 @@ class Scalar:
 
 @dataclass
 class Message:
-    """Fields by name, in the order they are written; `where` is file and line, for errors."""
+    """Fields by name, in the order of the file; `where` is file and line, for errors."""
 
     where: str
     fields: dict[str, list[Scalar | Message]] = field(default_factory=dict)
     read: set[str] = field(default_factory=set)
 
     def has(self, name: str) -> bool:
-        """Whether the field is written."""
+        """Whether the field is present."""
         return name in self.fields
 
     def unread(self) -> list[str]:
-        """Fields that nobody has asked for."""
+        """Fields that no handler has read."""
         return [name for name in self.fields if name not in self.read]
 
     def data(self) -> dict[str, Any]:
-        """All fields as plain data: texts and dictionaries, lists where a field is repeated."""
-        found = {name: [_plain(value) for value in values] for name, values in self.fields.items()}
-        return {name: v[0] if len(v) == 1 else v for name, v in found.items()}
+        """All fields as plain data: strings and dictionaries, and lists for repeated fields."""
+        lists = {name: [_plain(value) for value in values] for name, values in self.fields.items()}
+        return {name: v[0] if len(v) == 1 else v for name, v in lists.items()}
 
     def message(self, name: str) -> Message:
-        """A message field; an empty message when it is not there."""
-        found = self.messages(name)
-        return found[-1] if found else Message(self.where)
+        """A message field; an empty message if it is absent."""
+        messages = self.messages(name)
+        return messages[-1] if messages else Message(self.where)
 
     def messages(self, name: str) -> list[Message]:
         """A repeated message field."""
-        found = self._values(name)
-        for value in found:
+        values = self._values(name)
+        for value in values:
             if isinstance(value, Scalar):
-                raise self._bad(name, value, "a message in braces")
-        return [value for value in found if isinstance(value, Message)]
+                raise self._invalid(name, value, "a message in braces")
+        return [value for value in values if isinstance(value, Message)]
 
     def texts(self, name: str) -> list[str]:
         """A repeated field of strings or identifiers."""
@@ -72,8 +71,8 @@ class Message:
 
     def text(self, name: str, default: str = "") -> str:
         """A string or identifier."""
-        found = self.texts(name)
-        return found[-1] if found else default
+        texts = self.texts(name)
+        return texts[-1] if texts else default
 
     def integers(self, name: str) -> list[int]:
         """A repeated field of integers."""
@@ -82,46 +81,46 @@ class Message:
             try:
                 result.append(int(scalar.text, 0))
             except ValueError:
-                raise self._bad(name, scalar, "an integer") from None
+                raise self._invalid(name, scalar, "an integer") from None
         return result
 
     def integer(self, name: str, default: int) -> int:
         """An integer."""
-        found = self.integers(name)
-        return found[-1] if found else default
+        integers = self.integers(name)
+        return integers[-1] if integers else default
 
     def reals(self, name: str) -> list[float]:
-        """A repeated field of real numbers."""
+        """A repeated field of floats."""
         result = []
         for scalar in self._scalars(name):
             try:
                 result.append(float(scalar.text.rstrip("fF")))
             except ValueError:
-                raise self._bad(name, scalar, "a number") from None
+                raise self._invalid(name, scalar, "a number") from None
         return result
 
     def real(self, name: str, default: float) -> float:
-        """A real number."""
-        found = self.reals(name)
-        return found[-1] if found else default
+        """A float."""
+        reals = self.reals(name)
+        return reals[-1] if reals else default
 
     def boolean(self, name: str, default: bool) -> bool:
-        """true or false."""
-        found = self._scalars(name)
-        if not found:
+        """A boolean."""
+        scalars = self._scalars(name)
+        if not scalars:
             return default
-        if found[-1].text not in _BOOLEANS:
-            raise self._bad(name, found[-1], "true or false")
-        return _BOOLEANS[found[-1].text]
+        if scalars[-1].text not in _BOOLEANS:
+            raise self._invalid(name, scalars[-1], "true or false")
+        return _BOOLEANS[scalars[-1].text]
 
     def choice(self, name: str, values: tuple[str, ...], default: str) -> str:
         """An enumeration: the name of a value, or its number."""
-        found = self._scalars(name)
-        text = found[-1].text if found else default
+        scalars = self._scalars(name)
+        text = scalars[-1].text if scalars else default
         if text.isdecimal() and int(text) < len(values):
             return values[int(text)]
         if text not in values:
-            raise self._bad(name, found[-1], f"one of {', '.join(values)}")
+            raise self._invalid(name, scalars[-1], f"one of {', '.join(values)}")
         return text
 
     def _values(self, name: str) -> list[Scalar | Message]:
@@ -129,14 +128,18 @@ class Message:
         return self.fields.get(name, [])
 
     def _scalars(self, name: str) -> list[Scalar]:
-        found = self._values(name)
-        if any(isinstance(value, Message) for value in found):
-            raise ImportModelError(f"'{name}' is a message, not a value", where=self.where)
-        return [value for value in found if isinstance(value, Scalar)]
+        values = self._values(name)
+        if any(isinstance(value, Message) for value in values):
+            raise ImportModelError(
+                f"'{name}' is a message, not a value", where=self.where, hint="correct the field"
+            )
+        return [value for value in values if isinstance(value, Scalar)]
 
-    def _bad(self, name: str, value: Scalar, expected: str) -> ImportModelError:
+    def _invalid(self, name: str, value: Scalar, expected: str) -> ImportModelError:
         return ImportModelError(
-            f"'{name}' is {value.text!r} (line {value.line}), not {expected}", where=self.where
+            f"'{name}' is {value.text!r} (line {value.line}), not {expected}",
+            where=self.where,
+            hint="correct the field",
         )
 
 
@@ -145,7 +148,7 @@ def _plain(value: Scalar | Message) -> Any:
 
 
 def parse(text: str, path: str) -> Message:
-    """The message that a file contains; ModelFileError names line and column of a mistake."""
+    """The message of a file; ModelFileError names the line and column of a syntax error."""
     lines = _Lines(text)
     try:
         tokenizer = text_format.Tokenizer(lines)
@@ -160,7 +163,7 @@ def parse(text: str, path: str) -> Message:
 
 
 class _Lines:
-    """Lines of a text, and how many are read: the tokenizer reads up to its next token."""
+    """The lines of a text and the number of those that the tokenizer has read."""
 
     def __init__(self, text: str) -> None:
         self._lines = iter(text.splitlines())
@@ -178,7 +181,7 @@ class _Lines:
 def _fields(
     tokenizer: text_format.Tokenizer, lines: _Lines, path: str, closing: str, depth: int
 ) -> Iterator[tuple[str, Scalar | Message]]:
-    """The fields up to the closing bracket, or the end of the file."""
+    """The fields up to the closing bracket or the end of the file."""
     while not (tokenizer.TryConsume(closing) if closing else tokenizer.AtEnd()):
         name = tokenizer.ConsumeIdentifier()
         tokenizer.TryConsume(":")
@@ -198,8 +201,8 @@ def _value(
     line = lines.count
     token = tokenizer.token
     if token in _CLOSING:
-        if depth >= DEEPEST:
-            raise tokenizer.ParseError(f"messages are nested more than {DEEPEST} deep")
+        if depth >= MAX_DEPTH:
+            raise tokenizer.ParseError(f"messages are nested more than {MAX_DEPTH} deep")
         tokenizer.NextToken()
         message = Message(f"{path}, line {line}")
         for name, value in _fields(tokenizer, lines, path, _CLOSING[token], depth + 1):

@@ -12,7 +12,7 @@ _KINDS = {"SUM": "sum", "ASUM": "l1", "SUMSQ": "sum_square", "MEAN": "mean"}
 
 @handles("Reduction")
 def reduction(layer: CaffeLayer) -> Results:
-    """Over all dimensions from the axis on, which disappear."""
+    """Reduction over all axes from `axis` on, which are dropped."""
     param = layer.param("reduction_param")
     operation = param.choice("operation", ("", *_KINDS), "SUM")
     axes = range(layer.axis(param.integer("axis", 0)), len(layer.x().shape))
@@ -22,7 +22,7 @@ def reduction(layer: CaffeLayer) -> Results:
 
 @handles("ArgMax")
 def arg_max(layer: CaffeLayer) -> Results:
-    """Where the maximum is, as a real number: along an axis, or in all of an image."""
+    """The index of the maximum as float32, along an axis or in a whole image."""
     param = layer.param("argmax_param")
     if param.integer("top_k", 1) != 1:
         raise layer.unsupported("its top_k is not 1")
@@ -34,7 +34,7 @@ def arg_max(layer: CaffeLayer) -> Results:
             return layer.add("reduce_max", x, axes=(axis,))
         return layer.add("cast", layer.add("arg_max", x, axis=axis), to="f32")
     rank = len(x.shape)
-    flat = layer.value(movement.matrix(layer, x, 1))
+    flat = layer.value(movement.flatten_to_matrix(layer, x, 1))
     y = layer.add("cast", layer.add("arg_max", flat, axis=1), to="f32")
     if values:
         y = layer.add("concat", y, layer.add("reduce_max", flat, axes=(1,)), axis=1)

@@ -1,8 +1,8 @@
-"""Weights as .caffemodel files: protobuf messages of caffe.proto, NetParameter and what it holds.
+"""The weights of a .caffemodel file: a NetParameter message of caffe.proto.
 
-Only what weights need is declared: everything else in the file, and whatever a fork of Caffe adds,
-is skipped by the protobuf library as unknown. Field numbers are those of caffe.proto. Packed lists
-of numbers are declared as `bytes`, which have the same encoding, so that numpy reads them in place.
+The schema declares only the fields for weights; the protobuf library skips all others, including
+those of Caffe's forks. Field numbers are those of caffe.proto. Packed lists of numbers are declared
+as `bytes`, which have the same encoding, so that numpy reads them in place.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from trimtab.importers._files import read_bytes
 from trimtab.importers._graph import Array
 from trimtab.importers._protobuf import Field, message_class, parsed
 
-LIMIT_BYTES = 2**31 - 1  # what a protobuf message may have
+LIMIT_BYTES = 2**31 - 1  # the limit of a protobuf message
 
 _SCHEMA: dict[str, dict[str, Field]] = {
     "BlobShape": {"dim": (1, "int64*")},
@@ -57,7 +57,7 @@ def _net_class() -> Any:
 
 
 def read(path: Path) -> dict[str, list[Array]]:
-    """Blobs of every layer that has some: float32, in the shape that the file gives them."""
+    """The blobs of each layer with weights: float32, in the shapes of the file."""
     hint = "copy it again; it must be a binary NetParameter message"
     net = parsed(_net_class()(), read_bytes(path, LIMIT_BYTES), path, "a Caffe model", hint)
     result: dict[str, list[Array]] = {}
@@ -87,7 +87,7 @@ def _array(blob: Any, where: str) -> Array:
         shape = (len(data) // size,)
     if min(shape, default=1) < 0 or math.prod(shape) * size != len(data):
         raise ModelFileError(
-            f"its shape {list(shape)} takes {math.prod(shape)} values, the file holds"
+            f"its shape {list(shape)} takes {math.prod(shape)} values, the file has"
             f" {len(data) / size:g}",
             where=where,
             hint="the file is damaged: copy it again",
@@ -96,7 +96,7 @@ def _array(blob: Any, where: str) -> Array:
 
 
 def _bytes(blob: Any) -> tuple[bytes, str]:
-    """The numbers of a blob and numpy's name for their encoding."""
+    """The data of a blob, and numpy's name of its encoding."""
     if blob.raw_data:
         return blob.raw_data, _RAW_TYPES[blob.raw_data_type if 0 <= blob.raw_data_type < 3 else 1]
     if blob.double_data:

@@ -1,1 +1,1 @@
-"""How Darknet's sections become operators of the engine: one module per family, found by name."""
+"""Handlers of Darknet sections, one module per family; modules are found by their file names."""

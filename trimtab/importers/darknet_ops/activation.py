@@ -1,4 +1,4 @@
-"""Every activation of Darknet, as operators of the engine."""
+"""The activations of Darknet."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trimtab.importers.vocabulary.functions import Function
 
 Activation = Callable[[DarknetLayer, Value], Value]
 
-# Darknet adds it to sums that it divides by.
+# Darknet adds it to the sum in a denominator.
 _TINY = 0.0001
 
 
@@ -20,14 +20,14 @@ def _loggy(layer: DarknetLayer, x: Value) -> Value:
 
 
 def _ramp(layer: DarknetLayer, x: Value) -> Value:
-    """x + x / 10 above 0, x / 10 below."""
+    """1.1 * x for x > 0, x / 10 otherwise."""
     return layer.scaled(layer.add("leaky_relu", x, alpha=1.0 / 11.0), 1.1)
 
 
 def _bent(
     layer: DarknetLayer, x: Value, low: float, high: float, outside: float, inside: float
 ) -> Value:
-    """A line of slope `outside` that is steeper, `inside`, between `low` and `high`."""
+    """A piecewise linear function: slope `inside` between `low` and `high`, else `outside`."""
     middle = layer.scaled(layer.add("clip", x, alpha=low, beta=high), inside - outside)
     return layer.add("add", layer.scaled(x, outside), middle)
 
@@ -41,27 +41,27 @@ def _lhtan(layer: DarknetLayer, x: Value) -> Value:
 
 
 def _hard_mish(layer: DarknetLayer, x: Value) -> Value:
-    """x above 0, x^2 / 2 + x down to -2, 0 below."""
+    """x for x > 0, x^2 / 2 + x for -2 < x <= 0, 0 otherwise."""
     return layer.add("mul", x, layer.add("hard_sigmoid", x, alpha=0.5, beta=1.0))
 
 
 def _floor(layer: DarknetLayer, x: Value) -> Value:
-    """Conversion to an integer cuts off the fraction, which rounds negative numbers up."""
-    cut = layer.add("cast", layer.add("cast", x, to="i32"), to="f32")
-    # 1 where the cut number is greater, however little, else 0.
-    above = layer.scaled(layer.add("sub", cut, x), 1e30)
-    return layer.add("sub", cut, layer.add("clip", above, alpha=0.0, beta=1.0))
+    """Rounds down. The conversion to an integer truncates, which rounds negative numbers up."""
+    truncated = layer.add("cast", layer.add("cast", x, to="i32"), to="f32")
+    # 1 where the truncated number is greater, otherwise 0.
+    above = layer.scaled(layer.add("sub", truncated, x), 1e30)
+    return layer.add("sub", truncated, layer.add("clip", above, alpha=0.0, beta=1.0))
 
 
 def _stair(layer: DarknetLayer, x: Value) -> Value:
-    """Level from even numbers to odd ones, slope 1 from there: half of x on the average."""
+    """A stair of slope 1/2: constant from even to odd integers, slope 1 from odd to even ones."""
     low, half = _floor(layer, x), _floor(layer, layer.scaled(x, 0.5))
     odd = layer.add("sub", low, layer.scaled(half, 2.0))
     return layer.add("add", half, layer.add("mul", odd, layer.add("sub", x, low)))
 
 
 def _normalize_channels(layer: DarknetLayer, x: Value) -> Value:
-    """Positive channels of a pixel divided by their sum."""
+    """max(x, 0) divided by its sum over the channels of the pixel."""
     positive = layer.add("relu", x)
     return layer.add("div", positive, _sum_of_channels(layer, positive))
 
@@ -72,8 +72,8 @@ def _normalize_channels_softmax(layer: DarknetLayer, x: Value) -> Value:
 
 
 def _normalize_channels_softmax_maxval(layer: DarknetLayer, x: Value) -> Value:
-    rest = layer.add("sub", x, layer.add("reduce_max", x, axes=(1,)))
-    return _normalize_channels_softmax(layer, rest)
+    below_max = layer.add("sub", x, layer.add("reduce_max", x, axes=(1,)))
+    return _normalize_channels_softmax(layer, below_max)
 
 
 def _sum_of_channels(layer: DarknetLayer, x: Value) -> Value:
@@ -108,7 +108,7 @@ ACTIVATIONS: dict[str, Activation] = {
 
 
 def activate(layer: DarknetLayer, x: Value, default: str) -> Value:
-    """x through the activation that the layer names."""
+    """Applies the activation that the layer names."""
     name = layer.options.text("activation", default)
     if name not in ACTIVATIONS:
         raise layer.unsupported(f"its activation is '{name}'")
@@ -117,11 +117,11 @@ def activate(layer: DarknetLayer, x: Value, default: str) -> Value:
 
 @handles("activation")
 def activation(layer: DarknetLayer) -> Value:
-    """An activation as a layer of its own."""
+    """An activation as a separate layer."""
     return activate(layer, layer.image(), "linear")
 
 
 @handles("logistic")
 def logistic(layer: DarknetLayer) -> Value:
-    """What is left of a logistic cost after training."""
+    """A sigmoid: the layer of a logistic cost, without the cost."""
     return layer.add("sigmoid", layer.image())

@@ -1,4 +1,4 @@
-"""Networks as text: sections of keys and values, in their order, as Darknet's option list."""
+"""The sections of a .cfg file, with their options in order, as in Darknet's option list."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trimtab.errors import ImportModelError, ModelFileError
 
 @dataclass
 class CfgSection:
-    """`[type]` and what follows; `line` counts from 1."""
+    """A section `[type]` with its options; `line` counts from 1."""
 
     type: str
     path: str
@@ -19,54 +19,56 @@ class CfgSection:
 
     @property
     def where(self) -> str:
-        """File, line and type."""
+        """The file, line and type of the section."""
         return f"{self.path}, line {self.line}: [{self.type}]"
 
     def has(self, name: str) -> bool:
-        """Whether the option is written."""
+        """Whether the option is present."""
         return name in self.options
 
     def text(self, name: str, default: str) -> str:
-        """A word."""
+        """An option as text."""
         return self.options.get(name, default)
 
     def integer(self, name: str, default: int) -> int:
-        """An integer; Darknet reads as much of the text as is one."""
-        found = self.integers(name)
-        return found[0] if found else default
+        """An integer; of several values, the first."""
+        integers = self.integers(name)
+        return integers[0] if integers else default
 
     def real(self, name: str, default: float) -> float:
-        """A real number."""
-        found = self.reals(name)
-        return found[0] if found else default
+        """A float; of several values, the first."""
+        reals = self.reals(name)
+        return reals[0] if reals else default
 
     def integers(self, name: str) -> list[int]:
-        """Integers with commas in between; what follows the point is dropped, as Darknet does."""
+        """A comma-separated list of integers; fractions are truncated, as in Darknet."""
         values = self.reals(name)
         if not all(math.isfinite(value) for value in values):
-            raise self._bad(name)
+            raise self._invalid(name)
         return [int(value) for value in values]
 
     def reals(self, name: str) -> list[float]:
-        """Real numbers with commas in between."""
+        """A comma-separated list of floats."""
         words = [word.strip() for word in self.options.get(name, "").split(",")]
         try:
             return [float(word) for word in words if word]
         except ValueError:
-            raise self._bad(name) from None
+            raise self._invalid(name) from None
 
-    def _bad(self, name: str) -> ImportModelError:
+    def _invalid(self, name: str) -> ImportModelError:
         return ImportModelError(
-            f"'{name}' is {self.options[name]!r}, not numbers", where=self.where
+            f"'{name}' is {self.options[name]!r}, not numbers",
+            where=self.where,
+            hint="correct the option",
         )
 
 
 def parse(text: str, path: str) -> list[CfgSection]:
-    """All sections; ModelFileError names the line that is neither a section nor an option."""
+    """All sections; ModelFileError names a line that is neither a section nor an option."""
     sections: list[CfgSection] = []
-    for number, written in enumerate(text.splitlines(), 1):
-        # Darknet drops spaces anywhere, and comments only where a line begins.
-        line = "".join(written.split())
+    for number, raw_line in enumerate(text.splitlines(), 1):
+        # Darknet drops all spaces, and comments only at the beginning of a line.
+        line = "".join(raw_line.split())
         if not line or line[0] in "#;":
             continue
         if line[0] == "[":
@@ -74,14 +76,10 @@ def parse(text: str, path: str) -> list[CfgSection]:
             continue
         name, equals, value = line.partition("=")
         if not equals or not sections:
-            raise _bad(path, number)
+            raise ModelFileError(
+                f"line {number} is neither a [section] nor an option=value",
+                where=path,
+                hint="give the .cfg file of a Darknet network",
+            )
         sections[-1].options[name] = value.split("#")[0]
     return sections
-
-
-def _bad(path: str, number: int) -> ModelFileError:
-    return ModelFileError(
-        f"line {number} is neither a [section] nor an option=value",
-        where=path,
-        hint="give the .cfg file of a Darknet network",
-    )

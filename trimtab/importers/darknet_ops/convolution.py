@@ -8,25 +8,23 @@ from trimtab.importers._graph import Array, Value
 from trimtab.importers.darknet_ops.activation import activate
 from trimtab.importers.darknet_ops.layer import DarknetLayer, handles
 from trimtab.importers.vocabulary.convolution import check_groups, convolve, deconvolve
-from trimtab.importers.vocabulary.matrix import product
+from trimtab.importers.vocabulary.matrix import linear
 from trimtab.importers.vocabulary.normalization import batch_norm
 from trimtab.importers.vocabulary.window import Window
 
-# OpenCV's; both Darknets add other small numbers at other places.
+# OpenCV's value; the two Darknets add other constants at other places.
 _EPSILON = 1e-6
 
 
 def _biases(layer: DarknetLayer, outputs: int) -> list[Array]:
-    """Bias and, when the layer is normalized, scale, mean and variance, as they follow each other
-    in the file.
-    """
+    """The bias and, if the layer is normalized, scale, mean and variance, in the file's order."""
     normalized = layer.type == "batchnorm" or layer.options.integer("batch_normalize", 0)
     roles = ("biases", *(("scales", "means", "variances") if normalized else ()))
     return [layer.weights((outputs,), role) for role in roles]
 
 
 def _normalized(layer: DarknetLayer, y: Value, biases: list[Array]) -> Value:
-    """`y` normalized when there are statistics; a bias alone is an operand of what made it."""
+    """Normalizes `y` if there are statistics; a bias alone is an operand of the convolution."""
     if len(biases) == 1:
         return y
     bias, scale, mean, variance = biases
@@ -50,7 +48,7 @@ def _strides(layer: DarknetLayer) -> tuple[int, int]:
 
 @handles("convolutional", "conv")
 def convolutional(layer: DarknetLayer) -> Value:
-    """`pad` asks for half of the window, `padding` for a number of pixels."""
+    """Convolution; `pad` is half of the window, `padding` a number of pixels."""
     layer.reject("binary", "xnor", "antialiasing", "share_index", "sway", "rotate", "stretch")
     filters, size = layer.positive("filters", 1), layer.positive("size", 1)
     group = layer.positive("groups", 1)
@@ -67,7 +65,7 @@ def convolutional(layer: DarknetLayer) -> Value:
 
 @handles("deconvolutional", "deconv")
 def deconvolutional(layer: DarknetLayer) -> Value:
-    """The transposed convolution; weights are [inputs, outputs, size, size]."""
+    """Transposed convolution with weights [inputs, outputs, size, size]."""
     filters, size = layer.positive("filters", 1), layer.positive("size", 1)
     biases = _biases(layer, filters)
     weight = layer.weights((layer.image().shape[1], filters, size, size), "weights")
@@ -79,7 +77,7 @@ def deconvolutional(layer: DarknetLayer) -> Value:
 
 @handles("connected", "conn")
 def connected(layer: DarknetLayer) -> Value:
-    """All of an image is one vector; the result is one pixel of `output` channels."""
+    """Fully connected layer over the whole image; the result is one pixel."""
     outputs = layer.positive("output", 1)
     n, inputs = layer.image().shape[0], math.prod(layer.image().shape[1:])
     biases = _biases(layer, outputs)
@@ -88,11 +86,11 @@ def connected(layer: DarknetLayer) -> Value:
     else:
         weight = layer.weights((outputs, inputs), "weights")
     x = layer.reshape(layer.image(), (n, inputs))
-    y = _normalized(layer, product(layer, x, weight, _bias(biases)), biases)
+    y = _normalized(layer, linear(layer, x, weight, _bias(biases)), biases)
     return activate(layer, layer.reshape(y, (n, outputs, 1, 1)), "logistic")
 
 
 @handles("batchnorm")
 def batchnorm(layer: DarknetLayer) -> Value:
-    """A normalization as a layer of its own."""
+    """Batch normalization as a separate layer."""
     return _normalized(layer, layer.image(), _biases(layer, layer.image().shape[1]))

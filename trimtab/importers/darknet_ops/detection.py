@@ -1,4 +1,4 @@
-"""Heads of detectors: yolo (YOLOv3 and later), region (YOLOv2), detection (YOLOv1)."""
+"""Detection heads: yolo (YOLOv3 and later), region (YOLOv2), detection (YOLOv1)."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 from trimtab.importers._graph import Value
 from trimtab.importers.darknet_ops.layer import DarknetLayer, handles
 
-# OpenCV's: lower scores become 0, in a region layer also those of boxes that overlap.
+# OpenCV's values: lower scores become 0; a region layer also suppresses overlapping boxes.
 _YOLO_THRESHOLD, _REGION_THRESHOLD, _REGION_OVERLAP = 0.2, 0.001, 0.4
 
 
 def _decode(
     layer: DarknetLayer, anchors: list[float], threshold: float, **attributes: Any
 ) -> Value:
-    """Boxes of one image are [boxes, values], of several [n, boxes, values]."""
+    """Decodes boxes to [boxes, values] for one image, [n, boxes, values] for several."""
     classes = layer.options.integer("classes", 20)
     expected = len(anchors) // 2 * (5 + classes)
     if classes < 0 or layer.image().shape[1] != expected:
@@ -29,18 +29,18 @@ def _decode(
 
 @handles("yolo")
 def yolo(layer: DarknetLayer) -> Value:
-    """Anchors are in pixels of the image; the mask says which ones this head has."""
+    """Anchors are in pixels of the image; the mask selects those of this head."""
     anchors = layer.options.reals("anchors")
     mask = layer.options.integers("mask") or list(range(layer.positive("num", 1)))
     if any(not 0 <= i < len(anchors) // 2 for i in mask):
         raise layer.invalid(f"its mask {mask} does not fit {len(anchors) // 2} anchors")
     height, width = layer.input_size
-    chosen = [v for i in mask for v in (anchors[2 * i] / width, anchors[2 * i + 1] / height)]
-    # Scaled YOLOv4 activates everything in the convolution before.
+    scaled = [v for i in mask for v in (anchors[2 * i] / width, anchors[2 * i + 1] / height)]
+    # Scaled YOLOv4 activates all values in the preceding convolution.
     activated = bool(layer.options.integer("new_coords", 0))
     return _decode(
         layer,
-        chosen,
+        scaled,
         _YOLO_THRESHOLD,
         scale=layer.options.real("scale_x_y", 1.0),
         new_coords=activated,
@@ -50,7 +50,7 @@ def yolo(layer: DarknetLayer) -> Value:
 
 @handles("region")
 def region(layer: DarknetLayer) -> Value:
-    """Anchors are in pixels of the head."""
+    """Anchors are in cells of the head."""
     layer.reject("tree", "background", "rescore_tree")
     if layer.options.integer("coords", 4) != 4:
         raise layer.unsupported("its coords are not 4")
@@ -59,15 +59,15 @@ def region(layer: DarknetLayer) -> Value:
     if len(anchors) < 2 * count:
         raise layer.invalid(f"it has {len(anchors)} numbers for {count} anchors")
     height, width = layer.image().shape[2:]
-    chosen = [
+    scaled = [
         v for i in range(count) for v in (anchors[2 * i] / width, anchors[2 * i + 1] / height)
     ]
     scores = "softmax" if layer.options.integer("softmax", 0) else "sigmoid"
-    return _decode(layer, chosen, _REGION_THRESHOLD, scores=scores, nms_threshold=_REGION_OVERLAP)
+    return _decode(layer, scaled, _REGION_THRESHOLD, scores=scores, nms_threshold=_REGION_OVERLAP)
 
 
 @handles("detection")
 def detection(layer: DarknetLayer) -> Value:
-    """What YOLOv1's last layer gave; Darknet decodes it outside of the network."""
+    """The input itself; Darknet decodes it outside of the network."""
     layer.reject("softmax")
     return layer.image()

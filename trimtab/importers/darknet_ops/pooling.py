@@ -13,7 +13,7 @@ from trimtab.importers.vocabulary.window import Window
 
 @handles("maxpool", "max", "local_avgpool")
 def pool(layer: DarknetLayer) -> Results:
-    """`padding` counts both sides together; the odd pixel is at the right and bottom."""
+    """Max or average pooling; `padding` is the total of both sides, an odd pixel is at the end."""
     layer.reject("maxpool_depth", "antialiasing")
     stride = layer.positive("stride", 1)
     strides = layer.positive("stride_y", stride), layer.positive("stride_x", stride)
@@ -27,13 +27,13 @@ def pool(layer: DarknetLayer) -> Results:
 
 @handles("avgpool", "avg")
 def avgpool(layer: DarknetLayer) -> Results:
-    """The mean of every channel."""
+    """The mean of each channel."""
     return adaptive_pool(layer, "average", layer.image(), (1, 1))
 
 
 @handles("upsample")
 def upsample(layer: DarknetLayer) -> Results:
-    """Repeats pixels, times a factor."""
+    """Repeats pixels, and multiplies by a factor."""
     stride = layer.options.integer("stride", 2)
     if stride < 1:
         raise layer.unsupported(f"its stride is {stride}")
@@ -44,7 +44,7 @@ def upsample(layer: DarknetLayer) -> Results:
 
 @handles("normalization", "lrn")
 def normalization(layer: DarknetLayer) -> Results:
-    """Local response normalization across channels; alpha is not divided by the size."""
+    """Local response normalization across channels; Darknet does not divide alpha by the size."""
     size = layer.positive("size", 5)
     if size % 2 == 0:
         raise layer.unsupported(f"its size is {size}, not odd")
@@ -54,5 +54,5 @@ def normalization(layer: DarknetLayer) -> Results:
 
 @handles("l2norm")
 def l2norm(layer: DarknetLayer) -> Results:
-    """Length 1 of every pixel's channels."""
+    """L2 normalization of the channels of each pixel."""
     return l2_norm(layer, layer.image(), (1,))

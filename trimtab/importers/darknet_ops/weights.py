@@ -1,4 +1,4 @@
-"""Weights as .weights files: a header, then the float32 values of all layers in their order."""
+"""The weights of a .weights file: a header, then the float32 values of all layers in order."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from trimtab.importers._graph import Array
 
 LIMIT_BYTES = 2**32
 
-# major, minor, revision.
-_VERSION_BYTES = 12
+_VERSION_BYTES = 12  # major, minor, revision
 
 
 class DarknetWeights(WeightsFile):
-    """Values in the order in which layers take them; none without a file."""
+    """Layers take their weights in the order of the file; without a file, all are missing."""
 
     text, suffix = ".cfg", ".weights"
 
@@ -26,7 +25,7 @@ class DarknetWeights(WeightsFile):
         self._values: Array = np.zeros(0, np.float32)
         self._next = 0
         self.transposed = False
-        """Whether fully connected layers store their matrix [inputs, outputs]."""
+        """Whether fully connected layers store their matrix as [inputs, outputs]."""
         if path:
             self._read(path)
 
@@ -35,7 +34,7 @@ class DarknetWeights(WeightsFile):
         if len(data) < _VERSION_BYTES:
             raise self.damaged("it is shorter than its header")
         major, minor, _ = (int(v) for v in np.frombuffer(data, "<i4", 3))
-        # The count of images seen in training grew to 64 bits with version 0.2.
+        # The number of training images has 64 bits since version 0.2.
         wide = major * 10 + minor >= 2 and major < 1000 and minor < 1000
         begin = _VERSION_BYTES + (8 if wide else 4)
         if len(data) < begin or (len(data) - begin) % 4 or major < 0 or minor < 0:
@@ -44,17 +43,17 @@ class DarknetWeights(WeightsFile):
         self._values = np.frombuffer(data, "<f4", offset=begin)
 
     def take(self, shape: tuple[int, ...], what: str) -> Array:
-        """The next values; ModelFileError when the file ends before."""
+        """The next values; ModelFileError if the file is too short."""
         if self._path is None:
             raise self.missing(what)
         count = math.prod(shape)
-        left = self._values.size - self._next
-        if count > left or min(shape) < 1:
-            raise self.damaged(f"{what} needs {count} values, {left} are left")
+        remaining = self._values.size - self._next
+        if count > remaining or min(shape) < 1:
+            raise self.damaged(f"{what} needs {count} values, {remaining} remain")
         begin, self._next = self._next, self._next + count
         return self._values[begin : self._next].reshape(shape)
 
     def check_end(self) -> None:
-        """ModelFileError when layers have not taken everything."""
-        if left := self._values.size - self._next:
-            raise self.damaged(f"{left} values are left behind the last layer")
+        """ModelFileError if values remain after the last layer."""
+        if remaining := self._values.size - self._next:
+            raise self.damaged(f"{remaining} values remain after the last layer")

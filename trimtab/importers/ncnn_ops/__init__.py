@@ -1,1 +1,1 @@
-"""How ncnn's layers become operators of the engine: one module per family, found by file name."""
+"""Handlers of ncnn layers, one module per family; modules are found by their file names."""

@@ -10,18 +10,18 @@ import numpy as np
 from trimtab.importers._graph import Value
 from trimtab.importers._layer import Results
 from trimtab.importers.ncnn_ops.layer import NONE, NcnnLayer, handles
-from trimtab.importers.vocabulary.movement import part
-from trimtab.importers.vocabulary.prior_boxes import MOST_BOXES, PriorBoxes
+from trimtab.importers.vocabulary.movement import axis_slice
+from trimtab.importers.vocabulary.prior_boxes import MAX_BOXES, PriorBoxes
 
 _VARIANCES = (0.1, 0.1, 0.2, 0.2)
 
 
 @dataclass(frozen=True)
 class _Boxes(PriorBoxes):
-    """ncnn takes all ratios as they are given, where Caffe leaves out what it has already."""
+    """ncnn uses all aspect ratios, where Caffe drops repeated ones."""
 
     def shapes(self) -> list[tuple[float, float]]:
-        """Width and height of the boxes of one pixel."""
+        """Width and height of each box of a pixel."""
         result = []
         for i, small in enumerate(self.min_sizes):
             result.append((small, small))
@@ -36,7 +36,7 @@ class _Boxes(PriorBoxes):
 
 @handles("PriorBox")
 def prior_box(layer: NcnnLayer) -> Results:
-    """Boxes for the first operand's pixels, in the image that the second one is."""
+    """Prior boxes of a feature map (first operand) in an image (second operand)."""
     p = layer.param
     features = layer.image().shape[2:]
     width, height = p.integer(9, 0), p.integer(10, 0)
@@ -68,8 +68,8 @@ def prior_box(layer: NcnnLayer) -> Results:
 
 
 def _multi_box_prior(layer: NcnnLayer, features: tuple[int, int]) -> Value:
-    """MXNet's boxes [1, 4 * boxes], relative to the image: all sizes, then all ratios but the
-    first of the first size.
+    """MXNet's boxes [1, 4 * boxes], relative to the image: one per size, then one per ratio but the
+    first, with the first size.
     """
     p = layer.param
     sizes, ratios, (h, w) = p.reals(0), p.reals(2), features
@@ -81,10 +81,10 @@ def _multi_box_prior(layer: NcnnLayer, features: tuple[int, int]) -> Value:
     shapes = [(size * h / w, size) for size in sizes]
     for ratio in map(math.sqrt, ratios[1:]):
         shapes.append((sizes[0] * h / w * ratio, sizes[0] / ratio))
-    if h * w * len(shapes) > MOST_BOXES:
+    if h * w * len(shapes) > MAX_BOXES:
         raise layer.invalid(f"{h * w * len(shapes)} boxes are too many")
-    given = p.real(12, NONE), p.real(11, NONE)
-    steps = [1 / n if step == NONE else step for step, n in zip(given, features, strict=True)]
+    distances = p.real(12, NONE), p.real(11, NONE)
+    steps = [1 / n if step == NONE else step for step, n in zip(distances, features, strict=True)]
     y, x = ((np.arange(n) + offset) * step for n, step in zip(features, steps, strict=True))
     half = np.array(shapes) / 2
     centers = np.stack(np.broadcast_arrays(x[None, :], y[:, None]), -1)[:, :, np.newaxis]
@@ -96,7 +96,7 @@ def _multi_box_prior(layer: NcnnLayer, features: tuple[int, int]) -> Value:
 
 @handles("DetectionOutput")
 def detection_output(layer: NcnnLayer) -> Results:
-    """Locations, scores and priors become rows of class, score and box, best first, then of 0."""
+    """Decodes locations, scores and priors to rows of class, score and box; unused rows are 0."""
     p = layer.param
     classes = p.integer(0, 0)
     locations, scores, priors = layer.x(0), layer.x(1), layer.x(2)
@@ -104,7 +104,7 @@ def detection_output(layer: NcnnLayer) -> Results:
     if classes == NONE:
         # MXNet has a row per class, and one variance for all boxes.
         if len(scores.shape) != 3:
-            raise layer.invalid("its scores are no matrix")
+            raise layer.invalid("its scores are not a matrix")
         classes = scores.shape[1]
         scores = layer.add("transpose", scores, permutation=(0, 2, 1))
         boxes = layer.reshape(priors, (1, 1, priors.count))
@@ -122,5 +122,5 @@ def detection_output(layer: NcnnLayer) -> Results:
         nms_top_k=p.integer(2, 300),
         keep_top_k=p.integer(3, 100),
     )
-    rows = part(layer, rows, 3, 1, 7)
+    rows = axis_slice(layer, rows, 3, 1, 7)
     return layer.reshape(rows, (1, *rows.shape[2:]))

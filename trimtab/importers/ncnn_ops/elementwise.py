@@ -1,4 +1,4 @@
-"""Element-wise layers, with one operand and with several."""
+"""Element-wise layers with one or several operands."""
 
 from __future__ import annotations
 
@@ -38,26 +38,26 @@ handle_functions(
 
 @handles("Dropout")
 def dropout(layer: NcnnLayer) -> Results:
-    """Inference scales only."""
+    """Scales the input."""
     return layer.scaled(layer.x(), layer.param.real(0, 1.0))
 
 
 @handles("PReLU")
 def prelu(layer: NcnnLayer) -> Results:
-    """A slope per channel, or one."""
+    """Leaky ReLU with a learned slope, per channel or shared."""
     count, channels = layer.param.integer(0, 0), layer.x().shape[1]
     if count not in (1, channels):
         raise layer.invalid(f"it has {count} slopes for {channels} channels")
     return activation.prelu(layer, layer.x(), layer.raw_weights((count,), "slopes"))
 
 
-# By their numbers; those that the engine lacks by their names.
+# Unary functions by number, and the names of those that the engine lacks.
 _UNARY = {
     0: Function("abs"),
     1: Function("neg"),
     4: Function(activation.square),
     5: Function("sqrt"),
-    6: Function(activation.reciprocal_root),
+    6: Function(activation.rsqrt),
     7: Function("exp"),
     8: Function("log"),
     15: Function(activation.reciprocal),
@@ -80,7 +80,7 @@ _MISSING = {
 
 @handles("UnaryOp")
 def unary(layer: NcnnLayer) -> Results:
-    """One function of many."""
+    """A unary function, selected by op_type."""
     kind = layer.param.integer(0, 0)
     if kind not in _UNARY:
         raise layer.unsupported(f"the engine has no {_MISSING.get(kind, f'unary function {kind}')}")
@@ -88,14 +88,14 @@ def unary(layer: NcnnLayer) -> Results:
 
 
 _BINARY = ("add", "sub", "mul", "div", "max", "min", "pow")
-# The same with the operands exchanged, from this number on.
+# Functions with swapped operands.
 _SWAPPED = {7: "sub", 8: "div", 9: "pow"}
 
 
 @handles("BinaryOp")
 def binary(layer: NcnnLayer) -> Results:
-    """Of two operands, or of one and a number; fewer dimensions are the first ones, not the last
-    ones as elsewhere.
+    """A binary function of two operands, or of an operand and a number. The smaller operand is
+    aligned with the first axes of the other, not the last ones.
     """
     kind = layer.param.integer(0, 0)
     if not 0 <= kind < len(_BINARY) + len(_SWAPPED):
@@ -110,7 +110,7 @@ def binary(layer: NcnnLayer) -> Results:
 
 
 def _lift(layer: NcnnLayer, x: Value, other: Value) -> Value:
-    """`x` with as many dimensions as the other operand."""
+    """Reshapes `x` to the rank of the other operand."""
     missing = len(other.shape) - len(x.shape)
     if missing <= 0:
         return x
@@ -121,24 +121,24 @@ def _lift(layer: NcnnLayer, x: Value, other: Value) -> Value:
 
 @handles("Eltwise")
 def eltwise(layer: NcnnLayer) -> Results:
-    """Product, sum with coefficients, or maximum of operands of one shape."""
+    """Product, sum with coefficients, or maximum of operands of the same shape."""
     kind, coefficients = layer.param.integer(0, 0), layer.param.reals(1)
     if kind not in (0, 1, 2):
         raise layer.unsupported(f"its op_type {kind} is not known")
     op = ("mul", "add", "max")[kind]
-    return elementwise.of_one_shape(layer, op, layer.xs(), coefficients if kind == 1 else ())
+    return elementwise.eltwise(layer, op, layer.xs(), coefficients if kind == 1 else ())
 
 
 @handles("Bias")
 def bias(layer: NcnnLayer) -> Results:
-    """Plus an offset per channel of an image."""
+    """Adds an offset per channel."""
     offset = layer.raw_weights((_channels(layer, layer.param.integer(0, 0)),), "bias")
     return activation.affine(layer, layer.image(), None, offset)
 
 
 @handles("Scale")
 def scale(layer: NcnnLayer) -> Results:
-    """Times a factor per channel, learned or computed, plus learned offsets."""
+    """Multiplies by a factor per channel, learned or computed, and adds learned offsets."""
     count = layer.param.integer(0, 0)
     y, factors = layer.x(), None
     channels = _channels(layer, y.shape[1] if count == NONE else count)

@@ -1,6 +1,6 @@
-"""Sizes that ncnn computes from shapes, such as `-1,*(0h,2),+(1c,2)`.
+"""Expressions for sizes, such as `-1,*(0h,2),+(1c,2)`; they are constant, as all shapes are.
 
-Format: ncnn, docs/developer-guide/expression.md. All shapes are known here, so are the values.
+Format: ncnn, docs/developer-guide/expression.md.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _TOKEN = re.compile(r"[0-9][whdc]|-?[0-9.]+(?:e-?[0-9]+)?|[a-z_0-9]+|//|[-+*/(),
 _NUMBER = re.compile(r"-?[0-9.]+(e-?[0-9]+)?")
 _SIZE = re.compile(r"[0-9][whdc]")
 
-_LONGEST = 1000
+_MAX_LENGTH = 1000
 
 _FUNCTIONS: dict[str, Callable[..., float]] = {
     "+": operator.add,
@@ -39,11 +39,10 @@ _FUNCTIONS: dict[str, Callable[..., float]] = {
 
 
 def evaluate(layer: NcnnLayer, text: str) -> list[int]:
-    """The values of an expression, in its order; operands are the layer's."""
+    """The values of a list of expressions over the shapes of the layer's operands."""
 
     def leaf(word: str) -> float:
         if _SIZE.fullmatch(word):
-            # 1 where an operand has no such dimension.
             return float(spread(layer.x(int(word[0])).shape)["cdhw".index(word[1])])
         if _NUMBER.fullmatch(word):
             return float(word)
@@ -54,11 +53,11 @@ def evaluate(layer: NcnnLayer, text: str) -> list[int]:
             raise layer.unsupported(f"its expression has '{name}'")
         return float(_FUNCTIONS[name](*values))
 
-    return [int(value) for value in CallParser(layer, _TOKEN, _LONGEST, leaf, call).values(text)]
+    return [int(value) for value in CallParser(layer, _TOKEN, _MAX_LENGTH, leaf, call).values(text)]
 
 
 def spread(shape: tuple[int, ...]) -> tuple[int, int, int, int]:
-    """Channels, depth, height, width of an operand [1, ...]; 1 where it has no such dimension."""
+    """Channels, depth, height and width of an operand [1, ...]; absent dimensions are 1."""
     w = shape[-1]
     h = shape[-2] if len(shape) > 2 else 1
     c = shape[1] if len(shape) > 3 else 1

@@ -1,4 +1,4 @@
-"""Matrix products: InnerProduct, MatMul, Gemm, MultiHeadAttention."""
+"""InnerProduct, MatMul, Gemm, MultiHeadAttention."""
 
 from __future__ import annotations
 
@@ -10,13 +10,19 @@ from trimtab.importers._graph import Operand, Value
 from trimtab.importers._layer import Results
 from trimtab.importers.ncnn_ops.layer import NcnnLayer, handles
 from trimtab.importers.ncnn_ops.quantization import is_quantized, read
-from trimtab.importers.vocabulary.matrix import attention, by_heads, flipped, joined_heads, product
+from trimtab.importers.vocabulary.matrix import (
+    attention,
+    linear,
+    merge_heads,
+    split_heads,
+    transposed_matrix,
+)
 
 
 @handles("InnerProduct")
 def inner_product(layer: NcnnLayer) -> Results:
-    """Of all elements, or of each row when the rows are as long as the weights; in real numbers, or
-    in 8-bit integers (int8_scale_term).
+    """Fully connected layer over all elements, or over each row if its length matches the weights;
+    float32 or int8 (int8_scale_term).
     """
     outputs, count = layer.param.integer(0, 0), layer.param.integer(2, 0)
     x = layer.x()
@@ -27,27 +33,27 @@ def inner_product(layer: NcnnLayer) -> Results:
     if not rows and x.count != length:
         raise layer.invalid(f"it has weights for {length} inputs, not {x.count}")
     weight: Operand
-    integers = None
+    int8 = None
     weight = layer.weights((outputs, length), "weights", int8=is_quantized(layer))
     bias = layer.raw_weights((outputs,), "bias") if layer.param.integer(1, 0) else None
     flat = x if rows else layer.reshape(x, (1, length))
     if is_quantized(layer):
-        integers = read(layer, weight)
-        flat, weight = integers.rounded(layer, flat), integers.weight
-    y = layer.activate(product(layer, flat, weight, bias))
-    return integers.result(layer, y) if integers else y
+        int8 = read(layer, weight)
+        flat, weight = int8.rounded(layer, flat), int8.weight
+    y = layer.activate(linear(layer, flat, weight, bias))
+    return int8.result(layer, y) if int8 else y
 
 
 @handles("MatMul")
 def mat_mul(layer: NcnnLayer) -> Results:
-    """As numpy's matmul; a vector is a row on the left, a column on the right."""
+    """numpy.matmul; a vector is a row on the left and a column on the right."""
     a, b = layer.x(0), layer.x(1)
     row, column = len(a.shape) == 2, len(b.shape) == 2
     a = layer.reshape(a, (1, 1, a.shape[1])) if row else a
     if column:
         b = layer.reshape(b, (1, b.shape[1], 1))
     elif layer.param.integer(0, 0):
-        b = flipped(layer, b)
+        b = transposed_matrix(layer, b)
     rank = max(len(a.shape), len(b.shape))
     a, b = (layer.reshape(v, (1, *[1] * (rank - len(v.shape)), *v.shape[1:])) for v in (a, b))
     y = layer.add("mat_mul", a, b)
@@ -55,78 +61,78 @@ def mat_mul(layer: NcnnLayer) -> Results:
     return layer.reshape(y, shape if len(shape) > 1 else (1, 1))
 
 
-# Shape of the third operand, for constants by number.
+# Shape of the constant third operand by constant_broadcast_type_C; -1 is the full size.
 _ROWS_AND_COLUMNS = {0: (1, 1), 1: (-1, 1), 2: (-1, 1), 3: (-1, -1), 4: (1, -1)}
 
 
 @handles("Gemm")
 def gemm(layer: NcnnLayer) -> Results:
-    """alpha (a b + beta c), each operand a constant or computed, the first two maybe transposed."""
+    """alpha * (a b + beta * c); each operand is constant or computed, a and b may be transposed."""
     p = layer.param
     alpha, beta = p.real(0, 1.0), p.real(1, 1.0)
-    turned = p.integer(2, 0), p.integer(3, 0)
-    fixed = p.integer(4, 0), p.integer(5, 0), p.integer(6, 0)
+    transposed = p.integer(2, 0), p.integer(3, 0)
+    is_constant = p.integer(4, 0), p.integer(5, 0), p.integer(6, 0)
     m, n, k = (p.integer(key, 0) for key in (7, 8, 9))
-    # How ncnn lays out its result for its own next layers.
+    # Parameters of the memory layout of the result.
     for key in (12, 13, 20, 21, 22):
         p.integer(key, 0)
     if p.integer(18, 0):
         raise layer.unsupported("its weights are quantized")
     if p.integer(11, 0):
         raise layer.unsupported("its result has an extra dimension (output_N1M)")
-    shapes = ((k, m) if turned[0] else (m, k)), ((n, k) if turned[1] else (k, n))
+    shapes = ((k, m) if transposed[0] else (m, k)), ((n, k) if transposed[1] else (k, n))
     constants = [
         layer.weights(shape, "matrix") if flag else None
-        for shape, flag in zip(shapes, fixed, strict=False)
+        for shape, flag in zip(shapes, is_constant, strict=False)
     ]
     computed = iter([layer.x(i) for i in range(len(layer.inputs))])
     a, b = (
-        _matrix(layer, next(computed, None) if constant is None else constant, bool(turn))
-        for constant, turn in zip(constants, turned, strict=True)
+        _matrix(layer, next(computed, None) if constant is None else constant, bool(flag))
+        for constant, flag in zip(constants, transposed, strict=True)
     )
     kind = p.integer(10, 0)
     offset: Value | None = None
-    if fixed[2]:
+    if is_constant[2]:
         if kind not in (-1, *_ROWS_AND_COLUMNS):
             raise layer.invalid(f"its constant C is of the kind {kind}")
         if kind != -1:
             sizes = zip(_ROWS_AND_COLUMNS[kind], (m, n), strict=True)
-            shape = tuple(size if one == -1 else 1 for one, size in sizes)
+            shape = tuple(size if mark == -1 else 1 for mark, size in sizes)
             offset = layer.constant(layer.weights(shape, "offsets") * np.float32(beta), "offset")
     elif (c := next(computed, None)) is not None:
-        # A vector has a number per row.
+        # A vector has one element per row.
         offset = layer.reshape(c, (1, c.shape[1], 1)) if len(c.shape) == 2 else c
         offset = layer.scaled(offset, beta)
     if isinstance(a, Value) and isinstance(b, np.ndarray):
-        y = product(layer, a, b.T)
+        y = linear(layer, a, b.T)
     else:
         left, right = (layer.value(v if isinstance(v, Value) else v[np.newaxis]) for v in (a, b))
         y = layer.add("mat_mul", left, right)
     if offset is not None:
         y = layer.add("add", y, offset)
     y = layer.scaled(y, alpha)
-    return flipped(layer, y) if p.integer(14, 0) else y
+    return transposed_matrix(layer, y) if p.integer(14, 0) else y
 
 
-def _matrix(layer: NcnnLayer, matrix: Operand | None, turn: bool) -> Operand:
+def _matrix(layer: NcnnLayer, matrix: Operand | None, transpose: bool) -> Operand:
     """An operand [1, rows, columns], or a constant [rows, columns]."""
     if matrix is None or len(matrix.shape) not in (2, 3):
-        raise layer.unsupported("it reads what is no matrix")
+        raise layer.unsupported("its operand is not a matrix")
     if isinstance(matrix, Value) and len(matrix.shape) == 2:
         matrix = layer.reshape(matrix, (1, 1, matrix.shape[1]))
-    return flipped(layer, matrix) if turn else matrix
+    return transposed_matrix(layer, matrix) if transpose else matrix
 
 
 @handles("MultiHeadAttention")
 def multi_head_attention(layer: NcnnLayer) -> Results:
-    """softmax(q k + mask) v by heads, of projected rows; the result is projected, too."""
+    """softmax(q k^T + mask) v per head, between projections of the inputs and of the result."""
     p = layer.param
     size, heads, count = p.integer(0, 0), p.integer(1, 1), p.integer(2, 0)
     k_size, v_size = p.integer(3, size), p.integer(4, size)
     if size < 1 or heads < 1 or size % heads or count % size:
         raise layer.invalid(f"{heads} heads do not divide {size}, or {count} weights")
     if p.integer(18, 0) or p.integer(7, 0):
-        raise layer.unsupported("it is quantized, or keeps a cache")
+        raise layer.unsupported("it is quantized or has a key-value cache")
     q_size = count // size
     factor = p.real(6, 1.0 / math.sqrt(size // heads))
     operands = layer.xs()
@@ -138,12 +144,12 @@ def multi_head_attention(layer: NcnnLayer) -> Results:
     def project(x: Value, outputs: int, inputs: int, role: str, scale: float = 1.0) -> Value:
         weight = layer.weights((outputs, inputs), f"{role} weights") * np.float32(scale)
         bias = layer.raw_weights((outputs,), f"{role} bias") * np.float32(scale)
-        return product(layer, x, weight, bias, f"{role}_")
+        return linear(layer, x, weight, bias, f"{role}_")
 
-    q = by_heads(layer, project(q, size, q_size, "query", factor), heads)
-    k = by_heads(layer, project(k, size, k_size, "key"), heads)
-    v = by_heads(layer, project(v, size, v_size, "value"), heads)
+    q = split_heads(layer, project(q, size, q_size, "query", factor), heads)
+    k = split_heads(layer, project(k, size, k_size, "key"), heads)
+    v = split_heads(layer, project(v, size, v_size, "value"), heads)
     if mask is not None and len(mask.shape) != 4:
         mask = layer.reshape(mask, (1, 1, *mask.shape[1:]))
-    rows = joined_heads(layer, attention(layer, q, k, v, mask))
+    rows = merge_heads(layer, attention(layer, q, k, v, mask))
     return project(rows, q_size, size, "output")

@@ -1,4 +1,4 @@
-"""Layers that normalize: by collected or by present statistics."""
+"""Normalization layers, with stored statistics or with those of the input."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from trimtab.importers.ncnn_ops.layer import NcnnLayer, handles
 from trimtab.importers.vocabulary import normalization as norm
 from trimtab.importers.vocabulary.activation import affine
 
-# What ncnn uses where a deviation is 0.
-_LEAST_DEVIATION = 1e-4
+# ncnn's deviation in place of 0.
+_MIN_DEVIATION = 1e-4
 
 
 @handles("BatchNorm")
 def batch_norm(layer: NcnnLayer) -> Results:
-    """By collected statistics; files hold scales, means, variances, offsets."""
+    """Batch normalization with stored scales, means, variances and offsets."""
     x, epsilon = layer.x(), layer.param.real(1, 0.0)
     channels = (layer.param.integer(0, 0),)
     if channels[0] != x.shape[1]:
@@ -27,13 +27,13 @@ def batch_norm(layer: NcnnLayer) -> Results:
     )
     total = variance + np.float32(epsilon)
     if total.min() <= 0:
-        variance, epsilon = np.where(total > 0, total, _LEAST_DEVIATION**2), 0.0
+        variance, epsilon = np.where(total > 0, total, _MIN_DEVIATION**2), 0.0
     return norm.batch_norm(layer, x, scale, shift, mean, variance, epsilon)
 
 
 @handles("LRN")
 def lrn(layer: NcnnLayer) -> Results:
-    """Across channels, or within each channel over a square of pixels."""
+    """Local response normalization, across channels or within each channel."""
     x = layer.image()
     region, size = layer.param.integer(0, 0), layer.param.integer(1, 5)
     alpha, beta = layer.param.real(2, 1.0), layer.param.real(3, 0.75)
@@ -47,7 +47,7 @@ def lrn(layer: NcnnLayer) -> Results:
 
 @handles("MVN")
 def mvn(layer: NcnnLayer) -> Results:
-    """Mean 0 and deviation 1, of each channel or of the image; eps is added to the deviation."""
+    """Mean 0 and deviation 1 per channel or per image; eps is added to the deviation."""
     axes = (1, 2, 3) if layer.param.integer(1, 0) else (2, 3)
     epsilon, scaled = layer.param.real(2, 1e-4), layer.param.integer(0, 0) != 0
     return norm.mean_variance_norm(layer, layer.image(), axes, epsilon, scaled=scaled)
@@ -55,7 +55,7 @@ def mvn(layer: NcnnLayer) -> Results:
 
 @handles("Normalize")
 def normalize(layer: NcnnLayer) -> Results:
-    """Length 1 of the image, of each channel, or of each pixel's channels, then factors."""
+    """L2 normalization per image, per channel or per pixel, then factors."""
     x = layer.image()
     spatial, shared = layer.param.integer(0, 0), layer.param.integer(1, 0)
     epsilon, count = layer.param.real(2, 1e-4), layer.param.integer(3, 0)
@@ -66,14 +66,14 @@ def normalize(layer: NcnnLayer) -> Results:
     factors = layer.raw_weights((count,), "factors")
     axes = tuple(axis for axis, on in ((1, across), (2, spatial), (3, spatial)) if on)
     if not axes:
-        raise layer.unsupported("it normalizes each number by itself")
-    name = {0: "added", 1: "least"}.get(mode, "least_square")
+        raise layer.unsupported("it normalizes each element by itself")
+    name = {0: "added", 1: "min_length"}.get(mode, "min_square")
     y = norm.l2_norm(layer, x, axes, **{name: epsilon})
     return affine(layer, y, factors, None)
 
 
 def _affine(layer: NcnnLayer, key: int, shape: tuple[int, ...]) -> norm.Affine:
-    """Factors and offsets, when parameter `key` says that there are some."""
+    """Factors and offsets if parameter `key` is set."""
     if layer.param.integer(key, 1):
         return layer.raw_weights(shape, "factors"), layer.raw_weights(shape, "offsets")
     return None, None
@@ -81,7 +81,7 @@ def _affine(layer: NcnnLayer, key: int, shape: tuple[int, ...]) -> norm.Affine:
 
 @handles("InstanceNorm")
 def instance_norm(layer: NcnnLayer) -> Results:
-    """Each channel over its pixels."""
+    """Normalizes each channel over its pixels."""
     x, epsilon = layer.image(), layer.param.real(1, 1e-3)
     channels, affine = layer.param.integer(0, 0), layer.param.integer(2, 1)
     if affine and channels != x.shape[1]:
@@ -91,7 +91,7 @@ def instance_norm(layer: NcnnLayer) -> Results:
 
 @handles("GroupNorm")
 def group_norm(layer: NcnnLayer) -> Results:
-    """Groups of channels over their pixels, then factors and offsets per channel."""
+    """Normalizes groups of channels, then applies factors and offsets per channel."""
     x, epsilon = layer.x(), layer.param.real(2, 1e-3)
     group, channels = layer.param.integer(0, 1), layer.param.integer(1, 0)
     if channels != x.shape[1]:
@@ -100,7 +100,7 @@ def group_norm(layer: NcnnLayer) -> Results:
 
 
 def _normalized_axis(layer: NcnnLayer, size: int) -> int:
-    """The first of the dimensions that have `size` elements together."""
+    """The first of the last axes that have `size` elements together."""
     shape = layer.x().shape
     for axis in range(len(shape) - 1, 0, -1):
         if math.prod(shape[axis:]) == size:
@@ -110,7 +110,7 @@ def _normalized_axis(layer: NcnnLayer, size: int) -> int:
 
 @handles("LayerNorm")
 def layer_norm(layer: NcnnLayer) -> Results:
-    """Rows, or channels, by themselves."""
+    """Normalizes each row or each channel."""
     axis = _normalized_axis(layer, layer.param.integer(0, 0))
     epsilon = layer.param.real(1, 1e-3)
     affine = _affine(layer, 2, layer.x().shape[axis:])
@@ -119,9 +119,9 @@ def layer_norm(layer: NcnnLayer) -> Results:
 
 @handles("Softmax")
 def softmax(layer: NcnnLayer) -> Results:
-    """Along one axis."""
+    """Softmax along an axis."""
     axis = layer.param.integer(0, 0)
     if axis and not layer.param.integer(1, 0):
-        raise layer.unsupported("its axis counts a batch, as in files of old (1=1 is missing)")
+        raise layer.unsupported("its axis counts a batch, as in old files (1=1 is missing)")
     layer.param.integer(1, 0)
     return layer.add("softmax", layer.x(), axis=layer.blob_axis(axis))

@@ -1,4 +1,4 @@
-"""The layers of .param files, with their parameters.
+"""The layers of a .param file with their parameters.
 
 Format: ncnn, docs/developer-guide/param-and-model-file-structure.md.
 """
@@ -15,19 +15,21 @@ from trimtab.importers._param_text import Dialect, ParamLine, rows
 
 _DIALECT = Dialect("an ncnn network", "layers", "blobs", ".param", exact=False)
 
-# Arrays have the key -23300 - id in front of their length, in files of the old style.
+# In old files an array has the key -23300 - id, and its length as the first element.
 _ARRAY_KEY = -23300
 _PAIR = re.compile(r'(-?\d{1,6})=("[^"]*"|\S*)')
 
-# What tools leave behind for themselves: shapes of the results, a mask of features.
+# Notes of ncnn's tools: shapes of the results, a mask of features.
 _HINTS = frozenset((30, 31))
+
+_CONVERT_AGAIN = "copy or convert the network again"
 
 T = TypeVar("T", int, float)
 
 
 @dataclass
 class ParamLayer:
-    """One line: type, name, blobs by name, and parameters by their numbers, as text."""
+    """The line of a layer: type, name, names of blobs, and the text of parameters by number."""
 
     type: str
     name: str
@@ -39,7 +41,7 @@ class ParamLayer:
     read: set[int] = field(default_factory=set)
 
     def has(self, key: int) -> bool:
-        """Whether the parameter is given."""
+        """Whether the parameter is present."""
         return key in self.params
 
     def integer(self, key: int, default: int) -> int:
@@ -47,29 +49,29 @@ class ParamLayer:
         return self._one(key, default, int)
 
     def real(self, key: int, default: float) -> float:
-        """A real parameter."""
+        """A floating-point parameter."""
         return self._one(key, default, float)
 
     def integers(self, key: int) -> list[int]:
-        """An array of integers; empty when it is not given."""
+        """An array of integers; empty if it is absent."""
         return self._all(key, int)
 
     def reals(self, key: int) -> list[float]:
-        """An array of real numbers; empty when it is not given."""
+        """An array of floats; empty if it is absent."""
         return self._all(key, float)
 
     def text(self, key: int) -> str:
-        """A text, such as an expression; empty when it is not given."""
+        """A text, such as an expression; empty if it is absent."""
         self.read.add(key)
         return ",".join(self.params.get(key, ()))
 
     def unread(self) -> dict[int, str]:
-        """Parameters that no one asked for and that may change the result."""
-        rest = sorted(self.params.keys() - self.read)
-        return {key: ",".join(self.params[key]) for key in rest if not self.is_harmless(key)}
+        """Parameters that no handler has read and that may change the result."""
+        unread = sorted(self.params.keys() - self.read)
+        return {key: ",".join(self.params[key]) for key in unread if not self.is_harmless(key)}
 
     def is_harmless(self, key: int) -> bool:
-        """Whether a parameter is a hint, or 0, which means nothing mostly."""
+        """Whether a parameter is a hint, or 0, which is almost always the default."""
         return key in _HINTS or not ",".join(self.params[key]).strip("0.,e+-")
 
     def _all(self, key: int, convert: Callable[[str], T]) -> list[T]:
@@ -80,18 +82,24 @@ class ParamLayer:
         except ValueError:
             kind = "an integer" if convert is int else "a number"
             raise ImportModelError(
-                f"parameter {key} is '{','.join(values)[:40]}', not {kind}", where=self.where
+                f"parameter {key} is '{','.join(values)[:40]}', not {kind}",
+                where=self.where,
+                hint="correct the parameter",
             ) from None
 
     def _one(self, key: int, default: T, convert: Callable[[str], T]) -> T:
         values = self._all(key, convert)
         if len(values) > 1:
-            raise ImportModelError(f"parameter {key} is an array", where=self.where)
+            raise ImportModelError(
+                f"parameter {key} is an array, not a single value",
+                where=self.where,
+                hint="correct the parameter",
+            )
         return values[0] if values else default
 
 
 def parse(text: str, path: str) -> list[ParamLayer]:
-    """The layers of a .param file; ModelFileError with the line where it is none."""
+    """The layers of a .param file; ModelFileError names the line of a syntax error."""
     return [_layer(row, path) for row in rows(text, path, _DIALECT)]
 
 
@@ -114,11 +122,15 @@ def _params(text: str, where: str) -> dict[int, list[str]]:
             key, length, values = _ARRAY_KEY - key, values[:1], values[1:]
             if length != [str(len(values))]:
                 raise ModelFileError(
-                    f"array {key} announces {length} values and has {len(values)}", where=where
+                    f"array {key} announces {length} values and has {len(values)}",
+                    where=where,
+                    hint=_CONVERT_AGAIN,
                 )
         params[key] = values
     if text[end:].strip():
         raise ModelFileError(
-            f"expected parameters such as 0=1, not '{text[end:].strip()[:40]}'", where=where
+            f"expected parameters such as 0=1, not '{text[end:].strip()[:40]}'",
+            where=where,
+            hint=_CONVERT_AGAIN,
         )
     return params

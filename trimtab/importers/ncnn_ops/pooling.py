@@ -1,4 +1,4 @@
-"""Pooling, by ncnn's rules of padding, and resizing."""
+"""Pooling with ncnn's padding modes, and resizing."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from trimtab.importers.vocabulary.window import Window
 
 _KINDS: tuple[pools.Kind, ...] = ("max", "average")
 
-# What parameter 5 says about padding.
+# The values of pad_mode.
 _FULL, _VALID, _SAME_UPPER, _SAME_LOWER = range(4)
 
 
 @handles("Pooling")
 def pooling(layer: NcnnLayer) -> Results:
-    """Over a window, over everything (the result has one dimension), or to a given size."""
+    """Pools with a window, over the whole image (the result is a vector), or to a given size."""
     kind = layer.param.integer(0, 0)
     if kind not in (0, 1):
         raise layer.unsupported(f"its pooling_type {kind} is not known")
     x = layer.image()
     if layer.param.integer(4, 0):
-        # Windows that do not matter are written nevertheless.
+        # Files contain window parameters that have no effect here.
         layer.param.read.update(layer.param.params)
         y = pools.adaptive_pool(layer, _KINDS[kind], x, (1, 1))
         return layer.reshape(y, y.shape[:2])
@@ -40,10 +40,8 @@ def pooling(layer: NcnnLayer) -> Results:
 
 def _adaptive(layer: NcnnLayer, x: Value, kind: pools.Kind) -> Value:
     width = layer.param.integer(8, 0)
-    wanted = (layer.param.integer(18, width), width)
-    height, width = (
-        n if given == NONE else given for given, n in zip(wanted, x.shape[2:], strict=True)
-    )
+    size = (layer.param.integer(18, width), width)
+    height, width = (n if out == NONE else out for out, n in zip(size, x.shape[2:], strict=True))
     return pools.adaptive_pool(layer, kind, x, (height, width))
 
 
@@ -54,15 +52,15 @@ def _windowed(layer: NcnnLayer, x: Value, kind: pools.Kind) -> Value:
     window.check(layer)
     if min(window.pads) < 0 or max(window.pads) >= 2**24:
         raise layer.invalid(f"its padding is {window.pads}")
-    size, rounded = x.shape[2:], mode == _FULL
-    if rounded:
-        border = window.pads
-        room = [size[i] + border[i] + border[2 + i] - window.kernel[i] for i in range(2)]
-        ends = [border[2 + i] + -room[i] % window.strides[i] for i in range(2)]
-        filled = window.padded((*border[:2], *ends))
+    size, ceil_mode = x.shape[2:], mode == _FULL
+    if ceil_mode:
+        padding = window.pads
+        room = [size[i] + padding[i] + padding[2 + i] - window.kernel[i] for i in range(2)]
+        ends = [padding[2 + i] + -room[i] % window.strides[i] for i in range(2)]
+        filled = window.padded((*padding[:2], *ends))
         if filled != window.filled(size):
-            # The last window lies outside of the image, which ncnn does not mind.
-            window, rounded = filled, False
+            # The last window lies outside of the image, which ncnn allows.
+            window, ceil_mode = filled, False
     elif mode in (_SAME_UPPER, _SAME_LOWER):
         if any(window.pads):
             raise layer.unsupported("it has padding beside pad_mode")
@@ -71,30 +69,30 @@ def _windowed(layer: NcnnLayer, x: Value, kind: pools.Kind) -> Value:
     elif mode != _VALID:
         raise layer.unsupported(f"its pad_mode {mode} is not known")
     counts = {"count_include_pad": counted, "count_overhang": counted}
-    return pools.pool(layer, kind, x, window, ceil_mode=rounded, **counts)
+    return pools.pool(layer, kind, x, window, ceil_mode=ceil_mode, **counts)
 
 
 @handles("Interp")
 def interp(layer: NcnnLayer) -> Results:
-    """Resizes images by nearest pixels or linearly; a vector [1, c] is spread over an image."""
+    """Resizes by nearest neighbor or linearly; a vector [1, c] is broadcast to an image."""
     kind = layer.param.integer(0, 0)
     aligned = bool(layer.param.integer(6, 0))
     scales = (layer.param.real(1, 1.0), layer.param.real(2, 1.0))
-    given = (layer.param.integer(3, 0), layer.param.integer(4, 0))
+    output = (layer.param.integer(3, 0), layer.param.integer(4, 0))
     expression = layer.param.text(9)
     x = layer.x()
     shape = x.shape
     size = (1, 1, *shape)[-2:] if len(shape) > 2 else (1, 1)
-    sizes: tuple[int, ...] = given
+    sizes: tuple[int, ...] = output
     exact = True
     if expression:
-        wanted = evaluate(layer, expression)
-        if len(wanted) not in (1, 2):
-            raise layer.invalid(f"its size has {len(wanted)} dimensions")
-        sizes = (wanted[1] if len(wanted) > 1 else size[0], wanted[0])
+        values = evaluate(layer, expression)
+        if len(values) not in (1, 2):
+            raise layer.invalid(f"its size has {len(values)} dimensions")
+        sizes = (values[1] if len(values) > 1 else size[0], values[0])
     elif layer.param.integer(5, 0):
         sizes = (1, *layer.x(1).shape)[-2:]
-    elif 0 in given:
+    elif 0 in output:
         sizes = tuple(_scaled(layer, n, s) for n, s in zip(size, scales, strict=True))
         exact = False
     if len(shape) == 2:

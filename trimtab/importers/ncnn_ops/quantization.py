@@ -1,8 +1,8 @@
-"""Layers that ncnn computes in 8-bit integers: their parameter 8, int8_scale_term, is not 0.
+"""int8 layers of ncnn: those whose parameter 8, int8_scale_term, is not 0.
 
-A scale of ncnn is a factor: what stands for x is round(x scale), halves away from zero, from -127
-to 127. Behind the weights and the bias (of real numbers) come scales of the weights, that of the
-operand, and, in layers whose term is above 100, that of the result, which stays integers.
+A scale of ncnn is a factor: q = round(x * scale), halves away from zero, clamped to [-127, 127].
+The file has the weights, the float32 bias, the scales of the weights and the scale of the operand.
+If the term exceeds 100, the scale of the result follows, which is then int8.
 """
 
 from __future__ import annotations
@@ -13,43 +13,47 @@ import numpy as np
 
 from trimtab.importers._graph import Array, Operand, Value
 from trimtab.importers.ncnn_ops.layer import NcnnLayer
-from trimtab.importers.vocabulary.quantization import Stored, dequantized, quantized, real
+from trimtab.importers.vocabulary.quantization import (
+    QuantizedConstant,
+    dequantized,
+    quantized,
+)
 from trimtab.program import Quantization
 
 _TERM = 8
 _REQUANTIZES = 100
-_ONE_SCALE = 2  # of a depthwise convolution: one scale for the weights of all groups
-_MOST = 127
+_ONE_SCALE = 2  # a depthwise convolution with one scale for the weights of all groups
+_MAX = 127
 
 
 @dataclass(frozen=True)
-class Integers:
-    """What integers of a layer stand for; `y` is None where its result is of real numbers."""
+class Int8Layer:
+    """The weights of an int8 layer and its quantizations; `y` is None for a float32 result."""
 
     weight: Operand
     x: Quantization
     y: Quantization | None
 
     def rounded(self, layer: NcnnLayer, x: Value) -> Value:
-        """The operand as the layer takes it."""
+        """The operand, rounded to int8 values."""
         return dequantized(layer, quantized(layer, x, self.x, "i8"), self.x)
 
     def result(self, layer: NcnnLayer, y: Value) -> Value:
-        """The result, behind its activation, as the layer gives it."""
+        """The result after the activation, rounded to int8 values if the layer requantizes."""
         if self.y is None:
             return y
         return dequantized(layer, quantized(layer, y, self.y, "i8"), self.y)
 
 
 def is_quantized(layer: NcnnLayer) -> bool:
-    """Whether the layer computes in integers."""
+    """Whether the layer computes on int8 values."""
     return layer.param.integer(_TERM, 0) != 0
 
 
-def read(layer: NcnnLayer, weight: Array, groups: int | None = None) -> Integers:
-    """What follows weights and bias; `groups` are those of a depthwise layer.
+def read(layer: NcnnLayer, weight: Array, groups: int | None = None) -> Int8Layer:
+    """Reads the scales after weights and bias; `groups` are those of a depthwise layer.
 
-    Weights [outputs, ...] that are no integers yet are rounded, as ncnn does when it loads them.
+    Float weights [outputs, ...] are rounded, as ncnn does when it loads them.
     """
     term, outputs = layer.param.integer(_TERM, 0), weight.shape[0]
     count = outputs if groups is None else groups
@@ -60,25 +64,27 @@ def read(layer: NcnnLayer, weight: Array, groups: int | None = None) -> Integers
     y = None
     if term > _REQUANTIZES:
         y = _quantization(layer, layer.raw_weights((1,), "scale of the result"))
-    return Integers(_weight(layer, weight, np.repeat(scales, outputs // count)), x, y)
+    return Int8Layer(_weight(layer, weight, np.repeat(scales, outputs // count)), x, y)
 
 
 def _weight(layer: NcnnLayer, weight: Array, scales: Array) -> Operand:
-    """Weights as operands, with a scale for each output."""
+    """The weights as an operand with a scale per output."""
     column = scales.reshape(-1, *[1] * (weight.ndim - 1))
     if weight.dtype != np.int8:
-        places = weight * column
-        away = np.copysign(np.floor(np.abs(places) + np.float32(0.5)), places)
-        weight = np.clip(away, -_MOST, _MOST).astype(np.int8)
-    # A channel without a scale has weights of 0.
+        scaled = weight * column
+        rounded = np.copysign(np.floor(np.abs(scaled) + np.float32(0.5)), scaled)
+        weight = np.clip(rounded, -_MAX, _MAX).astype(np.int8)
+    # A channel with the scale 0 has weights of 0.
     used = scales != 0
     weight = np.where(used.reshape(column.shape), weight, 0).astype(np.int8)
-    units = _quantization(layer, np.where(used, scales, np.float32(1)))
-    return real(layer, Stored(np.ascontiguousarray(weight), units), "weight")
+    quantization = _quantization(layer, np.where(used, scales, np.float32(1)))
+    return QuantizedConstant(np.ascontiguousarray(weight), quantization).dequantized(
+        layer, "weight"
+    )
 
 
 def _quantization(layer: NcnnLayer, scales: Array) -> Quantization:
     if not np.all((scales > 0) & np.isfinite(scales)):
-        raise layer.invalid(f"a scale of its integers is {float(scales.min())}")
-    units = np.float32(1) / scales.astype(np.float32)
-    return Quantization.of(units, 0, None if units.size == 1 else 0)
+        raise layer.invalid(f"a scale is {float(scales.min())}, it must be positive")
+    factors = np.float32(1) / scales.astype(np.float32)
+    return Quantization.of(factors, 0, None if factors.size == 1 else 0)

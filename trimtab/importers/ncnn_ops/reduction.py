@@ -24,26 +24,26 @@ _KINDS = (
 
 @handles("Reduction")
 def reduction(layer: NcnnLayer) -> Results:
-    """Over some axes or all; a factor comes last."""
+    """Reduction over some axes or all, times a factor."""
     x, axes = layer.x(), layer.param.integers(3)
     kind = layer.param.integer(0, 0)
-    whole, keep = layer.param.integer(1, 1), layer.param.integer(4, 0)
+    reduce_all, keep = layer.param.integer(1, 1), layer.param.integer(4, 0)
     if not layer.param.integer(5, 0) and axes:
-        raise layer.unsupported("its axes count a batch, as in files of old (5=1 is missing)")
+        raise layer.unsupported("its axes count a batch, as in old files (5=1 is missing)")
     if not 0 <= kind < len(_KINDS) or _KINDS[kind] == _PRODUCT:
         raise layer.unsupported(f"the engine has no reduction {kind}")
-    places = {layer.blob_axis(axis) for axis in axes}
-    if whole or len(x.shape) == 2:
-        places = set(range(1, len(x.shape)))
-    y = reduced(layer, _KINDS[kind], x, tuple(places), keep_dims=bool(keep))
+    tensor_axes = {layer.blob_axis(axis) for axis in axes}
+    if reduce_all or len(x.shape) == 2:
+        tensor_axes = set(range(1, len(x.shape)))
+    y = reduced(layer, _KINDS[kind], x, tuple(tensor_axes), keep_dims=bool(keep))
     y = layer.scaled(y, layer.param.real(2, 1.0))
     return y if len(y.shape) > 1 else layer.reshape(y, (1, 1))
 
 
 @handles("ArgMax")
 def arg_max(layer: NcnnLayer) -> Results:
-    """Where the maximum is, as a real number."""
+    """The index of the maximum as float32."""
     if layer.param.integer(0, 0) or layer.param.integer(1, 1) != 1:
-        raise layer.unsupported("it gives values, or more than one place")
+        raise layer.unsupported("it returns values, or more than one index")
     flat = layer.reshape(layer.x(), (1, 1, layer.x().count))
     return layer.add("cast", layer.add("arg_max", flat, axis=2), to="f32")

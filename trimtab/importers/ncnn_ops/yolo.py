@@ -10,13 +10,13 @@ from trimtab.importers._layer import Results
 from trimtab.importers.ncnn_ops.layer import NcnnLayer, handles
 from trimtab.importers.vocabulary import movement
 
-# Values of a box: x, y, width, height, objectness; scores follow.
+# Columns of a box: x, y, width, height, objectness, then the scores.
 _BOX, _OBJECTNESS, _SCORES = 4, 4, 5
 
 
 @handles("YoloDetectionOutput")
 def yolo_v2(layer: NcnnLayer) -> Results:
-    """Anchors are in pixels of each head; scores are the softmax of the classes."""
+    """Anchors are in cells of each head; scores are the softmax over the classes."""
     boxes, anchors = layer.param.integer(1, 5), layer.param.reals(4)
     _check(layer, boxes, anchors, boxes)
     heads = []
@@ -30,36 +30,36 @@ def yolo_v2(layer: NcnnLayer) -> Results:
 
 @handles("Yolov3DetectionOutput")
 def yolo_v3(layer: NcnnLayer) -> Results:
-    """Anchors are in pixels of the image, whose size is given by that of each head."""
+    """Anchors are in pixels of the image, whose size follows from that of each head."""
     p = layer.param
     boxes, anchors = p.integer(1, 5), p.reals(4)
-    mask, scales = [_place(value) for value in p.reals(5)], p.reals(6)
+    mask, scales = [_mask_index(value) for value in p.reals(5)], p.reals(6)
     count = len(layer.inputs)
     _check(layer, boxes, anchors, 1)
     if len(mask) < boxes * count or len(scales) < count or min(scales, default=0) <= 0:
-        raise layer.invalid(f"{len(mask)} places and {len(scales)} scales for {count} heads")
+        raise layer.invalid(f"{len(mask)} mask indices, {len(scales)} scales for {count} heads")
     if not all(0 <= i < len(anchors) // 2 for i in mask):
         raise layer.invalid(f"its mask {mask} does not fit {len(anchors) // 2} anchors")
     heads = []
     for i in range(count):
         sizes = [int(scales[i] * size) for size in layer.image(i).shape[2:]]
-        chosen = [
-            anchors[2 * place + j] / max(1, sizes[1 - j])
-            for place in mask[i * boxes : (i + 1) * boxes]
+        scaled = [
+            anchors[2 * index + j] / max(1, sizes[1 - j])
+            for index in mask[i * boxes : (i + 1) * boxes]
             for j in (0, 1)
         ]
-        heads.append(_decode(layer, layer.image(i), chosen, "sigmoid"))
+        heads.append(_decode(layer, layer.image(i), scaled, "sigmoid"))
     rows = layer.value(movement.concat(layer, heads, 1))
     product = _columns(layer, rows, _SCORES)
     objectness = _columns(layer, rows, _OBJECTNESS, _SCORES)
-    # ncnn takes 1 / (1 + e^-o (1 + e^-c)) for the score, which is not the product of both sigmoids
-    # o' c', but o' c' / (o' c' + 1 - o').
-    missing = layer.add("sub", layer.constant(1.0, "one"), objectness)
-    return _select(layer, rows, layer.add("div", product, layer.add("add", product, missing)))
+    # ncnn's score is 1 / (1 + e^-o (1 + e^-c)): not the product of both sigmoids o' c', but
+    # o' c' / (o' c' + 1 - o').
+    complement = layer.add("sub", layer.constant(1.0, "one"), objectness)
+    return _select(layer, rows, layer.add("div", product, layer.add("add", product, complement)))
 
 
-def _place(value: float) -> int:
-    """A number of a mask; some tools wrote the bits of a float32 as an integer."""
+def _mask_index(value: float) -> int:
+    """An index of a mask; some tools write the bits of a float32 as an integer."""
     if not math.isfinite(value):
         return -1
     if 2**29 < value < 2**31:
@@ -67,10 +67,10 @@ def _place(value: float) -> int:
     return int(value)
 
 
-def _check(layer: NcnnLayer, boxes: int, anchors: list[float], least: int) -> None:
+def _check(layer: NcnnLayer, boxes: int, anchors: list[float], min_anchors: int) -> None:
     classes = layer.param.integer(0, 20)
     layer.x()
-    if not 1 <= boxes <= 2**10 or len(anchors) < 2 * least or classes < 1:
+    if not 1 <= boxes <= 2**10 or len(anchors) < 2 * min_anchors or classes < 1:
         raise layer.invalid(f"{boxes} boxes, {len(anchors)} anchors and {classes} classes")
     if not all(math.isfinite(anchor) for anchor in anchors):
         raise layer.invalid("its anchors must be finite")
@@ -84,20 +84,20 @@ def _decode(layer: NcnnLayer, x: Value, anchors: list[float], scores: str) -> Va
     return layer.add("yolo", x, anchors=anchors, scores=scores, threshold=0.0)
 
 
-def _columns(layer: NcnnLayer, rows: Value, begin: int, end: int = movement.FAR) -> Value:
-    return movement.part(layer, rows, len(rows.shape) - 1, begin, end)
+def _columns(layer: NcnnLayer, rows: Value, begin: int, end: int = movement.END) -> Value:
+    return movement.axis_slice(layer, rows, len(rows.shape) - 1, begin, end)
 
 
 def _select(layer: NcnnLayer, rows: Value, scores: Value) -> Value:
-    """The best boxes: each has its best class, and a better box of any class suppresses it. Rows
-    of class (from 1 on), score and box [1, boxes, 6]; what is left is 0.
+    """Selects the best boxes; a box has its best class, and a better box of any class suppresses
+    it. The result [1, boxes, 6] has rows of class (from 1), score and box; unused rows are 0.
     """
     half = layer.scaled(_columns(layer, rows, 2, _BOX), 0.5)
     center = _columns(layer, rows, 0, 2)
     corners = [layer.add(op, center, half) for op in ("sub", "add")]
     boxes = layer.add("concat", *corners, axis=2)
     best = layer.add("reduce_max", scores, axes=(2,))
-    found, indices, _ = layer.add_many(
+    detections, indices, _ = layer.add_many(
         "multiclass_nms",
         boxes,
         layer.reshape(best, (1, 1, best.count)),
@@ -106,12 +106,12 @@ def _select(layer: NcnnLayer, rows: Value, scores: Value) -> Value:
         score_threshold=layer.param.real(2, 0.01),
         nms_threshold=layer.param.real(3, 0.45),
     )
-    # All boxes are of class 0 there, rows that are left over of class -1.
-    kept = layer.shifted(_columns(layer, found, 0, 1), 1.0)
+    # multiclass_nms returns class 0 for every box, and class -1 in unused rows.
+    is_used = layer.shifted(_columns(layer, detections, 0, 1), 1.0)
     labels = layer.add("cast", layer.add("arg_max", scores, axis=2), to="f32")
     labels = layer.shifted(layer.reshape(labels, (labels.count, 1)), 1.0)
-    places = layer.reshape(indices, (indices.count,))
-    chosen = layer.add("gather", labels, places, axis=0)
-    table = layer.add("concat", chosen, _columns(layer, found, 1, 6), axis=1)
-    table = layer.add("mul", table, kept)
+    flat_indices = layer.reshape(indices, (indices.count,))
+    box_labels = layer.add("gather", labels, flat_indices, axis=0)
+    table = layer.add("concat", box_labels, _columns(layer, detections, 1, 6), axis=1)
+    table = layer.add("mul", table, is_used)
     return layer.reshape(table, (1, *table.shape))

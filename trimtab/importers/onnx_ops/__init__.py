@@ -1,1 +1,1 @@
-"""How ONNX operators become operators of the engine: one module per family, found by file name."""
+"""Handlers of ONNX operators, one module per family; modules are found by their file names."""

@@ -1,4 +1,4 @@
-"""Comparisons, logic, choices by condition, TopK, GatherElements."""
+"""Comparisons, logic, conditional selection, TopK, GatherElements."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trimtab.importers._graph import Array, Value
 from trimtab.importers._layer import Results
 from trimtab.importers.onnx_ops.node import OnnxNode, handles
 
-# ONNX operator: relation of the engine, whether the operands change places.
+# The engine's relation, and whether to swap the operands.
 COMPARE = {
     "Equal": ("equal", False),
     "Less": ("less", False),
@@ -22,7 +22,7 @@ COMPARE = {
 
 @handles(*COMPARE)
 def compare(node: OnnxNode) -> Results:
-    """Whether a relation holds; numpy broadcasting."""
+    """Element-wise comparison with broadcasting."""
     relation, swapped = COMPARE[node.type]
     a, b = node.x(0), node.x(1)
     return node.add("compare", *((b, a) if swapped else (a, b)), relation=relation)
@@ -30,19 +30,19 @@ def compare(node: OnnxNode) -> Results:
 
 @handles("Where")
 def where(node: OnnxNode) -> Results:
-    """a where the condition holds, else b; numpy broadcasting."""
+    """condition ? a : b, with broadcasting."""
     return node.add("where", *(node.x(i) for i in range(3)))
 
 
 @handles("Not")
 def not_(node: OnnxNode) -> Results:
-    """Equal to false."""
+    """Logical negation."""
     return _is(node, node.x(0), False)
 
 
 @handles("And", "Or", "Xor")
 def logic(node: OnnxNode) -> Results:
-    """And takes b where a holds, Or where it does not; Xor says whether they differ."""
+    """And is a ? b : a, Or is a ? a : b, Xor is inequality."""
     a, b = node.x(0), node.x(1)
     if node.type == "Xor":
         return _is(node, node.add("compare", a, b, relation="equal"), False)
@@ -55,31 +55,31 @@ def _is(node: OnnxNode, x: Value, value: bool) -> Value:
 
 @handles("IsNaN", "IsInf")
 def is_special(node: OnnxNode) -> Results:
-    """A NaN is not equal to itself; detect_positive and detect_negative choose the infinities."""
+    """IsNaN is x != x; IsInf compares with the infinities of detect_positive, detect_negative."""
     x = node.x(0)
     if node.type == "IsNaN":
         return _is(node, node.add("compare", x, x, relation="equal"), False)
     positive, negative = node.integer("detect_positive", 1), node.integer("detect_negative", 1)
     if positive and negative:
         x = node.add("abs", x)
-    # With neither, nothing is: not even a NaN equals this one.
+    # With neither, the result is false everywhere: nothing equals NaN.
     value = math.inf if positive else -math.inf if negative else math.nan
     return node.add("compare", x, node.constant(value, "infinity"), relation="equal")
 
 
 @handles("Sign")
 def sign(node: OnnxNode) -> Results:
-    """1, -1, or x where it is neither above nor below 0."""
+    """1 for x > 0, -1 for x < 0, otherwise x."""
     x, zero = node.x(0), node.constant(0.0, "zero")
     above = node.add("compare", zero, x, relation="less")
     below = node.add("compare", x, zero, relation="less")
-    rest = node.add("where", below, node.constant(-1.0, "minus"), x)
-    return node.add("where", above, node.constant(1.0, "plus"), rest)
+    not_above = node.add("where", below, node.constant(-1.0, "minus"), x)
+    return node.add("where", above, node.constant(1.0, "plus"), not_above)
 
 
 @handles("ThresholdedRelu")
 def thresholded_relu(node: OnnxNode) -> Results:
-    """x above alpha, else 0."""
+    """x for x > alpha, otherwise 0."""
     x, alpha = node.x(0), node.constant(node.real("alpha", 1.0), "alpha")
     above = node.add("compare", alpha, x, relation="less")
     return node.add("where", above, x, node.constant(0.0, "zero"))
@@ -87,7 +87,7 @@ def thresholded_relu(node: OnnxNode) -> Results:
 
 @handles("Shrink")
 def shrink(node: OnnxNode) -> Results:
-    """x - bias above lambd, x + bias below -lambd, else 0."""
+    """x - bias for x > lambd, x + bias for x < -lambd, otherwise 0."""
     x, bias, threshold = node.x(0), node.real("bias", 0.0), node.real("lambd", 0.5)
     above = node.add("compare", node.constant(threshold, "lambd"), x, relation="less")
     below = node.add("compare", x, node.constant(-threshold, "lambd"), relation="less")
@@ -95,23 +95,23 @@ def shrink(node: OnnxNode) -> Results:
     if bias:
         low = node.add("add", x, node.constant(bias, "bias"))
         high = node.add("sub", x, node.constant(bias, "bias"))
-    rest = node.add("where", below, low, node.constant(0.0, "zero"))
-    return node.add("where", above, high, rest)
+    not_above = node.add("where", below, low, node.constant(0.0, "zero"))
+    return node.add("where", above, high, not_above)
 
 
 @handles("Trilu")
 def trilu(node: OnnxNode) -> Results:
-    """The triangle above or below a diagonal, which must be known."""
+    """The triangle above or below a constant diagonal."""
     x = node.x(0)
     diagonal = int(node.number(1, "diagonal")) if node.has(1) else 0
     ones: Array = np.ones(x.shape[-2:], np.bool_)
-    kept = np.triu(ones, diagonal) if node.integer("upper", 1) else np.tril(ones, diagonal)
-    return node.add("where", node.constant(kept, "mask"), x, node.zero_of(x))
+    mask = np.triu(ones, diagonal) if node.integer("upper", 1) else np.tril(ones, diagonal)
+    return node.add("where", node.constant(mask, "mask"), x, node.zero_of(x))
 
 
 @handles("TopK")
 def top_k(node: OnnxNode) -> Results:
-    """Values and indices, always sorted; how many must be known."""
+    """Values and indices, always sorted; k must be constant."""
     x = node.x(0)
     return node.add_many(
         "top_k",
@@ -125,6 +125,6 @@ def top_k(node: OnnxNode) -> Results:
 
 @handles("GatherElements")
 def gather_elements(node: OnnxNode) -> Results:
-    """An index per element of the result, constant or computed."""
+    """One index per element of the result, constant or computed."""
     axis = node.axis(node.integer("axis", 0), len(node.shape(0)))
     return node.add("gather_elements", node.x(0), node.x(1), axis=axis)

@@ -10,12 +10,11 @@ from trimtab.importers.onnx_ops import volume
 from trimtab.importers.onnx_ops import window as windows
 from trimtab.importers.onnx_ops.node import OnnxNode, handles
 from trimtab.importers.vocabulary.convolution import convolve, deconvolve
-from trimtab.importers.vocabulary.quantization import real
-from trimtab.importers.vocabulary.window import image, restore
+from trimtab.importers.vocabulary.window import from_image, to_image
 
 
 def _weights(node: OnnxNode) -> tuple[Array, Array | None]:
-    """Constant weights [m, c, (kd,) kh, kw] (a 1-D kernel gets a height of 1) and bias [m]."""
+    """Constant weights [m, c, (kd,) kh, kw] and bias [m]; a 1-D kernel gets a height of 1."""
     weight = node.known(1, "weights")
     if weight.ndim not in (3, 4, 5) or weight.ndim != len(node.x(0).shape):
         raise node.unsupported(f"it is {weight.ndim - 2}-dimensional")
@@ -31,32 +30,36 @@ def _weights(node: OnnxNode) -> tuple[Array, Array | None]:
 
 @handles("Conv")
 def conv(node: OnnxNode) -> Results:
-    """x: [n, c, (d,) (h,) w], w: [m, c / group, (kd,) (kh,) kw], b: [m], weights constant."""
+    """x: [n, c, (d,) (h,) w], constant w: [m, c / group, (kd,) (kh,) kw], b: [m]."""
     weight, bias = _weights(node)
     if weight.ndim == 5:
         return volume.conv(node, weight, bias)
     spatial = len(node.shape()) - 2
-    x = image(node, node.x(), spatial)
-    window = windows.of(node, weight.shape[2:], x.shape[2:])
+    x = to_image(node, node.x(), spatial)
+    window = windows.window_of(node, weight.shape[2:], x.shape[2:])
     operands = _as_stored(node, 1, weight), None if bias is None else _as_stored(node, 2, bias)
     y = convolve(node, x, *operands, window, node.integer("group", 1))
-    return restore(node, y, spatial, node.x())
+    return from_image(node, y, spatial, node.x())
 
 
 def _as_stored(node: OnnxNode, i: int, data: Array) -> Operand:
-    """The constant of input `i` as the file stores it, where that has the shape of `data`."""
+    """The stored form of constant input `i` if it has the shape of `data`, otherwise `data`."""
     stored = node.stored(i)
-    return real(node, stored, f"input{i}") if stored and stored.data.shape == data.shape else data
+    return (
+        stored.dequantized(node, f"input{i}")
+        if stored and stored.data.shape == data.shape
+        else data
+    )
 
 
 @handles("ConvTranspose")
 def conv_transpose(node: OnnxNode) -> Results:
-    """x: [n, c, (h,) w], w: [c, m / group, (kh,) kw], b: [m], weights constant."""
+    """x: [n, c, (h,) w], constant w: [c, m / group, (kh,) kw], b: [m]."""
     weight, bias = _weights(node)
     if weight.ndim == 5:
         raise node.unsupported("it is 3-dimensional")
     spatial = len(node.shape()) - 2
-    x = image(node, node.x(), spatial)
+    x = to_image(node, node.x(), spatial)
     window, extra = windows.transposed(node, weight.shape[2:], x.shape[2:])
     y = deconvolve(node, x, weight, bias, window, node.integer("group", 1), extra)
-    return restore(node, y, spatial, node.x())
+    return from_image(node, y, spatial, node.x())

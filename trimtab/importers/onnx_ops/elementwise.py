@@ -1,4 +1,4 @@
-"""Element-wise operators, with one operand and with several."""
+"""Element-wise operators with one or several operands."""
 
 from __future__ import annotations
 
@@ -46,28 +46,28 @@ handle_functions(
 
 @handles("Gelu")
 def gelu(node: OnnxNode) -> Results:
-    """The engine's alpha selects the approximation."""
+    """x / 2 * (1 + erf(x / sqrt 2)), or its approximation with tanh."""
     return activation.gelu(node, node.x(), node.text("approximate", "none") == "tanh")
 
 
 @handles("Clip")
 def clip(node: OnnxNode) -> Results:
-    """Bounds are attributes before opset 11, then inputs, which may be computed."""
+    """Bounds are attributes before opset 11, later inputs, which may be computed."""
     x = node.x(0)
     if node.opset < 11:
         bounds = {"alpha": node.present("min").get("min"), "beta": node.present("max").get("max")}
         return node.add("clip", x, **{k: v for k, v in bounds.items() if v is not None})
-    given = [i for i in (1, 2) if node.has(i)]
-    if x.dtype == "f32" and all(node.is_known(i) for i in given):
+    present = [i for i in (1, 2) if node.has(i)]
+    if x.dtype == "f32" and all(node.is_known(i) for i in present):
         names = {1: "alpha", 2: "beta"}
-        return node.add("clip", x, **{names[i]: node.number(i, "bound") for i in given})
-    for i in given:
+        return node.add("clip", x, **{names[i]: node.number(i, "bound") for i in present})
+    for i in present:
         x = _combine(node, "max" if i == 1 else "min", x, node.x(i))
     return x
 
 
 def _combine(node: OnnxNode, op: str, a: Value, b: Value) -> Value:
-    """a op b; the larger or smaller of integers is chosen by comparison."""
+    """a op b; max and min of integers use a comparison."""
     if op not in ("max", "min") or a.dtype == "f32":
         return node.add(op, a, b)
     first, second = (a, b) if op == "min" else (b, a)
@@ -76,7 +76,7 @@ def _combine(node: OnnxNode, op: str, a: Value, b: Value) -> Value:
 
 @handles("PRelu")
 def prelu(node: OnnxNode) -> Results:
-    """The slope broadcasts to x only; before opset 7 a vector has one per channel."""
+    """The slope broadcasts to x; before opset 7 a vector has one slope per channel."""
     slope = node.known(1, "slope")
     if node.opset < 7:
         return activation.prelu(node, node.x(), slope)
@@ -85,10 +85,10 @@ def prelu(node: OnnxNode) -> Results:
 
 @handles(*BINARY)
 def binary(node: OnnxNode) -> Results:
-    """y = a op b; an integer exponent is computed as a float one."""
+    """a op b with broadcasting; an integer exponent is converted to float32."""
     a, b = node.x(0), _as_type_of(node, 1)
     if node.opset < 7 and node.integer("broadcast", 0) and len(b.shape) < len(a.shape):
-        # The dimensions of b meet those of a from `axis` on, by default the last ones.
+        # b is aligned with a from `axis` on, by default with the last dimensions.
         end = node.integer("axis", len(a.shape) - len(b.shape)) + len(b.shape)
         b = node.reshape(b, (*b.shape, *[1] * (len(a.shape) - end)))
     return node.add(BINARY[node.type], a, b)
@@ -104,7 +104,7 @@ def _as_type_of(node: OnnxNode, i: int) -> Value:
 
 @handles(*VARIADIC)
 def variadic(node: OnnxNode) -> Results:
-    """Any number of operands, taken two by two."""
+    """Any number of operands, combined pairwise."""
     y, *others = node.xs()
     for x in others:
         y = _combine(node, VARIADIC[node.type], y, x)

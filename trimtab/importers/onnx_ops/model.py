@@ -1,4 +1,4 @@
-"""ONNX files: reads and checks them, and says what their graphs declare."""
+"""ONNX files: reads and checks a model, and the declarations of its graph."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from trimtab.importers.onnx_ops.node import DTYPE_NAMES, dtype_name
 
 OLDEST_OPSET = 6
 
-# Of a model whose functions are expanded.
-_MOST_NODES = 1_000_000
-_DEEPEST_CALLS = 100
+# Limits for the expansion of functions.
+_MAX_NODES = 1_000_000
+_MAX_CALL_DEPTH = 100
 
-Call = tuple[str, str, str]  # domain, name, overload of a function
+Call = tuple[str, str, str]
+"""Domain, name and overload of a function."""
 
 
 def read(path: Path) -> onnx.ModelProto:
-    """The model at `path`; ModelFileError when it is not one."""
+    """The model at `path`; ModelFileError if it is not an ONNX model."""
     try:
         model = onnx.load_model(path)
     except DecodeError as error:
@@ -33,7 +34,7 @@ def read(path: Path) -> onnx.ModelProto:
         raise ModelFileError(
             f"cannot be read: {what}",
             where=str(path),
-            hint="weights that lie outside the file must be beside it, under the names they had",
+            hint="put its external data files beside it, under their original names",
         ) from error
     if not (model.ir_version and model.opset_import and model.graph.output):
         raise _no_model(path, ": it has no graph")
@@ -46,7 +47,7 @@ def _no_model(path: Path, reason: str = "") -> ModelFileError:
 
 
 def expanded(model: onnx.ModelProto, path: Path) -> onnx.GraphProto:
-    """The graph of a model without calls of the model's own functions."""
+    """The graph of a model with its functions inlined."""
     if not model.functions:
         return model.graph
     _check_size(model, path)
@@ -54,14 +55,14 @@ def expanded(model: onnx.ModelProto, path: Path) -> onnx.GraphProto:
         return inliner.inline_local_functions(model).graph
     except Exception as error:
         raise ImportModelError(
-            f"its functions cannot be expanded: {error}", where=str(path)
+            f"its functions cannot be inlined: {error}",
+            where=str(path),
+            hint="export it with functions expanded",
         ) from error
 
 
 def _check_size(model: onnx.ModelProto, path: Path) -> None:
-    """ImportModelError for functions that call each other until there are more nodes than any
-    network has, or without end.
-    """
+    """ImportModelError if the functions are recursive or expand to too many nodes."""
     functions = {(f.domain, f.name, f.overload): f for f in model.functions}
     counts: dict[Call, int] = {}
     calling: list[Call] = []
@@ -75,7 +76,7 @@ def _check_size(model: onnx.ModelProto, path: Path) -> None:
         if call not in functions:
             return inner + 1
         if call not in counts:
-            if call in calling or len(calling) == _DEEPEST_CALLS:
+            if call in calling or len(calling) == _MAX_CALL_DEPTH:
                 raise ImportModelError(
                     f"its function '{node.op_type}' calls itself, or too many others in turn",
                     where=str(path),
@@ -86,19 +87,19 @@ def _check_size(model: onnx.ModelProto, path: Path) -> None:
             calling.pop()
         return inner + counts[call]
 
-    if (found := count(model.graph.node)) > _MOST_NODES:
+    if (total := count(model.graph.node)) > _MAX_NODES:
         raise ImportModelError(
-            f"its functions expand to {found:,} nodes, the most is {_MOST_NODES:,}",
+            f"its functions expand to {total:,} nodes, the limit is {_MAX_NODES:,}",
             where=str(path),
-            hint="check where it is from: no network has so many",
+            hint="check where it is from: no known network has so many",
         )
 
 
 def opset(model: onnx.ModelProto, path: Path) -> int:
-    """The version of the standard operators."""
+    """The opset version of the standard operators."""
     versions = {entry.domain: entry.version for entry in model.opset_import}
     newest = onnx.defs.onnx_opset_version()
-    # A model that names other domains only has no standard operators: its nodes are refused.
+    # A model with other domains only has no standard operators: all its nodes are unsupported.
     version = versions.get("", versions.get("ai.onnx", newest))
     if not OLDEST_OPSET <= version <= newest:
         raise ImportModelError(
@@ -110,37 +111,38 @@ def opset(model: onnx.ModelProto, path: Path) -> int:
 
 
 def constants(graph: onnx.GraphProto, path: Path) -> dict[str, Array]:
-    """The weights of a graph."""
+    """The initializers of a graph by name."""
     if graph.sparse_initializer:
         raise ImportModelError(
             "it has sparse weights", where=str(path), hint="export it with dense weights"
         )
-    found = {}
+    arrays = {}
     for tensor in graph.initializer:
         try:
-            found[tensor.name] = numpy_helper.to_array(tensor)
+            arrays[tensor.name] = numpy_helper.to_array(tensor)
         except (ValueError, TypeError, KeyError) as error:
             raise ModelFileError(
-                f"weights '{tensor.name}' are damaged: {error}",
+                f"initializer '{tensor.name}' is damaged: {error}",
                 where=str(path),
-                hint="export it or copy it again, with its external weights",
+                hint="export it or copy it again, with its external data",
             ) from error
-    return found
+    return arrays
 
 
 def input_dtype(info: onnx.ValueInfoProto, path: Path) -> str:
-    """The engine's name of an input's element type."""
+    """The engine's dtype of an input."""
     name = dtype_name(info.type.tensor_type.elem_type)
     if name is None or not info.type.HasField("tensor_type"):
         raise ImportModelError(
             f"input '{info.name}' is not a tensor of {', '.join(DTYPE_NAMES.values())}",
             where=str(path),
+            hint="export the model with another input type",
         )
     return name
 
 
 def declared_shape(info: onnx.ValueInfoProto) -> list[int | str | None] | None:
-    """The shape of an input, with the names of free dimensions, None for those without one."""
+    """The shape of an input: sizes, and names or None for free dimensions."""
     if not info.type.tensor_type.HasField("shape"):
         return None
     return [

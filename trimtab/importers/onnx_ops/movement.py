@@ -1,4 +1,4 @@
-"""Operators that move, cut, join or repeat elements and compute nothing."""
+"""Data movement: reshape, slice, concat, pad, gather and the like."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from trimtab.importers.vocabulary import movement
 
 @handles("Identity")
 def identity(node: OnnxNode) -> Results:
-    """Another name."""
+    """The input itself."""
     return node.x()
 
 
 @handles("Dropout")
 def dropout(node: OnnxNode) -> Results:
-    """Inference drops nothing, and says so in the mask."""
+    """The input itself; the mask is all ones."""
     x = node.x()
     if node.has(2) and node.number(2, "training mode"):
         ratio = node.number(1, "ratio") if node.has(1) else 0.5
@@ -34,20 +34,20 @@ def dropout(node: OnnxNode) -> Results:
 
 @handles("Cast")
 def cast(node: OnnxNode) -> Results:
-    """To one of the engine's element types."""
+    """Conversion to one of the engine's dtypes."""
     return movement.cast(node, node.x(), helper.tensor_dtype_to_np_dtype(node.integer("to")))
 
 
 @handles("CastLike")
 def cast_like(node: OnnxNode) -> Results:
-    """To the type of another operand, whose values do not matter."""
+    """Conversion to the dtype of another operand."""
     x, to = node.x(), node.dtype(1)
     return x if x.dtype == to else node.add("cast", x, to=to)
 
 
 @handles("Concat")
 def concat(node: OnnxNode) -> Results:
-    """Empty operands add nothing, but there is a result where all of them are empty."""
+    """Concatenation along an axis; empty operands are dropped unless all are empty."""
     operands = range(len(node.inputs))
     xs = [node.x(i) for i in [i for i in operands if 0 not in node.shape(i)] or operands]
     return movement.concat(node, xs, node.axis(node.integer("axis")))
@@ -55,50 +55,51 @@ def concat(node: OnnxNode) -> Results:
 
 @handles("Split")
 def split(node: OnnxNode) -> Results:
-    """Sizes are an attribute, an input, or equal parts (the last one may be smaller)."""
+    """Sizes from an attribute or an input; otherwise equal parts, the last possibly smaller."""
     x = node.x()
     axis = node.axis(node.integer("axis", 0))
     sizes = node.integers("split") or node.optional_ints(1, "sizes")
     if not sizes:
         count = node.integer("num_outputs", len(node.outputs))
-        part = -(-x.shape[axis] // count)
-        sizes = (*[part] * (count - 1), x.shape[axis] - part * (count - 1))
+        size = -(-x.shape[axis] // count)
+        sizes = (*[size] * (count - 1), x.shape[axis] - size * (count - 1))
     return movement.split(node, x, axis, sizes)
 
 
 @handles("Slice")
 def slice_(node: OnnxNode) -> Results:
-    """Bounds are attributes before opset 10, then inputs."""
+    """Bounds are attributes before opset 10, later constant inputs."""
     if node.opset < 10:
         starts, ends, axes = node.integers("starts"), node.integers("ends"), node.integers("axes")
         steps: tuple[int, ...] = ()
     else:
         starts, ends = node.ints(1, "starts"), node.ints(2, "ends")
         axes, steps = node.optional_ints(3, "axes"), node.optional_ints(4, "steps")
-    places = [node.axis(axis) for axis in axes or range(len(starts))]
-    cuts = zip(places, starts, ends, steps or (1,) * len(starts), strict=True)
-    return movement.sliced(node, node.x(), cuts)
+    axes = tuple(node.axis(axis) for axis in axes or range(len(starts)))
+    slices = zip(axes, starts, ends, steps or (1,) * len(starts), strict=True)
+    return movement.sliced(node, node.x(), slices)
 
 
 @handles("Reshape")
 def reshape(node: OnnxNode) -> Results:
-    """0 copies a dimension (unless allowzero), -1 takes what is left."""
-    wanted = node.integers("shape") or node.ints(1, "shape")
+    """0 copies a dimension (unless allowzero), -1 takes the remaining elements."""
+    shape = node.integers("shape") or node.ints(1, "shape")
     if node.integer("allowzero", 0):
-        return node.reshape(node.x(), wanted)
-    return node.reshape(node.x(), movement.copied(node, node.x(), wanted))
+        return node.reshape(node.x(), shape)
+    return node.reshape(node.x(), movement.resolve_zeros(node, node.x(), shape))
 
 
 @handles("Flatten")
 def flatten(node: OnnxNode) -> Results:
-    """To two dimensions, cut at the axis."""
+    """Reshape to a matrix, split at the axis."""
     axis = node.integer("axis", 1)
-    return movement.matrix(node, node.x(), axis + len(node.shape()) if axis < 0 else axis)
+    first_column = axis + len(node.shape()) if axis < 0 else axis
+    return movement.flatten_to_matrix(node, node.x(), first_column)
 
 
 @handles("Squeeze")
 def squeeze(node: OnnxNode) -> Results:
-    """Drops the given dimensions, or all that are 1."""
+    """Drops the given axes, or all dimensions of 1."""
     axes = node.integers("axes") or node.optional_ints(1, "axes")
     if any(node.shape()[node.axis(axis)] != 1 for axis in axes):
         raise node.invalid(f"axes {axes} of {node.shape()} are not all 1")
@@ -107,19 +108,19 @@ def squeeze(node: OnnxNode) -> Results:
 
 @handles("Unsqueeze")
 def unsqueeze(node: OnnxNode) -> Results:
-    """The axes count in the result."""
+    """Inserts dimensions of 1 at axes of the result."""
     return movement.unsqueezed(node, node.x(), *(node.integers("axes") or node.ints(1, "axes")))
 
 
 @handles("Transpose")
 def transpose(node: OnnxNode) -> Results:
-    """Reverses the dimensions by default."""
+    """Permutes the axes; the default reverses them."""
     return node.transpose(node.x(), node.integers("perm") or range(len(node.shape()))[::-1])
 
 
 @handles("Pad")
 def pad(node: OnnxNode) -> Results:
-    """Amounts are an attribute before opset 11, then an input; later they may name their axes."""
+    """Amounts are an attribute before opset 11, later a constant input with optional axes."""
     x, axes = node.x(), tuple(range(len(node.shape())))
     if node.opset < 11:
         pads, value = node.integers("pads"), node.real("value", 0.0)
@@ -135,33 +136,33 @@ def pad(node: OnnxNode) -> Results:
 
 @handles("Gather")
 def gather(node: OnnxNode) -> Results:
-    """Indices of any shape, constant or computed."""
+    """Gathers along an axis at indices of any shape, constant or computed."""
     return movement.gathered(node, node.x(0), node.x(1), node.integer("axis", 0))
 
 
 @handles("Expand")
 def expand(node: OnnxNode) -> Results:
-    """Both shapes broadcast."""
+    """Broadcasts x to the broadcast of both shapes."""
     x = node.x()
     return movement.expanded(node, x, np.broadcast_shapes(x.shape, node.ints(1, "shape")))
 
 
 @handles("Tile")
 def tile(node: OnnxNode) -> Results:
-    """One count per dimension."""
+    """Repeats x along each axis."""
     return movement.tiled(node, node.x(), node.ints(1, "repeats"))
 
 
 @handles("DepthToSpace")
 def depth_to_space(node: OnnxNode) -> Results:
-    """x: [n, c, h, w]."""
+    """Moves channels into pixels; x: [n, c, h, w]."""
     mode = node.text("mode", "DCR").lower()
     return node.add("depth_to_space", node.x(), block_size=node.integer("blocksize"), mode=mode)
 
 
 @handles("SpaceToDepth")
 def space_to_depth(node: OnnxNode) -> Results:
-    """x: [n, c, h, w]; the mode says whether pixels of a block (DCR) or channels lie apart."""
+    """Moves pixels into channels; x: [n, c, h, w]. In mode DCR the block is the outer index."""
     block = node.integer("blocksize")
     if node.text("mode", "DCR") == "DCR":
         return node.add("space_to_depth", node.x(), block_size=block)

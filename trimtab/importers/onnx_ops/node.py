@@ -13,7 +13,7 @@ from onnx import helper, numpy_helper
 from trimtab.importers._attributes import AttributedLayer
 from trimtab.importers._graph import ImportGraph, Value
 from trimtab.importers._handlers import Handlers
-from trimtab.importers.vocabulary.quantization import Stored
+from trimtab.importers.vocabulary.quantization import QuantizedConstant
 from trimtab.program.program import NUMPY_DTYPES
 
 DTYPE_NAMES = {np.dtype(code).name: name for name, code in NUMPY_DTYPES.items()}
@@ -38,7 +38,7 @@ class OnnxContext:
 
     opset: int
     used: set[Hashable] = field(default_factory=set)
-    stored: dict[Hashable, Stored] = field(default_factory=dict)
+    stored: dict[Hashable, QuantizedConstant] = field(default_factory=dict)
 
 
 class OnnxNode(AttributedLayer):
@@ -107,11 +107,11 @@ class OnnxNode(AttributedLayer):
 
     # Quantized constants.
 
-    def note_stored(self, stored: Stored) -> None:
+    def note_stored(self, stored: QuantizedConstant) -> None:
         """Records the quantized form of the node's constant output."""
         self._context.stored[self.outputs[0]] = stored
 
-    def stored(self, i: int) -> Stored | None:
+    def stored(self, i: int) -> QuantizedConstant | None:
         """The quantized form of input `i`, if it is a quantized constant."""
         return self._context.stored.get(self.key(i)) if self.has(i) else None
 

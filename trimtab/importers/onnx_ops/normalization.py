@@ -24,7 +24,7 @@ def batch_normalization(node: OnnxNode) -> Results:
     if node.integer("training_mode", 0):
         raise node.unsupported("it is in training mode")
     if not node.integer("spatial", 1):
-        raise node.unsupported("it normalizes every pixel on its own (spatial = 0)")
+        raise node.unsupported("it normalizes each pixel separately (spatial = 0)")
     names = ("scale", "bias", "mean", "variance")
     scale, bias, mean, variance = (node.known(i, name) for i, name in enumerate(names, start=1))
     epsilon = _epsilon(node)
@@ -39,28 +39,28 @@ def instance_normalization(node: OnnxNode) -> Results:
 
 @handles("LayerNormalization")
 def layer_normalization(node: OnnxNode) -> Results:
-    """Constant scale and bias, broadcast to the dimensions of x from axis on."""
+    """Normalization over the axes from `axis` on, with constant scale and bias."""
     axis = node.axis(node.integer("axis", -1))
     return normalization.layer_norm(node, node.x(), axis, _affine(node), _epsilon(node))
 
 
 @handles("LRN")
 def lrn(node: OnnxNode) -> Results:
-    """x: [n, c, ...]."""
+    """Local response normalization across channels; x: [n, c, ...]."""
     size = node.integer("size")
     return node.add("lrn", node.x(), size=size, **node.present("alpha", "beta", "bias"))
 
 
 @handles("RMSNormalization")
 def rms_normalization(node: OnnxNode) -> Results:
-    """x / sqrt(mean(x^2) + epsilon) * scale, over the dimensions from axis on."""
+    """x / sqrt(mean(x^2) + epsilon) * scale, over the axes from `axis` on."""
     axis = node.axis(node.integer("axis", -1))
     return node.add("mul", normalization.rms_norm(node, node.x(), axis, _epsilon(node)), node.x(1))
 
 
 @handles("GroupNormalization")
 def group_normalization(node: OnnxNode) -> Results:
-    """x: [n, c, ...]; scale and bias, constant: [groups] before opset 21, then [c]."""
+    """x: [n, c, ...] with constant scale and bias: [groups] before opset 21, later [c]."""
     x, groups = node.x(), node.integer("num_groups")
     scale, bias = (
         np.repeat(factors, max(1, x.shape[1] // len(factors)))
@@ -71,6 +71,6 @@ def group_normalization(node: OnnxNode) -> Results:
 
 @handles("MeanVarianceNormalization")
 def mean_variance_normalization(node: OnnxNode) -> Results:
-    """(x - mean) / (deviation + 1e-9), over batch and pixels unless axes are given."""
+    """(x - mean) / (deviation + 1e-9), by default over batch and pixels."""
     axes = sorted(node.axis(axis) for axis in node.integers("axes", (0, 2, 3)))
     return normalization.mean_variance_norm(node, node.x(), axes, 1e-9)

@@ -1,4 +1,4 @@
-"""MaxPool, AveragePool, LpPool, and those of whole images."""
+"""MaxPool, AveragePool, LpPool, and their global forms."""
 
 from __future__ import annotations
 
@@ -11,42 +11,42 @@ from trimtab.importers.onnx_ops import window as windows
 from trimtab.importers.onnx_ops.node import OnnxNode, handles
 from trimtab.importers.vocabulary import pooling as pools
 from trimtab.importers.vocabulary.activation import square
-from trimtab.importers.vocabulary.quantization import through_reals
+from trimtab.importers.vocabulary.quantization import through_float32
 from trimtab.importers.vocabulary.reduction import reduced
-from trimtab.importers.vocabulary.window import image, restore
+from trimtab.importers.vocabulary.window import from_image, to_image
 
 
 def windowed(node: OnnxNode, kind: pools.Kind, x: Value, *, counted: bool = False) -> Value:
-    """`x` pooled by the window that the node has."""
-    # With auto_pad the size is the padding's rule, there is nothing left to round.
+    """Pools `x` with the window of the node."""
+    # auto_pad determines the size, so that ceil_mode has no effect.
     ceil = node.boolean("ceil_mode", False) and node.text("auto_pad", "NOTSET") == "NOTSET"
     if len(x.shape) == 5:
         return volume.pool(node, kind, ceil_mode=ceil, counted=counted)
     spatial = len(x.shape) - 2
-    given, x = x, image(node, x, spatial)
-    window = windows.of(node, node.integers("kernel_shape"), x.shape[2:])
-    y = pools.pool(node, kind, x, window, ceil_mode=ceil, count_include_pad=counted)
-    return restore(node, y, spatial, given)
+    image = to_image(node, x, spatial)
+    window = windows.window_of(node, node.integers("kernel_shape"), image.shape[2:])
+    y = pools.pool(node, kind, image, window, ceil_mode=ceil, count_include_pad=counted)
+    return from_image(node, y, spatial, x)
 
 
 @handles("MaxPool")
 def max_pool(node: OnnxNode) -> Results:
-    """x: [n, c, (d,) (h,) w], reals or 8-bit integers; without the indices of the maxima."""
+    """x: [n, c, (d,) (h,) w], float32, int8 or uint8; without the indices of the maxima."""
     x = node.x()
     if x.dtype not in ("i8", "u8") or len(x.shape) == 5:
         return windowed(node, "max", x)
-    return through_reals(node, x, lambda real: windowed(node, "max", real))
+    return through_float32(node, x, lambda y: windowed(node, "max", y))
 
 
 @handles("AveragePool")
 def average_pool(node: OnnxNode) -> Results:
-    """x: [n, c, (d,) (h,) w]."""
+    """Mean of each window; x: [n, c, (d,) (h,) w]."""
     return windowed(node, "average", node.x(), counted=node.boolean("count_include_pad", False))
 
 
 @handles("LpPool")
 def lp_pool(node: OnnxNode) -> Results:
-    """x: [n, c, (h,) w]; the root of a mean of powers, times the size of the window."""
+    """Lp norm of each window; x: [n, c, (h,) w]."""
     x, kernel = node.x(0), node.integers("kernel_shape")
     if len(x.shape) == 5 or node.integer("ceil_mode", 0):
         raise node.unsupported("it pools volumes or rounds its size up")
@@ -56,7 +56,7 @@ def lp_pool(node: OnnxNode) -> Results:
 
 @handles("GlobalMaxPool", "GlobalAveragePool", "GlobalLpPool")
 def global_pool(node: OnnxNode) -> Results:
-    """x: [n, c, (h,) w]."""
+    """One result per channel; x: [n, c, (h,) w]."""
     if node.type == "GlobalLpPool":
         axes = range(2, len(node.shape()))
         return _root(node, reduced(node, "sum", _power(node, node.x()), axes, keep_dims=True))
@@ -64,14 +64,14 @@ def global_pool(node: OnnxNode) -> Results:
 
 
 def whole(node: OnnxNode, kind: pools.Kind, x: Value) -> Value:
-    """One result of each channel of `x`."""
+    """Pools each channel of `x` to one element."""
     spatial = len(x.shape) - 2
-    y = pools.adaptive_pool(node, kind, image(node, x, spatial), (1, 1))
-    return restore(node, y, spatial, x)
+    y = pools.adaptive_pool(node, kind, to_image(node, x, spatial), (1, 1))
+    return from_image(node, y, spatial, x)
 
 
 def _power(node: OnnxNode, x: Value) -> Value:
-    """|x| to the power of p."""
+    """|x| ^ p."""
     order = node.integer("p", 2)
     if order == 2:
         return square(node, x)
@@ -80,7 +80,7 @@ def _power(node: OnnxNode, x: Value) -> Value:
 
 
 def _root(node: OnnxNode, x: Value) -> Value:
-    """The p-th root of what is not negative."""
+    """The p-th root of x >= 0."""
     order = node.integer("p", 2)
     if order == 2:
         return node.add("sqrt", x)

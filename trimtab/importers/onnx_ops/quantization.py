@@ -1,7 +1,6 @@
-"""QuantizeLinear, DequantizeLinear, and operators on quantized operands.
+"""QuantizeLinear, DequantizeLinear, and operators on quantized operands such as QLinearConv.
 
-The latter, QLinearConv and its kin, are written out: their operands are dequantized, and the result
-is quantized.
+Handlers of the latter dequantize the operands, compute on float32 and quantize the result.
 """
 
 from __future__ import annotations
@@ -19,8 +18,13 @@ from trimtab.importers.onnx_ops.node import DTYPE_NAMES, OnnxNode, dtype_name, h
 from trimtab.importers.onnx_ops.reduction import normalized
 from trimtab.importers.vocabulary import matrix
 from trimtab.importers.vocabulary.convolution import convolve
-from trimtab.importers.vocabulary.quantization import DTYPES, Stored, dequantized, quantized, real
-from trimtab.importers.vocabulary.window import image, restore
+from trimtab.importers.vocabulary.quantization import (
+    DTYPES,
+    QuantizedConstant,
+    dequantized,
+    quantized,
+)
+from trimtab.importers.vocabulary.window import from_image, to_image
 from trimtab.program import Quantization
 
 _ACTIVATIONS = ("i8", "u8")
@@ -31,12 +35,12 @@ def _dtype(node: OnnxNode, array: Array) -> str:
 
 
 def _scales(node: OnnxNode, i: int, rank: int, axis: int) -> tuple[Array, int | None]:
-    """The scales in input `i`, and the axis of an operand of `rank` dimensions that they go along;
-    None where one is for all.
+    """The scales in input `i` and their axis in an operand of `rank` dimensions; the axis of a
+    per-tensor scale is None.
     """
     scale = node.known(i, "scale")
     if scale.dtype.name not in ("float32", "float16"):
-        raise node.unsupported(f"its scale is of {scale.dtype}")
+        raise node.unsupported(f"its scale has element type {scale.dtype}")
     if node.integer("block_size", 0) or scale.ndim > 1:
         raise node.unsupported("it has scales for blocks of elements")
     return scale, None if scale.size == 1 else node.axis(axis, rank)
@@ -45,26 +49,26 @@ def _scales(node: OnnxNode, i: int, rank: int, axis: int) -> tuple[Array, int | 
 def _quantization(
     node: OnnxNode, i: int, rank: int, axis: int = 0, default: str = "u8"
 ) -> tuple[Quantization, str]:
-    """What the scale in input `i` and the zero point behind it say of an operand of `rank`
-    dimensions, and the type of its integers.
+    """The quantization of an operand of `rank` dimensions, from the scale in input `i` and the zero
+    point in the next input, and the dtype of its values.
     """
-    scale, along = _scales(node, i, rank, axis)
+    scale, scale_axis = _scales(node, i, rank, axis)
     point = node.known(i + 1, "zero point") if node.has(i + 1) else np.zeros((), f"{default[0]}1")
-    return Quantization.of(scale, point, along), _dtype(node, point)
+    return Quantization.of(scale, point, scale_axis), _dtype(node, point)
 
 
 def _check_dtype(node: OnnxNode, dtype: str, allowed: Sequence[str] = _ACTIVATIONS) -> None:
     if dtype not in allowed:
-        raise node.unsupported(f"its integers are {dtype}, not {', '.join(allowed)}")
+        raise node.unsupported(f"its quantized type is {dtype}, not {', '.join(allowed)}")
 
 
 @handles("QuantizeLinear", "com.microsoft.QuantizeLinear")
 def quantize_linear(node: OnnxNode) -> Results:
-    """Constant scales, for all elements or along an axis, to int8 or uint8."""
+    """Quantization to int8 or uint8 with constant scales, per tensor or per axis."""
     x = node.x()
     default = "u8"
     if node.integer("output_dtype", 0):
-        default = dtype_name(node.integer("output_dtype")) or "of another type"
+        default = dtype_name(node.integer("output_dtype")) or "another type"
         _check_dtype(node, default)
     q, dtype = _quantization(node, 1, len(x.shape), node.integer("axis", 1), default)
     _check_dtype(node, dtype)
@@ -73,47 +77,49 @@ def quantize_linear(node: OnnxNode) -> Results:
 
 @handles("DequantizeLinear", "com.microsoft.DequantizeLinear")
 def dequantize_linear(node: OnnxNode) -> Results:
-    """Constant scales, for all elements or along an axis, of int8, uint8 or int32."""
+    """Dequantization of int8, uint8 or int32 with constant scales, per tensor or per axis."""
     x = node.operand()
     dtype = node.dtype(0)
     _check_dtype(node, dtype, DTYPES)
     q, _ = _quantization(node, 1, len(x.shape), node.integer("axis", 1), dtype)
     if isinstance(x, Value):
         return dequantized(node, x, q)
-    stored = Stored(x, q)
+    stored = QuantizedConstant(x, q)
     node.note_stored(stored)
-    return stored.real()
+    return stored.values()
 
 
 # Operators on quantized operands.
 
 
 def _operand(node: OnnxNode, i: int) -> Value:
-    """Input `i` as real numbers; its scale and zero point follow."""
+    """Input `i`, dequantized; the next inputs are its scale and zero point."""
     _check_dtype(node, node.dtype(i))
     q, _ = _quantization(node, i + 1, len(node.shape(i)))
     return dequantized(node, node.operand(i), q)
 
 
-def _weights(node: OnnxNode, i: int, what: str, axis: int) -> Stored:
-    """Constant weights in input `i`, whose scales go along `axis`; scale and zero point follow."""
+def _weights(node: OnnxNode, i: int, what: str, axis: int) -> QuantizedConstant:
+    """The constant weights in input `i`; the next inputs are the scales along `axis` and the zero
+    point.
+    """
     data = node.known(i, what)
     _check_dtype(node, node.dtype(i))
-    return Stored(data, _quantization(node, i + 1, data.ndim, axis)[0])
+    return QuantizedConstant(data, _quantization(node, i + 1, data.ndim, axis)[0])
 
 
-def _bias(node: OnnxNode, i: int, weights: Stored) -> Stored | None:
-    """A bias of int32, which has the scale of the products of the first operand and weights."""
+def _bias(node: OnnxNode, i: int, weights: QuantizedConstant) -> QuantizedConstant | None:
+    """An int32 bias; its scale is the product of the scales of first operand and weights."""
     if not node.has(i):
         return None
     data = node.known(i, "bias")
     scale = node.known(1, "scale").astype(np.float32).reshape(-1)
     scales = scale * np.array(weights.quantization.scale, np.float32)
-    return Stored(data, Quantization.of(scales, 0, None if scales.size == 1 else 0))
+    return QuantizedConstant(data, Quantization.of(scales, 0, None if scales.size == 1 else 0))
 
 
 def _result(node: OnnxNode, y: Value, i: int) -> Value:
-    """The real numbers `y` as integers of the scale in input `i` and the zero point behind it."""
+    """Quantizes `y` with the scale in input `i` and the zero point in the next input."""
     q, dtype = _quantization(node, i, len(y.shape))
     _check_dtype(node, dtype)
     return quantized(node, y, q, dtype)
@@ -121,8 +127,8 @@ def _result(node: OnnxNode, y: Value, i: int) -> Value:
 
 @handles("QLinearConv", "com.microsoft.QLinearConv")
 def qlinear_conv(node: OnnxNode) -> Results:
-    """x: [n, c, (h,) w] with scale and zero point, w: [m, c / group, (kh,) kw] with those of each
-    m, scale and zero point of the result, bias: int32 [m]; weights constant.
+    """Conv of quantized x: [n, c, (h,) w] and constant w: [m, c / group, (kh,) kw] with scales per
+    output channel, and an int32 bias: [m].
     """
     if node.integer("channels_last", 0):
         raise node.unsupported("its channels are the last dimension")
@@ -133,16 +139,19 @@ def qlinear_conv(node: OnnxNode) -> Results:
     if weights.data.ndim != 4:
         raise node.unsupported(f"it is {weights.data.ndim - 2}-dimensional")
     spatial = len(node.shape()) - 2
-    pixels = image(node, x, spatial)
-    window = windows.of(node, weights.data.shape[2:], pixels.shape[2:])
-    operands = (real(node, weights, "weight"), real(node, bias, "bias") if bias else None)
+    pixels = to_image(node, x, spatial)
+    window = windows.window_of(node, weights.data.shape[2:], pixels.shape[2:])
+    operands = (
+        weights.dequantized(node, "weight"),
+        bias.dequantized(node, "bias") if bias else None,
+    )
     y = convolve(node, pixels, *operands, window, node.integer("group", 1))
-    return _result(node, restore(node, y, spatial, x), 6)
+    return _result(node, from_image(node, y, spatial, x), 6)
 
 
 @handles("QLinearMatMul", "com.microsoft.QLinearMatMul")
 def qlinear_mat_mul(node: OnnxNode) -> Results:
-    """numpy.matmul of a and b, each with scale and zero point, then those of the result."""
+    """numpy.matmul of quantized a and b."""
     a = _operand(node, 0)
     return _result(node, _product(node, a, 3), 6)
 
@@ -150,14 +159,14 @@ def qlinear_mat_mul(node: OnnxNode) -> Results:
 def _product(node: OnnxNode, a: Value, i: int) -> Value:
     if node.is_known(i) and len(node.shape(i)) == 2 and len(a.shape) >= 2:
         weights = _weights(node, i, "weights", 1).transposed()
-        return matrix.product(node, a, real(node, weights, "weight"))
+        return matrix.linear(node, a, weights.dequantized(node, "weight"))
     return matrix.mat_mul(node, a, _operand(node, i))
 
 
 @handles("com.microsoft.QGemm")
 def qgemm(node: OnnxNode) -> Results:
-    """a b + c with a: [m, k], b: [k, n] constant, each possibly transposed, c: int32 [n] constant;
-    without a scale for the result it is of real numbers.
+    """a b + c with quantized a: [m, k], constant b: [k, n], each possibly transposed, and constant
+    c: int32 [n]; without a scale the result is float32.
     """
     if node.real("alpha", 1.0) != 1.0:
         raise node.unsupported("alpha is not 1")
@@ -169,23 +178,26 @@ def qgemm(node: OnnxNode) -> Results:
     if bias:
         bias = replace(bias, data=bias.data.reshape(-1))
     if bias and bias.data.size != weights.data.shape[0]:
-        raise node.unsupported("its c is not one number for each column")
-    a = matrix.flipped(node, a) if node.integer("transA", 0) else a
-    operands = (real(node, weights, "weight"), real(node, bias, "bias") if bias else None)
-    y = matrix.product(node, a, *operands)
+        raise node.unsupported("its c does not have one element per column")
+    a = matrix.transposed_matrix(node, a) if node.integer("transA", 0) else a
+    operands = (
+        weights.dequantized(node, "weight"),
+        bias.dequantized(node, "bias") if bias else None,
+    )
+    y = matrix.linear(node, a, *operands)
     return _result(node, y, 7) if node.has(7) else y
 
 
 @handles("com.microsoft.QLinearAdd", "com.microsoft.QLinearMul")
 def qlinear_binary(node: OnnxNode) -> Results:
-    """a + b or a b, each with scale and zero point, then those of the result."""
+    """a + b or a * b of quantized a and b."""
     op = "add" if node.type.endswith("Add") else "mul"
     return _result(node, node.add(op, _operand(node, 0), _operand(node, 3)), 6)
 
 
 @handles("com.microsoft.QLinearConcat")
 def qlinear_concat(node: OnnxNode) -> Results:
-    """Scale and zero point of the result, then any number of operands with theirs."""
+    """Concatenation of quantized operands with different scales."""
     xs = [_operand(node, i) for i in range(2, node.count(), 3)]
     axis = node.axis(node.integer("axis"), len(xs[0].shape))
     return _result(node, node.add("concat", *xs, axis=axis), 0)
@@ -193,7 +205,7 @@ def qlinear_concat(node: OnnxNode) -> Results:
 
 @handles("com.microsoft.QLinearSigmoid", "com.microsoft.QLinearLeakyRelu")
 def qlinear_activation(node: OnnxNode) -> Results:
-    """x with scale and zero point, then those of the result."""
+    """An activation of quantized x."""
     x = _operand(node, 0)
     if node.type.endswith("Sigmoid"):
         return _result(node, node.add("sigmoid", x), 3)
@@ -202,9 +214,9 @@ def qlinear_activation(node: OnnxNode) -> Results:
 
 @handles("com.microsoft.QLinearSoftmax")
 def qlinear_softmax(node: OnnxNode) -> Results:
-    """x with scale and zero point, then those of the result; its `opset` says which Softmax it is.
+    """Softmax of quantized x; the attribute `opset` selects the version of Softmax.
 
-    The axis is the last one unless given, before opset 13, too: onnxruntime's schema says so.
+    The default axis is the last one in every version, as in onnxruntime's schema.
     """
     y = normalized(
         node,
@@ -218,7 +230,7 @@ def qlinear_softmax(node: OnnxNode) -> Results:
 
 @handles("com.microsoft.QLinearGlobalAveragePool", "com.microsoft.QLinearAveragePool")
 def qlinear_pool(node: OnnxNode) -> Results:
-    """x: [n, c, h, w] with scale and zero point, then those of the result."""
+    """Average pooling of quantized x: [n, c, h, w]."""
     if node.integer("channels_last", 0):
         raise node.unsupported("its channels are the last dimension")
     x = _operand(node, 0)
@@ -228,12 +240,14 @@ def qlinear_pool(node: OnnxNode) -> Results:
     return _result(node, pooling.windowed(node, "average", x, counted=counted), 3)
 
 
-# Integers that stand for themselves.
+# Operators on integers without scales.
 
 
 @handles("MatMulInteger", "ConvInteger")
 def integer_product(node: OnnxNode) -> Results:
-    """Sums of products of 8-bit integers, as far as float32 holds all of them exactly."""
+    """Matrix multiplication or convolution of int8 and uint8 values, if float32 holds all sums
+    exactly.
+    """
     a = node.add("cast", node.x(0), to="f32")
     b = _shifted(node, node.known(1, "second operand"), 3)
     depth = b.shape[-2] if node.type == "MatMulInteger" else b[0].size
@@ -245,13 +259,13 @@ def integer_product(node: OnnxNode) -> Results:
     else:
         if b.ndim != 4:
             raise node.unsupported(f"it is {b.ndim - 2}-dimensional")
-        window = windows.of(node, b.shape[2:], a.shape[2:])
+        window = windows.window_of(node, b.shape[2:], a.shape[2:])
         y = convolve(node, a, b, None, window, node.integer("group", 1))
     return node.add("cast", y, to="i32")
 
 
 def _shifted(node: OnnxNode, b: Array, i: int) -> Array:
-    """Known integers less their zero point, as float32."""
+    """Constant integers minus their zero point, as float32."""
     point = node.known(i, "zero point").astype(np.float32) if node.has(i) else np.float32(0)
     if point.ndim == 1 and node.type == "ConvInteger":
         point = point.reshape(-1, *[1] * (b.ndim - 1))
@@ -272,5 +286,5 @@ def _less_zero_point(node: OnnxNode, a: Value) -> Value:
 
 @handles("DynamicQuantizeLinear")
 def dynamic_quantize_linear(node: OnnxNode) -> Results:
-    """Its scale depends on the input: that is not known when operators on integers are planned."""
+    """Always unsupported: the scale depends on the input, so that it is unknown to the planner."""
     raise node.unsupported("its scale is computed from its input: quantize the network statically")

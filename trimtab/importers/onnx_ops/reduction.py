@@ -11,7 +11,7 @@ from trimtab.importers._graph import Value
 from trimtab.importers._layer import Results
 from trimtab.importers.onnx_ops.node import OnnxNode, handles
 from trimtab.importers.vocabulary import normalization
-from trimtab.importers.vocabulary.movement import matrix
+from trimtab.importers.vocabulary.movement import flatten_to_matrix
 from trimtab.importers.vocabulary.reduction import reduced
 
 SOFTMAX = {"Softmax": "softmax", "LogSoftmax": "log_softmax"}
@@ -31,7 +31,7 @@ KINDS = {
 
 @handles(*SOFTMAX, "Hardmax")
 def softmax(node: OnnxNode) -> Results:
-    """Along one axis; before opset 13, over all dimensions from the axis on."""
+    """Along one axis; before opset 13, over all axes from `axis` on."""
     together = node.opset < 13
     axis = node.integer("axis", 1 if together else -1)
     return normalized(node, node.x(), axis, together=together, along=_along)
@@ -45,30 +45,28 @@ def normalized(
     together: bool,
     along: Callable[[OnnxNode, Value, int], Value],
 ) -> Value:
-    """What `along` makes of `x`, or, where all dimensions from `axis` on are one `together`, of `x`
-    as a matrix.
-    """
+    """Applies `along` to an axis of `x`; if `together`, to all axes from `axis` on as one."""
     axis = node.axis(axis, len(x.shape))
     if not together or math.prod(x.shape[axis + 1 :]) == 1:
         return along(node, x, axis)
-    return node.reshape(along(node, node.value(matrix(node, x, axis)), 1), x.shape)
+    return node.reshape(along(node, node.value(flatten_to_matrix(node, x, axis)), 1), x.shape)
 
 
 def _along(node: OnnxNode, x: Value, axis: int) -> Value:
     if node.type in SOFTMAX:
         return node.add(SOFTMAX[node.type], x, axis=axis)
-    # Hardmax: the row of a unit matrix that belongs to the first of the largest elements.
+    # Hardmax: the row of an identity matrix for the index of the maximum.
     largest = node.add("arg_max", x, axis=axis, keep_dims=False)
     unit = node.constant(np.eye(x.shape[axis], dtype=np.float32), "unit")
     y = node.add("gather", unit, largest, axis=0)
-    places = list(range(len(x.shape) - 1))
-    places.insert(axis, len(places))
-    return node.transpose(y, places)
+    permutation = list(range(len(x.shape) - 1))
+    permutation.insert(axis, len(permutation))
+    return node.transpose(y, permutation)
 
 
 @handles(*KINDS)
 def reduce(node: OnnxNode) -> Results:
-    """Axes are an attribute or, in later opsets, an input; none at all means every axis."""
+    """Reduction over axes, an attribute or in later opsets a constant input; by default all."""
     axes = node.integers("axes") or node.optional_ints(1, "axes")
     if not axes and not node.integer("noop_with_empty_axes", 0):
         axes = tuple(range(len(node.shape())))
@@ -78,14 +76,14 @@ def reduce(node: OnnxNode) -> Results:
 
 @handles("LpNormalization")
 def lp_normalization(node: OnnxNode) -> Results:
-    """x / |x| along an axis; where the norm is 0, the result is."""
+    """x / |x| along an axis, or 0 where the norm is 0."""
     axes = (node.axis(node.integer("axis", -1)),)
     return normalization.lp_norm(node, node.x(), axes, node.integer("p", 2))
 
 
 @handles("ArgMax", "ArgMin")
 def arg_max(node: OnnxNode) -> Results:
-    """The least element is the largest of the negated ones."""
+    """The index of the maximum, or of the minimum as the maximum of -x."""
     x = node.x()
     return node.add(
         "arg_max",

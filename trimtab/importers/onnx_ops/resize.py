@@ -17,7 +17,7 @@ from trimtab.importers.vocabulary import resize as images
 
 @dataclass(frozen=True)
 class ResizeTarget:
-    """What becomes of every dimension of the input; `roi` is empty when there is no crop."""
+    """Sizes and scales of all axes; `scales` and `roi` are empty if the node has none."""
 
     sizes: tuple[int, ...]
     scales: tuple[float, ...]
@@ -25,13 +25,13 @@ class ResizeTarget:
 
 
 def _scaled(size: float, scale: float) -> float:
-    """The product as float32, where 5 * 1.4 is 7."""
+    """The product in float32, so that 5 * 1.4 is 7."""
     return float(np.float32(size) * np.float32(scale))
 
 
 @handles("Upsample")
 def upsample(node: OnnxNode) -> Results:
-    """Opset 7 and 9: what Resize does with asymmetric coordinates, rounded down."""
+    """Opset 7 and 9: Resize with asymmetric coordinates, rounded down."""
     x = node.x(0)
     scales = node.reals("scales") or node.floats(1, "scales")
     sizes = tuple(math.floor(_scaled(n, s)) for n, s in zip(x.shape, scales, strict=True))
@@ -42,15 +42,15 @@ def upsample(node: OnnxNode) -> Results:
 
 @handles("Resize")
 def resize(node: OnnxNode) -> Results:
-    """Opset 10 has scales only; later ones sizes, regions and many modes."""
+    """Opset 10 has scales only; later opsets have sizes, regions and several modes."""
     x, mode = node.x(0), node.text("mode", "nearest")
     if node.opset < 11:
         scales = node.floats(1, "scales")
         sizes = tuple(math.floor(_scaled(n, s)) for n, s in zip(x.shape, scales, strict=True))
-        # onnxruntime, where this version of the operator comes from, rounds up when it shrinks.
+        # onnxruntime, which defined this version of the operator, rounds up when it shrinks.
         rounding = "ceil" if min(scales) < 1 else "floor"
         if min(scales) < 1 < max(scales):
-            raise node.unsupported("it grows and shrinks at once, before opset 11")
+            raise node.unsupported("it enlarges one axis and shrinks another, before opset 11")
         target = ResizeTarget(sizes, scales, ())
         return _resize(node, x, target, mode, coordinate_mode="asymmetric", nearest_mode=rounding)
     coordinates = node.text("coordinate_transformation_mode", "half_pixel")
@@ -60,7 +60,7 @@ def resize(node: OnnxNode) -> Results:
         for n, s, size in zip(x.shape, target.scales, target.sizes, strict=False)
     ):
         # ONNX's reference puts the corner at n * s, onnxruntime and PyTorch at the last pixel.
-        raise node.unsupported("it aligns corners, and its scales lead to no whole size")
+        raise node.unsupported("it aligns corners, and its scales give no integer size")
     return _resize(
         node,
         x,
@@ -75,32 +75,32 @@ def resize(node: OnnxNode) -> Results:
 
 
 def _target(node: OnnxNode, shape: tuple[int, ...], *, cropped: bool) -> ResizeTarget:
-    """Sizes of all dimensions; scales only where the model gives them, else they are the ratio."""
+    """The sizes of all axes; scales only if the model has them, otherwise they are the ratio."""
     rank = len(shape)
     axes = [node.axis(a, rank) for a in node.integers("axes") or range(rank)]
     roi = [0.0] * rank + [1.0] * rank
     if cropped:
-        given = node.floats(1, "region")
+        region = node.floats(1, "region")
         for i, axis in enumerate(axes):
-            roi[axis], roi[rank + axis] = given[i], given[len(axes) + i]
+            roi[axis], roi[rank + axis] = region[i], region[len(axes) + i]
     scales, sizes = [1.0] * rank, list(shape)
-    given_scales = node.floats(2, "scales") if node.has(2) else ()
-    given_sizes = node.optional_ints(3, "sizes")
-    if len(given_scales or given_sizes) != len(axes):
+    input_scales = node.floats(2, "scales") if node.has(2) else ()
+    input_sizes = node.optional_ints(3, "sizes")
+    if len(input_scales or input_sizes) != len(axes):
         raise node.invalid("there must be one scale or size per axis")
-    for axis, scale in zip(axes, given_scales, strict=False):
+    for axis, scale in zip(axes, input_scales, strict=False):
         scales[axis] = scale
         sizes[axis] = math.floor(_scaled(shape[axis] * (roi[rank + axis] - roi[axis]), scale))
-    if given_sizes:
-        wanted = dict(zip(axes, given_sizes, strict=True))
+    if input_sizes:
+        targets = dict(zip(axes, input_sizes, strict=True))
         policy = node.text("keep_aspect_ratio_policy", "stretch")
         if policy != "stretch":
             choose = min if policy == "not_larger" else max
-            scale = choose(size / shape[axis] for axis, size in wanted.items())
-            wanted = {axis: math.floor(scale * shape[axis] + 0.5) for axis in wanted}
-            for axis in wanted:
+            scale = choose(size / shape[axis] for axis, size in targets.items())
+            targets = {axis: math.floor(scale * shape[axis] + 0.5) for axis in targets}
+            for axis in targets:
                 scales[axis] = scale
-        for axis, size in wanted.items():
+        for axis, size in targets.items():
             sizes[axis] = size
         if policy == "stretch":
             scales = []
@@ -108,7 +108,7 @@ def _target(node: OnnxNode, shape: tuple[int, ...], *, cropped: bool) -> ResizeT
 
 
 def _resize(node: OnnxNode, x: Value, target: ResizeTarget, mode: str, **attributes: Any) -> Value:
-    """Resizes the last two dimensions, or the middle two of four (an image with channels last)."""
+    """Resizes the last two axes, or the middle two of four (an image with channels last)."""
     mode = {"bilinear": "linear"}.get(mode, mode)
     lift = 4 - len(x.shape)
     if lift < 0:

@@ -1,4 +1,4 @@
-"""Conv, MaxPool and AveragePool of volumes [n, c, d, h, w], made of those of images."""
+"""Conv, MaxPool and AveragePool of volumes [n, c, d, h, w], by operators on images."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from trimtab.importers.vocabulary import pooling as pools
 from trimtab.importers.vocabulary.convolution import convolve
 from trimtab.importers.vocabulary.movement import concat, padded, sliced
 from trimtab.importers.vocabulary.pooling import Kind
-from trimtab.importers.vocabulary.window import Window, plane, same_pads
+from trimtab.importers.vocabulary.window import Window, as_pair, same_pads
 
 
 def _each(values: Sequence[int]) -> tuple[int, ...]:
-    """One value per dimension of a volume, 1 by default."""
+    """One value per axis of a volume, by default 1."""
     return tuple(values) or (1, 1, 1)
 
 
 def _pads(node: OnnxNode, x: Value, kernel: Sequence[int]) -> tuple[int, ...]:
-    """Pads of depth, height and width at the front, then at the far end."""
+    """Padding of depth, height and width at the beginning, then at the end."""
     mode = node.text("auto_pad", "NOTSET")
     if mode == "NOTSET":
         return node.integers("pads") or (0,) * 6
@@ -34,15 +34,17 @@ def _pads(node: OnnxNode, x: Value, kernel: Sequence[int]) -> tuple[int, ...]:
 def _flat(
     kernel: Sequence[int], strides: Sequence[int], pads: Sequence[int], dilations: Sequence[int]
 ) -> Window:
-    """What a window is in height and width."""
-    sides = (*pads[1:3], *pads[4:6])
-    return Window(plane(kernel[1:], 1), plane(strides[1:], 1), sides, plane(dilations[1:], 1))
+    """The window in height and width."""
+    pads_2d = (*pads[1:3], *pads[4:6])
+    kernel_2d, strides_2d = as_pair(kernel[1:], 1), as_pair(strides[1:], 1)
+    return Window(kernel_2d, strides_2d, pads_2d, as_pair(dilations[1:], 1))
 
 
 def pool(node: OnnxNode, kind: Kind, *, ceil_mode: bool, counted: bool) -> Value:
-    """Pools images, then depths: maxima and means of equally many values can be nested.
+    """Pools height and width, then depth.
 
-    So can means over the pixels inside the image: all depths have as many of them.
+    Maxima can be nested, and so can means, because all windows of a mean have the same number of
+    values per depth.
     """
     x, kernel = node.x(0), node.integers("kernel_shape")
     strides, dilations = _each(node.integers("strides")), _each(node.integers("dilations"))
@@ -58,7 +60,7 @@ def pool(node: OnnxNode, kind: Kind, *, ceil_mode: bool, counted: bool) -> Value
 
 
 def conv(node: OnnxNode, weight: Array, bias: Array | None) -> Value:
-    """The slices that a kernel sees at once become channels, and depths become images.
+    """Turns the depth slices of a kernel into channels, and output depths into batch images.
 
     weight: [m, c / group, kd, kh, kw], bias: [m].
     """

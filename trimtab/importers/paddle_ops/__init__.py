@@ -1,1 +1,1 @@
-"""How Paddle's operators become those of the engine: one module per family, found by file name."""
+"""Handlers of Paddle operators, one module per family; modules are found by their file names."""

@@ -1,4 +1,4 @@
-"""Element-wise operators with one operand."""
+"""Unary element-wise operators."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ handle_functions(
         "gelu": Function(activation.gelu, ("approximate", 0.0)),
         "logsigmoid": Function(activation.log_sigmoid),
         "square": Function(activation.square),
-        "rsqrt": Function(activation.reciprocal_root),
+        "rsqrt": Function(activation.rsqrt),
         "reciprocal": Function(activation.reciprocal),
     },
 )
@@ -44,7 +44,7 @@ _FUSED = {
 
 
 def activate(node: PaddleNode, y: Value, name: str) -> Value:
-    """What other operators call their activation: a name, empty for none."""
+    """Applies the activation of another operator by its name, which may be empty."""
     if name in ("", "identity"):
         return y
     if name not in _FUSED:
@@ -54,7 +54,7 @@ def activate(node: PaddleNode, y: Value, name: str) -> Value:
 
 @handles("clip")
 def clip(node: PaddleNode) -> Results:
-    """Bounds are attributes, or constant inputs."""
+    """Clamps to bounds, which are attributes or constant inputs."""
     low, high = node.numbers("Min"), node.numbers("Max")
     return node.add(
         "clip",
@@ -66,7 +66,7 @@ def clip(node: PaddleNode) -> Results:
 
 @handles("hard_swish")
 def hard_swish(node: PaddleNode) -> Results:
-    """x min(max(x + offset, 0), threshold) / scale."""
+    """x * min(max(x + offset, 0), threshold) / scale."""
     x = node.x()
     parameters = node.real("threshold", 6.0), node.real("scale", 6.0), node.real("offset", 3.0)
     if parameters == (6.0, 6.0, 3.0):
@@ -78,15 +78,15 @@ def hard_swish(node: PaddleNode) -> Results:
 
 @handles("softplus")
 def softplus(node: PaddleNode) -> Results:
-    """log(1 + exp(beta x)) / beta; from the threshold on, x, which is the same in float32."""
+    """ln(1 + e^(beta * x)) / beta; above the threshold x, which is equal in float32."""
     if node.real("threshold", 20.0) < 15:
-        raise node.unsupported("its threshold is so low that the result is another function")
+        raise node.unsupported("its threshold is below 15, where softplus differs from x")
     return activation.softplus(node, node.x(), node.real("beta", 1.0))
 
 
 @handles("pow")
 def power(node: PaddleNode) -> Results:
-    """x to a constant power."""
+    """x to a constant power, an attribute or a constant input."""
     factor = node.numbers("FactorTensor")
     exponent = factor[0] if factor else node.real("factor", 1.0)
     return activation.power(node, node.x(), exponent)
@@ -94,7 +94,7 @@ def power(node: PaddleNode) -> Results:
 
 @handles("prelu")
 def prelu(node: PaddleNode) -> Results:
-    """One slope for all, one per channel, or one per element."""
+    """Leaky ReLU with one slope, one per channel, or one per element."""
     x, slope, mode = node.x(), node.weights("Alpha"), node.text("mode", "all")
     if mode == "element":
         return node.add("prelu", x, node.constant(slope.reshape(x.shape[1:]), "slope"))

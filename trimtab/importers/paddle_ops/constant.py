@@ -1,4 +1,4 @@
-"""Operators that make constants: of nothing, or of shapes."""
+"""Operators with constant results: fills, ranges and shapes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from trimtab.importers.paddle_ops.node import PaddleNode, Results, handles
 
 @handles("shape")
 def shape(node: PaddleNode) -> Results:
-    """Known, as all shapes are."""
+    """The shape of the input, a constant."""
     return np.array(node.shape("Input"), np.int32)
 
 
 @handles("fill_constant", "fill_constant_batch_size_like", "fill_any_like")
 def fill(node: PaddleNode) -> Results:
-    """One value in a shape, of which one dimension may be that of another tensor."""
+    """A constant of one value; its shape may have one dimension of another tensor."""
     if node.type == "fill_any_like":
         x = node.operand()
         dims = list(x.shape)
@@ -32,26 +32,26 @@ def fill(node: PaddleNode) -> Results:
             node.axis(node.integer("input_dim_idx", 0), len(source))
         ]
     node.check_elements(dims)
-    given = node.numbers("ValueTensor")
+    values = node.numbers("ValueTensor")
     text = node.text("str_value", "") if node.has_attribute("str_value") else ""
-    value = given[0] if given else float(text) if text else node.real("value", 0.0)
+    value = values[0] if values else float(text) if text else node.real("value", 0.0)
     return np.full(dims, value, np.dtype(code))
 
 
 @handles("assign_value")
 def assign_value(node: PaddleNode) -> Results:
-    """Values that attributes hold."""
+    """A constant whose values are an attribute."""
     dims, code = node.integers("shape"), node.dtype("dtype", 5)
     names = ("fp32_values", "int32_values", "int64_values", "bool_values", "fp64_values", "values")
-    found = [values for name in names if (values := node.reals(name))]
-    if not found or len(found[0]) != math.prod(dims):
+    values = next((values for name in names if (values := node.reals(name))), ())
+    if not values or len(values) != math.prod(dims):
         raise node.invalid(f"its values do not fill its shape {list(dims)}")
-    return np.array(found[0], np.float64).astype(code).reshape(dims)
+    return np.array(values, np.float64).astype(code).reshape(dims)
 
 
 @handles("range")
 def range_(node: PaddleNode) -> Results:
-    """From start to end, by a step."""
+    """The constant sequence from start to end with a step."""
     start, end, step = (node.known(slot).reshape(-1)[0] for slot in ("Start", "End", "Step"))
     if step == 0:
         raise node.invalid("its step is 0")

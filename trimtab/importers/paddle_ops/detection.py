@@ -1,4 +1,4 @@
-"""What detectors end with: priors, decoding of boxes, non-maximum suppression."""
+"""Detection: prior boxes, decoding of boxes, non-maximum suppression."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from trimtab.importers.vocabulary.prior_boxes import PriorBoxes
 
 @handles("prior_box")
 def prior_box(node: PaddleNode) -> Results:
-    """Boxes for the feature map's pixels, in the image: known, as sizes are."""
+    """The prior boxes of a feature map in an image, a constant."""
     features, image = node.shape("Input"), node.shape("Image")
     if len(features) != 4 or len(image) != 4:
         raise node.invalid("its inputs must be [n, c, h, w]")
@@ -23,19 +23,19 @@ def prior_box(node: PaddleNode) -> Results:
         offset=node.real("offset", 0.5),
     )
     sizes = (features[2], features[3]), (image[2], image[3])
-    made = boxes.make(node, *sizes).reshape(2, *sizes[0], len(boxes.shapes()), 4)
+    array = boxes.make(node, *sizes).reshape(2, *sizes[0], len(boxes.shapes()), 4)
     if boxes.max_sizes and not node.boolean("min_max_aspect_ratios_order", False):
-        # The square between both sizes comes last, not second.
+        # The square between both sizes is the last box, not the second.
         per_size = len(boxes.shapes()) // len(boxes.min_sizes)
         order = [0, *range(2, per_size), 1]
         starts = range(0, len(boxes.shapes()), per_size)
-        made = made[:, :, :, [start + i for start in starts for i in order]]
-    return {"Boxes": made[0], "Variances": made[1]}
+        array = array[:, :, :, [start + i for start in starts for i in order]]
+    return {"Boxes": array[0], "Variances": array[1]}
 
 
 @handles("box_coder")
 def box_coder(node: PaddleNode) -> Results:
-    """Offsets become boxes; the other direction serves training."""
+    """Decodes offsets to boxes; encoding is for training only."""
     code = node.text("code_type", "encode_center_size")
     if code != "decode_center_size":
         raise node.unsupported(f"its code_type is {code}")
@@ -53,7 +53,7 @@ def box_coder(node: PaddleNode) -> Results:
 
 @handles("yolo_box")
 def yolo_box(node: PaddleNode) -> Results:
-    """A head of YOLOv3; sizes of the original images are an input of the network."""
+    """A head of YOLOv3; the sizes of the original images are an input of the network."""
     boxes, scores = node.add_many(
         "yolo_box",
         node.image("X"),
@@ -73,8 +73,8 @@ def yolo_box(node: PaddleNode) -> Results:
 
 @handles("multiclass_nms", "multiclass_nms2", "multiclass_nms3")
 def multiclass_nms(node: PaddleNode) -> Results:
-    """Paddle's results have as many rows as there are detections; here they have as many as there
-    can be, filled up with -1.
+    """Non-maximum suppression; the results have the maximum number of rows, unused rows are -1,
+    where Paddle's results have one row per detection.
     """
     if node.has("RoisNum"):
         raise node.unsupported("its boxes belong to regions")

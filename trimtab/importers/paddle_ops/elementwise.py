@@ -1,4 +1,4 @@
-"""Element-wise operators with two operands, and linear ones."""
+"""Binary element-wise operators, and linear functions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BINARY = {
 
 @handles(*_BINARY)
 def binary(node: PaddleNode) -> Results:
-    """The operand of fewer dimensions stands at `axis` of the other; -1: at its end."""
+    """A binary operator; the smaller operand is aligned with `axis` of the other, -1: its end."""
     operands = _aligned(node, node.operand("X"), node.operand("Y"))
     y = elementwise.binary(node, _BINARY[node.type], *operands)
     if isinstance(y, np.ndarray):
@@ -33,39 +33,39 @@ def binary(node: PaddleNode) -> Results:
 
 
 def _aligned(node: PaddleNode, x: Operand, y: Operand) -> tuple[Operand, Operand]:
-    """Both operands in shapes that numpy's rule of broadcasting fits together."""
+    """Both operands in shapes that numpy broadcasts."""
     axis = node.integer("axis", -1)
-    lack = len(x.shape) - len(y.shape)
-    if axis == -1 or not lack:
+    difference = len(x.shape) - len(y.shape)
+    if axis == -1 or not difference:
         return x, y
-    if lack < 0:
+    if difference < 0:
         return _placed(node, x, y, axis), y
     return x, _placed(node, y, x, axis)
 
 
 def _placed(node: PaddleNode, small: Operand, large: Operand, axis: int) -> Operand:
-    """`small` in the rank of `large`, from dimension `axis` on; 1 at its end may be too much."""
+    """Reshapes `small` so that it broadcasts to `large` from `axis` on; last 1s are dropped."""
     dims = list(small.shape)
     while dims and axis + len(dims) > len(large.shape) and dims[-1] == 1:
         dims.pop()
-    behind = len(large.shape) - axis - len(dims)
-    if axis < 0 or behind < 0:
+    trailing = len(large.shape) - axis - len(dims)
+    if axis < 0 or trailing < 0:
         raise node.invalid(f"axis {axis} does not fit {list(large.shape)} and {list(small.shape)}")
-    shape = (*dims, *(1,) * behind)
+    shape = (*dims, *(1,) * trailing)
     return node.reshape(small, shape)
 
 
 @handles("sum")
 def sum_(node: PaddleNode) -> Results:
-    """Any number of operands."""
+    """The sum of any number of operands."""
     return node.combined("add", node.xs())
 
 
 @handles("scale")
 def scale(node: PaddleNode) -> Results:
-    """scale x + bias, or scale (x + bias)."""
-    given = node.numbers("ScaleTensor")
-    factor = given[0] if given else node.real("scale", 1.0)
+    """scale * x + bias, or scale * (x + bias)."""
+    values = node.numbers("ScaleTensor")
+    factor = values[0] if values else node.real("scale", 1.0)
     shift = node.real("bias", 0.0)
     if not node.boolean("bias_after_scale", True):
         shift *= factor
@@ -77,15 +77,15 @@ def scale(node: PaddleNode) -> Results:
 
 @handles("dropout")
 def dropout(node: PaddleNode) -> Results:
-    """What is dropped in training is made up for then, or by a factor now."""
-    kept = 1.0 - node.real("dropout_prob", 0.5)
-    later = node.text("dropout_implementation", "downgrade_in_infer") == "downgrade_in_infer"
-    return node.scaled(node.x(), kept if later else 1.0)
+    """The input itself, or scaled by 1 - dropout_prob (downgrade_in_infer)."""
+    factor = 1.0 - node.real("dropout_prob", 0.5)
+    scales = node.text("dropout_implementation", "downgrade_in_infer") == "downgrade_in_infer"
+    return node.scaled(node.x(), factor if scales else 1.0)
 
 
 @handles("affine_channel")
 def affine_channel(node: PaddleNode) -> Results:
-    """scale x + bias, by channel."""
+    """scale * x + bias per channel."""
     x = node.image()
     shape = (1, 1, -1) if node.text("data_layout", "NCHW") == "NHWC" else (-1, 1, 1)
     y = node.add("mul", x, node.constant(node.weights("Scale").reshape(shape), "scale"))

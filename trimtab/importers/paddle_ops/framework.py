@@ -1,7 +1,7 @@
-"""Paddle's ProgramDesc, as its framework.proto defines it: blocks of operators and variables.
+"""Paddle's ProgramDesc of framework.proto: blocks of operators and variables.
 
-Only what a program for inference needs is declared. Texts are declared as bytes, which have the
-same encoding, as call stacks in attributes need not be UTF-8; enumerations as numbers.
+The schema declares only the fields that inference needs. Strings are declared as bytes, which have
+the same encoding, because call stacks in attributes need not be UTF-8; enumerations are numbers.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from trimtab.errors import ModelFileError
 from trimtab.importers._files import read_bytes
 from trimtab.importers._protobuf import Field, message_class, parsed
 
-LIMIT_BYTES = 2**27  # of a program; those of large detectors have a megabyte
+LIMIT_BYTES = 2**27  # of a program; large detectors have a megabyte
 
 _HINT = "give the file that save_inference_model or jit.save wrote, or copy it again"
 
 LOD_TENSOR = 7  # VarType.Type of an ordinary tensor
 
-# numpy's names of element types by VarType.Type; bfloat16 is read as its 16 bits.
+# numpy's names of element types by VarType.Type; bfloat16 is read as 16-bit integers.
 BFLOAT16 = 22
 DTYPES = {
     0: "?",
@@ -97,7 +97,7 @@ _SCHEMA: dict[str, dict[str, Field]] = {
     "Program": {"blocks": (1, "Block*")},
 }
 
-# Field of Attr that holds an attribute, by AttrType.
+# The field of Attr with the value, by AttrType.
 _FIELDS = {
     0: "i",
     1: "f",
@@ -117,14 +117,14 @@ _VAR, _VARS, _SCALAR, _SCALARS = 13, 14, 16, 17
 
 @dataclass(frozen=True)
 class VarNames:
-    """An attribute that is held by variables."""
+    """An attribute whose value is in variables."""
 
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class VarDesc:
-    """A variable; `dims` is empty when the file does not say, and has -1 where it is free."""
+    """A variable; `dims` is empty if it is not declared, -1 is a free dimension."""
 
     name: str
     persistable: bool
@@ -145,7 +145,7 @@ class OpDesc:
 
 @dataclass(frozen=True)
 class ProgramDesc:
-    """The first block's operators, and the variables of all."""
+    """The operators of the first block and the variables of all blocks."""
 
     ops: Sequence[OpDesc]
     vars: Mapping[str, VarDesc]
@@ -157,7 +157,7 @@ def _class(name: str) -> Any:
 
 
 def read(path: Path) -> ProgramDesc:
-    """The program at `path`; ModelFileError when it is not one."""
+    """The program at `path`; ModelFileError if it is not a Paddle program."""
     data = read_bytes(path, LIMIT_BYTES)
     message = parsed(_class("Program")(), data, path, "a Paddle program", _HINT)
     if not message.blocks or not message.blocks[0].ops:
@@ -165,12 +165,12 @@ def read(path: Path) -> ProgramDesc:
     ops = [_op(op) for op in message.blocks[0].ops]
     if not all(op.type for op in ops):
         raise _damaged(path, "is not a Paddle program: it has operators without a type")
-    found = [_var(var) for block in message.blocks for var in block.vars]
-    return ProgramDesc(ops, {var.name: var for var in reversed(found)})
+    variables = [_var(var) for block in message.blocks for var in block.vars]
+    return ProgramDesc(ops, {var.name: var for var in reversed(variables)})
 
 
 def read_tensor(data: bytes) -> tuple[int, tuple[int, ...]]:
-    """Element type and dimensions of a serialized TensorDesc; ValueError when it is not one."""
+    """Element type and dimensions of a serialized TensorDesc; ValueError if it is damaged."""
     message: Any = _class("Tensor")()
     try:
         message.ParseFromString(data)
@@ -197,7 +197,7 @@ def _op(op: Any) -> OpDesc:
 
 
 def _attribute(attr: Any) -> Any:
-    """The value as Python has it; None for types that are of no use here."""
+    """The value of an attribute; None for types that inference does not need."""
     if attr.type in (_VAR, _VARS):
         names = attr.vars_name if attr.type == _VARS else [attr.var_name]
         return VarNames(tuple(map(_text, names)))

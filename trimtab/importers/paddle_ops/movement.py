@@ -1,4 +1,4 @@
-"""Operators that move, cut or join elements: of tensors, and of shapes that are known already."""
+"""Data movement: reshape, slice, concat, pad and the like, of tensors and constants."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from trimtab.importers.vocabulary import movement
 
 @handles("reshape", "reshape2")
 def reshape(node: PaddleNode) -> Results:
-    """0 copies a dimension, -1 takes what is left."""
-    wanted = node.int_list("shape", "Shape", "ShapeTensor")
-    return node.reshape(node.operand(), movement.copied(node, node.operand(), wanted))
+    """0 copies a dimension, -1 takes the remaining elements."""
+    shape = node.int_list("shape", "Shape", "ShapeTensor")
+    return node.reshape(node.operand(), movement.resolve_zeros(node, node.operand(), shape))
 
 
 @handles("flatten", "flatten2")
 def flatten(node: PaddleNode) -> Results:
-    """To two dimensions, cut at the axis."""
-    return movement.matrix(node, node.operand(), node.integer("axis", 1))
+    """Reshape to a matrix, split at the axis."""
+    return movement.flatten_to_matrix(node, node.operand(), node.integer("axis", 1))
 
 
 @handles("flatten_contiguous_range")
 def flatten_range(node: PaddleNode) -> Results:
-    """Dimensions from one to another, inclusive, become one."""
+    """Merges the axes from start_axis to stop_axis, inclusive."""
     start, stop = node.integer("start_axis", 1), node.integer("stop_axis", 1)
     return movement.flattened(node, node.operand(), start, stop)
 
 
 @handles("squeeze", "squeeze2")
 def squeeze(node: PaddleNode) -> Results:
-    """Drops the given dimensions, or all, as far as they are 1."""
+    """Drops those of the given axes, by default of all, that are 1."""
     return movement.squeezed(node, node.operand(), node.integers("axes"))
 
 
 @handles("unsqueeze", "unsqueeze2")
 def unsqueeze(node: PaddleNode) -> Results:
-    """One after the other: each axis counts in what those before it made."""
+    """Inserts dimensions of 1 one after the other; each axis counts the previous insertions."""
     shape = list(node.shape())
     for axis in node.int_list("axes", "AxesTensor", "AxesTensorList"):
         shape.insert(node.axis(axis, len(shape) + 1), 1)
@@ -47,35 +47,35 @@ def unsqueeze(node: PaddleNode) -> Results:
 
 @handles("transpose", "transpose2")
 def transpose(node: PaddleNode) -> Results:
-    """A permutation of the dimensions."""
+    """Permutes the axes."""
     return node.transpose(node.operand(), [node.axis(axis) for axis in node.integers("axis")])
 
 
 def _axis(node: PaddleNode) -> int:
-    """An axis that an input may hold."""
-    given = node.numbers("AxisTensor")
-    return int(given[0]) if given else node.integer("axis", 0)
+    """The axis, a constant input or an attribute."""
+    values = node.numbers("AxisTensor")
+    return int(values[0]) if values else node.integer("axis", 0)
 
 
 @handles("concat")
 def concat(node: PaddleNode) -> Results:
-    """Along an axis, which an input may hold."""
+    """Concatenation along an axis, an attribute or a constant input."""
     return movement.concat(node, node.operands(), node.axis(_axis(node)))
 
 
 @handles("stack")
 def stack(node: PaddleNode) -> Results:
-    """Along a new axis."""
+    """Concatenation along a new axis."""
     return {"Y": movement.stack(node, node.operands(), node.integer("axis", 0))}
 
 
 @handles("split")
 def split(node: PaddleNode) -> Results:
-    """Into equal parts, or parts of given sizes, of which one may be -1."""
+    """Splits into equal parts, or into given sizes, one of which may be -1."""
     x, axis = node.x(), node.axis(_axis(node))
     count = node.output_count("Out")
-    given = node.int_list("sections", "", "SectionsTensorList")
-    sizes = given or movement.equal_parts(node, x.shape[axis], count)
+    sections = node.int_list("sections", "", "SectionsTensorList")
+    sizes = sections or movement.equal_parts(node, x.shape[axis], count)
     if len(sizes) != count:
         raise node.invalid(f"it has {count} outputs, and {len(sizes)} sections")
     return {"Out": movement.split(node, x, axis, sizes)}
@@ -83,7 +83,7 @@ def split(node: PaddleNode) -> Results:
 
 @handles("unstack", "unbind")
 def unstack(node: PaddleNode) -> Results:
-    """Into parts of one, without their dimension."""
+    """Splits along an axis into slices of one element, and drops the axis."""
     slot = "Y" if node.type == "unstack" else "Out"
     count, axis = node.output_count(slot), node.axis(node.integer("axis", 0))
     if count != node.shape()[axis]:
@@ -93,7 +93,7 @@ def unstack(node: PaddleNode) -> Results:
 
 @handles("slice", "strided_slice")
 def slice_(node: PaddleNode) -> Results:
-    """Bounds that inputs may hold; then some dimensions of 1 are dropped."""
+    """Slices with bounds from attributes or constant inputs, then drops some axes."""
     x = node.operand("Input")
     rank = len(x.shape)
     axes = [node.axis(a, rank) for a in node.integers("axes")]
@@ -106,12 +106,12 @@ def slice_(node: PaddleNode) -> Results:
         raise node.invalid(f"its bounds are {list(starts)}, {list(ends)}, {list(steps)}")
     y = movement.sliced(node, x, zip(axes, starts, ends, steps, strict=True))
     dropped = {node.axis(a, rank) for a in node.integers("decrease_axis")}
-    return node.reshape(y, movement.without(y.shape, dropped))
+    return node.reshape(y, movement.drop_axes(y.shape, dropped))
 
 
 @handles("pad", "pad2d", "pad3d")
 def pad(node: PaddleNode) -> Results:
-    """pad2d: top, bottom, left, right; pad3d: left, right, top, bottom, front, back."""
+    """Padding; pad2d: top, bottom, left, right; pad3d: left, right, top, bottom, front, back."""
     x = node.x()
     amounts = node.int_list("paddings", "Paddings")
     mode, value = node.text("mode", "constant"), node.real("value", 0.0)
@@ -131,25 +131,25 @@ def pad(node: PaddleNode) -> Results:
 
 @handles("gather", "index_select")
 def gather(node: PaddleNode) -> Results:
-    """Along an axis, at indices that are a vector."""
-    given = node.numbers("Axis")
+    """Gathers along an axis at a vector of indices."""
+    values = node.numbers("Axis")
     name = "dim" if node.type == "index_select" else "axis"
-    axis = int(given[0]) if given else node.integer(name, 0)
+    axis = int(values[0]) if values else node.integer(name, 0)
     indices = node.operand("Index")
     return movement.gathered(node, node.operand(), node.reshape(indices, (-1,)), axis)
 
 
 @handles("expand_v2", "expand_as_v2", "broadcast_to")
 def expand(node: PaddleNode) -> Results:
-    """To a shape, in which -1 keeps a dimension."""
-    wanted = node.integers("target_shape") if node.has_attribute("target_shape") else ()
-    wanted = wanted or node.int_list("shape", "Shape", "expand_shapes_tensor")
-    return movement.expanded(node, node.operand(), wanted)
+    """Broadcasts to a shape, in which -1 keeps a dimension."""
+    shape = node.integers("target_shape") if node.has_attribute("target_shape") else ()
+    shape = shape or node.int_list("shape", "Shape", "expand_shapes_tensor")
+    return movement.expanded(node, node.operand(), shape)
 
 
 @handles("expand", "tile")
 def tile(node: PaddleNode) -> Results:
-    """Repeats dimensions; of fewer counts, the first dimensions are not repeated."""
+    """Repeats the input along its axes; the counts are aligned with the last axes."""
     if node.type == "expand":
         counts = node.int_list("expand_times", "ExpandTimes", "expand_times_tensor")
     else:
@@ -159,28 +159,28 @@ def tile(node: PaddleNode) -> Results:
 
 @handles("pixel_shuffle")
 def pixel_shuffle(node: PaddleNode) -> Results:
-    """Channels become pixels."""
+    """Moves channels into pixels."""
     factor = node.integer("upscale_factor", 1)
     return node.add("depth_to_space", node.image(), block_size=factor, mode="crd")
 
 
 @handles("space_to_depth", "pixel_unshuffle")
 def pixel_unshuffle(node: PaddleNode) -> Results:
-    """Pixels become channels: next to those of the same channel, or behind all (space_to_depth)."""
+    """Moves pixels into channels, grouped by input channel."""
     if node.type == "space_to_depth":
-        raise node.unsupported("it orders pixels as Darknet does")
+        raise node.unsupported("it has Darknet's order of pixels")
     return movement.pixel_unshuffle(node, node.image(), node.integer("downscale_factor"))
 
 
 @handles("shuffle_channel")
 def shuffle_channel(node: PaddleNode) -> Results:
-    """x: [n, c, h, w]."""
+    """Interleaves groups of channels (ShuffleNet); x: [n, c, h, w]."""
     return node.add("channel_shuffle", node.image(), group=node.integer("group", 1))
 
 
 @handles("assign", "share_data", "memcpy", "cast")
 def identity(node: PaddleNode) -> Results:
-    """The same, or in another element type; float64 is float32."""
+    """The input itself, or converted to another element type; float64 becomes float32."""
     x = node.operand()
     if node.type != "cast":
         return x

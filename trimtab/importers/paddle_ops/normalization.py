@@ -12,7 +12,7 @@ from trimtab.importers.vocabulary.reduction import reduced
 
 @handles("batch_norm", "sync_batch_norm")
 def batch_norm(node: PaddleNode) -> Results:
-    """x: [n, c, ...], or [n, ..., c]; statistics of training are constants."""
+    """Batch normalization of x: [n, c, ...] or [n, ..., c] with stored statistics."""
     x = node.x()
     last = node.text("data_layout", "NCHW") == "NHWC" and len(x.shape) > 2
     rank = len(x.shape)
@@ -37,14 +37,14 @@ def _affine(node: PaddleNode, shape: tuple[int, ...]) -> normalization.Affine:
 
 @handles("instance_norm")
 def instance_norm(node: PaddleNode) -> Results:
-    """x: [n, c, ...]."""
+    """Normalizes each channel of each image; x: [n, c, ...]."""
     x, epsilon = node.x(), node.real("epsilon", 1e-5)
     return {"Y": normalization.instance_norm(node, x, _affine(node, x.shape[1:2]), epsilon)}
 
 
 @handles("layer_norm")
 def layer_norm(node: PaddleNode) -> Results:
-    """Over all dimensions from an axis on."""
+    """Normalization over all axes from begin_norm_axis on."""
     x, epsilon = node.x(), node.real("epsilon", 1e-5)
     axis = node.axis(node.integer("begin_norm_axis", 1))
     return {"Y": normalization.layer_norm(node, x, axis, _affine(node, x.shape[axis:]), epsilon)}
@@ -52,17 +52,17 @@ def layer_norm(node: PaddleNode) -> Results:
 
 @handles("group_norm")
 def group_norm(node: PaddleNode) -> Results:
-    """x: [n, c, ...]: groups of channels are instances of their own."""
+    """Normalizes groups of channels; x: [n, c, ...]."""
     x, groups = node.x(), node.integer("groups")
     if node.text("data_layout", "NCHW") == "NHWC":
-        raise node.unsupported("its channels come last")
+        raise node.unsupported("its channels are the last axis")
     affine, epsilon = _affine(node, x.shape[1:2]), node.real("epsilon", 1e-5)
     return {"Y": normalization.group_norm(node, x, groups, affine, epsilon)}
 
 
 @handles("lrn")
 def lrn(node: PaddleNode) -> Results:
-    """Unlike the engine's, alpha is not divided by the size."""
+    """Local response normalization; unlike the engine, Paddle does not divide alpha by the size."""
     size = node.integer("n", 5)
     alpha, beta = node.real("alpha", 1e-4) * size, node.real("beta", 0.75)
     return normalization.lrn(node, node.image(), size, alpha, beta, node.real("k", 2.0))
@@ -70,7 +70,7 @@ def lrn(node: PaddleNode) -> Results:
 
 @handles("norm", "p_norm")
 def norm(node: PaddleNode) -> Results:
-    """The length of vectors along an axis (p_norm), or vectors of length 1 (norm)."""
+    """L2 norm along an axis (p_norm), or L2 normalization (norm)."""
     x = node.x()
     if node.type == "norm":
         axis = node.axis(node.integer("axis", -1))

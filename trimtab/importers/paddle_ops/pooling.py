@@ -1,4 +1,4 @@
-"""Pooling: by windows, of whole images, adaptive."""
+"""Pooling with a window, global and adaptive pooling."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _KINDS: dict[str, pools.Kind] = {"max": "max", "avg": "average"}
 
 @handles("pool2d", "max_pool2d_with_index")
 def pool(node: PaddleNode) -> Results:
-    """x: [n, c, h, w]; the sizes that ceil_mode asks for are reached by padding."""
+    """Max or average pooling; x: [n, c, h, w]."""
     indexed = node.type == "max_pool2d_with_index"
     method = "max" if indexed else node.text("pooling_type", "max")
     if method not in _KINDS:
@@ -22,12 +22,12 @@ def pool(node: PaddleNode) -> Results:
     kernel = pair(node, "ksize")
     if node.boolean("adaptive", False):
         return restored(node, pools.adaptive_pool(node, kind, x, kernel))
-    size, place = x.shape[2:], window(node, x.shape[2:], kernel)
+    size, taps = x.shape[2:], window(node, x.shape[2:], kernel)
     ceil = node.boolean("ceil_mode", False)
     for i in range(2) if ceil else ():
-        end, stride = size[i] + place.pads[i], place.strides[i]
-        if -(-(end + place.pads[2 + i] - kernel[i]) // stride) * stride >= end:
+        end, stride = size[i] + taps.pads[i], taps.strides[i]
+        if -(-(end + taps.pads[2 + i] - kernel[i]) // stride) * stride >= end:
             raise node.unsupported("its last window lies outside of the image")
     counted = not node.boolean("exclusive", True)
     counts = {"count_include_pad": counted, "count_overhang": counted}
-    return restored(node, pools.pool(node, kind, x, place, ceil_mode=ceil, **counts))
+    return restored(node, pools.pool(node, kind, x, taps, ceil_mode=ceil, **counts))

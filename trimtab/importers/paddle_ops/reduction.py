@@ -1,4 +1,4 @@
-"""Reductions and soft maxima."""
+"""Reductions, softmax, argmax."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _SOFTMAX = {"softmax": "softmax", "log_softmax": "log_softmax"}
 
 @handles(*_SOFTMAX)
 def softmax(node: PaddleNode) -> Results:
-    """Along one axis."""
+    """Softmax or its logarithm along an axis."""
     return node.add(_SOFTMAX[node.type], node.x(), axis=node.axis(node.integer("axis", -1)))
 
 
 @handles("reduce_mean", "reduce_sum", "reduce_max", "reduce_min")
 def reduce(node: PaddleNode) -> Results:
-    """Over some dimensions, or over all; all together leave a vector of one."""
+    """Reduction over some axes or all; the result over all axes is a vector of one element."""
     axes = node.integers("dim", (0,))
     if node.boolean("reduce_all", False) or not axes:
         axes = tuple(range(len(node.shape())))
@@ -28,17 +28,17 @@ def reduce(node: PaddleNode) -> Results:
 
 @handles("mean")
 def mean(node: PaddleNode) -> Results:
-    """Of everything."""
+    """The mean of all elements."""
     y = reduced(node, "mean", node.x(), range(len(node.shape())), keep_dims=False)
     return at_least_a_vector(node, y)
 
 
 @handles("arg_max", "arg_min")
 def arg_max(node: PaddleNode) -> Results:
-    """The least element is the largest of the negated ones."""
+    """The index of the maximum, or of the minimum as the maximum of -x."""
     x, axis = node.x(), node.integer("axis", -1)
     if node.boolean("flatten", False):
         x = node.reshape(x, (-1,))
-    keep, least = node.boolean("keepdims", False), node.type == "arg_min"
-    y = reduction.arg_max(node, x, axis, keep_dims=keep, least=least)
+    keep, minimum = node.boolean("keepdims", False), node.type == "arg_min"
+    y = reduction.arg_max(node, x, axis, keep_dims=keep, minimum=minimum)
     return node.add("cast", y, to="i32") if node.dtype("dtype", 3) == "<i4" else y

@@ -12,7 +12,7 @@ from trimtab.importers.vocabulary.window import Pair
 
 @handles("nearest_interp", "nearest_interp_v2", "bilinear_interp", "bilinear_interp_v2")
 def interpolate(node: PaddleNode) -> Results:
-    """x: [n, c, h, w]. An output of one pixel is the first one, whatever the mode."""
+    """Resizes x: [n, c, h, w] by nearest neighbor or linearly."""
     x = channels_first(node, "X", "data_layout")
     scales = _scales(node)
     sizes = _sizes(node, x.shape[2:], scales)
@@ -28,7 +28,7 @@ def interpolate(node: PaddleNode) -> Results:
 
 
 def _scales(node: PaddleNode) -> tuple[float, float] | None:
-    """Vertical and horizontal; None when sizes are given instead."""
+    """Vertical and horizontal scale; None if the sizes are specified instead."""
     if node.has("SizeTensor"):
         return None
     scales = node.numbers("Scale") or node.reals("scale", (0.0,))
@@ -38,9 +38,9 @@ def _scales(node: PaddleNode) -> tuple[float, float] | None:
 
 
 def _sizes(node: PaddleNode, size: Sequence[int], scales: tuple[float, float] | None) -> Pair:
-    """Height and width of the result; sizes that inputs hold outrank everything else."""
-    if given := node.numbers("OutSize", "SizeTensor"):
-        return int(given[0]), int(given[-1])
+    """Height and width of the result; sizes in inputs take precedence."""
+    if values := node.numbers("OutSize", "SizeTensor"):
+        return int(values[0]), int(values[-1])
     if scales:
         return int(size[0] * scales[0]), int(size[1] * scales[1])
     return node.integer("out_h", 0), node.integer("out_w", 0)

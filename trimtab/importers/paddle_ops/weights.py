@@ -1,8 +1,8 @@
-"""Paddle's parameters: streams of tensors, one per file, or all in one file sorted by name.
+"""Paddle's parameters: serialized tensors, one per file, or all in one file sorted by name.
 
-A tensor is: uint32 version; uint64 number of levels of detail, each a uint64 size in bytes and its
-offsets; uint32 version of the tensor; int32 size of a TensorDesc message and that message; the
-elements.
+A tensor is serialized as: uint32 version; uint64 number of levels of detail, each a uint64 size in
+bytes and its offsets; uint32 version of the tensor; int32 size of a TensorDesc message and that
+message; the elements.
 """
 
 from __future__ import annotations
@@ -28,28 +28,30 @@ from trimtab.importers.paddle_ops.framework import (
 
 LIMIT_BYTES = 2**32  # of a file of parameters
 
-# Names under which all parameters in one file are usually saved.
+# The usual names of files with all parameters.
 _COMBINED = ("__params__", "params", "weights")
 
 
 class _Stream:
-    """Bytes, read from the front; ValueError when they do not last."""
+    """A reader of bytes; ValueError if they are too few."""
 
     def __init__(self, data: bytes) -> None:
         self._data = memoryview(data)
-        self.at = 0
+        self.position = 0
 
     @property
-    def left(self) -> int:
-        """Bytes that are left."""
-        return len(self._data) - self.at
+    def remaining(self) -> int:
+        """Number of remaining bytes."""
+        return len(self._data) - self.position
 
     def take(self, size: int) -> memoryview:
         """The next `size` bytes."""
-        if not 0 <= size <= self.left:
-            raise ValueError(f"{size} bytes are announced at byte {self.at}, {self.left} are left")
-        self.at += size
-        return self._data[self.at - size : self.at]
+        if not 0 <= size <= self.remaining:
+            raise ValueError(
+                f"{size} bytes are announced at byte {self.position}, {self.remaining} remain"
+            )
+        self.position += size
+        return self._data[self.position - size : self.position]
 
     def number(self, code: str) -> int:
         """The next number, by its struct code."""
@@ -59,7 +61,7 @@ class _Stream:
         """The next tensor."""
         self._version()
         levels = self.number("Q")
-        if levels * 8 > self.left:
+        if levels * 8 > self.remaining:
             raise ValueError(f"{levels} levels of detail are more than the file can hold")
         for _ in range(levels):
             self.take(self.number("Q"))
@@ -75,13 +77,13 @@ class _Stream:
 
     def _version(self) -> None:
         if version := self.number("I"):
-            raise ValueError(f"its version is {version}, not 0, before byte {self.at}")
+            raise ValueError(f"its version is {version}, not 0, before byte {self.position}")
 
 
 def parameters(path: Path, model: Path, desc: ProgramDesc) -> Mapping[str, Array]:
-    """The parameters that the operators of the program `model` read, when `path` was given."""
+    """The parameters that the operators of the program `model` read; the user gave `path`."""
     read = {name for op in desc.ops for names in op.inputs.values() for name in names}
-    # A combined file holds those that nobody reads, too.
+    # A combined file also has parameters that no operator reads.
     declared = [v for v in desc.vars.values() if v.persistable and v.type == LOD_TENSOR]
     needed = [var for var in declared if var.name in read]
     if combined := _combined_file(path, model, needed):
@@ -91,22 +93,26 @@ def parameters(path: Path, model: Path, desc: ProgramDesc) -> Mapping[str, Array
         raise ModelFileError(
             f"the files of {len(missing)} parameters are missing, such as '{missing[0]}'",
             where=str(model.parent),
-            hint="put the files of all parameters beside the program, or the one file that holds"
-            f" them under the name {model.stem}.pdiparams or __params__",
+            hint="put the files of all parameters beside the program, or the file with all of them"
+            f" under the name {model.stem}.pdiparams or __params__",
         )
     return {var.name: read_one(files[var.name], var) for var in needed}
 
 
 def _own_file(model: Path, var: VarDesc) -> Path:
-    """The file of one parameter; names come from the program and must not lead elsewhere."""
+    """The file of one parameter; its name comes from the program and must stay in the folder."""
     relative = Path(var.name)
     if relative.is_absolute() or ".." in relative.parts or "\0" in var.name:
-        raise ModelFileError(f"'{var.name}' is no name for a parameter's file", where=str(model))
+        raise ModelFileError(
+            f"'{var.name}' is not a valid name for the file of a parameter",
+            where=str(model),
+            hint="check where the file is from",
+        )
     return model.parent / relative
 
 
 def _combined_file(path: Path, model: Path, needed: Sequence[VarDesc]) -> Path | None:
-    """The file that holds all parameters, if there is one."""
+    """The file with all parameters, if there is one."""
     if path.name == "__params__" or path.suffix == ".pdiparams":
         return path
     if model.suffix == ".pdmodel":
@@ -116,8 +122,8 @@ def _combined_file(path: Path, model: Path, needed: Sequence[VarDesc]) -> Path |
     for name in _COMBINED:
         if (model.parent / name).is_file():
             return model.parent / name
-    if found := companion(model, ".pdiparams", lambda _: True):
-        return found
+    if combined := companion(model, ".pdiparams", lambda _: True):
+        return combined
     if _own_file(model, needed[0]).is_file():
         return None
     others = [p for p in sorted(model.parent.iterdir()) if p.is_file() and p != model]
@@ -125,36 +131,36 @@ def _combined_file(path: Path, model: Path, needed: Sequence[VarDesc]) -> Path |
 
 
 def read_one(path: Path, var: VarDesc) -> Array:
-    """The parameter that has the file `path` for itself."""
+    """The parameter in the file `path`."""
     return next(iter(read_all(path, [var]).values()))
 
 
 def read_all(path: Path, parameters: Iterable[VarDesc]) -> Mapping[str, Array]:
-    """The parameters of a combined file, which holds all of them in the order of their names."""
+    """The parameters of a combined file, which has them in the order of their names."""
     stream = _Stream(read_bytes(path, LIMIT_BYTES))
     result = {}
     for var in sorted(parameters, key=lambda var: var.name):
-        begin = stream.at
+        begin = stream.position
         try:
-            result[var.name] = _fitting(stream.tensor(), var)
+            result[var.name] = _checked(stream.tensor(), var)
         except ValueError as error:
             raise ModelFileError(
                 f"parameter '{var.name}' cannot be read: {error}",
                 where=f"{path}: byte {begin}",
                 hint="the file is damaged, or belongs to another program: copy both again",
             ) from error
-    if stream.left:
+    if stream.remaining:
         raise ModelFileError(
-            f"{stream.left} bytes are left after its {len(result)} parameters",
-            where=f"{path}: byte {stream.at}",
+            f"{stream.remaining} bytes remain after its {len(result)} parameters",
+            where=f"{path}: byte {stream.position}",
             hint="the file belongs to another program: copy both again",
         )
     return result
 
 
-def _fitting(array: Array, var: VarDesc) -> Array:
-    """`array` if it has the shape that the program declares."""
+def _checked(array: Array, var: VarDesc) -> Array:
+    """`array`; ValueError if the program declares another number of elements."""
     declared = var.dims
     if declared and min(declared) > 0 and math.prod(declared) != array.size:
-        raise ValueError(f"its shape is {list(array.shape)}, declared is {list(declared)}")
+        raise ValueError(f"its shape is {list(array.shape)}, the program has {list(declared)}")
     return array

@@ -1,4 +1,4 @@
-"""What convolutions and pools share: padding rules, channels that come last."""
+"""The windows of convolutions and pools, and operands with the channels last."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trimtab.importers.vocabulary.window import Pair, Window
 
 
 def has_channels_last(node: PaddleNode, attribute: str = "data_format") -> bool:
-    """Whether operands are [n, h, w, c]; AnyLayout, of old programs, means that they are not."""
+    """Whether operands are [n, h, w, c]; AnyLayout of old programs means [n, c, h, w]."""
     return node.text(attribute, "NCHW") == "NHWC"
 
 
@@ -23,7 +23,7 @@ def channels_first(node: PaddleNode, slot: str, attribute: str = "data_format") 
 
 
 def restored(node: PaddleNode, y: Value, attribute: str = "data_format") -> Value:
-    """A result [n, c, h, w] in the order that the node's operands have."""
+    """A result [n, c, h, w] in the layout of the node's operands."""
     return node.transpose(y, TO_CHANNELS_LAST) if has_channels_last(node, attribute) else y
 
 
@@ -36,17 +36,17 @@ def pair(node: PaddleNode, name: str, default: int | None = None) -> Pair:
 
 
 def window(node: PaddleNode, size: Sequence[int], kernel: Pair, dilations: Pair = (1, 1)) -> Window:
-    """The window of an operator with an input of `size`; SAME does not know dilations."""
+    """The window of an operator with an input of `size`; SAME padding ignores dilations."""
     algorithm = node.text("padding_algorithm", "EXPLICIT")
-    found = Window(kernel, pair(node, "strides", 1), dilations=dilations)
-    found.check(node)
+    unpadded = Window(kernel, pair(node, "strides", 1), dilations=dilations)
+    unpadded.check(node)
     if algorithm == "VALID":
-        return found
+        return unpadded
     if algorithm == "SAME":
-        return replace(found, dilations=(1, 1)).same(size)
+        return replace(unpadded, dilations=(1, 1)).same(size)
     pads = node.integers("paddings", (0, 0))
     if len(pads) == 4:
-        return found.padded((pads[0], pads[2], pads[1], pads[3]))
+        return unpadded.padded((pads[0], pads[2], pads[1], pads[3]))
     if len(pads) not in (1, 2):
-        raise node.invalid(f"attribute 'paddings' is {list(pads)}")
-    return found.padded((pads[0], pads[-1]) * 2)
+        raise node.invalid(f"attribute 'paddings' is {list(pads)}, it must have 1, 2 or 4 values")
+    return unpadded.padded((pads[0], pads[-1]) * 2)

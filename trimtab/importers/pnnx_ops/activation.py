@@ -1,4 +1,4 @@
-"""Element-wise functions of one operand."""
+"""Unary element-wise operators, softmax, and constants."""
 
 from __future__ import annotations
 
@@ -57,30 +57,30 @@ handle_functions(
     "torch.positive",
 )
 def identity(op: PnnxOperator) -> Value:
-    """Inference drops nothing."""
+    """The input itself."""
     return op.x(0, "input", "self")
 
 
 @handles("Tensor.to")
 def to(op: PnnxOperator) -> Value:
-    """To another element type: real numbers are all the same to the engine."""
+    """Conversion to a float type, which is always float32 here."""
     dtype = op.text("dtype", "torch.float")
     if dtype not in ("torch.float", "torch.float32", "torch.half", "torch.float16"):
-        raise op.unsupported(f"it makes elements of type {dtype}")
+        raise op.unsupported(f"it converts to {dtype}")
     x = op.x(0, "input", "self")
     return x if x.dtype == "f32" else op.add("cast", x, to="f32")
 
 
 @handles("nn.RReLU", "F.rrelu")
 def rrelu(op: PnnxOperator) -> Value:
-    """Inference takes the mean of both slopes."""
+    """Leaky ReLU with the mean of both slopes."""
     slope = (op.real("lower", 1 / 8) + op.real("upper", 1 / 3)) / 2
     return op.add("leaky_relu", op.x(0, "input"), alpha=slope)
 
 
 @handles("nn.PReLU", "F.prelu")
 def prelu(op: PnnxOperator) -> Value:
-    """A slope per channel, or one."""
+    """Leaky ReLU with a learned slope, per channel or shared."""
     x = op.x(0, "input")
     slope = op.constant_operand("weight", 1)
     if slope is None or slope.size not in (1, x.shape[1] if len(x.shape) > 1 else 1):
@@ -90,13 +90,13 @@ def prelu(op: PnnxOperator) -> Value:
 
 @handles("nn.GELU", "F.gelu")
 def gelu(op: PnnxOperator) -> Value:
-    """Exactly, or by a hyperbolic tangent."""
+    """x / 2 * (1 + erf(x / sqrt 2)), or its approximation with tanh."""
     return activation.gelu(op, op.x(0, "input"), op.text("approximate", "none") == "tanh")
 
 
 @handles("nn.Softplus", "F.softplus")
 def softplus(op: PnnxOperator) -> Value:
-    """ln(1 + e^(beta x)) / beta."""
+    """ln(1 + e^(beta * x)) / beta."""
     op.static("threshold")
     return activation.softplus(op, op.x(0, "input"), op.real("beta", 1.0))
 
@@ -110,7 +110,7 @@ def tanhshrink(op: PnnxOperator) -> Value:
 
 @handles("nn.GLU", "F.glu")
 def glu(op: PnnxOperator) -> Value:
-    """One half, gated by the other."""
+    """The first half times the sigmoid of the second half."""
     x = op.x(0, "input")
     axis = op.axis(op.integer("dim", -1), len(x.shape))
     a, b = movement.split(op, x, axis, movement.equal_parts(op, x.shape[axis], 2))
@@ -129,10 +129,10 @@ def glu(op: PnnxOperator) -> Value:
     "nn.Softmax2d",
 )
 def softmax(op: PnnxOperator) -> Value:
-    """Along one dimension."""
+    """Softmax, its logarithm, or the softmax of -x, along one axis."""
     x = op.x(0, "input")
     rank = len(x.shape)
-    # What PyTorch takes without being told.
+    # PyTorch's default.
     default = rank - 3 if op.type == "nn.Softmax2d" else 0 if rank in (0, 1, 3) else 1
     axis = op.axis(op.integer("dim", default), rank)
     if "min" in op.type:
@@ -142,7 +142,7 @@ def softmax(op: PnnxOperator) -> Value:
 
 @handles("nn.Threshold", "F.threshold")
 def threshold(op: PnnxOperator) -> Value:
-    """The one threshold that is a ReLU."""
+    """ReLU: only a threshold and a value of 0 are supported."""
     if op.real("threshold") != 0 or op.real("value") != 0:
         raise op.unsupported("its threshold and value are not 0")
     return op.add("relu", op.x(0, "input"))
@@ -150,7 +150,7 @@ def threshold(op: PnnxOperator) -> Value:
 
 @handles("pnnx.Attribute")
 def attribute(op: PnnxOperator) -> Value:
-    """A constant."""
+    """A constant tensor."""
     data = op.weight("data")
     if data is None:
         raise op.invalid("it has no data")

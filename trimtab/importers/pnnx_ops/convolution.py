@@ -1,4 +1,4 @@
-"""Convolutions, as modules and as functions; signals are images of one row."""
+"""Convolution and transposed convolution, as modules and as functions; signals are images."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from trimtab.importers._graph import Array, Value
 from trimtab.importers.pnnx_ops.operator import PnnxOperator, handles
 from trimtab.importers.vocabulary.convolution import convolve, deconvolve
 from trimtab.importers.vocabulary.movement import PAD_MODES, padded
-from trimtab.importers.vocabulary.window import NO_PADS, Pads, Window, image, plane, restore
+from trimtab.importers.vocabulary.window import NO_PADS, Pads, Window, as_pair, from_image, to_image
 
 
 def _weights(op: PnnxOperator, spatial: int) -> tuple[Array, Array | None]:
-    """Weights with two dimensions behind the channels, and the bias."""
+    """The weights with two spatial axes, and the bias."""
     weight = op.constant_operand("weight", 1)
     if weight is None or weight.ndim != spatial + 2:
         raise op.invalid("it lacks its weights")
@@ -21,22 +21,22 @@ def _weights(op: PnnxOperator, spatial: int) -> tuple[Array, Array | None]:
 
 
 def _window(op: PnnxOperator, spatial: int, weight: Array, pads: Pads) -> Window:
-    strides = plane(op.integers("stride", spatial, 1), 1)
-    dilations = plane(op.integers("dilation", spatial, 1), 1)
+    strides = as_pair(op.integers("stride", spatial, 1), 1)
+    dilations = as_pair(op.integers("dilation", spatial, 1), 1)
     return Window((weight.shape[2], weight.shape[3]), strides, pads, dilations)
 
 
 @handles("nn.Conv1d", "nn.Conv2d", "F.conv1d", "F.conv2d")
 def convolution(op: PnnxOperator) -> Value:
-    """x: [n, c, h, w]; padding is a number, or `same`, whose odd pixel goes to the end."""
+    """x: [n, c, (h,) w]; padding is a number, `valid`, or `same` with an odd pixel at the end."""
     spatial = int(op.type[-2])
-    given = op.x(0, "input")
-    x = image(op, given, spatial)
+    source = op.x(0, "input")
+    x = to_image(op, source, spatial)
     weight, bias = _weights(op, spatial)
     padding = op.static("padding", 0)
-    known = padding in ("same", "valid")
-    sizes = (0,) * spatial if known else op.integers("padding", spatial, 0)
-    window = _window(op, spatial, weight, plane(sizes, 0) * 2)
+    is_word = padding in ("same", "valid")
+    sizes = (0,) * spatial if is_word else op.integers("padding", spatial, 0)
+    window = _window(op, spatial, weight, as_pair(sizes, 0) * 2)
     if padding == "same":
         window = window.same(x.shape[2:])
     mode = op.text("padding_mode", "zeros")
@@ -46,19 +46,19 @@ def convolution(op: PnnxOperator) -> Value:
         x = padded(op, x, {2: window.pads[0::2], 3: window.pads[1::2]}, mode)
         window = window.padded(NO_PADS)
     y = convolve(op, x, weight, bias, window, op.integer("groups", 1))
-    return restore(op, y, spatial, given)
+    return from_image(op, y, spatial, source)
 
 
 @handles("nn.ConvTranspose1d", "nn.ConvTranspose2d", "F.conv_transpose1d", "F.conv_transpose2d")
 def transposed(op: PnnxOperator) -> Value:
-    """Padding is cut off the result."""
+    """Transposed convolution; padding crops the result."""
     spatial = int(op.type[-2])
-    given = op.x(0, "input")
+    source = op.x(0, "input")
     weight, bias = _weights(op, spatial)
-    pads = plane(op.integers("padding", spatial, 0), 0)
+    pads = as_pair(op.integers("padding", spatial, 0), 0)
     if op.text("padding_mode", "zeros") != "zeros" or op.has("output_size"):
         raise op.unsupported("it has a padding_mode or an output_size")
     window, group = _window(op, spatial, weight, pads * 2), op.integer("groups", 1)
-    extra = plane(op.integers("output_padding", spatial, 0), 0)
-    y = deconvolve(op, image(op, given, spatial), weight, bias, window, group, extra)
-    return restore(op, y, spatial, given)
+    extra = as_pair(op.integers("output_padding", spatial, 0), 0)
+    y = deconvolve(op, to_image(op, source, spatial), weight, bias, window, group, extra)
+    return from_image(op, y, spatial, source)

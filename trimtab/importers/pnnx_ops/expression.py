@@ -1,4 +1,4 @@
-"""pnnx.Expression: arithmetic of tensors and numbers, and sizes, which are known."""
+"""pnnx.Expression: arithmetic of tensors, numbers and sizes."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _TOKEN = re.compile(
 )
 
 _WORDS = {"None": None, "True": True, "False": False}
-_LONGEST = 20_000
-_LARGEST = 2**53  # a number that is exact in every form
+_MAX_LENGTH = 20_000
+_LARGEST = 2**53  # integers up to this one are exact as floats
 
-# Of two operands: the engine's operator (nothing: numbers only), and how numbers do it.
+# Binary functions: the engine's operator (empty: numbers only), and the function of numbers.
 _BINARY: dict[str, tuple[str, Callable[..., Any]]] = {
     "add": ("add", operator.add),
     "sub": ("sub", operator.sub),
@@ -44,7 +44,7 @@ _BINARY: dict[str, tuple[str, Callable[..., Any]]] = {
     "xor": ("", operator.xor),
 }
 
-# Of one operand, likewise.
+# Unary functions, likewise.
 _UNARY: dict[str, tuple[str, Callable[..., Any]]] = {
     "abs": ("abs", abs),
     "neg": ("neg", operator.neg),
@@ -66,7 +66,7 @@ _UNARY: dict[str, tuple[str, Callable[..., Any]]] = {
 def expression(op: PnnxOperator) -> Operand:
     """The value of an expression: a tensor, a number or a list of numbers."""
     text = op.text("expr", "")
-    calls = CallParser(op, _TOKEN, _LONGEST, partial(_leaf, op), partial(_call, op))
+    calls = CallParser(op, _TOKEN, _MAX_LENGTH, partial(_leaf, op), partial(_call, op))
     values: list[Operand] = calls.values(text)
     if len(values) != 1:
         raise op.invalid(f"'{text[:60]}' is not one expression")
@@ -94,7 +94,7 @@ def _call(op: PnnxOperator, name: str, values: list[Any]) -> Operand:
     if not tensors and all(isinstance(value, int | float) for value in values):
         return _number(op, name, values)
     if not all(isinstance(value, Var | int | float) for value in values) or not values:
-        raise op.unsupported(f"its expression computes '{name}' of what is no number")
+        raise op.unsupported(f"its expression computes '{name}' of operands that are not numbers")
     if name in _BINARY and len(values) == 2 and _BINARY[name][0]:
         if name == "pow" and isinstance(values[1], int | float) and values[1] == 2:
             return activation.square(op, values[0])
@@ -121,7 +121,7 @@ def _of_tensor(op: PnnxOperator, name: str, x: Value) -> Value:
 
 
 def _tensor(op: PnnxOperator, value: Value | float) -> Value:
-    """An operand of real numbers."""
+    """A float32 operand."""
     if not isinstance(value, Var):
         return op.constant(float(value), "number")
     if value.dtype == "f32":
@@ -140,5 +140,5 @@ def _number(op: PnnxOperator, name: str, values: list[Any]) -> float:
     except (ArithmeticError, ValueError, TypeError) as error:
         raise op.invalid(f"its expression cannot be computed: {error}") from error
     if isinstance(result, complex) or not abs(result) < _LARGEST:
-        raise op.invalid(f"its expression makes {result}")
+        raise op.invalid(f"the value of its expression is {result}")
     return int(result) if isinstance(result, bool) else result

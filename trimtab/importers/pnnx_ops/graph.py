@@ -1,4 +1,4 @@
-"""The operators of .pnnx.param files, with their parameters.
+"""The operators of a .pnnx.param file with their parameters.
 
 Format: https://github.com/Tencent/ncnn/blob/master/tools/pnnx/README.md, "The pnnx.param format".
 """
@@ -14,7 +14,9 @@ from trimtab.importers._param_text import Dialect, ParamLine, rows
 _DIALECT = Dialect("a PNNX network", "operators", "operands", ".pnnx.param", exact=True)
 
 Static = None | bool | int | float | str | list["Static"]
-"""What is known of a parameter, or of an operand that is no tensor."""
+"""The value of a parameter, or of a constant operand that is not a tensor."""
+
+_CONVERT_AGAIN = "copy or convert the network again"
 
 _SHAPE = re.compile(r"\(([0-9?,%a-z_]*)\)([a-z0-9]+)?")
 _INTEGER = re.compile(r"-?[0-9]+")
@@ -23,7 +25,7 @@ _REAL = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]+)?|-?inf|nan")
 
 @dataclass(frozen=True)
 class TensorText:
-    """Shape (None: free) and element type of a tensor, as a file has them."""
+    """The shape (None: free) and the element type of a tensor in the file."""
 
     shape: tuple[int | None, ...]
     dtype: str
@@ -31,8 +33,8 @@ class TensorText:
 
 @dataclass
 class OperatorText:
-    """One line. `keys` are the names of those operands that have one, `attributes` weights in the
-    archive, `shapes` what the file says of operands.
+    """The line of an operator. `keys` maps keys to operands, `attributes` are weights in the
+    archive, `shapes` are the declared tensors of operands.
     """
 
     type: str
@@ -48,7 +50,7 @@ class OperatorText:
 
 
 def parse(text: str, path: str) -> list[OperatorText]:
-    """The operators of a .pnnx.param file; ModelFileError with the line where it is none."""
+    """The operators of a .pnnx.param file; ModelFileError names the line of a syntax error."""
     return [_operator(row, path) for row in rows(text, path, _DIALECT)]
 
 
@@ -58,7 +60,9 @@ def _operator(row: ParamLine, path: str) -> OperatorText:
     for word in row.arguments.split():
         key, equals, value = word.partition("=")
         if not (key and equals):
-            raise ModelFileError(f"expected name=value, not '{word[:40]}'", where=where)
+            raise ModelFileError(
+                f"expected name=value, not '{word[:40]}'", where=where, hint=_CONVERT_AGAIN
+            )
         if key[0] == "@":
             result.attributes[key[1:]] = _tensor(value, where)
         elif key[0] == "#":
@@ -74,7 +78,11 @@ def _operator(row: ParamLine, path: str) -> OperatorText:
 def _tensor(text: str, where: str) -> TensorText:
     match = _SHAPE.fullmatch(text)
     if match is None:
-        raise ModelFileError(f"expected a shape such as (1,3)f32, not '{text[:40]}'", where=where)
+        raise ModelFileError(
+            f"expected a shape such as (1,3)f32, not '{text[:40]}'",
+            where=where,
+            hint=_CONVERT_AGAIN,
+        )
     sizes = [size for size in match[1].split(",") if size]
     shape = tuple(int(size) if size.isdecimal() else None for size in sizes)
     return TensorText(shape, match[2] or "f32")

@@ -1,4 +1,4 @@
-"""Operators that move, cut, join or repeat elements and compute nothing."""
+"""Data movement: reshape, slice, concat, pad, lists of tensors and the like."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 
 from trimtab.importers.pnnx_ops.operator import PnnxOperator, Results, handles
 from trimtab.importers.vocabulary import movement
-from trimtab.importers.vocabulary.movement import FAR
+from trimtab.importers.vocabulary.movement import END
 from trimtab.importers.vocabulary.reduction import at_least_a_vector
 
 
 @handles("prim::TupleConstruct", "prim::ListConstruct")
 def construct(op: PnnxOperator) -> Results:
-    """A list of its operands."""
+    """The list of the operands."""
     return op.positional
 
 
@@ -28,31 +28,31 @@ def unpack(op: PnnxOperator) -> Results:
 
 @handles("torch.cat", "torch.concat", "Tensor.cat")
 def cat(op: PnnxOperator) -> Results:
-    """Along one dimension."""
+    """Concatenation along an axis."""
     xs = op.tensors()
     return movement.concat(op, xs, op.axis(op.integer("dim", 0), len(xs[0].shape)))
 
 
 @handles("torch.stack")
 def stack(op: PnnxOperator) -> Results:
-    """Along a new dimension."""
+    """Concatenation along a new axis."""
     return movement.stack(op, op.tensors(), op.integer("dim", 0))
 
 
 @handles("torch.split", "torch.chunk", "torch.tensor_split", "Tensor.split", "Tensor.chunk")
 def split(op: PnnxOperator) -> Results:
-    """Parts of given sizes, or a number of parts as equal as can be."""
+    """Splits by sizes, or into a number of nearly equal parts."""
     x = op.x(0, "input", "tensor", "self")
     axis = op.axis(op.integer("dim", 0), len(x.shape))
     length = x.shape[axis]
-    sizes = _parts(op, length)
+    sizes = _sizes(op, length)
     if min(sizes, default=0) < 1 or sum(sizes) != length or len(sizes) > 255:
         raise op.invalid(f"its parts {list(sizes)[:9]} do not fit {length}")
     parts = movement.split(op, x, axis, sizes)
     return parts if len(op.outputs) > 1 or len(parts) == 1 else list(parts)
 
 
-def _parts(op: PnnxOperator, length: int) -> list[int]:
+def _sizes(op: PnnxOperator, length: int) -> list[int]:
     if op.type.endswith("chunk"):
         count = op.integer("chunks")
         step = -(-length // count) if count > 0 else 0
@@ -68,10 +68,10 @@ def _parts(op: PnnxOperator, length: int) -> list[int]:
     else:
         name = "split_size_or_sections"
         name = name if op.has(name) else "split_size"
-        given = op.integers(name)
-        if len(given) > 1 or isinstance(op.static(name), list):
-            return list(given)
-        step = given[0]
+        sizes = op.integers(name)
+        if len(sizes) > 1 or isinstance(op.static(name), list):
+            return list(sizes)
+        step = sizes[0]
     if step < 1 or length // step > 255:
         return []
     return [min(step, length - begin) for begin in range(0, length, step)]
@@ -79,7 +79,7 @@ def _parts(op: PnnxOperator, length: int) -> list[int]:
 
 @handles("torch.unbind", "Tensor.unbind")
 def unbind(op: PnnxOperator) -> Results:
-    """The slices along a dimension, without it."""
+    """Splits along an axis into slices of one element, and drops the axis."""
     x, axis = op.x(0, "input", "self"), op.integer("dim", 0)
     count = x.shape[op.axis(axis, len(x.shape))]
     if count > 255:
@@ -90,47 +90,47 @@ def unbind(op: PnnxOperator) -> Results:
 
 @handles("Tensor.slice", "torch.narrow", "Tensor.select", "torch.select")
 def slice_(op: PnnxOperator) -> Results:
-    """Several dimensions at once (some may be single elements, which drop them), or one."""
+    """Slices along several axes, or along one; selecting an element drops the axis."""
     x = op.x(0, "input", "self")
     rows: list[tuple[int, ...]]
     if op.type == "torch.narrow":
         begin = op.integer("start")
-        rows = [(op.integer("dim"), begin, begin + op.integer("length"), 1, FAR)]
+        rows = [(op.integer("dim"), begin, begin + op.integer("length"), 1, END)]
     elif op.type.endswith("select"):
-        rows = [(op.integer("dim"), 0, FAR, 1, op.integer("index"))]
+        rows = [(op.integer("dim"), 0, END, 1, op.integer("index"))]
     elif op.has("dims"):
         dims = op.integers("dims")
         columns = [
             op.integers(name, len(dims), default)
-            for name, default in (("starts", 0), ("ends", FAR), ("steps", 1), ("selects", FAR))
+            for name, default in (("starts", 0), ("ends", END), ("steps", 1), ("selects", END))
         ]
         rows = list(zip(dims, *columns, strict=True))
     else:
-        row = (op.integer("start", 0), op.integer("end", FAR), op.integer("step", 1), FAR)
+        row = (op.integer("start", 0), op.integer("end", END), op.integer("step", 1), END)
         rows = [(op.integer("dim", 0), *row)]
-    dropped, cuts = [], []
+    dropped, slices = [], []
     for dim, start, end, step, select in rows:
         axis = op.axis(dim, len(x.shape))
-        if select == FAR:
-            cuts.append((axis, start, end, step))
+        if select == END:
+            slices.append((axis, start, end, step))
         else:
             index = op.axis(select, x.shape[axis])
-            cuts.append((axis, index, index + 1, 1))
+            slices.append((axis, index, index + 1, 1))
             dropped.append(axis)
-    y = movement.sliced(op, x, cuts)
-    return op.reshape(y, movement.without(y.shape, dropped) or (1,))
+    y = movement.sliced(op, x, slices)
+    return op.reshape(y, movement.drop_axes(y.shape, dropped) or (1,))
 
 
 @handles("torch.index_select")
 def index_select(op: PnnxOperator) -> Results:
-    """Elements of a dimension, by a list of places."""
+    """Gathers along an axis at a vector of indices."""
     x, index = op.x(0, "input"), op.x(1, "index")
     return movement.gathered(op, x, index, op.integer("dim"))
 
 
 @handles("Tensor.permute", "torch.permute")
 def permute(op: PnnxOperator) -> Results:
-    """Dimensions in another order."""
+    """Permutes the axes."""
     x = op.x(0, "input", "self")
     order = [op.axis(axis, len(x.shape)) for axis in op.integers("dims")]
     return op.transpose(x, order)
@@ -138,7 +138,7 @@ def permute(op: PnnxOperator) -> Results:
 
 @handles("torch.transpose", "Tensor.transpose", "torch.t")
 def transpose(op: PnnxOperator) -> Results:
-    """Two dimensions exchanged."""
+    """Swaps two axes."""
     x = op.x(0, "input", "self")
     if len(x.shape) < 2:
         return x
@@ -148,39 +148,39 @@ def transpose(op: PnnxOperator) -> Results:
 
 @handles("Tensor.reshape", "Tensor.view", "torch.reshape")
 def reshape(op: PnnxOperator) -> Results:
-    """-1 takes what is left."""
+    """Reshape; -1 takes the remaining elements."""
     x = op.x(0, "input", "self")
     return op.reshape(x, op.integers("shape" if op.has("shape") else "size"))
 
 
 @handles("Tensor.reshape_as", "Tensor.view_as")
 def reshape_as(op: PnnxOperator) -> Results:
-    """The shape of another tensor."""
+    """Reshape to the shape of another tensor."""
     return op.reshape(op.x(0, "input", "self"), op.x(1, "other").shape)
 
 
 @handles("torch.flatten", "nn.Flatten")
 def flatten(op: PnnxOperator) -> Results:
-    """Some dimensions become one."""
+    """Merges the axes from start_dim to end_dim."""
     first = op.integer("start_dim", 1 if op.type == "nn.Flatten" else 0)
     return movement.flattened(op, op.x(0, "input"), first, op.integer("end_dim", -1))
 
 
 @handles("Tensor.unflatten", "nn.Unflatten")
 def unflatten(op: PnnxOperator) -> Results:
-    """One dimension becomes several."""
+    """Splits an axis into several."""
     x = op.x(0, "input", "self")
     axis = op.axis(op.integer("dim"), len(x.shape))
     sizes = list(op.integers("sizes" if op.has("sizes") else "unflattened_size"))
     if sizes.count(-1) == 1:
-        known = math.prod(n for n in sizes if n != -1)
-        sizes[sizes.index(-1)] = x.shape[axis] // known if known > 0 else 0
+        product = math.prod(n for n in sizes if n != -1)
+        sizes[sizes.index(-1)] = x.shape[axis] // product if product > 0 else 0
     return op.reshape(x, (*x.shape[:axis], *sizes, *x.shape[axis + 1 :]))
 
 
 @handles("torch.squeeze", "Tensor.squeeze")
 def squeeze(op: PnnxOperator) -> Results:
-    """Drops dimensions that are 1."""
+    """Drops dimensions of 1."""
     x = op.x(0, "input", "self")
     y = movement.squeezed(op, x, op.axes("dim", len(x.shape)))
     return at_least_a_vector(op, op.value(y))
@@ -188,14 +188,14 @@ def squeeze(op: PnnxOperator) -> Results:
 
 @handles("torch.unsqueeze", "Tensor.unsqueeze")
 def unsqueeze(op: PnnxOperator) -> Results:
-    """A new dimension."""
+    """Inserts a dimension of 1."""
     x = op.x(0, "input", "self")
     return movement.unsqueezed(op, x, op.integer("dim"))
 
 
 @handles("Tensor.expand", "Tensor.expand_as")
 def expand(op: PnnxOperator) -> Results:
-    """Dimensions of 1 are repeated; -1 keeps one as it is."""
+    """Broadcasts dimensions of 1; -1 keeps a dimension."""
     x = op.x(0, "input", "self")
     if op.type.endswith("_as"):
         shape = op.x(1, "other").shape
@@ -206,7 +206,7 @@ def expand(op: PnnxOperator) -> Results:
 
 @handles("Tensor.repeat", "torch.tile")
 def repeat(op: PnnxOperator) -> Results:
-    """Repeats every dimension."""
+    """Repeats the input along its axes."""
     x = op.x(0, "input", "self")
     counts = op.integers(next((n for n in ("sizes", "repeats", "dims") if op.has(n)), "sizes"))
     return movement.tiled(op, x, counts)
@@ -214,19 +214,19 @@ def repeat(op: PnnxOperator) -> Results:
 
 @handles("torch.flip")
 def flip(op: PnnxOperator) -> Results:
-    """Dimensions in reverse."""
+    """Reverses the order of elements along some axes."""
     x = op.x(0, "input")
-    cuts = [(axis, -1, -FAR, -1) for axis in op.axes("dims", len(x.shape))]
-    return movement.sliced(op, x, cuts)
+    slices = [(axis, -1, -END, -1) for axis in op.axes("dims", len(x.shape))]
+    return movement.sliced(op, x, slices)
 
 
 @handles("torch.roll")
 def roll(op: PnnxOperator) -> Results:
-    """Elements move along dimensions; what falls off comes in at the other end."""
+    """Rotates elements along some axes."""
     x = op.x(0, "input")
     shifts, dims = op.integers("shifts"), op.integers("dims")
     if len(shifts) != len(dims):
-        raise op.unsupported("it rolls all elements as one")
+        raise op.unsupported("it has no dims, so that it rolls the flattened tensor")
     for shift, dim in zip(shifts, dims, strict=True):
         axis = op.axis(dim, len(x.shape))
         length = x.shape[axis]
@@ -243,7 +243,7 @@ _PADS["ReplicationPad"] = "replicate"
 
 @handles("F.pad", *(f"nn.{name}{d}d" for name in _PADS for d in (1, 2)))
 def pad(op: PnnxOperator) -> Results:
-    """Amounts are for the last dimension, then for the one before, and so on."""
+    """Pads the last axes; the amounts begin with those of the last axis."""
     x = op.x(0, "input")
     rank = len(x.shape)
     if op.type == "F.pad":
@@ -254,20 +254,20 @@ def pad(op: PnnxOperator) -> Results:
     if len(amounts) % 2 or len(amounts) > 2 * rank or mode not in movement.PAD_MODES:
         raise op.unsupported(f"it pads {list(x.shape)} by {list(amounts)}, mode {mode}")
     pairs = zip(amounts[::2], amounts[1::2], strict=True)
-    sides = {rank - 1 - i: pair for i, pair in enumerate(pairs)}
-    return movement.padded(op, x, sides, mode, op.real("value", 0.0))
+    by_axis = {rank - 1 - i: pair for i, pair in enumerate(pairs)}
+    return movement.padded(op, x, by_axis, mode, op.real("value", 0.0))
 
 
 @handles("nn.PixelShuffle", "F.pixel_shuffle")
 def pixel_shuffle(op: PnnxOperator) -> Results:
-    """Channels become pixels."""
+    """Moves channels into pixels."""
     factor = op.integer("upscale_factor")
     return op.add("depth_to_space", op.x(0, "input"), block_size=factor, mode="crd")
 
 
 @handles("nn.PixelUnshuffle", "F.pixel_unshuffle")
 def pixel_unshuffle(op: PnnxOperator) -> Results:
-    """Pixels become channels; the place within a block varies fastest."""
+    """Moves pixels into channels, grouped by input channel."""
     return movement.pixel_unshuffle(op, op.x(0, "input"), op.integer("downscale_factor"))
 
 
@@ -279,15 +279,15 @@ def channel_shuffle(op: PnnxOperator) -> Results:
 
 @handles("Tensor.size", "torch.size")
 def size(op: PnnxOperator) -> Results:
-    """Sizes, which are known."""
+    """The size of the tensor or of one dimension, a constant."""
     x = op.x(0, "input", "self")
     return x.shape[op.axis(op.integer("dim"), len(x.shape))] if op.has("dim") else list(x.shape)
 
 
 @handles("torch.arange")
 def arange(op: PnnxOperator) -> Results:
-    """Numbers in steps."""
+    """A constant sequence of numbers."""
     start, end, step = op.real("start", 0.0), op.real("end"), op.real("step", 1.0)
     if step == 0 or not 0 < (end - start) / step < 2**20:
-        raise op.unsupported(f"it counts from {start} to {end} by {step}")
+        raise op.unsupported(f"its range is {start} to {end} in steps of {step}")
     return op.constant(np.arange(start, end, step).astype(np.float32), "numbers")

@@ -1,4 +1,4 @@
-"""Reductions over dimensions."""
+"""Reductions over axes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from trimtab.importers.vocabulary.reduction import arg_max, at_least_a_vector, r
 
 
 def _reduced(op: PnnxOperator, kind: str, x: Value, axes: tuple[int, ...]) -> Value:
-    """`x` reduced, without the dimensions that are 1 now unless they stay."""
+    """Reduces `x`; keepdim keeps the reduced axes as dimensions of 1."""
     y = reduced(op, kind, x, axes, keep_dims=op.boolean("keepdim", False))
     return at_least_a_vector(op, y)
 
 
 @handles("torch.mean", "torch.sum", "torch.amax", "torch.amin")
 def reduce(op: PnnxOperator) -> Value:
-    """Over some dimensions, or all."""
+    """Reduction over some axes or all."""
     x = op.x(0, "input")
     kind = op.type.removeprefix("torch.").removeprefix("a")
     return _reduced(op, kind, x, op.axes("dim", len(x.shape)))
@@ -27,32 +27,32 @@ def reduce(op: PnnxOperator) -> Value:
 
 @handles("torch.max", "torch.min")
 def extremum(op: PnnxOperator) -> Value | tuple[Value, ...]:
-    """Over all dimensions, or over one; then also the places of maxima."""
+    """Maximum or minimum over all axes or one; a maximum over one also has indices."""
     x = op.x(0, "input")
     axes = op.axes("dim", len(x.shape))
     values = _reduced(op, op.type[6:], x, axes)
     if len(op.outputs) == 1:
         return values
     if op.type != "torch.max" or len(axes) != 1:
-        raise op.unsupported("it returns places")
-    return values, _places(op, x, axes[0])
+        raise op.unsupported("it returns indices")
+    return values, _indices(op, x, axes[0])
 
 
-def _places(op: PnnxOperator, x: Value, axis: int) -> Value:
+def _indices(op: PnnxOperator, x: Value, axis: int) -> Value:
     keep = op.boolean("keepdim", False)
     return at_least_a_vector(op, arg_max(op, x, axis, keep_dims=keep))
 
 
 @handles("torch.argmax")
 def arg_maximum(op: PnnxOperator) -> Value:
-    """Where the maximum is along a dimension."""
+    """The index of the maximum along an axis, or in the flattened tensor."""
     x = op.x(0, "input")
-    return _places(op, x if op.has("dim") else op.reshape(x, (-1,)), op.integer("dim", 0))
+    return _indices(op, x if op.has("dim") else op.reshape(x, (-1,)), op.integer("dim", 0))
 
 
 @handles("torch.norm")
 def norm(op: PnnxOperator) -> Value:
-    """Sum of amounts, or root of the sum of squares."""
+    """L1 or L2 norm over some axes."""
     x = op.x(0, "input")
     order = op.static("p", 2)
     axes = op.axes("dim", len(x.shape))
@@ -63,20 +63,20 @@ def norm(op: PnnxOperator) -> Value:
 
 @handles("torch.logsumexp")
 def log_sum_exp(op: PnnxOperator) -> Value:
-    """max + ln(sum(e^(x - max)))."""
+    """ln(sum(e^x)) over some axes."""
     x = op.x(0, "input")
     return _reduced(op, "log_sum_exp", x, op.axes("dim", len(x.shape)))
 
 
 @handles("torch.var", "torch.std")
 def spread(op: PnnxOperator) -> Value:
-    """Variance, or its root; as estimated from a sample unless told otherwise."""
+    """Variance or standard deviation, by default with Bessel's correction."""
     x = op.x(0, "input")
     axes = op.axes("dim", len(x.shape))
     count = math.prod(x.shape[axis] for axis in axes)
     correction = op.integer("correction", int(op.boolean("unbiased", True)))
     if count <= correction:
-        raise op.invalid(f"it has {count} numbers only")
+        raise op.invalid(f"it has {count} elements, more than {correction} are needed")
     y = op.add("sub", x, op.add("reduce_mean", x, axes=axes))
     y = _reduced(op, "sum_square", y, axes)
     y = op.scaled(y, float(np.float32(1 / (count - correction))))

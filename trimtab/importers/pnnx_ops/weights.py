@@ -1,4 +1,4 @@
-"""Weights as .pnnx.bin files: a zip archive of stored entries, named operator.attribute."""
+"""The weights of a .pnnx.bin file: a zip archive of stored entries `operator.attribute`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trimtab.importers._files import WeightsFile, unreadable
 from trimtab.importers._graph import Array, UnsupportedFormError
 from trimtab.importers.pnnx_ops.graph import OperatorText
 
-# Element types of files: how they are stored, and what the engine gets.
+# Element types of files: the stored type and that of the imported array.
 _DTYPES = {
     "f32": ("<f4", "f4"),
     "f64": ("<f8", "f4"),
@@ -27,35 +27,35 @@ _DTYPES = {
 
 
 class PnnxWeights(WeightsFile):
-    """The archive; none without a file."""
+    """The archive of weights; without a file, all are missing."""
 
     text, suffix = ".pnnx.param", ".pnnx.bin"
 
     def __init__(self, path: Path | None) -> None:
         super().__init__(path)
-        self._left = 0
+        self._remaining = 0
         self._archive: zipfile.ZipFile | None = None
         if path is None:
             return
         try:
-            self._left = path.stat().st_size
+            self._remaining = path.stat().st_size
             self._archive = zipfile.ZipFile(path)
         except OSError as error:
             raise unreadable(path, error) from error
         except Exception as error:
-            # What a damaged archive makes zipfile raise is not written down anywhere.
+            # zipfile does not document its exceptions for damaged archives.
             raise self.damaged(str(error)) from error
 
     def read(self, operator: OperatorText, name: str) -> Array:
-        """An attribute of an operator, which must be as large as its shape says."""
+        """An attribute of an operator; its size must match its shape."""
         text = operator.attributes[name]
         shape = tuple(size or 0 for size in text.shape)
         if text.dtype not in _DTYPES:
             raise UnsupportedFormError(f"its {name} has elements of type {text.dtype}")
-        stored, wanted = _DTYPES[text.dtype]
+        stored, dtype = _DTYPES[text.dtype]
         size = math.prod(shape) * np.dtype(stored).itemsize
         data = self._entry(f"{operator.name}.{name}", size, operator.where)
-        return np.frombuffer(data, stored).reshape(shape).astype(wanted)
+        return np.frombuffer(data, stored).reshape(shape).astype(dtype)
 
     def _entry(self, name: str, size: int, where: str) -> bytes:
         if self._archive is None:
@@ -64,11 +64,11 @@ class PnnxWeights(WeightsFile):
             info = self._archive.getinfo(name)
         except KeyError:
             raise self.damaged(f"there is no entry {name}") from None
-        if info.file_size != size or size > self._left:
+        if info.file_size != size or size > self._remaining:
             raise self.damaged(f"entry {name} has {info.file_size} bytes, {size} are expected")
         if info.compress_type != zipfile.ZIP_STORED:
             raise self.damaged(f"entry {name} is compressed")
-        self._left -= size
+        self._remaining -= size
         try:
             data = self._archive.read(info)
         except Exception as error:

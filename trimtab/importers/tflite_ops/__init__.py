@@ -1,1 +1,1 @@
-"""How TFLite's operators become those of the engine: one module per family, found by file name."""
+"""Handlers of TFLite operators, one module per family; modules are found by their file names."""

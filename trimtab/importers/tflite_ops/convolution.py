@@ -1,4 +1,4 @@
-"""Convolutions, pools, and the padding that they share."""
+"""Convolution, transposed convolution and pooling."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SAME, _VALID = 0, 1
 def _window(
     node: TfliteNode, options: Any, size: Sequence[int], kernel: Pair, dilations: Pair = (1, 1)
 ) -> Window:
-    """The window of an operator; SAME puts the odd pixel at the end."""
+    """The window of an operator; SAME padding has an odd pixel at the end."""
     window = Window(kernel, (options.StrideH(), options.StrideW()), dilations=dilations)
     window.check(node)
     return window.same(size) if options.Padding() == _SAME else window
@@ -27,7 +27,7 @@ def _window(
 
 @handles("CONV_2D")
 def convolution(node: TfliteNode) -> Results:
-    """Weights [m, kh, kw, c / groups]."""
+    """Convolution with weights [m, kh, kw, c / groups]."""
     x = _image(node)
     weight = node.weights(1, (-1, -1, -1, -1), (0, 3, 1, 2))
     channels = weight.shape[1]
@@ -38,7 +38,7 @@ def convolution(node: TfliteNode) -> Results:
 
 @handles("DEPTHWISE_CONV_2D")
 def depthwise_convolution(node: TfliteNode) -> Results:
-    """Weights [1, kh, kw, c * multiplier]."""
+    """Depthwise convolution with weights [1, kh, kw, c * multiplier]."""
     x = _image(node)
     weight = node.weights(1, (1, -1, -1, -1), (3, 0, 1, 2))
     if weight.shape[0] % x.shape[1]:
@@ -47,7 +47,7 @@ def depthwise_convolution(node: TfliteNode) -> Results:
 
 
 def _image(node: TfliteNode) -> Value:
-    """The image, or the one whose blocks are convolved."""
+    """The input image, or the image of the input's blocks."""
     blocks = node.blocks()
     return blocks.value if blocks else node.image()
 
@@ -70,7 +70,7 @@ def _convolved(node: TfliteNode, options: Any, weight: Operand, group: int) -> R
 
 @handles("TRANSPOSE_CONV")
 def transposed_convolution(node: TfliteNode) -> Results:
-    """The size of the result, weights [m, kh, kw, c], x."""
+    """Transposed convolution of input 2 with weights [m, kh, kw, c]; input 0 is the output size."""
     options, x = node.options("TransposeConvOptions"), node.image(2)
     size = node.ints(0, "output size")
     weight = node.weights(1, (-1, -1, -1, x.shape[1]), (3, 0, 1, 2))
@@ -78,9 +78,11 @@ def transposed_convolution(node: TfliteNode) -> Results:
     if len(size) != 4:
         raise node.invalid(f"its output size is {list(size)}")
     window = _window(node, options, size[1:3], (kernel_h, kernel_w))
-    # What the kernel reaches beyond the wanted size is cut off, what it does not reach is filled.
+    # Pixels beyond the output size are cropped, missing ones are padded.
     begin = window.pads[:2]
-    ends = [r - b - n for r, b, n in zip(window.reach(x.shape[2:]), begin, size[1:3], strict=True)]
+    ends = [
+        r - b - n for r, b, n in zip(window.full_size(x.shape[2:]), begin, size[1:3], strict=True)
+    ]
     window = window.padded((*begin, *(max(0, end) for end in ends)))
     extra = max(0, -ends[0]), max(0, -ends[1])
     y = deconvolve(node, x, weight, node.bias(3, outputs, x=2), window, 1, extra)
@@ -89,7 +91,7 @@ def transposed_convolution(node: TfliteNode) -> Results:
 
 @handles("MAX_POOL_2D", "AVERAGE_POOL_2D")
 def pool(node: TfliteNode) -> Results:
-    """Means do not count padding."""
+    """Max or average pooling; a mean does not count padding."""
     options, x = node.options("Pool2DOptions"), node.image()
     kind: Kind = "max" if node.type == "MAX_POOL_2D" else "average"
     kernel = options.FilterHeight(), options.FilterWidth()

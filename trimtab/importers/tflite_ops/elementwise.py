@@ -11,7 +11,7 @@ from trimtab.importers.vocabulary import activation, elementwise
 from trimtab.importers.vocabulary.functions import Function, handle_functions
 from trimtab.importers.vocabulary.movement import TO_CHANNELS_FIRST
 
-# The engine's operator, the options that hold a fused activation.
+# The engine's operator, and the options with a fused activation.
 _BINARY = {
     "ADD": ("add", "AddOptions"),
     "SUB": ("sub", "SubOptions"),
@@ -48,7 +48,7 @@ handle_functions(
         "ABS": Function("abs"),
         "NEG": Function("neg"),
         "SQUARE": Function(activation.square),
-        "RSQRT": Function(activation.reciprocal_root),
+        "RSQRT": Function(activation.rsqrt),
     },
     _applied,
 )
@@ -56,14 +56,14 @@ handle_functions(
 
 @handles("LEAKY_RELU")
 def leaky_relu(node: TfliteNode) -> Results:
-    """x, or alpha x."""
+    """x for x >= 0, alpha * x otherwise."""
     x, image = node.either()
     return form(node.add("leaky_relu", x, alpha=node.options("LeakyReluOptions").Alpha()), image)
 
 
 @handles("GELU")
 def gelu(node: TfliteNode) -> Results:
-    """The engine's alpha selects the approximation."""
+    """x / 2 * (1 + erf(x / sqrt 2)), or its approximation with tanh."""
     x, image = node.either()
     approximate = node.has_options("GeluOptions") and node.options("GeluOptions").Approximate()
     return form(activation.gelu(node, x, bool(approximate)), image)
@@ -71,21 +71,21 @@ def gelu(node: TfliteNode) -> Results:
 
 @handles("PRELU")
 def prelu(node: TfliteNode) -> Results:
-    """The slope, often [1, 1, c], is broadcast to x."""
+    """Leaky ReLU with a learned slope, which broadcasts to x."""
     x, image = node.either()
     slope = node.numbers(1, "slope")
-    slope = _turned(slope) if image else slope
+    slope = _channels_first(slope) if image else slope
     return form(node.add("prelu", x, node.constant(slope, "slope")), image)
 
 
-def _turned(value: Array) -> Array:
-    """What is broadcast to a tensor [n, h, w, c] so that it is to an image [n, c, h, w]."""
+def _channels_first(value: Array) -> Array:
+    """Transposes an array that broadcasts to [n, h, w, c] for broadcasting to [n, c, h, w]."""
     lifted = value.reshape((1,) * (4 - value.ndim) + value.shape)
     return np.ascontiguousarray(lifted.transpose(TO_CHANNELS_FIRST))
 
 
 def _pair(node: TfliteNode) -> tuple[Value, Value, bool]:
-    """Both operands in one form: as images if one is, and the other can be seen so."""
+    """Both operands in the same form: as images if one is an image and the other can be one."""
     shapes = [node.shape(i) for i in range(2)]
     image = any(node.is_image(i) for i in range(2)) and all(
         len(shape) == 4 or node.is_known(i) for i, shape in enumerate(shapes)
@@ -98,13 +98,14 @@ def _pair(node: TfliteNode) -> tuple[Value, Value, bool]:
             values.append(node.image(i))
         else:
             value = node.numbers(i, "operand")
-            values.append(node.constant(_turned(value) if value.ndim else value, "operand"))
+            array = _channels_first(value) if value.ndim else value
+            values.append(node.constant(array, "operand"))
     return values[0], values[1], image
 
 
 @handles(*_BINARY)
 def binary(node: TfliteNode) -> Results:
-    """numpy's broadcasting; some have a fused activation."""
+    """A binary operator with broadcasting, possibly with a fused activation."""
     op, options = _BINARY[node.type]
     if node.is_known(0) and node.is_known(1):
         return elementwise.binary(node, op, *(node.numbers(i, "operand") for i in range(2)))

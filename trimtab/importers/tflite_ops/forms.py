@@ -1,9 +1,8 @@
-"""What a tensor of a TFLite file can stand for.
+"""The forms of a value during the import of a TFLite file.
 
-TFLite's images are [n, h, w, c], the engine's [n, c, h, w]. A tensor of the file can stand for a
-value of the program in either form: as the file has it, or as an image of the engine. Handlers
-take the form that they need, and those that do not mind the form that is there, so that only what
-borders on the file's order is transposed.
+TFLite's images are [n, h, w, c], the engine's are [n, c, h, w]. A tensor of the file has one of two
+forms in the program: the file's layout, or an image of the engine. Handlers request the form that
+they need, or keep the current one, so that few transpositions are necessary.
 """
 
 from __future__ import annotations
@@ -21,26 +20,27 @@ from trimtab.importers.vocabulary.movement import TO_CHANNELS_FIRST, TO_CHANNELS
 
 @dataclass(frozen=True)
 class NchwImage:
-    """A value [n, c, h, w] that stands for a tensor [n, h, w, c]."""
+    """A tensor [n, h, w, c] of the file in the form [n, c, h, w]."""
 
     value: Value
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the tensor that it stands for."""
+        """The shape in the file."""
         return tuple(self.value.shape[i] for i in TO_CHANNELS_LAST)
 
-    def made(self, layer: ImportedLayer) -> Value:
-        """The tensor that it stands for."""
+    def to_plain(self, layer: ImportedLayer) -> Value:
+        """Adds the tensor in the file's layout."""
         return layer.transpose(self.value, TO_CHANNELS_LAST)
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """An image [n, c, h, w], once it is padded, that stands for many images: one for every place in
-    a block, [n * block, h / block, w / block, c]. A convolution of these is a dilated one of it.
+    """The result of SPACE_TO_BATCH_ND, before it is computed: an image [n, c, h, w] to be padded
+    and split into one image per position in a block, [n * block, h / block, w / block, c].
 
-    `pads`: top, left, bottom, right.
+    A convolution of these images is a dilated convolution of `value`. `pads`: top, left, bottom,
+    right.
     """
 
     value: Value
@@ -49,14 +49,14 @@ class Blocks:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the tensor that it stands for."""
+        """The shape in the file."""
         n, c, h, w = self.value.shape
         top, left, bottom, right = self.pads
         rows, columns = self.block
         return rows * columns * n, (h + top + bottom) // rows, (w + left + right) // columns, c
 
-    def made(self, layer: ImportedLayer) -> Value:
-        """The tensor that it stands for."""
+    def to_plain(self, layer: ImportedLayer) -> Value:
+        """Adds the tensor in the file's layout."""
         top, left, bottom, right = self.pads
         x = layer.transpose(self.value, TO_CHANNELS_LAST)
         if any(self.pads):
@@ -71,23 +71,23 @@ Form = Operand | NchwImage | Blocks
 Results = Form | tuple[Form, ...]
 
 
-def value_of(found: Form) -> Operand:
-    """What a tensor stands for, in the form that is there."""
-    return found.value if isinstance(found, (NchwImage, Blocks)) else found
+def value_of(form: Form) -> Operand:
+    """The value of a form."""
+    return form.value if isinstance(form, (NchwImage, Blocks)) else form
 
 
-def with_value(found: Form, value: Value) -> Form:
+def with_value(form: Form, value: Value) -> Form:
     """Another value in the same form."""
-    return replace(found, value=value) if isinstance(found, (NchwImage, Blocks)) else value
+    return replace(form, value=value) if isinstance(form, (NchwImage, Blocks)) else value
 
 
 def form(value: Value, image: bool) -> Form:
-    """The result of a handler that kept the form of its operand."""
+    """The result of a handler that keeps the form of its operand."""
     return NchwImage(value) if image else value
 
 
 class Forms:
-    """Both forms of tensors, each made once; `values` are those that they were given."""
+    """Converts the `values` of tensors to both forms, each at most once."""
 
     def __init__(self, values: Mapping[Any, Form]) -> None:
         self._values = values
@@ -95,35 +95,35 @@ class Forms:
         self._images: dict[Hashable, Value] = {}
 
     def forget(self, keys: Iterable[Hashable]) -> None:
-        """Tensors are written anew."""
+        """Drops the converted forms of tensors that are redefined."""
         for key in keys:
             self._plain.pop(key, None)
             self._images.pop(key, None)
 
     def plain(self, key: Hashable, layer: ImportedLayer) -> Operand:
-        """A tensor as the file has it."""
-        found = self._values[key]
-        if not isinstance(found, (NchwImage, Blocks)):
-            return found
+        """A tensor in the file's layout."""
+        value = self._values[key]
+        if not isinstance(value, (NchwImage, Blocks)):
+            return value
         if key not in self._plain:
-            self._plain[key] = found.made(layer)
+            self._plain[key] = value.to_plain(layer)
         return self._plain[key]
 
     def is_image(self, key: Hashable) -> bool:
-        """Whether a tensor is there as an image already."""
+        """Whether a tensor already has the form of an image."""
         return isinstance(self._values[key], NchwImage) or key in self._images
 
     def image(self, key: Hashable, layer: ImportedLayer) -> Value:
         """A tensor of four dimensions as an image of the engine."""
-        found = self._values[key]
-        if isinstance(found, NchwImage):
-            return found.value
+        value = self._values[key]
+        if isinstance(value, NchwImage):
+            return value.value
         if key not in self._images:
             x = self.plain(key, layer)
             if len(x.shape) != 4:
                 raise layer.unsupported(f"its input has {len(x.shape)} dimensions, not 4")
-            turned = layer.transpose(x, TO_CHANNELS_FIRST)
-            if isinstance(turned, np.ndarray):
-                return layer.value(np.ascontiguousarray(turned))
-            self._images[key] = turned
+            transposed = layer.transpose(x, TO_CHANNELS_FIRST)
+            if isinstance(transposed, np.ndarray):
+                return layer.value(np.ascontiguousarray(transposed))
+            self._images[key] = transposed
         return self._images[key]

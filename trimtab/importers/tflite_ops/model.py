@@ -1,7 +1,7 @@
-"""TFLite's flatbuffer, read with the `tflite` package into what an importer needs.
+"""Reads TFLite's flatbuffer with the `tflite` package.
 
-The package believes every offset and length of a file, so that all reading happens here: lengths
-are held against a budget, and whatever its accessors raise on a damaged file becomes one error.
+The package trusts every offset and length of a file. This module is the only one that reads it: it
+checks lengths against a budget, and turns any exception on a damaged file into one error.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from trimtab.program import Quantization
 
 LIMIT_BYTES = 2**32
 
-_MOST_DIMENSIONS = 8
+_MAX_DIMENSIONS = 8
 
 # numpy's names of element types by TensorType.
 DTYPES = {
@@ -43,15 +43,14 @@ DTYPES = {
 _QUANTIZED = (2, 3, 7, 9)  # int32, uint8, int16, int8
 
 _CUSTOM = 32
-_PLACEHOLDER = 127  # what the old one-byte field holds when the operator's number needs more
+_PLACEHOLDER = 127  # the value of the old one-byte field for operators beyond its range
 
 
 @dataclass(frozen=True)
 class TfliteTensor:
-    """A tensor; `signature` has -1 where a dimension is free. `data` is None when it is computed.
+    """A tensor. `signature` has -1 for a free dimension; `data` is None unless it is constant.
 
-    `scales`, `zeros` and `axis` say what integers stand for. The elements of one that `is_sparse`
-    are not read.
+    `scales`, `zeros` and `axis` are its quantization. The data of a sparse tensor is not read.
     """
 
     name: str
@@ -65,7 +64,7 @@ class TfliteTensor:
     is_sparse: bool
 
     def quantization(self) -> Quantization | None:
-        """What its integers stand for; None where they stand for themselves. It is not checked."""
+        """The quantization, unchecked; None if the tensor is not quantized."""
         if not self.scales or self.type not in _QUANTIZED:
             return None
         axis = self.axis if len(self.scales) > 1 else None
@@ -74,8 +73,8 @@ class TfliteTensor:
 
 @dataclass(frozen=True)
 class TfliteOperator:
-    """An operator: operands by index, -1 where one is left out; `table` holds its options, `custom`
-    those of a custom one, as it has written them.
+    """An operator: operands by index (-1: absent). `table` has its options, `custom` the encoded
+    options of a custom operator.
     """
 
     type: str
@@ -97,11 +96,11 @@ class TfliteModel:
 
 
 def read(path: Path) -> TfliteModel:
-    """The model at `path`; ModelFileError when it is not one."""
+    """The model at `path`; ModelFileError if it is not a TFLite model."""
     data = read_bytes(path, LIMIT_BYTES)
     if data[4:8] != b"TFL3":
         raise ModelFileError(
-            "is not a TFLite model: it lacks the mark TFL3 at byte 4",
+            "is not a TFLite model: it lacks the identifier TFL3 at byte 4",
             where=str(path),
             hint="convert the network with tf.lite.TFLiteConverter",
         )
@@ -110,7 +109,7 @@ def read(path: Path) -> TfliteModel:
     except UnsupportedOperatorError:
         raise
     except Exception as error:
-        # The accessors fail in many ways on offsets that lead nowhere.
+        # The accessors raise many exceptions on invalid offsets.
         raise ModelFileError(
             f"is a damaged TFLite model, or truncated: {error}",
             where=f"{path}: {len(data)} bytes",
@@ -120,15 +119,15 @@ def read(path: Path) -> TfliteModel:
 
 @cache
 def _names() -> dict[int, str]:
-    """Names of the builtin operators."""
-    found = vars(tflite.BuiltinOperator).items()
-    return {n: name for name, n in found if isinstance(n, int) and not name.startswith("_")}
+    """The names of the builtin operators by number."""
+    members = vars(tflite.BuiltinOperator).items()
+    return {n: name for name, n in members if isinstance(n, int) and not name.startswith("_")}
 
 
 class _ModelReader:
     def __init__(self, data: bytes, path: str) -> None:
         self._data, self._path = data, path
-        # Vectors of an honest file do not overlap, so that all together fit into it.
+        # The vectors of a valid file do not overlap: their total size is limited by the file.
         self._budget = len(data)
         self._arrays: dict[tuple[int, int, tuple[int, ...]], Array | None] = {}
 
@@ -167,10 +166,10 @@ class _ModelReader:
         operators = [self._operator(op, codes) for op in self._tables(graph, "Operators")]
         inputs, outputs = self._numbers(graph, "Inputs"), self._numbers(graph, "Outputs")
         used = [i for op in operators for i in (*op.inputs, *op.outputs)]
-        wrong = [i for i in used if not -1 <= i < len(tensors)]
-        wrong += [i for i in (*inputs, *outputs) if not 0 <= i < len(tensors)]
-        if wrong:
-            raise ValueError(f"tensor {wrong[0]} is used, it has {len(tensors)}")
+        invalid = [i for i in used if not -1 <= i < len(tensors)]
+        invalid += [i for i in (*inputs, *outputs) if not 0 <= i < len(tensors)]
+        if invalid:
+            raise ValueError(f"tensor {invalid[0]} is used, it has {len(tensors)}")
         return TfliteModel(tensors, operators, inputs, outputs)
 
     def _code(self, code: Any) -> str:
@@ -186,7 +185,7 @@ class _ModelReader:
     def _tensor(self, tensor: Any, index: int, buffers: list[Any]) -> TfliteTensor:
         shape = self._numbers(tensor, "Shape")
         signature = self._numbers(tensor, "ShapeSignature") or shape
-        if max(len(shape), len(signature)) > _MOST_DIMENSIONS:
+        if max(len(shape), len(signature)) > _MAX_DIMENSIONS:
             raise ValueError(f"tensor {index} has {len(shape)} dimensions")
         quantization = tensor.Quantization()
         scales: tuple[float, ...] = ()
@@ -206,7 +205,7 @@ class _ModelReader:
     def _buffer(
         self, index: int, type: int, shape: tuple[int, ...], buffers: list[Any]
     ) -> Array | None:
-        """The elements of a constant; None for what is computed, or of a type without use here."""
+        """The elements of a constant; None for a computed tensor or an unsupported type."""
         key = (index, type, shape)
         if key not in self._arrays:
             self._arrays[key] = self._array(index, type, shape, buffers)
@@ -222,7 +221,7 @@ class _ModelReader:
         if length:
             data = memoryview(buffer.DataAsNumpy().tobytes())
         elif buffer.Offset() > 1:
-            # Models of more than 2 GB keep their buffers behind the flatbuffer.
+            # Models of more than 2 GB have their buffers after the flatbuffer.
             length = buffer.Size()
             data = memoryview(self._data)[buffer.Offset() : buffer.Offset() + length]
         if not length or type not in DTYPES:
@@ -250,28 +249,28 @@ class _ModelReader:
 
 
 def options(operator: TfliteOperator, name: str) -> Any:
-    """The options of an operator as the class `name` of the package; None when it has none."""
+    """The options of an operator as the class `name` of the package; None if it has no such."""
     if operator.table is None or operator.options_type != getattr(tflite.BuiltinOptions, name):
         return None
-    found = getattr(tflite, name)()
-    found.Init(operator.table.Bytes, operator.table.Pos)
-    return found
+    table = getattr(tflite, name)()
+    table.Init(operator.table.Bytes, operator.table.Pos)
+    return table
 
 
 def all_options(operator: TfliteOperator) -> dict[str, Any]:
-    """The options of an operator that has some, by the names of TFLite's schema; lists as lists."""
+    """The options of an operator by the names of TFLite's schema; vectors become lists."""
     types = {number: name for name, number in vars(tflite.BuiltinOptions).items()}
-    found = options(operator, types[operator.options_type])
-    accessors = {name for name in vars(type(found)) if name[0].isupper()} - {"Init", "GetRootAs"}
-    accessors = {name for name in accessors if type(found).__name__ not in name}
+    table = options(operator, types[operator.options_type])
+    accessors = {name for name in vars(type(table)) if name[0].isupper()} - {"Init", "GetRootAs"}
+    accessors = {name for name in accessors if type(table).__name__ not in name}
     values = {}
     for name in sorted(accessors):
-        # A list has three more: its length, whether it is none, and the whole as an array.
+        # A vector has three more accessors: AsNumpy, Length and IsNone.
         if f"{name}AsNumpy" in accessors:
-            is_none = getattr(found, f"{name}IsNone")()
-            values[_snake(name)] = [] if is_none else getattr(found, f"{name}AsNumpy")().tolist()
+            is_none = getattr(table, f"{name}IsNone")()
+            values[_snake(name)] = [] if is_none else getattr(table, f"{name}AsNumpy")().tolist()
         elif not name.endswith(("AsNumpy", "Length", "IsNone")):
-            values[_snake(name)] = getattr(found, name)()
+            values[_snake(name)] = getattr(table, name)()
     return values
 
 

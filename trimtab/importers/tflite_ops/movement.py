@@ -1,4 +1,4 @@
-"""Operators that move, cut or join elements: of tensors, and of shapes that are known already."""
+"""Data movement: reshape, slice, concat, pad and the like, of tensors and constants."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ from trimtab.importers.tflite_ops.forms import Results, form
 from trimtab.importers.tflite_ops.model import DTYPES
 from trimtab.importers.tflite_ops.node import TfliteNode, handles
 from trimtab.importers.vocabulary import movement
-from trimtab.importers.vocabulary.movement import FAR, TO_CHANNELS_LAST
+from trimtab.importers.vocabulary.movement import END, TO_CHANNELS_LAST
 
 
 @handles("RESHAPE")
 def reshape(node: TfliteNode) -> Results:
-    """The shape is an input, or an option of old models; -1 takes what is left."""
+    """The shape is an input, or an option in old models; -1 takes the remaining elements."""
     if node.has(1):
         return node.reshape(node.operand(), node.ints(1, "shape"))
     options = node.options("ReshapeOptions")
-    wanted = [options.NewShape(i) for i in range(min(9, options.NewShapeLength()))]
-    return node.reshape(node.operand(), wanted)
+    shape = [options.NewShape(i) for i in range(min(9, options.NewShapeLength()))]
+    return node.reshape(node.operand(), shape)
 
 
 @handles("SQUEEZE")
 def squeeze(node: TfliteNode) -> Results:
-    """Drops the given dimensions, or all that are 1."""
+    """Drops the given axes, or all dimensions of 1."""
     shape, options = node.shape(), node.options("SqueezeOptions")
-    given = [options.SqueezeDims(i) for i in range(min(9, options.SqueezeDimsLength()))]
-    if any(shape[node.axis(axis)] != 1 for axis in given):
-        raise node.invalid(f"dimensions {given} of {list(shape)} are not all 1")
-    return movement.squeezed(node, node.operand(), given)
+    axes = [options.SqueezeDims(i) for i in range(min(9, options.SqueezeDimsLength()))]
+    if any(shape[node.axis(axis)] != 1 for axis in axes):
+        raise node.invalid(f"dimensions {axes} of {list(shape)} are not all 1")
+    return movement.squeezed(node, node.operand(), axes)
 
 
 @handles("EXPAND_DIMS")
 def expand_dims(node: TfliteNode) -> Results:
-    """Adds a dimension of 1."""
+    """Inserts a dimension of 1."""
     (axis,) = node.ints(1, "axis")
     return movement.unsqueezed(node, node.operand(), axis)
 
 
 @handles("TRANSPOSE")
 def transpose(node: TfliteNode) -> Results:
-    """A permutation; an image may get the order that it has already."""
+    """Permutes the axes; an image may already have the requested order."""
     order = node.ints(1, "permutation")
     if node.is_image() and max(order, default=0) < 4:
         return node.transpose(node.image(), [TO_CHANNELS_LAST[i] for i in order])
@@ -52,7 +52,7 @@ def transpose(node: TfliteNode) -> Results:
 
 @handles("CONCATENATION")
 def concatenation(node: TfliteNode) -> Results:
-    """Along an axis; images stay images if all can be."""
+    """Concatenation along an axis; images stay images if all operands can be images."""
     options, rank = node.options("ConcatenationOptions"), len(node.shape())
     axis = node.axis(options.Axis(), rank)
     everything = range(len(node.inputs))
@@ -66,13 +66,13 @@ def concatenation(node: TfliteNode) -> Results:
 
 @handles("PACK")
 def pack(node: TfliteNode) -> Results:
-    """Joins along a new axis."""
+    """Concatenation along a new axis."""
     return movement.stack(node, node.operands(), node.options("PackOptions").Axis())
 
 
 @handles("UNPACK")
 def unpack(node: TfliteNode) -> Results:
-    """Cuts into parts of one, without their dimension."""
+    """Splits along an axis into slices of one element, and drops the axis."""
     axis = node.axis(node.options("UnpackOptions").Axis())
     if node.shape()[axis] != len(node.outputs):
         raise node.invalid(f"it has {len(node.outputs)} outputs for {node.shape()[axis]} parts")
@@ -81,7 +81,7 @@ def unpack(node: TfliteNode) -> Results:
 
 @handles("SPLIT", "SPLIT_V")
 def split(node: TfliteNode) -> Results:
-    """Into equal parts, or parts of given sizes, of which one may be -1."""
+    """Splits into equal parts, or into given sizes, one of which may be -1."""
     equal = node.type == "SPLIT"
     source = 1 if equal else 0
     (axis,) = node.ints(0 if equal else 2, "axis")
@@ -98,7 +98,7 @@ def split(node: TfliteNode) -> Results:
 def _sliced(
     node: TfliteNode, starts: Sequence[int], ends: Sequence[int], steps: Sequence[int]
 ) -> Results:
-    """One bound for every dimension of the file."""
+    """Slices with one bound per axis of the file."""
     rank, image = len(starts), node.is_image()
     x = node.image() if image else node.operand()
     axes = (node.place(a, rank, image) for a in range(rank))
@@ -108,17 +108,17 @@ def _sliced(
 
 @handles("SLICE")
 def slice_(node: TfliteNode) -> Results:
-    """Begin and size; -1: to the end."""
+    """Slices by begin and size; a size of -1 extends to the end."""
     shape, begin, size = node.shape(), node.ints(1, "begin"), node.ints(2, "size")
     if not len(shape) == len(begin) == len(size):
         raise node.invalid(f"its bounds are {list(begin)} and {list(size)}")
-    ends = [FAR if s == -1 else b + s for b, s in zip(begin, size, strict=True)]
+    ends = [END if s == -1 else b + s for b, s in zip(begin, size, strict=True)]
     return _sliced(node, begin, ends, (1,) * len(begin))
 
 
 @handles("STRIDED_SLICE")
 def strided_slice(node: TfliteNode) -> Results:
-    """Bounds with masks: open ends, dimensions that are taken at one place and dropped."""
+    """Slices with masks for open bounds and for axes to drop."""
     options, shape = node.options("StridedSliceOptions"), node.shape()
     if options.EllipsisMask() or options.NewAxisMask():
         raise node.unsupported("it has an ellipsis or a new axis")
@@ -131,26 +131,26 @@ def strided_slice(node: TfliteNode) -> Results:
             ends[i] = starts[i] + 1
             continue
         if options.BeginMask() >> i & 1:
-            starts[i] = 0 if step > 0 else FAR
+            starts[i] = 0 if step > 0 else END
         if options.EndMask() >> i & 1:
-            ends[i] = FAR if step > 0 else -FAR
+            ends[i] = END if step > 0 else -END
     missing = len(shape) - len(starts)
-    starts, ends, steps = starts + [0] * missing, ends + [FAR] * missing, steps + [1] * missing
+    starts, ends, steps = starts + [0] * missing, ends + [END] * missing, steps + [1] * missing
     dropped = [i for i in range(len(shape)) if options.ShrinkAxisMask() >> i & 1]
     if not dropped:
         return _sliced(node, starts, ends, steps)
     bounds = zip(range(len(shape)), starts, ends, steps, strict=True)
     y = movement.sliced(node, node.operand(), bounds)
-    return node.reshape(y, movement.without(y.shape, dropped))
+    return node.reshape(y, movement.drop_axes(y.shape, dropped))
 
 
 @handles("PAD", "PADV2", "MIRROR_PAD")
 def pad(node: TfliteNode) -> Results:
-    """Pairs of amounts for every dimension."""
+    """Pads by a pair of amounts per axis."""
     rank, amounts = len(node.shape()), node.known(1, "amounts")
     if amounts.shape != (rank, 2):
         raise node.invalid(f"its amounts are {list(amounts.shape)} for {rank} dimensions")
-    # Rows and columns are those of an image: convolutions that follow pad for themselves.
+    # Padding of height and width only: a following convolution can absorb it.
     is_border = rank == 4 and not amounts[[0, 3]].any()
     x, image = (node.image(), True) if is_border else node.either()
     pairs = {node.place(axis, rank, image): pair for axis, pair in enumerate(amounts.tolist())}
@@ -159,20 +159,20 @@ def pad(node: TfliteNode) -> Results:
         value = float(node.numbers(2, "value").reshape(()))
     elif node.type == "MIRROR_PAD":
         if node.options("MirrorPadOptions").Mode():
-            raise node.unsupported("it repeats the border (symmetric)")
+            raise node.unsupported("its mode is SYMMETRIC, which repeats the edge")
         mode = "reflect"
     return form(movement.padded(node, x, pairs, mode, value), image)
 
 
 @handles("SHAPE")
 def shape(node: TfliteNode) -> Results:
-    """Known, as all shapes are."""
+    """The shape of the input, a constant."""
     return np.array(node.shape(), np.int32)
 
 
 @handles("GATHER")
 def gather(node: TfliteNode) -> Results:
-    """Along an axis, at indices of any shape."""
+    """Gathers along an axis at indices of any shape."""
     options = node.options("GatherOptions")
     if options.BatchDims():
         raise node.unsupported("it gathers by batch")
@@ -181,18 +181,18 @@ def gather(node: TfliteNode) -> Results:
 
 @handles("TILE", "BROADCAST_TO")
 def repeat(node: TfliteNode) -> Results:
-    """Repeats dimensions, or broadcasts to a shape."""
-    wanted = node.ints(1, "shape")
+    """Repeats the input along its axes, or broadcasts it to a shape."""
+    sizes = node.ints(1, "shape")
     if node.type == "BROADCAST_TO":
-        return movement.expanded(node, node.operand(), wanted)
-    if len(wanted) != len(node.shape()):
-        raise node.invalid(f"{list(wanted)} does not fit {list(node.shape())}")
-    return movement.tiled(node, node.operand(), wanted)
+        return movement.expanded(node, node.operand(), sizes)
+    if len(sizes) != len(node.shape()):
+        raise node.invalid(f"{list(sizes)} does not fit {list(node.shape())}")
+    return movement.tiled(node, node.operand(), sizes)
 
 
 @handles("FILL")
 def fill(node: TfliteNode) -> Results:
-    """One value in a shape."""
+    """A constant of one value."""
     dims, value = node.ints(0, "shape"), node.known(1, "value")
     node.check_elements(dims)
     return np.full(dims, value.reshape(()), value.dtype)
@@ -200,7 +200,7 @@ def fill(node: TfliteNode) -> Results:
 
 @handles("RANGE")
 def range_(node: TfliteNode) -> Results:
-    """From start to limit, by a step."""
+    """The constant sequence from start to limit with a step."""
     start, limit, delta = (node.known(i, "bounds").reshape(-1)[0] for i in range(3))
     if delta == 0:
         raise node.invalid("its step is 0")
@@ -210,8 +210,8 @@ def range_(node: TfliteNode) -> Results:
 
 @handles("QUANTIZE", "DEQUANTIZE")
 def quantize(node: TfliteNode) -> Results:
-    """The same real numbers: what integers of a tensor stand for says the tensor. Constants may be
-    float16 or integers.
+    """The input itself: the tensors of the file carry their quantization. Constants may be float16
+    or quantized.
     """
     if node.is_known(0):
         return node.numbers(0, "input").astype(np.float32)
@@ -223,7 +223,7 @@ def quantize(node: TfliteNode) -> Results:
 
 @handles("CAST")
 def cast(node: TfliteNode) -> Results:
-    """To the type of the output."""
+    """Conversion to the element type of the output."""
     code = DTYPES.get(node.output_type())
     if code is None:
         raise node.unsupported(f"it casts to type number {node.output_type()}")

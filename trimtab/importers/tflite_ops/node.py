@@ -21,7 +21,7 @@ from trimtab.importers.tflite_ops.model import (
 )
 from trimtab.importers.vocabulary.functions import Function
 from trimtab.importers.vocabulary.movement import TO_CHANNELS_FIRST
-from trimtab.importers.vocabulary.quantization import Stored, real
+from trimtab.importers.vocabulary.quantization import QuantizedConstant
 from trimtab.program import Quantization
 from trimtab.program.program import dtype_of
 
@@ -99,13 +99,13 @@ class TfliteNode(ImportedLayer):
         """An input [n, h, w, c] as [n, c, h, w]."""
         stored = self.stored(place)
         if stored is not None and stored.data.ndim == 4:
-            return real(self, stored.transposed(TO_CHANNELS_FIRST), "operand")
+            return stored.transposed(TO_CHANNELS_FIRST).dequantized(self, "operand")
         return self._forms.image(self.key(place), self)
 
     def x(self, place: Place = 0) -> Value:
         """An input as a tensor of the program, dequantized if necessary."""
         stored = self.stored(place)
-        return real(self, stored, "operand") if stored is not None else super().x(place)
+        return stored.dequantized(self, "operand") if stored is not None else super().x(place)
 
     def blocks(self) -> Blocks | None:
         """The first input as blocks of an image, if it has that form."""
@@ -148,19 +148,19 @@ class TfliteNode(ImportedLayer):
         tensor: TfliteTensor = self._model.tensors[key]
         return tensor.quantization()
 
-    def stored(self, place: Place) -> Stored | None:
+    def stored(self, place: Place) -> QuantizedConstant | None:
         """A constant input in its stored form, if it is quantized."""
         key = self.key(place)
         value, quantization = self._graph.values[key], self._quantization(key)
         if quantization is None or not isinstance(value, np.ndarray):
             return None
         quantization.check(self.value_name(key), value.shape, dtype_of(value))
-        return Stored(value, quantization)
+        return QuantizedConstant(value, quantization)
 
     def numbers(self, place: Place, what: str) -> Array:
         """The values of a constant input, dequantized if necessary."""
         stored = self.stored(place)
-        return stored.real() if stored is not None else self.known(place, what)
+        return stored.values() if stored is not None else self.known(place, what)
 
     def weights(
         self, place: Place, shape: Sequence[int], order: Sequence[int] | None = None
@@ -172,7 +172,7 @@ class TfliteNode(ImportedLayer):
             weight = self.parameter(place, "weights", shape)
             return np.ascontiguousarray(weight.transpose(order))
         self.check_shape("weights", stored.data.shape, shape)
-        return real(self, stored.transposed(order), "weight")
+        return stored.transposed(order).dequantized(self, "weight")
 
     def bias(self, place: int, outputs: int, weights: Place = 1, x: Place = 0) -> Operand | None:
         """A constant bias; None if it is absent. The scale of an int32 bias is the product of the
@@ -188,7 +188,7 @@ class TfliteNode(ImportedLayer):
         self.check_shape("bias", value.shape, (outputs,))
         scales = np.float32(of_x.scale[0]) * np.array(of_weights.scale, np.float32)
         axis = None if scales.size == 1 else 0
-        return real(self, Stored(value, Quantization.of(scales, 0, axis)), "bias")
+        return QuantizedConstant(value, Quantization.of(scales, 0, axis)).dequantized(self, "bias")
 
     def output_type(self) -> int:
         """TensorType of the first output."""

@@ -1,4 +1,4 @@
-"""Reductions, soft maxima, normalizations."""
+"""Reductions, softmax, argmax, normalizations."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ _REDUCE = {"MEAN": "mean", "SUM": "sum", "REDUCE_MAX": "max", "REDUCE_MIN": "min
 
 @handles(*_REDUCE)
 def reduce(node: TfliteNode) -> Results:
-    """Over constant axes; what is left of an image after both its sides are gone is in order."""
+    """Reduction over constant axes."""
     rank = len(node.shape())
     keep = bool(node.options("ReducerOptions").KeepDims())
     axes = {node.axis(a, rank) for a in node.ints(1, "axes")}
+    # Without height and width, both forms have the same order of axes.
     image = node.is_image() and (keep or {1, 2} <= axes)
     x = node.image() if image else node.x()
-    places = tuple(node.place(a, rank, image) for a in axes)
-    y = reduction.reduced(node, _REDUCE[node.type], x, places, keep_dims=bool(keep))
+    form_axes = tuple(node.place(a, rank, image) for a in axes)
+    y = reduction.reduced(node, _REDUCE[node.type], x, form_axes, keep_dims=bool(keep))
     return form(y, image and (keep or not axes))
 
 
 @handles("SOFTMAX", "LOG_SOFTMAX")
 def softmax(node: TfliteNode) -> Results:
-    """Along the last dimension."""
+    """Softmax or its logarithm along the last axis."""
     x, image = node.either()
     op = "softmax"
     if node.type == "LOG_SOFTMAX":
@@ -37,16 +38,16 @@ def softmax(node: TfliteNode) -> Results:
 
 @handles("ARG_MAX", "ARG_MIN")
 def arg_max(node: TfliteNode) -> Results:
-    """The least element is the largest of the negated ones."""
+    """The index of the maximum, or of the minimum as the maximum of -x."""
     (axis,) = node.ints(1, "axis")
-    least = node.type == "ARG_MIN"
-    y = reduction.arg_max(node, node.x(), axis, keep_dims=False, least=least)
+    minimum = node.type == "ARG_MIN"
+    y = reduction.arg_max(node, node.x(), axis, keep_dims=False, minimum=minimum)
     return node.add("cast", y, to="i32") if node.output_type() == 2 else y
 
 
 @handles("LOCAL_RESPONSE_NORMALIZATION")
 def local_response_normalization(node: TfliteNode) -> Results:
-    """Unlike the engine's, alpha is not divided by the size."""
+    """Local response normalization; unlike the engine, TFLite does not divide alpha by the size."""
     options = node.options("LocalResponseNormalizationOptions")
     size = 2 * options.Radius() + 1
     numbers = options.Alpha() * size, options.Beta(), options.Bias()
@@ -55,8 +56,8 @@ def local_response_normalization(node: TfliteNode) -> Results:
 
 @handles("L2_NORMALIZATION")
 def l2_normalization(node: TfliteNode) -> Results:
-    """Along the last dimension."""
+    """L2 normalization along the last axis."""
     x, image = node.either()
-    y = l2_norm(node, x, (1 if image else len(x.shape) - 1,), least_square=1e-6)
+    y = l2_norm(node, x, (1 if image else len(x.shape) - 1,), min_square=1e-6)
     function = node.options("L2NormOptions").FusedActivationFunction()
     return form(node.activated(y, function), image)

@@ -1,4 +1,4 @@
-"""Interpolation, and pixels that become channels."""
+"""Resizing, and the conversion of pixels into channels or images."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trimtab.importers.vocabulary.movement import padded
 
 @handles("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR")
 def resize(node: TfliteNode) -> Results:
-    """To a constant height and width."""
+    """Resizes to a constant height and width."""
     linear = node.type == "RESIZE_BILINEAR"
     options = node.options("ResizeBilinearOptions" if linear else "ResizeNearestNeighborOptions")
     coordinates, rounding = "asymmetric", "floor"
@@ -24,7 +24,7 @@ def resize(node: TfliteNode) -> Results:
 
 @handles("DEPTH_TO_SPACE", "SPACE_TO_DEPTH")
 def blocks(node: TfliteNode) -> Results:
-    """Channels of a block are behind those of the one before."""
+    """Moves channels into pixels or back; the position in a block is the outer index."""
     if node.type == "SPACE_TO_DEPTH":
         size = node.options("SpaceToDepthOptions").BlockSize()
         return NchwImage(node.add("space_to_depth", node.image(), block_size=size))
@@ -33,10 +33,10 @@ def blocks(node: TfliteNode) -> Results:
 
 
 def _block(node: TfliteNode) -> tuple[tuple[int, int], tuple[int, int, int, int]]:
-    """The block, and amounts at top, left, bottom, right."""
+    """The block size, and the amounts at the top, left, bottom and right."""
     block, amounts = node.ints(1, "block"), node.known(2, "amounts")
     if len(node.shape()) != 4 or len(block) != 2 or amounts.shape != (2, 2):
-        raise node.unsupported("it is not made of images")
+        raise node.unsupported("its operand is not an image")
     (top, bottom), (left, right) = amounts.tolist()
     if min(*block, top, bottom, left, right) < 0 or 0 in block:
         raise node.invalid(f"its block is {block}, its amounts are {amounts.tolist()}")
@@ -45,7 +45,7 @@ def _block(node: TfliteNode) -> tuple[tuple[int, int], tuple[int, int, int, int]
 
 @handles("SPACE_TO_BATCH_ND")
 def space_to_batch(node: TfliteNode) -> Results:
-    """Pixels of a block become images: how old models dilate convolutions."""
+    """Moves the pixels of a block into images, as old models do for dilated convolutions."""
     block, pads = _block(node)
     x = node.image()
     h, w = x.shape[2] + pads[0] + pads[2], x.shape[3] + pads[1] + pads[3]
@@ -56,7 +56,7 @@ def space_to_batch(node: TfliteNode) -> Results:
 
 @handles("BATCH_TO_SPACE_ND")
 def batch_to_space(node: TfliteNode) -> Results:
-    """The reverse, and then the image is cropped."""
+    """Reverses SPACE_TO_BATCH_ND, then crops the image."""
     blocks = node.blocks()
     if blocks and (node.ints(1, "block") != blocks.block or any(blocks.pads)):
         blocks = None

@@ -1,5 +1,5 @@
-"""What formats have in common: one form in the engine's operators for what they call by many names.
+"""Shared translations: one sequence of engine operators for each operation of the formats.
 
-A network becomes the same program from every format that can express it, because handlers say here
-what they mean. Functions take the layer that operators are added for, and operands.
+All handlers use these functions, so that a network becomes the same program from every format. A
+function takes the layer that gets the operators, and its operands.
 """

@@ -1,4 +1,4 @@
-"""Convolutions, and transposed ones."""
+"""Convolution and transposed convolution."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from trimtab.importers.vocabulary.window import Pair, Window
 
 
 def check_groups(layer: ImportedLayer, group: int, channels: int, outputs: int) -> None:
-    """Refuses groups that do not divide the channels, or the outputs."""
+    """Rejects groups that do not divide the input and output channels."""
     if group < 1 or outputs < 1 or channels % group or outputs % group:
         raise layer.invalid(f"{group} groups do not divide {channels} inputs, {outputs} outputs")
 
@@ -21,7 +21,7 @@ def convolve(
     window: Window,
     group: int,
 ) -> Value:
-    """x: [n, c, h, w], weight: [m, c / group, kh, kw], bias: [m]."""
+    """Convolves x: [n, c, h, w] with weight: [m, c / group, kh, kw] and bias: [m]."""
     return layer.add(
         "conv",
         x,
@@ -42,7 +42,10 @@ def deconvolve(
     group: int,
     output_padding: Pair = (0, 0),
 ) -> Value:
-    """x: [n, c, h, w], weight: [c, m / group, kh, kw], bias: [m]; padding is cut off the result."""
+    """Transposed convolution of x: [n, c, h, w] with weight: [c, m / group, kh, kw], bias: [m].
+
+    The padding of `window` crops the result.
+    """
     return layer.add(
         "conv_transpose",
         x,
@@ -56,7 +59,7 @@ def deconvolve(
 
 
 def _operands(layer: ImportedLayer, weight: Operand, bias: Operand | None) -> list[Value]:
-    """What is not an operand yet becomes a new constant."""
+    """The weight and the bias as tensors of the program."""
     return [
         x if isinstance(x, Value) else layer.constant(x, role)
         for x, role in ((weight, "weight"), (bias, "bias"))

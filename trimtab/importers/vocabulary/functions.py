@@ -1,4 +1,4 @@
-"""Functions of one operand: what formats call them, and what they call their numbers."""
+"""Tables of unary functions: the names of the functions and of their parameters in a format."""
 
 from __future__ import annotations
 
@@ -14,38 +14,37 @@ from trimtab.importers._layer import ImportedLayer
 L = TypeVar("L", bound=ImportedLayer)
 
 Number = float | tuple[Any, float]
-"""A fixed number, or what a format calls a parameter, and its default."""
-
+"""A fixed number, or the name of a parameter in the format and its default."""
 
 _ATTRIBUTES = ("alpha", "beta")
 
 
 class Function:
-    """An operator of the engine, or a function of `activation`, with the numbers that it takes."""
+    """A unary function: an operator of the engine, or a function of `activation`."""
 
-    def __init__(self, make: str | Callable[..., Value], *numbers: Number) -> None:
-        self._make, self._numbers = make, numbers
+    def __init__(self, function: str | Callable[..., Value], *numbers: Number) -> None:
+        self._function, self._numbers = function, numbers
 
     @property
     def doc(self) -> str:
-        """What it computes, with its numbers as far as they have names."""
-        if not isinstance(self._make, str):
-            return self._make.__doc__ or ""
-        doc = schema.operator(self._make).doc
-        for own, number in zip(_ATTRIBUTES, self._numbers, strict=False):
-            doc = re.sub(rf"\b{own}\b", _word(number) or own, doc)
+        """The documentation of the function, with the format's names of its parameters."""
+        if not isinstance(self._function, str):
+            return self._function.__doc__ or ""
+        doc = schema.operator(self._function).doc
+        for attribute, number in zip(_ATTRIBUTES, self._numbers, strict=False):
+            doc = re.sub(rf"\b{attribute}\b", _text(number) or attribute, doc)
         return doc
 
     def __call__(self, layer: ImportedLayer, x: Value) -> Value:
-        """The function of `x`."""
+        """Adds the function of `x` to the program."""
         values = [layer.real(*n) if isinstance(n, tuple) else n for n in self._numbers]
-        if not isinstance(self._make, str):
-            return self._make(layer, x, *values)
-        return layer.add(self._make, x, **dict(zip(_ATTRIBUTES, values, strict=False)))
+        if not isinstance(self._function, str):
+            return self._function(layer, x, *values)
+        return layer.add(self._function, x, **dict(zip(_ATTRIBUTES, values, strict=False)))
 
 
-def _word(number: Number) -> str:
-    """A fixed number, or the name of a parameter within its message, if it has one."""
+def _text(number: Number) -> str:
+    """A fixed number, or the name of a parameter without its message; empty for ncnn's numbers."""
     if not isinstance(number, tuple):
         return f"{number:g}"
     return number[0].rpartition(".")[2] if isinstance(number[0], str) else ""
@@ -57,8 +56,9 @@ def handle_functions(
     functions: Mapping[str | tuple[str, ...], Function],
     apply: Callable[[L, Function], Any] = lambda layer, function: function(layer, layer.x()),
 ) -> None:
-    """Registers a handler for every function of a format, by the types of its layers; `module` is
-    where they are listed.
+    """Registers a handler for each function of a table, which maps layer types to functions.
+
+    `module` is the name of the module with the table.
     """
     for types, function in functions.items():
 

@@ -1,4 +1,4 @@
-"""Elements that move, are cut, joined or repeated: of tensors, and of what is known already."""
+"""Data movement: reshape, slice, concat, pad and tile, of tensors and of constants."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from trimtab.importers._graph import Array, Operand, Value
 from trimtab.importers._layer import ImportedLayer
 from trimtab.program.program import NUMPY_DTYPES
 
-# Bounds mean "to the very end" long before they need 64 bits.
-FAR = 2**31 - 1
+END = 2**31 - 1
+"""A slice bound beyond any dimension."""
 
-Cut = tuple[int, int, int, int]
-"""Dimension, and the start, end and step of a slice of it, as Python has them."""
+AxisSlice = tuple[int, int, int, int]
+"""Axis, start, end and step of a slice, with Python's meaning."""
 
-# What fills a border, by the names that formats have for it.
+# The engine's padding modes by the names of the formats.
 PAD_MODES = {
     "constant": "constant",
     "zeros": "constant",
@@ -29,50 +29,50 @@ PAD_MODES = {
     "circular": "wrap",
 }
 
-# How a tensor [n, h, w, c] becomes an image [n, c, h, w], and the reverse.
+# Permutations from [n, h, w, c] to [n, c, h, w], and back.
 TO_CHANNELS_FIRST, TO_CHANNELS_LAST = (0, 3, 1, 2), (0, 2, 3, 1)
 
 
-def without(shape: Sequence[int], axes: Collection[int]) -> tuple[int, ...]:
-    """`shape` without the dimensions `axes`."""
+def drop_axes(shape: Sequence[int], axes: Collection[int]) -> tuple[int, ...]:
+    """`shape` without `axes`."""
     return tuple(n for i, n in enumerate(shape) if i not in axes)
 
 
-def sliced(layer: ImportedLayer, x: Operand, cuts: Iterable[Cut]) -> Operand:
-    """`x` with some dimensions cut."""
-    places = {}
-    for axis, start, end, step in cuts:
-        if step == 0 or axis in places:
+def sliced(layer: ImportedLayer, x: Operand, axis_slices: Iterable[AxisSlice]) -> Operand:
+    """Slices `x` along some axes."""
+    slices = {}
+    for axis, start, end, step in axis_slices:
+        if step == 0 or axis in slices:
             raise layer.invalid("its step is 0" if step == 0 else f"axis {axis} is given twice")
-        places[axis] = slice(start, end, step)
+        slices[axis] = slice(start, end, step)
     if isinstance(x, np.ndarray):
-        return x[tuple(places.get(axis, slice(None)) for axis in range(x.ndim))]
+        return x[tuple(slices.get(axis, slice(None)) for axis in range(x.ndim))]
     rows = []
-    for axis, place in sorted(places.items()):
-        start, end, step = place.indices(x.shape[axis])
+    for axis, bounds in sorted(slices.items()):
+        start, end, step = bounds.indices(x.shape[axis])
         count = len(range(start, end, step))
         if not count:
-            # Out of range, which the engine judges.
-            rows.append((axis, *(_near(v) for v in (place.start, place.stop)), step))
+            # The engine reports bounds that are out of range.
+            rows.append((axis, *(_clamped(v) for v in (bounds.start, bounds.stop)), step))
         elif count < x.shape[axis] or step < 0:
-            rows.append((axis, start, -FAR if end < 0 else end, step))
+            rows.append((axis, start, -END if end < 0 else end, step))
     if not rows:
         return x
     axes, starts, ends, steps = zip(*rows, strict=True)
     return layer.add("slice", x, starts=starts, ends=ends, axes=axes, steps=steps)
 
 
-def _near(bound: int) -> int:
-    return max(-FAR, min(FAR, bound))
+def _clamped(bound: int) -> int:
+    return max(-END, min(END, bound))
 
 
-def part(layer: ImportedLayer, x: Value, axis: int, begin: int, end: int) -> Value:
-    """A part of one dimension."""
+def axis_slice(layer: ImportedLayer, x: Value, axis: int, begin: int, end: int) -> Value:
+    """Slices `x` along one axis."""
     return layer.value(sliced(layer, x, [(axis, begin, end, 1)]))
 
 
 def split(layer: ImportedLayer, x: Value, axis: int, sizes: Sequence[int]) -> tuple[Value, ...]:
-    """Parts of the given sizes, of which one may be -1: what the others leave."""
+    """Splits `x` along an axis; a single -1 among the sizes takes the remaining elements."""
     sizes = list(sizes)
     if sizes.count(-1) == 1:
         sizes[sizes.index(-1)] = x.shape[axis] - sum(sizes) - 1
@@ -82,43 +82,43 @@ def split(layer: ImportedLayer, x: Value, axis: int, sizes: Sequence[int]) -> tu
 
 
 def equal_parts(layer: ImportedLayer, size: int, count: int) -> list[int]:
-    """`size` as so many equal sizes."""
+    """The sizes of `count` equal parts of `size`."""
     if count < 1 or size % count:
-        raise layer.invalid(f"{size} cannot be cut into {count} equal parts")
+        raise layer.invalid(f"{size} cannot be split into {count} equal parts")
     return [size // count] * count
 
 
 def concat(layer: ImportedLayer, operands: Sequence[Operand], axis: int) -> Operand:
-    """Operands behind each other along a dimension."""
-    if known := _all_known(operands):
-        return np.concatenate(known, axis)
+    """Concatenates operands along an axis."""
+    if arrays := _all_constant(operands):
+        return np.concatenate(arrays, axis)
     values = [layer.value(x) for x in operands]
     return values[0] if len(values) == 1 else layer.add("concat", *values, axis=axis)
 
 
 def stack(layer: ImportedLayer, operands: Sequence[Operand], axis: int) -> Operand:
-    """Operands behind each other along a new dimension; a negative one counts in the result."""
+    """Concatenates operands along a new axis, which may be negative."""
     axis = layer.axis(axis, len(operands[0].shape) + 1 if operands else 0)
-    if known := _all_known(operands):
-        return np.stack(known, axis)
+    if arrays := _all_constant(operands):
+        return np.stack(arrays, axis)
     return concat(layer, [unsqueezed(layer, x, axis) for x in operands], axis)
 
 
 def unstack(layer: ImportedLayer, x: Value, axis: int) -> tuple[Value, ...]:
-    """The slices along a dimension, without it."""
+    """Splits `x` along an axis into slices of one element, and drops the axis."""
     axis = layer.axis(axis, len(x.shape))
-    shape = without(x.shape, [axis]) or (1,)
+    shape = drop_axes(x.shape, [axis]) or (1,)
     parts = split(layer, x, axis, (1,) * x.shape[axis])
     return tuple(layer.reshape(y, shape) for y in parts)
 
 
-def _all_known(operands: Sequence[Operand]) -> list[Array]:
-    known = [x for x in operands if isinstance(x, np.ndarray)]
-    return known if len(known) == len(operands) else []
+def _all_constant(operands: Sequence[Operand]) -> list[Array]:
+    arrays = [x for x in operands if isinstance(x, np.ndarray)]
+    return arrays if len(arrays) == len(operands) else []
 
 
 def unsqueezed(layer: ImportedLayer, x: Operand, *axes: int) -> Operand:
-    """`x` with new dimensions of 1; axes count in the result."""
+    """Inserts dimensions of 1; `axes` are axes of the result."""
     shape = list(x.shape)
     for axis in sorted(layer.axis(axis, len(shape) + len(axes)) for axis in axes):
         shape.insert(axis, 1)
@@ -126,32 +126,32 @@ def unsqueezed(layer: ImportedLayer, x: Operand, *axes: int) -> Operand:
 
 
 def squeezed(layer: ImportedLayer, x: Operand, axes: Iterable[int] = ()) -> Operand:
-    """`x` without the given dimensions, or all, as far as they are 1."""
-    chosen = {layer.axis(axis, len(x.shape)) for axis in axes} or set(range(len(x.shape)))
-    return layer.reshape(x, without(x.shape, {axis for axis in chosen if x.shape[axis] == 1}))
+    """Drops those of `axes`, by default of all axes, that are 1."""
+    candidates = {layer.axis(axis, len(x.shape)) for axis in axes} or set(range(len(x.shape)))
+    return layer.reshape(x, drop_axes(x.shape, {a for a in candidates if x.shape[a] == 1}))
 
 
 def flattened(layer: ImportedLayer, x: Operand, first: int, last: int = -1) -> Operand:
-    """`x` with the dimensions from `first` to `last` as one."""
+    """Merges the dimensions from `first` to `last` into one."""
     first, last = (layer.axis(axis, len(x.shape)) for axis in (first, last))
     if last < first:
-        raise layer.invalid(f"its axes {first} to {last} are none")
+        raise layer.invalid(f"its first axis {first} is behind its last axis {last}")
     middle = math.prod(x.shape[first : last + 1])
     return layer.reshape(x, (*x.shape[:first], middle, *x.shape[last + 1 :]))
 
 
-def matrix(layer: ImportedLayer, x: Operand, cut: int) -> Operand:
-    """`x` as a matrix, whose columns are the dimensions from `cut` on."""
+def flatten_to_matrix(layer: ImportedLayer, x: Operand, cut: int) -> Operand:
+    """Reshapes `x` to a matrix; the dimensions from `cut` on become the columns."""
     if not 0 <= cut <= len(x.shape):
         raise layer.invalid(f"axis {cut} is outside {len(x.shape)} dimensions")
     return layer.reshape(x, (math.prod(x.shape[:cut]), math.prod(x.shape[cut:])))
 
 
-def copied(layer: ImportedLayer, x: Operand, wanted: Sequence[int]) -> list[int]:
-    """`wanted`, in which 0 stands for the dimension of `x` at that place."""
-    if any(n == 0 and i >= len(x.shape) for i, n in enumerate(wanted)):
-        raise layer.invalid(f"{list(wanted)} copies a dimension that {list(x.shape)} lacks")
-    return [x.shape[i] if n == 0 else n for i, n in enumerate(wanted)]
+def resolve_zeros(layer: ImportedLayer, x: Operand, shape: Sequence[int]) -> list[int]:
+    """`shape` with each 0 replaced by the dimension of `x` at the same axis."""
+    if any(n == 0 and i >= len(x.shape) for i, n in enumerate(shape)):
+        raise layer.invalid(f"{list(shape)} copies a dimension that {list(x.shape)} lacks")
+    return [x.shape[i] if n == 0 else n for i, n in enumerate(shape)]
 
 
 def padded(
@@ -161,7 +161,7 @@ def padded(
     mode: str = "constant",
     value: float = 0.0,
 ) -> Value:
-    """`x` with a border: elements before and behind, by dimension; negative amounts crop."""
+    """Pads `x` by `amounts`: (begin, end) by axis. Negative amounts crop."""
     if mode not in PAD_MODES:
         raise layer.unsupported(f"its mode is {mode}")
     pads = [0] * (2 * len(x.shape))
@@ -172,16 +172,16 @@ def padded(
     return layer.add("pad", x, pads=pads, mode=PAD_MODES[mode], value=value)
 
 
-def expanded(layer: ImportedLayer, x: Operand, wanted: Sequence[int]) -> Operand:
-    """`x` broadcast to a shape, in which -1 keeps a dimension."""
-    lift = len(wanted) - len(x.shape)
+def expanded(layer: ImportedLayer, x: Operand, target: Sequence[int]) -> Operand:
+    """Broadcasts `x` to the shape `target`, in which -1 keeps a dimension."""
+    lift = len(target) - len(x.shape)
     if lift < 0:
-        raise layer.invalid(f"{list(x.shape)} cannot be expanded to {list(wanted)}")
-    kept = (x.shape[i - lift] if n == -1 and i >= lift else n for i, n in enumerate(wanted))
+        raise layer.invalid(f"{list(x.shape)} cannot be expanded to {list(target)}")
+    sizes = (x.shape[i - lift] if n == -1 and i >= lift else n for i, n in enumerate(target))
     try:
-        shape = np.broadcast_shapes(x.shape, tuple(kept))
+        shape = np.broadcast_shapes(x.shape, tuple(sizes))
     except ValueError:
-        raise layer.invalid(f"{list(x.shape)} cannot be expanded to {list(wanted)}") from None
+        raise layer.invalid(f"{list(x.shape)} cannot be expanded to {list(target)}") from None
     if isinstance(x, np.ndarray):
         layer.check_elements(shape)
         return np.ascontiguousarray(np.broadcast_to(x, shape))
@@ -189,7 +189,7 @@ def expanded(layer: ImportedLayer, x: Operand, wanted: Sequence[int]) -> Operand
 
 
 def tiled(layer: ImportedLayer, x: Operand, counts: Sequence[int]) -> Operand:
-    """`x` repeated along its dimensions; counts and dimensions meet at the end."""
+    """Repeats `x` along its axes; `counts` is aligned with the last axes."""
     rank = max(len(counts), len(x.shape))
     counts = (1,) * (rank - len(counts)) + tuple(counts)
     shape = (1,) * (rank - len(x.shape)) + tuple(x.shape)
@@ -201,7 +201,7 @@ def tiled(layer: ImportedLayer, x: Operand, counts: Sequence[int]) -> Operand:
 
 
 def gathered(layer: ImportedLayer, x: Operand, indices: Operand, axis: int) -> Operand:
-    """Elements of a dimension at indices of any shape."""
+    """Gathers elements along an axis; `indices` may have any shape."""
     axis = layer.axis(axis, len(x.shape))
     if isinstance(x, np.ndarray) and isinstance(indices, np.ndarray):
         return x.take(indices, axis)
@@ -209,7 +209,7 @@ def gathered(layer: ImportedLayer, x: Operand, indices: Operand, axis: int) -> O
 
 
 def cast(layer: ImportedLayer, x: Operand, code: str | np.dtype[Any]) -> Operand:
-    """`x` in another element type of numpy."""
+    """Converts `x` to another element type, given by numpy's name."""
     if isinstance(x, np.ndarray):
         return x.astype(code)
     to = next((name for name, own in NUMPY_DTYPES.items() if np.dtype(own) == np.dtype(code)), None)
@@ -219,7 +219,7 @@ def cast(layer: ImportedLayer, x: Operand, code: str | np.dtype[Any]) -> Operand
 
 
 def pixel_unshuffle(layer: ImportedLayer, x: Value, block: int) -> Value:
-    """Pixels of a block become channels, next to those of the same channel."""
+    """Moves the pixels of each block into channels, grouped by input channel."""
     if block < 1 or any(size % block for size in x.shape[2:]):
         raise layer.invalid(f"blocks of {block} do not divide {list(x.shape[2:])}")
     y = layer.add("space_to_depth", x, block_size=block)
@@ -227,10 +227,11 @@ def pixel_unshuffle(layer: ImportedLayer, x: Value, block: int) -> Value:
 
 
 def reorg(layer: ImportedLayer, x: Value, stride: int, *, reverse: bool) -> Value:
-    """Darknet's reorganization of pixels into channels (YOLOv2).
+    """Darknet's reorg layer (YOLOv2), which moves pixels into channels.
 
-    It moves the pixels of an image [c / stride^2, h * stride, w * stride] that lies in the memory
-    of [c, h, w], and calls the result [c * stride^2, h / stride, w / stride].
+    Darknet reads the memory of [c, h, w] as an image [c / stride^2, h * stride, w * stride], moves
+    the pixels of its blocks into channels, and reads the result as
+    [c * stride^2, h / stride, w / stride].
     """
     n, c, h, w = x.shape
     area = stride * stride

@@ -1,4 +1,4 @@
-"""Normalizations, by collected or by present statistics."""
+"""Normalizations, with stored statistics or with those of the input."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from trimtab.importers.vocabulary import activation
 from trimtab.importers.vocabulary.activation import power, square
 
 Affine = tuple[Array | None, Array | None]
-"""Factors and offsets, as far as there are some."""
+"""Optional scale and shift."""
 
 _TINY = float(np.finfo(np.float32).tiny)
 
 
-def whole(affine: Affine, shape: tuple[int, ...]) -> tuple[Array, Array]:
-    """Factors and offsets that change nothing, where there are none."""
+def with_defaults(affine: Affine, shape: tuple[int, ...]) -> tuple[Array, Array]:
+    """Scale and shift, with ones and zeros in place of absent ones."""
     scale, shift = affine
     ones, zeros = np.ones(shape, np.float32), np.zeros(shape, np.float32)
     return ones if scale is None else scale, zeros if shift is None else shift
@@ -34,15 +34,15 @@ def batch_norm(
     variance: Array,
     epsilon: float,
 ) -> Value:
-    """x: [n, c, ...] by collected statistics: float32[c] each."""
-    parts = {"scale": scale, "shift": shift, "mean": mean, "variance": variance}
-    constants = [layer.constant(value, role) for role, value in parts.items()]
+    """Normalizes x: [n, c, ...] with stored statistics, float32[c] each."""
+    statistics = {"scale": scale, "shift": shift, "mean": mean, "variance": variance}
+    constants = [layer.constant(value, role) for role, value in statistics.items()]
     return layer.add("batch_normalization", x, *constants, epsilon=epsilon)
 
 
 def instance_norm(layer: ImportedLayer, x: Value, affine: Affine, epsilon: float) -> Value:
-    """x: [n, c, ...]: each channel of each image over its pixels, then factors float32[c]."""
-    scale, shift = whole(affine, x.shape[1:2])
+    """Normalizes each channel of each image of x: [n, c, ...]; affine: float32[c] each."""
+    scale, shift = with_defaults(affine, x.shape[1:2])
     constants = layer.constant(scale, "scale"), layer.constant(shift, "shift")
     return layer.add("instance_normalization", x, *constants, epsilon=epsilon)
 
@@ -54,7 +54,7 @@ def group_norm(
     affine: Affine,
     epsilon: float,
 ) -> Value:
-    """x: [n, c, ...]: groups of channels over their pixels, then factors and offsets float32[c]."""
+    """Normalizes groups of channels of x: [n, c, ...]; affine: float32[c] each."""
     if len(x.shape) < 2 or groups < 1 or x.shape[1] % groups:
         raise layer.invalid(f"{groups} groups do not divide {x.shape[1]} channels")
     y = layer.reshape(x, (x.shape[0], groups, -1))
@@ -69,7 +69,7 @@ def layer_norm(
     affine: Affine,
     epsilon: float,
 ) -> Value:
-    """x over its dimensions from `axis` on, then factors and offsets of their shape."""
+    """Normalizes x over its axes from `axis` on; affine has their shape."""
     scale = np.ones(1, np.float32) if affine[0] is None else affine[0]
     constants = [
         layer.constant(np.ascontiguousarray(np.broadcast_to(values, x.shape[axis:])), role)
@@ -80,7 +80,7 @@ def layer_norm(
 
 
 def rms_norm(layer: ImportedLayer, x: Value, axis: int, epsilon: float) -> Value:
-    """x / sqrt(mean(x^2) + epsilon), over its dimensions from `axis` on."""
+    """x / sqrt(mean(x^2) + epsilon), over the axes from `axis` on."""
     axes = tuple(range(axis, len(x.shape)))
     mean = layer.add("reduce_mean", square(layer, x), axes=axes)
     return layer.add("div", x, layer.add("sqrt", layer.shifted(mean, epsilon)))
@@ -89,7 +89,7 @@ def rms_norm(layer: ImportedLayer, x: Value, axis: int, epsilon: float) -> Value
 def mean_variance_norm(
     layer: ImportedLayer, x: Value, axes: Sequence[int], epsilon: float, *, scaled: bool = True
 ) -> Value:
-    """Mean 0 and, if it is `scaled`, deviation 1; epsilon is added to the deviation."""
+    """Subtracts the mean; if `scaled`, divides by the standard deviation plus epsilon."""
     y = layer.add("sub", x, layer.add("reduce_mean", x, axes=axes))
     if not scaled:
         return y
@@ -103,44 +103,44 @@ def l2_norm(
     axes: Sequence[int],
     *,
     added: float = 0.0,
-    least_square: float = 0.0,
-    least: float = 0.0,
+    min_square: float = 0.0,
+    min_length: float = 0.0,
 ) -> Value:
-    """x / sqrt(sum(x^2)): `added` to the sum, or sum or root not below a least number."""
+    """x / sqrt(sum(x^2)). `added` is added to the sum; the sum and its root have minima."""
     squares = layer.shifted(layer.add("reduce_sum", square(layer, x), axes=axes), added)
-    length = layer.add("sqrt", at_least(layer, squares, least_square))
-    return layer.add("div", x, at_least(layer, length, least))
+    length = layer.add("sqrt", clamp_min(layer, squares, min_square))
+    return layer.add("div", x, clamp_min(layer, length, min_length))
 
 
 def lp_norm(
-    layer: ImportedLayer, x: Value, axes: Sequence[int], order: float, least: float = _TINY
+    layer: ImportedLayer, x: Value, axes: Sequence[int], order: float, min_length: float = _TINY
 ) -> Value:
-    """x / |x|, the sum of amounts (order 1) or the root of that of squares, or a least number."""
+    """x / max(|x|, min_length) with the L1 or L2 norm."""
     if order == 2:
-        return l2_norm(layer, x, axes, least=least)
+        return l2_norm(layer, x, axes, min_length=min_length)
     if order != 1:
         raise layer.unsupported(f"its norm is of the order {order:g}")
     length = layer.add("reduce_sum", layer.add("abs", x), axes=axes)
-    return layer.add("div", x, at_least(layer, length, least))
+    return layer.add("div", x, clamp_min(layer, length, min_length))
 
 
-def at_least(layer: ImportedLayer, x: Value, least: float) -> Value:
-    """`x`, which is not negative, or `least`, which float32 must not round to 0."""
-    if not math.isfinite(least):
-        raise layer.invalid(f"its least number is {least}")
-    least = max(least, _TINY) if least else 0.0
-    return layer.add("max", x, layer.constant(least, "least")) if least else x
+def clamp_min(layer: ImportedLayer, x: Value, minimum: float) -> Value:
+    """max(x, minimum) for x >= 0. A positive minimum is at least the smallest normal float32."""
+    if not math.isfinite(minimum):
+        raise layer.invalid(f"its minimum is {minimum}")
+    minimum = max(minimum, _TINY) if minimum else 0.0
+    return layer.add("max", x, layer.constant(minimum, "least")) if minimum else x
 
 
 def lrn(layer: ImportedLayer, x: Value, size: int, alpha: float, beta: float, bias: float) -> Value:
-    """Local response normalization across channels; alpha is divided by the size."""
+    """Local response normalization across channels; the engine divides alpha by the size."""
     return layer.add("lrn", x, size=size, alpha=alpha, beta=beta, bias=bias)
 
 
 def lrn_within(
     layer: ImportedLayer, x: Value, size: int, alpha: float, beta: float, bias: float
 ) -> Value:
-    """Local response normalization within each channel, over a square of pixels."""
+    """Local response normalization within each channel, over a square window."""
     mean = layer.add(
         "average_pool",
         square(layer, x),

@@ -1,4 +1,4 @@
-"""Pools: by windows, and to a given size."""
+"""Pooling with a window, and adaptive pooling."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ import numpy as np
 
 from trimtab.importers._graph import Array, Value
 from trimtab.importers._layer import ImportedLayer
-from trimtab.importers.vocabulary.movement import part
+from trimtab.importers.vocabulary.movement import axis_slice
 from trimtab.importers.vocabulary.window import Pair, Window
 
 Kind = Literal["average", "max"]
 
-# Windows of different lengths that a pool may have in one direction: maxima are an operator each.
-MOST_WINDOWS = 64
+MAX_WINDOWS = 64
+"""Limit of windows per axis that differ in size: each needs an operator of its own."""
 
-# Windows in one direction: no image has more pixels.
-_MOST_PIXELS = 2**16
+_MAX_PIXELS = 2**16  # per axis; no image has more
 
 
 def pool(
@@ -31,10 +30,10 @@ def pool(
     count_include_pad: bool = False,
     count_overhang: bool = False,
 ) -> Value:
-    """Maxima or means of windows of x: [n, c, h, w].
+    """Max or average pooling of x: [n, c, h, w].
 
-    With `ceil_mode`, the last windows may hang over the padded image; that counts as pixels of a
-    mean with `count_overhang` only.
+    With `ceil_mode`, the last window may reach beyond the padded image; a mean counts these pixels
+    only with `count_overhang`.
     """
     window.check(layer)
     filled = window.filled(x.shape[2:]) if ceil_mode else window
@@ -54,12 +53,13 @@ def pool(
 
 
 def adaptive_pool(layer: ImportedLayer, kind: Kind, x: Value, size: Pair) -> Value:
-    """x: [n, c, h, w] pooled to `size` (height, width), as PyTorch does: window i of n over a
-    length l goes from floor(i l / n) to ceil((i + 1) l / n).
+    """Pools x: [n, c, h, w] to `size` (height, width), as PyTorch does.
+
+    Window i of n over a length l goes from floor(i * l / n) to ceil((i + 1) * l / n).
     """
     if min(size) < 1:
-        raise layer.invalid(f"its size is {size[0]} x {size[1]}")
-    if max(size) > _MOST_PIXELS:
+        raise layer.invalid(f"its size is {size[0]} x {size[1]}, it must be positive")
+    if max(size) > _MAX_PIXELS:
         raise layer.unsupported(f"its size is {size[0]} x {size[1]}")
     if size == x.shape[2:]:
         return x
@@ -69,7 +69,7 @@ def adaptive_pool(layer: ImportedLayer, kind: Kind, x: Value, size: Pair) -> Val
     if (vertical := _regular(rows)) and (horizontal := _regular(columns)):
         (kernel_h, step_h), (kernel_w, step_w) = vertical, horizontal
         return pool(layer, kind, x, Window((kernel_h, kernel_w), (step_h, step_w)))
-    if max(size) > MOST_WINDOWS:
+    if max(size) > MAX_WINDOWS:
         raise layer.unsupported(f"its {size[0]} x {size[1]} windows differ in size")
     if kind == "average":
         y = layer.add("mat_mul", layer.constant(_means(rows), "rows"), x)
@@ -78,12 +78,12 @@ def adaptive_pool(layer: ImportedLayer, kind: Kind, x: Value, size: Pair) -> Val
 
 
 def _windows(length: int, count: int) -> list[tuple[int, int]]:
-    """Begin and end of every window."""
+    """Begin and end of each window."""
     return [(i * length // count, -(-(i + 1) * length // count)) for i in range(count)]
 
 
 def _regular(windows: list[tuple[int, int]]) -> Pair | None:
-    """Length and stride that all windows have; None: they differ."""
+    """The common length and stride of all windows; None if they differ."""
     lengths = {end - begin for begin, end in windows}
     steps = {b[0] - a[0] for a, b in pairwise(windows)}
     if len(lengths) > 1 or len(steps) > 1 or 0 in steps:
@@ -93,7 +93,7 @@ def _regular(windows: list[tuple[int, int]]) -> Pair | None:
 
 
 def _means(windows: list[tuple[int, int]]) -> Array:
-    """float32[count, length] that takes means of windows."""
+    """The matrix float32[count, length] that averages windows."""
     matrix = np.zeros((len(windows), windows[-1][1]), np.float32)
     for row, (begin, end) in zip(matrix, windows, strict=True):
         row[begin:end] = 1.0 / (end - begin)
@@ -104,7 +104,7 @@ def _maxima(layer: ImportedLayer, x: Value, axis: int, windows: list[tuple[int, 
     if len(windows) == x.shape[axis]:
         return x
     parts = [
-        layer.add("reduce_max", part(layer, x, axis, begin, end), axes=(axis,))
+        layer.add("reduce_max", axis_slice(layer, x, axis, begin, end), axes=(axis,))
         for begin, end in windows
     ]
     return parts[0] if len(parts) == 1 else layer.add("concat", *parts, axis=axis)

@@ -1,7 +1,7 @@
-"""Prior boxes of single-shot detectors, which depend on sizes only: constants of the program.
+"""Prior boxes of single-shot detectors: constants that depend on the input sizes alone.
 
-Liu et al. 2016, "SSD: Single Shot MultiBox Detector", section 2.2; the order of boxes, and the
-memory layout, are those of its Caffe layer, which ncnn shares.
+Liu et al. 2016, "SSD: Single Shot MultiBox Detector", section 2.2. The order of the boxes and their
+layout are those of SSD's Caffe layer and of ncnn.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from trimtab.importers._graph import Array
 from trimtab.importers._layer import ImportedLayer
 from trimtab.importers.vocabulary.window import Pair
 
-# Boxes that one layer may make; a damaged file asks for any number.
-MOST_BOXES = 2**22
+MAX_BOXES = 2**22
+"""Limit of boxes per layer, against damaged files."""
 
 
 @dataclass(frozen=True)
 class PriorBoxes:
-    """The boxes of every pixel of a feature map.
+    """The boxes of each pixel of a feature map. Sizes are in pixels of the image.
 
-    Sizes in pixels of the image: one square per `min_sizes`, one between it and the entry of
-    `max_sizes`, one of the area of the former per ratio. `steps` (height, width) in pixels; 0:
-    image size / feature size. `variances`: none (0.1), one, or four.
+    Each entry of `min_sizes` gives one square, one square of the geometric mean with its entry of
+    `max_sizes`, and one box of the same area per aspect ratio. `steps` is the distance of boxes
+    (height, width); 0 stands for image size / feature size. `variances`: none (0.1), one, or four.
     """
 
     min_sizes: Sequence[float]
@@ -39,7 +39,7 @@ class PriorBoxes:
     offset: float = 0.5
 
     def _error(self, features: Pair, image: Pair) -> str:
-        """What is wrong with these parameters for such a feature map and image; empty: nothing."""
+        """The error in the parameters for these sizes; empty if they are valid."""
         numbers = (*self.min_sizes, *self.max_sizes, *self.ratios, *self.variances, *self.steps)
         if not all(math.isfinite(number) for number in (*numbers, self.offset)):
             return "its numbers must be finite"
@@ -58,10 +58,10 @@ class PriorBoxes:
         if min(*features, *image) < 1 or min(self.steps) < 0:
             return "sizes must be positive"
         count = len(self.min_sizes) * (2 + 2 * len(self.ratios)) * features[0] * features[1]
-        return f"{count} boxes are too many" if count > MOST_BOXES else ""
+        return f"{count} boxes are too many" if count > MAX_BOXES else ""
 
     def shapes(self) -> list[tuple[float, float]]:
-        """Width and height of the boxes of one pixel."""
+        """Width and height of each box of a pixel."""
         ratios: list[float] = []
         for ratio in self.ratios:
             if all(abs(ratio - r) >= 1e-6 for r in (1.0, *ratios)):
@@ -76,8 +76,8 @@ class PriorBoxes:
         return result
 
     def make(self, layer: ImportedLayer, features: Pair, image: Pair) -> Array:
-        """float32[1, 2, boxes * 4]: xmin, ymin, xmax, ymax of every box relative to the image, then
-        their variances; `features` and `image` are (height, width). Refuses wrong parameters.
+        """The boxes float32[1, 2, boxes * 4]: xmin, ymin, xmax, ymax relative to the image, then
+        the variances. `features` and `image` are (height, width). Rejects invalid parameters.
         """
         if reason := self._error(features, image):
             raise layer.invalid(reason)

@@ -1,7 +1,7 @@
-"""Integers that stand for real numbers.
+"""Quantized operands and results.
 
-All formats come down to one form: integers that are dequantized, an operator on real numbers, and a
-result that is quantized again. Passes make operators on integers of that.
+Every format is imported in one form: quantized tensors are dequantized, operators compute on
+float32, and results are quantized again. Passes fuse this form into operators on int8 values.
 """
 
 from __future__ import annotations
@@ -20,50 +20,50 @@ DTYPES = tuple(STORED)
 
 
 @dataclass(frozen=True)
-class Stored:
-    """A constant as a file stores it: integers, and what they stand for."""
+class QuantizedConstant:
+    """A constant in its stored form: quantized values and their quantization."""
 
     data: Array
     quantization: Quantization
 
-    def real(self) -> Array:
-        """The float32 numbers that it stands for."""
-        return self.quantization.real(self.data)
+    def values(self) -> Array:
+        """The dequantized values, in float32."""
+        return self.quantization.dequantize(self.data)
 
-    def transposed(self, permutation: Sequence[int] = (1, 0)) -> Stored:
-        """The same numbers with dimensions in another order, as numpy has it."""
+    def dequantized(self, layer: ImportedLayer, role: str) -> Value:
+        """Adds the constant and its dequantization to the program."""
+        constant = layer.constant(self.data, role, self.quantization)
+        return layer.add("dequantize_linear", constant)
+
+    def transposed(self, permutation: Sequence[int] = (1, 0)) -> QuantizedConstant:
+        """The constant with permuted axes, as numpy's transpose."""
         axis = self.quantization.axis
-        place = None if axis is None else tuple(permutation).index(axis)
-        turned = np.ascontiguousarray(self.data.transpose(permutation))
-        return Stored(turned, replace(self.quantization, axis=place))
+        new_axis = None if axis is None else tuple(permutation).index(axis)
+        data = np.ascontiguousarray(self.data.transpose(permutation))
+        return QuantizedConstant(data, replace(self.quantization, axis=new_axis))
 
 
 def dequantized(layer: ImportedLayer, x: Operand, quantization: Quantization) -> Value:
-    """The real numbers that integers `x` stand for."""
+    """Dequantizes `x`."""
     if not isinstance(x, Value):
-        return real(layer, Stored(x, quantization), "operand")
+        return QuantizedConstant(x, quantization).dequantized(layer, "operand")
     if x.quantization not in (None, quantization):
-        x = layer.add("reshape", x, shape=x.shape)  # the same integers, which stand for others
+        x = layer.add("reshape", x, shape=x.shape)  # the same elements with another quantization
     x.quantization = quantization
     x.check()
     return layer.add("dequantize_linear", x)
 
 
-def real(layer: ImportedLayer, stored: Stored, role: str) -> Value:
-    """The real numbers that a stored constant stands for, as an operand."""
-    constant = layer.constant(stored.data, role, stored.quantization)
-    return layer.add("dequantize_linear", constant)
-
-
 def quantized(layer: ImportedLayer, x: Value, quantization: Quantization, dtype: str) -> Value:
-    """Real numbers as integers of type i8 or u8."""
+    """Quantizes `x` to i8 or u8."""
     y = layer.add("quantize_linear", x, to=dtype)
     y.quantization = quantization
     y.check()
     return y
 
 
-def through_reals(layer: ImportedLayer, x: Value, apply: Callable[[Value], Value]) -> Value:
-    """Of integers `x`, what gives one of the real numbers that it is given."""
-    kept = x.quantization or Quantization.of(1.0)
-    return quantized(layer, apply(dequantized(layer, x, kept)), kept, x.dtype)
+def through_float32(layer: ImportedLayer, x: Value, apply: Callable[[Value], Value]) -> Value:
+    """Applies a float32 function to the quantized tensor `x`; the result has its quantization."""
+    quantization = x.quantization or Quantization.of(1.0)
+    y = apply(dequantized(layer, x, quantization))
+    return quantized(layer, y, quantization, x.dtype)

@@ -7,25 +7,25 @@ from collections.abc import Callable, Sequence
 from trimtab.importers._graph import Value
 from trimtab.importers._layer import ImportedLayer
 from trimtab.importers.vocabulary.activation import square
-from trimtab.importers.vocabulary.movement import without
+from trimtab.importers.vocabulary.movement import drop_axes
 
-Function = Callable[[ImportedLayer, Value], Value]
+UnaryFunction = Callable[[ImportedLayer, Value], Value]
 
 
-def _plain(op: str) -> Function:
+def _operator(op: str) -> UnaryFunction:
     return lambda layer, x: layer.add(op, x)
 
 
-def _same(_: ImportedLayer, x: Value) -> Value:
+def _identity(_: ImportedLayer, x: Value) -> Value:
     return x
 
 
-# What is summed, and what is made of the sum.
-_SUMS: dict[str, tuple[Function, Function]] = {
-    "l1": (_plain("abs"), _same),
-    "l2": (square, _plain("sqrt")),
-    "sum_square": (square, _same),
-    "log_sum": (_same, _plain("log")),
+# Sums with a function before and after the sum.
+_SUMS: dict[str, tuple[UnaryFunction, UnaryFunction]] = {
+    "l1": (_operator("abs"), _identity),
+    "l2": (square, _operator("sqrt")),
+    "sum_square": (square, _identity),
+    "log_sum": (_identity, _operator("log")),
 }
 
 KINDS = ("mean", "sum", "max", "min", *_SUMS, "log_sum_exp")
@@ -34,9 +34,9 @@ KINDS = ("mean", "sum", "max", "min", *_SUMS, "log_sum_exp")
 def reduced(
     layer: ImportedLayer, kind: str, x: Value, axes: Sequence[int], *, keep_dims: bool
 ) -> Value:
-    """One of `KINDS` over some dimensions, which become 1 or disappear; over none, of each number.
+    """Reduces `x` over some axes, by one of `KINDS`; without axes each element by itself.
 
-    A file's vector of one for all dimensions has no dimension here: see `at_least_a_vector`.
+    The result over all axes is a scalar; see `at_least_a_vector` for formats without scalars.
     """
     axes = tuple(sorted({layer.axis(axis, len(x.shape)) for axis in axes}))
     if kind == "log_sum_exp":
@@ -48,22 +48,22 @@ def reduced(
 
 
 def _log_sum_exp(layer: ImportedLayer, x: Value, axes: tuple[int, ...], keep_dims: bool) -> Value:
-    """About the largest element: no exponential overflows."""
+    """Relative to the maximum, so that no exponential overflows."""
     largest = layer.add("reduce_max", x, axes=axes)
     exponentials = layer.add("exp", layer.add("sub", x, largest))
     y = layer.add("log", layer.add("reduce_sum", exponentials, axes=axes))
     y = layer.add("add", y, largest)
-    return y if keep_dims else layer.reshape(y, without(y.shape, axes))
+    return y if keep_dims else layer.reshape(y, drop_axes(y.shape, axes))
 
 
 def at_least_a_vector(layer: ImportedLayer, x: Value) -> Value:
-    """`x`, or [x] for one without dimensions."""
+    """`x`; a scalar becomes a vector of one element."""
     return x if x.shape else layer.reshape(x, (1,))
 
 
 def arg_max(
-    layer: ImportedLayer, x: Value, axis: int, *, keep_dims: bool, least: bool = False
+    layer: ImportedLayer, x: Value, axis: int, *, keep_dims: bool, minimum: bool = False
 ) -> Value:
-    """Where the largest element is; the least one is the largest of the negated ones."""
-    x = layer.add("neg", x) if least else x
+    """The index of the maximum, or of the minimum as the maximum of -x."""
+    x = layer.add("neg", x) if minimum else x
     return layer.add("arg_max", x, axis=layer.axis(axis, len(x.shape)), keep_dims=keep_dims)

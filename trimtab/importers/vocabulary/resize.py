@@ -1,4 +1,4 @@
-"""Images in another size."""
+"""Resizing of images."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 from trimtab.importers._graph import Value
 from trimtab.importers._layer import ImportedLayer
 
-# Coordinates and rounding by which a pixel that is enlarged by a whole factor is repeated.
+# Coordinates and rounding that repeat each pixel if the factor is an integer.
 _CENTERS = ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel")
 _REPEATING = {
     ("asymmetric", "floor"),
     ("tf_half_pixel_for_nn", "floor"),
     *((center, f"round_prefer_{side}") for center in _CENTERS for side in ("floor", "ceil")),
 }
-# Coordinates that stay where they are when the size does.
+# Coordinates that do not change if the size does not.
 _STILL = ("asymmetric", "align_corners", *_CENTERS)
 
 
@@ -29,15 +29,15 @@ def resize(
     scales: Sequence[float] = (),
     **more: Any,
 ) -> Value:
-    """x: [n, c, h, w] in `sizes` (height, width), by the nearest pixels or linearly; by default as
-    pixels are repeated. `scales` are given where the file has them, `more` is only for ONNX.
+    """Resizes x: [n, c, h, w] to `sizes` (height, width), by nearest neighbor or linearly.
+
+    `scales` are those of the file, if it has any. `more` are attributes that only ONNX has.
     """
     if mode not in ("nearest", "linear"):
         raise layer.unsupported(f"its mode is {mode}")
     factors = [size / n for size, n in zip(sizes, x.shape[2:], strict=True)]
     if all(factor.is_integer() for factor in factors) and list(scales) in ([], factors):
-        # The sizes say it all.
-        scales = ()
+        scales = ()  # the sizes are sufficient
         if mode == "nearest" and (coordinate_mode, nearest_mode) in _REPEATING:
             coordinate_mode, nearest_mode = "asymmetric", "floor"
     if mode == "linear":

@@ -1,4 +1,4 @@
-"""Windows that move over an image: their padding, and where the last one ends."""
+"""Windows of convolutions and pools: kernel, strides, padding and dilations."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from trimtab.importers._layer import ImportedLayer
 
 Pair = tuple[int, int]
 Pads = tuple[int, ...]
-"""Amounts of all dimensions at the beginning (top, left), then at the end (bottom, right)."""
+"""Padding at the beginning of each axis (top, left), then at the end (bottom, right)."""
 
 NO_PADS: Pads = (0, 0, 0, 0)
 
 
 @dataclass(frozen=True)
 class Window:
-    """The pixels that a pixel of the result is made of; vertical numbers come first."""
+    """The window of a convolution or pool; in each pair the vertical value is first."""
 
     kernel: Pair
     strides: Pair = (1, 1)
@@ -25,7 +25,7 @@ class Window:
     dilations: Pair = (1, 1)
 
     def check(self, layer: ImportedLayer) -> None:
-        """Refuses sizes and steps that are not positive."""
+        """Rejects sizes and strides that are not positive."""
         if min(*self.kernel, *self.strides, *self.dilations) < 1:
             raise layer.invalid(f"its window is {self.kernel}, its strides {self.strides}")
 
@@ -34,31 +34,31 @@ class Window:
         return replace(self, pads=pads)
 
     def same(self, size: Sequence[int], *, lower: bool = False) -> Window:
-        """The window with padding that leaves size / stride pixels, rounded up."""
+        """The window with SAME padding: the result has size / stride pixels, rounded up."""
         pads = same_pads(size, self.kernel, self.strides, self.dilations, lower=lower)
         return self.padded(pads)
 
     def filled(self, size: Sequence[int]) -> Window:
-        """The window with as much padding at the end as the last windows need when the size of the
-        result is rounded up.
+        """The window with the padding that ceil mode needs at the end.
 
-        One that begins behind the image and the padding before it is left out (PyTorch, ONNX).
+        The last window must not begin behind the image and its padding at the beginning, as in
+        PyTorch and ONNX.
         """
         ends = []
         for i in range(2):
             extent, stride = (self.kernel[i] - 1) * self.dilations[i] + 1, self.strides[i]
-            end, behind = size[i] + self.pads[i], self.pads[2 + i]
-            room = end + behind - extent
+            end, pad_end = size[i] + self.pads[i], self.pads[2 + i]
+            room = end + pad_end - extent
             if room < 0:
-                return self  # there is no window, which the engine says
+                return self  # the engine reports that the window is too large
             last = -(-room // stride)
             last -= last * stride >= end
-            whole = last == room // stride
-            ends.append(behind if whole else max(0, last * stride + extent - end))
+            exact = last == room // stride
+            ends.append(pad_end if exact else max(0, last * stride + extent - end))
         return self.padded((*self.pads[:2], *ends))
 
-    def reach(self, size: Sequence[int]) -> list[int]:
-        """The size of what a transposed convolution makes before its padding is cut off."""
+    def full_size(self, size: Sequence[int]) -> list[int]:
+        """The size of a transposed convolution's result before its padding crops it."""
         return [
             (size[i] - 1) * self.strides[i] + (self.kernel[i] - 1) * self.dilations[i] + 1
             for i in range(2)
@@ -73,33 +73,35 @@ def same_pads(
     *,
     lower: bool = False,
 ) -> Pads:
-    """Padding that leaves size / stride elements of any number of dimensions, rounded up."""
+    """SAME padding of any number of axes: the result has size / stride elements, rounded up."""
     totals = [
         (-(-n // s) - 1) * s + (k - 1) * d + 1 - n
         for n, k, s, d in zip(size, kernel, strides, dilations, strict=True)
     ]
-    return shared(totals, lower=lower)
+    return split_padding(totals, lower=lower)
 
 
-def shared(totals: Sequence[int], *, lower: bool = False) -> Pads:
-    """Padding of so many pixels, if any, with the odd one at the end, or at the beginning."""
+def split_padding(totals: Sequence[int], *, lower: bool = False) -> Pads:
+    """Splits the total padding of each axis; an odd pixel is at the end, or at the beginning if
+    `lower`.
+    """
     small = [max(0, total) // 2 for total in totals]
-    large = [max(0, total) - part for total, part in zip(totals, small, strict=True)]
+    large = [max(0, total) - half for total, half in zip(totals, small, strict=True)]
     return (*large, *small) if lower else (*small, *large)
 
 
-# Signals, which are images of one row.
+# One-dimensional signals are images of one row.
 
 
-def plane(values: Sequence[int], fill: int) -> Pair:
-    """Vertical and horizontal value; a signal has the horizontal one only, none stands for both."""
+def as_pair(values: Sequence[int], fill: int) -> Pair:
+    """A vertical and a horizontal value; a signal has only the latter, no value means `fill`."""
     if not values:
         return fill, fill
     return (fill, values[0]) if len(values) == 1 else (values[0], values[1])
 
 
-def image(layer: ImportedLayer, x: Value, spatial: int) -> Value:
-    """x: [n, c, h, w]; what lacks the batch, or the height of a signal, gets a 1 there."""
+def to_image(layer: ImportedLayer, x: Value, spatial: int) -> Value:
+    """Reshapes a signal or image, with or without a batch, to [n, c, h, w]."""
     rank = len(x.shape)
     if spatial not in (1, 2) or rank not in (spatial + 1, spatial + 2):
         raise layer.unsupported(f"its input has {rank} dimensions")
@@ -107,7 +109,7 @@ def image(layer: ImportedLayer, x: Value, spatial: int) -> Value:
     return layer.reshape(x, shape if spatial == 2 else (*shape[:2], 1, shape[2]))
 
 
-def restore(layer: ImportedLayer, y: Value, spatial: int, like: Value) -> Value:
-    """Undoes `image`, by what it was given."""
+def from_image(layer: ImportedLayer, y: Value, spatial: int, like: Value) -> Value:
+    """Reverses `to_image`, whose argument was `like`."""
     shape = y.shape if spatial == 2 else (*y.shape[:2], y.shape[3])
     return layer.reshape(y, shape if len(like.shape) == spatial + 2 else shape[1:])
