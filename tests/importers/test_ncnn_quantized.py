@@ -155,7 +155,7 @@ def test_a_scale_that_is_none_is_an_error_and_layers_behind_a_refusal_are_counte
 ) -> None:
     layers = Layers(6)
     layers.convolution("x", "a", 12, 8, 1, x=-3.0)
-    with pytest.raises(ImportModelError, match=r"scale of its integers is -3"):
+    with pytest.raises(ImportModelError, match=r"a scale is -3"):
         trimtab.load(layers.write(tmp_path))
     layers = Layers(6)
     layers.convolution("x", "a", 12, 8, 1, more={19: 1})

@@ -200,7 +200,10 @@ def test_weights_with_a_zero_point_are_computed_as_real_numbers(tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("type", "reason"),
-    [("DynamicQuantizeLinear", "its scale is computed"), ("QuantizeLinear", "its integers are")],
+    [
+        ("DynamicQuantizeLinear", "its scale is computed"),
+        ("QuantizeLinear", "its quantized type is"),
+    ],
 )
 def test_what_has_no_constant_8_bit_form_is_refused(type: str, reason: str, tmp_path: Path) -> None:
     graph = QuantizedGraph()

@@ -161,7 +161,7 @@ def test_all_unsupported_operators_are_named_at_once(tmp_path: Path) -> None:
         trimtab.load(_write(net, tmp_path))
     message = str(caught.value)
     assert "operator 6 (COS)" in message
-    assert "operator 8 (MIRROR_PAD): it repeats the border" in message
+    assert "operator 8 (MIRROR_PAD): its mode is SYMMETRIC" in message
 
 
 def test_integers_without_a_scale_are_not_convolved(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ def test_what_is_fused_belongs_to_the_operator_that_computes_it_now() -> None:
     after = passes.optimize(program)
     assert [op.type for op in program.ops] == ["conv", "relu", "conv", "relu"]
     runs = [i for i, op in enumerate(after.ops) if op.type == "conv"]
-    assert lineage.becomes(program, after) == [runs[0], runs[0], runs[1], runs[1]]
+    assert lineage.successors(program, after) == [runs[0], runs[0], runs[1], runs[1]]
 
 
 def test_a_depthwise_convolution_belongs_to_the_separable_one_behind_it() -> None:
@@ -24,7 +24,7 @@ def test_a_depthwise_convolution_belongs_to_the_separable_one_behind_it() -> Non
     planned = planner.plan(passes.optimize(program), Target.of("aarch64", "cortex-a53"))
     assert "conv_separable" in [op.type for op in planned.ops]
     places = [i for i, op in enumerate(planned.ops) if op.type == "conv_separable"]
-    assert lineage.becomes(program, planned) == 3 * places
+    assert lineage.successors(program, planned) == 3 * places
 
 
 def test_a_record_knows_what_each_operator_reads_and_became() -> None:

@@ -82,7 +82,7 @@ def test_the_bytes_are_those_of_the_format(tmp_path: Path) -> None:
         ([{"offset": 1.0}], "lacks widths"),
         ([{"offset": 1.0, "widths": [1], "slope": 2}], "has no slope"),
         ([{"offset": 1.0, "widths": [1], "mode": "odd"}], "none of wide, narrow"),
-        ([3], "3 is no record of offset, mode, widths"),
+        ([3], "3 is not a record of offset, mode, widths"),
     ],
 )
 def test_a_record_of_another_kind_is_refused(

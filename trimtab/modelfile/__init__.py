@@ -1,7 +1,7 @@
-"""The .ttm model file: written here, read here and by the engine (runtime/core/loader.cpp).
+"""The .ttm model file; the engine reads it, too (runtime/core/loader.cpp).
 
-docs/model-format.md describes it byte for byte. Little-endian; constants 64-byte aligned, in memory
-order, so that the engine, and Python, use the file in place.
+docs/model-format.md describes it byte for byte. It is little-endian. Constants are 64-byte aligned
+and in memory order, so that the engine and Python use the file in place.
 """
 
 from trimtab.modelfile.image import is_mapped

@@ -1,4 +1,4 @@
-"""Reads .ttm files, which are mapped: constants stay where they are."""
+"""Reads .ttm files. The file is mapped, so that constants are not copied."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _DTYPE_NAMES = {number: name for name, number in schema.DTYPES.items()}
 
 
 def sniff(path: Path) -> bool:
-    """True when the file starts as a .ttm file does."""
+    """Whether the file begins with the magic number of .ttm files."""
     try:
         with path.open("rb") as file:
             return file.read(len(MAGIC)) == MAGIC
@@ -51,26 +51,30 @@ def sniff(path: Path) -> bool:
 
 
 def read(path: Path) -> Program:
-    """The program in a .ttm file, which is mapped; its block is decoded when it is asked for.
+    """The program of a .ttm file; its block is decoded at the first access.
 
-    TtmError when the file is damaged, of another version or of another schema.
+    TtmError if the file is damaged, or has another version or another schema.
     """
     try:
         image = map_file(path)
     except OSError as e:
-        raise ModelFileError(f"cannot read the model: {e.strerror}", where=str(path)) from None
+        raise ModelFileError(
+            f"cannot read the model: {e.strerror}",
+            where=str(path),
+            hint="check the path and its permissions",
+        ) from None
     _check_version(image, str(path))
-    with _explained(str(path)):
-        engine().check_model(image)  # which reads all of the weights
+    with _ttm_errors(str(path)):
+        engine().check_model(image)  # reads all weights
     drop_pages(image)
     return decode(image, path.stem, str(path))
 
 
 def decode(image: Image, name: str, where: str = "") -> Program:
-    """The program in the bytes of a .ttm file, which nobody changes any more. `name` is for one
-    that was written without names, `where` for messages.
+    """The program in the bytes of a .ttm file, which must not change afterwards. `name` is the name
+    of a program without names, `where` is for errors.
     """
-    with _explained(where):
+    with _ttm_errors(where):
         tables = _Tables(image)
         metadata = json.loads(tables.metadata)
         program = Program(metadata["name"] or name)
@@ -78,11 +82,11 @@ def decode(image: Image, name: str, where: str = "") -> Program:
         program.target = str(metadata["target"]) if tables.flags & FLAG_PLANNED else ""
         program.threads = int(metadata.get("threads", 1))
         program.inputs, program.outputs = (
-            [_name_of_var(tables.data, i) for i in border] for border in tables.borders
+            [_name_of_var(tables.data, i) for i in indices] for indices in tables.inputs_and_outputs
         )
 
     def block() -> Block:
-        with _explained(where):
+        with _ttm_errors(where):
             return _decode_block(tables)
 
     program.read_from(image, block)
@@ -90,7 +94,7 @@ def decode(image: Image, name: str, where: str = "") -> Program:
 
 
 def _check_version(image: Image, where: str) -> None:
-    """TtmError for a file of another version; what else is wrong with a file the engine tells."""
+    """TtmError for a file of another version; the engine reports all other errors."""
     if image.size < SEAL.size:
         return
     magic, version, *_ = SEAL.unpack_from(image.data)
@@ -98,15 +102,15 @@ def _check_version(image: Image, where: str) -> None:
         return
     hint = "convert the source model again with this version"
     raise TtmError(
-        f"a .ttm file of version {version}, where this trimtab has version {VERSION}",
+        f"a .ttm file of version {version}, this trimtab reads version {VERSION}",
         where=where,
         hint=hint if version < VERSION else f"use the trimtab that wrote it, or {hint}",
     )
 
 
 @contextlib.contextmanager
-def _explained(where: str) -> Iterator[None]:
-    """Turns what a damaged file leads to into a TtmError."""
+def _ttm_errors(where: str) -> Iterator[None]:
+    """Converts the exceptions of a damaged file to TtmError."""
     try:
         yield
     except EngineError as e:
@@ -119,7 +123,7 @@ def _explained(where: str) -> Iterator[None]:
         ) from None
     except (struct.error, IndexError, KeyError, TypeError, ValueError) as e:
         raise TtmError(
-            f"the tables make no sense: {e}", where=where, hint="convert the model again"
+            f"the tables are inconsistent: {e}", where=where, hint="convert the model again"
         ) from None
 
 
@@ -133,9 +137,9 @@ class _Tables:
         _, self.flags, self.var_count, self.op_count, inputs, outputs, at, size = counts
         self.metadata = self.data[at : at + size]
         self.ops_at = TABLES_AT + VAR.size * self.var_count
-        borders_at = self.ops_at + OP.size * self.op_count
-        borders = struct.unpack_from(f"<{inputs + outputs}I", self.data, borders_at)
-        self.borders = borders[:inputs], borders[inputs:]
+        indices_at = self.ops_at + OP.size * self.op_count
+        indices = struct.unpack_from(f"<{inputs + outputs}I", self.data, indices_at)
+        self.inputs_and_outputs = indices[:inputs], indices[inputs:]
 
 
 def _decode_block(tables: _Tables) -> Block:
@@ -143,16 +147,16 @@ def _decode_block(tables: _Tables) -> Block:
     block = Block()
     variables = [_decode_var(data, image, i) for i in range(tables.var_count)]
     for i, var in enumerate(variables):
-        _, place = variable(data, i)
-        if place.flags & VAR_FLAG_PART:
-            var.parent = variables[place.parent].name
+        _, var_record = variable(data, i)
+        if var_record.flags & VAR_FLAG_PART:
+            var.parent = variables[var_record.parent].name
     block.vars = {var.name: var for var in variables}
     types = {op.id: op for op in schema.operators().values()}
     for i in range(tables.op_count):
         record = OP.unpack_from(data, ops_at + i * OP.size)
-        op_id, ins, outs, operands_at, block_at, block_bytes, name_at, written_with = record[:8]
+        op_id, ins, outs, operands_at, block_at, block_bytes, name_at, schema_hash = record[:8]
         op_schema = types.get(op_id)
-        if op_schema is None or op_schema.schema_hash != written_with:
+        if op_schema is None or op_schema.schema_hash != schema_hash:
             what = op_schema.name if op_schema else f"of id {op_id}"
             raise ValueError(f"operator {what} was written with another schema")
         operands = struct.unpack_from(f"<{ins + outs}I", data, operands_at)

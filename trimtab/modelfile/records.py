@@ -8,10 +8,11 @@ from typing import NamedTuple
 MAGIC = b"trimtab\0"
 VERSION = 4
 ALIGNMENT = 64
-SEAL = struct.Struct("<8sIIQQQ24x")  # the part of the header that no checksum covers
-COUNTS = struct.Struct("<QIIIIIII28x")  # the rest of it
+SEAL = struct.Struct("<8sIIQQQ24x")  # the part of the header without a checksum
+COUNTS = struct.Struct("<QIIIIIII28x")  # the part of the header with a checksum
 TABLES_AT = SEAL.size + COUNTS.size
-VAR = struct.Struct("<8iQQIBBBBIIII")
+MAX_RANK = 8
+VAR = struct.Struct(f"<{MAX_RANK}iQQIBBBBIIII")
 OP = struct.Struct("<HBBIIIIIII")
 QUANTIZATION = struct.Struct("<iI")  # then the scales, then the zero points
 PER_TENSOR = -1
@@ -19,12 +20,12 @@ ABSENT = 0xFFFFFFFF
 FLAG_PLANNED = 1
 VAR_FLAG_PACKED, VAR_FLAG_PART = 1, 2
 LAYOUTS = ("plain", "nhwc")
-# Logical order of a 4-D tensor's dimensions in memory, and back.
+# Permutations from the logical axes to the memory order of layout nhwc, and back.
 TO_NHWC, FROM_NHWC = (0, 2, 3, 1), (0, 3, 1, 2)
 
 
 class VarRecord(NamedTuple):
-    """A record of VAR behind its eight dimensions."""
+    """The fields of VAR after the dimensions."""
 
     data_offset: int
     data_bytes: int
@@ -40,7 +41,7 @@ class VarRecord(NamedTuple):
 
 
 def variable(data: bytes, index: int) -> tuple[tuple[int, ...], VarRecord]:
-    """The shape of a variable of a file's tables, and its record."""
+    """The shape and the record of the variable `index` of a file."""
     fields = VAR.unpack_from(data, TABLES_AT + index * VAR.size)
-    record = VarRecord(*fields[8:])
+    record = VarRecord(*fields[MAX_RANK:])
     return fields[: record.rank], record

@@ -1,4 +1,4 @@
-"""Writes .ttm files."""
+"""Writes .ttm files; docs/model-format.md describes the layout."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from trimtab.modelfile.records import (
     FLAG_PLANNED,
     LAYOUTS,
     MAGIC,
+    MAX_RANK,
     OP,
     PER_TENSOR,
     QUANTIZATION,
@@ -38,192 +39,223 @@ from trimtab.program.quantization import Quantization
 
 
 class _Tail:
-    """Bytes behind the tables: places each piece at its alignment, equal ones once, and returns its
-    offset.
+    """The variable-length data after the tables. Each piece is aligned; equal pieces are stored
+    once.
     """
 
     def __init__(self, start: int) -> None:
         self.start = start
         self.bytes = bytearray()
-        self._known: dict[tuple[bytes, int], int] = {}
+        self._offsets: dict[tuple[bytes, int], int] = {}
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.bytes)
 
     def add(self, piece: bytes, alignment: int) -> int:
-        if (piece, alignment) not in self._known:
-            self._known[piece, alignment] = self._append(piece, alignment)
-        return self._known[piece, alignment]
+        """Appends a piece unless an equal one exists, and returns its offset."""
+        if (piece, alignment) not in self._offsets:
+            self.bytes += bytes(-self.end % alignment)
+            self._offsets[piece, alignment] = self.end
+            self.bytes += piece
+        return self._offsets[piece, alignment]
 
-    def _append(self, piece: bytes, alignment: int) -> int:
-        self.bytes += bytes(-(self.start + len(self.bytes)) % alignment)
-        offset = self.start + len(self.bytes)
-        self.bytes += piece
+    def add_name(self, name: str) -> int:
+        text = name.encode()[:65535]
+        return self.add(struct.pack("<H", len(text)) + text + b"\0", 1)
+
+
+class _Constants:
+    """The aligned constants from `start` on; constants with equal bytes are stored once."""
+
+    def __init__(self, start: int) -> None:
+        self.end = start
+        self.placed: list[tuple[int, Var]] = []
+        self._by_checksum: dict[tuple[int, int], list[tuple[int, Var]]] = {}
+
+    def add(self, var: Var) -> int:
+        """Places a constant and returns its offset."""
+        data = _bytes(var)
+        candidates = self._by_checksum.setdefault((data.size, zlib.crc32(data.data)), [])
+        for offset, other in candidates:
+            if np.array_equal(_bytes(other), data):
+                return offset
+        offset = _align(self.end)
+        self.end = offset + max(data.size, 1)
+        self.placed.append((offset, var))
+        candidates.append((offset, var))
         return offset
 
 
-def _name_record(name: str) -> bytes:
-    text = name.encode()[:65535]
-    return struct.pack("<H", len(text)) + text + b"\0"
+class _Encoder:
+    """Encodes the tables of a program; `names` is whether the file has names."""
+
+    def __init__(self, program: Program, names: bool) -> None:
+        self._program, self._names = program, names
+        self._vars = _used_vars(program)
+        self._index = {var.name: i for i, var in enumerate(self._vars)}
+        ends = [self._index[name] for name in (*program.inputs, *program.outputs)]
+        self._inputs_and_outputs = struct.pack(f"<{len(ends)}I", *ends)
+        tables_bytes = VAR.size * len(self._vars) + OP.size * len(program.ops)
+        self._tail = _Tail(TABLES_AT + tables_bytes + len(self._inputs_and_outputs))
+
+    def image(self, *, consume: bool) -> Image:
+        """The bytes of the file."""
+        # The order of the tail is part of the format's determinism: operators first.
+        operators = [self._operator(op) for op in self._program.ops]
+        quantizations = self._quantizations()
+        names = [self._name(var.name) for var in self._vars]
+        metadata = self._metadata()
+        metadata_at = self._tail.add(metadata, 1)
+
+        tables_end = _align(self._tail.end)
+        constants = _Constants(tables_end)
+        offsets = {var.name: constants.add(var) for var in self._constants()}
+        variables = [
+            self._variable(
+                var, offsets.get(var.name, 0), name, quantizations.get(var.quantization, 0)
+            )
+            for var, name in zip(self._vars, names, strict=True)
+        ]
+        tables = b"".join(
+            [
+                self._counts(metadata_at, len(metadata)),
+                *variables,
+                *operators,
+                self._inputs_and_outputs,
+                bytes(self._tail.bytes),
+            ]
+        )
+        image = new_image(_align(constants.end))
+        image[SEAL.size : SEAL.size + len(tables)] = np.frombuffer(tables, np.uint8)
+        for offset, var in constants.placed:
+            data = _bytes(var)
+            image[offset : offset + data.size] = data
+            if consume:
+                var.data = None
+        seal(image, tables_end)
+        return image
+
+    def _name(self, name: str) -> int:
+        return self._tail.add_name(name) if self._names else 0
+
+    def _metadata(self) -> bytes:
+        program = self._program
+        metadata = {
+            "name": program.name if self._names else "",
+            "target": program.target,
+            "passes": program.passes,
+        }
+        threads = {"threads": program.threads} if program.threads > 1 else {}
+        return json.dumps({**metadata, **threads}).encode()
+
+    def _constants(self) -> list[Var]:
+        """The constants of inference, then those that only set-up reads, whose pages the system can
+        drop for good.
+        """
+        read = {name for op in self._program.steps for name in op.inputs}
+        constants = [var for var in self._vars if var.data is not None]
+        return sorted(constants, key=lambda var: var.name not in read)
+
+    def _quantizations(self) -> dict[Quantization | None, int]:
+        """Offsets of the distinct quantizations."""
+        offsets: dict[Quantization | None, int] = {}
+        for var in self._vars:
+            var.check()
+            q = var.quantization
+            if q is not None and q not in offsets:
+                count = len(q.scale)
+                head = QUANTIZATION.pack(PER_TENSOR if q.axis is None else q.axis, count)
+                values = struct.pack(f"<{count}f{count}i", *q.scale, *q.zero_point)
+                offsets[q] = self._tail.add(head + values, 4)
+        return offsets
+
+    def _operator(self, op: Op) -> bytes:
+        index = self._index
+        operands = [index[i] if i else ABSENT for i in op.inputs] + [index[o] for o in op.outputs]
+        operands_at = self._tail.add(struct.pack(f"<{len(operands)}I", *operands), 4)
+        block = attributes.encode(op.schema, op.attributes)
+        block_at = self._tail.add(block, 8)
+        return OP.pack(
+            op.schema.id,
+            len(op.inputs),
+            len(op.outputs),
+            operands_at,
+            block_at,
+            len(block),
+            self._name(op.name),
+            op.schema.schema_hash,
+            0,
+            0,
+        )
+
+    def _variable(self, var: Var, data_at: int, name_at: int, quantization_at: int) -> bytes:
+        return VAR.pack(
+            *var.shape,
+            *[0] * (MAX_RANK - len(var.shape)),
+            data_at,
+            0 if var.data is None else var.data.nbytes,
+            name_at,
+            schema.DTYPES[var.dtype],
+            LAYOUTS.index(var.layout),
+            len(var.shape),
+            VAR_FLAG_PACKED * var.packed | VAR_FLAG_PART * bool(var.parent),
+            self._index[var.parent] if var.parent else 0,
+            var.channel,
+            quantization_at,
+            0,
+        )
+
+    def _counts(self, metadata_at: int, metadata_bytes: int) -> bytes:
+        program = self._program
+        return COUNTS.pack(
+            schema.schema_hash(),
+            FLAG_PLANNED if program.planned else 0,
+            len(self._vars),
+            len(program.ops),
+            len(program.inputs),
+            len(program.outputs),
+            metadata_at,
+            metadata_bytes,
+        )
+
+
+def encode(program: Program, names: bool = True, consume: bool = False) -> Image:
+    """The bytes of a .ttm file, ready for the engine to use in place.
+
+    `consume` takes the constants out of `program`, which is useless afterwards, so that memory does
+    not have them twice.
+    """
+    return _Encoder(program, names).image(consume=consume)
+
+
+def write(program: Program, path: Path, names: bool = True) -> None:
+    """Writes `program` to `path` atomically; ModelFileError if that fails."""
+    files.write_bytes(path, encode(program, names).data, error=ModelFileError)
+
+
+def seal(image: Image, tables_bytes: int) -> None:
+    """Writes the checksums, and the part of the header that they do not cover."""
+    checksum = engine().checksum
+    sums = checksum(image[SEAL.size : tables_bytes]), checksum(image[tables_bytes:])
+    header = SEAL.pack(MAGIC, VERSION, tables_bytes, image.size, *sums)
+    image[: SEAL.size] = np.frombuffer(header, np.uint8)
+
+
+def _used_vars(program: Program) -> list[Var]:
+    operands = {v for op in program.ops for v in (*op.inputs, *op.outputs) if v}
+    used = operands | {*program.inputs, *program.outputs}
+    used |= {program.vars[name].parent for name in used}
+    return [var for var in program.vars.values() if var.name in used]
 
 
 def _bytes(var: Var) -> NDArray[np.uint8]:
-    """A constant's elements in memory order."""
+    """The elements of a constant in memory order."""
     assert var.data is not None
     nhwc = var.layout == "nhwc" and not var.packed
     data = var.data.transpose(TO_NHWC) if nhwc else var.data
     return np.ascontiguousarray(data).reshape(-1).view(np.uint8)
 
 
-class _Constants:
-    """Places of constants from `start` on; those of equal bytes share one."""
-
-    def __init__(self, start: int) -> None:
-        self.end = start
-        self.placed: list[tuple[int, Var]] = []
-        self._known: dict[tuple[int, int], list[tuple[int, Var]]] = {}
-
-    def add(self, var: Var) -> int:
-        data = _bytes(var)
-        alike = self._known.setdefault((data.size, zlib.crc32(data.data)), [])
-        for offset, other in alike:
-            if np.array_equal(_bytes(other), data):
-                return offset
-        offset = _align(self.end)
-        self.end = offset + max(data.size, 1)
-        self.placed.append((offset, var))
-        alike.append((offset, var))
-        return offset
-
-
-def _used_vars(program: Program) -> list[Var]:
-    used = {v for op in program.ops for v in (*op.inputs, *op.outputs) if v} | {
-        *program.inputs,
-        *program.outputs,
-    }
-    used |= {program.vars[name].parent for name in used}
-    return [var for var in program.vars.values() if var.name in used]
-
-
-def _in_order_of_use(program: Program, variables: list[Var]) -> list[Var]:
-    """Constants: those that inferences read, then those that only preparing reads, whose pages can
-    be dropped then and are not brought back by what lies between them.
-    """
-    read = {name for op in program.steps for name in op.inputs}
-    constants = [var for var in variables if var.data is not None]
-    return sorted(constants, key=lambda var: var.name not in read)
-
-
-def encode(program: Program, names: bool = True, consume: bool = False) -> Image:
-    """The bytes of a .ttm file, ready for the engine to use in place. `consume` takes each constant
-    out of `program`, which is of no use then, so that memory does not hold all of them twice.
-    """
-    variables = _used_vars(program)
-    index = {var.name: i for i, var in enumerate(variables)}
-    borders = [index[name] for name in (*program.inputs, *program.outputs)]
-    tail = _Tail(
-        TABLES_AT + VAR.size * len(variables) + OP.size * len(program.ops) + 4 * len(borders)
-    )
-    operators = [_encode_op(op, index, tail, names) for op in program.ops]
-    quantizations = _encode_quantizations(variables, tail)
-    name_offsets = [tail.add(_name_record(var.name), 1) if names else 0 for var in variables]
-    about = {"target": program.target, "passes": program.passes}
-    threads = {"threads": program.threads} if program.threads > 1 else {}
-    metadata = json.dumps({"name": program.name if names else "", **about, **threads}).encode()
-    metadata_offset = tail.add(metadata, 1)
-
-    tables_bytes = _align(tail.start + len(tail.bytes))
-    constants = _Constants(tables_bytes)
-    places = {var.name: constants.add(var) for var in _in_order_of_use(program, variables)}
-    records = []
-    for var, name_offset in zip(variables, name_offsets, strict=True):
-        offset, size = places.get(var.name, 0), 0 if var.data is None else var.data.nbytes
-        dims = (*var.shape, *[0] * (8 - len(var.shape)))
-        flags = VAR_FLAG_PACKED * var.packed | VAR_FLAG_PART * bool(var.parent)
-        records.append(
-            VAR.pack(
-                *dims,
-                offset,
-                size,
-                name_offset,
-                schema.DTYPES[var.dtype],
-                LAYOUTS.index(var.layout),
-                len(var.shape),
-                flags,
-                index[var.parent] if var.parent else 0,
-                var.channel,
-                quantizations.get(var.quantization, 0),
-                0,
-            )
-        )
-    counts = COUNTS.pack(
-        schema.schema_hash(),
-        FLAG_PLANNED if program.planned else 0,
-        len(variables),
-        len(program.ops),
-        len(program.inputs),
-        len(program.outputs),
-        metadata_offset,
-        len(metadata),
-    )
-    border_list = struct.pack(f"<{len(borders)}I", *borders)
-    tables = b"".join([counts, *records, *operators, border_list, bytes(tail.bytes)])
-    image = new_image(_align(constants.end))
-    image[SEAL.size : SEAL.size + len(tables)] = np.frombuffer(tables, np.uint8)
-    for offset, var in constants.placed:
-        elements = _bytes(var)
-        image[offset : offset + elements.size] = elements
-        if consume:
-            var.data = None
-    seal(image, tables_bytes)
-    return image
-
-
-def seal(image: Image, tables_bytes: int) -> None:
-    """Writes the part of the header that the checksums do not cover, and them."""
-    checksum = engine().checksum
-    sums = checksum(image[SEAL.size : tables_bytes]), checksum(image[tables_bytes:])
-    parts = SEAL.pack(MAGIC, VERSION, tables_bytes, image.size, *sums)
-    image[: SEAL.size] = np.frombuffer(parts, np.uint8)
-
-
-def _encode_quantizations(variables: list[Var], tail: _Tail) -> dict[Quantization | None, int]:
-    """Writes each quantization once and returns its offset; variables may share one."""
-    offsets: dict[Quantization | None, int] = {}
-    for var in variables:
-        var.check()
-        q = var.quantization
-        if q is not None and q not in offsets:
-            count = len(q.scale)
-            head = QUANTIZATION.pack(PER_TENSOR if q.axis is None else q.axis, count)
-            numbers = struct.pack(f"<{count}f{count}i", *q.scale, *q.zero_point)
-            offsets[q] = tail.add(head + numbers, 4)
-    return offsets
-
-
-def _encode_op(op: Op, index: dict[str, int], tail: _Tail, names: bool) -> bytes:
-    operands = [index[i] if i else ABSENT for i in op.inputs] + [index[o] for o in op.outputs]
-    operands_offset = tail.add(struct.pack(f"<{len(operands)}I", *operands), 4)
-    block = attributes.encode(op.schema, op.attributes)
-    attributes_offset = tail.add(block, 8)
-    name_offset = tail.add(_name_record(op.name), 1) if names else 0
-    return OP.pack(
-        op.schema.id,
-        len(op.inputs),
-        len(op.outputs),
-        operands_offset,
-        attributes_offset,
-        len(block),
-        name_offset,
-        op.schema.schema_hash,
-        0,
-        0,
-    )
-
-
 def _align(offset: int) -> int:
     return -(-offset // ALIGNMENT) * ALIGNMENT
-
-
-def write(program: Program, path: Path, names: bool = True) -> None:
-    """Writes `program` to `path`, whole or not at all; ModelFileError when the place cannot be
-    written.
-    """
-    files.write_bytes(path, encode(program, names).data, error=ModelFileError)

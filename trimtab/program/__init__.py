@@ -1,4 +1,4 @@
-"""The graph: importers make it, passes rewrite it, the planner completes it."""
+"""The graph of a network: importers create it, passes rewrite it, the planner completes it."""
 
 from trimtab.program.program import MAX_ELEMENTS, Block, Op, Program, Var
 from trimtab.program.quantization import Quantization

@@ -1,7 +1,7 @@
-"""Attribute blocks: the bytes of an operator's attributes, as the engine decodes them.
+"""Attribute blocks: the encoded attributes of an operator, which the engine decodes.
 
-One 8-byte slot per attribute in schema order, then the elements of lists; see docs/model-format.md,
-"Attributes".
+A block has one 8-byte slot per attribute in the order of the schema, then the elements of lists;
+see docs/model-format.md, "Attributes".
 """
 
 from __future__ import annotations
@@ -17,13 +17,12 @@ SLOT_BYTES = 8
 _WIDE = {"int": "<q", "uint": "<Q", "double": "<d"}
 
 
-def complete(op: schema.Operator, given: dict[str, Any], where: str = "") -> dict[str, Any]:
-    """`given` with defaults filled in and values in canonical Python types (int, float, bool, str,
-    tuples).
+def complete(op: schema.Operator, attributes: dict[str, Any], where: str = "") -> dict[str, Any]:
+    """Adds defaults, and converts values to canonical types (int, float, bool, str, tuple).
 
-    ProgramError for unknown or missing attributes and values of the wrong type.
+    ProgramError for an unknown or missing attribute or a value of the wrong type.
     """
-    if unknown := sorted(set(given) - {a.name for a in op.attributes}):
+    if unknown := sorted(set(attributes) - {a.name for a in op.attributes}):
         raise ProgramError(
             f"operator {op.name} has no attribute {', '.join(unknown)}",
             where=where,
@@ -31,35 +30,41 @@ def complete(op: schema.Operator, given: dict[str, Any], where: str = "") -> dic
         )
     values: dict[str, Any] = {}
     for attribute in op.attributes:
-        value = given.get(attribute.name, attribute.default)
+        value = attributes.get(attribute.name, attribute.default)
         if value is None and not attribute.plan:
-            raise ProgramError(f"operator {op.name} needs attribute {attribute.name}", where=where)
+            raise ProgramError(
+                f"operator {op.name} needs attribute {attribute.name}",
+                where=where,
+                hint=f"docs/operators.md#{op.name} describes it",
+            )
         try:
             values[attribute.name] = "" if value is None else _canonical(attribute, value)
         except (TypeError, ValueError, OverflowError) as e:
             raise ProgramError(
-                f"attribute {attribute.name} of {op.name}: {e}", where=where
+                f"attribute {attribute.name} of {op.name}: {e}",
+                where=where,
+                hint=f"docs/operators.md#{op.name} describes it",
             ) from None
     return values
 
 
 class AttributeRecord(dict[str, Any]):
-    """An element of an attribute that is a list of records. Nobody changes one: two operators are
-    the same when their attributes are.
+    """An element of an attribute that is a list of records. It is hashable and must not change,
+    because passes compare operators by their attributes.
     """
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(tuple(self.items()))
 
 
-def _record(fields: tuple[schema.Attribute, ...], given: Any) -> AttributeRecord:
-    if not isinstance(given, Mapping):
-        raise TypeError(f"{given!r} is no record of {', '.join(f.name for f in fields)}")
-    if unknown := sorted(given.keys() - {f.name for f in fields}):
+def _record(fields: tuple[schema.Attribute, ...], record: Any) -> AttributeRecord:
+    if not isinstance(record, Mapping):
+        raise TypeError(f"{record!r} is not a record of {', '.join(f.name for f in fields)}")
+    if unknown := sorted(record.keys() - {f.name for f in fields}):
         raise ValueError(f"a record has no {', '.join(unknown)}")
     values = AttributeRecord()
     for field in fields:
-        value = given.get(field.name, field.default)
+        value = record.get(field.name, field.default)
         if value is None:
             raise ValueError(f"a record lacks {field.name}")
         values[field.name] = _canonical(field, value)
@@ -69,7 +74,7 @@ def _record(fields: tuple[schema.Attribute, ...], given: Any) -> AttributeRecord
 def _canonical(attribute: schema.Attribute, value: Any) -> Any:
     match attribute.type:
         case "int":
-            return _within(attribute.range, _integer(value))
+            return _in_range(attribute.range, _integer(value))
         case "uint":
             return _integer(value, 0, 2**64)
         case "float":
@@ -86,7 +91,7 @@ def _canonical(attribute: schema.Attribute, value: Any) -> Any:
             return _of_length(attribute, elements)
         case "enum":
             if value not in attribute.values:
-                raise ValueError(f"{value!r} is none of {', '.join(attribute.values)}")
+                raise ValueError(f"{value!r} is not one of {', '.join(attribute.values)}")
         case "op":
             if value and not schema.operator(value).activation:
                 raise ValueError(f"{value} is not an element-wise activation")
@@ -94,36 +99,36 @@ def _canonical(attribute: schema.Attribute, value: Any) -> Any:
 
 
 def _of_length(attribute: schema.Attribute, elements: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A list, of as many elements as the attribute must have."""
+    """`elements`; ValueError if the attribute has another fixed length."""
     if attribute.length and len(elements) != attribute.length:
         raise ValueError(f"needs {attribute.length} values, got {len(elements)}")
     return elements
 
 
-def _integer(value: Any, least: int = -(2**63), end: int = 2**63) -> int:
-    """An integer of 64 bits, which is what a model file has room for."""
+def _integer(value: Any, minimum: int = -(2**63), end: int = 2**63) -> int:
+    """A 64-bit integer, by default signed."""
     number = int(value)
-    if not least <= number < end:
+    if not minimum <= number < end:
         raise ValueError(f"{number} is out of range")
     return number
 
 
-def _within(range: tuple[int, ...], number: int) -> int:
-    """A number that is in the attribute's range, if it has one."""
+def _in_range(range: tuple[int, ...], number: int) -> int:
+    """`number`; ValueError if it is outside the attribute's range."""
     if range and not range[0] <= number <= range[1]:
         raise ValueError(f"{number} is not from {range[0]} to {range[1]}")
     return number
 
 
 def _real(value: Any) -> float:
-    """A number that a float32 can hold."""
+    """A number in the range of float32."""
     number = float(value)
-    struct.pack("<f", number)  # OverflowError, which says so
+    struct.pack("<f", number)  # raises OverflowError
     return number
 
 
 def encode(op: schema.Operator, values: dict[str, Any]) -> bytes:
-    """The attribute block of `values` (complete and canonical)."""
+    """Encodes complete and canonical `values` to an attribute block."""
     tail = bytearray()
     slots = _slots(op.attributes, values, tail, SLOT_BYTES * len(op.attributes))
     tail += bytes(-len(tail) % SLOT_BYTES)
@@ -133,7 +138,7 @@ def encode(op: schema.Operator, values: dict[str, Any]) -> bytes:
 def _slots(
     attributes: tuple[schema.Attribute, ...], values: Mapping[str, Any], tail: bytearray, start: int
 ) -> bytes:
-    """The slots of attributes; elements of lists go to `tail`, which begins at `start`."""
+    """The slots of attributes; the elements of lists go to `tail`, which begins at `start`."""
     slots = bytearray()
     for attribute in attributes:
         value = values[attribute.name]
@@ -155,9 +160,9 @@ def _slots(
                 slots += struct.pack("<II", start + at, len(value))
                 tail += bytes(SLOT_BYTES * len(attribute.fields) * len(value))
                 for record in value:
-                    own = _slots(attribute.fields, record, tail, start)
-                    tail[at : at + len(own)] = own
-                    at += len(own)
+                    encoded = _slots(attribute.fields, record, tail, start)
+                    tail[at : at + len(encoded)] = encoded
+                    at += len(encoded)
             case _:
                 slots += struct.pack("<II", start + _aligned(tail), len(value))
                 tail += struct.pack(
@@ -172,12 +177,12 @@ def _aligned(tail: bytearray) -> int:
 
 
 def decode(op: schema.Operator, block: bytes) -> dict[str, Any]:
-    """The values of an attribute block that the engine's loader has checked or we have written."""
+    """Decodes an attribute block that the engine's loader has checked or `encode` has written."""
     return _values(op.attributes, block, 0)
 
 
 def _values(attributes: tuple[schema.Attribute, ...], block: bytes, start: int) -> dict[str, Any]:
-    """The values of the slots from `start` on."""
+    """Decodes the slots from `start` on."""
     values: dict[str, Any] = {}
     for i, attribute in enumerate(attributes):
         at = start + i * SLOT_BYTES

@@ -1,6 +1,4 @@
-"""What a program consists of: operators, shapes, multiply-accumulates, parameters, activation
-memory.
-"""
+"""Facts about a program: operators, shapes, multiply-accumulates, parameters, memory."""
 
 from __future__ import annotations
 
@@ -18,8 +16,8 @@ from trimtab.tables import Column, Page, Table, number
 
 @dataclass(frozen=True)
 class OpFacts:
-    """One operator as people read it. Shapes are logical; `macs` counts multiply-accumulates,
-    `parameters` weight elements.
+    """Facts about one operator. Shapes are logical; `macs` counts multiply-accumulates,
+    `parameters` the elements of constants.
     """
 
     name: str
@@ -34,8 +32,8 @@ class OpFacts:
 
 @dataclass(frozen=True)
 class ProgramFacts:
-    """Totals over a program. `activation_bytes` is the largest sum of computed tensors that are
-    alive at one operator. `quantized` has the variables whose integers stand for real numbers.
+    """Facts about a program. `activation_bytes` is the peak size of the live computed tensors.
+    `quantized` maps quantized tensors to their quantization.
     """
 
     name: str
@@ -100,17 +98,15 @@ def _op_facts(program: Program, op: Op) -> OpFacts:
 
 
 def _kernel(op: Op) -> str:
-    """The kernel that a plan has chosen; of an operator that is not compiled in, what computes it
-    here.
-    """
+    """The planned kernel, or the implementation of an operator that is registered at run time."""
     if op.schema.run_time:
         return f"at run time: {provider_of(op.schema.id) or 'nothing here'}"
     return str(op.attributes.get("kernel", ""))
 
 
 def macs(program: Program, op: Op) -> int:
-    """Multiply-accumulates of one operator as it is defined, whatever way it is computed in; 0 for
-    those that are not sums of products.
+    """Multiply-accumulates of one operator by its definition, whatever its algorithm; 0 if it is
+    not a sum of products.
     """
     if op.schema.macs is None:
         return 0
@@ -120,12 +116,13 @@ def macs(program: Program, op: Op) -> int:
 
 
 def network(program: Program, before: Program | None = None) -> dict[str, Any]:
-    """What a record says of the network itself, for the charts of its report. `operators`, in
-    order: label, multiply-accumulates, bytes of constants, bytes of tensors that are read and
-    written, the operators that it `reads` from, and whether it `prepares` constants before any
-    inference. `memory`: the tensors that activations hold, from the operator `first` to `last`.
-    `before`: the operators of the network as it was loaded, and what each `becomes` (see
-    `lineage`); none where that is not known.
+    """The description of the network in a run record, for the charts of its report.
+
+    `operators`, in execution order: label, multiply-accumulates, bytes of constants, bytes of
+    computed tensors, the operators that it `reads` from, and whether it `prepares` constants before
+    inference. `memory`: the tensors of the arena, from the operator `first` to `last`. `before`:
+    the operators of the imported network, and the operator that each `becomes` (see `lineage`);
+    empty without the imported network.
     """
     operators = []
     for op, reads in zip(program.ops, _reads(program), strict=True):
@@ -143,12 +140,12 @@ def network(program: Program, before: Program | None = None) -> dict[str, Any]:
         )
     origins = []
     if before:
-        zipped = zip(before.ops, _reads(before), lineage.becomes(before, program), strict=True)
+        zipped = zip(before.ops, _reads(before), lineage.successors(before, program), strict=True)
         origins = [
-            {"label": _label(op), "reads": reads, "becomes": now} for op, reads, now in zipped
+            {"label": _label(op), "reads": reads, "becomes": index} for op, reads, index in zipped
         ]
-    held = [asdict(tensor) for tensor in lifetimes(program)]
-    return {"operators": operators, "memory": held, "before": origins}
+    memory = [asdict(tensor) for tensor in lifetimes(program)]
+    return {"operators": operators, "memory": memory, "before": origins}
 
 
 def _label(op: Op) -> str:
@@ -156,30 +153,34 @@ def _label(op: Op) -> str:
 
 
 def _reads(program: Program) -> list[list[int]]:
-    """For each operator those that it reads from, also where a tensor lies in another's pixels."""
-    makers: dict[str, set[int]] = {}
+    """For each operator the operators that it reads from, including those that write into slices of
+    a concatenated tensor.
+    """
+    producers: dict[str, set[int]] = {}
     for i, op in enumerate(program.ops):
         for name in op.outputs:
-            makers.setdefault(name, set()).add(i)
+            producers.setdefault(name, set()).add(i)
             if parent := program.vars[name].parent:
-                makers.setdefault(parent, set()).add(i)
+                producers.setdefault(parent, set()).add(i)
     reads = []
     for op in program.ops:
-        named = [makers.get(n) or makers.get(program.vars[n].parent, set()) for n in op.inputs if n]
-        reads.append(sorted(set().union(*named)))
+        sources = [
+            producers.get(name) or producers.get(program.vars[name].parent, set())
+            for name in op.inputs
+            if name
+        ]
+        reads.append(sorted(set().union(*sources)))
     return reads
 
 
 def to_json(facts: Sequence[ProgramFacts], more: Mapping[str, Any]) -> str:
-    """An object with `program`, `optimized` where there are the facts of both, and `more`."""
-    named = zip(("program", "optimized"), map(asdict, facts), strict=False)
-    return json.dumps({**dict(named), **more}, indent=1)
+    """A JSON object with `program`, with `optimized` if there are two facts, and with `more`."""
+    programs = zip(("program", "optimized"), map(asdict, facts), strict=False)
+    return json.dumps({**dict(programs), **more}, indent=1)
 
 
 def page(facts: Sequence[ProgramFacts]) -> Page:
-    """The operators of one program, or of one before and after it was optimized, then the totals
-    side by side.
-    """
+    """The operators of a program, or of a program before and after optimization, and the totals."""
     columns = [Column(""), *map(number, ["model"] if len(facts) == 1 else ["before", "after"])]
     types = dict.fromkeys(type for f in facts for type in f.operators)
     totals = [
@@ -189,15 +190,15 @@ def page(facts: Sequence[ProgramFacts]) -> Page:
         ("parameters", *(f"{f.parameters:,}" for f in facts)),
         ("activation memory (bytes)", *(f"{f.activation_bytes:,}" for f in facts)),
     ]
-    ends = {"inputs: ": facts[0].inputs, "outputs:": facts[0].outputs}
-    shown = [
-        f"{what} {', '.join(f'{name} {list(shape)}' for name, shape in tensors.items())}"
-        for what, tensors in ends.items()
+    inputs_and_outputs = {"inputs: ": facts[0].inputs, "outputs:": facts[0].outputs}
+    lines = [
+        f"{label} {', '.join(f'{name} {list(shape)}' for name, shape in tensors.items())}"
+        for label, tensors in inputs_and_outputs.items()
     ]
     quantized = facts[-1].quantized
-    rows = [(name, str(given)) for name, given in quantized.items()]
-    meanings = [Table([Column(""), Column("")], rows, "quantized:")] if quantized else []
-    return [*map(_operators, facts), Table(columns, totals), *meanings, "\n".join(shown)]
+    rows = [(name, str(quantization)) for name, quantization in quantized.items()]
+    quantizations = [Table([Column(""), Column("")], rows, "quantized:")] if quantized else []
+    return [*map(_operators, facts), Table(columns, totals), *quantizations, "\n".join(lines)]
 
 
 def _operators(facts: ProgramFacts) -> Table:

@@ -1,4 +1,4 @@
-"""What the operators of a network became when it was optimized and planned."""
+"""Lineage: the operator of an optimized program that computes each operator of the original one."""
 
 from __future__ import annotations
 
@@ -6,41 +6,43 @@ from collections.abc import Iterable
 
 from trimtab.program import Op, Program
 
-CONVERSION = "convert_layout"  # comes in with the name of an output whose operator is another
+# Named after a graph output, although another operator computes it.
+CONVERSION = "convert_layout"
 
 
-def becomes(before: Program, after: Program) -> list[int | None]:
-    """For each operator of `before` the place in `after` of the one that computes it now; None for
-    those of constants alone, which were folded.
+def successors(before: Program, after: Program) -> list[int | None]:
+    """The index of the operator of `after` that computes each operator of `before`; None if it was
+    folded into a constant.
 
-    Passes keep names: an operator that fuses several has the name or the output of one of them. Of
-    the others, sums of products went into the next one that is named, as a depthwise convolution
-    goes into the 1x1 behind it; the rest into the one before, as an activation does.
+    Passes keep names: a fused operator has the name or the output of one of its originals. Of the
+    other originals, sums of products belong to the next named operator, as a depthwise convolution
+    belongs to the following 1x1 convolution. The rest belong to the previous one, as activations.
     """
-    named: dict[str, int] = {}
-    for place, op in enumerate(after.ops):
+    indices: dict[str, int] = {}
+    for index, op in enumerate(after.ops):
         if not op.schema.prepares and op.type != CONVERSION:
-            named |= dict.fromkeys((op.name, *op.outputs), place)
-    own = [_first(named, (op.name, *op.outputs)) for op in before.ops]
-    ahead = [*own]
+            indices |= dict.fromkeys((op.name, *op.outputs), index)
+    by_name = [_first(indices, (op.name, *op.outputs)) for op in before.ops]
+    next_index = [*by_name]
     readers: dict[str, int] = {}
     for i in reversed(range(len(before.ops))):
-        if ahead[i] is None:
-            following = _first(readers, before.ops[i].outputs)
-            ahead[i] = None if following is None else ahead[following]
+        if next_index[i] is None:
+            reader = _first(readers, before.ops[i].outputs)
+            next_index[i] = None if reader is None else next_index[reader]
         readers |= dict.fromkeys(before.ops[i].inputs, i)
-    makers: dict[str, int] = {}
-    found: list[int | None] = []
+    producers: dict[str, int] = {}
+    result: list[int | None] = []
     for i, op in enumerate(before.ops):
-        source = _first(makers, op.inputs)
-        behind = ahead[i] if op.schema.macs or source is None else found[source]
-        found.append(None if _is_constant(op, before) else behind if own[i] is None else own[i])
-        makers |= dict.fromkeys(op.outputs, i)
-    return found
+        producer = _first(producers, op.inputs)
+        neighbor = next_index[i] if op.schema.macs or producer is None else result[producer]
+        index_or_none = neighbor if by_name[i] is None else by_name[i]
+        result.append(None if _is_constant(op, before) else index_or_none)
+        producers |= dict.fromkeys(op.outputs, i)
+    return result
 
 
-def _first(places: dict[str, int], names: Iterable[str]) -> int | None:
-    return next((places[name] for name in names if name in places), None)
+def _first(indices: dict[str, int], names: Iterable[str]) -> int | None:
+    return next((indices[name] for name in names if name in indices), None)
 
 
 def _is_constant(op: Op, program: Program) -> bool:

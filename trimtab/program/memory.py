@@ -1,4 +1,4 @@
-"""How much memory the computed tensors of a program need."""
+"""The memory of the computed tensors of a program: lifetimes, aliases and the peak size."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from trimtab.program.program import Op, Program
 
 
 def activation_bytes(program: Program) -> int:
-    """Largest sum of the bytes of computed tensors alive at one operator; views, parts and results
-    that are written where an input lies share the memory of what they show.
+    """The peak size in bytes of the computed tensors that are live at the same operator; aliases
+    count once.
     """
     change = [0] * (len(program.ops) + 2)
-    for held in lifetimes(program):
-        change[held.first] += held.bytes
-        change[held.last + 1] -= held.bytes
+    for tensor in lifetimes(program):
+        change[tensor.first] += tensor.bytes
+        change[tensor.last + 1] -= tensor.bytes
     return max(accumulate(change))
 
 
 @dataclass(frozen=True)
-class Held:
-    """Memory that a computed tensor needs, from the operator `first` to `last`, both included; one
-    more than there are operators: an output.
+class TensorLifetime:
+    """The lifetime of a computed tensor: the operators `first` to `last`, inclusive. `last` of a
+    graph output is the number of operators.
     """
 
     name: str
@@ -31,18 +31,19 @@ class Held:
     last: int
 
 
-def lifetimes(program: Program) -> list[Held]:
-    """What the activations of a program hold, in the order in which it comes to be."""
-    alive = _Lifetimes(program)
+def lifetimes(program: Program) -> list[TensorLifetime]:
+    """The lifetimes of the storage owners of a program, in the order of their first operators."""
+    plan = _MemoryPlan(program)
     for i, op in enumerate(program.ops):
-        alive.share_in_place(i, op)
+        plan.alias_in_place(i, op)
     return [
-        Held(name, program.vars[name].bytes, i, alive.last[name]) for name, i in alive.first.items()
+        TensorLifetime(name, program.vars[name].bytes, i, plan.last[name])
+        for name, i in plan.first.items()
     ]
 
 
-class _Lifetimes:
-    """From which operator to which the memory of a variable is used, as the engine plans it
+class _MemoryPlan:
+    """First and last operator of each storage owner, as the engine plans them
     (runtime/core/executor.cpp).
     """
 
@@ -50,45 +51,45 @@ class _Lifetimes:
         self.vars = program.vars
         self.first: dict[str, int] = {}
         self.last: dict[str, int] = {}
-        self._shown: dict[str, str] = {}
+        self._aliases: dict[str, str] = {}  # tensor -> its storage owner
         for i, op in enumerate(program.ops):
             if op.schema.view:
-                self._shown[op.outputs[0]] = self._home(op.inputs[0])
+                self._aliases[op.outputs[0]] = self._owner(op.inputs[0])
             for name in op.outputs if not op.schema.prepares else ():
-                self.first.setdefault(self._home(name), i)
+                self.first.setdefault(self._owner(name), i)
             for name in (*op.inputs, *op.outputs):
                 if name:
-                    self.last[self._home(name)] = i
+                    self.last[self._owner(name)] = i
         for name in program.outputs:
-            self.last[self._home(name)] = len(program.ops)
+            self.last[self._owner(name)] = len(program.ops)
         for name in [*self.first]:
             if self.vars[name].data is not None or name in program.inputs:
                 del self.first[name]
 
-    def _home(self, name: str) -> str:
-        home = self.vars[name].parent or name
-        while home in self._shown:
-            home = self._shown[home]
-        return home
+    def _owner(self, name: str) -> str:
+        owner = self.vars[name].parent or name
+        while owner in self._aliases:
+            owner = self._aliases[owner]
+        return owner
 
-    def share_in_place(self, i: int, op: Op) -> None:
-        """Lets the result of operator number `i` take the place of an input that dies there."""
+    def alias_in_place(self, i: int, op: Op) -> None:
+        """Writes the result of operator number `i` into an in-place input that it reads last."""
         reads = [
             (name, port.in_place and self._same_place(name, op.outputs[0]))
             for port, name in zip(op.schema.inputs, op.inputs, strict=False)
             if name
         ]
-        taken = self._home(op.outputs[0])
-        for home in [self._home(name) for name, in_place in reads if in_place]:
+        result = self._owner(op.outputs[0])
+        for owner in [self._owner(name) for name, in_place in reads if in_place]:
             if (
-                home in self.first
-                and self.vars[home].bytes == self.vars[taken].bytes
-                and self.last[home] == i == self.first.get(taken)
-                and all(in_place for name, in_place in reads if self._home(name) == home)
+                owner in self.first
+                and self.vars[owner].bytes == self.vars[result].bytes
+                and self.last[owner] == i == self.first.get(result)
+                and all(in_place for name, in_place in reads if self._owner(name) == owner)
             ):
-                self.last[home] = self.last[taken]
-                del self.first[taken]
-                self._shown[taken] = home
+                self.last[owner] = self.last[result]
+                del self.first[result]
+                self._aliases[result] = owner
                 return
 
     def _same_place(self, x: str, y: str) -> bool:

@@ -1,4 +1,4 @@
-"""Splits a network of costs in two at least cost (Ford & Fulkerson 1956, Edmonds & Karp 1972)."""
+"""Minimum cut of a flow network (Ford & Fulkerson 1956, Edmonds & Karp 1972)."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ SOURCE, SINK = 0, 1
 
 
 class MinCut:
-    """Nodes are integers: SOURCE, SINK, and those of `node`."""
+    """A flow network. Nodes are integers: SOURCE, SINK, and the results of `node`."""
 
     def __init__(self) -> None:
         self._capacity: defaultdict[int, dict[int, int]] = defaultdict(dict)
         self._count = 2
 
     def node(self) -> int:
-        """A new node."""
+        """Adds a node."""
         self._count += 1
         return self._count - 1
 
     def add(self, a: int, b: int, cost: int) -> None:
-        """Having `a` on the source's side and `b` on the sink's costs `cost`."""
+        """Adds the cost of a cut with `a` on the source's side and `b` on the sink's side."""
         self._capacity[a][b] = min(INFINITE, self._capacity[a].get(b, 0) + cost)
         self._capacity[b].setdefault(a, 0)
 
     def source_side(self) -> set[int]:
-        """The nodes on the source's side of a cheapest cut, as many as can be."""
+        """The nodes on the source's side of the minimum cut with the most nodes on that side."""
         while path := self._path():
             flow = min(self._capacity[a][b] for a, b in path)
             for a, b in path:
@@ -36,7 +36,7 @@ class MinCut:
         return {node for node in range(self._count) if node not in reaches_sink}
 
     def _path(self) -> list[tuple[int, int]]:
-        """Shortest path with capacity left, as edges."""
+        """The edges of a shortest path with residual capacity; empty if there is none."""
         parents = self._reach(SOURCE)
         if SINK not in parents:
             return []
@@ -47,14 +47,16 @@ class MinCut:
         return path
 
     def _reach(self, start: int, backwards: bool = False) -> dict[int, int]:
-        """What `start` reaches (or what reaches it) over capacity left, and from where."""
+        """The nodes that `start` reaches (or that reach it) over residual capacity, with their
+        predecessors.
+        """
         parents = {start: start}
         queue = deque([start])
         while queue:
             at = queue.popleft()
             for other in self._capacity[at]:
-                left = self._capacity[other][at] if backwards else self._capacity[at][other]
-                if left > 0 and other not in parents:
+                residual = self._capacity[other][at] if backwards else self._capacity[at][other]
+                if residual > 0 and other not in parents:
                     parents[other] = at
                     queue.append(other)
         return parents

@@ -27,17 +27,17 @@ NUMPY_DTYPES: dict[str, str] = {
     "bool": "?",
 }
 
-# Most elements of a tensor: kMaxElements of runtime/core/tensor.h, which says why.
 MAX_ELEMENTS = 2**27
+"""The limit of elements per tensor: kMaxElements of runtime/core/tensor.h, which says why."""
 
 
 def element_bytes(dtype: str) -> int:
-    """Bytes of an element of that type."""
+    """Size in bytes of an element of that dtype."""
     return np.dtype(NUMPY_DTYPES[dtype]).itemsize
 
 
 def dtype_of(array: NDArray[Any]) -> str:
-    """The name of an array's element type; ProgramError when the engine has no such type."""
+    """The dtype of an array; ProgramError if the engine has no such type."""
     for name, code in NUMPY_DTYPES.items():
         if array.dtype == np.dtype(code):
             return name
@@ -48,20 +48,20 @@ def dtype_of(array: NDArray[Any]) -> str:
 
 @dataclass
 class Var:
-    """A tensor. `shape` is logical (n, c, h, w); `layout` is the memory order of a computed 4-D
-    tensor, "plain" or "nhwc".
+    """A tensor. `shape` is logical (n, c, h, w); `layout` is the memory order of a 4-D tensor,
+    "plain" or "nhwc".
 
-    `data` holds a constant's elements: in `shape`, or, when `packed`, flat in the order a kernel
-    reads them. Data of a constant in layout "nhwc" keeps its logical shape here; the model file
-    writes it in memory order.
+    `data` has the elements of a constant: in `shape`, or, if `packed`, flat in the order in which a
+    kernel reads them. In layout "nhwc" it still has the logical shape; the model file stores it in
+    memory order.
 
-    `parent` names the variable in whose pixels this one lies, from its `channel` on ("" when it
-    lies alone); the planner decides that (`trimtab.planner.concat_elision`).
+    `parent` is the concatenated tensor that contains this one from `channel` on, "" if there is
+    none; the planner decides that (`trimtab.planner.concat_elision`).
 
-    `quantization` says what stored integers stand for; None: the elements are the numbers.
+    `quantization` is None unless the tensor is quantized.
 
-    ProgramError when there are too many elements or the quantization does not fit, here, and again
-    when the program is written.
+    ProgramError if there are too many elements or the quantization is invalid; the check is
+    repeated when the program is written.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Var:
         self.check()
 
     def check(self) -> None:
-        """ProgramError when the variable is none that the engine can have."""
+        """ProgramError if the engine cannot have this tensor."""
         if any(d < 0 for d in self.shape) or math.prod(d or 1 for d in self.shape) > MAX_ELEMENTS:
             raise ProgramError(
                 f"shape {list(self.shape)} is negative or too large",
@@ -101,8 +101,8 @@ class Var:
 
 @dataclass
 class Op:
-    """One step: an operator type (a schema's name), operand names ("" for an absent optional input)
-    and attributes.
+    """An operator: the name of its schema, the names of its operands ("": an absent optional input)
+    and its attributes.
     """
 
     type: str
@@ -117,28 +117,28 @@ class Op:
         return schema.operator(self.type)
 
     def operand(self, port: str) -> str:
-        """What the input of that name is given; "" where it is absent, or there is none."""
+        """The operand of the input `port`; "" if it is absent or the schema has no such input."""
         names = [p.name for p in self.schema.inputs]
         index = names.index(port) if port in names else len(self.inputs)
         return self.inputs[index] if index < len(self.inputs) else ""
 
 
 class Block:
-    """Variables by name and operators in the order they run."""
+    """Tensors by name, and operators in execution order."""
 
     def __init__(self) -> None:
         self.vars: dict[str, Var] = {}
         self.ops: list[Op] = []
 
     def dtype(self, op: Op) -> str:
-        """The element type that an operator computes in, that of its first input, or of what it
-        prepares; "" without one. A family of kernels and this type are what the operator calls.
+        """The dtype that an operator computes in: that of its first input, or of its output if it
+        prepares a constant; "" without operands. It selects the kernels of a family.
         """
         decides = op.outputs[:1] if op.schema.prepares else op.inputs[:1]
         return self.vars[decides[0]].dtype if decides else ""
 
     def new_name(self, hint: str) -> str:
-        """`hint`, or `hint` with a number behind it when the name is taken."""
+        """`hint`, with a number appended if the name already exists."""
         if hint and hint not in self.vars:
             return hint
         return next(
@@ -151,7 +151,7 @@ class Block:
         hint: str = "constant",
         quantization: Quantization | None = None,
     ) -> str:
-        """Adds a constant and returns its name; ProgramError when `quantization` does not fit."""
+        """Adds a constant and returns its name; ProgramError if `quantization` is invalid."""
         name = self.new_name(hint)
         data = np.asarray(data, order="C")  # ascontiguousarray would turn a scalar into a vector
         shape, dtype = tuple(data.shape), dtype_of(data)
@@ -162,57 +162,62 @@ class Block:
         self,
         type: str,
         inputs: Sequence[str],
-        given: dict[str, Any] | None = None,
+        attrs: dict[str, Any] | None = None,
         outputs: Sequence[str] | int = 1,
         name: str = "",
     ) -> Op:
-        """An operator with complete attributes, whose output variables are added with the shapes
+        """Creates an operator with complete attributes and adds its output tensors, whose shapes
         the engine infers.
 
-        `outputs`: names for the results, or how many. The operator is not placed: append or insert
-        it into `ops`. ProgramError when inputs, attributes or shapes break the operator's rules.
+        `attrs`: the attributes that differ from their defaults. `outputs`: names of the results, or
+        their number. The caller inserts the operator into `ops`. ProgramError if inputs, attributes or shapes
+        violate the operator's rules.
         """
         where = f"operator {name or type}"
         op_schema = schema.operator(type)
-        values = attributes.complete(op_schema, given or {}, where)
+        values = attributes.complete(op_schema, attrs or {}, where)
         missing = [i for i in inputs if i and i not in self.vars]
         if missing:
-            raise ProgramError(f"input {missing[0]!r} does not exist", where=where)
-        wanted = list(outputs) if not isinstance(outputs, int) else [""] * outputs
+            raise ProgramError(
+                f"input {missing[0]!r} does not exist", where=where, hint="add the tensor first"
+            )
+        hints = list(outputs) if not isinstance(outputs, int) else [""] * outputs
         operands = [(self.vars[i].shape, self.vars[i].dtype) if i else None for i in inputs]
-        results = shapes.infer(op_schema, operands, values, len(wanted), where)
+        results = shapes.infer(op_schema, operands, values, len(hints), where)
         names = []
-        for hint, (shape, dtype) in zip(wanted, results, strict=True):
+        for hint, (shape, dtype) in zip(hints, results, strict=True):
             out = hint if hint and hint not in self.vars else self.new_name(hint or name or type)
-            kept = self._kept(op_schema, inputs, dtype)
-            self.vars[out] = Var(out, shape, dtype, quantization=kept)
+            quantization = self._propagated_quantization(op_schema, inputs, dtype)
+            self.vars[out] = Var(out, shape, dtype, quantization=quantization)
             names.append(out)
         return Op(type, list(inputs), names, values, name or (names[0] if names else type))
 
-    def _kept(self, op: schema.Operator, inputs: Sequence[str], dtype: str) -> Quantization | None:
-        """What the results of an operator stand for that only moves elements: what its operands
-        do, where those agree. An axis may be another one afterwards: whoever knows it says so.
+    def _propagated_quantization(
+        self, op: schema.Operator, inputs: Sequence[str], dtype: str
+    ) -> Quantization | None:
+        """The common per-tensor quantization of the operands of an operator that only moves
+        elements. The caller sets per-axis quantizations, because the axis may change.
         """
         operands = [self.vars[i] for i in inputs if i and self.vars[i].dtype == dtype]
-        found = {var.quantization for var in operands} if op.takes_all_types else set()
-        kept = found.pop() if len(found) == 1 else None
-        return kept if kept and kept.axis is None else None
+        distinct = {var.quantization for var in operands} if op.takes_all_types else set()
+        quantization = distinct.pop() if len(distinct) == 1 else None
+        return quantization if quantization and quantization.axis is None else None
 
     def add_op(
         self,
         type: str,
         inputs: Sequence[str],
-        given: dict[str, Any] | None = None,
+        attrs: dict[str, Any] | None = None,
         outputs: Sequence[str] | int = 1,
         name: str = "",
     ) -> list[str]:
         """Appends an operator (see `make_op`) and returns the names of its outputs."""
-        op = self.make_op(type, inputs, given, outputs, name)
+        op = self.make_op(type, inputs, attrs, outputs, name)
         self.ops.append(op)
         return op.outputs
 
     def producer(self, var: str) -> Op | None:
-        """The operator that computes `var`; None for inputs and constants."""
+        """The operator that computes `var`; None for a graph input or a constant."""
         return next((op for op in self.ops if var in op.outputs), None)
 
     def consumers(self, var: str) -> list[Op]:
@@ -220,25 +225,25 @@ class Block:
         return [op for op in self.ops if var in op.inputs]
 
     def replace_uses(self, old: str, new: str) -> None:
-        """Lets every operator that reads `old` read `new`."""
+        """Replaces `old` by `new` in the inputs of all operators."""
         for op in self.ops:
             op.inputs = [new if i == old else i for i in op.inputs]
 
 
 @dataclass(frozen=True)
 class _File:
-    """A .ttm file that a program was read from: its bytes, inputs and outputs, and its block."""
+    """The .ttm file of a program: its bytes, its graph inputs and outputs, and its decoder."""
 
     image: NDArray[np.uint8]
-    borders: tuple[list[str], list[str]]
+    inputs_and_outputs: tuple[list[str], list[str]]
     decode: Callable[[], Block]
 
 
 class Program:
-    """A network: a block, its inputs and outputs by name, and where it came from.
+    """A network: a block, its graph inputs and outputs by name, and its history.
 
-    `source` is the program before optimization (None when this one is it); `target` names what a
-    plan was made for, `threads` how many; `passes` lists the passes that have run, in their order.
+    `source` is the program before optimization (None if this is not optimized). `target` and
+    `threads` are those of the plan. `passes` lists the passes that have run, in order.
     """
 
     def __init__(self, name: str = "") -> None:
@@ -254,66 +259,70 @@ class Program:
 
     @property
     def block(self) -> Block:
-        """Variables and operators; those of a file are decoded when they are first asked for."""
+        """Tensors and operators; those of a file are decoded at the first access."""
         if self._file:
             self._block, self._file = self._file.decode(), None
         return self._block
 
     @property
     def image(self) -> NDArray[np.uint8] | None:
-        """The .ttm file that the program was read from, mapped, as long as it must say the same:
-        nobody has asked for the block or named other inputs or outputs.
+        """The mapped .ttm file of the program, as long as it is certain to be equal: nobody has
+        accessed the block or replaced graph inputs or outputs.
         """
-        file = self._file
-        return file.image if file and file.borders == (self.inputs, self.outputs) else None
+        file, current = self._file, (self.inputs, self.outputs)
+        return file.image if file and file.inputs_and_outputs == current else None
 
     def read_from(self, image: NDArray[np.uint8], decode: Callable[[], Block]) -> None:
-        """Makes this the program of a .ttm file with these inputs and outputs, whose block
-        `decode` reads.
+        """Makes this the program of a .ttm file, whose block `decode` reads; inputs and outputs are
+        already set.
         """
         self._file = _File(image, (list(self.inputs), list(self.outputs)), decode)
 
     @property
     def vars(self) -> dict[str, Var]:
-        """Variables of the block."""
+        """Tensors of the block."""
         return self.block.vars
 
     @property
     def ops(self) -> list[Op]:
-        """Operators of the block, in the order they run."""
+        """Operators of the block, in execution order."""
         return self.block.ops
 
     @property
     def steps(self) -> list[Op]:
-        """Those that every inference runs: the others prepare constants when a model is set up."""
+        """The operators of each inference; the others prepare constants at set-up."""
         return [op for op in self.ops if not op.schema.prepares]
 
     def dtype(self, op: Op) -> str:
-        """As `Block.dtype`."""
+        """See `Block.dtype`."""
         return self.block.dtype(op)
 
     @property
     def planned(self) -> bool:
-        """True when a planner has chosen kernels, so that the engine can run the program."""
+        """Whether the planner has chosen kernels, so that the engine can run the program."""
         return bool(self.target)
 
     def add_input(self, name: str, shape: Iterable[int], dtype: str = "f32") -> str:
-        """Adds an input; ProgramError when a dimension is not positive or the whole too large."""
+        """Adds a graph input; ProgramError if a dimension is not positive or the tensor is too
+        large.
+        """
         dims = tuple(int(d) for d in shape)
         if any(d <= 0 for d in dims):
             raise ProgramError(
-                f"input shape {dims} has a dimension that is not positive", where=f"input {name}"
+                f"input shape {dims} has a dimension that is not positive",
+                where=f"input {name}",
+                hint="give positive sizes",
             )
         self.vars[name] = Var(name, dims, dtype)
         self.inputs.append(name)
         return name
 
     def constants(self) -> Iterator[Var]:
-        """Variables with data."""
+        """The constant tensors."""
         return (v for v in self.vars.values() if v.data is not None)
 
     def copy(self) -> Program:
-        """An independent copy; constants' arrays are shared, as nobody changes them in place."""
+        """An independent copy; the arrays of constants are shared, because they never change."""
         twin = Program(self.name)
         twin.block.vars = {name: copy.copy(var) for name, var in self.vars.items()}
         twin.block.ops = [
@@ -326,18 +335,16 @@ class Program:
         return twin
 
     def is_output(self, var: str) -> bool:
-        """True when `var` leaves the program."""
+        """Whether `var` is a graph output."""
         return var in self.outputs
 
     def sole_reader(self, var: str) -> Op | None:
-        """The one operator that reads `var`; None where others do, or it leaves the program."""
+        """The only operator that reads `var`; None if there are others or it is a graph output."""
         readers = self.block.consumers(var)
         return readers[0] if len(readers) == 1 and not self.is_output(var) else None
 
     def save(self, path: str | Path, names: bool = True) -> None:
-        """Writes a .ttm file, whole or not at all; `names = False` leaves out operator and variable
-        names.
-        """
+        """Writes a .ttm file atomically; `names = False` omits operator and tensor names."""
         from trimtab import modelfile
 
         modelfile.write(self, Path(path), names=names)

@@ -1,4 +1,4 @@
-"""What the integers of a quantized tensor stand for."""
+"""The quantization of a tensor: scales and zero points."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from trimtab.errors import ProgramError
 
-# Element types that can be quantized, and the least and largest zero point of each.
+# Quantized dtypes, and the range of zero points of each.
 STORED = {"i8": (-128, 127), "u8": (0, 255), "i32": (-(2**31), 2**31 - 1)}
 
 
 @dataclass(frozen=True)
 class Quantization:
-    """real = scale * (stored - zero_point), as ONNX's DequantizeLinear and TFLite have it.
+    """value = scale * (q - zero_point), as in ONNX's DequantizeLinear and in TFLite.
 
-    `scale` (float32 values) and `zero_point` have one number for the whole tensor, where `axis` is
-    None, or one for each index of the logical dimension `axis`.
+    `scale` (float32 values) and `zero_point` have one element per tensor if `axis` is None, and
+    otherwise one per index of the logical axis.
     """
 
     scale: tuple[float, ...]
@@ -29,8 +29,8 @@ class Quantization:
 
     @staticmethod
     def of(scale: ArrayLike, zero_point: ArrayLike = 0, axis: int | None = None) -> Quantization:
-        """From numbers or arrays; one zero point may serve all scales."""
-        with np.errstate(over="ignore"):  # `check` tells of what no float32 can hold
+        """Creates it from numbers or arrays; a single zero point applies to all scales."""
+        with np.errstate(over="ignore"):  # `check` rejects scales beyond float32
             scales = np.asarray(scale, np.float32).reshape(-1)
         points = np.asarray(zero_point, np.int64).reshape(-1)
         if points.size == 1:
@@ -38,7 +38,7 @@ class Quantization:
         return Quantization(tuple(scales.tolist()), tuple(points.tolist()), axis)
 
     def dequantize(self, stored: NDArray[Any]) -> NDArray[np.float32]:
-        """The float32 numbers that integers stand for, as `dequantize_linear` has them."""
+        """Converts stored values to float32, as the operator `dequantize_linear` does."""
         shape = [1] * stored.ndim
         if self.axis is not None:
             shape[self.axis] = -1
@@ -48,7 +48,7 @@ class Quantization:
         return result
 
     def check(self, name: str, shape: tuple[int, ...], dtype: str) -> None:
-        """ProgramError when this does not fit variable `name` of that shape and element type."""
+        """ProgramError if this is not valid for the tensor `name` with that shape and dtype."""
         fault = self._fault(shape, dtype)
         if fault:
             raise ProgramError(
@@ -59,18 +59,18 @@ class Quantization:
 
     def _fault(self, shape: tuple[int, ...], dtype: str) -> str:
         if dtype not in STORED:
-            return f"elements of type {dtype} stand for themselves; use {', '.join(STORED)}"
+            return f"elements of type {dtype} cannot be quantized; use {', '.join(STORED)}"
         if self.axis is not None and not 0 <= self.axis < len(shape):
             return f"there is no axis {self.axis}"
         count = 1 if self.axis is None else shape[self.axis]
         if (len(self.scale), len(self.zero_point)) != (count, count):
-            given = f"{len(self.scale)} scales and {len(self.zero_point)} zero points"
-            return f"{given}, where there must be {count} of each"
-        least, most = STORED[dtype]
+            counts = f"{len(self.scale)} scales and {len(self.zero_point)} zero points"
+            return f"{counts}, where there must be {count} of each"
+        minimum, maximum = STORED[dtype]
         for i, (scale, point) in enumerate(zip(self.scale, self.zero_point, strict=True)):
             if not (math.isfinite(scale) and scale > 0):
                 return f"scale {i} is {scale}"
-            if not least <= point <= most:
+            if not minimum <= point <= maximum:
                 return f"zero point {i} is {point}, which {dtype} cannot hold"
         return ""
 

@@ -1,4 +1,4 @@
-"""Shape inference: the engine's own rules, called through its bindings."""
+"""Shape inference by the engine's own rules, through its bindings."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def infer(
     output_count: int,
     where: str = "",
 ) -> list[tuple[tuple[int, ...], str]]:
-    """(shape, dtype) of every output of `op`, from those of its inputs (None: absent) and its
+    """(shape, dtype) of each output of `op`, from those of its inputs (None: absent) and its
     complete attributes.
 
-    ProgramError with the engine's reason when the operands break the operator's rules.
+    ProgramError with the engine's reason if the operands violate the operator's rules.
     """
     operands = [None if i is None else (list(i[0]), schema.DTYPES[i[1]]) for i in inputs]
     try:
@@ -36,13 +36,13 @@ def infer(
             raise PluginError(
                 f"nothing in this process computes the operator {op.name}",
                 where=where,
-                hint="give a shared library of it for this machine, --plugin libNAME.so or "
-                f'trimtab.load_plugin; or a function: @trimtab.operator("{op.name}")',
+                hint="load its shared library for this machine, --plugin libNAME.so or "
+                f'trimtab.load_plugin; or register a function: @trimtab.operator("{op.name}")',
             ) from None
         shapes = ", ".join("-" if i is None else f"{i[1]}{list(i[0])}" for i in inputs)
         raise ProgramError(
             f"{e.args[1]}; operands: {shapes}",
             where=where,
-            hint=f"docs/operators.md#{op.name} says what it takes",
+            hint=f"docs/operators.md#{op.name} describes its operands",
         ) from None
     return [(tuple(shape), _DTYPE_NAMES[dtype]) for shape, dtype in results]

@@ -1,6 +1,6 @@
-"""Well-known vision networks with seeded weights, built on the spot: nothing is downloaded.
+"""The zoo: well-known vision networks with seeded weights, built by code without downloads.
 
-A network is one module of `trimtab.zoo.networks` with `INPUT_SHAPE` and `build(net, x)`.
+A network is a module of `trimtab.zoo.networks` with `INPUT_SHAPE` and `build(net, x)`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from trimtab.zoo.builder import INPUT, Net
 
 
 def names() -> tuple[str, ...]:
-    """Every network there is, sorted."""
+    """The names of all networks, sorted."""
     return tuple(sorted(module.name for module in pkgutil.iter_modules(networks.__path__)))
 
 
@@ -38,18 +38,18 @@ def model(name: str) -> onnx.ModelProto:
 
 
 def write(name: str, directory: str | Path, progress: Progress = SILENT) -> Path:
-    """Writes `NAME.onnx` into `directory` unless it is already there; returns its path."""
+    """Writes `NAME.onnx` into `directory` unless it is up to date; returns its path."""
     path = Path(directory) / f"{name}.onnx"
     if _is_current(path, _fingerprint(name)):
         return path
-    with progress.step(f"make {path.name}, with seeded weights"):
+    with progress.step(f"build {path.name} with seeded weights"):
         data = model(name).SerializeToString(deterministic=True)
         files.write_bytes(path, data, error=ModelFileError)
     return path
 
 
 def sample_input(name: str) -> dict[str, NDArray[np.float32]]:
-    """A seeded input for `name`: {"data": float32[1, c, h, w]}, standard normal."""
+    """A seeded input of the network: {"data": float32[1, c, h, w]}, standard normal."""
     shape: tuple[int, ...] = _network(name).INPUT_SHAPE
     return {INPUT: np.random.default_rng(1).standard_normal(shape, np.float32)}
 
@@ -64,7 +64,7 @@ def _network(name: str) -> ModuleType:
 
 @functools.cache
 def _fingerprint(name: str) -> str:
-    """Hash of all that decides a network's bytes: its source, and what it is built with."""
+    """Hash of everything that determines the bytes of a network: its source and the builder's."""
     digest = hashlib.sha256(np.__version__.encode())
     sources = [Path(__file__).with_name(stem) for stem in ("builder.py", "blocks.py")]
     for source in (*sources, Path(str(_network(name).__file__))):
@@ -73,7 +73,7 @@ def _fingerprint(name: str) -> str:
 
 
 def _is_current(path: Path, fingerprint: str) -> bool:
-    """Whether `path` ends with the fingerprint, the last field of a model (so it is whole)."""
+    """Whether `path` ends with the fingerprint, which is the last field of a complete model."""
     try:
         with path.open("rb") as file:
             file.seek(-len(fingerprint), os.SEEK_END)
