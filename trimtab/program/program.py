@@ -170,8 +170,8 @@ class Block:
         the engine infers.
 
         `attrs`: the attributes that differ from their defaults. `outputs`: names of the results, or
-        their number. The caller inserts the operator into `ops`. ProgramError if inputs, attributes or shapes
-        violate the operator's rules.
+        their number. The caller inserts the operator into `ops`. ProgramError if inputs, attributes
+        or shapes violate the operator's rules.
         """
         where = f"operator {name or type}"
         op_schema = schema.operator(type)
