@@ -21,7 +21,7 @@ from trimtab.progress import SILENT
 BEGIN = """
 import sys, time
 from trimtab.cli import _progress as progress
-progress._REFRESHES_PER_S, progress._WORTH_TELLING_S = 20, 0.05
+progress._REFRESHES_PER_S, progress._MIN_REPORTED_S = 20, 0.05
 progress = progress.shown()
 """
 SCRIPT = f"""{BEGIN}
@@ -154,7 +154,7 @@ def test_a_step_that_takes_a_while_tells_how_long(capfd: pytest.CaptureFixture[s
 def test_the_steps_of_a_build_are_those_that_ninja_counts(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress, "_WORTH_TELLING_S", 0.0)
+    monkeypatch.setattr(progress, "_MIN_REPORTED_S", 0.0)
     with cmake_runner._BuildSteps("build it", Shown(is_live=False)) as work:
         work.count("[0/2] Re-checking globbed directories...\n")
         assert capfd.readouterr().err == ""

@@ -81,7 +81,7 @@ class _Demo:
         note = self._progress.note
         try:
             # Only these packages: `./inv setup` would install every cross compiler as well.
-            missing = [r for r in doctor.examine() if r.name in _BOARD_NEEDS and not r.found]
+            missing = [r for r in doctor.examine() if r.name in _BOARD_NEEDS and not r.location]
             if missing:
                 doctor.install(missing, self._progress)
             is_running = board.status() is not None

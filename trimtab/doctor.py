@@ -1,7 +1,7 @@
-"""What this machine has and lacks, and the command that installs what is missing.
+"""The requirements of this machine, and the commands that install the missing ones.
 
-Compilers and user-mode emulators are not listed here: each toolchain's TOML names its own, as each
-transport's module does with what it starts.
+Compilers, user-mode emulators and the programs of transports are not listed here: the toolchains'
+TOML files and the transports' modules name their own.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from trimtab.tables import Column, Page, Table
 
 @dataclass(frozen=True)
 class Requirement:
-    """One thing that a machine may lack."""
+    """A program, file or package that a machine may lack."""
 
     name: str
     purpose: str
-    found: str  # where or which version; empty when it is missing
-    package: str  # of Debian and Ubuntu; empty when no package brings it
-    remedy: str  # the command, or what to do by hand
+    location: str  # path or version; "" if it is missing
+    package: str  # of Debian and Ubuntu; "" if no package has it
+    remedy: str  # the command that installs it, or what to do by hand
     needed: bool  # the main job cannot run without it
-    development: bool = False  # only tests of trimtab, and other work on it, use it
+    development: bool = False  # only work on trimtab itself needs it
 
 
 def _apt(package: str) -> str:
@@ -44,27 +44,27 @@ def _apt(package: str) -> str:
 
 def _program(name: str, package: str, purpose: str) -> Requirement:
     # sshd lies in /usr/sbin, which is not in everybody's PATH.
-    found = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin") or ""
-    return Requirement(name, purpose, found, package, _apt(package), needed=False)
+    location = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin") or ""
+    return Requirement(name, purpose, location, package, _apt(package), needed=False)
 
 
 def _file(path: str, package: str, purpose: str) -> Requirement:
-    found = path if Path(path).is_file() else ""
-    return Requirement(Path(path).name, purpose, found, package, _apt(package), needed=False)
+    location = path if Path(path).is_file() else ""
+    return Requirement(Path(path).name, purpose, location, package, _apt(package), needed=False)
 
 
 def _python_package(name: str, purpose: str) -> Requirement:
     spec = importlib.util.find_spec(name)
-    found = str(Path(spec.origin).parent) if spec and spec.origin else ""
-    return Requirement(name, purpose, found, "", f"{sys.executable} -m pip install {name}", True)
+    location = str(Path(spec.origin).parent) if spec and spec.origin else ""
+    return Requirement(name, purpose, location, "", f"{sys.executable} -m pip install {name}", True)
 
 
 def _python_headers() -> Requirement:
     header = Path(sysconfig.get_path("include"), "Python.h")
     package = f"python{sys.version_info.major}.{sys.version_info.minor}-dev"
-    found = str(header) if header.is_file() else ""
+    location = str(header) if header.is_file() else ""
     return Requirement(
-        "Python.h", "the engine for this machine", found, package, _apt(package), True
+        "Python.h", "the engine for this machine", location, package, _apt(package), True
     )
 
 
@@ -82,19 +82,19 @@ def _ndk() -> Requirement:
 
 
 def _sanitizers() -> Requirement:
-    """The run-time libraries of clang, which Debian keeps in a package of their own."""
+    """The sanitizers' run-time libraries, which Debian has in a separate package."""
     library = f"libclang_rt.asan-{os.uname().machine}.so"
-    found, clang = "", shutil.which("clang")
+    location, clang = "", shutil.which("clang")
     if clang:
         argv = [clang, f"-print-file-name={library}"]
         path = subprocess.run(argv, capture_output=True, text=True, check=False).stdout.strip()
-        found = path if Path(path).is_file() else ""
+        location = path if Path(path).is_file() else ""
     package = "libclang-rt-dev"
-    return Requirement(library, "the same", found, package, _apt(package), needed=False)
+    return Requirement(library, "the same", location, package, _apt(package), needed=False)
 
 
 def _of_toolchains() -> Iterable[Requirement]:
-    """The cross GCCs and the user-mode emulators, each once, as the toolchains name them."""
+    """The cross GCCs and the user-mode emulators that the toolchains name, each once."""
     compilers: dict[str, list[str]] = {}
     emulators: dict[tuple[str, str], list[str]] = {}
     for toolchain in map(find_toolchain, list_toolchains()):
@@ -112,7 +112,7 @@ def _of_toolchains() -> Iterable[Requirement]:
 
 
 def _of_devices() -> Iterable[Requirement]:
-    """What the transports of all devices start, each once, as their modules name it."""
+    """The programs that the transports of all devices start, each once."""
     users: dict[tuple[str, str], list[str]] = {}
     for definition in list_devices():
         for needed in definition.programs.items():
@@ -122,7 +122,7 @@ def _of_devices() -> Iterable[Requirement]:
 
 
 def examine() -> tuple[Requirement, ...]:
-    """Looks at this machine; changes nothing and needs no rights."""
+    """Examines this machine; changes nothing and needs no permission."""
     python = "python{}.{}.{}".format(*sys.version_info[:3])
     return (
         Requirement("Python", "everything", f"{python} in {sys.prefix}", "", "", needed=True),
@@ -135,7 +135,6 @@ def examine() -> tuple[Requirement, ...]:
         *_of_devices(),
         _program("qemu-system-aarch64", "qemu-system-arm", "the ARM board with SSH (board.up)"),
         _program("dpkg-deb", "dpkg", "unpacks what the board is made of"),
-        _program("llvm-mca-19", "llvm-19", "models of ARM cores (bench.mca)"),
         _ndk(),
         *(_of_development() if paths.is_checkout() else ()),
     )
@@ -165,6 +164,7 @@ def _of_development() -> Iterable[Requirement]:
         _program("clang", "clang", "sanitize and fuzz (zig carries no AddressSanitizer)"),
         _sanitizers(),
         _program("llvm-cov", "llvm", "coverage"),
+        _program("llvm-mca-19", "llvm-19", "models of ARM cores (bench.mca)"),
         _program("cc", "gcc", "tests of the example programs, built as their readers would"),
         _program("make", "make", "the same"),
         _program("pkg-config", "pkgconf", "the same"),
@@ -172,42 +172,43 @@ def _of_development() -> Iterable[Requirement]:
         yield replace(program, development=True)
 
 
-def page(found: Sequence[Requirement]) -> Page:
-    """The findings: what is there, what is missing and how to get it."""
-    shown: list[str | Table] = [_table([r for r in found if not r.development])]
-    if development := [r for r in found if r.development]:
-        shown.append(_table(development, "Only for the tests of trimtab and other work on it:"))
-    if packages := _missing_packages(found):
+def page(requirements: Sequence[Requirement]) -> Page:
+    """The requirements with their state, and the commands that install the missing ones."""
+    sections: list[str | Table] = [_table([r for r in requirements if not r.development])]
+    if development := [r for r in requirements if r.development]:
+        sections.append(_table(development, "Only for the tests of trimtab and other work on it:"))
+    if packages := _missing_packages(requirements):
         remedy = _apt(" ".join(packages))
-        shown.append(f"All missing packages at once: ./inv setup, or\n  {remedy}")
-    return shown
+        sections.append(f"All missing packages at once: ./inv setup, or\n  {remedy}")
+    return sections
 
 
-def _table(found: Iterable[Requirement], title: str = "") -> Table:
+def _table(requirements: Iterable[Requirement], title: str = "") -> Table:
     rows = [
         (
-            "ok" if r.found else "MISSING" if r.needed else "absent",
+            "ok" if r.location else "MISSING" if r.needed else "absent",
             r.name,
             r.purpose,
-            None if r.found else r.remedy,
+            None if r.location else r.remedy,
         )
-        for r in found
+        for r in requirements
     ]
     return Table([*map(Column, ("", "what", "needed for", "how to get it"))], rows, title)
 
 
-def _missing_packages(found: Iterable[Requirement]) -> list[str]:
-    return sorted({r.package for r in found if r.package and not r.found})
+def _missing_packages(requirements: Iterable[Requirement]) -> list[str]:
+    return sorted({r.package for r in requirements if r.package and not r.location})
 
 
-def as_json(found: Iterable[Requirement]) -> str:
-    """The findings as a JSON array of objects with the fields of `Requirement`."""
-    return json.dumps([asdict(r) for r in found], indent=2)
+def as_json(requirements: Iterable[Requirement]) -> str:
+    """The requirements as a JSON array of objects; `found` is the location."""
+    rows = [asdict(requirement) for requirement in requirements]
+    return json.dumps([{**row, "found": row.pop("location")} for row in rows], indent=2)
 
 
-def require(found: Iterable[Requirement]) -> None:
-    """Raises MissingRequirementError when the main job cannot run on this machine."""
-    missing = [r for r in found if r.needed and not r.found]
+def require(requirements: Iterable[Requirement]) -> None:
+    """MissingRequirementError if the main job cannot run on this machine."""
+    missing = [r for r in requirements if r.needed and not r.location]
     if missing:
         raise MissingRequirementError(
             f"the main job cannot run without {', '.join(r.name for r in missing)}",
@@ -215,20 +216,20 @@ def require(found: Iterable[Requirement]) -> None:
         )
 
 
-def install(found: Iterable[Requirement], progress: Progress = SILENT) -> None:
-    """Installs the distribution packages that are missing, saying which.
+def install(requirements: Iterable[Requirement], progress: Progress = SILENT) -> None:
+    """Installs the missing distribution packages, and reports which.
 
-    Raises MissingRequirementError when there is no apt-get, no right to use it, or when it fails.
+    MissingRequirementError without apt-get or the right to use it, or if it fails.
     """
-    packages = _missing_packages(found)
+    packages = _missing_packages(requirements)
     if not packages:
-        progress.note("every distribution package is there")
+        progress.note("no distribution package is missing")
         return
     command = _apt(" ".join(packages))
     if not shutil.which("apt-get"):
         raise MissingRequirementError(
             f"missing: {', '.join(packages)}, and this system has no apt-get",
-            hint="install what these packages of Debian hold with your package manager",
+            hint="install the contents of these Debian packages with your package manager",
         )
     prefix: list[str] = []
     if os.geteuid() != 0:
@@ -238,10 +239,10 @@ def install(found: Iterable[Requirement], progress: Progress = SILENT) -> None:
     apt = [*prefix, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"]
     with progress.step("update the lists of packages"):
         _run_apt([*apt, "update"], command)
-    # All of these are optional, and an older or newer release may lack one of them.
+    # All of these are optional, and a release may lack one of them.
     absent = [p for p in packages if not _is_known(p)]
     if absent:
-        progress.note(f"this release has no {', '.join(absent)}: going on without")
+        progress.note(f"this release has no {', '.join(absent)}: continuing without")
     if present := [p for p in packages if p not in absent]:
         with progress.step(f"install the distribution packages {' '.join(present)}"):
             _run_apt([*apt, "install", "-y", "--no-install-recommends", *present], command)

@@ -1,4 +1,4 @@
-"""`bench.ab` and `calibrate` as a user types them, as far as that needs no compiler."""
+"""`bench.ab` and `calibrate` as a user types them, up to the call of a compiler."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ def test_tasks_that_measure_have_the_same_control_options_and_pass_them_on(
         if task.name in ("bench.run", "bench.ab", "calibrate"):
             assert names <= set(task.flags), task.name
     monkeypatch.setattr(host_build, "build_engine", lambda _: None)
-    asked: list[Control] = []
+    controls: list[Control] = []
 
     def take(request: AbRequest, *_: object) -> None:
-        asked.append(request.settings.control)
+        controls.append(request.settings.control)
         raise UsageError("enough")
 
     monkeypatch.setattr(workflow, "compare", take)
@@ -68,7 +68,7 @@ def test_tasks_that_measure_have_the_same_control_options_and_pass_them_on(
     for name, arguments in (("bench.ab", ("a.onnx", "b.onnx")), ("calibrate", ("pi4",))):
         with pytest.raises(Exit, match="enough"):
             namespace[name].body(Context(), *arguments, **control)
-    assert asked == [Control("little", "keep", 50.0, 7.0)] * 2
+    assert controls == [Control("little", "keep", 50.0, 7.0)] * 2
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_tasks_that_measure_have_the_same_control_options_and_pass_them_on(
         ({"seed": -7}, "seed is -7"),
     ],
 )
-def test_nonsense_is_refused_before_anything_is_built(
+def test_invalid_values_are_refused_before_anything_is_built(
     wrong: dict[str, Any], says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(host_build, "build_engine", lambda _: None)
@@ -116,7 +116,7 @@ def test_a_build_option_cannot_change_an_arm_that_is_already_built(
     assert "--b-OPTION" in str(caught.value)
 
 
-def test_two_runs_are_repeated_and_the_json_has_ratio_interval_and_verdict(
+def test_two_runs_are_repeated_and_compared_as_json(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(host_build, "build_engine", lambda _: None)
@@ -127,16 +127,16 @@ def test_two_runs_are_repeated_and_the_json_has_ratio_interval_and_verdict(
     folder = tmp_path / "results"
     with find_device("local").open() as device:
         pair = [PreparedArm(subject, golden, 1)] * 2
-        found = workflow.measure(device, pair, request, folder, None)
-    ids = [record.header.run_id for record in (found.a, found.b)]
+        compared = workflow.measure(device, pair, request, folder, None)
+    ids = [record.header.run_id for record in (compared.a, compared.b)]
     namespace["bench.ab"].body(
         Context(), *ids, results=str(folder), launches=4, min_time_ms=0, json=True
     )
-    said = json.loads(capsys.readouterr().out)
-    low, high = said["interval"]
-    assert low <= said["ratio"] <= high
-    assert said["is_real"] is False
-    assert Path(said["record"]).is_file()
+    result = json.loads(capsys.readouterr().out)
+    low, high = result["interval"]
+    assert low <= result["ratio"] <= high
+    assert result["is_real"] is False
+    assert Path(result["record"]).is_file()
     with pytest.raises(Exit, match="--b-cpu cannot change it"):
         namespace["bench.ab"].body(Context(), *ids, results=str(folder), b_cpu="cortex-a53")
 

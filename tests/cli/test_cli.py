@@ -1,4 +1,4 @@
-"""The command line's one catch point, and how tasks are found."""
+"""The command line: errors as messages and exit codes, help, and the collection of tasks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from trimtab.cli import INTERRUPTED, _guarded
 from trimtab.pipeline.resolve import read_plan
 
 
-def test_our_errors_become_a_message_and_their_exit_code() -> None:
+def test_an_error_becomes_a_message_and_its_exit_code() -> None:
     def body() -> None:
         raise errors.ToolchainError("unknown toolchain 'x'", where="here", hint="use another")
 
@@ -37,7 +37,7 @@ def test_a_refused_file_becomes_a_message_with_its_path() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "message"),
     [
         (("--threads", "two"), 1, "a number is expected"),
         (("--timeout", "nan"), errors.UsageError.exit_code, "timeout is nan"),
@@ -47,18 +47,18 @@ def test_a_refused_file_becomes_a_message_with_its_path() -> None:
         (("--output", "/tmp"), errors.ResultError.exit_code, "Is a directory"),
     ],
 )
-def test_what_a_bench_cannot_take_is_said_before_it_builds_anything(
-    words: tuple[str, ...], code: int, said: str
+def test_bench_refuses_invalid_options_before_it_builds_anything(
+    words: tuple[str, ...], code: int, message: str
 ) -> None:
     command = [sys.executable, "-m", "trimtab.cli", "bench", "--model", "/nowhere.onnx", *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert said in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert done.returncode == code
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "text"),
     [
         (("bench", "--help"), "--governor=STRING"),
         (("bench.ab", "--help"), "--b-threads=INT"),
@@ -67,23 +67,23 @@ def test_what_a_bench_cannot_take_is_said_before_it_builds_anything(
         (("--help", "device.unlock"), "this ends its runner"),
     ],
 )
-def test_a_task_s_help_needs_none_of_its_arguments_and_tells_what_options_mean(
-    words: tuple[str, ...], said: str
+def test_the_help_of_a_task_needs_no_arguments_and_explains_its_options(
+    words: tuple[str, ...], text: str
 ) -> None:
     command = [sys.executable, "-m", "trimtab.cli", *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0
-    assert said in " ".join(done.stdout.split())
+    assert text in " ".join(done.stdout.split())
 
 
-def test_a_message_is_short_whatever_a_file_says() -> None:
+def test_an_error_message_is_short_for_any_text_of_a_file() -> None:
     # A name of a megabyte, in a model of a megabyte.
     error = errors.ModelFileError("n" * 1_000_000, where="w" * 1_000_000, hint="h" * 1_000_000)
     assert len(str(error)) < 20_000
     assert "more characters" in str(error)
 
 
-def test_control_c_exits_as_a_shell_reports_it() -> None:
+def test_ctrl_c_exits_with_the_code_that_shells_report() -> None:
     def body() -> None:
         raise KeyboardInterrupt
 
@@ -97,7 +97,7 @@ def test_a_bug_keeps_its_traceback() -> None:
         _guarded(lambda: 1 // 0)()
 
 
-def test_every_error_has_an_exit_code_of_its_own() -> None:
+def test_every_error_has_its_own_exit_code() -> None:
     classes = [
         c
         for c in vars(errors).values()
@@ -110,7 +110,7 @@ def test_every_error_has_an_exit_code_of_its_own() -> None:
     assert all(c.__doc__ for c in classes)
 
 
-def test_the_version_stands_once() -> None:
+def test_the_version_is_written_in_one_place() -> None:
     root = Path(__file__).resolve().parents[2]
     listed = subprocess.run(
         ["git", "ls-files"], cwd=root, capture_output=True, text=True, check=True
@@ -126,7 +126,6 @@ def test_the_version_stands_once() -> None:
 
 
 def test_a_wheel_gets_the_version_of_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the code of the build backend."""
     root = Path(__file__).resolve().parents[2]
     project = tomllib.loads((root / "pyproject.toml").read_text())
     assert project["project"]["dynamic"] == ["version"]
@@ -136,20 +135,20 @@ def test_a_wheel_gets_the_version_of_the_package(monkeypatch: pytest.MonkeyPatch
     assert regex.dynamic_metadata("version", settings) == trimtab.__version__
 
 
-def test_every_option_s_spellings_are_words_or_letters() -> None:
+def test_the_names_of_options_are_words_or_letters() -> None:
     for name in namespace.task_names:
         for option in namespace[name].get_arguments():
             assert all(re.fullmatch(r"[a-z0-9][\w-]*", word) for word in option.names), name
 
 
 @pytest.mark.parametrize("option", ["prefer", "weights", "precision"])
-def test_a_misspelt_word_of_an_option_is_a_usage_error_that_lists_the_words(option: str) -> None:
+def test_a_misspelled_choice_is_a_usage_error_that_lists_the_choices(option: str) -> None:
     with pytest.raises(errors.UsageError, match=f"{option} cannot be 'intt8'") as caught:
         read_plan("", **{option: "intt8"})  # type: ignore[arg-type]
     assert "use " in caught.value.hint
 
 
-def test_grouped_tasks_carry_their_module_s_namespace() -> None:
+def test_tasks_have_the_namespace_of_their_module() -> None:
     assert {"board.up", "board.down", "board.status"} <= set(namespace.task_names)
 
 

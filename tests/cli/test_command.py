@@ -74,8 +74,8 @@ def test_a_body_takes_the_values_of_the_command_line_as_one_dataclass() -> None:
 
 
 def test_an_unknown_option_is_an_error() -> None:
-    with pytest.raises(TypeError, match="colour"):
-        example.body(Context(), "n", colour="red")
+    with pytest.raises(TypeError, match="color"):
+        example.body(Context(), "n", color="red")
 
 
 def test_options_that_differ_from_their_defaults_are_known_by_name() -> None:

@@ -1,4 +1,4 @@
-"""Budgets: the fastest way that fits, and what is said when none does."""
+"""Budgets: the fastest candidate that fits, and the error if none does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trimtab.errors import BudgetError
 from trimtab.pipeline.budget import Budget
 from trimtab.results.footprint import Footprint
 
-WAYS = [
+CANDIDATES = [
     ("load", Footprint("prefer load", 3_000_000, memory_bytes=4_000_000)),
     ("balanced", Footprint("prefer balanced", 1_100_000, memory_bytes=3_900_000)),
     ("size", Footprint("prefer size", 1_000_000, memory_bytes=4_500_000)),
@@ -19,7 +19,7 @@ BINARIES = {"load": 60_000, "balanced": 90_000, "size": 70_000}
 
 
 def chosen(budget: Budget) -> str:
-    return budget.choose(WAYS, lambda name: BINARIES[name])[0]
+    return budget.choose(CANDIDATES, lambda name: BINARIES[name])[0]
 
 
 @pytest.mark.parametrize(
@@ -33,24 +33,24 @@ def chosen(budget: Budget) -> str:
         (Budget(binary_bytes=60_000), "load"),
     ],
 )
-def test_the_fastest_way_that_fits_all_limits_is_taken(budget: Budget, name: str) -> None:
+def test_the_fastest_candidate_within_all_limits_is_chosen(budget: Budget, name: str) -> None:
     assert chosen(budget) == name
 
 
-def test_a_binary_is_built_only_where_it_has_a_limit_and_until_one_fits() -> None:
+def test_binaries_are_built_only_if_they_are_limited_and_until_one_fits() -> None:
     built = []
 
-    def weigh(name: str) -> int:
+    def build(name: str) -> int:
         built.append(name)
         return BINARIES[name]
 
-    Budget(model_bytes=1_000_000).choose(WAYS, weigh)
+    Budget(model_bytes=1_000_000).choose(CANDIDATES, build)
     assert built == []
-    Budget(model_bytes=1_500_000, binary_bytes=100_000).choose(WAYS, weigh)
+    Budget(model_bytes=1_500_000, binary_bytes=100_000).choose(CANDIDATES, build)
     assert built == ["load", "balanced"]
 
 
-def test_what_cannot_be_met_says_how_near_each_comes_and_what_fails() -> None:
+def test_the_error_has_the_excess_of_every_candidate() -> None:
     budget = Budget(model_bytes=999_000, binary_bytes=80_000, memory_bytes=4_200_000)
     with pytest.raises(BudgetError) as caught:
         chosen(budget)
@@ -66,6 +66,6 @@ def test_what_cannot_be_met_says_how_near_each_comes_and_what_fails() -> None:
     ]
 
 
-def test_no_budget_is_none() -> None:
+def test_a_budget_without_limits_is_false() -> None:
     assert not Budget()
     assert Budget(memory_bytes=1)

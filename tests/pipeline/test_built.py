@@ -1,4 +1,4 @@
-"""What is shipped: in records, in reports, and within a budget."""
+"""The footprint of a build and of its alternatives, and plans within a budget."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from trimtab.pipeline.variants import NCNN, ncnn_bytes
 from trimtab.results import records, summary
 
 NETWORK = "mobilenet_v3_small"
-# Of the .ncnn.bin that pnnx 20261020 makes of the zoo's networks with its defaults.
+# Sizes of the .ncnn.bin files that pnnx 20261020 writes by default for networks of the zoo.
 NCNN_BYTES = {"squeezenet": 2_478_984, "mobilenet_v3_small": 5_095_752, "yolo_fastest": 666_952}
 
 
 @pytest.mark.parametrize("network", NCNN_BYTES)
-def test_what_ncnn_ships_is_known_to_a_thousandth(network: str) -> None:
+def test_the_size_of_an_ncnn_file_is_derived_to_a_thousandth(network: str) -> None:
     optimized = passes.optimize(trimtab.load(model_path(network)))
     assert ncnn_bytes(optimized) == pytest.approx(NCNN_BYTES[network], rel=1e-3)
 
 
 @pytest.mark.build
-def test_a_record_says_what_is_shipped_and_what_else_could_be(tmp_path: Path) -> None:
+def test_a_record_has_the_footprint_of_the_build_and_of_its_alternatives(tmp_path: Path) -> None:
     settings = Settings(launches=1, runs=1, min_time_ms=0)
     measurement = MeasurementRequest(settings=settings, results=tmp_path)
     outcome = bench(Recipe(model=NETWORK, measurement=measurement)).outcome
@@ -45,12 +45,12 @@ def test_a_record_says_what_is_shipped_and_what_else_could_be(tmp_path: Path) ->
     assert built.binary_bytes == record.header.binary.file_bytes
     (memory,) = record.of("memory")
     assert built.memory_bytes is not None
-    held = built.memory_bytes - memory["arena_bytes"] - memory["prepared_bytes"]
-    assert 0 < held <= record.header.model.file_bytes  # of the file
+    mapped = built.memory_bytes - memory["arena_bytes"] - memory["prepared_bytes"]
+    assert 0 < mapped <= record.header.model.file_bytes
     peak = run.figure("peak_bytes")
     assert peak is not None
     assert abs(peak.value - built.memory_bytes) < 4e6  # the process around it, and its inputs
-    others = {way.what: way.model_bytes for way in run.shipped if not way.is_built}
+    others = {one.what: one.model_bytes for one in run.shipped if not one.is_built}
     assert built.what == "trimtab, prefer balanced"
     assert {"trimtab, prefer load", "trimtab, prefer size"} <= others.keys()
     source = model_path(NETWORK)
@@ -60,18 +60,18 @@ def test_a_record_says_what_is_shipped_and_what_else_could_be(tmp_path: Path) ->
     assert run.figures[0].value == built.total_bytes
 
 
-def test_a_model_of_two_files_weighs_both(tmp_path: Path) -> None:
+def test_the_size_of_a_model_includes_both_of_its_files(tmp_path: Path) -> None:
     (tmp_path / "net.cfg").write_text("[net]")
     (tmp_path / "net.weights").write_bytes(bytes(100))
     (tmp_path / "other.weights").write_bytes(bytes(100))
-    for given in ("net.cfg", "net.weights"):
-        found = importers.files(tmp_path / given)
-        assert sorted(path.name for path in found) == ["net.cfg", "net.weights"]
+    for name in ("net.cfg", "net.weights"):
+        paths = importers.files(tmp_path / name)
+        assert sorted(path.name for path in paths) == ["net.cfg", "net.weights"]
     (tmp_path / "net.onnx").write_bytes(b"")
     assert importers.files(tmp_path / "net.onnx") == [tmp_path / "net.onnx"]
 
 
-def test_a_budget_that_fits_changes_no_more_than_the_preference() -> None:
+def test_a_generous_budget_changes_only_the_preference() -> None:
     recipe = Recipe(model=NETWORK, toolchain="host", budget=Budget(model_bytes=100_000_000))
     planned = plan(load(recipe))
     assert planned.recipe == recipe
@@ -85,7 +85,9 @@ def test_a_budget_takes_the_fastest_preference_that_fits(limit: int, prefer: str
     assert plan(load(recipe)).plan.prefer == prefer
 
 
-def test_a_budget_that_nothing_fits_ends_before_anything_is_delivered(tmp_path: Path) -> None:
+def test_a_budget_that_is_too_small_is_an_error_before_any_delivery(
+    tmp_path: Path,
+) -> None:
     output = tmp_path / "out"
     recipe = Recipe(model=NETWORK, budget=Budget(memory_bytes=1_000_000), output=output)
     with pytest.raises(BudgetError, match=r"bytes over --max-memory"):
@@ -93,6 +95,6 @@ def test_a_budget_that_nothing_fits_ends_before_anything_is_delivered(tmp_path: 
     assert not output.exists()
 
 
-def test_a_budget_is_for_a_model() -> None:
+def test_a_budget_needs_a_model() -> None:
     with pytest.raises(UsageError, match="needs a model"):
         build_profile(Recipe(profile="yolo", budget=Budget(binary_bytes=1)))

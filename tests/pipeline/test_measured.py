@@ -32,7 +32,7 @@ def measure(recipe: Recipe, folder: Path, settings: Settings, device: str = "loc
     return records.read(outcome.path)
 
 
-def test_a_build_is_of_a_model_or_of_a_profile() -> None:
+def test_a_build_needs_a_model_or_a_profile() -> None:
     with pytest.raises(UsageError, match="neither a model nor a profile"):
         build_profile(Recipe())
 
@@ -42,16 +42,16 @@ def test_a_build_delivers_the_model_beside_a_binary_that_holds_what_it_needs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    made = build(plan(load(Recipe(model=NETWORK)))).delivered
-    assert made.output_dir == tmp_path / "dist" / f"{NETWORK}-host"
-    assert made.model is not None
-    delivered = trimtab.load(made.model)
-    assert {op.type for op in delivered.ops} == set(made.record["operators"])
+    build_of_model = build(plan(load(Recipe(model=NETWORK)))).delivered
+    assert build_of_model.output_dir == tmp_path / "dist" / f"{NETWORK}-host"
+    assert build_of_model.model is not None
+    program = trimtab.load(build_of_model.model)
+    assert {op.type for op in program.ops} == set(build_of_model.record["operators"])
 
 
 @pytest.mark.slow
 @pytest.mark.build
-def test_weights_in_f16_are_right_to_the_roundings_of_f16(tmp_path: Path) -> None:
+def test_weights_in_f16_are_exact_up_to_the_rounding_of_f16(tmp_path: Path) -> None:
     recipe = Recipe(model="squeezenet", plan=Plan(weights_type="f16"))
     settings = Settings(launches=1, runs=1, min_time_ms=0)
     record = measure(recipe, tmp_path, settings)
@@ -78,14 +78,14 @@ def test_a_network_is_built_checked_and_measured_on_this_machine(tmp_path: Path)
 
 
 @pytest.mark.build
-def test_the_record_of_a_network_in_f16_tells_its_accuracy_without_samples(tmp_path: Path) -> None:
+def test_the_record_of_an_f16_network_has_its_accuracy_without_samples(tmp_path: Path) -> None:
     settings = Settings(launches=1, runs=1, min_time_ms=0)
     recipe = Recipe(model=NETWORK, plan=Plan(precision="f16"))
     record = measure(recipe, tmp_path, settings)
-    told = summary.summarize(record).accuracy
-    assert told
-    assert told.is_seeded
-    assert 0 < told.max_error < 0.05
+    accuracy = summary.summarize(record).accuracy
+    assert accuracy
+    assert accuracy.is_seeded
+    assert 0 < accuracy.max_error < 0.05
 
 
 @pytest.mark.build
@@ -108,7 +108,7 @@ def test_instructions_under_emulation_are_the_same_each_time(tmp_path: Path) -> 
     assert run.groups["op:conv"] > 0
 
 
-def test_a_profile_means_the_first_network_of_its_family(tmp_path: Path) -> None:
+def test_a_profile_selects_the_first_network_of_its_family(tmp_path: Path) -> None:
     assert model_path("", "yolo").name == "yolo_fastest.onnx"
     assert model_path("", "mobilenet").name == "mobilenet_v1.onnx"
     assert model_path("mine.onnx", "yolo") == Path("mine.onnx")
@@ -129,15 +129,16 @@ def test_a_network_runs_in_the_binary_of_a_profile_without_its_best_algorithms(
     tmp_path: Path,
 ) -> None:
     settings = Settings(launches=1, runs=1, min_time_ms=0, per_op=True)
-    measurement, said = MeasurementRequest(settings=settings, results=tmp_path), RecordedProgress()
+    measurement = MeasurementRequest(settings=settings, results=tmp_path)
+    progress = RecordedProgress()
     recipe = Recipe("mobilenet_v1", profile="yolo", measurement=measurement)
-    outcome = bench(recipe, said).outcome
+    outcome = bench(recipe, progress).outcome
     assert outcome.error is None
     record = records.read(outcome.path)
     assert record.status is Status.OK
     assert record.header.profile == "yolo"
     assert "strassen" not in {op.label for op in summary.summarize(record).ops}
-    (note,) = [line for line in said.lines if "within the profile" in line]
+    (note,) = [line for line in progress.lines if "within the profile" in line]
     assert "direct instead of strassen" in note
 
 
@@ -156,10 +157,10 @@ def test_the_binary_of_a_profile_has_the_kernel_that_a_plan_file_names(tmp_path:
         toolchain="x86_64-linux-musl",
         cpu="haswell",
         plan=choices,
-        output=tmp_path / "made",
+        output=tmp_path / "out",
     )
-    made = build(plan(load(recipe))).delivered
-    assert "max_pool_f32_portable" in made.record["kernels"]
+    record = build(plan(load(recipe))).delivered.record
+    assert "max_pool_f32_portable" in record["kernels"]
 
 
 @pytest.mark.build

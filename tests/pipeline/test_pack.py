@@ -1,4 +1,4 @@
-"""What is packed for transit, unpacked by the programs of the formats themselves."""
+"""Packed models and builds, unpacked by zstd and tar themselves."""
 
 from __future__ import annotations
 
@@ -29,39 +29,39 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_any_zstd_makes_the_model_of_its_packed_file(model: Path, tmp_path: Path) -> None:
-    made = pack(model, tmp_path / "net.ttm.zst")
-    assert made.packed_bytes == made.path.stat().st_size < made.content_bytes
-    assert made.sha256 == hashlib.sha256(made.path.read_bytes()).hexdigest()
-    subprocess.run([require("zstd", "zstd"), "-dq", made.path.name], cwd=tmp_path, check=True)
+def test_zstd_unpacks_a_packed_model(model: Path, tmp_path: Path) -> None:
+    packed = pack(model, tmp_path / "net.ttm.zst")
+    assert packed.packed_bytes == packed.path.stat().st_size < packed.content_bytes
+    assert packed.sha256 == hashlib.sha256(packed.path.read_bytes()).hexdigest()
+    subprocess.run([require("zstd", "zstd"), "-dq", packed.path.name], cwd=tmp_path, check=True)
     assert (tmp_path / "net.ttm").read_bytes() == model.read_bytes()
 
 
-def test_a_packed_file_lies_beside_its_model_and_is_the_same_each_time(model: Path) -> None:
-    made = pack(model)
-    assert made.path == model.with_name("net.ttm.zst")
-    assert pack(model) == made
+def test_a_packed_file_lies_beside_its_model_and_is_reproducible(model: Path) -> None:
+    packed = pack(model)
+    assert packed.path == model.with_name("net.ttm.zst")
+    assert pack(model) == packed
     assert sorted(path.name for path in model.parent.iterdir()) == ["net.ttm", "net.ttm.zst"]
 
 
 @pytest.mark.parametrize("at", [0.3, 0.9, 0.9999])
 @pytest.mark.parametrize("damage", ["cut", "flip"])
-def test_zstd_finds_a_packed_file_that_was_damaged(
+def test_zstd_detects_a_damaged_packed_file(
     model: Path, tmp_path: Path, damage: str, at: float
 ) -> None:
-    made = pack(model, tmp_path / "net.ttm.zst")
-    data = bytearray(made.path.read_bytes())
-    place = int(at * len(data))
+    packed = pack(model, tmp_path / "net.ttm.zst")
+    data = bytearray(packed.path.read_bytes())
+    offset = int(at * len(data))
     if damage == "cut":
-        del data[place:]
+        del data[offset:]
     else:
-        data[place] ^= 1
-    made.path.write_bytes(data)
-    tested = subprocess.run([require("zstd", "zstd"), "-tq", made.path], check=False)
+        data[offset] ^= 1
+    packed.path.write_bytes(data)
+    tested = subprocess.run([require("zstd", "zstd"), "-tq", packed.path], check=False)
     assert tested.returncode != 0
 
 
-def test_what_is_no_model_is_not_packed(model: Path, tmp_path: Path) -> None:
+def test_only_intact_models_and_builds_are_packed(model: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such file"):
         pack(tmp_path / "absent.ttm")
     damaged = tmp_path / "damaged.ttm"
@@ -74,21 +74,21 @@ def test_what_is_no_model_is_not_packed(model: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.build
-def test_of_a_build_the_runner_and_the_model_are_packed(tmp_path: Path) -> None:
+def test_a_packed_build_holds_its_runner_and_its_model(tmp_path: Path) -> None:
     built = build(plan(load(Recipe(model=NETWORK, output=tmp_path / "out")))).delivered
-    made = pack(built.output_dir)
-    assert made.path == tmp_path / "out.tar.zst"
-    assert made.content == ["trimtab-run", f"{NETWORK}.ttm"]
+    packed = pack(built.output_dir)
+    assert packed.path == tmp_path / "out.tar.zst"
+    assert packed.content == ["trimtab-run", f"{NETWORK}.ttm"]
     (tmp_path / "there").mkdir()
     require("zstd", "zstd")
-    tar = f"tar -x --zstd -f {made.path} -C {tmp_path / 'there'}"
+    tar = f"tar -x --zstd -f {packed.path} -C {tmp_path / 'there'}"
     subprocess.run(tar.split(), check=True)
-    assert sorted(path.name for path in (tmp_path / "there").iterdir()) == sorted(made.content)
+    assert sorted(path.name for path in (tmp_path / "there").iterdir()) == sorted(packed.content)
     assert (tmp_path / "there" / "trimtab-run").stat().st_mode & 0o111
     record = json.loads((built.output_dir / "build.json").read_text())
-    for name in made.content:
+    for name in packed.content:
         digest = hashlib.sha256((tmp_path / "there" / name).read_bytes()).hexdigest()
         assert digest == record["files"][name]["sha256"]
     (built.output_dir / f"{NETWORK}.ttm").write_bytes(b"another")
-    with pytest.raises(BuildError, match="not the one that was built"):
+    with pytest.raises(BuildError, match="has changed since the build"):
         pack(built.output_dir)

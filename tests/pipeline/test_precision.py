@@ -1,4 +1,4 @@
-"""Precisions: int8 and mixed, from the options to a plan, and what is searched."""
+"""Networks converted to int8, f16 and mixed precision, and the search of precisions."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 import trimtab
-from tests.engine.test_quantize import SAMPLES, network
+from tests.engine.test_quantize import SAMPLES
+from tests.engine.test_quantize import network as write_network
 from tests.ops.cases.case import Array
 from tests.recorded_progress import RecordedProgress
 from tests.small_programs import Net
 from trimtab import passes, quantization
 from trimtab.accuracy import Accuracy, parse_budget
-from trimtab.errors import PlanError, TrimtabError, UsageError
+from trimtab.errors import ModelFileError, PlanError, TrimtabError, UsageError
 from trimtab.pipeline.calibration import Calibration
 from trimtab.pipeline.precision import ConvertedNetwork, convert
 from trimtab.pipeline.reference import host_output
@@ -29,7 +30,7 @@ A53, A76 = (Target.of("aarch64", f"cortex-{name}") for name in ("a53", "a76"))
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return network(tmp_path_factory.mktemp("net") / "net.onnx")
+    return write_network(tmp_path_factory.mktemp("net") / "net.onnx")
 
 
 @pytest.fixture(scope="module")
@@ -39,16 +40,16 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
-def precise(
+def converted(
     source: Path, plan: Plan, calibration: Calibration, target: Target = A76
 ) -> tuple[ConvertedNetwork, Program]:
-    """A network in the precision of a plan, and planned for the target."""
-    found = convert(trimtab.load(source), plan, calibration, target)
-    return found, trimtab.optimize(found.program, target, found.plan)
+    """A network converted to the precision of a plan, and planned for the target."""
+    network = convert(trimtab.load(source), plan, calibration, target)
+    return network, trimtab.optimize(network.program, target, network.plan)
 
 
 def larger() -> Program:
-    """One that f16 is worth its casts for."""
+    """A network large enough for f16 to pay for its casts."""
     net = Net(x=(1, 16, 12, 12))
     return net.finish(net("relu", net.conv(net("relu", net.conv("x", 32, 1)), 24, 1)))
 
@@ -65,39 +66,40 @@ def types(planned: Program) -> set[str]:
     return {planned.dtype(op) for op in planned.steps if "kernel" in op.attributes}
 
 
-def independent(reference: Program, made: ConvertedNetwork, count: int = 4) -> tuple[float, float]:
-    """The largest error on each fifth sample, and the noise of the one output, as the figures are
-    defined, from sessions alone.
-    """
-    exact, found = trimtab.Session(reference), trimtab.Session(made.program, plan=made.plan)
+def independent(
+    reference: Program, network: ConvertedNetwork, count: int = 4
+) -> tuple[float, float]:
+    """The maximum error and the noise of the output on every fifth sample, by their definitions."""
+    exact = trimtab.Session(reference)
+    session = trimtab.Session(network.program, plan=network.plan)
     errors, noises = [], []
     for x in SAMPLES[4::5][:count]:
-        wanted = exact.run({"x": x[np.newaxis]})["y"]
-        gap = found.run({"x": x[np.newaxis]})["y"].astype(np.float64) - wanted
-        errors.append(float(abs(gap).max() / abs(wanted).max()))
-        noises.append(float((gap**2).mean() / wanted.astype(np.float64).var()))
+        expected = exact.run({"x": x[np.newaxis]})["y"]
+        error = session.run({"x": x[np.newaxis]})["y"].astype(np.float64) - expected
+        errors.append(float(abs(error).max() / abs(expected).max()))
+        noises.append(float((error**2).mean() / expected.astype(np.float64).var()))
     return max(errors), float(np.mean(noises))
 
 
-def test_int8_is_made_of_samples_and_tells_its_accuracy(source: Path, samples: str) -> None:
-    made, planned = precise(source, Plan(precision="int8"), Calibration(samples))
+def test_int8_needs_samples_and_has_an_accuracy(source: Path, samples: str) -> None:
+    network, planned = converted(source, Plan(precision="int8"), Calibration(samples))
     assert types(planned) == {"f32", "i8"}
-    assert made.quantized
-    assert made.accuracy is not None
-    assert made.accuracy.samples == 4
-    figures = made.accuracy.max_error, made.accuracy.noise
-    assert figures == pytest.approx(independent(trimtab.load(source), made))
+    assert network.quantized
+    assert network.accuracy is not None
+    assert network.accuracy.samples == 4
+    figures = network.accuracy.max_error, network.accuracy.noise
+    assert figures == pytest.approx(independent(trimtab.load(source), network))
 
 
-def test_f16_tells_its_accuracy_where_there_are_samples(tmp_path: Path) -> None:
-    given = Calibration(written(LARGER_SAMPLES, tmp_path))
-    made = convert(larger(), Plan(precision="f16"), given, A76)
-    assert made.accuracy is not None
-    assert 0 < made.accuracy.max_error < 0.01
+def test_f16_has_an_accuracy_on_samples(tmp_path: Path) -> None:
+    calibration = Calibration(written(LARGER_SAMPLES, tmp_path))
+    network = convert(larger(), Plan(precision="f16"), calibration, A76)
+    assert network.accuracy is not None
+    assert 0 < network.accuracy.max_error < 0.01
 
 
 @pytest.mark.parametrize(
-    ("plan", "given", "text"),
+    ("plan", "options", "text"),
     [
         (Plan(precision="int8"), {}, "samples are missing"),
         (Plan(precision="mixed"), {"samples": "s"}, "mixed precision needs a budget"),
@@ -111,110 +113,112 @@ def test_f16_tells_its_accuracy_where_there_are_samples(tmp_path: Path) -> None:
         (Plan(precision="int8"), {"samples": "s", "method": "guess"}, "unknown calibration method"),
     ],
 )
-def test_options_that_do_not_go_together_are_refused(
-    plan: Plan, given: Mapping[str, str], text: str, source: Path, samples: str
+def test_incompatible_options_are_refused(
+    plan: Plan, options: Mapping[str, str], text: str, source: Path, samples: str
 ) -> None:
     keys = ("samples", "method", "ranges", "budget")
-    named, *words = [given.get(key, "") for key in keys]
-    method, ranges, wanted = words
-    calibration = Calibration(samples if named else "", method, ranges, wanted)
+    has_samples, method, ranges, budget = (options.get(key, "") for key in keys)
+    calibration = Calibration(samples if has_samples else "", method, ranges, budget)
     with pytest.raises(UsageError, match=text) as caught:
         convert(trimtab.load(source), plan, calibration, A76)
     assert caught.value.hint
 
 
-def test_a_float_network_is_not_planned_for_integers_without_samples(source: Path) -> None:
+def test_a_float32_network_is_not_planned_in_int8_without_samples(source: Path) -> None:
     with pytest.raises(PlanError, match="not quantized"):
         trimtab.optimize(trimtab.load(source), A76, Plan(precision="int8"))
     with pytest.raises(PlanError, match="needs the precision of each operator"):
         trimtab.optimize(trimtab.load(source), A76, Plan(precision="mixed"))
-    given = Plan(precision="mixed", precisions={"c1": "int8"})
+    plan = Plan(precision="mixed", precisions={"c1": "int8"})
     with pytest.raises(PlanError, match="not quantized"):
-        trimtab.optimize(trimtab.load(source), A76, given)
+        trimtab.optimize(trimtab.load(source), A76, plan)
 
 
-def test_a_network_that_is_quantized_already_needs_no_samples(source: Path, samples: str) -> None:
+def test_an_already_quantized_network_needs_no_samples(source: Path, samples: str) -> None:
     quantized = quantization.quantize(trimtab.load(source), samples).program
-    said = RecordedProgress()
-    made = convert(quantized, Plan(precision="int8"), Calibration(samples), A76, said)
-    assert made.program is quantized
-    assert made.accuracy is None
-    assert "already quantized" in "\n".join(said.lines)
-    assert "i8" in types(trimtab.optimize(made.program, A76, made.plan))
+    progress = RecordedProgress()
+    network = convert(quantized, Plan(precision="int8"), Calibration(samples), A76, progress)
+    assert network.program is quantized
+    assert network.accuracy is None
+    assert "already quantized" in "\n".join(progress.lines)
+    assert "i8" in types(trimtab.optimize(network.program, A76, network.plan))
 
 
 @pytest.mark.parametrize("budget", ["", "top1 >= 99 %"])
-def test_a_budget_for_a_network_that_is_quantized_already_asks_for_the_float_one(
+def test_a_budget_for_an_already_quantized_network_asks_for_the_float32_one(
     budget: str, source: Path, samples: str
 ) -> None:
     quantized = quantization.quantize(trimtab.load(source), samples).program
-    given = Calibration(samples, budget=budget)
+    calibration = Calibration(samples, budget=budget)
     with pytest.raises(UsageError, match="already quantized") as caught:
-        convert(quantized, Plan(precision="mixed"), given, A76)
+        convert(quantized, Plan(precision="mixed"), calibration, A76)
     assert "give the float32 model" in caught.value.hint
 
 
 @pytest.mark.parametrize(
     "budget", ["error <= 0.03", "cosine >= 0.9995", "noise <= 0.02 %", "top1 >= 100 %"]
 )
-def test_a_search_keeps_its_budget_on_samples_held_out(
+def test_a_search_keeps_its_budget_on_held_out_samples(
     budget: str, source: Path, samples: str
 ) -> None:
-    given = Calibration(samples, budget=budget)
-    made, planned = precise(source, Plan(precision="mixed"), given)
-    assert made.search is not None
-    assert made.plan is not None
-    best = made.search.candidates[made.search.chosen]
-    assert made.accuracy == best.accuracy
+    calibration = Calibration(samples, budget=budget)
+    network, planned = converted(source, Plan(precision="mixed"), calibration)
+    assert network.search is not None
+    assert network.plan is not None
+    best = network.search.candidates[network.search.chosen]
+    assert network.accuracy == best.accuracy
     figures = best.accuracy.max_error, best.accuracy.noise
-    assert figures == pytest.approx(independent(trimtab.load(source), made))
+    assert figures == pytest.approx(independent(trimtab.load(source), network))
     (demand,) = parse_budget(budget)
-    kept = [one for one in made.search.candidates if demand.holds(one.accuracy)]
-    assert best in kept
-    assert best.cycles == min(one.cycles for one in kept)
+    accepted = [one for one in network.search.candidates if demand.holds(one.accuracy)]
+    assert best in accepted
+    assert best.cycles == min(one.cycles for one in accepted)
     assert planned.planned
 
 
-def test_a_tight_budget_takes_fewer_integers_than_a_loose_one(source: Path, samples: str) -> None:
-    def integers(budget: str) -> int:
-        made, _ = precise(source, Plan(precision="mixed"), Calibration(samples, budget=budget), A53)
-        assert made.search
-        return made.search.candidates[made.search.chosen].integers
+def test_a_tight_budget_leaves_fewer_operators_in_int8(source: Path, samples: str) -> None:
+    def int8_operators(budget: str) -> int:
+        network, _ = converted(
+            source, Plan(precision="mixed"), Calibration(samples, budget=budget), A53
+        )
+        assert network.search
+        return network.search.candidates[network.search.chosen].integers
 
-    assert integers("error <= 0") == 0
-    assert integers("error <= 1") >= integers("error <= 0.02") >= integers("error <= 0.001")
+    counts = [int8_operators(f"error <= {error}") for error in (0, 0.001, 0.02, 1)]
+    assert counts[0] == 0
+    assert counts == sorted(counts)
 
 
-def test_a_core_with_f16_computes_in_it_what_is_not_on_integers(tmp_path: Path) -> None:
-    samples, program = written(LARGER_SAMPLES, tmp_path), larger()  # whose weights are drawn
+def test_a_core_with_f16_computes_the_operators_outside_int8_in_it(tmp_path: Path) -> None:
+    samples, program = written(LARGER_SAMPLES, tmp_path), larger()  # its weights are random
     half = convert(program, Plan(precision="f16"), Calibration(samples), A76).accuracy
     assert half
-    given = Calibration(samples, budget=f"error <= {half.max_error + 1e-6:.6f}")
-    for target, wanted in ((A76, "f16"), (A53, "f32")):
-        made = convert(program, Plan(precision="mixed"), given, target)
-        assert made.plan
-        assert {*made.plan.precisions.values()} == {wanted}
-        assert types(trimtab.optimize(made.program, target, made.plan)) == {wanted}
+    calibration = Calibration(samples, budget=f"error <= {half.max_error + 1e-6:.6f}")
+    for target, precision in ((A76, "f16"), (A53, "f32")):
+        network = convert(program, Plan(precision="mixed"), calibration, target)
+        assert network.plan
+        assert {*network.plan.precisions.values()} == {precision}
+        assert types(trimtab.optimize(network.program, target, network.plan)) == {precision}
 
 
-def test_what_was_searched_is_kept_in_a_plan_and_not_searched_again(
+def test_a_plan_file_keeps_searched_precisions_so_that_no_search_is_needed(
     source: Path, samples: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given = Calibration(samples, budget="error <= 0.03")
-    made, planned = precise(source, Plan(precision="mixed"), given)
-    assert made.plan
-    assert made.search
-    (tmp_path / "plan.toml").write_text(made.plan.to_toml("\n".join(made.search.lines())))
+    calibration = Calibration(samples, budget="error <= 0.03")
+    network, planned = converted(source, Plan(precision="mixed"), calibration)
+    assert network.plan
+    assert network.search
+    (tmp_path / "plan.toml").write_text(network.plan.to_toml("\n".join(network.search.lines())))
     plan = Plan.read(tmp_path / "plan.toml")
-    assert plan == made.plan
+    assert plan == network.plan
 
     def never(*_: object) -> None:
         raise AssertionError("it searched again")
 
     monkeypatch.setattr(quantization, "search", never)
-    again, twin = precise(source, plan, Calibration(samples))
+    again, twin = converted(source, plan, Calibration(samples))
     assert again.search is None
-    assert again.accuracy == made.accuracy
+    assert again.accuracy == network.accuracy
     assert [(op.type, op.attributes) for op in twin.ops] == [
         (op.type, op.attributes) for op in planned.ops
     ]
@@ -223,7 +227,7 @@ def test_what_was_searched_is_kept_in_a_plan_and_not_searched_again(
 def test_a_plan_of_another_network_is_refused(source: Path, samples: str) -> None:
     plan = Plan(precision="mixed", precisions={"absent": "int8"})
     with pytest.raises(PlanError, match="unknown operators: absent"):
-        precise(source, plan, Calibration(samples))
+        converted(source, plan, Calibration(samples))
 
 
 @pytest.mark.parametrize(
@@ -235,20 +239,20 @@ def test_a_plan_of_another_network_is_refused(source: Path, samples: str) -> Non
         'precision = "mixed"\n[precisions]\na = 8',
     ],
 )
-def test_plans_with_precisions_that_cannot_be_are_refused(text: str, tmp_path: Path) -> None:
+def test_plans_with_invalid_precisions_are_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "plan.toml").write_text(text)
     with pytest.raises(TrimtabError, match="precision"):
         Plan.read(tmp_path / "plan.toml")
 
 
-def test_zoo_networks_are_calibrated_with_noise_and_say_so(source: Path) -> None:
-    said = RecordedProgress()
-    given = Calibration().for_model("squeezenet")
-    assert given.noise
+def test_zoo_networks_are_calibrated_with_noise_and_report_it(source: Path) -> None:
+    progress = RecordedProgress()
+    calibration = Calibration().for_model("squeezenet")
+    assert calibration.noise
     assert not Calibration().for_model(str(source)).noise
-    made = convert(trimtab.load(source), Plan(precision="int8"), given, A76, said)
-    assert isinstance(made.accuracy, Accuracy)
-    assert "seeded noise replaces them" in "\n".join(said.lines)
+    network = convert(trimtab.load(source), Plan(precision="int8"), calibration, A76, progress)
+    assert isinstance(network.accuracy, Accuracy)
+    assert "seeded noise replaces them" in "\n".join(progress.lines)
 
 
 @pytest.mark.parametrize(
@@ -258,7 +262,7 @@ def test_zoo_networks_are_calibrated_with_noise_and_say_so(source: Path) -> None
     [(A53, 55 / 256), (A76, 74 / 1024)],
     ids=["a53", "a76"],
 )
-def test_the_cost_of_int8_is_that_of_its_instructions(target: Target, counted: float) -> None:
+def test_the_cost_of_int8_follows_its_instruction_count(target: Target, counted: float) -> None:
     net = Net(x=(1, 256, 28, 28))
     single = net.finish(net.conv("x", 256, 1))
     pictures = np.random.default_rng(1).normal(0, 1, (5, 256, 28, 28)).astype(np.float32)
@@ -272,7 +276,7 @@ def test_the_cost_of_int8_is_that_of_its_instructions(target: Target, counted: f
     assert cycles[True] / cycles[False] == pytest.approx(counted / (1.2 / 4), rel=0.25)
 
 
-def test_what_a_binary_must_compute_has_the_roundings_of_its_precisions() -> None:
+def test_expected_outputs_have_the_rounding_of_the_precisions() -> None:
     program = larger()
     half = Plan(precision="mixed", precisions={op.name: "f16" for op in program.ops})
     (exact,), (rounded,) = (host_output(program, plan).outputs for plan in (None, half))
@@ -281,3 +285,33 @@ def test_what_a_binary_must_compute_has_the_roundings_of_its_precisions() -> Non
     (x,) = host_output(program).inputs
     own = trimtab.Session(program, plan=half).run({"x": x})
     np.testing.assert_allclose(rounded, next(iter(own.values())), atol=2e-3 * abs(exact).max())
+
+
+def test_f16_has_an_accuracy_on_seeded_noise_without_samples() -> None:
+    network = convert(larger(), Plan(precision="f16"), Calibration(), A76)
+    assert network.accuracy
+    assert network.accuracy.is_seeded
+    assert network.accuracy.rows()[0][1] == f"{network.accuracy.samples} of seeded noise"
+    assert 0 < network.accuracy.max_error < 0.01
+
+
+def test_the_accuracy_on_samples_is_not_seeded(tmp_path: Path) -> None:
+    np.savez(tmp_path / "s.npz", x=LARGER_SAMPLES)
+    calibration = Calibration(str(tmp_path / "s.npz"))
+    network = convert(larger(), Plan(precision="f16"), calibration, A76)
+    assert network.accuracy
+    assert not network.accuracy.is_seeded
+    assert network.accuracy.rows()[0][1] == str(network.accuracy.samples)
+
+
+def test_a_network_that_fails_on_noise_has_no_accuracy_figure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refused(*_: object) -> None:
+        raise ModelFileError("an index is out of range")
+
+    monkeypatch.setattr(quantization, "compare", refused)
+    progress = RecordedProgress()
+    network = convert(larger(), Plan(precision="f16"), Calibration(), A76, progress)
+    assert network.accuracy is None
+    assert "the accuracy of f16 is unknown: an index is out of range" in progress.lines

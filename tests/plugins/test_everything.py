@@ -81,7 +81,7 @@ import numpy as np
 from trimtab.program import Program
 from trimtab import passes, plugins
 from trimtab.plugin_kit import cases as plugin_test
-wrong = [o for o in plugin_test.run(plugins.active()[0], devices=()) if o.wrong]
+wrong = [o for o in plugin_test.run(plugins.active()[0], devices=()) if o.error]
 print(wrong or "right")
 program = Program("net")
 x = program.add_input("x", (1, 3, 5, 7), "f32")

@@ -1,4 +1,4 @@
-"""What `./inv` starts."""
+"""The entry point of `python -m trimtab.cli`: the users' tasks."""
 
 from trimtab.cli import main
 

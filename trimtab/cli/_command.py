@@ -114,14 +114,14 @@ def command(
             function(parsed)
 
         body.__signature__ = signature  # type: ignore[attr-defined]
-        made: CommandTask = task(
+        decorated: CommandTask = task(
             default=default,
             auto_shortflags=short_options,
             iterable=[leaf.name for leaf in leaves if leaf.is_list],
             optional=[leaf.name for leaf in leaves if leaf.bare],
             help={leaf.name.replace("_", "-"): leaf.help for leaf in leaves},
         )(body)
-        return made
+        return decorated
 
     return decorate
 

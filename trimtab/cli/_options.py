@@ -56,7 +56,7 @@ class PlanOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class CalibrationOptions:
-    """What a network is quantized with."""
+    """The samples, method and ranges that a network is quantized with."""
 
     calibration: str = option(
         "samples of real data for int8: an .npz file with arrays by input, or a folder of "
@@ -76,7 +76,7 @@ class CalibrationOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class PrecisionOptions:
-    """What a network is quantized with, and the accuracy to keep."""
+    """The calibration of a network, and the accuracy that mixed precision must keep."""
 
     samples: CalibrationOptions = group(CalibrationOptions)
     budget: str = option(

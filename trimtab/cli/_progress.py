@@ -1,8 +1,7 @@
-"""Progress as people see it: on stderr, as standard output belongs to the result.
+"""Draws progress on stderr; standard output belongs to the result.
 
-Notes, and a line for each step, indented by the steps around it. On a terminal a live line per step
-that goes on, with a bar and the time so far; elsewhere, in a pipe or under CI, the same lines
-without anything that moves.
+Notes and finished steps are lines, indented by the steps around them. On a terminal, every running
+step also has a live line with a bar and the elapsed time; in a pipe or under CI nothing moves.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ from rich.text import Text
 from trimtab.progress import SILENT, Progress
 
 _REFRESHES_PER_S = 4
-_WORTH_TELLING_S = 0.5
+_MIN_REPORTED_S = 0.5
 
 
 def shown(*, quiet: bool = False) -> Progress:
-    """Progress for this process's stderr; with `quiet`, as `--json` wants it, none."""
+    """Progress on this process's stderr; none with `quiet`, for `--json`."""
     if quiet:
         return SILENT
     is_live = sys.stderr.isatty() and not os.environ.get("CI") and os.environ.get("TERM") != "dumb"
@@ -35,9 +34,7 @@ def shown(*, quiet: bool = False) -> Progress:
 
 
 def redraw(text: Callable[[], str], every_s: float = 2.0) -> None:
-    """Shows what `text` gives on standard output, anew every so often until Ctrl-C; once where that
-    is no terminal.
-    """
+    """Redraws `text()` on standard output until Ctrl-C; prints it once if that is no terminal."""
     if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
         print(text())
         return
@@ -49,14 +46,14 @@ def redraw(text: Callable[[], str], every_s: float = 2.0) -> None:
 
 @dataclass(eq=False)
 class _Step:
-    """A step that goes on."""
+    """A running step."""
 
     title: str
     unit: str
     still: bool
     on_update: Callable[[], None]
     begin_s: float = field(default_factory=time.monotonic)
-    is_said: bool = False
+    is_printed: bool = False
     done: int = 0
     total: int = 0
     detail: str = ""
@@ -70,13 +67,13 @@ class _Step:
     def elapsed_s(self) -> float:
         return time.monotonic() - self.begin_s
 
-    def so_far(self) -> str:
-        """What was done, of how much."""
+    def amount(self) -> str:
+        """The finished amount of the total."""
         return self._counted(self.done, self.total)
 
-    def at_the_end(self) -> str:
-        """How much was done, and how long it took; empty for what was over at once."""
-        if self.elapsed_s < _WORTH_TELLING_S:
+    def summary(self) -> str:
+        """The finished amount and the duration; empty for a very short step."""
+        if self.elapsed_s < _MIN_REPORTED_S:
             return ""
         seconds = f"{self.elapsed_s:.1f} s"
         return f"{self._counted(self.done)} in {seconds}" if self.done else seconds
@@ -94,14 +91,14 @@ class Shown:
     """Draws on stderr."""
 
     def __init__(self, *, is_live: bool) -> None:
-        """`is_live`: stderr is a terminal that somebody watches."""
+        """`is_live`: stderr is a terminal."""
         self._is_live = is_live
         self._steps: list[_Step] = []
         self._live: Live | None = None
 
     def note(self, text: str) -> None:
         """See `trimtab.progress.Progress`."""
-        self._say_titles(self._steps)
+        self._print_titles(self._steps)
         self._print(len(self._steps), text)
 
     @contextmanager
@@ -110,28 +107,28 @@ class Shown:
         around, step = [*self._steps], _Step(title, unit, still, self._updated)
         self._steps.append(step)
         if not self._is_live:
-            self._say_titles(self._steps)
+            self._print_titles(self._steps)
         self._draw()
         try:
             yield step
-            self._say_titles(around)
-            figures = step.at_the_end()
-            if not step.is_said:
+            self._print_titles(around)
+            figures = step.summary()
+            if not step.is_printed:
                 self._print(len(around), f"{step.title}: {figures}" if figures else step.title)
             elif figures:
                 self._print(len(around) + 1, figures)
         except BaseException:
-            self._say_titles(self._steps)  # what was going on when it failed
+            self._print_titles(self._steps)  # the steps that failed
             raise
         finally:
             self._steps.remove(step)
             self._draw()
 
-    def _say_titles(self, steps: Sequence[_Step]) -> None:
-        """The titles of steps that were not said yet, in front of what is said within them."""
+    def _print_titles(self, steps: Sequence[_Step]) -> None:
+        """Prints the titles of steps before the first line within them."""
         for depth, step in enumerate(steps):
-            if not step.is_said:
-                step.is_said = True
+            if not step.is_printed:
+                step.is_printed = True
                 self._print(depth, step.title)
 
     def _print(self, depth: int, text: str) -> None:
@@ -142,7 +139,7 @@ class Shown:
             print(line, file=sys.stderr, flush=True)
 
     def _draw(self) -> None:
-        """Draws the steps that go on; from now on a clock does, unless one of them is `still`."""
+        """Draws the running steps, and redraws them by a timer unless one of them is `still`."""
         is_still = any(step.still for step in self._steps)
         if self._live and (not self._steps or self._live.auto_refresh == is_still):
             self._live.stop()
@@ -174,7 +171,7 @@ class Shown:
         if step.total:
             cells.append(ProgressBar(step.total, step.done, width=24))
         if step.done:
-            cells.append(Text(step.so_far()))
+            cells.append(Text(step.amount()))
         minutes, seconds = divmod(int(step.elapsed_s), 60)
         cells.append(Text(f"{minutes}:{seconds:02}", style="cyan"))
         cells.append(Text(step.detail, style="dim", no_wrap=True, overflow="ellipsis"))

@@ -1,4 +1,4 @@
-"""What this machine lacks, and the command that installs it."""
+"""The requirements that this machine lacks, and the command that installs them."""
 
 from __future__ import annotations
 

@@ -61,5 +61,5 @@ def test(options: TestOptions) -> None:
     outcomes = cases.run(plugin, options.device or cases.EMULATED, progress)
     table = cases.table(outcomes)
     print(table.json() if options.json else table.text())
-    if any(outcome.wrong for outcome in outcomes):
+    if any(outcome.error for outcome in outcomes):
         raise Exit(code=1)

@@ -101,9 +101,9 @@ def count_instructions(recipe: Recipe, folder: Path, progress: Progress = SILENT
 def emulated_device(cpu: str) -> str:
     """The name of the device that emulates the core `cpu`; UsageError without one."""
     core = cores.find(cpu).name
-    known = {d.cpu: d.name for d in list_devices() if d.transport == "qemu_user" and d.cpu}
-    if core not in known:
+    devices = {d.cpu: d.name for d in list_devices() if d.transport == "qemu_user" and d.cpu}
+    if core not in devices:
         raise UsageError(
-            f"no emulated device has the core {core!r}", hint=f"use one of {', '.join(known)}"
+            f"no emulated device has the core {core!r}", hint=f"use one of {', '.join(devices)}"
         )
-    return known[core]
+    return devices[core]

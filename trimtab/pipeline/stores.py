@@ -1,4 +1,4 @@
-"""Where measured binaries are kept, so that a run can be repeated."""
+"""The stores of measured binaries, which make runs repeatable."""
 
 from __future__ import annotations
 

@@ -1,13 +1,10 @@
-"""Runs the cases of a plug-in's operators: on this machine, and on devices with a runner that holds
-just what they need.
-"""
+"""Runs the cases of a plug-in's operators on this machine, and on devices with a trimmed runner."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from trimtab import plugins
@@ -16,7 +13,7 @@ from trimtab.build.derived_profile import profile_of
 from trimtab.devices import find_device
 from trimtab.errors import ProgramError, RunnerError, UsageError
 from trimtab.operator_cases import Array, OperatorCase, cases_of
-from trimtab.pipeline.remote import RemoteRunner, remote_runner
+from trimtab.pipeline.remote import remote_runner
 from trimtab.pipeline.resolve import find_target
 from trimtab.profile import Profile
 from trimtab.program import Program
@@ -29,70 +26,75 @@ HERE = "this machine"
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """One case in one place: what is wrong, "" if nothing is."""
+class CaseOutcome:
+    """The result of one case on one machine; `error` is "" if the outputs are right."""
 
-    place: str
+    machine: str
     case: str
-    wrong: str
+    error: str
 
 
 def find(folder: str) -> plugins.Plugin:
-    """The plug-in in `folder`; UsageError when it is not in use."""
-    wanted = Path(folder).expanduser().resolve()
+    """The active plug-in in `folder`; UsageError if it is not active."""
+    path = Path(folder).expanduser().resolve()
     for plugin in plugins.active():
-        if plugin.folder == wanted:
+        if plugin.folder == path:
             return plugin
-    raise UsageError("the plug-in is not in use", where=folder, hint=f"--plugin {folder}")
+    raise UsageError("the plug-in is not active", where=folder, hint=f"--plugin {folder}")
 
 
 def run(
     plugin: plugins.Plugin, devices: Sequence[str] = EMULATED, progress: Progress = SILENT
-) -> list[Outcome]:
-    """Every case of `plugin` on this machine, then on every device. A case that is refused or wrong
-    is an outcome; a build that fails or a device that is gone is an error.
+) -> list[CaseOutcome]:
+    """Runs every case of `plugin` on this machine, then on each device.
+
+    A case that is refused or computes wrong outputs is an outcome; a failed build or an unreachable
+    device is an error.
     """
     cases = cases_of(plugin)
     with progress.step(f"{len(cases)} cases on {HERE}"):
-        outcomes = [Outcome(HERE, name, _tried(case, _here)) for name, case in cases.items()]
+        outcomes = [
+            CaseOutcome(HERE, name, _error(case, _compute_here)) for name, case in cases.items()
+        ]
     for name in devices:
-        outcomes += _on_device(plugin, cases, name, progress)
+        outcomes += _run_on_device(plugin, cases, name, progress)
     return outcomes
 
 
-def table(outcomes: Sequence[Outcome]) -> Table:
-    """A row for each place, and one for what is wrong there."""
+def table(outcomes: Sequence[CaseOutcome]) -> Table:
+    """One row per machine, and below it one per failed case."""
     rows: list[tuple[str, str, str]] = []
-    for place in dict.fromkeys(outcome.place for outcome in outcomes):
-        own = [outcome for outcome in outcomes if outcome.place == place]
-        wrong = [outcome for outcome in own if outcome.wrong]
-        rows.append((place, f"{len(own) - len(wrong)} of {len(own)}", ""))
-        rows += [("", outcome.case, outcome.wrong) for outcome in wrong]
+    for machine in dict.fromkeys(outcome.machine for outcome in outcomes):
+        own = [outcome for outcome in outcomes if outcome.machine == machine]
+        failed = [outcome for outcome in own if outcome.error]
+        rows.append((machine, f"{len(own) - len(failed)} of {len(own)}", ""))
+        rows += [("", outcome.case, outcome.error) for outcome in failed]
     return Table([Column("place"), Column("right"), Column("wrong")], rows)
 
 
-def _here(case: OperatorCase) -> list[Array]:
+def _compute_here(case: OperatorCase) -> list[Array]:
     return [*Session(case.program("case"), threads=2).run(case.operands()).values()]
 
 
-def _tried(case: OperatorCase, compute: Callable[[OperatorCase], list[Array]]) -> str:
+def _error(case: OperatorCase, compute: Callable[[OperatorCase], list[Array]]) -> str:
+    """The error or the mismatch of a case, "" if there is none."""
     try:
         return case.mismatch(compute(case))
-    except (ProgramError, RunnerError) as refused:
-        return str(refused)
+    except (ProgramError, RunnerError) as error:
+        return str(error)
 
 
-def _on_device(
+def _run_on_device(
     plugin: plugins.Plugin, cases: Mapping[str, OperatorCase], name: str, progress: Progress
-) -> Iterator[Outcome]:
+) -> Iterator[CaseOutcome]:
     definition = find_device(name)
     target = find_target(definition.toolchain, definition.cpu or "")
     planned: dict[str, Program] = {}
     for key, case in cases.items():
         try:
             planned[key] = optimize(case.program("case"), target)
-        except ProgramError as refused:
-            yield Outcome(name, key, str(refused))
+        except ProgramError as error:
+            yield CaseOutcome(name, key, str(error))
     profile: Profile | None = None
     for program in planned.values():
         own = profile_of(program, target)
@@ -100,18 +102,19 @@ def _on_device(
     if profile is None:
         return
     profile = replace(profile, name=plugin.name)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
         request = builder.BuildRequest(
-            profile, Path(folder, "build"), definition.toolchain, definition.cpu
+            profile, folder / "build", definition.toolchain, definition.cpu
         )
         build = builder.build(request, progress)
         with (
             progress.step(f"{len(planned)} cases on {name}"),
-            remote_runner(definition, build.runner, f"plug-in {plugin.name}") as subject,
+            remote_runner(definition, build.runner, f"plug-in {plugin.name}") as remote,
         ):
-            there = partial(_there, subject, Path(folder))
-            yield from (Outcome(name, key, _tried(cases[key], there)) for key in planned)
 
+            def compute(case: OperatorCase) -> list[Array]:
+                program, operands = case.program("case"), case.operands()
+                return [*remote.compute(program, operands, folder, threads=2).values()]
 
-def _there(subject: RemoteRunner, folder: Path, case: OperatorCase) -> list[Array]:
-    return [*subject.compute(case.program("case"), case.operands(), folder, threads=2).values()]
+            yield from (CaseOutcome(name, key, _error(cases[key], compute)) for key in planned)

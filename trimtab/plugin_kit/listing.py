@@ -1,4 +1,4 @@
-"""What plug-ins bring, as a table."""
+"""The parts of all plug-ins, as a table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trimtab.errors import TrimtabError
 from trimtab.importers._parsers import parsers
 from trimtab.tables import Column, Table
 
-# The modules of rooms that say whether one fits in.
+# The rooms that check their modules themselves.
 _MODULES: dict[str, Callable[[], Iterable[Any]]] = {
     "passes": lambda: passes.passes().values(),
     "reports": lambda: map(reports.find, reports.names()),
@@ -18,8 +18,8 @@ _MODULES: dict[str, Callable[[], Iterable[Any]]] = {
 
 
 def table() -> Table:
-    """A row for each part of each plug-in: its room, its name, what it is; then one for each that
-    was left out, with the reason.
+    """One row per part of a plug-in: room, name and description; then one per excluded plug-in,
+    with the reason.
     """
     rows: list[tuple[str, str, str, str]] = []
     for plugin in plugins.active():
@@ -38,8 +38,8 @@ def _room(plugin: plugins.Plugin, room: str) -> list[tuple[str, str, str]]:
             ]
             return [(room, op.name, op.doc) for op in ops]
         if room == "kernels":
-            found = [k for k in kernels.inventory().values() if k.is_of(plugin)]
-            return [(room, kernel.name, f"for {kernel.isa}") for kernel in found]
+            own_kernels = [k for k in kernels.inventory().values() if k.is_of(plugin)]
+            return [(room, kernel.name, f"for {kernel.isa}") for kernel in own_kernels]
         if room == "importers":
             own = [p for p in parsers() if plugins.owner(p.parse.__module__) == plugin]
             return [(room, f"{p.framework} {p.origin}", f"makes {', '.join(p.ops)}") for p in own]

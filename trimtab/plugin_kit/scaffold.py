@@ -1,4 +1,4 @@
-"""Writes a new plug-in: a small one that works, from the files of `templates/plugin/`."""
+"""Writes a new plug-in that builds and passes its tests, from `templates/plugin/`."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from trimtab.importers._parsers import FRAMEWORKS
 from trimtab.schema import operators
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
-# What a text or number without a name is called where parameters have numbers.
+# The parameter's name in formats whose parameters have numbers.
 _PARAMETERS = {"ncnn": "0"}
 
 
 def write(name: str, op: str, framework: str, output: str | Path = ".") -> Path:
-    """The folder of the new plug-in, `output`/`name`, with one operator and a parser for layers of
-    `framework`. UsageError for names that cannot be, and for a folder that exists.
+    """Writes the folder `output`/`name` with one operator and a parser for layers of `framework`,
+    and returns it. UsageError for invalid names, and for a folder that exists.
     """
     folder = Path(output) / name
     for what, value in (("the plug-in's name", name), ("the operator's name", op)):
         if not _NAME.fullmatch(value):
             raise UsageError(f"{what} is {value!r}", hint="write it in snake_case, such as my_op")
     if framework not in FRAMEWORKS:
-        known = ", ".join(FRAMEWORKS)
-        raise UsageError(f"there is no format {framework!r}", hint=f"one of {known}")
+        raise UsageError(
+            f"there is no format {framework!r}", hint=f"one of {', '.join(FRAMEWORKS)}"
+        )
     if op in operators():
-        raise UsageError(f"there is an operator {op}", hint="call yours otherwise")
+        raise UsageError(f"there is already an operator {op}", hint="choose another name")
     if folder.exists():
-        raise UsageError("there is such a folder already", where=str(folder))
+        raise UsageError("the folder exists already", where=str(folder))
     words = {
         "@name@": name,
         "@op@": op,

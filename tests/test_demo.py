@@ -1,4 +1,4 @@
-"""What the demo does when the board cannot be had, without booting or building anything."""
+"""The demo without a board; nothing is booted or built."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def raising(error: Exception) -> Callable[..., NoReturn]:
     return fail
 
 
-def find_device(said: RecordedProgress) -> tuple[DeviceDefinition | None, bool]:
-    return demo._Demo(Path("nowhere"), said).find_device()
+def find_device(progress: RecordedProgress) -> tuple[DeviceDefinition | None, bool]:
+    return demo._Demo(Path("nowhere"), progress).find_device()
 
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """A machine with all that the board needs, and a board that is down."""
+    """A machine with every requirement of the board, and a board that is down."""
     monkeypatch.setattr(doctor, "examine", tuple)
     monkeypatch.setattr(board, "status", lambda: None)
     monkeypatch.setattr(board, "up", lambda **_: BOARD)
@@ -39,7 +39,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-def test_the_board_is_taken_and_stopped_again_if_it_was_down(machine: pytest.MonkeyPatch) -> None:
+def test_the_board_is_used_and_stopped_if_it_was_down_before(machine: pytest.MonkeyPatch) -> None:
     device, is_ours = find_device(RecordedProgress())
     assert device is not None
     assert (device.name, is_ours) == ("board", True)
@@ -47,18 +47,18 @@ def test_the_board_is_taken_and_stopped_again_if_it_was_down(machine: pytest.Mon
     assert find_device(RecordedProgress())[1] is False
 
 
-def test_only_what_the_board_needs_is_installed(machine: pytest.MonkeyPatch) -> None:
+def test_only_requirements_of_the_board_are_installed(machine: pytest.MonkeyPatch) -> None:
     installed: list[Requirement] = []
-    machine.setattr(doctor, "install", lambda found, progress: installed.extend(found))
+    machine.setattr(doctor, "install", lambda missing, progress: installed.extend(missing))
     names = ("cpio", "g++", "ssh-keygen", "qemu-system-aarch64")
-    found = tuple(Requirement(name, "", "", name, "", needed=False) for name in names)
-    machine.setattr(doctor, "examine", lambda: found)
+    requirements = tuple(Requirement(name, "", "", name, "", needed=False) for name in names)
+    machine.setattr(doctor, "examine", lambda: requirements)
     find_device(RecordedProgress())
     assert [requirement.name for requirement in installed] == ["qemu-system-aarch64"]
 
 
 @pytest.mark.parametrize("trouble", ["no root", "no boot"])
-def test_without_the_board_it_goes_on_in_user_mode_and_says_so(
+def test_without_the_board_the_demo_continues_in_user_mode_and_reports_it(
     machine: pytest.MonkeyPatch, trouble: str
 ) -> None:
     if trouble == "no root":
@@ -68,17 +68,17 @@ def test_without_the_board_it_goes_on_in_user_mode_and_says_so(
         machine.setattr(doctor, "install", raising(MissingRequirementError("needs root")))
     else:
         machine.setattr(board, "up", raising(EmulatorError("did not boot")))
-    said = RecordedProgress()
-    device, is_ours = find_device(said)
+    progress = RecordedProgress()
+    device, is_ours = find_device(progress)
     assert device is not None
     assert (device.name, is_ours) == ("qemu-a53", False)
-    assert said.lines[-2].startswith("no board: ")
-    assert "user mode" in said.lines[-1]
+    assert progress.lines[-2].startswith("no board: ")
+    assert "user mode" in progress.lines[-1]
 
 
-def test_without_any_emulator_it_goes_on_with_this_machine(machine: pytest.MonkeyPatch) -> None:
-    said = RecordedProgress()
+def test_without_any_emulator_the_demo_continues_here(machine: pytest.MonkeyPatch) -> None:
+    progress = RecordedProgress()
     machine.setattr(board, "up", raising(EmulatorError("not installed")))
     machine.setattr("shutil.which", lambda program: None)
-    assert find_device(said) == (None, False)
-    assert "no ARM code is run" in said.lines[-1]
+    assert find_device(progress) == (None, False)
+    assert "no ARM code is run" in progress.lines[-1]
