@@ -40,7 +40,16 @@ MAY_IMPORT: dict[str, set[str]] = {
     "importers": {"errors", "plugins", "schema", "program", "modelfile"},
     "exporters": {"errors", "schema", "program"},
     "passes": {"errors", "plugins", "schema", "kernels", "engine", "program"},
-    "planner": {"errors", "schema", "kernels", "cores", "target", "profile", "program"},
+    "planner": {
+        "errors",
+        "toml_table",
+        "schema",
+        "kernels",
+        "cores",
+        "target",
+        "profile",
+        "program",
+    },
     "session": {"errors", "engine", "target", "program", "modelfile", "passes", "planner"},
     "quantization": {
         *("errors", "accuracy", "files", "progress", "target", "program", "passes"),

@@ -21,14 +21,11 @@ the rules; `planner.plan` checks a plan against its program and target.
 
 from __future__ import annotations
 
-import json
-import tomllib
 import warnings
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import tomli_w
 
@@ -38,6 +35,7 @@ from trimtab.planner.packing import Storage
 from trimtab.planner.precision import PRECISIONS, TYPES, is_quantized
 from trimtab.program import Op, Program
 from trimtab.target import Target
+from trimtab.toml_table import TomlFile
 
 Value = str | int | bool
 
@@ -59,6 +57,9 @@ RENAMED_ALGORITHMS = {
     for name in ("quantized", "quantized_depthwise", "quantized_winograd")
 }
 """Former spellings of algorithms, which plan files may still use: old name -> name."""
+
+
+_HINT = "docs/planner.md explains the keys of a plan"
 
 
 class PlanWarning(UserWarning):
@@ -127,16 +128,9 @@ class Plan:
     def read(path: str | Path) -> Plan:
         """Reads a plan file; PlanError names the file and what is wrong in it."""
         try:
-            return _from_table(tomllib.loads(Path(path).read_text(encoding="utf-8")), str(path))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
-            raise PlanError(str(e), where=str(path)) from None
+            return _read(TomlFile(Path(path), PlanError, hint=_HINT))
         except PlanError as e:
-            hint = (
-                e.hint
-                or f"a plan has algorithms, {', '.join(_STRING_KEYS)}, threads and per operator an "
-                "algorithm, weights, kernels and block sizes"
-            )
-            raise PlanError(e.what, where=str(path), hint=hint) from None
+            raise PlanError(e.what, where=e.where or str(path), hint=e.hint or _HINT) from None
 
     def to_toml(self, title: str = "") -> str:
         """The plan as the text of a TOML file, below `title` as a comment."""
@@ -182,34 +176,32 @@ class Plan:
         return choices
 
 
-def _from_table(table: dict[str, Any], where: str) -> Plan:
-    keys = {"algorithms", "operators", "precisions", "threads", *_STRING_KEYS}
-    if unknown := sorted(set(table) - keys):
-        raise PlanError(f"unknown keys: {', '.join(unknown)}")
-    allowed = _strings(table.get("algorithms", [*algorithms.names()]), "algorithms")
+def _read(file: TomlFile) -> Plan:
+    table = dict(file.table)
+    file.check_keys(table, ("algorithms", *_STRING_KEYS, "threads", "precisions", "operators"))
     operators = {}
-    for key, values in _table(table.get("operators", {}), "operators").items():
-        name = f"operators.{json.dumps(key, ensure_ascii=False)}"
-        row = _table(values, name)
-        if wrong := [key for key, value in row.items() if not isinstance(value, Value)]:
-            raise PlanError(f"{', '.join(wrong)} of {name} must be a name, a number, true or false")
+    rows = file.value(Mapping[str, Mapping[str, Value]], table.get("operators", {}), "operators")
+    for key, row in rows.items():
+        values = dict(row)
         algorithm, weights = (
-            _string(row.pop(key, ""), f"{key} of {name}") for key in ("algorithm", "weights")
+            file.value(str, values.pop(name, ""), f"operators.{key}.{name}")
+            for name in ("algorithm", "weights")
         )
-        operators[key] = Choice(_current_name(algorithm, where), row, weights)
-    strings = {name: _string(table[name], name) for name in _STRING_KEYS if name in table}
-    precisions = _table(table.get("precisions", {}), "precisions")
-    precisions = {name: _string(value, f"precisions.{name}") for name, value in precisions.items()}
+        operators[key] = Choice(_current_name(algorithm, file.path), values, weights)
+    allowed = table.get("algorithms", [*algorithms.names()])
     return Plan(
-        tuple(_current_name(name, where) for name in allowed),
+        tuple(
+            _current_name(name, file.path)
+            for name in file.value(tuple[str, ...], allowed, "algorithms")
+        ),
         operators,
-        precisions=precisions,
-        threads=table.get("threads", 0),
-        **strings,
+        precisions=file.value(Mapping[str, str], table.get("precisions", {}), "precisions"),
+        threads=file.value(int, table.get("threads", 0), "threads"),
+        **{name: file.value(str, table[name], name) for name in _STRING_KEYS if name in table},
     )
 
 
-def _current_name(algorithm: str, where: str) -> str:
+def _current_name(algorithm: str, where: Path) -> str:
     """The present name of an algorithm; warns if it is a former one."""
     name = RENAMED_ALGORITHMS.get(algorithm)
     if name is None:
@@ -223,24 +215,6 @@ def _one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
         hint = f"use {', '.join(filter(None, choices))}"
         raise PlanError(f"{name} cannot be {value!r}", hint=hint)
-
-
-def _string(value: Any, name: str) -> str:
-    if not isinstance(value, str):
-        raise PlanError(f"{name} must be a name in quotes")
-    return value
-
-
-def _strings(value: Any, name: str) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
-        raise PlanError(f"{name} must be names in quotes")
-    return value
-
-
-def _table(value: Any, name: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise PlanError(f"{name} must be a table")
-    return dict(value)
 
 
 def operator_keys(program: Program) -> list[str]:
