@@ -150,7 +150,8 @@ def test_a_session_runs_a_planned_file_in_place(program: Program, tmp_path: Path
     assert session.program is loaded
     imported = modules_of_a_session(tmp_path)
     assert "onnx" not in imported
-    assert [m for m in imported if m.startswith("trimtab.importers.")] == ["trimtab.importers.ttm"]
+    importers = [m for m in imported if m.startswith("trimtab.importers.")]
+    assert importers == ["trimtab.importers._inputs", "trimtab.importers.ttm"]
     # OpenSSL and the planner: megabytes beside those of a small network.
     assert not [m for m in imported if m == "hashlib" or m.startswith("trimtab.planner")]
     constants = [var.data for var in session.program.constants()]
@@ -284,7 +285,7 @@ def test_another_version_is_refused_by_name_and_says_what_to_do(
     image = modelfile.encode(program)
     struct.pack_into("<I", image.data, 8, version)
     image.tofile(path)
-    with pytest.raises(TtmError, match=rf"file of version {version}, .* has version 4") as caught:
+    with pytest.raises(TtmError, match=rf"file of version {version}, .* reads version 4") as caught:
         trimtab.load(path)
     assert caught.value.where == str(path)
     assert caught.value.hint.startswith(next_step)

@@ -81,7 +81,7 @@ def test_the_bytes_are_those_of_the_format(tmp_path: Path) -> None:
     [
         ([{"offset": 1.0}], "lacks widths"),
         ([{"offset": 1.0, "widths": [1], "slope": 2}], "has no slope"),
-        ([{"offset": 1.0, "widths": [1], "mode": "odd"}], "none of wide, narrow"),
+        ([{"offset": 1.0, "widths": [1], "mode": "odd"}], "not one of wide, narrow"),
         ([3], "3 is not a record of offset, mode, widths"),
     ],
 )

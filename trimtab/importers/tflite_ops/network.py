@@ -113,8 +113,8 @@ class TfliteImport(NetworkImport):
             stored = value_of(self._stored[key]) if key in self._stored else None
             if isinstance(stored, Var):
                 name = layer.value_name(key)
-                taken = name in self.program.vars and name not in recent
-                self.rename(stored, self.program.block.new_name(name) if taken else name)
+                exists = name in self.program.vars and name not in recent
+                self.rename(stored, self.program.block.new_name(name) if exists else name)
 
     def _rounded(self, layer: ImportedLayer, key: Hashable, form: Form) -> Form:
         """A float result, quantized and dequantized again if its tensor is quantized."""
