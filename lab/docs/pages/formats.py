@@ -26,7 +26,7 @@ def _section(name: str, importer: Importer) -> Iterator[str | Table]:
     title, *text = _paragraphs(importer)
     suffixes = ", ".join(f"`{suffix}`" for suffix in importer.SUFFIXES)
     yield f"## {re.split(r'[:.]| [(]', title)[0]}"
-    yield from (_one_sentence_per_line(part) for part in (title, f"Files: {suffixes}.", *text))
+    yield from (title, f"Files: {suffixes}.", *text)
     yield from _operators(name)
 
 
@@ -51,7 +51,3 @@ def _paragraphs(documented: Importer | Callable[..., Any]) -> list[str]:
     """The paragraphs of a docstring, each on one line."""
     text = inspect.getdoc(documented) or ""
     return [" ".join(paragraph.split()) for paragraph in text.split("\n\n")]
-
-
-def _one_sentence_per_line(paragraph: str) -> str:
-    return re.sub(r"(?<=[.?!]) (?=[A-Z`])", "\n", paragraph)
