@@ -1,4 +1,4 @@
-"""The log of the plug-in that simulates caches (runtime/tools/cache_plugin.c): what it says."""
+"""The log of the plug-in that simulates caches (runtime/tools/cache_plugin.c)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trimtab.errors import EmulatorError
 
 @dataclass(frozen=True)
 class CpuCounts:
-    """What one virtual CPU did."""
+    """The counts of one virtual CPU."""
 
     instructions: int
     l1_misses: int
@@ -18,7 +18,7 @@ class CpuCounts:
 
 @dataclass(frozen=True)
 class LevelCounts:
-    """Lines of one level from L2 on: `misses` were read from below, `writes` written to it."""
+    """Cache lines of one level from L2 on: `misses` read from the level below, `writes` to it."""
 
     misses: int
     writes: int
@@ -26,10 +26,10 @@ class LevelCounts:
 
 @dataclass(frozen=True)
 class CacheInterval:
-    """What was executed between one of the runner's markers and the one before.
+    """The execution between two markers of the runner.
 
-    `phase`, `index`: of the marker at its end. `levels`: L2 and, where there is one, L3. `ran`: by
-    the number of a block of machine code, how often it was executed.
+    `phase`, `index`: those of the marker at its end. `levels`: L2, and L3 if there is one. `ran`:
+    the number of executions of each block of machine code, by its number.
     """
 
     phase: int
@@ -41,8 +41,10 @@ class CacheInterval:
 
 @dataclass(frozen=True)
 class CacheLog:
-    """A run: intervals in order of execution, the last one ends with phase 0 when the process ended
-    by itself; the machine code of each block, by its number.
+    """The log of one run.
+
+    `intervals` are in order of execution; the last one ends with phase 0 if the process ended by
+    itself. `blocks`: the machine code of each block, by its number.
     """
 
     intervals: tuple[CacheInterval, ...]
@@ -50,9 +52,7 @@ class CacheLog:
 
 
 def parse(text: str) -> CacheLog:
-    """Reads the plug-in's log. EmulatorError for any line that it does not write: QEMU complains
-    into the same file.
-    """
+    """Parses the log. Raises EmulatorError for other lines: QEMU complains into the same file."""
     blocks: dict[int, bytes] = {}
     marks: list[tuple[int, int]] = []
     parts: list[tuple[list[CpuCounts], list[LevelCounts], dict[int, int]]] = []

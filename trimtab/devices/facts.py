@@ -1,4 +1,4 @@
-"""Asks a device for its facts: one shell script, and the parser of what it prints."""
+"""The facts of a device: the script that prints them, and its parser."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def script(sysfs: str = SYSFS) -> str:
     return scripts.script("facts", sysfs)
 
 
-_QEMU_VIRT = "linux,dummy-virt"  # what QEMU's `virt` board writes into its device tree
+_QEMU_VIRT = "linux,dummy-virt"  # in the device tree of QEMU's `virt` board
 
 
 def is_this_machine(info: DeviceInfo) -> bool:
-    """Whether `info` was told by the very system that runs this Python."""
+    """Whether `info` describes the system that runs this Python."""
     try:
         return info.boot_id == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
@@ -34,9 +34,9 @@ def is_this_machine(info: DeviceInfo) -> bool:
 
 
 def parse(text: str, *, is_emulated: bool = False) -> DeviceInfo:
-    """Turns the output of `SCRIPT` into facts; `is_emulated` is what the definition says.
+    """Parses the output of facts.sh. `is_emulated`: whether the definition says so.
 
-    A machine that calls itself QEMU's `virt` board is taken as emulated whatever was said.
+    A machine that calls itself QEMU's `virt` board is emulated in any case.
     """
     values: dict[str, list[str]] = {}
     for line in text.splitlines():
@@ -71,7 +71,7 @@ def _number(text: str) -> int | None:
 def _cpu(values: dict[str, list[str]]) -> str | None:
     parts = zip(values.get("CPU implementer", []), values.get("CPU part", []), strict=False)
     arm = [_arm_core(*part) for part in parts]
-    # 32-bit ARM kernels print a "model name" (ARMv7 Processor rev 4) that says less than the part.
+    # 32-bit ARM kernels print a "model name" (ARMv7 Processor rev 4), which is less specific.
     names = arm or values.get("uarch") or values.get("model name") or []
     return "+".join(dict.fromkeys(names)) or None
 
@@ -85,13 +85,14 @@ def _arm_core(implementer: str, part: str) -> str:
 
 
 def _temperature(zones: list[str]) -> float | None:
-    told = ((kind, _number(value)) for kind, _, value in (zone.rpartition(" ") for zone in zones))
-    return hottest((kind, milli) for kind, milli in told if milli is not None)
+    readings = ((kind, _number(text)) for kind, _, text in (zone.rpartition(" ") for zone in zones))
+    return hottest((kind, milli) for kind, milli in readings if milli is not None)
 
 
-def hottest(told: Iterable[tuple[str, int]]) -> float | None:
-    """The hottest CPU zone (or zone, when none names itself a CPU), in degrees Celsius, of their
-    kinds and thousandths of a degree.
+def hottest(zones: Iterable[tuple[str, int]]) -> float | None:
+    """The temperature of the hottest CPU zone in degrees Celsius; of any zone if there is none.
+
+    `zones`: pairs of kind and thousandths of a degree.
     """
-    readings = [(bool(CPU_SENSOR.search(kind)), milli / 1000) for kind, milli in told]
+    readings = [(bool(CPU_SENSOR.search(kind)), milli / 1000) for kind, milli in zones]
     return max(readings)[1] if readings else None

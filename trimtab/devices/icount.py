@@ -9,18 +9,18 @@ from trimtab.errors import EmulatorError
 
 
 def parse_log(text: str) -> InstructionCounts:
-    """Reads the plug-in's lines `phase index count` and `end 0 count`.
+    """Parses the lines `phase index count` and `end 0 count`.
 
-    Raises `EmulatorError` for any other line: QEMU complains into the same file.
+    Raises `EmulatorError` for other lines: QEMU complains into the same file.
     """
     marks: list[Mark] = []
     total: int | None = None
     for line in text.splitlines():
-        found = re.fullmatch("(end|[0-9]+) ([0-9]+) ([0-9]+)", line)
-        if found is None:
+        match = re.fullmatch("(end|[0-9]+) ([0-9]+) ([0-9]+)", line)
+        if match is None:
             raise EmulatorError(f"the counting plug-in's log has an unexpected line: {line[:200]}")
-        if found[1] == "end":
-            total = int(found[3])
+        if match[1] == "end":
+            total = int(match[3])
         else:
-            marks.append(Mark(int(found[1]), int(found[2]), int(found[3])))
+            marks.append(Mark(int(match[1]), int(match[2]), int(match[3])))
     return InstructionCounts(tuple(marks), total)

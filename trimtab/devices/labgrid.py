@@ -4,15 +4,16 @@
     toolchain = "aarch64-linux-musl"
     cpu = "cortex-a72"
     place = "pi4-rack3"
-    coordinator = "farm.example:20408"  # default: what LG_COORDINATOR says, or this machine
-    resource = "NetworkService"         # which one of the place, where it has several
-    key = "~/.ssh/farm"                 # these four: as for `ssh`
+    coordinator = "farm.example:20408"  # default: LG_COORDINATOR, or this machine
+    resource = "NetworkService"         # one of the place, if it has several
+    key = "~/.ssh/farm"                 # these five: as for `ssh`
     config = "lab/ssh_config"
+    client = "openssh"
     directory = ".cache/trimtab"
     compress = true
 
 Needs `pip install trimtab[labgrid]`, version 24 or later. The place is acquired while the device is
-in use, and released afterwards, however that ends; one that the user has acquired stays so.
+in use and released afterwards, also after a failure. A place that the user has acquired stays so.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ class Place:
 
 
 class LabgridDevice(SshDevice):
-    """An SSH server that is ours while its place is."""
+    """An SSH server that is in use while its place is acquired."""
 
     def __init__(
         self,
@@ -81,13 +82,13 @@ class LabgridDevice(SshDevice):
         trust_new: bool,
         packs: bool,
     ) -> None:
-        """`address`: all but the host, which the place tells once it is acquired."""
+        """`address`: without the host, which the acquired place reports."""
         super().__init__(name, directory, address, client=client, trust_new=trust_new, packs=packs)
         self._place = place
         self._is_acquired = False  # by us
 
     def __enter__(self) -> Self:
-        """Acquires the place and connects; raises what these raise, and then releases it."""
+        """Acquires the place and connects. An error releases it again."""
         self._acquire()
         try:
             self._address = self._find()
@@ -119,27 +120,27 @@ class LabgridDevice(SshDevice):
             raise self._refusal_of(result)
 
     def _find(self) -> Address:
-        """Where the board's SSH server is."""
+        """The address of the board's SSH server."""
         result = self._labgrid("show")
         if result.returncode != 0:
             raise self._refusal_of(result)
         services = _services(result.stdout)
-        wanted = self._place.resource
-        names = [name for name in services if wanted in ("", name)]
+        resource = self._place.resource
+        names = [name for name in services if resource in ("", name)]
         if len(names) != 1:
             raise DeviceError(
-                f"the place has {'several' if names else 'no'} NetworkService {wanted}".strip()
+                f"the place has {'several' if names else 'no'} NetworkService {resource}".strip()
                 + f"; there are: {', '.join(services) or 'none'}",
                 where=self._where,
                 hint="add a match for one to the place, or set `resource` in the definition",
             )
-        found = services[names[0]]
+        service = services[names[0]]
         return replace(
             self._address,
-            host=str(found["address"]),
-            port=int(str(found.get("port", 22))),
-            user=str(found["username"]),
-            jump=_proxy(found),
+            host=str(service["address"]),
+            port=int(str(service.get("port", 22))),
+            user=str(service["username"]),
+            jump=_proxy(service),
         )
 
     @property
@@ -148,7 +149,7 @@ class LabgridDevice(SshDevice):
         return f"{self.name} (place {self._place.name}{host})"
 
     def _labgrid(self, command: str) -> subprocess.CompletedProcess[str]:
-        """What labgrid's client says to a command about the place."""
+        """The outcome of a command of labgrid's client about the place."""
         folders = (str(Path(sys.executable).parent), os.environ.get("PATH", ""))
         client = shutil.which(_CLIENT, path=os.pathsep.join(folders))
         if client is None:
@@ -173,26 +174,26 @@ class LabgridDevice(SshDevice):
             ) from None
 
     def _refusal_of(self, result: subprocess.CompletedProcess[str]) -> DeviceError:
-        said = (result.stderr or result.stdout).strip()[-400:]
-        if "connect to coordinator" in said:
+        message = (result.stderr or result.stdout).strip()[-400:]
+        if "connect to coordinator" in message:
             return DeviceUnreachableError(
-                f"no connection to labgrid's coordinator: {said}",
+                f"no connection to labgrid's coordinator: {message}",
                 where=self._where,
                 hint="set `coordinator` in the device's definition, or LG_COORDINATOR",
             )
-        if "already acquired" in said:
+        if "already acquired" in message:
             return DeviceBusyError(
-                said, where=self._where, hint=f"{_CLIENT} who; wait until it is released"
+                message, where=self._where, hint=f"{_CLIENT} who; wait until it is released"
             )
         return DeviceError(
-            f"labgrid refuses: {said}",
+            f"labgrid refuses: {message}",
             where=self._where,
             hint=f"{_CLIENT} places; {_CLIENT} resources",
         )
 
 
 def _services(shown: str) -> dict[str, dict[str, object]]:
-    """The parameters of all NetworkServices of an acquired place, by their names, from `show`."""
+    """The parameters of all NetworkServices in the output of `show`, by name."""
     pattern = r"^Acquired resource '([^']*)' \([^)]*/NetworkService/[^)]*\):\n((?:  .*\n?)+)"
     try:
         return {
@@ -201,12 +202,12 @@ def _services(shown: str) -> dict[str, dict[str, object]]:
         }
     except (ValueError, SyntaxError, KeyError, TypeError) as error:
         raise DeviceError(
-            f"`{_CLIENT} show` is not as expected: {error}", hint="labgrid 24 to 26 is known"
+            f"unexpected output of `{_CLIENT} show`: {error}", hint="labgrid 24 to 26 is supported"
         ) from error
 
 
 def _proxy(params: dict[str, object]) -> str | None:
-    """The host to go through, where the exporter's network is closed to all others."""
+    """The jump host, if the exporter's network is isolated."""
     extra = params.get("extra")
     if isinstance(extra, dict) and extra.get("proxy_required"):
         return str(extra["proxy"])

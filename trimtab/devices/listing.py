@@ -1,4 +1,4 @@
-"""Devices and their facts: tables for people, JSON for programs."""
+"""The list of devices, and the facts of one: tables for people, JSON for programs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trimtab.tables import Column, Table
 
 
 def as_table() -> Table:
-    """All devices, one per line; of one whose definition cannot be read, why."""
+    """All devices, one per line; an unreadable definition with its error."""
     heads = ("device", "transport", "toolchain", "cpu", "what it is")
     rows = [
         *((d.name, d.transport, d.toolchain, d.cpu, d.doc) for d in list_devices()),
@@ -21,8 +21,9 @@ def as_table() -> Table:
 
 
 def as_json() -> str:
-    """All devices as a list of objects; `path` is the file that defines one, `error` says of one
-    with no more than a name why its definition cannot be read.
+    """All devices as a list of objects.
+
+    `path` is the file of the definition. An unreadable definition has only `name` and `error`.
     """
     rows: list[dict[str, object]] = [
         asdict(device) | {"path": str(device.path)} for device in list_devices()
@@ -52,7 +53,7 @@ def info_as_table(name: str, info: DeviceInfo, connection: str = "") -> Table:
         ("governor", info.governor),
         ("MHz", frequencies or None),
         ("temperature", None if temperature is None else f"{temperature:.1f} °C"),
-        ("emulated", "yes: its times are not speeds" if info.is_emulated else "no"),
+        ("emulated", "yes: its times are no latencies" if info.is_emulated else "no"),
         *([("connection", connection)] if connection else []),
     ]
     return Table([Column(""), Column("", absent="-")], rows)

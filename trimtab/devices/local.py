@@ -4,7 +4,7 @@
     toolchain = "host"
     directory = "/tmp/trimtab"      # default: a folder in the cache
 
-What is pushed is copied there, as to any other device.
+Pushed files are copied there, as on any other device.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class LocalDevice(ShellDevice):
 
 
 def create(definition: DeviceDefinition, *, trust_new: bool) -> LocalDevice:
-    """Makes the device of a definition with this transport; there is no key to trust."""
+    """Makes the device of a definition with this transport, which has no host key."""
     options = definition.read_options(LocalOptions)
     directory = Path(options.directory or paths.cache() / "device").expanduser()
     return LocalDevice(definition.name, str(directory.absolute()))

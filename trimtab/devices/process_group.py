@@ -13,28 +13,28 @@ def end_script(group: int) -> str:
 
 
 def is_ended(result: CommandResult) -> bool:
-    """Whether what `end_script` printed says that the group's end was seen."""
+    """Whether the output of `end_script` confirms the end of the group."""
     return result.stdout.split() == [b"ended"]
 
 
 def timed_out(device: str, command: str, timeout_s: float, is_ended: bool) -> DeviceTimeoutError:
-    """The error of a command that took too long, which says no more than what was seen."""
+    """The error of a command that took too long. It claims only what was observed."""
     fate = "ended there" if is_ended else "it may still run there"
     return DeviceTimeoutError(
         f"no end after {timeout_s:g} s, {fate}: {command[-200:]}",
         where=device,
-        hint="give it longer (--timeout), or look at what the device does"
+        hint="give it more time (--timeout), or check what the device does"
         if is_ended
-        else "the watchdog there ends a runner whose lease is not renewed; the next run looks",
+        else "the watchdog there ends a runner whose lease is not renewed",
     )
 
 
 def frozen(device: str, command: str, timeout_s: float) -> DeviceUnreachableError:
-    """The error of a command that took too long on a device that does not answer any more."""
+    """The error of a command that took too long on a device that has stopped answering."""
     return DeviceUnreachableError(
         f"no end after {timeout_s:g} s, and the device does not answer; it may still run there: "
         f"{command[-200:]}",
         where=device,
-        hint="is its network or cable well? The watchdog there ends a runner whose lease is not "
-        "renewed; the next run looks",
+        hint="check its network or cable; the watchdog there ends a runner whose lease is not "
+        "renewed",
     )

@@ -4,11 +4,11 @@
     toolchain = "aarch64-linux-musl"
     cpu = "cortex-a53"
     program = "qemu-aarch64"
-    cpu_model = "max"               # what QEMU plays, if not the core's own model (docs/cores.md)
+    cpu_model = "max"               # default: QEMU's model of the core (docs/cores.md)
     machine = "aarch64"
-    sysroot = "/usr/aarch64-linux-gnu"   # only for binaries that are linked dynamically
+    sysroot = "/usr/aarch64-linux-gnu"   # only for dynamically linked binaries
 
-Its clock says nothing about the core that is played; executed instructions are counted instead.
+Its clock says nothing about the emulated core; executed instructions are counted instead.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class QemuUserOptions:
 
 @dataclass(frozen=True)
 class QemuUser:
-    """QEMU's program and the processor it plays."""
+    """QEMU's program and the processor that it emulates."""
 
     program: str
     cpu_model: str
@@ -56,7 +56,7 @@ class QemuUser:
     sysroot: str
 
     def argv(self, *options: str) -> list[str]:
-        """The words in front of the guest's own command line."""
+        """The words before the guest's own command line."""
         sysroot = ("-L", self.sysroot) if self.sysroot else ()
         return [self.program, "-cpu", self.cpu_model, *sysroot, *options]
 
@@ -65,9 +65,9 @@ class QemuUserDevice(LocalDevice):
     """A `LocalDevice` whose `run` starts guest binaries under QEMU."""
 
     def __init__(self, name: str, directory: str, emulator: QemuUser, cpu: str | None) -> None:
-        """`cpu`: the core that is played."""
+        """`cpu`: the emulated core."""
         super().__init__(name, directory, is_emulated=True)
-        # Counts are exact whatever else this machine does: a lease for each device that is played.
+        # Counts are exact under any load, so each emulated device has a lease of its own.
         self.lease_folder = f"{self.lease_folder or f'{directory}/lease'}-{name}"
         self.emulator = emulator
         self._cpu = cpu
@@ -85,18 +85,18 @@ class QemuUserDevice(LocalDevice):
         cwd: str | None = None,
         transcript: Transcript | None = None,
     ) -> CommandResult:
-        """See `Device.run`; `argv[0]` is a program for the guest."""
+        """See `Device.run`; `argv[0]` is a program of the guest."""
         if missing := self._missing(argv, cwd):
             return missing
         words = self.emulator.argv() + list(argv)
         return super().run(words, timeout_s=timeout_s, env=env, cwd=cwd, transcript=transcript)
 
     def has_plugins(self) -> bool:
-        """Whether this QEMU has TCG plug-ins: Debian's has, that of Ubuntu 24.04 has not."""
-        shown = subprocess.run(
+        """Whether this QEMU has TCG plug-ins: Debian's has them, Ubuntu 24.04's does not."""
+        output = subprocess.run(
             [self.emulator.program, "-d", "help"], capture_output=True, text=True, check=False
         )
-        return re.search(r"^plugin\b", shown.stdout + shown.stderr, re.M) is not None
+        return re.search(r"^plugin\b", output.stdout + output.stderr, re.M) is not None
 
     def can_count_instructions(self) -> bool:
         """See `InstructionCounter.can_count_instructions`."""
@@ -146,7 +146,7 @@ class QemuUserDevice(LocalDevice):
 
     @contextlib.contextmanager
     def _plugin(self, name: str, *options: str) -> Iterator[tuple[list[str], Path]]:
-        """QEMU's words for a run with a plug-in, and where its log will be."""
+        """QEMU's words for a run with a plug-in, and the path of its log."""
         library = str(tcg.plugin(name, self._version[0])).replace(",", ",,")
         with tempfile.TemporaryDirectory(prefix=f"trimtab-{name}-") as folder:
             log = Path(folder) / "plugin.log"
@@ -156,7 +156,7 @@ class QemuUserDevice(LocalDevice):
     def _logged(self, log: Path, result: CommandResult) -> str:
         if not log.exists():
             raise EmulatorError(
-                "the emulator's plug-in wrote nothing: "
+                "the emulator's plug-in wrote no log: "
                 + result.stderr.decode("utf-8", "replace").strip()[-300:],
                 where=self.name,
                 hint="QEMU must be built with TCG plug-ins, as Debian's is",
@@ -164,15 +164,15 @@ class QemuUserDevice(LocalDevice):
         return log.read_text(encoding="utf-8", errors="replace")
 
     def _missing(self, argv: Sequence[str], cwd: str | None) -> CommandResult | None:
-        """The result of a program that is not there, of which QEMU says nothing at all."""
+        """The result for a missing program, about which QEMU prints nothing."""
         folder = self._prefix if cwd is None else self._own(cwd)
-        quote(argv, None, folder)  # refuses what cannot be run, before QEMU's name stands in front
+        quote(argv, None, folder)  # refuses malformed arguments before QEMU's name is added
         if (Path(folder) / argv[0]).is_file():
             return None
         return CommandResult(127, None, b"", f"{argv[0]}: not found\n".encode())
 
     def describe(self) -> DeviceInfo:
-        """Facts of the processor that is played; memory and core count are this machine's."""
+        """Facts of the emulated processor; memory and core count are this machine's."""
         host = super().describe()
         version = ".".join(str(number) for number in self._version)
         return replace(
@@ -197,15 +197,15 @@ def _version(program: str, where: str) -> tuple[int, int, int]:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise EmulatorError(f"{program} does not start: {error}", where=where) from error
-    found = re.search(r"version (\d+)\.(\d+)\.(\d+)", result.stdout)
-    if result.returncode != 0 or not found:
-        said = (result.stderr or result.stdout).strip()[-200:]
-        raise EmulatorError(f"{program} --version fails: {said}", where=where)
-    return int(found[1]), int(found[2]), int(found[3])
+    version = re.search(r"version (\d+)\.(\d+)\.(\d+)", result.stdout)
+    if result.returncode != 0 or not version:
+        message = (result.stderr or result.stdout).strip()[-200:]
+        raise EmulatorError(f"{program} --version fails: {message}", where=where)
+    return int(version[1]), int(version[2]), int(version[3])
 
 
 def create(definition: DeviceDefinition, *, trust_new: bool) -> QemuUserDevice:
-    """Makes the device of a definition with this transport; there is no key to trust."""
+    """Makes the device of a definition with this transport, which has no host key."""
     options = definition.read_options(QemuUserOptions)
     model = options.cpu_model or (cores.find(definition.cpu).qemu if definition.cpu else "")
     if not model:

@@ -1,4 +1,4 @@
-"""The TCG plug-ins for QEMU user mode (runtime/tools), compiled at their first use."""
+"""The TCG plug-ins for QEMU user mode (runtime/tools), compiled on first use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COMPILE_S = 300.0
 def plugin(name: str, qemu_major: int) -> Path:
     """The plug-in `runtime/tools/NAME_plugin.c` for this machine and QEMU's major version.
 
-    Raises `EmulatorError` when it cannot be compiled.
+    Raises `EmulatorError` if it cannot be compiled.
     """
     api = 1 if qemu_major < 9 else 2
     folder = paths.root() / "runtime" / "tools"

@@ -1,6 +1,6 @@
 """Writes an initramfs: a cpio archive in the "newc" format.
 
-In Python and not with cpio, because device nodes and files of root are then no question of rights.
+In Python instead of the program cpio, which needs root for device nodes.
 Source: Linux, Documentation/driver-api/early-userspace/buffer-format.rst.
 """
 
@@ -11,28 +11,28 @@ from typing import BinaryIO
 
 
 class CpioWriter:
-    """Appends entries that all belong to root; `close` writes the trailer."""
+    """Appends entries owned by root; `close` writes the trailer."""
 
     def __init__(self, file: BinaryIO) -> None:
-        """`file` is written from its current position, which counts as offset 0."""
+        """Writes `file` from its current position, which is offset 0 of the archive."""
         self._file = file
         self._offset = 0
         self._inode = 0
 
     def directory(self, path: str, mode: int = 0o755) -> None:
-        """`path` has no leading slash, here and below; parents must come first."""
+        """Adds a folder. Paths have no leading slash, and parents come first."""
         self._entry(path, stat.S_IFDIR | mode, b"")
 
     def file(self, path: str, content: bytes, mode: int = 0o644) -> None:
-        """A regular file."""
+        """Adds a regular file."""
         self._entry(path, stat.S_IFREG | mode, content)
 
     def symlink(self, path: str, target: str) -> None:
-        """A symbolic link."""
+        """Adds a symbolic link."""
         self._entry(path, stat.S_IFLNK | 0o777, target.encode())
 
     def character_device(self, path: str, major: int, minor: int) -> None:
-        """A device node, readable and writable by root."""
+        """Adds a device node that root may read and write."""
         self._entry(path, stat.S_IFCHR | 0o600, b"", device=(major, minor))
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
-"""Downloads Debian packages of another architecture with an apt configuration of our own.
+"""Downloads Debian packages of another architecture with a private apt configuration.
 
-The host's dpkg and apt are not touched, no rights are needed, and it works on Debian and Ubuntu.
+It needs no root, leaves the host's dpkg and apt alone, and works on Debian and Ubuntu.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Dir::Etc::preferencesparts "-";
 
 
 class PackageSource:
-    """A private apt whose system is empty: what it downloads is complete by dependencies."""
+    """A private apt with an empty system, so that downloads include all dependencies."""
 
     def __init__(self, folder: Path, arch: str) -> None:
         """Makes the configuration in `folder` and fetches the package lists of Debian's `arch`."""
@@ -55,13 +55,13 @@ class PackageSource:
         run_tool(["apt-get", "-q", "update"], env=self._env)
 
     def download(self, packages: Sequence[str]) -> tuple[Path, ...]:
-        """Downloads `packages` with all that they depend on; gives the .deb files."""
+        """Downloads `packages` with all dependencies; returns the .deb files."""
         words = ["apt-get", "-q", "-y", "--download-only", "install", *packages]
         run_tool(words, env=self._env)
         return tuple(sorted(self._archives.glob("*.deb")))
 
     def download_alone(self, metapackage: str) -> Path:
-        """Downloads the one package that `metapackage` stands for, without its dependencies."""
+        """Downloads the package behind `metapackage`, without its dependencies."""
         listing = run_tool(["apt-cache", "depends", "--important", metapackage], env=self._env)
         depends = [line.split()[-1] for line in listing.splitlines() if "Depends:" in line]
         if not depends:
@@ -72,7 +72,7 @@ class PackageSource:
 
 @contextmanager
 def open_package(package: Path) -> Iterator[tarfile.TarFile]:
-    """The files of a .deb as a stream: read each member before asking for the next."""
+    """The files of a .deb as a stream: read each member before the next one."""
     process = subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(package)], stdout=subprocess.PIPE)
     try:
         with tarfile.open(fileobj=process.stdout, mode="r|") as tar:
@@ -87,7 +87,7 @@ def open_package(package: Path) -> Iterator[tarfile.TarFile]:
 
 
 def run_tool(words: Sequence[str], *, env: Mapping[str, str], cwd: Path | None = None) -> str:
-    """Runs one of the packaging tools and gives its stdout."""
+    """Runs a packaging tool; returns its stdout."""
     try:
         result = subprocess.run(
             words,
@@ -101,7 +101,7 @@ def run_tool(words: Sequence[str], *, env: Mapping[str, str], cwd: Path | None =
         )
     except FileNotFoundError as error:
         raise EmulatorError(
-            f"{words[0]} is not here, and the board is made of Debian packages",
+            f"{words[0]} is not installed, and the board is made of Debian packages",
             hint="use a Debian or Ubuntu host, or a device qemu-* (QEMU user mode)",
         ) from error
     except subprocess.TimeoutExpired as error:
@@ -116,7 +116,7 @@ def run_tool(words: Sequence[str], *, env: Mapping[str, str], cwd: Path | None =
 
 
 def _sources(folder: Path) -> str:
-    """One `deb` line per archive: those of a Debian host, else Debian's own address."""
+    """One `deb` line per archive: those of a Debian host, or Debian's own address."""
     system = _os_release()
     is_debian = system.get("ID") == "debian" and "VERSION_CODENAME" in system
     release = system["VERSION_CODENAME"] if is_debian else _RELEASE
@@ -141,7 +141,7 @@ def _host_mirrors(release: str) -> list[str]:
 
 
 def _keyring(folder: Path) -> Path:
-    """Debian's archive keys; a host that is not Debian gets them from its own archive."""
+    """Debian's archive keys; another distribution's host takes them from its own archive."""
     for keyring in _KEYRINGS:
         if keyring.is_file():
             return keyring
@@ -153,7 +153,7 @@ def _keyring(folder: Path) -> Path:
         )
     except EmulatorError as error:
         raise EmulatorError(
-            f"the keys of the Debian archive are not here: {error.what}",
+            f"the keys of the Debian archive are missing: {error.what}",
             hint="apt-get update && apt-get install debian-archive-keyring",
         ) from error
     package = next(unpacked.glob("*.deb"))

@@ -1,7 +1,7 @@
-"""Makes the QEMU board's kernel, initramfs and keys out of Debian packages.
+"""Makes the QEMU board's kernel, initramfs and keys from Debian packages.
 
-The initramfs holds busybox, dropbear, glibc and libstdc++ (for binaries that are linked
-dynamically) and the kernel modules for the network: 26 MB to download for aarch64.
+The initramfs holds busybox, dropbear, glibc and libstdc++ (for dynamically linked binaries) and the
+kernel modules for the network. The download is 26 MB for aarch64.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ KERNEL, INITRD, CLIENT_KEY, HOST_KEY = "vmlinuz", "initrd", "id_ed25519", "host_
 
 @dataclass(frozen=True)
 class BoardMachine:
-    """One architecture: Debian's name for it, the kernel's metapackage, QEMU's program and core."""
+    """One architecture: Debian's name, the kernel's metapackage, QEMU's program and core."""
 
     debian_arch: str
     kernel_package: str
@@ -45,7 +45,7 @@ class BoardMachine:
 
 
 MACHINES = {
-    # The cloud kernel is a third of the size of the general one and has all that the board needs.
+    # The cloud kernel is a third of the size of the general one, and sufficient.
     "aarch64": BoardMachine(
         "arm64", "linux-image-cloud-arm64", "qemu-system-aarch64", "cortex-a53"
     ),
@@ -53,13 +53,13 @@ MACHINES = {
 }
 
 _PACKAGES = ("busybox-static", "dropbear-bin", "libstdc++6")
-_WANTED = (
+_PROGRAMS = (
     "usr/bin/busybox",
     "usr/sbin/dropbear",
     "usr/lib/ld-linux*.so*",
     "usr/lib/*-linux-gnu*/*.so*",
 )
-# In the order in which they must be loaded; what a kernel has built in is not among its files.
+# In loading order. Built-in modules of a kernel have no file.
 _MODULES = (
     "virtio",
     "virtio_ring",
@@ -81,7 +81,7 @@ def recipe() -> str:
 def build(arch: str, work: Path, image: Path, progress: Progress) -> None:
     """Downloads into `work` and makes the folder `image`, complete or not at all.
 
-    Raises `EmulatorError` when packages cannot be had or lack what is needed.
+    Raises `EmulatorError` if packages cannot be downloaded or lack a file.
     """
     machine = MACHINES[arch]
     with progress.step(f"download Debian packages for {machine.debian_arch} into {work}"):
@@ -125,7 +125,7 @@ def _write_skeleton(cpio: CpioWriter) -> None:
 
 
 def _unpack_kernel(package: Path, kernel: Path) -> dict[str, bytes]:
-    """Writes the kernel; gives the modules that are wanted and exist."""
+    """Writes the kernel; returns the network modules that it has as files."""
     modules: dict[str, bytes] = {}
     with open_package(package) as tar:
         for member in filter(tarfile.TarInfo.isreg, tar):
@@ -143,15 +143,15 @@ def _unpack_kernel(package: Path, kernel: Path) -> dict[str, bytes]:
 
 def _copy_programs(cpio: CpioWriter, packages: Iterable[Path]) -> None:
     folders: set[str] = {"usr/lib"}
-    found: set[str] = set()
+    present: set[str] = set()
     for package in packages:
         with open_package(package) as tar:
             for member in tar:
                 path = _merged(member.name)
-                pattern = next((want for want in _WANTED if fnmatch.fnmatch(path, want)), None)
+                pattern = next((want for want in _PROGRAMS if fnmatch.fnmatch(path, want)), None)
                 if pattern is None or path.count("/") != pattern.count("/"):
                     continue
-                found.add(pattern)
+                present.add(pattern)
                 folder = posixpath.dirname(path)
                 if pattern.endswith("/*.so*") and folder not in folders:
                     folders.add(folder)
@@ -160,13 +160,13 @@ def _copy_programs(cpio: CpioWriter, packages: Iterable[Path]) -> None:
                     cpio.symlink(path, member.linkname)
                 elif member.isreg():
                     cpio.file(path, _content(tar, member), 0o755)
-    missing = [want for want in _WANTED if want not in found]
+    missing = [want for want in _PROGRAMS if want not in present]
     if missing:
         raise EmulatorError(f"the board's Debian packages lack {', '.join(missing)}")
 
 
 def _merged(path: str) -> str:
-    """The path with /bin, /sbin and /lib under /usr, as in newer releases; no leading `./`."""
+    """The path with /bin, /sbin and /lib below /usr, as in newer releases; no leading `./`."""
     path = posixpath.normpath(path)
     return f"usr/{path}" if path.startswith(("bin/", "sbin/", "lib/")) else path
 

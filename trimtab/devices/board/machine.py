@@ -5,9 +5,8 @@
     cpu = "cortex-a53"
     arch = "aarch64"                # or "armv7"
 
-`up`, `down` and `status` start, stop and look for it; there is one board per architecture. With one
-processor QEMU counts instructions itself (`-icount`), so that perf_event_open in the guest gives
-exact counts, the same at each run.
+`up` and `down` start and stop it; there is one board per architecture. With one processor QEMU
+counts instructions itself (`-icount`), so that perf_event_open in the guest gives exact counts.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ _PORT_ATTEMPTS = 3
 
 @dataclass(frozen=True)
 class BoardState:
-    """A board that was started: QEMU's process, the SSH port, and what it plays."""
+    """A running board: QEMU's process, the SSH port, and the emulated processor."""
 
     pid: int
     port: int
@@ -60,10 +59,10 @@ def up(
     cpus: int = 1,
     progress: Progress = SILENT,
 ) -> BoardState:
-    """Starts the board, or finds it running; the first time it downloads and builds its image.
+    """Starts the board if it is not running. The first time it downloads and builds its image.
 
-    With more than one of `cpus` there are no exact instruction counts. Raises `EmulatorError` when
-    QEMU or packages are missing or it does not boot, `DeviceError` when it runs as something else.
+    With several `cpus` there are no exact instruction counts. Raises `EmulatorError` if QEMU or
+    packages are missing or it does not boot, `DeviceError` if it runs with another processor.
     """
     machine = _machine(arch)
     program = shutil.which(machine.program)
@@ -89,17 +88,17 @@ def up(
                     return state
                 trial = f"attempt {attempt + 1} of {_PORT_ATTEMPTS}"
                 progress.note(f"another program took the port ({trial})")
-    raise EmulatorError("found no free port for the board's SSH server", where=_HOST)
+    raise EmulatorError("no free port for the board's SSH server", where=_HOST)
 
 
 def prepare(arch: str = "aarch64", progress: Progress = SILENT) -> Path:
-    """Downloads and builds the board's image, if that was not done before; gives its folder."""
+    """The folder of the board's image, which is downloaded and built if it is missing."""
     with _locked(arch) as folder:
         return _image(arch, folder, progress)
 
 
 def down(arch: str = "aarch64") -> bool:
-    """Stops the board; False when it was not running."""
+    """Stops the board; False if it was not running."""
     with _locked(arch) as folder:
         state = _running(folder)
         if state is not None:
@@ -109,13 +108,13 @@ def down(arch: str = "aarch64") -> bool:
 
 
 def status(arch: str = "aarch64") -> BoardState | None:
-    """The running board, or None; forgets one that died."""
+    """The running board, or None."""
     folder = _folder(arch)
     return _running(folder) if folder.is_dir() else None
 
 
 def as_json(state: BoardState | None) -> str:
-    """The state of a board for programs; `{"up": false}` when it is down."""
+    """The state of a board as JSON; `{"up": false}` if it is down."""
     return json.dumps({"up": state is not None} | (asdict(state) if state else {}))
 
 
@@ -132,9 +131,9 @@ class BoardDevice(SshDevice):
 
 
 def create(definition: DeviceDefinition, *, trust_new: bool) -> BoardDevice:
-    """Makes the device of a definition with this transport; the board's host key is our own.
+    """Makes the device of a definition with this transport. The board's host key is pinned by `up`.
 
-    Raises `DeviceUnreachableError` when the board is not up.
+    Raises `DeviceUnreachableError` if the board is not up.
     """
     options = definition.read_options(BoardOptions)
     arch = options.arch
@@ -170,19 +169,17 @@ def _folder(arch: str) -> Path:
 
 @contextlib.contextmanager
 def _locked(arch: str) -> Iterator[Path]:
-    """The board's folder, for one process at a time."""
+    """The board's folder, locked for this process."""
     folder = _folder(arch)
     try:
         with files.locked(folder / "lock", error=EmulatorError):
             yield folder
     except OSError as error:
-        raise EmulatorError(
-            f"the board cannot be made ready: {error}", where=str(folder)
-        ) from error
+        raise EmulatorError(f"the board cannot be prepared: {error}", where=str(folder)) from error
 
 
 def _running(folder: Path) -> BoardState | None:
-    """The state on file, if that very QEMU still lives: numbers of processes are used again."""
+    """The stored state, if the same QEMU still runs; process numbers are reused."""
     try:
         state = BoardState(**json.loads((folder / "state.json").read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
@@ -191,7 +188,7 @@ def _running(folder: Path) -> BoardState | None:
 
 
 def _command(pid: int) -> bytes:
-    """The command line of a process; empty for one that ended."""
+    """The command line of a process; empty if it has ended."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
@@ -199,7 +196,7 @@ def _command(pid: int) -> bytes:
 
 
 def _image(arch: str, folder: Path, progress: Progress) -> Path:
-    """The image's folder; its name tells the recipe, so that a changed recipe makes a new one."""
+    """The image's folder. Its name holds the recipe's hash, so that a new recipe makes a new one."""
     image = folder / f"image-{board_image.recipe()}"
     if not image.is_dir():
         board_image.build(arch, folder, image, progress)
@@ -210,7 +207,7 @@ def _image(arch: str, folder: Path, progress: Progress) -> Path:
 
 
 def _boot(program: str, folder: Path, image: Path, cpu_model: str, cpus: int) -> BoardState | None:
-    """Starts QEMU and waits for the ready line; None when the port was taken meanwhile."""
+    """Starts QEMU and waits for the ready line; None if another program took the port."""
     serial, log = folder / "serial.log", folder / "qemu.log"
     serial.unlink(missing_ok=True)
     with socket.socket() as probe:
@@ -249,10 +246,10 @@ def _wait_ready(process: subprocess.Popen[bytes], serial: Path, log: Path) -> bo
         if serial.exists() and board_image.READY_LINE.encode() in serial.read_bytes():
             return True
         if process.poll() is not None:
-            said = log.read_text(errors="replace").strip()[-400:]
-            if "host forwarding" in said:
+            output = log.read_text(errors="replace").strip()[-400:]
+            if "host forwarding" in output:
                 return False
-            raise EmulatorError(f"QEMU ended with {process.returncode}: {said}", where=str(log))
+            raise EmulatorError(f"QEMU ended with {process.returncode}: {output}", where=str(log))
         time.sleep(0.05)
     raise EmulatorError(
         f"the board did not boot within {_BOOT_S:g} s", where=str(serial), hint="read that file"

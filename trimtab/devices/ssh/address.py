@@ -27,7 +27,7 @@ class Address:
     jump: str | None = None
 
     def words(self) -> list[str]:
-        """As options of `ssh`."""
+        """The address as options of `ssh`."""
         words = [] if self.config is None else ["-F", str(self.config)]
         words += [] if self.port is None else [f"-oPort={self.port}"]
         words += [] if self.user is None else [f"-oUser={self.user}"]

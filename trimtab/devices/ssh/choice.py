@@ -57,15 +57,15 @@ def choose(
 
 
 def openssh_needs(route: Sequence[HostSettings], address: Address) -> Iterator[str]:
-    """What a route needs and paramiko does not have."""
+    """The features that a route needs and paramiko does not have."""
     from trimtab.devices.ssh.in_process import ALGORITHMS, common_algorithms
 
     for settings in route:
         yield from _needed_features(settings)
         yield from _needed_key_types(settings)
         pins = [address.known_hosts] if address.known_hosts and settings is route[-1] else []
-        known = host_keys.find([*pins, *settings.known_hosts_files], settings.known_hosts_name)
-        for line in known:
+        files = [*pins, *settings.known_hosts_files]
+        for line in host_keys.find(files, settings.known_hosts_name):
             if line.marker == host_keys.CERT_AUTHORITY:
                 yield f"host certificates (@cert-authority in {line.place})"
         for keyword in ALGORITHMS:

@@ -1,4 +1,4 @@
-"""What both SSH clients share: the protocol that they implement, and its time limits."""
+"""The protocol of an SSH client, and what its two implementations share."""
 
 from __future__ import annotations
 

@@ -79,15 +79,15 @@ def find(known_hosts: Iterable[Path], host: str) -> list[KnownKey]:
     return keys
 
 
-def judge(known: Sequence[KnownKey], key_type: str, key: bytes, where: str) -> bool:
-    """Whether `key`, which a server offers, is among the `known` keys of its host.
+def judge(lines: Sequence[KnownKey], key_type: str, key: bytes, where: str) -> bool:
+    """Whether `key`, which a server offers, is in the known_hosts `lines` of its host.
 
-    False if no key of its type is known. Raises `HostKeyError` for a revoked or changed key.
+    False if there is no key of its type. Raises `HostKeyError` for a revoked or changed key.
     """
-    for line in known:
+    for line in lines:
         if line.marker == REVOKED and line.key == key:
             raise _changed(where, f"{line.place} revokes", fingerprint(key), line.place)
-    plain = [line for line in known if not line.marker]
+    plain = [line for line in lines if not line.marker]
     if any(line.key == key for line in plain):
         return True
     for line in plain:

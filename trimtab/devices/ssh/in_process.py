@@ -114,12 +114,12 @@ class ParamikoClient:
         deadline = time.monotonic() + limit_s
         pins = [self._address.known_hosts] if is_device and self._address.known_hosts else []
         files = [*pins, *settings.known_hosts_files]
-        known = host_keys.find(files, settings.known_hosts_name)
+        lines = host_keys.find(files, settings.known_hosts_name)
         try:
-            transport = _transport(self._socket(settings, limit_s), settings, known)
+            transport = _transport(self._socket(settings, limit_s), settings, lines)
             self._transports.append(transport)
             self._shake_hands(transport, deadline)
-            self._verify(transport, settings, known, is_device)
+            self._verify(transport, settings, lines, is_device)
             deadline = time.monotonic() + limit_s
             keys.authenticate(transport, settings, deadline, self._where)
         except TimeoutError:
@@ -163,13 +163,13 @@ class ParamikoClient:
         self,
         transport: paramiko.Transport,
         settings: HostSettings,
-        known: Sequence[KnownKey],
+        lines: Sequence[KnownKey],
         is_device: bool,
     ) -> None:
         """Refuses a host key that is not known, or pins it with `trust_new`."""
         key = transport.get_remote_server_key()
         blob, name = key.asbytes(), settings.known_hosts_name
-        if host_keys.judge(known, key.get_name(), blob, self._where):
+        if host_keys.judge(lines, key.get_name(), blob, self._where):
             return
         if not is_device:
             raise host_keys.unknown_jump_host(self._where)
@@ -247,7 +247,7 @@ def common_algorithms(settings: HostSettings, keyword: str) -> list[str]:
 
 
 def _transport(
-    link: socket.socket | paramiko.Channel, settings: HostSettings, known: Sequence[KnownKey]
+    link: socket.socket | paramiko.Channel, settings: HostSettings, lines: Sequence[KnownKey]
 ) -> paramiko.Transport:
     """A transport that is not started, with the algorithms of the configuration."""
     transport = paramiko.Transport(
@@ -267,7 +267,7 @@ def _transport(
     options.kex = common_algorithms(settings, "kexalgorithms")
     # The server offers one key. Types of which a key is known come first, so that it is that one.
     types = common_algorithms(settings, "hostkeyalgorithms")
-    first = [name for key in known for name in (_RSA if key.type == "ssh-rsa" else (key.type,))]
+    first = [name for key in lines for name in (_RSA if key.type == "ssh-rsa" else (key.type,))]
     options.key_types = [t for t in dict.fromkeys([*first, *types]) if t in types]
     return transport
 
@@ -278,13 +278,14 @@ def _dial(settings: HostSettings, limit_s: float) -> socket.socket:
     family = families.get(settings.first("addressfamily"), socket.AF_UNSPEC)
     source = settings.first("bindaddress")
     last: OSError = OSError("the name has no address")
-    for found in socket.getaddrinfo(settings.hostname, settings.port, family, socket.SOCK_STREAM):
-        link = socket.socket(*found[:3])
+    addresses = socket.getaddrinfo(settings.hostname, settings.port, family, socket.SOCK_STREAM)
+    for *kind, _, target in addresses:
+        link = socket.socket(*kind)
         try:
             link.settimeout(limit_s)
             if source:
                 link.bind((source, 0))
-            link.connect(found[4])
+            link.connect(target)
             link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if settings.is_on("tcpkeepalive"):
                 link.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

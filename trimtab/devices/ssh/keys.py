@@ -139,17 +139,17 @@ def _candidates(
     named = set(files.values()) - {None}
     certificates = [*map(_certificate, settings.certificate_files)]
     certificates += [_certificate(file.with_name(f"{file.name}-cert.pub")) for file in files]
-    seen: set[object] = set()
+    offered: set[object] = set()
     others = [] if settings.is_on("identitiesonly") else agent.keys
     for key in [*(key for key in agent.keys if key.asbytes() in named), *others]:
-        if id(key) not in seen:
-            seen.update((id(key), key.asbytes()))
+        if id(key) not in offered:
+            offered.update((id(key), key.asbytes()))
             yield from _with_certificates(key, certificates)
     for file, public in files.items():
-        if public in seen or not file.is_file():
+        if public in offered or not file.is_file():
             continue
-        if (private := _private_key(file, attempts)) and private.asbytes() not in seen:
-            seen.add(private.asbytes())
+        if (private := _private_key(file, attempts)) and private.asbytes() not in offered:
+            offered.add(private.asbytes())
             yield from _with_certificates(private, certificates)
 
 

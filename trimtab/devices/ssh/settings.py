@@ -1,4 +1,4 @@
-"""What an SSH configuration says of a host: asked of `ssh -G`, or of paramiko without OpenSSH.
+"""The SSH configuration of a host: from `ssh -G`, or from paramiko without OpenSSH.
 
 `ssh -G HOST` evaluates Include, Match, patterns, tokens and defaults as OpenSSH does. A machine
 without OpenSSH's client has paramiko's `SSHConfig`, which evaluates Host and most of Match; Include
@@ -223,7 +223,7 @@ def _ask_paramiko(address: Address, where: str) -> HostSettings:
     try:
         for file in files if address.config is None else [address.config]:
             config.parse(_included(file, where).splitlines())
-        found: Mapping[str, Any] = config.lookup(address.host)
+        options: Mapping[str, Any] = config.lookup(address.host)
     except (paramiko.SSHException, KeyError, TypeError, ValueError) as error:
         raise DeviceError(
             f"paramiko cannot read the SSH configuration: {error}",
@@ -231,7 +231,10 @@ def _ask_paramiko(address: Address, where: str) -> HostSettings:
             hint="install OpenSSH's client, which reads all of it, or name a simpler file as "
             "`config` in the device's definition",
         ) from error
-    values = {**_DEFAULTS, **{keyword: _lines(keyword, value) for keyword, value in found.items()}}
+    values = {
+        **_DEFAULTS,
+        **{keyword: _lines(keyword, value) for keyword, value in options.items()},
+    }
     overrides = {
         "user": address.user,
         "port": address.port,
