@@ -26,7 +26,7 @@ def made_by(name: str) -> str:
     words += [f"{program} {version}" for program, version in results.versions.items()]
     path = committed.path_of(name).relative_to(lab.FOLDER.parent)
     by = f", made by `{results.command}`" if results.command else ""
-    return " ".join([f"{', '.join(words)}: `{path}`{by}.", *results.notes])
+    return "\n".join([f"{', '.join(words)}: `{path}`{by}.", *results.notes])
 
 
 def listed(words: Iterable[str]) -> str:
