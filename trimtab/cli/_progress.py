@@ -45,7 +45,7 @@ def redraw(text: Callable[[], str], every_s: float = 2.0) -> None:
 
 
 @dataclass(eq=False)
-class _Step:
+class _DrawnStep:
     """A running step."""
 
     title: str
@@ -93,7 +93,7 @@ class Shown:
     def __init__(self, *, is_live: bool) -> None:
         """`is_live`: stderr is a terminal."""
         self._is_live = is_live
-        self._steps: list[_Step] = []
+        self._steps: list[_DrawnStep] = []
         self._live: Live | None = None
 
     def note(self, text: str) -> None:
@@ -102,9 +102,9 @@ class Shown:
         self._print(len(self._steps), text)
 
     @contextmanager
-    def step(self, title: str, unit: str = "", *, still: bool = False) -> Iterator[_Step]:
+    def step(self, title: str, unit: str = "", *, still: bool = False) -> Iterator[_DrawnStep]:
         """See `trimtab.progress.Progress`."""
-        around, step = [*self._steps], _Step(title, unit, still, self._updated)
+        around, step = [*self._steps], _DrawnStep(title, unit, still, self._updated)
         self._steps.append(step)
         if not self._is_live:
             self._print_titles(self._steps)
@@ -124,7 +124,7 @@ class Shown:
             self._steps.remove(step)
             self._draw()
 
-    def _print_titles(self, steps: Sequence[_Step]) -> None:
+    def _print_titles(self, steps: Sequence[_DrawnStep]) -> None:
         """Prints the titles of steps before the first line within them."""
         for depth, step in enumerate(steps):
             if not step.is_printed:
@@ -164,7 +164,7 @@ class Shown:
     def _render(self) -> Group:
         return Group(*(self._row(depth, step) for depth, step in enumerate([*self._steps])))
 
-    def _row(self, depth: int, step: _Step) -> Table:
+    def _row(self, depth: int, step: _DrawnStep) -> Table:
         row = Table.grid(padding=(0, 1))
         row.add_column(no_wrap=True)
         cells: list[Text | ProgressBar] = [Text("  " * depth + step.title)]
