@@ -1,8 +1,8 @@
-/* Finds faces in a picture: face_detector MODEL.ttm PICTURE.ppm [DRAWN.ppm] [THRESHOLD]
+/* Detects faces in a picture: face_detector MODEL.ttm PICTURE.ppm [DRAWN.ppm] [THRESHOLD]
  *
- * The model is a detector as Ultra-Light-Fast-Generic-Face-Detector: it takes a picture
- * float32 [1, 3, h, w], (RGB - 127) / 128, and gives scores [1, n, 2] (the second one is a face's)
- * and boxes [1, n, 4] (left, top, right, bottom as parts of the width and height). */
+ * The model is a detector like Ultra-Light-Fast-Generic-Face-Detector: it takes a picture
+ * float32 [1, 3, h, w], (RGB - 127) / 128, and returns scores [1, n, 2] (the second is a face's) and
+ * boxes [1, n, 4] (left, top, right, bottom as fractions of the width and height). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 
 #include "trimtab.h"
 
-enum { MOST = 200 };
-static const float kOverlap = 0.3f; /* of two boxes that show one face */
+enum { MAX_FACES = 200 };
+static const float kOverlap = 0.3f; /* maximum intersection over union of two faces */
 
 typedef struct {
   int width, height;
@@ -34,7 +34,7 @@ static int read_ppm(const char* path, picture* p) {
   if (fscanf(file, "P6 %d %d %d", &p->width, &p->height, &most) != 3 || most != 255 ||
       p->width < 1 || p->height < 1 || p->width > 10000 || p->height > 10000) {
     fclose(file);
-    return fail(path, "is no binary PPM of 8 bits without comments (P6)");
+    return fail(path, "is not a binary 8-bit PPM without comments (P6)");
   }
   fgetc(file);
   const size_t size = (size_t)p->width * (size_t)p->height * 3;
@@ -53,7 +53,7 @@ static int write_ppm(const char* path, const picture* p) {
   return fclose(file) == 0 && whole ? 0 : fail(path, "cannot be written");
 }
 
-/* The picture in the model's size, one plane after the other: of each pixel the nearest one. */
+/* Resizes the picture to the model's size by nearest neighbor, one plane per channel. */
 static void fill(const picture* p, int width, int height, float* planes) {
   for (int c = 0; c < 3; ++c) {
     for (int y = 0; y < height; ++y) {
@@ -78,12 +78,12 @@ static float overlap(const box* a, const box* b) {
                  area(b->right - b->left, b->bottom - b->top) - both + 1e-9f);
 }
 
-/* The best boxes, best first, none of which shows what a better one shows. */
+/* Non-maximum suppression: selects boxes by descending score. */
 static int choose(const float* scores, const float* boxes, int n, float threshold, const picture* p,
                   box* chosen) {
   char* done = calloc((size_t)n, 1);
   int count = 0;
-  while (done != NULL && count < MOST) {
+  while (done != NULL && count < MAX_FACES) {
     int best = -1;
     for (int i = 0; i < n; ++i) {
       if (!done[i] && scores[2 * i + 1] > threshold &&
@@ -135,19 +135,19 @@ int main(int argc, char** argv) {
       trimtab_output(model, 1, &boxes) != TRIMTAB_OK || input.rank != 4 || input.dims[1] != 3 ||
       input.dtype != 1 || scores.rank != 3 || scores.dims[2] != 2 || boxes.rank != 3 ||
       boxes.dims[2] != 4 || boxes.dims[1] != scores.dims[1])
-    return fail(argv[1], "is no detector: [1, 3, h, w] -> scores [1, n, 2], boxes [1, n, 4]");
+    return fail(argv[1], "is not a detector: [1, 3, h, w] -> scores [1, n, 2], boxes [1, n, 4]");
   float* planes = malloc(input.bytes);
-  if (planes == NULL) return fail(argv[2], "there is no memory for it");
+  if (planes == NULL) return fail(argv[2], "out of memory");
   fill(&p, input.dims[3], input.dims[2], planes);
-  trimtab_set_input(model, 0, planes, input.bytes); /* used in place */
+  trimtab_set_input(model, 0, planes, input.bytes); /* not copied */
   if (trimtab_run(model) != TRIMTAB_OK) return fail(argv[1], trimtab_last_error(model));
   trimtab_output(model, 0, &scores); /* valid until the next run */
   trimtab_output(model, 1, &boxes);
 
-  box found[MOST];
-  const int count = choose(scores.data, boxes.data, scores.dims[1], threshold, &p, found);
+  box faces[MAX_FACES];
+  const int count = choose(scores.data, boxes.data, scores.dims[1], threshold, &p, faces);
   for (int i = 0; i < count; ++i) {
-    const box* b = &found[i];
+    const box* b = &faces[i];
     printf("%.4f %.2f %.2f %.2f %.2f\n", b->score, b->left, b->top, b->right, b->bottom);
     draw(&p, b);
   }

@@ -1,4 +1,4 @@
-"""Finds faces in a picture, as face_detector.c does.
+"""Detects faces in a picture, like face_detector.c.
 
 python face_detector.py MODEL PICTURE.ppm [THRESHOLD]
 """
@@ -17,20 +17,20 @@ OVERLAP = 0.3
 
 
 def read_ppm(path: str) -> np.ndarray:
-    """The pixels uint8[h, w, 3] of a binary PPM."""
+    """Reads the pixels of a binary PPM, uint8[h, w, 3]."""
     data = Path(path).read_bytes()
     head = re.match(rb"P6\s+(\d+)\s+(\d+)\s+255\s", data)
     if head is None:
-        sys.exit(f"face_detector: {path}: is no binary PPM of 8 bits without comments (P6)")
+        sys.exit(f"face_detector: {path}: is not a binary 8-bit PPM without comments (P6)")
     width, height = int(head[1]), int(head[2])
     return np.frombuffer(data, np.uint8, width * height * 3, head.end()).reshape(height, width, 3)
 
 
 def overlap(a: np.ndarray, b: np.ndarray) -> float:
     """Intersection over union of two boxes."""
-    sides = np.maximum(0, np.minimum(a[2:], b[2:]) - np.maximum(a[:2], b[:2]))
+    extent = np.maximum(0, np.minimum(a[2:], b[2:]) - np.maximum(a[:2], b[:2]))
     areas = [np.prod(np.maximum(0, box[2:] - box[:2])) for box in (a, b)]
-    return float(np.prod(sides) / (sum(areas) - np.prod(sides) + 1e-9))
+    return float(np.prod(extent) / (sum(areas) - np.prod(extent) + 1e-9))
 
 
 def main(model: str, picture: str, threshold: float = 0.7) -> None:
@@ -40,8 +40,8 @@ def main(model: str, picture: str, threshold: float = 0.7) -> None:
     _, _, h, w = program.vars[name].shape
     pixels = read_ppm(picture)
     height, width, _ = pixels.shape
-    near = pixels[np.arange(h) * height // h][:, np.arange(w) * width // w]
-    x = ((near.astype(np.float32) - 127) / 128).transpose(2, 0, 1)[None]
+    resized = pixels[np.arange(h) * height // h][:, np.arange(w) * width // w]
+    x = ((resized.astype(np.float32) - 127) / 128).transpose(2, 0, 1)[None]
     results = trimtab.Session(program).run({name: np.ascontiguousarray(x)})
     scores, boxes = results.values()
     boxes = boxes[0] * np.float32([width, height, width, height])

@@ -145,7 +145,7 @@ def test_the_c_program_and_the_python_one_find_what_onnxruntime_finds(tmp_path: 
     assert_drawn(tmp_path / "out.ppm", pixels, want)
     in_python = run(sys.executable, example / "face_detector.py", model, *words[1:2], cwd=tmp_path)
     np.testing.assert_allclose(read(in_python), want, rtol=0, atol=0.02)
-    for wrong, said in (("nothing.ppm", "cannot be opened"), ("net.onnx", "is no binary PPM")):
+    for wrong, said in (("nothing.ppm", "cannot be opened"), ("net.onnx", "is not a binary")):
         argv = [str(example / "face_detector"), str(made.model), str(tmp_path / wrong)]
         done = subprocess.run(argv, capture_output=True, text=True, check=False)
         assert done.returncode == 1

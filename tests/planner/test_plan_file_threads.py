@@ -51,7 +51,7 @@ def test_a_file_tells_how_many_threads_it_was_planned_for(network: Program, tmp_
 def test_a_number_of_threads_that_cannot_be_is_refused(wrong: str, tmp_path: Path) -> None:
     path = tmp_path / "plan.toml"
     path.write_text(f"threads = {wrong}\n")
-    with pytest.raises(PlanError, match="threads`? (cannot be|must be an integer)"):
+    with pytest.raises(PlanError, match=r"threads`? (cannot be|must be an integer)"):
         Plan.read(path)
 
 

@@ -1,4 +1,4 @@
-/* The operator soft_threshold as a shared library: C99, and nothing but trimtab_plugin.h. */
+/* The operator soft_threshold as a shared library in C99, with trimtab_plugin.h only. */
 #include "trimtab_plugin.h"
 
 static const char* set_up(trimtab_call* call) {

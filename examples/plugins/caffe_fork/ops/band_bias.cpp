@@ -4,8 +4,8 @@
 namespace trimtab {
 namespace {
 
-// A band is a run of elements in each image (plain) or in each pixel (NHWC): both are `outer` times
-// the channels, each `inner` elements.
+// Adds offsets to bands of channels. A band is contiguous in each image (plain) or pixel (NHWC):
+// the tensor consists of `outer` runs of all channels, with `inner` elements per channel.
 class BandBias final : public OperatorOf<BandBiasAttributes> {
  public:
   void Run(ThreadPool& pool) override {
@@ -34,11 +34,11 @@ class BandBias final : public OperatorOf<BandBiasAttributes> {
       for (uint32_t band = 0; band < bias.widths.size; ++band) {
         const int64_t width = bias.widths[band];
         TRIMTAB_CHECK(width > 0 && width <= left,
-                      "a band has no channels, or more than are left (bias, width)", i, width);
+                      "a band has no channels, or more than remain (bias, width)", i, width);
         left -= width;
       }
     }
-    TRIMTAB_CHECK(left == 0, "the bands leave channels out (how many)", left);
+    TRIMTAB_CHECK(left == 0, "the bands do not cover all channels (remaining channels)", left);
     output().dims = dims;
     return Status();
   }

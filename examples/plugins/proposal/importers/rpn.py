@@ -1,4 +1,4 @@
-"""The layers of Faster R-CNN and R-FCN that Caffe itself does not have."""
+"""Parsers of the layers of Faster R-CNN and R-FCN that Caffe lacks."""
 
 import ast
 
@@ -6,13 +6,13 @@ import numpy as np
 
 from trimtab import GraphBuilder, Layer, operator_parser
 
-# lib/fast_rcnn/config.py of py-faster-rcnn, TEST: what the layer does not say itself.
+# Defaults of lib/fast_rcnn/config.py of py-faster-rcnn, TEST.
 _CANDIDATES, _KEEP, _OVERLAP, _LEAST = 6000, 300, 0.7, 16.0
 
 
 def anchors(base: int, ratios: list[float], scales: list[float]):
-    """Boxes around the first cell [ratios * scales, 4] (generate_anchors.py): of each ratio, the
-    box of about base^2 pixels with whole sides, then at each scale; all around one center.
+    """Boxes around the first cell [ratios * scales, 4] (generate_anchors.py): for each ratio, a box
+    of about base^2 pixels with integer sides, at each scale, all with the same center.
     """
     center = (base - 1) / 2
     widths = [round_half_even((base * base / ratio) ** 0.5) for ratio in ratios]
@@ -26,13 +26,13 @@ def anchors(base: int, ratios: list[float], scales: list[float]):
 
 
 def round_half_even(value: float) -> float:
-    """numpy's rounding, which the paper's code has."""
+    """Rounds half to even, like the code of the paper."""
     return float(np.round(value))
 
 
 @operator_parser(framework="caffe", origin="Python.ProposalLayer", op="proposal")
 def proposal(layer: Layer, graph: GraphBuilder):
-    """`param_str` is YAML of a line per number or list: "'feat_stride': 16"."""
+    """Reads `param_str`, YAML with one number or list per line: "'feat_stride': 16"."""
     if len(layer) != 3:
         raise layer.unsupported(f"it has {len(layer)} inputs, not scores, deltas and im_info")
     layer.text("module", "")
@@ -45,7 +45,7 @@ def proposal(layer: Layer, graph: GraphBuilder):
         arguments[name.strip().strip("'\"")] = ast.literal_eval(value.strip())
     stride, scales = arguments.pop("feat_stride", 16), arguments.pop("scales", (8, 16, 32))
     if arguments:
-        raise layer.unsupported(f"{', '.join(arguments)} in its param_str is not known")
+        raise layer.unsupported(f"{', '.join(arguments)} in its param_str is unknown")
     boxes = anchors(16, [0.5, 1, 2], list(scales))
     return graph.add(
         "proposal",

@@ -65,8 +65,8 @@ class Proposal final : public OperatorOf<ProposalAttributes> {
   }
 
  private:
-  // The regions and their scores, in the order row, column, anchor; and those that are large
-  // enough. Returns how many these are.
+  // Computes all regions and scores in the order row, column, anchor, and the indices of those
+  // that are large enough. Returns their number.
   size_t Move(Box* boxes, float* scores, int32_t* order) const {
     const Dims& dims = input(0).dims;
     const auto cells = static_cast<size_t>(dims.Count(2, 4));

@@ -1,4 +1,4 @@
-// Bins of regions, as Caffe's ROI layers cut them.
+// Bins of regions, with the rounding of Caffe's ROI layers.
 #ifndef TRIMTAB_PLUGIN_PROPOSAL_REGIONS_H_
 #define TRIMTAB_PLUGIN_PROPOSAL_REGIONS_H_
 
@@ -9,8 +9,8 @@
 
 namespace trimtab {
 
-// Cells [begin, end) of bin `i` of a region whose bins are `bin` cells wide, `start` behind the cell
-// `first`; none outside of [0, size). NaN and what no integer holds become an end of the range.
+// Cells [begin, end) of bin `i` of a region whose bins are `bin` cells wide, at `start` after the
+// cell `first`, clamped to [0, size). NaN and values beyond int are clamped to an end of the range.
 struct Cells {
   Cells(float first, float start, float bin, int64_t i, int32_t size)
       : begin(Inside(floorf(static_cast<float>(i) * bin + start) + first, size)),
@@ -25,14 +25,14 @@ struct Cells {
   }
 };
 
-// The image that a region is of, in [0, images).
+// Index of a region's image, in [0, images).
 inline int32_t ImageOf(const float* region, int32_t images) {
   return region[0] >= 1.0f && region[0] < static_cast<float>(images)
              ? static_cast<int32_t>(region[0])
              : 0;
 }
 
-// An operator that pools over regions, each for itself.
+// Base of operators that pool each region separately.
 template <typename Attributes>
 class OverRegions : public OperatorOf<Attributes> {
  public:

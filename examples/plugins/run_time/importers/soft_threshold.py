@@ -1,4 +1,4 @@
-"""Caffe's layer SoftThreshold, with the scales of its channels as an optional blob."""
+"""Parser of a Caffe layer SoftThreshold."""
 
 from trimtab import GraphBuilder, Layer, operator_parser
 

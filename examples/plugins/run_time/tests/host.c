@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
   if (trimtab_run(model) != 0) return 1;
   trimtab_output(model, 0, &y);
   fwrite(y.data, 1, y.bytes, stdout);
-  /* Not while a model uses it. */
+  /* It is an error while a model uses it. */
   if (trimtab_unload_plugin(library) != TRIMTAB_BAD_ARGUMENT) return 3;
   trimtab_close(model);
   free(image);

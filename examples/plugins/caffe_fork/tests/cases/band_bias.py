@@ -8,7 +8,7 @@ _RNG = np.random.default_rng(11)
 
 
 def expected(x, biases):
-    """numpy's repeat spreads the offsets over the channels."""
+    """Repeats the offsets over the channels with numpy."""
     offsets = [np.float32(bias["offset"]) for bias in biases for _ in bias["widths"]]
     bias = np.repeat(offsets, [width for bias in biases for width in bias["widths"]])
     return x + bias.reshape(1, -1, *[1] * (x.ndim - 2))
