@@ -22,7 +22,7 @@ from lab import committed
 from lab.committed import Results
 from trimtab import __version__, files, paths, reports
 from trimtab.errors import MissingRequirementError, ResultError
-from trimtab.reports import Cell
+from trimtab.reports import Configuration
 from trimtab.results import index, records, summary
 from trimtab.results.summary import Unit
 
@@ -53,7 +53,7 @@ def take_sweep(folder: Path, command: str) -> Path:
     """
     complete = [run for run in index.entries(folder) if run.status != index.TRUNCATED]
     runs = [summary.summarize(records.read(folder / run.file_name)) for run in complete]
-    rows = [dataclasses.asdict(cell) for cell in reports.cells_of(runs)]
+    rows = [dataclasses.asdict(cell) for cell in reports.configurations_of(runs)]
     if not rows:
         raise ResultError("no run is complete", where=str(folder), hint="run ./inv sweep")
     results = Results(command=command, versions={"trimtab": __version__}, rows=rows)
@@ -64,7 +64,8 @@ def draw() -> list[Path]:
     """Draws all pictures; MissingRequirementError without a browser."""
     run = reports.find("html").run(summary.summarize(records.read(_run())))
     cells = [
-        Cell(**{**row, "unit": Unit(row["unit"])}) for row in committed.read("docs/sweep").rows
+        Configuration(**{**row, "unit": Unit(row["unit"])})
+        for row in committed.read("docs/sweep").rows
     ]
     # Instruction counts are reproducible, times are not.
     exact = [cell.facts["device"] for cell in cells if cell.unit is Unit.INSTRUCTIONS]

@@ -11,7 +11,7 @@ import numpy as np
 
 from trimtab.bench.golden import Golden
 from trimtab.bench.jobs import Subject
-from trimtab.results.records import FileFacts, Header, Status, Writer
+from trimtab.results.records import FileFacts, Header, RecordedDevice, Status, Writer
 
 # Doubles its inputs; prints the lines of docs/runner.md. What goes wrong is put in place of `pass`.
 RUNNER = f"""#!{sys.executable}
@@ -98,7 +98,7 @@ def make_header(
         cpu="cortex-a53",
         compiler="zig 0.17.0",
         flags=["-Os"],
-        device={"name": "qemu-a53" if is_emulated else "pi4", "cpu": "cortex-a53"},
+        device=RecordedDevice("qemu-a53" if is_emulated else "pi4", cpu="cortex-a53"),
         is_emulated=is_emulated,
         protocol={"threads": 1, "runs": 30},
     )

@@ -22,7 +22,7 @@ from trimtab.devices import Device, find_device
 from trimtab.devices.protocol import DeviceInfo
 from trimtab.results import counters as hardware_counters
 from trimtab.results import records
-from trimtab.results.counters import Counted, Hardware
+from trimtab.results.counters import EventCounts, HardwareEvents
 from trimtab.results.records import Status, Writer
 from trimtab.results.summary import summarize
 
@@ -103,7 +103,7 @@ BOUNDS = [
 def test_what_binds_an_operator_follows_from_the_bandwidth_it_takes(
     counts: dict[str, float], ns: float, bound: str
 ) -> None:
-    assert Hardware(ASKED, 1).bound(Counted(counts, 1.0), ns) == bound
+    assert HardwareEvents(ASKED, 1).bound(EventCounts(counts, 1.0), ns) == bound
 
 
 STALLS = [(60, 20, "memory"), (60, 1, "between"), (10, 1, "compute"), (40, 20, "between")]
@@ -115,12 +115,14 @@ def test_without_a_bandwidth_it_follows_from_stalls_and_misses(
 ) -> None:
     asked = {**ASKED, "gb_per_s": None}
     counts = {"cycles": 100, "stalled_cycles": stalled, "instructions": 1000}
-    counted = Counted({**counts, "last_level_misses": misses}, 1.0)
-    assert Hardware(asked, 1).bound(counted, 1000) == bound
+    counted = EventCounts({**counts, "last_level_misses": misses}, 1.0)
+    assert HardwareEvents(asked, 1).bound(counted, 1000) == bound
 
 
 def test_threads_are_taken_to_move_as_much_each() -> None:
-    assert Hardware(ASKED, 4).gb_per_s(Counted({"last_level_misses": 10}, 1.0), 1000) == 2.56
+    assert (
+        HardwareEvents(ASKED, 4).gb_per_s(EventCounts({"last_level_misses": 10}, 1.0), 1000) == 2.56
+    )
 
 
 def record(
@@ -155,7 +157,7 @@ class TestEveryFormat:
     def test_says_what_binds_an_operator_and_by_which_rule(self, name: str, tmp_path: Path) -> None:
         text = reports.find(name).run(summarize(record(tmp_path, BUSY)))
         assert "memory" in text
-        assert "By these counters" in text
+        assert "An operator is memory bound if" in text
         assert "3.84" in text, "60,000 lines of 64 bytes in a millisecond"
         assert "L1d" in text or "l1d_misses" in text
 
@@ -163,8 +165,8 @@ class TestEveryFormat:
         self, name: str, tmp_path: Path
     ) -> None:
         text = reports.find(name).run(summarize(record(tmp_path, [None] * 8)))
-        assert "The kernel gave no hardware events" in text
-        assert "By these counters" not in text
+        assert "The kernel counted no hardware events" in text
+        assert "An operator is memory bound if" not in text
 
     def test_says_nothing_where_nobody_asked(self, name: str, tmp_path: Path) -> None:
         summary = dataclasses.replace(summarize(record(tmp_path, None)), hardware=None)

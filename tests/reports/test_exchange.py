@@ -122,7 +122,7 @@ def test_a_trace_has_the_shares_of_every_thread(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["trace", "google-benchmark"])
 def test_formats_of_times_refuse_a_run_without(name: str, tmp_path: Path) -> None:
     emulated = one(tmp_path, is_emulated=True, instructions=5)
-    with pytest.raises(UsageError, match="an emulator's time means nothing"):
+    with pytest.raises(UsageError, match=r"has none \(emulated\)"):
         reports.find(name).run(emulated)
 
 
@@ -174,7 +174,7 @@ def test_bloatys_csv_has_every_byte_of_the_file(tmp_path: Path) -> None:
     assert {row["compileunits"]: int(row["filesize"]) for row in rows} == FULL
     both = list(csv.DictReader(io.StringIO(reports.find("bloaty").comparison(two(tmp_path)))))
     assert {row["inputfiles"] for row in both} == {"net [full]", "net [tiny]"}
-    with pytest.raises(UsageError, match="where its bytes go"):
+    with pytest.raises(UsageError, match="has no sizes of parts"):
         reports.find("bloaty").run(many(tmp_path))
 
 

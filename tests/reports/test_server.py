@@ -106,13 +106,13 @@ def test_from_other_machines_it_takes_the_token(tmp_path: Path) -> None:
         assert location == "/evil.example/"  # and not another site
 
 
-def test_an_address_that_cannot_be_had_is_said(tmp_path: Path) -> None:
+def test_an_unavailable_address_is_reported(tmp_path: Path) -> None:
     with serving(tmp_path) as server:
         port = urlsplit(server.url).port
         assert port
-        with pytest.raises(UsageError, match="cannot be had"):
+        with pytest.raises(UsageError, match="is not available"):
             bind_server(tmp_path, port=port)
-    with pytest.raises(UsageError, match="no results"):
+    with pytest.raises(UsageError, match="does not exist"):
         bind_server(tmp_path / "none")
-    with pytest.raises(UsageError, match="cannot be had"):
+    with pytest.raises(UsageError, match="is not available"):
         bind_server(tmp_path, port=70_000)

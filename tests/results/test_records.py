@@ -207,4 +207,4 @@ def test_launches_that_were_discarded_do_not_count_and_stay_in_the_record(tmp_pa
     assert [event["ns"] for event in record.events if event["event"] == "run"] == [10, 20, 30]
     assert len(record.of("push")) == 1, "of no launch"
     (said,) = summarize(record).losses
-    assert said.endswith("(the link broke): 1 launch discarded for that.")
+    assert said.endswith("(the link broke): 1 launch discarded.")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.bench.fakes import make_header
 from trimtab.errors import BuildError, DeviceUnreachableError
-from trimtab.results.records import FileFacts, Status, Writer
+from trimtab.results.records import FileFacts, RecordedDevice, Status, Writer
 from trimtab.sweep.builds import BuildCache, BuildIdentity, BuildTask, CellBuild
 from trimtab.sweep.bundle import FileBundle
 from trimtab.sweep.matrix import Cell, Sweep
@@ -90,7 +90,7 @@ class FakeWork:
         facts = {
             "model": FileFacts("net.ttm", 5, built.identity.model_sha256),
             "binary": FileFacts("trimtab-run", 1000, built.identity.binary_sha256),
-            "device": {"name": built.cell.device},
+            "device": RecordedDevice(built.cell.device),
             "protocol": {"threads": 1, "sweep": dict(built.role)},
         }
         with Writer(self._folder / "scratch", type(header)(**{**vars(header), **facts})) as writer:

@@ -36,7 +36,7 @@ from trimtab.devices.control import Controlled
 from trimtab.devices.protocol import Device, DeviceInfo, InstructionCounter
 from trimtab.errors import DeviceUnreachableError, ResultError, TrimtabError
 from trimtab.progress import SILENT, Progress
-from trimtab.results.records import FileFacts, Header, Writer
+from trimtab.results.records import FileFacts, Header, RecordedDevice, Writer
 
 MAX_DISCONNECTS = 3  # in one step: the step itself may bring the device down
 
@@ -216,7 +216,7 @@ def _header(device: Device, info: DeviceInfo, job: Job, control: Controlled) -> 
         cpu=subject.cpu,
         compiler=subject.compiler,
         flags=list(subject.flags),
-        device={"name": device.name, "peak_of": peak_of, **asdict(info)},
+        device=RecordedDevice(device.name, peak_of, **asdict(info)),
         is_emulated=info.is_emulated,
         protocol={**asdict(job.settings), **job.role},
         affinity=control.cores,

@@ -51,7 +51,9 @@ class NoiseFloor:
     def stale(self, header: Header) -> str:
         """The reason why the floor does not hold for a run; "" if it holds."""
         device = header.device
-        changes = [text for key, text in _STATE.items() if device.get(key) != getattr(self, key)]
+        changes = [
+            text for key, text in _STATE.items() if getattr(device, key) != getattr(self, key)
+        ]
         if changes:
             return f"since then the device {' and '.join(changes)}"
         governor = header.control.get("governor")

@@ -23,6 +23,7 @@ class ComparedFigure:
     unit: Unit
     values: tuple[float | None, ...]
     ratios: tuple[Ratio | None, ...]
+    part_of: str = ""
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,7 @@ def _row(key: str, runs: Sequence[Summary]) -> ComparedFigure:
         sample.unit,
         tuple(figure.value if figure else None for figure in figures),
         tuple(_ratio(figures[0], other) for other in figures[1:]),
+        sample.part_of,
     )
 
 
@@ -117,7 +119,7 @@ def _notes(runs: Sequence[Summary], *, are_separate: bool) -> list[str]:
     first = runs[0].header
     if any(run.header.model.name != first.model.name for run in runs):
         notes.append("The runs are of different models.")
-    if any(run.header.device["name"] != first.device["name"] for run in runs):
+    if any(run.header.device.name != first.device.name for run in runs):
         notes.append("The runs are on different devices: ratios compare device and build at once.")
     if any(run.header.protocol.get("threads") != first.protocol.get("threads") for run in runs):
         notes.append("The runs used different numbers of threads.")

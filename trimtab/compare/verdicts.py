@@ -179,7 +179,7 @@ def _reason(ratio: Effect, launches: int, floor_share: float, aim: float, more: 
 
 def _applied_floor(floor: NoiseFloor | None, header: Header, *, is_duet: bool) -> tuple[float, str]:
     """The noise floor that applies to a run, as a share, and a sentence about it."""
-    calibrate = f"./inv calibrate {header.device['name']}"
+    calibrate = f"./inv calibrate {header.device.name}"
     if floor is None:
         note = f"The noise floor is unknown, {noise_floor.UNCALIBRATED:.0%} is assumed: {calibrate}"
         return noise_floor.UNCALIBRATED, note
@@ -224,11 +224,11 @@ def write(verdict: Verdict, a: Record, b: Record, folder: Path) -> Path:
     """Writes the file of a comparison beside its runs. Raises ResultError if that fails."""
     header = a.header
     stem = a.path.name.partition("-")[0]
-    path = folder / f"{stem}-{header.device['name']}-{verdict.id}{SUFFIX}"
+    path = folder / f"{stem}-{header.device.name}-{verdict.id}{SUFFIX}"
     content = {
         "format": FORMAT,
         "time": header.time,
-        "device": header.device,
+        "device": dataclasses.asdict(header.device),
         "runs": {
             name: {"run_id": record.header.run_id, "file": record.path.name}
             for name, record in (("a", a), ("b", b))

@@ -46,14 +46,14 @@ class Counts:
         if "latency_instructions" not in counted:
             raise EmulatorError(
                 "this QEMU was built without TCG plug-ins, which count instructions",
-                where=str(header.device["name"]),
+                where=header.device.name,
                 hint="use Debian's qemu-user, or bench with --device board, which counts itself",
             )
         return cls(
             model=Path(header.model.name).stem,
             cpu=header.cpu,
             precision=precision,
-            device=str(header.device["name"]),
+            device=header.device.name,
             instructions_per_inference=counted["latency_instructions"],
             load_instructions=counted["load_instructions"],
             verify_instructions=counted["verify_instructions"],
@@ -62,7 +62,7 @@ class Counts:
             versions={
                 "trimtab": __version__,
                 "compiler": header.compiler,
-                "emulator": str(header.device["kernel"]).partition(" on ")[0],
+                "emulator": header.device.kernel.partition(" on ")[0],
             },
         )
 

@@ -1,8 +1,7 @@
-"""Reports of result records: one format per module, found by its file name.
+"""Reports of records, in formats found by their module names.
 
-A format is a module of this package (names with a leading underscore are helpers) that has what
-`Format` asks for; that is all there is to adding one. Reports read summaries of records and never a
-device.
+A format is a module of `trimtab.reports.formats`, or of a plug-in's folder `reports`, that provides
+the members of `Format`. Reports read summaries of records, and never use a device.
 """
 
 from __future__ import annotations
@@ -18,16 +17,16 @@ from trimtab import plugins
 from trimtab.compare.side_by_side import Comparison
 from trimtab.errors import UsageError
 from trimtab.reports import formats
-from trimtab.reports.configurations import Cell, cells_of
+from trimtab.reports.configurations import Configuration, configurations_of
 from trimtab.reports.formats.html import page_of, site
 from trimtab.reports.run_tables import precision, shipped
 from trimtab.results.summary import Summary
 
 __all__ = [
-    "Cell",
+    "Configuration",
     "Format",
     "Overview",
-    "cells_of",
+    "configurations_of",
     "find",
     "find_overview",
     "names",
@@ -39,57 +38,59 @@ __all__ = [
 
 
 class Format(Protocol):
-    """What a module of this package provides."""
+    """The members of a format's module."""
 
     SUFFIX: str
-    """Of a file that holds such a report, e.g. ".md"."""
+    """Suffix of a report's file, such as ".md"."""
 
     IS_WHOLE: bool
-    """Whether it says all that is known of a run. The format of another program says what that has
-    a place for, and refuses a run that it has no place for at all (UsageError).
+    """Whether a report has everything that is known about a run.
+
+    A format of another program holds what that program supports, and raises UsageError for a run
+    that it cannot represent at all.
     """
 
     def run(self, summary: Summary) -> str:
-        """The report of one run, whole and ending in a newline."""
+        """The complete report of one run, with a newline at the end."""
 
     def comparison(self, comparison: Comparison) -> str:
         """The report of two or more runs side by side."""
 
 
 class Overview(Protocol):
-    """What a format provides that shows many runs at a glance, too."""
+    """The additional member of a format that can show many runs at a glance."""
 
     def cells(self, runs: Sequence[Summary]) -> str:
-        """Cost against bytes of the newest run of each configuration, and which are best."""
+        """Cost against size of the newest run of each configuration, and the Pareto front."""
 
 
 def names() -> list[str]:
-    """The names of all formats, sorted: those of their modules, with dashes."""
-    found = [info.name for info in pkgutil.iter_modules(formats.__path__)]
-    return sorted(name.replace("_", "-") for name in {*found, *_of_plugins()})
+    """The names of all formats, sorted: their modules' names, with dashes."""
+    shipped = [info.name for info in pkgutil.iter_modules(formats.__path__)]
+    return sorted(name.replace("_", "-") for name in {*shipped, *_from_plugins()})
 
 
-def _of_plugins() -> dict[str, ModuleType]:
-    needs = ("SUFFIX", "IS_WHOLE", "run", "comparison")
-    return plugins.modules("reports", Path(formats.__file__).parent, needs)
+def _from_plugins() -> dict[str, ModuleType]:
+    members = ("SUFFIX", "IS_WHOLE", "run", "comparison")
+    return plugins.modules("reports", Path(formats.__file__).parent, members)
 
 
 def find(name: str) -> Format:
-    """The format of that name; raises UsageError with the known names."""
+    """The format with this name. Raises UsageError, with the existing names, for any other."""
     if name not in names():
         raise UsageError(f"unknown report format {name!r}", hint=f"one of: {', '.join(names())}")
     module = name.replace("-", "_")
-    theirs = _of_plugins().get(module)
-    return cast(Format, theirs or importlib.import_module(f"{formats.__name__}.{module}"))
+    from_plugin = _from_plugins().get(module)
+    return cast(Format, from_plugin or importlib.import_module(f"{formats.__name__}.{module}"))
 
 
 def find_overview(name: str) -> Overview:
-    """The format of that name, as one that shows many runs; raises UsageError where it does not."""
-    found = find(name)
-    if not hasattr(found, "cells"):
-        having = [other for other in names() if hasattr(find(other), "cells")]
+    """The format with this name; raises UsageError if it has no overview of many runs."""
+    form = find(name)
+    if not hasattr(form, "cells"):
+        capable = [other for other in names() if hasattr(find(other), "cells")]
         raise UsageError(
-            f"format {name} shows no overview of all runs",
-            hint=f"name the runs, or one of: {', '.join(having)}",
+            f"format {name} has no overview of all runs",
+            hint=f"name the runs, or one of: {', '.join(capable)}",
         )
-    return cast(Overview, found)
+    return cast(Overview, form)

@@ -1,4 +1,4 @@
-"""The charts of a page as data: what the scripts of `page/` draw, and with which words."""
+"""The charts of a page as data and texts, which the scripts in `page/` draw."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 from trimtab.accuracy import Search
 from trimtab.compare.side_by_side import Comparison
 from trimtab.reports import fmt, run_tables
-from trimtab.reports.configurations import FACTS, Cell
+from trimtab.reports.configurations import FACTS, Configuration
 from trimtab.results.summary import Figure, Summary, Unit
 from trimtab.results.thread_spans import medians
 
 
 @dataclass(frozen=True)
 class Chart:
-    """One chart: the function of a script that draws `data`, its heading, and how to read it."""
+    """One chart: the script function that draws `data`, the heading, and a caption."""
 
     kind: str
     title: str
@@ -29,7 +29,7 @@ _UNITS = {Unit.NS: "time", Unit.INSTRUCTIONS: "executed instructions"}
 
 
 def of_run(summary: Summary) -> list[Chart]:
-    """Where time, bytes and memory of one run go; charts of what it does not know are left out."""
+    """The charts of one run: precision, time, size and memory, without those that lack data."""
     return [
         *_precision(summary.search),
         *_operators(summary),
@@ -42,29 +42,29 @@ def of_run(summary: Summary) -> list[Chart]:
 
 
 def of_comparison(comparison: Comparison) -> list[Chart]:
-    """Speed and size side by side."""
+    """The charts of a comparison: speed and size side by side."""
     labels = run_tables.run_labels(comparison)
     paired = list(zip(labels, comparison.runs, strict=True))
     return [*_headlines(paired), *_samples(paired), *_parts(paired)]
 
 
-def of_cells(cells: Sequence[Cell]) -> Chart:
-    """All cells of a sweep or a folder: cost against bytes."""
+def of_configurations(configurations: Sequence[Configuration]) -> Chart:
+    """The chart of all configurations: cost against size."""
     rows = [
         {
-            **{fact: value or "default" for fact, value in cell.facts.items()},
-            "run": cell.run_id,
-            "cost": cell.cost,
-            "bytes": cell.shipped_bytes,
+            **{fact: value or "default" for fact, value in one.facts.items()},
+            "run": one.run_id,
+            "cost": one.cost,
+            "bytes": one.shipped_bytes,
         }
-        | {"unit": cell.unit, "href": cell.href or None}
-        for cell in cells
+        | {"unit": one.unit, "href": one.href or None}
+        for one in configurations
     ]
     return Chart(
         "cells",
         "Which configuration?",
-        "Less of both is better: the dashed line joins the configurations that nothing beats in "
-        "both. Choose a network and a device, and a limit, and read the answer.",
+        "Less of both is better. The dashed line joins the configurations that no other one beats "
+        "in both. Select a network, a device and a limit.",
         {
             "rows": rows,
             "facts": FACTS,
@@ -76,22 +76,22 @@ def of_cells(cells: Sequence[Cell]) -> Chart:
     )
 
 
-def _precision(found: Search | None) -> Iterator[Chart]:
-    if found is None:
+def _precision(search: Search | None) -> Iterator[Chart]:
+    if search is None:
         return
     dots = [
         {
             "x": one.cycles / 1e6,
             "y": one.accuracy.mean_error,
             "label": one.label,
-            "marked": i == found.chosen,
+            "marked": i == search.chosen,
         }
-        for i, one in enumerate(found.candidates)
+        for i, one in enumerate(search.candidates)
     ]
     yield Chart(
         "plane",
         "Precision: error against cost",
-        "Every precision that was tried; the ring marks the one that was chosen.",
+        "Each dot is a precision of the search; the ring marks the chosen one.",
         {
             "dots": dots,
             "names": ["modeled Mcycles", "mean error"],
@@ -118,8 +118,8 @@ def _operators(summary: Summary) -> Iterator[Chart]:
     yield Chart(
         "timeline",
         f"An inference, operator by operator ({_UNITS[unit]})",
-        "Medians of every operator, one after the other as they run. "
-        + _told_of_threads(threads, any(op.shares for op in costly)),
+        "The median of every operator, in the order of execution. "
+        + _threads_caption(threads, any(op.shares for op in costly)),
         {"spans": spans, "unit": unit},
     )
     ranked = sorted(costly, key=lambda op: -op.cost)[: run_tables.TOP]
@@ -131,25 +131,25 @@ def _operators(summary: Summary) -> Iterator[Chart]:
     )
 
 
-def _told_of_threads(threads: int, is_known: bool) -> str:
+def _threads_caption(threads: int, is_known: bool) -> str:
     if threads == 1:
         return "One thread."
     if not is_known:
-        return f"{threads} threads share each operator; what each of them did was not recorded."
+        return f"{threads} threads share each operator; the record has no times of each thread."
     return (
         "Below, each thread from the begin of its first share of an operator to the end of its "
-        "last. In what is left free it waits, or, the first one, does what is not shared."
+        "last. In the gaps a thread waits, or the first one does work that is not shared."
     )
 
 
 def _graph(summary: Summary) -> Iterator[Chart]:
-    """The network as it was loaded and as it runs."""
+    """The network as loaded, and as executed."""
     operators = summary.network.get("operators", [])
     runs = {i: op for i, op in enumerate(operators) if not op.get("prepares")}
     costs = {op.index: op.cost for op in summary.ops}
-    what = _UNITS[Unit.NS if summary.figure("latency") else Unit.INSTRUCTIONS]
-    if not any(costs.get(i) for i in runs):  # it was not measured operator by operator
-        costs, what = {i: op["macs"] for i, op in runs.items()}, "multiply-accumulates"
+    quantity = _UNITS[Unit.NS if summary.figure("latency") else Unit.INSTRUCTIONS]
+    if not any(costs.get(i) for i in runs):  # the run has no costs of operators
+        costs, quantity = {i: op["macs"] for i, op in runs.items()}, "multiply-accumulates"
     whole = sum(costs.get(i, 0) for i in runs)
     if not whole:
         return
@@ -157,7 +157,7 @@ def _graph(summary: Summary) -> Iterator[Chart]:
     places = {i: place for place, i in enumerate(runs)}
     after = [
         {
-            "said": f"{op['label']}: {fmt.percent(shares[i])} of the {what}",
+            "text": f"{op['label']}: {fmt.percent(shares[i])} of the {quantity}",
             "share": shares[i],
             "reads": [places[source] for source in op["reads"] if source in places],
         }
@@ -166,24 +166,24 @@ def _graph(summary: Summary) -> Iterator[Chart]:
     before = []
     for op in summary.network.get("before", []):
         now = op["becomes"] if op["becomes"] in runs else None
-        fate = "gone" if now is None else f"now part of {after[places[now]]['said']}"
+        fate = "removed" if now is None else f"now part of {after[places[now]]['text']}"
         before.append(
             {
-                "said": f"{op['label']}, {fate}",
+                "text": f"{op['label']}, {fate}",
                 "share": 0 if now is None else shares[now],
                 "reads": op["reads"],
             }
         )
-    named = [("before", before), ("after", after)]
+    stages = [("before", before), ("after", after)]
     yield Chart(
         "graph",
         "The network before and after the passes",
-        f"A square is an operator, colored by its share of the {what}; before the passes by that "
-        "of the operator that it became part of. Data flow to the right, and on in the next row.",
+        f"A square is an operator, colored by its share of the {quantity}; before the passes, by "
+        "that of the operator that it became part of. Data flows to the right, row by row.",
         {
             "graphs": [
                 {"title": f"{when}: {len(ops)} operators", "operators": ops}
-                for when, ops in named
+                for when, ops in stages
                 if ops
             ]
         },
@@ -200,8 +200,8 @@ def _samples(runs: Sequence[tuple[str, Summary]]) -> Iterator[Chart]:
         yield Chart(
             "samples",
             "Every inference of every launch",
-            "A dot is one inference, a line the median of its launch. Dots that drift or gather in "
-            "two heights say that something else was going on.",
+            "A dot is one inference, a line the median of its launch. Dots that drift or form two "
+            "levels indicate interference.",
             {"series": series, "unit": Unit.NS},
         )
 
@@ -226,13 +226,13 @@ def _treemap(summary: Summary) -> Iterator[Chart]:
     if model and rest >= 0:
         trees.append({"name": "model: weights", "children": weights})
         trees.append({"name": "model: graph", "value": rest})
-    elif model:  # what several operators share counts once
+    elif model:  # several operators share weights
         trees.append({"name": "model", "value": model})
     if trees:
         yield Chart(
             "treemap",
             "Bytes of binary and model",
-            "An area is as large as its part of what is shipped.",
+            "An area is proportional to its share of the shipped bytes.",
             {"tree": {"name": "shipped", "children": [tree for tree in trees if _weight(tree)]}},
         )
 
@@ -244,26 +244,26 @@ def _weight(tree: dict[str, Any]) -> int:
 def _memory(summary: Summary) -> Iterator[Chart]:
     operators = summary.network.get("operators", [])
     labels = [op["label"] for op in operators if not op.get("prepares")]
-    first = len(operators) - len(labels)  # those that prepare constants stand before all others
-    held = [
+    first = len(operators) - len(labels)  # operators that prepare constants come first
+    tensors = [
         {**tensor, "first": max(0, tensor["first"] - first), "last": tensor["last"] - first}
         for tensor in summary.network.get("memory", [])
         if tensor["last"] >= first
     ]
-    if held and labels:
+    if tensors and labels:
         arena = summary.figure("arena_bytes")
         yield Chart(
             "memory",
             "Activation memory, operator by operator",
-            "A band is a tensor, from the operator that writes it to the last that reads it. The "
-            "line is their sum; the arena is as large as the highest sum where they fit together.",
-            {"held": held, "operators": labels, "arena": arena.value if arena else None},
+            "A band is a tensor, from the operator that writes it to its last reader. The line is "
+            "their sum; an arena without fragmentation is as large as the highest sum.",
+            {"held": tensors, "operators": labels, "arena": arena.value if arena else None},
         )
 
 
 def _roofline(summary: Summary) -> Iterator[Chart]:
     costs = {op.index: op for op in summary.ops}
-    found = [
+    points = [
         {
             "label": label,
             "macs": facts["macs"],
@@ -273,27 +273,26 @@ def _roofline(summary: Summary) -> Iterator[Chart]:
         for i, (label, facts) in enumerate(_network(summary))
         if facts["macs"] and i in costs and costs[i].cost
     ]
-    if not found:
+    if not points:
         return
     unit = Unit.NS if summary.figure("latency") else Unit.INSTRUCTIONS
     roof = summary.network.get("gb_per_s") if unit is Unit.NS else None
     yield Chart(
         "roofline",
-        "Operators against the roofs (roofline)",
-        "Right: more work for each byte. Up: faster. The dashed line is the fastest operator of "
-        "this run"
+        "Roofline of the operators",
+        "Right: more work per byte. Up: faster. The dashed line is the fastest operator of this run"
         + (
-            f", the slope what {roof:g} GB/s of memory allow. "
+            f", the slope the limit of {roof:g} GB/s of memory bandwidth. "
             if roof
-            else "; how fast this device's memory is, its core's description does not say. "
+            else "; the core's description has no memory bandwidth for this device. "
         )
-        + "Above the slope lies what caches feed. A large circle takes much of the time.",
-        {"ops": found, "unit": unit, "gbPerS": roof},
+        + "Operators above the slope are fed by caches. A larger circle takes more of the time.",
+        {"ops": points, "unit": unit, "gbPerS": roof},
     )
 
 
 def _network(summary: Summary) -> list[tuple[str, dict[str, Any]]]:
-    """(label, facts) of each operator; nothing of a record that does not know them all."""
+    """(label, facts) of each operator; empty if the record has none."""
     operators: list[dict[str, Any]] = summary.network.get("operators", [])
     return [(facts["label"], facts) for facts in operators]
 

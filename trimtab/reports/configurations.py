@@ -1,4 +1,4 @@
-"""Many runs as cells of one table: what each configuration is, costs and weighs."""
+"""Measured configurations: the newest run of each, with its cost and size."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from trimtab.results.records import Status
 from trimtab.results.summary import Summary, Unit
 from trimtab.tables import Column, Table, number
 
-# What a sweep says of its cells beside what every record does: `configuration` in their protocol.
+# The axes that only records of a sweep have, as `configuration` in their protocol.
 _CONFIGURED = ("precision", "weights", "prefer", "plan")
-# What tells cells apart, in the order in which a page asks for it.
+# The facts that distinguish configurations, in the order of a page's form.
 FACTS = ("model", "device", *_CONFIGURED, "profile", "toolchain", "cpu", "threads")
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One measured configuration. `cost`: its headline, which counts `unit`; `href`: of its own
-    page, "" where there is none.
+class Configuration:
+    """One measured configuration.
+
+    `cost` is the run's main figure, in `unit`. `href` is the address of the run's page, "" for
+    none.
     """
 
     run_id: str
@@ -31,22 +33,23 @@ class Cell:
     href: str = ""
 
 
-def cell_of(run: Summary, base: str = "") -> Cell | None:
-    """The cell of a run, whose own page is at `base` + its id, where there is a base; None of one
-    that failed or measured nothing.
+def configuration_of(run: Summary, base: str = "") -> Configuration | None:
+    """The configuration of a run; None if the run failed or has no figures.
+
+    The page of the run is at `base` + its id, if there is a `base`.
     """
     figure, shipped = run.headline, run.figure("shipped_bytes")
     if run.status not in (Status.OK, Status.THROTTLED) or figure is None or shipped is None:
         return None
     header = run.header
-    configured = (header.protocol.get("sweep") or {}).get("configuration") or {}
+    axes = (header.protocol.get("sweep") or {}).get("configuration") or {}
     facts = (
         header.model.name.split(".")[0],
-        str(header.device["name"]),
-        *(str(configured.get(name) or "") for name in _CONFIGURED),
+        header.device.name,
+        *(str(axes.get(name) or "") for name in _CONFIGURED),
         *(header.profile, header.toolchain, header.cpu, str(header.protocol.get("threads", 1))),
     )
-    return Cell(
+    return Configuration(
         header.run_id,
         header.time,
         dict(zip(FACTS, facts, strict=True)),
@@ -57,46 +60,49 @@ def cell_of(run: Summary, base: str = "") -> Cell | None:
     )
 
 
-def cells_of(runs: Sequence[Summary], base: str = "") -> list[Cell]:
-    """The newest cell of each configuration, the smallest first; `base` as of `cell_of`."""
-    newest: dict[tuple[str, ...], Cell] = {}
-    for cell in filter(None, (cell_of(run, base) for run in runs)):
-        key = (*cell.facts.values(), str(cell.shipped_bytes))
-        if key not in newest or newest[key].time < cell.time:
-            newest[key] = cell
-    return sorted(newest.values(), key=lambda cell: (cell.shipped_bytes, cell.cost))
+def configurations_of(runs: Sequence[Summary], base: str = "") -> list[Configuration]:
+    """The newest run of each configuration, smallest first; `base` as in `configuration_of`."""
+    newest: dict[tuple[str, ...], Configuration] = {}
+    for one in filter(None, (configuration_of(run, base) for run in runs)):
+        key = (*one.facts.values(), str(one.shipped_bytes))
+        if key not in newest or newest[key].time < one.time:
+            newest[key] = one
+    return sorted(newest.values(), key=lambda one: (one.shipped_bytes, one.cost))
 
 
-def front(cells: Sequence[Cell]) -> list[Cell]:
-    """Those that no other of the same network, device and unit beats in both cost and bytes."""
+def pareto_front(measured: Sequence[Configuration]) -> list[Configuration]:
+    """The configurations that no other one beats in both cost and size.
+
+    Only configurations of the same network, device and unit are compared.
+    """
     best: dict[tuple[str, str, str], float] = {}
-    found = []
-    for cell in sorted(cells, key=lambda cell: (cell.shipped_bytes, cell.cost)):
-        key = (cell.facts["model"], cell.facts["device"], cell.unit)
-        if cell.cost < best.get(key, float("inf")):
-            best[key] = cell.cost
-            found.append(cell)
-    return found
+    front = []
+    for one in sorted(measured, key=lambda one: (one.shipped_bytes, one.cost)):
+        key = (one.facts["model"], one.facts["device"], one.unit)
+        if one.cost < best.get(key, float("inf")):
+            best[key] = one.cost
+            front.append(one)
+    return front
 
 
-def told(cells: Sequence[Cell]) -> list[str]:
-    """The facts that any of the cells has."""
-    return [fact for fact in FACTS if any(cell.facts[fact] for cell in cells)]
+def present_facts(measured: Sequence[Configuration]) -> list[str]:
+    """The facts that any of the configurations has."""
+    return [fact for fact in FACTS if any(one.facts[fact] for one in measured)]
 
 
-def table(cells: Sequence[Cell]) -> Table:
-    """A row per cell; those that nothing beats are marked."""
-    best, shown = {cell.run_id for cell in front(cells)}, told(cells)
+def table(measured: Sequence[Configuration]) -> Table:
+    """One row per configuration; those of the Pareto front are marked."""
+    best, shown = {one.run_id for one in pareto_front(measured)}, present_facts(measured)
     rows = [
         (
-            "best" if cell.run_id in best else "",
-            *(cell.facts[fact] for fact in shown),
-            fmt.value(cell.cost, cell.unit)
-            + (" instructions" if cell.unit is Unit.INSTRUCTIONS else ""),
-            fmt.value(cell.shipped_bytes, Unit.BYTES),
-            cell.run_id,
+            "best" if one.run_id in best else "",
+            *(one.facts[fact] for fact in shown),
+            fmt.value(one.cost, one.unit)
+            + (" instructions" if one.unit is Unit.INSTRUCTIONS else ""),
+            fmt.value(one.shipped_bytes, Unit.BYTES),
+            one.run_id,
         )
-        for cell in cells
+        for one in measured
     ]
     columns = [*map(Column, ("", *shown)), number("one inference"), number("shipped")]
-    return Table([*columns, Column("run")], rows, "Cells")
+    return Table([*columns, Column("run")], rows, "Configurations")

@@ -1,5 +1,6 @@
-"""What the formats of other programs have in common: the measures of a run under names that stay
-the same from run to run, so that those programs find the same benchmark again.
+"""Measures of a run for formats of other programs, under names that are stable between runs.
+
+Those programs recognize a benchmark by its name.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from trimtab.results.summary import Summary, Unit
 
 @dataclass(frozen=True)
 class Measure:
-    """One number of a run. `key`: the figure's, or "op"; `name`: what was measured, in words that
-    do not change with the build; `interval` is None for what is exact.
+    """One number of a run.
+
+    `key` is that of a figure, or "op". `name` does not change with the build. `interval` is None
+    for an exact value.
     """
 
     key: str
@@ -32,9 +35,9 @@ class Measure:
 def measures(run: Summary) -> Iterator[Measure]:
     """The figures of a run, then its operators."""
     for figure in run.figures:
-        found = figure.statistic
-        interval = found.interval if found.interval.low != found.interval.high else None
-        yield Measure(figure.key, figure.label.strip(), figure.unit, figure.value, interval)
+        bounds = figure.statistic.interval
+        interval = bounds if bounds.low != bounds.high else None
+        yield Measure(figure.key, figure.label, figure.unit, figure.value, interval)
     for op in run.ops:
         if op.cost:
             unit = Unit.INSTRUCTIONS if op.ns is None else Unit.NS
@@ -42,8 +45,9 @@ def measures(run: Summary) -> Iterator[Measure]:
 
 
 def named(runs: Sequence[Summary]) -> list[tuple[str, Summary]]:
-    """Runs of one file under the names that their benchmarks begin with: the network's, and what
-    tells several runs from each other.
+    """The runs of one report, each with the prefix of its benchmarks' names.
+
+    The prefix is the network's name, and what distinguishes several runs.
     """
     networks = [run.header.model.name.split(".")[0] for run in runs]
     if len(runs) == 1:
@@ -55,19 +59,19 @@ def named(runs: Sequence[Summary]) -> list[tuple[str, Summary]]:
 
 
 def check_timed(runs: Sequence[Summary], form: str) -> None:
-    """For a format of nothing but times: UsageError when a run has none."""
+    """Raises UsageError if a run has no times, for a format that holds only times."""
     for run in runs:
         if run.figure("latency") is None:
-            why = "an emulator's time means nothing" if run.header.is_emulated else str(run.status)
+            reason = "emulated" if run.header.is_emulated else str(run.status)
             raise UsageError(
-                f"{form} holds times, and {run.name} has none ({why})",
+                f"{form} holds times, and {run.name} has none ({reason})",
                 where=run.path,
-                hint="csv, bencher and github-action-benchmark hold executed instructions too",
+                hint="csv, bencher and github-action-benchmark also hold executed instructions",
             )
 
 
 def facts(run: Summary) -> dict[str, str]:
-    """What a reader needs to tell runs apart, in short."""
+    """The facts that distinguish runs, in short."""
     header = run.header
     return {
         "run_id": header.run_id,
@@ -77,12 +81,12 @@ def facts(run: Summary) -> dict[str, str]:
         "profile": header.profile,
         "toolchain": header.toolchain,
         "cpu": header.cpu,
-        "device": str(header.device["name"]),
+        "device": header.device.name,
         "emulated": "yes" if header.is_emulated else "no",
         "threads": str(header.protocol.get("threads", "")),
     }
 
 
 def dump(value: Any) -> str:
-    """JSON as files hold it."""
+    """The JSON text of a file."""
     return json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False) + "\n"

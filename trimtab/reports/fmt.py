@@ -1,4 +1,4 @@
-"""How values are written in all reports."""
+"""Formats values for all reports."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def value(number: float | None, unit: Unit) -> str:
 
 
 def duration(ns: float) -> str:
-    """A time in the unit that suits it."""
+    """A time with a suitable unit."""
     for factor, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
         if ns >= factor:
             return f"{ns / factor:.4g} {unit}"
@@ -40,24 +40,25 @@ def amount(number: float | None, unit: str) -> str:
 
 
 def interval(bounds: Interval, unit: Unit) -> str:
-    """The interval `bounds`; an exact value has none."""
+    """The interval `bounds`, "exact" if it is a single value."""
     if bounds.low == bounds.high:
         return "exact"
     return f"{value(bounds.low, unit)} .. {value(bounds.high, unit)}"
 
 
-def ratio(found: Ratio | None, unit: Unit) -> str:
+def ratio(comparison: Ratio | None, unit: Unit) -> str:
     """A ratio with its interval, and whether it is a real difference."""
-    if found is None:
+    if comparison is None:
         return MISSING
-    if found.value == found.interval.low == found.interval.high == 1 and found.is_real is False:
+    bounds, is_real = comparison.interval, comparison.is_real
+    if comparison.value == bounds.low == bounds.high == 1 and is_real is False:
         return "same"
-    text = f"{found.value:.3f}x"
-    if found.interval.low != found.interval.high:
-        text += f" ({found.interval.low:.3f} .. {found.interval.high:.3f})"
-    if found.is_real is None:
+    text = f"{comparison.value:.3f}x"
+    if bounds.low != bounds.high:
+        text += f" ({bounds.low:.3f} .. {bounds.high:.3f})"
+    if is_real is None:
         return text + (", not judged" if unit is Unit.NS else ", too few samples")
-    return text if found.is_real else text + ", not told apart"
+    return text if is_real else text + ", not significant"
 
 
 def share(part: float, whole: float) -> str:

@@ -1,7 +1,6 @@
-"""One HTML file that needs no network: text, tables, and charts that Observable Plot draws.
+"""A self-contained HTML page: text, tables, and charts that Observable Plot draws.
 
-The libraries and the script lie in `page/` and go into the file as they are; a policy in its head
-forbids every request.
+The libraries and scripts of `page/` are inlined. A content security policy forbids every request.
 """
 
 from __future__ import annotations
@@ -30,8 +29,9 @@ def page(
     links: Sequence[tuple[str, str]] = (),
     state: str = "",
 ) -> str:
-    """`head` stands before the charts, `tables` behind them, `links` (address, text) last. A page
-    with a `state` is of a server, asks it for `/state`, and loads again when that is another.
+    """The page: `head`, then the charts, `tables`, and `links` as (address, text).
+
+    A page with a `state` comes from a server: it polls `/state`, and reloads when that changes.
     """
     body = [f"<h1>{escape(title)}</h1>"]
     body += [f"<p>{escape(note)}</p>" for note in notes]
@@ -40,10 +40,10 @@ def page(
     body += [table.html() for table in tables]
     if links:
         items = "".join(f'<li><a href="{escape(to)}">{escape(text)}</a></li>' for to, text in links)
-        body.append(f"<h2>Runs, the newest first</h2><ul>{items}</ul>")
+        body.append(f"<h2>Runs, newest first</h2><ul>{items}</ul>")
     scripts = f"<script>{_file('live.js')}</script>\n" if state else ""
     if charts:
-        # Nothing in a text may end the element that it stands in.
+        # No text may close the script element.
         data = json.dumps([asdict(chart) for chart in charts], allow_nan=False)
         data = data.replace("<", "\\u003c")
         scripts += f'<script type="application/json" id="data">{data}</script>\n'
@@ -61,13 +61,13 @@ def page(
 
 
 def _section(chart: Chart, index: int) -> str:
-    """A chart's place: it takes the focus, so that arrow keys go from mark to mark."""
-    asks = "<form></form>" if chart.kind == "cells" else ""
+    """The section of a chart. It takes the focus, so that arrow keys move between marks."""
+    form = "<form></form>" if chart.kind == "cells" else ""
     caption = f"<figcaption>{escape(chart.caption)}</figcaption>" if chart.caption else ""
     return (
         f'<section class="chart" data-kind="{chart.kind}" tabindex="0"'
         f' aria-labelledby="chart{index}">'
-        f'<h2 id="chart{index}">{escape(chart.title)}</h2>{caption}{asks}'
+        f'<h2 id="chart{index}">{escape(chart.title)}</h2>{caption}{form}'
         '<div class="plot"><noscript>This chart needs JavaScript; the tables have its numbers.'
         '</noscript></div><output aria-live="polite"></output></section>'
     )

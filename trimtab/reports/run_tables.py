@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 from trimtab.accuracy import Accuracy, Search
 from trimtab.compare.side_by_side import ComparedFigure, Comparison
 from trimtab.reports import fmt
-from trimtab.results.counters import Row as HardwareRow
-from trimtab.results.energy import Row as EnergyRow
+from trimtab.results.counters import OperatorCounters
+from trimtab.results.energy import SourceEnergy
 from trimtab.results.footprint import Footprint
 from trimtab.results.summary import SHIPPED_KEYS, OpCost, Summary, Unit
 from trimtab.tables import Column, Table, number
 
 PARTS = {"op": "operators", "kernel": "kernels", "shared": "shared by operators"}
-TOP = 15  # rows of a ranking; the rest is one row
+TOP = 15  # rows of a ranking; the others form one row
 
 
 def of_run(summary: Summary) -> list[Table]:
-    """Everything one run says, how right and how large it is first; empty tables are left out."""
+    """All tables of one run, first its accuracy and its size; without empty tables."""
     tables = [*head(summary), _setup([summary]), _figures(summary), _ops(summary.ops)]
     tables += [_hardware(summary.hardware or ()), _energy(summary.energy or ())]
     tables += [
@@ -30,24 +30,22 @@ def of_run(summary: Summary) -> list[Table]:
 
 
 def head(summary: Summary) -> list[Table]:
-    """What stands before any speed: accuracy, where samples told it, and what is shipped."""
+    """The tables before any speed: accuracy, if known, and footprints."""
     return [*precision(summary.accuracy, summary.search), shipped(summary.shipped)]
 
 
 def precision(accuracy: Accuracy | None, search: Search | None) -> list[Table]:
-    """How far a model's results are from those of the float32 network, and what was tried for it;
-    nothing of what is not known.
-    """
-    told = [Column(""), number("")]
-    tables = [Table(told, accuracy.rows(), "Accuracy")] if accuracy else []
-    return [*tables, *(_searched(search) if search else [])]
+    """The accuracy against the float32 network, and the search of precisions, if known."""
+    columns = [Column(""), number("")]
+    tables = [Table(columns, accuracy.rows(), "Accuracy")] if accuracy else []
+    return [*tables, *(_search_tables(search) if search else [])]
 
 
-def _searched(found: Search) -> list[Table]:
-    """What a search among precisions tried, and what each operator with weights got."""
+def _search_tables(search: Search) -> list[Table]:
+    """The candidates of a precision search, and the precision of each operator with weights."""
     rows = [
         (
-            f"{one.label} (chosen)" if i == found.chosen else one.label,
+            f"{one.label} (chosen)" if i == search.chosen else one.label,
             one.cycles / 1e6,
             f"{one.accuracy.max_error:.2%}",
             f"{one.accuracy.mean_error:.3%}",
@@ -55,18 +53,18 @@ def _searched(found: Search) -> list[Table]:
             fmt.MISSING if one.accuracy.noise is None else f"{one.accuracy.noise:.4%}",
             fmt.MISSING if one.accuracy.top1 is None else f"{one.accuracy.top1:.1%}",
         )
-        for i, one in sorted(enumerate(found.candidates), key=lambda pair: pair[1].cycles)
+        for i, one in sorted(enumerate(search.candidates), key=lambda pair: pair[1].cycles)
     ]
     figures = [number(n) for n in ("largest error", "mean error", "cosine", "noise", "top1")]
-    head = Column(f"to keep {found.budget}, {found.target}")
-    tried = Table([head, number("modeled Mcycles", ".3f"), *figures], rows, "Precisions tried")
+    head = Column(f"to keep {search.budget}, {search.target}")
+    candidates = Table([head, number("modeled Mcycles", ".3f"), *figures], rows, "Precisions tried")
     operators = [
         (one.name, one.precision, f"{one.error:.3%}", one.saved / 1e6)
-        for one in sorted(found.operators, key=lambda one: -one.error)
+        for one in sorted(search.operators, key=lambda one: -one.error)
     ]
     columns = [Column("operator"), Column("precision"), number("mean error alone in int8")]
     columns.append(number("Mcycles that int8 saves", ".3f"))
-    return [tried, Table(columns, operators, "Precision by operator")]
+    return [candidates, Table(columns, operators, "Precision by operator")]
 
 
 def of_comparison(comparison: Comparison) -> list[Table]:
@@ -91,7 +89,7 @@ def of_comparison(comparison: Comparison) -> list[Table]:
 def _compared(rows: Sequence[ComparedFigure]) -> list[list[str]]:
     return [
         [
-            f"{row.label} ({row.unit})" if row.unit is Unit.INSTRUCTIONS else row.label,
+            _label(row.label, row.unit, row.part_of),
             *(fmt.value(value, row.unit) for value in row.values),
             *(fmt.ratio(ratio, row.unit) for ratio in row.ratios),
         ]
@@ -99,12 +97,18 @@ def _compared(rows: Sequence[ComparedFigure]) -> list[list[str]]:
     ]
 
 
+def _label(label: str, unit: Unit, part_of: str) -> str:
+    """The label of a figure in a table; a part is indented below its whole."""
+    text = f"{label} ({unit})" if unit is Unit.INSTRUCTIONS else label
+    return f"  {text}" if part_of else text
+
+
 def run_labels(comparison: Comparison) -> list[str]:
-    """A short name for each run: what differs between them, or A, B, ... if nothing does."""
+    """A short name for each run: the facts in which they differ, or A, B, ... if there are none."""
     headers = [run.header for run in comparison.runs]
     candidates = [
         [header.profile for header in headers],
-        [str(header.device["name"]) for header in headers],
+        [header.device.name for header in headers],
         [header.toolchain for header in headers],
         [header.model.name.split(".")[0] for header in headers],
     ]
@@ -116,33 +120,34 @@ def run_labels(comparison: Comparison) -> list[str]:
     return [f"{x} {label}" for x, label in zip(letters, labels, strict=True)] if labels else letters
 
 
-def shipped(ways: Sequence[Footprint]) -> Table:
-    """Bytes of binary and model, and the memory that the model takes, of each way to ship it."""
+def shipped(footprints: Sequence[Footprint]) -> Table:
+    """The bytes of binary and model, and the memory in use, of each variant."""
     rows = [
         [
-            f"{way.what} (this build)" if way.is_built else way.what,
-            *(fmt.value(n, Unit.BYTES) for n in (way.binary_bytes, way.model_bytes)),
-            *(fmt.value(n, Unit.BYTES) for n in (way.total_bytes, way.memory_bytes)),
+            f"{variant.what} (this build)" if variant.is_built else variant.what,
+            *(fmt.value(n, Unit.BYTES) for n in (variant.binary_bytes, variant.model_bytes)),
+            *(fmt.value(n, Unit.BYTES) for n in (variant.total_bytes, variant.memory_bytes)),
         ]
-        for way in ways
+        for variant in footprints
     ]
-    return _numbers("Shipped", "", ["binary", "model", "both", "memory held"], rows)
+    return _numbers("Shipped", "", ["binary", "model", "both", "memory in use"], rows)
 
 
 def _models(runs: Sequence[Summary], labels: Sequence[str]) -> Table:
-    """What the model of each run weighs in other ways to ship it."""
+    """The size of each run's model in its alternatives."""
     columns = [
-        {way.what: way.model_bytes for way in run.shipped if not way.is_built} for run in runs
+        {variant.what: variant.model_bytes for variant in run.shipped if not variant.is_built}
+        for run in runs
     ]
     names = dict.fromkeys(name for column in columns for name in column)
     rows = [
         [name, *(fmt.value(column.get(name), Unit.BYTES) for column in columns)] for name in names
     ]
-    return _numbers("The model in other ways", "", labels, rows)
+    return _numbers("Alternatives of the model", "", labels, rows)
 
 
 def parts(groups: Mapping[str, int]) -> dict[str, int]:
-    """The groups of a binary with all operators as one part, all kernels as one, and so on."""
+    """Bytes by part of a binary: all operators are one part, all kernels another, and so on."""
     total: dict[str, int] = {}
     for group, size in groups.items():
         part = PARTS.get(group.partition(":")[0], group)
@@ -155,10 +160,10 @@ def _code(groups: Mapping[str, int]) -> dict[str, int]:
 
 
 def _accuracies(runs: Sequence[Summary], labels: Sequence[str]) -> Table:
-    """The accuracy of each run; no rows where none has any."""
-    told = [dict(run.accuracy.rows()) if run.accuracy else {} for run in runs]
-    names = dict.fromkeys(name for rows in told for name in rows)
-    rows = [[name, *(found.get(name, fmt.MISSING) for found in told)] for name in names]
+    """The accuracy of each run; without rows if no run has any."""
+    accuracies = [dict(run.accuracy.rows()) if run.accuracy else {} for run in runs]
+    names = dict.fromkeys(name for accuracy in accuracies for name in accuracy)
+    rows = [[name, *(one.get(name, fmt.MISSING) for one in accuracies)] for name in names]
     return _numbers("Accuracy", "", labels, rows)
 
 
@@ -183,30 +188,30 @@ def _setup(runs: Sequence[Summary], labels: Sequence[str] = ("this run",)) -> Ta
 
 
 def _control(run: Summary) -> str:
-    """Whether the device was made steady; an emulator is not, and older records do not say."""
+    """The control of the device; unknown for emulators and records of earlier versions."""
     control = run.header.control
     if run.header.is_emulated or not control:
         return fmt.MISSING
-    if lacking := run.uncontrolled:
-        return f"uncontrolled: {'; '.join(lacking)}"
+    if run.uncontrolled:
+        return f"uncontrolled: {'; '.join(run.uncontrolled)}"
     return f"governor {control['governor']}, launched below {control['max_celsius']:g} °C"
 
 
 def _device(run: Summary) -> str:
     device = run.header.device
-    text = ", ".join(str(x) for x in (device["name"], device.get("cpu")) if x)
+    text = ", ".join(str(x) for x in (device.name, device.cpu) if x)
     return text + (" (emulated)" if run.header.is_emulated else "")
 
 
 def _launches(run: Summary) -> str:
-    """How many there were, and how times vary within and between them."""
+    """The number of launches, and the variation of times within and between them."""
     figure = run.figure("latency")
     if figure is None:
         return str(run.launches)
     facts = [str(run.launches)]
     if spread := figure.spread:
         within, between = fmt.percent(spread.within), fmt.percent(spread.between)
-        facts.append(f"runs scatter by {within} within one, launches by {between}")
+        facts.append(f"runs vary by {within} within one, launches by {between}")
     if figure.drift and (drift := str(figure.drift)):
         facts.append(drift)
     return "; ".join(facts)
@@ -216,10 +221,9 @@ def _figures(summary: Summary) -> Table:
     rows = []
     for figure in summary.figures:
         if figure.key in SHIPPED_KEYS:
-            continue  # they are in a table of their own
+            continue  # they have a separate table
         s, unit = figure.statistic, figure.unit
-        label = f"{figure.label} (instructions)" if unit is Unit.INSTRUCTIONS else figure.label
-        row = [label, fmt.value(figure.value, unit)]
+        row = [_label(figure.label, unit, figure.part_of), fmt.value(figure.value, unit)]
         if s.count > 1:
             row += [fmt.interval(s.interval, unit), fmt.value(s.minimum, unit)]
             row += [fmt.value(s.p90, unit), str(s.count), str(s.launches)]
@@ -240,18 +244,18 @@ def _ops(ops: Sequence[OpCost]) -> Table:
         ]
         for op in ranked[:TOP]
     ]
-    if rest := ranked[TOP:]:
-        cost = sum(op.cost for op in rest)
-        is_timed = rest[0].ns is not None
+    if others := ranked[TOP:]:
+        cost = sum(op.cost for op in others)
+        is_timed = others[0].ns is not None
         time, count = (cost, None) if is_timed else (None, cost)
-        row = [f"{len(rest)} others", fmt.value(time, Unit.NS)]
+        row = [f"{len(others)} others", fmt.value(time, Unit.NS)]
         rows.append([*row, fmt.value(count, Unit.INSTRUCTIONS), fmt.share(cost, total)])
     columns = ["time", "instructions", "share"]
     return _numbers("Operators of the network", "operator", columns, rows)
 
 
-def _hardware(rows: Sequence[HardwareRow]) -> Table:
-    """The inference first, then the operators with the most cycles."""
+def _hardware(rows: Sequence[OperatorCounters]) -> Table:
+    """A row for the inference, then the operators with the most cycles."""
     ranked = [*rows[:1], *sorted(rows[1:], key=lambda row: -row.counts.get("cycles", 0.0))]
     per_mille = ("last_level_misses", "l1d_misses", "tlb_misses", "branch_misses")
     cells = [
@@ -273,7 +277,7 @@ def _hardware(rows: Sequence[HardwareRow]) -> Table:
     return _numbers("By hardware events", "operator", columns, cells)
 
 
-def _energy(rows: Sequence[EnergyRow]) -> Table:
+def _energy(rows: Sequence[SourceEnergy]) -> Table:
     cells = [
         [
             row.source,
@@ -287,7 +291,7 @@ def _energy(rows: Sequence[EnergyRow]) -> Table:
     return _numbers("Energy", "source", columns, cells)
 
 
-def _per_mille(row: HardwareRow, event: str) -> float | None:
+def _per_mille(row: OperatorCounters, event: str) -> float | None:
     count, instructions = row.counts.get(event), row.counts.get("instructions")
     return None if count is None or not instructions else 1000 * count / instructions
 
@@ -301,9 +305,9 @@ def _bytes(
         [name, *(fmt.value(column.get(name), Unit.BYTES) for column in columns)]
         for name in ranked[:TOP]
     ]
-    if rest := ranked[TOP:]:
-        sums = [sum(column.get(name, 0) for name in rest) for column in columns]
-        rows.append([f"{len(rest)} others", *(fmt.value(s, Unit.BYTES) for s in sums)])
+    if others := ranked[TOP:]:
+        sums = [sum(column.get(name, 0) for name in others) for column in columns]
+        rows.append([f"{len(others)} others", *(fmt.value(s, Unit.BYTES) for s in sums)])
     if rows:
         sums = [sum(column.values()) for column in columns]
         rows.append(["sum", *(fmt.value(s, Unit.BYTES) for s in sums)])
@@ -311,5 +315,5 @@ def _bytes(
 
 
 def _numbers(title: str, what: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """A table whose first column is text; the others are numbers, ready to be shown."""
+    """A table with a column of text, followed by columns of formatted numbers."""
     return Table([Column(what), *map(number, columns)], rows, title)

@@ -1,7 +1,7 @@
-"""The folder of results as a site: the pages of `report`, and an index that grows while it is seen.
+"""Serves a results folder as a site: an index page that updates itself, and a page per run.
 
-Nothing is fetched from elsewhere and nothing changed. Whoever is on this machine may read; from
-other machines it takes the token that the address holds, which a cookie keeps afterwards.
+The site is read-only, and fetches nothing from elsewhere. Clients on this machine need no
+credentials. Other machines need the token in the address, which a cookie stores afterwards.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _HTML = "text/html; charset=utf-8"
 
 @dataclass(frozen=True)
 class Answer:
-    """What a request gets: text, and of which kind it is."""
+    """The response to a request: text, and its media type."""
 
     status: HTTPStatus
     text: str
@@ -39,15 +39,15 @@ class Answer:
 
 
 class Site:
-    """What each address of the site shows."""
+    """The content of each address of the site."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._summaries: dict[str, Summary] = {}  # by file name: a record never changes
-        self._lock = threading.Lock()  # of these, and of the index
+        self._summaries: dict[str, Summary] = {}  # by file name; records are immutable
+        self._lock = threading.Lock()  # guards the summaries and the index
 
     def answer(self, path: str) -> Answer:
-        """`/`, `/state`, or `/run/ID`; anything else is not found."""
+        """The answer for `/`, `/state` or `/run/ID`; any other path is not found."""
         try:
             if path == "/":
                 return Answer(HTTPStatus.OK, self._index(), _HTML)
@@ -57,13 +57,13 @@ class Site:
                 return self._run(path.removeprefix("/run/"))
         except TrimtabError as error:
             return Answer(HTTPStatus.INTERNAL_SERVER_ERROR, f"{error}\n")
-        return Answer(HTTPStatus.NOT_FOUND, "there is no such page\n")
+        return Answer(HTTPStatus.NOT_FOUND, "no such page\n")
 
     def _entries(self) -> list[index.Entry]:
         return [run for run in index.entries(self._folder) if run.status != index.TRUNCATED]
 
     def _state(self) -> str:
-        """A word that changes when there are other runs."""
+        """A hash that changes with the set of runs."""
         with self._lock:
             names = "\n".join(run.file_name for run in self._entries())
         return hashlib.sha256(names.encode()).hexdigest()[:16]
@@ -72,29 +72,29 @@ class Site:
         state = self._state()
         with self._lock:
             entries = self._entries()
-            found = []
+            summaries = []
             for run in entries:
                 if run.file_name not in self._summaries:
                     try:
                         record = records.read(self._folder / run.file_name)
-                    except ResultError:  # it was removed just now
+                    except ResultError:  # the file was just removed
                         continue
                     self._summaries[run.file_name] = summary.summarize(record)
-                found.append(self._summaries[run.file_name])
-        return reports.site(found, "/run/", state)
+                summaries.append(self._summaries[run.file_name])
+        return reports.site(summaries, "/run/", state)
 
     def _run(self, run_id: str) -> Answer:
-        # By its whole id alone: what a stranger asks for is never a path.
+        # Only complete run ids match, so a request never becomes a path.
         with self._lock:
             names = [run.file_name for run in self._entries() if run.run_id == run_id]
         if not names:
-            return Answer(HTTPStatus.NOT_FOUND, "there is no such run\n")
-        found = summary.summarize(records.read(self._folder / names[0]))
-        return Answer(HTTPStatus.OK, reports.find("html").run(found), _HTML)
+            return Answer(HTTPStatus.NOT_FOUND, "no such run\n")
+        run = summary.summarize(records.read(self._folder / names[0]))
+        return Answer(HTTPStatus.OK, reports.find("html").run(run), _HTML)
 
 
 def is_local(host: str) -> bool:
-    """Whether only this machine reaches the address."""
+    """Whether only this machine can reach the address."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -103,7 +103,7 @@ def is_local(host: str) -> bool:
 
 @dataclass(frozen=True)
 class Server:
-    """A site at an address. `url` is to be opened; it holds the token, where one is needed."""
+    """A bound server. `url` is the address to open, with the token if one is needed."""
 
     url: str
     run: Callable[[], None]
@@ -111,18 +111,21 @@ class Server:
 
 
 def bind_server(folder: Path, host: str = "127.0.0.1", port: int = 0) -> Server:
-    """A server of that folder, bound and not yet running; port 0: one that is free. UsageError when
-    the folder does not exist, or the address cannot be had.
+    """A server of `folder`, bound to its address and not running yet; port 0 is any free port.
+
+    Raises UsageError if the folder does not exist, or the address is not available.
     """
     if not folder.is_dir():
-        raise UsageError("there are no results", where=str(folder), hint="./inv bench makes some")
+        raise UsageError(
+            "the results folder does not exist", where=str(folder), hint="./inv bench creates it"
+        )
     token = "" if is_local(host) else secrets.token_urlsafe(24)
     handler = _handler(Site(folder), token)
     try:
         http = ThreadingHTTPServer((host, port), handler)
     except (OSError, OverflowError) as error:
         raise UsageError(
-            f"the address {host}:{port} cannot be had: {error}", hint="choose another with --port"
+            f"the address {host}:{port} is not available: {error}", hint="choose another --port"
         ) from error
     http.daemon_threads = True
     address = f"http://{host}:{http.server_address[1]}/"
@@ -143,20 +146,20 @@ def _handler(site: Site, token: str) -> type[BaseHTTPRequestHandler]:
 
         def do_GET(self) -> None:
             parts = urlsplit(self.path)
-            if token and (given := parse_qs(parts.query).get("token")):
-                if hmac.compare_digest(given[0].encode(), token.encode()):
+            if token and (tokens := parse_qs(parts.query).get("token")):
+                if hmac.compare_digest(tokens[0].encode(), token.encode()):
                     self._remember(parts.path)
                     return
             elif self._may_read():
                 self._send(site.answer(parts.path))
                 return
-            self._send(Answer(HTTPStatus.FORBIDDEN, "the address lacks its token\n"))
+            self._send(Answer(HTTPStatus.FORBIDDEN, "the address needs its token\n"))
 
-        do_HEAD = do_GET  # noqa: N815  # the name that http.server asks for
+        do_HEAD = do_GET  # noqa: N815  # the name that http.server requires
 
         def _may_read(self) -> bool:
             if not token:
-                # A page of another site may have its own name lead here: it is refused.
+                # Rejects DNS rebinding: another site's name that resolves to this server.
                 host = self.headers.get("Host", "")
                 name = host if host.endswith("]") else host.rpartition(":")[0] or host
                 return name in _LOCAL_NAMES
@@ -164,15 +167,15 @@ def _handler(site: Site, token: str) -> type[BaseHTTPRequestHandler]:
                 cookies = SimpleCookie(self.headers.get("Cookie", ""))
             except CookieError:
                 return False
-            found = cookies[_COOKIE].value if _COOKIE in cookies else ""
-            return hmac.compare_digest(found.encode(), token.encode())
+            cookie = cookies[_COOKIE].value if _COOKIE in cookies else ""
+            return hmac.compare_digest(cookie.encode(), token.encode())
 
         def _remember(self, path: str) -> None:
-            """The token leaves the address, so that it is in no history and no referrer."""
+            """Moves the token from the address to a cookie: out of history and referrer."""
             self.send_response(HTTPStatus.SEE_OTHER)
             self.send_header("Location", quote("/" + path.lstrip("/")))
-            kept = f"{_COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict"
-            self.send_header("Set-Cookie", kept)
+            cookie = f"{_COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict"
+            self.send_header("Set-Cookie", cookie)
             self.send_header("Content-Length", "0")
             self.end_headers()
 
@@ -190,6 +193,6 @@ def _handler(site: Site, token: str) -> type[BaseHTTPRequestHandler]:
                 self.wfile.write(body)
 
         def log_message(self, format: str, *args: object) -> None:
-            """Nothing: who looks at what is nobody's concern."""
+            """Logs nothing."""
 
     return Handler

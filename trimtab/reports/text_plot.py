@@ -1,4 +1,4 @@
-"""Charts of characters, for a terminal."""
+"""Charts made of characters, for a terminal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _EIGHTHS = "▏▎▍▌▋▊▉█"
 
 
 def bars(rows: Sequence[tuple[str, float, str]], width: int = 40) -> str:
-    """A line per row of (label, value, text), as long as its value beside the largest."""
+    """One bar per row of (label, value, text), in proportion to the largest value."""
     top = max((value for _, value, _ in rows), default=0) or 1
     pad = max((cell_len(label) for label, _, _ in rows), default=0)
     lines = []
@@ -28,8 +28,10 @@ def plane(
     width: int = 60,
     height: int = 15,
 ) -> str:
-    """Dots (x, y, sign) of a plane from zero on, `names` of what goes to the right and up, `texts`
-    of the numbers at its ends. Of two at one place the later one is seen.
+    """A scatter plot of dots (x, y, sign), with both axes from zero.
+
+    `names` label the horizontal and the vertical axis, `texts` format the numbers at their ends. A
+    later dot covers an earlier one at the same place.
     """
     right, top = max(x for x, _, _ in dots) or 1.0, max(y for _, y, _ in dots) or 1.0
     grid = [[" "] * (width + 1) for _ in range(height + 1)]

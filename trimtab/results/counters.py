@@ -1,4 +1,9 @@
-"""Hardware events of a run, scaled over its samples, and whether an operator is memory bound."""
+"""Hardware events of a run: counts per inference, and whether an operator is memory bound.
+
+The kernel multiplexes groups of events (perf_event_open(2)), so counts are scaled by the time that
+each event was counted. Scaling uses all samples together: one sample of an operator that is shorter
+than a multiplexing interval may have counted nothing.
+"""
 
 from __future__ import annotations
 
@@ -8,88 +13,91 @@ from typing import Any
 
 from trimtab.results.records import Event, Record
 
-# When an operator is said to be bound by memory, or not.
+# Thresholds above or below which an operator is memory bound or compute bound.
 MEMORY_SHARE, COMPUTE_SHARE = 0.6, 0.25  # of the bandwidth
 MEMORY_STALLS, COMPUTE_STALLS = 0.5, 0.25  # of the cycles
-MEMORY_MISSES = 0.01  # per instruction: each costs hundreds of cycles that a core can issue in
+MEMORY_MISSES = 0.01  # per instruction; a miss costs hundreds of issue cycles
 
 NOTHING = (
-    "The kernel gave no hardware events: none are there (a virtual machine, a container, an "
-    "emulator), or /proc/sys/kernel/perf_event_paranoid is above 2."
+    "The kernel counted no hardware events: the machine has none (a virtual machine, a container, "
+    "an emulator), or /proc/sys/kernel/perf_event_paranoid is above 2."
 )
 RULE = (
-    f"By these counters an operator is bound by memory where the lines that miss the last level of "
-    f"cache take more than {MEMORY_SHARE:.0%} of the bandwidth in the core's row, and by compute "
-    f"below {COMPUTE_SHARE:.0%}; where no bandwidth is known, by memory with more than "
-    f"{MEMORY_STALLS:.0%} of cycles stalled and {MEMORY_MISSES * 1000:g} such misses per 1000 "
-    f"instructions, by compute with less than {COMPUTE_STALLS:.0%} stalled. A prefetcher's reads "
-    f"may not be counted as misses, so 'compute' is the weaker of the two."
+    f"An operator is memory bound if its last-level cache misses take more than {MEMORY_SHARE:.0%} "
+    f"of the core's memory bandwidth, and compute bound below {COMPUTE_SHARE:.0%}. With an unknown "
+    f"bandwidth it is memory bound above {MEMORY_STALLS:.0%} stalled cycles and "
+    f"{MEMORY_MISSES * 1000:g} such misses per 1000 instructions, and compute bound below "
+    f"{COMPUTE_STALLS:.0%} stalled cycles. A prefetcher's reads may not count as misses, so "
+    f"'compute' is the less certain result."
 )
 
 
 @dataclass(frozen=True)
-class Counted:
-    """What one inference, or one operator of it, counts on average; an event that was not counted
-    is missing. `counted_share`: the least part of the time that an event was counted for; less than
-    1 where they took turns.
+class EventCounts:
+    """Average counts of one inference or operator; an event that was not counted is missing.
+
+    `counted_share` is the smallest share of the time that an event was counted, below 1 if the
+    kernel multiplexed events.
     """
 
     counts: Mapping[str, float]
     counted_share: float
 
     def per(self, event: str, other: str) -> float | None:
-        """How many of `event` there are for one of `other`."""
+        """The count of `event` per one of `other`."""
         a, b = self.counts.get(event), self.counts.get(other)
         return a / b if a is not None and b else None
 
 
 def scaled(
-    names: Sequence[str], samples: Sequence[Sequence[Any]], never: Collection[str] = ()
-) -> Counted:
-    """The counts of one sample on average. `samples[i]`: what the runner printed for sample i, one
-    `[count, enabled_ns, running_ns]` or None for each name. `never`: names that mean nothing.
+    names: Sequence[str], samples: Sequence[Sequence[Any]], ignored: Collection[str] = ()
+) -> EventCounts:
+    """The average counts of one sample.
+
+    `samples[i]` is the runner's output for sample i: `[count, enabled_ns, running_ns]` or None for
+    each name. `ignored` names events without meaning.
     """
     counts, share = {}, 1.0
     for name, *readings in zip(names, *samples, strict=True):
-        known = [reading for reading in readings if reading is not None]
-        count, enabled, running = (sum(r[i] for r in known) for i in range(3))
-        if running == 0 or name in never:
+        present = [reading for reading in readings if reading is not None]
+        count, enabled, running = (sum(r[i] for r in present) for i in range(3))
+        if running == 0 or name in ignored:
             continue
-        counts[name] = count * enabled / running / len(known)
+        counts[name] = count * enabled / running / len(present)
         share = min(share, running / enabled)
-    if "last_level_read_misses" in counts:  # the one of a core with more levels than two
+    if "last_level_read_misses" in counts:  # a core with more than two levels
         counts["last_level_misses"] = counts.pop("last_level_read_misses")
-    return Counted(counts, share)
+    return EventCounts(counts, share)
 
 
-class Hardware:
-    """The hardware events of one record."""
+class HardwareEvents:
+    """Interprets the hardware events of one record."""
 
-    def __init__(self, asked: Event, threads: int, inferences: Sequence[Event] = ()) -> None:
-        """`asked`: what `Wanted.event` put into the record; `inferences`: the lines of all runs."""
-        self._names: Sequence[str] = asked["names"]
-        # A kernel takes raw events without asking the PMU: one that it lacks counts nothing, ever.
+    def __init__(self, request: Event, threads: int, inferences: Sequence[Event] = ()) -> None:
+        """`request` is the record's `counters` event; `inferences` are its `run` events."""
+        self._names: Sequence[str] = request["names"]
+        # The kernel accepts raw events that the PMU lacks, and counts nothing for them.
         whole = scaled(self._names, _readings(inferences))
         is_silent = whole.counts.get("last_level_misses") == 0
-        self._never = ("last_level_misses",) if is_silent else ()
-        self._line_bytes: int | None = asked["line_bytes"]
-        self._gb_per_s: float | None = asked["gb_per_s"]
+        self._ignored = ("last_level_misses",) if is_silent else ()
+        self._line_bytes: int | None = request["line_bytes"]
+        self._gb_per_s: float | None = request["gb_per_s"]
         self._threads = threads
 
-    def counted(self, events: Sequence[Event]) -> Counted | None:
-        """Of the runner's lines of one kind; None when nothing was counted."""
-        found = scaled(self._names, _readings(events), self._never)
-        return found if found.counts else None
+    def counted(self, events: Sequence[Event]) -> EventCounts | None:
+        """The counts of events of one kind; None if nothing was counted."""
+        counts = scaled(self._names, _readings(events), self._ignored)
+        return counts if counts.counts else None
 
-    def gb_per_s(self, counted: Counted, ns: float | None) -> float | None:
-        """What the lines that miss the last level take of the memory, all threads alike."""
+    def gb_per_s(self, counted: EventCounts, ns: float | None) -> float | None:
+        """The memory bandwidth of last-level cache misses, if all threads miss alike."""
         misses = counted.counts.get("last_level_misses")
         if misses is None or not ns or self._line_bytes is None:
             return None
         return misses * self._line_bytes * self._threads / ns
 
-    def bound(self, counted: Counted, ns: float | None) -> str:
-        """`memory`, `compute`, `between`, or "" when these counters do not tell: see `RULE`."""
+    def bound(self, counted: EventCounts, ns: float | None) -> str:
+        """`memory`, `compute`, `between`, or "" if the counters do not determine it; see `RULE`."""
         moved = self.gb_per_s(counted, ns)
         if moved is not None and self._gb_per_s is not None:
             share = moved / self._gb_per_s
@@ -110,11 +118,11 @@ def _readings(events: Sequence[Event]) -> list[Sequence[Any]]:
 
 
 @dataclass(frozen=True)
-class Row:
-    """What is known of one inference, or of one operator in it, by its hardware events.
+class OperatorCounters:
+    """The hardware events of one inference, or of one operator in it.
 
-    `counts`: per inference. `gb_per_s` and `bound`: see `Hardware`; None and "" where these
-    counters do not tell.
+    `counts` are per inference. `gb_per_s` and `bound` as in `HardwareEvents`; None and "" if the
+    counters do not determine them.
     """
 
     label: str
@@ -128,22 +136,24 @@ class Row:
 
 def rows(
     record: Record, operators: Sequence[tuple[int, str, float | None]], latency_ns: float | None
-) -> tuple[Row, ...] | None:
-    """The inference first, then `operators` (index, label, ns); None when no events were asked for,
-    empty when none were counted. Without a time, as under an emulator, nothing is said to be bound.
+) -> tuple[OperatorCounters, ...] | None:
+    """One row for the inference, and one for each of `operators` (index, label, ns).
+
+    None if no events were requested, empty if none were counted. Without times, as under an
+    emulator, `bound` is "".
     """
-    asked = record.first("counters")
-    if asked is None:
+    request = record.first("counters")
+    if request is None:
         return None
     threads = int(record.header.protocol.get("threads", 1))
-    hardware = Hardware(asked, threads, record.of("run"))
+    hardware = HardwareEvents(request, threads, record.of("run"))
     by_index: dict[int, list[Event]] = {}
     for event in record.of("op"):
         by_index.setdefault(event["index"], []).append(event)
-    found = [("inference", record.of("run"), latency_ns)]
-    found += [(label, by_index.get(index, []), ns) for index, label, ns in operators]
+    groups = [("inference", record.of("run"), latency_ns)]
+    groups += [(label, by_index.get(index, []), ns) for index, label, ns in operators]
     return tuple(
-        Row(
+        OperatorCounters(
             label,
             counted.counts,
             counted.counted_share,
@@ -152,6 +162,6 @@ def rows(
             hardware.gb_per_s(counted, ns),
             hardware.bound(counted, ns) if ns else "",
         )
-        for label, events, ns in found
+        for label, events, ns in groups
         if (counted := hardware.counted(events)) is not None
     )

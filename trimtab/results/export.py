@@ -1,4 +1,4 @@
-"""What was measured, asked for and given away: as tables, JSON, CSV and Parquet."""
+"""Exports rows of the index: as a table, CSV, or Parquet."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trimtab import files
 from trimtab.errors import MissingRequirementError, ResultError
 from trimtab.tables import Column, Table, number
 
-# Of the many columns of a result those that people look at first.
+# The columns of a result that a table shows.
 _SHORT = (
     *("run_id", "time", "status", "model", "precision", "weights", "prefer", "toolchain"),
     *("threads", "device", "latency_ns", "instructions", "binary_bytes", "model_bytes"),
@@ -22,7 +22,7 @@ Rows = Sequence[Sequence[Any]]
 
 
 def table(columns: Sequence[str], rows: Rows) -> Table:
-    """For people: of whole results the columns that say something, else what was asked for."""
+    """A table of the rows; complete results show only the main columns that are not empty."""
     shown = [*range(len(columns))]
     if set(_SHORT) < set(columns):
         shown = [i for i in shown if columns[i] in _SHORT]
@@ -36,30 +36,30 @@ def table(columns: Sequence[str], rows: Rows) -> Table:
             number(columns[i], ",.0f" if whole else ",.4g") if is_number else Column(columns[i])
         )
     lines = [[None if row[i] is None else row[i] for i in shown] for row in rows]
-    return Table(kinds, [[_short(value) for value in line] for line in lines])
+    return Table(kinds, [[_to_seconds(value) for value in line] for line in lines])
 
 
-def _short(value: Any) -> Any:
-    """Times of day to the second."""
+def _to_seconds(value: Any) -> Any:
+    """A timestamp cut to seconds; any other value unchanged."""
     is_time = isinstance(value, str) and len(value) > 19 and value[10:11] == "T"
     return value[:19] if is_time else value
 
 
 def as_csv(columns: Sequence[str], rows: Rows) -> str:
-    """Comma-separated values (RFC 4180), with the columns in the first line."""
+    """Comma-separated values (RFC 4180), with a header line."""
     text = io.StringIO(newline="")
     csv.writer(text).writerows([columns, *rows])
     return text.getvalue()
 
 
 def write_parquet(columns: Sequence[str], rows: Rows, path: Path) -> None:
-    """A Parquet file; MissingRequirementError without pyarrow."""
+    """Writes a Parquet file. Raises MissingRequirementError without pyarrow."""
     try:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
         raise MissingRequirementError(
-            "Parquet takes pyarrow, which is not installed", hint="pip install 'trimtab[parquet]'"
+            "Parquet needs pyarrow, which is not installed", hint="pip install 'trimtab[parquet]'"
         ) from error
     values = {name: [row[i] for row in rows] for i, name in enumerate(columns)}
     with files.replacing(path, error=ResultError, hint="name another file") as part:

@@ -1,4 +1,4 @@
-"""What a device is sent for one network: by trimtab, in each of its ways, and by others."""
+"""The size of a deployment: of this build, of its alternatives, and of other engines' files."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Footprint:
-    """One way to ship a network. `model_bytes` of an embedded model are 0: the binary holds it.
+    """The sizes of one variant of a deployment, which `what` names.
 
-    `binary_bytes` and `memory_bytes` (activations, prepared weights and the file, all at once) are
-    None where they are not known. `is_built`: this is the one that was built.
+    `model_bytes` is 0 for an embedded model, which the binary holds. `memory_bytes` is the sum of
+    activations, prepared weights and the file. None where a size is unknown. `is_built` marks the
+    variant that was built.
     """
 
     what: str
@@ -21,5 +22,5 @@ class Footprint:
 
     @property
     def total_bytes(self) -> int | None:
-        """Binary and model; None without a binary."""
+        """Bytes of binary and model; None without a binary."""
         return None if self.binary_bytes is None else self.binary_bytes + self.model_bytes

@@ -1,8 +1,7 @@
-"""An SQLite index over a folder of result records, to list, find and ask for runs without reading
-them all.
+"""An SQLite index over a folder of records, which lists, finds and queries runs.
 
-The records are the truth: the index is brought up to date with the folder whenever it is opened,
-and may be deleted at any time. Its one table is of runs; cells, devices and commits are views.
+The records are the source of truth: opening the index synchronizes it with the folder, and it may
+be deleted at any time. Its only table is `runs`; cells, devices and commits are views.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +24,11 @@ TRUNCATED = "TRUNCATED"  # not a status that a run can give itself
 
 @dataclass(frozen=True)
 class Entry:
-    """One run in the index; `headline` counts `unit`. A file that is cut off has empty fields.
+    """One run in the index; `headline` is in `unit`. A truncated file has empty fields.
 
-    Of a sweep: the key of the `cell`, and what it shares with those of other commits (`series`).
-    `seconds` that the run took, and in which `comparison` it took turns with others. Figures are
-    None where a run has none: times of an emulator. The last three are JSON, for the views.
+    A run of a sweep has the key of its `cell`, and the key of its `series` over commits. `seconds`
+    is the run's duration, `comparison` its interleaved comparison. A figure is None if the run has
+    none, such as times of an emulator. The last three fields are JSON, for the views.
     """
 
     file_name: str
@@ -70,29 +69,29 @@ class Entry:
 _COLUMNS = tuple(field.name for field in fields(Entry))
 _VERSION = 4
 _JSON = ("configuration", "about_device", "revisions")
-# Of a cell's configuration, what the columns of its runs do not say.
+# The axes of a cell's configuration that are not columns of its runs.
 _AXES = ("precision", "plan", "prefer", "weights", "calibration", "budget")
 _DEVICE = ("machine", "kernel", "cpu", "cpu_model")
 
 
-def _of(column: str, *keys: str) -> str:
+def _json_columns(column: str, *keys: str) -> str:
     return ", ".join(f"json_extract({column}, '$.{key}') AS {key}" for key in keys)
 
 
-def _commits(whose: str) -> str:
-    facts = ", ".join(f"json_extract(revisions, '$.{whose}.{k}')" for k in ("time", "subject"))
-    commit = f"{whose}_commit"
-    return f"SELECT DISTINCT '{whose}', {commit}, {facts} FROM runs WHERE {commit} <> ''"
+def _commits(repository: str) -> str:
+    facts = ", ".join(f"json_extract(revisions, '$.{repository}.{k}')" for k in ("time", "subject"))
+    commit = f"{repository}_commit"
+    return f"SELECT DISTINCT '{repository}', {commit}, {facts} FROM runs WHERE {commit} <> ''"
 
 
 _VIEWS = {
     "results": "SELECT "
     + ", ".join(column for column in _COLUMNS if column not in _JSON)
-    + f", {_of('configuration', *_AXES)} FROM runs",
+    + f", {_json_columns('configuration', *_AXES)} FROM runs",
     "cells": "SELECT cell, series, sweep, model, profile, toolchain, device, threads, "
-    f"{_of('configuration', *_AXES)}, count(*) AS runs, max(time) AS newest "
+    f"{_json_columns('configuration', *_AXES)}, count(*) AS runs, max(time) AS newest "
     "FROM runs WHERE cell <> '' GROUP BY cell",
-    "devices": f"SELECT device AS name, is_emulated, {_of('about_device', *_DEVICE)}, "
+    "devices": f"SELECT device AS name, is_emulated, {_json_columns('about_device', *_DEVICE)}, "
     "count(*) AS runs, max(time) AS newest FROM runs WHERE device <> '' GROUP BY device",
     "commits": f"SELECT column1 AS repository, column2 AS 'commit', column3 AS time, "
     f"column4 AS subject FROM (SELECT 1 AS column1, 2 AS column2, 3 AS column3, 4 AS column4 "
@@ -101,14 +100,14 @@ _VIEWS = {
 
 
 def entries(directory: Path) -> list[Entry]:
-    """All runs of a folder, oldest first; brings the index up to date. Raises ResultError."""
+    """All runs of a folder, oldest first; synchronizes the index. Raises ResultError."""
     if not directory.is_dir():
         return []
     path = directory / FILE_NAME
     try:
         return _synchronized(directory, path)
     except sqlite3.DatabaseError:
-        # Damaged, or written by another version: it holds nothing that the records do not.
+        # Damaged, or written by another version: the records hold everything that it holds.
         try:
             path.unlink(missing_ok=True)
             return _synchronized(directory, path)
@@ -121,9 +120,9 @@ def entries(directory: Path) -> list[Entry]:
 
 
 def find(reference: str, directory: Path) -> Path:
-    """The record that a user means: a path, a run id or its beginning, or `last`, `last~1`, ...
+    """The record with this reference: a path, a run id or its prefix, or `last`, `last~1`, ...
 
-    Raises UsageError when it is no run of `directory`, or several.
+    Raises UsageError if no run of `directory` matches, or several do.
     """
     if Path(reference).is_file():
         return Path(reference)
@@ -156,12 +155,12 @@ def _synchronized(directory: Path, path: Path) -> list[Entry]:
         database.execute(f"CREATE TABLE IF NOT EXISTS runs ({columns}, PRIMARY KEY (file_name))")
         for name, select in _VIEWS.items():
             database.execute(f"CREATE VIEW IF NOT EXISTS {name} AS {select}")
-        known = {row[0] for row in database.execute("SELECT file_name FROM runs")}
+        indexed = {row[0] for row in database.execute("SELECT file_name FROM runs")}
         present = {path.name for path in directory.glob(f"*{records.SUFFIX}")}
         database.executemany(
-            "DELETE FROM runs WHERE file_name = ?", [(n,) for n in known - present]
+            "DELETE FROM runs WHERE file_name = ?", [(n,) for n in indexed - present]
         )
-        for name in sorted(present - known):
+        for name in sorted(present - indexed):
             entry = _entry(directory / name)
             if entry is not None:
                 marks = ", ".join("?" * len(_COLUMNS))
@@ -172,7 +171,7 @@ def _synchronized(directory: Path, path: Path) -> list[Entry]:
 
 
 def _entry(path: Path) -> Entry | None:
-    """The index row of one file; None for a file that is not a record at all."""
+    """The index row of one file; None if the file is no record."""
     try:
         record = records.read(path)
         summary = summarize(record)
@@ -193,7 +192,7 @@ def _entry(path: Path) -> Entry | None:
         model=header.model.name,
         profile=header.profile,
         toolchain=header.toolchain,
-        device=str(header.device["name"]),
+        device=header.device.name,
         threads=int(header.protocol.get("threads", 1)),
         launches=summary.launches,
         binary_sha256=header.binary.sha256,
@@ -217,22 +216,22 @@ def _entry(path: Path) -> Entry | None:
         trimtab_commit=_commit(revisions.get("trimtab")),
         project_commit=_commit(revisions.get("project")),
         configuration=json.dumps(sweep.get("configuration", {})),
-        about_device=json.dumps(dict(header.device)),
+        about_device=json.dumps(asdict(header.device)),
         revisions=json.dumps(revisions),
     )
 
 
 def _commit(revision: Mapping[str, Any] | None) -> str:
-    """In hex, with `+` when files differed from it."""
+    """The commit in hex, with `+` if files differed from it."""
     return revision["commit"] + "+" * revision["is_changed"] if revision else ""
 
 
 def query(text: str, directory: Path) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Columns and rows of what is asked of the runs of a folder: a SELECT, or a condition on the
-    view `results`, whose rows come oldest first ("": all of them).
+    """The columns and rows of a query on the runs of a folder.
 
-    UsageError, with the columns that there are, for what SQLite does not understand, and for what
-    would change anything.
+    `text` is a SELECT, or a condition on the view `results`, whose rows come oldest first; ""
+    selects all of them. Raises UsageError, with the available columns, for a query that SQLite does
+    not understand, or that would modify the index.
     """
     entries(directory)
     is_select = text.lstrip().lower().startswith(("select", "with"))
@@ -241,7 +240,7 @@ def query(text: str, directory: Path) -> tuple[list[str], list[tuple[Any, ...]]]
     path = directory / FILE_NAME
     if not path.is_file():
         raise UsageError(
-            "there are no runs yet", where=str(directory), hint="./inv sweep, or bench"
+            "the folder has no runs", where=str(directory), hint="./inv sweep, or bench"
         )
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
         allowed = {
@@ -256,8 +255,8 @@ def query(text: str, directory: Path) -> tuple[list[str], list[tuple[Any, ...]]]
             rows = cursor.fetchall()
         except (sqlite3.Error, sqlite3.Warning) as error:
             raise UsageError(
-                f"SQLite refuses the query: {error}",
-                hint=f"views {', '.join(_VIEWS)}; of results: {', '.join(_result_columns())}",
+                f"SQLite rejects the query: {error}",
+                hint=f"views {', '.join(_VIEWS)}; results has {', '.join(_result_columns())}",
             ) from error
         return [column[0] for column in cursor.description], rows
 

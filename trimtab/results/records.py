@@ -1,9 +1,9 @@
-"""Result records: one run is one immutable JSON Lines file.
+"""Run records: each run is one immutable JSON Lines file (docs/bench.md describes the format).
 
-The first line is the header (what ran, where, built how), then one line per event in the order in
-which it happened, with every launch and every raw sample, and a last line
-`{"event": "end", "status": ...}`. A file without it is truncated. The format is described in
-docs/bench.md. A file appears under its name when it is complete.
+The first line is the header: what ran, where, and how it was built. One line per event follows, in
+chronological order, with every launch and every raw sample. The last line is `{"event": "end",
+"status": ...}`; a file without it is truncated. A file appears under its name only when it is
+complete.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from trimtab import files
 from trimtab.errors import ResultError, TruncatedResultError
 
 FORMAT = 2
-READABLE = (1, 2)  # a run of format 1 was one launch, which no event announces
+READABLE = (1, 2)  # a run of format 1 is one launch without a `launch` event
 SUFFIX = ".jsonl"
 
 Event = dict[str, Any]
@@ -36,16 +36,16 @@ class Status(StrEnum):
 
     OK = "OK"
     FAILED = "FAILED"  # the runner reported an error, or its output is wrong
-    INFRA = "INFRA"  # the device or the way to it, not what was measured
+    INFRA = "INFRA"  # a fault of the device or of its link, not of the binary
     TIMEOUT = "TIMEOUT"
     CRASHED = "CRASHED"  # killed by a signal
-    THROTTLED = "THROTTLED"  # complete, but the device slowed itself down meanwhile
-    SKIPPED = "SKIPPED"  # cut short, because the run that it is compared with failed
+    THROTTLED = "THROTTLED"  # complete, but the device throttled during the run
+    SKIPPED = "SKIPPED"  # incomplete, because another run of the comparison failed
 
 
 @dataclass(frozen=True)
 class FileFacts:
-    """Identity of a file that took part: its name, size in bytes and SHA-256 in hex."""
+    """Identity of a measured file: its name, size in bytes, and SHA-256 in hex."""
 
     name: str
     file_bytes: int
@@ -53,16 +53,36 @@ class FileFacts:
 
 
 @dataclass(frozen=True)
-class Header:
-    """What ran, on what, built how: the first line of a record.
+class RecordedDevice:
+    """The device of a run, as it described itself (`DeviceInfo`); None where a fact is unknown.
 
-    `model` is the .ttm file, whether it lies beside the binary or is embedded in it. `device` is
-    the device's description (name, machine, kernel, cpu, governor, frequencies, temperature, ...),
-    with null for what could not be found out; `is_emulated` says whether its clock means anything.
-    `affinity` is the list of cores that launches are pinned to, "4-7", which each was found to run
-    on; None when they were not pinned. `control`: what the device was made to do meanwhile, and
-    what it could not be (`Controlled.to_json`). `protocol` holds the launches, runs, warm-up runs,
-    time and threads that were asked for, and of a side of a comparison its `comparison` and `side`.
+    `peak_of` names the process whose peak memory the record has: "runner" or "emulator".
+    """
+
+    name: str
+    peak_of: str = "runner"
+    machine: str = ""
+    kernel: str = ""
+    cpu: str | None = None
+    cpu_count: int | None = None
+    memory_bytes: int | None = None
+    boot_id: str | None = None
+    governor: str | None = None
+    frequencies_mhz: Sequence[float] = ()
+    temperature_celsius: float | None = None
+    is_emulated: bool = False
+
+
+@dataclass(frozen=True)
+class Header:
+    """The first line of a record: what ran, on which device, and how it was built.
+
+    `model` is the .ttm file, beside the binary or embedded in it. `is_emulated`: the device's clock
+    does not measure speed. `affinity` is the list of cores that launches were pinned to, such as
+    "4-7", and verified to run on; None without pinning. `control` holds the device's settings
+    during the run, and those that could not be controlled (`Controlled.to_json`). `protocol` holds
+    the requested launches, runs, warm-up runs, time and threads, and for an arm of a comparison its
+    `comparison` and `arm`.
     """
 
     model: FileFacts
@@ -73,7 +93,7 @@ class Header:
     cpu: str
     compiler: str
     flags: Sequence[str]
-    device: Mapping[str, Any]
+    device: RecordedDevice
     is_emulated: bool
     protocol: Mapping[str, Any]
     affinity: str | None = None
@@ -84,17 +104,15 @@ class Header:
 
     @property
     def file_name(self) -> str:
-        """Name of the run's file: sorts by time and tells a reader of the folder what it is."""
+        """The name of the run's file, which sorts by time."""
         stamp = self.time[:26].replace("-", "").replace(":", "")  # 20260131T235959.123456
         model = Path(self.model.name).stem
-        return f"{stamp}-{model}-{self.profile}-{self.device['name']}-{self.run_id}{SUFFIX}"
+        return f"{stamp}-{model}-{self.profile}-{self.device.name}-{self.run_id}{SUFFIX}"
 
 
 @dataclass(frozen=True)
 class Record:
-    """One complete run as it stands in its file; `seconds` that it took, None where an older
-    trimtab wrote it.
-    """
+    """One complete run; `seconds` is its duration, None in records of earlier versions."""
 
     path: Path
     header: Header
@@ -104,7 +122,7 @@ class Record:
     seconds: float | None = None
 
     def of(self, kind: str) -> list[Event]:
-        """All events of one kind, in order, but those of launches that do not count."""
+        """All events of one kind, in order, without those of discarded launches."""
         return [event for event in self._counted if event["event"] == kind]
 
     def first(self, kind: str) -> Event | None:
@@ -112,21 +130,23 @@ class Record:
         return next(iter(self.of(kind)), None)
 
     def launches(self) -> list[list[Event]]:
-        """The events of each launch that was measured and counts, in order; in front stands the
-        `launch` that announces them, where the format has one.
+        """The events of each measured launch that was not discarded, in order.
+
+        Each list begins with its `launch` event, if the format has one.
         """
-        found: list[list[Event]] = []
+        launches: list[list[Event]] = []
         for event in self._counted:
             if event["event"] == "launch":
-                found.append([])
-            if found:
-                found[-1].append(event)
-        return found or [list(self._counted)]
+                launches.append([])
+            if launches:
+                launches[-1].append(event)
+        return launches or [list(self._counted)]
 
     @cached_property
     def _counted(self) -> Sequence[Event]:
-        """All events but those of launches that were discarded when the device was lost: from the
-        `launch` that announces one to the next, or to `resumed`.
+        """All events without the launches that were discarded after a disconnect.
+
+        Those reach from their `launch` event to the next one, or to `resumed`.
         """
         resumed = [event for event in self.events if event["event"] == "resumed"]
         discarded = {index for event in resumed for index in event["discarded"]}
@@ -142,14 +162,14 @@ class Record:
 
 
 class Writer:
-    """Writes one record; a context manager.
+    """A context manager that writes one record.
 
-    `end` completes the file under its final name. Leaving the context without it (a bug, Ctrl-C)
-    leaves nothing behind.
+    `end` completes the file under its final name. Leaving the context without it, by a bug or
+    Ctrl-C, leaves no file.
     """
 
     def __init__(self, directory: Path, header: Header) -> None:
-        """Open the record of a run. Raises ResultError when `directory` cannot be written."""
+        """Opens the record of a run. Raises ResultError if `directory` cannot be written."""
         self.path = directory / header.file_name
         self._header = header
         self._begin_s = time.monotonic()
@@ -166,13 +186,13 @@ class Writer:
         return self
 
     def event(self, event: Event) -> None:
-        """Append one event; raises ResultError when the disk refuses."""
+        """Appends one event. Raises ResultError if it cannot be written."""
         assert self._file is not None, "the record has ended"
         with self._access():
             self._file.write(json.dumps(event, separators=(",", ":"), allow_nan=False) + "\n")
 
     def end(self, status: Status, message: str = "") -> None:
-        """Write the end marker and give the file its final name."""
+        """Writes the end marker, and gives the file its final name."""
         seconds = round(time.monotonic() - self._begin_s, 3)
         end = {"event": "end", "status": status.value, "message": message, "seconds": seconds}
         self.event(end)
@@ -192,7 +212,7 @@ class Writer:
 
     def _discard(self) -> None:
         if self._file is not None:
-            with suppress(OSError):  # of what is still to be written
+            with suppress(OSError):  # while flushing the buffer
                 self._file.close()
             self._part.discard()
 
@@ -202,10 +222,10 @@ class Writer:
 
 
 def read(path: Path) -> Record:
-    """Read a record.
+    """Reads a record.
 
-    Raises TruncatedResultError when it has no end marker, and ResultError when it is missing,
-    damaged or of another version.
+    Raises TruncatedResultError if it has no end marker, and ResultError if it is missing, damaged,
+    or of another format.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -213,15 +233,15 @@ def read(path: Path) -> Record:
         raise ResultError(
             f"the result file cannot be read: {error}",
             where=str(path),
-            hint="./inv report lists the runs that there are",
+            hint="./inv report lists all runs",
         ) from error
-    whole_lines = text.split("\n")[:-1]  # what follows the last newline was cut off
+    whole_lines = text.split("\n")[:-1]  # a last line without newline is truncated
     events = [_parse(path, number, line) for number, line in enumerate(whole_lines, 1)]
     if not events or events[0]["event"] != "header":
         raise _not_a_record(path, "it does not begin with a header")
-    if (found := events[0].get("format")) not in READABLE:
-        known = " and ".join(map(str, READABLE))
-        raise _not_a_record(path, f"it has format {found}, this trimtab reads {known}")
+    if (version := events[0].get("format")) not in READABLE:
+        readable = " and ".join(map(str, READABLE))
+        raise _not_a_record(path, f"it has format {version}, this trimtab reads {readable}")
     if events[-1]["event"] != "end":
         raise TruncatedResultError(
             "the result file is truncated: it has no end marker",
@@ -231,8 +251,8 @@ def read(path: Path) -> Record:
     try:
         status = Status(events[-1]["status"])
         end = events[-1]
-        took = (str(end["message"]), end.get("seconds"))
-        return Record(path, _header(events[0]), tuple(events[1:-1]), status, *took)
+        header, message = _header(events[0]), str(end["message"])
+        return Record(path, header, tuple(events[1:-1]), status, message, end.get("seconds"))
     except (KeyError, TypeError, ValueError) as error:
         raise _not_a_record(path, f"a field is missing or wrong: {error}") from error
 
@@ -248,14 +268,20 @@ def _parse(path: Path, number: int, line: str) -> Event:
 
 
 def _header(event: Event) -> Header:
-    known = {f.name for f in fields(Header)}
-    values = {key: value for key, value in event.items() if key in known}
+    values = _fields_of(Header, event)
     for key in ("model", "binary"):
         values[key] = FileFacts(**values[key])
+    values["device"] = RecordedDevice(**_fields_of(RecordedDevice, values["device"]))
     return Header(**values)
 
 
-def _not_a_record(path: Path, why: str) -> ResultError:
+def _fields_of(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that are fields of a dataclass; other versions may write more."""
+    names = {field.name for field in fields(kind)}
+    return {key: value for key, value in values.items() if key in names}
+
+
+def _not_a_record(path: Path, reason: str) -> ResultError:
     return ResultError(
-        f"not a result file: {why}", where=str(path), hint="measure again: ./inv bench"
+        f"not a result file: {reason}", where=str(path), hint="measure again: ./inv bench"
     )

@@ -1,10 +1,10 @@
 """Order statistics of repeated measurements: median with a bootstrap interval, minimum, p90.
 
-Latencies are skewed to the right, so nothing here assumes a normal distribution. The bootstrap is
+Latencies are skewed to the right, so nothing here assumes a normal distribution. The interval is
 the percentile bootstrap of the median (Efron and Tibshirani, An Introduction to the Bootstrap,
-chapter 13), with a fixed seed: the same samples always give the same interval, so a report can be
-made again from its record. It resamples launches, not runs: the runs of a launch are not
-independent of each other, and the more of them there are, the more an interval over runs promises.
+chapter 13). Its seed is fixed, so a report from the same record is always the same. The bootstrap
+resamples launches, not runs: the runs of a launch are correlated, and an interval over many runs
+would be too narrow.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 RESAMPLES = 10_000
 CONFIDENCE = 0.95
-MIN_SAMPLES = 10  # fewer give no trustworthy interval of a median
+MIN_SAMPLES = 10  # for a trustworthy interval of a median
 
 Samples = Sequence[int] | Sequence[float]
 
@@ -32,10 +32,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Statistic:
-    """What is reported of one series of samples; all but the counts in the unit of the samples.
-
-    `count` samples come from so many `launches`.
-    """
+    """Statistics of `count` samples from `launches` launches, in the unit of the samples."""
 
     count: int
     launches: int
@@ -48,20 +45,20 @@ class Statistic:
 
 @dataclass(frozen=True)
 class Ratio:
-    """How the medians of two series relate: `value` = median(other) / median(baseline)."""
+    """The ratio of two medians: `value` is median(other) / median(baseline)."""
 
     value: float
     interval: Interval
     is_real: bool | None
-    """Whether the interval excludes 1; None when that cannot be said."""
+    """Whether the interval excludes 1; None if that cannot be decided."""
 
 
 def describe(launches: Sequence[Samples]) -> Statistic:
-    """Summarize the samples of one launch or more (at least one sample each).
+    """Summarizes the samples of one or more launches, with at least one sample each.
 
-    The median is that of the launches' medians, and its interval comes from resampling launches. A
-    single launch has but its own samples: what differs from launch to launch is not in its
-    interval. p90 is the linear interpolation of numpy. No p99: fifty samples do not know it.
+    The median is that of the launches' medians, and its interval comes from resampling launches.
+    The interval of a single launch resamples its runs, so it lacks the variation between launches.
+    p90 uses numpy's linear interpolation. There is no p99: fifty samples do not determine it.
     """
     values = np.concatenate([np.asarray(samples, np.float64) for samples in launches])
     medians = _medians(launches)
@@ -79,11 +76,11 @@ def describe(launches: Sequence[Samples]) -> Statistic:
 def compare(
     baseline: Sequence[Samples], other: Sequence[Samples], *, are_counts: bool = False
 ) -> Ratio:
-    """The ratio of medians with its bootstrap interval; the launches of the two are independent.
+    """The ratio of medians with its bootstrap interval; the two series are independent.
 
-    `are_counts` (bytes, instructions): values that do not vary are exact, however few they are.
-    Times never are, nor do many launches help: what the machine did in the time between the two
-    series is in neither. Only interleaved launches tell (`trimtab.compare.paired`).
+    Counts (bytes, instructions; `are_counts`) that do not vary are exact, even a single one. Times
+    from separate measurements are never comparable, however many launches there are: the machine
+    may have changed in between. Only interleaved launches are (`trimtab.compare.paired`).
     """
     a, b = _medians(baseline), _medians(other)
     interval = _interval(bootstrap_medians(b, seed=1) / bootstrap_medians(a, seed=2))
@@ -97,7 +94,7 @@ def compare(
 
 
 def _medians(launches: Sequence[Samples]) -> NDArray[np.float64]:
-    """The median of each launch; of a single one all of its samples."""
+    """The median of each launch; all samples if there is only one launch."""
     if len(launches) == 1:
         return np.asarray(launches[0], np.float64)
     return np.array([np.median(np.asarray(samples, np.float64)) for samples in launches])
@@ -106,11 +103,12 @@ def _medians(launches: Sequence[Samples]) -> NDArray[np.float64]:
 def bootstrap_medians(samples: NDArray[np.float64], *, seed: int) -> NDArray[np.float64]:
     """Medians of `RESAMPLES` resamples with replacement: float64[RESAMPLES].
 
-    Drawn without resampling: drawing n of n with replacement picks `sorted[floor(n * u)]` for
-    uniform u, so the k-th smallest of a resample is `sorted[floor(n * u_k)]` with u_k the k-th
-    smallest of n uniforms, which is Beta(k, n + 1 - k). For even n the upper middle one follows
-    from the lower: of the n - k uniforms above u_k it is the smallest, Beta(1, n - k) of the way
-    from u_k to 1. Exact, and O(RESAMPLES) instead of O(RESAMPLES * n).
+    Draws the order statistics directly. Drawing n of n with replacement picks `sorted[floor(n *
+    u)]` for uniform u, so the k-th smallest of a resample is `sorted[floor(n * u_k)]`, where u_k is
+    the k-th smallest of n uniforms, distributed as Beta(k, n + 1 - k). For even n the upper middle
+    value follows from the lower one: it is the smallest of the n - k uniforms above u_k, Beta(1, n
+    - k) of the way from u_k to 1. This is exact, and takes O(RESAMPLES) instead of O(RESAMPLES *
+    n).
     """
     rng = np.random.default_rng(seed)
     ordered = np.sort(samples)

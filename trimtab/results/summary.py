@@ -1,8 +1,7 @@
-"""From raw records to figures: what one run says, and what two or more say beside each other.
+"""Reduces a record to figures: the summary that reports format without further computation.
 
-Reports format these and compute nothing. A figure of time from an emulated device does not exist
-here: an emulator's clock says nothing about the device, so only its counts of instructions become
-figures.
+An emulated device has no figures of time: the emulator's clock says nothing about the device, so
+only its instruction counts become figures.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ SHIPPED_KEYS = ("shipped_bytes", "binary_bytes", "model_bytes")
 
 
 class Unit(StrEnum):
-    """What a figure counts; in all of them less is better."""
+    """The unit of a figure; less is better in all of them."""
 
     NS = "ns"
     BYTES = "bytes"
@@ -36,44 +35,49 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True)
 class Figure:
-    """One number of a run: the median of its samples, which each launch has some of."""
+    """One number of a run: the median of its samples, grouped by launch.
+
+    `part_of` is the key of the figure that this one is a part of, "" for none.
+    """
 
     key: str
     label: str
     unit: Unit
     launches: tuple[tuple[int, ...], ...]
+    part_of: str = ""
 
     @property
     def samples(self) -> tuple[int, ...]:
-        """Those of all launches, in order."""
+        """The samples of all launches, in order."""
         return tuple(sample for launch in self.launches for sample in launch)
 
     @cached_property
     def statistic(self) -> Statistic:
-        """What the samples say; of few samples the interval says little."""
+        """The statistics of the samples; few samples make a weak interval."""
         return statistics.describe(self.launches)
 
     @cached_property
     def spread(self) -> Spread | None:
-        """How times vary within launches and between them."""
+        """The variation of times within launches and between them."""
         return variation.spread(self.launches) if self.unit is Unit.NS else None
 
     @cached_property
     def drift(self) -> Drift | None:
-        """How times move over the run."""
+        """The drift of times over the run."""
         return variation.drift(self.launches) if self.unit is Unit.NS else None
 
     @property
     def value(self) -> float:
-        """The median."""
+        """The median of the samples."""
         return self.statistic.median
 
 
 @dataclass(frozen=True)
 class OpCost:
-    """What one operator of the network costs in one run: medians, None for what is not known.
-    `samples_ns`: its time in each inference that was measured by operator, in order, and `shares`
-    those of each thread; none where times mean nothing, or where nobody told them.
+    """The median cost of one operator in one run; None where it is unknown.
+
+    `samples_ns` are its times in each inference measured by operator, and `shares` the spans of
+    each thread; both are empty if times mean nothing or are unknown.
     """
 
     index: int
@@ -85,19 +89,19 @@ class OpCost:
 
     @property
     def cost(self) -> float:
-        """The one that the run is judged by, for sorting and shares."""
+        """The time, or else the instructions: for sorting and for shares."""
         return self.ns or self.instructions or 0.0
 
 
 @dataclass(frozen=True)
 class Summary:
-    """One run, reduced: its header, how it ended, its `launches`, figures, operators and bytes,
-    and what is `shipped`: this binary and model, and others beside them. `accuracy`: of the
-    model beside the float32 network, None where no samples told it, and `search` of its precisions.
-    `hardware`: its hardware events, and `energy` what its inferences took; None when that was not
-    asked for. `uncontrolled`: what the device could not be made to do; `losses`: how it was lost
-    meanwhile, in words. `network`: what its operators do (the event of that name), empty in records
-    of before there was such.
+    """One run reduced to its figures.
+
+    `shipped` are the footprints of this build and of its alternatives. `accuracy` is that of the
+    model against the float32 network, None without samples, and `search` the search of its
+    precisions. `hardware` and `energy` are None if they were not requested. `uncontrolled` names
+    the settings of the device that could not be controlled, and `losses` describes its disconnects.
+    `network` is the event of that name, empty in records of earlier versions.
     """
 
     header: Header
@@ -113,40 +117,40 @@ class Summary:
     shipped: tuple[Footprint, ...]
     accuracy: Accuracy | None = None
     search: Search | None = None
-    hardware: tuple[counters.Row, ...] | None = None
-    energy: tuple[energy.Row, ...] | None = None
+    hardware: tuple[counters.OperatorCounters, ...] | None = None
+    energy: tuple[energy.SourceEnergy, ...] | None = None
     uncontrolled: tuple[str, ...] = ()
     losses: tuple[str, ...] = ()
     network: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What has to be known to read these figures."""
-        found = [*self.losses]
+        """Sentences that explain the figures."""
+        notes = [*self.losses]
         if self.hardware is not None:
-            found.append(counters.RULE if self.hardware else counters.NOTHING)
+            notes.append(counters.RULE if self.hardware else counters.NOTHING)
         if self.energy is not None:
-            found.append(energy.RULE if self.energy else energy.NOTHING)
-        return tuple(found)
+            notes.append(energy.RULE if self.energy else energy.NOTHING)
+        return tuple(notes)
 
     def figure(self, key: str) -> Figure | None:
-        """The figure of that key, or None when this run has none."""
+        """The figure with this key, None if the run has none."""
         return next((figure for figure in self.figures if figure.key == key), None)
 
     @property
     def headline(self) -> Figure | None:
-        """The figure that a run is judged by: its latency, under an emulator its instructions."""
+        """The main figure of a run: its latency, or under an emulator its instructions."""
         return self.figure("latency") or self.figure("latency_instructions")
 
     @property
     def name(self) -> str:
-        """What tells this run from others in a table: model, profile and device."""
+        """The run's label in a table: model, profile and device."""
         header = self.header
-        return f"{header.model.name.split('.')[0]} / {header.profile} / {header.device['name']}"
+        return f"{header.model.name.split('.')[0]} / {header.profile} / {header.device.name}"
 
 
 def summarize(record: Record) -> Summary:
-    """Reduce one run."""
+    """Reduces one run."""
     size = record.first("size") or {}
     figures, ops = tuple(_figures(record)), tuple(_ops(record))
     latency_ns = next((figure.value for figure in figures if figure.key == "latency"), None)
@@ -173,17 +177,17 @@ def summarize(record: Record) -> Summary:
 
 
 def _uncontrolled(record: Record) -> tuple[str, ...]:
-    """What could not be had from the beginning, and launches that began while it was hot."""
-    found = list(record.header.control.get("uncontrolled", ()))
+    """The settings that could not be controlled, and the launches that began hot."""
+    notes = list(record.header.control.get("uncontrolled", ()))
     hot = [event["hot"] for event in record.of("conditions") if event.get("hot")]
     if hot:
-        found.append(f"temperature: {len(hot)} launches began hot ({hot[0]})")
-    return tuple(found)
+        notes.append(f"temperature: {len(hot)} launches began hot ({hot[0]})")
+    return tuple(notes)
 
 
 def _shipped(record: Record) -> tuple[Footprint, ...]:
     if event := record.first("shipped"):
-        return tuple(Footprint(**way) for way in event["ways"])
+        return tuple(Footprint(**values) for values in event["ways"])
     header = record.header
     model_bytes = 0 if header.is_model_embedded else header.model.file_bytes
     return (Footprint("trimtab", model_bytes, header.binary.file_bytes, is_built=True),)
@@ -202,12 +206,12 @@ def _search(record: Record) -> Search | None:
 def _figures(record: Record) -> Iterator[Figure]:
     emulated = record.header.is_emulated
     binary_bytes, model_bytes = record.header.binary.file_bytes, record.header.model.file_bytes
-    is_apart = not record.header.is_model_embedded
-    shipped_bytes = binary_bytes + is_apart * model_bytes
+    has_model_file = not record.header.is_model_embedded
+    shipped_bytes = binary_bytes + has_model_file * model_bytes
     yield Figure("shipped_bytes", "shipped", Unit.BYTES, ((shipped_bytes,),))
-    yield Figure("binary_bytes", "  binary", Unit.BYTES, ((binary_bytes,),))
-    if is_apart:
-        yield Figure("model_bytes", "  model", Unit.BYTES, ((model_bytes,),))
+    yield Figure("binary_bytes", "binary", Unit.BYTES, ((binary_bytes,),), "shipped_bytes")
+    if has_model_file:
+        yield Figure("model_bytes", "model", Unit.BYTES, ((model_bytes,),), "shipped_bytes")
     for key, label, kind in (
         ("latency", "inference", "run"),
         ("first", "first inference", "first"),
@@ -219,32 +223,31 @@ def _figures(record: Record) -> Iterator[Figure]:
         if counts := _samples(record, kind, "instructions"):
             yield Figure(f"{key}_instructions", label, Unit.INSTRUCTIONS, counts)
     if memory := record.first("memory"):
-        for key, label in (
-            ("arena_bytes", "activation memory"),
-            ("arena_lower_bound_bytes", "  its lower bound"),
-            ("weights_bytes", "weights"),
-            ("prepared_bytes", "weights prepared at load"),
+        for key, label, whole in (
+            ("arena_bytes", "activation memory", ""),
+            ("arena_lower_bound_bytes", "its lower bound", "arena_bytes"),
+            ("weights_bytes", "weights", ""),
+            ("prepared_bytes", "weights prepared at load", ""),
         ):
-            if key not in memory:  # a record of before there were such
-                continue
-            yield Figure(key, label, Unit.BYTES, ((memory[key],),))
-    if record.header.device.get("peak_of") == "emulator":
+            if key in memory:  # records of earlier versions lack some
+                yield Figure(key, label, Unit.BYTES, ((memory[key],),), whole)
+    if record.header.device.peak_of == "emulator":
         return
-    for key, label, told in (
-        ("peak_bytes", "peak memory, weights included", "vm_hwm_bytes"),
-        ("file_bytes", "  pages of files at the end", "rss_file_bytes"),
+    for key, label, source, whole in (
+        ("peak_bytes", "peak memory, weights included", "vm_hwm_bytes", ""),
+        ("file_bytes", "pages of files at the end", "rss_file_bytes", "peak_bytes"),
     ):
-        if samples := _samples(record, "peak", told):
-            yield Figure(key, label, Unit.BYTES, samples)
+        if samples := _samples(record, "peak", source):
+            yield Figure(key, label, Unit.BYTES, samples, whole)
 
 
 def _samples(record: Record, kind: str, field: str) -> tuple[tuple[int, ...], ...]:
-    """What the events of a kind say in each launch that has some; nothing if one does not know."""
-    found: list[tuple[Any, ...]] = [
+    """A field of the events of one kind, by launch; empty if any value is null."""
+    values: list[tuple[Any, ...]] = [
         tuple(event.get(field) for event in launch if event["event"] == kind)
         for launch in record.launches()
     ]
-    return () if any(None in launch for launch in found) else tuple(filter(None, found))
+    return () if any(None in launch for launch in values) else tuple(filter(None, values))
 
 
 def _ops(record: Record) -> Iterator[OpCost]:
@@ -253,11 +256,11 @@ def _ops(record: Record) -> Iterator[OpCost]:
     for event in record.of("op"):
         samples.setdefault(event["index"], []).append(event)
     for index, events in sorted(samples.items()):
-        named = events[0]["name"] or f"op {events[0]['id']}"
+        name = events[0]["name"] or f"op {events[0]['id']}"
         is_timed = not record.header.is_emulated
         yield OpCost(
             index,
-            label=labels[index] if index < len(labels) else named,
+            label=labels[index] if index < len(labels) else name,
             ns=_median(events, "ns") if is_timed else None,
             instructions=_median(events, "instructions"),
             samples_ns=tuple(event["ns"] for event in events) if is_timed else (),

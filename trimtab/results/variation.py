@@ -1,8 +1,8 @@
-"""What several launches of one binary say together: how their times spread, and whether they drift.
+"""Variation of times within launches and between them, and drift over a run.
 
-A launch draws its own placement of memory, its own core and its own moment, so that the samples of
-one launch are alike in a way that those of two are not (Kalibera and Jones, Rigorous Benchmarking
-in Reasonable Time, ISMM 2013). Times enter as logarithms, whose differences are shares.
+Each launch gets its own memory placement, core and moment, so samples of one launch are more alike
+than samples of different launches (Kalibera and Jones, Rigorous Benchmarking in Reasonable Time,
+ISMM 2013). All statistics use logarithms of times, whose differences are relative.
 """
 
 from __future__ import annotations
@@ -16,16 +16,14 @@ from numpy.typing import NDArray
 
 Launches = Sequence[Sequence[int]]
 
-MIN_FOR_TREND = 8  # values; Mann-Kendall's normal approximation asks for about ten
+MIN_FOR_TREND = 8  # values; Mann-Kendall's normal approximation needs about ten
 TREND_P = 0.01
-TREND_SHARE = 0.01  # a drift below it is told by nobody's figures
+TREND_SHARE = 0.01  # a smaller drift does not matter
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Standard deviations as shares of the time: of runs `within` a launch around its mean, and
-    `between` the true means of launches.
-    """
+    """Relative standard deviations of runs `within` launches, and of means `between` launches."""
 
     within: float
     between: float
@@ -33,31 +31,30 @@ class Spread:
 
 @dataclass(frozen=True)
 class Trend:
-    """How a series moves from its first value to its last, as a share of it; `p`: how often a
-    series without a trend moves as steadily.
-    """
+    """The relative change of a series from its first value to its last, and its p-value."""
 
     share: float
     p: float
 
     @property
     def is_drift(self) -> bool:
-        """Whether it is steady, and large enough to matter."""
+        """Whether the trend is significant and large enough to matter."""
         return self.p < TREND_P and abs(self.share) >= TREND_SHARE
 
 
 @dataclass(frozen=True)
 class Drift:
-    """Trends over a run: of the launches' lower quartiles, and of the runs within a launch. None
-    where there are too few to say.
+    """Trends of a run: `over` its launches' lower quartiles, and of the runs `within` launches.
+
+    None if there are too few values.
     """
 
     over: Trend | None
     within: Trend | None
 
     def __str__(self) -> str:
-        """In words; "" without a drift."""
-        found = [
+        """The drift in words; "" without drift."""
+        trends = [
             f"{trend.share:+.1%} {where}"
             for trend, where in (
                 (self.over, "from the first launch to the last"),
@@ -65,15 +62,14 @@ class Drift:
             )
             if trend and trend.is_drift
         ]
-        return f"times drift: {', '.join(found)}" if found else ""
+        return f"times drift: {', '.join(trends)}" if trends else ""
 
 
 def typical(samples: Sequence[int]) -> float:
-    """The time of a launch that launches are compared by: the lower quartile of its runs.
+    """The typical time of a launch, for comparisons: the lower quartile of its runs.
 
-    Whatever else a machine does makes a run longer and never shorter; the quartile does not notice
-    until three runs of four are hit, where the median gives way at half, and it is no extreme as
-    the minimum is, which one lucky run decides.
+    Interference makes a run longer, never shorter. The quartile tolerates interference in three of
+    four runs, the median only in half of them, and the minimum depends on a single lucky run.
     """
     return float(np.percentile(np.asarray(samples, np.float64), 25))
 
@@ -82,7 +78,7 @@ def spread(launches: Launches) -> Spread | None:
     """The components of variance of a one-way random-effects model with unequal groups, by the
     ANOVA estimator (Searle, Casella and McCulloch, Variance Components, 1992, section 3.6).
 
-    None unless two launches have two positive samples each.
+    None unless at least two launches have two positive samples each.
     """
     groups = [np.log(np.asarray(launch, np.float64)) for launch in launches if min(launch) > 0]
     groups = [group for group in groups if len(group) >= 2]
@@ -101,11 +97,12 @@ def spread(launches: Launches) -> Spread | None:
 
 
 def drift(launches: Launches) -> Drift:
-    """Whether a run drifts over its launches, or within them.
+    """The drift of a run over its launches, and within them.
 
-    Mann-Kendall's test says whether, the slope of Theil and Sen by how much. Within launches the
-    statistics of all launches are summed, as Hirsch, Slack and Smith do with seasons (Techniques of
-    Trend Analysis for Monthly Water Quality Data, 1982), and the median slope counts.
+    Mann-Kendall's test decides whether there is a trend, the Theil-Sen slope gives its size. Within
+    launches the test statistics of all launches are summed, as Hirsch, Slack and Smith do with
+    seasons (Techniques of Trend Analysis for Monthly Water Quality Data, 1982), and the median
+    slope counts.
     """
     series = [np.log(np.asarray(launch, np.float64)) for launch in launches if min(launch) > 0]
     typicals = np.array([np.percentile(logs, 25) for logs in series])
@@ -116,10 +113,10 @@ def _trend(series: Sequence[NDArray[np.float64]]) -> Trend | None:
     long = [values for values in series if len(values) >= MIN_FOR_TREND]
     if not long:
         return None
-    found = [_kendall(values) for values in long]
-    score = sum(score for score, _, _ in found)
-    variance = sum(variance for _, variance, _ in found)
-    rise = float(np.median([share for _, _, share in found]))
+    tests = [_kendall(values) for values in long]
+    score = sum(score for score, _, _ in tests)
+    variance = sum(variance for _, variance, _ in tests)
+    rise = float(np.median([rise for _, _, rise in tests]))
     if variance == 0:  # all values are equal
         return Trend(0.0, 1.0)
     z = max(0.0, abs(score) - 1) / math.sqrt(variance)

@@ -2,8 +2,8 @@
 
     {"net": {"latency": {"value": 1.0, "lower_value": 0.9, "upper_value": 1.1}, "file-size": ...}}
 
-A benchmark is a network, and each of its operators; a measure is a figure. `latency` (ns) and
-`file-size` (bytes) are measures that Bencher has itself; others it makes when it first sees them.
+A benchmark is a network, or one of its operators; a measure is a figure. `latency` (ns) and
+`file-size` (bytes) are built-in measures of Bencher; it creates others when they first appear.
 Source: https://bencher.dev/docs/reference/bencher-metric-format/
 """
 
@@ -18,9 +18,13 @@ from trimtab.results.summary import Summary, Unit
 SUFFIX = ".json"
 IS_WHOLE = False
 
-_LONGEST_NAME = 1024  # characters of a benchmark's name, which Bencher sets
-# Bencher's own measures: https://bencher.dev/docs/explanation/thresholds/ and its adapters.
-_OWN = {"latency": "latency", "shipped_bytes": "file-size", "latency_instructions": "instructions"}
+_MAX_NAME = 1024  # characters of a benchmark's name; Bencher's limit
+# Bencher's built-in measures: https://bencher.dev/docs/explanation/thresholds/ and its adapters.
+_BUILT_IN = {
+    "latency": "latency",
+    "shipped_bytes": "file-size",
+    "latency_instructions": "instructions",
+}
 
 
 def run(summary: Summary) -> str:
@@ -29,20 +33,20 @@ def run(summary: Summary) -> str:
 
 
 def comparison(comparison: Comparison) -> str:
-    """Every run as benchmarks of its own; what compares them is Bencher."""
+    """Each run as separate benchmarks; Bencher compares them."""
     return _benchmarks(comparison.runs)
 
 
 def _benchmarks(runs: Sequence[Summary]) -> str:
-    found: dict[str, dict[str, dict[str, float]]] = {}
+    benchmarks: dict[str, dict[str, dict[str, float]]] = {}
     for name, summary in exchange.named(runs):
         for one in exchange.measures(summary):
             is_op = one.key == "op"
-            benchmark = f"{name}/{one.name}"[:_LONGEST_NAME] if is_op else name
-            own = "latency" if one.unit is Unit.NS else "instructions"
-            measure = own if is_op else _OWN.get(one.key, one.key.replace("_", "-"))
+            benchmark = f"{name}/{one.name}"[:_MAX_NAME] if is_op else name
+            op_measure = "latency" if one.unit is Unit.NS else "instructions"
+            measure = op_measure if is_op else _BUILT_IN.get(one.key, one.key.replace("_", "-"))
             metric = {"value": one.value}
             if one.interval:
                 metric |= {"lower_value": one.interval.low, "upper_value": one.interval.high}
-            found.setdefault(benchmark, {})[measure] = metric
-    return exchange.dump(found)
+            benchmarks.setdefault(benchmark, {})[measure] = metric
+    return exchange.dump(benchmarks)

@@ -1,11 +1,12 @@
-"""CSV as `bloaty --csv -d compileunits` prints it, for what reads that: where the bytes of a binary
-go, with our parts (an operator, a kernel, libc, ...) in place of compile units.
+"""CSV as printed by `bloaty --csv -d compileunits`: the bytes of a binary by part.
+
+Parts (an operator, a kernel, libc, ...) stand in place of compile units.
 
     compileunits,vmsize,filesize
     op:conv,500,500
 
-Several runs have `inputfiles` in front, as of `bloaty -d inputfiles,compileunits`. `vmsize` is of
-what the file holds: `.bss`, which takes nothing there, is in no part.
+Several runs have an additional first column, as with `bloaty -d inputfiles,compileunits`. `vmsize`
+covers the contents of the file: `.bss` occupies no bytes there, and belongs to no part.
 Source: https://github.com/google/bloaty/blob/main/doc/using.md
 """
 
@@ -23,16 +24,16 @@ from trimtab.results.summary import Summary
 SUFFIX = ".csv"
 IS_WHOLE = False
 
-_NOT_LOADED = frozenset({"elf", "symbols"})  # parts of trimtab.size.owner that take no memory
+_NOT_LOADED = frozenset({"elf", "symbols"})  # parts of trimtab.size.owner without memory
 
 
 def run(summary: Summary) -> str:
-    """The parts of a binary, largest first; UsageError when the record does not know them."""
+    """The parts of a binary, largest first. Raises UsageError if the record lacks them."""
     return _parts([summary])
 
 
 def comparison(comparison: Comparison) -> str:
-    """The parts of each binary; UsageError as of `run`."""
+    """The parts of each binary; errors as in `run`."""
     return _parts(comparison.runs)
 
 
@@ -45,9 +46,9 @@ def _parts(runs: Sequence[Summary]) -> str:
     for name, summary in exchange.named(runs):
         if not summary.groups:
             raise UsageError(
-                f"the record of {summary.name} does not say where its bytes go",
+                f"the record of {summary.name} has no sizes of parts",
                 where=summary.path,
-                hint="measure a build of ./inv bench or ./inv build, which do",
+                hint="measure a build of ./inv bench or ./inv build",
             )
         for part, size in sorted(summary.groups.items(), key=lambda item: (-item[1], item[0])):
             loaded = 0 if part in _NOT_LOADED else size

@@ -1,7 +1,7 @@
 """CSV (RFC 4180): a row for every figure and operator of every run, for a spreadsheet or pandas.
 
-Columns say what ran, then what was measured: `low` and `high` are the 95 % interval and empty where
-a value is exact or nothing is known of it.
+The first columns describe the run, the others the measure. `low` and `high` are the 95 % interval,
+empty if the value is exact or has no interval.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def run(summary: Summary) -> str:
 
 
 def comparison(comparison: Comparison) -> str:
-    """The rows of all runs, one after the other; ratios are left to the reader."""
+    """The rows of all runs, one after the other, without ratios."""
     return _rows(comparison.runs)
 
 
@@ -44,5 +44,5 @@ def _rows(runs: Sequence[Summary]) -> str:
 
 
 def _cell(text: str) -> str:
-    """A text that a spreadsheet does not take for a formula: names come out of model files."""
+    """`text` escaped so that a spreadsheet does not evaluate it: names come from model files."""
     return f"'{text}" if text[:1] in "=+-@\t\r" and text[:1] else text

@@ -1,5 +1,6 @@
-"""For the GitHub action `benchmark-action/github-action-benchmark`, with `tool:
-customSmallerIsBetter`: in every figure of ours less is better.
+"""JSON for the GitHub action `benchmark-action/github-action-benchmark`.
+
+Use `tool: customSmallerIsBetter`: less is better in every figure.
 
     [{"name": "net: inference", "unit": "ns", "value": 1.0, "range": "± 0.1", "extra": "..."}]
 
@@ -25,12 +26,12 @@ def run(summary: Summary) -> str:
 
 
 def comparison(comparison: Comparison) -> str:
-    """Those of every run, under names that tell the runs apart."""
+    """The figures and operators of every run, under distinct names."""
     return _benchmarks(comparison.runs)
 
 
 def _benchmarks(runs: Sequence[Summary]) -> str:
-    found = []
+    entries = []
     for name, summary in exchange.named(runs):
         extra = "\n".join(f"{key}: {value}" for key, value in exchange.facts(summary).items())
         for one in exchange.measures(summary):
@@ -41,5 +42,5 @@ def _benchmarks(runs: Sequence[Summary]) -> str:
             }
             if one.interval:
                 entry["range"] = f"± {(one.interval.high - one.interval.low) / 2:.4g}"
-            found.append({**entry, "extra": extra})
-    return exchange.dump(found)
+            entries.append({**entry, "extra": extra})
+    return exchange.dump(entries)

@@ -1,11 +1,11 @@
-"""JSON as Google Benchmark writes it (`--benchmark_format=json`), which its `compare.py` reads:
+"""JSON in the format of Google Benchmark (`--benchmark_format=json`), for its `compare.py`:
 
     ./inv report last~1 --format google-benchmark --output a.json
     ./inv report last --format google-benchmark --output b.json
     compare.py benchmarks a.json b.json
 
-Each launch is a repetition, so that its U test has what it needs; its time is the median of its
-inferences. `cpu_time` is the same wall-clock time, as nobody measured the other. Sizes and executed
+Each launch is a repetition, as the U test needs; its time is the median of its inferences.
+`cpu_time` repeats the wall-clock time, since CPU time is not measured. Sizes and executed
 instructions are counters. Source: the library's docs/user_guide.md and src/json_reporter.cc.
 """
 
@@ -24,13 +24,14 @@ IS_WHOLE = False
 
 
 def run(summary: Summary) -> str:
-    """The benchmarks of one run; UsageError when it has no times."""
+    """The benchmarks of one run. Raises UsageError if it has no times."""
     return _benchmarks([summary])
 
 
 def comparison(comparison: Comparison) -> str:
-    """Those of all runs under names that tell them apart, for `compare.py filters`; UsageError when
-    one has no times.
+    """The benchmarks of all runs under distinct names, for `compare.py filters`.
+
+    Raises UsageError if a run has no times.
     """
     return _benchmarks(comparison.runs)
 
@@ -38,12 +39,12 @@ def comparison(comparison: Comparison) -> str:
 def _benchmarks(runs: Sequence[Summary]) -> str:
     exchange.check_timed(runs, "google-benchmark")
     first = runs[0].header
-    # As for Google Benchmark, this is where the times were measured.
+    # As in Google Benchmark, the context is the machine of the measurement.
     context: dict[str, Any] = {
         "date": first.time,
-        "host_name": str(first.device["name"]),
+        "host_name": first.device.name,
         "executable": first.binary.name,
-        "num_cpus": int(first.device.get("cpus") or 1),
+        "num_cpus": first.device.cpu_count or 1,
         "mhz_per_cpu": 0,
         "cpu_scaling_enabled": first.control.get("governor") != "performance",
         "caches": [],
@@ -51,23 +52,23 @@ def _benchmarks(runs: Sequence[Summary]) -> str:
         "library_build_type": "release",
         **exchange.facts(runs[0]),
     }
-    found = [
+    benchmarks = [
         entry
         for family, (name, summary) in enumerate(exchange.named(runs))
-        for entry in _of_run(name, summary, family)
+        for entry in _run_entries(name, summary, family)
     ]
-    return exchange.dump({"context": context, "benchmarks": found})
+    return exchange.dump({"context": context, "benchmarks": benchmarks})
 
 
-def _of_run(name: str, summary: Summary, family: int) -> Iterator[dict[str, Any]]:
+def _run_entries(name: str, summary: Summary, family: int) -> Iterator[dict[str, Any]]:
     counters = {
         figure.key: figure.value for figure in summary.figures if figure.unit is not Unit.NS
     }
     timed = [figure for figure in summary.figures if figure.unit is Unit.NS]
     for instance, figure in enumerate(timed):
         about = _about(f"{name}/{figure.key}", family, instance)
-        given = counters if figure.key == "latency" else {}
-        yield from _repetitions(about, figure, given, summary)
+        figure_counters = counters if figure.key == "latency" else {}
+        yield from _repetitions(about, figure, figure_counters, summary)
     for instance, op in enumerate(summary.ops, len(timed)):
         if op.ns is not None:
             about = _about(f"{name}/op {op.index} {op.label}", family, instance)

@@ -1,4 +1,4 @@
-"""JSON for another program: the figures with their statistics, not the raw samples."""
+"""JSON for other programs: the figures with their statistics, without raw samples."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def _run(summary: Summary) -> dict[str, Any]:
         }
         for figure in summary.figures
     }
-    told = {"accuracy": None, "search": None}  # before any speed
-    found = {**told, **asdict(summary), "figures": figures, "notes": summary.notes}
-    for op in found["ops"]:
+    first = {"accuracy": None, "search": None}  # accuracy comes before speed
+    values = {**first, **asdict(summary), "figures": figures, "notes": summary.notes}
+    for op in values["ops"]:
         del op["samples_ns"], op["shares"]
-    del found["network"]
-    return found
+    del values["network"]
+    return values
 
 
 def _dump(value: Any) -> str:

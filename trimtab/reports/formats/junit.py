@@ -1,8 +1,8 @@
-"""JUnit XML, which CI systems show as tests: one suite for each run.
+"""JUnit XML, which CI systems show as tests: one suite per run.
 
-Its cases: that the run came to its end, that the output was right, and, in a comparison, that it is
-not slower than the first run. That one fails where the difference is real, and is skipped where it
-could not be told, as of runs that were measured apart. Figures are properties of the suite.
+The cases of a suite: the run came to its end, the output is right, and, in a comparison, the run is
+not slower than the first one. The last case fails if the difference is real, and is skipped if it
+cannot be decided, as for runs from separate measurements. Figures are properties of the suite.
 Schema: https://github.com/testmoapp/junitxml, which Jenkins, GitLab and GitHub's actions agree on.
 """
 
@@ -21,7 +21,7 @@ from trimtab.results.summary import Summary, Unit
 SUFFIX = ".xml"
 IS_WHOLE = False
 
-# How a run that is no success is told: not its fault, or its own.
+# The tag of a run without success; any other status is a failure.
 _TAGS = {Status.INFRA: "error", Status.SKIPPED: "skipped"}
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -32,7 +32,7 @@ def run(summary: Summary) -> str:
 
 
 def comparison(comparison: Comparison) -> str:
-    """A suite for each run; those after the first are set against it."""
+    """A suite for each run; the runs after the first are compared with it."""
     key = next((r.headline.key for r in comparison.runs if r.headline), "")
     row = next((row for row in comparison.rows if row.key == key), None)
     ratios: Sequence[Ratio | None] = row.ratios if row else [None] * (len(comparison.runs) - 1)
@@ -45,12 +45,12 @@ def _suites(runs: Sequence[Summary], ratios: Sequence[Ratio | None]) -> str:
     for (name, summary), ratio in zip(named, ratios, strict=True):
         suite = ElementTree.SubElement(root, "testsuite", name=_clean(name))
         _properties(suite, summary)
-        _ended(suite, name, summary)
+        _add_completion(suite, name, summary)
         if summary.golden != "not checked" or summary.status is Status.OK:
             case = _case(suite, name, "the output is right")
-            _said(case, "system-out", summary.golden)
+            _add_text(case, "system-out", summary.golden)
         if summary is not runs[0]:
-            _compared(suite, name, summary, named[0][0], ratio)
+            _add_comparison(suite, name, summary, named[0][0], ratio)
         suite.set("timestamp", summary.header.time[:19])
         _count(suite)
     _count(root)
@@ -60,41 +60,43 @@ def _suites(runs: Sequence[Summary], ratios: Sequence[Ratio | None]) -> str:
 
 def _properties(suite: ElementTree.Element, summary: Summary) -> None:
     properties = ElementTree.SubElement(suite, "properties")
-    told = dict(exchange.facts(summary))
+    facts = dict(exchange.facts(summary))
     for one in exchange.measures(summary):
-        told[f"{one.name} ({one.unit})"] = f"{one.value:.15g}"
-    for name, value in told.items():
+        facts[f"{one.name} ({one.unit})"] = f"{one.value:.15g}"
+    for name, value in facts.items():
         ElementTree.SubElement(properties, "property", name=_clean(name), value=_clean(value))
 
 
-def _ended(suite: ElementTree.Element, name: str, summary: Summary) -> None:
+def _add_completion(suite: ElementTree.Element, name: str, summary: Summary) -> None:
     latency = summary.figure("latency")
     case = _case(suite, name, "the run came to its end")
     if latency:
         case.set("time", f"{latency.value / 1e9:.9f}")
     if summary.status is not Status.OK:
-        _said(case, _TAGS.get(summary.status, "failure"), f"{summary.status}: {summary.message}")
+        _add_text(
+            case, _TAGS.get(summary.status, "failure"), f"{summary.status}: {summary.message}"
+        )
 
 
-def _compared(
+def _add_comparison(
     suite: ElementTree.Element, name: str, summary: Summary, first: str, ratio: Ratio | None
 ) -> None:
     case = _case(suite, name, f"it is not slower than {first}")
     unit = summary.headline.unit if summary.headline else Unit.NS
     if ratio is None or ratio.is_real is None:
-        why = "they were measured apart" if ratio else "there is nothing to compare"
-        _said(case, "skipped", f"{fmt.ratio(ratio, unit)}: {why}")
+        reason = "the runs are from separate measurements" if ratio else "no common figure"
+        _add_text(case, "skipped", f"{fmt.ratio(ratio, unit)}: {reason}")
     elif ratio.is_real and ratio.value > 1:
-        _said(case, "failure", fmt.ratio(ratio, unit))
+        _add_text(case, "failure", fmt.ratio(ratio, unit))
     else:
-        _said(case, "system-out", fmt.ratio(ratio, unit))
+        _add_text(case, "system-out", fmt.ratio(ratio, unit))
 
 
 def _case(suite: ElementTree.Element, network: str, what: str) -> ElementTree.Element:
     return ElementTree.SubElement(suite, "testcase", classname=_clean(network), name=_clean(what))
 
 
-def _said(case: ElementTree.Element, tag: str, text: str) -> None:
+def _add_text(case: ElementTree.Element, tag: str, text: str) -> None:
     element = ElementTree.SubElement(case, tag)
     if tag != "system-out":
         element.set("message", _clean(text))
@@ -108,5 +110,5 @@ def _count(element: ElementTree.Element) -> None:
 
 
 def _clean(text: str) -> str:
-    """Without the characters that XML cannot hold."""
+    """`text` without the characters that XML cannot represent."""
     return _NO_XML.sub("�", text)

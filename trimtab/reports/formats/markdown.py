@@ -26,8 +26,8 @@ def comparison(comparison: Comparison) -> str:
     return _draw(heads, run_tables.of_comparison(comparison), comparison.notes)
 
 
-def _draw(heads: Sequence[str], found: Sequence[Table], notes: Sequence[str]) -> str:
+def _draw(heads: Sequence[str], parts: Sequence[Table], notes: Sequence[str]) -> str:
     listed = "\n".join(f"* {escape_markdown(note)}" for note in notes)
-    title, *said = map(escape_markdown, heads)
-    page: tables.Page = [f"# {title}", *said, *found, *([listed] if notes else [])]
+    title, *verdict = map(escape_markdown, heads)
+    page: tables.Page = [f"# {title}", *verdict, *parts, *([listed] if notes else [])]
     return tables.markdown(page) + "\n"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from trimtab import tables
 from trimtab.compare.side_by_side import Comparison
 from trimtab.reports import configurations, fmt, run_tables, text_plot
-from trimtab.reports.configurations import Cell
+from trimtab.reports.configurations import Configuration
 from trimtab.results.summary import Summary, Unit
 from trimtab.tables import Column, Table, number
 
@@ -16,18 +16,18 @@ SUFFIX = ".txt"
 IS_WHOLE = True
 
 _BARS = 10
-_SIGNS = string.ascii_uppercase  # of the best configurations
+_SIGNS = string.ascii_uppercase  # for the configurations of the Pareto front
 
 
 def run(summary: Summary) -> str:
     """The report of one run."""
-    found, ops = run_tables.of_run(summary), sorted(summary.ops, key=lambda op: -op.cost)
+    parts, ops = run_tables.of_run(summary), sorted(summary.ops, key=lambda op: -op.cost)
     if any(op.cost for op in ops):
         unit = Unit.INSTRUCTIONS if ops[0].ns is None else Unit.NS
         rows = [(op.label, op.cost, fmt.value(op.cost, unit)) for op in ops[:_BARS]]
         drawn = f"Most expensive operators ({unit})\n{text_plot.bars(rows)}"
-        return _draw([summary.name], [*found, drawn], summary.notes)
-    return _draw([summary.name], found, summary.notes)
+        return _draw([summary.name], [*parts, drawn], summary.notes)
+    return _draw([summary.name], parts, summary.notes)
 
 
 def comparison(comparison: Comparison) -> str:
@@ -37,44 +37,47 @@ def comparison(comparison: Comparison) -> str:
     return _draw(heads, run_tables.of_comparison(comparison), comparison.notes)
 
 
-def _draw(heads: Sequence[str], found: tables.Page, notes: Sequence[str]) -> str:
-    return tables.text([*heads, *found, *(f"note: {note}" for note in notes)]) + "\n"
+def _draw(heads: Sequence[str], parts: tables.Page, notes: Sequence[str]) -> str:
+    return tables.text([*heads, *parts, *(f"note: {note}" for note in notes)]) + "\n"
 
 
 def cells(runs: Sequence[Summary]) -> str:
-    """For every network and device: cost against bytes, the best ones by letter, and the rest."""
-    found = configurations.cells_of(runs)
+    """For every network and device: cost against size, with letters for the Pareto front."""
+    measured = configurations.configurations_of(runs)
     page: tables.Page = [
         part
-        for key in dict.fromkeys(map(_comparable, found))
-        for part in _plane([cell for cell in found if _comparable(cell) == key])
+        for key in dict.fromkeys(map(_comparable, measured))
+        for part in _plane([one for one in measured if _comparable(one) == key])
     ]
-    return tables.text(page or ["no run of these ended well"]) + "\n"
+    return tables.text(page or ["none of these runs succeeded"]) + "\n"
 
 
-def _comparable(cell: Cell) -> tuple[str, str, str]:
-    return cell.facts["model"], cell.facts["device"], cell.unit
+def _comparable(one: Configuration) -> tuple[str, str, str]:
+    return one.facts["model"], one.facts["device"], one.unit
 
 
-def _plane(found: Sequence[Cell]) -> list[str | Table]:
-    best = configurations.front(found)
-    signs = {cell.run_id: _SIGNS[i] if i < len(_SIGNS) else "*" for i, cell in enumerate(best)}
-    unit, facts = found[0].unit, found[0].facts
-    dots = [(cell.shipped_bytes, cell.cost, signs.get(cell.run_id, "·")) for cell in found]
-    dots.sort(key=lambda dot: dot[2] != "·")  # the best are seen where several lie
+def _plane(measured: Sequence[Configuration]) -> list[str | Table]:
+    best = configurations.pareto_front(measured)
+    signs = {one.run_id: _SIGNS[i] if i < len(_SIGNS) else "*" for i, one in enumerate(best)}
+    unit, facts = measured[0].unit, measured[0].facts
+    dots = [(float(one.shipped_bytes), one.cost, signs.get(one.run_id, "·")) for one in measured]
+    dots.sort(key=lambda dot: dot[2] != "·")  # the best ones cover the others
     cost = {Unit.NS: "time of an inference"}.get(unit, "executed instructions")
-    said = text_plot.plane(
-        [(float(x), y, sign) for x, y, sign in dots],
+    plot = text_plot.plane(
+        dots,
         ("bytes shipped", cost),
         (lambda n: fmt.value(n, Unit.BYTES), lambda n: fmt.value(n, unit)),
     )
-    shown = configurations.told(found)[2:]  # network and device stand in the title
-    rows = [(signs.get(c.run_id, ""), *(c.facts[f] for f in shown), *_numbers(c)) for c in found]
+    shown = configurations.present_facts(measured)[2:]  # network and device are in the title
+    rows = [
+        (signs.get(one.run_id, ""), *(one.facts[fact] for fact in shown), *_numbers(one))
+        for one in measured
+    ]
     columns = [*map(Column, ("", *shown)), number("one inference"), number("shipped")]
-    title = f"{facts['model']} on {facts['device']}: nothing beats those with a letter in both"
-    return [title, said, Table([*columns, Column("run")], rows)]
+    title = f"{facts['model']} on {facts['device']}: no other one beats those with a letter in both"
+    return [title, plot, Table([*columns, Column("run")], rows)]
 
 
-def _numbers(cell: Cell) -> tuple[str, str, str]:
-    shipped = fmt.value(cell.shipped_bytes, Unit.BYTES)
-    return fmt.value(cell.cost, cell.unit), shipped, cell.run_id
+def _numbers(one: Configuration) -> tuple[str, str, str]:
+    shipped = fmt.value(one.shipped_bytes, Unit.BYTES)
+    return fmt.value(one.cost, one.unit), shipped, one.run_id

@@ -1,9 +1,9 @@
-"""A trace that https://ui.perfetto.dev, `chrome://tracing` and speedscope open.
+"""A trace for https://ui.perfetto.dev, `chrome://tracing` and speedscope.
 
-A process is a run; its threads are the launches (load, first inference, every inference of the
-steady state) and, where operators were measured, every inference by operator, and what each thread
-of the engine did of it. The clock of the device gives durations: they stand one after the other,
-without what lay between them.
+A process is a run. Its threads are the launches (load, first inference, every inference of the
+steady state). If operators were measured, further threads hold every inference by operator, and the
+work of each thread of the engine. Records have durations only, so spans follow each other without
+gaps.
 Source: "Trace Event Format", https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 """
 
@@ -19,19 +19,19 @@ from trimtab.results.summary import Summary
 SUFFIX = ".json"
 IS_WHOLE = False
 
-_BY_OPERATOR = 0  # the thread of inferences by operator; launches are those from 1 on
+_BY_OPERATOR = 0  # the thread of inferences by operator; launches start at 1
 _STEPS = (("load", "load"), ("first", "first inference"), ("latency", "inference"))
 
-Span = tuple[str, int]  # what, and how many nanoseconds
+Span = tuple[str, int]  # name, and duration in nanoseconds
 
 
 def run(summary: Summary) -> str:
-    """The spans of one run; UsageError when it has no times."""
+    """The spans of one run. Raises UsageError if it has no times."""
     return _trace([summary])
 
 
 def comparison(comparison: Comparison) -> str:
-    """A process for each run; UsageError when one has no times."""
+    """A process for each run. Raises UsageError if one has no times."""
     return _trace(comparison.runs)
 
 
@@ -39,20 +39,22 @@ def _trace(runs: Sequence[Summary]) -> str:
     exchange.check_timed(runs, "trace")
     events: list[dict[str, Any]] = []
     for process, (name, summary) in enumerate(exchange.named(runs), 1):
-        about = f"{name}: {summary.header.profile} on {summary.header.device['name']}"
-        events.append(_called("process_name", about, process, 0))
+        about = f"{name}: {summary.header.profile} on {summary.header.device.name}"
+        events.append(_metadata("process_name", about, process, 0))
         if summary.ops:
-            events.append(_called("thread_name", "inferences by operator", process, _BY_OPERATOR))
+            events.append(_metadata("thread_name", "inferences by operator", process, _BY_OPERATOR))
             events += _by_operator(summary, process)
         for launch in range(summary.launches):
-            events.append(_called("thread_name", f"launch {launch + 1}", process, launch + 1))
-            events += _in_turn(_steps(summary, launch), "launch", process, launch + 1)
-        for thread in range(max((len(op.shares[0]) for op in summary.ops if op.shares), default=0)):
+            events.append(_metadata("thread_name", f"launch {launch + 1}", process, launch + 1))
+            events += _consecutive(_steps(summary, launch), "launch", process, launch + 1)
+        threads = max((len(op.shares[0]) for op in summary.ops if op.shares), default=0)
+        for thread in range(threads):
             row = summary.launches + 1 + thread
-            events.append(_called("thread_name", f"thread {thread + 1} by operator", process, row))
+            title = f"thread {thread + 1} by operator"
+            events.append(_metadata("thread_name", title, process, row))
             events += _by_thread(summary, thread, process, row)
-    told = {"runs": [exchange.facts(summary) for summary in runs]}
-    return exchange.dump({"traceEvents": events, "displayTimeUnit": "ns", "otherData": told})
+    facts = {"runs": [exchange.facts(summary) for summary in runs]}
+    return exchange.dump({"traceEvents": events, "displayTimeUnit": "ns", "otherData": facts})
 
 
 def _steps(summary: Summary, launch: int) -> Iterator[Span]:
@@ -69,7 +71,7 @@ def _by_operator(summary: Summary, process: int) -> Iterator[dict[str, Any]]:
         end = start + sum(ns for _, ns in spans)
         what = f"inference {i + 1}"
         yield _edge("B", what, start, "inference", process, _BY_OPERATOR)
-        yield from _in_turn(spans, "operator", process, _BY_OPERATOR, start)
+        yield from _consecutive(spans, "operator", process, _BY_OPERATOR, start)
         yield _edge("E", what, end, "inference", process, _BY_OPERATOR)
         start = end
 
@@ -86,11 +88,11 @@ def _by_thread(summary: Summary, thread: int, process: int, row: int) -> Iterato
 
 
 def _inferences(summary: Summary) -> int:
-    """How many were measured by operator."""
+    """The number of inferences measured by operator."""
     return min(len(op.samples_ns) for op in summary.ops)
 
 
-def _in_turn(
+def _consecutive(
     spans: Iterable[Span], category: str, process: int, thread: int, start: int = 0
 ) -> Iterator[dict[str, Any]]:
     for what, ns in spans:
@@ -102,12 +104,13 @@ def _in_turn(
 def _edge(
     phase: str, what: str, at: float, category: str, process: int, thread: int
 ) -> dict[str, Any]:
-    """Where a span begins or ends. Both have their time in microseconds: of a complete event ("X")
-    the sum of beginning and duration would miss the next beginning by a rounding error.
+    """The begin or end event of a span, with its time in microseconds.
+
+    With a complete event ("X"), begin plus duration would miss the next begin by a rounding error.
     """
-    found = {"name": what, "cat": category, "ph": phase, "ts": at / 1e3}
-    return {**found, "pid": process, "tid": thread}
+    event = {"name": what, "cat": category, "ph": phase, "ts": at / 1e3}
+    return {**event, "pid": process, "tid": thread}
 
 
-def _called(event: str, name: str, process: int, thread: int) -> dict[str, Any]:
+def _metadata(event: str, name: str, process: int, thread: int) -> dict[str, Any]:
     return {"name": event, "ph": "M", "pid": process, "tid": thread, "args": {"name": name}}

@@ -1,12 +1,12 @@
-// The cells of a sweep: selections, and the question which is smallest, or fastest, under a limit.
+// Measured configurations: selections, and the smallest and fastest one within a limit.
 "use strict";
 function cells(section, chart) {
   const {rows, facts, names} = chart.data;
   const form = section.querySelector("form");
   const chosen = {};
-  // The address keeps what was chosen: to share it, and for when the page loads again.
-  const kept = new URLSearchParams(location.hash.slice(1));
-  const keep = () => {
+  // The address stores the selection, for sharing and for reloads.
+  const stored = new URLSearchParams(location.hash.slice(1));
+  const store = () => {
     const now = new URLSearchParams(Object.entries(chosen));
     if (limit.value) now.set("limit", limit.value);
     history.replaceState(null, "", `#${now}`);
@@ -19,12 +19,12 @@ function cells(section, chart) {
   for (const fact of options) {
     const select = document.createElement("select");
     const values = [...d3.rollup(rows, (v) => v.length, (r) => r[fact])].sort((a, b) => b[1] - a[1] || d3.ascending(a[0], b[0])).map(([v]) => v);
-    // Cells of different devices are not to be ranked; those of networks are, each by itself.
-    const every = {model: [...values, "all"], device: values}[fact] ?? ["all", ...values];
-    for (const value of every) select.add(new Option(value, value));
-    if ([...select.options].some((o) => o.value === kept.get(fact))) select.value = kept.get(fact);
+    // Configurations of different devices are not comparable; networks are ranked separately.
+    const choices = {model: [...values, "all"], device: values}[fact] ?? ["all", ...values];
+    for (const value of choices) select.add(new Option(value, value));
+    if ([...select.options].some((o) => o.value === stored.get(fact))) select.value = stored.get(fact);
     chosen[fact] = select.value;
-    select.onchange = () => { chosen[fact] = select.value; keep(); update(); };
+    select.onchange = () => { chosen[fact] = select.value; store(); update(); };
     const label = document.createElement("label");
     label.append(fact, select);
     form.append(label);
@@ -33,8 +33,8 @@ function cells(section, chart) {
   const unitText = document.createElement("span");
   label.append(unitText, limit);
   form.append(label);
-  limit.value = kept.get("limit") ?? "";
-  limit.oninput = () => { keep(); update(); };
+  limit.value = stored.get("limit") ?? "";
+  limit.oninput = () => { store(); update(); };
   section.querySelector(".plot").before(answer);
   function update() {
     const these = rows.filter((r) => options.every((f) => chosen[f] === "all" || chosen[f] === undefined || r[f] === chosen[f]));
@@ -44,21 +44,21 @@ function cells(section, chart) {
     const fit = same.filter((r) => !limit.value || r.cost <= limit.value * 1e6);
     const apart = chosen.model === "all";
     const differing = options.filter((f) => new Set(same.map((r) => r[f])).size > 1);
-    const told = (r, facts) => facts.map((f) => r[f]).filter((v) => v !== "default").join(", ");
-    const named = (r) => told(r, differing) || r.run;
-    const said = (r) => `${named(r)} (${bytes(r.bytes)}, ${shown[unit](r.cost)}${unit === "ns" ? "" : " " + unit})`;
+    const listed = (r, facts) => facts.map((f) => r[f]).filter((v) => v !== "default").join(", ");
+    const named = (r) => listed(r, differing) || r.run;
+    const described = (r) => `${named(r)} (${bytes(r.bytes)}, ${shown[unit](r.cost)}${unit === "ns" ? "" : " " + unit})`;
     const best = (group) => {
-      const least = d3.least(group, (a, b) => a.bytes - b.bytes || a.cost - b.cost);
+      const smallest = d3.least(group, (a, b) => a.bytes - b.bytes || a.cost - b.cost);
       const fastest = d3.least(group, (a, b) => a.cost - b.cost || a.bytes - b.bytes);
-      return least === fastest ? `Smallest and fastest: ${said(least)}.` : `Smallest: ${said(least)}. Fastest: ${said(fastest)}.`;
+      return smallest === fastest ? `Smallest and fastest: ${described(smallest)}.` : `Smallest: ${described(smallest)}. Fastest: ${described(fastest)}.`;
     };
     const groups = apart ? [...d3.group(fit, (r) => r.model).values()] : fit.length ? [fit] : [];
-    const counted = `${fit.length} of ${same.length} cells${limit.value ? " are within the limit" : ""}.`;
-    answer.textContent = groups.length ? [...groups.map(best), counted].join(apart ? "\n" : " ") : "No cell is within the limit.";
+    const counted = `${fit.length} of ${same.length} configurations${limit.value ? " are within the limit" : ""}.`;
+    answer.textContent = groups.length ? [...groups.map(best), counted].join(apart ? "\n" : " ") : "No configuration is within the limit.";
     const series = apart ? "model" : differing.find((f) => new Set(same.map((r) => r[f])).size <= 8);
     if (!fit.length) { section.querySelector(".plot").replaceChildren(); return; }
     show(section, {kind: "plane", title: chart.title, data: {
-      dots: fit.map((r) => ({x: r.bytes, y: r.cost, label: named(r), name: apart ? told(r, differing.filter((f) => f !== "model")) : named(r), series: series && r[series], href: r.href})),
+      dots: fit.map((r) => ({x: r.bytes, y: r.cost, label: named(r), name: apart ? listed(r, differing.filter((f) => f !== "model")) : named(r), series: series && r[series], href: r.href})),
       names: ["bytes shipped, binary and model", names[unit]], formats: ["bytes", unit], series, apart}});
   }
   section.redraw = update;

@@ -1,17 +1,17 @@
-// The kinds of charts: each takes the data of a Chart (_charts.py) and a width, and gives SVG.
+// The kinds of charts: each takes the data of a Chart (chart_data.py) and a width, and returns SVG.
 "use strict";
-// Horizontal bars from zero, with whiskers where there are intervals.
+// Horizontal bars from zero, with whiskers for intervals.
 function bars({rows, unit}, width) {
   const left = Math.min(width * 0.4, 260);
   const room = left / 8;
-  const said = (r) => `${r.label}: ${shown[unit](r.value)}` +
+  const text = (r) => `${r.label}: ${shown[unit](r.value)}` +
     (r.low == null ? "" : `, 95 % interval ${shown[unit](r.low)} to ${shown[unit](r.high)}`);
   return Plot.plot(base(width, {
     marginLeft: left, marginRight: 70, height: rows.length * 26 + 50,
     x: {label: `${axis[unit]} →`, tickFormat: ticks[unit], ticks: Math.max(2, width / 160), zero: true, grid: true},
     y: {label: null, domain: rows.map((r) => r.label), tickFormat: (t) => cut(t, room)},
     marks: [
-      Plot.barX(rows, {y: "label", x: "value", fill: MARK, ariaLabel: said, title: said, tip, insetTop: 3, insetBottom: 3}),
+      Plot.barX(rows, {y: "label", x: "value", fill: MARK, ariaLabel: text, title: text, tip, insetTop: 3, insetBottom: 3}),
       Plot.ruleY(rows.filter((r) => r.low != null && r.low !== r.high), {y: "label", x1: "low", x2: "high", stroke: INK, strokeWidth: 2}),
       Plot.text(rows, {y: "label", x: (r) => r.high ?? r.value, text: (r) => shown[unit](r.value), textAnchor: "start", dx: 5, fill: INK}),
       Plot.ruleX([0], {stroke: INK}),
@@ -19,24 +19,23 @@ function bars({rows, unit}, width) {
   }));
 }
 
-// Parts of a whole side by side, one bar each.
+// Parts of a whole, one stacked bar per run.
 function stacked({rows, unit}, width) {
   const parts = rows.flatMap((r) => r.parts.map(([part, value]) => ({label: r.label, part, value})));
   const names = [...d3.rollup(parts, (v) => d3.max(v, (p) => p.value), (p) => p.part)].sort((a, b) => b[1] - a[1]).map(([n]) => n);
   const kept = new Set(names.slice(0, names.length > 8 ? 7 : 8));
   for (const p of parts) p.name = kept.has(p.part) ? p.part : "others";
   const domain = [...kept, ...(names.length > 8 ? ["others"] : [])];
-  const said = (p) => `${p.label}, ${p.part}: ${shown[unit](p.value)}`;
+  const text = (p) => `${p.label}, ${p.part}: ${shown[unit](p.value)}`;
   return Plot.plot(base(width, {
     marginLeft: Math.min(width * 0.3, 160), height: rows.length * 34 + 60, color: ordinal(domain),
     x: {label: `${axis[unit]} →`, tickFormat: ticks[unit], ticks: Math.max(2, width / 160), grid: true},
     y: {label: null, domain: rows.map((r) => r.label), tickFormat: (t) => cut(t, 22)},
-    marks: [Plot.barX(parts, {y: "label", x: "value", fill: "name", order: domain, ariaLabel: said, title: said, tip, stroke: "var(--paper)"}), Plot.ruleX([0], {stroke: INK})],
+    marks: [Plot.barX(parts, {y: "label", x: "value", fill: "name", order: domain, ariaLabel: text, title: text, tip, stroke: "var(--paper)"}), Plot.ruleX([0], {stroke: INK})],
   }));
 }
 
-// An inference by operator, one after the other, and below by thread where that is known; a color
-// per type of operator.
+// An inference operator by operator, and below by thread if known; a color per type of operator.
 function timeline({spans, unit}, width) {
   let start = 0;
   const total = d3.sum(spans, (s) => s.cost);
@@ -46,23 +45,23 @@ function timeline({spans, unit}, width) {
   for (const s of laid) s.name = kept.has(s.type) ? s.type : "others";
   const lanes = d3.max(spans, (s) => s.threads.length);
   const shares = laid.flatMap((s) => s.threads.flatMap((span, i) => span ? [{...s, thread: i + 1, from: s.start + span[0], to: s.start + span[1]}] : []));
-  const said = (s) => `${s.label}: ${shown[unit](s.cost)}, ${d3.format(".1%")(s.cost / total)} of the inference`;
-  const saidOf = (s) => `${s.label}, thread ${s.thread}: ${shown[unit](s.to - s.from)} of ${shown[unit](s.cost)}`;
+  const text = (s) => `${s.label}: ${shown[unit](s.cost)}, ${d3.format(".1%")(s.cost / total)} of the inference`;
+  const threadText = (s) => `${s.label}, thread ${s.thread}: ${shown[unit](s.to - s.from)} of ${shown[unit](s.cost)}`;
   const wide = laid.filter((s) => (s.end - s.start) / total * width > 60);
   return Plot.plot(base(width, {
     height: 145 + 24 * lanes, marginLeft: lanes ? 70 : 20, marginRight: 20, color: ordinal([...kept, ...(types.length > 8 ? ["others"] : [])]),
-    x: {label: `${axis[unit]} since the inference began →`, tickFormat: ticks[unit], ticks: Math.max(2, width / 120), domain: [0, total]},
+    x: {label: `${axis[unit]} since the begin of the inference →`, tickFormat: ticks[unit], ticks: Math.max(2, width / 120), domain: [0, total]},
     y: {axis: null, domain: [-lanes * 0.35, 1]},
     marks: [
-      Plot.rect(shares, {x1: "from", x2: "to", y1: (s) => -s.thread * 0.35, y2: (s) => 0.27 - s.thread * 0.35, fill: "name", ariaLabel: saidOf, title: saidOf, tip}),
+      Plot.rect(shares, {x1: "from", x2: "to", y1: (s) => -s.thread * 0.35, y2: (s) => 0.27 - s.thread * 0.35, fill: "name", ariaLabel: threadText, title: threadText, tip}),
       Plot.text(d3.range(1, lanes + 1), {frameAnchor: "left", y: (i) => 0.135 - i * 0.35, text: (i) => `thread ${i}`, textAnchor: "end", dx: -8, fill: INK}),
-      Plot.rect(laid, {x1: "start", x2: "end", y1: 0, y2: 1, fill: "name", stroke: "var(--paper)", strokeWidth: 0.5, ariaLabel: said, title: said, tip}),
+      Plot.rect(laid, {x1: "start", x2: "end", y1: 0, y2: 1, fill: "name", stroke: "var(--paper)", strokeWidth: 0.5, ariaLabel: text, title: text, tip}),
       Plot.text(wide, {x: (s) => (s.start + s.end) / 2, y: 0.5, text: (s) => cut(s.label.split(" ").pop(), (s.end - s.start) / total * width / 8), fill: "var(--paper)"}),
     ],
   }));
 }
 
-// Bytes of a tree: groups, and what is in each.
+// A treemap of bytes: groups and their members.
 function treemap({tree}, width) {
   const height = Math.min(480, width * 0.7);
   const root = d3.hierarchy(tree).sum((d) => d.value || 0).sort((a, b) => b.value - a.value);
@@ -72,21 +71,21 @@ function treemap({tree}, width) {
   const groups = root.children.map((d) => d.data.name);
   const few = groups.length > 8 ? [...groups.slice(0, 7), "others"] : groups;
   const group = (d) => few.includes(d.ancestors().at(-2).data.name) ? d.ancestors().at(-2).data.name : "others";
-  const said = (d) => `${d.ancestors().slice(0, -1).reverse().map((a) => a.data.name).join(" / ")}: ${bytes(d.value)}, ${d3.format(".1%")(d.value / whole)}`;
+  const text = (d) => `${d.ancestors().slice(0, -1).reverse().map((a) => a.data.name).join(" / ")}: ${bytes(d.value)}, ${d3.format(".1%")(d.value / whole)}`;
   const roomy = leaves.filter((d) => d.x1 - d.x0 > 46 && d.y1 - d.y0 > 18);
   const name = (d) => cut(d.data.name, (d.x1 - d.x0) / 7.5);
   return Plot.plot(base(width, {
     height, margin: 1, axis: null, color: ordinal(few),
     x: {domain: [0, width - 2]}, y: {domain: [height - 2, 0]},
     marks: [
-      Plot.rect(leaves, {x1: "x0", x2: "x1", y1: "y0", y2: "y1", fill: group, ariaLabel: said, title: said, tip, inset: 0.5}),
+      Plot.rect(leaves, {x1: "x0", x2: "x1", y1: "y0", y2: "y1", fill: group, ariaLabel: text, title: text, tip, inset: 0.5}),
       Plot.text(roomy, {x: (d) => d.x0 + 5, y: (d) => d.y0 + 10, text: name, textAnchor: "start", fill: "var(--paper)"}),
       Plot.text(roomy.filter((d) => d.y1 - d.y0 > 36 && d.x1 - d.x0 > 60), {x: (d) => d.x0 + 5, y: (d) => d.y0 + 25, text: (d) => bytes(d.value), textAnchor: "start", fill: "var(--paper)"}),
     ],
   }));
 }
 
-// What the arena holds at each operator.
+// The tensors in the arena at each operator.
 function memory({held, operators, arena}, width) {
   const at = d3.range(operators.length).map((i) => ({i, sum: d3.sum(held, (h) => h.first <= i && i <= h.last ? h.bytes : 0)}));
   const rows = [];
@@ -95,26 +94,26 @@ function memory({held, operators, arena}, width) {
   });
   const large = new Set(held.slice().sort((a, b) => b.bytes - a.bytes).slice(0, 200).map((h) => h.name));
   const drawn = rows.filter((r) => large.has(r.name));
-  const said = (r) => `${r.name}: ${bytes(r.bytes)}, held from operator ${r.span.first + 1} (${operators[r.span.first]}) to ${Math.min(r.span.last + 1, operators.length)}`;
+  const text = (r) => `${r.name}: ${bytes(r.bytes)}, in use from operator ${r.span.first + 1} (${operators[r.span.first]}) to ${Math.min(r.span.last + 1, operators.length)}`;
   return Plot.plot(base(width, {
     height: 300, marginLeft: 70,
     x: {label: "operator, in the order they run →", ticks: Math.max(2, width / 100)},
     y: {label: "↑ bytes held", tickFormat: bytes, grid: true, zero: true},
     marks: [
-      Plot.rectY(drawn, {x1: (r) => r.i + 0.5, x2: (r) => r.i + 1.5, y: "bytes", fill: (r) => COLORS[r.span.first % 7], stroke: "var(--paper)", strokeWidth: 0.3, title: said, ariaLabel: said, order: "name", tip}),
+      Plot.rectY(drawn, {x1: (r) => r.i + 0.5, x2: (r) => r.i + 1.5, y: "bytes", fill: (r) => COLORS[r.span.first % 7], stroke: "var(--paper)", strokeWidth: 0.3, title: text, ariaLabel: text, order: "name", tip}),
       Plot.line(at, {x: (d) => d.i + 1, y: "sum", curve: "step", stroke: INK}),
       ...(arena ? [Plot.ruleY([arena], {stroke: "var(--c1)", strokeDasharray: "5 3"}), Plot.text([arena], {y: arena, frameAnchor: "right", dy: -8, textAnchor: "end", text: () => `arena: ${bytes(arena)}`, fill: INK})] : []),
     ],
   }));
 }
 
-// What operators reach for the work that they do per byte.
+// The throughput of operators over their work per byte.
 function roofline({ops, unit, gbPerS}, width) {
   const rate = (o) => unit === "ns" ? o.macs / o.cost : o.macs / o.cost;
   const dots = ops.map((o) => ({...o, x: o.macs / Math.max(1, o.moved), y: rate(o)}));
   const best = d3.max(dots, (d) => d.y);
   const y = unit === "ns" ? "↑ GMAC/s" : "↑ MACs per executed instruction";
-  const said = (d) => `${d.label}: ${sized(d.macs)} MACs, ${d.x.toPrecision(3)} per byte, ${d.y.toPrecision(3)} ${unit === "ns" ? "GMAC/s" : "per instruction"}, ${shown[unit](d.cost)}`;
+  const text = (d) => `${d.label}: ${sized(d.macs)} MACs, ${d.x.toPrecision(3)} per byte, ${d.y.toPrecision(3)} ${unit === "ns" ? "GMAC/s" : "per instruction"}, ${shown[unit](d.cost)}`;
   const [x0, x1] = d3.extent(dots, (d) => d.x);
   const roof = unit === "ns" && gbPerS ? [x0 / 2, best / gbPerS, x1 * 2].filter((x, i) => i !== 1 || (x > x0 / 2 && x < x1 * 2)).map((x) => ({x, y: Math.min(best, x * gbPerS)})) : [];
   return Plot.plot(base(width, {
@@ -124,7 +123,7 @@ function roofline({ops, unit, gbPerS}, width) {
     marks: [
       Plot.line(roof, {x: "x", y: "y", stroke: "var(--c1)", strokeWidth: 2}),
       Plot.ruleY([best], {stroke: INK, strokeDasharray: "4 3"}),
-      Plot.dot(dots, {x: "x", y: "y", r: "cost", fill: MARK, fillOpacity: 0.55, stroke: MARK, ariaLabel: said, title: said, tip}),
+      Plot.dot(dots, {x: "x", y: "y", r: "cost", fill: MARK, fillOpacity: 0.55, stroke: MARK, ariaLabel: text, title: text, tip}),
     ],
   }));
 }
@@ -133,35 +132,35 @@ function roofline({ops, unit, gbPerS}, width) {
 function samples({series, unit}, width) {
   const rows = series.flatMap((s) => s.launches.flatMap((values, i) => values.map((value, j) => ({run: s.label, launch: i + 1, j, value}))));
   const many = series.length > 1;
-  const said = (d) => `${many ? d.run + ", " : ""}launch ${d.launch}, run ${d.j + 1}: ${shown[unit](d.value)}`;
+  const text = (d) => `${many ? d.run + ", " : ""}launch ${d.launch}, run ${d.j + 1}: ${shown[unit](d.value)}`;
   const medians = d3.rollups(rows, (v) => d3.median(v, (d) => d.value), (d) => d.run, (d) => d.launch).flatMap(([run, v]) => v.map(([launch, value]) => ({run, launch, value})));
   return Plot.plot(base(width, {
     height: 280, marginLeft: 75, color: ordinal(series.map((s) => s.label)), grid: true,
     x: {label: "launch →", ticks: d3.min([width / 60, d3.max(rows, (d) => d.launch)]), tickFormat: "d", domain: [0.4, d3.max(rows, (d) => d.launch) + 0.6]},
     y: {label: `↑ ${axis[unit]} of an inference`, tickFormat: ticks[unit], ticks: 5},
     marks: [
-      Plot.dot(rows, {x: (d) => d.launch + ((d.j * 0.618) % 1 - 0.5) * 0.5, y: "value", r: 2, fill: "run", fillOpacity: 0.5, symbol: "run", ariaLabel: said, title: said, tip}),
+      Plot.dot(rows, {x: (d) => d.launch + ((d.j * 0.618) % 1 - 0.5) * 0.5, y: "value", r: 2, fill: "run", fillOpacity: 0.5, symbol: "run", ariaLabel: text, title: text, tip}),
       Plot.tickY(medians, {x: "launch", y: "value", stroke: INK, strokeWidth: 2, inset: 0}),
     ].slice(0, 1).concat(Plot.ruleY(medians, {x1: (d) => d.launch - 0.35, x2: (d) => d.launch + 0.35, y: "value", stroke: INK, strokeWidth: 2})),
   }));
 }
 
-// Which candidates cannot be beaten in both directions at once.
+// The Pareto front: candidates that no other one beats in both directions.
 function front(rows, x, y) {
   let best = Infinity;
   return rows.slice().sort((a, b) => x(a) - x(b) || y(a) - y(b)).filter((r) => y(r) < best && ((best = y(r)), true));
 }
 
-// Two costs of every choice, less of both is better; the best are named and joined, where `apart`
-// those of each series.
+// Two costs of every candidate, less of both is better. The best ones have labels and a line; with
+// `apart`, those of each series.
 function plane({dots, names, formats, series, apart}, width) {
   const [fx, fy] = formats.map((f) => shown[f] || ((n) => +n.toPrecision(3) + f));
   const rivals = apart ? [...d3.group(dots, (d) => d.series).values()] : [dots];
   const best = rivals.flatMap((group) => front(group, (d) => d.x, (d) => d.y));
-  const said = (d) => `${d.label}: ${fx(d.x)}, ${fy(d.y)}`;
+  const text = (d) => `${d.label}: ${fx(d.x)}, ${fy(d.y)}`;
   const kinds = series ? [...new Set(dots.map((d) => d.series))].slice(0, 8) : [];
   const [top, right] = [d3.max(dots, (d) => d.y), d3.max(dots, (d) => d.x)];
-  // Names stand beside the best, from 45 % of the width on to the left of them; not on each other.
+  // Labels stand beside the best ones, right of 45 % of the width on their left, without overlap.
   const named = [];
   for (const d of best) {
     const text = cut(d.name ?? d.label, 34);
@@ -181,7 +180,7 @@ function plane({dots, names, formats, series, apart}, width) {
         named.filter((d) => (d.from === d.x) === (textAnchor === "start")),
         {x: "x", y: "y", text: "text", textAnchor, dy: -13, fill: INK, stroke: "var(--paper)", strokeWidth: 4, paintOrder: "stroke"},
       )),
-      Plot.dot(dots, {x: "x", y: "y", r: (d) => d.marked || best.includes(d) ? 6 : 4, fill: kinds.length ? "series" : MARK, symbol: kinds.length ? "series" : "circle", fillOpacity: 0.8, stroke: (d) => d.marked ? INK : "none", strokeWidth: 2, ariaLabel: said, title: said, href: "href", tip}),
+      Plot.dot(dots, {x: "x", y: "y", r: (d) => d.marked || best.includes(d) ? 6 : 4, fill: kinds.length ? "series" : MARK, symbol: kinds.length ? "series" : "circle", fillOpacity: 0.8, stroke: (d) => d.marked ? INK : "none", strokeWidth: 2, ariaLabel: text, title: text, href: "href", tip}),
     ],
   }));
 }

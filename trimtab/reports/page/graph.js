@@ -1,5 +1,5 @@
-// The network as a graph: an operator is a square, from left to right as data flow, in as many rows
-// as it takes. The stronger its color, the larger its share of the cost.
+// The network as a graph: operators are squares in the order of data flow, from left to right, and
+// row by row. A stronger color is a larger share of the cost.
 "use strict";
 const SHARES = [
   [0.005, "under 0.5 %"], [0.02, "0.5 to 2 %"], [0.05, "2 to 5 %"], [0.1, "5 to 10 %"], [Infinity, "over 10 %"],
@@ -7,13 +7,13 @@ const SHARES = [
 const STRENGTHS = [0, 25, 50, 75, 100].map((c) => `color-mix(in srgb, var(--c1) ${c}%, var(--faint))`);
 const STEP = 14;  // pixels from operator to operator
 
-// Gives each operator its column and its lane: behind what it reads, beside what is there already.
+// Assigns each operator a column, right of its inputs, and the first free lane in it.
 function layered(operators) {
-  const taken = [];
+  const occupied = [];
   const placed = [];
   for (const {reads} of operators) {
     const column = reads.length ? 1 + Math.max(...reads.map((i) => placed[i].column)) : 0;
-    const lanes = (taken[column] ??= new Set());
+    const lanes = (occupied[column] ??= new Set());
     let lane = reads.length ? Math.min(...reads.map((i) => placed[i].lane)) : 0;
     while (lanes.has(lane)) lane++;
     lanes.add(lane);
@@ -22,8 +22,8 @@ function layered(operators) {
   return placed;
 }
 
-// Breaks columns into rows of `columns`; where each operator lies, in pixels.
-function broken(placed, columns) {
+// Wraps columns into rows of `columns`; returns each operator's position in pixels.
+function wrapped(placed, columns) {
   const row = (p) => Math.floor(p.column / columns);
   const lanes = d3.rollup(placed, (v) => 1 + d3.max(v, (p) => p.lane), row);
   const tops = [0];
@@ -32,11 +32,11 @@ function broken(placed, columns) {
   return {at, height: tops.at(-1) + STEP};
 }
 
-// Lines between operators, as points: one that passes others goes below them; one to another row
-// leaves at the right and comes back at the left.
+// Edges as polylines. An edge that passes other operators runs below them; an edge to another row
+// leaves on the right and returns on the left.
 function edges(operators, placed, at, right) {
-  const found = [];
-  const add = (...points) => found.push(...points.map(([x, y]) => ({x, y, edge: found.length})));
+  const lines = [];
+  const add = (...points) => lines.push(...points.map(([x, y]) => ({x, y, edge: lines.length})));
   operators.forEach(({reads}, to) => reads.forEach((from) => {
     const a = at[from], b = at[to];
     const passes = placed[to].column - placed[from].column > 1;
@@ -50,7 +50,7 @@ function edges(operators, placed, at, right) {
       add([a.x, a.y], [b.x, b.y]);
     }
   }));
-  return found;
+  return lines;
 }
 
 function graph({graphs}, width) {
@@ -59,9 +59,9 @@ function graph({graphs}, width) {
   graphs.forEach(({title, operators}, i) => {
     const placed = layered(operators);
     const columns = Math.max(1, Math.floor((width - 8) / STEP));
-    const {at, height} = broken(placed, columns);
+    const {at, height} = wrapped(placed, columns);
     const right = Math.min(columns, 1 + d3.max(placed, (p) => p.column)) * STEP;
-    const nodes = operators.map((o, j) => ({...o, ...at[j], share: SHARES.find(([most]) => o.share < most)[1]}));
+    const nodes = operators.map((o, j) => ({...o, ...at[j], share: SHARES.find(([limit]) => o.share < limit)[1]}));
     const lines = edges(operators, placed, at, right);
     const half = STEP * 0.36;
     const heading = document.createElement("h3");
@@ -73,7 +73,7 @@ function graph({graphs}, width) {
         Plot.line(lines, {x: "x", y: "y", z: "edge", curve: "basis", stroke: INK, strokeOpacity: 0.45, strokeWidth: 1}),
         Plot.rect(nodes, {
           x1: (d) => d.x - half, x2: (d) => d.x + half, y1: (d) => d.y - half, y2: (d) => d.y + half, fill: "share",
-          stroke: INK, strokeWidth: 0.6, rx: 2, ariaLabel: "said", title: "said", tip,
+          stroke: INK, strokeWidth: 0.6, rx: 2, ariaLabel: "text", title: "text", tip,
         }),
       ],
     })));

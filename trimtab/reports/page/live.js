@@ -1,4 +1,4 @@
-// Loads the page again when its server has other runs than those that it shows.
+// Reloads the page when the server's set of runs changes.
 "use strict";
 setInterval(async () => {
   try {

@@ -1,9 +1,9 @@
-// Draws the charts of a page: each <section class="chart"> names its kind, and the data are the
-// JSON of #data. Observable Plot draws SVG, with the colors of page.css.
+// Draws the charts of a page: each <section class="chart"> names its kind, and #data holds the
+// data as JSON. Observable Plot draws SVG, with the colors of page.css.
 "use strict";
 const draw = {bars, stacked, timeline, treemap, memory, roofline, samples, plane, graph};
 
-// Arrow keys go from mark to mark of a chart and read out what each says.
+// Arrow keys move between the marks of a chart, and announce each label.
 function steer(section, output) {
   const marks = [...section.querySelectorAll("svg [aria-label]")].filter((m) => /^(rect|path|circle|a)$/.test(m.tagName) && /\d/.test(m.getAttribute("aria-label")));
   let at = -1;

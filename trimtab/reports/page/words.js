@@ -1,5 +1,5 @@
-// What all charts share: numbers with their units, colors and frames. Scripts of a page see each
-// other's names.
+// Shared by all charts: numbers with units, colors and frames. The scripts of a page share one
+// global scope.
 "use strict";
 const INK = "currentColor", FRAME = "var(--faint)", MARK = "var(--mark)";
 const COLORS = d3.range(8).map((i) => `var(--c${i})`);
