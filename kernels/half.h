@@ -1,13 +1,12 @@
-// IEEE 754 binary16: an element that is stored in 16 bits and, where instructions for it are not
-// used on purpose, computed with as float.
+// IEEE 754 binary16: an element type of 16 bits that is computed in float, unless a kernel uses
+// instructions for it.
 #ifndef TRIMTAB_KERNELS_HALF_H_
 #define TRIMTAB_KERNELS_HALF_H_
 
 #include <stdint.h>
 #include <string.h>
 
-// Files of kernels have compiler flags of their own, so that no function here may be one that the
-// linker shares between them.
+// Kernel files have different compiler flags, so no function here may be shared by the linker.
 #define TRIMTAB_INLINE inline __attribute__((always_inline))
 
 namespace trimtab {
@@ -43,8 +42,8 @@ TRIMTAB_INLINE uint16_t HalfFromFloat(float value) {
   } else if (magnitude >= 0x477FF000) {
     half = 0x7C00;  // 65520 and more round to infinity
   } else if (magnitude < 0x38800000) {
-    // Below 2^-14: the spacing of floats in [0.5, 1) is that of subnormal halves, so the addition
-    // rounds as it must.
+    // Below 2^-14: floats in [0.5, 1) have the spacing of subnormal halves, so the addition rounds
+    // correctly.
     half = FloatBits(FloatFromBits(magnitude) + 0.5f) - FloatBits(0.5f);
   } else {
     half = (magnitude - (112u << 23) + 0xFFF + (magnitude >> 13 & 1)) >> 13;
@@ -54,7 +53,7 @@ TRIMTAB_INLINE uint16_t HalfFromFloat(float value) {
 
 }  // namespace trimtab
 
-// The element type f16. Trivial, so that arrays of it can be read from files and left unset.
+// The element type f16. Trivial, so that arrays can be read from files and left uninitialized.
 struct Half {
   uint16_t bits;
 

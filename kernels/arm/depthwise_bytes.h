@@ -1,4 +1,4 @@
-// Depthwise convolution of bytes, 16 channels at a time, on every core of Armv8, and of Armv7.
+// Depthwise convolution of int8 values, 16 channels at a time, for all Armv8 and Armv7 cores.
 #ifndef TRIMTAB_KERNELS_ARM_DEPTHWISE_BYTES_H_
 #define TRIMTAB_KERNELS_ARM_DEPTHWISE_BYTES_H_
 
@@ -6,14 +6,15 @@
 #include "kernels/generic/depthwise_few_channels.h"
 #include "kernels/generic/unroll.h"
 
-// Of a lambda whose arrays of vectors must stay in registers.
+// For a lambda whose arrays of vectors must stay in registers.
 #define TRIMTAB_HERE __attribute__((always_inline))
 
 namespace {
 
 constexpr size_t kMostLineTaps = FewChannels<16>::kMostTaps;
 
-// Sums of 16 channels. Two products of bytes fit 16 bits, as weights are above -128.
+// Sums of 16 channels. Two products of int8 values fit 16 bits, because weights are greater than
+// -128.
 struct Sums {
   int32x4_t v[4];
 
@@ -51,12 +52,12 @@ struct Sums {
   }
 };
 
-// What windows know of 16 channels, from channel `offset` on.
+// Parameters of 16 channels, from channel `offset` on.
 struct Channels {
   size_t offset;
   const int8_t* w;
   const int32_t* bias;
-  const float *scale, *slope;  // slope: or null
+  const float *scale, *slope;  // slope: null if there is none
   int8_t* y;
 
   Channels(const DepthwiseArgs<int8_t>& args, const int8_t* weights, size_t c)
@@ -78,12 +79,12 @@ struct Column {
   }
 };
 
-// Windows of 3 x 3 over 16 channels: weights stay in registers, and so do the columns that the next
+// 3x3 windows over 16 channels: weights stay in registers, and so do the columns that the next
 // pixel's window shares.
 template <int kStep>
 __attribute__((noinline)) void Threes(const DepthwiseArgs<int8_t>& args, const Channels& given,
                                       const Limits& limits) {
-  const Channels channels = given;  // a copy that stores to y cannot change
+  const Channels channels = given;  // a copy, because stores to y might alias the original
   const size_t offset = channels.offset;
   Column taps[3];
   TRIMTAB_UNROLL
@@ -96,7 +97,7 @@ __attribute__((noinline)) void Threes(const DepthwiseArgs<int8_t>& args, const C
       next->Load(a, offset);
       a += column;
     };
-    // The next pixel, whose window begins with the column `first`, and has columns that are new.
+    // Computes the next pixel, whose window shares the column `first` and loads the others.
     const auto next = [&](const Column& first, Column* second, Column* third) TRIMTAB_HERE {
       if (kStep == 2) load(second);
       load(third);
@@ -124,21 +125,22 @@ __attribute__((noinline)) void Threes(const DepthwiseArgs<int8_t>& args, const C
   }
 }
 
-// Windows of 5 x 5, two neighbors at a time, which share weights, and taps of the columns that both see.
+// 5x5 windows, two neighbors at a time, which share weights and the taps of common columns.
 template <int kStep>
 __attribute__((noinline)) void Fives(const DepthwiseArgs<int8_t>& args, const Channels& given,
                                      const Limits& limits) {
-  const Channels channels = given;  // a copy that stores to y cannot change
+  const Channels channels = given;  // a copy, because stores to y might alias the original
   constexpr int kColumns = 5 + kStep;
   const size_t column = args.column;
   for (size_t r = 0; r < args.rows; ++r) {
     for (size_t p = 0; p < args.pixels; p += 2) {
-      if (p + 2 > args.pixels) p = args.pixels - 2;  // one of them once more
+      if (p + 2 > args.pixels) p = args.pixels - 2;  // recomputes one of them
       const int8_t* const* a = args.a + r * args.step_h + p * kStep * column;
       Sums one, two;
       one.Start(channels.bias);
       two.Start(channels.bias);
-      int8x16_t last_x[2], last_w;  // of a row: they go with those of the next one
+      int8x16_t last_x[2],
+          last_w;  // the last column of a row is combined with that of the next row
       TRIMTAB_UNROLL
       for (int i = 0; i < 5; ++i) {
         int8x16_t x[kColumns], tap[5];
@@ -170,7 +172,7 @@ __attribute__((noinline)) void Fives(const DepthwiseArgs<int8_t>& args, const Ch
 
 inline void AnyWindow(const DepthwiseArgs<int8_t>& args, const Channels& given,
                       const Limits& limits) {
-  const Channels channels = given;  // a copy that stores to y cannot change
+  const Channels channels = given;  // a copy, because stores to y might alias the original
   const size_t offset = channels.offset;
   const size_t kernel_h = args.kernel_h, kernel_w = args.kernel_w, column = args.column;
   for (size_t r = 0; r < args.rows; ++r) {
@@ -196,7 +198,7 @@ inline void AnyWindow(const DepthwiseArgs<int8_t>& args, const Channels& given,
   }
 }
 
-// Pixels side by side, of kTaps taps or, where that is 0, any number; WideDepthwise has it.
+// Neighboring pixels with kTaps taps; 0: any number. Defined in WideDepthwise.
 template <size_t kTaps>
 __attribute__((noinline)) void TapsOfLines(const DepthwiseArgs<int8_t>& args,
                                            const int8_t* const* lines, size_t channels) {
@@ -231,7 +233,7 @@ inline void DepthwiseLines(const DepthwiseArgs<int8_t>& args, const int8_t* cons
 using Window = void (*)(const DepthwiseArgs<int8_t>& args, const Channels& channels,
                         const Limits& limits);
 
-// The one for windows of these arguments; of those that are not 3 x 3.
+// The function for windows other than 3x3.
 inline Window OtherWindowFor(const DepthwiseArgs<int8_t>& args) {
   if (args.kernel_h != 5 || args.kernel_w != 5 || args.pixels < 2) return AnyWindow;
   return args.step_w == 1 ? Fives<1> : args.step_w == 2 ? Fives<2> : AnyWindow;
@@ -241,7 +243,7 @@ inline Window WindowFor(const DepthwiseArgs<int8_t>& args) {
   return args.step_w == 1 ? Threes<1> : args.step_w == 2 ? Threes<2> : AnyWindow;
 }
 
-// All vectors of channels, of which the last overlaps the one before.
+// All vectors of channels; the last one overlaps the previous one.
 inline void Depthwise(const DepthwiseArgs<int8_t>& args, Window window) {
   const Limits limits(args);
   const size_t last = args.channels - 16, taps = args.kernel_h * args.kernel_w;

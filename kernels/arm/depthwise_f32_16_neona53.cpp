@@ -1,7 +1,7 @@
 #include "kernels/arm/vec_neon.h"
 
-// For Cortex-A53, as LLVM describes it (gemm_f32_4x16_neona53.cpp): behind a multiply-add an LD1 of
-// four registers waits 3 cycles, one that moves its pointer on 10. So pointers move on by ADD, all
+// Scheduled for Cortex-A53 by LLVM's model (gemm_f32_4x16_neona53.cpp): after a multiply-add, an
+// LD1 of four registers waits 3 cycles, one with post-increment 10. So pointers advance by ADD, all
 // of a tile's together, and each column of a 3x3 window has a pointer to its weights: %[w], x16,
 // x17. Windows that are five wide have too many columns for that.
 // clang-format off

@@ -1,10 +1,10 @@
 #include "kernels/arm/vec_neon.h"
 
-// For Cortex-A55, as LLVM describes it (gemm_f32_4x16_neona55.cpp): an LDR whose offset is in a
-// register is free beside each multiply-add, as both write back after four cycles. One with an
-// immediate offset writes after three, so it waits a cycle, and LD1 of four registers takes eight.
-// So x15, x16, x17 and x19 hold the channels of a tile's four vectors, in bytes; the weights'
-// pointer goes back what these move on.
+// Scheduled for Cortex-A55 by LLVM's model (gemm_f32_4x16_neona55.cpp): an LDR with a register
+// offset is free beside a multiply-add, because both write back after four cycles. An LDR with an
+// immediate offset writes back after three, so it waits a cycle; an LD1 of four registers takes
+// eight. So x15, x16, x17 and x19 hold the offsets in bytes of a tile's four vectors; the weights'
+// pointer is reset by the same amount.
 // clang-format off
 #define TRIMTAB_LOAD(...) TRIMTAB_LOAD_(__VA_ARGS__)
 #define TRIMTAB_LOAD_(v0, v1, v2, v3, pointer, step)                                      \

@@ -5,15 +5,15 @@ namespace {
 
 int16x8_t Pairs(int8x16_t x) { return vreinterpretq_s16_s8(x); }
 
-// Of 16 channels, two places side by side.
+// Two pixels or taps of 16 channels, interleaved.
 struct Two {
   int16x8_t low, high;
 
   Two(int8x16_t a, int8x16_t b) : low(Pairs(vzip1q_s8(a, b))), high(Pairs(vzip2q_s8(a, b))) {}
 };
 
-// Four places, neighbors or taps, as dot products take them: those of a channel side by side, four
-// channels in a vector.
+// Four pixels or taps in the order of dot products: the four values of a channel are adjacent, four
+// channels per vector.
 struct Four {
   int8x16_t v[4];
 
@@ -29,8 +29,8 @@ struct Four {
   }
 };
 
-// Windows of 3 x 3, two neighbors at a time, down the image, so that each row is put together once.
-// There are too many weights for registers beside rows and sums.
+// 3x3 windows, two neighbors at a time, down the image, so that each row is interleaved once. The
+// weights do not fit into registers beside rows and sums.
 class TwoDown {
  public:
   explicit TwoDown(const int8_t* w) {
@@ -46,7 +46,7 @@ class TwoDown {
     }
   }
 
-  // From the pixels at y on, whose taps a points at.
+  // Computes the pixels at y; `a`: pointers to their taps.
   template <int kStep>
   inline void Run(const DepthwiseArgs<int8_t>& args, const Channels& channels,
                   const int8_t* const* a, int8_t* y, const Limits& limits) const {
@@ -67,7 +67,7 @@ class TwoDown {
     Sums one, two;
     const auto start = [&]() TRIMTAB_HERE {
       one.Start(bias);
-      __asm__("" : "+r"(bias));  // which is loaded again, as moves would be more
+      __asm__("" : "+r"(bias));  // reloaded, because moves would be more instructions
       two.Start(bias);
     };
     const auto store = [&]() TRIMTAB_HERE {
@@ -78,7 +78,8 @@ class TwoDown {
     };
     size_t rows = args.rows;
     if constexpr (kStep == 1) {
-      // Both see the same four columns, the left one not the last, the right one not the first.
+      // Both windows read the same four columns: the left one all but the last, the right one all
+      // but the first.
       const auto next = [&](const Four& top, const Four& middle, Four* bottom) TRIMTAB_HERE {
         load(bottom, nullptr);
         const int8_t *left = first_[0], *right = last_[0];
@@ -136,7 +137,7 @@ class TwoDown {
     }
   }
 
-  // Rows of the window: its taps, then 0, and 0, then its taps.
+  // Rows of the window: its taps and a 0; a 0 and its taps.
   int8_t first_[3][64], last_[3][64];
 };
 
@@ -144,7 +145,7 @@ template <int kStep>
 void Dots(const DepthwiseArgs<int8_t>& args, const Channels& channels, const Limits& limits) {
   const TwoDown window(channels.w);
   for (size_t p = 0; p < args.pixels; p += 2) {
-    if (p + 2 > args.pixels) p = args.pixels - 2;  // one of them once more
+    if (p + 2 > args.pixels) p = args.pixels - 2;  // recomputes one of them
     window.Run<kStep>(args, channels, args.a + p * kStep * args.column,
                       channels.y + p * args.y_stride, limits);
   }

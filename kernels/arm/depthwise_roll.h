@@ -1,7 +1,7 @@
-// Depthwise convolution where registers are few, on Armv7: sixteen for vectors, fourteen for
-// addresses, and loads that add no index. A block of pixels, as in kernels/generic/depthwise.h,
-// would spill both kinds. So 3x3 windows that share columns run along the row, a vector of channels
-// at a time, with all weights in registers: 25 instructions a vector of a pixel instead of 35.
+// Depthwise convolution with few registers, for Armv7: sixteen for vectors, fourteen for addresses,
+// and no loads with an index. A block of pixels, as in kernels/generic/depthwise.h, would spill
+// both kinds. So 3x3 windows that share columns move along the row, one vector of channels at a
+// time, with all weights in registers: 25 instructions per vector of a pixel instead of 35.
 #ifndef TRIMTAB_KERNELS_ARM_DEPTHWISE_ROLL_H_
 #define TRIMTAB_KERNELS_ARM_DEPTHWISE_ROLL_H_
 
@@ -9,7 +9,7 @@
 
 namespace {
 
-// Nine taps of which neighboring pixels share columns of three, kStride columns apart.
+// The nine taps of 3x3 windows; neighboring pixels share columns, kStride columns apart.
 template <int kStride>
 struct Rolling3x3 {
   F weight[9];
@@ -20,7 +20,7 @@ struct Rolling3x3 {
   float* y;
   size_t y_stride, left;
 
-  // Adds the next column to the window it is the third, second and first column of.
+  // Adds the next column to the windows whose third, second and first column it is.
   void Column(F* third, F* second, F* first) {
     TRIMTAB_UNROLL
     for (int row = 0; row < 3; ++row) {
@@ -35,7 +35,7 @@ struct Rolling3x3 {
     a += column;
   }
 
-  // Ends the window of `done`; false when it was the last.
+  // Completes the window of `done`; false if it was the last.
   bool Pixel(F* done, F* next, F* opened) {
     if (kStride == 1) {
       *opened = Load(bias);
@@ -79,7 +79,7 @@ void Roll(const DepthwiseArgs<float>& args) {
   const float* w = args.w;
   for (size_t done = 0; done < args.channels; done += kTile, w += 9 * kTile) {
     for (size_t v = 0; v < kTile; v += kLanes) {
-      const size_t c = Least(done, args.channels - kTile) + v;
+      const size_t c = Smaller(done, args.channels - kTile) + v;
       TRIMTAB_UNROLL
       for (int t = 0; t < 9; ++t) run.weight[t] = Load(w + t * kTile + v);
       run.bias = args.bias + c;
@@ -96,7 +96,7 @@ void Roll(const DepthwiseArgs<float>& args) {
 
 template <int kVectors>
 inline void DepthwiseByRows(const DepthwiseArgs<float>& given) {
-  const DepthwiseArgs<float> args = given;  // a copy that stores to y cannot change
+  const DepthwiseArgs<float> args = given;  // a copy, because stores to y might alias the original
   const bool roll = args.kernel_h == 3 && args.kernel_w == 3 && args.step_h == args.step_w &&
                     args.pixels > 0 && args.channels >= kVectors * kLanes;
   switch (roll ? args.step_w : 0) {

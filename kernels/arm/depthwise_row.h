@@ -1,21 +1,24 @@
-// Depthwise convolution of armv8 in assembly: blocks of neighboring pixels of a row, sixteen
+// Depthwise convolution for Armv8 in assembly: blocks of neighboring pixels of a row, sixteen
 // channels at a time, whose sums stay in registers. An input is loaded once for all windows of a
-// block that it is in, a weight once for all pixels. Pixels are outside, channels inside, as in
-// kernels/generic/depthwise.h, which computes windows that are neither 3x3 nor five wide.
+// block that contain it, a weight once for all pixels. Pixels are the outer loop, channels the
+// inner one, as in kernels/generic/depthwise.h, which computes windows that are neither 3x3 nor
+// five wide.
 //
-// Windows that are one apart come in blocks of three, what that leaves in blocks of two, those that
-// are two apart in blocks of two. So 3x3 windows span five columns at most, whose 15 pointers have a
-// register each, those that are five wide seven, of which each row loads its pointers.
+// Windows of stride one are computed in blocks of three pixels, the remainder in blocks of two;
+// windows of stride two in blocks of two. So 3x3 windows span at most five columns, whose 15
+// pointers have a register each; windows that are five wide span seven, and each row loads its
+// pointers.
 //
-// How vectors are loaded and pointers move on is the kernel's, as cores differ in what they hide
-// behind multiply-adds. It defines text; in four pieces, one before each of four multiply-adds:
+// The kernel defines how vectors are loaded and pointers advance, because cores differ in what they
+// hide behind multiply-adds. It defines assembly text; in four pieces, one before each of four
+// multiply-adds:
 //   TRIMTAB_INPUT(slot, pointer)    sixteen channels of a pixel
 //   TRIMTAB_WEIGHT(slot, column)    of a 3x3 window, and TRIMTAB_NEXT_WEIGHTS after each row
-//   TRIMTAB_WEIGHT_STEP(slot)       the next ones of a window that is five wide
+//   TRIMTAB_WEIGHT_STEP(slot)       the next weights of a window that is five wide
 // and in one piece, where _X is the window, _3X3 or _5WIDE:
 //   TRIMTAB_BEGIN_BLOCK, TRIMTAB_BEGIN_ROW (_5WIDE: of pointers x7 to x13)
-//   TRIMTAB_END_TILE_X, and TRIMTAB_BACK_X before a last tile that overlaps the one before
-//   TRIMTAB_REGISTERS               what these use beside x0 to x15, with commas
+//   TRIMTAB_END_TILE_X, and TRIMTAB_BACK_X before a last tile that overlaps the previous one
+//   TRIMTAB_REGISTERS               the registers these use beside x0 to x15, with commas
 #ifndef TRIMTAB_KERNELS_ARM_DEPTHWISE_ROW_H_
 #define TRIMTAB_KERNELS_ARM_DEPTHWISE_ROW_H_
 
@@ -30,7 +33,7 @@
 #define TRIMTAB_C 20, 21, 22, 23
 #define TRIMTAB_X 24, 25, 26, 27
 #define TRIMTAB_Y 28, 29, 30, 31
-#define TRIMTAB_Z TRIMTAB_P2  // where a block has two pixels
+#define TRIMTAB_Z TRIMTAB_P2  // for blocks of two pixels
 #define TRIMTAB_NOTHING "", "", "", ""
 
 // clang-format off
@@ -43,7 +46,7 @@
   i1 j1 "fmla v" #s1 ".4s, v" #x1 ".4s, v" #w1 ".4s\n"                \
   i2 j2 "fmla v" #s2 ".4s, v" #x2 ".4s, v" #w2 ".4s\n"                \
   i3 j3 "fmla v" #s3 ".4s, v" #x3 ".4s, v" #w3 ".4s\n"
-// A load that stands alone.
+// A load without a multiply-add.
 #define TRIMTAB_ALONE(...) TRIMTAB_ALONE_(__VA_ARGS__)
 #define TRIMTAB_ALONE_(i0, i1, i2, i3) i0 i1 i2 i3
 // Every vector of a slot and v`x`.
@@ -58,8 +61,8 @@
 #define TRIMTAB_MEMORY_(op, address, s0, s1, s2, s3) \
   op " {v" #s0 ".4s, v" #s1 ".4s, v" #s2 ".4s, v" #s3 ".4s}, [" address "\n"
 
-// A row of windows of three that are one apart, of the columns p0 to p4. It begins with p0 in X and
-// the weights of two taps in A and B; the next row begins with its own in Y, A and B.
+// A row of three 3x3 windows of stride one, over the columns p0 to p4. On entry X holds p0, and A
+// and B the weights of two taps; on exit Y, A and B hold those of the next row.
 #define TRIMTAB_NEAR3(X, Y, p1, p2, p3, p4, next_a, next_b, next_x)                         \
   TRIMTAB_TAP(TRIMTAB_P0, X, TRIMTAB_A, TRIMTAB_INPUT(Y, p1))                               \
   TRIMTAB_TAP(TRIMTAB_P0, Y, TRIMTAB_B, TRIMTAB_INPUT(X, p2))                               \
@@ -71,7 +74,7 @@
   TRIMTAB_TAP(TRIMTAB_P1, Y, TRIMTAB_C, next_b)                                             \
   TRIMTAB_TAP(TRIMTAB_P2, X, TRIMTAB_C, next_x)
 
-// The same of windows that are two apart. It begins with p0 in X; the next row with its own in Z.
+// The same for windows of stride two. On entry X holds p0; on exit Z holds that of the next row.
 #define TRIMTAB_FAR3(X, Y, Z, p1, p2, p3, p4, next_a, next_b, next_x)                       \
   TRIMTAB_TAP(TRIMTAB_P0, X, TRIMTAB_A, TRIMTAB_INPUT(Y, p1), TRIMTAB_INPUT(Z, p2))         \
   TRIMTAB_TAP(TRIMTAB_P0, Y, TRIMTAB_B, TRIMTAB_INPUT(X, p3), TRIMTAB_WEIGHT(TRIMTAB_C, 2)) \
@@ -99,7 +102,7 @@
   TRIMTAB_FAR3(TRIMTAB_Y, TRIMTAB_Z, TRIMTAB_X, "x5", "x8", "x11", "x14",  \
                TRIMTAB_NOTHING, TRIMTAB_NOTHING, TRIMTAB_NOTHING)
 
-// A row of two windows of three that are one apart: four columns; the next row begins with Y.
+// A row of two 3x3 windows of stride one, over four columns; on exit Y holds the next row's first.
 #define TRIMTAB_PAIR3(X, Y, p1, p2, p3, next_a, next_b, next_x)                             \
   TRIMTAB_TAP(TRIMTAB_P0, X, TRIMTAB_A, TRIMTAB_INPUT(Y, p1))                               \
   TRIMTAB_TAP(TRIMTAB_P0, Y, TRIMTAB_B, TRIMTAB_INPUT(TRIMTAB_Z, p2))                       \
@@ -118,8 +121,8 @@
   TRIMTAB_PAIR3(TRIMTAB_X, TRIMTAB_Y, "x5", "x8", "x11",                    \
                 TRIMTAB_NOTHING, TRIMTAB_NOTHING, TRIMTAB_NOTHING)
 
-// A row of windows of five, of the columns x7 to x13: three or two that are one apart, two that are
-// two apart.
+// A row of windows that are five wide, over the columns x7 to x13: three or two of stride one, two
+// of stride two.
 #define TRIMTAB_NEAR5                                                                         \
   TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_X, "x7")) TRIMTAB_ALONE(TRIMTAB_WEIGHT_STEP(TRIMTAB_A)) \
   TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_Y, "x8")) TRIMTAB_ALONE(TRIMTAB_WEIGHT_STEP(TRIMTAB_B)) \
@@ -166,7 +169,7 @@
   TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Z, TRIMTAB_A)                                               \
   TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_C, TRIMTAB_B)
 
-// What a tile begins and ends with, of two pixels or three: sums are the bias; limits, if any.
+// Begin and end of a tile of two or three pixels: sums start with the bias; optional limits.
 #define TRIMTAB_BEGIN2                          \
   TRIMTAB_MEMORY("ld1", "%[bias]]", TRIMTAB_P0) \
   TRIMTAB_MEMORY("ld1", "%[bias]], #64", TRIMTAB_P1)
@@ -180,7 +183,7 @@
 #define TRIMTAB_STORE3 TRIMTAB_STORE2 TRIMTAB_MEMORY("st1", "%[y2]], #64", TRIMTAB_P2)
 #define TRIMTAB_ADD(pointer, bytes) "add " pointer ", " pointer ", " bytes "\n"
 
-// A row of pixels in blocks; the last one overlaps the one before where they do not divide it.
+// A row of pixels in blocks; the last block overlaps the previous one if they do not divide it.
 #define TRIMTAB_ROW(pixels, columns, begin, taps, end, back)           \
   "1:\n"  /* a block */                                                \
   "ldp x14, %[y0], [%[row]]\n"                                         \
@@ -246,8 +249,8 @@
       TRIMTAB_END_TILE_3X3,                                        \
       TRIMTAB_BACK_3X3)
 
-// Windows that are five wide. x0 to x6: where the pointers of columns end; x14: how far a row's are
-// from there.
+// Windows that are five wide. x0 to x6: ends of the columns' pointers; x14: offset of a row's
+// pointers from there.
 #define TRIMTAB_POINTER(pointer, column) "ldr " pointer ", [" column ", x14]\n"
 #define TRIMTAB_SEVENTH TRIMTAB_POINTER("x13", "x6")
 #define TRIMTAB_NEXT(column, before) "add " column ", " before ", x13\n"
@@ -274,18 +277,18 @@ namespace {
 
 constexpr size_t kRowTile = 16;
 
-// What the assembly reads of a row, in this order.
+// The operands of the assembly for one row, in this order.
 struct RowOfBlocks {
-  const float* const* a;  // of the next block, as y
+  const float* const* a;  // of the next block, as is y
   float* y;
   ptrdiff_t left;  // pixels
   const float *w, *bias;
-  size_t tiles;      // of whole channels
-  ptrdiff_t tail;    // bytes from their end to the tile that ends with the last channel; or 0
-  size_t column;     // bytes from the pointers of a column to those of the next
-  ptrdiff_t y_step;  // bytes from a pixel to the next
-  size_t a_step;     // bytes from its pointers to those of the next
-  ptrdiff_t window;  // bytes from the end of a column's pointers to its first
+  size_t tiles;    // number of complete tiles
+  ptrdiff_t tail;  // bytes from their end to the last tile, which ends with the last channel; or 0
+  size_t column;   // bytes between the pointers of neighboring columns
+  ptrdiff_t y_step;  // bytes between neighboring pixels
+  size_t a_step;     // bytes between the pointers of neighboring pixels
+  ptrdiff_t window;  // bytes from the end of a column's pointers to its start
 };
 
 static_assert(offsetof(RowOfBlocks, window) == 80, "the assembly's offsets");
@@ -306,7 +309,7 @@ enum Windows : size_t { k3x3, kPair3x3, kFar3x3, k5Wide, kPair5Wide, kFar5Wide }
 __attribute__((noinline)) void DepthwiseRows(const DepthwiseArgs<float>& args, Windows windows) {
   const size_t over = args.channels % kRowTile;
   const float clamps[] = {args.clamp_min, args.clamp_max};
-  // No limit means no instruction.
+  // Absent limits cost no instruction.
   const size_t limits = clamps[1] < __builtin_inff() ? 2 : clamps[0] > -__builtin_inff() ? 1 : 0;
   TRIMTAB_NO_UNROLL
   for (size_t i = 0; i < args.rows; ++i) {
@@ -327,7 +330,7 @@ __attribute__((noinline)) void DepthwiseRows(const DepthwiseArgs<float>& args, W
     float *y0, *y1, *y2;
     size_t tiles;
     ptrdiff_t tail;
-    __asm__("" : "+r"(windows));  // else the compiler makes a loop for each of them
+    __asm__("" : "+r"(windows));  // else the compiler makes one loop for each of them
     switch (windows) {
       case k3x3:
         TRIMTAB_RUN(TRIMTAB_3X3(3, TRIMTAB_FIFTH, TRIMTAB_NEAR_3X3));
@@ -350,7 +353,7 @@ __attribute__((noinline)) void DepthwiseRows(const DepthwiseArgs<float>& args, W
   }
 }
 
-// Windows that are one apart: blocks of three and, where these do not divide the row, pairs.
+// Windows of stride one: blocks of three pixels and, if these do not divide the row, of two.
 inline void DepthwiseNear(const DepthwiseArgs<float>& args, Windows three, Windows pair) {
   DepthwiseArgs<float> part = args;
   const size_t paired = (3 - args.pixels % 3) % 3 * 2;

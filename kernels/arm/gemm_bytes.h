@@ -1,9 +1,9 @@
-// The frame of the GEMM kernels of bytes: tiles, panels, and results that no memory is for.
+// The driver of the int8 GEMM kernels: tiles, panels, and results outside of c.
 //
-// A kernel supplies Tile: the constants kMr and kNr, and Multiply(block, panel, count, c, c_stride),
-// which computes a whole tile of `count` panels, from one on, and writes its rows to c, bytes, or floats
-// where the block is real (c_stride is of bytes); Pack, which brings the rows of such a tile together
-// before; kFew and MultiplyFew, which computes as many rows alone, or 0.
+// A kernel supplies Tile: the constants kMr and kNr; Multiply(block, panel, count, c, c_stride),
+// which computes a whole tile of `count` >= 1 panels and writes its rows to c, int8 values, or
+// floats if the block is real (c_stride is in bytes); Pack, which copies the rows of such a tile
+// together first; kFew and MultiplyFew, which computes that many rows alone, or 0.
 #ifndef TRIMTAB_KERNELS_ARM_GEMM_BYTES_H_
 #define TRIMTAB_KERNELS_ARM_GEMM_BYTES_H_
 
@@ -16,23 +16,24 @@
 
 namespace {
 
-// What the panels of a tile have in common. Assembly knows the offsets.
+// Parameters that all panels of a tile share. Assembly depends on the offsets.
 struct Block {
-  int16x8_t zero_point;  // in every lane, as the limits
+  int16x8_t zero_point;  // in every lane; so are the limits
   int8x16_t low, high;
-  size_t slope;                         // bytes from the next panel's scales to a panel's slopes
-  size_t is_bounded;                    // by less than 8 bits
-  size_t finish;                        // what becomes of products: a Finish
+  size_t slope;                         // bytes from the next panel's scales to this panel's slopes
+  size_t is_bounded;                    // limits narrower than int8
+  size_t finish;                        // a Finish: conversion of the sums
   const int8_t *const *a, *const *end;  // pointers to taps
   size_t k;
-  int8_t* packed;  // what Pack makes of the rows
+  int8_t* packed;  // the rows as Pack arranges them
   size_t depth;
 };
 
-// Products are rounded, leave as they are, or are rounded after those below 0 met their slopes.
+// Conversion of sums: requantized, float32, or requantized after negative ones are multiplied by
+// slopes.
 enum Finish : size_t { kRounded = 0, kReal = 1, kSloped = 2 };
 
-// Tiles that read rows where they lie.
+// For tiles that read rows in place.
 struct RowsInPlace {
   static void Pack(const Block&) {}
 };
@@ -43,8 +44,8 @@ struct Panel {
   const float* scale;
 };
 
-// What assembly of four rows is given; how it begins a panel and a tap, takes the zero point of a block,
-// points at the rows of the result, and goes on with the next panel.
+// Operands of the assembly for four rows: beginning a panel and a tap, loading a block's zero
+// point, setting pointers to the result's rows, and advancing to the next panel.
 #define TRIMTAB_BLOCK_OUTPUTS                                                                      \
   [w] "+r"(panel.w), [bias] "+r"(panel.bias), [scale] "+r"(panel.scale), [count] "+r"(count),      \
       [c] "+r"(c), [tap] "=&r"(tap), [n] "=&r"(n), [p0] "=&r"(p0), [p1] "=&r"(p1), [p2] "=&r"(p2), \
@@ -56,7 +57,7 @@ struct Panel {
 #define TRIMTAB_NEXT_PANEL \
   "10:\n"                  \
   "mov %[tap], %[a]\n"
-// Whether there is another tap: `b.ne` goes on with it.
+// Tests for another tap: `b.ne` continues with it.
 #define TRIMTAB_ANOTHER_TAP "cmp %[tap], %[end]\n"
 #define TRIMTAB_NEXT_TAP              \
   "ldp %[p0], %[p1], [%[tap]], #16\n" \
@@ -67,12 +68,13 @@ struct Panel {
   "add %[p1], %[c], %[c_stride]\n"         \
   "add %[p2], %[c], %[c_stride], lsl #1\n" \
   "add %[p3], %[p1], %[c_stride], lsl #1\n"
-// Before products are rounded: where that is not all, goes on behind the loop.
+// Before requantization: branches behind the loop for the other conversions.
 #define TRIMTAB_UNLESS_ROUNDED \
   "cbnz %[finish], 21f\n"      \
   "19:\n"
-// The end of the loop over panels. Between it and the next one stands what multiplies products by slopes,
-// at which n points; between that and the last one what stores real numbers in the place of bytes.
+// End of the loop over panels. Between this macro and the next one is the code that multiplies sums
+// by slopes, with n pointing at them; between that one and the last one the code that stores
+// float32 results.
 #define TRIMTAB_UNTIL_LAST_PANEL     \
   "20:\n"                            \
   "subs %[count], %[count], #1\n"    \
@@ -90,7 +92,7 @@ struct Panel {
   "\n"                              \
   "b 20b\n"                         \
   "22:\n"
-// The rounded sums of s0 to s3 as 16 bytes in s0.
+// Narrows the rounded sums in s0 to s3 to 16 int8 values in s0.
 #define TRIMTAB_NARROW(s0, s1, s2, s3, zero_point) \
   "sqxtn v" #s0 ".4h, v" #s0                       \
   ".4s\n"                                          \
@@ -107,8 +109,8 @@ struct Panel {
   "sqxtn v" #s0 ".8b, v" #s0                       \
   ".8h\n"                                          \
   "sqxtn2 v" #s0 ".16b, v" #s2 ".8h\n"
-// Bytes keep within their limits by themselves: goes on at `label` unless the block has narrower ones,
-// which are loaded.
+// Narrowing saturates to int8: jumps to `label` unless the block has narrower limits, which it
+// loads.
 #define TRIMTAB_UNLESS_BOUNDED(label, low, high) \
   "cbz %[bounded], " label                       \
   "\n"                                           \
@@ -117,31 +119,31 @@ struct Panel {
   "smax v" #s ".16b, v" #s ".16b, v" #low \
   ".16b\n"                                \
   "smin v" #s ".16b, v" #s ".16b, v" #high ".16b\n"
-// Integers as products with the factors in v(f), and these rounded.
+// Multiplies integers by the factors in v(f) and rounds.
 #define TRIMTAB_SCALE(s, f) \
   "scvtf v" #s ".4s, v" #s  \
   ".4s\n"                   \
   "fmul v" #s ".4s, v" #s ".4s, v" #f ".4s\n"
 #define TRIMTAB_ROUND(s) "fcvtns v" #s ".4s, v" #s ".4s\n"
-// Those below 0 times the slopes in v(a), from -1 to 1.
+// Multiplies negative values by the slopes in v(a), which are in [-1, 1].
 #define TRIMTAB_SLOPE(s, a, product)        \
   "fmul v" #product ".4s, v" #s ".4s, v" #a \
   ".4s\n"                                   \
   "fmax v" #s ".4s, v" #s ".4s, v" #product ".4s\n"
-// 16 real numbers of a row.
+// Stores 16 floats of a row.
 #define TRIMTAB_STORE_REALS(s0, s1, s2, s3, p) \
   "stp q" #s0 ", q" #s1 ", [%[" #p             \
   "]]\n"                                       \
   "stp q" #s2 ", q" #s3 ", [%[" #p "], #32]\n"
 
-// From the scales of the next panel to the slopes of this one.
+// Bytes from the scales of the next panel to the slopes of this one.
 template <size_t kNr>
 inline size_t SlopesBehind(const GemmArgs<int8_t>& args) {
   const auto place = [](const float* p) { return reinterpret_cast<uintptr_t>(p); };
   return args.slope == nullptr ? 0 : place(args.slope) - place(args.scale + kNr);
 }
 
-// Of a row that was computed aside.
+// Copies a row that was computed in a buffer.
 inline void CopyRow(int8_t* to, const int8_t* from, size_t bytes) {
   constexpr size_t kWord = 16;
   for (; bytes > kWord; bytes -= kWord, to += kWord, from += kWord)
@@ -153,7 +155,7 @@ template <class Tile>
 inline void GemmBytes(const GemmArgs<int8_t>& args) {
   constexpr size_t kMr = Tile::kMr, kNr = Tile::kNr;
   const bool is_real = args.reals != nullptr;
-  const size_t size = is_real ? sizeof(float) : sizeof(int8_t);  // of a result
+  const size_t size = is_real ? sizeof(float) : sizeof(int8_t);  // bytes per result
   const size_t panel_bytes = args.taps * args.k * kNr, c_stride = args.c_stride * size;
   const size_t whole_panels = args.columns / kNr, columns_left = args.columns % kNr;
   Block block = {vdupq_n_s16(static_cast<int16_t>(args.zero_point)),
@@ -178,7 +180,7 @@ inline void GemmBytes(const GemmArgs<int8_t>& args) {
     if (!few) Tile::Pack(block);
     size_t panels = rows == (few ? Tile::kFew : kMr) ? whole_panels : 0;
     if (panels > 0) multiply(block, {args.w, args.bias, args.scale}, panels, row, c_stride);
-    // What is not whole is computed aside.
+    // Partial panels are computed in a buffer.
     for (; panels < whole_panels + (columns_left > 0); ++panels) {
       const size_t first = panels * kNr;
       alignas(float) int8_t part[kMr * kNr * sizeof(float)];

@@ -5,20 +5,20 @@
 namespace {
 
 // As gemm_row.h, in f16: a vector holds eight elements of a row of a, and each lane is multiplied
-// with the two vectors of a row of w. 16 sums, 8 vectors of a, and two times two rows of w that one
-// instruction loads: all 32 registers. 16 sums are as many as four pipes of latency 4 need
-// (Neoverse V1). A lane of 16 bits can be taken of v0 to v15 alone, so these hold a and w.
+// with the two vectors of a row of w. 16 sums, 8 vectors of a, and two rows of w, twice, each
+// loaded by one instruction: all 32 registers. 16 sums hide the latency of 4 on four pipes
+// (Neoverse V1). Only v0 to v15 can be indexed by 16-bit lanes, so these hold a and w.
 struct HalfTile {
   static constexpr int kMr = 8, kNr = 16, kVectors = 2;
   static constexpr int kNarrow = 1;
   using Narrow = F;
-  // A sum that products are added to one after the other gathers errors as it grows, as the square
-  // root of half their number, in roundings of it. After so many eights of the depth it is put aside
-  // and a new one begun: of 1024 products a sum errs by 6 roundings of its size then, not by 23
-  // (blocked summation: Higham 2002, section 4.2; at random: Higham & Mary 2019), for 2 % more
-  // instructions. ncnn and XNNPACK add them all up in f16, one after the other.
+  // Sequential sums accumulate rounding errors in proportion to the square root of half their
+  // length. After this many steps of eight the sum is stored and a new one begun: for 1024 products
+  // the error is 6 roundings of the sum's size instead of 23 (blocked summation: Higham 2002,
+  // section 4.2; random errors: Higham & Mary 2019), for 2 % more instructions. ncnn and XNNPACK
+  // add sequentially in f16.
   static constexpr size_t kBlock = 64 / 8;
-  // 5 to 7 rows are computed as 8, 3 as 4; those of a narrow panel as 8 or 2.
+  // 5 to 7 rows are computed as 8, 3 as 4; rows of a narrow panel as 8 or 2.
   static constexpr int Smaller(int rows, int vectors) {
     return vectors == kVectors ? rows / 2 : rows > 2 ? 2 : 0;
   }
@@ -36,7 +36,7 @@ struct HalfTile {
     ::Step(w, kNr);
   }
 
-  // Turns of eight elements of every row by eight rows of w.
+  // Multiplies eight elements of every row by eight rows of w, repeatedly.
   template <int kRows, int kUsed>
   static inline void Eights(size_t eights, const Half* (&p)[kRows], const Half*& w,
                             F (&sums)[kRows][kUsed]) {
@@ -68,7 +68,7 @@ struct HalfTile {
     }
   }
 
-  // Begins new sums; those of before are at `aside`, if it is used.
+  // Begins new sums; the previous ones are at `aside`, if it is used.
   template <int kRows, int kUsed>
   static inline void PutAside(bool is_used, Half* aside, F (&sums)[kRows][kUsed]) {
     if (is_used) AddAside(aside, sums);
@@ -85,7 +85,7 @@ struct HalfTile {
     const Half* const* rows = args.a;
     Half memory[kRows * kUsed * kLanes];
     Half* aside = memory;
-    __asm__("" : "+r"(aside));  // else the compiler finds registers for it, which the sums need
+    __asm__("" : "+r"(aside));  // else the compiler keeps it in registers, which the sums need
     bool is_used = false;
     size_t room = kBlock;
     for (size_t t = 0; t < args.taps; ++t, rows += kMr) {

@@ -2,8 +2,7 @@
 
 #include "kernels/arm/gemm_row_steps.h"
 
-// The loop with the fewest instructions: loads move their pointers on. It keeps cores busy that
-// find the order of instructions themselves.
+// The loop with the fewest instructions, with post-increment loads, for out-of-order cores.
 #define TRIMTAB_NARROW_VECTORS 2
 #define TRIMTAB_TURN_BITS 4
 #define TRIMTAB_POINTERS

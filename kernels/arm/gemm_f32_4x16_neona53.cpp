@@ -2,16 +2,15 @@
 
 #include "kernels/arm/gemm_row_steps.h"
 
-// The loop for Cortex-A53, as LLVM describes it (AArch64SchedA53.td): an instruction waits until it
-// writes back no sooner than the ones before it. A multiply-add writes after 10 cycles, so what
-// follows one waits: an LD1 of four registers 3 cycles (it writes after 7), an LDP 6, an ADD 7,
-// anything that moves its pointer on, and a branch, 9 or 10. So loads stand together, and rows of w
-// have three pointers %[w], x16, x17, which most often move on in pairs of ADD that one wait
-// serves.
+// The loop for Cortex-A53, by LLVM's model (AArch64SchedA53.td): an instruction waits until it
+// writes back no sooner than the previous ones. A multiply-add writes back after 10 cycles, so the
+// next instruction waits: an LD1 of four registers 3 cycles (it writes back after 7), an LDP 6, an
+// ADD 7, a post-increment and a branch 9 or 10. So loads are grouped, and rows of w have three
+// pointers %[w], x16, x17, which mostly advance in pairs of ADD that share one wait.
 //
-// Eight elements from the rows r0 to r7 of w. It begins with a at r0, b at r1, c at r4 and ends
-// with a at r12, b at r9, c at r8, so the next eight exchange a and c. o0 to o3 are where the rows
-// of a stand, in bytes from their pointers, and `step` moves one of these on.
+// Eight elements from the rows r0 to r7 of w. On entry a holds r0, b r1, c r4; on exit a holds r12,
+// b r9, c r8, so the next eight exchange a and c. o0 to o3: offsets in bytes of the rows of a from
+// their pointers; `step` advances one of these.
 // clang-format off
 #define TRIMTAB_BEGIN_EIGHT(a, b, c, o0, o1, o2, o3, step)                                    \
   TRIMTAB_LOAD_EVEN(a, "")                                                                    \
@@ -28,7 +27,7 @@
 #define TRIMTAB_END_EIGHT(c) \
   TRIMTAB_LOAD_ODD(c, ", #64") TRIMTAB_EVEN(20, 21, 22, 23, 2) TRIMTAB_ODD(20, 21, 22, 23, 3)
 
-// The branch stands where the loads wait anyway, so the loop is entered past its first steps.
+// The branch is where the loads wait anyway, so the loop is entered past its first steps.
 #define TRIMTAB_NARROW_VECTORS 2
 #define TRIMTAB_TURN_BITS 5
 #define TRIMTAB_POINTERS "x16", "x17",

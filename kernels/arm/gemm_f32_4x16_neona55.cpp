@@ -2,15 +2,16 @@
 
 #include "kernels/arm/gemm_row_steps.h"
 
-// The loop for Cortex-A55, as LLVM describes it (AArch64SchedA55.td): two instructions a cycle, one
-// of them a multiply-add, and none may write back before those ahead of it. A multiply-add writes
-// after 4 cycles, so an LD1 of one register (5 cycles) is free between two of them, but has no
-// offset; an LDR (3) or ADD (3) makes the next one wait a cycle, and an LDR and an ADD together no
-// longer than either. An LD1 of four registers holds it up for 6, a load that moves its pointer on
-// for 4. So half of the vectors come by LDR with an offset and half by LD1, whose pointers move on
-// beside the LDR: x16 that of w, %[p1] and %[p3] those of a.
+// The loop for Cortex-A55, by LLVM's model (AArch64SchedA55.td): two instructions per cycle, one of
+// them a multiply-add, with write-back in order. A multiply-add writes back after 4 cycles, so an
+// LD1 of one register (5 cycles) is free between two of them, but has no offset; an LDR (3) or ADD
+// (3) delays the next multiply-add by a cycle, and an LDR and an ADD together by no more. An LD1 of
+// four registers delays it by 6, a post-increment by 4. So half of the vectors are loaded by LDR
+// with an offset and half by LD1, whose pointers advance beside the LDR: x16 for w, %[p1] and %[p3]
+// for a.
 //
-// The elements `lane` of a0 to a3 by the row of w in b0 to b3, and between them the loads i0 to i4.
+// Multiplies lane `lane` of a0 to a3 by the row of w in b0 to b3, with the loads i0 to i4 in
+// between.
 // clang-format off
 #define TRIMTAB_SPREAD(b0, b1, b2, b3, a0, a1, a2, a3, i0, i1, i2, i3, i4)      \
   TRIMTAB_FMLA(0, b0, a0) TRIMTAB_FMLA(1, b1, a0) i0                            \
@@ -22,7 +23,7 @@
 
 #define TRIMTAB_LDR(v, pointer, offset) "ldr q" #v ", [" pointer ", #" offset "]\n"
 #define TRIMTAB_LD1(v, pointer) "ld1 {v" #v ".4s}, [" pointer "]\n"
-// The row `row` of w, between the steps of a row before it.
+// Loads row `row` of w between the multiply-adds of a previous row.
 #define TRIMTAB_LOAD_W(row, n0, n1, n2, n3)                                            \
   TRIMTAB_LDR(n0, "%[w]", "64*" #row) TRIMTAB_MOVE("x16", 32), TRIMTAB_LD1(n1, "x16"), \
   TRIMTAB_LDR(n2, "%[w]", "64*" #row "+32") TRIMTAB_MOVE("x16", 32), TRIMTAB_LD1(n3, "x16")
@@ -35,7 +36,8 @@
 #define TRIMTAB_ODD_STEP(a0, a1, a2, a3, lane, next, i4)                                      \
   TRIMTAB_STEP(28, 29, 30, 31, #a0 ".s[" #lane "]", #a1 ".s[" #lane "]", #a2 ".s[" #lane "]", \
                #a3 ".s[" #lane "]", TRIMTAB_LOAD_W(next, 24, 25, 26, 27), i4)
-// Four elements in a0 to a3, while four in n0 to n3 are loaded, `group` fours from the pointers.
+// Multiplies the four elements in a0 to a3, while four in n0 to n3 are loaded, `group` * 4 elements
+// from the pointers.
 #define TRIMTAB_FOUR(a0, a1, a2, a3, r1, r2, r3, r4, n0, n1, n2, n3, group)           \
   TRIMTAB_EVEN_STEP(a0, a1, a2, a3, 0, r1,                                            \
                     TRIMTAB_LDR(n0, "%[p0]", "16*" #group) TRIMTAB_MOVE("%[p1]", 16)) \
@@ -50,7 +52,7 @@
 #define TRIMTAB_NEXT_TURN \
   TRIMTAB_MOVE("%[w]", 2048) TRIMTAB_MOVE("%[p0]", 128) TRIMTAB_MOVE("%[p2]", 128)
 
-// The last four steps of a turn load for the next one, except when there is none.
+// The last four steps of an iteration load for the next one, except in the last iteration.
 #define TRIMTAB_NARROW_VECTORS 2
 #define TRIMTAB_TURN_BITS 5
 #define TRIMTAB_POINTERS "x16",

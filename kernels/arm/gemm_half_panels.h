@@ -1,6 +1,7 @@
-// Whole tiles of the GEMM in f16, in assembly: panels side by side, of 8 rows, or of 5 to 7, whose
-// last row is then written again. Beside the products the compiler's code took 140 instructions for
-// a panel; this takes 40, and 18 more where results have a lower limit. To put sums aside takes 24.
+// Whole tiles of the f16 GEMM in assembly: neighboring panels of 8 rows, or of 5 to 7, whose last
+// row is then written repeatedly. Besides the multiply-adds, the compiler's code took 140
+// instructions per panel; this takes 40, and 18 more if results have a lower limit. Storing partial
+// sums takes 24.
 //
 // v0-v7 hold eight elements of each row of a, v8-v11 and v12-v15 two rows of w each, of which one
 // pair is loaded while the other is multiplied, and v16-v31 the sums.
@@ -40,7 +41,7 @@ namespace {
   "ldp %[p4], %[p5], [%[tap]], #16\n ldp %[p6], %[p7], [%[tap]], #16\n"
 #define TRIMTAB_EVEN "ld1 {v8.8h, v9.8h, v10.8h, v11.8h}, [%[w]], #64\n"
 #define TRIMTAB_ODD "ld1 {v12.8h, v13.8h, v14.8h, v15.8h}, [%[w]], #64\n"
-// Some elements of every row of a: of a register q, d, s or h.
+// Loads elements of every row of a, as many as register q, d, s or h holds.
 #define TRIMTAB_ROWS_OF_A(size, bytes)                                             \
   "ldr " size "0, [%[p0]], #" bytes "\n ldr " size "1, [%[p1]], #" bytes "\n"      \
   "ldr " size "2, [%[p2]], #" bytes "\n ldr " size "3, [%[p3]], #" bytes "\n"      \
@@ -56,7 +57,7 @@ namespace {
 #define TRIMTAB_ADD_RESIDUAL(s0, s1, step) \
   "ld1 {v0.8h, v1.8h}, [%[residual]], " step "\n" TRIMTAB_ADD(s0, 0) TRIMTAB_ADD(s1, 1)
 #define TRIMTAB_STORE(s0, s1, step) "st1 {v" #s0 ".8h, v" #s1 ".8h}, [%[c]], " step "\n"
-// Rows from the last to the first. %[p0] to %[p2] are the steps from rows that there may not be.
+// Rows from the last to the first. %[p0] to %[p2]: steps past rows that may be absent.
 #define TRIMTAB_UP(op)                                                                  \
   op(30, 31, "%[p0]") op(28, 29, "%[p1]") op(26, 27, "%[p2]") op(24, 25, "%[p3]")       \
   op(22, 23, "%[p3]") op(20, 21, "%[p3]") op(18, 19, "%[p3]") op(16, 17, "%[p4]")
@@ -65,7 +66,7 @@ namespace {
   "ldp %[p2], %[p3], [%[frame], #" TRIMTAB_TEXT(place) " + 16]\n"                       \
   "ldr %[p4], [%[frame], #" TRIMTAB_TEXT(place) " + 32]\n"
 
-// Sums that were put aside, at %[n].
+// Partial sums, at %[n].
 #define TRIMTAB_FOUR_ASIDE(s0, s1, s2, s3)                                              \
   "ld1 {v0.8h, v1.8h, v2.8h, v3.8h}, [%[n]], #64\n"                                     \
   TRIMTAB_ADD(s0, 0) TRIMTAB_ADD(s1, 1) TRIMTAB_ADD(s2, 2) TRIMTAB_ADD(s3, 3)
@@ -81,8 +82,8 @@ namespace {
   "st1 {v28.8h, v29.8h, v30.8h, v31.8h}, [%[n]], #64\n"
 // clang-format on
 
-// Bytes from the last row of a tile to its other rows, in the order that they are visited in, and
-// at last to its place in the next panel.
+// Bytes from the last row of a tile to its other rows, in the order they are visited, and finally
+// to its position in the next panel.
 struct Steps {
   ptrdiff_t from7, from6, from5, up, down;
 
@@ -96,12 +97,12 @@ struct Steps {
   }
 };
 
-// What the assembly has in memory.
+// Operands of the assembly in memory.
 struct Frame {
   Steps c, residual;
   const Half *w, *bias;
   size_t panels;
-  ptrdiff_t next_c, next_residual;  // from beyond the last panel of a tile to the next one
+  ptrdiff_t next_c, next_residual;  // from past the last panel of a tile to the next tile
   alignas(16) Half low[8], high[8];
   Half aside[HalfTile::kMr * HalfTile::kNr];
 };
@@ -109,7 +110,7 @@ struct Frame {
 #define TRIMTAB_TILE 80
 #define TRIMTAB_LIMITS 128
 #define TRIMTAB_ASIDE 160
-#define TRIMTAB_BLOCK 8  // no operand: GCC takes 30, and counts those twice that are also read
+#define TRIMTAB_BLOCK 8  // no operand: GCC allows 30, and counts read-write operands twice
 static_assert(offsetof(Frame, residual) == TRIMTAB_RESIDUAL_STEPS &&
                   offsetof(Frame, w) == TRIMTAB_TILE && offsetof(Frame, low) == TRIMTAB_LIMITS &&
                   offsetof(Frame, aside) == TRIMTAB_ASIDE && HalfTile::kBlock == TRIMTAB_BLOCK,
@@ -161,7 +162,7 @@ __attribute__((noinline)) void Panels<HalfTile, 8, 2>(const GemmArgs<Half>& args
       "cbz %[n], 8f\n"
       "subs %[room], %[room], %[n]\n"
       "b.hs 4f\n"
-      "adds %[n], %[n], %[room]\n"  // what there was room for
+      "adds %[n], %[n], %[room]\n"  // elements that fit into the block
       "b.eq 6f\n"
       "4:\n"
       TRIMTAB_EVEN
@@ -176,12 +177,12 @@ __attribute__((noinline)) void Panels<HalfTile, 8, 2>(const GemmArgs<Half>& args
       "b.ne 4b\n"
       "tbz %[room], #63, 8f\n"
 
-      "6:\n"  // a block is full: its sums are put aside, and the first products are new ones
+      "6:\n"  // the block is full: stores partial sums and begins new ones
       "cbz %[is_used], 7f\n"
       TRIMTAB_ADD_ASIDE
       "7:\n"
       TRIMTAB_PUT_ASIDE
-      "neg %[n], %[room]\n"  // what is left of the tap, or as much of it as there is room for
+      "neg %[n], %[room]\n"  // the remainder of the tap, or as much of it as fits
       "mov %[is_used], #" TRIMTAB_TEXT(TRIMTAB_BLOCK) "\n"
       "adds %[room], %[room], %[is_used]\n"
       "csel %[n], %[n], %[is_used], pl\n"
@@ -191,7 +192,7 @@ __attribute__((noinline)) void Panels<HalfTile, 8, 2>(const GemmArgs<Half>& args
       "subs %[n], %[n], #1\n"
       TRIMTAB_ODD TRIMTAB_PRODUCTS("fmul", 8, 9, 0)
       "b 5b\n"
-      "17:\n"  // without a bias the first products are new ones, too
+      "17:\n"  // without a bias the first products begin the sums, too
       TRIMTAB_LOAD_TAP
       "mov %[n], %[eights]\n"
       "subs %[room], %[room], %[n]\n"
@@ -199,7 +200,7 @@ __attribute__((noinline)) void Panels<HalfTile, 8, 2>(const GemmArgs<Half>& args
       "add %[n], %[n], %[room]\n"
       "b 16b\n"
 
-      "8:\n"  // what is left of a tap
+      "8:\n"  // the remainder of a tap
       "cbz %[left], 11f\n"
       "tbz %[left], #2, 9f\n"
       TRIMTAB_EVEN

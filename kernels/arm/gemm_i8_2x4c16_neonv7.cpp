@@ -4,12 +4,13 @@
 
 namespace {
 
-// Two products of bytes fit 16 bits, as weights are above -128. 8 of 16 registers hold parts of sums.
+// Two products of int8 values fit 16 bits, because weights are greater than -128. 8 of 16 registers
+// hold partial sums.
 struct PairTile : RowsInPlace {
   static constexpr size_t kMr = 2, kNr = 4, kFew = 0;
   static void MultiplyFew(const Block&, Panel, size_t, int8_t*, size_t) {}
 
-  // What results are rounded between, the zero point not yet added.
+  // Rounding limits, before the zero point is added.
   struct Ends {
     float32x4_t low, high;
     int16x8_t zero_point;
@@ -30,7 +31,7 @@ struct PairTile : RowsInPlace {
       panel.w = MultiplyOne(block, panel, ends, c, c_stride);
   }
 
-  // The end of its weights.
+  // Returns the end of the weights.
   static inline const int8_t* MultiplyOne(const Block& block, const Panel& panel, const Ends& ends,
                                           int8_t* c, size_t c_stride) {
     int32x4_t sums[kMr][kNr];

@@ -2,7 +2,7 @@
 
 namespace {
 
-// A vector of w holds four elements of the depth of four columns; a lane of a holds those of a row.
+// A vector of w holds four elements of the depth of four columns; a lane of a holds four of a row.
 #define TRIMTAB_ROW(s0, s1, s2, s3, a, lane)     \
   "sdot v" #s0 ".4s, v20.16b, v" #a ".4b[" #lane \
   "]\n"                                          \
@@ -36,7 +36,7 @@ namespace {
 #define TRIMTAB_FOUR_OF_ONE(lane) \
   "ld1 {v20.16b, v21.16b, v22.16b, v23.16b}, [%[w]], #64\n" TRIMTAB_ROW(0, 1, 2, 3, 16, lane)
 
-// 16 sums, 4 vectors of a, 4 of w: in 16 of the depth 64 products with 8 loads.
+// 16 sums, 4 vectors of a, 4 of w: 64 dot products with 8 loads per 16 elements of the depth.
 struct DotTile : RowsInPlace {
   static constexpr size_t kMr = 4, kNr = 16;
 

@@ -2,8 +2,9 @@
 
 namespace {
 
-// Two products of bytes fit 16 bits, as weights are above -128. Sums of row i and column j are in
-// v(4 i + j), columns from v16 on, rows from v24 on, products in passing in the others.
+// Two products of int8 values fit 16 bits, because weights are greater than -128. The sum of row i
+// and column j is in v(4 i + j), columns are in v16 and later, rows in v24 and later, temporary
+// products in the others.
 #define TRIMTAB_COLUMNS(v0, v1, v2, v3) \
   "ld1 {v" #v0 ".16b, v" #v1 ".16b, v" #v2 ".16b, v" #v3 ".16b}, [%[w]], #64\n"
 #define TRIMTAB_LOW(t, a, b) "smull v" #t ".8h, v" #a ".8b, v" #b ".8b\n"
@@ -17,7 +18,7 @@ namespace {
 #define TRIMTAB_ADDS(add, s0, s1, s2, s3, t0, t1, t2, t3) \
   TRIMTAB_ADD(add, s0, t0)                                \
   TRIMTAB_ADD(add, s1, t1) TRIMTAB_ADD(add, s2, t2) TRIMTAB_ADD(add, s3, t3)
-// 16 of the depth.
+// 16 elements of the depth.
 #define TRIMTAB_SIXTEEN(add)                                                              \
   TRIMTAB_COLUMNS(16, 17, 18, 19)                                                         \
   "ldr q24, [%[p0]], #16\n"                                                               \
@@ -35,7 +36,7 @@ namespace {
                                       TRIMTAB_HIGHS(28, 29, 30, 31, 27, 16, 17, 18, 19)   \
                                           TRIMTAB_ADDS(add, 8, 9, 10, 11, 20, 21, 22, 23) \
                                               TRIMTAB_ADDS(add, 12, 13, 14, 15, 28, 29, 30, 31)
-// Of a row, 32 of the depth.
+// 32 elements of the depth of one row.
 #define TRIMTAB_ROW(s0, s1, s2, s3, a0, a1)            \
   TRIMTAB_LOWS(28, 29, 30, 31, a0, 16, 17, 18, 19)     \
   TRIMTAB_HIGHS(28, 29, 30, 31, a0, 16, 17, 18, 19)    \
@@ -43,7 +44,7 @@ namespace {
   TRIMTAB_LOWS(28, 29, 30, 31, a1, 20, 21, 22, 23)     \
   TRIMTAB_HIGHS(28, 29, 30, 31, a1, 20, 21, 22, 23)    \
   TRIMTAB_ADDS(sadalp, s0, s1, s2, s3, 28, 29, 30, 31)
-// Of four vectors, each the parts of one sum, the four sums.
+// Reduces four vectors of partial sums to four sums.
 #define TRIMTAB_TOGETHER(s0, s1, s2, s3) \
   "addp v" #s0 ".4s, v" #s0 ".4s, v" #s1 \
   ".4s\n"                                \
@@ -137,7 +138,7 @@ struct WideTile : RowsInPlace {
           "v26", "v27", "v28", "v29", "v30", "v31", "cc", "memory");
   }
 
-  // One row alone, as of a matrix times a vector.
+  // One row alone, as in a matrix-vector multiplication.
   static constexpr size_t kFew = 1;
   static void MultiplyFew(const Block& block, Panel panel, size_t count, int8_t* c,
                           size_t c_stride) {

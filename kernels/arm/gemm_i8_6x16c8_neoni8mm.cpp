@@ -2,10 +2,11 @@
 
 namespace {
 
-// An instruction multiplies two rows by two columns, eight of the depth at once. v24 to v26 hold two
-// rows each, v27 to v30 two columns each; v(8 i + j) sums of the rows of v(24 + i) and columns 2 j and
-// 2 j + 1. 16 columns, as channels are multiples of 16. Two rows are two loads where they lie, so
-// those of a tile are brought together first: then 48 products go with 6 loads.
+// One instruction multiplies two rows by two columns, eight elements of the depth. v24 to v26 hold
+// two rows each, v27 to v30 two columns each; v(8 i + j) the sums of the rows of v(24 + i) and
+// columns 2 j and 2 j + 1. 16 columns, because channels are usually multiples of 16. Two rows in
+// place would be two loads, so the rows of a tile are interleaved first: then 48 products need 6
+// loads.
 #define TRIMTAB_TWO(v, p0, p1) \
   "ldr d" #v ", [%[" #p0       \
   "]], #8\n"                   \
@@ -42,7 +43,7 @@ namespace {
   "ldr %[t1], [%[" #p1              \
   "]]\n"                            \
   "stp %[t0], %[t1], [%[to]], #16\n"
-// Four numbers as two vectors, each with two of them twice: as sums lie.
+// Duplicates four values into two vectors, in the order of the sums.
 #define TRIMTAB_TWICE(low, high, source)          \
   "zip1 v" #low ".2d, v" #source ".2d, v" #source \
   ".2d\n"                                         \
@@ -56,7 +57,7 @@ namespace {
   TRIMTAB_SCALE(s2, 26)                                   \
   TRIMTAB_SCALE(s3, 27)                                   \
   TRIMTAB_SCALE(s4, 28) TRIMTAB_SCALE(s5, 29) TRIMTAB_SCALE(s6, 30) TRIMTAB_SCALE(s7, 31)
-// Slopes of eight columns, as sums lie.
+// Slopes of eight columns, in the order of the sums.
 #define TRIMTAB_SLOPES(place) \
   "ldp q24, q25, [%[n], " place "]\n" TRIMTAB_TWICE(26, 27, 24) TRIMTAB_TWICE(28, 29, 25)
 #define TRIMTAB_SLOPE_FOUR(s0, s1, s2, s3) \
@@ -69,7 +70,7 @@ namespace {
   TRIMTAB_ROUND_FOUR(s4, s5, s6, s7)                       \
   TRIMTAB_NARROW(s0, s1, s2, s3, 24) TRIMTAB_NARROW(s4, s5, s6, s7, 24)
 #define TRIMTAB_CLAMP_TWO(left, right) TRIMTAB_CLAMP(left, 25, 26) TRIMTAB_CLAMP(right, 25, 26)
-// The bytes of two rows lie in turns, pairs of columns.
+// Stores the int8 values of two rows, which are interleaved in pairs of columns.
 #define TRIMTAB_STORE_TWO(left, right, p0, p1) \
   "uzp1 v27.8h, v" #left ".8h, v" #right       \
   ".8h\n"                                      \
@@ -78,7 +79,8 @@ namespace {
   "str q27, [%[" #p0                           \
   "]]\n"                                       \
   "str q28, [%[" #p1 "]]\n"
-// So do their sums; `zip`: zip1 for the first row, zip2 for the second one.
+// Stores float32 sums, which have the same order; `zip`: zip1 for the first row, zip2 for the
+// second one.
 #define TRIMTAB_STORE_REALS_OF(zip, s0, s1, s2, s3, s4, s5, s6, s7, p)                       \
   #zip " v24.2d, v" #s0 ".2d, v" #s1 ".2d\n" #zip " v25.2d, v" #s2 ".2d, v" #s3 ".2d\n" #zip \
        " v26.2d, v" #s4 ".2d, v" #s5 ".2d\n" #zip " v27.2d, v" #s6 ".2d, v" #s7              \
@@ -104,7 +106,8 @@ namespace {
 struct MatrixTile {
   static constexpr size_t kMr = 6, kNr = 16;
 
-  // Of each pair of rows eight elements of the one, then of the other; pairs after each other.
+  // Interleaves each pair of rows: eight elements of the first, then of the second; pairs follow
+  // each other.
   static void Pack(const Block& block) {
     const int8_t *p0, *p1, *p2, *p3, *p4, *p5;
     const int8_t* const* tap = block.a;

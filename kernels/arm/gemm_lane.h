@@ -1,6 +1,6 @@
-// GEMM of armv7 where a vector holds consecutive elements of a row of a, and each lane is
-// multiplied with a vector of w. Armv7 has no fused multiply-add by a lane, so it is a
-// multiplication and an addition, in one instruction.
+// GEMM for Armv7: a vector holds consecutive elements of a row of a, and each lane is multiplied
+// with a vector of w. Armv7 has no fused multiply-add by a lane: one instruction multiplies, rounds
+// and adds.
 #ifndef TRIMTAB_KERNELS_ARM_GEMM_LANE_H_
 #define TRIMTAB_KERNELS_ARM_GEMM_LANE_H_
 
@@ -12,14 +12,14 @@ struct LaneTile {
   static constexpr int kMr = 4, kNr = 8, kVectors = 2;
   static constexpr int kNarrow = 0;
   using Narrow = F;
-  // Half as many, so that code stays small: 3 rows are computed as 4.
+  // Halves the rows, which keeps code small: 3 rows are computed as 4.
   static constexpr int Smaller(int rows, int) { return rows / 2; }
 
-  // One tap of four rows: adds the products of `k` elements of each, and moves w past them. In
-  // assembly, as it needs all 16 registers: q0-q3 hold four elements of each row of a, q4-q7 two
-  // rows of w, which one instruction loads, and the operands are the sums. 64 products take 14
-  // instructions beside them; the compiler's code took 24, as it loads two elements and two vectors
-  // at a time. Reads only what the kernel does not write, so memory is no operand.
+  // One tap of four rows: adds the products of `k` elements of each, and advances w past them. In
+  // assembly, because it needs all 16 registers: q0-q3 hold four elements of each row of a, q4-q7
+  // two rows of w, which one instruction loads, and the operands are the sums. 64 products take 14
+  // other instructions; the compiler's code took 24, because it loads two elements and two vectors
+  // at a time. Reads only memory that the kernel does not write, so memory is no operand.
   static inline void Tap(size_t k, const float* (&p)[4], const float*& w, F (&s)[4][2]) {
 #define TRIMTAB_ROW(b0, b1, a0, a1, a2, a3)                          \
   "vmla.f32 %q[s00], " b0 ", " a0 "\n vmla.f32 %q[s01], " b1 ", " a0 \
@@ -44,7 +44,7 @@ struct LaneTile {
         "lsrs %[eights], %[k], #3\n"
         "beq 2f\n"
         "1:\n"
-        "subs %[eights], %[eights], #1\n"  // vector instructions leave the flags alone
+        "subs %[eights], %[eights], #1\n"  // vector instructions do not change the flags
         TRIMTAB_FOUR TRIMTAB_FOUR
         "bne 1b\n"
         "2:\n"
@@ -83,7 +83,7 @@ struct LaneTile {
 #undef TRIMTAB_FOUR
   }
 
-  // The same for fewer rows, an element at a time.
+  // The same for fewer rows, one element at a time.
   template <int kRows>
   static inline void Tap(size_t k, const float* (&p)[kRows], const float*& w, F (&sums)[kRows][2]) {
     for (; k > 0; --k, w += kNr) {

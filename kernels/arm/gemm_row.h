@@ -1,5 +1,5 @@
-// GEMM of armv8 where a vector holds consecutive elements of a row of a, and each lane is
-// multiplied with the vectors of a row of w, which one instruction loads all at once.
+// GEMM for Armv8: a vector holds consecutive elements of a row of a, and each lane is multiplied
+// with the vectors of a row of w, which one instruction loads.
 #ifndef TRIMTAB_KERNELS_ARM_GEMM_ROW_H_
 #define TRIMTAB_KERNELS_ARM_GEMM_ROW_H_
 
@@ -12,26 +12,26 @@ struct RowTile {
   static constexpr int kMr = 4, kNr = 16, kVectors = 4;
   static constexpr int kNarrow = TRIMTAB_NARROW_VECTORS;
   using Narrow = F;
-  // 3 rows are computed as 4, as are those of a narrow panel: the weights take longer
-  // to load, and code stays small.
+  // 3 rows are computed as 4, as are rows of a narrow panel: loading the weights takes longer, and
+  // code stays small.
   static constexpr int Smaller(int rows, int vectors) {
     return kNarrow > 0 && vectors == kVectors ? rows / 2 : 0;
   }
 
-  // Keeps the compiler from turning steps of a pointer into sums with a base, which cost an
-  // instruction each where a load advances its pointer for nothing.
+  // Keeps the compiler from turning pointer steps into sums with a base, which cost an instruction
+  // each; a load with post-increment is free.
   static inline void Advance(const float*& p, size_t count) {
     p += count;
     __asm__("" : "+r"(p));
   }
 
-  // Eight elements of a row of a. The compiler would not advance the pointer in the same
-  // instruction. Nothing that the kernel writes is read here, so memory is no operand.
+  // Loads eight elements of a row of a with post-increment, which the compiler would not use. Reads
+  // only memory that the kernel does not write, so memory is no operand.
   static inline void LoadEight(const float*& p, float32x4_t* low, float32x4_t* high) {
     __asm__("ldp %q0, %q1, [%2], #32" : "=w"(*low), "=w"(*high), "+r"(p));
   }
 
-  // A row of w, as many vectors of it as are used.
+  // A row of w: the vectors of it that are used.
   static inline void LoadRow(const float*& w, F (&b)[4]) {
     const float32x4x4_t row = vld1q_f32_x4(w);
     Advance(w, kNr);
@@ -54,7 +54,7 @@ struct RowTile {
     }
   }
 
-  // `eights` > 0 times eight elements of every row by eight rows of w.
+  // Multiplies eight elements of every row by eight rows of w, `eights` > 0 times.
   template <int kRows, int kUsed>
   static inline void Eights(size_t eights, const float* (&p)[kRows], const float*& w,
                             F (&sums)[kRows][kUsed]) {
@@ -97,16 +97,16 @@ struct RowTile {
   }
 };
 
-// Tiles of four rows and whole panels in assembly. A call of three rows is one whose last row is
-// written twice. The compiler's code for a panel spent 94 instructions beside the loop, this spends
-// 38, or 22 without limits: rows of sums are loaded and stored by one instruction each, and no
-// limit means no instruction.
+// Tiles of four rows and whole panels in assembly. A call of three rows writes its last row twice.
+// The compiler's code spent 94 instructions per panel outside of the loop, this spends 38, or 22
+// without limits: rows of sums are loaded and stored by one instruction each, and absent limits
+// cost no instruction.
 //
-// The inner loop is the kernel's: TRIMTAB_TURNS, text of gemm_row_steps.h that multiplies
+// The kernel supplies the inner loop: TRIMTAB_TURNS, text of gemm_row_steps.h that multiplies
 // 2^TRIMTAB_TURN_BITS elements of each row %[n] > 0 times, from the pointers %[p0] to %[p3] and
-// %[w], which it moves on; TRIMTAB_POINTERS, the registers for pointers of its own, each followed
-// by a comma. TRIMTAB_NARROW_VECTORS is RowTile's kNarrow: 2, as 24 columns are common, or 0 for a
-// kernel that has neither narrow panels nor tiles of fewer rows.
+// %[w], which it advances; TRIMTAB_POINTERS, its own pointer registers, each followed by a comma.
+// TRIMTAB_NARROW_VECTORS is RowTile's kNarrow: 2, because 24 columns are common, or 0 for a kernel
+// that has neither narrow panels nor tiles of fewer rows.
 
 // A macro's number as text.
 #define TRIMTAB_TEXT(number) TRIMTAB_TEXT_(number)
@@ -131,7 +131,7 @@ struct RowTile {
 
 template <>
 __attribute__((noinline)) void Panels<RowTile, 4, 4>(const GemmArgs<float>& args, size_t count) {
-  if (RowTile::Smaller(4, 4) == 0 && args.rows < 3) {  // three rows at least are written
+  if (RowTile::Smaller(4, 4) == 0 && args.rows < 3) {  // at least three rows are written
     for (size_t begin = 0; begin < count * RowTile::kNr; begin += RowTile::kNr)
       LastColumns<RowTile>(From(args, begin, begin * args.taps * args.k), RowTile::kNr);
     return;
@@ -147,18 +147,18 @@ __attribute__((noinline)) void Panels<RowTile, 4, 4>(const GemmArgs<float>& args
   const ptrdiff_t up = -static_cast<ptrdiff_t>(args.c_stride * sizeof(float));
   const ptrdiff_t residual_up = -static_cast<ptrdiff_t>(args.residual_stride * sizeof(float));
   const ptrdiff_t first_up = args.rows < RowTile::kMr ? 0 : up;
-  // From the first row to the last one of the next panel.
+  // From the first row to the last row of the next panel.
   const ptrdiff_t down = static_cast<ptrdiff_t>(RowTile::kNr * sizeof(float)) - 2 * up - first_up;
-  // From beyond the last panel of a tile to the first one of the next.
+  // From past the last panel of a tile to the first panel of the next.
   const ptrdiff_t panel_bytes = static_cast<ptrdiff_t>(count * RowTile::kNr * sizeof(float));
-  // What each tile begins and ends with, behind one pointer: GCC takes 30 operands.
+  // Operands at the begin and end of each tile, behind one pointer: GCC allows 30 operands.
   const struct {
     const float *w, *bias;
     size_t panels;
     ptrdiff_t c_step, residual_step;
   } tile = {args.w, all_bias, count, -RowTile::kMr * up - panel_bytes,
             -RowTile::kMr * residual_up - panel_bytes};
-  uint32_t clamp_bits[2];  // compared as integers, which takes half as many instructions
+  uint32_t clamp_bits[2];  // compared as integers, which takes half the instructions
   __builtin_memcpy(&clamp_bits[0], &args.clamp_min, sizeof(float));
   __builtin_memcpy(&clamp_bits[1], &args.clamp_max, sizeof(float));
   const size_t limits = clamp_bits[1] != 0x7f800000 ? 2 : clamp_bits[0] != 0xff800000 ? 1 : 0;

@@ -1,4 +1,4 @@
-// Text of assembly that inner loops of gemm_row.h are made of.
+// Assembly text for the inner loops of gemm_row.h.
 //
 // v0-v15 hold the sums, v16-v23 eight elements of each row of a, and v24-v27 and v28-v31 a row of w
 // each: one is loaded while the other is multiplied.
@@ -13,14 +13,14 @@
   TRIMTAB_ROW(4, 5, 6, 7, b0, b1, b2, b3, a1)        \
   TRIMTAB_ROW(8, 9, 10, 11, b0, b1, b2, b3, a2)      \
   TRIMTAB_ROW(12, 13, 14, 15, b0, b1, b2, b3, a3)
-// Element `lane` of the rows of a by a row of w.
+// Multiplies lane `lane` of the rows of a by a row of w.
 #define TRIMTAB_EVEN(a0, a1, a2, a3, lane)                                                    \
   TRIMTAB_ROWS(24, 25, 26, 27, #a0 ".s[" #lane "]", #a1 ".s[" #lane "]", #a2 ".s[" #lane "]", \
                #a3 ".s[" #lane "]")
 #define TRIMTAB_ODD(a0, a1, a2, a3, lane)                                                     \
   TRIMTAB_ROWS(28, 29, 30, 31, #a0 ".s[" #lane "]", #a1 ".s[" #lane "]", #a2 ".s[" #lane "]", \
                #a3 ".s[" #lane "]")
-// Rows of w from a pointer, which `step` may move on: ", #64" moves it to the next row.
+// Loads a row of w; `step` may advance the pointer: ", #64" moves it to the next row.
 #define TRIMTAB_LOAD_EVEN(pointer, step) \
   "ld1 {v24.4s, v25.4s, v26.4s, v27.4s}, [" pointer "]" step "\n"
 #define TRIMTAB_LOAD_ODD(pointer, step) \
@@ -30,7 +30,7 @@
 
 #define TRIMTAB_MOVE(pointer, bytes) "add " pointer ", " pointer ", #" #bytes "\n"
 
-// Eight elements of each row with as few instructions as there can be.
+// Eight elements of each row with the fewest instructions.
 // clang-format off
 #define TRIMTAB_EIGHT                              \
   TRIMTAB_NEXT_EVEN                                \
@@ -47,7 +47,7 @@
   TRIMTAB_NEXT_ODD TRIMTAB_EVEN(20, 21, 22, 23, 2) \
   TRIMTAB_ODD(20, 21, 22, 23, 3)
 
-// The same of four.
+// The same for four.
 #define TRIMTAB_FOUR_ELEMENTS                      \
   TRIMTAB_NEXT_EVEN                                \
   "ldr q16, [%[p0]], #16\n"                        \

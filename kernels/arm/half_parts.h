@@ -1,4 +1,4 @@
-// Parts of vectors of f16, by way of memory. Included where Load, Store and kLanes are known.
+// Partial vectors of f16, through memory. Included after Load, Store and kLanes are defined.
 #ifndef TRIMTAB_KERNELS_ARM_HALF_PARTS_H_
 #define TRIMTAB_KERNELS_ARM_HALF_PARTS_H_
 

@@ -4,7 +4,7 @@
 
 namespace {
 
-// A place outside of a quarter of the table leaves what another one gave.
+// An index outside of a quarter of the table keeps the result of another quarter.
 inline uint8x16_t Found(const uint8x16x4_t (&table)[4], uint8x16_t x) {
   const uint8x16_t quarter = vdupq_n_u8(64), half = vdupq_n_u8(128);
   uint8x16_t y = vqtbl4q_u8(table[0], x);

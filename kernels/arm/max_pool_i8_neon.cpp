@@ -29,7 +29,7 @@ inline void Pool(const PoolArgs<int8_t>& args, size_t c) {
 
 }  // namespace
 
-// The last vectors of channels overlap those before.
+// The last vectors of channels overlap the previous ones.
 extern "C" void max_pool_i8_neon(const PoolArgs<int8_t>& args) {
   const size_t channels = args.channels;
   size_t c = 0;

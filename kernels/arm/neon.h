@@ -1,5 +1,5 @@
-// Advanced SIMD for kernels of bytes that Armv8 and Armv7 share. Intrinsics that only Armv8 has are
-// made of others, under their own names; what compilers have for Armv7 in part is wrapped.
+// Advanced SIMD for int8 kernels of Armv8 and Armv7. Intrinsics that only Armv8 has are composed of
+// others, under their own names; intrinsics that some compilers lack for Armv7 are wrapped.
 #ifndef TRIMTAB_KERNELS_ARM_NEON_H_
 #define TRIMTAB_KERNELS_ARM_NEON_H_
 
@@ -12,13 +12,13 @@ inline int32x4_t ToNearest(float32x4_t x) { return vcvtnq_s32_f32(x); }
 inline int32x4x4_t LoadFour(const int32_t* p) { return vld1q_s32_x4(p); }
 inline float32x4x4_t LoadFour(const float* p) { return vld1q_f32_x4(p); }
 #else
-// The nearest whole number, of two the even one, and 0x4b400000, whose last 22 bits are 0; for numbers
-// between: the bits of a sum with 1.5 * 2^23.
+// Rounds to the nearest integer, half to even, and adds 0x4b400000, whose last 22 bits are 0; for
+// values in [low, high]: the bits of the sum with 1.5 * 2^23.
 inline int32x4_t NearestInLastBits(float32x4_t x, float32x4_t low, float32x4_t high) {
   const float32x4_t between = vminq_f32(vmaxq_f32(x, low), high);
   return vreinterpretq_s32_f32(vaddq_f32(between, vdupq_n_f32(0x1.8p23f)));
 }
-// What no byte holds becomes 2^22 at most, which none holds either.
+// Values outside of int8 become at most 2^22, which is also outside.
 inline int32x4_t ToNearest(float32x4_t x) {
   const float32x4_t most = vdupq_n_f32(0x1p22f);
   return vsubq_s32(NearestInLastBits(x, vnegq_f32(most), most), vdupq_n_s32(0x4b400000));

@@ -3,10 +3,10 @@
 
 namespace {
 
-// As many bytes can be added up in 16 bits.
+// The sum of this many int8 values fits 16 bits.
 constexpr size_t kMost = 256;
 
-// 16 channels, from c on, of the window whose taps are at `a`.
+// Mean of 16 channels, from c on, over the window with taps at `a`.
 inline int8x16_t Mean(const QlinearPoolArgs<int8_t>& args, const int8_t* const* a, size_t c,
                       float scale, const Limits& limits) {
   int32x4_t sums[4];
@@ -34,9 +34,10 @@ inline int8x16_t Mean(const QlinearPoolArgs<int8_t>& args, const int8_t* const* 
 
 }  // namespace
 
-// The last vector of channels overlaps the one before.
+// The last vector of channels overlaps the previous one.
 extern "C" void qlinear_average_pool_i8_neon(const QlinearPoolArgs<int8_t>& given) {
-  const QlinearPoolArgs<int8_t> args = given;  // a copy that stores to y cannot change
+  const QlinearPoolArgs<int8_t> args =
+      given;  // a copy, because stores to y might alias the original
   const PoolArgs<int8_t>& pool = args.pool;
   const Limits limits(args);
   const int8_t* const* a = pool.a;

@@ -3,7 +3,7 @@
 
 namespace {
 
-// As many bytes can be added up in 16 bits.
+// The sum of this many int8 values fits 16 bits.
 constexpr size_t kMost = 256;
 
 inline void Mean(const QlinearMeanArgs<int8_t>& args, size_t c, const Limits& limits) {
@@ -38,7 +38,7 @@ inline void Mean(const QlinearMeanArgs<int8_t>& args, size_t c, const Limits& li
 
 }  // namespace
 
-// The last vector of channels overlaps the one before.
+// The last vector of channels overlaps the previous one.
 extern "C" void qlinear_mean_i8_neon(const QlinearMeanArgs<int8_t>& args) {
   const Limits limits(args);
   if (args.channels >= 16) {

@@ -13,7 +13,7 @@ struct Product {
         scale(args.scale),
         limits(args) {}
 
-  // Differences have 9 bits, their products 17: float32 holds them.
+  // Differences have 9 bits, their products 17: float32 represents them exactly.
   int32x4_t Rounded(int32x4_t product) const {
     return vcvtnq_s32_f32(vmulq_n_f32(vcvtq_f32_s32(product), scale));
   }
@@ -32,7 +32,8 @@ struct Product {
 }  // namespace
 
 extern "C" void qlinear_mul_i8_neon(const QlinearMulArgs<int8_t>& given) {
-  const QlinearMulArgs<int8_t> args = given;  // a copy that stores to y cannot change
+  const QlinearMulArgs<int8_t> args =
+      given;  // a copy, because stores to y might alias the original
   const Product product(args);
   size_t i = 0;
   for (; i + 16 <= args.n; i += 16)

@@ -1,4 +1,4 @@
-// Sums of products of bytes as quantized bytes, 16 at a time.
+// Requantizes int32 sums to int8 values, 16 at a time.
 #ifndef TRIMTAB_KERNELS_ARM_REQUANTIZE_H_
 #define TRIMTAB_KERNELS_ARM_REQUANTIZE_H_
 
@@ -18,7 +18,7 @@ struct Limits {
   template <typename Args>
   explicit Limits(const Args& args) : Limits(args.zero_point, args.low, args.high) {}
 
-  // Rounded numbers, less the zero point. Whatever is too large stays at an end.
+  // Narrows rounded values without the zero point, with saturation.
   int8x16_t Store(int32x4_t a, int32x4_t b, int32x4_t c, int32x4_t d) const {
     const int16x8_t first = vqaddq_s16(vqmovn_high_s32(vqmovn_s32(a), b), zero_point);
     const int16x8_t last = vqaddq_s16(vqmovn_high_s32(vqmovn_s32(c), d), zero_point);

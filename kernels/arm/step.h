@@ -1,4 +1,4 @@
-// Pointers that loads and stores move on.
+// Pointers that loads and stores advance.
 #ifndef TRIMTAB_KERNELS_ARM_STEP_H_
 #define TRIMTAB_KERNELS_ARM_STEP_H_
 
@@ -6,7 +6,7 @@
 
 namespace {
 
-// Moves a pointer on; the compiler, which may not see through it, lets a load or store do so.
+// Advances a pointer opaquely to the compiler, so that it uses post-increment.
 constexpr bool kLoadsStep = true;
 template <typename T>
 inline void Step(T*& p, size_t n) {

@@ -1,4 +1,4 @@
-// Vectors of bytes for Advanced SIMD, and of the numbers that they stand for; their meaning:
+// Vectors of int8 values for Advanced SIMD, and of their dequantized values; semantics:
 // kernels/x86/vec_bytes_avx512.h.
 #ifndef TRIMTAB_KERNELS_ARM_VEC_BYTES_NEON_H_
 #define TRIMTAB_KERNELS_ARM_VEC_BYTES_NEON_H_

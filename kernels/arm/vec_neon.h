@@ -1,5 +1,5 @@
-// The primitives of kernels/generic/ for Advanced SIMD, of Armv8 and of Armv7 with VFPv4; their
-// meaning: kernels/portable/vec_scalar.h. Max and Min give NaN when either operand is NaN. Armv7
+// The primitives of kernels/generic/ for Advanced SIMD, of Armv8 and of Armv7 with VFPv4;
+// semantics: kernels/portable/vec_scalar.h. Max and Min return NaN if either operand is NaN. Armv7
 // flushes denormals to zero. F is computed in float, whatever TRIMTAB_ELEMENT is (vec_neonhalf.h).
 #ifndef TRIMTAB_KERNELS_ARM_VEC_NEON_H_
 #define TRIMTAB_KERNELS_ARM_VEC_NEON_H_
@@ -48,7 +48,7 @@ inline void StorePart(float* p, F a, size_t count) {
 }
 
 #if defined(__aarch64__)
-// Two vectors side by side; one instruction that moves the pointer on by any step, too.
+// Two vectors side by side; one instruction also advances the pointer by any step.
 inline void LoadStep(const float*& p, size_t n, F (&x)[2]) {
   const float32x4x2_t both = vld1q_f32_x2(p);
   Step(p, n);
@@ -60,7 +60,7 @@ inline void StoreStep(float*& p, size_t n, const F (&x)[2]) {
   vst1q_f32_x2(p, both);
   Step(p, n);
 }
-constexpr int kMostSideBySide = 4;  // that one instruction moves, where registers allow it
+constexpr int kMostSideBySide = 4;  // vectors that one instruction moves, if registers allow it
 inline void LoadStep(const float*& p, size_t n, F (&x)[4]) {
   const float32x4x4_t all = vld1q_f32_x4(p);
   Step(p, n);
@@ -75,7 +75,7 @@ inline void StoreStep(float*& p, size_t n, const F (&x)[4]) {
 constexpr int kMostSideBySide = kSideBySide;
 #endif
 
-// Has the compiler compute `a` here, not later.
+// Forces the compiler to compute `a` here, not later.
 inline void Settle(F& a) { __asm__ volatile("" : "+w"(a.v)); }
 
 inline F operator+(F a, F b) { return {vaddq_f32(a.v, b.v)}; }
@@ -88,8 +88,8 @@ inline F Min(F a, F b) { return {vminq_f32(a.v, b.v)}; }
 #if defined(__aarch64__)
 inline F Divide(F a, F b) { return {vdivq_f32(a.v, b.v)}; }
 #else
-// Armv7 has an estimate only; two Newton steps make it good to 2 ulp for 2^-126 <= b < 2^126, all
-// that the activations need.
+// Armv7 only has an estimate; two Newton steps refine it to 2 ulp for 2^-126 <= b < 2^126, the
+// range of the activations.
 inline F Divide(F a, F b) {
   float32x4_t r = vrecpeq_f32(b.v);
   r = vmulq_f32(r, vrecpsq_f32(b.v, r));

@@ -1,6 +1,6 @@
-// The primitives of kernels/generic/ for f16 on cores that compute in it (FEAT_FP16); their meaning:
-// kernels/portable/vec_scalar.h. Max and Min give NaN when either operand is NaN. There are no
-// integers: what takes a number apart needs more precision (vec_neonhalf.h).
+// The primitives of kernels/generic/ for f16 on cores that compute in it (FEAT_FP16); semantics:
+// kernels/portable/vec_scalar.h. Max and Min return NaN if either operand is NaN. There are no
+// integers: functions that decompose floats need more precision (vec_neonhalf.h).
 #ifndef TRIMTAB_KERNELS_ARM_VEC_NEONFP16_H_
 #define TRIMTAB_KERNELS_ARM_VEC_NEONFP16_H_
 
@@ -16,7 +16,7 @@ namespace {
 using Element = Half;
 constexpr size_t kLanes = 8;
 constexpr int kSideBySide = 2;      // vectors that one instruction loads and stores
-constexpr int kMostSideBySide = 4;  // that one instruction stores, where registers allow it
+constexpr int kMostSideBySide = 4;  // vectors that one instruction stores, if registers allow it
 
 struct F {
   float16x8_t v;
@@ -61,7 +61,7 @@ inline void StoreStep(Half*& p, size_t n, const F (&x)[4]) {
   Step(p, n);
 }
 
-// Has the compiler compute `a` here, not later.
+// Forces the compiler to compute `a` here, not later.
 inline void Settle(F& a) { __asm__ volatile("" : "+w"(a.v)); }
 
 inline F operator+(F a, F b) { return {vaddq_f16(a.v, b.v)}; }

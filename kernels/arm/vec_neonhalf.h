@@ -1,5 +1,5 @@
-// The primitives of kernels/generic/ for f16 on every core of armv8: vectors are float, and rounded
-// when they are stored. For what needs the precision or the range of float in between.
+// The primitives of kernels/generic/ for f16 on every Armv8 core: vectors are float and are rounded
+// when stored. For functions that need the precision or range of float in between.
 #ifndef TRIMTAB_KERNELS_ARM_VEC_NEONHALF_H_
 #define TRIMTAB_KERNELS_ARM_VEC_NEONHALF_H_
 

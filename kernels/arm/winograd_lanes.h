@@ -1,7 +1,7 @@
-// Products of transformed tiles of bytes by a lane of a times 16 columns of w, for the cores that have
-// no dot products.
+// GEMM of transformed int8 tiles by lanes: a lane of a times 16 columns of w, for cores without dot
+// products.
 //
-// A kernel supplies Lanes: Vector, kDepth elements of a row of a, Load and LoadOne, and
+// A kernel supplies Lanes: Vector, kDepth elements of a row of a; Load and LoadOne; and
 // Add<kLane>(a, w, sums), which adds a lane of each row's vector times a row of w.
 #ifndef TRIMTAB_KERNELS_ARM_WINOGRAD_LANES_H_
 #define TRIMTAB_KERNELS_ARM_WINOGRAD_LANES_H_
@@ -13,7 +13,7 @@
 
 namespace {
 
-constexpr int kLaneVectors = 4;  // of sums, for 16 columns
+constexpr int kLaneVectors = 4;  // vectors of sums for 16 columns
 
 template <class Lanes, int kMostRows>
 struct LaneTile {

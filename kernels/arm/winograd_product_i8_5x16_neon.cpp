@@ -2,7 +2,8 @@
 
 namespace {
 
-// 20 sums, 5 vectors of a, 2 or more of w; in eight of the depth 160 products with 13 loads.
+// 20 sums, 5 vectors of a, at least 2 of w; 160 products with 13 loads per eight elements of the
+// depth.
 struct Eight {
   using Vector = int16x8_t;
   static constexpr int kDepth = 8;

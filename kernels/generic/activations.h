@@ -1,5 +1,5 @@
-// The activations of elementary functions, written once over the primitives of a vec_<isa>.h. Formulas:
-// runtime/ops/<op>.toml.
+// Activations made of elementary functions, written once over the primitives of a vec_<isa>.h.
+// Formulas: runtime/ops/<op>.toml.
 #ifndef TRIMTAB_KERNELS_GENERIC_ACTIVATIONS_H_
 #define TRIMTAB_KERNELS_GENERIC_ACTIVATIONS_H_
 

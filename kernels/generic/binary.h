@@ -1,4 +1,4 @@
-// Element-wise functions of two operands: the loops over vectors, and the families.
+// Element-wise functions of two operands: loops over vectors, and the kernel families.
 #ifndef TRIMTAB_KERNELS_GENERIC_BINARY_H_
 #define TRIMTAB_KERNELS_GENERIC_BINARY_H_
 
@@ -8,8 +8,8 @@
 
 namespace {
 
-// Rows of which all have the same b, as pixels that are scaled by channel: strips of columns, whose
-// part of b stays in registers. Returns how many columns that does.
+// Rows that all have the same b, such as pixels scaled per channel: strips of columns whose part of
+// b stays in registers. Returns the number of columns computed.
 template <typename Function>
 inline size_t MapColumns(const BinaryArgs<Element>& args, const Function& f) {
   constexpr size_t kStrip = kMostSideBySide * kLanes;
@@ -31,8 +31,8 @@ inline size_t MapColumns(const BinaryArgs<Element>& args, const Function& f) {
   return done;
 }
 
-// An operand that advances with the index; or, if it is the same everywhere, copies of it for a step,
-// which are read again and again, so that one loop serves all.
+// Returns an operand that advances with the index, or, for a scalar, copies of it for one step,
+// which are read repeatedly, so that one loop serves both cases.
 inline const Element* Operand(const Element* p, size_t step, Element (&copies)[kStep]) {
   if (step != 0) return p;
   TRIMTAB_UNROLL
@@ -43,7 +43,7 @@ inline const Element* Operand(const Element* p, size_t step, Element (&copies)[k
 // y[i] = f(a[i * a_step], b[i * b_step]), row by row.
 template <typename Function>
 inline void Map(const BinaryArgs<Element>& given, const Function& f) {
-  BinaryArgs<Element> args = given;  // a copy that stores to y cannot change
+  BinaryArgs<Element> args = given;  // a copy, because stores to y might alias the original
   if (kMostSideBySide > 1 && args.a_step + args.b_step == 2 && args.b_row == 0 && args.rows > 1) {
     const size_t done = MapColumns(args, f);
     args.a += done;

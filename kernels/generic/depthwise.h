@@ -1,13 +1,13 @@
 // Depthwise convolution over vectors of channels.
 //
-// 3x3 and 5x5 windows that share columns and rows, the common case, are taken in blocks of output
-// pixels: an input that is loaded serves every window of the block that it is in. Blocks are
-// outside, channels inside, so that memory is read in streams; along a row it would be read in
-// steps of a pixel, which are often a power of two and then fall into the same few sets of a cache.
-// Other windows take four pixels at a time, so that a weight that is loaded serves four.
+// 3x3 and 5x5 windows that share columns and rows, the common case, are computed in blocks of
+// output pixels: a loaded input serves every window of the block that contains it. Blocks are the
+// outer loop, channels the inner one, so that memory is read in streams; along a row it would be
+// read with a stride of one pixel, which is often a power of two and maps to few sets of a cache.
+// Other windows are computed four pixels at a time, so that a loaded weight serves four.
 //
-// What does not divide evenly, rows, pixels or tiles of channels, ends with a block that overlaps
-// the one before.
+// Remainders of rows, pixels or tiles of channels are computed by a last block that overlaps the
+// previous one.
 #ifndef TRIMTAB_KERNELS_GENERIC_DEPTHWISE_H_
 #define TRIMTAB_KERNELS_GENERIC_DEPTHWISE_H_
 
@@ -17,19 +17,20 @@
 
 namespace {
 
-inline size_t Least(size_t a, size_t b) { return a < b ? a : b; }
+inline size_t Smaller(size_t a, size_t b) { return a < b ? a : b; }
 
 inline F Clamp(const DepthwiseArgs<Element>& args, F x) {
   return Min(Max(x, Set(args.clamp_min)), Set(args.clamp_max));
 }
 
-// kRows x kPixels pixels from (row, pixel) on, windows of kKernel x kKernel, kStride apart.
+// kRows x kPixels pixels from (row, pixel) on, with windows of kKernel x kKernel and stride
+// kStride.
 template <int kKernel, int kStride, int kRows, int kPixels, int kVectors>
 inline void DepthwiseBlock(const DepthwiseArgs<Element>& args, size_t row, size_t pixel) {
   constexpr size_t kTile = kVectors * kLanes;
   constexpr int kHeight = (kRows - 1) * kStride + kKernel;
   constexpr int kWidth = (kPixels - 1) * kStride + kKernel;
-  // More pointers than this and those of y leave no registers for the rest.
+  // More pointers than this, and those of y, leave no registers for anything else.
   constexpr bool kStep = kLoadsStep && kHeight * kWidth <= 16;
   const Element* const* const a = args.a + (pixel * args.column + row) * kStride;
   Element* const y = args.y + row * args.y_row_stride + pixel * args.y_stride;
@@ -119,15 +120,15 @@ template <int kKernel, int kStride, int kRows, int kPixels, int kVectors>
 void DepthwiseBlocks(const DepthwiseArgs<Element>& args) {
   for (size_t r = 0; r < args.rows; r += kRows) {
     for (size_t p = 0; p < args.pixels; p += kPixels) {
-      DepthwiseBlock<kKernel, kStride, kRows, kPixels, kVectors>(args, Least(r, args.rows - kRows),
-                                                                 Least(p, args.pixels - kPixels));
+      DepthwiseBlock<kKernel, kStride, kRows, kPixels, kVectors>(
+          args, Smaller(r, args.rows - kRows), Smaller(p, args.pixels - kPixels));
     }
   }
 }
 
 constexpr int kAnyPixels = 4;
 
-// Any window: a tile of channels of four pixels.
+// Any window: one tile of channels of four pixels.
 template <int kVectors>
 inline void DepthwiseTile(const DepthwiseArgs<Element>& args,
                           const Element* const* const (&a)[kAnyPixels],
@@ -159,7 +160,7 @@ inline void DepthwiseTile(const DepthwiseArgs<Element>& args,
   }
 }
 
-// `count` channels, a vector's at most, of one pixel.
+// `count` channels, at most a vector, of one pixel.
 inline void DepthwisePart(const DepthwiseArgs<Element>& args, const Element* const* a, Element* y,
                           const Element* w, size_t tile, size_t c, size_t count) {
   F sum = LoadPart(args.bias + c, count);
@@ -182,29 +183,30 @@ void DepthwiseWindows(const DepthwiseArgs<Element>& args) {
       Element* y[kAnyPixels];
       TRIMTAB_NO_UNROLL
       for (size_t i = 0; i < kAnyPixels; ++i) {
-        const size_t p = Least(pixel + i, args.pixels - 1);  // the last more than once
+        const size_t p = Smaller(pixel + i, args.pixels - 1);  // may repeat the last pixel
         a[i] = args.a + p * args.step_w * args.column + r * args.step_h;
         y[i] = args.y + r * args.y_row_stride + p * args.y_stride;
         if (args.channels >= kTile) continue;
         TRIMTAB_NO_UNROLL
         for (size_t c = 0; c < args.channels; c += kLanes)
-          DepthwisePart(args, a[i], y[i], args.w + c, kTile, c, Least(kLanes, args.channels - c));
+          DepthwisePart(args, a[i], y[i], args.w + c, kTile, c, Smaller(kLanes, args.channels - c));
       }
       if (args.channels < kTile) continue;
       TRIMTAB_NO_UNROLL
       for (size_t c = 0; c < args.channels; c += kTile)
-        DepthwiseTile<kVectors>(args, a, y, args.w + c * taps, Least(c, args.channels - kTile));
+        DepthwiseTile<kVectors>(args, a, y, args.w + c * taps, Smaller(c, args.channels - kTile));
     }
   }
 }
 
-// Blocks of kRows x kPixels pixels and kTile channels have 8 vectors of sums, which leaves half of
-// 16 registers for the rest. Windows that are two apart share less: two rows of them have more
-// pointers than there are registers, where each has its own.
+// Blocks of kRows x kPixels pixels and kTile channels have 8 vectors of sums, half of 16 registers.
+// Windows with a stride of two share less: if each has its own pointers, two rows of them need more
+// pointers than there are registers.
 TRIMTAB_FAMILY(f32, f16, tile_by_lanes(4 : 8, 8 : 16, 16 : 16))
 template <int kTile>
 inline void Depthwise(const DepthwiseArgs<Element>& given) {
-  const DepthwiseArgs<Element> args = given;  // a copy that stores to y cannot change
+  const DepthwiseArgs<Element> args =
+      given;  // a copy, because stores to y might alias the original
   constexpr int kVectors = kTile / static_cast<int>(kLanes);
   constexpr int kRows = 2, kFarRows = kLoadsStep ? 1 : 2, kPixels = 4 / kVectors;
   const bool block = args.kernel_h == args.kernel_w && args.step_h == args.step_w &&

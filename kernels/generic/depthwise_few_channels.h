@@ -1,4 +1,4 @@
-// Depthwise convolution of bytes of fewer channels than a kernel computes at once.
+// Depthwise convolution of int8 values with fewer channels than a kernel computes at once.
 #ifndef TRIMTAB_KERNELS_GENERIC_DEPTHWISE_FEW_CHANNELS_H_
 #define TRIMTAB_KERNELS_GENERIC_DEPTHWISE_FEW_CHANNELS_H_
 
@@ -7,19 +7,19 @@
 
 namespace {
 
-// How a kernel computes kNr channels.
+// The functions of a kernel that computes kNr channels.
 template <size_t kNr>
 struct WideDepthwise {
   void (*windows)(const DepthwiseArgs<int8_t>& args);
-  // Pixels that lie side by side: their taps are `channels` apart in the lines that `lines` point at,
-  // and those of the next ones kNr. Other pointers and steps of `args` say nothing.
+  // Computes contiguous pixels: taps are `channels` apart in the lines at `lines`, and blocks of
+  // pixels kNr apart. Ignores the other pointers and steps of `args`.
   void (*lines)(const DepthwiseArgs<int8_t>& args, const int8_t* const* lines, size_t channels);
 };
 
-// By a kernel that takes several pixels for one of kNr channels: neighbors in a line where they lie,
-// if some of them have kNr channels; others, and those beside padding, in copies, in which pixels of
-// several rows lie side by side. What runs once for many pixels, and is called in several places, is
-// not inlined: half a kilobyte of code and more.
+// Computes several pixels as one of kNr channels: neighbors in a line in place if together they
+// have kNr channels; all others, and those beside padding, in copies that put pixels of several
+// rows side by side. Functions that run once for many pixels and have several callers are not
+// inlined, which saves half a kilobyte of code and more.
 template <size_t kNr>
 class FewChannels {
  public:
@@ -38,7 +38,7 @@ class FewChannels {
     Fill(at_once);
     const size_t pixels = inside.end - inside.begin, groups = pixels / at_once;
     InPlace(inside.begin, groups);
-    if (groups * at_once < pixels) InPlace(inside.end - at_once, 1);  // some of them once more
+    if (groups * at_once < pixels) InPlace(inside.end - at_once, 1);  // recomputes some of them
   }
 
  private:
@@ -46,7 +46,7 @@ class FewChannels {
     size_t begin, end;
   };
 
-  // The pixels whose taps are neighbors in each line, but in lines that are all padding.
+  // The pixels whose taps are contiguous in each line, ignoring lines of padding.
   inline Range Neighbors() const {
     const size_t columns = args_.pixels - 1 + args_.kernel_w;
     if (columns < 2 || (columns + kNr) * args_.channels > sizeof(x_)) return {0, 0};
@@ -74,7 +74,7 @@ class FewChannels {
     return {all.begin, all.end - args_.kernel_w + 1};
   }
 
-  // Weights, biases, scales and slopes of so many pixels side by side.
+  // Repeats weights, biases, scales and slopes for `parts` pixels side by side.
   __attribute__((noinline)) void Fill(size_t parts) {
     const size_t channels = args_.channels, taps = args_.kernel_h * args_.kernel_w;
     __builtin_memset(w_, 0, taps * kNr);
@@ -97,7 +97,7 @@ class FewChannels {
     return block;
   }
 
-  // `groups` of as many neighbors as make kNr channels, from `pixel` on.
+  // Computes `groups` groups of neighbors with kNr channels each, from `pixel` on.
   __attribute__((noinline)) void InPlace(size_t pixel, size_t groups) {
     const size_t column = args_.column, channels = args_.channels;
     const int8_t* lines[kCopies];
@@ -115,7 +115,7 @@ class FewChannels {
     wide_.lines(block, lines, channels);
   }
 
-  // The pixels [begin, end) of all rows, as many rows side by side as have room.
+  // Copies and computes the pixels [begin, end) of all rows, as many rows side by side as fit.
   inline void Copied(size_t begin, size_t end) {
     const size_t room = kNr / args_.channels;
     for (size_t row = 0, left; begin < end && (left = args_.rows - row) > 0;) {
@@ -125,7 +125,8 @@ class FewChannels {
     }
   }
 
-  // `parts` times `rows` rows, from row `first` on: what part i has of a copy is of its own rows.
+  // Copies and computes `parts` times `rows` rows from row `first` on; part i of a copy holds its
+  // own rows.
   __attribute__((noinline)) void CopiedRows(size_t begin, size_t end, size_t first, size_t parts,
                                             size_t rows) {
     const size_t channels = args_.channels;
@@ -171,7 +172,7 @@ class FewChannels {
   float scale_[kNr] = {}, slope_[kNr] = {};
 };
 
-// Of at most kNr channels, and at most the 16 that CopyShort takes.
+// Requires at most kNr channels, and at most the 16 that CopyShort copies.
 template <size_t kNr>
 inline void DepthwiseFewChannels(const DepthwiseArgs<int8_t>& args,
                                  const WideDepthwise<kNr>& wide) {

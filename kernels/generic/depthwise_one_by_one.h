@@ -1,4 +1,4 @@
-// Depthwise convolution, one result after the other.
+// Depthwise convolution, one result at a time.
 #ifndef TRIMTAB_KERNELS_GENERIC_DEPTHWISE_ONE_BY_ONE_H_
 #define TRIMTAB_KERNELS_GENERIC_DEPTHWISE_ONE_BY_ONE_H_
 
@@ -7,7 +7,7 @@
 
 namespace {
 
-// Any tile. Finish(sum, channel) makes a result of a Sum.
+// Any tile. Finish(sum, channel) converts a Sum to a result.
 template <typename Sum, typename T, typename Finish>
 inline void DepthwiseOneByOne(const DepthwiseArgs<T>& args, const Finish& finish) {
   const size_t nr = args.nr, taps = args.kernel_h * args.kernel_w;
@@ -34,7 +34,7 @@ inline void DepthwiseOneByOne(const DepthwiseArgs<T>& args, const Finish& finish
   }
 }
 
-// Of quantized numbers.
+// The same for int8 values.
 inline void DepthwiseBytesOneByOne(const DepthwiseArgs<int8_t>& args) {
   DepthwiseOneByOne<int32_t>(args, [&](int32_t sum, size_t c) { return Requantize(args, sum, c); });
 }

@@ -1,9 +1,9 @@
-// The frame of the indirect GEMM kernels: panels, choice of the variant, epilogue.
+// The driver of indirect GEMM kernels: panels, choice of the variant, epilogue.
 //
-// A kernel supplies what multiplies, as a class `Tile` over the primitives of a vec_<isa>.h. It has
-// the constants kMr, kNr, kVectors = kNr / kLanes and kNarrow (the vectors of a narrow last panel
-// that gets code of its own; 0: none); Narrow, a shorter vector for what is left of it, or F;
-// Smaller(rows, vectors), the next smaller number of rows that gets code of its own, or 0; and Multiply(args, w,
+// A kernel supplies the inner loop as a class `Tile` over the primitives of a vec_<isa>.h: the
+// constants kMr, kNr, kVectors = kNr / kLanes and kNarrow (vectors of a narrow last panel with code
+// of its own; 0: none); Narrow, a shorter vector for the remaining columns, or F; Smaller(rows,
+// vectors), the next smaller number of rows with code of its own, or 0; and Multiply(args, w,
 // sums), which adds the products of all taps of the panel at `w` to V sums[rows][vectors] of F or
 // Narrow.
 #ifndef TRIMTAB_KERNELS_GENERIC_GEMM_H_
@@ -14,7 +14,7 @@
 
 namespace {
 
-// The primitives by type of vector; a kernel with another Narrow than F specializes them.
+// The primitives by vector type; a kernel whose Narrow is not F specializes them.
 template <class V>
 constexpr size_t kLanesOf = sizeof(V) / sizeof(Element);
 template <class V>
@@ -26,7 +26,7 @@ inline V SetAs(float x) {
   return Set(x);
 }
 
-// Residual, clamp and store.
+// Epilogue: residual, clamp and store.
 template <class V, int kRows, int kVectors>
 inline void Finish(const GemmArgs<Element>& args, const Element* residual, Element* c,
                    V (&sums)[kRows][kVectors]) {
@@ -46,14 +46,14 @@ inline void Finish(const GemmArgs<Element>& args, const Element* residual, Eleme
   }
 }
 
-// The bias of a call that has none.
+// The bias of a call without one.
 template <int kCount>
 inline const Element* Zeros() {
   static const Element kZeros[kCount] = {};
   return kZeros;
 }
 
-// Moves on past `rows` rows, whole tiles.
+// Advances past `rows` rows, whole tiles.
 inline void Skip(GemmArgs<Element>& args, size_t rows) {
   args.rows -= rows;
   args.a += rows * args.taps;
@@ -61,8 +61,8 @@ inline void Skip(GemmArgs<Element>& args, size_t rows) {
   if (args.residual != nullptr) args.residual += rows * args.residual_stride;
 }
 
-// `count` panels, at least one, side by side, of one tile. args.rows <= kRows: the rows past them
-// are computed from whatever valid pointers stand there, and dropped.
+// Computes `count` >= 1 neighboring panels of one tile. args.rows <= kRows: rows past them are
+// computed from valid pointers and dropped.
 template <class Tile, int kRows, int kVectors, class V>
 inline void TilePanels(const GemmArgs<Element>& args, size_t count) {
   const size_t panel_elements = args.taps * args.k * Tile::kNr;
@@ -86,11 +86,11 @@ inline void TilePanels(const GemmArgs<Element>& args, size_t count) {
   }
 }
 
-// The same of a tile of fewer than kMr rows, or of any number of whole tiles. A kernel may
-// specialize it. Not inlined, as there are several calls.
+// The same for a tile of fewer than kMr rows, or for any number of whole tiles. A kernel may
+// specialize it. Not inlined, because it has several callers.
 template <class Tile, int kRows, int kVectors, class V = F>
 __attribute__((noinline)) void Panels(const GemmArgs<Element>& given, size_t count) {
-  GemmArgs<Element> args = given;  // copies that stores to c cannot change
+  GemmArgs<Element> args = given;  // copies, because stores to c might alias the originals
   for (;;) {
     TilePanels<Tile, kRows, kVectors, V>(args, count);
     if (kRows < Tile::kMr || args.rows <= Tile::kMr) return;
@@ -98,7 +98,7 @@ __attribute__((noinline)) void Panels(const GemmArgs<Element>& given, size_t cou
   }
 }
 
-// One tile by the smallest variant that holds the rows.
+// Computes one tile with the smallest variant that holds its rows.
 template <class Tile, int kVectors, class V = F, int kRows = Tile::kMr>
 inline void RunPanels(const GemmArgs<Element>& args, size_t count) {
   constexpr int kSmaller = Tile::Smaller(kRows, kVectors);
@@ -108,7 +108,7 @@ inline void RunPanels(const GemmArgs<Element>& args, size_t count) {
   Panels<Tile, kRows, kVectors, V>(args, count);
 }
 
-// Any number of rows: whole tiles, then one of those that are left.
+// Any number of rows: whole tiles, then one for the remainder.
 template <class Tile, int kVectors, class V = F>
 inline void RunRows(const GemmArgs<Element>& args, size_t count) {
   const size_t left = args.rows % Tile::kMr;
@@ -121,7 +121,7 @@ inline void RunRows(const GemmArgs<Element>& args, size_t count) {
   RunPanels<Tile, kVectors, V>(part, count);
 }
 
-// A matrix; small C libraries copy byte by byte.
+// Copies a matrix; small C libraries copy one byte at a time.
 __attribute__((noinline)) void CopyRows(const Element* from, size_t from_stride, Element* to,
                                         size_t to_stride, size_t rows, size_t columns) {
   for (; columns >= kLanes; columns -= kLanes, from += kLanes, to += kLanes) {
@@ -132,7 +132,7 @@ __attribute__((noinline)) void CopyRows(const Element* from, size_t from_stride,
     StorePart(to + i * to_stride, LoadPart(from + i * from_stride, columns), columns);
 }
 
-// The arguments for the columns from `begin` on, whose weights are `w_begin` further.
+// The arguments for the columns from `begin` on, whose weights start `w_begin` further.
 inline GemmArgs<Element> From(const GemmArgs<Element>& args, size_t begin, size_t w_begin) {
   GemmArgs<Element> rest = args;
   rest.w += w_begin;
@@ -142,7 +142,7 @@ inline GemmArgs<Element> From(const GemmArgs<Element>& args, size_t begin, size_
   return rest;
 }
 
-// How many columns of a panel are computed when the first `columns` < kNr are wanted.
+// Number of columns of a panel that are computed for the first `columns` < kNr.
 template <class Tile>
 constexpr size_t Width(size_t columns) {
   constexpr size_t kNarrow = Tile::kNarrow * kLanes, kHalf = kLanesOf<typename Tile::Narrow>;
@@ -152,7 +152,7 @@ constexpr size_t Width(size_t columns) {
   return Tile::kNr;
 }
 
-// The first `width` columns of a panel, a value of Width() less than kNr.
+// Computes the first `width` columns of a panel; `width`: a value of Width() less than kNr.
 template <class Tile>
 inline void RunPart(const GemmArgs<Element>& args, size_t width) {
   using Narrow = typename Tile::Narrow;
@@ -166,8 +166,8 @@ inline void RunPart(const GemmArgs<Element>& args, size_t width) {
   }
 }
 
-// The last panel of some tiles, which no memory of c follows. It is computed in whole vectors, since
-// the packing pads it, but into a buffer, which has room for rows that are left out, too.
+// The last panel of some tiles, at the end of c. It is computed in whole vectors, because the
+// packing pads it, into a buffer that also has room for dropped rows.
 template <class Tile, size_t kRows>
 inline void LastPanel(const GemmArgs<Element>& args, size_t columns) {
   alignas(sizeof(F)) Element sums[kRows * Tile::kNr], residual[kRows * Tile::kNr];
@@ -190,11 +190,10 @@ inline void LastPanel(const GemmArgs<Element>& args, size_t columns) {
   CopyRows(sums, Tile::kNr, args.c, args.c_stride, args.rows, columns);
 }
 
-// The columns of a last panel that has fewer than kNr. Not inlined, as it would burden the usual
-// call.
+// Computes a last panel of fewer than kNr columns. Not inlined, to keep the common path short.
 template <class Tile>
 __attribute__((noinline)) void LastColumns(const GemmArgs<Element>& given, size_t columns) {
-  // A call for several tiles spares what it costs; their buffer takes a kilobyte of the stack.
+  // One call for several tiles reduces overhead; their buffer takes a kilobyte of the stack.
   constexpr size_t kTile = Tile::kMr * Tile::kNr, kTiles = kTile < 256 ? 256 / kTile : 1;
   constexpr size_t kRows = kTiles * Tile::kMr;
   if (columns == Width<Tile>(columns) && columns < Tile::kNr) return RunPart<Tile>(given, columns);

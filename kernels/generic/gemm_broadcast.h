@@ -1,5 +1,5 @@
-// GEMM where an element of a is broadcast to all lanes: for instruction sets that load and
-// broadcast at once.
+// GEMM that broadcasts an element of a to all lanes, for instruction sets that load and broadcast
+// in one instruction.
 #ifndef TRIMTAB_KERNELS_GENERIC_GEMM_BROADCAST_H_
 #define TRIMTAB_KERNELS_GENERIC_GEMM_BROADCAST_H_
 
@@ -14,8 +14,8 @@ struct BroadcastTile {
   using Narrow = NarrowVector;
   static constexpr int Smaller(int rows, int) { return rows - 1; }
 
-  // Weights that stream from memory are fetched this far ahead, a page: the hardware does not
-  // prefetch across its end. With few rows the hardware alone keeps up with the memory.
+  // Prefetch distance for weights streamed from memory, one page: hardware prefetchers stop at page
+  // ends. With few rows the hardware alone keeps up with memory.
   static constexpr size_t kAhead = 1024;
   static constexpr int kMinRowsToPrefetch = kRowsPerTile / 2;
 

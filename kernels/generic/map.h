@@ -7,9 +7,9 @@
 
 namespace {
 
-// y[i] = f(x[i]): vectors side by side, whose loop takes half as many instructions a vector. What they
-// leave goes through a buffer and the same loop: a function may have thirty constants, and a second
-// loop would have them, too.
+// y[i] = f(x[i]): several vectors per iteration, which halves the instructions per vector. The
+// remainder goes through a buffer and the same loop: a function may have thirty constants, which a
+// second loop would load again.
 template <typename Function>
 inline void Map(const UnaryArgs<Element>& args, const Function& f) {
   const size_t rest = args.n % kStep;

@@ -23,7 +23,7 @@ inline F PowerOfTwo(I n) { return FromBits(ShiftLeft<23>(n + SetBits(127))); }
 
 // e^x = 2^n (1 + m) with |m| <= 0.42; returns m. |x| < 2^21.
 inline F ExpParts(F x, I* n) {
-  // Adding 1.5 * 2^23 rounds to an integer, which then stands in the low bits of the sum.
+  // Adding 1.5 * 2^23 rounds to an integer, which is then in the low bits of the sum.
   const F round = Set(12582912.0f);
   const F sum = Fma(x, Set(1.44269504f), round);
   *n = Bits(sum) - Bits(round);
@@ -54,9 +54,8 @@ inline F ExpNormal(F x) {
   return Fma(m, scale, scale);
 }
 
-// 2^x with x clamped to [-126, 126]. For what adds 1 to it: relative to e^x, the rounding of
-// x log2(e) counts as much as x is large. A NaN stays one if it was made by arithmetic, as its low
-// bits are 0.
+// 2^x with x clamped to [-126, 126], for callers that add 1 to it: relative to e^x, the error of
+// rounding x log2(e) grows with x. A NaN from arithmetic remains one, because its low bits are 0.
 inline F PowerOfTwo(F x) {
   x = Max(Min(x, Set(126.0f)), Set(-126.0f));
   const F round = Set(12582912.0f);  // see ExpParts
@@ -98,7 +97,7 @@ inline F LogNormal(F x) {
   return Fma(exponent, Set(kLn2High), y);
 }
 
-// ln x of any x: -inf at 0, NaN below.
+// ln x for any x: -inf at 0, NaN below.
 inline F Log(F x) {
   const F smallest = Set(1.17549435e-38f), infinity = Set(__builtin_inff());
   const M denormal = Less(x, smallest);
@@ -109,13 +108,13 @@ inline F Log(F x) {
   return Select(Less(x, Set(0.0f)), Set(__builtin_nanf("")), Select(IsNan(x), x, y));
 }
 
-// ln(1 + u) for 0 <= u <= 1; the second term repairs the rounding of 1 + u (Kahan).
+// ln(1 + u) for 0 <= u <= 1; the second term corrects the rounding of 1 + u (Kahan).
 inline F LogOnePlus(F u) {
   const F one = Set(1.0f), w = one + u;
   return LogNormal(w) + Divide(u - (w - one), w);
 }
 
-// 1 + e^(-alpha x) is 1 + 2^(x scale).
+// 1 + e^(-alpha x) = 1 + 2^(x scale).
 constexpr float kLog2E = 1.44269504f;
 inline F LogisticScale(float alpha) { return Set(-alpha * kLog2E); }
 

@@ -1,4 +1,4 @@
-// Steps over the channels of Winograd's transforms.
+// Steps over the channels of Winograd transforms.
 #ifndef TRIMTAB_KERNELS_GENERIC_NEXT_CHANNELS_H_
 #define TRIMTAB_KERNELS_GENERIC_NEXT_CHANNELS_H_
 
@@ -6,8 +6,8 @@
 
 namespace {
 
-// Where the next `kWidth` channels begin: the last ones of a row overlap those before them, which
-// computes some channels twice and needs no code for parts of vectors.
+// Start of the next `kWidth` channels: the last ones of a row overlap the previous ones, which
+// computes some channels twice and needs no code for partial vectors.
 template <size_t kWidth>
 inline size_t NextChannels(size_t c, size_t channels) {
   static_assert(kWidth <= kMinWinogradChannels, "a row would be shorter than a step");

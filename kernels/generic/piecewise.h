@@ -1,5 +1,4 @@
-// Element-wise functions of one operand that are lines in pieces: arithmetic of elements is all
-// that they take.
+// Piecewise linear element-wise functions of one operand.
 #ifndef TRIMTAB_KERNELS_GENERIC_PIECEWISE_H_
 #define TRIMTAB_KERNELS_GENERIC_PIECEWISE_H_
 

@@ -1,6 +1,7 @@
-// Pooling over vectors of channels: channels outside, pixels inside, so that windows of 3x3 that
-// share columns, the common case, pool each column once: 6 operations a window of stride 2 and 4 of
-// stride 1, instead of 8, and as few loads. The last vectors of channels overlap those before.
+// Pooling over vectors of channels. Channels are the outer loop, pixels the inner one, so that 3x3
+// windows that share columns, the common case, pool each column once: 6 operations per window of
+// stride 2 and 4 of stride 1, instead of 8, and as few loads. The last vectors of channels overlap
+// the previous ones.
 #ifndef TRIMTAB_KERNELS_GENERIC_POOL_H_
 #define TRIMTAB_KERNELS_GENERIC_POOL_H_
 
@@ -20,7 +21,7 @@ inline void StoreSide(Element* p, const F (&x)[kVectors]) {
   StoreStep(p, 0, x);
 }
 
-// The `taps` pointers at `a`, for kVectors of channels from c on.
+// Combines the `taps` pointers at `a`, for kVectors of channels from c on.
 template <int kVectors, typename Combine>
 inline void PoolTaps(const Element* const* a, size_t taps, size_t c, const Combine& combine,
                      F (&sum)[kVectors]) {
@@ -34,7 +35,7 @@ inline void PoolTaps(const Element* const* a, size_t taps, size_t c, const Combi
   }
 }
 
-// The three taps of a column.
+// Combines the three taps of a column.
 template <int kVectors, typename Combine>
 inline void PoolColumn(const Element* const* a, size_t c, const Combine& combine,
                        F (&sum)[kVectors]) {
@@ -46,8 +47,8 @@ inline void PoolColumn(const Element* const* a, size_t c, const Combine& combine
   for (int v = 0; v < kVectors; ++v) sum[v] = combine(combine(sum[v], middle[v]), last[v]);
 }
 
-// Windows of 3x3, kStep columns apart. Between pixels it keeps the columns that the next window
-// shares: with kStep 1 the last one, and the last two in one.
+// 3x3 windows of stride kStep. Keeps the columns that the next window shares: with kStep 1 the last
+// one, and the last two combined.
 template <int kVectors, int kStep, typename Combine, typename Finish>
 inline void PoolThrees(const PoolArgs<Element>& args, size_t c, const Combine& combine,
                        const Finish& finish) {
@@ -102,8 +103,8 @@ inline void PoolAny(const PoolArgs<Element>& args, size_t c, const Combine& comb
   }
 }
 
-// At least kVectors of channels. A single vector, of an image with few channels, is not worth code of
-// its own for windows of 3x3.
+// Requires at least kVectors of channels. A single vector, for images with few channels, does not
+// justify code of its own for 3x3 windows.
 template <int kVectors, typename Combine, typename Finish>
 inline void PoolVectors(const PoolArgs<Element>& args, const Combine& combine,
                         const Finish& finish) {
@@ -121,10 +122,10 @@ inline void PoolVectors(const PoolArgs<Element>& args, const Combine& combine,
   }
 }
 
-// Combine(sum, x) joins taps; Finish(sum, pixel) ends a pixel. At least one tap.
+// Combine(sum, x) combines taps; Finish(sum, pixel) completes a pixel. At least one tap.
 template <typename Combine, typename Finish>
 inline void Pool(const PoolArgs<Element>& given, const Combine& combine, const Finish& finish) {
-  const PoolArgs<Element> args = given;  // a copy that stores to y cannot change
+  const PoolArgs<Element> args = given;  // a copy, because stores to y might alias the original
   if (args.pixels == 0) return;
   if (args.channels >= 4 * kLanes) return PoolVectors<4>(args, combine, finish);
   if (args.channels >= kLanes) return PoolVectors<1>(args, combine, finish);

@@ -1,5 +1,5 @@
-// Sums, products and means of quantized numbers: vectors of bytes, a quarter of which stands for a vector of
-// numbers of 32 bits.
+// Sums, products and means of int8 values: a vector of int8 values has four quarters, each of which
+// widens to a vector of 32-bit values.
 #ifndef TRIMTAB_KERNELS_GENERIC_QUANTIZED_H_
 #define TRIMTAB_KERNELS_GENERIC_QUANTIZED_H_
 
@@ -9,7 +9,7 @@
 
 namespace {
 
-constexpr size_t kNumbers = kLanes / kQuarters;  // of a quarter
+constexpr size_t kNumbers = kLanes / kQuarters;  // per quarter
 static_assert(kMeanUnit % kLanes == 0, "a vector's sums are more than they have room for");
 
 // y[i] = f(a[i], b[i]).
@@ -32,7 +32,8 @@ inline Reals SumOfQuarters(const QlinearAddArgs<Element>& args, F a, F b) {
 
 TRIMTAB_FAMILY(i8)
 inline void QlinearAdd(const QlinearAddArgs<Element>& given) {
-  const QlinearAddArgs<Element> args = given;  // a copy that stores to y cannot change
+  const QlinearAddArgs<Element> args =
+      given;  // a copy, because stores to y might alias the original
   const Rounding rounded(0, args.low, args.high);
   OfTwo(args, [&](F a, F b) {
     return rounded({SumOfQuarters<0>(args, a, b), SumOfQuarters<1>(args, a, b),
@@ -40,7 +41,7 @@ inline void QlinearAdd(const QlinearAddArgs<Element>& given) {
   });
 }
 
-// Differences have 9 bits, their products 17: float32 holds them.
+// Differences have 9 bits, their products 17: float32 represents them exactly.
 template <int kQuarter>
 inline Reals ProductOfQuarters(const QlinearMulArgs<Element>& args, F a, F b) {
   const Reals first = ToReals(Quarter<kQuarter>(a) + SetNumber(-args.a_zero_point));
@@ -50,7 +51,8 @@ inline Reals ProductOfQuarters(const QlinearMulArgs<Element>& args, F a, F b) {
 
 TRIMTAB_FAMILY(i8)
 inline void QlinearMul(const QlinearMulArgs<Element>& given) {
-  const QlinearMulArgs<Element> args = given;  // a copy that stores to y cannot change
+  const QlinearMulArgs<Element> args =
+      given;  // a copy, because stores to y might alias the original
   const Rounding rounded(args);
   OfTwo(args, [&](F a, F b) {
     return rounded({ProductOfQuarters<0>(args, a, b), ProductOfQuarters<1>(args, a, b),
@@ -58,7 +60,7 @@ inline void QlinearMul(const QlinearMulArgs<Element>& given) {
   });
 }
 
-// Adds `count` channels of so many pixels, which begin at `pixel(i)`.
+// Adds `count` channels of pixels that begin at `pixel(i)`.
 template <typename Pixel>
 inline void AddPixels(size_t pixels, const Pixel& pixel, size_t count, Numbers (&sums)[kQuarters]) {
   for (size_t i = 0; i < pixels; ++i) {

@@ -1,4 +1,4 @@
-// Sums of products of quantized numbers as quantized numbers, one by one.
+// Requantizes int32 sums, one at a time.
 #ifndef TRIMTAB_KERNELS_GENERIC_REQUANTIZE_H_
 #define TRIMTAB_KERNELS_GENERIC_REQUANTIZE_H_
 
@@ -8,7 +8,7 @@
 
 namespace {
 
-// A real number, in units of the result.
+// Requantizes a value in units of the output scale.
 template <typename Args>
 inline int8_t Rounded(const Args& args, float value) {
   const auto low = static_cast<float>(args.low - args.zero_point);
@@ -16,7 +16,7 @@ inline int8_t Rounded(const Args& args, float value) {
   return static_cast<int8_t>(RoundBetween(value, low, high) + args.zero_point);
 }
 
-// A sum of output channel `c`.
+// Requantizes a sum of output channel `c`.
 template <typename Args>
 inline int8_t Requantize(const Args& args, int32_t sum, size_t c) {
   float value = static_cast<float>(sum) * args.scale[c];

@@ -1,5 +1,5 @@
-// The limits of a machine, to compare kernels with: what its vectors can multiply and add, read and
-// copy. No operator calls these families; only the Python engine holds them.
+// The limits of the machine, to compare kernels with: peak rates of multiply-add, read and copy. No
+// operator calls these families; only the Python engine contains them.
 #ifndef TRIMTAB_KERNELS_GENERIC_ROOFLINE_H_
 #define TRIMTAB_KERNELS_GENERIC_ROOFLINE_H_
 
@@ -8,9 +8,9 @@
 
 namespace {
 
-// n multiply-adds in outer products of 4 x 3 vectors: as many sums as hide the latency,
-// as few as 16 registers hold. x: 64 elements and 4 vectors. Other addresses in every turn keep the
-// compiler from taking the products out of the loop.
+// n multiply-adds in outer products of 4 x 3 vectors: enough sums to hide the latency, few enough
+// for 16 registers. x: 64 elements and 4 vectors. Addresses change in every iteration, so that the
+// compiler cannot hoist the products.
 TRIMTAB_FAMILY(f32, f16)
 inline void Peak(const UnaryArgs<Element>& args) {
   constexpr int kRows = 4, kColumns = 3;

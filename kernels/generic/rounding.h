@@ -1,4 +1,4 @@
-// Real numbers as integers, half to even, where there is no instruction for it.
+// Rounds to integers, half to even, without an instruction for it.
 #ifndef TRIMTAB_KERNELS_GENERIC_ROUNDING_H_
 #define TRIMTAB_KERNELS_GENERIC_ROUNDING_H_
 
@@ -6,8 +6,8 @@
 
 namespace {
 
-// |x| <= 2^22: the last bit of the sum is worth 1, so that the addition rounds, and the integer
-// stands in its last bits. The bounds are applied before, as they are integers; NaN becomes `low`.
+// |x| <= 2^22: the last bit of the sum has the value 1, so the addition rounds, and the integer is
+// in its last bits. The bounds are applied first, because they are integers; NaN becomes `low`.
 inline int32_t RoundBetween(float x, float low, float high) {
   x = x > low ? x : low;
   x = x < high ? x : high;

@@ -1,4 +1,4 @@
-// Copies of a few bytes.
+// Copies a few bytes.
 #ifndef TRIMTAB_KERNELS_GENERIC_SHORT_COPY_H_
 #define TRIMTAB_KERNELS_GENERIC_SHORT_COPY_H_
 
@@ -7,7 +7,7 @@
 
 namespace {
 
-// `last` bytes and a word, as two words that may overlap.
+// Copies `last` bytes and a word as two words that may overlap.
 template <typename Word>
 inline void CopyEnds(int8_t* to, const int8_t* from, size_t last) {
   Word first_word, last_word;
@@ -17,7 +17,7 @@ inline void CopyEnds(int8_t* to, const int8_t* from, size_t last) {
   __builtin_memcpy(to + last, &last_word, sizeof(Word));
 }
 
-// 1 to 16 bytes.
+// Copies 1 to 16 bytes.
 inline void CopyShort(int8_t* to, const int8_t* from, size_t n) {
   if (n >= 8) return CopyEnds<uint64_t>(to, from, n - 8);
   if (n >= 4) return CopyEnds<uint32_t>(to, from, n - 4);

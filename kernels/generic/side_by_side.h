@@ -1,4 +1,4 @@
-// Vectors side by side: one instruction may load or store them all, and move the pointer on.
+// Vectors side by side: one instruction may load or store all of them and advance the pointer.
 #ifndef TRIMTAB_KERNELS_GENERIC_SIDE_BY_SIDE_H_
 #define TRIMTAB_KERNELS_GENERIC_SIDE_BY_SIDE_H_
 
@@ -6,9 +6,9 @@
 
 namespace {
 
-constexpr size_t kStep = kSideBySide * kLanes;  // elements that they are
+constexpr size_t kStep = kSideBySide * kLanes;  // in elements
 
-// The vectors from p on, and a step to the next ones; a vec_<isa>.h may know a better way.
+// Loads the vectors at p and advances by a step; a vec_<isa>.h may override it.
 template <int kVectors>
 inline void LoadStep(const Element*& p, size_t n, F (&x)[kVectors]) {
   TRIMTAB_UNROLL

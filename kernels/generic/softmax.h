@@ -1,4 +1,4 @@
-// Softmax of one row, over vectors. Elements that lie apart are gathered through a buffer.
+// Softmax of one row, over vectors. Strided elements are gathered through a buffer.
 #ifndef TRIMTAB_KERNELS_GENERIC_SOFTMAX_H_
 #define TRIMTAB_KERNELS_GENERIC_SOFTMAX_H_
 
@@ -8,8 +8,8 @@
 
 namespace {
 
-// Elements i .. i + kLanes of the row; -inf past its end, which neither the maximum nor the sum of
-// exponentials sees.
+// Elements [i, i + kLanes) of the row; -inf past its end, which affects neither the maximum nor the
+// sum of exponentials.
 inline F LoadRow(const SoftmaxArgs<Element>& args, const Element* row, size_t i) {
   const size_t count = args.n - i;
   if (args.stride == 1 && count >= kLanes) return Load(row + i);
@@ -37,7 +37,7 @@ inline float RowMaximum(const SoftmaxArgs<Element>& args) {
   return result;
 }
 
-// Sum over the row of each(i, x[i] - maximum). Blocks keep the rounding error at
+// Sum over the row of each(i, x[i] - maximum). Summing in blocks bounds the rounding error by
 // (kBlock + n / kBlock) eps.
 template <typename Each>
 inline float SumExp(const SoftmaxArgs<Element>& args, float maximum, const Each& each) {
@@ -47,7 +47,7 @@ inline float SumExp(const SoftmaxArgs<Element>& args, float maximum, const Each&
     F partial = Set(0.0f);
     for (size_t i = block; i < args.n && i < block + kBlock; i += kLanes) {
       F x = LoadRow(args, args.x, i);
-      Settle(x);  // or there is a copy of the exponential for every way to load
+      Settle(x);  // else the compiler duplicates the exponential for each kind of load
       const F e = Exp(x - Set(maximum));
       each(i, e);
       partial = partial + e;

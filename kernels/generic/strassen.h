@@ -8,8 +8,8 @@
 
 namespace {
 
-// Vectors side by side. A loop over several at once steps its pointers less often, and loads and
-// stores two by one instruction, where there are such.
+// Vectors per iteration. Several vectors share pointer updates, and pairs are loaded and stored by
+// one instruction where there is one.
 constexpr int kSeveral = 4;
 struct Several {
   F v[kSeveral];
@@ -34,7 +34,7 @@ inline Several Min(const Several& a, F b) {
   return Each([&](int i) { return Min(a.v[i], b); });
 }
 
-// How vectors are read and written: several, and what is left at the end of a row, one by one.
+// Access to vectors: several at once, or one by one at the end of a row.
 struct Block {
   Several Get(const Element* p) const {
     return Each([&](int i) { return Load(p + i * kLanes); });
@@ -61,7 +61,7 @@ inline void Vectors(size_t n, const Function& f) {
 
 TRIMTAB_FAMILY(f32)
 inline void StrassenSums(const StrassenSumsArgs<Element>& given) {
-  const StrassenSumsArgs<Element> args = given;  // a copy that stores cannot change
+  const StrassenSumsArgs<Element> args = given;  // a copy, because stores might alias the original
   Vectors(args.n, [&](size_t i, auto access) {
     const auto a11 = access.Get(args.a11 + i), a21 = access.Get(args.a21 + i);
     const auto s1 = a21 + access.Get(args.a22 + i);

@@ -1,4 +1,4 @@
-// Element-wise functions of one operand that take floats apart.
+// Element-wise functions of one operand that decompose floats.
 #ifndef TRIMTAB_KERNELS_GENERIC_UNARY_H_
 #define TRIMTAB_KERNELS_GENERIC_UNARY_H_
 

@@ -1,6 +1,6 @@
-// TRIMTAB_UNROLL before a loop of constant length: its arrays of vectors must become registers, at
-// any optimization level. TRIMTAB_NO_UNROLL before one whose body is long: copies would cost
-// size and gain nothing.
+// TRIMTAB_UNROLL before a loop of constant length whose arrays of vectors must become registers at
+// any optimization level. TRIMTAB_NO_UNROLL before a loop with a long body: copies would add size
+// without benefit.
 #ifndef TRIMTAB_KERNELS_GENERIC_UNROLL_H_
 #define TRIMTAB_KERNELS_GENERIC_UNROLL_H_
 

@@ -1,11 +1,12 @@
 // The transforms of Winograd convolution F(m x m, r x r) (Lavin & Gray 2016) over vectors of
-// channels: a tile of m x m outputs comes from n x n inputs, n = m + r - 1.
+// channels: a tile of m x m outputs is computed from n x n inputs, n = m + r - 1.
 //
-// One-dimensional transforms, first over the lines of a tile, then across them. They are B^T, A^T
-// and G of Toom-Cook at the points 0, 1, -1 (n = 4), 2 (n = 5), -2, 1/2 (n = 7), -1/2 (n = 8) and
-// infinity; of n = 6 at 5/8 of these, which leaves half of the rounding error. B^T depends on n
-// alone. Pairs of points that differ in sign share their even and their odd part. With strides of 2
-// (m = 2, n = 5, r = 3) the even inputs have the points 0, 1 and infinity, the odd ones stay.
+// One-dimensional transforms are applied first along the lines of a tile, then across them. They
+// are B^T, A^T and G of Toom-Cook at the points 0, 1, -1 (n = 4), 2 (n = 5), -2, 1/2 (n = 7), -1/2
+// (n = 8) and infinity; for n = 6 at 5/8 of these, which halves the rounding error. B^T depends on
+// n alone. Pairs of points of opposite sign share their even and their odd part. With strides of 2
+// (m = 2, n = 5, r = 3) the even inputs have the points 0, 1 and infinity, the odd ones are
+// unchanged.
 #ifndef TRIMTAB_KERNELS_GENERIC_WINOGRAD_H_
 #define TRIMTAB_KERNELS_GENERIC_WINOGRAD_H_
 
@@ -40,7 +41,7 @@ inline void InputLine(const F (&x)[5], F (&y)[5]) {
   y[4] = Fma(minus_two, y[3], x[4] - x[2]);
 }
 
-// What the points of n = size are multiples of. f16 holds its powers, and their products, exactly.
+// Unit of the points for n = size. f16 represents its powers and their products exactly.
 constexpr double Unit(int size) { return size == 6 ? 0.625 : 1; }
 inline F Constant(double value) { return Set(static_cast<float>(value)); }
 
@@ -58,8 +59,8 @@ inline void InputLine(const F (&x)[6], F (&y)[6]) {
   y[4] = Fma(Constant(-2 * kPoint), odd2, even2);
 }
 
-// Of the polynomials with a root at 1/2 all but that of 1/2 are those of the other points, times
-// x - 1/2.
+// All polynomials with a root at 1/2, except that of 1/2 itself, are those of the other points,
+// times x - 1/2.
 inline void InputLine(const F (&x)[7], F (&y)[7]) {
   const F four = Set(4.0f), minus_four = Set(-4.0f), minus_half = Set(-0.5f);
   F z[6];
@@ -76,8 +77,8 @@ inline void InputLine(const F (&x)[7], F (&y)[7]) {
   y[5] = Fma(four, x[1] - x[3], x[5] - x[3]);
 }
 
-// The rows of 2 and -2 and those of 1/2 and -1/2 are each other's mirror images: what they have
-// in common is a multiple of the differences that the first and the last row begin with.
+// The rows of 2 and -2 mirror those of 1/2 and -1/2: their common part is a multiple of the
+// differences that the first and the last row begin with.
 inline void InputLine(const F (&x)[8], F (&y)[8]) {
   const F outer = Set(5.25f), middle = Set(-4.25f), quarter = Set(0.25f), most = Set(-1.25f),
           rest = Set(-3.75f), half = Set(0.5f);
@@ -99,8 +100,8 @@ inline void InputLine(const F (&x)[8], F (&y)[8]) {
 
 constexpr double Power(double x, int n) { return n == 0 ? 1 : x * Power(x, n - 1); }
 
-// Rows kRow and later of A^T, which have the powers of the points; the columns of 1/2 and -1/2 are
-// 32 times those. x0, last: those of the points 0 and infinity.
+// Rows kRow and later of A^T, which contain the powers of the points; the columns of 1/2 and -1/2
+// are scaled by 32. x0, last: columns of the points 0 and infinity.
 template <int kRow, int kSize, int kTile, int kPairs>
 inline void OutputRows(F x0, F last, const F (&sums)[kPairs], const F (&differences)[kPairs],
                        F (&y)[kTile]) {
@@ -137,14 +138,14 @@ inline void OutputLine(const F (&x)[kSize], F (&y)[kTile]) {
   TRIMTAB_UNROLL
   for (int i = 0; i < kPairs; ++i) {
     sums[i] = differences[i] = x[2 * i + 1];
-    if (2 * i + 2 == kSize - 1) break;  // the last point may lack the one of the other sign
+    if (2 * i + 2 == kSize - 1) break;  // the last point may lack its negative
     sums[i] = x[2 * i + 1] + x[2 * i + 2];
     differences[i] = x[2 * i + 1] - x[2 * i + 2];
   }
   OutputRows<0, kSize>(x[0], x[kSize - 1], sums, differences, y);
 }
 
-// G has the powers of the points, each row scaled so that B^T is as above.
+// G contains the powers of the points, each row scaled to match B^T above.
 constexpr double ZeroScale(int size) {
   return size % 2 != 0 ? 0.5 : size == 6 ? 0.25 / Power(Unit(size), 4) : 1;
 }
@@ -156,7 +157,7 @@ constexpr double PairScale(int size, int pair) {
                                     {-2. / 9, 1. / 90, 1. / 45}};
   return kScales[size - 4][pair] / Power(Unit(size), size - 2);
 }
-// A pair whose points are scaled each in its own way: how many times as much the one above zero.
+// Scale of the positive point of a pair relative to the negative one.
 constexpr double PositiveScale(int size, int pair) {
   if (size == 7) return pair == 0 ? -3 : pair == 1 ? -5. / 3 : 1;
   return size == 5 && pair == 0 ? 3 : 1;
@@ -193,11 +194,12 @@ inline void WeightLine(const F (&x)[kTaps], F (&y)[kSize]) {
   y[kSize - 1] = x[kTaps - 1];
 }
 
-// As many vectors of channels go together as one instruction loads and stores side by side: they
-// share addresses.
+// Processes as many vectors of channels together as one instruction loads and stores: they share
+// addresses.
 template <int kSize, typename Line>
 inline void TransformInput(const WinogradInputArgs<Element>& given, const Line& line) {
-  const WinogradInputArgs<Element> args = given;  // a copy that stores to y cannot change
+  const WinogradInputArgs<Element> args =
+      given;  // a copy, because stores to y might alias the original
   for (size_t c = 0; c < args.channels; c = NextChannels<kSideBySide * kLanes>(c, args.channels)) {
     F lines[kSize][kSize][kSideBySide];
     const Element* const* a = args.a;
@@ -254,9 +256,10 @@ inline void WinogradInput(const WinogradInputArgs<Element>& args) {
 TRIMTAB_FAMILY(f32, f16, tiles(2x4, 2x5, 3x5, 4x5, 2x6, 3x6, 4x6, 5x7, 4x8, 5x8, 6x8))
 template <int kTile, int kSize>
 inline void WinogradOutput(const WinogradOutputArgs<Element>& given) {
-  const WinogradOutputArgs<Element> args = given;  // a copy that stores to y cannot change
+  const WinogradOutputArgs<Element> args =
+      given;  // a copy, because stores to y might alias the original
   size_t bounded = args.clamp_max < __builtin_inff();
-  __asm__("" : "+r"(bounded));  // else the comparison comes back for every line
+  __asm__("" : "+r"(bounded));  // else the compiler repeats the comparison for every line
   for (size_t c = 0; c < args.channels; c = NextChannels<kSideBySide * kLanes>(c, args.channels)) {
     F lines[kSize][kTile][kSideBySide];
     const Element* column = args.x + c;
@@ -293,7 +296,7 @@ inline void WinogradOutput(const WinogradOutputArgs<Element>& given) {
         F x[kSize];
         TRIMTAB_UNROLL
         for (int j = 0; j < kSize; ++j) x[j] = lines[j][i][v];
-        // The column of A^T for the point 1 is all ones, so that one addition serves the line.
+        // The column of A^T for the point 1 is all ones: one addition adds the bias to the line.
         if (Unit(kSize) == 1) x[1] = x[1] + bias[v];
         OutputLine(x, sums[v]);
         if (Unit(kSize) == 1) continue;
@@ -311,7 +314,8 @@ inline void WinogradOutput(const WinogradOutputArgs<Element>& given) {
         }
         residual += args.residual_row_stride;
       }
-      // Settled before the branches that follow, which would else come back for every sum.
+      // Computes the sums before the branches that follow, which the compiler would otherwise
+      // repeat for every sum.
       TRIMTAB_UNROLL
       for (int j = 0; j < kTile; ++j) {
         TRIMTAB_UNROLL
@@ -337,7 +341,7 @@ inline void WinogradOutput(const WinogradOutputArgs<Element>& given) {
           StoreStep(pixel, args.pixel_stride, side);
         }
       };
-      // Most tiles are whole; theirs needs no branches.
+      // Most tiles are complete and need no branches.
       if (args.columns == kTile) {
         store(kTile);
       } else {
@@ -353,7 +357,8 @@ template <int kTile, int kSize>
 inline void WinogradWeights(const WinogradWeightsArgs<Element>& given) {
   constexpr int kTaps = Taps(kTile, kSize);
   constexpr int kVectors = kTaps > 3 ? kSideBySide : kMostSideBySide;
-  const WinogradWeightsArgs<Element> args = given;  // a copy that stores to y cannot change
+  const WinogradWeightsArgs<Element> args =
+      given;  // a copy, because stores to y might alias the original
   for (size_t c = 0; c < args.columns; c = NextChannels<kVectors * kLanes>(c, args.columns)) {
     F lines[kSize][kTaps][kVectors];
     TRIMTAB_NO_UNROLL

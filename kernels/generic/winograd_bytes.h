@@ -1,4 +1,4 @@
-// The transforms of Winograd convolution of quantized numbers, over vectors of channels.
+// The transforms of Winograd convolution of int8 values, over vectors of channels.
 #ifndef TRIMTAB_KERNELS_GENERIC_WINOGRAD_BYTES_H_
 #define TRIMTAB_KERNELS_GENERIC_WINOGRAD_BYTES_H_
 
@@ -15,7 +15,8 @@ inline void WinogradInput(const WinogradInputArgs<Element>& given) {
   constexpr size_t kStep = kMinWinogradChannels;
   typedef int8_t Bytes __attribute__((vector_size(kStep)));
   typedef int16_t Shorts __attribute__((vector_size(kStep * sizeof(int16_t))));
-  const WinogradInputArgs<Element> args = given;  // a copy that stores to y cannot change
+  const WinogradInputArgs<Element> args =
+      given;  // a copy, because stores to y might alias the original
   for (size_t c = 0; c < args.channels; c = NextChannels<kStep>(c, args.channels)) {
     Shorts lines[kLineInputs][kLineInputs];
     const Element* const* a = args.a;
@@ -51,7 +52,8 @@ inline void WinogradOutput(const WinogradOutputArgs<Element>& given) {
   typedef uint32_t Sums __attribute__((vector_size(kStep * sizeof(uint32_t))));
   typedef int32_t Signed __attribute__((vector_size(kStep * sizeof(int32_t))));
   static_assert(kQuarters == kLineOutputs, "a vector of bytes holds a line of outputs");
-  const WinogradOutputArgs<Element> args = given;  // a copy that stores to y cannot change
+  const WinogradOutputArgs<Element> args =
+      given;  // a copy, because stores to y might alias the original
   const Rounding rounded(args);
   for (size_t c = 0; c < args.channels; c = NextChannels<kStep>(c, args.channels)) {
     Sums lines[kLineInputs][kLineOutputs];
@@ -97,7 +99,7 @@ inline void WinogradOutput(const WinogradOutputArgs<Element>& given) {
         for (size_t j = 0; j < kLineOutputs && j != columns; ++j, pixel += args.pixel_stride)
           __builtin_memcpy(pixel, line + j * kStep, kStep);
       };
-      // Most tiles are whole; theirs needs no branches.
+      // Most tiles are complete and need no branches.
       if (args.columns == kLineOutputs) {
         store(kLineOutputs);
       } else {

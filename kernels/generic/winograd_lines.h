@@ -1,6 +1,6 @@
-// One-dimensional transforms of Winograd convolution F(4, 3) in whole numbers: B^T of the points 0,
-// 1, -1, 2, -2 and infinity, A^T with 4 in its last column (WinogradOutputArgs<int8_t>). V: whole
-// numbers, or vectors of them.
+// One-dimensional transforms of Winograd convolution F(4, 3) in integer arithmetic: B^T of the
+// points 0, 1, -1, 2, -2 and infinity, A^T with 4 in its last column (WinogradOutputArgs<int8_t>).
+// V: integers, or vectors of them.
 #ifndef TRIMTAB_KERNELS_GENERIC_WINOGRAD_LINES_H_
 #define TRIMTAB_KERNELS_GENERIC_WINOGRAD_LINES_H_
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kLineOutputs = 4, kLineInputs = 6;
 
-// Of sums 576 times as large, modulo 2^32.
+// Divides sums by 9 modulo 2^32; they are 576 = 2^6 * 9 times as large.
 constexpr uint32_t kInverseOfNine = 0x38e38e39;
 constexpr int kShift = 6;
 static_assert(9 * kInverseOfNine == 1 && (9 << kShift) == 24 * 24,

@@ -1,8 +1,8 @@
-// The frame of the kernels for products of transformed tiles of quantized numbers: panels of weights,
-// and tiles of rows as even as they can be, for most images leave a few.
+// The driver of the GEMM kernels for Winograd-transformed int8 tiles: panels of weights, and tiles
+// of rows of nearly equal height, because most images leave a remainder.
 //
-// A kernel supplies Tile: kMr rows by kNr columns, and Multiply<kRows>(args, a, w, c), which computes
-// a tile of just so many rows.
+// A kernel supplies Tile: kMr rows by kNr columns, and Multiply<kRows>(args, a, w, c), which
+// computes a tile of exactly kRows rows.
 #ifndef TRIMTAB_KERNELS_GENERIC_WINOGRAD_PRODUCTS_H_
 #define TRIMTAB_KERNELS_GENERIC_WINOGRAD_PRODUCTS_H_
 

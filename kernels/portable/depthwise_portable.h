@@ -6,7 +6,7 @@
 
 namespace {
 
-// Sums are float, whatever the elements are.
+// Sums are float for every element type.
 template <typename T>
 inline void DepthwisePortable(const DepthwiseArgs<T>& args) {
   DepthwiseOneByOne<float>(args, [&](float sum, size_t) {

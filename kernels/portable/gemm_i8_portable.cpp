@@ -1,7 +1,7 @@
 #include "kernels/generic/requantize.h"
 #include "kernels/kernel_api.h"
 
-// Any tile, one result after the other.
+// Any tile, one result at a time.
 extern "C" void gemm_i8_portable(const GemmArgs<int8_t>& args) {
   const size_t nr = args.nr, mr = args.mr, kr = args.kr, depth = args.taps * args.k;
   for (size_t column = 0; column < args.columns; ++column) {

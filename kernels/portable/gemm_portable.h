@@ -1,4 +1,4 @@
-// The portable matrix product. Sums are float, whatever the elements are.
+// The portable GEMM. Sums are float for every element type.
 #ifndef TRIMTAB_KERNELS_PORTABLE_GEMM_PORTABLE_H_
 #define TRIMTAB_KERNELS_PORTABLE_GEMM_PORTABLE_H_
 
@@ -6,10 +6,10 @@
 
 namespace {
 
-// A length that the compiler knows keeps the sums of a row in registers.
+// A constant length keeps the sums of a row in registers.
 constexpr size_t kBlock = 8;
 
-// Adds the products of row `row` with `count` columns of a panel, of which w is the first.
+// Adds the products of row `row` with `count` columns of a panel; w: the first column.
 template <typename T>
 inline void Accumulate(const GemmArgs<T>& args, size_t row, const T* w, size_t count, float* sums) {
   for (size_t t = 0; t < args.taps; ++t) {

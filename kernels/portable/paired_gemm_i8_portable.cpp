@@ -1,7 +1,7 @@
 #include "kernels/generic/requantize.h"
 #include "kernels/kernel_api.h"
 
-// Any tile, one result after the other.
+// Any tile, one result at a time.
 extern "C" void paired_gemm_i8_portable(const PairedGemmArgs<int8_t>& args) {
   constexpr size_t kDots = 4;
   const size_t nr = args.nr, mr = args.mr, step_bytes = sizeof(PairedStep) + kPairedDepth * nr;

@@ -1,7 +1,7 @@
 #include "kernels/kernel_api.h"
 
-// n multiply-adds in sums enough for a compiler to make vectors of: the limit of portable code. x:
-// 64 floats.
+// n multiply-adds in enough independent sums for a compiler to vectorize: the limit of portable
+// code. x: 64 floats.
 extern "C" void peak_f32_portable(const UnaryArgs<float>& args) {
   constexpr size_t kSums = 32;
   float sums[kSums] = {};

@@ -2,7 +2,7 @@
 
 #include "kernels/generic/binary.h"
 
-// The C library's powf: its special cases (signs, zeros, infinities) are worth its 1.5 KB.
+// The C library's powf: its special cases (signs, zeros, infinities) justify its 1.5 KB.
 extern "C" void pow_f32_portable(const BinaryArgs<float>& args) {
   Map(args, [](F a, F b) { return F{__builtin_powf(a.v, b.v)}; });
 }

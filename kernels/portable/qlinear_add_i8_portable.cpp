@@ -3,7 +3,7 @@
 
 extern "C" void qlinear_add_i8_portable(const QlinearAddArgs<int8_t>& args) {
   const auto low = static_cast<float>(args.low), high = static_cast<float>(args.high);
-  // Products with a byte are exact in double, so that a sum is rounded once.
+  // Products with an int8 value are exact in double, so each sum is rounded once.
   const double a_scale = args.a_scale, b_scale = args.b_scale;
   for (size_t i = 0; i < args.n; ++i) {
     const auto first = static_cast<float>(args.b[i] * b_scale + args.offset);

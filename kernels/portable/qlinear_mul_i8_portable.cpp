@@ -2,7 +2,8 @@
 #include "kernels/kernel_api.h"
 
 extern "C" void qlinear_mul_i8_portable(const QlinearMulArgs<int8_t>& given) {
-  const QlinearMulArgs<int8_t> args = given;  // a copy that stores to y cannot change
+  const QlinearMulArgs<int8_t> args =
+      given;  // a copy, because stores to y might alias the original
   for (size_t i = 0; i < args.n; ++i) {
     const int32_t product = (args.a[i] - args.a_zero_point) * (args.b[i] - args.b_zero_point);
     args.y[i] = Rounded(args, static_cast<float>(product) * args.scale);

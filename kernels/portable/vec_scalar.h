@@ -1,12 +1,12 @@
-// The primitives of kernels/generic/ for plain C++: a vector of one lane. The reference of what the
-// other vec_<isa>.h do.
+// The primitives of kernels/generic/ for plain C++: a vector of one lane. The reference for the
+// other vec_<isa>.h.
 //
 //   F  vector of kLanes Elements
-//   I  of as many 32-bit integers (wrapping)
-//   M  of as many conditions
+//   I  vector of kLanes 32-bit integers (wrapping)
+//   M  vector of kLanes conditions
 //
-// Max(a, b) and Min(a, b) give a when a is NaN. Functions on parts take 0 < count <= kLanes;
-// LoadPart fills with 0. Load and Store take elements, and floats.
+// Max(a, b) and Min(a, b) return a if a is NaN. Functions on partial vectors take 0 < count <=
+// kLanes; LoadPart pads with 0. Load and Store take elements, and floats.
 //
 // F is computed in float, whatever TRIMTAB_ELEMENT is (vec_half.h).
 #ifndef TRIMTAB_KERNELS_PORTABLE_VEC_SCALAR_H_
@@ -48,13 +48,13 @@ inline void Store(T* p, F a) {
 }
 inline F LoadPart(const Element* p, size_t) { return {*p}; }
 inline void StorePart(Element* p, F a, size_t) { *p = a.v; }
-inline void Settle(F&) {}  // the others have the compiler compute it here, not later
+inline void Settle(F&) {}  // other vec_<isa>.h force the compiler to compute it here
 
 inline F operator+(F a, F b) { return {a.v + b.v}; }
 inline F operator-(F a, F b) { return {a.v - b.v}; }
 inline F operator*(F a, F b) { return {a.v * b.v}; }
 inline F Divide(F a, F b) { return {a.v / b.v}; }
-inline F Fma(F a, F b, F c) { return {a.v * b.v + c.v}; }  // fused only where the compiler sees fit
+inline F Fma(F a, F b, F c) { return {a.v * b.v + c.v}; }  // fused if the compiler chooses
 inline F Max(F a, F b) { return {b.v > a.v ? b.v : a.v}; }
 inline F Min(F a, F b) { return {b.v < a.v ? b.v : a.v}; }
 

@@ -1,4 +1,4 @@
-// Winograd's transforms of any tile.
+// Winograd transforms of any tile.
 #ifndef TRIMTAB_KERNELS_PORTABLE_WINOGRAD_ANY_H_
 #define TRIMTAB_KERNELS_PORTABLE_WINOGRAD_ANY_H_
 

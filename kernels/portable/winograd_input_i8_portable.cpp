@@ -1,7 +1,7 @@
 #include "kernels/generic/winograd_lines.h"
 #include "kernels/kernel_api.h"
 
-// One channel after the other.
+// One channel at a time.
 extern "C" void winograd_input_i8_portable(const WinogradInputArgs<int8_t>& args) {
   for (size_t c = 0; c < args.channels; ++c) {
     int32_t lines[kLineInputs][kLineInputs];

@@ -1,6 +1,6 @@
 #include "kernels/kernel_api.h"
 
-// Any tile, one sum after the other.
+// Any tile, one sum at a time.
 extern "C" void winograd_product_i8_portable(const WinogradProductArgs<int8_t>& args) {
   const size_t nr = args.nr, kr = args.kr;
   for (size_t j = 0; j < args.columns; ++j) {

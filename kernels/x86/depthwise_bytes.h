@@ -1,16 +1,15 @@
-// The frame of the x86 depthwise kernels of bytes: several taps of a channel lie side by side, so that
-// an instruction multiplies and adds them all.
+// The driver of the x86 int8 depthwise kernels: several taps of a channel are adjacent, so that one
+// instruction multiplies and adds them all.
 //
-// A kernel supplies Taps: the constants kNr (channels), kGroup (taps side by side) and kParts
-// (vectors of sums); Bytes, a tap of all channels, and Parts, kParts vectors of them side by side or
-// of sums; and
+// A kernel supplies Taps: the constants kNr (channels), kGroup (adjacent taps) and kParts (vectors
+// of sums); Bytes, a tap of all channels; Parts, kParts vectors of interleaved taps or of sums; and
 //
-//   Taps(channels)              those that there are: kNr, or as few as it takes
+//   Taps(channels)              number of channels present: kNr or fewer
 //   Load(p), Weights(p)         a tap of the input, of the weights
-//   SideBySide(taps)            of Bytes [kGroup]
+//   SideBySide(taps)            interleaves Bytes [kGroup]
 //   Add(sums, x, w)
-//   Zeros()                      what inputs of 0 are loaded as
-//   Start(bias, excess)         sums that products are added to; excess: those of Zeros
+//   Zeros()                      the representation of inputs of 0
+//   Start(bias, excess)         initial sums; excess: the sums of Zeros
 //   Scales(scale)
 //   Finish(rounded, sums, tile, y)
 #ifndef TRIMTAB_KERNELS_X86_DEPTHWISE_BYTES_H_
@@ -21,11 +20,11 @@
 
 namespace {
 
-constexpr size_t kMostGroups = 32;  // whose weights lie ready
+constexpr size_t kMostGroups = 32;  // groups whose weights are prepared
 
 using ProductRounding = RoundingOf<true>;
 
-// Whether sums times any of the scales fit 32 bits.
+// True if sums times any of the scales fit 32 bits.
 inline bool ProductsFit(const float* scale, size_t channels) {
   constexpr size_t kStep = kLanes / kQuarters;
   for (; channels >= kStep; channels -= kStep, scale += kStep)
@@ -33,7 +32,7 @@ inline bool ProductsFit(const float* scale, size_t channels) {
   return channels == 0 || AreSmall(LoadRealsPart(scale, channels));
 }
 
-// Whether tiles of channels can be made, and their products bounded.
+// True if tiles of channels can be formed, and their products are bounded.
 template <class Taps>
 inline bool TilesFit(const DepthwiseArgs<int8_t>& args) {
   return args.kernel_h * args.kernel_w <= kMostGroups * Taps::kGroup &&
@@ -51,7 +50,7 @@ struct ChannelTile {
   Taps taps;
   bool has_slope;
 
-  // `at[g * kGroup + q]`: the place of tap q of group g among the packed weights, or kNone.
+  // `at[g * kGroup + q]`: index of tap q of group g among the packed weights, or kNone.
   static constexpr uint16_t kNone = UINT16_MAX;
   ChannelTile(const DepthwiseArgs<int8_t>& args, const int8_t* packed, size_t c, size_t channels,
               const uint16_t* at, size_t groups)
@@ -73,18 +72,18 @@ struct ChannelTile {
   }
 };
 
-// Windows of kSize x kSize, 3 or 5, whose columns are groups: those that the next pixel's window
-// shares stay in registers. What a group has no room for, the last line, is side by side by itself.
+// Windows of kSize x kSize, 3 or 5, whose columns are groups: columns that the next pixel's window
+// shares stay in registers. The last line, if it does not fit a group, forms groups of its own.
 template <class Taps, int kSize, int kStep>
 struct Window {
   using Parts = typename Taps::Parts;
   using Bytes = typename Taps::Bytes;
   static constexpr int kGroup = Taps::kGroup;
-  static constexpr int kDown = kSize < kGroup ? kSize : kGroup;  // taps of a column in a group
+  static constexpr int kDown = kSize < kGroup ? kSize : kGroup;  // taps of a column per group
   static_assert(kSize <= kGroup + 1, "a group leaves one line at most");
   static constexpr size_t kGroups = kSize + (kDown < kSize ? (kSize + kGroup - 1) / kGroup : 0);
 
-  // The place among a window's taps of the one that is tap q of group g, or kNone.
+  // Index among a window's taps of tap q of group g, or kNone.
   static uint16_t Place(size_t g, size_t q) {
     const size_t column = g < kSize ? g : (g - kSize) * kGroup + q;
     const size_t line = g < kSize ? q : kDown;
@@ -92,8 +91,8 @@ struct Window {
     return is_there ? static_cast<uint16_t>(line * kSize + column) : ChannelTile<Taps>::kNone;
   }
 
-  const ProductRounding rounded;  // a copy, which stores of bytes cannot change
-  Parts columns[kSize];           // of which the window begins with any one
+  const ProductRounding rounded;  // a copy, because stores of bytes might alias the original
+  Parts columns[kSize];           // a ring: the window's first column may be any of them
   const ChannelTile<Taps>& tile;
   size_t column, offset, y_stride;
   const int8_t* const* a;  // pointers of the next column
@@ -106,7 +105,7 @@ struct Window {
     a += column;
     return Taps::SideBySide(taps);
   }
-  // The next pixel, whose window begins with the column kFirst.
+  // Computes the next pixel, whose window begins with column kFirst.
   template <int kFirst>
   inline void Next() {
     TRIMTAB_UNROLL
@@ -128,7 +127,7 @@ struct Window {
     tile.taps.Finish(rounded, sums, tile, y);
     y += y_stride;
   }
-  // One after the other until the first column is that of before; whether all are done.
+  // Computes pixels until the first column of the ring is kFirst = 0 again; true if all are done.
   template <int kTurn>
   inline bool Turn(size_t* pixels) {
     Next<kTurn * kStep % kSize>();
@@ -161,7 +160,7 @@ __attribute__((noinline)) void Lines(const DepthwiseArgs<int8_t>& args,
   }
 }
 
-// `from[g * kGroup + q]`: where the pointer to that tap stands, seen from the first one of a pixel.
+// `from[g * kGroup + q]`: offset of the pointer to that tap from a pixel's first pointer.
 template <class Taps>
 __attribute__((noinline)) void AnyWindow(const DepthwiseArgs<int8_t>& args,
                                          const ChannelTile<Taps>& tile,
@@ -184,7 +183,7 @@ __attribute__((noinline)) void AnyWindow(const DepthwiseArgs<int8_t>& args,
   }
 }
 
-// One tap after the other, kTaps of them or, where that is 0, any number.
+// One tap at a time, kTaps of them; 0: any number.
 template <class Taps, size_t kTaps>
 __attribute__((noinline)) void TapsOfLines(const DepthwiseArgs<int8_t>& args,
                                            const ChannelTile<Taps>& tile,
@@ -212,7 +211,7 @@ __attribute__((noinline)) void TapsOfLines(const DepthwiseArgs<int8_t>& args,
   }
 }
 
-// WideDepthwise has it.
+// Defined in WideDepthwise.
 template <class Taps>
 inline void DepthwiseLines(const DepthwiseArgs<int8_t>& args, const int8_t* const* lines,
                            size_t channels) {
@@ -226,11 +225,11 @@ inline void DepthwiseLines(const DepthwiseArgs<int8_t>& args, const int8_t* cons
   run(args, tile, ProductRounding(args), lines, channels);
 }
 
-// How a window is computed: which taps are side by side, and what goes over the pixels.
+// How a window is computed: which taps are adjacent, and the function that iterates over pixels.
 template <class Taps>
 struct Way {
   size_t groups;
-  uint16_t (*place)(size_t g, size_t q);  // nullptr: one tap after the other
+  uint16_t (*place)(size_t g, size_t q);  // nullptr: one tap at a time
   void (*run)(const DepthwiseArgs<int8_t>& args, const ChannelTile<Taps>& tile,
               const ProductRounding& rounded, size_t c, const size_t* from, size_t groups);
 };
@@ -283,7 +282,7 @@ inline void DepthwiseBytes(const DepthwiseArgs<int8_t>& given) {
   }
 }
 
-// The same of fewer channels than kNr.
+// The same for fewer channels than kNr.
 template <class Taps>
 inline void DepthwiseBytesOfFew(const DepthwiseArgs<int8_t>& args) {
   if (!TilesFit<Taps>(args)) return DepthwiseBytesOneByOne(args);

@@ -4,12 +4,12 @@
 
 namespace {
 
-// Two taps a lane, of 16 bits.
+// Two taps per lane, as 16-bit values.
 struct PairTaps {
   static constexpr size_t kNr = 16, kGroup = 2;
   using Bytes = __m256i;
   struct Parts {
-    __m256i v[2];  // of channels 0 to 3 and 8 to 11, of 4 to 7 and 12 to 15
+    __m256i v[2];  // channels 0 to 3 and 8 to 11; 4 to 7 and 12 to 15
   };
 
   explicit PairTaps(size_t) {}

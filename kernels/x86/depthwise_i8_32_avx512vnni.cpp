@@ -4,14 +4,14 @@
 
 namespace {
 
-// Four taps a lane. The instruction multiplies bytes without sign, which inputs become by adding 128,
-// by bytes with one: 128 times the sum of the weights is too much.
-template <bool kPart>  // of the channels
+// Four taps per lane. The instruction multiplies unsigned bytes, inputs plus 128, by signed ones;
+// the excess is 128 times the sum of the weights.
+template <bool kPart>  // fewer channels than kNr
 struct DotTaps {
   static constexpr size_t kNr = 32, kGroup = 4;
   using Bytes = __m256i;
   struct Parts {
-    __m256i v[kQuarters];  // of channels 0 to 3 and 16 to 19, of 4 to 7 and 20 to 23, ...
+    __m256i v[kQuarters];  // channels 0 to 3 and 16 to 19; 4 to 7 and 20 to 23; ...
   };
 
   __mmask32 mask;
@@ -41,7 +41,7 @@ struct DotTaps {
     const __m256i all = _mm256_set1_epi8(INT8_MIN);
     return {{all, all, all, all}};
   }
-  // Of 32 numbers, of which those that are not there are 0.
+  // A quarter of 32 values; absent values are 0.
   __m256i Quarter(const void* from, int q) const {
     const auto* numbers = static_cast<const int32_t*>(from) + 4 * q;
     const auto first = static_cast<__mmask8>(mask >> (4 * q) & 15u);
@@ -83,7 +83,7 @@ struct DotTaps {
 extern "C" void depthwise_i8_32_avx512vnni(const DepthwiseArgs<int8_t>& args) {
   constexpr size_t kNr = DotTaps<false>::kNr;
   if (args.channels >= kNr) return DepthwiseBytes<DotTaps<false>>(args);
-  // Two rows side by side are not worth their copies.
+  // Two rows side by side do not pay for their copies.
   3 * args.channels <= kNr ? DepthwiseBytesOfFew<DotTaps<false>>(args)
                            : DepthwiseBytes<DotTaps<true>>(args);
 }

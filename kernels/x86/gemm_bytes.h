@@ -1,17 +1,17 @@
-// The frame of the x86 GEMM kernels of bytes: tiles of rows, panels, variants for fewer rows, and the
+// The driver of the x86 int8 GEMM kernels: tiles of rows, panels, variants for fewer rows, and the
 // epilogue, over the vectors of vec_bytes_<isa>.h.
 //
 // A kernel supplies Tile: the constants kMr, kNr, kVectors = kNr / (kLanes / kQuarters) and
-// Smaller(rows), the next smaller number of rows that gets code of its own, or 0; and, for a tile of
+// Smaller(rows), the next smaller number of rows with code of its own, or 0; and, for a tile of
 // rows that begins with the pointers `a`,
 //
-//   Tile(args)                          what all its panels share
-//   PanelBytes(args)                    of weights
+//   Tile(args)                          state that all its panels share
+//   PanelBytes(args)                    bytes of a panel's weights
 //   Multiply<kRows, kUsed>(args, sums)  bias and products of the first kUsed vectors of a panel;
 //                                       Numbers sums[kRows][kUsed]
-//   kProductsFit                        whether LetProductsFit(sums, scale) sees to it that their
-//                                       products fit 32 bits, so that none needs a bound; it is
-//                                       worth its registers where there are 32
+//   kProductsFit                        whether LetProductsFit(sums, scale) makes their products fit
+//                                       32 bits, so that none needs a bound; worth its registers if
+//                                       there are 32
 #ifndef TRIMTAB_KERNELS_X86_GEMM_BYTES_H_
 #define TRIMTAB_KERNELS_X86_GEMM_BYTES_H_
 
@@ -21,9 +21,9 @@
 
 namespace {
 
-constexpr size_t kNumbers = kLanes / kQuarters;  // of a vector of them
+constexpr size_t kNumbers = kLanes / kQuarters;  // 32-bit values per vector
 
-// Of weights in the order of the depth.
+// Bytes of weights in the order of the depth.
 template <size_t kNr>
 inline size_t PlainPanelBytes(const GemmArgs<int8_t>& args) {
   return args.taps * args.k * kNr;
@@ -40,7 +40,7 @@ inline void BeginWithBias(const GemmArgs<int8_t>& args, Numbers (&sums)[kRows][k
   }
 }
 
-// Fewer than a panel has; the last word overlaps the one before.
+// Fewer columns than a panel has; the last word overlaps the previous one.
 inline void CopyBytes(int8_t* to, const int8_t* from, size_t count) {
   constexpr size_t kWord = 16;
   if (count <= kWord) return CopyShort(to, from, count);
@@ -48,7 +48,7 @@ inline void CopyBytes(int8_t* to, const int8_t* from, size_t count) {
   __builtin_memcpy(to + count - kWord, from + count - kWord, kWord);
 }
 
-// The results of a panel as real numbers.
+// Stores the results of a panel as float32.
 template <int kRows, int kUsed>
 inline void StoreReals(const GemmArgs<int8_t>& args, const Numbers (&sums)[kRows][kUsed],
                        const Reals (&scale)[kUsed], size_t columns) {
@@ -80,9 +80,9 @@ inline void MultiplyNegatives(const float* slopes, Reals (&products)[kRows][kUse
   }
 }
 
-// `columns` of one panel, at most kUsed vectors, of args.rows <= kRows rows; the rows past them are
-// computed from whatever valid pointers stand there, and dropped. c and its stride are of bytes, also
-// where these are of real numbers.
+// Computes `columns` columns of one panel, at most kUsed vectors, for args.rows <= kRows rows; rows
+// past them are computed from valid pointers and dropped. c and its stride are in bytes, also for
+// float32 results.
 template <class Tile, int kRows, int kUsed>
 __attribute__((noinline)) void Panel(const GemmArgs<int8_t>& args, const Tile& tile,
                                      size_t columns) {
@@ -126,7 +126,7 @@ __attribute__((noinline)) void Panel(const GemmArgs<int8_t>& args, const Tile& t
     CopyBytes(c, from, columns);
 }
 
-// The smallest variant that holds the rows.
+// Calls the smallest variant that holds the rows.
 template <class Tile, int kUsed, int kRows = Tile::kMr>
 inline void RunPanel(const GemmArgs<int8_t>& args, const Tile& tile, size_t columns) {
   constexpr int kSmaller = Tile::Smaller(kRows);
@@ -141,7 +141,7 @@ inline void GemmBytes(const GemmArgs<int8_t>& given) {
   constexpr size_t kMr = Tile::kMr, kNr = Tile::kNr;
   const size_t panel_bytes = Tile::PanelBytes(given);
   const bool is_real = given.reals != nullptr;
-  const size_t size = is_real ? sizeof(float) : sizeof(int8_t);  // of a result
+  const size_t size = is_real ? sizeof(float) : sizeof(int8_t);  // bytes per result
   int8_t* const c = is_real ? reinterpret_cast<int8_t*>(given.reals) : given.c;
   GemmArgs<int8_t> args = given;
   args.c_stride *= size;

@@ -4,8 +4,8 @@
 
 namespace {
 
-// Half a vector takes half the time where a vector of 512 bits is computed in two halves (Zen 4),
-// and never more than a whole one.
+// Half a vector takes half the time where 512-bit vectors are computed in two halves (Zen 4), and
+// never more than a whole one.
 struct Narrow {
   __m256 v;
 };

@@ -4,17 +4,17 @@
 
 namespace {
 
-// The instruction multiplies bytes without sign, four a lane, by bytes with one: weights become the
-// former by adding 128, which flips their highest bit, and 128 times the sum of a row is too much in
-// each of its results. A row is a broadcast operand then, without any step of its own.
+// The instruction multiplies unsigned by signed bytes, four per lane: weights become unsigned by
+// adding 128, which flips their highest bit, and the excess is 128 times the sum of a row in each
+// of its results. So a row is a broadcast memory operand, without instructions of its own.
 struct DotTile {
   static constexpr int kMr = 14, kNr = 32, kVectors = 2, kRowsAtOnce = 4;
   static constexpr int Smaller(int rows) { return rows > 10 ? 10 : rows > 7 ? 7 : rows / 2; }
   static size_t PanelBytes(const GemmArgs<int8_t>& args) { return PlainPanelBytes<kNr>(args); }
 
-  int32_t excess[16];  // of each row
+  int32_t excess[16];  // per row
 
-  // Several rows at once, so that their loops are one; those past the last have a pointer, too.
+  // Several rows at once share loops; rows past the last have a valid pointer, too.
   explicit DotTile(const GemmArgs<int8_t>& args) {
     for (size_t i = 0; i < sizeof(excess) / sizeof(*excess); i += kRowsAtOnce) {
       const int8_t* const* rows[kRowsAtOnce];
@@ -26,7 +26,7 @@ struct DotTile {
     }
   }
 
-  // Of rows whose taps have at most 16 channels, which are one vector each, and of others.
+  // Rows whose taps have at most 16 channels, one vector each, and other rows.
   static inline __m128i ExcessOfFew(const GemmArgs<int8_t>& args,
                                     const int8_t* const* const (&rows)[kRowsAtOnce]) {
     const __m128i offset = _mm_set1_epi8(INT8_MIN);
@@ -66,20 +66,20 @@ struct DotTile {
     return _mm_add_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
   }
 
-  // The intrinsic has GCC 12 keep all sums in memory.
+  // With the intrinsic, GCC 12 keeps all sums in memory.
   static inline void Add(__m512i* sum, __m512i w, __m512i x) {
     __asm__("vpdpbusd %2, %1, %0" : "+v"(*sum) : "v"(w), "v"(x));
   }
 
-  // Weights of eight turns on. A single row is done sooner than they come.
+  // Prefetches weights eight iterations ahead. A single row finishes before they arrive.
   static inline void Prefetch(const int8_t* w) {
     constexpr size_t kAhead = 32 * kNr;
     _mm_prefetch(reinterpret_cast<const char*>(w) + kAhead, _MM_HINT_T0);
     _mm_prefetch(reinterpret_cast<const char*>(w) + kAhead + kLanes, _MM_HINT_T0);
   }
 
-  // Sums times a scale below 1 do. Where one is not, which is rare, sums that make a result the highest
-  // byte whatever its zero point become smaller ones that do, and so does the scale.
+  // Sums times a scale below 1 fit. Otherwise, which is rare, sums whose result saturates whatever
+  // the zero point are replaced by smaller ones that saturate, too, and so is the scale.
   static constexpr bool kProductsFit = true;
   template <int kRows, int kUsed>
   static inline void LetProductsFit(Numbers (&sums)[kRows][kUsed], Reals (&scale)[kUsed]) {

@@ -4,8 +4,8 @@
 
 namespace {
 
-// Pairs of 16 bits, which cannot saturate as products of bytes without sign would: weights are
-// widened when they are loaded, rows before.
+// Pairs of 16-bit values, which do not saturate as products of unsigned bytes would: weights are
+// widened when loaded, rows before.
 class WideTile {
  public:
   static constexpr int kMr = 6, kNr = 16, kVectors = 2;
@@ -14,7 +14,7 @@ class WideTile {
   static size_t PanelBytes(const GemmArgs<int8_t>& args) { return PlainPanelBytes<kNr>(args); }
   static constexpr size_t kMost = 128;  // elements of a row that are widened at once
 
-  // Rows of few elements are widened once for all panels, as if they were of one tap.
+  // Short rows are widened once for all panels, as if they were one tap.
   explicit WideTile(const GemmArgs<int8_t>& args)
       : is_widened_(args.taps * args.k <= kMost),
         taps_(is_widened_ ? 1 : args.taps),
@@ -31,7 +31,7 @@ class WideTile {
       return;
     }
     for (size_t i = 0; i + kStep < count; i += kStep) WidenStep(from + i, to + i);
-    WidenStep(from + count - kStep, to + count - kStep);  // overlaps the one before
+    WidenStep(from + count - kStep, to + count - kStep);  // overlaps the previous one
   }
   static inline void WidenStep(const int8_t* from, int16_t* to) {
     const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));

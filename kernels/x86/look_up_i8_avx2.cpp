@@ -5,10 +5,11 @@
 
 namespace {
 
-constexpr size_t kRows = 16, kRow = 16;  // of the table: the upper half of a place says which row
+constexpr size_t kRows = 16, kRow = 16;  // of the table: the upper half of an index selects the row
 
-// What each row of the table gives by exclusive or: its difference to the row before, and, as a place
-// is given something by the last eight rows up to its own only, what eight rows before gave.
+// The value that each row of the table contributes by exclusive or: its difference to the previous
+// row, and to the contribution of eight rows before, because an index receives contributions of the
+// last eight rows up to its own only.
 struct Differences {
   __m256i row[kRows];
 
@@ -24,9 +25,9 @@ struct Differences {
   }
 };
 
-// A permutation takes a place in a row by its lower half, and is 0 where its highest bit is set. Places
-// become 16 less for each row: those below it are negative then, and so are, at first, those that are
-// eight rows above it or more.
+// A byte shuffle selects by the lower half of an index and returns 0 if its highest bit is set.
+// Indices decrease by 16 per row: then those of earlier rows are negative, and so are, at first,
+// those of eight rows ahead or more.
 template <int kVectors>
 inline void LookUp(const Differences& differences, const int8_t* x, int8_t* y) {
   const __m256i step = _mm256_set1_epi8(kRow);

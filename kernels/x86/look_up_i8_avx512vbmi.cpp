@@ -4,7 +4,7 @@
 
 namespace {
 
-// Two registers hold half of the table; the highest bit of a place says which half.
+// Two registers hold half of the table; the highest bit of an index selects the half.
 struct Table {
   __m512i first[2], last[2];
 

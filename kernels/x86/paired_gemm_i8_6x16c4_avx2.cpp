@@ -4,8 +4,8 @@
 
 namespace {
 
-// vpmaddubsw adds two products of bytes in 16 bits: twice the elements of vpmaddwd, and weights are
-// not widened. The order of paired weights keeps these sums from saturating, so they are exact.
+// vpmaddubsw adds two byte products in 16 bits: twice the elements of vpmaddwd, and weights are not
+// widened. The order of paired weights keeps these sums from saturating, so they are exact.
 struct PairedTile {
   static constexpr int kMr = 6, kNr = 16, kVectors = 2;
   static constexpr bool kProductsFit = false;
@@ -16,12 +16,12 @@ struct PairedTile {
 
   explicit PairedTile(const GemmArgs<int8_t>&) {}
 
-  // Where a step's elements are, in rows of one tap after the other.
+  // Offsets of a step's elements, in rows of consecutive taps.
   class Source {
    public:
     explicit Source(const GemmArgs<int8_t>& args) : a_(args.a), k_(args.k) {}
 
-    // The rows' elements of the next step, in its order, without sign.
+    // The rows' elements of the next step, in its order, unsigned.
     template <int kRows>
     inline void Gather(const int8_t* w, uint8_t (*rows)[kPairedDepth]) {
       PairedStep step;
@@ -44,12 +44,12 @@ struct PairedTile {
     size_t begin_ = 0;
   };
 
-  // With intrinsics alone GCC 12 sums up the products of a step first, and spills them.
+  // With intrinsics alone, GCC 12 sums up the products of a step first, and spills them.
   static inline void Add(__m256i* sum, __m256i pairs, __m256i ones) {
     __asm__("vpmaddwd %2, %1, %1\n\tvpaddd %1, %0, %0" : "+x"(*sum), "+x"(pairs) : "x"(ones));
   }
 
-  // 12 of 16 registers hold sums. Rows are gathered a step before they are read.
+  // 12 of 16 registers hold sums. Rows are gathered one step before they are read.
   template <int kRows, int kUsed>
   inline void Multiply(const GemmArgs<int8_t>& args, Numbers (&sums)[kRows][kUsed]) const {
     BeginWithBias(args, sums);

@@ -1,4 +1,4 @@
-// Real numbers as bytes, over the vectors of vec_bytes_<isa>.h.
+// Quantizes float32 to bytes, over the vectors of vec_bytes_<isa>.h.
 #ifndef TRIMTAB_KERNELS_X86_QUANTIZE_H_
 #define TRIMTAB_KERNELS_X86_QUANTIZE_H_
 
@@ -9,7 +9,7 @@ namespace {
 
 inline void Quantize(const QuantizeArgs<float>& given) {
   constexpr size_t kStep = kLanes / kQuarters;
-  // Bytes without sign are rounded as if 128 less, and have another highest bit then.
+  // Unsigned bytes are rounded as if 128 less, then their highest bit is flipped.
   const int32_t shift = given.high > INT8_MAX ? 128 : 0;
   QuantizeArgs<float> args = given;
   args.zero_point -= shift;

@@ -1,5 +1,4 @@
-// The primitives of kernels/generic/ for AVX2 with FMA; their meaning:
-// kernels/portable/vec_scalar.h.
+// The primitives of kernels/generic/ for AVX2 with FMA; semantics: kernels/portable/vec_scalar.h.
 #ifndef TRIMTAB_KERNELS_X86_VEC_AVX2_H_
 #define TRIMTAB_KERNELS_X86_VEC_AVX2_H_
 
@@ -35,14 +34,14 @@ inline void Store(float* p, F a) { _mm256_storeu_ps(p, a.v); }
 inline F LoadPart(const float* p, size_t count) { return {_mm256_maskload_ps(p, PartMask(count))}; }
 inline void StorePart(float* p, F a, size_t count) { _mm256_maskstore_ps(p, PartMask(count), a.v); }
 
-// Where loads add an index for nothing, loops share one.
+// Loads with an index are free, so loops share one index.
 constexpr bool kLoadsStep = false;
 template <typename T>
 inline void Step(T*& p, size_t n) {
   p += n;
 }
 
-// Has the compiler compute `a` here, not later.
+// Forces the compiler to compute `a` here, not later.
 inline void Settle(F& a) { __asm__ volatile("" : "+x"(a.v)); }
 
 inline F operator+(F a, F b) { return {_mm256_add_ps(a.v, b.v)}; }
@@ -52,7 +51,7 @@ inline F Divide(F a, F b) { return {_mm256_div_ps(a.v, b.v)}; }
 inline F Fma(F a, F b, F c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
 inline F Max(F a, F b) {
   return {_mm256_max_ps(b.v, a.v)};
-}  // the instruction gives its second operand on NaN
+}  // the instruction returns its second operand on NaN
 inline F Min(F a, F b) { return {_mm256_min_ps(b.v, a.v)}; }
 
 inline M Less(F a, F b) { return {_mm256_cmp_ps(a.v, b.v, _CMP_LT_OQ)}; }

@@ -1,11 +1,10 @@
-// The primitives of kernels/generic/ for AVX-512 (F, VL, DQ, BW); their meaning:
+// The primitives of kernels/generic/ for AVX-512 (F, VL, DQ, BW); semantics:
 // kernels/portable/vec_scalar.h.
 #ifndef TRIMTAB_KERNELS_X86_VEC_AVX512_H_
 #define TRIMTAB_KERNELS_X86_VEC_AVX512_H_
 
 #if defined(__GNUC__) && !defined(__clang__)
-// GCC 12 takes the deliberately undefined operands inside its own intrinsics for a mistake of the
-// caller (GCC bug 105593).
+// GCC 12 reports the deliberately undefined operands of its own intrinsics (GCC bug 105593).
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 #include <immintrin.h>
@@ -41,14 +40,14 @@ inline void StorePart(float* p, F a, size_t count) {
   _mm512_mask_storeu_ps(p, PartMask(count), a.v);
 }
 
-// Where loads add an index for nothing, loops share one.
+// Loads with an index are free, so loops share one index.
 constexpr bool kLoadsStep = false;
 template <typename T>
 inline void Step(T*& p, size_t n) {
   p += n;
 }
 
-// Has the compiler compute `a` here, not later.
+// Forces the compiler to compute `a` here, not later.
 inline void Settle(F& a) { __asm__ volatile("" : "+v"(a.v)); }
 
 inline F operator+(F a, F b) { return {_mm512_add_ps(a.v, b.v)}; }
@@ -58,7 +57,7 @@ inline F Divide(F a, F b) { return {_mm512_div_ps(a.v, b.v)}; }
 inline F Fma(F a, F b, F c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
 inline F Max(F a, F b) {
   return {_mm512_max_ps(b.v, a.v)};
-}  // the instruction gives its second operand on NaN
+}  // the instruction returns its second operand on NaN
 inline F Min(F a, F b) { return {_mm512_min_ps(b.v, a.v)}; }
 
 inline M Less(F a, F b) { return {_mm512_cmp_ps_mask(a.v, b.v, _CMP_LT_OQ)}; }

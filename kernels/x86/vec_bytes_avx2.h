@@ -1,4 +1,4 @@
-// Vectors of bytes for AVX2, and of the numbers that they stand for; see vec_bytes_avx512.h.
+// Vectors of int8 values for AVX2, and of their dequantized values; see vec_bytes_avx512.h.
 #ifndef TRIMTAB_KERNELS_X86_VEC_BYTES_AVX2_H_
 #define TRIMTAB_KERNELS_X86_VEC_BYTES_AVX2_H_
 
@@ -83,7 +83,7 @@ struct RoundingOf {
   explicit RoundingOf(const Args& args) : RoundingOf(args.zero_point, args.low, args.high) {}
 
   __m256i Whole(Reals a) const { return _mm256_cvtps_epi32(kFit ? a.v : _mm256_min_ps(most, a.v)); }
-  // The quarters of four numbers each in turns.
+  // Interleaves the quarters in groups of four values.
   F InTurns(const Reals (&a)[kQuarters]) const {
     const __m256i first = _mm256_packs_epi32(Whole(a[0]), Whole(a[1]));
     const __m256i last = _mm256_packs_epi32(Whole(a[2]), Whole(a[3]));

@@ -1,4 +1,4 @@
-// Vectors of bytes for AVX-512 (F, VL, DQ, BW), and of the numbers that they stand for.
+// Vectors of int8 values for AVX-512 (F, VL, DQ, BW), and of their dequantized values.
 #ifndef TRIMTAB_KERNELS_X86_VEC_BYTES_AVX512_H_
 #define TRIMTAB_KERNELS_X86_VEC_BYTES_AVX512_H_
 
@@ -36,7 +36,7 @@ inline void StorePart(int8_t* p, F a, size_t count) {
 inline F Xor(F a, int8_t bits) { return {_mm512_xor_si512(a.v, _mm512_set1_epi8(bits))}; }
 inline F Max(F a, F b) { return {_mm512_max_epi8(a.v, b.v)}; }
 
-// The numbers of a quarter of the bytes.
+// A vector of int8 values widens to four vectors of 32-bit values.
 constexpr int kQuarters = 4;
 struct Numbers {
   __m512i v;
@@ -62,13 +62,13 @@ inline Reals Fma(Reals a, Reals b, Reals c) { return {_mm512_fmadd_ps(a.v, b.v, 
 inline Reals operator*(Reals a, Reals b) { return {_mm512_mul_ps(a.v, b.v)}; }
 inline Reals Max(Reals a, Reals b) { return {_mm512_max_ps(a.v, b.v)}; }
 inline Reals Divide(Reals a, Reals b) { return {_mm512_div_ps(a.v, b.v)}; }
-// Which of them lie between -1 and 1, and whether all do.
+// Mask of the values between -1 and 1, and whether all of them are.
 inline __mmask16 Small(Reals a) {
   return _mm512_cmp_ps_mask(_mm512_abs_ps(a.v), _mm512_set1_ps(1), _CMP_LT_OQ);
 }
 inline bool AreSmall(Reals a) { return Small(a) == 0xffff; }
 
-// Real numbers as bytes: rounded half to even, then the zero point. kFit: into 32 bits, all of them.
+// Quantizes: rounds half to even, then adds the zero point. kFit: all values fit 32 bits.
 template <bool kFit>
 struct RoundingOf {
   __m512 most;
@@ -82,8 +82,7 @@ struct RoundingOf {
   template <typename Args>
   explicit RoundingOf(const Args& args) : RoundingOf(args.zero_point, args.low, args.high) {}
 
-  // What is too small for 32 bits becomes the least of these, and is saturated from there on; so
-  // does what is no number.
+  // Values too small for 32 bits become the minimum, which then saturates; so does NaN.
   __m512i Whole(Reals a) const { return _mm512_cvtps_epi32(kFit ? a.v : _mm512_min_ps(most, a.v)); }
   F operator()(const Reals (&a)[kQuarters]) const {
     const __m512i first = _mm512_packs_epi32(Whole(a[0]), Whole(a[1]));
@@ -91,7 +90,7 @@ struct RoundingOf {
     __m512i bytes = _mm512_packs_epi16(_mm512_adds_epi16(first, zero_point),
                                        _mm512_adds_epi16(last, zero_point));
     if (kFit) bytes = _mm512_min_epi8(bytes, high);
-    // Packing leaves the quarters of four numbers each in turns.
+    // Packing leaves the quarters interleaved in groups of four values.
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     return {_mm512_permutexvar_epi32(order, _mm512_max_epi8(bytes, low))};
   }

@@ -13,7 +13,7 @@ struct PairLanes {
     __builtin_memcpy(&two, a, sizeof(two));
     return _mm512_set1_epi32(two);
   }
-  // The intrinsic has GCC 12 keep all sums in memory.
+  // With the intrinsic, GCC 12 keeps all sums in memory.
   static inline void Add(Sums* sum, Sums w, Sums x) {
     __asm__("vpdpwssd %2, %1, %0" : "+v"(*sum) : "v"(w), "v"(x));
   }

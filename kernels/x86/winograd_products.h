@@ -1,7 +1,7 @@
-// The x86 kernels for products of transformed tiles: two elements of the depth of a row at a time.
+// The x86 GEMM kernels for transformed int8 tiles: two elements of the depth of a row at a time.
 //
-// A kernel supplies Lanes: kMr rows by kVectors of Sums, of kLanes each; Load(w), of weights that
-// stand for a vector of Sums; Broadcast(a), of as many elements; Add(sum, w, x); Store(c, sum).
+// A kernel supplies Lanes: kMr rows by kVectors of Sums, of kLanes each; Load(w), the weights for a
+// vector of Sums; Broadcast(a), two elements of a row; Add(sum, w, x); Store(c, sum).
 #ifndef TRIMTAB_KERNELS_X86_WINOGRAD_PRODUCTS_H_
 #define TRIMTAB_KERNELS_X86_WINOGRAD_PRODUCTS_H_
 

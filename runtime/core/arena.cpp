@@ -19,7 +19,7 @@ Arena::~Arena() { UnmapMemory(mapped_, mapped_bytes_); }
 bool Arena::Map(size_t bytes) {
   if (mapped_ != nullptr && bytes == bytes_) return true;
   size_t used = bytes + kArenaAlignment;
-  // It begins at a huge page when it fills one.
+  // A block that fills a huge page begins at one.
   const size_t wanted = used < kHugePage ? used : used + 2 * kHugePage;
   void* const mapped = MapMemory(wanted);
   if (mapped == nullptr) return false;
@@ -38,9 +38,9 @@ bool Arena::Map(size_t bytes) {
   return true;
 }
 
-// A fault takes longer than clearing a page: asks for huge pages where there is room for one, and for
-// the others all at once. The last huge page may stick out a little, which takes less time than small
-// ones. A kernel that knows no such wish leaves them to the faults.
+// A page fault takes longer than clearing a page: requests huge pages where one fits, and all other
+// pages at once. The last huge page may reach past the block, which is faster than small pages.
+// Kernels without these requests fall back to page faults.
 void Arena::Populate() {
   constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, which older headers lack
   static_cast<void>(madvise(begin_, untouched_bytes_, MADV_HUGEPAGE));

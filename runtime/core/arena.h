@@ -1,4 +1,4 @@
-// Memory for tensors that live together.
+// The block of memory that holds a model's tensors.
 #ifndef TRIMTAB_CORE_ARENA_H_
 #define TRIMTAB_CORE_ARENA_H_
 
@@ -16,11 +16,11 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
   ~Arena();
 
-  // Makes room for `bytes`, of which what there was is gone; where it has this room already, it
-  // stays. False, and nothing changed, when the system has no memory left.
+  // Reserves at least `bytes`, whose content is undefined; keeps the present block if it is large
+  // enough. Returns false, and changes nothing, when the system is out of memory.
   bool Map(size_t bytes);
-  // Takes the memory behind that room from the system at once, which its first use would do page by
-  // page. A model that is opened and never run takes none.
+  // Takes the block's pages from the system at once instead of one page fault at a time. A model
+  // that is opened but never run uses no memory.
   void Touch() {
     if (untouched_bytes_ != 0) Populate();
   }
@@ -38,8 +38,8 @@ class Arena {
   size_t untouched_bytes_ = 0;
 };
 
-// Gives the pages of a mapped file that hold nothing but these bytes back to the system, which reads
-// them again if they are asked for.
+// Returns the pages of a mapped file that lie entirely inside [bytes, bytes + size) to the system,
+// which reads them again on the next access.
 void DropPages(const void* bytes, size_t size);
 
 }  // namespace trimtab

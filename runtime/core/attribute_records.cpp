@@ -1,4 +1,5 @@
-// Attributes that are lists of records: a file of its own, which no binary holds that needs none.
+// Attributes that are lists of records. A file of its own, so that binaries without such attributes
+// do not link it.
 #include <string.h>
 
 #include "runtime/core/attributes.h"
@@ -15,7 +16,7 @@ bool DecodeRecords(const uint8_t* block, size_t bytes, const uint8_t* slot,
   const AttributeField* fields = &field + 1;
   for (size_t i = 0; i < place[1]; ++i) {
     for (size_t j = 0; j < field.limit; ++j) {
-      alignas(8) uint8_t value[sizeof(IntList)];  // the largest of them
+      alignas(8) uint8_t value[sizeof(IntList)];  // the largest type
       const uint8_t* from = block + place[0] + i * stride + j * 8;
       if (!DecodeSlot(block, bytes, from, fields[j], value)) return false;
     }
@@ -34,7 +35,7 @@ void DecodeRecord(const RecordPlace& place, size_t i, const AttributeField* fiel
   const uint8_t* slots = place.block + place.first + i * count * 8;
   for (size_t j = 0; j < count; ++j) {
     uint8_t* to = static_cast<uint8_t*>(out) + fields[j].offset;
-    // They were checked when the list was decoded.
+    // Cannot fail: the list was checked when it was decoded.
     static_cast<void>(DecodeSlot(place.block, place.bytes, slots + j * 8, fields[j], to));
   }
 }

@@ -1,4 +1,4 @@
-// Attribute values as they lie in a .ttm file, and the decoder that fills an operator's generated
+// Attribute values as stored in a .ttm file, and the decoder that fills an operator's generated
 // struct.
 #ifndef TRIMTAB_CORE_ATTRIBUTES_H_
 #define TRIMTAB_CORE_ATTRIBUTES_H_
@@ -22,15 +22,15 @@ struct FloatList {
   float operator[](size_t i) const { return data[i]; }
 };
 
-// A micro-kernel named by a plan: FNV-1a of its name, the low half of its family's, and the tile
-// its weights are packed for. name 0: none.
+// A micro-kernel named by a plan: FNV-1a hash of its name, the low half of its family's hash, and
+// the tile that its weights are packed for. name 0: no kernel.
 struct KernelRef {
   uint32_t name = 0;
   uint16_t family = 0;
   uint8_t mr = 0, nr = 0;
 };
 
-// kInt without a limit stands for all that is eight bytes as they are: int, uint, double.
+// kInt without a limit covers every value that is eight bytes unchanged: int, uint, double.
 enum class AttributeType : uint8_t {
   kInt,
   kFloat,
@@ -43,13 +43,13 @@ enum class AttributeType : uint8_t {
   kRecords
 };
 
-// One row per attribute, generated from the schema: where it goes, and what is legal. The rows of
-// what a record has follow the row of the list of records, which counts them.
+// One row per attribute, generated from the schema: its offset in the struct and its legal values.
+// The fields of a record type follow the row of the record list, which counts them.
 struct AttributeField {
   AttributeType type;
-  uint8_t least;    // of an int with a limit
+  uint8_t least;    // minimum of an int with a limit
   uint16_t offset;  // in the struct
-  uint16_t limit;   // int: most; enum: number of values; ints, floats: exact length; 0 = any
+  uint16_t limit;   // int: maximum; enum: number of values; ints, floats: exact length; 0: no limit
 };
 
 // An attribute block is one 8-byte slot per attribute in schema order, then the elements of its
@@ -58,23 +58,23 @@ struct AttributeField {
 Status DecodeAttributes(const uint8_t* block, size_t bytes, const AttributeField* fields,
                         size_t count, void* out);
 
-// The attribute in one slot; false: it is not legal.
+// Decodes the attribute in one slot; false if its value is not legal.
 bool DecodeSlot(const uint8_t* block, size_t bytes, const uint8_t* slot,
                 const AttributeField& field, uint8_t* out);
 
-// Where records lie: `size` of them from `first` on, in a block of `bytes`.
+// Location of a list of records: `size` of them from `first` on, in a block of `bytes`.
 struct RecordPlace {
   const uint8_t* block = nullptr;
   uint32_t bytes = 0, first = 0, size = 0;
 };
 
-// A list of records. T is generated of the schema, and is decoded when an element is read.
+// A list of records. T is generated from the schema; an element is decoded when it is read.
 template <typename T>
 struct RecordList : RecordPlace {
   T operator[](size_t i) const;
 };
 
-// Checks all records of a list, and says where they are; false: one is not legal.
+// Checks all records of a list and sets its location; false if a record is not legal.
 bool DecodeRecords(const uint8_t* block, size_t bytes, const uint8_t* slot,
                    const AttributeField& field, uint8_t* out);
 void DecodeRecord(const RecordPlace& place, size_t i, const AttributeField* fields, size_t count,
@@ -87,7 +87,7 @@ T RecordList<T>::operator[](size_t i) const {
   return record;
 }
 
-// DecodeRecords, or null where no operator has records: generated.
+// Generated: DecodeRecords, or null if no operator has records.
 using RecordsDecoder = decltype(DecodeRecords);
 extern RecordsDecoder* const kDecodeRecords;
 

@@ -10,7 +10,7 @@
 namespace trimtab {
 namespace {
 
-// The number that a file of sysfs holds; 0 where there is none, or one that is no capacity.
+// Reads the number in a sysfs file; 0 if there is none or it is no capacity.
 uint16_t ReadNumber(const char* path) {
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return 0;
@@ -31,7 +31,7 @@ void Capacities::Read(const char* folder) {
     char path[128];
     Text(path, sizeof(path)).Add(folder).Add("/cpu").Add(int64_t{i}).Add("/cpu_capacity");
     of_[i] = ReadNumber(path);
-    if (of_[0] == 0) return;  // this system tells of none
+    if (of_[0] == 0) return;  // the system reports no capacities
     differ_ |= of_[i] != 0 && known != 0 && of_[i] != known;
     known = of_[i] != 0 ? of_[i] : known;
   }

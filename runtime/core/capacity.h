@@ -1,4 +1,4 @@
-// How fast the cores of this machine are, beside each other.
+// Relative speed of this machine's cores.
 #ifndef TRIMTAB_CORE_CAPACITY_H_
 #define TRIMTAB_CORE_CAPACITY_H_
 
@@ -10,13 +10,14 @@ class Capacities {
  public:
   static constexpr int kMostCores = 64;
 
-  // `folder`: "/sys/devices/system/cpu", or one like it. Linux tells of capacities where cores may
-  // differ (Documentation/scheduler/sched-capacity.rst): 1024 is that of the fastest.
+  // `folder`: /sys/devices/system/cpu, or a folder with the same layout. Linux reports capacities
+  // on machines whose cores may differ (Documentation/scheduler/sched-capacity.rst); the fastest
+  // core has 1024.
   void Read(const char* folder);
 
-  // False where cores are alike, or the system does not say.
+  // False where all cores are alike or the system reports no capacities.
   bool differ() const { return differ_; }
-  // Of the core that this thread runs on.
+  // Capacity of the core that this thread runs on.
   uint32_t OfThisThread() const;
 
  private:

@@ -17,7 +17,9 @@ void Copy(void* to, const void* from, size_t bytes) {
       *reinterpret_cast<Block*>(y) = *reinterpret_cast<const Block*>(x);
       y += sizeof(Block);
       x += sizeof(Block);
-      __asm__ volatile("" ::: "memory");  // or the compiler sees memcpy in this loop and calls it
+      __asm__ volatile(
+          "" ::
+              : "memory");  // keeps the compiler from turning this loop into a call of memcpy
     }
     for (; bytes >= sizeof(Word); bytes -= sizeof(Word)) {
       *reinterpret_cast<Word*>(y) = *reinterpret_cast<const Word*>(x);

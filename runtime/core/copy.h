@@ -1,5 +1,5 @@
-// Copies bytes. The C library's memcpy is not used for tensors: small static binaries get one that
-// is built for size and moves a byte at a time.
+// Copies bytes. Tensors do not use the C library's memcpy: small static binaries link one that is
+// built for size and moves one byte at a time.
 #ifndef TRIMTAB_CORE_COPY_H_
 #define TRIMTAB_CORE_COPY_H_
 
@@ -10,8 +10,8 @@ namespace trimtab {
 // The ranges must not overlap.
 void Copy(void* to, const void* from, size_t bytes);
 
-// An element of 1, 2, 4 or 8 bytes: branches that are predicted, where a loop for each size would be
-// four times the code.
+// Copies an element of 1, 2, 4 or 8 bytes. Predicted branches: a loop per size would be four times
+// the code.
 inline void CopyElement(void* to, const void* from, size_t bytes) {
   switch (bytes) {
     case 1:

@@ -24,7 +24,7 @@ uint64_t XGetBv() {
 constexpr const char* kNames[] = {"avx2",     "fma",        "avx512f",    "avx512vl", "avx512dq",
                                   "avx512bw", "avx512vbmi", "avx512vnni", nullptr};
 
-// Intel SDM volume 1, 14.3 and 15.2: an extension counts only when the system saves its registers
+// Intel SDM volume 1, 14.3 and 15.2: an extension is usable only if the system saves its registers
 // (XCR0).
 uint32_t Detect() {
   uint32_t a, b, c, d;
@@ -83,7 +83,8 @@ uint32_t Detect() { return 0; }
 
 #endif
 
-// What follows `begin` in the environment, or null. getenv brings 700 bytes of string functions.
+// The value of the environment entry that starts with `begin`, or null. getenv would link 700 bytes
+// of string functions.
 const char* Environment(const char* begin) {
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const char *name = begin, *at = *entry;
@@ -93,7 +94,7 @@ const char* Environment(const char* begin) {
   return nullptr;
 }
 
-// What TRIMTAB_ISA leaves of the features.
+// The features that TRIMTAB_ISA allows.
 uint32_t Limit() {
   const char* isa = Environment("TRIMTAB_ISA=");
   if (isa == nullptr || *isa == '\0') return ~uint32_t{0};

@@ -1,4 +1,4 @@
-// Instruction-set extensions of the machine we run on. With kernels/, the only place that knows
+// Instruction-set extensions of this machine. Besides kernels/, the only code that knows
 // architectures.
 #ifndef TRIMTAB_CORE_CPU_H_
 #define TRIMTAB_CORE_CPU_H_
@@ -10,8 +10,8 @@
 
 namespace trimtab {
 
-// Names as in kernels/isa.toml `features`, in PascalCase. No machine is of two architectures, whose
-// bits may be the same.
+// Names as in `features` of kernels/isa.toml, in PascalCase. Bits of different architectures may be
+// equal.
 enum CpuFeature : uint32_t {
   // x86_64
   kCpuAvx2 = 1u << 0,
@@ -28,25 +28,24 @@ enum CpuFeature : uint32_t {
   kCpuFp16 = 1u << 2,
   kCpuDotprod = 1u << 3,
   kCpuI8mm = 1u << 4,
-  // TRIMTAB_ISA names an instruction set, or is not there.
+  // TRIMTAB_ISA is unset or names an instruction set.
   kCpuIsaKnown = 1u << 31,
 };
 
-// Bits of CpuFeature. Asked once, then remembered. TRIMTAB_ISA in the environment, a row of
-// isa.toml, hides what neither that row nor lower ones need; as long as it is any other name it
-// hides everything.
+// Bits of CpuFeature, detected once. The environment variable TRIMTAB_ISA, a row of isa.toml, hides
+// the features that neither that row nor lower rows need; an unknown name hides all of them.
 uint32_t CpuFeatures();
 
-// An error where TRIMTAB_ISA names no row of isa.toml for this architecture.
+// Returns an error if TRIMTAB_ISA names no row of isa.toml for this architecture.
 Status CheckIsa();
 
-// Tells the core that this thread spins: it saves power, and leaves the loop faster.
+// Spin-wait hint: the core saves power and leaves the loop faster.
 void Relax();
 
-// Name of the feature with bit index `bit` as in isa.toml, or null behind the last.
+// Name of the feature with bit index `bit` as in isa.toml; null past the last.
 const char* CpuFeatureName(int bit);
 
-// What generated/isa_table.cpp holds: a row of isa.toml for this architecture, with the features of
+// A row of generated/isa_table.cpp: an instruction set of this architecture, with the features of
 // lower rows.
 struct IsaRow {
   uint32_t name;  // NameHash

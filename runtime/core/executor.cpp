@@ -20,7 +20,7 @@ Executor::~Executor() {
 
 Status Executor::SetUp(const Program& program, int threads, bool mapped, uint64_t limit_bytes) {
   program_ = &program;
-  if (limit_bytes - 1 < limit_bytes_) limit_bytes_ = limit_bytes;  // 0 is more than that
+  if (limit_bytes - 1 < limit_bytes_) limit_bytes_ = limit_bytes;  // 0 wraps to the maximum
   const uint32_t vars = program.var_count(), ops = program.op_count();
   TRIMTAB_RETURN_IF_ERROR(pool_.Start(threads));
   TRIMTAB_RETURN_IF_ERROR(scope_.Create(program, &tables_));
@@ -41,7 +41,7 @@ Status Executor::SetUp(const Program& program, int threads, bool mapped, uint64_
   return PrepareConstants(mapped);
 }
 
-// Constants that are made of others live beside the arena, whose plan a resize makes anew.
+// Prepared constants are beside the arena, because a resize plans the arena again.
 Status Executor::PrepareConstants(bool mapped) {
   if (prepared_bytes_ == 0) return Status();
   if (!prepared_.Map(static_cast<size_t>(prepared_bytes_))) {
@@ -65,8 +65,8 @@ Status Executor::PrepareConstants(bool mapped) {
   return Status();
 }
 
-// Every channel of a variable is written once, before it is read, and constants never: what makes
-// planning and running safe.
+// Every channel of a variable is written exactly once, before it is read, and constants are never
+// written: this makes planning and running safe.
 Status Executor::CheckDataFlow() {
   const auto known = [this](uint32_t var) {
     return scope_.WrittenChannels(var) == scope_.Channels(var);
@@ -142,8 +142,8 @@ Status Executor::SetUpOperator(uint32_t index, Tensor** pointers) {
     TRIMTAB_CHECK(!weight || operand[i] == kAbsent || scope_.variable(operand[i]).constant,
                   "a weight must be constant (its index)", i);
   }
-  // The shapes in the file are what the compiler promised; a rule that disagrees means the file is
-  // not what it says.
+  // The shapes in the file are the compiler's: a shape rule with another result means that the file
+  // is inconsistent.
   constexpr uint32_t kMaxChecked = 16;
   Dims promised[kMaxChecked];
   DType promised_type[kMaxChecked];
@@ -179,16 +179,17 @@ Status Executor::Resize(uint32_t i, const Dims& dims) {
   resized.dims = dims;
   const Status status = Reshape();
   if (status.ok()) {
-    resized.raw = nullptr;  // the caller's data have the size of before
+    resized.raw = nullptr;  // the caller's data still have the old size
     BindViews();
   } else {
     for (uint32_t var = 0; var < scope_.size(); ++var) scope_.tensor(var).dims = before[var];
-    static_cast<void>(Reshape());  // what was planned once can be again, in the arena that is there
+    static_cast<void>(
+        Reshape());  // cannot fail: the old sizes were planned before, in the present arena
   }
   return status;
 }
 
-// Infers all shapes from those of the inputs and plans memory anew.
+// Infers all shapes from those of the inputs and plans memory.
 Status Executor::Reshape() {
   for (uint32_t op = 0; op < program_->op_count(); ++op) {
     const OpRecord& record = program_->op(op);
@@ -204,7 +205,7 @@ Status Executor::Reshape() {
   return PlanArena();
 }
 
-// Images in the same pixels get the size of the first result among them; later ones must have it.
+// All sub-tensors of one image must have the same size: the first result sets it.
 Status Executor::ShareSize(uint32_t op_index) {
   const OpRecord& op = program_->op(op_index);
   for (uint32_t j = 0; j < op.output_count; ++j) {
@@ -225,7 +226,7 @@ Status Executor::ShareSize(uint32_t op_index) {
   return Status();
 }
 
-// Parts lie in their whole, views where their operator's input lies.
+// Sub-tensors share their parent's memory, views their input's.
 void Executor::FindHomes() {
   const uint32_t vars = program_->var_count();
   for (uint32_t i = 0; i < vars; ++i) home_[i] = i;
@@ -237,8 +238,8 @@ void Executor::FindHomes() {
   for (uint32_t i = 0; i < vars; ++i) home_[i] = home_[scope_.variable(i).root];
 }
 
-// Inputs are the caller's memory and constants the file's or prepared, so only variables that are
-// computed in every run, and scratch, are placed.
+// Inputs are the caller's memory, and constants are in the file or prepared: only variables that
+// are computed in every run, and scratch memory, are placed.
 void Executor::FindLifetimes() {
   const uint32_t vars = program_->var_count(), ops = program_->op_count();
   memset(buffers_, 0, (size_t{vars} + ops) * sizeof(Buffer));
@@ -265,8 +266,8 @@ void Executor::FindLifetimes() {
   for (uint32_t i = 0; i < program_->input_count(); ++i) buffers_[program_->input(i)].bytes = 0;
 }
 
-// What an operator is the last to read may become its result. Decided for the sizes at hand, as an
-// operand that is broadcast cannot.
+// Reuses an input's buffer for the output if this operator is its last reader. Decided for the
+// present sizes: a broadcast operand cannot be reused.
 void Executor::ShareInPlace() {
   for (uint32_t i = 0; i < program_->op_count(); ++i) {
     const OpRecord& op = program_->op(i);
@@ -295,7 +296,7 @@ bool Executor::MayTakePlace(uint32_t op_index, const OperatorRow& row, uint32_t 
   if (from.bytes == 0 || from.bytes != to.bytes || from.last != now || to.first != now ||
       !SamePlace(x, y))
     return false;
-  // Nothing else that is read may lie there, but in the same way.
+  // No other input of the operator may share the buffer, unless at the same offsets.
   for (uint32_t i = 0; i < op.input_count; ++i) {
     if (operand[i] == kAbsent || home_[operand[i]] != home_[x]) continue;
     if (!in_place(i) || !SamePlace(operand[i], y)) return false;
@@ -303,7 +304,7 @@ bool Executor::MayTakePlace(uint32_t op_index, const OperatorRow& row, uint32_t 
   return true;
 }
 
-// Whether elements of x and y with the same coordinates lie at the same place of their homes.
+// True if elements of x and y with the same coordinates have the same offset in their buffers.
 bool Executor::SamePlace(uint32_t x, uint32_t y) const {
   const Tensor &a = scope_.tensor(x), &b = scope_.tensor(y);
   return a.dims == b.dims && a.layout == b.layout && a.parent_channels == b.parent_channels &&
@@ -325,8 +326,8 @@ Status Executor::PlanArena() {
   }
   arena_lower_bound_bytes_ =
       static_cast<size_t>(MemoryLowerBound(buffers_, buffers, static_cast<int32_t>(ops)));
-  // The old arena stays until there is a new one, and where it fits: a resize that fails goes back
-  // to it.
+  // The old arena stays until there is a new one, or is kept if it is large enough: a resize that
+  // fails returns to it.
   if (!arena_.Map(static_cast<size_t>(bytes))) {
     return Status(Code::kOutOfMemory, TRIMTAB_TEXT("no memory for the arena (bytes)"),
                   static_cast<int64_t>(bytes));
@@ -340,7 +341,8 @@ Status Executor::PlanArena() {
   }
   for (uint32_t i = 0; i < ops; ++i) {
     operators_[i]->set_scratch(base + static_cast<size_t>(buffers_[vars + i].offset));
-    // A result without elements is somewhere, too: nothing may be added to null, or copied there.
+    // A result without elements needs an address, too: adding to null, or copying to it, is
+    // undefined.
     const OpRecord& op = program_->op(i);
     for (uint32_t j = 0; j < op.output_count; ++j) {
       Tensor& result = scope_.tensor(program_->operands(op)[op.input_count + j]);

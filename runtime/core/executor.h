@@ -13,10 +13,10 @@
 
 namespace trimtab {
 
-// What the arena and prepared constants may take together at most: 32 bits with a sign hold it.
+// Upper limit of the arena and prepared constants together: fits a signed 32-bit integer.
 constexpr uint64_t kMaxModelBytes = (uint64_t{1} << 31) - 1;
 
-// Called around every operator when set; `begin` is true before it runs.
+// Called before and after every operator when set; `begin` is true before it runs.
 struct OperatorObserver {
   void (*notify)(void* context, uint32_t op_index, bool begin) = nullptr;
   void* context = nullptr;
@@ -30,9 +30,9 @@ class Executor {
   ~Executor();
 
   // Also runs the operators that prepare constants for others. `program` and the bytes behind it
-  // must outlive the executor; `mapped`: they are pages of a file, which can be dropped and read
-  // again; `limit_bytes`: of the arena and prepared constants together, 0: kMaxModelBytes.
-  // Call once.
+  // must outlive the executor. `mapped`: the bytes are pages of a file, which can be dropped and
+  // read again. `limit_bytes`: limit of the arena and prepared constants together; 0:
+  // kMaxModelBytes. Call once.
   Status SetUp(const Program& program, int threads, bool mapped, uint64_t limit_bytes);
 
   const Tensor& input(uint32_t i) const { return scope_.tensor(program_->input(i)); }
@@ -42,8 +42,8 @@ class Executor {
   // Points input i at the caller's data (its layout and type as input(i) says), which must stay
   // valid during Run.
   Status SetInput(uint32_t i, const void* data, size_t bytes);
-  // Gives input i other dimensions of the same rank, infers all shapes again and plans memory anew.
-  // The input has to be set again, and outputs become invalid. An error leaves sizes as they were.
+  // Gives input i other dimensions of the same rank, infers all shapes and plans memory again. The
+  // input must be set again, and outputs become invalid. On an error, sizes stay as they were.
   Status Resize(uint32_t i, const Dims& dims);
 
   // Computes the outputs; they stay valid until the next Run. All inputs must be set.
@@ -54,12 +54,13 @@ class Executor {
 
   size_t arena_bytes() const { return arena_.bytes(); }
   size_t arena_lower_bound_bytes() const { return arena_lower_bound_bytes_; }
-  // Of constants that were prepared when the model was set up.
+  // Size of the constants that were prepared when the model was set up.
   size_t prepared_bytes() const { return static_cast<size_t>(prepared_bytes_); }
 
  private:
   Status CreateOperators();
-  // What chooses the class of an operator: the type of its first input, or of what it prepares.
+  // The type that selects the operator's class: that of its first input, or of the constant it
+  // prepares.
   DType OwnType(const OpRecord& op) const;
   Status SetUpOperator(uint32_t index, Tensor** pointers);
   Status CheckDataFlow();
@@ -81,7 +82,8 @@ class Executor {
   OperatorObserver observer_;
   Operator** operators_ = nullptr;  // op_count
   uint8_t* operator_memory_ = nullptr;
-  uint32_t* home_ = nullptr;  // per variable: the one whose memory it shares, or itself
+  uint32_t* home_ =
+      nullptr;  // per variable: the variable whose memory it shares (alias root), or itself
   Tensor** operand_pointers_ = nullptr;
   Buffer* buffers_ = nullptr;  // one per variable, then one per operator for its scratch
   uint32_t* order_ = nullptr;

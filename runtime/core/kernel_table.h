@@ -1,4 +1,4 @@
-// The micro-kernels in this binary, and how an operator gets the one its plan names.
+// The micro-kernels in this binary, and how an operator finds the one its plan names.
 #ifndef TRIMTAB_CORE_KERNEL_TABLE_H_
 #define TRIMTAB_CORE_KERNEL_TABLE_H_
 
@@ -9,15 +9,14 @@
 
 namespace trimtab {
 
-// FNV-1a, 32 bits (trimtab/schema.py name_hash): kernels and families are named by it in files and
-// tables.
+// FNV-1a, 32 bits (name_hash in trimtab/schema): files and tables name kernels and families by it.
 constexpr uint32_t NameHash(const char* name, uint32_t value = 0x811C9DC5u) {
   for (; *name != '\0'; ++name) value = (value ^ static_cast<uint8_t>(*name)) * 0x01000193u;
   return value;
 }
 
-// What the kernels of a family for elements of T are found by. `family`: its NameHash, which goes on
-// here: FamilyHash<float>(NameHash("gemm")) is that of "gemm_f32".
+// Key of a kernel family for elements of type T. `family`: NameHash of the family's name, which is
+// continued here: FamilyHash<float>(NameHash("gemm")) is the hash of "gemm_f32".
 template <typename T>
 constexpr uint16_t FamilyHash(uint32_t family) {
   return static_cast<uint16_t>(NameHash(DTypeOf<T>::kName, NameHash("_", family)) & 0xFFFFu);
@@ -26,19 +25,19 @@ constexpr uint16_t FamilyHash(uint32_t family) {
 struct KernelRow {
   uint32_t name;          // NameHash
   uint16_t family;        // FamilyHash
-  uint8_t mr, nr;         // tile in the name; 0: any (portable)
-  DType activation;       // elements, of a family that an activation operator names; kNone: another
-  uint32_t cpu_features;  // bits of runtime/core/cpu.h that the machine must have
+  uint8_t mr, nr;         // the tile in the kernel's name; 0: any (portable)
+  DType activation;       // element type, if an activation operator names the family; else kNone
+  uint32_t cpu_features;  // required bits of runtime/core/cpu.h
   KernelFunction function;
 };
 
-// Finds the kernel that the plan names. When this binary or this CPU does not have it, another
-// member of the family with the same tile takes its place: the first row that fits (rows are
-// sorted by rank), at last the portable one. The tile of `ref` is checked: on success 1 <= mr <=
-// kMaxTileRows and nr <= kMaxTileColumns where the family has tiles.
+// Finds the kernel that the plan names. If this binary or this CPU lacks it, the first row of the
+// family with the same tile that the CPU supports (rows are sorted by rank), finally the portable
+// one. Checks the tile of `ref`: on success 1 <= mr <= kMaxTileRows and nr <= kMaxTileColumns for
+// families with tiles.
 Status FindKernel(const KernelRef& ref, uint16_t family, const KernelRow** row);
 
-// The same, typed: the type of the arguments says which elements the kernel is for.
+// The same, typed: the type of the arguments selects the element type.
 //   Kernel<GemmArgs<float>> gemm;
 //   Bind<NameHash("gemm")>(attributes().kernel, &gemm);
 template <typename Args>
@@ -58,10 +57,11 @@ inline Status Bind(const KernelRef& ref, Kernel<Args<T>>* kernel) {
   return Bind(ref, kHash, kernel);
 }
 
-// Defined by the generated kernel_table.cpp; rows of a family stand together, highest rank first.
+// Defined in the generated kernel_table.cpp; rows of a family are adjacent, highest rank first.
 extern const KernelRow kKernelTable[];
 extern const size_t kKernelTableSize;
-// The name of each row. The engine does without: the linker drops them where nobody asks.
+// The name of each row. The engine does not use it: the linker drops it from binaries that print no
+// names.
 extern const char* const kKernelNames[];
 
 }  // namespace trimtab

@@ -20,11 +20,11 @@ Status Bad(const char* what, int64_t where = Status::kNoFact) {
   return Status(Code::kBadFile, what, where);
 }
 
-// Where something may lie: in the tables behind the header, or in the constants behind the tables.
+// A legal range of offsets: the tables after the header, or the constants after the tables.
 struct Region {
   uint64_t begin, end;
 
-  // True when [offset, offset + bytes) lies inside and offset is aligned.
+  // True if [offset, offset + bytes) lies inside and offset is aligned.
   bool Holds(uint64_t offset, uint64_t bytes, uint64_t alignment) const {
     return offset >= begin && offset <= end && bytes <= end - offset && offset % alignment == 0;
   }
@@ -64,7 +64,7 @@ bool QuantizationFits(const uint8_t* bytes, const Region& tables, const VarRecor
   return true;
 }
 
-// What is wrong with a variable taken alone; null: nothing.
+// Returns the error of a single variable, or null.
 const char* Fault(const VarRecord& var, const uint8_t* bytes, const Region& tables,
                   const Region& constants) {
   if (var.rank > Dims::kMaxRank || var.layout > 1)
@@ -75,7 +75,7 @@ const char* Fault(const VarRecord& var, const uint8_t* bytes, const Region& tabl
   if (count < 0) return TRIMTAB_TEXT("a variable is negative or too large");
   if (!NameFits(bytes, tables, var.name_offset)) return TRIMTAB_TEXT("bad name of a variable");
   if (!QuantizationFits(bytes, tables, var)) return TRIMTAB_TEXT("bad quantization of a variable");
-  // Packing only ever pads, so even packed data holds every element.
+  // Packing only adds padding, so packed data are large enough, too.
   if (var.data_offset != 0 && (!constants.Holds(var.data_offset, var.data_bytes, 64) ||
                                var.data_bytes / element_bytes < static_cast<uint64_t>(count))) {
     return TRIMTAB_TEXT("data of a variable is too short, or outside the constants");
@@ -83,7 +83,7 @@ const char* Fault(const VarRecord& var, const uint8_t* bytes, const Region& tabl
   return nullptr;
 }
 
-// A part is some channels of an image in NHWC order that is no part itself.
+// True if a sub-tensor is a range of channels of an NHWC image that is no sub-tensor itself.
 bool PartFits(const VarRecord* vars, uint32_t var_count, const VarRecord& part) {
   if ((part.flags & kVarPart) == 0) return true;
   if (part.parent >= var_count) return false;
@@ -96,9 +96,9 @@ bool PartFits(const VarRecord* vars, uint32_t var_count, const VarRecord& part) 
          part.channel <= static_cast<uint32_t>(parent.dims[1] - part.dims[1]);
 }
 
-// Two sums over columns of 16 words (Fletcher 1982): the first sees any changed byte, the second
-// any change of order. Both are plain vector additions, so checking costs less than reading the
-// weights from storage.
+// Two sums over columns of 16 words (Fletcher 1982): the first detects any changed byte, the second
+// any change of order. Both are vector additions, so checking is faster than reading the weights
+// from storage.
 class Sums {
  public:
   // `size` is a multiple of 64.
@@ -126,7 +126,7 @@ class Sums {
   Row sum_ = {}, sum_of_sums_ = {};
 };
 
-// What is read of a mapped file at once.
+// Bytes of a mapped file that are read at once.
 constexpr size_t kChunkBytes = size_t{1} << 20;
 
 }  // namespace
@@ -212,7 +212,7 @@ Status VerifyConstants(const Program& program, bool mapped) {
   Sums sums;
   for (size_t at = header.tables_bytes; at < header.file_bytes;) {
     const size_t left = static_cast<size_t>(header.file_bytes) - at;
-    const size_t chunk = kChunkBytes - at % kChunkBytes;  // ends where a page does
+    const size_t chunk = kChunkBytes - at % kChunkBytes;  // ends at a page boundary
     const size_t size = chunk < left ? chunk : left;
     sums.Add(program.bytes() + at, size);
     if (mapped) DropPages(program.bytes() + at, size);
@@ -226,7 +226,7 @@ Status VerifyConstants(const Program& program, bool mapped) {
 Status MapFile(const char* path, const void** bytes, size_t* size) {
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return Status(Code::kIo, TRIMTAB_TEXT("cannot open the model file"));
-  const off_t end = lseek(file, 0, SEEK_END);  // fstat is larger
+  const off_t end = lseek(file, 0, SEEK_END);  // fstat takes more code
   const bool fits = end > 0 && static_cast<uint64_t>(end) <= SIZE_MAX;
   void* map =
       fits ? mmap(nullptr, static_cast<size_t>(end), PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;

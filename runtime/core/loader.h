@@ -1,4 +1,4 @@
-// Turns the bytes of a .ttm file into a Program, believing nothing they say.
+// Parses the bytes of a .ttm file into a Program. All bytes are untrusted.
 #ifndef TRIMTAB_CORE_LOADER_H_
 #define TRIMTAB_CORE_LOADER_H_
 
@@ -6,17 +6,17 @@
 
 namespace trimtab {
 
-// Checks magic, version, size, the tables' checksum, and every offset, count and index, so that all
-// accessors of `program` are safe. Reads no constant: loading costs the same however many weights
-// there are. `bytes` must be 64-byte aligned and outlive the program.
+// Checks magic, version, size, the checksum of the tables, and every offset, count and index, so
+// that all accessors of `program` are safe. Reads no constant, so loading time does not depend on
+// the size of the weights. `bytes` must be 64-byte aligned and outlive the program.
 Status Load(const void* bytes, size_t size, Program* program);
 
-// Compares the constants with their checksum. Whatever they hold, running is safe; this tells
-// whether they are what was written. `mapped`: they are pages of a file, which are given back to the
-// system as they are read: comparing takes no memory.
+// Compares the constants with their checksum. Running is safe whatever the constants hold; this
+// detects damage. `mapped`: the bytes are pages of a file, which are returned to the system after
+// they are read, so that the check uses no memory.
 Status VerifyConstants(const Program& program, bool mapped);
 
-// The checksum of a part of a file (docs/model-format.md, "Checksums"). `size` is a multiple of 64.
+// Checksum of a section of a file (docs/model-format.md, "Checksums"). `size` is a multiple of 64.
 uint64_t Checksum(const void* bytes, size_t size);
 
 // Maps a file into memory. Unmap with UnmapFile.

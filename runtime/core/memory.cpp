@@ -13,7 +13,7 @@ namespace trimtab {
 
 #if defined(__SANITIZE_ADDRESS__)
 
-// AddressSanitizer watches both ends of what the heap gives, so each table is a block of its own.
+// AddressSanitizer guards both ends of a heap allocation, so each table is a block of its own.
 constexpr size_t kBlockBytes = 0;
 
 void* MapMemory(size_t bytes) {
@@ -25,7 +25,7 @@ void UnmapMemory(void* memory, size_t) { free(memory); }
 
 #else
 
-// The system adds pages as they are touched: the rest of a block costs none.
+// The system adds pages as they are touched: the unused part of a block costs nothing.
 constexpr size_t kBlockBytes = 1 << 18;
 
 void* MapMemory(size_t bytes) {

@@ -1,5 +1,5 @@
-// Memory straight from the system. The engine takes it when a model is opened and at no other time,
-// in a few blocks, for which a C library's heap would be a fiftieth of a small binary.
+// Memory mapped from the system. The engine allocates only when a model is opened, in a few blocks;
+// a C library's heap would be a fiftieth of a small binary.
 #ifndef TRIMTAB_CORE_MEMORY_H_
 #define TRIMTAB_CORE_MEMORY_H_
 
@@ -9,12 +9,12 @@
 
 namespace trimtab {
 
-// `bytes` > 0 zeros that begin at a page; null when the system has none left.
+// Returns `bytes` > 0 zeroed bytes at a page boundary; null if the system is out of memory.
 void* MapMemory(size_t bytes);
-// What MapMemory gave, or null.
+// `memory`: from MapMemory, or null.
 void UnmapMemory(void* memory, size_t bytes);
 
-// Zeroed tables that are given back together.
+// Zeroed tables that are freed together.
 class Memory {
  public:
   Memory() = default;
@@ -22,7 +22,7 @@ class Memory {
   Memory& operator=(const Memory&) = delete;
   ~Memory() { Release(); }
 
-  // Points `result` at `count` elements.
+  // Sets `result` to `count` zeroed elements.
   template <typename T>
   Status Take(size_t count, T** result) {
     static_assert(alignof(T) <= kAlignment, "tables are aligned for what they hold");

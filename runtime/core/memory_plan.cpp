@@ -12,7 +12,7 @@ uint64_t PlanMemory(Buffer* buffers, size_t count, uint32_t* order) {
   for (size_t i = 0; i < count; ++i) buffers[i].offset = buffers[i].bytes == 0 ? 0 : kUnplaced;
   size_t placed = 0;
   uint64_t arena = 0;
-  // order[0, placed) holds the placed buffers by rising offset, so gaps are met from below.
+  // order[0, placed) holds the placed buffers by rising offset, so gaps are found lowest first.
   for (;;) {
     size_t next = count;
     for (size_t i = 0; i < count; ++i) {

@@ -1,4 +1,4 @@
-// Places buffers with known lifetimes in one arena.
+// Assigns offsets in one arena to buffers with known lifetimes.
 #ifndef TRIMTAB_CORE_MEMORY_PLAN_H_
 #define TRIMTAB_CORE_MEMORY_PLAN_H_
 
@@ -8,26 +8,27 @@
 namespace trimtab {
 
 constexpr size_t kArenaAlignment = 64;
-// The room of so many bytes in an arena, or in scratch memory: what follows is aligned, too.
+// `bytes`, rounded up to the alignment of the arena and of scratch memory.
 inline uint64_t Aligned(uint64_t bytes) {
   return (bytes + kArenaAlignment - 1) & ~uint64_t{kArenaAlignment - 1};
 }
-// A file that asks for more is damaged or hostile: activations of vision networks take megabytes.
+// Vision networks need megabytes for activations: a file that needs more than this is damaged or
+// hostile.
 constexpr uint64_t kMaxArenaBytes = uint64_t{1} << 30;
 
-// 64 bits even on small devices: sums must not wrap before they are found too large.
+// 64 bits even on small devices, so that sums do not wrap before they are checked.
 struct Buffer {
-  uint64_t bytes;       // 0: not placed
-  int32_t first, last;  // operators during which it is alive, inclusive
+  uint64_t bytes;       // 0: needs no memory
+  int32_t first, last;  // lifetime: first and last operator, inclusive
   uint64_t offset;      // the result
 };
 
-// Sets every offset so that buffers alive together do not overlap, and returns the arena's size.
-// Largest first, each at the lowest gap that fits ("greedy by size", Pisarchyk & Lee 2020,
-// section 5.2). `order` is room for `count` indices.
+// Sets all offsets so that buffers with overlapping lifetimes do not overlap in memory, and returns
+// the arena's size. Largest first, each at the lowest gap that fits ("greedy by size", Pisarchyk &
+// Lee 2020, section 5.2). `order`: room for `count` indices.
 uint64_t PlanMemory(Buffer* buffers, size_t count, uint32_t* order);
 
-// No plan can be smaller: the largest sum of buffers alive at one operator.
+// Lower bound of any plan: the maximum over operators of the sum of live buffers.
 uint64_t MemoryLowerBound(const Buffer* buffers, size_t count, int32_t op_count);
 
 }  // namespace trimtab

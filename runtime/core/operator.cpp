@@ -9,8 +9,8 @@ namespace {
 constexpr unsigned kIndexTypes =
     (1u << static_cast<int>(DType::kI32)) | (1u << static_cast<int>(DType::kI64));
 
-// All 4-D operands that are computed (not weights) must lie as the schema asks; see
-// docs/architecture.md, "Layouts".
+// All computed 4-D operands (not weights) must have the layout that the schema requires
+// (docs/architecture.md, "Layouts").
 bool LayoutFits(LayoutRule rule, const Tensor& tensor, Layout* common, bool* seen) {
   if (tensor.dims.rank != 4) return tensor.layout == Layout::kPlain;
   switch (rule) {
@@ -28,8 +28,7 @@ bool LayoutFits(LayoutRule rule, const Tensor& tensor, Layout* common, bool* see
   return tensor.layout == *common;
 }
 
-// A variadic operand sets all bits from its own on, so that the last one stands for those behind
-// it.
+// A variadic operand sets all bits from its own on: the last bit covers all operands after it.
 bool MayBeStrided(uint16_t mask, int operand) {
   return (mask >> (operand < 15 ? operand : 15) & 1) != 0;
 }
@@ -61,7 +60,7 @@ Status Operator::SetUpShapes(const OperatorRow& row, const Operands& operands,
     TRIMTAB_CHECK(tensor->parent_channels == 0 || MayBeStrided(row.strided_inputs, i),
                   "an input may not be a part of a variable (its index)", i);
     unsigned allowed = (row.index_mask & bit) != 0 ? kIndexTypes : row.dtypes;
-    // A class for one type computes in it.
+    // A class for one type accepts only that type.
     if (typed && (row.index_mask & bit) == 0) allowed &= 1u << static_cast<int>(own);
     if ((row.real_mask & bit) != 0) allowed = 1u << static_cast<int>(DType::kF32);
     if ((row.half_mask & bit) != 0) allowed |= 1u << static_cast<int>(DType::kF16);
@@ -109,8 +108,9 @@ Status Operator::RequestScratch(uint64_t bytes) {
 
 }  // namespace trimtab
 
-// What the C++ library has for a call that cannot happen: a C program that embeds libtrimtab.a
-// links no such library, and a C++ program's own definition wins over this weak one.
+// The C++ library's handler for pure virtual calls, which cannot happen here: a C program that
+// embeds libtrimtab.a links no C++ library, and a C++ program's own definition overrides this weak
+// one.
 extern "C" __attribute__((weak)) void
 __cxa_pure_virtual() {  // NOLINT(bugprone-reserved-identifier,readability-identifier-naming)
   __builtin_trap();

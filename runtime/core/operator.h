@@ -1,5 +1,5 @@
-// The template of all operators: SetUp checks, decodes and binds; Run computes. An operator writes
-// only its own steps.
+// Base class of all operators (template method): SetUp checks, decodes and binds; Run computes. A
+// derived class implements only its own steps.
 #ifndef TRIMTAB_CORE_OPERATOR_H_
 #define TRIMTAB_CORE_OPERATOR_H_
 
@@ -33,11 +33,11 @@ class Operator {
   Operator& operator=(const Operator&) = delete;
 
   // Checks operand counts, types and layouts against the schema, decodes the attributes, infers
-  // output shapes. This alone is what shape inference outside an executor needs.
+  // output shapes. Shape inference outside of an executor needs only this.
   Status SetUpShapes(const OperatorRow& row, const Operands& operands, const uint8_t* attributes,
                      size_t attribute_bytes);
 
-  // Binds kernels, checks packed weights, asks for scratch memory. `threads` is the pool's width.
+  // Binds kernels, checks packed weights, requests scratch memory. `threads`: size of the pool.
   Status SetUpRun(int threads) {
     threads_ = threads;
     scratch_bytes_ = 0;
@@ -53,15 +53,16 @@ class Operator {
   // Cannot fail and allocates nothing.
   virtual void Run(ThreadPool& pool) = 0;
 
-  // Whether it runs once, when the model is set up. Prepare() then sets the bytes of the output.
+  // True if the operator prepares a constant: it runs once, when the model is set up, and Prepare()
+  // sets the size of the output in bytes.
   bool prepares() const { return prepares_; }
 
   size_t scratch_bytes() const { return scratch_bytes_; }
   void set_scratch(void* scratch) { scratch_ = static_cast<uint8_t*>(scratch); }
 
  protected:
-  // `attributes`: where those of this operator are decoded to: its generated struct, or one that
-  // begins like it.
+  // `attributes`: where the attributes are decoded to: the operator's generated struct, or one that
+  // begins with the same members.
   explicit Operator(void* attributes) : attribute_storage_(attributes) {}
   ~Operator() = default;  // never deleted through the base: operators live in the executor's arena
 
@@ -75,7 +76,7 @@ class Operator {
     return i < operands_.input_count && operands_.inputs[i] != nullptr;
   }
   const Tensor& input(int i) const { return *operands_.inputs[i]; }
-  // Null where there is none.
+  // Null if the input is absent.
   const Tensor* optional_input(int i) const { return has_input(i) ? &input(i) : nullptr; }
   template <typename T>
   const T* optional_data(int i) const {
@@ -92,8 +93,8 @@ class Operator {
   }
 
   int threads() const { return threads_; }
-  // `bytes` are counted in 64 bits, which they cannot leave (kMaxElements): more than an arena may
-  // have is an error, and does not wrap on a small device.
+  // `bytes` is 64 bits wide and cannot overflow (kMaxElements): an excessive request is an error
+  // and does not wrap on a 32-bit device.
   Status RequestScratch(uint64_t bytes);
   // 64-byte aligned; valid in Run only and shared with other operators between runs.
   template <typename T>
@@ -102,7 +103,7 @@ class Operator {
   }
 
  private:
-  // InferShape, and results that can be counted.
+  // Calls InferShape and checks that the results' elements can be counted.
   Status InferSizes();
 
   void* attribute_storage_;
@@ -123,10 +124,10 @@ class OperatorOf : public Operator {
   Attributes attributes_;
 };
 
-// What the registry needs to make an operator; a constant for each of its classes, defined by one of
+// How the registry constructs an operator: one constant for each of its classes, defined by one of
 // the macros below.
 struct OperatorFactory {
-  DType dtype;  // of the first input; kNone: the class is for all types of the schema
+  DType dtype;  // type of the first input; kNone: the class serves all types of the schema
   uint32_t bytes;
   Operator* (*construct)(void* memory);
 };
@@ -138,16 +139,16 @@ constexpr OperatorFactory FactoryOf(DType dtype) {
 
 }  // namespace trimtab
 
-// Makes class `Class` known to the generated registry, which looks for k<Class>Factory.
+// Registers class `Class`: defines k<Class>Factory, which the generated registry refers to.
 #define TRIMTAB_OPERATOR(Class)                                             \
   namespace trimtab {                                                       \
   extern const OperatorFactory k##Class##Factory;                           \
   const OperatorFactory k##Class##Factory = FactoryOf<Class>(DType::kNone); \
   }
 
-// The same for an operator that has a class for each type of its first input (`typed` in its
-// schema): Class<T>, where T is the C++ type, and Name what DType calls it (kName). Nothing but the
-// registry refers to it, so the linker drops the classes for types that a binary has no use for.
+// Registers class Class<T> of an operator that has a class for each type of its first input
+// (`typed` in its schema). `Name`: the type's name in DType (kName). Only the registry refers to
+// the factory, so the linker drops classes for types that a binary does not use.
 #define TRIMTAB_TYPED_OPERATOR(Class, T, Name)                                         \
   namespace trimtab {                                                                  \
   static_assert(DTypeOf<T>::kValue == DType::k##Name, "the type's name");              \
@@ -155,8 +156,9 @@ constexpr OperatorFactory FactoryOf(DType dtype) {
   const OperatorFactory k##Class##Name##Factory = FactoryOf<Class<T>>(DType::k##Name); \
   }
 
-// The same for an operator that is an object of a class which all of its kind share, made of the
-// arguments behind it. `Name`: the operator's and, if it is `typed`, the type's (AbsF32).
+// Registers an operator that is an object of a class shared by several operators, constructed with
+// the arguments after `Class`. `Name`: the operator's name and, if it is `typed`, the type's
+// (AbsF32).
 #define TRIMTAB_OPERATOR_OF(Name, dtype, Class, ...)                                              \
   namespace trimtab {                                                                             \
   extern const OperatorFactory k##Name##Factory;                                                  \

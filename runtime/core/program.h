@@ -1,5 +1,4 @@
-// A parsed .ttm file: tables that point into its bytes. The format is described in
-// docs/model-format.md.
+// A parsed .ttm file: tables that point into its bytes (docs/model-format.md).
 #ifndef TRIMTAB_CORE_PROGRAM_H_
 #define TRIMTAB_CORE_PROGRAM_H_
 
@@ -12,7 +11,7 @@
 namespace trimtab {
 
 constexpr uint32_t kFormatVersion = 4;
-constexpr uint32_t kAbsent = 0xFFFFFFFFu;  // operand index of an optional input that is not there
+constexpr uint32_t kAbsent = 0xFFFFFFFFu;  // operand index of an absent optional input
 
 enum FileFlags : uint32_t { kFlagPlanned = 1 };
 enum VarFlags : uint8_t { kVarPacked = 1, kVarPart = 2 };
@@ -20,20 +19,20 @@ enum VarFlags : uint8_t { kVarPacked = 1, kVarPart = 2 };
 struct FileHeader {
   char magic[8];  // "trimtab" and a zero byte
   uint32_t version;
-  uint32_t tables_bytes;  // where the tables end and the constants begin
+  uint32_t tables_bytes;  // end of the tables, start of the constants
   uint64_t file_bytes;
   uint64_t tables_checksum;     // from kSealBytes to tables_bytes
   uint64_t constants_checksum;  // from tables_bytes to file_bytes
   uint64_t sealed_reserved[3];
-  // What follows is under the tables' checksum.
-  uint64_t schema_hash;  // of the writer's whole schema, for people: operators have their own
+  // The checksum of the tables covers everything from here on.
+  uint64_t schema_hash;  // of the writer's whole schema, informative: each operator has its own
   uint32_t flags;
   uint32_t var_count, op_count, input_count, output_count;
-  uint32_t metadata_offset, metadata_bytes;  // JSON for people and tools
+  uint32_t metadata_offset, metadata_bytes;  // informative JSON
   uint32_t reserved[7];
 };
 static_assert(sizeof(FileHeader) == 128, "the header is 128 bytes");
-constexpr uint64_t kSealBytes = 64;  // the header's part that no checksum covers
+constexpr uint64_t kSealBytes = 64;  // part of the header that no checksum covers
 static_assert(offsetof(FileHeader, schema_hash) == kSealBytes, "checksums begin behind the seal");
 
 struct VarRecord {
@@ -42,7 +41,8 @@ struct VarRecord {
   uint64_t data_bytes;
   uint32_t name_offset;  // 0: no name; else u16 length, text, zero byte
   uint8_t dtype, layout, rank, flags;
-  uint32_t parent, channel;      // with kVarPart: whose channels these are, from `channel` on
+  uint32_t parent,
+      channel;  // with kVarPart: this sub-tensor is channels of `parent`, from `channel` on
   uint32_t quantization_offset;  // 0: none; else a Quantization, 4-byte aligned
   uint32_t reserved;
 };
@@ -55,7 +55,7 @@ struct OpRecord {
   uint32_t attributes_offset;  // 8-byte aligned
   uint32_t attributes_bytes;
   uint32_t name_offset;
-  uint32_t schema;  // hash of the operator's schema as the writer knew it
+  uint32_t schema;  // hash of the operator's schema in the writer
   uint32_t reserved[2];
 };
 static_assert(sizeof(OpRecord) == 32, "an operator record is 32 bytes");

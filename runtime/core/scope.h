@@ -13,9 +13,9 @@ struct Variable {
   const char* name;  // "" when the model carries no names
   bool constant;
   bool written;      // by an operator, the caller or the file
-  uint32_t root;     // the variable in whose pixels this one lies; itself when it lies alone
-  uint32_t channel;  // its first one there
-  uint32_t next;     // the next one in the same pixels, in a ring
+  uint32_t root;     // the variable whose pixels contain this one; itself if there is none
+  uint32_t channel;  // first channel in `root`
+  uint32_t next;     // next sub-tensor of the same root, in a ring
 };
 
 class Scope {
@@ -24,7 +24,7 @@ class Scope {
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
 
-  // One variable per record, which lie in `memory`; constants point at the program's data.
+  // Creates one variable per record, in `memory`; constants point at the program's data.
   Status Create(const Program& program, Memory* memory);
 
   uint32_t size() const { return size_; }
@@ -32,9 +32,9 @@ class Scope {
   const Variable& variable(uint32_t i) const { return variables_[i]; }
   Tensor& tensor(uint32_t i) { return variables_[i].tensor; }
   const Tensor& tensor(uint32_t i) const { return variables_[i].tensor; }
-  // How many channels of variable `var` are written; of one that lies alone, all or none.
+  // Number of channels of variable `var` that have been written; without sub-tensors all or none.
   int64_t WrittenChannels(uint32_t var) const;
-  // As many as there are to write.
+  // Number of channels to write.
   int64_t Channels(uint32_t var) const;
 
  private:

@@ -1,10 +1,10 @@
-// Who does which indices of a loop. Every thread has a share, as large as its core is fast, which it
-// takes block by block; then it takes blocks of the others' shares. A result does not depend on who
-// did what.
+// Distribution of a loop's indices. Every thread has a share proportional to the speed of its core
+// and takes it block by block; then it steals blocks of other shares. Results do not depend on
+// which thread computed a block.
 //
-// What a thread needs of a loop stands beside its share on one cache line, so that one line goes from
-// the thread that offers the loop to each of the others, and back. Which blocks are taken is one word
-// with the number of the loop: who comes too late for a loop finds none of it.
+// A thread's part of a loop's description is on one cache line with its share, so that one line
+// moves from the offering thread to each of the others, and back. The blocks taken are counted in
+// one word with the number of the loop: a thread that is late for a loop gets no block of it.
 #ifndef TRIMTAB_CORE_SHARES_H_
 #define TRIMTAB_CORE_SHARES_H_
 
@@ -20,27 +20,28 @@ class Shares {
   static constexpr int kMost = 64;
   using Body = void (*)(void* context, size_t begin, size_t end, int thread);
 
-  // Where a thread stands in the latest loop. `in_time`: it leaves what others would finish sooner
-  // than it.
+  // A thread's position in the latest loop. `in_time`: it leaves blocks that other threads would
+  // finish sooner.
   struct Cursor {
     int thread;
     bool in_time;
-    int behind = 0;     // whose share it takes from: that of the thread so many behind it
-    uint32_t loop = 0;  // not known yet
+    int behind = 0;     // offset of the thread whose share it takes from
+    uint32_t loop = 0;  // 0: not known yet
   };
 
   Shares() {
     for (auto& speed : speed_) speed.store(1024, std::memory_order_relaxed);
   }
 
-  // The speed of the core that a thread runs on, to others as capacities are
-  // (runtime/core/capacity.h); 1024 as long as nobody says so.
+  // Speed of the core that a thread runs on, as a capacity (runtime/core/capacity.h); initially
+  // 1024.
   void SetSpeed(int thread, uint32_t speed) {
     speed_[thread].store(speed, std::memory_order_relaxed);
   }
 
-  // Offers a loop over [0, n) to threads, after all blocks of the one before are done, in less than
-  // 2^16 blocks; returns how many. The first one is the caller's, thread 0, unless it is `in_time`.
+  // Offers a loop over [0, n) to the threads, in less than 2^16 blocks, after all blocks of the
+  // previous loop are done; returns the number of blocks. Unless `in_time`, thread 0, the caller,
+  // already owns its first block.
   size_t Split(size_t n, size_t grain, int threads, bool in_time, Body body = nullptr,
                void* context = nullptr) {
     if (threads_ != threads) threads_ = threads;
@@ -48,7 +49,7 @@ class Shares {
     uint64_t speeds = 0;
     for (int i = 0; i < threads; ++i) speeds += speed(i);
     size_t last = n, all = 0;
-    for (int i = threads; i-- > 0;) {  // the caller's last, who needs its line at once
+    for (int i = threads; i-- > 0;) {  // the caller's last, because it needs its line at once
       Share& share = share_[i];
       share.last = last;
       speeds -= speed(i);
@@ -66,12 +67,12 @@ class Shares {
     return all;
   }
 
-  // The number of the loop that the thread was offered last, which is not 0.
+  // Number of the loop that was offered to the thread last; never 0.
   uint32_t Offered(int thread) const {
     return static_cast<uint32_t>(share_[thread].word.load(std::memory_order_acquire) >> 32);
   }
 
-  // The next block that the thread is to do; false when there is none for it.
+  // Takes the thread's next block; false if none is left for it.
   bool Take(Cursor* at, size_t* begin, size_t* end) {
     const Share* from = &share_[0];
     size_t index = 0;
@@ -85,21 +86,21 @@ class Shares {
     return true;
   }
 
-  // Does a block that the thread has taken.
+  // Runs a block that the thread has taken.
   void Do(int thread, size_t begin, size_t end) const {
     share_[thread].body(share_[thread].context, begin, end, thread);
   }
-  // It is done: the loop may end.
+  // Marks the block as done.
   void Finish(int thread) {
     std::atomic<uint32_t>& done = share_[thread].done;
     done.store(done.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
-  // Blocks that a thread has done, of all loops, modulo 2^32.
+  // Number of blocks that a thread has done in all loops, modulo 2^32.
   uint32_t Done(int thread) const { return share_[thread].done.load(std::memory_order_acquire); }
 
  private:
-  // What is plain here is written by who offers a loop, before the word, and read by who has taken a
-  // block of it, which the loop does not end without.
+  // The non-atomic members are written by the offering thread before `word`, and read by threads
+  // that have taken a block, without which the loop does not end.
   struct alignas(64) Share {
     std::atomic<uint64_t> word{0};  // loop, next block, blocks: 32, 16 and 16 bits
     size_t first = 0, last = 0, grain = 1;
@@ -107,12 +108,12 @@ class Shares {
     void* context = nullptr;
     std::atomic<uint32_t> done{0};
   };
-  static constexpr uint64_t kOne = 1 << 16;  // block more that is taken
+  static constexpr uint64_t kOne = 1 << 16;  // one more block taken
 
   static uint16_t Next(uint64_t word) { return static_cast<uint16_t>(word >> 16); }
   static uint16_t Blocks(uint64_t word) { return static_cast<uint16_t>(word); }
 
-  // A block of the thread's own share or of another's.
+  // Takes a block of the thread's own share or of another's.
   bool Claim(Cursor* at, const Share** share, size_t* index) {
     if (at->loop == 0) at->loop = Offered(at->thread);
     for (; at->behind < threads_; ++at->behind) {
@@ -132,8 +133,8 @@ class Shares {
 
   uint64_t speed(int thread) const { return speed_[thread].load(std::memory_order_relaxed); }
 
-  // Whether the thread would be done with a block before the others are with all that is left, and
-  // with the block that each of them has. The fastest ones always go on, or nobody would.
+  // True if the thread would finish a block before the other threads finish everything that is
+  // left. Always true for the fastest threads, so that the loop makes progress.
   bool IsInTime(int thread) const {
     const uint64_t own = speed(thread);
     uint64_t left = static_cast<uint64_t>(threads_ - 1), others = 0, fastest = 0;
@@ -147,7 +148,7 @@ class Shares {
   }
 
   Share share_[kMost];
-  // Of who offers loops.
+  // Used by the offering thread only.
   uint32_t loop_ = 0;
   bool has_first_ = false;
 

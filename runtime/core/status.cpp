@@ -13,7 +13,7 @@ struct Status::Failure {
   int64_t a, b;
 };
 
-// Not thread_local: that takes a segment of its own, with up to a page of padding in small binaries.
+// Not thread_local, which needs a segment of its own: up to a page of padding in small binaries.
 Status::Status(Code code, const char* what, int64_t a, int64_t b) {
   static Failure failures[kKept];
   static unsigned next = 0;

@@ -6,27 +6,27 @@
 namespace trimtab {
 namespace {
 
-// Elements move as bits; the buffers they lie in have other types.
+// Elements are copied as bits; the buffers have other types.
 using Bits8 = uint8_t;
 using Bits16 = uint16_t __attribute__((may_alias));
 using Bits32 = uint32_t __attribute__((may_alias));
 using Bits64 = uint64_t __attribute__((may_alias));
 
-// Where the compiler is asked for little code it leaves loops as they are; vectors of a length that
-// is not known (SVE) would be scattered.
+// With optimization for size, compilers do not vectorize, and vectors of unknown length (SVE) would
+// use scatter instructions.
 #if defined(__clang__)
 #define TRIMTAB_VECTORS _Pragma("clang loop vectorize_width(16, fixed)")
 #else
 #define TRIMTAB_VECTORS
 #endif
 
-constexpr size_t kTile = 16;  // a cache line of floats on either side of a transpose
+constexpr size_t kTile = 16;  // elements: a cache line of float32 on either side of a transpose
 
 typedef uint32_t Lanes __attribute__((vector_size(16), aligned(4), may_alias));
 
 inline Lanes LanesAt(const Bits32* x) { return *reinterpret_cast<const Lanes*>(x); }
 
-// Element (r, c) of 4 x 4 is at from[r * from_row + c] and goes to to[c * to_column + r].
+// Transposes 4 x 4 elements: from[r * from_row + c] to to[c * to_column + r].
 inline void TransposeFour(const void* from_bytes, ptrdiff_t from_row, void* to_bytes,
                           ptrdiff_t to_column) {
   const auto* from = static_cast<const Bits32*>(from_bytes);
@@ -46,7 +46,7 @@ inline void TransposeFour(const void* from_bytes, ptrdiff_t from_row, void* to_b
   store(3, ab_high, cd_high, 1);
 }
 
-// The same for bytes.
+// The same for elements of one byte.
 inline void TransposeFourBytes(const void* from_bytes, ptrdiff_t from_row, void* to_bytes,
                                ptrdiff_t to_column) {
   typedef uint8_t Bytes __attribute__((vector_size(16)));
@@ -66,7 +66,7 @@ inline void TransposeFourBytes(const void* from_bytes, ptrdiff_t from_row, void*
     __builtin_memcpy(to + column * to_column, &words[column], sizeof(*words));
 }
 
-// `columns` of four rows, in blocks of 4 x 4.
+// Transposes `columns` columns of four rows, in blocks of 4 x 4.
 template <void (*kFour)(const void*, ptrdiff_t, void*, ptrdiff_t), size_t kBytes>
 void TransposeRows(const char* from, ptrdiff_t from_row, char* to, ptrdiff_t to_column,
                    size_t columns) {
@@ -75,7 +75,7 @@ void TransposeRows(const char* from, ptrdiff_t from_row, char* to, ptrdiff_t to_
     kFour(from, from_row, to, to_column);
 }
 
-// The same for the three planes of a photograph, whose pixels lie side by side in the result.
+// Interleaves three planes, as of an RGB image, into pixels.
 inline void InterleaveThree(const void* from_bytes, ptrdiff_t from_row, void* to) {
   const auto* from = static_cast<const Bits32*>(from_bytes);
   const Lanes a = LanesAt(from), b = LanesAt(from + from_row), c = LanesAt(from + 2 * from_row);
@@ -85,8 +85,8 @@ inline void InterleaveThree(const void* from_bytes, ptrdiff_t from_row, void* to
   y[2] = Lanes{c[2], a[3], b[3], c[3]};
 }
 
-// The same for elements of one and two bytes, in runs that ARM has instructions for; returns how
-// many of the `count` pixels it took.
+// The same for elements of one and two bytes, in runs that ARM has interleaving stores for; returns
+// the number of pixels that it copied.
 constexpr size_t kRun = 16;
 
 template <typename Bits>
@@ -108,7 +108,7 @@ size_t InterleaveNarrow(const void* from, ptrdiff_t plane, void* to, size_t coun
   return count - count % kRun;
 }
 
-// `count` elements, some way apart.
+// Copies `count` elements with a stride on each side.
 template <typename Bits>
 void CopyLine(const void* from, ptrdiff_t from_step, void* to, ptrdiff_t to_step, size_t count) {
   const Bits* x = static_cast<const Bits*>(from);
@@ -116,8 +116,8 @@ void CopyLine(const void* from, ptrdiff_t from_step, void* to, ptrdiff_t to_step
   for (; count > 0; --count, x += from_step, y += to_step) *y = *x;
 }
 
-// rows x columns elements of `bytes` in square tiles, so that both sides reuse the cache lines they
-// touch.
+// Copies rows x columns elements of `bytes` in square tiles, so that both sides reuse the cache
+// lines they touch.
 void CopyTiles(size_t bytes, const char* from, char* to, size_t rows, ptrdiff_t from_row,
                ptrdiff_t to_row, size_t columns, ptrdiff_t from_column, ptrdiff_t to_column) {
   const auto size = static_cast<ptrdiff_t>(bytes);
@@ -131,12 +131,12 @@ void CopyTiles(size_t bytes, const char* from, char* to, size_t rows, ptrdiff_t 
                          : bytes == 1 ? TransposeRows<TransposeFourBytes, 1>
                                       : nullptr;
   const bool narrow = bytes <= 2 && crosses && rows == 3 && to_column == 3;
-  // Few rows, as the channels of a photograph, leave cache for longer ones.
+  // A few rows, such as the channels of an image, leave cache for longer strips.
   const size_t strip = rows < kTile ? 64 * kTile : kTile;
   for (size_t r0 = 0; r0 < rows; r0 += kTile) {
-    const size_t r1 = Least(rows, r0 + kTile);
+    const size_t r1 = Min(rows, r0 + kTile);
     for (size_t c0 = 0; c0 < columns; c0 += strip) {
-      const size_t c1 = Least(columns, c0 + strip);
+      const size_t c1 = Min(columns, c0 + strip);
       size_t whole = c0 + (c1 - c0) / 4 * 4;
       const auto source = [&](size_t r, size_t c) {
         return from +
@@ -147,7 +147,7 @@ void CopyTiles(size_t bytes, const char* from, char* to, size_t rows, ptrdiff_t 
         return to +
                (static_cast<ptrdiff_t>(r) * to_row + static_cast<ptrdiff_t>(c) * to_column) * size;
       };
-      // Rows before `done` need only the columns from `whole` on.
+      // Rows before `done` only need the columns from `whole` on.
       size_t done = r0;
       for (; transpose != nullptr && done + 4 <= r1; done += 4)
         transpose(source(done, c0), from_row, target(done, c0), to_column, whole - c0);
@@ -180,7 +180,7 @@ void StridedCopy::AddAxis(int64_t extent, ptrdiff_t from_stride, ptrdiff_t to_st
   axes_[at] = {static_cast<size_t>(extent), from_stride, to_stride};
 }
 
-// Joins neighbors that are one run on both sides: fewer loops, longer copies.
+// Merges neighboring axes that are contiguous on both sides: fewer loops, longer copies.
 void StridedCopy::MergeAxes() {
   int kept = 0;
   for (int i = 0; i < count_; ++i) {
@@ -201,14 +201,14 @@ void StridedCopy::MergeAxes() {
 void StridedCopy::Run(const void* from, void* to, ThreadPool& pool) {
   if (empty_) return;
   MergeAxes();
-  // Two axes at least: a lone run is one row, a single element one row of one column.
+  // At least two axes: a single run is one row, a single element one row of one column.
   for (; count_ < 2; ++count_) {
     if (count_ == 1) axes_[1] = axes_[0];
     axes_[0] = {1, 1, 1};
   }
   const Axis column = axes_[count_ - 1];
   const bool runs = column.from == 1 && column.to == 1;
-  // Tiles pair the axis that is dense in the source with the one that is dense in the result.
+  // Tiles pair the axis that is dense in the source with the axis that is dense in the result.
   for (int i = 0; i < count_ - 2 && !runs; ++i) {
     if (axes_[i].from != 1) continue;
     const Axis dense = axes_[i];
@@ -219,14 +219,14 @@ void StridedCopy::Run(const void* from, void* to, ThreadPool& pool) {
   size_t rows = row.extent;
   for (int i = 0; i < count_ - 2; ++i) rows *= axes_[i].extent;
   const size_t row_bytes = column.extent * element_bytes_;
-  const size_t unit = runs ? 1 : kTile;  // rows that threads do not part
+  const size_t unit = runs ? 1 : kTile;  // rows that one thread copies
 
   pool.For(DivideUp(rows, unit), unit * column.extent, [&](size_t begin, size_t end, int) {
     begin *= unit;
-    end = Least(end * unit, rows);
+    end = Min(end * unit, rows);
     while (begin < end) {
       const size_t first = begin % row.extent;
-      const size_t n = Least(row.extent - first, end - begin);
+      const size_t n = Min(row.extent - first, end - begin);
       ptrdiff_t from_offset = static_cast<ptrdiff_t>(first) * row.from;
       ptrdiff_t to_offset = static_cast<ptrdiff_t>(first) * row.to;
       size_t outer = begin / row.extent;
@@ -244,7 +244,7 @@ void StridedCopy::Run(const void* from, void* to, ThreadPool& pool) {
           Copy(y, x, row_bytes);
         }
       } else {
-        // Columns lie side by side in the source if any do, or else make the longer side.
+        // Columns are dense in the source if any axis is, or else are the longer axis.
         if ((row.from == 1 && column.to == 1) || column.extent < kTile) {
           CopyTiles(element_bytes_, x, y, column.extent, column.from, column.to, n, row.from,
                     row.to);

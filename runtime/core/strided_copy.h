@@ -1,5 +1,5 @@
-// Copies a box of elements from one strided view to another: what transpose, slice, concat and
-// their kin have in common.
+// Copies a box of elements from one strided view to another: the common part of transpose, slice,
+// concat and similar operators.
 #ifndef TRIMTAB_CORE_STRIDED_COPY_H_
 #define TRIMTAB_CORE_STRIDED_COPY_H_
 
@@ -35,10 +35,10 @@ class StridedCopy {
   size_t element_bytes_;
   int count_ = 0;
   bool empty_ = false;
-  Axis axes_[kMaxAxes];  // by falling `to` stride, so that writes go forward
+  Axis axes_[kMaxAxes];  // by falling `to` stride, so that writes move forward
 };
 
-// Distance in elements between neighbors along every logical dimension.
+// Distance in elements between neighbors along each logical dimension.
 void LogicalStrides(const Tensor& tensor, ptrdiff_t* strides);
 
 }  // namespace trimtab

@@ -30,7 +30,8 @@ bool Dims::operator==(const Dims& other) const {
 }
 
 int64_t Dims::Count(int begin, int end) const {
-  // Empty dimensions do not excuse large ones: counts of parts of the dimensions fit as well.
+  // A zero dimension does not excuse large ones: products of a subset of the dimensions must fit as
+  // well.
   int64_t count = 1;
   bool empty = false;
   for (int i = begin; i < end; ++i) {

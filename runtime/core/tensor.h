@@ -9,7 +9,7 @@
 
 namespace trimtab {
 
-// Values are stored in .ttm files (trimtab/schema.py DTYPES).
+// The numbers are stored in .ttm files (DTYPES in trimtab/schema).
 enum class DType : uint8_t {
   kNone = 0,
   kF32 = 1,
@@ -24,21 +24,21 @@ enum class DType : uint8_t {
 // Memory order of a 4-D tensor; the logical dimensions are n, c, h, w in both.
 enum class Layout : uint8_t { kPlain = 0, kNhwc = 1 };
 
-size_t ElementSize(DType dtype);  // bytes; 0 for an unknown type
+size_t ElementSize(DType dtype);  // in bytes; 0 for an unknown type
 
-// What stored integers stand for: real = scale * (stored - zero_point). As it lies in a .ttm file,
-// where `count` scales and then `count` zero points follow it.
+// Quantization parameters: real = scale * (stored - zero_point). Layout as in a .ttm file: `count`
+// scales and then `count` zero points follow.
 struct Quantization {
   static constexpr int32_t kPerTensor = -1;
 
-  int32_t axis;    // the logical dimension that has a scale for each index; or kPerTensor
-  uint32_t count;  // of scales: the length of that dimension; 1 for the whole tensor
+  int32_t axis;    // logical dimension with one scale per index; or kPerTensor
+  uint32_t count;  // number of scales: the length of that dimension; 1: per tensor
   const float* scales() const { return reinterpret_cast<const float*>(this + 1); }
   const int32_t* zero_points() const { return reinterpret_cast<const int32_t*>(scales() + count); }
 };
 static_assert(sizeof(Quantization) == 8, "scales begin 8 bytes on");
 
-// Of a C++ type: the element type, and its name in those of kernels (trimtab/schema.py DTYPES).
+// The element type of a C++ type, and its name in kernel names (DTYPES in trimtab/schema).
 template <typename T>
 struct DTypeOf;
 template <>
@@ -77,9 +77,9 @@ struct DTypeOf<bool> {
   static constexpr char kName[] = "bool";
 };
 
-// More elements than any tensor of a vision network has: the largest weights of VGG-16 are 3/4 of
-// it. Whatever their type, their bytes are no more than an arena may have (kMaxArenaBytes), so
-// sizes and offsets fit 32 bits with a sign. Python has it as trimtab.program.MAX_ELEMENTS.
+// More elements than any tensor of a vision network has: the largest weights of VGG-16 have 3/4 of
+// it. Their bytes stay below kMaxArenaBytes for every type, so sizes and offsets fit a signed
+// 32-bit integer. The same constant in Python: trimtab.program.MAX_ELEMENTS.
 constexpr int64_t kMaxElements = int64_t{1} << 27;
 
 struct Dims {
@@ -93,10 +93,10 @@ struct Dims {
   bool operator==(const Dims& other) const;
   bool operator!=(const Dims& other) const { return !(*this == other); }
 
-  // Number of elements; -1 when a dimension is negative or there are more than kMaxElements.
+  // Number of elements; -1 if a dimension is negative or there are more than kMaxElements.
   int64_t Count() const { return Count(0, rank); }
   int64_t Count(int begin, int end) const;
-  // Maps an axis in [-rank, rank) to [0, rank); -1 when it is outside.
+  // Maps an axis in [-rank, rank) to [0, rank); -1 if it is out of range.
   int Axis(int64_t axis) const;
 };
 
@@ -105,15 +105,14 @@ class Tensor {
   Dims dims;
   DType dtype = DType::kNone;
   Layout layout = Layout::kPlain;
-  // Of the NHWC image in whose pixels this one lies, with other channels beside its own; 0: it lies
-  // alone.
+  // For a sub-tensor: channels of the NHWC image whose pixels contain this one; else 0.
   int32_t parent_channels = 0;
-  const Quantization* quantization = nullptr;  // in the file; null: elements are the numbers
+  const Quantization* quantization = nullptr;  // in the file; null: not quantized
   void* raw = nullptr;
-  size_t bytes = 0;  // of the data behind `raw`; packed weights hold other than Count() elements
+  size_t bytes =
+      0;  // size of the data at `raw`; packed weights have another number of elements than Count()
 
-  // Typed address; null when the tensor holds another type. The dtype was checked by
-  // Operator::SetUp.
+  // Typed address; null if the tensor has another type. Operator::SetUp has checked the type.
   template <typename T>
   T* data() {
     return dtype == DTypeOf<T>::kValue ? static_cast<T*>(raw) : nullptr;
@@ -124,7 +123,7 @@ class Tensor {
   }
 
   int64_t Count() const { return dims.Count(); }
-  // Of Count() elements, which must not be -1: fits 32 bits.
+  // Size of Count() elements, which must not be -1; fits 32 bits.
   size_t CountBytes() const;
   size_t element_size() const { return ElementSize(dtype); }
 
@@ -134,14 +133,14 @@ class Tensor {
   int32_t h() const { return dims[2]; }
   int32_t w() const { return dims[3]; }
 
-  // Elements from a pixel of an NHWC image to the next.
+  // Elements between neighboring pixels of an NHWC image.
   size_t pixel_stride() const {
     return static_cast<size_t>(parent_channels != 0 ? parent_channels : c());
   }
 
-  // Dimensions in the order they lie in memory, slowest first.
+  // Dimensions in memory order, slowest first.
   Dims PhysicalDims() const;
-  // Where logical dimension `axis` stands in PhysicalDims().
+  // Index of logical dimension `axis` in PhysicalDims().
   int PhysicalAxis(int axis) const;
 };
 

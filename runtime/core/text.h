@@ -1,4 +1,4 @@
-// Writes text into a fixed buffer: what the engine needs of printf, without its size.
+// Formats text into a fixed buffer: the subset of printf that the engine needs, without its size.
 #ifndef TRIMTAB_CORE_TEXT_H_
 #define TRIMTAB_CORE_TEXT_H_
 
@@ -9,7 +9,7 @@ namespace trimtab {
 
 class Text {
  public:
-  // The text is always terminated; what does not fit is cut off.
+  // The text is always terminated; text that does not fit is truncated.
   Text(char* buffer, size_t size) : buffer_(buffer), size_(size) {
     if (size_ > 0) buffer_[0] = '\0';
   }

@@ -25,8 +25,8 @@ namespace trimtab {
 
 namespace {
 
-// How long a helper looks for work before it sleeps: longer than an operator that one thread runs
-// alone, as waking up takes 50 microseconds and more. Past kSpinNs it lets others have the core.
+// Time that a helper waits for work before it sleeps: longer than an operator that one thread runs
+// alone, because waking takes 50 microseconds and more. After kSpinNs it yields its core.
 constexpr uint64_t kPatienceNs = 1000000, kSpinNs = 50000;
 
 [[gnu::noinline]] uint64_t Now() {
@@ -35,8 +35,8 @@ constexpr uint64_t kPatienceNs = 1000000, kSpinNs = 50000;
   return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// Spins until `ready()`; false when that took longer than `patience` nanoseconds. Most often it takes
-// no look at the clock, which may be a system call.
+// Spins until `ready()`; false after `patience` nanoseconds. Usually does not read the clock, which
+// may be a system call.
 template <class Ready>
 bool Spin(uint64_t patience, Ready ready) {
   for (uint64_t start = 0;;) {
@@ -51,10 +51,10 @@ bool Spin(uint64_t patience, Ready ready) {
   }
 }
 
-// Threads sleep on a word of memory, which is all that a loop needs of the system (futex(2)): a mutex
-// and a condition variable are 4 KB of a small C library, and take longer.
+// Threads sleep on a word of memory (futex(2)): a mutex and a condition variable would add 4 KB of
+// a small C library and take longer.
 //
-// Sleeps unless `word` is no longer `value`; may also wake without a reason.
+// Sleeps while `word` is `value`; may wake spuriously.
 void SleepWhile(const std::atomic<uint32_t>& word, uint32_t value) {
   syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
 }
@@ -63,11 +63,11 @@ void WakeAll(const std::atomic<uint32_t>& word) {
   syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
 }
 
-// The cores that a thread may run on (sched_setaffinity(2)). Where the system has more of them than
-// this holds, it refuses, and nothing is changed.
+// The set of cores that a thread may run on (sched_setaffinity(2)). If the system has more cores
+// than fit here, it rejects the call, and nothing changes.
 class Cores {
  public:
-  // `thread` may no longer run on `core`, if it may on another one.
+  // Forbids `thread` to run on `core`, if it may run on another one.
   void Forbid(int thread, unsigned core) {
     syscall(SYS_sched_getaffinity, thread, sizeof(allowed_), allowed_);
     unsigned long& word = allowed_[core / kWordBits % kWords];
@@ -76,7 +76,7 @@ class Cores {
     Allow(thread);
     word = all;
   }
-  // As before.
+  // Restores the thread's original set.
   void Allow(int thread) const {
     syscall(SYS_sched_setaffinity, thread, sizeof(allowed_), allowed_);
   }
@@ -90,30 +90,30 @@ class Cores {
 
 struct ThreadPool::State {
   Shares shares;
-  uint32_t helped = 0;  // blocks that helpers have done, of all loops that have ended
+  uint32_t helped = 0;  // blocks that helpers have done in all finished loops
 
   int helpers = 0;
   struct Helper {
     pthread_t handle;
     State* state;
     int index;
-    std::atomic<int> id{0};  // the system's, once it runs
+    std::atomic<int> id{0};  // thread id of the system, once it runs
     Cores cores;
   } helper[Shares::kMost - 1];
 
-  // Written seldom, and far from what is written in every loop: a look at it takes nothing.
+  // Written rarely, and on another cache line than what every loop writes: reading it is cheap.
   Span* spans = nullptr;
   Capacities capacities;
   std::atomic<uint32_t> sleepers{0}, calls{0};
-  std::atomic<uint32_t> busy{0};  // helpers in a loop, where cores differ
+  std::atomic<uint32_t> busy{0};  // helpers in a loop, on machines with unlike cores
   std::atomic<bool> stop{false};
 
-  // Who falls asleep just now may not see the loop, nor be seen: then others do the work. Where the
-  // other cores are busy for some microseconds, with who has called the caller perhaps, the system
-  // puts a thread that wakes up on the caller's core. There it would wait until the caller has done
-  // all the work, and be found in the same place the next time: it wakes up elsewhere. Systems of
-  // unlike cores choose by these, and have idle ones; phones also change what a process may have at
-  // any time, which a thread that was told its cores would miss.
+  // A helper that falls asleep at this moment may miss the loop: then others do its work. If the
+  // other cores are busy for some microseconds, the system puts a waking thread on the caller's
+  // core, where it waits until the caller has done all the work, in every loop again. So helpers
+  // are moved to other cores first. Not on machines with unlike cores, whose schedulers choose by
+  // capacity and have idle cores; phones also change the allowed set of a process at any time,
+  // which a thread with its own set would miss.
   [[gnu::noinline]] void Wake() {
     ForbidThisCore(true);
     calls.fetch_add(1);
@@ -121,7 +121,7 @@ struct ThreadPool::State {
     ForbidThisCore(false);
   }
 
-  // To helpers that run already; false: all are allowed what they were.
+  // Applies to helpers that run already; false: restores their original sets.
   [[gnu::noinline]] void ForbidThisCore(bool forbid) {
     if (capacities.differ()) return;
     unsigned core = 0;
@@ -137,8 +137,8 @@ struct ThreadPool::State {
     }
   }
 
-  // What is left to others in time is done by them, or by the caller in the end. Returns how many
-  // blocks there were for the thread.
+  // Blocks that the thread leaves `in_time` are done by other threads, or finally by the caller.
+  // Returns the number of blocks that the thread did.
   [[gnu::noinline]] size_t TakeBlocks(int thread, bool in_time) {
     Shares::Cursor at = {thread, in_time};
     size_t count = 0;

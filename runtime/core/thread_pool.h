@@ -1,4 +1,4 @@
-// A fixed set of threads that share index ranges. The caller's thread works too.
+// A fixed set of threads that share index ranges. The calling thread works too.
 #ifndef TRIMTAB_CORE_THREAD_POOL_H_
 #define TRIMTAB_CORE_THREAD_POOL_H_
 
@@ -11,7 +11,7 @@ namespace trimtab {
 
 class ThreadPool {
  public:
-  // When a thread began and ended, in nanoseconds of CLOCK_MONOTONIC; an end of 0: not yet.
+  // Start and end of a thread's work, in nanoseconds of CLOCK_MONOTONIC; end 0: not finished.
   using Span = uint64_t[2];
   // The body of a loop: indices [begin, end) done by thread `thread` of `threads()`.
   using Body = void (*)(void* context, size_t begin, size_t end, int thread);
@@ -21,20 +21,21 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
   ~ThreadPool() { Stop(); }
 
-  // `threads` counts the caller's; 1 starts none. `cores`: where the system tells of its cores. Call
-  // once.
+  // `threads` includes the caller; 1 starts none. `cores`: folder where the system describes its
+  // cores. Call once.
   Status Start(int threads, const char* cores = "/sys/devices/system/cpu");
   void Stop();
   int threads() const { return threads_; }
 
-  // From now on each thread widens its one of `spans` by its shares; null: none looks at the clock.
+  // From now on each thread extends its entry of `spans` by its blocks; null: no thread reads the
+  // clock.
   void TimeShares(Span* spans);
 
-  // Runs `body` over [0, n), an index of which costs `cost` (runtime/core/parallel.h), in blocks;
-  // returns when all are done. Each thread begins with its own share, which is the same part of
-  // every loop, so that loops over the same rows find them where they wrote them; who is done takes
-  // what others have left. Where cores differ, shares are as large as cores are fast, and a slow
-  // one leaves the last blocks to fast ones.
+  // Runs `body` over [0, n) in blocks and returns when all are done; an index costs `cost`
+  // (runtime/core/parallel.h). Each thread begins with its own share, the same part of every loop,
+  // so that loops over the same rows find them in the cache of the core that wrote them; then it
+  // steals blocks of other shares. On machines with unlike cores, shares are proportional to speed,
+  // and a slow core leaves the last blocks to fast ones.
   void For(size_t n, size_t cost, Body body, void* context);
 
   // The same for a callable `f(begin, end, thread)`.

@@ -18,8 +18,8 @@ class Add final : public BinaryLoops<T> {
     return Bind<NameHash("add")>(attributes_.kernel, &this->kernel_);
   }
 
-  // Most additions become part of a convolution, so that the clamp of the others needs no kernel:
-  // the result is in a cache.
+  // Most additions are fused into a convolution, so the clamp of the remaining ones needs no kernel
+  // of its own: the result is still in a cache.
   void Finish(const BinaryArgs<T>& args) const override {
     const float low = epilogue_.clamp_min, high = epilogue_.clamp_max;
     for (size_t row = 0; clamps_ && row < args.rows; ++row) {

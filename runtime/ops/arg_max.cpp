@@ -13,8 +13,8 @@ class ArgMax final : public OperatorOf<ArgMaxAttributes> {
     const auto outer = static_cast<size_t>(x.dims.Count(0, axis_));
     const auto* from = static_cast<const float*>(x.raw);
     auto* to = static_cast<int64_t*>(output().raw);
-    // Neighbors are searched side by side: their elements are, while those of a result may lie
-    // far apart.
+    // Searches kAtOnce neighboring outputs together, because their inputs are contiguous; the
+    // inputs of one output may be far apart.
     const size_t blocks = (inner + kAtOnce - 1) / kAtOnce;
     pool.For(outer * blocks, length * kAtOnce, [&](size_t begin, size_t end, int) {
       for (size_t i = begin; i < end; ++i) {
@@ -49,10 +49,10 @@ class ArgMax final : public OperatorOf<ArgMaxAttributes> {
   }
 
  private:
-  static constexpr size_t kAtOnce = 64;  // neighbors, in local arrays
+  static constexpr size_t kAtOnce = 64;  // neighboring outputs, in local arrays
 
-  // to[i] = arg max over j < length of x[j * stride + i], for i < n; kFull: n is kAtOnce, which
-  // lets every compiler vectorize.
+  // to[i] = arg max over j < length of x[j * stride + i], for i < n. kFull: n is kAtOnce, so that
+  // every compiler vectorizes the loops.
   template <bool kFull>
   void Search(const float* x, size_t length, size_t stride, size_t part, int64_t* to) const {
     const size_t n = kFull ? kAtOnce : part;

@@ -36,7 +36,7 @@ void BatchNormalization::Run(ThreadPool& pool) {
     factor[c] = input(1).data<float>()[c] / deviation;
     offset[c] = input(2).data<float>()[c] - input(3).data<float>()[c] * factor[c];
   }
-  // Rows of one channel each, or of all channels when they lie side by side.
+  // Rows of one channel each, or of all channels if they are contiguous.
   const Dims physical = x.PhysicalDims();
   const int axis = x.PhysicalAxis(1);
   const size_t count = static_cast<size_t>(x.Count());

@@ -6,8 +6,8 @@
 namespace trimtab {
 namespace {
 
-// Dimension `axis` of an operand as the result of `rank` dimensions sees it: aligned at the right,
-// 1 where it has none.
+// Length of dimension `axis` of an operand, aligned at the right to a result of `rank` dimensions;
+// 1 if the operand lacks it.
 int32_t Extent(const Tensor& operand, int rank, int axis) {
   const int own = axis - (rank - operand.dims.rank);
   return own < 0 ? 1 : operand.dims[own];
@@ -59,8 +59,8 @@ void BinaryLoops<T>::PrepareLoops() {
       axes_[axis_count_++] = next;
     }
   }
-  // Kernels take steps of 0 and 1. Others arise only when an operand of fewer than four dimensions
-  // meets an NHWC one; then a row is one element.
+  // Kernels take steps of 0 and 1. Other steps occur only if an operand of fewer than four
+  // dimensions meets an NHWC operand; then a row is one element.
   if (axis_count_ == 0 || axes_[axis_count_ - 1].a > 1 || axes_[axis_count_ - 1].b > 1 ||
       axes_[axis_count_ - 1].y > 1)
     axes_[axis_count_++] = {1, 0, 0, 1};
@@ -71,7 +71,8 @@ void BinaryLoops<T>::PrepareLoops() {
   }
 }
 
-// From row `row` of the result on; how many, and how much of each, is the caller's choice.
+// Computes rows of the result from row `row` on; the caller chooses their number and the part of
+// each.
 template <typename T>
 BinaryArgs<T> BinaryLoops<T>::RowsAt(size_t row) const {
   const Axis &inner = axes_[axis_count_ - 1], &rows = axes_[axis_count_ - 2];
@@ -102,7 +103,7 @@ template <typename T>
 void BinaryLoops<T>::Run(ThreadPool& pool) {
   const size_t total = static_cast<size_t>(output().Count());
   const size_t extent = axes_[axis_count_ - 1].extent, rows = axes_[axis_count_ - 2].extent;
-  // Elements are shared out, so that threads part a single long row, too.
+  // Threads share elements, not rows, so that they also split a single long row.
   pool.For(total, 1, [&](size_t begin, size_t end, int) {
     while (begin < end) {
       const size_t row = begin / extent, first = begin % extent;
@@ -110,9 +111,8 @@ void BinaryLoops<T>::Run(ThreadPool& pool) {
       args.a += first * args.a_step;
       args.b += first * args.b_step;
       args.y += first;
-      args.n = Least(Least(extent - first, end - begin), most_);
-      if (args.n == extent)
-        args.rows = Least(rows - row % rows, Least(end - begin, most_) / extent);
+      args.n = Min(Min(extent - first, end - begin), most_);
+      if (args.n == extent) args.rows = Min(rows - row % rows, Min(end - begin, most_) / extent);
       begin += args.n * args.rows;
       kernel_(args);
       Finish(args);

@@ -7,7 +7,7 @@
 
 namespace trimtab {
 
-// What does not depend on the attributes, which are decoded to `attributes`.
+// The part that does not depend on the attributes, which are decoded to `attributes`.
 template <typename T>
 class BinaryLoops : public Operator {
  protected:
@@ -16,34 +16,34 @@ class BinaryLoops : public Operator {
   Status InferShape() override;
   void Run(ThreadPool& pool) final;
 
-  // Finds the loops over the operands; the kernel is to be bound beside it.
+  // Builds the loops over the operands; the caller binds the kernel.
   void PrepareLoops();
-  // Called for results that were just written.
+  // Called after results are written.
   virtual void Finish(const BinaryArgs<T>&) const {}
 
   Kernel<BinaryArgs<T>> kernel_ = nullptr;
-  size_t most_ = SIZE_MAX;  // elements in a call of the kernel
+  size_t most_ = SIZE_MAX;  // maximum number of elements per kernel call
 
  private:
   struct Axis {
     size_t extent;
-    size_t a, b, y;  // strides in elements, 0 where an operand is broadcast
+    size_t a, b, y;  // strides in elements; 0: the operand is broadcast
   };
 
   BinaryArgs<T> RowsAt(size_t row) const;
 
-  // In memory order of the result, neighbors joined where all operands allow it. The last two are
-  // the kernel's.
+  // In memory order of the result; neighboring axes are merged where all operands allow it. The
+  // kernel computes the last two.
   Axis axes_[Dims::kMaxRank + 1];
   int axis_count_ = 0;
 };
 
-// The generated struct of these operators.
+// The common generated struct of these operators.
 struct BinaryAttributes {
   KernelRef kernel;
 };
 
-// One class for all whose attributes are a kernel. `family`: its FamilyHash.
+// The class of all operators whose only attribute is a kernel. `family`: its FamilyHash.
 template <typename T>
 class BinaryOperator : public BinaryLoops<T> {
  public:
@@ -63,7 +63,7 @@ class BinaryOperator : public BinaryLoops<T> {
   TRIMTAB_OPERATOR_OF(Name##type, DType::k##type, BinaryOperator<T>, \
                       FamilyHash<T>(NameHash(family)))
 
-// `family`: the name of one, a literal.
+// `family`: name of the kernel family, a literal.
 #define TRIMTAB_BINARY_OPERATOR(Name, family)                                           \
   static_assert(sizeof(trimtab::Name##Attributes) == sizeof(trimtab::BinaryAttributes), \
                 "the attribute is a kernel");                                           \

@@ -38,7 +38,7 @@ bool Ranking::Better(int32_t a, int32_t b) const {
   return x > y || (x == y && a < b);
 }
 
-// Restores a heap with the best item on top after its element `i` got worse.
+// Restores the heap, with the best item on top, after its element `i` has become worse.
 void Ranking::SiftDown(int32_t* heap, size_t n, size_t i) const {
   const int32_t item = heap[i];
   for (size_t child = 2 * i + 1; child < n; child = 2 * i + 1) {

@@ -19,7 +19,7 @@ Status Broadcast::SetUp(const Tensor* const* operands, int count, Dims* y) {
     }
     (*y)[axis] = extent;
   }
-  // A scalar is a row of one element.
+  // A scalar is one row of one element.
   rank_ = y->rank > 0 ? y->rank : 1;
   extents_[0] = 1;
   for (int axis = 0; axis < y->rank; ++axis) extents_[axis] = static_cast<size_t>((*y)[axis]);

@@ -1,4 +1,4 @@
-// Walks several row-major operands that are broadcast to one shape, row by row.
+// Iterates over row-major operands that are broadcast to one shape, row by row.
 #ifndef TRIMTAB_OPS_BROADCAST_H_
 #define TRIMTAB_OPS_BROADCAST_H_
 
@@ -14,11 +14,10 @@ class Broadcast {
   // Sets `y` to the shape that all operands broadcast to.
   Status SetUp(const Tensor* const* operands, int count, Dims* y);
 
-  // Rows of the result, and their elements.
+  // Number of rows of the result.
   size_t rows() const { return rows_; }
   size_t row_length() const { return row_length_; }
-  // Where operand `i` begins in a row, in elements, and its step from one element to the next: 0
-  // or 1.
+  // Offset of operand `i` at the start of a row, in elements.
   size_t RowBegin(int i, size_t row) const;
   size_t Step(int i) const { return strides_[i][rank_ - 1]; }
 

@@ -7,28 +7,28 @@
 namespace trimtab {
 namespace {
 
-constexpr size_t kAtOnce = 256;  // elements, in a local array
+constexpr size_t kAtOnce = 256;  // elements in a local array
 
 bool IsFloat(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF16; }
 
-// Every pair of types meets in float or int64, which needs a loop per type instead of one per pair.
+// All pairs of types convert through float or int64: one loop per type instead of one per pair.
 union Wide {
   float f[kAtOnce];
   int64_t i[kAtOnce];
 };
 
-// Between the types of floats: what begins and ends a program in f16, so without a stop between.
+// Converts between float types directly: programs in f16 begin and end with it.
 template <typename From, typename To>
 void Convert(const From* __restrict x, size_t n, To* __restrict y) {
-  constexpr size_t kRun = 16;  // for vectors, also where the compiler is asked for little code
+  constexpr size_t kRun = 16;  // a run that compilers vectorize even when they optimize for size
   for (; n >= kRun; n -= kRun, x += kRun, y += kRun) {
     for (size_t i = 0; i < kRun; ++i) y[i] = static_cast<float>(x[i]);
   }
   for (size_t i = 0; i < n; ++i) y[i] = static_cast<float>(x[i]);
 }
 
-// Element `i` of integers. Of a type per element, which branches are predicted for, not a loop per
-// type.
+// Element `i` of an integer tensor. The type is tested per element, which branch prediction makes
+// cheap, instead of one loop per type.
 int64_t Integer(const Tensor& x, size_t i) {
   switch (x.dtype) {
     case DType::kI8:
@@ -56,7 +56,7 @@ void LoadWide(const Tensor& x, size_t begin, size_t n, Wide* wide) {
   }
 }
 
-// Towards zero; what int64 cannot hold becomes its nearest end, NaN its smallest, as on x86.
+// Rounds toward zero and saturates to int64; NaN becomes the minimum, as on x86.
 int64_t Truncated(float value) {
   if (value >= 0x1p63f) return INT64_MAX;
   return value >= -0x1p63f ? static_cast<int64_t>(value) : INT64_MIN;
@@ -100,7 +100,7 @@ class Cast final : public OperatorOf<CastAttributes> {
         const size_t n = end - at < kAtOnce ? end - at : kAtOnce;
         LoadWide(x, at, n, &wide);
         if (from_float && !to_float) {
-          // From the back: an int64 takes the room of two floats.
+          // From the end: an int64 overlaps two floats.
           for (size_t i = n; i-- > 0;) {
             const float value = wide.f[i];
             wide.i[i] = y.dtype == DType::kBool ? value != 0 : Truncated(value);

@@ -7,13 +7,14 @@
 namespace trimtab {
 namespace {
 
-// Elements move as bits; the buffers they lie in have other types.
+// Elements are copied as bits; the buffers have other types.
 using Bits8 = uint8_t;
 using Bits16 = uint16_t __attribute__((may_alias));
 using Bits32 = uint32_t __attribute__((may_alias));
 using Bits64 = uint64_t __attribute__((may_alias));
 
-// y = x[0], other[0], x[1], other[1], ...: a vector of each, of which kPlaces are.
+// y = x[0], other[0], x[1], other[1], ..., for one vector of each; kPlaces: the indices of a
+// vector.
 template <typename Bits, size_t... kPlaces>
 inline void InterleaveVectors(const Bits* x, const Bits* other, Bits* y,
                               std::index_sequence<kPlaces...>) {
@@ -23,12 +24,12 @@ inline void InterleaveVectors(const Bits* x, const Bits* other, Bits* y,
   Lanes a, b;
   __builtin_memcpy(&a, x, sizeof(a));
   __builtin_memcpy(&b, other, sizeof(b));
-  // One instruction on ARM.
+  // One zip instruction on ARM.
   const Pairs pairs = __builtin_shufflevector(a, b, (kPlaces / 2 + kPlaces % 2 * (kLanes / 2))...);
   __builtin_memcpy(y, &pairs, sizeof(pairs));
 }
 
-// The same for `n` of each.
+// The same for `n` elements of each.
 template <typename Bits>
 void InterleaveTwo(const Bits* x, const Bits* other, Bits* y, size_t n) {
   constexpr size_t kLanes = 16 / sizeof(Bits);
@@ -38,7 +39,7 @@ void InterleaveTwo(const Bits* x, const Bits* other, Bits* y, size_t n) {
   size_t i = 0;
   for (; i + kLanes <= n; i += kLanes) vectors(i);
   if (i < n && n >= kLanes) {
-    vectors(n - kLanes);  // overlaps the ones before
+    vectors(n - kLanes);  // overlaps the previous vectors
     return;
   }
   for (; i < n; ++i) {
@@ -47,13 +48,13 @@ void InterleaveTwo(const Bits* x, const Bits* other, Bits* y, size_t n) {
   }
 }
 
-// Writes `n` channels of a pixel's result: those from `group` on of the first member at `from`,
-// then all of the members that follow.
+// Writes `n` channels of an output pixel: channels of all groups, interleaved, from `group` on of
+// the first member at `from`.
 template <typename Bits>
 void Interleave(const void* from, void* to, size_t groups, size_t members, size_t group, size_t n) {
   const auto* x = static_cast<const Bits*>(from);
   auto* y = static_cast<Bits*>(to);
-  if (groups == 2) {  // as all networks have it
+  if (groups == 2) {  // the case of all known networks
     for (; group != 0 && n > 0; group = 0, --n) *y++ = x++[members];
     InterleaveTwo(x, x + members, y, n / 2);
     if (n % 2 != 0) y[n - 1] = x[n / 2];

@@ -29,8 +29,8 @@ class Conv final : public OperatorOf<ConvAttributes> {
   void Run(ThreadPool& pool) override;
 
  private:
-  size_t gap() const { return static_cast<size_t>(attributes().gap); }
-  const T* Spread(T* to, ThreadPool& pool) const;
+  size_t pixel_padding() const { return static_cast<size_t>(attributes().gap); }
+  const T* PadPixels(T* to, ThreadPool& pool) const;
 
   Window window_;
   Epilogue<T> epilogue_;
@@ -60,18 +60,20 @@ Status Conv<T>::Prepare() {
                                      output().c() / group, window_.taps() * k, window_.taps(),
                                      window_.pointwise() ? 0 : k, threads()));
   const Tensor& x = input(0);
-  const int64_t copied = gap() == 0 ? 0 : x.Count() / x.c() * (x.c() + attributes().gap);
+  const int64_t copied = pixel_padding() == 0 ? 0 : x.Count() / x.c() * (x.c() + attributes().gap);
   return RequestScratch(gemm_.scratch_bytes() + static_cast<uint64_t>(copied) * sizeof(T));
 }
 
-// A copy of the input whose pixels lie gap() elements apart.
+// Copies the input with a padding of pixel_padding() elements behind every pixel, which avoids
+// cache conflicts.
 template <typename T>
-const T* Conv<T>::Spread(T* to, ThreadPool& pool) const {
+const T* Conv<T>::PadPixels(T* to, ThreadPool& pool) const {
   const Tensor& x = input(0);
   const size_t channels = static_cast<size_t>(x.c()), pixels = x.Count() / channels;
   pool.For(pixels, channels, [&](size_t begin, size_t end, int) {
     for (size_t i = begin; i < end; ++i)
-      Copy(to + i * (channels + gap()), x.data<T>() + i * x.pixel_stride(), channels * sizeof(T));
+      Copy(to + i * (channels + pixel_padding()), x.data<T>() + i * x.pixel_stride(),
+           channels * sizeof(T));
   });
   return to;
 }
@@ -83,9 +85,9 @@ void Conv<T>::Run(ThreadPool& pool) {
   GemmSource<T> source{{window_, x.h(), x.w(), y.h(), y.w(), x.pixel_stride(), x.data<T>(),
                         gemm_.Zeros(scratch<void>())},
                        static_cast<size_t>(input(1).dims[1])};
-  if (gap() != 0) {
-    source.window.x = Spread(scratch<T>(static_cast<size_t>(gemm_.scratch_bytes())), pool);
-    source.window.pixel_stride = static_cast<size_t>(x.c()) + gap();
+  if (pixel_padding() != 0) {
+    source.window.x = PadPixels(scratch<T>(static_cast<size_t>(gemm_.scratch_bytes())), pool);
+    source.window.pixel_stride = static_cast<size_t>(x.c()) + pixel_padding();
   }
   const EvenRows<T> pixels{source.window.x, source.window.pixel_stride, source.k, source.k};
   GemmJob<T> job;
@@ -100,7 +102,7 @@ void Conv<T>::Run(ThreadPool& pool) {
   job.residual = optional_data<T>(3);
   job.c = y.data<T>();
   job.groups = static_cast<size_t>(attributes().group);
-  job.lines = 1;  // pixels of all rows and images lie evenly
+  job.lines = 1;  // the pixels of all rows and images are evenly spaced
   job.line_rows = static_cast<size_t>(y.n()) * y.h() * y.w();
   job.columns = static_cast<size_t>(y.c()) / job.groups;
   job.depth = window_.taps() * source.k;

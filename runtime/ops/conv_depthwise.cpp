@@ -1,4 +1,4 @@
-// Convolution of every channel by itself.
+// Depthwise convolution.
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/ops/depthwise_driver.h"

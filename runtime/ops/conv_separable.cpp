@@ -1,10 +1,10 @@
-// A depthwise convolution with the 1x1 convolutions around it (Sandler et al. 2018, "MobileNetV2",
-// section 6.2), in blocks of output rows.
+// A depthwise convolution fused with the 1x1 convolutions before and after it (Sandler et al. 2018,
+// "MobileNetV2", section 6.2), in blocks of output rows.
 //
-// Each thread takes blocks of its own rows through all three: it expands the input rows that the
-// block's windows see, into scratch memory; slides the windows over them, into scratch memory, too;
-// and projects the result. The expanded rows lie in a ring, in which those stay that the next block
-// sees again: so a row is expanded once, but for those at the border of two threads' rows.
+// Each thread computes blocks of its own rows from input to output: it expands the input rows of
+// the block's windows into scratch memory, slides the windows over them into scratch memory, and
+// projects the result. The expanded rows are in a ring buffer, which keeps the rows that the next
+// block needs: every row is expanded once, except at the border between two threads' rows.
 #include "generated/attributes.h"
 #include "runtime/core/memory_plan.h"
 #include "runtime/core/operator.h"
@@ -17,7 +17,7 @@ namespace {
 
 enum Input { kX, kW, kBias, kExpand, kExpandBias, kProject, kProjectBias, kResidual };
 
-// One of the 1x1 convolutions: its attributes under the names that all products have.
+// One of the 1x1 convolutions: its attributes under the names that all GEMMs have.
 struct Product {
   KernelRef kernel;
   int64_t panels, call_tiles;
@@ -41,7 +41,7 @@ class ConvSeparable final : public OperatorOf<ConvSeparableAttributes> {
   void Run(ThreadPool& pool) override;
 
  private:
-  // The memory of a thread, and up to which row of which image it has expanded.
+  // A thread's memory, and the position up to which it has expanded rows.
   struct Worker {
     uint8_t* memory;
     size_t image;
@@ -64,9 +64,9 @@ class ConvSeparable final : public OperatorOf<ConvSeparableAttributes> {
   Epilogue<T> expand_epilogue_, epilogue_, project_epilogue_;
   GemmDriver<T> expand_, project_;
   DepthwiseDriver<T> depthwise_;
-  size_t share_ = 0, block_ = 0;  // rows of a thread, and as many of them as are taken at once
-  int32_t ring_ = 0;              // rows that are expanded at once
-  size_t expanded_place_ = 0, between_place_ = 0;  // in the scratch memory of a thread
+  size_t share_ = 0, block_ = 0;                   // rows per thread, and rows per block
+  int32_t ring_ = 0;                               // rows of the ring buffer
+  size_t expanded_place_ = 0, between_place_ = 0;  // offsets in a thread's scratch memory
   size_t thread_bytes_ = 0;
 };
 
@@ -92,7 +92,7 @@ Status ConvSeparable<T>::InferShape() {
   return Status();
 }
 
-// Checks weights and bias for so many input channels, and gives `result` its channels.
+// Checks weights and bias for `channels` input channels, and sets the channels of `result`.
 template <typename T>
 Status ConvSeparable<T>::CheckProduct(Input w, int32_t channels, Dims* result) const {
   const Dims& dims = input(w).dims;
@@ -128,7 +128,7 @@ Status ConvSeparable<T>::Prepare() {
   TRIMTAB_RETURN_IF_ERROR(BindProduct(project, kProject, &project_, &project_epilogue_));
   TRIMTAB_RETURN_IF_ERROR(BindEpilogue(a, &epilogue_));
   const Tensor &x = input(kX), &y = output();
-  // A thread works alone.
+  // Each thread runs a GEMM of its own.
   TRIMTAB_RETURN_IF_ERROR(
       depthwise_.Bind(DepthwisePlan(a), window_, y.w(), input(kW), optional_input(kBias), 1));
   const size_t rows = static_cast<size_t>(y.n()) * y.h();
@@ -155,17 +155,17 @@ void ConvSeparable<T>::Run(ThreadPool& pool) {
   const size_t rows = static_cast<size_t>(output().n()) * height;
   pool.For(DivideUp(rows, share_), kBlockCost, [&](size_t begin, size_t end, int thread) {
     Worker worker{scratch<uint8_t>() + static_cast<size_t>(thread) * thread_bytes_, 0, 0};
-    const size_t last = Least(end * share_, rows);
+    const size_t last = Min(end * share_, rows);
     for (size_t row = begin * share_; row < last;) {
       const size_t image = row / height, first = row % height;
-      const size_t count = Least(Least(block_, last - row), height - first);
+      const size_t count = Min(Min(block_, last - row), height - first);
       RunBlock(image, {static_cast<int32_t>(first), static_cast<int32_t>(first + count)}, &worker);
       row += count;
     }
   });
 }
 
-// The input rows that the windows of output rows see; none, where all is padding.
+// The input rows that the windows of output rows read; empty if all are padding.
 template <typename T>
 Rows ConvSeparable<T>::Seen(Rows rows) const {
   const int32_t top = rows.first * window_.stride_h - window_.pad_top;
@@ -183,7 +183,7 @@ void ConvSeparable<T>::RunBlock(size_t image, Rows rows, Worker* worker) const {
   WindowSource<T> source{
       window_,          x.h(),   x.w(),  static_cast<int32_t>(rows.count()), y.w(),
       x.pixel_stride(), nullptr, nullptr};
-  // The block as an image of its own, in whose padding lies what is above it.
+  // The block is an image of its own: the rows above it become padding.
   source.window.pad_top -= rows.first * window_.stride_h;
   if (has_input(kExpand)) {
     Expand(image, Seen(rows), worker);
@@ -217,7 +217,7 @@ void ConvSeparable<T>::RunBlock(size_t image, Rows rows, Worker* worker) const {
            worker->memory + depthwise_.scratch_bytes());
 }
 
-// Expands those of the rows of the image that are not in the worker's memory yet.
+// Expands the rows of the image that are not in the worker's memory yet.
 template <typename T>
 void ConvSeparable<T>::Expand(size_t image, Rows rows, Worker* worker) const {
   const Tensor& x = input(kX);

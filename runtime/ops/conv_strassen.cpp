@@ -1,5 +1,5 @@
 // 1x1 convolution as one level of Strassen's algorithm in Winograd's form (Higham 2002, section
-// 23.1): seven products of matrices of half the size instead of eight.
+// 23.1): seven multiplications of matrices of half the size instead of eight.
 //
 // Pixels are the rows of A and C, channels their columns. With quadrants A11 .. C22 and
 //
@@ -11,12 +11,12 @@
 //   U2  = A11 B11 + S2 T2   U3 = U2 + S3 T3   U4 = U2 + S1 T1
 //   C11 = A11 B11 + A12 B21   C12 = U4 + S4 B22   C21 = U3 - A22 T4   C22 = U3 + U4 - U2
 //
-// The T are made ahead of time. A product is added to what it belongs to by the residual input of
-// the matrix kernel, and every intermediate result lies in a quadrant of C until that is complete.
+// The T are computed ahead of time. The residual input of the GEMM kernel accumulates the products,
+// and intermediate results are stored in quadrants of C that are not complete yet.
 //
-// A half of C's columns is whole panels of weights; what is left of them is multiplied as it is.
-// Each thread takes blocks of its own rows from the sums to the results, for a core reads slowly
-// what another one has written.
+// Half of C's columns is a whole number of weight panels; the remaining columns are an ordinary
+// GEMM. Each thread computes blocks of its own rows from the sums to the results, because a core
+// reads slowly what another core has written.
 #include "generated/attributes.h"
 #include "runtime/core/copy.h"
 #include "runtime/core/memory_plan.h"
@@ -28,12 +28,12 @@
 namespace trimtab {
 namespace {
 
-// The right-hand sides in the order in which they are packed and used. Those of the columns that
-// are left follow them.
+// The right-hand sides in the order in which they are packed and used, followed by those of the
+// remaining columns.
 enum Right { kB11, kT2, kT3, kT1, kMinusT4, kB22, kB21, kRights };
 
-// The parts of a scratch row: sums in the order in which the kernel writes them, then copies of
-// the quadrants, where those are needed.
+// The parts of a scratch row: sums in the order in which the kernel writes them, then copies of the
+// quadrants that need one.
 enum Part { kS1, kS2, kS3, kS4, kSums, kA11 = kSums, kA12, kA21, kA22, kParts };
 
 class ConvStrassen final : public OperatorOf<ConvStrassenAttributes> {
@@ -43,7 +43,7 @@ class ConvStrassen final : public OperatorOf<ConvStrassenAttributes> {
   void Run(ThreadPool& pool) override;
 
  private:
-  // Rows of a left-hand side, `stride` apart.
+  // Rows of a left-hand side, `stride` elements apart.
   struct Rows {
     const float* x;
     size_t stride;
@@ -65,9 +65,9 @@ class ConvStrassen final : public OperatorOf<ConvStrassenAttributes> {
   GemmDriver<float> gemm_;
   Kernel<StrassenSumsArgs<float>> sums_kernel_ = nullptr;
   Kernel<StrassenResultsArgs<float>> results_kernel_ = nullptr;
-  size_t columns_ = 0;            // of a half of C
-  size_t share_ = 0, block_ = 0;  // rows of a thread, and as many of them as are taken at once
-  size_t parts_place_ = 0;        // of the parts in the scratch memory of a thread
+  size_t columns_ = 0;            // of half of C
+  size_t share_ = 0, block_ = 0;  // rows per thread, and rows per block
+  size_t parts_place_ = 0;        // offset of the parts in a thread's scratch memory
   size_t thread_bytes_ = 0;
 };
 
@@ -93,7 +93,7 @@ Status ConvStrassen::Prepare() {
   const int64_t c_in = x.c(), c_out = y.c(), nr = attributes().kernel.nr;
   TRIMTAB_CHECK(nr > 0 && c_out >= 2 * nr, "half of the outputs is less than a panel", c_out, nr);
   const int64_t columns = c_out / (2 * nr) * nr, left = RoundUp(c_out - 2 * columns, nr);
-  // A thread multiplies alone.
+  // Each thread runs a GEMM of its own.
   TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(ProductPlan(attributes()), input(1), nullptr, kRights, columns,
                                      c_in / 2, 1, c_in, 1));
   const int64_t weights = kRights * columns * (c_in / 2) + left * c_in;
@@ -104,7 +104,7 @@ Status ConvStrassen::Prepare() {
       "packed bias is too short", 2 * columns + left);
   columns_ = static_cast<size_t>(columns);
 
-  // Only the last share may have an odd row, which takes work of its own.
+  // Only the last share may have an odd row, which takes extra work.
   const size_t rows = static_cast<size_t>(y.n()) * y.h() * y.w();
   share_ = RoundUp(DivideUp(rows, static_cast<size_t>(threads())), size_t{2});
   const size_t unit = 2 * gemm_.mr();  // whole tiles in both halves
@@ -133,7 +133,7 @@ void ConvStrassen::Run(ThreadPool& pool) {
   });
 }
 
-// Of an odd number of rows the upper half has one more; the row beside it is taken as zero.
+// If the number of rows is odd, the upper half has one more row, whose counterpart is zero.
 void ConvStrassen::AddInputs(const float* upper_rows, size_t upper, size_t lower,
                              const float* zeros, float* parts) const {
   const size_t k = depth(), stride = input(0).pixel_stride();
@@ -148,7 +148,7 @@ void ConvStrassen::AddInputs(const float* upper_rows, size_t upper, size_t lower
   }
 }
 
-// Makes C22 of U4, U3 and U2, and adds the residual.
+// Computes C22 from U4, U3 and U2, and adds the residual.
 void ConvStrassen::AddResults(float* upper_rows, const float* residual, size_t upper,
                               size_t lower) const {
   const size_t n = columns_, stride = output().pixel_stride();
@@ -167,12 +167,12 @@ void ConvStrassen::AddResults(float* upper_rows, const float* residual, size_t u
   }
 }
 
-// c = left * right + bias + addend, of `count` rows. Out of line: it is called nine times.
+// c = left * right + bias + addend, for `count` rows. Not inlined: it is called nine times.
 __attribute__((noinline)) void ConvStrassen::Multiply(GemmJob<float>* job, Rows left,
                                                       const float* right, const float* bias,
                                                       const float* addend, float* c, size_t count,
                                                       bool finish, uint8_t* memory) const {
-  if (count == 0) return;  // of one row there is no lower half
+  if (count == 0) return;  // a single row has no lower half
   const EvenRows<float> rows{left.x, left.stride, job->depth, 0};
   ThreadPool alone;
   job->context = &rows;

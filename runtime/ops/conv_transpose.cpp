@@ -1,6 +1,6 @@
 // Transposed convolution without scattering: the output pixels of one phase (y mod stride, x mod
-// stride) are an ordinary convolution with those taps that reach them, so every phase is one
-// indirect GEMM. Weights are packed phase by phase (trimtab/planner/packing/gemm.py).
+// stride) are an ordinary convolution with the taps that reach them, so each phase is one indirect
+// GEMM. Weights are packed phase by phase (trimtab/planner/packing/gemm.py).
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
@@ -10,11 +10,11 @@
 namespace trimtab {
 namespace {
 
-constexpr int32_t kMaxStride = 256;  // bounds the phases that a hostile file may ask for
+constexpr int32_t kMaxStride = 256;  // bounds the number of phases in a hostile file
 constexpr int64_t kMaxOutputPadding = 1 << 20;
 
-// The taps that reach output positions phase + stride * j of one axis: tap number t reads input
-// j + shift + t * step.
+// The taps that reach output positions phase + stride * j of one axis: tap t reads input j + shift
+// + t * step.
 struct PhaseAxis {
   int32_t taps, shift, step;
 };
@@ -44,7 +44,7 @@ struct PhaseSource {
 template <typename T>
 void PointAtPhase(const void* context, GemmTiles<T>* tiles) {
   const auto& source = *static_cast<const PhaseSource<T>*>(context);
-  tiles->rows = Least(tiles->rows, tiles->mr);
+  tiles->rows = Min(tiles->rows, tiles->mr);
   const T** a = tiles->a;
   for (int32_t ty = 0; ty < source.vertical.taps; ++ty) {
     const int32_t y =
@@ -64,10 +64,10 @@ void PointAtPhase(const void* context, GemmTiles<T>* tiles) {
   tiles->k = source.k;
 }
 
-// No tap reaches the phase (stride > kernel): the product of one zero leaves bias and activation.
+// No tap reaches this phase (stride > kernel): a GEMM with one zero leaves bias and activation.
 template <typename T>
 void PointAtZero(const void* context, GemmTiles<T>* tiles) {
-  tiles->rows = Least(tiles->rows, tiles->mr);
+  tiles->rows = Min(tiles->rows, tiles->mr);
   for (size_t i = 0; i < tiles->mr; ++i)
     tiles->a[i] = static_cast<const PhaseSource<T>*>(context)->zeros;
   tiles->taps = tiles->k = 1;

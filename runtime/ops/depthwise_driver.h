@@ -1,4 +1,4 @@
-// The framework around the depthwise micro-kernels: pieces of rows, packed weights, epilogue.
+// The driver of the depthwise micro-kernels: pieces of rows, packed weights, epilogue.
 #ifndef TRIMTAB_OPS_DEPTHWISE_DRIVER_H_
 #define TRIMTAB_OPS_DEPTHWISE_DRIVER_H_
 
@@ -8,8 +8,8 @@
 
 namespace trimtab {
 
-// What a plan says of it: the attributes of shared/row_pieces.toml and shared/depthwise.toml, and
-// the kernel.
+// The plan of a depthwise convolution: the attributes of shared/row_pieces.toml and
+// shared/depthwise.toml, and the kernel.
 struct DepthwisePlan {
   template <typename Attributes>
   explicit DepthwisePlan(const Attributes& attributes)
@@ -22,15 +22,15 @@ struct DepthwisePlan {
 template <typename T>
 class DepthwiseDriver {
  public:
-  // Binds the kernel and checks that packed weights and bias hold the channels, the first dimension
-  // of w. `threads`: of the pools that will run it.
+  // Binds the kernel and checks the size of packed weights and bias; the channels are the first
+  // dimension of w. `threads`: size of the pools that will run it.
   Status Bind(const DepthwisePlan& plan, const Window& window, int32_t out_w, const Tensor& w,
               const Tensor* bias, int threads);
   uint64_t scratch_bytes() const { return rows_.scratch_bytes(); }
 
-  // Computes all rows of `images` images into y, whose pixels lie `y_stride` apart; all channels of
-  // `source` but its padding, which is made here. `finish(args, pixel)` is called for results that
-  // were just written, from that pixel on.
+  // Computes all rows of `images` images into y, whose pixels are `y_stride` elements apart; sets
+  // the padding of `source`. Calls finish(args, pixel) after results are written, from that pixel
+  // on.
   template <typename F>
   void Run(WindowSource<T> source, size_t images, float clamp_min, float clamp_max, T* y,
            size_t y_stride, void* scratch, ThreadPool& pool, const F& finish) const {
@@ -55,7 +55,7 @@ class DepthwiseDriver {
   }
 
  private:
-  // What all calls have alike, but for the result.
+  // Sets the arguments that all calls have in common, except the output.
   void Begin(WindowSource<T>* source, void* scratch, DepthwiseArgs<T>* args) const;
 
   Kernel<DepthwiseArgs<T>> kernel_ = nullptr;
@@ -65,7 +65,7 @@ class DepthwiseDriver {
   uint16_t nr_ = 0;
 };
 
-// The activation of results that were just written.
+// Applies the activation to results that were just written.
 template <typename T>
 void Activate(const Epilogue<T>& epilogue, const DepthwiseArgs<T>& args) {
   for (size_t r = 0; r < args.rows; ++r)

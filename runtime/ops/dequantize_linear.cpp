@@ -1,4 +1,4 @@
-// Integers become the real numbers that they stand for.
+// Dequantizes int8, uint8 or int32 values to float32.
 #include <type_traits>
 
 #include "generated/attributes.h"

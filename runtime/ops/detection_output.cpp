@@ -20,12 +20,12 @@ class DetectionOutput final : public OperatorOf<DetectionOutputAttributes> {
   int32_t Suppress(int32_t image, int32_t label, int32_t kept);
 
   int32_t priors_ = 0;
-  int32_t candidates_ = 0;  // of a class that suppression looks at, at most
-  int32_t most_ = 0;        // that may be left of all classes
+  int32_t candidates_ = 0;  // maximum number of boxes of a class that suppression considers
+  int32_t most_ = 0;        // maximum number of boxes of all classes after suppression
 
-  // Lists in scratch memory, made by Run.
+  // Lists in scratch memory, set by Run.
   int32_t* order_ = nullptr;      // [priors_]
-  Box* boxes_ = nullptr;          // [candidates_]: kept ones of a class
+  Box* boxes_ = nullptr;          // [candidates_]: the selected boxes of a class
   float* kept_scores_ = nullptr;  // [most_]
   int32_t* kept_labels_ = nullptr;
   int32_t* kept_priors_ = nullptr;
@@ -100,7 +100,8 @@ Box DetectionOutput::Decode(int32_t image, int32_t label, int32_t prior) const {
   return {p[0] + d[0] * unit_x, p[1] + d[1] * unit_y, p[2] + d[2] * unit_x, p[3] + d[3] * unit_y};
 }
 
-// Adds what is left of a class behind the `kept` ones of the classes before; returns their number.
+// Appends the selected boxes of a class to the `kept` ones of earlier classes; returns the new
+// number.
 int32_t DetectionOutput::Suppress(int32_t image, int32_t label, int32_t kept) {
   const DetectionOutputAttributes& a = attributes();
   const auto classes = static_cast<size_t>(a.classes);
@@ -125,8 +126,8 @@ int32_t DetectionOutput::Suppress(int32_t image, int32_t label, int32_t kept) {
   return kept;
 }
 
-// One thread: a few thousand comparisons for most images, and classes differ too much in work to
-// be shared evenly.
+// Single-threaded: most images need a few thousand comparisons, and the work per class differs too
+// much to be shared evenly.
 void DetectionOutput::Run(ThreadPool&) {
   const auto most = static_cast<size_t>(most_);
   boxes_ = scratch<Box>();

@@ -17,7 +17,7 @@ Status BindActivation(uint32_t op, const KernelRef& ref, Kernel<UnaryArgs<T>>* k
   if (op == 0) return Status();
   const KernelRow* row = nullptr;
   TRIMTAB_RETURN_IF_ERROR(FindKernel(ref, ref.family, &row));
-  // The family comes from the file, so it alone does not prove which arguments the function takes.
+  // The family comes from the file, which does not prove the type of the function's arguments.
   TRIMTAB_CHECK(row->activation == DTypeOf<T>::kValue,
                 "the plan names a kernel that is not an activation (activation)", op);
   *kernel = reinterpret_cast<Kernel<UnaryArgs<T>>>(row->function);

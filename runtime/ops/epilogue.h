@@ -1,5 +1,5 @@
-// What happens to a result before it leaves the cache: clamp in the kernel, any other activation
-// right after it.
+// Epilogue: what is applied to a result while it is in registers or cache. The kernel clamps; any
+// other activation follows the call.
 #ifndef TRIMTAB_OPS_EPILOGUE_H_
 #define TRIMTAB_OPS_EPILOGUE_H_
 
@@ -22,25 +22,25 @@ struct Epilogue {
   void Apply(T* y, size_t rows, size_t columns, size_t stride) const;
 };
 
-// Of quantized results: what sums are multiplied by, then those below 0, one number for each packed
-// column, and what is added then, unless they are real numbers. Other activations are bounds, or
-// tables of their own.
+// Epilogue of int8 results. Per packed column: sums are multiplied by `scale`, negative ones then
+// by `slope`. int8 results add the zero point and are clamped; float32 results are not. Other
+// activations become bounds, or lookup tables of their own.
 template <>
 struct Epilogue<int8_t> {
   const float* scale;
-  const float* slope = nullptr;  // or null
+  const float* slope = nullptr;  // null: none
   int32_t zero_point = 0, low = INT8_MIN, high = INT8_MAX;
-  uint16_t kr;       // as weights are packed
-  size_t steps = 0;  // of a panel of paired weights
+  uint16_t kr;       // elements of the depth that are packed together
+  size_t steps = 0;  // steps per panel of paired weights; 0: ordinary weights
 
   void Activate(int8_t*, size_t, size_t, size_t) const {}
 };
 
-// Binds the micro-kernel of activation operator `op`; 0: none.
+// Binds the micro-kernel of activation operator `op`; 0: no activation.
 template <typename T>
 Status BindActivation(uint32_t op, const KernelRef& ref, Kernel<UnaryArgs<T>>* kernel);
 
-// From the attributes of an operator whose schema says `fuses_activation`.
+// Reads the attributes of an operator whose schema says `fuses_activation`.
 template <typename Attributes, typename T>
 Status BindEpilogue(const Attributes& attributes, Epilogue<T>* epilogue) {
   epilogue->clamp_min = attributes.clamp_min;

@@ -23,7 +23,7 @@ class Expand final : public OperatorOf<ExpandAttributes> {
   }
 
  protected:
-  // As in ONNX, a 1 in `shape` leaves the input's dimension as it is.
+  // As in ONNX, a 1 in `shape` keeps the input's dimension.
   Status InferShape() override {
     const Dims& dims = input(0).dims;
     const IntList& shape = attributes().shape;

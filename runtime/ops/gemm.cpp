@@ -1,4 +1,4 @@
-// Matrix product with constant, packed weights.
+// Matrix multiplication with constant, packed weights.
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/ops/gemm_driver.h"

@@ -25,17 +25,118 @@ void PointAtEvenRows(const void* even_rows, GemmTiles<T>* tiles) {
   tiles->k = source.k;
 }
 
-// What kernels may write to beside the result: those of quantized numbers to the rows of a tile.
+// Fields of GemmArgs that differ between element types.
 template <typename T>
-static uint64_t LentBytes(const GemmArgs<T>*, uint64_t) {
-  return 0;
-}
-static uint64_t LentBytes(const GemmArgs<int8_t>*, uint64_t elements) { return Aligned(elements); }
-template <typename T>
-static void Lend(void*, GemmArgs<T>*) {}
-static void Lend(void* scratch, GemmArgs<int8_t>* args) {
-  args->scratch = static_cast<int8_t*>(scratch);
-}
+struct GemmTraits {
+  // Scratch memory of one kernel call, for `elements` of a tile's rows.
+  static uint64_t ScratchBytes(uint64_t) { return 0; }
+  static void SetScratch(void*, GemmArgs<T>*) {}
+  // Sets what all calls of a job have in common.
+  static void SetCommon(const Epilogue<T>& epilogue, const GemmJob<T>& job, GemmArgs<T>* args) {
+    args->residual_stride = job.residual_stride;
+    args->clamp_min = epilogue.clamp_min;
+    args->clamp_max = epilogue.clamp_max;
+  }
+  // Sets the output, from element `offset` on.
+  static void SetOutput(const GemmJob<T>& job, size_t offset, GemmArgs<T>* args) {
+    args->c = job.c + offset;
+  }
+  static void SetResidual(const GemmJob<T>& job, size_t row, size_t column, GemmArgs<T>* args) {
+    args->residual =
+        job.residual == nullptr ? nullptr : job.residual + row * job.residual_stride + column;
+  }
+  // Sets the parameters per column, from a packed column on.
+  static void SetColumns(const Epilogue<T>&, size_t, GemmArgs<T>*) {}
+};
+
+template <>
+struct GemmTraits<int8_t> {
+  // Kernels may copy the rows of a tile.
+  static uint64_t ScratchBytes(uint64_t elements) { return Aligned(elements); }
+  static void SetScratch(void* scratch, GemmArgs<int8_t>* args) {
+    args->scratch = static_cast<int8_t*>(scratch);
+  }
+  static void SetCommon(const Epilogue<int8_t>& epilogue, const GemmJob<int8_t>&,
+                        GemmArgs<int8_t>* args) {
+    args->zero_point = epilogue.zero_point;
+    args->low = epilogue.low;
+    args->high = epilogue.high;
+    args->kr = epilogue.kr;
+    args->steps = epilogue.steps;
+    args->c = nullptr;
+    args->reals = nullptr;
+  }
+  static void SetOutput(const GemmJob<int8_t>& job, size_t offset, GemmArgs<int8_t>* args) {
+    if (job.reals != nullptr) {
+      args->reals = job.reals + offset;
+    } else {
+      args->c = job.c + offset;
+    }
+  }
+  static void SetResidual(const GemmJob<int8_t>&, size_t, size_t, GemmArgs<int8_t>*) {}
+  static void SetColumns(const Epilogue<int8_t>& epilogue, size_t column, GemmArgs<int8_t>* args) {
+    args->scale = epilogue.scale + column;
+    args->slope = epilogue.slope == nullptr ? nullptr : epilogue.slope + column;
+  }
+};
+
+// Order of the work: parts of the rows, groups, column blocks, row tiles. A block is as many weight
+// panels as the plan says: large weights are read from memory once, and small weights make one
+// block, so inputs are read once. Each thread has one part, whose rows it also computes in the
+// operators before and after: a core reads slowly what another core has written. Where there are
+// too few tiles for that, or so few rows that reading all weights in every thread takes longer,
+// there is one part of more, smaller blocks, which threads share.
+struct GemmSchedule {
+  size_t groups, blocks, tiles;
+  size_t line_tiles, part_tiles;
+  size_t part_items;  // groups * blocks * part_tiles: the items of one part
+
+  size_t items() const { return DivideUp(tiles, part_tiles) * part_items; }
+};
+
+// Position in a schedule's order. An item is a row tile of a column block; the last part may have
+// items past the last tile.
+struct GemmCursor {
+  GemmCursor(const GemmSchedule& schedule, size_t item)
+      : part_end(item / schedule.part_items * schedule.part_tiles + schedule.part_tiles),
+        group(item / schedule.part_tiles / schedule.blocks % schedule.groups),
+        block(item / schedule.part_tiles % schedule.blocks) {
+    SetTile(schedule, part_end - schedule.part_tiles + item % schedule.part_tiles);
+  }
+
+  // Advances by `count` tiles, which do not cross a line; true if another column block begins.
+  // Inlined: a binary rarely has GEMMs of several types, which could share it.
+  __attribute__((always_inline)) bool Advance(const GemmSchedule& schedule, size_t count) {
+    tile += count;
+    line_tile += count;
+    if (line_tile == schedule.line_tiles) {
+      line_tile = 0;
+      ++line;
+    }
+    if (tile < part_end) return false;
+    if (++block == schedule.blocks) {
+      block = 0;
+      if (++group == schedule.groups) {
+        group = 0;
+        part_end += schedule.part_tiles;
+      }
+    }
+    SetTile(schedule, part_end - schedule.part_tiles);
+    return true;
+  }
+
+  size_t part_end;  // the first tile of the next part
+  size_t group, block;
+  size_t tile;             // over all lines
+  size_t line, line_tile;  // of `tile`
+
+ private:
+  void SetTile(const GemmSchedule& schedule, size_t index) {
+    tile = index;
+    line = index / schedule.line_tiles;
+    line_tile = index % schedule.line_tiles;
+  }
+};
 
 template <typename T>
 Status GemmDriver<T>::Bind(const ProductPlan& plan, const Tensor& w, const Tensor* bias,
@@ -64,11 +165,11 @@ Status GemmDriver<T>::Bind(const ProductPlan& plan, const Tensor& w, const Tenso
       Aligned(static_cast<uint64_t>(taps * plan.call_tiles) * mr_ * sizeof(T*));
   zeros_bytes_ = static_cast<size_t>(zeros_bytes);
   pointers_bytes_ = static_cast<size_t>(pointers_bytes);
-  const uint64_t lent_bytes =
-      LentBytes(static_cast<GemmArgs<T>*>(nullptr), static_cast<uint64_t>(depth) * mr_);
+  const uint64_t kernel_scratch_bytes =
+      GemmTraits<T>::ScratchBytes(static_cast<uint64_t>(depth) * mr_);
   const uint64_t thread_bytes =
-      pointers_bytes + lent_bytes + Aligned(static_cast<uint64_t>(buffer_bytes));
-  lent_bytes_ = static_cast<size_t>(lent_bytes);
+      pointers_bytes + kernel_scratch_bytes + Aligned(static_cast<uint64_t>(buffer_bytes));
+  kernel_scratch_bytes_ = static_cast<size_t>(kernel_scratch_bytes);
   thread_bytes_ = static_cast<size_t>(thread_bytes);
   scratch_bytes_ = zeros_bytes + thread_bytes * static_cast<uint64_t>(threads);
   return Status();
@@ -80,57 +181,6 @@ const T* GemmDriver<T>::Zeros(void* scratch, int byte) const {
   return static_cast<const T*>(scratch);
 }
 
-// What kernels are told of the epilogue, and of the residual from row `row` and column `place` on.
-template <typename T>
-static void SetUp(const Epilogue<T>& epilogue, const GemmJob<T>& job, GemmArgs<T>* args) {
-  args->residual_stride = job.residual_stride;
-  args->clamp_min = epilogue.clamp_min;
-  args->clamp_max = epilogue.clamp_max;
-}
-static void SetUp(const Epilogue<int8_t>& epilogue, const GemmJob<int8_t>&,
-                  GemmArgs<int8_t>* args) {
-  args->zero_point = epilogue.zero_point;
-  args->low = epilogue.low;
-  args->high = epilogue.high;
-  args->kr = epilogue.kr;
-  args->steps = epilogue.steps;
-  args->c = nullptr;
-  args->reals = nullptr;
-}
-
-template <typename T>
-static void PointAtResidual(const GemmJob<T>& job, size_t row, size_t place, GemmArgs<T>* args) {
-  args->residual =
-      job.residual == nullptr ? nullptr : job.residual + row * job.residual_stride + place;
-}
-static void PointAtResidual(const GemmJob<int8_t>&, size_t, size_t, GemmArgs<int8_t>*) {}
-
-template <typename T>
-static void PointAtResults(const GemmJob<T>& job, size_t at, GemmArgs<T>* args) {
-  args->c = job.c + at;
-}
-static void PointAtResults(const GemmJob<int8_t>& job, size_t at, GemmArgs<int8_t>* args) {
-  if (job.reals != nullptr) {
-    args->reals = job.reals + at;
-  } else {
-    args->c = job.c + at;
-  }
-}
-
-// From a packed column on.
-template <typename T>
-static void PointAtScales(const Epilogue<T>&, size_t, GemmArgs<T>*) {}
-static void PointAtScales(const Epilogue<int8_t>& epilogue, size_t column, GemmArgs<int8_t>* args) {
-  args->scale = epilogue.scale + column;
-  args->slope = epilogue.slope == nullptr ? nullptr : epilogue.slope + column;
-}
-
-// Order of the work: parts of the rows, groups, column blocks, row tiles. A block is as many weight
-// panels as the plan says, so large weights are read from memory once, and small weights make one
-// block, so inputs are read once. There is a part for each thread, whose rows are those that it
-// wrote and will read in the operators before and after, for a core reads slowly what another one
-// has written. Where there are too few tiles for that, or so few rows that to read all weights in
-// every thread takes longer, threads share blocks, of which there are made more.
 template <typename T>
 void GemmDriver<T>::Run(const GemmJob<T>& job, const Epilogue<T>& epilogue, void* scratch,
                         ThreadPool& pool) const {
@@ -153,78 +203,60 @@ void GemmDriver<T>::Run(const GemmJob<T>& job, const Epilogue<T>& epilogue, void
   }
   const size_t block_panels = DivideUp(all_panels, blocks);
   blocks = DivideUp(all_panels, block_panels);
-  const size_t part_items = job.groups * blocks * part_tiles;
-  const size_t items = DivideUp(tiles, part_tiles) * part_items;
+  const GemmSchedule schedule{job.groups, blocks,     tiles,
+                              line_tiles, part_tiles, job.groups * blocks * part_tiles};
   const size_t cost = mr_ * block_panels * nr_ * job.depth;
 
-  pool.For(items, cost, [&](size_t begin, size_t end, int thread) {
+  pool.For(schedule.items(), cost, [&](size_t begin, size_t end, int thread) {
+    using Traits = GemmTraits<T>;
     auto* const pointers =
         reinterpret_cast<const T**>(static_cast<uint8_t*>(scratch) + zeros_bytes_ +
                                     static_cast<size_t>(thread) * thread_bytes_);
-    uint8_t* const lent = reinterpret_cast<uint8_t*>(pointers) + pointers_bytes_;
-    void* const buffer = lent + lent_bytes_;
+    uint8_t* const kernel_scratch = reinterpret_cast<uint8_t*>(pointers) + pointers_bytes_;
+    void* const buffer = kernel_scratch + kernel_scratch_bytes_;
     GemmArgs<T> args;
-    Lend(lent, &args);
+    Traits::SetScratch(kernel_scratch, &args);
     args.a = pointers;
     args.c_stride = job.row_stride;
-    SetUp(epilogue, job, &args);
+    Traits::SetCommon(epilogue, job, &args);
     args.mr = static_cast<uint16_t>(mr_);
     args.nr = static_cast<uint16_t>(nr_);
-    size_t part_end = begin / part_items * part_tiles + part_tiles;
-    size_t group = begin / part_tiles / blocks % job.groups, block = begin / part_tiles % blocks;
-    size_t tile_index = part_end - part_tiles + begin % part_tiles;
-    size_t line = tile_index / line_tiles, line_tile = tile_index % line_tiles;
-    // What a block of columns settles for all its tiles: at small depths a tile takes few
-    // instructions, and these would count.
-    size_t place = 0;
+    GemmCursor at(schedule, begin);
+    // Computed per column block, because a tile of small depth takes few instructions.
+    size_t first_column = 0;  // of the output
     const auto begin_block = [&] {
-      const size_t panel = group * all_panels + block * block_panels;
-      const size_t column = block * block_panels * nr_, columns = job.columns - column;
+      const size_t panel = at.group * all_panels + at.block * block_panels;
+      const size_t column = at.block * block_panels * nr_, columns = job.columns - column;
       const size_t block_columns = block_panels * nr_;
-      place = group * job.columns + column;
+      first_column = at.group * job.columns + column;
       args.w = job.w + panel * nr_ * job.depth;
       args.bias = job.bias == nullptr ? nullptr : job.bias + panel * nr_;
-      PointAtScales(epilogue, panel * nr_, &args);
+      Traits::SetColumns(epilogue, panel * nr_, &args);
       args.columns = columns < block_columns ? columns : block_columns;
     };
     begin_block();
     size_t count = 1;
     for (size_t item = begin; item < end; item += count) {
       count = 1;
-      if (tile_index < tiles) {  // the last part may have fewer
-        count = Least(Least(call_tiles_, end - item),
-                      Least(line_tiles - line_tile, part_end - tile_index));
-        const size_t row = line_tile * mr_;
-        GemmTiles<T> call{group,  line, row, Least(count * mr_, job.line_rows - row), mr_, pointers,
-                          buffer, 0,    0};
+      if (at.tile < tiles) {
+        count = Min(Min(call_tiles_, end - item),
+                    Min(line_tiles - at.line_tile, at.part_end - at.tile));
+        const size_t row = at.line_tile * mr_;
+        GemmTiles<T> call{at.group, at.line,  row,    Min(count * mr_, job.line_rows - row),
+                          mr_,      pointers, buffer, 0,
+                          0};
         job.point(job.context, &call);
         count = DivideUp(call.rows, mr_);
-        PointAtResidual(job, row, place, &args);
-        PointAtResults(job, line * job.line_stride + row * job.row_stride + place, &args);
+        Traits::SetResidual(job, row, first_column, &args);
+        Traits::SetOutput(job, at.line * job.line_stride + row * job.row_stride + first_column,
+                          &args);
         args.taps = call.taps;
         args.k = call.k;
         args.rows = call.rows;
         kernel_(args);
         epilogue.Activate(args.c, call.rows, args.columns, job.row_stride);
       }
-      tile_index += count;
-      line_tile += count;
-      if (line_tile == line_tiles) {
-        line_tile = 0;
-        ++line;
-      }
-      if (tile_index < part_end) continue;
-      if (++block == blocks) {
-        block = 0;
-        if (++group == job.groups) {
-          group = 0;
-          part_end += part_tiles;
-        }
-      }
-      begin_block();
-      tile_index = part_end - part_tiles;
-      line = tile_index / line_tiles;
-      line_tile = tile_index % line_tiles;
+      if (at.Advance(schedule, count)) begin_block();
     }
   });
 }

@@ -1,5 +1,5 @@
-// The framework around the GEMM micro-kernels: tiles, threads, pointers, epilogue. Convolution,
-// transposed convolution and matrix product differ only in where the rows of A lie.
+// The driver of the GEMM micro-kernels: tiles, threads, pointers, epilogue. Convolution, transposed
+// convolution and matrix multiplication differ only in the addresses of A's rows.
 #ifndef TRIMTAB_OPS_GEMM_DRIVER_H_
 #define TRIMTAB_OPS_GEMM_DRIVER_H_
 
@@ -10,21 +10,21 @@
 
 namespace trimtab {
 
-// Output rows of one line whose inputs are asked for, in tiles of mr rows.
+// A request for the rows of A of one line, in tiles of mr rows.
 template <typename T>
 struct GemmTiles {
   size_t group, line, row;
-  size_t rows;  // in: how many are asked for; out: all of these, or fewer of them in whole tiles
+  size_t rows;  // in: requested; out: all of these, or fewer, in whole tiles
   size_t mr;
-  const T** a;     // out: for every tile mr pointers per tap; rows past the last repeat one
-  void* buffer;    // of the thread, as large as Bind was told
-  size_t taps, k;  // out: their product is the job's depth
+  const T** a;     // out: mr pointers per tile and tap; rows past the last repeat a valid one
+  void* buffer;    // the thread's buffer of Bind's `buffer_bytes`
+  size_t taps, k;  // out: taps * k is the job's depth
 };
 
-// One product: `groups` x `lines` x `line_rows` rows of `columns` outputs. The rows of a line lie
-// `row_stride` apart in c, lines lie `line_stride` apart, and the columns of group g begin at
-// g * columns. A residual has one line, whose rows lie `residual_stride` apart. Of quantized numbers
-// the results are `reals` in place of c, where that is not null.
+// One GEMM: `groups` x `lines` x `line_rows` rows of `columns` outputs. In c, the rows of a line
+// are `row_stride` elements apart, lines are `line_stride` apart, and the columns of group g begin
+// at g * columns. A residual has one line, whose rows are `residual_stride` apart. int8 GEMMs write
+// float32 results to `reals` instead of c if it is not null.
 template <typename T>
 struct GemmJob {
   void (*point)(const void* context, GemmTiles<T>* tiles);
@@ -39,8 +39,9 @@ struct GemmJob {
   size_t residual_stride = 0;
 };
 
-// `point` for rows of k columns that lie evenly: a matrix, or the pixels of an image under a 1x1
-// window. The columns of group g begin at g * group_stride, the rows of line l at l * line_stride.
+// Context of PointAtEvenRows: evenly spaced rows of k columns, as of a matrix, or the pixels of an
+// image under a 1x1 window. The columns of group g begin at g * group_stride, the rows of line l at
+// l * line_stride.
 template <typename T>
 struct EvenRows {
   const T* x;
@@ -50,7 +51,7 @@ struct EvenRows {
 template <typename T>
 void PointAtEvenRows(const void* even_rows, GemmTiles<T>* tiles);
 
-// What a plan says of a product: the attributes of shared/product.toml, and the kernel.
+// The plan of a GEMM: the attributes of shared/product.toml, and the kernel.
 struct ProductPlan {
   template <typename Attributes>
   explicit ProductPlan(const Attributes& attributes)
@@ -65,8 +66,8 @@ template <typename T>
 class GemmDriver {
  public:
   // Binds the kernel and checks that packed weights and bias hold `groups` x `columns` x `depth`.
-  // `taps` bounds the taps per tile. `zeros` is the length of the row that padding points at,
-  // `buffer_bytes` what the job's `point` needs for itself, in each thread.
+  // `taps`: maximum number of taps per tile; `zeros`: length of the padding row; `buffer_bytes`:
+  // size of the buffer per thread for the job's `point`.
   Status Bind(const ProductPlan& plan, const Tensor& w, const Tensor* bias, int64_t groups,
               int64_t columns, int64_t depth, int64_t taps, int64_t zeros, int threads,
               int64_t buffer_bytes = 0);
@@ -76,8 +77,8 @@ class GemmDriver {
   size_t nr() const { return nr_; }
   uint64_t scratch_bytes() const { return scratch_bytes_; }
 
-  // The row that padding points at, whose elements have all bytes alike, at the start of the
-  // scratch memory; to be called once per run, before Run.
+  // Fills the padding row, at the start of the scratch memory, with `byte`; call once per run,
+  // before Run.
   const T* Zeros(void* scratch, int byte = 0) const;
   void Run(const GemmJob<T>& job, const Epilogue<T>& epilogue, void* scratch,
            ThreadPool& pool) const;
@@ -85,9 +86,9 @@ class GemmDriver {
  private:
   Kernel<GemmArgs<T>> kernel_ = nullptr;
   size_t mr_ = 0, nr_ = 0;
-  size_t panels_ = 1;      // at most, in a block of columns
-  size_t call_tiles_ = 1;  // at most, in a call of the kernel
-  size_t zeros_bytes_ = 0, pointers_bytes_ = 0, lent_bytes_ = 0, thread_bytes_ = 0;
+  size_t panels_ = 1;      // maximum number of panels per column block
+  size_t call_tiles_ = 1;  // maximum number of tiles per kernel call
+  size_t zeros_bytes_ = 0, pointers_bytes_ = 0, kernel_scratch_bytes_ = 0, thread_bytes_ = 0;
   uint64_t scratch_bytes_ = 0;
 };
 

@@ -18,7 +18,7 @@ class GlobalAveragePool final : public OperatorOf<GlobalAveragePoolAttributes> {
 
   void Run(ThreadPool& pool) override {
     const Tensor& x = input(0);
-    // A row's mean, and the mean of those: sums would leave the range of f16.
+    // The mean of the rows' means: a sum would leave the range of f16.
     pool_.Run(x, 1.0f / static_cast<float>(x.w()), 1.0f / static_cast<float>(x.h()),
               scratch<void>(), &output(), pool);
   }

@@ -5,7 +5,7 @@
 namespace trimtab {
 namespace {
 
-constexpr size_t kAtOnce = 16;  // channels, in local arrays
+constexpr size_t kAtOnce = 16;  // channels in local arrays
 
 class InstanceNormalization final : public OperatorOf<InstanceNormalizationAttributes> {
  public:
@@ -24,8 +24,8 @@ Status InstanceNormalization::InferShape() {
   return Status();
 }
 
-// Channels of one image: pixel p of channel i at x[p * pixel_step + i]. Sums are double: an image
-// has many pixels.
+// Normalizes channels of one image: pixel p of channel i is at x[p * pixel_step + i]. Sums are
+// double, because an image has many pixels.
 void Normalize(const float* x, float* y, size_t channels, size_t pixels, size_t pixel_step,
                const float* scale, const float* bias, float epsilon) {
   double mean[kAtOnce] = {}, variance[kAtOnce] = {};

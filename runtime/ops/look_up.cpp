@@ -1,4 +1,4 @@
-// A function of bytes, as a table.
+// A function of int8 values as a lookup table.
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
 

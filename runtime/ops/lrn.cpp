@@ -19,7 +19,7 @@ class Lrn final : public OperatorOf<LrnAttributes> {
  private:
   void Normalize(const float* x, const float* squares, size_t n, float* y) const;
 
-  size_t row_ = 0;  // elements of an item: all channels of a pixel, or all pixels of a channel
+  size_t row_ = 0;  // elements of a row: all channels of a pixel, or all pixels of a channel
 };
 
 Status Lrn::InferShape() {
@@ -45,8 +45,7 @@ void AddSquares(const float* x, size_t n, float* sum) {
 void Lrn::Normalize(const float* x, const float* squares, size_t n, float* y) const {
   const float factor = attributes().alpha / static_cast<float>(attributes().size);
   const float bias = attributes().bias, beta = attributes().beta;
-  if (beta ==
-      0.75f) {  // every network that has this operator; square roots are far cheaper than pow
+  if (beta == 0.75f) {  // the exponent of all known networks; square roots are much faster than pow
     for (size_t i = 0; i < n; ++i) {
       const float root = __builtin_sqrtf(bias + factor * squares[i]);
       y[i] = x[i] / (root * __builtin_sqrtf(root));

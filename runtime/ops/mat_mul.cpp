@@ -1,5 +1,5 @@
-// Matrix product of two computed operands with numpy's rules: stacks of matrices broadcast, a
-// vector is a row (left) or a column (right) that vanishes from the result.
+// Matrix multiplication of two computed operands with numpy's rules: batches of matrices broadcast,
+// a vector is a row (left) or a column (right) that is dropped from the result's shape.
 #include <string.h>
 
 #include "generated/attributes.h"
@@ -16,12 +16,13 @@ class MatMul final : public OperatorOf<MatMulAttributes> {
 
  private:
   int32_t m_, n_, k_;
-  Dims stack_;  // leading dimensions of the result
-  // Matrices per step of stack_; 0: broadcast.
+  Dims stack_;  // batch dimensions of the result
+  // Matrices per index of stack_; 0: broadcast.
   size_t a_step_[Dims::kMaxRank], b_step_[Dims::kMaxRank];
 };
 
-// Steps of an operand through the stack: its own leading dimensions, aligned to the right.
+// Computes an operand's steps through the batch from its own batch dimensions, aligned at the
+// right.
 bool Steps(const Dims& dims, int matrix_rank, Dims* stack, size_t* step) {
   size_t matrices = 1;
   for (int i = stack->rank - 1, j = dims.rank - matrix_rank - 1; i >= 0; --i, --j) {

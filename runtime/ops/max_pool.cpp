@@ -1,11 +1,10 @@
 #include "generated/attributes.h"
-#include "runtime/core/operator.h"
-#include "runtime/ops/row_driver.h"
+#include "runtime/ops/pool.h"
 
 namespace trimtab {
 namespace {
 
-// What the padding holds. Numbers that a byte cannot hold are its ends.
+// `value` as T; values outside of int8 become its bounds.
 template <typename T>
 T Saturated(float value) {
   return value;
@@ -17,54 +16,13 @@ int8_t Saturated(float value) {
 }
 
 template <typename T>
-class MaxPool final : public OperatorOf<MaxPoolAttributes> {
+class MaxPool final : public Pool<MaxPoolAttributes, NameHash("max_pool"), T> {
  public:
-  Status InferShape() override;
-  Status Prepare() override;
-  void Run(ThreadPool& pool) override;
-
- private:
-  Window window_;
-  Kernel<PoolArgs<T>> kernel_ = nullptr;
-  RowDriver<T> rows_;
+  void Run(ThreadPool& pool) override {
+    this->RunRows(Saturated<T>(this->attributes().pad_value), pool,
+                  [this](const auto&, PoolArgs<T>* args) { this->kernel_(*args); });
+  }
 };
-
-template <typename T>
-Status MaxPool<T>::InferShape() {
-  TRIMTAB_RETURN_IF_ERROR(CheckImage(input(0)));
-  TRIMTAB_RETURN_IF_ERROR(ReadWindow(attributes().kernel_shape[0], attributes().kernel_shape[1],
-                                     attributes().strides, attributes().pads,
-                                     attributes().dilations, &window_));
-  output().dims = input(0).dims;
-  return WindowOutput(window_, input(0), attributes().ceil_mode, &output().dims[2],
-                      &output().dims[3]);
-}
-
-template <typename T>
-Status MaxPool<T>::Prepare() {
-  TRIMTAB_RETURN_IF_ERROR(Bind<NameHash("max_pool")>(attributes().kernel, &kernel_));
-  TRIMTAB_RETURN_IF_ERROR(
-      rows_.Prepare(window_, output().w(), input(0).c(), 1, attributes().pixels, threads()));
-  return RequestScratch(rows_.scratch_bytes());
-}
-
-template <typename T>
-void MaxPool<T>::Run(ThreadPool& pool) {
-  const Tensor& x = input(0);
-  Tensor& y = output();
-  const size_t channels = static_cast<size_t>(x.c());
-  const WindowSource<T> source{
-      window_,     x.h(),
-      x.w(),       y.h(),
-      y.w(),       x.pixel_stride(),
-      x.data<T>(), rows_.Padding(scratch<void>(), channels, Saturated<T>(attributes().pad_value))};
-  T* const out = y.data<T>();
-  rows_.Run(source, static_cast<size_t>(x.n()), scratch<void>(), pool, [&](const auto& piece) {
-    T* const place = out + (piece.row * source.out_w + piece.x) * y.pixel_stride();
-    kernel_({piece.a, nullptr, place, piece.column, static_cast<size_t>(window_.kernel_w),
-             piece.step_w, piece.pixels, channels, y.pixel_stride()});
-  });
-}
 
 }  // namespace
 }  // namespace trimtab

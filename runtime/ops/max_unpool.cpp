@@ -36,7 +36,7 @@ Status MaxUnpool::InferShape() {
   return Status();
 }
 
-// Puts the values of one row of the input.
+// Scatters the values of one row of the input.
 void MaxUnpool::PutRow(size_t image, int32_t row) const {
   const Tensor &x = input(0), &source = input(1);
   const auto channels = static_cast<size_t>(x.c()), width = static_cast<size_t>(source.w());
@@ -55,7 +55,7 @@ void MaxUnpool::PutRow(size_t image, int32_t row) const {
     const int32_t end_x =
         left + window_.kernel_w < source.w() ? left + window_.kernel_w : source.w();
     for (size_t c = 0; c < channels; ++c, ++value) {
-      // A window may lie in the padding altogether.
+      // A window may lie entirely in the padding.
       if (first_y >= end_y || first_x >= end_x) continue;
       size_t best = (static_cast<size_t>(first_y) * width + static_cast<size_t>(first_x));
       best = best * channels + c;
@@ -75,7 +75,7 @@ void MaxUnpool::Run(ThreadPool& pool) {
   const Tensor& x = input(0);
   const auto height = static_cast<size_t>(x.h()), rows = static_cast<size_t>(x.n()) * height;
   memset(output().raw, 0, static_cast<size_t>(output().Count()) * sizeof(float));
-  // Where windows overlap the later one wins: rows of an image stay with one thread, in order.
+  // Where windows overlap, the later one wins: one thread processes the rows of an image in order.
   const size_t unit = window_.stride_h < window_.kernel_h ? height : 1;
   const size_t cost = unit * static_cast<size_t>(x.w()) * static_cast<size_t>(x.c()) *
                       static_cast<size_t>(window_.taps());

@@ -1,4 +1,4 @@
-// How many pixels windows of means count.
+// Number of pixels in the windows of an average pool.
 #ifndef TRIMTAB_OPS_MEAN_WINDOW_H_
 #define TRIMTAB_OPS_MEAN_WINDOW_H_
 
@@ -7,7 +7,8 @@
 
 namespace trimtab {
 
-// The image counts, with its padding when asked for. What ceil_mode adds beyond that never does.
+// Counts pixels of the image and, if `padding_counts`, of its padding; never what ceil_mode adds
+// beyond.
 class MeanWindow {
  public:
   MeanWindow(const Window& window, const Tensor& x, const Tensor& y, bool padding_counts)
@@ -18,7 +19,7 @@ class MeanWindow {
         left_(padding_counts ? -window.pad_left : 0),
         right_(x.w() + (padding_counts ? window.pad_right : 0)) {}
 
-  // scale[p] = factor / pixels that count in the window of pixel p; 0 where none does.
+  // scale[p] = factor / counted pixels in the window of pixel p; 0 if there are none.
   template <typename Piece>
   void Scales(const Piece& piece, float factor, float* scale) const {
     const int32_t y = static_cast<int32_t>(piece.row % static_cast<size_t>(out_h_));
@@ -32,7 +33,7 @@ class MeanWindow {
   }
 
  private:
-  // How many of the taps from `first` on are inside [low, high).
+  // Number of the taps from `first` on that are inside [low, high).
   static int32_t Taps(int32_t first, int32_t taps, int32_t dilation, int32_t low, int32_t high) {
     int32_t count = 0;
     for (int32_t t = 0, at = first; t < taps; ++t, at += dilation)

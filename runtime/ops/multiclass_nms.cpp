@@ -21,12 +21,12 @@ class MulticlassNms final : public OperatorOf<MulticlassNmsAttributes> {
   int32_t images_ = 0;
   int32_t classes_ = 0;
   int32_t boxes_ = 0;
-  int32_t candidates_ = 0;  // of a class that suppression looks at, at most
-  int32_t most_ = 0;        // that may be left of all classes
-  int32_t rows_ = 0;        // of an image
+  int32_t candidates_ = 0;  // maximum number of boxes of a class that suppression considers
+  int32_t most_ = 0;        // maximum number of boxes of all classes after suppression
+  int32_t rows_ = 0;        // per image
 
-  // Lists in scratch memory, made by Run.
-  Box* suppressing_ = nullptr;    // [candidates_]: kept ones of a class
+  // Lists in scratch memory, set by Run.
+  Box* suppressing_ = nullptr;    // [candidates_]: the selected boxes of a class
   float* kept_scores_ = nullptr;  // [most_]
   int32_t* kept_labels_ = nullptr;
   int32_t* kept_boxes_ = nullptr;
@@ -77,7 +77,8 @@ Status MulticlassNms::Prepare() {
                         (boxes + 4 * static_cast<uint64_t>(most_)) * sizeof(int32_t));
 }
 
-// Adds what is left of a class behind the `kept` ones of the classes before; returns their number.
+// Appends the selected boxes of a class to the `kept` ones of earlier classes; returns the new
+// number.
 int32_t MulticlassNms::Suppress(const Box* boxes, const float* scores, int32_t label,
                                 int32_t kept) {
   const MulticlassNmsAttributes& a = attributes();
@@ -100,13 +101,13 @@ int32_t MulticlassNms::Suppress(const Box* boxes, const float* scores, int32_t l
   return kept;
 }
 
-// Drops all but the best rows_, without changing their order; returns how many are left.
+// Drops all but the best rows_ boxes without changing their order; returns the new number.
 int32_t MulticlassNms::KeepBest(int32_t kept) {
   if (kept <= rows_) return kept;
   for (int32_t i = 0; i < kept; ++i) kept_order_[i] = i;
   const Ranking ranking = {kept_scores_, 1};
   ranking.SelectBest(kept_order_, static_cast<size_t>(kept), static_cast<size_t>(rows_));
-  // What is not among the best is marked by a class that does not exist.
+  // Marks dropped boxes with an invalid class.
   for (int32_t i = 0; i < kept - rows_; ++i) kept_labels_[kept_order_[i]] = -1;
   int32_t left = 0;
   for (int32_t i = 0; i < kept; ++i) {
@@ -140,8 +141,8 @@ void MulticlassNms::Write(int32_t image, const Box* boxes, int32_t kept) {
   }
 }
 
-// One thread: a few thousand comparisons for most images, and classes differ too much in work to
-// be shared evenly.
+// Single-threaded: most images need a few thousand comparisons, and the work per class differs too
+// much to be shared evenly.
 void MulticlassNms::Run(ThreadPool&) {
   const auto most = static_cast<size_t>(most_), boxes = static_cast<size_t>(boxes_);
   suppressing_ = scratch<Box>();

@@ -1,4 +1,4 @@
-// Panels of weights for matrix kernels, expanded and filled up.
+// Packs weights into the panels of GEMM kernels: expands them to the computed type and pads panels.
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
@@ -58,7 +58,7 @@ void PackPanels<T>::Run(ThreadPool& pool) {
       for (size_t i = begin; i < end; ++i) {
         const size_t column = i % panels * panel;
         const size_t place = first + (i / panels * columns + column) * depth;
-        StoredRows{input(0), place, depth, Least(columns - column, panel)}.CopyTo(
+        StoredRows{input(0), place, depth, Min(columns - column, panel)}.CopyTo(
             y + i * depth * panel, panel);
       }
     });

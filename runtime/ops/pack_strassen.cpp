@@ -1,5 +1,5 @@
-// Right-hand sides of Strassen's algorithm: the quadrants B of the weights and their sums T
-// (conv_strassen.cpp), each in panels.
+// Packs the right-hand sides of Strassen's algorithm: the quadrants B of the weights and their sums
+// T (conv_strassen.cpp), each in panels.
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
@@ -8,12 +8,13 @@
 namespace trimtab {
 namespace {
 
-constexpr size_t kChunkFloats = 1 << 10;  // of a quadrant that are expanded at once
+constexpr size_t kChunkFloats = 1 << 10;  // elements of a quadrant that are expanded at once
 
 typedef float Floats __attribute__((vector_size(16), aligned(4), may_alias));
 constexpr size_t kStep = sizeof(Floats) / sizeof(float);
 
-// The right-hand sides in the order of conv_strassen.cpp, `stride` apart; n is a multiple of kStep.
+// Computes the right-hand sides in the order of conv_strassen.cpp, `stride` apart; n is a multiple
+// of kStep.
 void AddQuadrants(const float* b11, const float* b12, const float* b21, const float* b22, size_t n,
                   size_t stride, float* y) {
   const auto load = [](const float* x) { return *reinterpret_cast<const Floats*>(x); };
@@ -69,9 +70,9 @@ void PackStrassen::Run(ThreadPool& pool) {
     float* const own = scratch<float>() + static_cast<size_t>(thread) * 4 * chunk() * n;
     for (size_t i = begin; i < end; ++i) {
       const size_t panel_index = i / chunks, first = i % chunks * chunk();
-      const size_t rows = Least(chunk(), k - first);
-      // Rows of this panel in each quadrant, the left ones first; those of the lower ones lie `k`
-      // rows further on.
+      const size_t rows = Min(chunk(), k - first);
+      // Rows of this panel in each quadrant, the left ones first; the lower quadrants are `k` rows
+      // further on.
       const float* b[4];
       for (size_t q = 0; q < 4; ++q) {
         const size_t row = (q / 2 * half + panel_index) * 2 * k + q % 2 * k + first;
@@ -85,7 +86,7 @@ void PackStrassen::Run(ThreadPool& pool) {
   pool.For(left_panels(), 2 * k * n, [&](size_t begin, size_t end, int) {
     for (size_t i = begin; i < end; ++i) {
       const size_t column = stored + i * n;
-      StoredRows{input(0), column * 2 * k, 2 * k, Least(c_out() - column, n)}.CopyTo(
+      StoredRows{input(0), column * 2 * k, 2 * k, Min(c_out() - column, n)}.CopyTo(
           y + (7 * half + 2 * i) * k * n, n);
     }
   });

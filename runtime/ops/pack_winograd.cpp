@@ -1,8 +1,8 @@
-// Transformed weights of Winograd convolution: for every element of a tile, panels of weights.
+// Transforms the weights of Winograd convolutions: for every element of a tile, panels of weights.
 //
-// Stored weights are, within a panel, runs of all channels tap by tap, so that the transform goes
-// over whole vectors of them. Those of a strided convolution are weights of squares of pixels
-// (conv_winograd.cpp); taps that a kernel lacks there are zeros.
+// Within a panel, stored weights are runs of all channels, tap by tap, so that the transform
+// processes whole vectors of channels. Strided convolutions have weights of space-to-depth cells
+// (conv_winograd.cpp); taps outside of their kernel are zeros.
 #include <string.h>
 
 #include "generated/attributes.h"
@@ -14,7 +14,7 @@
 namespace trimtab {
 namespace {
 
-constexpr size_t kMaxTaps = 8;              // of a square of them, down or across
+constexpr size_t kMaxTaps = 8;              // pixels of a kernel's width or height
 constexpr size_t kScratchFloats = 1 << 13;  // weights that are expanded at once
 
 template <typename T>
@@ -31,16 +31,19 @@ class PackWinograd final : public OperatorOf<PackWinogradAttributes> {
   size_t channels() const { return static_cast<size_t>(input(0).c()); }
   size_t panel() const { return static_cast<size_t>(attributes().panel); }
   size_t panels() const { return DivideUp(static_cast<size_t>(input(0).n()), panel()); }
-  // Floats from an element of a tile to the next.
-  size_t element_stride() const { return panels() * square_ * square_ * channels() * panel(); }
+  // Floats between neighboring elements of a tile.
+  size_t element_stride() const {
+    return panels() * cell_side_ * cell_side_ * channels() * panel();
+  }
 
   Kernel<WinogradWeightsArgs<T>> kernel_ = nullptr;
-  size_t taps_ = 0;    // r
-  size_t size_ = 0;    // n
-  size_t square_ = 1;  // pixels of a square, down or across
-  size_t chunk_ = 0;  // channels that are transformed at once; what is left goes with the last ones
-  size_t chunks_ = 0;          // of a panel
-  size_t scratch_floats_ = 0;  // of a thread
+  size_t taps_ = 0;       // r
+  size_t size_ = 0;       // n
+  size_t cell_side_ = 1;  // height and width of a space-to-depth cell in pixels
+  size_t chunk_ =
+      0;  // channels that are transformed at once; the last chunk includes the remainder
+  size_t chunks_ = 0;          // per panel
+  size_t scratch_floats_ = 0;  // per thread
 };
 
 template <typename T>
@@ -54,7 +57,7 @@ Status PackWinograd<T>::InferShape() {
                 attributes().tile, w.w());
   size_ = tile->size;
   taps_ = tile->taps;
-  square_ = static_cast<size_t>(attributes().stride) / tile->stride;
+  cell_side_ = static_cast<size_t>(attributes().stride) / tile->stride;
   output().dims = w.dims;
   return Status();
 }
@@ -66,35 +69,35 @@ Status PackWinograd<T>::Prepare() {
   TRIMTAB_CHECK(ref.nr == 0 || (ref.nr == size_ && ref.mr == attributes().tile),
                 "the plan's transforms are for tiles of another size");
   TRIMTAB_CHECK(channels() * panel() >= kMinWinogradChannels, "there are too few weights");
-  const size_t square_taps = taps_ * taps_;
+  const size_t tile_taps = taps_ * taps_;
   const size_t least = DivideUp(kMinWinogradChannels, panel());
-  const size_t fitting = kScratchFloats / (square_taps * panel());
-  chunk_ = Least(fitting > least ? fitting : least, channels());
+  const size_t fitting = kScratchFloats / (tile_taps * panel());
+  chunk_ = Min(fitting > least ? fitting : least, channels());
   chunks_ = channels() / chunk_;
-  // Zeros in the place of a tap, then the taps of the last channels.
-  scratch_floats_ = (1 + square_taps) * (channels() - (chunks_ - 1) * chunk_) * panel();
+  // Zeros for absent taps, then the taps of the last chunk.
+  scratch_floats_ = (1 + tile_taps) * (channels() - (chunks_ - 1) * chunk_) * panel();
   TRIMTAB_RETURN_IF_ERROR(
       RequestScratch(uint64_t{scratch_floats_} * sizeof(T) * static_cast<uint64_t>(threads())));
-  // In 64 bits, which this fits in on every device; element_stride() does if it is not too large.
+  // In 64 bits, which cannot overflow; the check below covers element_stride() as well.
   const uint64_t floats =
-      uint64_t{size_ * size_} * panels() * panel() * (square_ * square_) * channels();
+      uint64_t{size_ * size_} * panels() * panel() * (cell_side_ * cell_side_) * channels();
   return CheckPacking(input(0), static_cast<int64_t>(floats), &output());
 }
 
 template <typename T>
 void PackWinograd<T>::Transform(size_t panel_index, size_t first, size_t channels,
                                 T* scratch) const {
-  const size_t k = kernel_size(), s = square_, floats = channels * panel();
+  const size_t k = kernel_size(), s = cell_side_, floats = channels * panel();
   const size_t before = panel_index * panel();
-  const size_t width = Least(static_cast<size_t>(input(0).n()) - before, panel());
+  const size_t width = Min(static_cast<size_t>(input(0).n()) - before, panel());
   const T* const zeros = scratch;
   if (s > 1) memset(scratch, 0, floats * sizeof(T));
   T* y = result<T>() + (panel_index * s * s * this->channels() + first) * panel();
-  for (size_t square = 0; square < s * s; ++square, y += this->channels() * panel()) {
+  for (size_t pixel = 0; pixel < s * s; ++pixel, y += this->channels() * panel()) {
     const T* taps[kMaxTaps * kMaxTaps];
     T* copy = scratch + floats;
     for (size_t i = 0; i < taps_ * taps_; ++i, copy += floats) {
-      const size_t row = i / taps_ * s + square / s, column = i % taps_ * s + square % s;
+      const size_t row = i / taps_ * s + pixel / s, column = i % taps_ * s + pixel % s;
       const size_t tap = (before * k * k + (row * k + column) * width) * this->channels();
       taps[i] = row < k && column < k
                     ? StoredRows{input(0), tap + first * width, channels, width}.Get(copy, panel())

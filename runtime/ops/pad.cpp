@@ -7,11 +7,12 @@
 namespace trimtab {
 namespace {
 
-// How one dimension of the result reads the input: what negative pads leave of it, and a border.
+// How one dimension of the result reads the input: the range that negative pads leave, and a
+// border.
 struct Range {
-  int64_t border;         // elements before the kept part; <= 0 never reached backwards
-  int64_t first, extent;  // the kept part of the input
-  int64_t stride;         // in the input, elements
+  int64_t border;         // elements before the kept range; <= 0: none
+  int64_t first, extent;  // the kept range of the input
+  int64_t stride;         // of the input, in elements
 };
 
 class Pad final : public OperatorOf<PadAttributes> {
@@ -73,7 +74,7 @@ class Pad final : public OperatorOf<PadAttributes> {
   }
 
  private:
-  // Input coordinate that result coordinate `i` shows; -1: the constant.
+  // Input coordinate of result coordinate `i`; -1: the constant.
   int64_t Source(const Range& range, int64_t i) const {
     int64_t at = i - range.border;
     const int64_t n = range.extent;
@@ -103,7 +104,7 @@ class Pad final : public OperatorOf<PadAttributes> {
     return at + range.first;
   }
 
-  // Where the input row of result row `row` starts; -1 when it is all constant.
+  // Offset of the input row of result row `row`; -1 if the row is constant.
   int64_t RowOffset(const Dims& shape, int inner, size_t row) const {
     int64_t offset = 0;
     for (int i = inner - 1; i >= 0; --i) {
@@ -127,7 +128,7 @@ class Pad final : public OperatorOf<PadAttributes> {
 
   void SetFill() {
     const float value = attributes().value;
-    // A float outside the integers has no meaning as one of them; 0 is as good as any.
+    // A float outside the range of int64 has no integer value; uses 0.
     const bool fits = value > -0x1p63f && value < 0x1p63f;
     const int64_t integer = fits ? static_cast<int64_t>(value) : 0;
     const uint16_t half = HalfFromFloat(value);

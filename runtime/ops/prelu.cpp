@@ -9,7 +9,7 @@ class Prelu final : public BinaryOperator<T> {
   Prelu() : BinaryOperator<T>(FamilyHash<T>(NameHash("prelu"))) {}
 
  private:
-  // The slope is broadcast to x, never the other way round.
+  // The slope is broadcast to x, never x to the slope.
   Status InferShape() override {
     TRIMTAB_RETURN_IF_ERROR(BinaryOperator<T>::InferShape());
     TRIMTAB_CHECK(this->output().dims == this->input(0).dims,

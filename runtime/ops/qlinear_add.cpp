@@ -1,4 +1,4 @@
-// Sum of quantized numbers.
+// Sum of int8 tensors.
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/ops/requantize.h"
@@ -39,7 +39,8 @@ class QlinearAdd final : public OperatorOf<QlinearAddAttributes> {
     const float scale = output().quantization->scales()[0];
     args_.a_scale = input(0).quantization->scales()[0] / scale;
     args_.b_scale = input(1).quantization->scales()[0] / scale;
-    // Rounded one by one, as onnxruntime has it: no product may be fused with the sum.
+    // Each term is rounded by itself, as in onnxruntime: no multiplication may be fused with the
+    // sum.
     const volatile float a_part = static_cast<float>(a) * args_.a_scale;
     const volatile float b_part = static_cast<float>(b) * args_.b_scale;
     args_.offset = static_cast<float>(y.zero_point) - (a_part + b_part);

@@ -1,4 +1,4 @@
-// Mean over a window of quantized numbers.
+// Average pooling of int8 values.
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/ops/mean_window.h"
@@ -14,7 +14,7 @@ class QlinearAveragePool final : public OperatorOf<QlinearAveragePoolAttributes>
     const Tensor& x = input(0);
     Tensor& y = output();
     const size_t channels = static_cast<size_t>(x.c());
-    const auto zero = static_cast<int8_t>(zero_point_);  // what padding holds
+    const auto zero = static_cast<int8_t>(zero_point_);  // the padding holds the input's zero point
     const WindowSource<int8_t> source{window_,
                                       x.h(),
                                       x.w(),
@@ -48,7 +48,7 @@ class QlinearAveragePool final : public OperatorOf<QlinearAveragePoolAttributes>
     TRIMTAB_RETURN_IF_ERROR(ReadWindow(attributes().kernel_shape[0], attributes().kernel_shape[1],
                                        attributes().strides, attributes().pads,
                                        attributes().dilations, &window_));
-    // As many bytes can be added up in 32 bits.
+    // The sum of this many int8 values fits 32 bits.
     TRIMTAB_CHECK(int64_t{window_.kernel_h} * window_.kernel_w <= 1 << 23,
                   "the window is too large (height, width)", window_.kernel_h, window_.kernel_w);
     output().dims = input(0).dims;

@@ -1,4 +1,4 @@
-// Convolution of every channel by itself, of quantized numbers.
+// Depthwise convolution of int8 values.
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
@@ -19,7 +19,7 @@ class QlinearConvDepthwise final : public OperatorOf<QlinearConvDepthwiseAttribu
   Epilogue<int8_t> epilogue_;
   RowDriver<int8_t> rows_;
   Kernel<DepthwiseArgs<int8_t>> kernel_ = nullptr;
-  int32_t padding_ = 0;  // what it holds
+  int32_t padding_ = 0;  // value of the padding
 };
 
 Status QlinearConvDepthwise::InferShape() {

@@ -1,9 +1,9 @@
-// Convolution of quantized numbers as Winograd F(4 x 4, 3 x 3) in whole numbers: products of 16 bits
-// and sums modulo 2^32 (WinogradOutputArgs<int8_t> says why these are exact).
+// Convolution of int8 values as Winograd F(4 x 4, 3 x 3) in integer arithmetic: 16-bit products and
+// sums modulo 2^32, which are exact (see WinogradOutputArgs<int8_t>).
 //
-// A thread takes a block of tiles through all three steps: for all output channels, or for a share of
-// them where tiles are few beside many weights. Transformed tiles and products are
-// [element][tile][channel]; elements begin in different sets of the caches.
+// A thread computes all three steps of a block of tiles: for all output channels, or for a share of
+// them if there are few tiles and many weights. Transformed tiles and products are
+// [element][tile][channel]; elements begin in different cache sets.
 #include "generated/attributes.h"
 #include "runtime/core/memory_plan.h"
 #include "runtime/core/operator.h"
@@ -20,8 +20,8 @@ constexpr size_t kTile = 4, kSize = 6, kElements = kSize * kSize;
 constexpr int64_t kOnes[] = {1, 1};
 constexpr size_t kLine = 64;  // bytes of a cache line
 
-// Bytes from one element to the next: an odd number of lines, so that a transform's 36 places are
-// not in one set.
+// Bytes between neighboring elements: an odd number of cache lines, so that the 36 addresses of a
+// transform are not in one cache set.
 uint64_t ElementBytes(uint64_t bytes) { return Aligned(bytes) | kLine; }
 
 class QlinearConvWinograd final : public OperatorOf<QlinearConvWinogradAttributes> {
@@ -32,12 +32,12 @@ class QlinearConvWinograd final : public OperatorOf<QlinearConvWinogradAttribute
 
  private:
   Status BindKernels();
-  // Of a share; of shares_, the end.
+  // First column of a share; for shares_, the end.
   size_t FirstColumn(size_t share) const {
     const size_t nr = attributes().kernel.nr;
     return share * (columns_ / nr) / shares_ * nr;
   }
-  // Of `channels` from `first` on.
+  // Transforms `channels` output channels from `first` on.
   void TransformOutput(const Tile& tile, const int32_t* products, size_t first,
                        size_t channels) const;
 
@@ -48,10 +48,11 @@ class QlinearConvWinograd final : public OperatorOf<QlinearConvWinogradAttribute
   Kernel<WinogradOutputArgs<int8_t>> output_kernel_ = nullptr;
   ImageTiles tiles_;
   int32_t padding_ = 0;
-  size_t depth_ = 0, columns_ = 0;  // filled up, as weights are packed
-  size_t block_ = 0;                // tiles
-  size_t shares_ = 1;               // of the columns
-  size_t input_bytes_ = 0, product_bytes_ = 0, padding_bytes_ = 0;  // of an element; of a pixel
+  size_t depth_ = 0, columns_ = 0;  // padded, as weights are packed
+  size_t block_ = 0;                // tiles per block
+  size_t shares_ = 1;               // shares of the columns
+  size_t input_bytes_ = 0, product_bytes_ = 0,
+         padding_bytes_ = 0;  // per element; padding: per pixel
 };
 
 Status QlinearConvWinograd::InferShape() {
@@ -97,13 +98,13 @@ Status QlinearConvWinograd::Prepare() {
   columns_ = static_cast<size_t>(columns);
   const auto several = static_cast<size_t>(threads());
   size_t rows = DivideUp(tiles_.count, several);
-  // A share has two panels: a transform takes no fewer than kMinWinogradChannels.
+  // A share has at least two panels, because a transform takes at least kMinWinogradChannels.
   const size_t most_shares = columns_ / (2 * static_cast<size_t>(nr));
   shares_ = 1;
   if (rows < mr && most_shares > 1 &&
       ReadingTakesLonger(kElements * depth_ * columns_,
                          kTile * kTile * tiles_.count * (depth_ + columns_))) {
-    shares_ = Least(several, most_shares);
+    shares_ = Min(several, most_shares);
     rows = tiles_.count;
   }
   block_ = EvenBlocks(rows, static_cast<size_t>(attributes().block), static_cast<size_t>(mr));
@@ -157,7 +158,7 @@ void QlinearConvWinograd::Run(ThreadPool& pool) {
     for (size_t item = begin; item < end; ++item) {
       const size_t share = item / blocks, column = FirstColumn(share);
       const size_t columns = FirstColumn(share + 1) - column;
-      const size_t first = item % blocks * block_, count = Least(tiles_.count - first, block_);
+      const size_t first = item % blocks * block_, count = Min(tiles_.count - first, block_);
       for (size_t i = 0; i < count; ++i) {
         const int8_t* a[kElements];
         PointAtTile(x, window_, tiles_.At(first + i), kSize, padding, a);
@@ -171,7 +172,7 @@ void QlinearConvWinograd::Run(ThreadPool& pool) {
       }
       for (size_t i = 0; i < count; ++i)
         TransformOutput(tiles_.At(first + i), products + i * columns, column,
-                        Least(columns, out_channels - column));
+                        Min(columns, out_channels - column));
     }
   });
 }

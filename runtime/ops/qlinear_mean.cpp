@@ -1,4 +1,4 @@
-// Mean over height and width of quantized numbers.
+// Mean over height and width of int8 values.
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
@@ -8,10 +8,11 @@
 namespace trimtab {
 namespace {
 
-// Pixels whose sum takes longer than to write it, and to add it to another.
+// Pixels whose sum takes longer than writing it and adding it to another.
 constexpr size_t kPart = 64;
 
-// Pixels in parallel, as memory has them and as threads wrote them; then the sums of their sums.
+// Sums parts of the pixels in parallel, in memory order, in the thread that wrote them; then adds
+// the partial sums.
 class QlinearMean final : public OperatorOf<QlinearMeanAttributes> {
  public:
   void Run(ThreadPool& pool) override {
@@ -55,7 +56,7 @@ class QlinearMean final : public OperatorOf<QlinearMeanAttributes> {
   Status InferShape() override {
     const Tensor& x = input(0);
     TRIMTAB_RETURN_IF_ERROR(CheckImage(x));
-    // As many bytes can be added up in 32 bits.
+    // The sum of this many int8 values fits 32 bits.
     TRIMTAB_CHECK(x.h() > 0 && x.w() > 0 && int64_t{x.h()} * x.w() <= 1 << 23,
                   "the image is empty or too large (height, width)", x.h(), x.w());
     output().dims = x.dims;
@@ -75,7 +76,7 @@ class QlinearMean final : public OperatorOf<QlinearMeanAttributes> {
     args_.scale = x.quantization->scales()[0] /
                   (output().quantization->scales()[0] * static_cast<float>(pixels_));
     const auto several = static_cast<size_t>(threads()) * kBlocksPerThread;
-    parts_ = threads() > 1 && pixels_ > kPart ? Least(several, pixels_ / kPart) : 1;
+    parts_ = threads() > 1 && pixels_ > kPart ? Min(several, pixels_ / kPart) : 1;
     room_ = RoundUp(args_.channels, size_t{kMeanUnit});
     TRIMTAB_RETURN_IF_ERROR(RequestScratch(uint64_t{parts_ + 2} * room_ * sizeof(int32_t)));
     return Bind<NameHash("qlinear_mean")>(attributes().kernel, &kernel_);
@@ -86,7 +87,7 @@ class QlinearMean final : public OperatorOf<QlinearMeanAttributes> {
   QlinearMeanArgs<int8_t> args_{};
   int32_t bias_ = 0;
   size_t pixels_ = 0, parts_ = 0;
-  size_t room_ = 0;  // between parts' sums
+  size_t room_ = 0;  // elements between partial sums
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Product of quantized numbers.
+// Product of int8 tensors.
 #include <string.h>
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 namespace trimtab {
 namespace {
 
-// So many bytes of numbers for the channels side by side: the last vector of a pixel alone would be
-// part empty.
+// Bytes of contiguous pixels that one call multiplies: the last vector of a single pixel would be
+// partly empty.
 constexpr size_t kRow = 2048;
 
 class QlinearMul final : public OperatorOf<QlinearMulAttributes> {

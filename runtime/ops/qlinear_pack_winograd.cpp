@@ -1,4 +1,4 @@
-// Transformed weights for Winograd convolution of quantized numbers.
+// Transforms the weights of Winograd convolutions of int8 values.
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
@@ -10,12 +10,13 @@ namespace {
 constexpr size_t kTaps = 3, kSize = 6;
 
 constexpr size_t kLanes = 8;
-// Loaded and stored as such: small binaries have a memcpy that moves a byte at a time.
+// Vectors instead of memcpy: small binaries link one that moves one byte at a time.
 typedef int16_t Shorts __attribute__((vector_size(kLanes * sizeof(int16_t)), may_alias));
 typedef int16_t PackedShorts
     __attribute__((vector_size(kLanes * sizeof(int16_t)), may_alias, aligned(2)));
 
-// Lines of weights by 24 G, whose last row is 6 there: at most 12 times as large, and by both sides 144.
+// Multiplies lines of weights by 24 G, whose last row is 6: values grow at most 12-fold, and
+// 144-fold by both sides.
 void Transform(const Shorts* x, size_t step, Shorts* y) {
   const Shorts even = x[0] + x[2 * step], odd = x[step];
   const Shorts even2 = x[0] + 4 * x[2 * step], odd2 = 2 * x[step];
@@ -53,7 +54,8 @@ Status QlinearPackWinograd::Prepare() {
   return CheckPacking(input(0), static_cast<int64_t>(elements * sizeof(int16_t)), &output());
 }
 
-// What a kernel multiplies at once, a step of the depth of the columns of a panel, lies in one piece.
+// The weights that a kernel multiplies at once, one step of the depth of a panel's columns, are
+// contiguous.
 void QlinearPackWinograd::Run(ThreadPool& pool) {
   const auto count = static_cast<size_t>(input(0).dims[0]);
   const auto channels = static_cast<size_t>(input(0).dims[1]);
@@ -67,7 +69,7 @@ void QlinearPackWinograd::Run(ThreadPool& pool) {
       const size_t first_column = piece / steps * nr, first_channel = piece % steps * kr;
       size_t j = first_column, p = first_channel;
       for (size_t lane = 0; lane < nr * kr; lane += kLanes) {
-        const size_t lanes = Least(kLanes, nr * kr - lane);
+        const size_t lanes = Min(kLanes, nr * kr - lane);
         alignas(Shorts) int16_t gathered[kTaps * kTaps][kLanes];
         for (size_t i = 0; i < lanes; ++i) {
           const bool is_there = j < count && p < channels;

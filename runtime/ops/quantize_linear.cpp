@@ -1,4 +1,4 @@
-// Real numbers become integers.
+// Quantizes float32 values.
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/ops/quantized_rows.h"

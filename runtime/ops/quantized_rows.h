@@ -11,13 +11,13 @@ namespace trimtab {
 
 class QuantizedRows {
  public:
-  // `tensor` must be quantized, with as many scales as its axis is long.
+  // `tensor` must be quantized, with one scale per index of its axis.
   Status Prepare(const Tensor& tensor);
 
-  // Calls run(first element, how many, index of the scale) for all elements.
+  // Calls run(first element, count, index of the scale) for all elements.
   template <typename F>
   void For(ThreadPool& pool, const F& run) const {
-    if (axis_ == 1) {  // one run, of any parts
+    if (axis_ == 1) {  // a single run, which threads may split anywhere
       pool.For(inner_, 1, [&](size_t begin, size_t end, int) { run(begin, end - begin, 0); });
       return;
     }
@@ -27,7 +27,8 @@ class QuantizedRows {
   }
 
  private:
-  size_t outer_ = 0, axis_ = 0, inner_ = 0;  // how the axis parts the elements, as they lie
+  size_t outer_ = 0, axis_ = 0,
+         inner_ = 0;  // elements before, along and after the axis, in memory order
 };
 
 }  // namespace trimtab

@@ -3,14 +3,14 @@
 namespace trimtab {
 namespace {
 
-constexpr size_t kPartialSums = 16;  // independent, so that they vectorize, and more accurate
+constexpr size_t kPartialSums = 16;  // independent sums vectorize and are more accurate
 
 struct Axis {
   size_t extent;
   size_t stride;
 };
 
-// Mixed-radix position over axes, outermost first: where element `index` lies.
+// Offset of element `index` in mixed-radix order over axes, outermost first.
 size_t Offset(const Axis* axes, int count, size_t index) {
   size_t offset = 0;
   for (int i = count - 1; i >= 0; --i) {
@@ -23,7 +23,7 @@ size_t Offset(const Axis* axes, int count, size_t index) {
 float Combine(Reduction reduction, float a, float b) {
   switch (reduction) {
     case Reduction::kMax:
-      // NaN wins, as in numpy. Without a jump, so that loops of it vectorize.
+      // NaN wins, as in numpy. Branch-free, so that loops vectorize.
       return static_cast<int>(b > a) | static_cast<int>(b != b) ? b : a;
     case Reduction::kMin:
       return static_cast<int>(b < a) | static_cast<int>(b != b) ? b : a;
@@ -46,7 +46,7 @@ void CombineRow(Reduction reduction, const float* x, float* y, size_t n) {
   }
 }
 
-// Combines a contiguous row of at least one element.
+// Reduces a contiguous row of at least one element.
 float ReduceRow(Reduction reduction, const float* x, size_t n) {
   float partial[kPartialSums];
   const size_t used = n < kPartialSums ? n : kPartialSums;
@@ -85,8 +85,8 @@ Status Reduce::InferShape() {
   return Status();
 }
 
-// The innermost dimension decides: when it is kept, whole rows are combined into rows of the
-// result; when it is reduced, rows collapse to one number each.
+// If the innermost dimension is kept, whole rows are combined into rows of the result; if it is
+// reduced, each row becomes one value.
 void Reduce::Run(ThreadPool& pool) {
   const Tensor& x = input(0);
   auto* const y = static_cast<float*>(output().raw);
@@ -117,7 +117,7 @@ void Reduce::Run(ThreadPool& pool) {
     for (size_t i = begin; i < end; ++i) {
       const float* base = from + Offset(kept, kept_count, i);
       float* out = y + i * width;
-      for (size_t j = 0; j < width; ++j) out[j] = 0;  // what an empty sum is
+      for (size_t j = 0; j < width; ++j) out[j] = 0;  // an empty sum
       for (size_t r = 0; r < rows && row > 0; ++r) {
         const float* in = base + Offset(gone, gone_count, r);
         const float value = row_is_kept ? 0 : ReduceRow(reduction, in, row);

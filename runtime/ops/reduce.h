@@ -1,4 +1,4 @@
-// What reduce_mean, reduce_sum, reduce_max and reduce_min share.
+// Base class of reduce_mean, reduce_sum, reduce_max and reduce_min.
 #ifndef TRIMTAB_OPS_REDUCE_H_
 #define TRIMTAB_OPS_REDUCE_H_
 
@@ -18,7 +18,7 @@ class Reduce final : public OperatorOf<ReduceMeanAttributes> {
   void Run(ThreadPool& pool) override;
 
   Reduction reduction_;
-  unsigned reduced_ = 0;  // bit i: axis i
+  unsigned reduced_ = 0;  // bit i: axis i is reduced
 };
 
 }  // namespace trimtab

@@ -1,4 +1,4 @@
-// What convolutions of quantized numbers have in common.
+// Common checks and parameters of convolutions of int8 values.
 #ifndef TRIMTAB_OPS_REQUANTIZE_H_
 #define TRIMTAB_OPS_REQUANTIZE_H_
 
@@ -8,20 +8,19 @@
 
 namespace trimtab {
 
-// Checks the types of the operands, and that there is a scale for each output channel.
+// Checks the types of the operands, and that there is one scale per output channel.
 Status CheckQuantizedOperands(const Tensor& x, const Tensor& w, const Tensor& bias,
                               const Tensor& scale);
 
-// Scales and slopes (or null) for kernels, which read `columns` of them. Slopes have to be from -1 to
-// 1, and scales between these where there are slopes.
+// Sets scales and slopes (or null) of kernels, which read `columns` of them. Slopes must be in [-1,
+// 1], and so must scales if there are slopes.
 Status BindFactors(const Tensor& scale, const Tensor* slope, uint64_t columns,
                    Epilogue<int8_t>* epilogue);
 
-// The zero point of a tensor, which must be quantized as a whole.
+// Reads the zero point of a tensor, which must be quantized per tensor.
 Status ReadZeroPoint(const Tensor& tensor, int32_t* zero_point);
 
-// Bounds and zero point of the result `y`, for kernels: from the attributes of
-// shared/requantize.toml.
+// Sets bounds and zero point of the result `y` from the attributes of shared/requantize.toml.
 template <typename Attributes, typename Args>
 Status BindLimits(const Attributes& attributes, const Tensor& y, Args* args) {
   TRIMTAB_CHECK(attributes.clamp_min >= INT8_MIN && attributes.clamp_max <= INT8_MAX &&

@@ -6,7 +6,7 @@ namespace {
 
 class Reshape final : public OperatorOf<ReshapeAttributes> {
  public:
-  // The executor gives the result the memory of the input (`view` in the schema).
+  // The executor lets the result share the input's memory (`view` in the schema).
   void Run(ThreadPool&) override {}
 
  protected:

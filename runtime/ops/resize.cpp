@@ -9,19 +9,19 @@ namespace trimtab {
 namespace {
 
 constexpr float kTieTolerance = 1e-6f;
-constexpr int kBatch = 4;  // taps that one pass over the channels adds up
+constexpr int kBatch = 4;  // taps that one pass over the channels accumulates
 
 float Clamp(float value, float low, float high) {
   return value < low ? low : value > high ? high : value;
 }
 
-// Height or width: which input pixels make an output pixel, with which weights.
+// Interpolation along height or width: the input pixels of each output pixel and their weights.
 struct AxisTable {
   int32_t in = 0, out = 0;
   float scale = 1, roi_begin = 0, roi_end = 1;
-  size_t window = 1;         // most taps of an output pixel
-  int32_t* first = nullptr;  // [out]: its first tap; -1: outside the input (tf_crop_and_resize)
-  float* weights = nullptr;  // [out][window]; those of absent taps are 0
+  size_t window = 1;         // maximum number of taps per output pixel
+  int32_t* first = nullptr;  // [out]: first tap; -1: outside of the input (tf_crop_and_resize)
+  float* weights = nullptr;  // [out][window]; 0 for absent taps
 
   size_t entries() const { return static_cast<size_t>(out) * (window + 1); }
 };
@@ -42,8 +42,8 @@ void AddTaps(const T* const* x, const float* w, bool first, T* y, size_t channel
   }
 }
 
-// Formulas and float arithmetic as in onnxruntime's CPU provider (upsamplebase.h,
-// upsample_antialias.h), so that rounding picks the same pixels; ONNX leaves the latter open.
+// Formulas and float arithmetic of onnxruntime's CPU provider (upsamplebase.h,
+// upsample_antialias.h), so that rounding selects the same pixels; ONNX does not define this.
 template <typename T>
 class Resize final : public OperatorOf<ResizeAttributes> {
  public:
@@ -82,7 +82,7 @@ class Resize final : public OperatorOf<ResizeAttributes> {
       output().dims[2 + i] = axis.out;
       const float given = static_cast<float>(axis.out) / static_cast<float>(axis.in);
       axis.scale = a.scales.size == 0 ? given : a.scales[static_cast<size_t>(i)];
-      // Smaller scales have no whole output pixel; they would only make the tables large.
+      // Smaller scales yield no whole output pixel and would only make the tables large.
       TRIMTAB_CHECK(axis.scale * static_cast<float>(axis.in) >= 0.5f && axis.scale <= 0x1p30f,
                     "scale is out of range (axis)", i);
       if (a.roi.size == 4) {
@@ -121,7 +121,7 @@ class Resize final : public OperatorOf<ResizeAttributes> {
     const auto in = static_cast<float>(axis.in), out = static_cast<float>(axis.out);
     switch (attributes().coordinate_mode) {
       case ResizeCoordinateMode::kAsymmetric:
-        // Of sizes, the exact ratio: the rounded scale would miss ties between two pixels.
+        // With sizes, uses the exact ratio: the rounded scale would miss ties between two pixels.
         return attributes().scales.size == 0 ? i * in / out : i / axis.scale;
       case ResizeCoordinateMode::kPytorchHalfPixel:
         return out > 1 ? (i + 0.5f) / axis.scale - 0.5f : 0.0f;
@@ -148,7 +148,7 @@ class Resize final : public OperatorOf<ResizeAttributes> {
     const float below = floorf(x);
     const auto at = static_cast<int32_t>(below);
     const float rest = x - below;
-    // A tie in exact arithmetic may miss 0.5 by the rounding of its coordinate.
+    // The coordinate of a tie may differ from 0.5 by rounding.
     const bool tie = fabsf(rest - 0.5f) <= kTieTolerance;
     switch (attributes().nearest_mode) {
       case ResizeNearestMode::kRoundPreferFloor:
@@ -178,7 +178,7 @@ class Resize final : public OperatorOf<ResizeAttributes> {
       weights[0] = 1;
       return;
     }
-    // A triangle around x; taps outside the input count for the pixel at its edge.
+    // A triangle filter around x; taps outside of the input use the pixel at its edge.
     if (!attributes().antialias) x = Clamp(x, 0.0f, last);
     const float support = FilterScale(axis);
     x = Clamp(x, -1.0f - support, last + 1.0f + support);

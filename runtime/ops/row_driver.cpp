@@ -34,11 +34,12 @@ void RowDriver<T>::Run(const WindowSource<T>& source, size_t images, void* scrat
                        ThreadPool& pool, Body body, const void* context) const {
   const size_t out_h = source.out_h, out_w = source.out_w;
   const auto threads = static_cast<size_t>(pool.threads());
-  // Groups of rows, alike; of fewer rows where that keeps all threads busy.
+  // Groups of rows of equal size; smaller groups if that keeps all threads busy.
   size_t groups = out_h < rows_ ? 1 : out_h / rows_;
   const size_t part = DivideUp(images * groups, threads) * DivideUp(out_h, groups);
-  if (!FillsThreads(part, threads, images * out_h)) groups = Least(RoundUp(groups, threads), out_h);
-  const size_t height = out_h / groups, higher = out_h - height * groups;  // by a row
+  if (!FillsThreads(part, threads, images * out_h)) groups = Min(RoundUp(groups, threads), out_h);
+  const size_t height = out_h / groups,
+               higher = out_h - height * groups;  // groups with one more row
   const size_t cost = height * out_w * source.pixel_stride * source.window.taps();
   const size_t count = images * groups;
   pool.For(count, cost, [&](size_t begin, size_t end, int thread) {
@@ -46,7 +47,7 @@ void RowDriver<T>::Run(const WindowSource<T>& source, size_t images, void* scrat
                                                 static_cast<size_t>(thread) * pointers_bytes_);
     for (size_t i = begin; i < end; ++i) {
       const size_t image = i / groups, group = i - image * groups;
-      const size_t row = image * out_h + group * height + Least(group, higher);
+      const size_t row = image * out_h + group * height + Min(group, higher);
       const size_t rows = height + (group < higher ? 1 : 0);
       const TapColumns columns(source.window, static_cast<int32_t>(rows));
       for (size_t x = 0; x < out_w; x += pixels_) {

@@ -1,5 +1,5 @@
-// The framework around depthwise and pooling micro-kernels: output rows in parallel, pointers to
-// the taps of neighboring pixels.
+// The driver of the depthwise and pooling micro-kernels: output rows in parallel, pointers to the
+// taps of neighboring pixels.
 #ifndef TRIMTAB_OPS_ROW_DRIVER_H_
 #define TRIMTAB_OPS_ROW_DRIVER_H_
 
@@ -15,7 +15,7 @@ template <typename T>
 struct RowPiece {
   const T* const* a;
   size_t column, step_w;
-  size_t row, rows;  // over all images
+  size_t row, rows;  // counted over all images
   size_t x, pixels;
 };
 
@@ -24,14 +24,14 @@ class RowDriver {
  public:
   static constexpr int64_t kMaxPixels = 64;
 
-  // `rows`, `pixels`: how many a piece should have, as the plan says; rows where they share taps,
-  // less than twice as many where an image has not several times as many, and fewer where threads
-  // would have nothing to do; pixels at most, and at most kMaxPixels.
+  // `rows`, `pixels`: preferred size of a piece, from the plan. A piece has several rows only if
+  // the window shares rows: fewer than twice `rows` if the image is low, and fewer than `rows` if
+  // threads would be idle. It has at most `pixels` pixels and at most kMaxPixels.
   Status Prepare(const Window& window, int32_t out_w, int32_t channels, int64_t rows,
                  int64_t pixels, int threads);
   uint64_t scratch_bytes() const { return scratch_bytes_; }
 
-  // The row that padding points at, filled with `value`; to be called once per run, before Run.
+  // Fills the padding row with `value`; call once per run, before Run.
   const T* Padding(void* scratch, size_t channels, T value) const;
 
   // Calls body(piece) for all output rows of `images` images, in parallel.
@@ -51,8 +51,8 @@ class RowDriver {
   void Run(const WindowSource<T>& source, size_t images, void* scratch, ThreadPool& pool, Body body,
            const void* context) const;
 
-  size_t rows_ = 1;    // in a piece
-  size_t pixels_ = 1;  // at most
+  size_t rows_ = 1;    // rows per piece
+  size_t pixels_ = 1;  // maximum number of pixels per piece
   size_t padding_bytes_ = 0, pointers_bytes_ = 0;
   uint64_t scratch_bytes_ = 0;
 };

@@ -46,7 +46,7 @@ class Slice final : public OperatorOf<SliceAttributes> {
                     a.axes[i]);
       seen |= 1u << axis;
       const int64_t n = dims[axis];
-      // No dimension is longer than INT32_MAX, so longer steps act alike and cannot overflow.
+      // No dimension is longer than INT32_MAX, so longer steps are equivalent and cannot overflow.
       const int64_t step = a.steps.size == 0 ? 1 : Clamp(a.steps[i], -INT32_MAX, INT32_MAX);
       TRIMTAB_CHECK(step != 0, "step is 0 (axis)", axis);
       const int64_t start = a.starts[i] < 0 ? a.starts[i] + n : a.starts[i];

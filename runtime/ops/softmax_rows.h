@@ -1,4 +1,4 @@
-// Operators that normalize along one axis: softmax and its logarithm.
+// Operators that normalize along one axis: softmax and log_softmax.
 #ifndef TRIMTAB_OPS_SOFTMAX_ROWS_H_
 #define TRIMTAB_OPS_SOFTMAX_ROWS_H_
 
@@ -28,7 +28,7 @@ class SoftmaxRows final : public OperatorOf<SoftmaxAttributes> {
 #define TRIMTAB_SOFTMAX_OPERATOR_OF(Name, T, type, family) \
   TRIMTAB_OPERATOR_OF(Name##type, DType::k##type, SoftmaxRows<T>, FamilyHash<T>(NameHash(family)))
 
-// `family`: the name of one, a literal.
+// `family`: name of the kernel family, a literal.
 #define TRIMTAB_SOFTMAX_OPERATOR(Name, family)                                           \
   static_assert(sizeof(trimtab::Name##Attributes) == sizeof(trimtab::SoftmaxAttributes), \
                 "the attributes are an axis and a kernel");                              \

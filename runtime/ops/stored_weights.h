@@ -1,4 +1,4 @@
-// Weights as a file holds them: f32 or f16, in panels of columns without padding.
+// Weights as stored in a file: f32 or f16, in panels of columns without padding.
 #ifndef TRIMTAB_OPS_STORED_WEIGHTS_H_
 #define TRIMTAB_OPS_STORED_WEIGHTS_H_
 
@@ -7,19 +7,20 @@
 
 namespace trimtab {
 
-// Checks that `stored` holds all its elements, and gives `made`, which packs them, so many elements.
+// Checks that `stored` holds all its elements, and gives `made`, the packed weights, a size of
+// `elements` elements.
 Status CheckPacking(const Tensor& stored, int64_t elements, Tensor* made);
 
-// Rows of `width` stored elements that follow each other, from number `first` on.
+// Consecutive rows of `width` stored elements, from row `first` on.
 struct StoredRows {
   const Tensor& stored;
   size_t first, rows, width;
 
-  // The rows in rows of `panel` elements, of which those past `width` are zeros. T is what is
-  // computed with: the stored type, or float.
+  // Copies the rows into rows of `panel` elements, padded with zeros. T is the computed type: the
+  // stored type, or float.
   template <typename T>
   void CopyTo(T* to, size_t panel) const;
-  // The same, in the file itself where they are of this type and fill their panel, else copied to
+  // Returns the rows in the file itself if they have this type and fill their panel, else a copy in
   // `scratch`.
   template <typename T>
   const T* Get(T* scratch, size_t panel) const;

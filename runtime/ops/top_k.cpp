@@ -56,8 +56,8 @@ class TopK final : public OperatorOf<TopKAttributes> {
     return attributes().largest ? a.value > b.value : a.value < b.value;
   }
 
-  // Puts `item` into the heap of `size` elements in place of the one at `hole`; each is worse than
-  // its children, the worst of all is on top.
+  // Puts `item` into the heap of `size` elements at `hole`, whose element is dropped; each element
+  // is worse than its children, so the worst is on top.
   void Sift(Item* heap, size_t size, size_t hole, Item item) const {
     for (size_t child = 2 * hole + 1; child < size; child = 2 * hole + 1) {
       if (child + 1 < size && Better(heap[child], heap[child + 1])) ++child;
@@ -68,7 +68,7 @@ class TopK final : public OperatorOf<TopKAttributes> {
     heap[hole] = item;
   }
 
-  // The best k_ of n elements `stride` apart.
+  // Selects the best k_ of n elements that are `stride` apart.
   void Fill(const float* x, size_t stride, size_t n, Item* heap) const {
     for (size_t i = 0; i < k_; ++i) heap[i] = {x[i * stride], static_cast<int32_t>(i)};
     for (size_t i = k_ / 2; i-- > 0;) Sift(heap, k_, i, heap[i]);
@@ -78,7 +78,7 @@ class TopK final : public OperatorOf<TopKAttributes> {
     }
   }
 
-  // Takes the worst off the heap, again and again, and writes from the back.
+  // Removes the worst element of the heap repeatedly, and writes from the end.
   void Drain(Item* heap, float* values, int64_t* indices, size_t stride) const {
     for (size_t size = k_; size-- > 0;) {
       values[size * stride] = heap[0].value;

@@ -1,4 +1,4 @@
-// Element-wise operators of one operand: an operator is the family of its micro-kernel.
+// Element-wise operators of one operand: an operator is the kernel family of its name.
 #ifndef TRIMTAB_OPS_UNARY_H_
 #define TRIMTAB_OPS_UNARY_H_
 
@@ -9,14 +9,15 @@
 
 namespace trimtab {
 
-// How the generated structs of all these operators begin. What an operator lacks keeps its value.
+// The first members of the generated structs of all these operators; an operator without an
+// attribute keeps its default.
 struct UnaryAttributes {
   KernelRef kernel;
   float alpha = 0, beta = 0;
 };
 
-// One class for all of them. `family`: FamilyHash of the kernels; `beta`: where there is no attribute
-// of that name.
+// The class of all these operators. `family`: FamilyHash of the kernels; `beta`: value for
+// operators without that attribute.
 template <typename T>
 class UnaryOperator final : public OperatorOf<UnaryAttributes> {
  public:
@@ -37,7 +38,7 @@ class UnaryOperator final : public OperatorOf<UnaryAttributes> {
   TRIMTAB_OPERATOR_OF(Name##type, DType::k##type, UnaryOperator<T>, \
                       FamilyHash<T>(NameHash(family)), ##__VA_ARGS__)
 
-// `family`: the name of one, a literal; then `beta`.
+// `family`: name of the kernel family, a literal; then `beta`.
 #define TRIMTAB_UNARY_OPERATOR(Name, family, ...)                                          \
   static_assert(offsetof(trimtab::Name##Attributes, kernel) == 0 &&                        \
                     sizeof(trimtab::Name##Attributes) <= sizeof(trimtab::UnaryAttributes), \

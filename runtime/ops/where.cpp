@@ -11,7 +11,7 @@ class Where final : public OperatorOf<WhereAttributes> {
   void Run(ThreadPool& pool) override {
     pool.For(walk_.rows(), walk_.row_length(), [&](size_t begin, size_t end, int) {
       for (size_t row = begin; row < end; ++row) {
-        // Elements are moved as bits: there is a loop per size, not per type.
+        // Elements are copied as bits: one loop per size, not per type.
         switch (output().element_size()) {
           case 1:
             Choose<uint8_t>(row);

@@ -32,7 +32,7 @@ inline bool Inside(int32_t position, int32_t size) {
   return static_cast<uint32_t>(position) < static_cast<uint32_t>(size);
 }
 
-// Points at `count` taps of the line in_y from in_x on, one entry in `step`. Returns the next
+// Writes pointers to `count` taps of line in_y from in_x on, `step` entries apart. Returns the next
 // entry.
 template <typename T>
 const T** PointAtLine(const WindowSource<T>& source, const T* image, int32_t in_y, int32_t in_x,
@@ -41,7 +41,7 @@ const T** PointAtLine(const WindowSource<T>& source, const T* image, int32_t in_
   TapRange inside = TapsInside(count, in_x, dilation, source.w);
   if (!Inside(in_y, source.h)) inside = {count, count};
   const auto [begin, end] = inside;
-  // Unsigned, so that it wraps where the first column lies outside.
+  // Unsigned: it wraps where the first column lies outside of the image.
   const size_t first = static_cast<size_t>(in_x) + static_cast<size_t>(begin) * dilation;
   const size_t line = static_cast<size_t>(in_y % source.lines);
   size_t place = (line * source.w + first) * source.pixel_stride;
@@ -113,8 +113,7 @@ Status ReadConvolution(const ConvolutionOperands& operands, const IntList& strid
   return Status();
 }
 
-// How many neighbors in a line of the output, from one on, have all their taps inside of the
-// image.
+// Number of neighbors in a line of the output, from one on, whose taps all lie inside of the image.
 template <typename T>
 static size_t InsideOfLine(const WindowSource<T>& source, size_t out_y, size_t out_x) {
   const Window& window = source.window;
@@ -122,10 +121,10 @@ static size_t InsideOfLine(const WindowSource<T>& source, size_t out_y, size_t o
   const int32_t left = static_cast<int32_t>(out_x) * window.stride_w - window.pad_left;
   const int32_t room = source.w - left - window.extent_w();
   if (top < 0 || top + window.extent_h() > source.h || left < 0 || room < 0) return 0;
-  return Least(static_cast<size_t>(room / window.stride_w) + 1, source.out_w - out_x);
+  return Min(static_cast<size_t>(room / window.stride_w) + 1, source.out_w - out_x);
 }
 
-// Points at the kernel rows of such neighbors, of which `first` is the first tap.
+// Writes pointers to the kernel rows of such neighbors; `first` is their first tap.
 template <typename T>
 static void PointAtKernelRows(const WindowSource<T>& source, const T* first, size_t rows, size_t mr,
                               const T** a) {
@@ -134,7 +133,7 @@ static void PointAtKernelRows(const WindowSource<T>& source, const T* first, siz
   const size_t tap_row_step =
       static_cast<size_t>(source.w) * window.dilation_h * source.pixel_stride;
   for (; rows > 0; first += mr * step) {
-    const size_t used = Least(rows, mr);
+    const size_t used = Min(rows, mr);
     const T* tap = first;
     for (int32_t ky = window.kernel_h; ky > 0; --ky, tap += tap_row_step) {
       const T* pixel = tap;
@@ -167,10 +166,10 @@ size_t PointAtTiles(const WindowSource<T>& source, size_t pixel, size_t rows, si
   const bool rows_are_taps =
       k == source.pixel_stride && (window.dilation_w == 1 || window.kernel_w == 1);
   if (rows_are_taps) {
-    size_t inside = Least(rows, InsideOfLine(source, out_y, out_x));
+    size_t inside = Min(rows, InsideOfLine(source, out_y, out_x));
     if (inside < rows) inside -= inside % mr;
     if (inside > 0) {
-      // Wraps where padding is left out, and is right again.
+      // May wrap where padding is subtracted; the sums below are correct again.
       const size_t top = image * source.h + out_y * window.stride_h - window.pad_top;
       const size_t left = out_x * window.stride_w - window.pad_left;
       PointAtKernelRows(source, x + top * row_step + left * pixel_step, inside, mr, a);
@@ -179,11 +178,10 @@ size_t PointAtTiles(const WindowSource<T>& source, size_t pixel, size_t rows, si
       return inside;
     }
   }
-  rows = Least(rows, mr);
+  rows = Min(rows, mr);
 
-  // Top left tap of every row: its coordinates, and its place, which may lie outside of the image
-  // (unsigned, so that it wraps instead of overflowing; the sum with a tap that lies inside is
-  // right again).
+  // Coordinates and offset of the top left tap of every row. The offset may lie outside of the
+  // image: it is unsigned and wraps, and the sum with a tap that lies inside is correct.
   int32_t top[kMaxTileRows], left[kMaxTileRows];
   size_t place[kMaxTileRows];
   bool inside = true;

@@ -1,4 +1,4 @@
-// The tiles that Winograd's algorithm cuts an image into.
+// The tiles of Winograd's algorithm.
 #ifndef TRIMTAB_OPS_WINOGRAD_TILES_H_
 #define TRIMTAB_OPS_WINOGRAD_TILES_H_
 
@@ -9,8 +9,8 @@
 
 namespace trimtab {
 
-// The tile of so many outputs, down or across, for the size of a kernel and strides: one for these
-// strides, or for steps of one over squares of stride x stride pixels. Null where there is none.
+// Finds the tile of `outputs` x `outputs` for a kernel size and strides: one for these strides, or
+// one of stride 1 over space-to-depth cells of stride x stride pixels. Null if there is none.
 inline const WinogradTile* FindWinogradTile(int64_t outputs, int64_t kernel, int64_t stride) {
   for (const WinogradTile& known : kWinogradTiles) {
     const bool is_direct = known.stride == stride;
@@ -21,7 +21,7 @@ inline const WinogradTile* FindWinogradTile(int64_t outputs, int64_t kernel, int
   return nullptr;
 }
 
-// The outputs of one tile: from (top, left) of an image on, `rows` x `columns` of them.
+// The outputs of one tile: `rows` x `columns`, from (top, left) of an image on.
 struct Tile {
   size_t image, top, left, rows, columns;
 };
@@ -41,13 +41,13 @@ struct ImageTiles {
         count(in_image * static_cast<size_t>(y.n())) {}
 
   Tile At(size_t index) const {
-    const size_t place = index % in_image;
-    const size_t top = place / columns * side, left = place % columns * side;
-    return {index / in_image, top, left, Least(h - top, side), Least(w - left, side)};
+    const size_t offset = index % in_image;
+    const size_t top = offset / columns * side, left = offset % columns * side;
+    return {index / in_image, top, left, Min(h - top, side), Min(w - left, side)};
   }
 };
 
-// Points `a` at the size x size inputs of a tile in x; at `padding` outside of the image.
+// Writes pointers to the size x size inputs of a tile in x; outside of the image, to `padding`.
 template <typename T>
 void PointAtTile(const Tensor& x, const Window& window, const Tile& tile, size_t size,
                  const T* padding, const T** a) {
@@ -62,8 +62,8 @@ void PointAtTile(const Tensor& x, const Window& window, const Tile& tile, size_t
     int32_t j = 0;
     if (i >= 0 && i < x.h() && begin < end) {
       for (; j < begin; ++j) *a++ = padding;
-      const size_t place = static_cast<size_t>(i) * w + static_cast<size_t>(left + begin);
-      const T* pixel = image + place * pixel_stride;
+      const size_t offset = static_cast<size_t>(i) * w + static_cast<size_t>(left + begin);
+      const T* pixel = image + offset * pixel_stride;
       for (; j < end; ++j, pixel += pixel_stride) *a++ = pixel;
     }
     for (; j < n; ++j) *a++ = padding;

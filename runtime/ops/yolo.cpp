@@ -22,7 +22,7 @@ class Yolo final : public OperatorOf<YoloAttributes> {
   void Suppress(float* rows, size_t count) const;
 
   int32_t anchors_ = 0;
-  int32_t row_ = 0;  // values of a box
+  int32_t row_ = 0;  // values per box
 };
 
 Status Yolo::InferShape() {
@@ -42,7 +42,7 @@ Status Yolo::InferShape() {
   y[0] = x.n();
   y[1] = static_cast<int32_t>(boxes);
   y[2] = row_;
-  output().layout = Layout::kPlain;  // not that of the input, which has four dimensions
+  output().layout = Layout::kPlain;  // the input's layout is for four dimensions
   return Status();
 }
 
@@ -93,8 +93,7 @@ void Yolo::DecodeScores(const float* x, float* y) const {
   }
 }
 
-// Scores of boxes that overlap with a better one of their class, among `count` of an image, become
-// 0.
+// Non-maximum suppression among `count` boxes of an image: suppressed scores become 0.
 void Yolo::Suppress(float* rows, size_t count) const {
   const auto step = static_cast<size_t>(row_);
   Box* const boxes = scratch<Box>();
@@ -129,7 +128,7 @@ void Yolo::Run(ThreadPool& pool) {
       DecodeScores(from + i * step, to + i * step);
     }
   });
-  // NaN asks for no memory in Prepare, and must not get here either.
+  // A NaN threshold requests no memory in Prepare, and must return here, too.
   if (!(attributes().nms_threshold < 1.0f)) return;
   const size_t boxes = height * width * anchors;
   for (size_t i = 0; i < rows; i += boxes) Suppress(to + i * step, boxes);

@@ -48,7 +48,7 @@ Status YoloBox::InferShape() {
     y[0] = x.n();
     y[1] = static_cast<int32_t>(boxes);
     y[2] = i == 0 ? 4 : static_cast<int32_t>(a.classes);
-    output(i).layout = Layout::kPlain;  // not that of the input, which has four dimensions
+    output(i).layout = Layout::kPlain;  // the input's layout is for four dimensions
   }
   return Status();
 }
@@ -60,7 +60,7 @@ int64_t YoloBox::ImageSize(size_t i) const {
   return sizes.dtype == DType::kI64 ? sizes.data<int64_t>()[i] : sizes.data<int32_t>()[i];
 }
 
-// Box and scores of an anchor; `pixel` counts through all images.
+// Computes box and scores of an anchor; `pixel` counts over all images.
 void YoloBox::Decode(size_t pixel, size_t anchor) const {
   const YoloBoxAttributes& a = attributes();
   const Tensor& input_x = input(0);
