@@ -100,7 +100,7 @@ def test_without_its_map_a_binary_still_has_sections(made: Build, tmp_path: Path
 
 def test_a_twin_of_another_build_is_refused(made: Build, tmp_path: Path) -> None:
     other = samples.tiny(tmp_path, "x86_64-linux-musl")
-    with pytest.raises(BinaryFileError, match="not the unstripped twin"):
+    with pytest.raises(BinaryFileError, match="not the unstripped copy"):
         size.measure(made.runner, unstripped=other.unstripped)
 
 

@@ -1,4 +1,4 @@
-"""Where the bytes of a binary go: by section, by operator, by kernel, by symbol.
+"""Binary size: the bytes of a binary by section, operator, kernel and symbol.
 
     report = size.measure(Path("dist/net/trimtab-run"))
     report.groups      # {"kernel:gemm_f32_8x8_neon": 1824, "libc": 11000, ...}

@@ -1,4 +1,4 @@
-"""Reads what the size report needs from an ELF file, and turns every foreign error into ours."""
+"""Reads sections and symbols of an ELF file for the size report."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from trimtab.errors import BinaryFileError
 
 @dataclass(frozen=True)
 class Section:
-    """One section. `file_bytes` is 0 for one that only takes memory (.bss)."""
+    """One section; `file_bytes` is 0 if it occupies memory only (.bss)."""
 
     name: str
     address: int
@@ -27,7 +27,7 @@ class Section:
 
 @dataclass(frozen=True)
 class RawSymbol:
-    """A function or object with a size, as the symbol table has it."""
+    """A function or object with a size, from the symbol table."""
 
     name: str
     address: int
@@ -36,7 +36,7 @@ class RawSymbol:
 
 @dataclass(frozen=True)
 class Image:
-    """An ELF file. `symbols` is empty for a stripped one; `machine` is e.g. `EM_AARCH64`."""
+    """An ELF file. `symbols` is empty in a stripped file; `machine` is a name like `EM_AARCH64`."""
 
     file_bytes: int
     machine: str
@@ -45,7 +45,7 @@ class Image:
 
 
 def read(path: Path) -> Image:
-    """The sections and symbols of `path`; BinaryFileError when it is missing or no ELF file."""
+    """The sections and symbols of `path`. Raises BinaryFileError if it is no ELF file."""
     try:
         with path.open("rb") as file:
             elf = ELFFile(file)
@@ -63,7 +63,7 @@ def read(path: Path) -> Image:
             )
             return Image(path.stat().st_size, elf["e_machine"], sections, tuple(_symbols(elf)))
     except OSError as error:
-        raise BinaryFileError(f"cannot read: {error.strerror}", where=str(path)) from None
+        raise BinaryFileError(f"cannot read the file: {error.strerror}", where=str(path)) from None
     except (ELFError, ValueError, KeyError, AssertionError, UnicodeDecodeError) as error:
         raise BinaryFileError(
             f"not an ELF executable: {error}",
@@ -76,7 +76,7 @@ def _symbols(elf: ELFFile) -> list[RawSymbol]:
     table = elf.get_section_by_name(".symtab")
     if not isinstance(table, SymbolTableSection):
         return []
-    # In Thumb code the lowest bit of a function's address is a mark, not part of the address.
+    # In Thumb code the lowest bit of a function's address is a flag, not part of the address.
     mask = ~1 if elf["e_machine"] == "EM_ARM" else ~0
     return [
         RawSymbol(

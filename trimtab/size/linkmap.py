@@ -1,6 +1,6 @@
-"""Reads linker maps: which object file every byte of a binary came from.
+"""Reads linker maps, which attribute the bytes of a binary to object files.
 
-Two formats, those of LLVM's lld (zig, the NDK) and of GNU ld, as `--print-map` writes them.
+The formats are those of LLVM's lld (zig, the NDK) and of GNU ld, as written by `--print-map`.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Contribution:
-    """The bytes that one section of one object contributes.
+    """The bytes of one section of one object.
 
-    `object` is a path, with the member in parentheses for an archive: `lib.a(conv.cpp.o)`. The
-    linker's own bytes have the object `<internal>`.
+    `object` is a path, with the member of an archive in parentheses: `lib.a(conv.cpp.o)`. Bytes
+    that the linker generates have the object `<internal>`.
     """
 
     address: int
@@ -26,7 +26,7 @@ class Contribution:
 
 @dataclass(frozen=True)
 class LinkMap:
-    """All contributions by address, and demangled names by the address of the symbol."""
+    """All contributions, sorted by address, and demangled names by symbol address."""
 
     contributions: tuple[Contribution, ...]
     names: dict[int, str]
@@ -44,11 +44,11 @@ _GNU_HEADER = "Linker script and memory map"
 _GNU_NAME = re.compile(r"^ (\.\S+)$")
 _GNU_INPUT = re.compile(r"^ (\S*) +0x([0-9a-f]+) +0x([0-9a-f]+) (\S.*)$")
 _GNU_SYMBOL = re.compile(r"^ {16}0x([0-9a-f]+) {16}([^= ].*)$")
-_GNU_OWN_OBJECTS = {"linker stubs", "ld-generated"}
+_GNU_GENERATED_OBJECTS = {"linker stubs", "ld-generated"}
 
 
 def parse(text: str) -> LinkMap:
-    """Reads a map of either format; one that is neither is an empty map."""
+    """Parses a map of either format; any other text gives an empty map."""
     lines = iter(text.splitlines())
     for line in lines:
         if _LLD_HEADER.match(line):
@@ -74,21 +74,21 @@ def _lld(lines: Iterable[str]) -> Iterator[Contribution | tuple[int, str]]:
         if not (row := _LLD_ROW.match(line)):
             continue
         address, size, indent = int(row[1], 16), int(row[2], 16), len(row[3])
-        if indent == 8 and size and (found := _LLD_INPUT.match(row[4])):
-            yield Contribution(address, size, found[1], found[2])
-        elif indent == 16 and not row[4].startswith("$"):  # $x, $d, $t mark kinds of content
+        if indent == 8 and size and (match := _LLD_INPUT.match(row[4])):
+            yield Contribution(address, size, match[1], match[2])
+        elif indent == 16 and not row[4].startswith("$"):  # $x, $d, $t are mapping symbols
             yield address, row[4]
 
 
 def _gnu(lines: Iterable[str]) -> Iterator[Contribution | tuple[int, str]]:
     name = ""
     for line in lines:
-        if found := _GNU_NAME.match(line):
-            name = found[1]  # a long name stands alone, its numbers on the next line
-        elif found := _GNU_INPUT.match(line):
-            section, source = found[1] or name, found[4]
-            if section != "*fill*" and int(found[3], 16):
-                source = INTERNAL if source in _GNU_OWN_OBJECTS else source
-                yield Contribution(int(found[2], 16), int(found[3], 16), source, section)
-        elif found := _GNU_SYMBOL.match(line):
-            yield int(found[1], 16), found[2]
+        if match := _GNU_NAME.match(line):
+            name = match[1]  # a long name stands alone, its numbers on the next line
+        elif match := _GNU_INPUT.match(line):
+            section, source = match[1] or name, match[4]
+            if section != "*fill*" and int(match[3], 16):
+                source = INTERNAL if source in _GNU_GENERATED_OBJECTS else source
+                yield Contribution(int(match[2], 16), int(match[3], 16), source, section)
+        elif match := _GNU_SYMBOL.match(line):
+            yield int(match[1], 16), match[2]

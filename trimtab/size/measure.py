@@ -1,4 +1,4 @@
-"""Attributes every byte of a binary, with its unstripped twin and its link map."""
+"""Attributes every byte of a binary to a part, from its link map and its unstripped copy."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from trimtab.size import elf, linkmap
 from trimtab.size.owner import owner
 from trimtab.size.report import SizeReport, Symbol
 
-# A gap between two contributions is alignment up to this many bytes, and unexplained beyond.
-_LARGEST_ALIGNMENT = 64
+# A larger gap between two contributions is not alignment padding, but unattributed.
+_MAX_ALIGNMENT = 64
 
 
 def measure(
     binary: Path, unstripped: Path | None = None, link_map: Path | None = None
 ) -> SizeReport:
-    """Measures a binary, or the `trimtab-run` in the folder of a build.
+    """Measures a binary, or the `trimtab-run` in a build's folder.
 
-    The twin and the map are looked for where builds put them: `debug/NAME.full`, `debug/NAME.map`.
-    Without a map all code is `unattributed`; without a twin there are no symbols. BinaryFileError
-    when a file cannot be read, or when the twin is not of this binary.
+    The unstripped copy and the map default to the files of a build: `debug/NAME.full` and
+    `debug/NAME.map`. Without a map all code is `unattributed`; without the copy there are no
+    symbols. Raises BinaryFileError if a file cannot be read, or if the copy is of another binary.
     """
     if binary.is_dir():
         binary = binary / "trimtab-run"
@@ -31,8 +31,8 @@ def measure(
     unstripped = unstripped or _present(debug / f"{binary.name}.full")
     link_map = link_map or _present(debug / f"{binary.name}.map")
     image = elf.read(binary)
-    found = linkmap.parse(_text(link_map)) if link_map else linkmap.LinkMap((), {})
-    pieces = list(_pieces(image, found))
+    contributions = linkmap.parse(_text(link_map)) if link_map else linkmap.LinkMap((), {})
+    pieces = list(_pieces(image, contributions))
     groups = Counter[str]()
     for start, end, group in pieces:
         groups[group] += end - start
@@ -48,7 +48,7 @@ def measure(
         memory_bytes=sum(s.memory_bytes for s in image.sections if s.is_loaded),
         sections={name: n for name, n in sections.most_common() if n},
         groups={name: n for name, n in groups.most_common() if n},
-        symbols=_symbols(image, unstripped, found) if unstripped else (),
+        symbols=_symbols(image, unstripped, contributions) if unstripped else (),
     )
 
 
@@ -60,14 +60,14 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
-        raise BinaryFileError(f"cannot read: {error.strerror}", where=str(path)) from None
+        raise BinaryFileError(f"cannot read the file: {error.strerror}", where=str(path)) from None
 
 
-def _pieces(image: elf.Image, found: linkmap.LinkMap) -> Iterator[tuple[int, int, str]]:
-    """(start, end, group) in file offsets: without gap or overlap from 0 to the file's end."""
-    backed = sorted((s for s in image.sections if s.file_bytes), key=lambda s: s.offset)
+def _pieces(image: elf.Image, link_map: linkmap.LinkMap) -> Iterator[tuple[int, int, str]]:
+    """(start, end, group) in file offsets, which cover the file without gaps or overlaps."""
+    in_file = sorted((s for s in image.sections if s.file_bytes), key=lambda s: s.offset)
     position = 0
-    for section in backed:
+    for section in in_file:
         if section.offset > position:
             yield position, section.offset, "padding" if position else "elf"
         end = section.offset + section.file_bytes
@@ -75,19 +75,19 @@ def _pieces(image: elf.Image, found: linkmap.LinkMap) -> Iterator[tuple[int, int
         if not section.is_loaded:
             yield start, end, "elf" if section.name == ".shstrtab" else "symbols"
         else:
-            yield from _contributed(section, start, end, found)
+            yield from _contributed(section, start, end, link_map)
         position = max(position, end)
     if position < image.file_bytes:
         yield position, image.file_bytes, "elf"  # the table of section headers
 
 
 def _contributed(
-    section: elf.Section, position: int, end: int, found: linkmap.LinkMap
+    section: elf.Section, position: int, end: int, link_map: linkmap.LinkMap
 ) -> Iterator[tuple[int, int, str]]:
-    """The pieces of one section that is loaded."""
+    """The pieces of one loaded section."""
     shift = section.offset - section.address
-    first = bisect_right(found.contributions, section.address - 1, key=lambda c: c.address)
-    for piece in found.contributions[first:]:
+    first = bisect_right(link_map.contributions, section.address - 1, key=lambda c: c.address)
+    for piece in link_map.contributions[first:]:
         start = max(piece.address + shift, position)
         stop = min(piece.address + piece.bytes + shift, end)
         if piece.address + shift >= end:
@@ -103,17 +103,19 @@ def _contributed(
 
 
 def _gap(size: int) -> str:
-    return "padding" if size < _LARGEST_ALIGNMENT else "unattributed"
+    return "padding" if size < _MAX_ALIGNMENT else "unattributed"
 
 
-def _symbols(image: elf.Image, twin_path: Path, found: linkmap.LinkMap) -> tuple[Symbol, ...]:
-    """The symbols of what is in the file, largest first; of several for one place, the first."""
-    twin = elf.read(twin_path)
+def _symbols(
+    image: elf.Image, unstripped_path: Path, link_map: linkmap.LinkMap
+) -> tuple[Symbol, ...]:
+    """The symbols with bytes in the file, largest first; the first of several at one address."""
+    unstripped = elf.read(unstripped_path)
     loaded = [(s.name, s.address, s.memory_bytes) for s in image.sections if s.is_loaded]
-    if loaded != [(s.name, s.address, s.memory_bytes) for s in twin.sections if s.is_loaded]:
+    if loaded != [(s.name, s.address, s.memory_bytes) for s in unstripped.sections if s.is_loaded]:
         raise BinaryFileError(
-            "is not the unstripped twin: its sections lie elsewhere",
-            where=str(twin_path),
+            "not the unstripped copy of this binary: its sections have other addresses",
+            where=str(unstripped_path),
             hint="build again",
         )
     spans = [
@@ -121,21 +123,21 @@ def _symbols(image: elf.Image, twin_path: Path, found: linkmap.LinkMap) -> tuple
         for s in image.sections
         if s.is_loaded and s.file_bytes
     ]
-    places: dict[int, elf.RawSymbol] = {}
-    for symbol in twin.symbols:
+    by_address: dict[int, elf.RawSymbol] = {}
+    for symbol in unstripped.symbols:
         if any(start <= symbol.address < end for start, end in spans):
-            places.setdefault(symbol.address, symbol)
+            by_address.setdefault(symbol.address, symbol)
     symbols = [
-        Symbol(found.names.get(s.address, s.name), s.bytes, _owner_at(s.address, found))
-        for s in places.values()
+        Symbol(link_map.names.get(s.address, s.name), s.bytes, _owner_at(s.address, link_map))
+        for s in by_address.values()
     ]
     return tuple(sorted(symbols, key=lambda s: (-s.bytes, s.name)))
 
 
-def _owner_at(address: int, found: linkmap.LinkMap) -> str:
-    index = bisect_right(found.contributions, address, key=lambda c: c.address) - 1
+def _owner_at(address: int, link_map: linkmap.LinkMap) -> str:
+    index = bisect_right(link_map.contributions, address, key=lambda c: c.address) - 1
     if index >= 0:
-        piece = found.contributions[index]
+        piece = link_map.contributions[index]
         if address < piece.address + piece.bytes:
             return owner(piece.object, piece.section)
     return "unattributed"

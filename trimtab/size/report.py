@@ -1,4 +1,4 @@
-"""The result of measuring a binary, as data, JSON and tables."""
+"""The size report of a binary, as data, JSON and tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SHOWN_SYMBOLS = 40
 
 @dataclass(frozen=True)
 class Symbol:
-    """A function or object: its demangled name, size in the file, and the part it belongs to."""
+    """A function or object: its demangled name, its size in the file, and its part."""
 
     name: str
     bytes: int
@@ -22,12 +22,12 @@ class Symbol:
 
 @dataclass(frozen=True)
 class SizeReport:
-    """Where the bytes of a file go.
+    """The bytes of a file by section, part and symbol.
 
-    `sections` and `groups` each sum to `file_bytes`, the size of the file: what no section holds
-    is `(headers)` and `(padding)` in `sections`. `memory_bytes` is what the loader maps,
-    zero-initialized data included. `groups` has the parts that `trimtab.size.owner` lists, largest
-    first; `symbols`, largest first, is empty when there is no unstripped twin.
+    `sections` and `groups` each sum to `file_bytes`; bytes outside of sections are `(headers)` and
+    `(padding)` in `sections`. `memory_bytes` is the size of the loaded sections, including
+    zero-initialized data. `groups` holds the parts of `trimtab.size.owner`, largest first.
+    `symbols`, largest first, is empty without an unstripped copy.
     """
 
     name: str
@@ -38,11 +38,11 @@ class SizeReport:
     symbols: tuple[Symbol, ...]
 
     def total(self, prefix: str) -> int:
-        """Bytes of all parts of one kind, e.g. `op` or `kernel`."""
+        """Bytes of all parts of one kind, such as `op` or `kernel`."""
         return sum(n for group, n in self.groups.items() if group.partition(":")[0] == prefix)
 
     def to_json(self) -> dict[str, Any]:
-        """The report as JSON values, with the largest symbols."""
+        """JSON values of the report, with the largest symbols."""
         return {
             "name": self.name,
             "file_bytes": self.file_bytes,
@@ -59,11 +59,11 @@ class SizeReport:
 def tables(reports: Sequence[SizeReport], symbols: int = 0) -> list[Table]:
     """Sections and parts of one or several binaries side by side, then the largest symbols of each.
 
-    With two or more, the last column is the last binary's share of the first one's bytes.
+    With two or more binaries, the last column is the ratio of the last one to the first.
     """
-    found = [_side_by_side(reports, [r.sections for r in reports], "section")]
+    result = [_side_by_side(reports, [r.sections for r in reports], "section")]
     kinds = [{kind: r.total(kind) for kind in _kinds(r)} for r in reports]
-    found.append(_side_by_side(reports, kinds, "part"))
+    result.append(_side_by_side(reports, kinds, "part"))
     for kind, title in (
         ("op", "operator"),
         ("kernel", "kernel"),
@@ -75,12 +75,12 @@ def tables(reports: Sequence[SizeReport], symbols: int = 0) -> list[Table]:
             for r in reports
         ]
         if any(chosen):
-            found.append(_side_by_side(reports, chosen, title))
+            result.append(_side_by_side(reports, chosen, title))
     for report in reports if symbols else ():
         columns = [number("bytes", ","), Column("part"), Column(f"symbol of {report.name}")]
         rows = [(s.bytes, s.group, s.name[:90]) for s in report.symbols[:symbols]]
-        found.append(Table(columns, rows))
-    return found
+        result.append(Table(columns, rows))
+    return result
 
 
 def _kinds(report: SizeReport) -> list[str]:

@@ -1,4 +1,4 @@
-"""Where the tasks of a sweep run: an executor, by default this process.
+"""Executors run the tasks of a sweep; the default one uses threads of this process.
 
 A task names the resources that it occupies, such as one CPU to compile on, or a device, of which
 there is one. `ALL` of a resource is for tasks that nothing may disturb: latencies of this machine.
