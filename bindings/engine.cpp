@@ -1,5 +1,5 @@
-// Python's view of the engine: shape rules, operators, kernels, and what its parts define. Everything
-// else is Python's own work.
+// The Python extension: shape rules, operators, kernels, and what the other files of this folder
+// define.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -37,8 +37,8 @@ void Throw(const trimtab::Status& status) {
   throw EngineError(static_cast<int>(status.code()), text);
 }
 
-// The layout that lets the shape rule of an operator see its operands: logical dimensions do not
-// depend on it.
+// The layout that an operator's schema requires of its operands; logical dimensions do not depend
+// on it.
 trimtab::Layout LayoutFor(const trimtab::OperatorRow& row, int rank) {
   return row.layout == trimtab::LayoutRule::kNhwc && rank == 4 ? trimtab::Layout::kNhwc
                                                                : trimtab::Layout::kPlain;
@@ -58,7 +58,7 @@ struct Release {
   void operator()(trimtab::Operator* op) const { trimtab::ReleaseOperator(*row, op); }
 };
 
-// One operator outside of a program, with operands of its own.
+// One operator outside of a program, with its own operands.
 class Call {
  public:
   Call(uint16_t op_id, const std::vector<std::optional<ShapeAndType>>& inputs,
@@ -87,7 +87,7 @@ class Call {
     const std::string block = attributes;
     attributes_.resize((block.size() + 7) / 8);
     std::copy(block.begin(), block.end(), reinterpret_cast<char*>(attributes_.data()));
-    // What prepares weights makes floats, unless a plan says otherwise.
+    // Operators that prepare weights return float32, unless the plan says otherwise.
     if (row_->prepares && output_count > 0) tensors_[inputs.size()].dtype = trimtab::DType::kF32;
     const trimtab::Tensor* decides = row_->prepares   ? &tensors_[inputs.size()]
                                      : inputs.empty() ? nullptr
@@ -107,7 +107,7 @@ class Call {
   trimtab::Tensor& output(size_t i) { return tensors_[input_count_ + i]; }
   bool view() const { return row_->view; }
 
-  // Prepared weights have other sizes than their shape says, which are known after this. Inputs must
+  // The sizes of prepared weights differ from their shapes and are known after this. Inputs must
   // have their data.
   void SetUpRun() { Check(op_->SetUpRun(1)); }
   Shape OutputShape(size_t i) {
@@ -140,7 +140,7 @@ class Call {
   size_t input_count_;
 };
 
-// Runs the shape rule of one operator. inputs: (shape, dtype) or None for an absent one. Returns
+// Infers the shapes of one operator. inputs: (shape, dtype), or None for an absent one. Returns
 // (shape, dtype) of each output.
 std::vector<ShapeAndType> InferShapes(uint16_t op_id,
                                       const std::vector<std::optional<ShapeAndType>>& inputs,
@@ -155,7 +155,7 @@ std::vector<ShapeAndType> InferShapes(uint16_t op_id,
 }
 
 // Runs one operator. inputs: contiguous (array, dtype) in the operator's layout, or None. Returns
-// its outputs; prepared weights in one dimension.
+// its outputs; prepared weights are one-dimensional.
 std::vector<py::array> RunOperator(
     uint16_t op_id, const std::vector<std::optional<std::pair<py::array, int>>>& inputs,
     const py::bytes& attributes, size_t output_count) {
@@ -188,7 +188,7 @@ std::vector<py::array> RunOperator(
   return results;
 }
 
-// All that can be told of a model's bytes without running them.
+// Checks a model's bytes as far as possible without running them.
 void CheckModel(const py::array_t<uint8_t, py::array::c_style>& bytes) {
   trimtab::Program program;
   trimtab::Status status = trimtab::Load(bytes.data(), static_cast<size_t>(bytes.size()), &program);
@@ -239,7 +239,7 @@ std::vector<std::string> KernelNames() {
 PYBIND11_MODULE(_engine, module) {
   module.doc() = "trimtab's engine on this machine";
   module.attr("MAX_ELEMENTS") = trimtab::kMaxElements;
-  // Kept for the life of the process, as the interpreter keeps the module.
+  // Lives as long as the process, as the interpreter keeps the module.
   static PyObject* error = py::exception<EngineError>(module, "EngineError").release().ptr();
   py::register_exception_translator([](std::exception_ptr raised) {
     try {

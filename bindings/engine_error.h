@@ -1,4 +1,4 @@
-// What every part of the extension raises and converts alike.
+// The exception and type names that all files of the extension share.
 #ifndef BINDINGS_ENGINE_ERROR_H_
 #define BINDINGS_ENGINE_ERROR_H_
 
@@ -11,7 +11,7 @@ struct EngineError : std::runtime_error {
   int code;
 };
 
-// numpy's names of element types, by their number in the engine.
+// numpy's names of element types, indexed by DType.
 inline constexpr const char* kNumpyTypes[] = {"", "f4", "f2", "i1", "u1", "i4", "i8", "?"};
 
 #endif  // BINDINGS_ENGINE_ERROR_H_

@@ -24,14 +24,15 @@ using Arrays = std::vector<py::array>;
 
 class Executor {
  public:
-  // `model`: the bytes of a .ttm file, 64-byte aligned; kept alive. `mapped`: they are pages of it.
+  // `model`: the bytes of a .ttm file, 64-byte aligned; kept alive. `mapped`: they are pages of a
+  // file.
   Executor(py::array_t<uint8_t, py::array::c_style> model, int threads, bool mapped,
            uint64_t max_memory_bytes)
       : bytes_(std::move(model)) {
     char why[256] = "";
     trimtab_model* opened = nullptr;
     const auto open = mapped ? trimtab_open_mapped : trimtab_open_memory;
-    // Files are compared with their checksums when Python reads them (CheckModel).
+    // Python has compared the file with its checksums (CheckModel).
     const trimtab_options options = {threads, max_memory_bytes, 1};
     const int code = open(bytes_.data(), static_cast<size_t>(bytes_.size()), &options, &opened, why,
                           sizeof(why));
@@ -55,9 +56,9 @@ class Executor {
     return outputs;
   }
 
-  // The same by name, of what numpy makes arrays of: nothing when `given` are not the model's inputs.
-  // It is C++ as the interpreter's own code has left the caches when a network has run: what takes
-  // it 4 us by itself takes 30 to 50 there.
+  // The same by name, for anything that numpy converts to arrays; no value if `given` does not
+  // match the model's inputs. In C++, because after a network has run, the interpreter's code is no
+  // longer in cache: there it takes 30 to 50 us instead of 4.
   std::optional<py::dict> RunByName(const py::tuple& input_names, const py::tuple& output_names,
                                     const py::object& given) {
     Arrays arrays;
@@ -83,7 +84,7 @@ class Executor {
         trimtab_resize_input(model_.get(), index, dims.data(), static_cast<int32_t>(dims.size())));
   }
 
-  // Nanoseconds that each operator takes in one inference with the inputs of the last Run.
+  // Nanoseconds per operator in one inference with the inputs of the last Run.
   std::vector<double> TimeOperators() {
     const auto lock = Lock();
     using Clock = std::chrono::steady_clock;
@@ -142,7 +143,8 @@ class Executor {
     return tensor;
   }
 
-  // As numpy.asarray(value, type, order="C"): itself where it is one already.
+  // Equivalent to numpy.asarray(value, type, order="C"): returns `value` itself if it is such an
+  // array.
   static py::array AsArray(const py::object& value, const py::dtype& type) {
     PyObject* const array = py::detail::npy_api::get().PyArray_FromAny_(
         value.ptr(), py::dtype(type).release().ptr(), 0, 0,
@@ -157,7 +159,7 @@ class Executor {
                       tensor.dims + tensor.rank);
   }
 
-  // With the model's lock.
+  // Requires the model's lock.
   void Compute(Arrays arrays) {
     for (uint32_t i = 0; i < arrays.size(); ++i)
       Check(trimtab_set_input(model_.get(), i, arrays[i].data(),
@@ -183,8 +185,8 @@ class Executor {
     if (code != 0) throw EngineError(code, trimtab_last_error(model_.get()));
   }
 
-  // The model is one thread's at a time. Who waits for it lets other threads have the interpreter,
-  // which the one that has the model may need.
+  // One thread at a time uses the model. A waiting thread releases the interpreter, which the
+  // thread that holds the model may need.
   std::unique_lock<std::mutex> Lock() {
     std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock) {
@@ -200,7 +202,7 @@ class Executor {
   std::mutex mutex_;
   py::array_t<uint8_t, py::array::c_style> bytes_;
   std::vector<py::dtype> input_types_, output_types_;
-  Arrays inputs_;  // what the model points at
+  Arrays inputs_;  // keeps the model's input data alive
   std::unique_ptr<trimtab_model, Close> model_;
 };
 

@@ -1,4 +1,4 @@
-// A model that runs, for Python: `trimtab._engine.Executor`.
+// Executable models for Python: `trimtab._engine.Executor`.
 #ifndef BINDINGS_EXECUTOR_H_
 #define BINDINGS_EXECUTOR_H_
 

@@ -30,7 +30,7 @@ double HandOverNs(std::pair<int, int> cores) {
     while (number.load(std::memory_order_acquire) != wanted) {
     }
   };
-  // Threads of their own: the caller stays where it is.
+  // In threads of their own, so that the caller's affinity does not change.
   std::thread back([&] {
     if (!RunOn(cores.second)) pinned.store(false);
     for (int i = 1; i <= kTries * kTrips; ++i) {

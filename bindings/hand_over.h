@@ -1,4 +1,4 @@
-// How far two cores are from each other, for what is noted of a machine while it is timed.
+// Latency between two cores, recorded with timings of a machine.
 #ifndef TRIMTAB_BINDINGS_HAND_OVER_H_
 #define TRIMTAB_BINDINGS_HAND_OVER_H_
 
@@ -6,8 +6,9 @@
 
 namespace trimtab {
 
-// Nanoseconds that a number takes from one core to the other and back, the least of a few tries: what
-// the end of each loop that two threads share costs. Negative where a thread may not run on them.
+// Nanoseconds that a value takes from one core to the other and back, the minimum of a few tries:
+// the cost of ending a loop that two threads share. Negative if a thread may not run on these
+// cores.
 double HandOverNs(std::pair<int, int> cores);
 
 }  // namespace trimtab

@@ -18,8 +18,8 @@ namespace py = pybind11;
 
 namespace {
 
-// A function of Python as an operator: `shape` and `run` are those of trimtab/python_operators.py. Never
-// freed: it is registered for the life of the process.
+// An operator implemented by Python functions: `shape` and `run` of trimtab/python_operators.py.
+// Never freed: it is registered for the life of the process.
 struct Function {
   std::string type, place;
   std::vector<std::string> attributes;
@@ -49,7 +49,7 @@ py::object View(const trimtab_operand* operand) {
   const py::dtype type(kNumpyTypes[operand->dtype]);
   std::vector<py::ssize_t> shape(operand->dims, operand->dims + operand->rank);
   std::vector<py::ssize_t> strides(shape.size());
-  std::vector<size_t> order(shape.size());  // of dimensions in memory, slowest first
+  std::vector<size_t> order(shape.size());  // dimensions in memory order, slowest first
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   if (operand->layout == TRIMTAB_NHWC) order = {0, 2, 3, 1};
   py::ssize_t step = type.itemsize();
@@ -143,7 +143,7 @@ void RegisterFunction(const std::string& type, const std::string& place,
   trimtab::Text text(why, sizeof(why));
   if (!trimtab::RegisterOperator(op, function.origin, &text))
     throw EngineError(TRIMTAB_BAD_PLUGIN, why);
-  [[maybe_unused]] const auto* const kept = made.release();  // as long as the process runs
+  [[maybe_unused]] const auto* const kept = made.release();  // for the life of the process
 }
 
 void LoadLibrary(const std::string& path) {

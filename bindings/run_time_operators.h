@@ -1,4 +1,4 @@
-// Operators that come while Python runs: shared libraries, and functions of Python.
+// Operators registered at run time: shared libraries and Python functions.
 #ifndef BINDINGS_RUN_TIME_OPERATORS_H_
 #define BINDINGS_RUN_TIME_OPERATORS_H_
 
@@ -6,8 +6,8 @@
 
 void DefineRunTimeOperators(pybind11::module_& module);
 
-// Raises what a function of Python has raised since the last call of this; the engine knows no
-// exceptions, so it waits here. With the interpreter's lock.
+// Raises the exception of a Python function since the last call; the engine has no exceptions, so
+// it is stored until here. Requires the interpreter's lock.
 void RaiseFromFunctions();
 
 #endif  // BINDINGS_RUN_TIME_OPERATORS_H_

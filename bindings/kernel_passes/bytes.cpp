@@ -1,4 +1,4 @@
-// Quantized elements.
+// Passes of int8 kernels.
 #include <algorithm>
 
 #include "bindings/kernel_passes/pass.h"
@@ -6,7 +6,7 @@
 namespace trimtab {
 namespace {
 
-// Of n elements each.
+// Rows of n elements.
 
 Pass LookUpPass(Kernel<LookUpArgs<int8_t>> kernel, const LayerSizes& s) {
   const size_t n = s.at("n");
@@ -51,7 +51,7 @@ Pass QlinearMulPass(Kernel<QlinearMulArgs<int8_t>> kernel, const LayerSizes& s) 
   return [=] { kernel({a, b, y, n, 3, -128, 0.01f, -3, INT8_MIN, INT8_MAX}); };
 }
 
-// Means over 3x3 of a few channels, one pixel to a call.
+// Means over 3x3 windows of a few channels, one pixel per call.
 Pass QlinearPoolPass(Kernel<QlinearPoolArgs<int8_t>> kernel, const LayerSizes& s) {
   constexpr size_t kChannels = 64, kWindow = 3, kTaps = kWindow * kWindow;
   const size_t pixels = std::max<size_t>(1, s.at("n") / kChannels);

@@ -1,4 +1,4 @@
-// Matrix products.
+// Passes of GEMM kernels.
 #include <algorithm>
 
 #include "bindings/kernel_passes/pass.h"
@@ -6,7 +6,7 @@
 namespace trimtab {
 namespace {
 
-// How weights are packed, for the portable kernel: others know; and what kernels may write to.
+// Sets the packing, for the portable kernel, and the kernel's scratch memory.
 template <typename Args>
 void SetUp(Args*, size_t, size_t) {}
 void SetUp(GemmArgs<int8_t>* args, size_t tile, size_t steps) {
@@ -15,15 +15,15 @@ void SetUp(GemmArgs<int8_t>* args, size_t tile, size_t steps) {
   args->scratch = Shared<int8_t>().scratch.Take(tile);
 }
 
-// Of a panel: elements, and steps if weights are paired.
+// Sizes of a panel: elements, and steps if weights are paired.
 struct PanelSizes {
   size_t elements, steps;
 };
 
 size_t Panels(const LayerSizes& s) { return (s.at("columns") + s.at("nr") - 1) / s.at("nr"); }
 
-// One product with the column blocks of the engine's driver: rows of A are `line` pixels to an
-// image row, `step` elements apart; a tap reads k elements, the next one lies an image row below.
+// One GEMM with the column blocks of the engine's driver: `line` pixels per image row, `step`
+// elements apart; a tap reads k elements, the next tap is one image row below.
 template <typename T>
 Pass ProductPass(Kernel<GemmArgs<T>> kernel, const LayerSizes& s, const T* w, PanelSizes panel) {
   constexpr size_t kResidentFloats = 64 * 1024;
@@ -31,7 +31,7 @@ Pass ProductPass(Kernel<GemmArgs<T>> kernel, const LayerSizes& s, const T* w, Pa
   const size_t step = s.at("step"), line = s.at("line"), mr = s.at("mr"), nr = s.at("nr");
   const size_t panels = Panels(s), depth = taps * k;
   const size_t block = std::max<size_t>(1, kResidentFloats / (depth * nr)) * nr;
-  // A step of paired weights reads on behind taps that have fewer elements.
+  // A step of paired weights reads past taps that have fewer elements.
   const T* const x = Shared<T>().x.Take((rows + taps * line) * step + k + kPairedDepth);
   T* const y = Shared<T>().y.Take(rows * columns);
   Pointers<T> pointers;
@@ -70,7 +70,7 @@ Pass GemmPass(Kernel<GemmArgs<T>> kernel, const LayerSizes& s) {
   return ProductPass<T>(kernel, s, w, {panel, 0});
 }
 
-// Steps that take the depth as it lies; where a tap has fewer elements than a step, what is behind.
+// Steps in the order of the depth; taps with fewer elements than a step read past their end.
 Pass PairedGemmPass(Kernel<PairedGemmArgs<int8_t>> kernel, const LayerSizes& s) {
   const size_t k = s.at("k"), depth = s.at("taps") * k;
   const size_t step_bytes = sizeof(PairedStep) + kPairedDepth * s.at("nr");

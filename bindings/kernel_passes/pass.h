@@ -1,5 +1,5 @@
-// What the passes of kernels over layers are made of. Each family of kernels has its passes in a
-// file of this folder, which makes them known by a `PassMaker`.
+// Common parts of the passes of kernels over layers. Each file of this folder has the passes of
+// some families and registers them by a `PassMaker`.
 #ifndef TRIMTAB_BINDINGS_KERNEL_PASSES_PASS_H_
 #define TRIMTAB_BINDINGS_KERNEL_PASSES_PASS_H_
 
@@ -16,16 +16,16 @@
 
 namespace trimtab {
 
-// The calls that a layer makes of a kernel.
+// The kernel calls of one layer.
 using Pass = std::function<void()>;
 template <typename T>
 using Pointers = std::vector<const T*>;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr size_t kMargin = 1024;  // elements behind every buffer, for last panels and vectors
+constexpr size_t kMargin =
+    1024;  // elements past the end of every buffer, for last panels and vectors
 
-// Makes the passes of the kernels with one type of arguments; in the list of all from its
-// construction on, which is static.
+// Makes the passes of kernels with one type of arguments; its static instances register themselves.
 struct PassMaker {
   using Make = Pass (*)(KernelFunction kernel, const LayerSizes& sizes);
 
@@ -44,7 +44,7 @@ Pass MakePass(KernelFunction kernel, const LayerSizes& sizes) {
   return make(reinterpret_cast<Kernel<Args>>(kernel), sizes);
 }
 
-// Memory that grows and is filled once, so that a pass meets no page that was never touched.
+// Memory that grows and is initialized once, so that a pass causes no page faults.
 template <typename T>
 class Elements {
  public:
@@ -53,7 +53,7 @@ class Elements {
       size_ = (n + kMargin + 63) / 64 * 64;
       memory_.reset(static_cast<T*>(aligned_alloc(64, size_ * sizeof(T))));
       if (memory_ == nullptr) throw std::bad_alloc();
-      // Neither so small nor so alike that a kernel has less to do than with real values.
+      // Values that are neither denormal nor all equal, so that a kernel works as with real data.
       for (size_t i = 0; i < size_; ++i)
         memory_.get()[i] = static_cast<T>(static_cast<float>(i % 17) / 8 - 1);
     }
@@ -65,7 +65,7 @@ class Elements {
   std::unique_ptr<T, decltype(&free)> memory_{nullptr, &free};
 };
 
-// Shared by all layers, as one at a time is timed.
+// Shared by all layers, because only one is timed at a time.
 template <typename T>
 struct Memory {
   Elements<T> x, w, y, scratch;
@@ -77,7 +77,7 @@ Memory<T>& Shared() {
   return memory;
 }
 
-// Bias and limits; quantized results have factors, too.
+// Sets bias and limits, and the scales of int8 results.
 template <typename Args, typename T>
 void SetEpilogue(Args* args, const T* bias, size_t) {
   args->bias = bias;

@@ -1,4 +1,4 @@
-// Rows of elements.
+// Passes over rows of elements.
 #include "bindings/kernel_passes/pass.h"
 
 namespace trimtab {

@@ -1,10 +1,10 @@
-// The sums of Strassen's product.
+// Passes of the sums of Strassen's algorithm.
 #include "bindings/kernel_passes/pass.h"
 
 namespace trimtab {
 namespace {
 
-// Quadrants of `rows` rows of n elements; those of one matrix lie side by side.
+// Quadrants of `rows` rows of n elements; quadrants of one matrix are side by side.
 template <typename T>
 Pass StrassenSumsPass(Kernel<StrassenSumsArgs<T>> kernel, const LayerSizes& s) {
   const size_t n = s.at("n"), rows = s.at("rows");

@@ -1,4 +1,4 @@
-// Windows over pixels: depthwise convolutions, pooling.
+// Passes of windows over pixels: depthwise convolutions, pooling.
 #include <algorithm>
 
 #include "bindings/kernel_passes/pass.h"
@@ -6,9 +6,9 @@
 namespace trimtab {
 namespace {
 
-// Pointers to the taps of groups of `rows` output rows, column by column, and how far those of a
-// group, a pixel and a column are apart. Neighboring windows share columns; the last group has
-// what is left, less than twice as many rows.
+// Pointers to the taps of groups of `rows` output rows, column by column, and the distances between
+// groups, pixels and columns. Neighboring windows share columns; the last group has the remaining
+// rows, fewer than twice as many.
 template <typename T>
 struct Windows {
   Pointers<T> pointers;

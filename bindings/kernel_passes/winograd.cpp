@@ -1,4 +1,4 @@
-// The transforms of Winograd's convolution.
+// Passes of the transforms of Winograd convolution.
 #include <algorithm>
 
 #include "bindings/kernel_passes/pass.h"
@@ -6,7 +6,7 @@
 namespace trimtab {
 namespace {
 
-// Transformed tiles lie one after another in a block that stays in the second-level cache.
+// Number of tiles in a block that stays in the second-level cache.
 size_t TilesInBlock(size_t tile_floats) { return std::max<size_t>(1, 48 * 1024 / tile_floats); }
 
 size_t StrideOf(size_t tile, size_t size) {
@@ -19,7 +19,7 @@ template <typename T>
 Pass WinogradInputPass(Kernel<WinogradInputArgs<T>> kernel, const LayerSizes& s) {
   const size_t height = s.at("height"), width = s.at("width"), channels = s.at("channels");
   const size_t tile = s.at("tile"), n = s.at("size"), block = TilesInBlock(n * n * channels);
-  const size_t step = tile * StrideOf(tile, n), over = n - step;  // pixels
+  const size_t step = tile * StrideOf(tile, n), over = n - step;  // in pixels
   const size_t line = width * step + over;
   const T* const x = Shared<T>().x.Take((height * step + over) * line * channels);
   T* const y = Shared<T>().y.Take(block * n * n * channels);
@@ -85,7 +85,7 @@ Pass WinogradWeightsPass(Kernel<WinogradWeightsArgs<T>> kernel, const LayerSizes
   };
 }
 
-// Quantized tiles of 6 x 6 pixels, whatever the layer's are.
+// int8 tiles have 6 x 6 pixels, whatever the layer's are.
 constexpr size_t kWholeTile = 4, kWholeSize = 6, kWholeElements = kWholeSize * kWholeSize;
 
 Pass WholeInputPass(Kernel<WinogradInputArgs<int8_t>> kernel, const LayerSizes& s) {
@@ -114,7 +114,7 @@ Pass WholeOutputPass(Kernel<WinogradOutputArgs<int8_t>> kernel, const LayerSizes
   };
 }
 
-// As a matrix product; its depth in whole steps of any kernel.
+// The GEMM of int8 tiles; its depth is a multiple of every kernel's step.
 Pass WholeProductPass(Kernel<WinogradProductArgs<int8_t>> kernel, const LayerSizes& s) {
   constexpr size_t kStep = 4;
   const size_t rows = s.at("rows"), k = (s.at("taps") * s.at("k") + kStep - 1) / kStep * kStep;

@@ -1,4 +1,4 @@
-// Shared libraries with operators.
+// Loads shared libraries with operators.
 #include <string.h>
 
 #include "runtime/api/run_time_operator.h"
@@ -23,10 +23,10 @@ using trimtab::Text;
 
 constexpr size_t kFirstPluginBytes = offsetof(trimtab_plugin, operators) + sizeof(void*);
 
-// Opens it, whose symbols are its own, all bound at once: one that is missing shows here, and not
-// in the middle of a run.
+// Opens a library with local symbols, all bound at once, so that a missing symbol is an error here
+// and not during a run.
 bool OpenLibrary(const char* path, trimtab_library* library, Text* why) {
-  // A name without a slash would be looked for in the system's folders.
+  // dlopen would search the system's folders for a name without a slash.
   Text place(library->path, sizeof(library->path));
   if (strchr(path, '/') == nullptr) place.Add("./");
   place.Add(path);
@@ -34,7 +34,7 @@ bool OpenLibrary(const char* path, trimtab_library* library, Text* why) {
   library->handle = dlopen(library->path, RTLD_NOW | RTLD_LOCAL);
   if (library->handle != nullptr) return true;
   const char* const said = dlerror();
-  why->Add(said != nullptr ? said : library->path);  // it begins with the path
+  why->Add(said != nullptr ? said : library->path);  // the message begins with the path
   return false;
 }
 

@@ -12,10 +12,10 @@ namespace {
 
 constexpr size_t kMaxOperators = 32;
 constexpr size_t kMaxAttributes = 32;
-constexpr size_t kSlotBytes = 16;  // of a decoded attribute: the largest is a list
+constexpr size_t kSlotBytes = 16;  // of a decoded attribute: a list is the largest
 constexpr size_t kFirstOperatorBytes = offsetof(trimtab_operator, destroy) + sizeof(void*);
-constexpr uint32_t kTypeBits = 0xFE;  // of TRIMTAB_F32 to TRIMTAB_BOOL
-constexpr uint32_t kMaskBits = 0xFF;  // inputs that a row can say something of
+constexpr uint32_t kTypeBits = 0xFE;  // TRIMTAB_F32 to TRIMTAB_BOOL
+constexpr uint32_t kMaskBits = 0xFF;  // inputs that a row's masks cover
 
 struct AttributeKind {
   const char* name;
@@ -35,9 +35,9 @@ struct Declared {
   const AttributeKind* kind;
 };
 
-// A registered operator, and all that its row points to.
+// A registered operator, and everything that its row points to.
 struct Registered {
-  trimtab_operator given;  // whole: what a smaller struct lacks is zero
+  trimtab_operator given;  // complete: members that a smaller struct lacks are zero
   const Origin* origin;
   uint32_t uses;
   OperatorRow row;
@@ -50,7 +50,7 @@ Registered* registered[kMaxOperators];
 
 class RunTimeOperator final : public Operator {
  public:
-  // Its attributes are decoded to what lies behind it.
+  // Attributes are decoded to the memory after the object.
   explicit RunTimeOperator(Registered* row) : Operator(this + 1), row_(row) { ++row->uses; }
 
   void Run(ThreadPool& /*pool*/) override {
@@ -86,7 +86,7 @@ class RunTimeOperator final : public Operator {
 
   Registered* const row_;
   trimtab_call call_ = {};
-  trimtab_operand* operands_ = nullptr;  // null until it is set up
+  trimtab_operand* operands_ = nullptr;  // null until SetUp
   Memory tables_;
 };
 
@@ -188,7 +188,7 @@ Status RunTimeOperator::Prepare() {
   return RequestScratch(call_.scratch_bytes);
 }
 
-// A factory is not told which row it is for, so each has its own.
+// A factory has no argument for its row, so each row has its own factory.
 template <size_t kIndex>
 Operator* Construct(void* memory) {
   return ::new (memory) RunTimeOperator(registered[kIndex]);
@@ -236,7 +236,7 @@ const AttributeKind* KindOf(const char* name) {
   return nullptr;
 }
 
-// What is wrong with a declaration; null: nothing.
+// Returns the error of a declaration, or null.
 const char* Fault(const trimtab_operator& op) {
   if (op.shape == nullptr || op.run == nullptr) return "it lacks shape or run";
   if (op.least_inputs > op.most_inputs || op.most_inputs > 255 || op.most_outputs > 255 ||
@@ -249,7 +249,7 @@ const char* Fault(const trimtab_operator& op) {
   return nullptr;
 }
 
-// Null, or what is wrong with the attributes.
+// Declares the attributes; returns the error, or null.
 const char* Declare(Registered* one) {
   uint8_t& count = one->row.field_count;
   for (const char* const* text = one->given.attributes; text != nullptr && *text != nullptr;
@@ -274,7 +274,7 @@ uint32_t HashCounts(uint32_t hash, uint8_t least, uint8_t most) {
   return NameHash(text, hash);
 }
 
-// As trimtab/schema/model.py has it: both sides know each other's operators by it.
+// As in trimtab/schema/model.py: Python and the engine identify operators by it.
 uint32_t SchemaHash(const Registered& one) {
   char id[8];
   Text(id, sizeof(id)).Add(int64_t{one.row.id}).Add(" ");
@@ -315,7 +315,7 @@ const char* FillRow(Registered* one) {
   return nullptr;
 }
 
-// Registers it, or says why not.
+// Registers the operator; returns the error, or null.
 const char* Add(Registered* one, Text* why) {
   if (const char* const wrong = FillRow(one)) return wrong;
   if (const OperatorRow* const other = FindOperator(one->row.id)) {

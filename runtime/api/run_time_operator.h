@@ -1,5 +1,5 @@
-// Operators that are registered while the program runs: what trimtab_plugin.h says, as rows and
-// operators of the engine. Nothing else refers to it: a binary without them holds none of it.
+// Operators registered at run time: the declarations of trimtab_plugin.h as rows and operators of
+// the engine. Nothing else refers to this file, so other binaries do not link it.
 #ifndef TRIMTAB_API_RUN_TIME_OPERATOR_H_
 #define TRIMTAB_API_RUN_TIME_OPERATOR_H_
 
@@ -9,25 +9,26 @@
 
 namespace trimtab {
 
-// Who registers: a library's path, or a place in a program. For messages, and to know again.
+// Origin of an operator: a library's path, or an address in the program. Used in messages and to
+// recognize it.
 struct Origin {
   const char* name;
 };
 
-// Adds an operator for as long as `origin` and what `given` points to stay. `given` itself is copied.
-// False, and in `why` the reason with both places, when its name is taken or it breaks a rule. Not
-// thread-safe: while no model is opened, run or closed.
+// Registers an operator for as long as `origin` and everything that `given` points to exist;
+// `given` itself is copied. Returns false, and in `why` the reason with both origins, if its name
+// is taken or it violates a rule. Not thread-safe: no model may be opened, run or closed meanwhile.
 bool RegisterOperator(const trimtab_operator& given, const Origin& origin, Text* why);
 
-// Who registered the operator of this id; null: nobody.
+// Origin of the operator with this id; null: none.
 const Origin* OriginOf(uint16_t id);
 
-// Whether an open model has an operator of this origin.
+// True if an open model uses an operator of this origin.
 bool IsInUse(const Origin& origin);
-// Takes all operators of this origin out, of which none is in use.
+// Unregisters all operators of this origin; none may be in use.
 void UnregisterOperators(const Origin& origin);
 
-// Takes leave of an operator outside of an executor, which does it for its own.
+// Releases an operator outside of an executor, which releases its own.
 void ReleaseOperator(const OperatorRow& row, Operator* op);
 
 }  // namespace trimtab

@@ -12,9 +12,9 @@
 struct trimtab_model {
   trimtab::Program program;
   trimtab::Executor executor;
-  const void* map = nullptr;  // set when the file was mapped by us
+  const void* map = nullptr;  // set if the model mapped the file itself
   size_t map_bytes = 0;
-  bool mapped = false;  // its bytes are pages of a file, whoever mapped it
+  bool mapped = false;  // the bytes are pages of a file, whoever mapped it
   trimtab_observer observer = nullptr;
   void* observer_context = nullptr;
   char error[256] = "";
@@ -45,7 +45,7 @@ void Describe(const trimtab::Tensor& from, const char* name, trimtab_tensor* to)
   to->dtype = static_cast<int32_t>(from.dtype);
 }
 
-// Whose memory a model's bytes are, and of what kind.
+// Kind and owner of a model's bytes.
 enum class Bytes { kMemory, kFile, kOwnFile };
 
 Status SetUp(trimtab_model* model, const void* data, size_t size, const trimtab_options* options) {

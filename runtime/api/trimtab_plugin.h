@@ -1,5 +1,5 @@
-/* Operators from outside of trimtab, in C99 or C++: all that one needs is this header.
- * docs/run-time-plugins.md shows how one is written, built and loaded.
+/* Operators from outside of trimtab, in C99 or C++. A plug-in needs this header only.
+ * docs/run-time-plugins.md shows how to write, build and load one.
  *
  *   static const char* shape(trimtab_call* call) {
  *     trimtab_copy_shape(call->outputs[0], call->inputs[0]);
@@ -20,12 +20,12 @@
  *   static const trimtab_operator* const operators[] = {&twist, NULL};
  *   TRIMTAB_PLUGIN("mine", operators)
  *
- * The rules that keep a plug-in working with later releases:
- *   - Every struct begins with its size, as the side that makes it was compiled. Fields are added at
- *     the end and never removed or given another meaning; what a smaller struct lacks is zero.
- *   - Structs stand in lists of pointers, so that a larger one does not move its neighbors.
- *   - TRIMTAB_PLUGIN_ABI grows only if that cannot be kept. The engine refuses a number that it
- *     does not know, and a struct that is smaller than the first release's. */
+ * Rules that keep plug-ins compatible with later releases:
+ *   - Every struct begins with its size, as compiled by the side that creates it. Members are only
+ *     added at the end, never removed or redefined; members that a smaller struct lacks are zero.
+ *   - Lists contain pointers to structs, so that a larger struct does not move its neighbors.
+ *   - TRIMTAB_PLUGIN_ABI only grows if these rules must be broken. The engine refuses numbers that
+ *     it does not know, and structs that are smaller than the first release's. */
 #ifndef TRIMTAB_PLUGIN_H_
 #define TRIMTAB_PLUGIN_H_
 
@@ -59,7 +59,7 @@ enum {
   TRIMTAB_FLOATS = 3
 }; /* of attributes; a bool is an int */
 
-/* An attribute of one use of an operator. Lists lie in the model and stay there. */
+/* An attribute of an operator in a model. Lists point into the model. */
 typedef struct trimtab_attribute {
   size_t struct_size;
   const char* name;
@@ -73,57 +73,57 @@ typedef struct trimtab_attribute {
 
 typedef struct trimtab_operand {
   size_t struct_size;
-  void* data;      /* null where it is not known yet */
-  size_t bytes;    /* behind `data` */
+  void* data;      /* null: not known yet */
+  size_t bytes;    /* size of `data` */
   int32_t dims[8]; /* n, c, h, w */
   int32_t rank;
   int32_t dtype;
   int32_t layout;
 } trimtab_operand;
 
-/* One use of an operator in an open model, which is set up once and then run by one thread at a
- * time; uses may run side by side. */
+/* An operator instance in an open model. It is set up once and then run by one thread at a time;
+ * different instances may run concurrently. */
 typedef struct trimtab_call {
   size_t struct_size;
   void* context; /* trimtab_operator.context */
-  void* state;   /* the plug-in's: null at first; set_up makes what destroy frees */
+  void* state;   /* owned by the plug-in: initially null; set by set_up, freed by destroy */
   const trimtab_attribute* const* attributes;
-  const trimtab_operand* const* inputs; /* an absent one is null */
+  const trimtab_operand* const* inputs; /* null: absent */
   trimtab_operand* const* outputs;
   uint32_t attribute_count, input_count, output_count;
-  /* prepare says how many bytes run needs; run has them, 64-byte aligned, with anything in them. */
+  /* Set by prepare; run gets that much memory, 64-byte aligned, with undefined content. */
   size_t scratch_bytes;
   void* scratch;
 } trimtab_call;
 
-/* What checks something returns null, or a text of what is wrong, which must outlive the call: a
- * literal. It becomes the error of opening the model, with the operator's place in it. */
+/* Functions that can fail return null, or an error text that outlives the call, such as a literal.
+ * Opening the model then fails with it, and with the operator's position. */
 typedef const char* (*trimtab_check)(trimtab_call* call);
 
 typedef struct trimtab_operator {
   size_t struct_size;
-  uint32_t abi;     /* TRIMTAB_PLUGIN_ABI */
-  const char* type; /* its name in models, in snake_case; one that is taken is an error */
+  uint32_t abi;                       /* TRIMTAB_PLUGIN_ABI */
+  const char* type;                   /* its name in models, in snake_case; must be unique */
   uint32_t least_inputs, most_inputs; /* 255: any number */
   uint32_t least_outputs, most_outputs;
   uint32_t optional_inputs; /* bit i: input i may be absent */
-  uint32_t constant_inputs; /* bit i: input i is a weight, whose data prepare sees already */
-  uint32_t dtypes;          /* bit 1u << TRIMTAB_F32 ...: what inputs may hold */
-  int32_t layout;           /* of 4-D inputs, but weights, and outputs */
-  const char* const*
-      attributes; /* "name:type" with int, float, bool, ints or floats, in the order of
-                                    the schema, then null; or null */
-  void* context;  /* for whatever the plug-in wants */
-  /* In the order of their calls; null where there is nothing to do, but for shape and run. */
+  uint32_t constant_inputs; /* bit i: input i is a weight, whose data prepare may read */
+  uint32_t dtypes;          /* bits 1u << TRIMTAB_F32 ...: element types of inputs */
+  int32_t layout;           /* of 4-D inputs, except weights, and outputs */
+  /* "name:type" with int, float, bool, ints or floats, in the order of the schema, then null; or
+   * null. */
+  const char* const* attributes;
+  void* context; /* for the plug-in's own use */
+  /* In the order of their calls; all but shape and run may be null. */
   trimtab_check set_up; /* once, with attributes, before the first shape */
-  trimtab_check
-      shape; /* sets dims and rank of outputs, and dtype where it is not the first input's */
-  trimtab_check prepare; /* after each shape: sets scratch_bytes, has the data of weights */
-  void (*run)(trimtab_call* call);     /* writes all of its outputs; cannot fail */
-  void (*destroy)(trimtab_call* call); /* when the model is closed, also one that failed to open */
+  /* Sets dims and rank of outputs, and dtype if it differs from the first input's. */
+  trimtab_check shape;
+  trimtab_check prepare;               /* after each shape: sets scratch_bytes, may read weights */
+  void (*run)(trimtab_call* call);     /* writes all outputs; cannot fail */
+  void (*destroy)(trimtab_call* call); /* when the model is closed or fails to open */
 } trimtab_operator;
 
-/* What a shared library gives to whoever loads it. */
+/* The contents of a shared library. */
 typedef struct trimtab_plugin {
   size_t struct_size;
   uint32_t abi; /* TRIMTAB_PLUGIN_ABI */
@@ -131,8 +131,8 @@ typedef struct trimtab_plugin {
   const trimtab_operator* const* operators; /* then null */
 } trimtab_plugin;
 
-/* The one symbol that is looked for in it. `abi` is the newest one that the engine knows. Null: the
- * plug-in does not want to work with it. */
+/* The library's entry point. `abi`: the newest one that the engine supports. Null: the plug-in does
+ * not support it. */
 typedef const trimtab_plugin* (*trimtab_plugin_entry_function)(uint32_t abi);
 #define TRIMTAB_PLUGIN_ENTRY "trimtab_plugin_entry"
 
@@ -142,7 +142,7 @@ typedef const trimtab_plugin* (*trimtab_plugin_entry_function)(uint32_t abi);
 #define TRIMTAB_PLUGIN_EXPORT_ __attribute__((visibility("default")))
 #endif
 
-/* Defines it. `operators`: an array that ends with null. */
+/* Defines the entry point. `operators`: an array that ends with null. */
 #define TRIMTAB_PLUGIN(name, operators)                                                     \
   TRIMTAB_PLUGIN_EXPORT_ const trimtab_plugin* trimtab_plugin_entry(uint32_t abi);          \
   TRIMTAB_PLUGIN_EXPORT_ const trimtab_plugin* trimtab_plugin_entry(uint32_t abi) {         \
@@ -152,7 +152,7 @@ typedef const trimtab_plugin* (*trimtab_plugin_entry_function)(uint32_t abi);
     return &plugin;                                                                         \
   }
 
-/* The attribute of that name; null when the operator declares none. */
+/* The attribute of that name; null if the operator declares none. */
 static inline const trimtab_attribute* trimtab_find_attribute(const trimtab_call* call,
                                                               const char* name) {
   for (uint32_t i = 0; i < call->attribute_count; ++i) {
@@ -163,18 +163,18 @@ static inline const trimtab_attribute* trimtab_find_attribute(const trimtab_call
   return NULL; /* NOLINT(modernize-use-nullptr): C has no other. */
 }
 
-/* The value of an attribute; 0 when the operator declares none of that name. */
+/* The value of an attribute; 0 if the operator declares none of that name. */
 static inline int64_t trimtab_int(const trimtab_call* call, const char* name) {
-  const trimtab_attribute* const found = trimtab_find_attribute(call, name);
-  return found ? found->i : 0;
+  const trimtab_attribute* const attribute = trimtab_find_attribute(call, name);
+  return attribute ? attribute->i : 0;
 }
 
 static inline float trimtab_float(const trimtab_call* call, const char* name) {
-  const trimtab_attribute* const found = trimtab_find_attribute(call, name);
-  return found ? found->f : 0;
+  const trimtab_attribute* const attribute = trimtab_find_attribute(call, name);
+  return attribute ? attribute->f : 0;
 }
 
-/* Elements of an operand. */
+/* Number of elements of an operand. */
 static inline size_t trimtab_elements(const trimtab_operand* operand) {
   size_t count = 1;
   for (int32_t i = 0; i < operand->rank; ++i) count *= (size_t)operand->dims[i];

@@ -8,7 +8,7 @@
 namespace trimtab {
 namespace {
 
-// Moves `at` behind a number below CPU_SETSIZE; -1 where there is none.
+// Parses a number below CPU_SETSIZE and advances `at` past it; -1 if there is none.
 int ParseCore(const char** at) {
   int number = -1;
   for (; **at >= '0' && **at <= '9'; ++*at) {

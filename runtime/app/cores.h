@@ -1,4 +1,4 @@
-// The cores that the runner may run on.
+// CPU affinity of the runner.
 #ifndef TRIMTAB_APP_CORES_H_
 #define TRIMTAB_APP_CORES_H_
 
@@ -6,11 +6,11 @@
 
 namespace trimtab {
 
-// Keeps this process, and the threads that it starts from now on, to the cores of `list`, as
-// kernels write them: "0-3,6". Null when that was done, else what is wrong.
+// Pins this process, and the threads that it starts from now on, to the cores of `list`, in the
+// kernel's notation: "0-3,6". Returns the error, or null.
 const char* PinToCores(const char* list);
 
-// Writes where the calling thread may run, as the kernel tells it: "0-3,6"; "" where it does not.
+// Writes the affinity of the calling thread in the kernel's notation, "0-3,6"; "" if it is unknown.
 void AllowedCores(char* text, size_t size);
 
 }  // namespace trimtab

@@ -9,7 +9,7 @@
 namespace trimtab {
 namespace {
 
-// Reads a hexadecimal number; where it ends, or null when there is no digit.
+// Parses a hexadecimal number; returns its end, or null if there is no digit.
 const char* ParseHex(const char* text, uint64_t* value) {
   const char* at = text;
   for (*value = 0;; ++at) {
@@ -40,7 +40,7 @@ void Counters::OpenEvent(uint32_t type, uint64_t config) {
       PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
   int file = group_ < kGroup ? OpenPerfEvent(type, config, kFormat, leader_) : -1;
   leads_[size_] = file < 0;
-  if (file < 0) {  // the group is full, or there is no such event
+  if (file < 0) {  // the group is full, or the event does not exist
     file = OpenPerfEvent(type, config, kFormat, -1);
     if (file >= 0) {
       leader_ = file;

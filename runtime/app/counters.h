@@ -1,5 +1,5 @@
-// Hardware events of this thread in user mode, where the kernel counts them (perf_event_open(2)).
-// The process's end closes what is opened here.
+// Hardware events of this thread in user mode, if the kernel counts them (perf_event_open(2)).
+// Files opened here are closed when the process ends.
 #ifndef TRIMTAB_APP_COUNTERS_H_
 #define TRIMTAB_APP_COUNTERS_H_
 
@@ -11,28 +11,28 @@ class Counters {
  public:
   static constexpr int kMost = 12;
 
-  // A PMU has few counters, so groups of events take turns: of `enabled_ns` an event was counted
-  // for `running_ns`. What scales the count is left to who reads many of them.
+  // A PMU has few counters, so groups of events are multiplexed: of `enabled_ns` an event was
+  // counted for `running_ns`. The reader scales the counts.
   using Reading = uint64_t[3];  // count, enabled_ns, running_ns
 
-  // `list`: TYPE:CONFIG in hexadecimal, joined by commas, at most kMost. False when it is malformed;
-  // an event that the kernel refuses is no error, `has` says so. Call once.
+  // `list`: TYPE:CONFIG in hexadecimal, joined by commas, at most kMost. False if it is malformed;
+  // an event that the kernel rejects is no error: see `has`. Call once.
   bool Open(const char* list);
 
   int size() const { return size_; }
   bool has(int i) const { return file_[i] >= 0; }
-  // What was counted since `Open`, for each event; zeros where nothing can be read.
+  // Counts since `Open`, for each event; zeros if they cannot be read.
   void Read(Reading* now) const;
 
  private:
-  // Groups are kept small: one that needs more counters than are free never runs.
+  // Groups are small: a group that needs more counters than are free never runs.
   static constexpr int kGroup = 4;
 
   void OpenEvent(uint32_t type, uint64_t config);
 
   int size_ = 0;
   int group_ = kGroup;  // events of the last group
-  int leader_ = -1;     // its first event's file
+  int leader_ = -1;     // file of its first event
   int file_[kMost] = {};
   bool leads_[kMost] = {};
 };

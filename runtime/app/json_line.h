@@ -20,7 +20,7 @@ class JsonLine {
     Key(key).Add(value);
     return *this;
   }
-  // Writes null for a negative value: what could not be measured.
+  // Writes null for a negative value, which means "not measured".
   JsonLine& NumberOrNull(const char* key, int64_t value) {
     if (value >= 0) return Number(key, value);
     Key(key).Add("null");
@@ -36,7 +36,7 @@ class JsonLine {
     text_.Add("\"");
     return *this;
   }
-  // `names` are joined by commas, as trimtab_cpu_features writes them.
+  // `names`: joined by commas, as by trimtab_cpu_features.
   JsonLine& Names(const char* key, const char* names) {
     Key(key).Add("[");
     if (*names != '\0') text_.Put('"');
@@ -52,7 +52,7 @@ class JsonLine {
     return *this;
   }
 
-  // A list of lists of `count` numbers, a[i] - b[i], or of null where `known` is false.
+  // A list of lists of `count` numbers, a[i] - b[i], or of null if `known` is false.
   void BeginList(const char* key) {
     Key(key);
     separator_ = '[';
@@ -102,8 +102,8 @@ class JsonLine {
     }
   }
 
-  // The longest line has the shares of 64 threads. One for all lines, of which each is written before
-  // the next is begun: on the stack it takes more code to reach.
+  // The longest line has the shares of 64 threads. One static buffer for all lines: on the stack it
+  // takes more code to address.
   static inline char buffer[4096];
   char separator_ = '[';
   Text text_;

@@ -1,7 +1,7 @@
-// What a static runner takes from the system itself, for four kilobytes less: musl's threads know
-// cancellation, keys and detaching, and its clock reads the symbols of the vDSO. The pool of threads
-// (runtime/core/thread_pool.cpp) creates threads, joins them and asks for the time; a system call for
-// each is 0.3 microseconds where inferences take milliseconds.
+// Replacements of C library functions in a static runner, which save four kilobytes: musl's threads
+// support cancellation, keys and detaching, and its clock reads the symbols of the vDSO. The thread
+// pool (runtime/core/thread_pool.cpp) creates and joins threads and reads the time; a system call
+// for each takes 0.3 microseconds, where inferences take milliseconds.
 #include <unistd.h>
 
 #if TRIMTAB_STATIC && defined(__linux__) && !defined(__GLIBC__)
@@ -16,23 +16,23 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-// clone(2), which a C program cannot call without a stack of its own for the child: the one part of
-// musl's threads that is used. It ends the thread when `start` returns.
+// clone(2), which C cannot call, because the child has a stack of its own: the only part of musl's
+// threads that is used. It ends the thread when `start` returns.
 extern "C" int __clone(int (*start)(void*), void* stack, int flags, void* argument, int* parent_id,
                        void* thread_pointer,
                        int* child_id);  // NOLINT(bugprone-reserved-identifier)
 
 namespace {
 
-constexpr size_t kGuardBytes = size_t{1} << 16;  // the largest page
+constexpr size_t kGuardBytes = size_t{1} << 16;  // maximum page size
 constexpr size_t kBytes = kGuardBytes + (size_t{1} << 18);
 
-// At the end of its stack. The thread pointer has zeros on both sides of it, where musl keeps what a
-// thread knows of itself: errno is all that is written. On x86-64 it points at its own address.
+// At the end of the thread's stack. The thread pointer has zeros on both sides, where musl keeps
+// its thread state: only errno is written. On x86-64 it points at its own address.
 struct Thread {
   void* (*work)(void*);
   void* argument;
-  int running;  // the kernel writes 0, and wakes who waits for it, when the thread is gone
+  int running;  // the kernel writes 0 and wakes waiters when the thread has ended
   alignas(64) char below[512];
   void* self;
   char above[504];
@@ -51,7 +51,7 @@ extern "C" int pthread_create(pthread_t* handle, const pthread_attr_t*, void* (*
   void* const memory =
       mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return EAGAIN;
-  syscall(SYS_mprotect, memory, kGuardBytes, PROT_NONE);  // the function asks for the page size
+  syscall(SYS_mprotect, memory, kGuardBytes, PROT_NONE);  // mprotect() reads the page size
   auto* const thread = reinterpret_cast<Thread*>(static_cast<char*>(memory) + kBytes) - 1;
   thread->work = work;
   thread->argument = argument;
@@ -75,8 +75,8 @@ extern "C" int pthread_join(pthread_t handle, void**) {
   return 0;
 }
 
-// The engine asks for the size of a page when it drops pages of a file. musl's sysconf knows a hundred
-// other things.
+// The engine reads the page size when it drops pages of a file. musl's sysconf has a hundred other
+// cases.
 extern "C" long sysconf(int name) {
   return name == _SC_PAGESIZE ? static_cast<long>(getauxval(AT_PAGESZ)) : -1;
 }
@@ -84,7 +84,7 @@ extern "C" long sysconf(int name) {
 extern "C" int clock_gettime(clockid_t clock, timespec* now) {
 #ifdef SYS_clock_gettime64
   if (syscall(SYS_clock_gettime64, clock, now) == 0) return 0;
-  long words[2];  // Linux before 5.1 has 32 bits of seconds, enough for a clock that begins at boot
+  long words[2];  // before Linux 5.1: 32 bits of seconds, enough for a clock that starts at boot
   if (syscall(SYS_clock_gettime32, clock, words) != 0) return -1;
   now->tv_sec = words[0];
   now->tv_nsec = words[1];

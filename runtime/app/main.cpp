@@ -1,6 +1,6 @@
-// trimtab-run: what `inv bench` pushes to a device. Loads a model, feeds it files, runs it, reports
-// JSON lines on stdout and writes outputs as raw files. docs/runner.md describes the command line
-// and every line of output.
+// trimtab-run, the program that is pushed to a device. Loads a model, reads its inputs from files,
+// runs it, reports JSON lines on stdout and writes outputs as raw files. docs/runner.md describes
+// the command line and the output.
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@ extern "C" const unsigned char trimtab_embedded_model_end[];
 namespace trimtab {
 namespace {
 
-// sysexits.h EX_USAGE; other failures exit with their TRIMTAB_* code.
+// EX_USAGE of sysexits.h; other failures exit with their TRIMTAB_* code.
 constexpr int kUsageError = 64;
 
 int Fail(int code, const char* message) {
@@ -28,7 +28,7 @@ int Fail(int code, const char* message) {
   return code;
 }
 
-// 0, or what errno said of the step that failed first.
+// Returns 0, or the errno of the first step that failed.
 int WriteFile(const char* path, const void* data, size_t bytes) {
   const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file < 0) return errno;
@@ -46,7 +46,8 @@ int SetInputs(trimtab_model* model, const Options& options) {
     const uint32_t index = static_cast<uint32_t>(i);
     if (trimtab_input(model, index, &tensor) != 0)
       return Fail(TRIMTAB_BAD_ARGUMENT, "no such input");
-    const void* data = &tensor;  // of an empty tensor nothing is read, and nothing can be mapped
+    const void* data =
+        &tensor;  // an empty tensor is never read, and an empty file cannot be mapped
     size_t bytes = 0;
     if (tensor.bytes > 0 &&
         (!MapFile(options.inputs[i], &data, &bytes).ok() || bytes != tensor.bytes))
@@ -132,8 +133,8 @@ int Measure(trimtab_model* model, const Options& options, Meter* meter) {
     if (const int code = RunOnce(model, meter, "run", i)) return code;
   }
   if (!options.per_op) return 0;
-  // Operators are timed in runs of their own: reading the clock around each one would lengthen the
-  // runs above.
+  // Operators are timed in separate runs, because reading the clock around each one would lengthen
+  // the runs above.
   OpTimer timer = {meter, model, options.threads, 0};
   trimtab_set_observer(model, OpTimer::Notify, &timer);
 #if TRIMTAB_THREADS
@@ -147,7 +148,7 @@ int Measure(trimtab_model* model, const Options& options, Meter* meter) {
 }
 
 int OpenModel(const Options& options, trimtab_model** model, char* why, size_t why_size) {
-  // Weights are compared with their checksum, too, but apart: it is measured for itself.
+  // The weights are verified separately, because that is measured by itself.
   const trimtab_options limits = {static_cast<int32_t>(options.threads),
                                   static_cast<uint64_t>(options.max_memory_bytes), 1};
 #if TRIMTAB_EMBEDDED_MODEL
@@ -171,7 +172,7 @@ int Verify(trimtab_model* model, Meter* meter) {
 }
 
 #if TRIMTAB_RUN_TIME_OPERATORS
-// Unloads what it has loaded, in the order of C++: after the model is closed.
+// Unloads the plug-ins after the model is closed, by order of destruction.
 class Plugins {
  public:
   ~Plugins() {

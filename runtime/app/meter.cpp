@@ -11,7 +11,7 @@
 namespace trimtab {
 namespace {
 
-// "trim": no prctl of this number exists, so the kernel refuses it at once.
+// "trim": no such prctl exists, so the kernel rejects it at once.
 constexpr int kMarker = 0x7472696d;
 
 void Mark(Phase phase, int64_t index) {
@@ -19,7 +19,7 @@ void Mark(Phase phase, int64_t index) {
           0, 0);
 }
 
-// What a text of lines "Key:   123 kB" says of a key; -1: nothing.
+// Value of a key in lines "Key:   123 kB"; -1 if it is missing.
 int64_t BytesBehind(const char* wanted, const char* at) {
   const char* key = wanted;
   for (; *at != '\0' && *key != '\0'; ++at)

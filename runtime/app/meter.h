@@ -1,5 +1,4 @@
-// What the runner measures around a piece of work: time, and instructions and other events where the
-// kernel counts them.
+// Measures a piece of work: time, and instructions and other events if the kernel counts them.
 #ifndef TRIMTAB_APP_METER_H_
 #define TRIMTAB_APP_METER_H_
 
@@ -10,7 +9,7 @@
 
 namespace trimtab {
 
-// Phases that a TCG plug-in can tell apart by their markers (runtime/tools/icount_plugin.c).
+// Phases that a TCG plug-in distinguishes by their markers (runtime/tools/icount_plugin.c).
 enum class Phase : int {
   kLoadBegin = 1,
   kLoadEnd = 2,
@@ -26,15 +25,15 @@ class Meter {
  public:
   Meter(bool markers, const Counters& counters);
 
-  // Marks the phase (a system call that does nothing, seen by the plug-in), then reads clock and
-  // counter.
+  // Marks the phase (by a system call that has no effect and that plug-ins see), then reads clock
+  // and counter.
   void Begin(Phase phase, int64_t index);
   void End(Phase phase, int64_t index);
 
-  // When the last `Begin` was.
+  // Time of the last `Begin`.
   int64_t start_ns() const { return start_ns_; }
 
-  // Adds what was measured between the last `Begin` and `End`.
+  // Adds the measurements between the last `Begin` and `End`.
   void AddTo(JsonLine* line) const;
 
  private:
@@ -43,18 +42,18 @@ class Meter {
   bool markers_;
   const Counters& counters_;
   Counters::Reading start_[Counters::kMost], end_[Counters::kMost];
-  int counter_;  // perf event, or -1
+  int counter_;  // perf event; -1: none
   int64_t start_ns_ = 0, start_instructions_ = 0;
   int64_t ns_ = 0;
-  int64_t instructions_ = -1;  // executed in user mode by this thread; -1: not counted
+  int64_t instructions_ = -1;  // in user mode by this thread; -1: not counted
 };
 
 int64_t NowNs();
 
-// Memory of this process, as Linux counts it; -1: it does not tell.
+// Memory of this process as reported by Linux; -1: unknown.
 struct Resident {
-  int64_t peak_bytes;  // VmHWM: the most that was resident at once, pages of mapped files included
-  int64_t file_bytes;  // RssFile: those of mapped files that are resident now
+  int64_t peak_bytes;  // VmHWM: peak resident memory, including pages of mapped files
+  int64_t file_bytes;  // RssFile: resident pages of mapped files
 };
 Resident ReadResident();
 

@@ -37,7 +37,7 @@ constexpr Number kNumbers[] = {
     {"--max-memory", &Options::max_memory_bytes, 1, int64_t{1} << 40},
 };
 
-// Null when none of `known` has this name.
+// Null if no option of `known` has this name.
 template <typename Option, size_t kCount>
 const Option* Find(const Option (&known)[kCount], const char* name) {
   for (const Option& option : known) {

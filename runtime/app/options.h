@@ -14,7 +14,7 @@ struct Options {
   int input_count = 0;
   const char* output_dir = nullptr;
   const char* counters = nullptr;
-  const char* cores = nullptr;  // null: wherever the kernel lets it
+  const char* cores = nullptr;  // null: no pinning
 #if TRIMTAB_RUN_TIME_OPERATORS
   static constexpr int kMaxPlugins = 8;
   const char* plugins[kMaxPlugins] = {};
@@ -27,10 +27,10 @@ struct Options {
   int64_t max_memory_bytes = 0;  // 0: no limit
   bool per_op = false;
   bool markers = false;
-  bool trust = false;  // the weights are not compared with their checksum
+  bool trust = false;  // do not compare the weights with their checksum
 };
 
-// Null when the command line is right, else what is wrong with it.
+// Returns the error of the command line, or null.
 const char* ParseOptions(int argc, char** argv, Options* options);
 
 }  // namespace trimtab

@@ -1,4 +1,4 @@
-// perf_event_open(2), which no C library wraps.
+// perf_event_open(2), for which C libraries have no wrapper.
 #ifndef TRIMTAB_APP_PERF_EVENT_H_
 #define TRIMTAB_APP_PERF_EVENT_H_
 
@@ -6,8 +6,9 @@
 
 namespace trimtab {
 
-// A counter of an event of this thread in user mode, in the group of `leader` (-1: of its own).
-// Negative where the kernel has no such event, no counter for it in that group, or does not let us.
+// Opens a counter of an event of this thread in user mode, in the group of `leader` (-1: a new
+// group). Negative if the event does not exist, the group has no counter for it, or access is
+// denied.
 int OpenPerfEvent(uint32_t type, uint64_t config, uint64_t read_format, int leader);
 
 }  // namespace trimtab

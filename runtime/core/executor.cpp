@@ -214,12 +214,12 @@ Status Executor::ShareSize(uint32_t op_index) {
     Dims size = scope_.tensor(var).dims;
     for (uint32_t i = scope_.variable(var).next; i != var; i = scope_.variable(i).next) {
       TRIMTAB_CHECK(size[1] == program_->var(var).dims[1],
-                    "the channels of a part cannot change (its output)", j);
+                    "channels of a sub-tensor cannot change (its output)", j);
       Dims& other = scope_.tensor(i).dims;
       Dims shared = size;
       shared[1] = other[1];
       TRIMTAB_CHECK(other == shared || !scope_.variable(i).written,
-                    "parts of a variable differ in size (output)", j);
+                    "sub-tensors differ in size (output)", j);
       other = shared;
     }
   }
@@ -321,7 +321,7 @@ Status Executor::PlanArena() {
   const uint64_t taken = bytes + prepared_bytes_;
   if (taken > limit_bytes_) {
     return Status(Code::kMemoryLimit,
-                  TRIMTAB_TEXT("the model needs more memory than it may take (bytes, limit)"),
+                  TRIMTAB_TEXT("the model needs more memory than allowed (bytes, limit)"),
                   static_cast<int64_t>(taken), static_cast<int64_t>(limit_bytes_));
   }
   arena_lower_bound_bytes_ =

@@ -177,14 +177,14 @@ Status Load(const void* data, size_t size, Program* program) {
     const VarRecord& var = program->vars_[i];
     const char* fault = Fault(var, bytes, tables, constants);
     if (fault == nullptr && !PartFits(program->vars_, header.var_count, var))
-      fault = TRIMTAB_TEXT("a variable is no part of its parent");
+      fault = TRIMTAB_TEXT("a sub-tensor is outside its parent");
     if (fault != nullptr) return Bad(fault, i);
   }
   for (uint32_t i = 0; i < borders; ++i) {
     if (program->borders_[i] >= header.var_count)
       return Bad(TRIMTAB_TEXT("bad input or output index"), i);
     if ((program->var(program->borders_[i]).flags & kVarPart) != 0)
-      return Bad(TRIMTAB_TEXT("an input or output is a part of a variable"), i);
+      return Bad(TRIMTAB_TEXT("an input or output is a sub-tensor"), i);
   }
   for (uint32_t i = 0; i < header.input_count; ++i) {
     if (program->var(program->input(i)).data_offset != 0)

@@ -58,7 +58,7 @@ Status Operator::SetUpShapes(const OperatorRow& row, const Operands& operands,
                   "a required input is absent (its index)", i);
     if (tensor == nullptr) continue;
     TRIMTAB_CHECK(tensor->parent_channels == 0 || MayBeStrided(row.strided_inputs, i),
-                  "an input may not be a part of a variable (its index)", i);
+                  "an input cannot be a sub-tensor (its index)", i);
     unsigned allowed = (row.index_mask & bit) != 0 ? kIndexTypes : row.dtypes;
     // A class for one type accepts only that type.
     if (typed && (row.index_mask & bit) == 0) allowed &= 1u << static_cast<int>(own);
@@ -76,7 +76,7 @@ Status Operator::SetUpShapes(const OperatorRow& row, const Operands& operands,
   for (int i = 0; i < operands.output_count; ++i) {
     TRIMTAB_CHECK(operands.outputs[i] != nullptr, "an output is absent (its index)", i);
     TRIMTAB_CHECK(operands.outputs[i]->parent_channels == 0 || MayBeStrided(row.strided_outputs, i),
-                  "an output may not be a part of a variable (its index)", i);
+                  "an output cannot be a sub-tensor (its index)", i);
     operands.outputs[i]->dtype = typed ? own
                                  : operands.input_count > 0 && operands.inputs[0] != nullptr
                                      ? operands.inputs[0]->dtype

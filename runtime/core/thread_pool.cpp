@@ -208,7 +208,7 @@ Status ThreadPool::Start(int threads, const char* cores) {
   threads_ = state_->helpers + 1;
   if (threads_ != threads) {
     Stop();
-    return Status(Code::kOutOfMemory, TRIMTAB_TEXT("the system refuses another thread"), threads);
+    return Status(Code::kOutOfMemory, TRIMTAB_TEXT("cannot start another thread"), threads);
   }
   return Status();
 }

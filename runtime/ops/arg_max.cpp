@@ -36,7 +36,7 @@ class ArgMax final : public OperatorOf<ArgMaxAttributes> {
   Status InferShape() override {
     const Dims& dims = input(0).dims;
     axis_ = dims.Axis(attributes().axis);
-    TRIMTAB_CHECK(axis_ >= 0 && dims[axis_] > 0, "axis is outside or empty (axis, rank)",
+    TRIMTAB_CHECK(axis_ >= 0 && dims[axis_] > 0, "axis is invalid or empty (axis, rank)",
                   attributes().axis, dims.rank);
     Dims& y = output().dims;
     y.rank = 0;

@@ -23,7 +23,7 @@ Status BoxCoder::InferShape() {
   const int32_t count = offsets[a.axis == 0 ? 1 : 0];
   TRIMTAB_CHECK(priors.rank == 2 && priors[0] == count && priors[1] == 4,
                 "priors do not fit the offsets (rank, expected)", priors.rank, count);
-  TRIMTAB_CHECK(!has_input(2) || input(2).dims == priors, "variances must be like priors");
+  TRIMTAB_CHECK(!has_input(2) || input(2).dims == priors, "variances must have the priors' shape");
   TRIMTAB_CHECK(a.variance.size == 0 || a.variance.size == 4, "variance must be four values",
                 a.variance.size);
   output().dims = offsets;

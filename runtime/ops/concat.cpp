@@ -28,7 +28,7 @@ class Concat final : public OperatorOf<ConcatAttributes> {
   Status InferShape() override {
     const Tensor& first = input(0);
     axis_ = first.dims.Axis(attributes().axis);
-    TRIMTAB_CHECK(axis_ >= 0, "axis is outside the dimensions (axis, rank)", attributes().axis,
+    TRIMTAB_CHECK(axis_ >= 0, "axis is out of range (axis, rank)", attributes().axis,
                   first.dims.rank);
     int64_t length = 0;
     for (int i = 0; i < input_count(); ++i) {

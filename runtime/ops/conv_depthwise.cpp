@@ -28,7 +28,7 @@ Status ConvDepthwise<T>::InferShape() {
                                           attributes().strides, attributes().pads,
                                           attributes().dilations, &window_, &output().dims));
   TRIMTAB_CHECK(w.dims[0] == x.c() && w.dims[1] == 1,
-                "weights must be one window for every channel of the input", x.c());
+                "weights must have one window per input channel", x.c());
   return Status();
 }
 

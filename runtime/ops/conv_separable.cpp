@@ -82,7 +82,7 @@ Status ConvSeparable<T>::InferShape() {
                                           attributes().strides, attributes().pads,
                                           attributes().dilations, &window_, &output().dims));
   TRIMTAB_CHECK(w.dims[0] == image.c() && w.dims[1] == 1,
-                "weights must be one window for every channel of the input", image.c());
+                "weights must have one window per input channel", image.c());
   if (has_input(kProject)) {
     TRIMTAB_RETURN_IF_ERROR(CheckProduct(kProject, image.c(), &output().dims));
   }

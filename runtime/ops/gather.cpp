@@ -29,8 +29,7 @@ class Gather final : public OperatorOf<GatherAttributes> {
   Status InferShape() override {
     const Dims &x = input(0).dims, &indices = input(1).dims;
     axis_ = x.Axis(attributes().axis);
-    TRIMTAB_CHECK(axis_ >= 0, "axis is outside the dimensions (axis, rank)", attributes().axis,
-                  x.rank);
+    TRIMTAB_CHECK(axis_ >= 0, "axis is out of range (axis, rank)", attributes().axis, x.rank);
     TRIMTAB_CHECK(x[axis_] > 0 || indices.Count() == 0, "nothing to gather from (axis)", axis_);
     TRIMTAB_CHECK(x.rank - 1 + indices.rank <= Dims::kMaxRank, "too many dimensions",
                   x.rank - 1 + indices.rank);

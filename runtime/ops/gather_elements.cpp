@@ -45,8 +45,7 @@ class GatherElements final : public OperatorOf<GatherElementsAttributes> {
   Status InferShape() override {
     const Dims &x = input(0).dims, &indices = input(1).dims;
     axis_ = x.Axis(attributes().axis);
-    TRIMTAB_CHECK(axis_ >= 0, "axis is outside the dimensions (axis, rank)", attributes().axis,
-                  x.rank);
+    TRIMTAB_CHECK(axis_ >= 0, "axis is out of range (axis, rank)", attributes().axis, x.rank);
     TRIMTAB_CHECK(indices.rank == x.rank, "x and indices differ in rank (of x, of indices)", x.rank,
                   indices.rank);
     for (int i = 0; i < x.rank; ++i) {

@@ -145,7 +145,7 @@ Status GemmDriver<T>::Bind(const ProductPlan& plan, const Tensor& w, const Tenso
   const KernelRef& ref = plan.kernel;
   const KernelRow* row = nullptr;
   TRIMTAB_RETURN_IF_ERROR(FindKernel(ref, FamilyHash<T>(plan.family), &row));
-  TRIMTAB_CHECK(ref.mr > 0 && ref.nr > 0, "the plan's matrix kernel has no tile");
+  TRIMTAB_CHECK(ref.mr > 0 && ref.nr > 0, "the plan's GEMM kernel has no tile");
   kernel_ = reinterpret_cast<Kernel<GemmArgs<T>>>(row->function);
   mr_ = ref.mr;
   nr_ = ref.nr;

@@ -19,7 +19,7 @@ class LookUp final : public OperatorOf<LookUpAttributes> {
  protected:
   Status InferShape() override {
     TRIMTAB_CHECK(input(1).dims.rank == 1 && input(1).Count() == 256,
-                  "the table must have 256 places");
+                  "the table must have 256 entries");
     output().dims = input(0).dims;
     return Status();
   }

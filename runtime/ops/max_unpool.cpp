@@ -30,7 +30,7 @@ Status MaxUnpool::InferShape() {
   Dims pooled = source.dims;
   TRIMTAB_RETURN_IF_ERROR(
       WindowOutput(window_, source, attributes().ceil_mode, &pooled[2], &pooled[3]));
-  TRIMTAB_CHECK(x.dims == pooled, "the input is not what the pool makes (expected height, width)",
+  TRIMTAB_CHECK(x.dims == pooled, "input size differs from the pool's (expected height, width)",
                 pooled[2], pooled[3]);
   output().dims = source.dims;
   return Status();

@@ -56,7 +56,7 @@ Status PackStrassen::InferShape() {
 
 Status PackStrassen::Prepare() {
   TRIMTAB_CHECK(attributes().panel % static_cast<int64_t>(kStep) == 0,
-                "a panel has a multiple of four columns", attributes().panel);
+                "a panel must have a multiple of four columns", attributes().panel);
   TRIMTAB_RETURN_IF_ERROR(
       RequestScratch(static_cast<uint64_t>(threads()) * 4 * chunk() * panel() * sizeof(float)));
   const uint64_t floats = uint64_t{7 * half_panels() + 2 * left_panels()} * depth() * panel();

@@ -63,7 +63,7 @@ class Pad final : public OperatorOf<PadAttributes> {
       TRIMTAB_CHECK(extent >= 0 && length <= INT32_MAX, "pad crops or adds too much (dimension)",
                     i);
       TRIMTAB_CHECK(extent > 0 || attributes().mode == PadMode::kConstant || length == 0,
-                    "there is nothing to repeat (dimension)", i);
+                    "nothing to repeat (dimension)", i);
       y[i] = static_cast<int32_t>(length);
       const int axis = x.PhysicalAxis(i);
       ranges_[axis] = {before > 0 ? before : 0, first, extent,

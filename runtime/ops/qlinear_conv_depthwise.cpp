@@ -29,7 +29,7 @@ Status QlinearConvDepthwise::InferShape() {
                                           &output().dims));
   TRIMTAB_RETURN_IF_ERROR(CheckQuantizedOperands(x, w, input(2), input(3)));
   TRIMTAB_CHECK(w.dims[0] == x.c() && w.dims[1] == 1,
-                "weights must be one window for every channel of the input", x.c());
+                "weights must have one window per input channel", x.c());
   return Status();
 }
 

@@ -75,7 +75,7 @@ Status QlinearConvWinograd::BindKernels() {
   TRIMTAB_RETURN_IF_ERROR(Bind<NameHash("winograd_input")>(in, &input_kernel_));
   TRIMTAB_RETURN_IF_ERROR(Bind<NameHash("winograd_output")>(out, &output_kernel_));
   TRIMTAB_RETURN_IF_ERROR(Bind<NameHash("winograd_product")>(product, &product_kernel_));
-  TRIMTAB_CHECK(product.mr > 0 && product.nr > 0, "the plan's product kernel has no tile");
+  TRIMTAB_CHECK(product.mr > 0 && product.nr > 0, "the plan's GEMM kernel has no tile");
   return Status();
 }
 

@@ -70,8 +70,8 @@ Status Reduce::InferShape() {
   reduced_ = 0;
   for (uint32_t i = 0; i < axes.size; ++i) {
     const int axis = x.Axis(axes[i]);
-    TRIMTAB_CHECK(axis >= 0 && (reduced_ >> axis & 1) == 0, "axis is outside or given twice (axis)",
-                  axes[i]);
+    TRIMTAB_CHECK(axis >= 0 && (reduced_ >> axis & 1) == 0,
+                  "axis is out of range or repeated (axis)", axes[i]);
     TRIMTAB_CHECK(reduction_ == Reduction::kSum || x[axis] > 0,
                   "an empty dimension has no such value (axis)", axis);
     reduced_ |= 1u << axis;

@@ -7,8 +7,7 @@ Status CheckQuantizedOperands(const Tensor& x, const Tensor& w, const Tensor& bi
   TRIMTAB_CHECK(x.dtype == DType::kI8 && w.dtype == DType::kI8 && bias.dtype == DType::kI32 &&
                     scale.dtype == DType::kF32,
                 "operands must be of i8, i8, i32 and f32");
-  TRIMTAB_CHECK(scale.Count() == w.dims[0], "there is not one scale for each output channel",
-                w.dims[0]);
+  TRIMTAB_CHECK(scale.Count() == w.dims[0], "one scale per output channel is needed", w.dims[0]);
   return Status();
 }
 
@@ -24,8 +23,7 @@ Status BindFactors(const Tensor& scale, const Tensor* slope, uint64_t columns,
   for (uint64_t i = 0; i < columns; ++i) {
     const float a = epilogue->scale[i], b = epilogue->slope[i];
     TRIMTAB_CHECK(a > -1 && a < 1 && b >= -1 && b <= 1,
-                  "a slope, or a scale beside it, does not lie between -1 and 1 (its index)",
-                  static_cast<int64_t>(i));
+                  "a slope or its scale is outside [-1, 1] (its index)", static_cast<int64_t>(i));
   }
   return Status();
 }
@@ -33,7 +31,7 @@ Status BindFactors(const Tensor& scale, const Tensor* slope, uint64_t columns,
 Status ReadZeroPoint(const Tensor& tensor, int32_t* zero_point) {
   const Quantization* const q = tensor.quantization;
   TRIMTAB_CHECK(q != nullptr && q->axis == Quantization::kPerTensor,
-                "a tensor has no scale, or several");
+                "a tensor must have one scale");
   *zero_point = q->zero_points()[0];
   return Status();
 }

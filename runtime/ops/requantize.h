@@ -25,8 +25,8 @@ template <typename Attributes, typename Args>
 Status BindLimits(const Attributes& attributes, const Tensor& y, Args* args) {
   TRIMTAB_CHECK(attributes.clamp_min >= INT8_MIN && attributes.clamp_max <= INT8_MAX &&
                     attributes.clamp_min <= attributes.clamp_max,
-                "bounds are outside of 8 bits, or in the wrong order (lower, upper)",
-                attributes.clamp_min, attributes.clamp_max);
+                "bounds are outside of int8 or reversed (lower, upper)", attributes.clamp_min,
+                attributes.clamp_max);
   args->low = static_cast<int32_t>(attributes.clamp_min);
   args->high = static_cast<int32_t>(attributes.clamp_max);
   return ReadZeroPoint(y, &args->zero_point);

@@ -42,7 +42,7 @@ class Slice final : public OperatorOf<SliceAttributes> {
     unsigned seen = 0;
     for (uint32_t i = 0; i < a.axes.size; ++i) {
       const int axis = dims.Axis(a.axes[i]);
-      TRIMTAB_CHECK(axis >= 0 && (seen >> axis & 1) == 0, "axis is outside or given twice (axis)",
+      TRIMTAB_CHECK(axis >= 0 && (seen >> axis & 1) == 0, "axis is out of range or repeated (axis)",
                     a.axes[i]);
       seen |= 1u << axis;
       const int64_t n = dims[axis];

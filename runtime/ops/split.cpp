@@ -29,15 +29,13 @@ class Split final : public OperatorOf<SplitAttributes> {
     const Dims& dims = input(0).dims;
     const IntList& sizes = attributes().sizes;
     axis_ = dims.Axis(attributes().axis);
-    TRIMTAB_CHECK(axis_ >= 0, "axis is outside the dimensions (axis, rank)", attributes().axis,
-                  dims.rank);
+    TRIMTAB_CHECK(axis_ >= 0, "axis is out of range (axis, rank)", attributes().axis, dims.rank);
     TRIMTAB_CHECK(sizes.size == static_cast<uint32_t>(output_count()),
                   "one size per output is needed (sizes, outputs)", sizes.size, output_count());
     int64_t rest = dims[axis_];
     for (int i = 0; i < output_count(); ++i) {
       const int64_t size = sizes[static_cast<size_t>(i)];
-      TRIMTAB_CHECK(size >= 0 && size <= rest, "a part is larger than what is left (part, size)", i,
-                    size);
+      TRIMTAB_CHECK(size >= 0 && size <= rest, "a part exceeds the axis (part, size)", i, size);
       rest -= size;
       output(i).dims = dims;
       output(i).dims[axis_] = static_cast<int32_t>(size);

@@ -32,11 +32,9 @@ class TopK final : public OperatorOf<TopKAttributes> {
   Status InferShape() override {
     const Dims& x = input(0).dims;
     axis_ = x.Axis(attributes().axis);
-    TRIMTAB_CHECK(axis_ >= 0, "axis is outside the dimensions (axis, rank)", attributes().axis,
-                  x.rank);
+    TRIMTAB_CHECK(axis_ >= 0, "axis is out of range (axis, rank)", attributes().axis, x.rank);
     TRIMTAB_CHECK(attributes().k >= 1 && attributes().k <= x[axis_],
-                  "there are fewer elements than wanted (elements, wanted)", x[axis_],
-                  attributes().k);
+                  "k exceeds the number of elements (elements, k)", x[axis_], attributes().k);
     k_ = static_cast<size_t>(attributes().k);
     for (int i = 0; i < 2; ++i) {
       output(i).dims = x;

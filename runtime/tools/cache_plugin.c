@@ -1,29 +1,29 @@
-// TCG plug-in for QEMU user mode: simulates the data caches of a core beside what it executes.
+// TCG plug-in for QEMU user mode: simulates the data caches of a core while code executes.
 //
 //   -plugin cache.so,l1=BYTES:WAYS:LINE:CORES,l2=BYTES:WAYS:LINE:CORES[,l3=...]
 //
-// Each virtual CPU (thread) has a core; CORES of them share a cache of that level. Caches write
-// back and allocate on reads and writes, replace the least recently used line, and are indexed by
-// virtual addresses. A line that leaves a level dirty is written to the next one, whole, so that it
-// is not read for that. Nothing is known of time, prefetching or coherence: a line that another
-// core wrote stays valid.
+// Each virtual CPU (thread) has a core; CORES of them share a cache of that level. Caches are
+// write-back with allocation on reads and writes, LRU replacement, and virtual indices. A dirty
+// line that is evicted is written to the next level as a whole, which need not read it first.
+// Timing, prefetching and coherence are not modeled: a line that another core has written stays
+// valid.
 //
-// At each of the runner's markers the log gets what happened since the one before:
+// At each of the runner's markers the log gets the events since the previous one:
 //
 //   mark PHASE INDEX
-//   cpu N INSTRUCTIONS L1_MISSES    for each virtual CPU that executed something
-//   level N MISSES WRITES           N from 2; lines that were read from below, and written there
+//   cpu N INSTRUCTIONS L1_MISSES    for each virtual CPU that executed instructions
+//   level N MISSES WRITES           N from 2; lines read from the level below, and written to it
 //   ran BLOCK TIMES                 for each block that was executed
 //
 // and a line `block N HEX` with its machine code when a block is translated.
 //
-// Threads go on together: none executes kAhead instructions more than another that is not in a
-// system call, so that what they share is used as cores use it that run at the same time.
+// Threads advance together: none executes kAhead more instructions than another one that is not in
+// a system call, so that shared caches are used as by cores that run concurrently.
 
 #include "runtime/tools/tcg_plugin.h"
 
 enum {
-  kCpus = 16,  // virtual CPUs from here on use the counters and cores of the first ones again
+  kCpus = 16,  // further virtual CPUs reuse the counters and cores of the first ones
   kLevels = 3,
   kBlocks = 1 << 17,
   kLines = 1 << 22,
@@ -36,7 +36,7 @@ int sched_yield(void);
 void abort(void);
 
 typedef struct {
-  uint64_t* lines;  // of each set, the last used first: address / line size * 2 + whether dirty
+  uint64_t* lines;  // of each set, most recently used first: address / line size * 2 + dirty
 } Cache;
 
 typedef struct {
@@ -48,7 +48,7 @@ typedef struct {
 typedef struct {
   uint64_t instructions, l1_misses;
   uint64_t clock, limit;
-  uint64_t last;  // the line that was used last, and whether it is dirty: as in Cache
+  uint64_t last;  // most recently used line and dirty bit, as in Cache
   int is_running;
   char padding[64];
 } Cpu;
@@ -91,8 +91,8 @@ static void Lock(void) {
 
 static void Unlock(void) { __atomic_store_n(&lock, 0, __ATOMIC_RELEASE); }
 
-// Uses a line of one cache: true when it was there. Otherwise it is put there, and `*evicted` is the
-// line that had to leave, as in Cache, or 0. Line 0 of memory is nobody's.
+// Accesses a line of one cache: true if it is a hit. Otherwise inserts it; `*evicted`: the evicted
+// line, as in Cache, or 0. Line 0 of memory is never used.
 static inline int Use(const Level* level, const Cache* cache, uint64_t line, uint64_t dirty,
                       uint64_t* evicted) {
   uint64_t* set = cache->lines + (line % level->sets) * level->ways;
@@ -112,7 +112,7 @@ static inline int Use(const Level* level, const Cache* cache, uint64_t line, uin
   return 0;
 }
 
-// `is_whole`: the line comes from the level above, where it was written.
+// `is_whole`: a complete line written back from the level above.
 static void UseShared(int at, unsigned int cpu, uint64_t address, int is_whole) {
   if (at >= level_count) return;
   Level* level = &levels[at];
@@ -150,9 +150,9 @@ static void OnAccess(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t add
   const unsigned int index = vcpu % kCpus;
   const uint32_t shift = levels[0].line_shift;
   const uint64_t line = address >> shift, last = cpus[index].last;
-  // QEMU 7 calls a call-back for stores alone for loads, too, beside one for loads.
+  // QEMU 7 calls a store-only call-back for loads, too, if there is one for loads.
   const uint64_t dirty = qemu_plugin_mem_is_store(info);
-  // The line of the access before needs nothing, unless it becomes dirty.
+  // Accessing the most recent line again only matters if it becomes dirty.
   if (last >> 1 != line || (dirty & ~last) != 0) UseLine(index, line, dirty);
   const uint64_t end = (address + (1ull << qemu_plugin_mem_size_shift(info)) - 1) >> shift;
   if (end != line) UseLine(index, end, dirty);
@@ -167,7 +167,7 @@ static uint64_t Slowest(const Cpu* self) {
   return least;
 }
 
-// Waits for slower threads; not for ever, as one may wait inside QEMU for this one.
+// Waits for slower threads, with a limit, because one may wait inside QEMU for this thread.
 static __attribute__((noinline)) void Wait(Cpu* cpu) {
   for (int tries = 0; cpu->clock > Slowest(cpu) + kAhead && tries < kPatience; ++tries) {
     sched_yield();
@@ -181,7 +181,7 @@ static void OnBlockExecuted(unsigned int vcpu, void* number) {
   cpu->instructions += block_sizes[block];
   __atomic_fetch_add(&executed[block], 1, __ATOMIC_RELAXED);
   if (!cpu->is_running) {
-    // A thread that begins or was away goes on beside the fastest of the others.
+    // A thread that starts or returns continues at the position of the fastest other thread.
     for (const Cpu* other = cpus; other != cpus + kCpus; ++other) {
       if (other->is_running && other->clock > cpu->clock) cpu->clock = other->clock;
     }
@@ -225,7 +225,7 @@ static void OnBlockTranslated(qemu_plugin_id_t id, struct qemu_plugin_tb* tb) {
                                        (void*)(uintptr_t)block);
 }
 
-// The value, which is 0 afterwards.
+// Returns the value and resets it to 0.
 static uint64_t Take(uint64_t* counter) {
   return __atomic_exchange_n(counter, 0, __ATOMIC_RELAXED);
 }
@@ -274,7 +274,7 @@ static void OnExit(qemu_plugin_id_t id, void* userdata) {
   WriteMark(0, 0);
 }
 
-// Reads digits up to a colon or the end.
+// Parses digits up to a colon or the end.
 static uint32_t Digits(const char** at) {
   uint32_t number = 0;
   for (; **at >= '0' && **at <= '9'; ++*at) number = number * 10 + (uint32_t)(**at - '0');
@@ -282,7 +282,7 @@ static uint32_t Digits(const char** at) {
   return number;
 }
 
-// False for a cache that cannot be: the caller has checked what users write.
+// False for an invalid cache; the caller has checked the user's input.
 static int AddLevel(const char* at) {
   if (level_count == kLevels) return 0;
   Level* level = &levels[level_count++];

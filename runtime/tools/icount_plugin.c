@@ -1,12 +1,12 @@
 // TCG plug-in for QEMU user mode: counts executed guest instructions, exactly and repeatably.
 //
-// At each of the runner's markers "phase index count" goes to QEMU's plug-in log (-d plugin -D
-// FILE); a process that exits by itself ends it with "end 0 count". A call-back counts the blocks
-// and not the inline operation, which version 2 of the API dropped.
+// At each of the runner's markers "phase index count" is written to QEMU's plug-in log (-d plugin
+// -D FILE); a process that exits by itself ends it with "end 0 count". Blocks are counted by a
+// call-back, because version 2 of the API dropped the inline operation.
 //
-// A block is counted when it is entered: one that a fault leaves half-way counts in full. A system
+// A block is counted when it is entered: a block that a fault interrupts counts in full. A system
 // call ends its block, so counts at markers are exact. With several threads the sum is exact, but a
-// marker sees the other threads wherever they are.
+// marker sees the other threads at arbitrary positions.
 
 #include "runtime/tools/tcg_plugin.h"
 

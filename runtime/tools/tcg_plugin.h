@@ -1,11 +1,11 @@
-// What the TCG plug-ins here share: the part of QEMU's plug-in API that they use, and their text.
+// Common parts of the TCG plug-ins: the part of QEMU's plug-in API that they use, and text output.
 //
-// The API is declared here (docs: QEMU, "TCG Plugins"), so that neither QEMU's header, nor glib, nor
-// a libc's header is needed. TRIMTAB_PLUGIN_API is 1 up to QEMU 8 and 2 from QEMU 9 on; what is
-// declared is the same in both, unless it says otherwise.
+// The API is declared here (docs: QEMU, "TCG Plugins"), so that neither QEMU's header, nor glib,
+// nor libc's headers are needed. TRIMTAB_PLUGIN_API is 1 up to QEMU 8 and 2 from QEMU 9 on;
+// declarations are the same in both, unless noted.
 //
-// The runner brackets what it wants measured with prctl(0x7472696d, phase, index), a system call
-// the kernel refuses and a plug-in sees.
+// The runner brackets measured work with prctl(0x7472696d, phase, index), a system call that the
+// kernel rejects and a plug-in sees.
 
 #ifndef TRIMTAB_RUNTIME_TOOLS_TCG_PLUGIN_H_
 #define TRIMTAB_RUNTIME_TOOLS_TCG_PLUGIN_H_
@@ -61,7 +61,7 @@ EXPORT int qemu_plugin_version = TRIMTAB_PLUGIN_API;
 
 static const uint64_t kMarker = 0x7472696d;  // "trim"
 
-// The digits of `number` before `end`; returns the first one.
+// Writes the digits of `number` before `end`; returns the first one.
 static inline char* PutNumber(char* end, uint64_t number) {
   do {
     *--end = (char)('0' + number % 10);

@@ -143,7 +143,7 @@ def test_an_arena_of_2_to_the_32_bytes_is_refused(machine: str, tmp_path: Path) 
     assert check(machine, tmp_path, image_of(program, machine)) == {
         "open": (
             MEMORY_LIMIT,
-            "the model needs more memory than it may take (bytes, limit)"
+            "the model needs more memory than allowed (bytes, limit)"
             f" ({1 << 32}, {(1 << 31) - 1})",
         )
     }
@@ -154,7 +154,7 @@ def test_a_model_takes_no_more_memory_than_the_caller_allows(machine: str, tmp_p
     image = image_of(outputs(4, (1, 2, 64, 64)), machine)
     needed = 4 * 2 * 64 * 64 * 4
     assert check(machine, tmp_path, image, limit=needed)["run"] == (0, "")
-    message = "the model needs more memory than it may take (bytes, limit)"
+    message = "the model needs more memory than allowed (bytes, limit)"
     refused = check(machine, tmp_path, image, limit=needed - 1)
     assert refused == {"open": (MEMORY_LIMIT, f"{message} ({needed}, {needed - 1})")}
     # A resize keeps to it, too, and one that fails changes nothing.

@@ -1,5 +1,5 @@
-// The parts of the core that no model reaches: the registry's run-time side, dimensions at their
-// limits, quantization, the memory plan against a plain definition of what is right.
+// Checks parts of the core that no model reaches: the registry's run-time side, dimensions at their
+// limits, quantization, and the memory plan against a plain definition of correctness.
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -85,7 +85,7 @@ void CheckRegistry() {
   bad.attributes = attributes;
   Refused(bad, "an attribute is not name:type");
 
-  // A later release's struct is larger: what is not known of it is left alone.
+  // A later release's struct is larger: unknown members are ignored.
   struct {
     trimtab_operator op;
     void* more;
@@ -118,7 +118,7 @@ void CheckDims() {
          "an axis outside is none");
 }
 
-// Random lifetimes: buffers alive together must not share a byte, and the arena holds them all.
+// Random lifetimes: buffers that are live together must not overlap, and the arena must hold all.
 void CheckMemoryPlan() {
   uint32_t seed = 12345;
   const auto random = [&seed](uint32_t n) {
@@ -152,8 +152,8 @@ void CheckMemoryPlan() {
   }
 }
 
-// A file of one variable, int8 [2, 3], with a scale for each column, made byte by byte as
-// docs/model-format.md has it.
+// A file of one variable, int8 [2, 3], with a scale per column, built byte by byte from
+// docs/model-format.md.
 struct SmallFile {
   alignas(64) uint8_t bytes[256] = {};
   static constexpr size_t kVariable = 128, kQuantization = 200;

@@ -1,5 +1,5 @@
-// The runner's hardware counters against a kernel that is made up: events that it lacks, a PMU of
-// few counters whose groups take turns, a kernel that counts nothing at all.
+// Checks the runner's hardware counters against a fake kernel: missing events, a PMU with few
+// counters and multiplexed groups, a kernel that counts nothing.
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdarg.h>
@@ -13,13 +13,13 @@ namespace {
 
 struct Kernel {
   int most_per_group;  // counters of its PMU
-  uint64_t lacks;      // no event of this config
+  uint64_t lacks;      // an event that does not exist
   bool refuses;        // perf_event_paranoid, or a container
 
   struct Event {
     uint32_t type;
     uint64_t config;
-    int leader;  // its own file, when it leads
+    int leader;  // its own file if it is a leader
   } event[32];
   int events;
   uint64_t enabled_ns, running_ns, count;  // of the first event; the others count multiples
@@ -52,7 +52,7 @@ long FakeSyscall(long number, ...) {
   return file;
 }
 
-// A group's values, as PERF_FORMAT_GROUP lays them out.
+// A group's values in the layout of PERF_FORMAT_GROUP.
 ssize_t FakeRead(int file, void* data, size_t bytes) {
   uint64_t words[32] = {0, kernel.enabled_ns, kernel.running_ns};
   for (int i = 0; i < kernel.events; ++i) {

@@ -1,11 +1,11 @@
-// Every allocation of the engine fails in turn: an error, nothing leaked, and a resize that failed
-// leaves the model as it was.
+// Makes every allocation of the engine fail in turn: the result must be an error, without a leak,
+// and a failed resize must leave the model as it was.
 //
 //   check_memory MODEL.ttm ...
 //
-// What the engine takes memory with is defined here: the program's own functions come before those of
-// the C library. Each model is opened, run, resized there and back, run and closed, once to count the
-// allocations, then as often again with one that fails, alone or with all after it.
+// The functions that the engine allocates with are defined here: a program's own functions override
+// those of the C library. Each model is opened, run, resized there and back, run and closed, once
+// to count the allocations, then once per allocation that fails, alone or with all later ones.
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -26,13 +26,13 @@ constexpr int kMostLive = 256;
 struct Allocations {
   bool watched = false;
   int count = 0;
-  int fails = -1;          // which one, from 0; -1: none
+  int fails = -1;          // index of the failing allocation; -1: none
   bool and_after = false;  // all later ones, too
   bool has_failed = false;
   void* live[kMostLive];
   int live_count = 0;
 
-  // Whether the next one is to fail.
+  // True if the next allocation must fail.
   bool Next() {
     if (!watched) return false;
     const int number = count++;
@@ -64,7 +64,7 @@ extern "C" void* mmap(void* place, size_t size, int protection, int flags, int f
     return MAP_FAILED;
   }
   const long found = syscall(SYS_mmap, place, size, protection, flags, file, offset);
-  // The kernel's word for the address; -1 is MAP_FAILED.
+  // The kernel returns the address as an integer; -1 is MAP_FAILED.
   auto* const memory = reinterpret_cast<void*>(found);  // NOLINT(performance-no-int-to-ptr)
   if (memory != MAP_FAILED) allocations.Add(memory);
   return memory;
@@ -84,7 +84,7 @@ extern "C" int pthread_create(pthread_t* handle, const pthread_attr_t* attribute
 }
 
 #if defined(__SANITIZE_ADDRESS__)
-// Which the engine takes in place of mmap then; what is leaked is the sanitizer's to say.
+// The engine's allocator under a sanitizer, which reports leaks itself.
 extern "C" int posix_memalign(void** memory, size_t alignment, size_t size) {
   using Take = int (*)(void**, size_t, size_t);
   static const auto take = reinterpret_cast<Take>(dlsym(RTLD_NEXT, "posix_memalign"));
@@ -104,7 +104,7 @@ void Wrong(const char* model, const char* what) {
   ++failures;
 }
 
-// Watches the allocations of what is called in it.
+// Counts and fails allocations during its lifetime.
 struct Watch {
   Watch() { allocations.watched = true; }
   ~Watch() { allocations.watched = false; }
@@ -121,7 +121,7 @@ bool SetInputs(trimtab_model* model) {
   return true;
 }
 
-// FNV-1a of what it is given.
+// FNV-1a.
 class Hash {
  public:
   void Add(const void* bytes, size_t count) {
@@ -134,7 +134,7 @@ class Hash {
   uint64_t value_ = 0xCBF29CE484222325u;
 };
 
-// A hash of all that a model says of its sizes, and of the memory that it has.
+// A hash of all sizes that a model reports, and of its memory use.
 uint64_t Sizes(trimtab_model* model) {
   Hash hash;
   const auto add = [&](int (*describe)(const trimtab_model*, uint32_t, trimtab_tensor*),
@@ -172,7 +172,7 @@ uint64_t Results(trimtab_model* model) {
   return hash.value();
 }
 
-// The code of a resize to `factor` times as many images.
+// Returns the code of a resize to `factor` times as many images.
 int Resize(trimtab_model* model, const trimtab_tensor& original, int factor) {
   int32_t dims[8];
   memcpy(dims, original.dims, sizeof(dims));
@@ -181,10 +181,10 @@ int Resize(trimtab_model* model, const trimtab_tensor& original, int factor) {
   return trimtab_resize_input(model, 0, dims, original.rank);
 }
 
-// What a model of which nothing fails does.
+// The behavior of a model without failures.
 struct Expected {
   uint64_t results = 0, resized_results = 0;
-  int resized = 0;  // the code of the resize, which not every network allows
+  int resized = 0;  // code of the resize, which not every network supports
 };
 
 void TryResizing(const char* name, trimtab_model* model, Expected* expected) {
@@ -216,7 +216,7 @@ void TryResizing(const char* name, trimtab_model* model, Expected* expected) {
   }
 }
 
-// One life of a model, with the failures that `allocations` says.
+// One life of a model, with the failures of `allocations`.
 void Live(const char* name, const void* bytes, size_t size, Expected* expected) {
   trimtab_options options = {};
   options.threads = kThreads;
@@ -269,7 +269,7 @@ int Check(const char* name, const void* bytes, size_t size) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Floats from 0.5 to 1, none like its neighbors: no image is like another.
+  // Floats from 0.5 to 1, all different, so that no two images are equal.
   uint32_t random = 1;
   for (auto& bytes : input_bytes) {
     for (size_t i = 0; i < kMostInputBytes; ++i) {

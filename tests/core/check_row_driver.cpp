@@ -1,5 +1,5 @@
-// Rows of images in pieces: every output once, in pieces that a kernel takes, with the pointers that
-// belong to them; and no thread is left without rows while another has those of two.
+// Checks the row driver: every output is computed once, in pieces of legal size, with the right
+// pointers; and no thread is idle while another has the rows of two.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ using trimtab::RowDriver;
 using trimtab::RowPiece;
 using trimtab::ThreadPool;
 
-constexpr size_t kChannels = 64;  // enough for every piece to be worth a hand-over
+constexpr size_t kChannels = 64;  // enough for every piece to exceed the minimum cost of a block
 constexpr size_t kMostImages = 3, kMostOut = 56, kMostIn = 2 * kMostOut;
 int8_t x[kMostImages * kMostIn * kMostIn * kChannels];
 unsigned char done[kMostImages * kMostOut * kMostOut];
@@ -24,7 +24,7 @@ alignas(64) unsigned char scratch[1 << 20];
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 int failures = 0;
 
-// A window of 3 x 3, as wide as it is high, over images that give `out` x `out` numbers.
+// A 3 x 3 window over images with `out` x `out` outputs.
 void CheckImages(ThreadPool* pool, size_t images, int32_t out, int64_t rows, int64_t pixels,
                  int32_t stride) {
   const auto size = static_cast<size_t>(out);
@@ -53,7 +53,7 @@ void CheckImages(ThreadPool* pool, size_t images, int32_t out, int64_t rows, int
       const size_t image = (piece.row + r) / size, y = (piece.row + r) % size;
       for (size_t p = 0; p < piece.pixels; ++p) {
         ++done[(piece.row + r) * size + piece.x + p];
-        // Its middle tap, which is never outside.
+        // The middle tap, which is never in the padding.
         const auto step = static_cast<size_t>(stride);
         const int8_t* const middle = piece.a[(p * piece.step_w + 1) * piece.column + r * step + 1];
         const size_t place = y * step * static_cast<size_t>(in) + (piece.x + p) * step;
@@ -63,7 +63,7 @@ void CheckImages(ThreadPool* pool, size_t images, int32_t out, int64_t rows, int
     pthread_mutex_unlock(&mutex);
   });
   for (size_t i = 0; i < images * size * size; ++i) is_right = is_right && done[i] == 1;
-  // Of all rows, a thread that takes one piece has no more than its part, and a fifth of it.
+  // A thread that takes one piece has at most its part of all rows, and a fifth more.
   const size_t all = images * size, part = trimtab::DivideUp(all, threads);
   const bool is_shared = highest <= part || 5 * highest * threads <= 6 * all;
   if (is_right && is_shared) return;

@@ -1,6 +1,6 @@
-// A loop on cores of different speeds, played in a time of its own: whoever is free takes the next
-// block, as threads do, and a block takes as long as its core is slow. So the end of a loop is known
-// exactly, and held against that of work which can be cut at will.
+// Simulates a loop on cores of different speeds with a virtual clock: an idle thread takes the next
+// block, and a block's time is inverse to its core's speed. So the end of a loop is known exactly
+// and is compared with the ideal of infinitely divisible work.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,12 +26,12 @@ void Expect(bool holds, const char* what) {
 }
 
 struct Played {
-  double end;                  // when the last block was done
-  size_t done[Shares::kMost];  // indices by thread
-  bool once;                   // every index, and once
+  double end;                  // end of the last block
+  size_t done[Shares::kMost];  // number of indices by thread
+  bool once;                   // every index was computed exactly once
 };
 
-// `speeds`: indices per unit of time. `told`: what the shares know of them.
+// `speeds`: indices per unit of time. `told`: speeds that the shares are given.
 Played Play(const uint32_t* speeds, const uint32_t* told, int threads, size_t n, size_t grain,
             bool in_time) {
   static Shares shares;
@@ -74,8 +74,8 @@ double Ideal(const uint32_t* speeds, int threads, size_t n) {
   return static_cast<double>(n) / sum;
 }
 
-// Blocks are whole, so a loop ends later than the ideal: by no more than a block takes on the fastest
-// core, and one on the average core.
+// Blocks are indivisible, so a loop ends later than the ideal: by at most a block on the fastest
+// core and one on the average core.
 void CheckEnds(const uint32_t* speeds, int threads, const char* what) {
   uint32_t fastest = 0, sum = 0;
   for (int i = 0; i < threads; ++i) {
@@ -116,8 +116,8 @@ void CheckUnlikeCores() {
   }
 }
 
-// Four blocks for each thread, as a matrix product has them: a little core that takes one of the last
-// keeps seven others waiting.
+// Four blocks per thread, as in a GEMM: a little core that takes one of the last blocks keeps seven
+// other cores waiting.
 void CheckLastBlocks() {
   const uint32_t speeds[] = {1024, 1024, 1024, 1024, 446, 446, 446, 446};
   const uint32_t unknown[] = {1024, 1024, 1024, 1024, 1024, 1024, 1024, 1024};
@@ -128,8 +128,8 @@ void CheckLastBlocks() {
          "where nobody knows of speeds, all wait for one of them");
 }
 
-// A core that is slower than it is said to be, because it is hot or has other work, keeps the block
-// that it is at, and nothing else.
+// A core that is slower than its given speed, because it is hot or busy, delays its present block
+// only.
 void CheckHeldUpWorker() {
   const uint32_t speeds[] = {1024, 1024, 1, 1024}, told[] = {1024, 1024, 1024, 1024};
   const Played played = Play(speeds, told, 4, 1000, 10, false);
@@ -151,7 +151,7 @@ void CheckEvenShares() {
   }
 }
 
-// A folder such as /sys/devices/system/cpu.
+// A folder with the layout of /sys/devices/system/cpu.
 struct System {
   char folder[64] = "/tmp/trimtab-cores-XXXXXX";
 

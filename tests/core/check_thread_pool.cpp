@@ -1,6 +1,5 @@
-// Every index is done exactly once, and what the threads wrote is seen by the caller afterwards; who
-// wakes up does so where it can work.
-// `./inv sanitize` runs this under ThreadSanitizer.
+// Checks that every index is computed exactly once, that the caller sees all writes of the threads,
+// and that threads wake on idle cores. `./inv sanitize` runs this under ThreadSanitizer.
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -31,7 +30,7 @@ void CheckLoop(trimtab::ThreadPool* pool, size_t indices, size_t cost) {
   memset(done, 0, sizeof(done));
   const int threads = pool->threads();
   pool->For(indices, cost, [threads](size_t begin, size_t end, int thread) {
-    // A wrong thread number would make two threads share one scratch buffer.
+    // A wrong thread number would make two threads share a scratch buffer.
     const bool known = thread >= 0 && thread < threads;
     for (size_t i = begin; i < end; ++i)
       done[i] = static_cast<unsigned char>(done[i] + (known ? 1 : 100));
@@ -46,8 +45,8 @@ void CheckLoop(trimtab::ThreadPool* pool, size_t indices, size_t cost) {
   }
 }
 
-// One worker stands still at the first block that it takes, until the others have done all the rest:
-// they do not wait for it.
+// One worker blocks at its first block until the others have done everything else: they must not
+// wait for it.
 void CheckHeldUpWorker(trimtab::ThreadPool* pool) {
   constexpr size_t kIndices = 1000;
   std::atomic<size_t> finished{0};
@@ -59,7 +58,7 @@ void CheckHeldUpWorker(trimtab::ThreadPool* pool) {
       kept = end - begin;
       while (finished.load() < kIndices - kept) sched_yield();
     } else if (held.load() == thread) {
-      kept = kIndices;  // it went on, although nothing was left to do
+      kept = kIndices;  // the worker went on, although nothing was left
     }
     finished.fetch_add(end - begin);
   });
@@ -69,7 +68,7 @@ void CheckHeldUpWorker(trimtab::ThreadPool* pool) {
   ++failures;
 }
 
-// A thread that had a share has a span, which lies within the loops, if it is to be timed.
+// With timing on, a thread that had a share has a span, which lies within the loops.
 void CheckSpans(trimtab::ThreadPool* pool, bool are_timed) {
   std::atomic<bool> had[5] = {};
   trimtab::ThreadPool::Span spans[5] = {};
@@ -90,7 +89,8 @@ void CheckSpans(trimtab::ThreadPool* pool, bool are_timed) {
   pool->TimeShares(nullptr);
 }
 
-// A folder such as /sys/devices/system/cpu, with as many cores as there may be, of two kinds.
+// A folder with the layout of /sys/devices/system/cpu, with the maximum number of cores, of two
+// kinds.
 bool MakeUnlikeCores(char* folder) {
   if (mkdtemp(folder) == nullptr) return false;
   for (int i = 0; i < 64; ++i) {
@@ -126,7 +126,8 @@ void CheckPool(int threads, const char* cores, bool are_alike) {
     ++failures;
     return;
   }
-  // Loops in quick succession: the next one starts while the threads of the last still wake up.
+  // Loops in quick succession: the next one starts while the threads of the previous one still wake
+  // up.
   for (int round = 0; round < 50; ++round) {
     for (const size_t size : sizes) {
       for (const size_t cost : costs) CheckLoop(&pool, size, cost);
@@ -134,7 +135,7 @@ void CheckPool(int threads, const char* cores, bool are_alike) {
   }
   CheckSpans(&pool, true);
   CheckSpans(&pool, false);
-  // Where cores differ, the rest may be left to the one that stands still, if it is a fast one.
+  // On unlike cores, the other threads may leave the remainder to the blocked one, if it is fast.
   if (threads > 1 && are_alike) CheckHeldUpWorker(&pool);
   pool.Stop();
 }
@@ -153,7 +154,7 @@ struct Busy {
   std::atomic<bool> ends;
 };
 
-// Takes a core's time until it is to end.
+// Occupies a core until told to end.
 void* Spin(void* argument) {
   auto* busy = static_cast<Busy*>(argument);
   RunOn(0, Only(busy->core));
@@ -162,7 +163,7 @@ void* Spin(void* argument) {
   return nullptr;
 }
 
-// A loop of two indices, of which each thread has one; the core on which the helper did its own.
+// Runs a loop of two indices, one per thread; returns the core on which the helper ran.
 int HelpersCore(trimtab::ThreadPool* pool) {
   std::atomic<int> core{-1};
   pool->For(2, 1000000, [&](size_t, size_t, int thread) {
@@ -172,8 +173,8 @@ int HelpersCore(trimtab::ThreadPool* pool) {
   return core.load();
 }
 
-// A helper that last ran where the caller is wakes up on another core, although that one is busy, and
-// may run on the same cores as before. With one core for both all is done there.
+// A helper that last ran on the caller's core wakes on another core, even if that one is busy, and
+// keeps its set of allowed cores. With a single core for both, nothing is checked.
 void CheckWhereHelpersWake() {
   cpu_set_t all;
   sched_getaffinity(0, sizeof(all), &all);
@@ -203,7 +204,7 @@ void CheckWhereHelpersWake() {
     });
     RunOn(0, Only(cores[0]));
     RunOn(helper.load(), Only(cores[0]));
-    usleep(10000);  // it sleeps there
+    usleep(10000);  // it falls asleep there
     RunOn(helper.load(), both);
     elsewhere += HelpersCore(&pool) != cores[0] ? 1 : 0;
     cpu_set_t after;
@@ -215,7 +216,7 @@ void CheckWhereHelpersWake() {
   busy.ends.store(true);
   if (is_busy) pthread_join(spinning, nullptr);
   RunOn(0, all);
-  // The system may have moved it before it began.
+  // The system may move the helper before it starts.
   if (cores[1] < 0 || elsewhere > kRounds / 2) return;
   printf("a helper woke up where the caller ran in %d of %d rounds\n", kRounds - elsewhere,
          kRounds);

@@ -1,10 +1,11 @@
-// Calls of the C API in any order, with any arguments that a caller can come by.
+// Fuzzes the C API: calls in any order, with any arguments that a caller can have.
 #include "runtime/api/trimtab_plugin.h"
 #include "tests/fuzz/subject.h"
 
 namespace {
 
-// An operator with any counts, types and masks, complete or not; and a library that is none.
+// Registers an operator with arbitrary counts, types and masks, complete or not; and an invalid
+// library.
 void Register(trimtab::Decisions& decisions) {
   static const char* const kNames[] = {"one", "two", "relu", "Bad name", "", nullptr};
   static const char* const kAttributes[] = {"a:int", "b:floats", "c:double", nullptr};

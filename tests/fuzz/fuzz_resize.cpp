@@ -1,5 +1,4 @@
-// Gives inputs other sizes, again and again, and runs what was accepted: a size that was refused
-// must leave the model as it was.
+// Resizes inputs repeatedly and runs the model: a rejected size must leave the model as it was.
 #include "tests/fuzz/subject.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,4 +1,4 @@
-// Opens and runs a model, with as many threads as its first decision says.
+// Opens and runs a model; its first decision is the number of threads.
 #include "tests/fuzz/subject.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

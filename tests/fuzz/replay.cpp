@@ -1,5 +1,5 @@
-// Stands for the fuzzer where there is none: runs a target on files, or on all files of folders.
-// `replay_TARGET PATH...` prints how many there were.
+// Replaces the fuzzer: runs a target on files, or on all files of folders. `replay_TARGET PATH...`
+// prints their number.
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -27,14 +27,14 @@ int Replay(const char* path) {
     perror(path);
     exit(1);
   }
-  // Exactly as large as the file, so that reading beyond it is seen.
+  // Exactly as large as the file, so that sanitizers detect reads past its end.
   struct stat facts = {};
   if (fstat(fileno(file), &facts) != 0) exit(1);
   const auto size = static_cast<size_t>(facts.st_size);
   auto* const bytes = static_cast<uint8_t*>(malloc(size > 0 ? size : 1));
   if (bytes == nullptr || fread(bytes, 1, size, file) != size) exit(1);
   fclose(file);
-  fprintf(stderr, "%s\n", path);  // the last one is the one that crashed
+  fprintf(stderr, "%s\n", path);  // the last line names the file that crashed
   LLVMFuzzerTestOneInput(bytes, size);
   free(bytes);
   return 1;

@@ -8,11 +8,12 @@
 namespace trimtab {
 namespace {
 
-// Where the header of docs/model-format.md has what.
+// Offsets in the header of docs/model-format.md.
 constexpr size_t kTablesBytes = 12, kFileBytes = 16, kTablesChecksum = 24, kConstantsChecksum = 32;
 constexpr size_t kSealed = 64, kHeader = 128;
 
-// Of the arena with prepared weights, and of each input: what is filled hundreds of times in a second.
+// Limit of the arena with prepared weights, and of each input: they are filled hundreds of times
+// per second.
 constexpr size_t kMostBytes = 256 << 10;
 
 template <typename T>
@@ -22,7 +23,7 @@ T Read(const uint8_t* bytes) {
   return value;
 }
 
-// The length of the file at the start of `bytes`, or 0.
+// Length of the file at the start of `bytes`, or 0.
 size_t FileBytes(const uint8_t* bytes, size_t size) {
   if (size < kHeader) return 0;
   const auto file = Read<uint64_t>(bytes + kFileBytes);
@@ -44,7 +45,7 @@ void Seal(uint8_t* file, size_t size) {
 Subject::Subject(const uint8_t* bytes, size_t size) : decisions_(nullptr, 0) {
   file_bytes_ = FileBytes(bytes, size);
   const bool whole = file_bytes_ > 0;
-  if (!whole) file_bytes_ = size;  // the loader's to refuse
+  if (!whole) file_bytes_ = size;  // the loader must reject it
   decisions_ = Decisions(bytes + file_bytes_, size - file_bytes_);
   file_ = static_cast<uint8_t*>(aligned_alloc(64, (file_bytes_ + 63) / 64 * 64));
   if (file_ == nullptr) abort();
@@ -92,7 +93,7 @@ void Subject::SetInput(uint32_t index, size_t bytes) {
   if (index >= kMostInputs || bytes > kMostBytes) return;
   auto* const memory = static_cast<uint8_t*>(malloc(bytes > 0 ? bytes : 1));
   if (memory == nullptr) abort();
-  // Ones, in float; indices that are out of range.
+  // 1 as float32; out of range as an index.
   for (size_t i = 0; i < bytes; ++i) memory[i] = i % 4 == 3 ? 0x3f : i % 4 == 2 ? 0x80 : 0;
   if (trimtab_set_input(model_, index, memory, bytes) == TRIMTAB_OK) {
     free(inputs_[index]);
@@ -119,8 +120,8 @@ uint32_t Subject::ReadOutputs() const {
 #ifdef TRIMTAB_FUZZ
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
-// Keeps a file a file: words of its tables change, or a few bytes of its constants, or what lies
-// behind it.
+// Keeps the file well-formed: mutates words of its tables, a few bytes of its constants, or the
+// bytes after it.
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
                                           unsigned seed) {
   using trimtab::FileBytes;

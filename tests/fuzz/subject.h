@@ -1,8 +1,8 @@
-// What the fuzz targets share: a model of hostile bytes, and how such bytes are made.
+// Common parts of the fuzz targets: a model of hostile bytes, and the mutation of such bytes.
 //
-// An input is a .ttm file, whose header says how long it is, and bytes behind it, which a target
-// takes its own decisions from. Both checksums are put right before a file is opened and after a
-// mutation: an attacker would, and behind them are the checks that matter.
+// An input is a .ttm file, whose header states its length, followed by bytes from which a target
+// takes its decisions. Both checksums are corrected before a file is opened and after a mutation:
+// an attacker would do that, and the checks after them are the ones that matter.
 #ifndef TRIMTAB_TESTS_FUZZ_SUBJECT_H_
 #define TRIMTAB_TESTS_FUZZ_SUBJECT_H_
 
@@ -13,7 +13,7 @@
 
 namespace trimtab {
 
-// Bytes that decide something, taken one after another; 0 when there are no more.
+// A sequence of decisions, one byte each; 0 past the end.
 class Decisions {
  public:
   Decisions(const uint8_t* bytes, size_t size) : next_(bytes), left_(size) {}
@@ -31,24 +31,24 @@ class Decisions {
 
 class Subject {
  public:
-  // Copies the file into memory that ends where it does. `bytes` may be anything.
+  // Copies the file into memory that ends where the file does. `bytes` may be anything.
   Subject(const uint8_t* bytes, size_t size);
   ~Subject();
   Subject(const Subject&) = delete;
   Subject& operator=(const Subject&) = delete;
 
   Decisions decisions() const { return decisions_; }
-  trimtab_model* model() const { return model_; }  // null: refused, or closed
+  trimtab_model* model() const { return model_; }  // null: rejected, or closed
 
-  // Opens the model unless it is open, with a limit of memory; it stays null when it is refused.
+  // Opens the model unless it is open, with a limit of memory; it stays null if it is rejected.
   void Open(int threads);
   void Close();
 
-  // Points every input at memory of exactly its size; false when that is too much for a fuzzer.
+  // Sets every input to memory of exactly its size; false if that exceeds the limit.
   bool SetInputs();
   void SetInput(uint32_t index, size_t bytes);
 
-  // Reads every byte of the outputs; their sum.
+  // Reads every byte of the outputs; returns their sum.
   uint32_t ReadOutputs() const;
 
  private:

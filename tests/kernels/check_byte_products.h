@@ -1,4 +1,4 @@
-// Checks of matrix products of quantized numbers.
+// Checks of int8 GEMM kernels.
 #ifndef TRIMTAB_TESTS_KERNELS_CHECK_BYTE_PRODUCTS_H_
 #define TRIMTAB_TESTS_KERNELS_CHECK_BYTE_PRODUCTS_H_
 
@@ -57,7 +57,7 @@ class ByteProductsCheck : BytesCheck {
     });
   }
 
-  // Any steps will do: what they add up to is what they say.
+  // Random steps: the expected result follows from their definition.
   void PairedCase(void (*kernel)(const GemmArgs<int8_t>&), const Packing& t, size_t rows,
                   size_t columns, size_t taps, size_t k, Result* result) {
     const size_t panels = (columns + t.nr - 1) / t.nr, all = taps + 2;
@@ -87,7 +87,7 @@ class ByteProductsCheck : BytesCheck {
     });
   }
 
-  // Weights as large as pairs of them may be.
+  // Fills weights with the largest legal pairs.
   void FillPairs(int8_t* p, size_t n) {
     for (size_t i = 0; i < n; i += 2) {
       const int first = static_cast<int>(random_.Below(256)) - 128;
@@ -100,12 +100,12 @@ class ByteProductsCheck : BytesCheck {
     }
   }
 
-  // Of the depth of row i.
+  // Element d of the depth of row i.
   int Element(const Packing& t, size_t taps, size_t k, size_t i, size_t d) const {
     return pointers_[(i / t.mr * taps + d / k) * t.mr + i % t.mr][d % k];
   }
 
-  // `sum(i, j)` of the products of row i and column j.
+  // `sum(i, j)`: sum of the products of row i and column j.
   template <typename Sum>
   void Products(void (*kernel)(const GemmArgs<int8_t>&), const Packing& t, size_t rows,
                 size_t columns, size_t taps, size_t k, const int8_t* w, size_t steps,

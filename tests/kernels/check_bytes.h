@@ -1,4 +1,4 @@
-// What checks of kernels on quantized numbers share: guarded bytes, the rule for results, fillings.
+// Common parts of the checks of int8 kernels: guarded buffers, the requantization rule, test data.
 #ifndef TRIMTAB_TESTS_KERNELS_CHECK_BYTES_H_
 #define TRIMTAB_TESTS_KERNELS_CHECK_BYTES_H_
 
@@ -7,7 +7,7 @@
 
 namespace check {
 
-// Bytes that end at a guard, with canaries around results.
+// A buffer that ends at a guard page, with canaries around results.
 class GuardedBytes {
  public:
   int8_t* Take(size_t n) {
@@ -19,7 +19,7 @@ class GuardedBytes {
     memset(p - kMargin, kCanary, n + kMargin);
     return p;
   }
-  // Outside of rows x columns at `stride`, with the margin in front.
+  // Checks everything outside of rows x columns at `stride`, including the margin in front.
   void CheckUntouched(const int8_t* p, size_t rows, size_t columns, size_t stride, Result* result,
                       const char* place) const {
     for (size_t i = 1; i <= kMargin; ++i) {
@@ -40,7 +40,7 @@ class GuardedBytes {
   Guarded<float> floats_;
 };
 
-// Of each channel, what is below 0 is multiplied by it; of every other case, none.
+// Slopes for negative values, per channel; every other case has none.
 class Slopes {
  public:
   const float* Take(size_t n, Random* random) {
@@ -59,7 +59,7 @@ class Slopes {
   float* slopes_ = nullptr;
 };
 
-// The rule, written with what the C library has for it.
+// The requantization rule in terms of the C library.
 inline double Requantized(int64_t sum, float scale, int zero_point, int low, int high,
                           float slope = 1) {
   float product = static_cast<float>(static_cast<int32_t>(sum)) * scale;
@@ -74,13 +74,13 @@ class BytesCheck {
       p[i] = static_cast<int8_t>(least +
                                  static_cast<int>(random_.Below(static_cast<size_t>(128 - least))));
   }
-  // Also the ends, at which sums of 16 bits overflow first.
+  // Includes the extremes, at which 16-bit sums overflow first.
   void FillEnds(int8_t* p, size_t n, int least) {
     Fill(p, n, least);
     if (random_.Below(3) == 0) memset(p, random_.Below(2) == 0 ? least : 127, n);
   }
-  // Scales of powers of two, so that many results lie halfway; and, without slopes, a few with which
-  // products do not fit 32 bits.
+  // Powers of two, so that many results are ties; and, without slopes, a few whose products exceed
+  // 32 bits.
   float Scale(size_t depth) {
     if (!slopes_.AreThere() && random_.Below(300) == 0)
       return ldexpf(1, static_cast<int>(random_.Below(90)));

@@ -1,13 +1,13 @@
 // Checks of the element-wise kernels and softmax against the C library in float64.
 //
-// Allowed is (ulps + growth * |x|) * u * |y| + floor * u * max(1, |x|), with u = 2^-24 (half a unit
+// Tolerance: (ulps + growth * |x|) * u * |y| + floor * u * max(1, |x|), with u = 2^-24 (half a unit
 // in the last place). `ulps` follows from the formulas of kernels/generic/: an exponential or
-// logarithm is 1 rounding of its polynomial, 1 of the last operation and less than 1 of the reduced
-// argument; a quotient adds 1 (4 on Armv7, whose division is two Newton steps), every further
-// operation 1; the power of two of the logistic functions is 2 of its polynomial and 1 of the last
-// operation; a rounding of an exponential's argument, or of a constant in it, adds the argument's
+// logarithm has 1 rounding of its polynomial, 1 of the last operation and less than 1 of the
+// reduced argument; a quotient adds 1 (4 on Armv7, whose division is two Newton steps), every
+// further operation 1; the power of two of the logistic functions has 2 of its polynomial and 1 of
+// the last operation; rounding an exponential's argument, or a constant in it, adds the argument's
 // size (`growth` times |x|). `floor` is for functions that subtract near a zero, where the result
-// is exact only against its operands.
+// is only accurate relative to its operands.
 #ifndef TRIMTAB_TESTS_KERNELS_CHECK_ELEMENTWISE_H_
 #define TRIMTAB_TESTS_KERNELS_CHECK_ELEMENTWISE_H_
 
@@ -16,7 +16,7 @@
 
 namespace check {
 
-// The rounding of a result that was computed in float.
+// Rounding of a result that was computed in float.
 template <typename T>
 constexpr double kRounded = sizeof(T) == 2 ? 1 : 0;
 
@@ -24,9 +24,9 @@ struct UnaryFunction {
   const char* family;
   double (*f)(double x, double alpha, double beta);
   float alpha, beta;
-  float low, high;  // where it is checked
+  float low, high;  // range of the check
   double ulps, floor;
-  bool infinities;  // checked at infinities too
+  bool infinities;  // also checked at infinities
   double growth = 0;
 };
 
@@ -105,7 +105,7 @@ class UnaryCheck {
       const double at = Value(copy[i]);
       const double expected = f.f(at, f.alpha, f.beta);
       snprintf(place, sizeof(place), "x %.9g, n %zu", at, n);
-      // The clamps of hard functions may swallow a NaN, as those of other engines do.
+      // Clamps of hard functions may drop a NaN, as in other engines.
       if (isnan(at) && (f.infinities == false || f.alpha == 0.2f)) continue;
       if (isinf(Value(T(static_cast<float>(expected)))) && !isinf(expected)) {
         result->Compare(Value(y[i]), Value(T(static_cast<float>(expected))), 0.0, place);
@@ -160,7 +160,7 @@ class BinaryCheck {
     size_t n, rows, a_step, b_step, a_row, b_row;
   };
 
-  // `alias`: 0 y apart, 1 y is a, 2 y is b, where that operand is not a scalar.
+  // `alias`: 0 y separate, 1 y is a, 2 y is b, unless that operand is a scalar.
   void RunCase(void (*kernel)(const BinaryArgs<T>&), const BinaryFunction& f, const Shape& t,
                int alias, Result* result) {
     ++result->cases;
@@ -195,7 +195,7 @@ class BinaryCheck {
                n, t.rows, t.a_step, t.b_step);
       double expected = f.f(left, right);
       const double rounded = Value(T(static_cast<float>(expected)));
-      if (isinf(rounded)) expected = rounded;  // too large for an element
+      if (isinf(rounded)) expected = rounded;  // exceeds the element type
       result->Compare(Value(y[row * y_row + at]), expected,
                       f.ulps * kUnit<T> * fabs(expected) + kSmallest<T>, place);
     }
@@ -221,7 +221,7 @@ class SoftmaxCheck {
 
  private:
   // x - max is rounded once, which the exponential turns into a relative error of |x - max| u; the
-  // exponential itself is good to 4 u. The sum of n terms is made in lanes and blocks of 32
+  // exponential itself is accurate to 4 u. The sum of n terms is computed in lanes and blocks of 32
   // vectors: no term passes more than 32 + n / 32 + 16 additions.
   void RunCase(void (*kernel)(const SoftmaxArgs<T>&), bool logarithm, size_t n, size_t stride,
                float range, Result* result) {

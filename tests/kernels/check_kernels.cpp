@@ -1,8 +1,8 @@
 // Checks every micro-kernel of this binary that this CPU can run against float64 references:
-// values, tails, strides, taps, empty sizes, and that nothing is read or written beyond what the
-// contract in kernels/kernel_api.h names.
+// values, tails, strides, taps, empty sizes, and that nothing is accessed beyond the contract in
+// kernels/kernel_api.h.
 //
-// Prints a line per kernel; exit code 1 when one is wrong or has no check.
+// Prints a line per kernel; exit code 1 if one is wrong or has no check.
 #include "runtime/core/cpu.h"
 #include "runtime/core/kernel_table.h"
 #include "tests/kernels/check_byte_products.h"
@@ -25,13 +25,14 @@ trimtab::Kernel<Args> As(const KernelRow& row) {
   return reinterpret_cast<trimtab::Kernel<Args>>(row.function);
 }
 
-// Of a family for elements of T; kernels for other elements need checks of their own.
+// The check of a family for element type T; kernels for other types need checks of their own.
 template <typename T>
 bool Of(const KernelRow& row, const char* family) {
   return row.family == FamilyHash<T>(trimtab::NameHash(family));
 }
 
-// A portable kernel takes any tile: it is tried with those of the others and with odd ones.
+// A portable kernel supports any tile: it is checked with the tiles of the others and with odd
+// ones.
 template <typename T>
 bool CheckProducts(const KernelRow& row, Result* result) {
   static const size_t kTiles[][2] = {{8, 8}, {4, 8}, {6, 16}, {14, 32}, {3, 5}, {1, 1}};
@@ -73,7 +74,7 @@ bool CheckWinograd(const KernelRow& row, Result* result) {
     WinogradInputCheck<T> input_check;
     WinogradWeightsCheck<T> weights_check;
     WinogradOutputCheck<T> output_check;
-    // The transform of inputs does not depend on the tile, unless it is for strides.
+    // The input transform does not depend on the tile, unless it is for strides.
     const size_t outputs = input && tile.stride == 1 ? 0 : tile.tile;
     if (row.nr != 0 && row.mr != outputs) continue;
     if (input) input_check.Run(As<WinogradInputArgs<T>>(row), tile, result);
@@ -153,7 +154,7 @@ bool CheckTyped(const KernelRow& row, Result* result) {
          CheckElementwise<T>(row, result);
 }
 
-// Only a binary that measures machines holds these.
+// Only the Python engine contains these.
 template <typename T>
 bool CheckRoofline(const KernelRow& row, Result* result) {
   const bool is_by_hand = row.name == trimtab::NameHash("peak_f32_portable");
@@ -169,7 +170,7 @@ bool CheckRoofline(const KernelRow& row, Result* result) {
   return true;
 }
 
-// What stands behind the c of a tile in the kernel's name.
+// The number after the c of a tile in the kernel's name.
 size_t DepthStep(const KernelRow& row) {
   const char* tile = strstr(NameOf(row), "_i8_");
   const char* step = tile == nullptr ? nullptr : strchr(tile + 4, 'c');
@@ -241,13 +242,13 @@ bool IsNamed(const KernelRow& row, int count, char** names) {
   return count == 0;
 }
 
-// Checks the kernels of these names; without names, all.
+// Checks the named kernels; without names, all.
 int Check(int count, char** names) {
   int checked = 0, skipped = 0, failed = 0;
   for (size_t i = 0; i < trimtab::kKernelTableSize; ++i) {
     const KernelRow& row = trimtab::kKernelTable[i];
     if (!IsNamed(row, count, names)) continue;
-    // Before the checks, so that a crash has a name.
+    // Printed before the checks, so that a crash has a name.
     printf("%-28s %08x ", NameOf(row), static_cast<unsigned>(row.name));
     fflush(stdout);
     if ((row.cpu_features & ~trimtab::CpuFeatures()) != 0) {

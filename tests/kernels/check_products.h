@@ -1,7 +1,7 @@
 // Checks of the kernels that sum products or taps: GEMM, depthwise convolution, pooling.
 //
-// Bounds (Higham 2002, section 3.1): a sum of n products in any order, fused or not, errs by at
-// most gamma(n + 1) times the sum of absolute values; bias, residual and scale each add one
+// Bounds (Higham 2002, section 3.1): the error of a sum of n products in any order, fused or not,
+// is at most gamma(n + 1) times the sum of absolute values; bias, residual and scale each add one
 // rounding. gamma(n) = n u / (1 - n u).
 #ifndef TRIMTAB_TESTS_KERNELS_CHECK_PRODUCTS_H_
 #define TRIMTAB_TESTS_KERNELS_CHECK_PRODUCTS_H_
@@ -17,9 +17,9 @@ double Gamma(size_t n) {
   return roundings < 1 ? roundings / (1 - roundings) : INFINITY;
 }
 
-// Long sums in f16: its gamma bounds next to nothing. Roundings that do not depend on each other
-// add up to sqrt(n) times one (Higham & Mary 2019), of at most half an ulp of the largest sum on
-// the way; four times that is allowed. Kernels that sum in float are far below.
+// Long sums in f16, for which gamma is too large to detect errors. Independent roundings add up to
+// sqrt(n) times one (Higham & Mary 2019), of at most half an ulp of the largest intermediate sum;
+// four times that is allowed. Kernels that sum in float are far below.
 template <typename T>
 double SumBound(size_t n, double size, double largest) {
   const double always = Gamma<T>(n) * size;
@@ -30,7 +30,7 @@ double SumBound(size_t n, double size, double largest) {
 struct GemmCase {
   size_t mr, nr, rows, columns, taps, k;
   bool bias, residual, clamp;
-  size_t slack;  // between rows of c
+  size_t slack;  // padding between rows of c
 };
 
 template <typename T>
@@ -72,8 +72,8 @@ class GemmCheck {
     const size_t residual_stride = t.columns + 2;
     T* residual = residual_.Take(t.rows * residual_stride - 2);
     random_.Fill(residual, t.rows * residual_stride - 2);
-    // More rows than are used, in random order: as an image's pixels are. The last ends at the
-    // guard.
+    // More rows than are used, in random order, like an image's pixels. The last one ends at the
+    // guard page.
     const size_t pool = (t.rows + t.mr - 1) / t.mr * t.taps * t.mr;
     T* a = a_.Take(pool * t.k);
     random_.Fill(a, pool * t.k);
@@ -123,7 +123,7 @@ class GemmCheck {
   size_t turn_ = 0;
 };
 
-// Pixels that share taps as neighbors of an image do: pixel p's taps begin at p * step.
+// Pixels that share taps like neighbors in an image: pixel p's taps begin at p * step.
 template <typename T>
 struct Pixels {
   const T* pointers[2048];
@@ -137,7 +137,7 @@ struct Pixels {
 struct DepthwiseCase {
   size_t nr, channels, rows, pixels, kernel_h, kernel_w, step_h, step_w;
   bool clamp;
-  size_t slack;  // between pixels and rows of y
+  size_t slack;  // padding between pixels and rows of y
 };
 
 template <typename T>
@@ -146,7 +146,7 @@ class DepthwiseCheck {
   void Run(void (*kernel)(const DepthwiseArgs<T>&), size_t nr, Result* result) {
     const size_t channels[] = {1,      3,           4,      5,          nr - 1,    nr,
                                nr + 1, nr + nr / 2, 2 * nr, 2 * nr + 5, 3 * nr - 1};
-    // Squares of 3 and 5 have code of their own; their steps too.
+    // 3x3 and 5x5 windows have code of their own, and so do their strides.
     static const size_t kWindows[][2] = {{1, 1}, {3, 3}, {5, 5}, {2, 3}, {3, 1}, {7, 7}};
     static const size_t kSteps[][2] = {{1, 1}, {2, 2}, {1, 2}, {3, 3}, {5, 7}};
     size_t turn = 0;
@@ -174,7 +174,7 @@ class DepthwiseCheck {
     T* a = a_.Take(kRows * t.channels);
     random_.Fill(a, kRows * t.channels);
     input_.Point(a, t.channels, kRows, (t.pixels * t.step_w + t.kernel_w) * column, &random_);
-    // Tiles overlap: a channel's weights are the same in both.
+    // Tiles overlap: a channel has the same weights in both.
     T* plain = plain_.Take(t.channels * taps);
     random_.Fill(plain, t.channels * taps);
     T* w = w_.Take(tiles * taps * t.nr);
@@ -185,7 +185,7 @@ class DepthwiseCheck {
     }
     T* bias = bias_.Take(t.channels);
     random_.Fill(bias, t.channels);
-    // Rows follow each other as pixels do, so that one stride tells what must stay untouched.
+    // Rows follow each other as pixels do, so that one stride describes what must stay untouched.
     const size_t stride = t.channels + t.slack, pixels = t.rows * t.pixels;
     T* y = y_.TakeOutput(pixels == 0 ? 0 : (pixels - 1) * stride + t.channels);
     const float low = t.clamp ? -0.5f : -INFINITY, high = t.clamp ? 0.75f : INFINITY;
@@ -222,7 +222,7 @@ class DepthwiseCheck {
 
 struct PoolCase {
   size_t kernel_h, kernel_w, step_w, channels, pixels;
-  size_t slack;  // between pixels of y
+  size_t slack;  // padding between pixels of y
 };
 
 template <typename T>
@@ -231,7 +231,7 @@ class PoolCheck {
   void Run(void (*kernel)(const PoolArgs<T>&), bool average, Result* result) {
     static const size_t kChannels[] = {1,  2,  3,  4,  5,  7,  8,  15, 16,
                                        17, 31, 32, 33, 63, 64, 65, 100};
-    // 3x3 has code of its own for steps of 1 and 2.
+    // 3x3 windows have code of their own for strides of 1 and 2.
     static const size_t kWindows[][2] = {{1, 1}, {1, 2}, {2, 2}, {3, 3}, {2, 3}, {7, 7}, {49, 1}};
     size_t turn = 0;
     for (size_t channels : kChannels) {

@@ -1,5 +1,5 @@
-// Checks of the kernels on quantized numbers. Sums of integers are exact, and the rule for what
-// becomes of them is one product of float32, rounded half to even: kernels must give just that.
+// Checks of the int8 kernels. Integer sums are exact, and requantization is one float32
+// multiplication, rounded half to even: kernels must return exactly that.
 #ifndef TRIMTAB_TESTS_KERNELS_CHECK_QUANTIZED_H_
 #define TRIMTAB_TESTS_KERNELS_CHECK_QUANTIZED_H_
 
@@ -47,7 +47,7 @@ class QuantizedCheck : BytesCheck {
         ++result->cases;
         float* x = floats_.Take(n);
         random_.Fill(x, n, -200.0f, 200.0f);
-        // Halves, that are exact, and numbers that are too large.
+        // Ties, which are exact, and values that saturate.
         for (size_t i = 0; i < n; i += 3) x[i] = static_cast<float>(random_.Below(400)) / 2 - 100;
         if (n > 5) x[4] = 1e30f, x[5] = -INFINITY;
         const float scale = turn % 2 == 0 ? 1.0f : random_.Uniform(0.1f, 3.0f);
@@ -165,7 +165,8 @@ class QuantizedCheck : BytesCheck {
   void AveragePool(void (*kernel)(const QlinearPoolArgs<int8_t>&), Result* result) {
     const size_t all_channels[] = {1, 15, 16, 17, 50};
     for (size_t channels : all_channels) {
-      const size_t all_windows[] = {1, 2, 3, 17};  // more taps than bytes that 16 bits can add up
+      const size_t all_windows[] = {1, 2, 3,
+                                    17};  // more taps than int8 values that 16 bits can sum up
       for (size_t window : all_windows) {
         ++result->cases;
         const size_t pixels = 4, step = window == 3 ? 2 : window, taps = window * window;
@@ -196,7 +197,7 @@ class QuantizedCheck : BytesCheck {
   }
 
  private:
-  // An image's lines one after the other, of which padding takes the first, and as many columns at the
+  // An image's consecutive lines, where padding replaces the first line and as many columns at the
   // ends of the others as it does under a window.
   void PointIntoImage(const int8_t* x, size_t count, size_t column, size_t window,
                       size_t channels) {
@@ -213,7 +214,7 @@ class QuantizedCheck : BytesCheck {
 
   struct DepthwiseSizes {
     size_t nr, channels, window, step, pixels;
-    bool is_image;  // neighbors in memory, between padding; results, too
+    bool is_image;  // contiguous between padding, as are results
   };
 
   void DepthwiseCase(void (*kernel)(const DepthwiseArgs<int8_t>&), const DepthwiseSizes& sizes,
@@ -251,7 +252,7 @@ class QuantizedCheck : BytesCheck {
     for (size_t r = 0; r < rows; ++r) {
       for (size_t p = 0; p < pixels; ++p) {
         for (size_t c = 0; c < channels; ++c) {
-          // Channels of the last tile are also in the one before: what a kernel writes last counts.
+          // Channels of the last tile are also in the previous one: the last value written counts.
           const size_t tile = c >= last ? tiles - 1 : c / nr;
           const size_t lane = c - (tile * nr < last ? tile * nr : last);
           int64_t sum = bias[c];

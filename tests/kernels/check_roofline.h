@@ -1,5 +1,5 @@
-// Checks of the loops that measure a machine (kernels/generic/roofline.h): what they compute hardly
-// matters, but a limit that is measured by a loop which does less than it says is no limit.
+// Checks of the loops that measure a machine's limits (kernels/generic/roofline.h): a loop that
+// does less than it claims would measure a wrong limit.
 #ifndef TRIMTAB_TESTS_KERNELS_CHECK_ROOFLINE_H_
 #define TRIMTAB_TESTS_KERNELS_CHECK_ROOFLINE_H_
 
@@ -32,7 +32,7 @@ class RooflineCheck {
  private:
   static constexpr size_t kMostLanes = 16, kRows = 4, kColumns = 3, kSums = 8;
 
-  // A vector is what a loop of no turns stores.
+  // The size of a vector is what a loop without iterations stores.
   size_t Lanes(Kernel kernel) {
     const T* const x = Input(64 + 4 * kMostLanes);
     T* const y = y_.TakeOutput(kMostLanes);

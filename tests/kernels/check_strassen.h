@@ -1,6 +1,5 @@
-// Checks of the sums of Strassen's algorithm. Every result is one rounding per addition away from
-// its definition (Higham 2002, section 3.1): gamma of their number times the sum of absolute
-// values.
+// Checks of the sums of Strassen's algorithm. The error of a result is one rounding per addition
+// (Higham 2002, section 3.1): gamma of their number times the sum of absolute values.
 #ifndef TRIMTAB_TESTS_KERNELS_CHECK_STRASSEN_H_
 #define TRIMTAB_TESTS_KERNELS_CHECK_STRASSEN_H_
 
@@ -56,7 +55,7 @@ class StrassenResultsCheck {
   void RunCase(void (*kernel)(const StrassenResultsArgs<float>&), size_t n, bool has_bottom,
                bool has_residual, bool clamp, Result* result) {
     ++result->cases;
-    // Top and bottom, as they are, and what is added to each.
+    // Top and bottom as they are, and the residual of each.
     const float *given[2], *residual[2];
     float* y[2];
     for (size_t i = 0; i < 2; ++i) {

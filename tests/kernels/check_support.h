@@ -1,4 +1,4 @@
-// What the kernel checks share: memory that notices stray accesses, random numbers, and the
+// Common parts of the kernel checks: memory that detects stray accesses, random numbers, and
 // comparison with float64.
 #ifndef TRIMTAB_TESTS_KERNELS_CHECK_SUPPORT_H_
 #define TRIMTAB_TESTS_KERNELS_CHECK_SUPPORT_H_
@@ -15,8 +15,8 @@
 
 namespace check {
 
-// The unit roundoff of an element, in which kernels may compute, and what underflow may add to an
-// error: Armv7 vectors flush the denormals of float32, results in f16 are rounded to denormals.
+// The unit roundoff of an element type, in which kernels may compute, and the absolute error of
+// underflow: Armv7 vectors flush float32 denormals, f16 results are rounded to denormals.
 template <typename T>
 constexpr double kUnit = 0;
 template <>
@@ -35,7 +35,7 @@ double Value(T x) {
   return static_cast<double>(static_cast<float>(x));
 }
 
-// The outcome of one kernel's checks. `worst` is the largest error as a share of what is allowed.
+// The outcome of one kernel's checks. `worst`: the largest error relative to its tolerance.
 struct Result {
   int cases = 0;
   int failures = 0;
@@ -49,7 +49,7 @@ struct Result {
     }
   }
 
-  // |found - expected| <= allowed; infinities must be equal and NaN must stay NaN.
+  // Requires |found - expected| <= allowed; infinities must be equal, and NaN must stay NaN.
   void Compare(double found, double expected, double allowed, const char* place) {
     if (isnan(expected) ? isnan(found) : found == expected) return;
     const double error = fabs(found - expected);
@@ -61,7 +61,7 @@ struct Result {
   }
 };
 
-// A buffer that ends at an inaccessible page, so that reading or writing past its end is a crash.
+// A buffer that ends at an inaccessible page, so that an access past its end crashes.
 template <typename T>
 class Guarded {
  public:
@@ -81,7 +81,7 @@ class Guarded {
     return end_ - n;
   }
 
-  // The same, filled with a canary as is the margin in front of them.
+  // The same, filled with a canary, as is the margin in front.
   T* TakeOutput(size_t n) const {
     T* p = Take(n);
     for (T* q = p - kMargin; q < end_; ++q) memcpy(q, &kCanary, sizeof(T));
@@ -90,8 +90,8 @@ class Guarded {
 
   static bool IsCanary(const T* p) { return memcmp(p, &kCanary, sizeof(T)) == 0; }
 
-  // Everything outside rows x columns at `stride`, and the margin in front, must be as TakeOutput
-  // left it.
+  // Everything outside of rows x columns at `stride`, and the margin in front, must be as
+  // TakeOutput left it.
   void CheckUntouched(const T* p, size_t rows, size_t columns, size_t stride, Result* result,
                       const char* place) const {
     for (const T* q = p - kMargin; q < p; ++q) {
@@ -109,7 +109,7 @@ class Guarded {
   static constexpr size_t kPage = 65536;  // the largest page size of the targets
   static constexpr size_t kBytes = 2 << 20;
   static constexpr size_t kMargin = 64;
-  // A NaN that no computation gives, in its first bytes too.
+  // A NaN that no computation produces, also in its first bytes.
   static constexpr uint32_t kCanary = sizeof(T) == 2 ? 0x7DA57DA5 : 0x7FA5C3D2;
 
   T* end_;

@@ -1,6 +1,6 @@
-// Checks of Winograd convolution of quantized numbers, which is exact: inputs against the matrix of
-// the points, products against sums in 64 bits, and the way back against the convolution itself,
-// of transformed inputs and weights whose products overflow.
+// Checks of Winograd convolution of int8 values, which is exact: the input transform against the
+// matrix of the points, products against 64-bit sums, and the output transform against the
+// convolution itself, for transformed inputs and weights whose products overflow.
 #ifndef TRIMTAB_TESTS_KERNELS_CHECK_WHOLE_WINOGRAD_H_
 #define TRIMTAB_TESTS_KERNELS_CHECK_WHOLE_WINOGRAD_H_
 
@@ -88,13 +88,14 @@ class WholeWinogradCheck {
     return static_cast<int16_t>(random_.Below(4) == 0 ? most : value);
   }
 
-  // Products of a tile of one channel, [element], and the convolution that they are of.
+  // Products of a tile of one channel, [element], and the convolution that they belong to.
   void Convolve(int32_t* products, int64_t (*sums)[kTile]) {
     static const Matrix b = WinogradInputMatrix(kSize, 1);
     static const Matrix g = WinogradWeightsMatrix(kTile, kSize, 1);
     int64_t all[kElements] = {};
     memset(sums, 0, kTile * kTile * sizeof(int64_t));
-    // Deep ones for the largest sums; the convolution here takes long under an emulator.
+    // Large depths for the largest sums; rarely, because the reference convolution is slow under an
+    // emulator.
     const size_t depth = random_.Below(8) == 0 ? kDepth : 1 + random_.Below(8);
     for (size_t p = 0; p < depth; ++p) {
       int8_t x[kElements], w[kTaps * kTaps];

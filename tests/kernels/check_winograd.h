@@ -1,13 +1,13 @@
 // Checks of the Winograd transforms.
 //
-// The matrices are made anew from Toom-Cook's points. Row p of B^T has the coefficients of the
-// product of (x - q) over the other points q, of all points for infinity; column p of A^T has the
+// The matrices are computed from Toom-Cook's points. Row p of B^T has the coefficients of the
+// product of (x - q) over the other points q, for infinity over all points; column p of A^T has the
 // powers of p. Point 0's row of B^T begins with a positive number, and the columns of 1/2 and -1/2
-// in A^T are whole numbers. G makes up for that.
+// in A^T are integers; G compensates for that.
 //
-// Bound (Higham 2002, section 3.1): a one-dimensional transform takes at most 7 roundings on the
-// way to a result, bias included, so two of them err by at most gamma(14) times the transform of
-// absolute values by absolute matrices; the residual adds one.
+// Bound (Higham 2002, section 3.1): a one-dimensional transform has at most 7 roundings per result,
+// bias included, so the error of two of them is at most gamma(14) times the transform of absolute
+// values by absolute matrices; the residual adds one.
 #ifndef TRIMTAB_TESTS_KERNELS_CHECK_WINOGRAD_H_
 #define TRIMTAB_TESTS_KERNELS_CHECK_WINOGRAD_H_
 
@@ -23,12 +23,11 @@ struct Matrix {
   double at[kMaxWinogradSize][kMaxWinogradSize] = {};
 };
 
-// Those of n = 6 are 5/8 of these, but where all numbers are whole.
+// The points of n = 6 are 5/8 of these, except for integers.
 constexpr double kWinogradPoints[] = {0, 1, -1, 2, -2, 0.5, -0.5};
 inline double WinogradUnit(size_t size) { return size == 6 ? 0.625 : 1; }
 
-// What the first row of B^T, for the point 0, is multiplied by: it is the product of -q over the
-// other points.
+// Factor of the first row of B^T, for the point 0: the product of -q over the other points.
 inline double WinogradZeroSign(size_t size) {
   double product = 1;
   for (size_t q = 1; q + 1 < size; ++q) product *= -kWinogradPoints[q];
@@ -64,8 +63,8 @@ inline Matrix WinogradOutputMatrix(size_t tile, size_t size, double unit) {
   return a;
 }
 
-// Those of a tile. With strides of 2 the first three inputs are those of the points 0, 1 and infinity
-// of the even pixels, as F(2, 2) has them, and the last two the odd pixels as they are.
+// The input matrix of a tile. With strides of 2 the first three inputs are those of the points 0, 1
+// and infinity of the even pixels, as in F(2, 2), and the last two the odd pixels unchanged.
 inline Matrix WinogradInputMatrix(const WinogradTile& tile) {
   if (tile.stride == 1) return WinogradInputMatrix(tile.size, WinogradUnit(tile.size));
   return {5, 5, {{1, 0, -1}, {0, 0, 1}, {0, 0, -1, 0, 1}, {0, 1}, {0, 0, 0, 1}}};
@@ -75,7 +74,7 @@ inline Matrix WinogradOutputMatrix(const WinogradTile& tile) {
   return {2, 5, {{1, 1, 0, 1}, {0, 1, 1, 0, 1}}};
 }
 
-// (M X M^T)[i][j] for the square X of M's columns, whose element e is at x(e); with absolute values
+// (M X M^T)[i][j] for the square X of M's columns, whose element e is x(e); with absolute values
 // everywhere in *size.
 template <typename X>
 double Transformed(const Matrix& m, size_t i, size_t j, const X& x, double* size) {
@@ -163,7 +162,7 @@ class WinogradOutputCheck {
     random_.Fill(x, (elements - 1) * x_stride + t.channels);
     T* bias = bias_.Take(t.channels);
     random_.Fill(bias, t.channels);
-    // Pixels lie side by side, so that all of a row is output; rows may be apart.
+    // Pixels are contiguous, so that all of a row is output; rows may be padded.
     const size_t row_stride = t.columns * t.channels + t.turn % 7;
     const size_t count = (t.rows - 1) * row_stride + t.columns * t.channels;
     const size_t residual_pixel = t.channels + t.turn % 3;
@@ -205,7 +204,7 @@ class WinogradOutputCheck {
 };
 
 // Row p of G has the powers of p, divided by the product of (p - q) over the other points q, and by
-// what the row of B^T and the column of A^T are multiplied by.
+// the factors of the row of B^T and the column of A^T.
 inline Matrix WinogradWeightsMatrix(size_t tile, size_t size, double unit) {
   Matrix g{size, size - tile + 1, {}};
   const double sign = WinogradZeroSign(size);
@@ -226,8 +225,7 @@ inline Matrix WinogradWeightsMatrix(const WinogradTile& tile) {
   return {5, 3, {{1}, {1, 0, 1}, {0, 0, 1}, {0, 1}, {0, 1}}};
 }
 
-// A one-dimensional transform takes at most 6 roundings on the way to a result, that of a constant
-// included.
+// A one-dimensional transform has at most 6 roundings per result, including that of a constant.
 template <typename T>
 class WinogradWeightsCheck {
  public:

@@ -186,7 +186,7 @@ def test_a_model_with_slopes_out_of_range_is_refused(name: str, tmp_path: Path) 
         data[-1] = value
         planned.vars[slopes.name] = replace(slopes, data=data)
         with pytest.raises(
-            ProgramError, match="a slope, or a scale beside it, does not lie between -1 and 1"
+            ProgramError, match="a slope or its scale is outside [-1, 1]"
         ):
             trimtab.Session(planned)
 

@@ -144,7 +144,7 @@ def test_parts_of_several_sizes_are_an_error() -> None:
     net = Net(x=(1, 4, 6, 5), y=(1, 4, 6, 5))
     both = net("concat", net.conv("x", 4), net.conv("y", 6, 3), axis=1)
     engine = _engine.Executor(modelfile.encode(planned(net.finish(net.conv(both, 2)))))
-    with pytest.raises(_engine.EngineError, match="parts of a variable differ in size"):
+    with pytest.raises(_engine.EngineError, match="sub-tensors differ in size"):
         engine.resize_input(0, (1, 4, 7, 5))
 
 
