@@ -1,4 +1,4 @@
-"""The engine's core: its own check programs, and what its object files are allowed to call."""
+"""The engine's core: its check programs, and the symbols that its object files may use."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ pytestmark = pytest.mark.build
 
 CHECKS = ("check_core", "check_counters", "check_row_driver", "check_shares", "check_thread_pool")
 
-# Memory is taken when a model is opened: nowhere else, and never by an operator or a kernel.
-ALLOCATES = {
+# Only these files allocate, when a model is opened; operators and kernels never do.
+ALLOCATING_FILES = {
     *("arena", "executor", "load_plugin", "loader", "memory", "run_time_operator", "scope"),
     *("thread_pool", "trimtab"),
 }
-ALLOCATION = {
+ALLOCATORS = {
     "malloc",
     "calloc",
     "realloc",
@@ -31,7 +31,7 @@ ALLOCATION = {
     "_ZN7trimtab9MapMemoryEm",
     "_ZN7trimtab6Memory4TakeEmmPPv",
 }
-NEVER = {
+FORBIDDEN = {
     "abort",
     "exit",
     "printf",
@@ -50,13 +50,13 @@ def tree() -> Path:
 
 
 @pytest.mark.parametrize("name", CHECKS)
-def test_the_core_keeps_its_promises(name: str) -> None:
+def test_the_check_program_passes(name: str) -> None:
     done = subprocess.run([tree() / name], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def undefined_symbols() -> Iterator[tuple[str, str]]:
-    """(stem of the object file, symbol it wants from elsewhere) over the whole library."""
+    """Undefined symbols of the library, as (stem of the object file, symbol)."""
     objects = sorted((tree() / "CMakeFiles" / "trimtab.dir").rglob("*.o"))
     assert len(objects) > 100
     for path in objects:
@@ -69,20 +69,20 @@ def undefined_symbols() -> Iterator[tuple[str, str]]:
 
 
 def test_the_engine_neither_prints_nor_ends_the_process() -> None:
-    found = {(stem, symbol) for stem, symbol in undefined_symbols() if symbol in NEVER}
-    assert found == set()
+    calls = {(stem, symbol) for stem, symbol in undefined_symbols() if symbol in FORBIDDEN}
+    assert calls == set()
 
 
-def test_only_opening_a_model_takes_memory() -> None:
-    found = {(stem, symbol) for stem, symbol in undefined_symbols() if symbol in ALLOCATION}
-    assert {stem for stem, _ in found} == ALLOCATES
+def test_only_opening_a_model_allocates() -> None:
+    calls = {(stem, symbol) for stem, symbol in undefined_symbols() if symbol in ALLOCATORS}
+    assert {stem for stem, _ in calls} == ALLOCATING_FILES
 
 
 def test_the_engine_needs_no_cpp_library() -> None:
     allowed = ("_ZN7trimtab", "_ZNK7trimtab", "_ZTVN7trimtab", "_ZTVN12_GLOBAL__N_1")
-    found = {
-        (stem, symbol)
-        for stem, symbol in undefined_symbols()
+    foreign = {
+        symbol
+        for _, symbol in undefined_symbols()
         if symbol.startswith(("_Z", "__cxa")) and not symbol.startswith(allowed)
     }
-    assert {symbol for _, symbol in found} <= {"__cxa_pure_virtual"}
+    assert foreign <= {"__cxa_pure_virtual"}

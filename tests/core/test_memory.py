@@ -1,5 +1,5 @@
-"""Every allocation of the engine fails in turn, over a network of each family of operators; over
-more of them with `--full`.
+"""Makes every allocation of the engine fail in turn, for one network per operator family, or several
+with `--full`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.build
 
 @pytest.fixture
 def models(tmp_path: Path, pytestconfig: pytest.Config) -> list[Path]:
-    """In float32, and one in int8."""
+    """Model files: float32 networks of all operator families, and one int8 network."""
     per_family = 3 if pytestconfig.getoption("--full") else 1
     sources = {
         case.id: case.model
@@ -34,19 +34,19 @@ def models(tmp_path: Path, pytestconfig: pytest.Config) -> list[Path]:
     for name, model in {**sources, "int8": quantized()}.items():
         path.write_bytes(model.SerializeToString())
         programs[name] = trimtab.load(path)
-    written = []
+    paths = []
     for name, program in programs.items():
-        written.append(tmp_path / f"{name}.ttm")
-        trimtab.optimize(program, Target.host()).save(written[-1])
-    return written
+        paths.append(tmp_path / f"{name}.ttm")
+        trimtab.optimize(program, Target.host()).save(paths[-1])
+    return paths
 
 
-def test_without_memory_there_is_an_error_and_nothing_is_left(models: list[Path]) -> None:
+def test_a_failed_allocation_is_an_error_without_a_leak(models: list[Path]) -> None:
     tree = check_programs.build("host", "check_memory")
     argv = [tree / "check_memory", *models]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
     count, resized = map(int, re.findall(r"(\d+) (?:allocations|times)", done.stdout))
-    # The file, the model, the threads' state and two threads, tables and the arena, at the least.
+    # At least the file, the model, the threads' state and two threads, tables and the arena.
     assert count >= (7 + 6) * len(models)
     assert resized > len(models) // 2  # from a file, and from memory

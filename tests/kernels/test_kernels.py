@@ -1,6 +1,5 @@
-"""Every micro-kernel against float64, on this machine and under QEMU with several cores.
-
-The checks themselves are tests/kernels/check_kernels.cpp; here it is built and run.
+"""Builds tests/kernels/check_kernels.cpp, which compares every micro-kernel with float64 references,
+and runs it on this machine and on several cores under QEMU.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from trimtab.profile import find_profile
 
 pytestmark = pytest.mark.build
 
-# Cores with differing features, those with fewer first: kernels whose instructions a core lacks
-# must be skipped, not run.
+# Cores with different features, fewest first: kernels whose instructions a core lacks must be
+# skipped.
 EMULATED = [
     ("aarch64-linux-musl", "cortex-a53"),
     ("aarch64-linux-musl", "cortex-a76"),
@@ -34,10 +33,10 @@ OTHER_TOOLCHAINS = [
     ("aarch64-linux-gnu", "cortex-a53"),
     ("arm-linux-gnueabihf", "cortex-a15"),
 ]
-# The kernels, by the end of their name, whose instructions a core lacks: a Cortex-A9 has NEON
-# without the fused multiply-add that our Armv7 kernels use, a Cortex-A53 neither arithmetic in f16
-# nor dot products, a Cortex-A76 no products of matrices.
-LACKS = {
+# Name suffixes of the kernels whose instructions a core lacks: a Cortex-A9 has NEON without the
+# fused multiply-add of our Armv7 kernels, a Cortex-A53 neither f16 arithmetic nor dot products, a
+# Cortex-A76 no int8 matrix multiplication.
+UNSUPPORTED = {
     "cortex-a9": ("_neonv7",),
     "cortex-a53": ("_neonfp16", "_neondot", "_neoni8mm"),
     "cortex-a76": ("_neoni8mm",),
@@ -50,36 +49,36 @@ def program(name: str) -> Path:
 
 
 def check(command: list[str], isa: str = "") -> dict[str, str]:
-    """Runs the program; the outcome of every kernel by its name. Fails when one is wrong."""
+    """Runs the program and returns the outcome by kernel; fails if a kernel is wrong."""
     environment = os.environ | {"TRIMTAB_ISA": isa}
     done = subprocess.run(
         command, env=environment, capture_output=True, text=True, timeout=1200, check=False
     )
     lines = done.stdout.splitlines()
-    wrong = [line for line in lines if "FAILED" in line]
-    assert not wrong, "\n".join(wrong)
+    failures = [line for line in lines if "FAILED" in line]
+    assert not failures, "\n".join(failures)
     assert done.returncode == 0, f"stopped with {done.returncode} after: {lines[-1:]} {done.stderr}"
     rows = (re.fullmatch(r"(\w+) +[0-9a-f]{8} (ok|skipped):.*", line) for line in lines[:-1])
     return {row[1]: row[2] for row in rows if row}
 
 
 def kernels_of(arch: str) -> set[str]:
-    """The kernels that operators call."""
+    """Names of the kernels that operators call."""
     return {kernel.name for kernel in find_profile("full").kernels_for(arch)}
 
 
 def instruments_of(arch: str) -> set[str]:
-    """The kernels that measure a machine: only the program for this one holds them."""
+    """Names of the kernels that measure a machine, which only the host program contains."""
     families = {family for op in schema.operators().values() for family in op.families}
     return {kernel.name for kernel in kernels.instruments(arch, families)}
 
 
 def emulator(name: str, core: str) -> list[str]:
-    """The command line of QEMU for a toolchain's programs."""
-    found = toolchain.find_toolchain(name).emulator
-    assert found is not None
-    require(found.program, found.package)
-    return [found.program, *(["-L", found.sysroot] if found.sysroot else []), "-cpu", core]
+    """QEMU's command line for a toolchain's programs on `core`."""
+    qemu = toolchain.find_toolchain(name).emulator
+    assert qemu is not None
+    require(qemu.program, qemu.package)
+    return [qemu.program, *(["-L", qemu.sysroot] if qemu.sysroot else []), "-cpu", core]
 
 
 def test_every_kernel_that_this_machine_can_run_agrees_with_float64() -> None:
@@ -104,17 +103,18 @@ def test_a_forced_instruction_set_hides_the_better_ones(isa: str) -> None:
 def test_every_kernel_agrees_with_float64_on_an_emulated_core(
     name: str, core: str, pytestconfig: pytest.Config
 ) -> None:
-    kept = kernels_of(toolchain.find_toolchain(name).arch)
-    chosen = kept if pytestconfig.getoption("--full") else kept - checked_before(name, core)
-    outcome = check([*emulator(name, core), str(program(name)), *sorted(chosen)])
-    assert set(outcome) == chosen
-    lacking = {n for n in chosen if n.endswith(LACKS.get(core, ()))}
-    assert {n for n, result in outcome.items() if result == "skipped"} == lacking
+    names = kernels_of(toolchain.find_toolchain(name).arch)
+    if not pytestconfig.getoption("--full"):
+        names -= checked_before(name, core)
+    outcome = check([*emulator(name, core), str(program(name)), *sorted(names)])
+    assert set(outcome) == names
+    unsupported = {n for n in names if n.endswith(UNSUPPORTED.get(core, ()))}
+    assert {n for n, result in outcome.items() if result == "skipped"} == unsupported
 
 
 def checked_before(name: str, core: str) -> set[str]:
-    """The kernels that an earlier core of EMULATED runs, with the same program."""
+    """Names of the kernels that an earlier core of EMULATED runs with the same program."""
     cores = [other for used, other in EMULATED if used == name]
     earlier = cores[: cores.index(core)] if core in cores else []
-    kept = kernels_of(toolchain.find_toolchain(name).arch)
-    return {kernel for c in earlier for kernel in kept if not kernel.endswith(LACKS.get(c, ()))}
+    names = kernels_of(toolchain.find_toolchain(name).arch)
+    return {kernel for c in earlier for kernel in names if not kernel.endswith(UNSUPPORTED.get(c, ()))}

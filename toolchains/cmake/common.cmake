@@ -1,13 +1,12 @@
-# What all toolchains share. The generated file that includes this has set TRIMTAB_COMPILE_FLAGS, TRIMTAB_LINK_FLAGS and
+# Common settings of all toolchains. The generated file that includes this one sets TRIMTAB_COMPILE_FLAGS, TRIMTAB_LINK_FLAGS and
 # TRIMTAB_LINK_DRIVER.
 #
-# Executables are linked by a C driver: a C++ one would bring in the C++ standard library, 180 KB of it in a static binary.
-# TARGET.map says which object every byte came from. Symbols stay: trimtab/build/elf_strip.py removes them from what is delivered,
-# since not every toolchain has a strip.
+# A C driver links executables: a C++ driver would link the C++ standard library, 180 KB of a static binary. TARGET.map lists the
+# object of every byte. Symbols stay: trimtab/build/strip.py strips delivered files, because not every toolchain has a strip program.
 foreach(language C CXX ASM)
   set(CMAKE_${language}_FLAGS "${TRIMTAB_COMPILE_FLAGS}" CACHE STRING "")
 endforeach()
-# The project names its own optimization levels; zig would add debug information without -g0.
+# The project sets its own optimization levels; without -g0 zig would add debug information.
 foreach(language C CXX)
   set(CMAKE_${language}_FLAGS_RELEASE "-g0 -DNDEBUG" CACHE STRING "")
   set(CMAKE_${language}_FLAGS_DEBUG "-g" CACHE STRING "")

@@ -1,6 +1,6 @@
-# For `pip install`: the toolchain `host`, as this very Python sees it. pip builds in an environment of its own whose zig is
-# gone afterwards, so that nothing of it may reach the cache of a checkout: wrappers and compiler cache stay in the build
-# directory. scikit-build-core sets CXX to what Python itself was compiled with, which is nobody's wish; TRIMTAB_HOST_CXX is.
+# For `pip install`: the toolchain `host` of the running Python. pip builds in a temporary environment with its own zig, so wrappers
+# and compiler cache stay in the build directory, not in the cache of a checkout. scikit-build-core sets CXX to the compiler that
+# Python was built with, which is ignored; TRIMTAB_HOST_CXX selects another compiler.
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES TRIMTAB_WHEEL_TOOLCHAIN)
 if(NOT TRIMTAB_WHEEL_TOOLCHAIN)
   execute_process(

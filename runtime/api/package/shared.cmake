@@ -1,5 +1,5 @@
-# libtrimtab.so with nothing but the C API in it, and what other projects find it by. The code is that of the static library,
-# whose API alone is visible then; a C driver links it, as the engine needs no C++ library.
+# libtrimtab.so, which exports only the C API, and its CMake and pkg-config packages. The code is that of the static library; a C
+# driver links it, because the engine needs no C++ library.
 #   cmake --install BUILD --component shared --prefix PREFIX
 file(STRINGS trimtab/__init__.py version REGEX "^__version__ = ")
 string(REGEX MATCH "[0-9]+\\.[0-9]+\\.[0-9]+" TRIMTAB_VERSION "${version}")
