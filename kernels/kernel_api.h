@@ -60,7 +60,7 @@ struct GemmArgs {
 //
 // in float32, rounded half to even, as onnxruntime's QLinearConv and XNNPACK. If `slope` is not
 // null, negative values are multiplied by slope[j] before rounding (PReLU); slopes, and then
-// scales, are in [-1, 1]. If `reals` is not null, reals[i][j] = float(sum + bias[j]) * scale[j],
+// scales, are in [-1, 1]. If `dequantized` is not null, dequantized[i][j] = float(sum + bias[j]) * scale[j],
 // and c is not written. The bias includes the zero point of `a`. `w` packs kr elements of the depth
 // together, which kernels multiply at once: [panel][taps * k / kr][nr][kr]; k is a multiple of kr.
 // `bias`, `scale` and `slope` are padded to nr.
@@ -72,10 +72,10 @@ struct GemmArgs<int8_t> {
   const float* scale;
   const float* slope;  // null: none
   int8_t* c;
-  float* reals;
+  float* dequantized;
   size_t taps, k;
   size_t rows, columns;
-  size_t c_stride;                // of c or reals
+  size_t c_stride;                // of c or dequantized
   int32_t zero_point, low, high;  // -128 <= low <= high <= 127
   uint16_t mr, nr, kr;            // only the portable kernel reads these
   int8_t* scratch;                // mr * taps * k elements of scratch memory

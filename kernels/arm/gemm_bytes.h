@@ -154,7 +154,7 @@ inline void CopyRow(int8_t* to, const int8_t* from, size_t bytes) {
 template <class Tile>
 inline void GemmBytes(const GemmArgs<int8_t>& args) {
   constexpr size_t kMr = Tile::kMr, kNr = Tile::kNr;
-  const bool is_real = args.reals != nullptr;
+  const bool is_real = args.dequantized != nullptr;
   const size_t size = is_real ? sizeof(float) : sizeof(int8_t);  // bytes per result
   const size_t panel_bytes = args.taps * args.k * kNr, c_stride = args.c_stride * size;
   const size_t whole_panels = args.columns / kNr, columns_left = args.columns % kNr;
@@ -171,7 +171,7 @@ inline void GemmBytes(const GemmArgs<int8_t>& args) {
                  args.k,
                  args.scratch,
                  args.taps * args.k};
-  int8_t* row = is_real ? reinterpret_cast<int8_t*>(args.reals) : args.c;
+  int8_t* row = is_real ? reinterpret_cast<int8_t*>(args.dequantized) : args.c;
   for (size_t left = args.rows; left > 0; row += kMr * c_stride) {
     const size_t rows = left < kMr ? left : kMr;
     left -= rows;

@@ -17,8 +17,8 @@ extern "C" void gemm_i8_portable(const GemmArgs<int8_t>& args) {
         }
       }
       const size_t at = i * args.c_stride + column;
-      if (args.reals != nullptr) {
-        args.reals[at] = static_cast<float>(sum) * args.scale[column];
+      if (args.dequantized != nullptr) {
+        args.dequantized[at] = static_cast<float>(sum) * args.scale[column];
       } else {
         args.c[at] = Requantize(args, sum, column);
       }

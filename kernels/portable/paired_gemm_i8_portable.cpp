@@ -22,8 +22,8 @@ extern "C" void paired_gemm_i8_portable(const PairedGemmArgs<int8_t>& args) {
           sum += (a[step.index[p]] + 128) * weights[p / kDots * nr * kDots + p % kDots];
       }
       const size_t at = i * args.c_stride + column;
-      if (args.reals != nullptr) {
-        args.reals[at] = static_cast<float>(sum) * args.scale[column];
+      if (args.dequantized != nullptr) {
+        args.dequantized[at] = static_cast<float>(sum) * args.scale[column];
       } else {
         args.c[at] = Requantize(args, sum, column);
       }

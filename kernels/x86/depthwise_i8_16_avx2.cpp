@@ -38,12 +38,12 @@ struct PairTaps {
   static Parts Scales(const float* scale) { return Loaded(scale); }
   static void Finish(const ProductRounding& rounded, const Parts& sums,
                      const ChannelTile<PairTaps>& tile, int8_t* y) {
-    const auto reals = [](__m256i x) { return Reals{_mm256_castsi256_ps(x)}; };
-    Reals low = ToReals({sums.v[0]}) * reals(tile.scale.v[0]);
-    Reals high = ToReals({sums.v[1]}) * reals(tile.scale.v[1]);
+    const auto dequantized = [](__m256i x) { return Reals{_mm256_castsi256_ps(x)}; };
+    Reals low = ToReals({sums.v[0]}) * dequantized(tile.scale.v[0]);
+    Reals high = ToReals({sums.v[1]}) * dequantized(tile.scale.v[1]);
     if (tile.has_slope) {
-      low = Max(low, low * reals(tile.slope.v[0]));
-      high = Max(high, high * reals(tile.slope.v[1]));
+      low = Max(low, low * dequantized(tile.slope.v[0]));
+      high = Max(high, high * dequantized(tile.slope.v[1]));
     }
     const __m256i bytes = rounded.InTurns({low, high, low, high}).v;
     const __m128i both =

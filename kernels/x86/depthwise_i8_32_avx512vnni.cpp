@@ -61,13 +61,13 @@ struct DotTaps {
   }
   void Finish(const ProductRounding& rounded, const Parts& sums, const ChannelTile<DotTaps>& tile,
               int8_t* y) const {
-    const auto reals = [](__m256i x) { return Reals{_mm256_castsi256_ps(x)}; };
+    const auto dequantized = [](__m256i x) { return Reals{_mm256_castsi256_ps(x)}; };
     Reals x[kQuarters];
     TRIMTAB_UNROLL
-    for (int q = 0; q < kQuarters; ++q) x[q] = ToReals({sums.v[q]}) * reals(tile.scale.v[q]);
+    for (int q = 0; q < kQuarters; ++q) x[q] = ToReals({sums.v[q]}) * dequantized(tile.scale.v[q]);
     if (tile.has_slope) {
       TRIMTAB_UNROLL
-      for (int q = 0; q < kQuarters; ++q) x[q] = Max(x[q], x[q] * reals(tile.slope.v[q]));
+      for (int q = 0; q < kQuarters; ++q) x[q] = Max(x[q], x[q] * dequantized(tile.slope.v[q]));
     }
     const __m256i bytes = rounded.InTurns(x).v;
     if (kPart) {

@@ -93,7 +93,7 @@ __attribute__((noinline)) void Panel(const GemmArgs<int8_t>& args, const Tile& t
   TRIMTAB_UNROLL
   for (int v = 0; v < kUsed; ++v)
     scale[v] = LoadReals(args.scale + static_cast<size_t>(v) * kNumbers);
-  if (args.reals != nullptr) return StoreReals<kRows, kUsed>(args, sums, scale, columns);
+  if (args.dequantized != nullptr) return StoreReals<kRows, kUsed>(args, sums, scale, columns);
   if constexpr (Tile::kProductsFit) Tile::LetProductsFit(sums, scale);
   Reals products[kRows][kUsed];
   TRIMTAB_UNROLL
@@ -140,9 +140,9 @@ template <class Tile>
 inline void GemmBytes(const GemmArgs<int8_t>& given) {
   constexpr size_t kMr = Tile::kMr, kNr = Tile::kNr;
   const size_t panel_bytes = Tile::PanelBytes(given);
-  const bool is_real = given.reals != nullptr;
+  const bool is_real = given.dequantized != nullptr;
   const size_t size = is_real ? sizeof(float) : sizeof(int8_t);  // bytes per result
-  int8_t* const c = is_real ? reinterpret_cast<int8_t*>(given.reals) : given.c;
+  int8_t* const c = is_real ? reinterpret_cast<int8_t*>(given.dequantized) : given.c;
   GemmArgs<int8_t> args = given;
   args.c_stride *= size;
   for (size_t row = 0; row < given.rows; row += kMr, args.a += given.taps * kMr) {

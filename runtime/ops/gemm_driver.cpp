@@ -64,11 +64,11 @@ struct GemmTraits<int8_t> {
     args->kr = epilogue.kr;
     args->steps = epilogue.steps;
     args->c = nullptr;
-    args->reals = nullptr;
+    args->dequantized = nullptr;
   }
   static void SetOutput(const GemmJob<int8_t>& job, size_t offset, GemmArgs<int8_t>* args) {
-    if (job.reals != nullptr) {
-      args->reals = job.reals + offset;
+    if (job.dequantized != nullptr) {
+      args->dequantized = job.dequantized + offset;
     } else {
       args->c = job.c + offset;
     }

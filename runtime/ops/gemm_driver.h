@@ -24,7 +24,7 @@ struct GemmTiles {
 // One GEMM: `groups` x `lines` x `line_rows` rows of `columns` outputs. In c, the rows of a line
 // are `row_stride` elements apart, lines are `line_stride` apart, and the columns of group g begin
 // at g * columns. A residual has one line, whose rows are `residual_stride` apart. int8 GEMMs write
-// float32 results to `reals` instead of c if it is not null.
+// float32 results to `dequantized` instead of c if it is not null.
 template <typename T>
 struct GemmJob {
   void (*point)(const void* context, GemmTiles<T>* tiles);
@@ -33,7 +33,7 @@ struct GemmJob {
   decltype(GemmArgs<T>::bias) bias;
   const T* residual;
   T* c;
-  float* reals = nullptr;
+  float* dequantized = nullptr;
   size_t groups, lines, line_rows, columns, depth;
   size_t row_stride, line_stride;
   size_t residual_stride = 0;

@@ -174,7 +174,7 @@ void QlinearConv::Run(ThreadPool& pool) {
   job.bias = input(2).data<int32_t>();
   job.residual = nullptr;
   job.c = returns_float() ? nullptr : y.data<int8_t>();
-  job.reals = returns_float() ? y.data<float>() : nullptr;
+  job.dequantized = returns_float() ? y.data<float>() : nullptr;
   job.groups = static_cast<size_t>(attributes().group);
   job.lines = 1;  // the pixels of all rows and images are evenly spaced
   job.line_rows = all / fold;
@@ -193,7 +193,7 @@ void QlinearConv::Run(ThreadPool& pool) {
   job.columns = remainder * static_cast<size_t>(y.c());
   const size_t done = source.first * y.pixel_stride();
   if (returns_float()) {
-    job.reals += done;
+    job.dequantized += done;
   } else {
     job.c += done;
   }

@@ -143,8 +143,7 @@ def test_an_arena_of_2_to_the_32_bytes_is_refused(machine: str, tmp_path: Path) 
     assert check(machine, tmp_path, image_of(program, machine)) == {
         "open": (
             MEMORY_LIMIT,
-            "the model needs more memory than allowed (bytes, limit)"
-            f" ({1 << 32}, {(1 << 31) - 1})",
+            f"the model needs more memory than allowed (bytes, limit) ({1 << 32}, {(1 << 31) - 1})",
         )
     }
 

@@ -1,5 +1,5 @@
-"""Makes every allocation of the engine fail in turn, for one network per operator family, or several
-with `--full`.
+"""Makes every allocation of the engine fail in turn, for one network per operator family, or for
+several with `--full`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""Where fuzzing begins: `python -m tests.fuzz.seeds FOLDER` writes models there, planned for this
-machine, each with some bytes behind it to decide from. They are every operator vector, and of other
-formats, types and algorithms what brings an operator that was rare so far; with plug-ins the cases
-of their operators alone. An operator with vectors is fuzzed without a line more.
+"""Seed inputs of the fuzz targets: `python -m tests.fuzz.seeds FOLDER` writes models, planned for
+this machine and followed by bytes for the target's decisions.
+
+The seeds are all operator vectors, and models of other formats, types and algorithms that contain
+rare operators; with plug-ins, the cases of their operators only. An operator with vectors needs no
+other registration.
 """
 
 from __future__ import annotations
@@ -109,7 +111,7 @@ def _kinds(program: Program) -> set[tuple[str, str]]:
 
 def programs(folder: Path) -> Planned:
     """Planned programs by name; `folder` is for files on the way."""
-    found: Counter[tuple[str, str]] = Counter()
+    counts: Counter[tuple[str, str]] = Counter()
 
     def load(model: onnx.ModelProto) -> Program:
         (folder / "case.onnx").write_bytes(model.SerializeToString())
@@ -117,14 +119,14 @@ def programs(folder: Path) -> Planned:
 
     def has_few(program: Program, dtype: str = "") -> bool:
         kinds = ((op, dtype or own) for op, own in _kinds(program))
-        return any(found[k] < FEW and (not dtype or _can(*k)) for k in kinds)
+        return any(counts[k] < FEW and (not dtype or _can(*k)) for k in kinds)
 
     for name, program in vectors(load):
-        found.update(_kinds(program))
+        counts.update(_kinds(program))
         yield name, program
     for name, program in _others(load, folder, has_few):
-        if any(found[kind] < FEW for kind in _kinds(program)):
-            found.update(_kinds(program))
+        if any(counts[kind] < FEW for kind in _kinds(program)):
+            counts.update(_kinds(program))
             yield name, program
 
 

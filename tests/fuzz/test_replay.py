@@ -34,8 +34,8 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("target", TARGETS)
 def test_no_input_that_was_found_breaks_the_engine(target: str, begun: Path) -> None:
     tree = check_programs.build("host", *(f"replay_{name}" for name in TARGETS))
-    found = HERE / "found" / target
-    inputs = [begun, *([found] if found.is_dir() else [])]
+    crashes = HERE / "found" / target
+    inputs = [begun, *([crashes] if crashes.is_dir() else [])]
     argv = [tree / f"replay_{target}", *inputs]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr[-500:]
@@ -63,13 +63,13 @@ def test_no_case_of_a_plug_in_breaks_the_engine(plugin: Path, tmp_path: Path) ->
     programs = [f"replay_{target}" for target in TARGETS]
     argv = [sys.executable, "-c", _OF_A_PLUGIN, str(plugin), *programs]
     environment = os.environ | {"PYTHONPATH": str(paths.root())}
-    made = subprocess.run(
+    build = subprocess.run(
         argv, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
-    assert made.returncode == 0, made.stderr
-    assert {path.stem for path in (plugin / "ops").glob("*.toml")} <= {*made.stdout.split()}
+    assert build.returncode == 0, build.stderr
+    assert {path.stem for path in (plugin / "ops").glob("*.toml")} <= {*build.stdout.split()}
     for target, program in zip(TARGETS, programs, strict=True):
-        found = plugin / "tests" / "found" / target
-        inputs = [tmp_path / "seeds", *([found] if found.is_dir() else [])]
+        crashes = plugin / "tests" / "found" / target
+        inputs = [tmp_path / "seeds", *([crashes] if crashes.is_dir() else [])]
         done = subprocess.run([tmp_path / program, *inputs], capture_output=True, check=False)
         assert done.returncode == 0, done.stderr[-500:]

@@ -150,22 +150,22 @@ class ByteProductsCheck : BytesCheck {
                              scratch_.Take(t.mr * depth),
                              steps};
     kernel(args);
-    float* const reals = floats_.TakeOutput((rows - 1) * stride + columns);
+    float* const dequantized = floats_.TakeOutput((rows - 1) * stride + columns);
     args.c = nullptr;
-    args.reals = reals;
+    args.dequantized = dequantized;
     kernel(args);
     char place[120];
     snprintf(place, sizeof(place), "tile %zux%zuc%zu, rows %zu, columns %zu, taps %zu, k %zu", t.mr,
              t.nr, t.kr, rows, columns, taps, k);
     y_.CheckUntouched(c, rows, columns, stride, result, place);
-    floats_.CheckUntouched(reals, rows, columns, stride, result, place);
+    floats_.CheckUntouched(dequantized, rows, columns, stride, result, place);
     for (size_t i = 0; i < rows; ++i) {
       for (size_t j = 0; j < columns; ++j) {
         const int64_t sum = bias[j] + sum_of(i, j);
         result->Compare(c[i * stride + j],
                         Requantized(sum, scale[j], zero_point, low, high, slopes_[j]), 0, place);
         const float real = static_cast<float>(static_cast<int32_t>(sum)) * scale[j];
-        result->Compare(reals[i * stride + j], real, 0, place);
+        result->Compare(dequantized[i * stride + j], real, 0, place);
       }
     }
   }

@@ -1,5 +1,5 @@
-"""Builds tests/kernels/check_kernels.cpp, which compares every micro-kernel with float64 references,
-and runs it on this machine and on several cores under QEMU.
+"""Builds tests/kernels/check_kernels.cpp, which compares every micro-kernel with float64
+references, and runs it on this machine and on several cores under QEMU.
 """
 
 from __future__ import annotations
@@ -117,4 +117,6 @@ def checked_before(name: str, core: str) -> set[str]:
     cores = [other for used, other in EMULATED if used == name]
     earlier = cores[: cores.index(core)] if core in cores else []
     names = kernels_of(toolchain.find_toolchain(name).arch)
-    return {kernel for c in earlier for kernel in names if not kernel.endswith(UNSUPPORTED.get(c, ()))}
+    return {
+        kernel for c in earlier for kernel in names if not kernel.endswith(UNSUPPORTED.get(c, ()))
+    }

@@ -185,9 +185,7 @@ def test_a_model_with_slopes_out_of_range_is_refused(name: str, tmp_path: Path) 
         data = slopes.data.copy()
         data[-1] = value
         planned.vars[slopes.name] = replace(slopes, data=data)
-        with pytest.raises(
-            ProgramError, match="a slope or its scale is outside [-1, 1]"
-        ):
+        with pytest.raises(ProgramError, match=r"a slope or its scale is outside \[-1, 1\]"):
             trimtab.Session(planned)
 
 

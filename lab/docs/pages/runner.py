@@ -28,7 +28,7 @@ def runner_lines() -> Page:
     return [
         Table([Column("event"), Column("when"), Column("fields")], events),
         f"A line has at most {runner_events.MAX_LINE_BYTES:,} bytes, all of them together at most "
-        f"{runner_events.MAX_OUTPUT_BYTES:,}. Numbers are whole.",
+        f"{runner_events.MAX_OUTPUT_BYTES:,}.\nNumbers are integers.",
         Table([Column("field"), Column("of"), Column("value"), Column("meaning")], fields),
     ]
 
