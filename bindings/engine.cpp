@@ -111,9 +111,9 @@ class Call {
   // have their data.
   void SetUpRun() { Check(op_->SetUpRun(1)); }
   Shape OutputShape(size_t i) {
-    const trimtab::Tensor& made = output(i);
-    if (row_->prepares) return {static_cast<int32_t>(made.bytes / made.element_size())};
-    return Shape(made.dims.d, made.dims.d + made.dims.rank);
+    const trimtab::Tensor& result = output(i);
+    if (row_->prepares) return {static_cast<int32_t>(result.bytes / result.element_size())};
+    return Shape(result.dims.d, result.dims.d + result.dims.rank);
   }
 
   // All tensors must have their data.

@@ -56,16 +56,16 @@ class Executor {
     return outputs;
   }
 
-  // The same by name, for anything that numpy converts to arrays; no value if `given` does not
+  // The same by name, for anything that numpy converts to arrays; no value if `inputs` does not
   // match the model's inputs. In C++, because after a network has run, the interpreter's code is no
   // longer in cache: there it takes 30 to 50 us instead of 4.
   std::optional<py::dict> RunByName(const py::tuple& input_names, const py::tuple& output_names,
-                                    const py::object& given) {
+                                    const py::object& inputs) {
     Arrays arrays;
-    if (py::len(given) != input_names.size()) return std::nullopt;
+    if (py::len(inputs) != input_names.size()) return std::nullopt;
     for (uint32_t i = 0; i < input_names.size(); ++i) {
       const auto value =
-          py::reinterpret_steal<py::object>(PyObject_GetItem(given.ptr(), input_names[i].ptr()));
+          py::reinterpret_steal<py::object>(PyObject_GetItem(inputs.ptr(), input_names[i].ptr()));
       if (!value && !PyErr_ExceptionMatches(PyExc_KeyError)) throw py::error_already_set();
       PyErr_Clear();
       if (!value || !Fits(i, arrays.emplace_back(AsArray(value, input_types_[i]))))

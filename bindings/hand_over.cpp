@@ -25,9 +25,9 @@ bool RunOn(int core) {
 double HandOverNs(std::pair<int, int> cores) {
   alignas(128) std::atomic<int> number{0};
   std::atomic<bool> pinned{true};
-  double least = -1;
-  const auto wait_for = [&number](int wanted) {
-    while (number.load(std::memory_order_acquire) != wanted) {
+  double shortest = -1;
+  const auto wait_for = [&number](int expected) {
+    while (number.load(std::memory_order_acquire) != expected) {
     }
   };
   // In threads of their own, so that the caller's affinity does not change.
@@ -49,12 +49,12 @@ double HandOverNs(std::pair<int, int> cores) {
       const std::chrono::duration<double, std::nano> taken =
           std::chrono::steady_clock::now() - start;
       const double trip = taken.count() / kTrips;
-      least = attempt == 0 ? trip : std::min(least, trip);
+      shortest = attempt == 0 ? trip : std::min(shortest, trip);
     }
   });
   back.join();
   forth.join();
-  return pinned.load() ? least : -1;
+  return pinned.load() ? shortest : -1;
 }
 
 }  // namespace trimtab

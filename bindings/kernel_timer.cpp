@@ -9,10 +9,10 @@ namespace trimtab {
 
 double TimeKernel(KernelFunction kernel, const std::string& args_type, const LayerSizes& sizes,
                   double least_ns) {
-  const PassMaker* found = PassMaker::first;
-  while (found != nullptr && args_type != found->args_type) found = found->next;
-  if (found == nullptr) throw std::invalid_argument("no timer for " + args_type);
-  const Pass pass = found->make(kernel, sizes);
+  const PassMaker* maker = PassMaker::first;
+  while (maker != nullptr && args_type != maker->args_type) maker = maker->next;
+  if (maker == nullptr) throw std::invalid_argument("no timer for " + args_type);
+  const Pass pass = maker->make(kernel, sizes);
   pass();
   for (size_t passes = 1;; passes *= 2) {
     const auto start = std::chrono::steady_clock::now();

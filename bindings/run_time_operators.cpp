@@ -112,8 +112,8 @@ void RegisterFunction(const std::string& type, const std::string& place,
                       std::pair<uint32_t, uint32_t> masks, uint32_t dtypes, bool nhwc,
                       const std::vector<std::string>& attributes, const py::object& shape,
                       const py::object& run) {
-  auto made = std::make_unique<Function>();
-  Function& function = *made;
+  auto owner = std::make_unique<Function>();
+  Function& function = *owner;
   function.type = type;
   function.place = place;
   function.attributes = attributes;
@@ -136,14 +136,14 @@ void RegisterFunction(const std::string& type, const std::string& place,
   op.dtypes = dtypes;
   op.layout = nhwc ? TRIMTAB_NHWC : TRIMTAB_PLAIN;
   op.attributes = function.attribute_list.data();
-  op.context = made.get();
+  op.context = owner.get();
   op.shape = Shape;
   op.run = Run;
   char why[1024];
   trimtab::Text text(why, sizeof(why));
   if (!trimtab::RegisterOperator(op, function.origin, &text))
     throw EngineError(TRIMTAB_BAD_PLUGIN, why);
-  [[maybe_unused]] const auto* const kept = made.release();  // for the life of the process
+  [[maybe_unused]] const auto* const leaked = owner.release();  // for the life of the process
 }
 
 void LoadLibrary(const std::string& path) {

@@ -82,9 +82,9 @@ struct Column {
 // 3x3 windows over 16 channels: weights stay in registers, and so do the columns that the next
 // pixel's window shares.
 template <int kStep>
-__attribute__((noinline)) void Threes(const DepthwiseArgs<int8_t>& args, const Channels& given,
+__attribute__((noinline)) void Threes(const DepthwiseArgs<int8_t>& args, const Channels& original,
                                       const Limits& limits) {
-  const Channels channels = given;  // a copy, because stores to y might alias the original
+  const Channels channels = original;  // stores to y might alias it
   const size_t offset = channels.offset;
   Column taps[3];
   TRIMTAB_UNROLL
@@ -127,9 +127,9 @@ __attribute__((noinline)) void Threes(const DepthwiseArgs<int8_t>& args, const C
 
 // 5x5 windows, two neighbors at a time, which share weights and the taps of common columns.
 template <int kStep>
-__attribute__((noinline)) void Fives(const DepthwiseArgs<int8_t>& args, const Channels& given,
+__attribute__((noinline)) void Fives(const DepthwiseArgs<int8_t>& args, const Channels& original,
                                      const Limits& limits) {
-  const Channels channels = given;  // a copy, because stores to y might alias the original
+  const Channels channels = original;  // stores to y might alias it
   constexpr int kColumns = 5 + kStep;
   const size_t column = args.column;
   for (size_t r = 0; r < args.rows; ++r) {
@@ -170,9 +170,9 @@ __attribute__((noinline)) void Fives(const DepthwiseArgs<int8_t>& args, const Ch
   }
 }
 
-inline void AnyWindow(const DepthwiseArgs<int8_t>& args, const Channels& given,
+inline void AnyWindow(const DepthwiseArgs<int8_t>& args, const Channels& original,
                       const Limits& limits) {
-  const Channels channels = given;  // a copy, because stores to y might alias the original
+  const Channels channels = original;  // stores to y might alias it
   const size_t offset = channels.offset;
   const size_t kernel_h = args.kernel_h, kernel_w = args.kernel_w, column = args.column;
   for (size_t r = 0; r < args.rows; ++r) {

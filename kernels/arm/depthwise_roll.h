@@ -95,8 +95,8 @@ void Roll(const DepthwiseArgs<float>& args) {
 }
 
 template <int kVectors>
-inline void DepthwiseByRows(const DepthwiseArgs<float>& given) {
-  const DepthwiseArgs<float> args = given;  // a copy, because stores to y might alias the original
+inline void DepthwiseByRows(const DepthwiseArgs<float>& original) {
+  const DepthwiseArgs<float> args = original;  // stores to y might alias it
   const bool roll = args.kernel_h == 3 && args.kernel_w == 3 && args.step_h == args.step_w &&
                     args.pixels > 0 && args.channels >= kVectors * kLanes;
   switch (roll ? args.step_w : 0) {

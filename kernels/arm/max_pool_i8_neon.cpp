@@ -12,17 +12,17 @@ inline void Pool(const PoolArgs<int8_t>& args, size_t c) {
   const int8_t* const* a = args.a;
   int8_t* y = args.y + c;
   for (size_t p = args.pixels; p > 0; --p, y += args.y_stride) {
-    int8x16_t most[kVectors];
+    int8x16_t maximum[kVectors];
     TRIMTAB_UNROLL
-    for (int v = 0; v < kVectors; ++v) most[v] = vld1q_s8(a[0] + c + 16 * v);
+    for (int v = 0; v < kVectors; ++v) maximum[v] = vld1q_s8(a[0] + c + 16 * v);
     TRIMTAB_NO_UNROLL
     for (size_t t = 1; t < taps; ++t) {
       const int8_t* const x = a[t] + c;
       TRIMTAB_UNROLL
-      for (int v = 0; v < kVectors; ++v) most[v] = vmaxq_s8(most[v], vld1q_s8(x + 16 * v));
+      for (int v = 0; v < kVectors; ++v) maximum[v] = vmaxq_s8(maximum[v], vld1q_s8(x + 16 * v));
     }
     TRIMTAB_UNROLL
-    for (int v = 0; v < kVectors; ++v) vst1q_s8(y + 16 * v, most[v]);
+    for (int v = 0; v < kVectors; ++v) vst1q_s8(y + 16 * v, maximum[v]);
     a += args.step_w * args.kernel_h;
   }
 }
@@ -39,10 +39,10 @@ extern "C" void max_pool_i8_neon(const PoolArgs<int8_t>& args) {
   for (; c < channels; ++c) {
     const int8_t* const* a = args.a;
     for (size_t p = 0; p < args.pixels; ++p, a += args.step_w * args.kernel_h) {
-      int8_t most = a[0][c];
+      int8_t maximum = a[0][c];
       for (size_t t = 1; t < args.kernel_h * args.kernel_w; ++t)
-        most = a[t][c] > most ? a[t][c] : most;
-      args.y[p * args.y_stride + c] = most;
+        maximum = a[t][c] > maximum ? a[t][c] : maximum;
+      args.y[p * args.y_stride + c] = maximum;
     }
   }
 }

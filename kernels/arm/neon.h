@@ -20,8 +20,8 @@ inline int32x4_t NearestInLastBits(float32x4_t x, float32x4_t low, float32x4_t h
 }
 // Values outside of int8 become at most 2^22, which is also outside.
 inline int32x4_t ToNearest(float32x4_t x) {
-  const float32x4_t most = vdupq_n_f32(0x1p22f);
-  return vsubq_s32(NearestInLastBits(x, vnegq_f32(most), most), vdupq_n_s32(0x4b400000));
+  const float32x4_t limit = vdupq_n_f32(0x1p22f);
+  return vsubq_s32(NearestInLastBits(x, vnegq_f32(limit), limit), vdupq_n_s32(0x4b400000));
 }
 inline int32x4x4_t LoadFour(const int32_t* p) {
   return {{vld1q_s32(p), vld1q_s32(p + 4), vld1q_s32(p + 8), vld1q_s32(p + 12)}};

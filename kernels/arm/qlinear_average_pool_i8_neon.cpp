@@ -35,9 +35,8 @@ inline int8x16_t Mean(const QlinearPoolArgs<int8_t>& args, const int8_t* const* 
 }  // namespace
 
 // The last vector of channels overlaps the previous one.
-extern "C" void qlinear_average_pool_i8_neon(const QlinearPoolArgs<int8_t>& given) {
-  const QlinearPoolArgs<int8_t> args =
-      given;  // a copy, because stores to y might alias the original
+extern "C" void qlinear_average_pool_i8_neon(const QlinearPoolArgs<int8_t>& original) {
+  const QlinearPoolArgs<int8_t> args = original;  // stores to y might alias it
   const PoolArgs<int8_t>& pool = args.pool;
   const Limits limits(args);
   const int8_t* const* a = pool.a;

@@ -31,9 +31,8 @@ struct Product {
 
 }  // namespace
 
-extern "C" void qlinear_mul_i8_neon(const QlinearMulArgs<int8_t>& given) {
-  const QlinearMulArgs<int8_t> args =
-      given;  // a copy, because stores to y might alias the original
+extern "C" void qlinear_mul_i8_neon(const QlinearMulArgs<int8_t>& original) {
+  const QlinearMulArgs<int8_t> args = original;  // stores to y might alias it
   const Product product(args);
   size_t i = 0;
   for (; i + 16 <= args.n; i += 16)

@@ -11,10 +11,10 @@ struct Limits {
   int16x8_t zero_point;
   int8x16_t low, high;
 
-  Limits(int32_t zero_point_of_y, int32_t least, int32_t most)
+  Limits(int32_t zero_point_of_y, int32_t low_of_y, int32_t high_of_y)
       : zero_point(vdupq_n_s16(static_cast<int16_t>(zero_point_of_y))),
-        low(vdupq_n_s8(static_cast<int8_t>(least))),
-        high(vdupq_n_s8(static_cast<int8_t>(most))) {}
+        low(vdupq_n_s8(static_cast<int8_t>(low_of_y))),
+        high(vdupq_n_s8(static_cast<int8_t>(high_of_y))) {}
   template <typename Args>
   explicit Limits(const Args& args) : Limits(args.zero_point, args.low, args.high) {}
 

@@ -42,8 +42,8 @@ inline const Element* Operand(const Element* p, size_t step, Element (&copies)[k
 
 // y[i] = f(a[i * a_step], b[i * b_step]), row by row.
 template <typename Function>
-inline void Map(const BinaryArgs<Element>& given, const Function& f) {
-  BinaryArgs<Element> args = given;  // a copy, because stores to y might alias the original
+inline void Map(const BinaryArgs<Element>& original, const Function& f) {
+  BinaryArgs<Element> args = original;  // stores to y might alias it
   if (kMostSideBySide > 1 && args.a_step + args.b_step == 2 && args.b_row == 0 && args.rows > 1) {
     const size_t done = MapColumns(args, f);
     args.a += done;

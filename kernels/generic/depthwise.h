@@ -204,9 +204,8 @@ void DepthwiseWindows(const DepthwiseArgs<Element>& args) {
 // pointers than there are registers.
 TRIMTAB_FAMILY(f32, f16, tile_by_lanes(4 : 8, 8 : 16, 16 : 16))
 template <int kTile>
-inline void Depthwise(const DepthwiseArgs<Element>& given) {
-  const DepthwiseArgs<Element> args =
-      given;  // a copy, because stores to y might alias the original
+inline void Depthwise(const DepthwiseArgs<Element>& original) {
+  const DepthwiseArgs<Element> args = original;  // stores to y might alias it
   constexpr int kVectors = kTile / static_cast<int>(kLanes);
   constexpr int kRows = 2, kFarRows = kLoadsStep ? 1 : 2, kPixels = 4 / kVectors;
   const bool block = args.kernel_h == args.kernel_w && args.step_h == args.step_w &&

@@ -138,9 +138,9 @@ class FewChannels {
     block.y = y_;
     block.rows = rows;
     block.column = (rows - 1) * args_.step_h + args_.kernel_h;
-    const size_t most = (kCopies / block.column - args_.kernel_w) / args_.step_w + 1;
+    const size_t capacity = (kCopies / block.column - args_.kernel_w) / args_.step_w + 1;
     for (size_t done = begin; done < end; done += block.pixels) {
-      block.pixels = end - done < most ? end - done : most;
+      block.pixels = end - done < capacity ? end - done : capacity;
       block.y_row_stride = block.pixels * kNr;
       const size_t columns = (block.pixels - 1) * args_.step_w + args_.kernel_w;
       for (size_t i = 0; i < parts; ++i) {

@@ -89,8 +89,8 @@ inline void TilePanels(const GemmArgs<Element>& args, size_t count) {
 // The same for a tile of fewer than kMr rows, or for any number of whole tiles. A kernel may
 // specialize it. Not inlined, because it has several callers.
 template <class Tile, int kRows, int kVectors, class V = F>
-__attribute__((noinline)) void Panels(const GemmArgs<Element>& given, size_t count) {
-  GemmArgs<Element> args = given;  // copies, because stores to c might alias the originals
+__attribute__((noinline)) void Panels(const GemmArgs<Element>& original, size_t count) {
+  GemmArgs<Element> args = original;  // stores to c might alias it
   for (;;) {
     TilePanels<Tile, kRows, kVectors, V>(args, count);
     if (kRows < Tile::kMr || args.rows <= Tile::kMr) return;
@@ -192,13 +192,14 @@ inline void LastPanel(const GemmArgs<Element>& args, size_t columns) {
 
 // Computes a last panel of fewer than kNr columns. Not inlined, to keep the common path short.
 template <class Tile>
-__attribute__((noinline)) void LastColumns(const GemmArgs<Element>& given, size_t columns) {
+__attribute__((noinline)) void LastColumns(const GemmArgs<Element>& original, size_t columns) {
   // One call for several tiles reduces overhead; their buffer takes a kilobyte of the stack.
   constexpr size_t kTile = Tile::kMr * Tile::kNr, kTiles = kTile < 256 ? 256 / kTile : 1;
   constexpr size_t kRows = kTiles * Tile::kMr;
-  if (columns == Width<Tile>(columns) && columns < Tile::kNr) return RunPart<Tile>(given, columns);
-  GemmArgs<Element> args = given;
-  for (size_t left = given.rows; left > 0;) {
+  if (columns == Width<Tile>(columns) && columns < Tile::kNr)
+    return RunPart<Tile>(original, columns);
+  GemmArgs<Element> args = original;
+  for (size_t left = original.rows; left > 0;) {
     args.rows = left < kRows ? left : kRows;
     left -= args.rows;
     LastPanel<Tile, kRows>(args, columns);

@@ -124,8 +124,8 @@ inline void PoolVectors(const PoolArgs<Element>& args, const Combine& combine,
 
 // Combine(sum, x) combines taps; Finish(sum, pixel) completes a pixel. At least one tap.
 template <typename Combine, typename Finish>
-inline void Pool(const PoolArgs<Element>& given, const Combine& combine, const Finish& finish) {
-  const PoolArgs<Element> args = given;  // a copy, because stores to y might alias the original
+inline void Pool(const PoolArgs<Element>& original, const Combine& combine, const Finish& finish) {
+  const PoolArgs<Element> args = original;  // stores to y might alias it
   if (args.pixels == 0) return;
   if (args.channels >= 4 * kLanes) return PoolVectors<4>(args, combine, finish);
   if (args.channels >= kLanes) return PoolVectors<1>(args, combine, finish);

@@ -31,9 +31,8 @@ inline Reals SumOfQuarters(const QlinearAddArgs<Element>& args, F a, F b) {
 }
 
 TRIMTAB_FAMILY(i8)
-inline void QlinearAdd(const QlinearAddArgs<Element>& given) {
-  const QlinearAddArgs<Element> args =
-      given;  // a copy, because stores to y might alias the original
+inline void QlinearAdd(const QlinearAddArgs<Element>& original) {
+  const QlinearAddArgs<Element> args = original;  // stores to y might alias it
   const Rounding rounded(0, args.low, args.high);
   OfTwo(args, [&](F a, F b) {
     return rounded({SumOfQuarters<0>(args, a, b), SumOfQuarters<1>(args, a, b),
@@ -50,9 +49,8 @@ inline Reals ProductOfQuarters(const QlinearMulArgs<Element>& args, F a, F b) {
 }
 
 TRIMTAB_FAMILY(i8)
-inline void QlinearMul(const QlinearMulArgs<Element>& given) {
-  const QlinearMulArgs<Element> args =
-      given;  // a copy, because stores to y might alias the original
+inline void QlinearMul(const QlinearMulArgs<Element>& original) {
+  const QlinearMulArgs<Element> args = original;  // stores to y might alias it
   const Rounding rounded(args);
   OfTwo(args, [&](F a, F b) {
     return rounded({ProductOfQuarters<0>(args, a, b), ProductOfQuarters<1>(args, a, b),

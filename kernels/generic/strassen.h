@@ -60,8 +60,8 @@ inline void Vectors(size_t n, const Function& f) {
 }
 
 TRIMTAB_FAMILY(f32)
-inline void StrassenSums(const StrassenSumsArgs<Element>& given) {
-  const StrassenSumsArgs<Element> args = given;  // a copy, because stores might alias the original
+inline void StrassenSums(const StrassenSumsArgs<Element>& original) {
+  const StrassenSumsArgs<Element> args = original;  // stores might alias it
   Vectors(args.n, [&](size_t i, auto access) {
     const auto a11 = access.Get(args.a11 + i), a21 = access.Get(args.a21 + i);
     const auto s1 = a21 + access.Get(args.a22 + i);
@@ -80,8 +80,8 @@ inline void AddTo(Element* y, const Element* x, size_t n) {
 }
 
 TRIMTAB_FAMILY(f32)
-inline void StrassenResults(const StrassenResultsArgs<Element>& given) {
-  const StrassenResultsArgs<Element> args = given;
+inline void StrassenResults(const StrassenResultsArgs<Element>& original) {
+  const StrassenResultsArgs<Element> args = original;
   const size_t n = args.n;
   const bool has_residual = args.residual_top != nullptr;
   if (args.bottom != nullptr) {

@@ -197,9 +197,8 @@ inline void WeightLine(const F (&x)[kTaps], F (&y)[kSize]) {
 // Processes as many vectors of channels together as one instruction loads and stores: they share
 // addresses.
 template <int kSize, typename Line>
-inline void TransformInput(const WinogradInputArgs<Element>& given, const Line& line) {
-  const WinogradInputArgs<Element> args =
-      given;  // a copy, because stores to y might alias the original
+inline void TransformInput(const WinogradInputArgs<Element>& original, const Line& line) {
+  const WinogradInputArgs<Element> args = original;  // stores to y might alias it
   for (size_t c = 0; c < args.channels; c = NextChannels<kSideBySide * kLanes>(c, args.channels)) {
     F lines[kSize][kSize][kSideBySide];
     const Element* const* a = args.a;
@@ -255,9 +254,8 @@ inline void WinogradInput(const WinogradInputArgs<Element>& args) {
 
 TRIMTAB_FAMILY(f32, f16, tiles(2x4, 2x5, 3x5, 4x5, 2x6, 3x6, 4x6, 5x7, 4x8, 5x8, 6x8))
 template <int kTile, int kSize>
-inline void WinogradOutput(const WinogradOutputArgs<Element>& given) {
-  const WinogradOutputArgs<Element> args =
-      given;  // a copy, because stores to y might alias the original
+inline void WinogradOutput(const WinogradOutputArgs<Element>& original) {
+  const WinogradOutputArgs<Element> args = original;  // stores to y might alias it
   size_t bounded = args.clamp_max < __builtin_inff();
   __asm__("" : "+r"(bounded));  // else the compiler repeats the comparison for every line
   for (size_t c = 0; c < args.channels; c = NextChannels<kSideBySide * kLanes>(c, args.channels)) {
@@ -354,11 +352,10 @@ inline void WinogradOutput(const WinogradOutputArgs<Element>& given) {
 TRIMTAB_FAMILY(f32, f16, needs(precision),
                tiles(2x4, 2x5, 3x5, 4x5, 2x6, 3x6, 4x6, 5x7, 4x8, 5x8, 6x8))
 template <int kTile, int kSize>
-inline void WinogradWeights(const WinogradWeightsArgs<Element>& given) {
+inline void WinogradWeights(const WinogradWeightsArgs<Element>& original) {
   constexpr int kTaps = Taps(kTile, kSize);
   constexpr int kVectors = kTaps > 3 ? kSideBySide : kMostSideBySide;
-  const WinogradWeightsArgs<Element> args =
-      given;  // a copy, because stores to y might alias the original
+  const WinogradWeightsArgs<Element> args = original;  // stores to y might alias it
   for (size_t c = 0; c < args.columns; c = NextChannels<kVectors * kLanes>(c, args.columns)) {
     F lines[kSize][kTaps][kVectors];
     TRIMTAB_NO_UNROLL

@@ -11,12 +11,11 @@
 namespace {
 
 TRIMTAB_FAMILY(i8)
-inline void WinogradInput(const WinogradInputArgs<Element>& given) {
+inline void WinogradInput(const WinogradInputArgs<Element>& original) {
   constexpr size_t kStep = kMinWinogradChannels;
   typedef int8_t Bytes __attribute__((vector_size(kStep)));
   typedef int16_t Shorts __attribute__((vector_size(kStep * sizeof(int16_t))));
-  const WinogradInputArgs<Element> args =
-      given;  // a copy, because stores to y might alias the original
+  const WinogradInputArgs<Element> args = original;  // stores to y might alias it
   for (size_t c = 0; c < args.channels; c = NextChannels<kStep>(c, args.channels)) {
     Shorts lines[kLineInputs][kLineInputs];
     const Element* const* a = args.a;
@@ -47,13 +46,12 @@ inline void WinogradInput(const WinogradInputArgs<Element>& given) {
 }
 
 TRIMTAB_FAMILY(i8)
-inline void WinogradOutput(const WinogradOutputArgs<Element>& given) {
+inline void WinogradOutput(const WinogradOutputArgs<Element>& original) {
   constexpr size_t kStep = kLanes / kQuarters;
   typedef uint32_t Sums __attribute__((vector_size(kStep * sizeof(uint32_t))));
   typedef int32_t Signed __attribute__((vector_size(kStep * sizeof(int32_t))));
   static_assert(kQuarters == kLineOutputs, "a vector of bytes holds a line of outputs");
-  const WinogradOutputArgs<Element> args =
-      given;  // a copy, because stores to y might alias the original
+  const WinogradOutputArgs<Element> args = original;  // stores to y might alias it
   const Rounding rounded(args);
   for (size_t c = 0; c < args.channels; c = NextChannels<kStep>(c, args.channels)) {
     Sums lines[kLineInputs][kLineOutputs];

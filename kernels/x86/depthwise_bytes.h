@@ -253,10 +253,10 @@ inline Way<Taps> WayFor(const DepthwiseArgs<int8_t>& args) {
 }
 
 template <class Taps>
-inline void DepthwiseBytes(const DepthwiseArgs<int8_t>& given) {
+inline void DepthwiseBytes(const DepthwiseArgs<int8_t>& original) {
   constexpr size_t kGroup = Taps::kGroup, kNr = Taps::kNr;
   constexpr uint16_t kNone = ChannelTile<Taps>::kNone;
-  DepthwiseArgs<int8_t> args = given;
+  DepthwiseArgs<int8_t> args = original;
   args.nr = kNr;
   const size_t taps = args.kernel_h * args.kernel_w;
   if (args.pixels == 0) return;

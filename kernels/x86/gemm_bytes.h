@@ -137,23 +137,23 @@ inline void RunPanel(const GemmArgs<int8_t>& args, const Tile& tile, size_t colu
 }
 
 template <class Tile>
-inline void GemmBytes(const GemmArgs<int8_t>& given) {
+inline void GemmBytes(const GemmArgs<int8_t>& original) {
   constexpr size_t kMr = Tile::kMr, kNr = Tile::kNr;
-  const size_t panel_bytes = Tile::PanelBytes(given);
-  const bool is_real = given.dequantized != nullptr;
+  const size_t panel_bytes = Tile::PanelBytes(original);
+  const bool is_real = original.dequantized != nullptr;
   const size_t size = is_real ? sizeof(float) : sizeof(int8_t);  // bytes per result
-  int8_t* const c = is_real ? reinterpret_cast<int8_t*>(given.dequantized) : given.c;
-  GemmArgs<int8_t> args = given;
+  int8_t* const c = is_real ? reinterpret_cast<int8_t*>(original.dequantized) : original.c;
+  GemmArgs<int8_t> args = original;
   args.c_stride *= size;
-  for (size_t row = 0; row < given.rows; row += kMr, args.a += given.taps * kMr) {
+  for (size_t row = 0; row < original.rows; row += kMr, args.a += original.taps * kMr) {
     const Tile tile(args);
-    args.rows = given.rows - row < kMr ? given.rows - row : kMr;
+    args.rows = original.rows - row < kMr ? original.rows - row : kMr;
     args.c = c + row * args.c_stride;
-    args.w = given.w;
-    args.bias = given.bias;
-    args.scale = given.scale;
-    args.slope = given.slope;
-    for (size_t left = given.columns; left > 0;) {
+    args.w = original.w;
+    args.bias = original.bias;
+    args.scale = original.scale;
+    args.slope = original.slope;
+    for (size_t left = original.columns; left > 0;) {
       const size_t columns = left < kNr ? left : kNr;
       left -= columns;
       if (Tile::kVectors == 2 && columns <= kNumbers) {

@@ -26,7 +26,7 @@ struct DotTile {
     }
   }
 
-  // Rows whose taps have at most 16 channels, one vector each, and other rows.
+  // Rows whose taps have at bound 16 channels, one vector each, and other rows.
   static inline __m128i ExcessOfFew(const GemmArgs<int8_t>& args,
                                     const int8_t* const* const (&rows)[kRowsAtOnce]) {
     const __m128i offset = _mm_set1_epi8(INT8_MIN);
@@ -86,11 +86,11 @@ struct DotTile {
     TRIMTAB_UNROLL
     for (int v = 0; v < kUsed; ++v) {
       if (__builtin_expect(AreSmall(scale[v]), 1)) continue;
-      const __m512i most = _mm512_mask_mov_epi32(_mm512_set1_epi32(256), Small(scale[v]),
-                                                 _mm512_set1_epi32(INT32_MAX));
+      const __m512i bound = _mm512_mask_mov_epi32(_mm512_set1_epi32(256), Small(scale[v]),
+                                                  _mm512_set1_epi32(INT32_MAX));
       scale[v].v = _mm512_min_ps(_mm512_set1_ps(0x1p22f), scale[v].v);
       TRIMTAB_UNROLL
-      for (int i = 0; i < kRows; ++i) sums[i][v].v = _mm512_min_epi32(sums[i][v].v, most);
+      for (int i = 0; i < kRows; ++i) sums[i][v].v = _mm512_min_epi32(sums[i][v].v, bound);
     }
   }
 

@@ -7,11 +7,11 @@
 
 namespace {
 
-inline void Quantize(const QuantizeArgs<float>& given) {
+inline void Quantize(const QuantizeArgs<float>& original) {
   constexpr size_t kStep = kLanes / kQuarters;
   // Unsigned bytes are rounded as if 128 less, then their highest bit is flipped.
-  const int32_t shift = given.high > INT8_MAX ? 128 : 0;
-  QuantizeArgs<float> args = given;
+  const int32_t shift = original.high > INT8_MAX ? 128 : 0;
+  QuantizeArgs<float> args = original;
   args.zero_point -= shift;
   args.low -= shift;
   args.high -= shift;

@@ -71,18 +71,20 @@ inline bool AreSmall(Reals a) {
 
 template <bool kFit>
 struct RoundingOf {
-  __m256 most;
+  __m256 upper;
   __m256i zero_point, low, high;
 
   RoundingOf(int32_t zero_point_of_y, int32_t low_of_y, int32_t high_of_y)
-      : most(_mm256_set1_ps(static_cast<float>(high_of_y - zero_point_of_y))),
+      : upper(_mm256_set1_ps(static_cast<float>(high_of_y - zero_point_of_y))),
         zero_point(_mm256_set1_epi16(static_cast<int16_t>(zero_point_of_y))),
         low(_mm256_set1_epi8(static_cast<int8_t>(low_of_y))),
         high(_mm256_set1_epi8(static_cast<int8_t>(high_of_y))) {}
   template <typename Args>
   explicit RoundingOf(const Args& args) : RoundingOf(args.zero_point, args.low, args.high) {}
 
-  __m256i Whole(Reals a) const { return _mm256_cvtps_epi32(kFit ? a.v : _mm256_min_ps(most, a.v)); }
+  __m256i Whole(Reals a) const {
+    return _mm256_cvtps_epi32(kFit ? a.v : _mm256_min_ps(upper, a.v));
+  }
   // Interleaves the quarters in groups of four values.
   F InTurns(const Reals (&a)[kQuarters]) const {
     const __m256i first = _mm256_packs_epi32(Whole(a[0]), Whole(a[1]));

@@ -71,11 +71,11 @@ inline bool AreSmall(Reals a) { return Small(a) == 0xffff; }
 // Quantizes: rounds half to even, then adds the zero point. kFit: all values fit 32 bits.
 template <bool kFit>
 struct RoundingOf {
-  __m512 most;
+  __m512 upper;
   __m512i zero_point, low, high;
 
   RoundingOf(int32_t zero_point_of_y, int32_t low_of_y, int32_t high_of_y)
-      : most(_mm512_set1_ps(static_cast<float>(high_of_y - zero_point_of_y))),
+      : upper(_mm512_set1_ps(static_cast<float>(high_of_y - zero_point_of_y))),
         zero_point(_mm512_set1_epi16(static_cast<int16_t>(zero_point_of_y))),
         low(_mm512_set1_epi8(static_cast<int8_t>(low_of_y))),
         high(_mm512_set1_epi8(static_cast<int8_t>(high_of_y))) {}
@@ -83,7 +83,9 @@ struct RoundingOf {
   explicit RoundingOf(const Args& args) : RoundingOf(args.zero_point, args.low, args.high) {}
 
   // Values too small for 32 bits become the minimum, which then saturates; so does NaN.
-  __m512i Whole(Reals a) const { return _mm512_cvtps_epi32(kFit ? a.v : _mm512_min_ps(most, a.v)); }
+  __m512i Whole(Reals a) const {
+    return _mm512_cvtps_epi32(kFit ? a.v : _mm512_min_ps(upper, a.v));
+  }
   F operator()(const Reals (&a)[kQuarters]) const {
     const __m512i first = _mm512_packs_epi32(Whole(a[0]), Whole(a[1]));
     const __m512i last = _mm512_packs_epi32(Whole(a[2]), Whole(a[3]));

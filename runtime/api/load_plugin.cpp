@@ -33,8 +33,8 @@ bool OpenLibrary(const char* path, trimtab_library* library, Text* why) {
   library->origin.name = library->path;
   library->handle = dlopen(library->path, RTLD_NOW | RTLD_LOCAL);
   if (library->handle != nullptr) return true;
-  const char* const said = dlerror();
-  why->Add(said != nullptr ? said : library->path);  // the message begins with the path
+  const char* const message = dlerror();
+  why->Add(message != nullptr ? message : library->path);  // the message begins with the path
   return false;
 }
 

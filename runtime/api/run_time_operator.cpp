@@ -37,7 +37,7 @@ struct Declared {
 
 // A registered operator, and everything that its row points to.
 struct Registered {
-  trimtab_operator given;  // complete: members that a smaller struct lacks are zero
+  trimtab_operator declaration;  // complete: members that a smaller struct lacks are zero
   const Origin* origin;
   uint32_t uses;
   OperatorRow row;
@@ -59,11 +59,11 @@ class RunTimeOperator final : public Operator {
     }
     for (int i = 0; i < output_count(); ++i) Point(output(i), &operands_[input_count() + i]);
     call_.scratch = scratch<uint8_t>();
-    row_->given.run(&call_);
+    row_->declaration.run(&call_);
   }
 
   void Release() {
-    if (row_->given.destroy != nullptr) row_->given.destroy(&call_);
+    if (row_->declaration.destroy != nullptr) row_->declaration.destroy(&call_);
     tables_.Release();
     --row_->uses;
   }
@@ -143,12 +143,12 @@ Status RunTimeOperator::SetUp() {
     if (index >= input_count() || has_input(index)) pointers[i] = &operands_[i];
   }
   call_.struct_size = sizeof(call_);
-  call_.context = row_->given.context;
+  call_.context = row_->declaration.context;
   call_.inputs = pointers;
   call_.outputs = pointers + input_count();
   call_.input_count = static_cast<uint32_t>(input_count());
   call_.output_count = static_cast<uint32_t>(output_count());
-  return Ask(row_->given.set_up);
+  return Ask(row_->declaration.set_up);
 }
 
 Status RunTimeOperator::InferShape() {
@@ -164,7 +164,7 @@ Status RunTimeOperator::InferShape() {
     operand.dtype = static_cast<int32_t>(tensor.dtype);
     operand.layout = static_cast<int32_t>(tensor.layout);
   }
-  TRIMTAB_RETURN_IF_ERROR(Ask(row_->given.shape));
+  TRIMTAB_RETURN_IF_ERROR(Ask(row_->declaration.shape));
   for (int i = 0; i < output_count(); ++i) {
     const trimtab_operand& operand = operands_[input_count() + i];
     TRIMTAB_CHECK(operand.rank >= 0 && operand.rank <= Dims::kMaxRank,
@@ -184,7 +184,7 @@ Status RunTimeOperator::Prepare() {
     if (has_input(i) && (row_->row.constant_mask >> i & 1) != 0) Point(input(i), &operands_[i]);
   }
   call_.scratch_bytes = 0;
-  TRIMTAB_RETURN_IF_ERROR(Ask(row_->given.prepare));
+  TRIMTAB_RETURN_IF_ERROR(Ask(row_->declaration.prepare));
   return RequestScratch(call_.scratch_bytes);
 }
 
@@ -207,8 +207,8 @@ Registered* Find(uint16_t id) {
 }
 
 const OperatorRow* FindRow(uint16_t id) {
-  const Registered* found = Find(id);
-  return found != nullptr ? &found->row : nullptr;
+  const Registered* row = Find(id);
+  return row != nullptr ? &row->row : nullptr;
 }
 
 void ReleaseAll(const Program* program, Operator* const* operators) {
@@ -252,7 +252,7 @@ const char* Fault(const trimtab_operator& op) {
 // Declares the attributes; returns the error, or null.
 const char* Declare(Registered* one) {
   uint8_t& count = one->row.field_count;
-  for (const char* const* text = one->given.attributes; text != nullptr && *text != nullptr;
+  for (const char* const* text = one->declaration.attributes; text != nullptr && *text != nullptr;
        ++text) {
     if (count == kMaxAttributes) return "it has more than 32 attributes";
     const char* const colon = strchr(*text, ':');
@@ -268,9 +268,9 @@ const char* Declare(Registered* one) {
   return nullptr;
 }
 
-uint32_t HashCounts(uint32_t hash, uint8_t least, uint8_t most) {
+uint32_t HashCounts(uint32_t hash, uint8_t min, uint8_t max) {
   char text[24];
-  Text(text, sizeof(text)).Add(" (").Add(int64_t{least}).Add(", ").Add(int64_t{most}).Add(")");
+  Text(text, sizeof(text)).Add(" (").Add(int64_t{min}).Add(", ").Add(int64_t{max}).Add(")");
   return NameHash(text, hash);
 }
 
@@ -279,7 +279,7 @@ uint32_t SchemaHash(const Registered& one) {
   char id[8];
   Text(id, sizeof(id)).Add(int64_t{one.row.id}).Add(" ");
   const OperatorRow& row = one.row;
-  uint32_t hash = NameHash(one.given.type, NameHash(id));
+  uint32_t hash = NameHash(one.declaration.type, NameHash(id));
   hash = HashCounts(hash, row.min_inputs, row.max_inputs);
   hash = NameHash(" ", HashCounts(hash, row.min_outputs, row.max_outputs));
   for (uint8_t i = 0; i < row.field_count; ++i) {
@@ -291,7 +291,7 @@ uint32_t SchemaHash(const Registered& one) {
 }
 
 const char* FillRow(Registered* one) {
-  const trimtab_operator& op = one->given;
+  const trimtab_operator& op = one->declaration;
   OperatorRow& row = one->row;
   row.id = static_cast<uint16_t>(0x8000u | (NameHash(op.type) & 0x7FFFu));
   row.min_inputs = static_cast<uint8_t>(op.least_inputs);
@@ -338,32 +338,33 @@ const char* Add(Registered* one, Text* why) {
 
 }  // namespace
 
-bool RegisterOperator(const trimtab_operator& given, const Origin& origin, Text* why) {
+bool RegisterOperator(const trimtab_operator& declaration, const Origin& origin, Text* why) {
   why->Add(origin.name).Add(": ");
-  if (given.struct_size < kFirstOperatorBytes) {
+  if (declaration.struct_size < kFirstOperatorBytes) {
     why->Add("an operator's struct is too small (bytes): ");
-    why->Add(static_cast<int64_t>(given.struct_size));
+    why->Add(static_cast<int64_t>(declaration.struct_size));
     return false;
   }
-  if (given.abi != TRIMTAB_PLUGIN_ABI) {
-    why->Add("an operator is of ABI ").Add(int64_t{given.abi}).Add(", this engine has ");
+  if (declaration.abi != TRIMTAB_PLUGIN_ABI) {
+    why->Add("an operator is of ABI ").Add(int64_t{declaration.abi}).Add(", this engine has ");
     why->Add(int64_t{TRIMTAB_PLUGIN_ABI});
     return false;
   }
-  if (given.type == nullptr || !IsName(given.type, strlen(given.type))) {
+  if (declaration.type == nullptr || !IsName(declaration.type, strlen(declaration.type))) {
     why->Add("an operator's name is not in snake_case");
     return false;
   }
-  why->Add("operator ").Add(given.type).Add(": ");
+  why->Add("operator ").Add(declaration.type).Add(": ");
   auto* one = static_cast<Registered*>(MapMemory(sizeof(Registered)));
   if (one == nullptr) {
     why->Add("no memory");
     return false;
   }
-  const size_t known = sizeof(one->given);
-  memcpy(&one->given, &given, given.struct_size < known ? given.struct_size : known);
+  const size_t known = sizeof(one->declaration);
+  memcpy(&one->declaration, &declaration,
+         declaration.struct_size < known ? declaration.struct_size : known);
   one->origin = &origin;
-  const char* wrong = Fault(one->given);
+  const char* wrong = Fault(one->declaration);
   if (wrong == nullptr) wrong = Add(one, why);
   if (wrong == nullptr) return true;
   why->Add(wrong);
@@ -372,8 +373,8 @@ bool RegisterOperator(const trimtab_operator& given, const Origin& origin, Text*
 }
 
 const Origin* OriginOf(uint16_t id) {
-  const Registered* const found = Find(id);
-  return found != nullptr ? found->origin : nullptr;
+  const Registered* const registered = Find(id);
+  return registered != nullptr ? registered->origin : nullptr;
 }
 
 bool IsInUse(const Origin& origin) {

@@ -15,10 +15,10 @@ struct Origin {
   const char* name;
 };
 
-// Registers an operator for as long as `origin` and everything that `given` points to exist;
-// `given` itself is copied. Returns false, and in `why` the reason with both origins, if its name
+// Registers an operator for as long as `origin` and everything that `declaration` points to exist;
+// `declaration` itself is copied. Returns false, and in `why` the reason with both origins, if its name
 // is taken or it violates a rule. Not thread-safe: no model may be opened, run or closed meanwhile.
-bool RegisterOperator(const trimtab_operator& given, const Origin& origin, Text* why);
+bool RegisterOperator(const trimtab_operator& declaration, const Origin& origin, Text* why);
 
 // Origin of the operator with this id; null: none.
 const Origin* OriginOf(uint16_t id);

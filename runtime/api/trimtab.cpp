@@ -51,11 +51,11 @@ enum class Bytes { kMemory, kFile, kOwnFile };
 Status SetUp(trimtab_model* model, const void* data, size_t size, const trimtab_options* options) {
   TRIMTAB_RETURN_IF_ERROR(trimtab::CheckIsa());
   TRIMTAB_RETURN_IF_ERROR(trimtab::Load(data, size, &model->program));
-  const trimtab_options given = options != nullptr ? *options : trimtab_options();
-  if (given.trust_weights == 0)
+  const trimtab_options settings = options != nullptr ? *options : trimtab_options();
+  if (settings.trust_weights == 0)
     TRIMTAB_RETURN_IF_ERROR(trimtab::VerifyConstants(model->program, model->mapped));
-  return model->executor.SetUp(model->program, given.threads != 0 ? given.threads : 1,
-                               model->mapped, given.max_memory_bytes);
+  return model->executor.SetUp(model->program, settings.threads != 0 ? settings.threads : 1,
+                               model->mapped, settings.max_memory_bytes);
 }
 
 int Open(const void* data, size_t size, Bytes kind, const trimtab_options* options,
@@ -136,12 +136,12 @@ int trimtab_set_input(trimtab_model* model, uint32_t index, const void* data, si
 }
 
 int trimtab_resize_input(trimtab_model* model, uint32_t index, const int32_t* dims, int32_t rank) {
-  trimtab::Dims wanted;
+  trimtab::Dims new_dims;
   if (rank < 0 || rank > trimtab::Dims::kMaxRank)
     return Report(model, Status(Code::kBadArgument, TRIMTAB_TEXT("rank must be 0 to 8"), rank));
-  wanted.rank = rank;
-  for (int i = 0; i < rank; ++i) wanted[i] = dims[i];
-  return Report(model, model->executor.Resize(index, wanted));
+  new_dims.rank = rank;
+  for (int i = 0; i < rank; ++i) new_dims[i] = dims[i];
+  return Report(model, model->executor.Resize(index, new_dims));
 }
 
 int trimtab_run(trimtab_model* model) { return Report(model, model->executor.Run()); }

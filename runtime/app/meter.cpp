@@ -20,10 +20,10 @@ void Mark(Phase phase, int64_t index) {
 }
 
 // Value of a key in lines "Key:   123 kB"; -1 if it is missing.
-int64_t BytesBehind(const char* wanted, const char* at) {
-  const char* key = wanted;
+int64_t BytesBehind(const char* name, const char* at) {
+  const char* key = name;
   for (; *at != '\0' && *key != '\0'; ++at)
-    key = *at == *key ? key + 1 : *at == *wanted ? wanted + 1 : wanted;
+    key = *at == *key ? key + 1 : *at == *name ? name + 1 : name;
   if (*key != '\0') return -1;
   int64_t kib = 0;
   for (; *at == ' ' || *at == '\t'; ++at) {

@@ -16,7 +16,7 @@ struct Word {
 struct Number {
   const char* name;
   int64_t Options::* value;
-  int64_t least, most;
+  int64_t min, max;
 };
 
 constexpr Flag kFlags[] = {
@@ -50,11 +50,11 @@ bool ParseNumber(const char* text, const Number& option, int64_t* value) {
   int64_t number = 0;
   if (*text == '\0') return false;
   for (; *text != '\0'; ++text) {
-    if (*text < '0' || *text > '9' || number > option.most) return false;
+    if (*text < '0' || *text > '9' || number > option.max) return false;
     number = number * 10 + (*text - '0');
   }
   *value = number;
-  return number >= option.least && number <= option.most;
+  return number >= option.min && number <= option.max;
 }
 
 }  // namespace

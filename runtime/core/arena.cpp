@@ -20,12 +20,12 @@ bool Arena::Map(size_t bytes) {
   if (mapped_ != nullptr && bytes == bytes_) return true;
   size_t used = bytes + kArenaAlignment;
   // A block that fills a huge page begins at one.
-  const size_t wanted = used < kHugePage ? used : used + 2 * kHugePage;
-  void* const mapped = MapMemory(wanted);
+  const size_t size = used < kHugePage ? used : used + 2 * kHugePage;
+  void* const mapped = MapMemory(size);
   if (mapped == nullptr) return false;
   UnmapMemory(mapped_, mapped_bytes_);
   mapped_ = mapped;
-  mapped_bytes_ = wanted;
+  mapped_bytes_ = size;
   bytes_ = bytes;
   begin_ = static_cast<uint8_t*>(mapped);
   if (used >= kHugePage) {

@@ -21,7 +21,7 @@ bool DecodeRecords(const uint8_t* block, size_t bytes, const uint8_t* slot,
       if (!DecodeSlot(block, bytes, from, fields[j], value)) return false;
     }
   }
-  RecordPlace records;
+  RecordRange records;
   records.block = block;
   records.bytes = static_cast<uint32_t>(bytes);
   records.first = place[0];
@@ -30,7 +30,7 @@ bool DecodeRecords(const uint8_t* block, size_t bytes, const uint8_t* slot,
   return true;
 }
 
-void DecodeRecord(const RecordPlace& place, size_t i, const AttributeField* fields, size_t count,
+void DecodeRecord(const RecordRange& place, size_t i, const AttributeField* fields, size_t count,
                   void* out) {
   const uint8_t* slots = place.block + place.first + i * count * 8;
   for (size_t j = 0; j < count; ++j) {

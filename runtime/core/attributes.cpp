@@ -31,7 +31,7 @@ bool DecodeSlot(const uint8_t* block, size_t bytes, const uint8_t* slot,
       int64_t value;
       memcpy(&value, slot, sizeof(value));
       memcpy(out, &value, sizeof(value));
-      return field.limit == 0 || (value >= field.least && value <= field.limit);
+      return field.limit == 0 || (value >= field.min && value <= field.limit);
     }
     case AttributeType::kFloat:
     case AttributeType::kOp:

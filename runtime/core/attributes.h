@@ -47,7 +47,7 @@ enum class AttributeType : uint8_t {
 // The fields of a record type follow the row of the record list, which counts them.
 struct AttributeField {
   AttributeType type;
-  uint8_t least;    // minimum of an int with a limit
+  uint8_t min;      // minimum of an int with a limit
   uint16_t offset;  // in the struct
   uint16_t limit;   // int: maximum; enum: number of values; ints, floats: exact length; 0: no limit
 };
@@ -63,21 +63,21 @@ bool DecodeSlot(const uint8_t* block, size_t bytes, const uint8_t* slot,
                 const AttributeField& field, uint8_t* out);
 
 // Location of a list of records: `size` of them from `first` on, in a block of `bytes`.
-struct RecordPlace {
+struct RecordRange {
   const uint8_t* block = nullptr;
   uint32_t bytes = 0, first = 0, size = 0;
 };
 
 // A list of records. T is generated from the schema; an element is decoded when it is read.
 template <typename T>
-struct RecordList : RecordPlace {
+struct RecordList : RecordRange {
   T operator[](size_t i) const;
 };
 
 // Checks all records of a list and sets its location; false if a record is not legal.
 bool DecodeRecords(const uint8_t* block, size_t bytes, const uint8_t* slot,
                    const AttributeField& field, uint8_t* out);
-void DecodeRecord(const RecordPlace& place, size_t i, const AttributeField* fields, size_t count,
+void DecodeRecord(const RecordRange& place, size_t i, const AttributeField* fields, size_t count,
                   void* out);
 
 template <typename T>

@@ -25,7 +25,7 @@ Status Executor::SetUp(const Program& program, int threads, bool mapped, uint64_
   TRIMTAB_RETURN_IF_ERROR(pool_.Start(threads));
   TRIMTAB_RETURN_IF_ERROR(scope_.Create(program, &tables_));
   TRIMTAB_RETURN_IF_ERROR(tables_.Take(ops, &operators_));
-  TRIMTAB_RETURN_IF_ERROR(tables_.Take(vars, &home_));
+  TRIMTAB_RETURN_IF_ERROR(tables_.Take(vars, &alias_root_));
   TRIMTAB_RETURN_IF_ERROR(tables_.Take(size_t{vars} + ops, &buffers_));
   TRIMTAB_RETURN_IF_ERROR(tables_.Take(size_t{vars} + ops, &order_));
   TRIMTAB_RETURN_IF_ERROR(CheckDataFlow());
@@ -54,9 +54,9 @@ Status Executor::PrepareConstants(bool mapped) {
     if (!operators_[i]->prepares()) continue;
     const OpRecord& op = program_->op(i);
     const uint32_t* operand = program_->operands(op);
-    Tensor& made = scope_.tensor(operand[op.input_count]);
-    made.raw = place;
-    place += Aligned(made.bytes);
+    Tensor& prepared = scope_.tensor(operand[op.input_count]);
+    prepared.raw = place;
+    place += Aligned(prepared.bytes);
     operators_[i]->Run(pool_);
     const Tensor& stored = scope_.tensor(operand[0]);
     if (mapped && program_->var(operand[0]).data_offset != 0) DropPages(stored.raw, stored.bytes);
@@ -161,9 +161,9 @@ Status Executor::SetUpOperator(uint32_t index, Tensor** pointers) {
   }
   TRIMTAB_RETURN_IF_ERROR(operators_[index]->SetUpRun(pool_.threads()));
   if (row.prepares) {
-    Variable& made = scope_.variable(operand[op.input_count]);
-    made.constant = true;
-    prepared_bytes_ += Aligned(made.tensor.bytes);
+    Variable& prepared = scope_.variable(operand[op.input_count]);
+    prepared.constant = true;
+    prepared_bytes_ += Aligned(prepared.tensor.bytes);
   }
   return Status();
 }
@@ -227,15 +227,16 @@ Status Executor::ShareSize(uint32_t op_index) {
 }
 
 // Sub-tensors share their parent's memory, views their input's.
-void Executor::FindHomes() {
+void Executor::FindAliasRoots() {
   const uint32_t vars = program_->var_count();
-  for (uint32_t i = 0; i < vars; ++i) home_[i] = i;
+  for (uint32_t i = 0; i < vars; ++i) alias_root_[i] = i;
   for (uint32_t i = 0; i < program_->op_count(); ++i) {
     const OpRecord& op = program_->op(i);
     const uint32_t* operand = program_->operands(op);
-    if (FindOperator(op.op_id)->view) home_[operand[op.input_count]] = home_[operand[0]];
+    if (FindOperator(op.op_id)->view)
+      alias_root_[operand[op.input_count]] = alias_root_[operand[0]];
   }
-  for (uint32_t i = 0; i < vars; ++i) home_[i] = home_[scope_.variable(i).root];
+  for (uint32_t i = 0; i < vars; ++i) alias_root_[i] = alias_root_[scope_.variable(i).root];
 }
 
 // Inputs are the caller's memory, and constants are in the file or prepared: only variables that
@@ -245,9 +246,9 @@ void Executor::FindLifetimes() {
   memset(buffers_, 0, (size_t{vars} + ops) * sizeof(Buffer));
   const auto touch = [this](uint32_t var, int32_t op) {
     if (var == kAbsent) return;
-    Buffer& buffer = buffers_[home_[var]];
+    Buffer& buffer = buffers_[alias_root_[var]];
     if (buffer.bytes == 0) buffer.first = op;
-    buffer.bytes = scope_.tensor(home_[var]).CountBytes();
+    buffer.bytes = scope_.tensor(alias_root_[var]).CountBytes();
     if (op > buffer.last) buffer.last = op;
   };
   for (uint32_t i = 0; i < ops; ++i) {
@@ -276,11 +277,11 @@ void Executor::ShareInPlace() {
     uint32_t input = 0;
     while (input < op.input_count && !MayTakePlace(i, row, input)) ++input;
     if (input == op.input_count) continue;
-    const uint32_t x = home_[operand[input]], y = home_[operand[op.input_count]];
+    const uint32_t x = alias_root_[operand[input]], y = alias_root_[operand[op.input_count]];
     buffers_[x].last = buffers_[y].last;
     buffers_[y].bytes = 0;
     for (uint32_t var = 0; var < program_->var_count(); ++var) {
-      if (home_[var] == y) home_[var] = x;
+      if (alias_root_[var] == y) alias_root_[var] = x;
     }
   }
 }
@@ -291,21 +292,21 @@ bool Executor::MayTakePlace(uint32_t op_index, const OperatorRow& row, uint32_t 
   const auto in_place = [&](uint32_t i) { return i < 8 && (row.in_place_inputs >> i & 1) != 0; };
   if (!in_place(input) || operand[input] == kAbsent) return false;
   const uint32_t x = operand[input], y = operand[op.input_count];
-  const Buffer &from = buffers_[home_[x]], &to = buffers_[home_[y]];
+  const Buffer &from = buffers_[alias_root_[x]], &to = buffers_[alias_root_[y]];
   const auto now = static_cast<int32_t>(op_index);
   if (from.bytes == 0 || from.bytes != to.bytes || from.last != now || to.first != now ||
-      !SamePlace(x, y))
+      !SameOffset(x, y))
     return false;
   // No other input of the operator may share the buffer, unless at the same offsets.
   for (uint32_t i = 0; i < op.input_count; ++i) {
-    if (operand[i] == kAbsent || home_[operand[i]] != home_[x]) continue;
-    if (!in_place(i) || !SamePlace(operand[i], y)) return false;
+    if (operand[i] == kAbsent || alias_root_[operand[i]] != alias_root_[x]) continue;
+    if (!in_place(i) || !SameOffset(operand[i], y)) return false;
   }
   return true;
 }
 
 // True if elements of x and y with the same coordinates have the same offset in their buffers.
-bool Executor::SamePlace(uint32_t x, uint32_t y) const {
+bool Executor::SameOffset(uint32_t x, uint32_t y) const {
   const Tensor &a = scope_.tensor(x), &b = scope_.tensor(y);
   return a.dims == b.dims && a.layout == b.layout && a.parent_channels == b.parent_channels &&
          scope_.variable(x).channel == scope_.variable(y).channel;
@@ -313,7 +314,7 @@ bool Executor::SamePlace(uint32_t x, uint32_t y) const {
 
 Status Executor::PlanArena() {
   const uint32_t vars = program_->var_count(), ops = program_->op_count();
-  FindHomes();
+  FindAliasRoots();
   FindLifetimes();
   ShareInPlace();
   const size_t buffers = size_t{vars} + ops;
@@ -357,9 +358,9 @@ Status Executor::PlanArena() {
 
 void Executor::BindViews() {
   for (uint32_t i = 0; i < program_->var_count(); ++i) {
-    if (home_[i] == i) continue;
+    if (alias_root_[i] == i) continue;
     Tensor& view = scope_.tensor(i);
-    auto* const raw = static_cast<uint8_t*>(scope_.tensor(home_[i]).raw);
+    auto* const raw = static_cast<uint8_t*>(scope_.tensor(alias_root_[i]).raw);
     if (raw != nullptr) view.raw = raw + scope_.variable(i).channel * view.element_size();
     view.bytes = view.CountBytes();
   }

@@ -67,11 +67,11 @@ class Executor {
   Status Reshape();
   Status ShareSize(uint32_t op_index);
   Status PlanArena();
-  void FindHomes();
+  void FindAliasRoots();
   void FindLifetimes();
   void ShareInPlace();
   bool MayTakePlace(uint32_t op_index, const OperatorRow& row, uint32_t input) const;
-  bool SamePlace(uint32_t x, uint32_t y) const;
+  bool SameOffset(uint32_t x, uint32_t y) const;
   Status PrepareConstants(bool mapped);
   void BindViews();
 
@@ -82,7 +82,7 @@ class Executor {
   OperatorObserver observer_;
   Operator** operators_ = nullptr;  // op_count
   uint8_t* operator_memory_ = nullptr;
-  uint32_t* home_ =
+  uint32_t* alias_root_ =
       nullptr;  // per variable: the variable whose memory it shares (alias root), or itself
   Tensor** operand_pointers_ = nullptr;
   Buffer* buffers_ = nullptr;  // one per variable, then one per operator for its scratch

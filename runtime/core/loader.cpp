@@ -42,23 +42,23 @@ bool QuantizationFits(const uint8_t* bytes, const Region& tables, const VarRecor
   const uint32_t offset = var.quantization_offset;
   if (offset == 0) return true;
   if (!tables.Holds(offset, sizeof(Quantization), 4)) return false;
-  const Quantization& found = *reinterpret_cast<const Quantization*>(bytes + offset);
+  const Quantization& quantization = *reinterpret_cast<const Quantization*>(bytes + offset);
   int32_t count = 1;
-  if (found.axis != Quantization::kPerTensor) {
-    if (static_cast<uint32_t>(found.axis) >= var.rank) return false;
-    count = var.dims[found.axis];
+  if (quantization.axis != Quantization::kPerTensor) {
+    if (static_cast<uint32_t>(quantization.axis) >= var.rank) return false;
+    count = var.dims[quantization.axis];
   }
   const DType stored = static_cast<DType>(var.dtype);
   if (stored != DType::kI8 && stored != DType::kU8 && stored != DType::kI32) return false;
-  if (found.count != static_cast<uint32_t>(count) ||
-      !tables.Holds(offset, sizeof(found) + uint64_t{found.count} * 8, 4)) {
+  if (quantization.count != static_cast<uint32_t>(count) ||
+      !tables.Holds(offset, sizeof(quantization) + uint64_t{quantization.count} * 8, 4)) {
     return false;
   }
-  for (uint32_t i = 0; i < found.count; ++i) {
-    const float scale = found.scales()[i];
+  for (uint32_t i = 0; i < quantization.count; ++i) {
+    const float scale = quantization.scales()[i];
     if (!(scale > 0 && scale <= FLT_MAX)) return false;
     const uint32_t above_least =
-        static_cast<uint32_t>(found.zero_points()[i]) + (stored == DType::kI8 ? 128u : 0u);
+        static_cast<uint32_t>(quantization.zero_points()[i]) + (stored == DType::kI8 ? 128u : 0u);
     if (stored != DType::kI32 && above_least > 255) return false;
   }
   return true;
@@ -84,11 +84,11 @@ const char* Fault(const VarRecord& var, const uint8_t* bytes, const Region& tabl
 }
 
 // True if a sub-tensor is a range of channels of an NHWC image that is no sub-tensor itself.
-bool PartFits(const VarRecord* vars, uint32_t var_count, const VarRecord& part) {
-  if ((part.flags & kVarPart) == 0) return true;
+bool SubTensorFits(const VarRecord* vars, uint32_t var_count, const VarRecord& part) {
+  if ((part.flags & kVarSubTensor) == 0) return true;
   if (part.parent >= var_count) return false;
   const VarRecord& parent = vars[part.parent];
-  return (parent.flags & kVarPart) == 0 && parent.dtype == part.dtype && parent.rank == 4 &&
+  return (parent.flags & kVarSubTensor) == 0 && parent.dtype == part.dtype && parent.rank == 4 &&
          part.rank == 4 && parent.layout == 1 && part.layout == 1 && parent.data_offset == 0 &&
          part.data_offset == 0 && parent.dims[0] == part.dims[0] &&
          parent.dims[2] == part.dims[2] && parent.dims[3] == part.dims[3] && part.dims[1] > 0 &&
@@ -148,7 +148,7 @@ Status Load(const void* data, size_t size, Program* program) {
   if (header.version != kFormatVersion) {
     return Status(
         Code::kBadVersion,
-        TRIMTAB_TEXT("convert the source model again: another .ttm version (expected, found)"),
+        TRIMTAB_TEXT("convert the source model again: another .ttm version (expected, actual)"),
         kFormatVersion, header.version);
   }
   if (header.file_bytes != size || size % 64 != 0)
@@ -165,25 +165,25 @@ Status Load(const void* data, size_t size, Program* program) {
 
   const uint64_t vars_at = sizeof(FileHeader);
   const uint64_t ops_at = vars_at + uint64_t{header.var_count} * sizeof(VarRecord);
-  const uint64_t borders_at = ops_at + uint64_t{header.op_count} * sizeof(OpRecord);
-  const uint64_t borders = uint64_t{header.input_count} + header.output_count;
-  if (!tables.Holds(borders_at, borders * 4, 4))
+  const uint64_t boundary_offset = ops_at + uint64_t{header.op_count} * sizeof(OpRecord);
+  const uint64_t boundary_count = uint64_t{header.input_count} + header.output_count;
+  if (!tables.Holds(boundary_offset, boundary_count * 4, 4))
     return Bad(TRIMTAB_TEXT("tables lie outside the file"));
   program->bytes_ = bytes;
   program->vars_ = reinterpret_cast<const VarRecord*>(bytes + vars_at);
   program->ops_ = reinterpret_cast<const OpRecord*>(bytes + ops_at);
-  program->borders_ = reinterpret_cast<const uint32_t*>(bytes + borders_at);
+  program->boundary_ = reinterpret_cast<const uint32_t*>(bytes + boundary_offset);
   for (uint32_t i = 0; i < header.var_count; ++i) {
     const VarRecord& var = program->vars_[i];
     const char* fault = Fault(var, bytes, tables, constants);
-    if (fault == nullptr && !PartFits(program->vars_, header.var_count, var))
+    if (fault == nullptr && !SubTensorFits(program->vars_, header.var_count, var))
       fault = TRIMTAB_TEXT("a sub-tensor is outside its parent");
     if (fault != nullptr) return Bad(fault, i);
   }
-  for (uint32_t i = 0; i < borders; ++i) {
-    if (program->borders_[i] >= header.var_count)
+  for (uint32_t i = 0; i < boundary_count; ++i) {
+    if (program->boundary_[i] >= header.var_count)
       return Bad(TRIMTAB_TEXT("bad input or output index"), i);
-    if ((program->var(program->borders_[i]).flags & kVarPart) != 0)
+    if ((program->var(program->boundary_[i]).flags & kVarSubTensor) != 0)
       return Bad(TRIMTAB_TEXT("an input or output is a sub-tensor"), i);
   }
   for (uint32_t i = 0; i < header.input_count; ++i) {

@@ -40,9 +40,9 @@ void UnmapMemory(void* memory, size_t bytes) {
 #endif
 
 Status Memory::Take(size_t count, size_t element_bytes, void** result) {
-  const uint64_t wanted = RoundUp(uint64_t{count} * element_bytes, uint64_t{kAlignment});
-  if (blocks_ == nullptr || blocks_->bytes - blocks_->used < wanted) {
-    const uint64_t needed = sizeof(Block) + wanted;
+  const uint64_t size = RoundUp(uint64_t{count} * element_bytes, uint64_t{kAlignment});
+  if (blocks_ == nullptr || blocks_->bytes - blocks_->used < size) {
+    const uint64_t needed = sizeof(Block) + size;
     const size_t size = needed > kBlockBytes ? static_cast<size_t>(needed) : kBlockBytes;
     auto* block = needed <= SIZE_MAX / 2 ? static_cast<Block*>(MapMemory(size)) : nullptr;
     if (block == nullptr)
@@ -51,7 +51,7 @@ Status Memory::Take(size_t count, size_t element_bytes, void** result) {
     blocks_ = block;
   }
   *result = reinterpret_cast<uint8_t*>(blocks_) + blocks_->used;
-  blocks_->used += static_cast<size_t>(wanted);
+  blocks_->used += static_cast<size_t>(size);
   return Status();
 }
 

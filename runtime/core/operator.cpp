@@ -38,10 +38,10 @@ bool MayBeStrided(uint16_t mask, int operand) {
 Status Operator::SetUpShapes(const OperatorRow& row, const Operands& operands,
                              const uint8_t* attributes, size_t attribute_bytes) {
   TRIMTAB_CHECK(operands.input_count >= row.min_inputs && operands.input_count <= row.max_inputs,
-                "wrong number of inputs (at least, found)", row.min_inputs, operands.input_count);
+                "wrong number of inputs (minimum, actual)", row.min_inputs, operands.input_count);
   TRIMTAB_CHECK(
       operands.output_count >= row.min_outputs && operands.output_count <= row.max_outputs,
-      "wrong number of outputs (at least, found)", row.min_outputs, operands.output_count);
+      "wrong number of outputs (minimum, actual)", row.min_outputs, operands.output_count);
   operands_ = operands;
   prepares_ = row.prepares;
   const bool typed = row.factories[0]->dtype != DType::kNone;
@@ -62,7 +62,7 @@ Status Operator::SetUpShapes(const OperatorRow& row, const Operands& operands,
     unsigned allowed = (row.index_mask & bit) != 0 ? kIndexTypes : row.dtypes;
     // A class for one type accepts only that type.
     if (typed && (row.index_mask & bit) == 0) allowed &= 1u << static_cast<int>(own);
-    if ((row.real_mask & bit) != 0) allowed = 1u << static_cast<int>(DType::kF32);
+    if ((row.float_mask & bit) != 0) allowed = 1u << static_cast<int>(DType::kF32);
     if ((row.half_mask & bit) != 0) allowed |= 1u << static_cast<int>(DType::kF16);
     TRIMTAB_CHECK(((allowed >> static_cast<int>(tensor->dtype)) & 1) != 0,
                   "element type is not supported (input, type)", i,

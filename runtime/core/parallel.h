@@ -19,7 +19,7 @@ constexpr size_t kExchangeCost = 4;
 constexpr size_t kBlocksPerThread = 4;
 // Maximum number of blocks per thread. More on machines with unlike cores, where all threads wait
 // for the last block of a slow core.
-constexpr size_t kMostPerThread = 8, kMostPerUnlikeThread = 32;
+constexpr size_t kMaxBlocksPerThread = 8, kMaxBlocksPerUnlikeThread = 32;
 
 inline size_t DivideUp(size_t a, size_t b) { return (a + b - 1) / b; }
 
@@ -31,10 +31,10 @@ constexpr T RoundUp(T value, T unit) {
 }
 
 // Items per block of a loop of `items` items of cost `cost` each: at least kBlockCost, at most
-// `most` blocks per thread.
-inline size_t Grain(size_t items, size_t cost, size_t threads, size_t most) {
+// `max_blocks` blocks per thread.
+inline size_t Grain(size_t items, size_t cost, size_t threads, size_t max_blocks) {
   const size_t worthwhile = cost < kBlockCost ? kBlockCost / (cost + 1) + 1 : 1;
-  const size_t fair = items / (threads * most) + 1;
+  const size_t fair = items / (threads * max_blocks) + 1;
   return worthwhile > fair ? worthwhile : fair;
 }
 
@@ -49,10 +49,10 @@ inline bool ReadingTakesLonger(size_t weights, size_t elements) {
   return weights > kExchangeCost * elements;
 }
 
-// Size of the blocks of a share: at most `most`, in whole units if there are several blocks, and of
+// Size of the blocks of a share: at most `max_size`, in whole units if there are several blocks, and of
 // equal size, so that the last block is not small.
-inline size_t EvenBlocks(size_t share, size_t most, size_t unit) {
-  const size_t blocks = DivideUp(share, RoundUp(most, unit));
+inline size_t EvenBlocks(size_t share, size_t max_size, size_t unit) {
+  const size_t blocks = DivideUp(share, RoundUp(max_size, unit));
   return blocks > 1 ? RoundUp(DivideUp(share, blocks), unit) : share;
 }
 

@@ -14,7 +14,7 @@ constexpr uint32_t kFormatVersion = 4;
 constexpr uint32_t kAbsent = 0xFFFFFFFFu;  // operand index of an absent optional input
 
 enum FileFlags : uint32_t { kFlagPlanned = 1 };
-enum VarFlags : uint8_t { kVarPacked = 1, kVarPart = 2 };
+enum VarFlags : uint8_t { kVarPacked = 1, kVarSubTensor = 2 };
 
 struct FileHeader {
   char magic[8];  // "trimtab" and a zero byte
@@ -42,7 +42,7 @@ struct VarRecord {
   uint32_t name_offset;  // 0: no name; else u16 length, text, zero byte
   uint8_t dtype, layout, rank, flags;
   uint32_t parent,
-      channel;  // with kVarPart: this sub-tensor is channels of `parent`, from `channel` on
+      channel;  // with kVarSubTensor: this sub-tensor is channels of `parent`, from `channel` on
   uint32_t quantization_offset;  // 0: none; else a Quantization, 4-byte aligned
   uint32_t reserved;
 };
@@ -69,8 +69,8 @@ class Program {
   uint32_t op_count() const { return header().op_count; }
   uint32_t input_count() const { return header().input_count; }
   uint32_t output_count() const { return header().output_count; }
-  uint32_t input(uint32_t i) const { return borders_[i]; }
-  uint32_t output(uint32_t i) const { return borders_[header().input_count + i]; }
+  uint32_t input(uint32_t i) const { return boundary_[i]; }
+  uint32_t output(uint32_t i) const { return boundary_[header().input_count + i]; }
   const uint32_t* operands(const OpRecord& op) const {
     return reinterpret_cast<const uint32_t*>(bytes_ + op.operands_offset);
   }
@@ -98,7 +98,7 @@ class Program {
   const uint8_t* bytes_ = nullptr;
   const VarRecord* vars_ = nullptr;
   const OpRecord* ops_ = nullptr;
-  const uint32_t* borders_ = nullptr;
+  const uint32_t* boundary_ = nullptr;  // graph inputs, then outputs
 };
 
 }  // namespace trimtab

@@ -25,7 +25,7 @@ struct OperatorRow {
   uint8_t constant_mask;    // bit i set: input i must be constant
   uint8_t index_mask;       // bit i set: input i holds indices (i32 or i64), whatever `dtypes` says
   uint8_t half_mask;        // bit i set: input i may be f16, in addition to `dtypes`
-  uint8_t real_mask;        // bit i set: input i is f32, whatever `dtypes` says
+  uint8_t float_mask;       // bit i set: input i is f32, whatever `dtypes` says
   uint8_t in_place_inputs;  // bit i set: output 0 may reuse the memory of input i
   uint8_t field_count;
   uint8_t factory_count;

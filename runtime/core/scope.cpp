@@ -22,7 +22,7 @@ Status Scope::Create(const Program& program, Memory* memory) {
   }
   for (uint32_t i = 0; i < size_; ++i) {
     const VarRecord& record = program.var(i);
-    if ((record.flags & kVarPart) == 0) continue;
+    if ((record.flags & kVarSubTensor) == 0) continue;
     Variable &part = variables_[i], &root = variables_[record.parent];
     part.tensor.parent_channels = root.tensor.c();
     part.root = record.parent;

@@ -231,8 +231,8 @@ void ThreadPool::For(size_t n, size_t cost, Body body, void* context) {
   if (n == 0) return;
   const size_t threads = static_cast<size_t>(threads_);
   const bool differ = state_ != nullptr && state_->capacities.differ();
-  const size_t most = differ ? kMostPerUnlikeThread : kMostPerThread;
-  const size_t grain = state_ == nullptr ? n : Grain(n, cost, threads, most);
+  const size_t max_blocks = differ ? kMaxBlocksPerUnlikeThread : kMaxBlocksPerThread;
+  const size_t grain = state_ == nullptr ? n : Grain(n, cost, threads, max_blocks);
   if (n <= grain) {
     body(context, 0, n, 0);
     return;

@@ -26,11 +26,11 @@ bool KeptBoxes::Add(const Box& box, float threshold) {
 }
 
 size_t Ranking::Above(float threshold, size_t count, int32_t* items) const {
-  size_t found = 0;
+  size_t count_above = 0;
   for (size_t i = 0; i < count; ++i) {
-    if (base[i * step] > threshold) items[found++] = static_cast<int32_t>(i);
+    if (base[i * step] > threshold) items[count_above++] = static_cast<int32_t>(i);
   }
-  return found;
+  return count_above;
 }
 
 bool Ranking::Better(int32_t a, int32_t b) const {

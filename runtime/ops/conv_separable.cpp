@@ -64,9 +64,9 @@ class ConvSeparable final : public OperatorOf<ConvSeparableAttributes> {
   Epilogue<T> expand_epilogue_, epilogue_, project_epilogue_;
   GemmDriver<T> expand_, project_;
   DepthwiseDriver<T> depthwise_;
-  size_t share_ = 0, block_ = 0;                   // rows per thread, and rows per block
-  int32_t ring_ = 0;                               // rows of the ring buffer
-  size_t expanded_place_ = 0, between_place_ = 0;  // offsets in a thread's scratch memory
+  size_t share_ = 0, block_ = 0;                     // rows per thread, and rows per block
+  int32_t ring_ = 0;                                 // rows of the ring buffer
+  size_t expanded_offset_ = 0, between_offset_ = 0;  // offsets in a thread's scratch memory
   size_t thread_bytes_ = 0;
 };
 
@@ -143,8 +143,8 @@ Status ConvSeparable<T>::Prepare() {
   const uint64_t expanded =
       has_input(kExpand) ? Aligned(static_cast<uint64_t>(ring_) * x.w() * pixel) : 0;
   const uint64_t between = has_input(kProject) ? Aligned(block_ * y.w() * pixel) : 0;
-  expanded_place_ = static_cast<size_t>(pointers);
-  between_place_ = static_cast<size_t>(pointers + expanded);
+  expanded_offset_ = static_cast<size_t>(pointers);
+  between_offset_ = static_cast<size_t>(pointers + expanded);
   thread_bytes_ = static_cast<size_t>(pointers + expanded + between);
   return RequestScratch((pointers + expanded + between) * static_cast<uint64_t>(threads()));
 }
@@ -187,7 +187,7 @@ void ConvSeparable<T>::RunBlock(size_t image, Rows rows, Worker* worker) const {
   source.window.pad_top -= rows.first * window_.stride_h;
   if (has_input(kExpand)) {
     Expand(image, Seen(rows), worker);
-    source.x = reinterpret_cast<T*>(worker->memory + expanded_place_);
+    source.x = reinterpret_cast<T*>(worker->memory + expanded_offset_);
     source.pixel_stride = stride();
     source.lines = ring_;
   } else {
@@ -198,7 +198,7 @@ void ConvSeparable<T>::RunBlock(size_t image, Rows rows, Worker* worker) const {
   T* to = written;
   size_t to_stride = y.pixel_stride();
   if (has_input(kProject)) {
-    to = reinterpret_cast<T*>(worker->memory + between_place_);
+    to = reinterpret_cast<T*>(worker->memory + between_offset_);
     to_stride = stride();
   }
   depthwise_.Run(source, 1, epilogue_.clamp_min, epilogue_.clamp_max, to, to_stride, worker->memory,
@@ -221,7 +221,7 @@ void ConvSeparable<T>::RunBlock(size_t image, Rows rows, Worker* worker) const {
 template <typename T>
 void ConvSeparable<T>::Expand(size_t image, Rows rows, Worker* worker) const {
   const Tensor& x = input(kX);
-  T* const ring = reinterpret_cast<T*>(worker->memory + expanded_place_);
+  T* const ring = reinterpret_cast<T*>(worker->memory + expanded_offset_);
   if (image == worker->image && rows.first < worker->last) rows.first = worker->last;
   worker->image = image;
   worker->last = rows.last;

@@ -67,7 +67,7 @@ class ConvStrassen final : public OperatorOf<ConvStrassenAttributes> {
   Kernel<StrassenResultsArgs<float>> results_kernel_ = nullptr;
   size_t columns_ = 0;            // of half of C
   size_t share_ = 0, block_ = 0;  // rows per thread, and rows per block
-  size_t parts_place_ = 0;        // offset of the parts in a thread's scratch memory
+  size_t parts_offset_ = 0;       // offset of the parts in a thread's scratch memory
   size_t thread_bytes_ = 0;
 };
 
@@ -109,10 +109,10 @@ Status ConvStrassen::Prepare() {
   share_ = RoundUp(DivideUp(rows, static_cast<size_t>(threads())), size_t{2});
   const size_t unit = 2 * gemm_.mr();  // whole tiles in both halves
   block_ = EvenBlocks(share_, static_cast<size_t>(attributes().block), unit);
-  const uint64_t place = gemm_.scratch_bytes();
+  const uint64_t offset = gemm_.scratch_bytes();
   const uint64_t parts = uint64_t{parts_stride()} * sizeof(float) * ((block_ + 1) / 2);
-  const uint64_t bytes = Aligned(place + parts);
-  parts_place_ = static_cast<size_t>(place);
+  const uint64_t bytes = Aligned(offset + parts);
+  parts_offset_ = static_cast<size_t>(offset);
   thread_bytes_ = static_cast<size_t>(bytes);
   return RequestScratch(bytes * static_cast<uint64_t>(threads()));
 }
@@ -194,7 +194,7 @@ void ConvStrassen::RunBlock(size_t first, size_t rows, uint8_t* memory) const {
   float* const c12 = c11 + n;
   float* const c21 = c11 + upper * c_stride;
   float* const c22 = c21 + n;
-  float* const parts = reinterpret_cast<float*>(memory + parts_place_);
+  float* const parts = reinterpret_cast<float*>(memory + parts_offset_);
   AddInputs(a, upper, lower, gemm_.Zeros(memory), parts);
 
   const size_t stride = parts_stride();

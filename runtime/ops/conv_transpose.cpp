@@ -95,7 +95,7 @@ Status ConvTranspose<T>::InferShape() {
   TRIMTAB_CHECK(group >= 1 && x.c() % group == 0,
                 "channels are no multiple of the groups (input channels, groups)", x.c(), group);
   TRIMTAB_CHECK(w.dims[0] == x.c() && w.dims[1] >= 1,
-                "weights do not fit the input's channels (expected, found)", x.c(), w.dims[0]);
+                "weights do not fit the input's channels (expected, actual)", x.c(), w.dims[0]);
   TRIMTAB_RETURN_IF_ERROR(ReadWindow(w.dims[2], w.dims[3], attributes().strides, attributes().pads,
                                      attributes().dilations, &window_));
   TRIMTAB_CHECK(window_.stride_h <= kMaxStride && window_.stride_w <= kMaxStride,

@@ -21,12 +21,12 @@ class DetectionOutput final : public OperatorOf<DetectionOutputAttributes> {
 
   int32_t priors_ = 0;
   int32_t candidates_ = 0;  // maximum number of boxes of a class that suppression considers
-  int32_t most_ = 0;        // maximum number of boxes of all classes after suppression
+  int32_t max_boxes_ = 0;   // maximum number of boxes of all classes after suppression
 
   // Lists in scratch memory, set by Run.
   int32_t* order_ = nullptr;      // [priors_]
   Box* boxes_ = nullptr;          // [candidates_]: the selected boxes of a class
-  float* kept_scores_ = nullptr;  // [most_]
+  float* kept_scores_ = nullptr;  // [max_boxes_]
   int32_t* kept_labels_ = nullptr;
   int32_t* kept_priors_ = nullptr;
   int32_t* kept_order_ = nullptr;
@@ -57,12 +57,13 @@ Status DetectionOutput::InferShape() {
                 scores.dims.Count(1, scores.dims.rank), priors_);
   const int64_t candidates = a.nms_top_k > 0 && a.nms_top_k < priors_ ? a.nms_top_k : priors_;
   const bool has_background = a.background >= 0 && a.background < a.classes;
-  const int64_t most = candidates * (a.classes - (has_background ? 1 : 0));
-  TRIMTAB_CHECK(most >= 1 && most <= kMaxElements, "illegal number of candidates", most);
+  const int64_t max_boxes = candidates * (a.classes - (has_background ? 1 : 0));
+  TRIMTAB_CHECK(max_boxes >= 1 && max_boxes <= kMaxElements, "illegal number of candidates",
+                max_boxes);
   candidates_ = static_cast<int32_t>(candidates);
-  most_ = static_cast<int32_t>(most);
+  max_boxes_ = static_cast<int32_t>(max_boxes);
   TRIMTAB_CHECK(a.keep_top_k <= INT32_MAX, "keep_top_k is out of range", a.keep_top_k);
-  const int64_t rows = (a.keep_top_k > 0 ? a.keep_top_k : most) * scores.dims[0];
+  const int64_t rows = (a.keep_top_k > 0 ? a.keep_top_k : max_boxes) * scores.dims[0];
   TRIMTAB_CHECK(rows <= INT32_MAX / kRow, "too many rows", rows);
   Dims& y = output().dims;
   y.rank = 4;
@@ -76,7 +77,7 @@ Status DetectionOutput::Prepare() {
   const auto priors = static_cast<uint64_t>(priors_),
              candidates = static_cast<uint64_t>(candidates_);
   return RequestScratch(candidates * sizeof(Box) +
-                        (priors + 4 * static_cast<uint64_t>(most_)) * sizeof(int32_t));
+                        (priors + 4 * static_cast<uint64_t>(max_boxes_)) * sizeof(int32_t));
 }
 
 Box DetectionOutput::Decode(int32_t image, int32_t label, int32_t prior) const {
@@ -129,13 +130,13 @@ int32_t DetectionOutput::Suppress(int32_t image, int32_t label, int32_t kept) {
 // Single-threaded: most images need a few thousand comparisons, and the work per class differs too
 // much to be shared evenly.
 void DetectionOutput::Run(ThreadPool&) {
-  const auto most = static_cast<size_t>(most_);
+  const auto max_boxes = static_cast<size_t>(max_boxes_);
   boxes_ = scratch<Box>();
   kept_scores_ = reinterpret_cast<float*>(boxes_ + candidates_);
-  kept_labels_ = reinterpret_cast<int32_t*>(kept_scores_ + most);
-  kept_priors_ = kept_labels_ + most;
-  kept_order_ = kept_priors_ + most;
-  order_ = kept_order_ + most;
+  kept_labels_ = reinterpret_cast<int32_t*>(kept_scores_ + max_boxes);
+  kept_priors_ = kept_labels_ + max_boxes;
+  kept_order_ = kept_priors_ + max_boxes;
+  order_ = kept_order_ + max_boxes;
   float* row = output().data<float>();
   float* const end = row + output().Count();
   for (int32_t image = 0; image < input(1).dims[0]; ++image) {

@@ -27,7 +27,7 @@ Status Gemm<T>::InferShape() {
   TRIMTAB_CHECK(x.dims.rank >= 2, "input must have two dimensions or more", x.dims.rank);
   TRIMTAB_CHECK(w.dims.rank == 2 && n() >= 1 && k() >= 1, "weights must be a matrix");
   Dims y = x.dims;
-  TRIMTAB_CHECK(y[y.rank - 1] == k(), "weights do not fit the input (expected, found)",
+  TRIMTAB_CHECK(y[y.rank - 1] == k(), "weights do not fit the input (expected, actual)",
                 y[y.rank - 1], k());
   y[y.rank - 1] = n();
   TRIMTAB_CHECK(!has_input(2) || input(2).Count() == n(), "bias does not fit the weights", n());

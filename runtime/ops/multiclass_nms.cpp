@@ -22,12 +22,12 @@ class MulticlassNms final : public OperatorOf<MulticlassNmsAttributes> {
   int32_t classes_ = 0;
   int32_t boxes_ = 0;
   int32_t candidates_ = 0;  // maximum number of boxes of a class that suppression considers
-  int32_t most_ = 0;        // maximum number of boxes of all classes after suppression
+  int32_t max_boxes_ = 0;   // maximum number of boxes of all classes after suppression
   int32_t rows_ = 0;        // per image
 
   // Lists in scratch memory, set by Run.
   Box* suppressing_ = nullptr;    // [candidates_]: the selected boxes of a class
-  float* kept_scores_ = nullptr;  // [most_]
+  float* kept_scores_ = nullptr;  // [max_boxes_]
   int32_t* kept_labels_ = nullptr;
   int32_t* kept_boxes_ = nullptr;
   int32_t* kept_order_ = nullptr;
@@ -52,13 +52,14 @@ Status MulticlassNms::InferShape() {
   boxes_ = boxes[1];
   const int64_t candidates = a.nms_top_k > 0 && a.nms_top_k < boxes_ ? a.nms_top_k : boxes_;
   const bool has_background = a.background >= 0 && a.background < classes_;
-  const int64_t most = candidates * (classes_ - (has_background ? 1 : 0));
-  TRIMTAB_CHECK(most >= 1 && most <= kMaxElements, "illegal number of candidates", most);
-  const int64_t rows = a.keep_top_k > 0 && a.keep_top_k < most ? a.keep_top_k : most;
+  const int64_t max_boxes = candidates * (classes_ - (has_background ? 1 : 0));
+  TRIMTAB_CHECK(max_boxes >= 1 && max_boxes <= kMaxElements, "illegal number of candidates",
+                max_boxes);
+  const int64_t rows = a.keep_top_k > 0 && a.keep_top_k < max_boxes ? a.keep_top_k : max_boxes;
   TRIMTAB_CHECK(rows * images_ <= INT32_MAX / kRow, "too many rows", rows, images_);
   TRIMTAB_CHECK(int64_t{images_} * boxes_ <= INT32_MAX, "too many boxes", images_, boxes_);
   candidates_ = static_cast<int32_t>(candidates);
-  most_ = static_cast<int32_t>(most);
+  max_boxes_ = static_cast<int32_t>(max_boxes);
   rows_ = static_cast<int32_t>(rows);
   Dims &y = output(0).dims, &indices = output(1).dims, &counts = output(2).dims;
   y.rank = indices.rank = 2;
@@ -74,7 +75,7 @@ Status MulticlassNms::InferShape() {
 Status MulticlassNms::Prepare() {
   const auto boxes = static_cast<uint64_t>(boxes_), candidates = static_cast<uint64_t>(candidates_);
   return RequestScratch(candidates * sizeof(Box) +
-                        (boxes + 4 * static_cast<uint64_t>(most_)) * sizeof(int32_t));
+                        (boxes + 4 * static_cast<uint64_t>(max_boxes_)) * sizeof(int32_t));
 }
 
 // Appends the selected boxes of a class to the `kept` ones of earlier classes; returns the new
@@ -144,13 +145,13 @@ void MulticlassNms::Write(int32_t image, const Box* boxes, int32_t kept) {
 // Single-threaded: most images need a few thousand comparisons, and the work per class differs too
 // much to be shared evenly.
 void MulticlassNms::Run(ThreadPool&) {
-  const auto most = static_cast<size_t>(most_), boxes = static_cast<size_t>(boxes_);
+  const auto max_boxes = static_cast<size_t>(max_boxes_), boxes = static_cast<size_t>(boxes_);
   suppressing_ = scratch<Box>();
   kept_scores_ = reinterpret_cast<float*>(suppressing_ + candidates_);
-  kept_labels_ = reinterpret_cast<int32_t*>(kept_scores_ + most);
-  kept_boxes_ = kept_labels_ + most;
-  kept_order_ = kept_boxes_ + most;
-  order_ = kept_order_ + most;
+  kept_labels_ = reinterpret_cast<int32_t*>(kept_scores_ + max_boxes);
+  kept_boxes_ = kept_labels_ + max_boxes;
+  kept_order_ = kept_boxes_ + max_boxes;
+  order_ = kept_order_ + max_boxes;
   const float* scores = input(1).data<float>();
   const Box* image_boxes = static_cast<const Box*>(input(0).raw);
   for (int32_t image = 0; image < images_; ++image, image_boxes += boxes) {

@@ -70,9 +70,9 @@ Status PackWinograd<T>::Prepare() {
                 "the plan's transforms are for tiles of another size");
   TRIMTAB_CHECK(channels() * panel() >= kMinWinogradChannels, "there are too few weights");
   const size_t tile_taps = taps_ * taps_;
-  const size_t least = DivideUp(kMinWinogradChannels, panel());
+  const size_t min_chunk = DivideUp(kMinWinogradChannels, panel());
   const size_t fitting = kScratchFloats / (tile_taps * panel());
-  chunk_ = Min(fitting > least ? fitting : least, channels());
+  chunk_ = Min(fitting > min_chunk ? fitting : min_chunk, channels());
   chunks_ = channels() / chunk_;
   // Zeros for absent taps, then the taps of the last chunk.
   scratch_floats_ = (1 + tile_taps) * (channels() - (chunks_ - 1) * chunk_) * panel();

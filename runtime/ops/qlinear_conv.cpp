@@ -71,7 +71,7 @@ Status QlinearConv::InferShape() {
   TRIMTAB_CHECK(group >= 1 && x.c() % group == 0 && w.dims[0] % group == 0,
                 "channels are no multiple of the groups (input channels, groups)", x.c(), group);
   TRIMTAB_CHECK(w.dims[1] == x.c() / group,
-                "weights do not fit the input's channels (expected, found)", x.c() / group,
+                "weights do not fit the input's channels (expected, actual)", x.c() / group,
                 w.dims[1]);
   if (returns_float()) output().dtype = DType::kF32;
   return Status();

@@ -80,8 +80,8 @@ class Resize final : public OperatorOf<ResizeAttributes> {
       axis.in = x.dims[2 + i];
       axis.out = static_cast<int32_t>(size);
       output().dims[2 + i] = axis.out;
-      const float given = static_cast<float>(axis.out) / static_cast<float>(axis.in);
-      axis.scale = a.scales.size == 0 ? given : a.scales[static_cast<size_t>(i)];
+      const float ratio = static_cast<float>(axis.out) / static_cast<float>(axis.in);
+      axis.scale = a.scales.size == 0 ? ratio : a.scales[static_cast<size_t>(i)];
       // Smaller scales yield no whole output pixel and would only make the tables large.
       TRIMTAB_CHECK(axis.scale * static_cast<float>(axis.in) >= 0.5f && axis.scale <= 0x1p30f,
                     "scale is out of range (axis)", i);

@@ -48,11 +48,11 @@ void CopyRows(const From* from, size_t rows, size_t width, size_t panel, T* to) 
 
 }  // namespace
 
-Status CheckPacking(const Tensor& stored, int64_t elements, Tensor* made) {
+Status CheckPacking(const Tensor& stored, int64_t elements, Tensor* packed) {
   TRIMTAB_CHECK(stored.bytes >= stored.CountBytes(), "stored weights are too short");
-  const uint64_t bytes = static_cast<uint64_t>(elements) * made->element_size();
+  const uint64_t bytes = static_cast<uint64_t>(elements) * packed->element_size();
   TRIMTAB_CHECK(bytes <= kMaxArenaBytes, "packed weights are too large (elements)", elements);
-  made->bytes = static_cast<size_t>(bytes);
+  packed->bytes = static_cast<size_t>(bytes);
   return Status();
 }
 

@@ -7,9 +7,9 @@
 
 namespace trimtab {
 
-// Checks that `stored` holds all its elements, and gives `made`, the packed weights, a size of
+// Checks that `stored` holds all its elements, and gives `packed`, the packed weights, a size of
 // `elements` elements.
-Status CheckPacking(const Tensor& stored, int64_t elements, Tensor* made);
+Status CheckPacking(const Tensor& stored, int64_t elements, Tensor* packed);
 
 // Consecutive rows of `width` stored elements, from row `first` on.
 struct StoredRows {

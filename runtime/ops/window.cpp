@@ -10,10 +10,10 @@ namespace {
 constexpr int64_t kMaxWindow = 1 << 20;
 constexpr int32_t kMaxImage = 1 << 24;
 
-bool Within(const IntList& list, uint32_t size, int64_t least) {
+bool Within(const IntList& list, uint32_t size, int64_t minimum) {
   if (list.size != size) return false;
   for (uint32_t i = 0; i < size; ++i) {
-    if (list[i] < least || list[i] > kMaxWindow) return false;
+    if (list[i] < minimum || list[i] > kMaxWindow) return false;
   }
   return true;
 }

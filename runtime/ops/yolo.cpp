@@ -100,10 +100,10 @@ void Yolo::Suppress(float* rows, size_t count) const {
   auto* const order = reinterpret_cast<int32_t*>(boxes + count);
   for (size_t label = kFirstClass; label < step; ++label) {
     const Ranking ranking = {rows + label, step};
-    const size_t found = ranking.Above(attributes().threshold, count, order);
-    ranking.SelectBest(order, found, found);
+    const size_t candidates = ranking.Above(attributes().threshold, count, order);
+    ranking.SelectBest(order, candidates, candidates);
     KeptBoxes kept = {boxes, 0};
-    for (size_t i = found; i-- > 0;) {
+    for (size_t i = candidates; i-- > 0;) {
       float* const row = rows + static_cast<size_t>(order[i]) * step;
       const float half_w = row[2] * 0.5f, half_h = row[3] * 0.5f;
       const Box box = {row[0] - half_w, row[1] - half_h, row[0] + half_w, row[1] + half_h};

@@ -36,7 +36,7 @@ Status YoloBox::InferShape() {
   TRIMTAB_CHECK(a.stride >= 1 && a.stride <= INT16_MAX, "stride is out of range", a.stride);
   const int64_t anchors = a.anchors.size / 2;
   const int64_t values = kFirstClass + a.classes + (a.iou_aware ? 1 : 0);
-  TRIMTAB_CHECK(x.c() == anchors * values, "the channels do not fit (expected, found)",
+  TRIMTAB_CHECK(x.c() == anchors * values, "the channels do not fit (expected, actual)",
                 anchors * values, x.c());
   const int64_t boxes = int64_t{x.h()} * x.w() * anchors;
   TRIMTAB_CHECK(x.h() > 0 && x.w() > 0 && boxes <= INT32_MAX, "illegal number of boxes", boxes);
