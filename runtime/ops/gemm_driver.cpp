@@ -238,9 +238,9 @@ void GemmDriver<T>::Run(const GemmJob<T>& job, const Epilogue<T>& epilogue, void
     size_t count = 1;
     for (size_t item = begin; item < end; item += count) {
       count = 1;
-      if (at.tile < tiles) {
+      if (at.tile < schedule.tiles) {
         count = Min(Min(call_tiles_, end - item),
-                    Min(line_tiles - at.line_tile, at.part_end - at.tile));
+                    Min(schedule.line_tiles - at.line_tile, at.part_end - at.tile));
         const size_t row = at.line_tile * mr_;
         GemmTiles<T> call{at.group, at.line,  row,    Min(count * mr_, job.line_rows - row),
                           mr_,      pointers, buffer, 0,
