@@ -101,7 +101,7 @@ bool CheckStrassen(const KernelRow& row, Result* result) {
 
 // The portable float32 kernel of the family under check, for unary functions that have no row in
 // kUnaryFunctions. The operator vectors compare that kernel with onnxruntime.
-Kernel<UnaryArgs<float>> portable_kernel = nullptr;
+trimtab::Kernel<UnaryArgs<float>> portable_kernel = nullptr;
 
 double Portable(double x, double alpha, double beta) {
   float value = static_cast<float>(x), result = 0;
@@ -113,7 +113,8 @@ template <typename T>
 bool CheckLikePortable(const KernelRow& row, Result* result) {
   if (row.activation != trimtab::DTypeOf<T>::kValue) return false;
   char name[64];
-  const int family = static_cast<int>(strstr(NameOf(row), sizeof(T) == 2 ? "_f16_" : "_f32_") - NameOf(row));
+  const int family =
+      static_cast<int>(strstr(NameOf(row), sizeof(T) == 2 ? "_f16_" : "_f32_") - NameOf(row));
   snprintf(name, sizeof(name), "%.*s_f32_portable", family, NameOf(row));
   for (size_t i = 0; i < trimtab::kKernelTableSize; ++i) {
     const KernelRow& other = trimtab::kKernelTable[i];

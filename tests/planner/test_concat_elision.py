@@ -198,7 +198,7 @@ def test_an_operator_that_reads_pixels_in_one_run_takes_no_part() -> None:
     assert not part.parent
     program.ops[:] = [op for op in program.ops if op.type != "split"]
     part.parent = whole
-    with pytest.raises(_engine.EngineError, match="may not be a part"):
+    with pytest.raises(_engine.EngineError, match="cannot be a sub-tensor"):
         _engine.Executor(modelfile.encode(program))
 
 
