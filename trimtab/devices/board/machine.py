@@ -196,7 +196,7 @@ def _command(pid: int) -> bytes:
 
 
 def _image(arch: str, folder: Path, progress: Progress) -> Path:
-    """The image's folder. Its name holds the recipe's hash, so that a new recipe makes a new one."""
+    """The image's folder. Its name holds the recipe's hash: a new recipe makes a new one."""
     image = folder / f"image-{board_image.recipe()}"
     if not image.is_dir():
         board_image.build(arch, folder, image, progress)
