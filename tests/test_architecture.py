@@ -215,6 +215,27 @@ def finds_parts(name: str) -> bool:
     return bool(re.search(r"iter_modules|import_module\(f|plugins\.", MODULES[name].read_text()))
 
 
+# The experiments that an experiment may import; all may import the modules of lab/ itself, `docs`
+# and `dev`.
+EXPERIMENTS: dict[str, set[str]] = {
+    "accuracy": {"peers"},
+    "coverage": {"fuzz"},
+    "instructions": {"peers"},
+    "overview": {"peers", "sizes"},
+    "time_model": {"instructions"},
+}
+
+
+def test_experiments_are_independent() -> None:
+    used: dict[str, set[str]] = {}
+    for name in OWN.keys() - MODULES.keys():
+        own = room(name)
+        targets = {room(t) for t, _ in imports(name) if t.startswith("lab.")}
+        others = {t for t in targets if (LABORATORY / t).is_dir()} - {own, "docs", "dev"}
+        used.setdefault(own, set()).update(others)
+    assert {own: others for own, others in used.items() if others} == EXPERIMENTS
+
+
 def test_the_package_has_no_module_that_only_developers_use() -> None:
     """Every module can be reached from the command line, the Python API or CMake."""
     reached: set[str] = set()

@@ -63,7 +63,7 @@ class DataSet:
 
 
 @dataclass(frozen=True)
-class Case:
+class SuiteTest:
     """One test of a suite. `operator`: the tested operator, or the name of a network."""
 
     suite: str
@@ -91,7 +91,7 @@ class Outcome:
     constants: tuple[str, ...] = ()
 
 
-def run(case: Case, compute: Run | None = None) -> Outcome:
+def run(case: SuiteTest, compute: Run | None = None) -> Outcome:
     """Runs a test. `compute`: runs a program; the default is a session on this machine.
 
     Errors of the importer and the planner mean unsupported; any other exception is wrong.
@@ -151,7 +151,7 @@ def load(model: onnx.ModelProto, data: DataSet) -> tuple[Program, tuple[str, ...
         raise refusal
 
 
-def _assert_equal(case: Case, actual: Mapping[str, Array], expected: Sequence[Any]) -> None:
+def _assert_equal(case: SuiteTest, actual: Mapping[str, Array], expected: Sequence[Any]) -> None:
     assert len(actual) == len(expected), f"{len(actual)} outputs, not {len(expected)}"
     for (name, output), want in zip(actual.items(), expected, strict=True):
         assert output.shape == want.shape, f"{name} has shape {output.shape}, not {want.shape}"
@@ -161,7 +161,7 @@ def _assert_equal(case: Case, actual: Mapping[str, Array], expected: Sequence[An
         np.testing.assert_allclose(output, want, case.rtol, atol, err_msg=name)
 
 
-def cases(suites: Iterable[str] = SUITES) -> Iterator[Case]:
+def cases(suites: Iterable[str] = SUITES) -> Iterator[SuiteTest]:
     """The tests of the suites, sorted by name within each; UsageError for an unknown suite."""
     for suite in suites:
         if suite not in SUITES:
@@ -169,13 +169,13 @@ def cases(suites: Iterable[str] = SUITES) -> Iterator[Case]:
         yield from _READERS.get(suite, _stored)(suite)
 
 
-def _node(suite: str) -> Iterator[Case]:
+def _node(suite: str) -> Iterator[SuiteTest]:
     tests = {test.name: test for test in _node_tests()}
     for name, test in sorted(tests.items()):
         # The operator of an expanded test is known from the test that is not expanded.
         plain = tests.get(name.partition(EXPANDED)[0], test).model.graph.node
         names = [info.name for info in test.model.graph.input]
-        yield Case(
+        yield SuiteTest(
             suite,
             name,
             plain[0].op_type if len(plain) == 1 else _rarest(plain, _frequencies()),
@@ -212,7 +212,7 @@ def _rarest(nodes: Iterable[onnx.NodeProto], frequencies: Counter[str]) -> str:
     return min(sorted(_types(nodes)), key=lambda op: frequencies[op])
 
 
-def _stored(suite: str) -> Iterator[Case]:
+def _stored(suite: str) -> Iterator[SuiteTest]:
     tests = sorted(loader.load_model_tests(kind=suite), key=lambda test: str(test.name))
     folders = {test.name: Path(test.model_dir or "") for test in tests}
     models = {name: onnx.load(folder / "model.onnx") for name, folder in folders.items()}
@@ -225,7 +225,7 @@ def _stored(suite: str) -> Iterator[Case]:
             inputs = dict(zip(names, _tensors(folder, "input"), strict=False))
             data_sets.append(DataSet(inputs, _tensors(folder, "output")))
         operator = _rarest(model.graph.node, frequencies)
-        yield Case(suite, test.name, operator, model, tuple(data_sets), test.rtol, test.atol)
+        yield SuiteTest(suite, test.name, operator, model, tuple(data_sets), test.rtol, test.atol)
 
 
 def _tensors(folder: Path, kind: str) -> list[Array]:
@@ -246,7 +246,7 @@ def _array(value: Any) -> Any:
     return np.asarray(value) if isinstance(value, np.generic) else value
 
 
-def _light(suite: str) -> Iterator[Case]:
+def _light(suite: str) -> Iterator[SuiteTest]:
     """Networks, with the same ramp of inputs as in ONNX's own runner."""
     for test in sorted(loader.load_model_tests(kind="real"), key=lambda test: str(test.name)):
         path = Path(loader.DATA_DIR) / suite / Path(test.url or "").name
@@ -264,10 +264,10 @@ def _light(suite: str) -> Iterator[Case]:
             for i in range(len(model.graph.output))
         ]
         data = DataSet(inputs, outputs)
-        yield Case(suite, test.name, test.model_name, model, (data,), test.rtol, test.atol)
+        yield SuiteTest(suite, test.name, test.model_name, model, (data,), test.rtol, test.atol)
 
 
-_READERS: dict[str, Callable[[str], Iterator[Case]]] = {"node": _node, "light": _light}
+_READERS: dict[str, Callable[[str], Iterator[SuiteTest]]] = {"node": _node, "light": _light}
 
 
 def to_results(outcomes: Sequence[Outcome], command: str) -> Results:

@@ -15,6 +15,11 @@ from trimtab import files, paths
 THREADS = (1, 2, 3, 4)
 _EVERY = 24  # operator tests, in the small selection
 _SMALL_NETWORK = "yolo_fastest"
+# Tests that hardly run the engine in this process.
+_OTHER_TESTS = (
+    *("browser", "build", "core", "devices", "examples", "fuzz", "importers", "kernels", "lab"),
+    *("plugins", "zoo"),
+)
 _TIMEOUT_S = 3600  # per network and number of threads
 # Threads change the order of summation; a race that matters corrupts whole blocks.
 _TOLERANCE = 1e-3
@@ -33,8 +38,9 @@ def memory(small: bool, keyword: str, jobs: int) -> list[str]:
     argv = [sys.executable, "-m", "pytest", "-q", f"--engine={tree}", "-n", str(jobs)]
     argv += ["-m", "not build and not device"]  # those tests compile their own binaries
     if small:
-        argv.append(f"--every={_EVERY}")
-    argv += ["tests/ops", *(() if small else ("tests/engine"))]
+        argv += [f"--every={_EVERY}", "tests/ops"]
+    else:
+        argv += ["tests", *(f"--ignore=tests/{folder}" for folder in _OTHER_TESTS)]
     if keyword:
         argv += ["-k", keyword]
     if shell.run(argv, instrumented.preloaded()):

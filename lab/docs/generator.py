@@ -32,7 +32,7 @@ _PART = re.compile(rf"^{_MARK}(\w+) -->\n(.*?)^<!-- end -->$", re.MULTILINE | re
 
 
 @dataclass(frozen=True)
-class Block:
+class PageBlock:
     """A generated part, which pages include by its name."""
 
     name: str
@@ -53,20 +53,20 @@ def _sentences(line: str) -> str:
     return SENTENCE_END.sub(f".\n{indent}", line)
 
 
-def block(make: Callable[[], str | Page]) -> Block:
+def block(make: Callable[[], str | Page]) -> PageBlock:
     """Declares the function `make` as the block of its name."""
-    return Block(make.__name__, make)
+    return PageBlock(make.__name__, make)
 
 
 @cache
-def blocks() -> dict[str, Block]:
+def blocks() -> dict[str, PageBlock]:
     """All blocks by name."""
     names = [info.name for info in pkgutil.iter_modules(pages.__path__)]
     modules = [importlib.import_module(f"{pages.__name__}.{name}") for name in names]
-    by_name: dict[str, Block] = {}
+    by_name: dict[str, PageBlock] = {}
     for module in (*lab.modules("page"), *modules):
         for item in vars(module).values():
-            if isinstance(item, Block):
+            if isinstance(item, PageBlock):
                 assert by_name.setdefault(item.name, item) is item, f"two blocks {item.name}"
     return by_name
 

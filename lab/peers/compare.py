@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from lab.peers.process import Case, Loaded, Process, prepare, probe
+from lab.peers.process import LoadFigures, PeerCase, Process, prepare, probe
 from lab.peers.worker import ENGINES
 from trimtab.errors import MissingRequirementError, RunnerError
 from trimtab.progress import SILENT, Progress, Step
@@ -42,7 +42,7 @@ class Result:
     engine: str
     threads: int
     weights_bytes: int
-    loads: tuple[Loaded, ...]
+    loads: tuple[LoadFigures, ...]
     run_ns: tuple[int, ...]
 
     @property
@@ -82,7 +82,7 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PeerComparison:
     """All results, the engines' versions, and the reasons for missing ones."""
 
     versions: Mapping[str, str]
@@ -91,7 +91,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Work:
+class ComparisonScope:
     """The scope of a comparison. `prefer`: the preference of trimtab's plans, or ""."""
 
     models: Sequence[Path]
@@ -100,10 +100,10 @@ class Work:
     prefer: str = ""
 
 
-class Engine(Protocol):
+class RunningEngine(Protocol):
     """A running engine with a loaded model."""
 
-    loaded: Loaded
+    loaded: LoadFigures
 
     def run(self, count: int) -> Sequence[int]:
         """Nanoseconds of each of `count` inferences."""
@@ -112,7 +112,7 @@ class Engine(Protocol):
         """Ends the engine."""
 
 
-Start = Callable[[], Engine]
+Start = Callable[[], RunningEngine]
 
 
 class Engines(Protocol):
@@ -122,7 +122,7 @@ class Engines(Protocol):
     def versions(self) -> Mapping[str, str]:
         """Versions by name."""
 
-    def prepare(self, engine: str, case: Case, threads: int) -> Start:
+    def prepare(self, engine: str, case: PeerCase, threads: int) -> Start:
         """Converts the model for the engine; returns the function that starts it. RunnerError."""
 
 
@@ -143,14 +143,16 @@ class Installed:
         self.versions = {**peers, US: probe(sys.executable).get(US, "")}
         self._python = python
 
-    def prepare(self, engine: str, case: Case, threads: int) -> Start:
+    def prepare(self, engine: str, case: PeerCase, threads: int) -> Start:
         """See `Engines`."""
         python = sys.executable if engine == US else self._python
         prepare(python, case, engine, threads)
         return partial(Process, python, case, engine, threads)
 
 
-def compare(work: Work, engines: Engines, cache: Path, progress: Progress = SILENT) -> Comparison:
+def compare(
+    work: ComparisonScope, engines: Engines, cache: Path, progress: Progress = SILENT
+) -> PeerComparison:
     """Measures all engines on each model. `cache`: folder for files in the engines' own formats.
 
     A peer that fails on a model is left out for it; RunnerError when trimtab fails.
@@ -159,20 +161,20 @@ def compare(work: Work, engines: Engines, cache: Path, progress: Progress = SILE
     left_out: list[str] = []
     with progress.step("measure beside the peers", "networks") as networks:
         for number, model in enumerate(work.models, 1):
-            case = Case.of(model, cache, work.prefer)
+            case = PeerCase.of(model, cache, work.prefer)
             for threads in work.threads:
                 title = f"{model.stem}, {threads} thread{'s' * (threads > 1)}"
                 with progress.step(title, "rounds", still=True) as step:
                     results += _on_one(case, threads, work.rounds, engines, left_out, step)
             networks.update(number, len(work.models))
-    return Comparison(engines.versions, tuple(results), tuple(left_out))
+    return PeerComparison(engines.versions, tuple(results), tuple(left_out))
 
 
 def _on_one(
-    case: Case, threads: int, rounds: int, engines: Engines, left_out: list[str], step: Step
+    case: PeerCase, threads: int, rounds: int, engines: Engines, left_out: list[str], step: Step
 ) -> list[Result]:
     """The results of all engines on one model; adds the reasons of failures to `left_out`."""
-    loads: dict[str, list[Loaded]] = {name: [] for name in engines.versions}
+    loads: dict[str, list[LoadFigures]] = {name: [] for name in engines.versions}
     samples: dict[str, list[int]] = {name: [] for name in engines.versions}
 
     def load(name: str, start: Start) -> Start:
@@ -180,7 +182,7 @@ def _on_one(
             loads[name].append(fresh.loaded)
         return start
 
-    def run(name: str, engine: Engine) -> Engine:
+    def run(name: str, engine: RunningEngine) -> RunningEngine:
         # The first inference finds another engine's weights in the caches.
         samples[name] += engine.run(1 + RUNS_PER_ROUND)[1:]
         return engine

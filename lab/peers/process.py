@@ -27,7 +27,7 @@ _SETTLE_SECONDS = 5
 
 
 @dataclass(frozen=True)
-class Case:
+class PeerCase:
     """A model with its expected outputs.
 
     `folder`: for converted files; `prefer`: the preference of trimtab's plan, or "".
@@ -41,7 +41,7 @@ class Case:
     prefer: str = ""
 
     @classmethod
-    def of(cls, model: Path, cache: Path, prefer: str = "") -> Case:
+    def of(cls, model: Path, cache: Path, prefer: str = "") -> PeerCase:
         """The case of an ONNX file. Raises the errors of `onnx_golden`."""
         golden = onnx_golden(model, {})
         graph = onnx.load(model, load_external_data=False).graph
@@ -90,12 +90,12 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadFigures:
     """Figures of loading a model and the first inference.
 
     `peak_bytes`: peak resident memory of the process, mapped files included, minus the resident
     memory before the engine's packages were imported; `shipped_bytes`: size of the model's files;
-    `error`: see `Case.error`.
+    `error`: see `PeerCase.error`.
     """
 
     create_ns: int
@@ -108,7 +108,7 @@ class Loaded:
 class Process:
     """A running engine with a loaded model. RunnerError with its last message when it fails."""
 
-    def __init__(self, python: str, case: Case, engine: str, threads: int) -> None:
+    def __init__(self, python: str, case: PeerCase, engine: str, threads: int) -> None:
         self._name = f"{engine} on {case.model.stem}"
         job = case.job(engine, threads)
         self._log = (case.folder / f"{engine}.log").open("w+")
@@ -117,7 +117,7 @@ class Process:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, text=True,
         )  # fmt: skip
         try:
-            self.loaded = Loaded(**self._answer(), error=case.error())
+            self.loaded = LoadFigures(**self._answer(), error=case.error())
         except RunnerError:
             self.close()
             raise
@@ -186,7 +186,7 @@ def _threads(pid: int) -> tuple[bool, int]:
     return is_runnable, ticks
 
 
-def prepare(python: str, case: Case, engine: str, threads: int) -> None:
+def prepare(python: str, case: PeerCase, engine: str, threads: int) -> None:
     """Converts the model, not in the process whose memory is measured."""
     command = [python, worker.__file__, "prepare", case.job(engine, threads)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

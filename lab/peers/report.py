@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lab.committed import Results, Row
-from lab.peers.compare import US, Comparison, Result
+from lab.peers.compare import US, PeerComparison, Result
 from trimtab.tables import Column, Page, Table, number
 
 NAMES = {"f32": "peers", "int8": "peers/int8"}  # result files by precision
@@ -118,14 +118,14 @@ def _megabytes(count: float | None) -> float | None:
     return None if count is None else count / 1e6
 
 
-def to_json(comparison: Comparison) -> str:
+def to_json(comparison: PeerComparison) -> str:
     """The figures with the samples they come from."""
     rows = [{**asdict(result), **asdict(Figures.of(result))} for result in comparison.results]
     facts = {"versions": dict(comparison.versions), "left_out": comparison.left_out}
     return json.dumps(facts | {"results": rows}, indent=1)
 
 
-def to_results(comparison: Comparison, command: str, machine: Mapping[str, Any]) -> Results:
+def to_results(comparison: PeerComparison, command: str, machine: Mapping[str, Any]) -> Results:
     """The content of the result file: the figures without the samples."""
     return Results(
         command=command,
@@ -141,7 +141,7 @@ def figures(rows: Iterable[Row]) -> list[Figures]:
     return [Figures(**row) for row in rows]
 
 
-def page(comparison: Comparison) -> Page:
+def page(comparison: PeerComparison) -> Page:
     """One table per figure, and the reasons for missing results."""
     parts = [*_tables([Figures.of(r) for r in comparison.results], comparison.versions)]
     if comparison.left_out:

@@ -58,7 +58,7 @@ def peers(
     from lab.exclusive import exclusive
     from lab.machine import MachineMonitor
     from lab.peers import report
-    from lab.peers.compare import Installed, Work, compare
+    from lab.peers.compare import ComparisonScope, Installed, compare
     from lab.peers.quantized import quantized
     from trimtab import files, paths, tables, zoo
     from trimtab.cli._progress import shown
@@ -81,7 +81,7 @@ def peers(
             for number, path in enumerate(model_files):
                 step.update(number, len(model_files))
                 model_files[number] = quantized(path, paths.cache() / "peers")
-    work = Work(model_files, counts, rounds, prefer)
+    work = ComparisonScope(model_files, counts, rounds, prefer)
     monitor = MachineMonitor()
     with exclusive("bench.peers", parse_wait(wait), progress):
         comparison = compare(work, engines, paths.cache() / "peers", progress)

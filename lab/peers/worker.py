@@ -34,7 +34,7 @@ Run = Callable[[], Sequence[Array]]
 
 
 @dataclass(frozen=True)
-class Job:
+class PeerJob:
     """A model to run. `inputs`: by name, in the model's order."""
 
     model: Path
@@ -50,7 +50,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Engine:
+class EngineAdapter:
     """Adapter of an engine.
 
     `packages`: names on PyPI, the one whose version counts first; `modules`: imported before the
@@ -61,12 +61,12 @@ class Engine:
     packages: tuple[str, ...]
     modules: tuple[str, ...]
     create: Callable[..., Run]
-    convert: Callable[[Job], None] = lambda job: None
-    shipped: Callable[[Job], Sequence[Path]] = lambda job: [job.model]
+    convert: Callable[[PeerJob], None] = lambda job: None
+    shipped: Callable[[PeerJob], Sequence[Path]] = lambda job: [job.model]
     quantized: bool = False
 
 
-def onnxruntime(job: Job, ort: Any) -> Run:
+def onnxruntime(job: PeerJob, ort: Any) -> Run:
     """Loads ONNX; threads spin, which is the default."""
     options = ort.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = job.threads, 1
@@ -74,7 +74,7 @@ def onnxruntime(job: Job, ort: Any) -> Run:
     return lambda: list(session.run(None, job.inputs))
 
 
-def openvino(job: Job, ov: Any) -> Run:
+def openvino(job: PeerJob, ov: Any) -> Run:
     """Loads ONNX; computes in float32, except quantized operators."""
     hints = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"}
     config = {"INFERENCE_NUM_THREADS": job.threads, **hints}
@@ -90,7 +90,7 @@ def openvino(job: Job, ov: Any) -> Run:
     return run
 
 
-def ncnn_convert(job: Job) -> None:
+def ncnn_convert(job: PeerJob) -> None:
     """Converts with pnnx: float32 weights to run, and its default of float16 for `ncnn_shipped`."""
     shapes = ",".join(str(list(array.shape)).replace(" ", "") for array in job.inputs.values())
     for folder, options in ((job.folder, ["fp16=0"]), (job.folder / "default", [])):
@@ -100,13 +100,13 @@ def ncnn_convert(job: Job) -> None:
             _tool("pnnx", str(copy), f"inputshape={shapes}", *options)
 
 
-def ncnn_shipped(job: Job) -> list[Path]:
+def ncnn_shipped(job: PeerJob) -> list[Path]:
     """The converter's default output, with float16 weights."""
     names = [job.converted(suffix).name for suffix in (".ncnn.param", ".ncnn.bin")]
     return [job.folder / "default" / name for name in names]
 
 
-def ncnn(job: Job, ncnn: Any) -> Run:
+def ncnn(job: PeerJob, ncnn: Any) -> Run:
     """Loads its own format; inputs have no batch dimension."""
     net = ncnn.Net()
     net.opt.num_threads = job.threads
@@ -125,7 +125,7 @@ def ncnn(job: Job, ncnn: Any) -> Run:
     return run
 
 
-def mnn_convert(job: Job) -> None:
+def mnn_convert(job: PeerJob) -> None:
     """Converts with mnnconvert."""
     target = str(job.converted(".mnn"))
     if not Path(target).exists():
@@ -133,7 +133,7 @@ def mnn_convert(job: Job) -> None:
         _tool("mnnconvert", "-f", "ONNX", *files, "--bizCode", "trimtab")
 
 
-def mnn(job: Job, nn: Any, expr: Any) -> Run:
+def mnn(job: PeerJob, nn: Any, expr: Any) -> Run:
     """Loads its own format; computes in float32."""
     config = {"backend": "CPU", "precision": "high", "numThread": job.threads}
     runtime = nn.create_runtime_manager((config,))
@@ -149,7 +149,7 @@ def mnn(job: Job, nn: Any, expr: Any) -> Run:
     return lambda: [output.read() for output in net.forward(inputs)]
 
 
-def trimtab_convert(job: Job) -> None:
+def trimtab_convert(job: PeerJob) -> None:
     """Plans for this machine; always converts again, because the planner may have changed."""
     trimtab = importlib.import_module("trimtab")
     program = trimtab.load(job.model)
@@ -158,20 +158,20 @@ def trimtab_convert(job: Job) -> None:
     trimtab.optimize(program, target, plan).save(job.converted(".ttm"))
 
 
-def trimtab(job: Job, trimtab: Any, *_: Any) -> Run:
+def trimtab(job: PeerJob, trimtab: Any, *_: Any) -> Run:
     """Loads a model file planned ahead of time."""
     session = trimtab.Session(trimtab.load(job.converted(".ttm")), threads=job.threads)
     return lambda: list(session.run(job.inputs).values())
 
 
 ENGINES = {
-    "onnxruntime": Engine(("onnxruntime",), ("onnxruntime",), onnxruntime, quantized=True),
-    "openvino": Engine(("openvino",), ("openvino",), openvino, quantized=True),
-    "ncnn": Engine(("ncnn", "pnnx"), ("ncnn",), ncnn, ncnn_convert, ncnn_shipped),
-    "mnn": Engine(
+    "onnxruntime": EngineAdapter(("onnxruntime",), ("onnxruntime",), onnxruntime, quantized=True),
+    "openvino": EngineAdapter(("openvino",), ("openvino",), openvino, quantized=True),
+    "ncnn": EngineAdapter(("ncnn", "pnnx"), ("ncnn",), ncnn, ncnn_convert, ncnn_shipped),
+    "mnn": EngineAdapter(
         ("MNN",), ("MNN.nn", "MNN.expr"), mnn, mnn_convert, lambda job: [job.converted(".mnn")]
     ),
-    "trimtab": Engine(
+    "trimtab": EngineAdapter(
         ("trimtab",),
         ("trimtab", "trimtab.session", "trimtab.importers.ttm", "trimtab._engine"),
         trimtab,
@@ -214,7 +214,9 @@ def _timed(run: Run) -> tuple[int, Sequence[Array]]:
     return time.perf_counter_ns() - start, outputs
 
 
-def serve(engine: Engine, job: Job, commands: TextIO, answers: TextIO, outputs: Path) -> None:
+def serve(
+    engine: EngineAdapter, job: PeerJob, commands: TextIO, answers: TextIO, outputs: Path
+) -> None:
     """Loads the model and answers `commands`: the mode `serve`."""
 
     def answer(**fields: Any) -> None:
@@ -247,7 +249,7 @@ def main(mode: str, text: str = "") -> None:
         inputs = {name: archive[name] for name in archive.files}
     model, folder = Path(fields["model"]), Path(fields["folder"])
     names = list(fields["names"])
-    job = Job(model, folder, int(fields["threads"]), inputs, names, fields["prefer"])
+    job = PeerJob(model, folder, int(fields["threads"]), inputs, names, fields["prefer"])
     if mode == "prepare":
         engine.convert(job)
         return

@@ -1,5 +1,5 @@
 """The wheel of a release, audited and installed into an empty environment: it has its engine, and
-everything that builds binaries for devices.
+everything that builds binaries for devices, and no developers' tools.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.dev import distribution as _release
+from lab.dev import distribution
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -25,12 +25,12 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # From a clone: neither an engine nor a cache that lies in the checkout may help.
     subprocess.run(["git", "clone", "-q", str(ROOT), str(folder / "clone")], check=True)
     (folder / "dist").mkdir()
-    wheel = _release.build_wheel(folder / "clone", folder / "dist")
+    wheel = distribution.build_wheel(folder / "clone", folder / "dist")
     assert wheel.name.endswith(f"-manylinux_2_28_{os.uname().machine}.whl")
     subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
     python = folder / "venv" / "bin" / "python"
     # The versions of the lock: what is newer has not been tested.
-    names = _release.read_lock((ROOT / "requirements.lock").read_text()).items()
+    names = distribution.read_lock((ROOT / "requirements.lock").read_text()).items()
     pins = folder / "pins.txt"
     pins.write_text("".join(f"{name}=={package.version}\n" for name, package in names))
     argv = [str(python), "-m", "pip", "install", "--quiet", f"--constraint={pins}", str(wheel)]
@@ -78,6 +78,14 @@ def test_the_wheel_has_all_that_its_tasks_read(python: Path, tmp_path: Path) -> 
     assert lacking == []
     done = run(python, tmp_path, "-m", "trimtab.cli", "sweep", "demo", "--dry-run")
     assert done.returncode == 0, done.stderr
+
+
+def test_the_wheel_has_no_laboratory(python: Path, tmp_path: Path) -> None:
+    done = run(python, tmp_path, "-c", "import lab")
+    assert "No module named 'lab'" in done.stderr
+    listed = run(python, tmp_path, "-m", "trimtab.cli", "--list").stdout
+    assert "Developers' tasks" not in listed
+    assert "  build " in listed
 
 
 def test_the_wheel_builds_a_binary_for_a_device(python: Path, tmp_path: Path) -> None:

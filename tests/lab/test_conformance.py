@@ -13,7 +13,7 @@ from onnx import TensorProto, helper
 
 from lab import committed
 from lab.conformance import suites as conformance
-from lab.conformance.suites import PASSED, UNSUPPORTED, WRONG, Array, Case, DataSet
+from lab.conformance.suites import PASSED, UNSUPPORTED, WRONG, Array, DataSet, SuiteTest
 from lab.docs import generator as pages
 from tasks import namespace
 from trimtab import importers
@@ -64,7 +64,7 @@ def test_the_large_suites_of_onnx_pass_or_are_unsupported(suite: str) -> None:
     assert judge(suite)[PASSED] >= MINIMUM[suite]
 
 
-def relu(want: Array) -> Case:
+def relu(want: Array) -> SuiteTest:
     x = np.array([-1, 2], np.float32)
     graph = helper.make_graph(
         [helper.make_node("Relu", ["x"], ["y"])],
@@ -73,7 +73,7 @@ def relu(want: Array) -> Case:
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2])],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
-    return Case("mine", "relu", "Relu", model, (DataSet({"x": x}, [want]),), 1e-3, 1e-7)
+    return SuiteTest("mine", "relu", "Relu", model, (DataSet({"x": x}, [want]),), 1e-3, 1e-7)
 
 
 @pytest.mark.parametrize(

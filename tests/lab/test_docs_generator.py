@@ -15,7 +15,7 @@ import lab
 from lab import committed
 from lab.committed import Results
 from lab.docs import generator as pages
-from lab.docs.generator import Block
+from lab.docs.generator import PageBlock
 from tasks import namespace
 from trimtab.errors import FileAccessError, StalePagesError
 from trimtab.tables import Column, Markup, Table
@@ -28,7 +28,7 @@ PAGE = f"# Title\n\n{MARK.format('greeting')}\n\nold\n\n{END}\n\nby hand\n"
 
 @pytest.fixture(name="checkout")
 def checkout_with_one_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    greeting = Block("greeting", lambda: ["Hello.", Table([Column("a")], [("b",)])])
+    greeting = PageBlock("greeting", lambda: ["Hello.", Table([Column("a")], [("b",)])])
     monkeypatch.setattr(pages, "blocks", lambda: {"greeting": greeting})
     monkeypatch.setattr(lab, "FOLDER", tmp_path / "lab")
     (tmp_path / "docs").mkdir()

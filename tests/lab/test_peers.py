@@ -19,21 +19,21 @@ from onnx import TensorProto, helper
 from lab.peers import report
 from lab.peers.compare import (
     LOADS,
-    Comparison,
+    ComparisonScope,
     Installed,
+    PeerComparison,
     Result,
     Start,
-    Work,
     compare,
 )
-from lab.peers.process import Case, Loaded, Process, probe
+from lab.peers.process import LoadFigures, PeerCase, Process, probe
 from lab.peers.quantized import quantized
 from lab.peers.tasks import _counts
 from trimtab import tables
 from trimtab.bench.golden import Golden
 from trimtab.errors import DynamicShapeError, MissingRequirementError, RunnerError, UsageError
 
-LOADED = Loaded(2_000_000, 1_000_000, 5_000_048, 77, 1e-6)
+LOADED = LoadFigures(2_000_000, 1_000_000, 5_000_048, 77, 1e-6)
 VERSIONS = {"onnxruntime": "1.0", "ncnn": "2.0", "trimtab": "3.0"}
 
 
@@ -62,7 +62,7 @@ class FakeEngine:
     run_ns: int
     log: list[str]
     turns: int = 1000
-    loaded: Loaded = LOADED
+    loaded: LoadFigures = LOADED
 
     def run(self, count: int) -> Sequence[int]:
         self.log.append(self.name)
@@ -87,7 +87,7 @@ class FakeEngines:
     def versions(self) -> Mapping[str, str]:
         return {name: VERSIONS[name] for name in self.run_ns}
 
-    def prepare(self, engine: str, case: Case, threads: int) -> Start:
+    def prepare(self, engine: str, case: PeerCase, threads: int) -> Start:
         duration = self.run_ns[engine]
         if duration is None:
             raise RunnerError("it cannot", where=f"{engine} on {case.model.stem}")
@@ -97,7 +97,7 @@ class FakeEngines:
 
 def test_rounds_interleave_the_engines_and_warm_up_each(model: Path, tmp_path: Path) -> None:
     engines = FakeEngines({"ncnn": 4_000_000, "trimtab": 2_000_000})
-    outcome = compare(Work([model], rounds=2), engines, tmp_path)
+    outcome = compare(ComparisonScope([model], rounds=2), engines, tmp_path)
     loads = ["close ncnn", "close trimtab"] * LOADS
     rounds = ["ncnn", "trimtab", "trimtab", "ncnn"]
     assert engines.log == [*loads, *rounds, "close trimtab", "close ncnn"]
@@ -112,7 +112,7 @@ def test_rounds_interleave_the_engines_and_warm_up_each(model: Path, tmp_path: P
 
 def test_a_peer_that_fails_is_left_out_and_named(model: Path, tmp_path: Path) -> None:
     engines = FakeEngines({"ncnn": None, "trimtab": 2_000_000})
-    outcome = compare(Work([model], rounds=1), engines, tmp_path)
+    outcome = compare(ComparisonScope([model], rounds=1), engines, tmp_path)
     assert [result.engine for result in outcome.results] == ["trimtab"]
     assert outcome.left_out == ("ncnn on small: it cannot",)
     assert "\nncnn on small: it cannot" in tables.text(report.page(outcome))
@@ -120,7 +120,7 @@ def test_a_peer_that_fails_is_left_out_and_named(model: Path, tmp_path: Path) ->
 
 def test_a_peer_that_dies_between_inferences_is_left_out(model: Path, tmp_path: Path) -> None:
     engines = FakeEngines({"ncnn": 1_000, "trimtab": 1_000}, turns={"ncnn": 1})
-    outcome = compare(Work([model], rounds=3), engines, tmp_path)
+    outcome = compare(ComparisonScope([model], rounds=3), engines, tmp_path)
     assert [(r.engine, len(r.run_ns)) for r in outcome.results] == [("trimtab", 12)]
     assert outcome.left_out == ("ncnn: it ended: killed",)
     assert "close ncnn" in engines.log[-2:]
@@ -130,7 +130,7 @@ def test_the_error_of_a_process_that_dies_has_its_last_message(model: Path, tmp_
     python = tmp_path / "python"
     python.write_text("#!/bin/sh\necho out of luck >&2\nexit 1\n")
     python.chmod(0o755)
-    case = Case.of(model, tmp_path)
+    case = PeerCase.of(model, tmp_path)
     with pytest.raises(RunnerError, match="the process ended: out of luck"):
         Process(str(python), case, "ncnn", 1)
 
@@ -155,7 +155,7 @@ def test_the_next_engine_waits_until_the_threads_of_the_last_one_are_idle(
     python = tmp_path / "python"
     python.write_text(SPINS.replace("{python}", sys.executable))
     python.chmod(0o755)
-    case = Case.of(model, tmp_path)
+    case = PeerCase.of(model, tmp_path)
     with closing(Process(str(python), case, "ncnn", 1)) as engine:
         assert engine.run(3) == [1, 1, 1]
         assert (case.folder / "rests").exists()
@@ -164,11 +164,11 @@ def test_the_next_engine_waits_until_the_threads_of_the_last_one_are_idle(
 def test_a_failure_of_trimtab_is_an_error(model: Path, tmp_path: Path) -> None:
     engines = FakeEngines({"ncnn": 1_000, "trimtab": None})
     with pytest.raises(RunnerError, match="it cannot"):
-        compare(Work([model]), engines, tmp_path)
+        compare(ComparisonScope([model]), engines, tmp_path)
 
 
 def result(network: str, engine: str, threads: int, ms: float) -> Result:
-    loads = (Loaded(int(ms * 3e6), int(ms * 1e6), int(ms * 1e6) + 100, int(ms * 1e4), 2e-6),)
+    loads = (LoadFigures(int(ms * 3e6), int(ms * 1e6), int(ms * 1e6) + 100, int(ms * 1e4), 2e-6),)
     return Result(network, engine, threads, 100, loads, (int(ms * 1e6),))
 
 
@@ -180,7 +180,7 @@ def test_tables_have_ratios_to_the_best_peer_and_their_geometric_mean() -> None:
         for network, engines in times.items()
         for engine, ms in engines.items()
     ]
-    text = tables.markdown(report.page(Comparison(VERSIONS, tuple(results), ())))
+    text = tables.markdown(report.page(PeerComparison(VERSIONS, tuple(results), ())))
     sections = dict(part.split("\n\n", 1) for part in text.split("## ")[1:])
     rows = {
         title: [
@@ -208,7 +208,7 @@ def test_tables_have_ratios_to_the_best_peer_and_their_geometric_mean() -> None:
 
 
 def test_json_has_every_sample_and_the_figures() -> None:
-    outcome = Comparison(VERSIONS, (result("a", "trimtab", 1, 2.0),), ())
+    outcome = PeerComparison(VERSIONS, (result("a", "trimtab", 1, 2.0),), ())
     (row,) = json.loads(report.to_json(outcome))["results"]
     assert row["run_ns"] == [2_000_000]
     assert row["start_ms"] == 8.0
@@ -246,7 +246,7 @@ def test_errors_are_relative_to_the_largest_expected_magnitude(
 ) -> None:
     golden = Golden((), [np.array(expected, np.float32)], ("y",), "by hand")
     np.savez(tmp_path / "outputs.npz", np.array(output, np.float32))
-    assert Case(model, golden, (), 0, tmp_path).error() == pytest.approx(error)
+    assert PeerCase(model, golden, (), 0, tmp_path).error() == pytest.approx(error)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("onnxruntime") is None, reason="needs onnxruntime")
@@ -255,7 +255,7 @@ def test_a_real_peer_and_trimtab_compute_the_same_in_processes_of_their_own(
 ) -> None:
     engines = Installed(sys.executable)
     engines.versions = {name: engines.versions[name] for name in ("onnxruntime", "trimtab")}
-    outcome = compare(Work([model], rounds=2), engines, tmp_path / "cache")
+    outcome = compare(ComparisonScope([model], rounds=2), engines, tmp_path / "cache")
     assert outcome.left_out == ()
     assert [r.engine for r in outcome.results] == ["onnxruntime", "trimtab"]
     for measured in outcome.results:
