@@ -33,7 +33,7 @@ FOUND = Accuracy(20, 0.02, 0.004, 0.9991, 0.99, 3e-4)
         ),
     ],
 )
-def test_a_budget_is_read(text: str, expected: tuple[AccuracyBound, ...]) -> None:
+def test_a_budget_is_parsed(text: str, expected: tuple[AccuracyBound, ...]) -> None:
     assert parse_budget(text) == expected
 
 
@@ -54,7 +54,7 @@ def test_a_budget_is_read(text: str, expected: tuple[AccuracyBound, ...]) -> Non
         ("top1 >= 99", "top1 is between 0 and 1"),
     ],
 )
-def test_a_budget_that_cannot_be_kept_or_read_is_refused(text: str, reason: str) -> None:
+def test_a_malformed_or_impossible_budget_is_refused(text: str, reason: str) -> None:
     with pytest.raises(UsageError, match=reason) as caught:
         parse_budget(text)
     assert caught.value.hint
@@ -77,7 +77,7 @@ def test_a_bound_includes_its_end(text: str, holds: bool) -> None:
     assert [demand.holds(FOUND) for demand in parse_budget(text)] == [holds]
 
 
-def test_top1_of_what_has_no_scores_is_refused() -> None:
+def test_top1_without_scores_is_refused() -> None:
     with pytest.raises(UsageError, match="not a row of scores"):
         AccuracyBound("top1", 0.9).holds(Accuracy(1, 0, 0, 1, None))
 
@@ -102,11 +102,11 @@ SEARCH = Search(
 )
 
 
-def test_the_front_holds_what_nothing_is_better_than_in_both() -> None:
+def test_the_front_is_pareto_optimal() -> None:
     assert [one.label for one in SEARCH.front()] == ["int8", "1 of 3 in int8", "f32"]
 
 
-def test_a_search_says_what_it_chose_and_why() -> None:
+def test_a_search_reports_its_choice_and_the_reasons() -> None:
     messages = SEARCH.lines()
     assert messages[0].startswith("1 of 3 in int8: 50% of the modeled cycles")
     assert "within error <= 0.02" in messages[0]

@@ -58,7 +58,7 @@ def test_a_core_is_complete_and_consistent(core: Core, root: Path) -> None:
 @pytest.mark.parametrize(
     "path", sorted((Path(__file__).parents[1] / "cores").iterdir()), ids=lambda path: path.stem
 )
-def test_a_core_cites_where_its_caches_and_pipes_come_from(path: Path) -> None:
+def test_a_core_cites_the_sources_of_its_caches_and_pipes(path: Path) -> None:
     text = path.read_text()
     assert re.search(r"^#.*\nl1i = ", text, re.MULTILINE)
     assert re.search(r"^#.*\n\[pipes\]", text, re.MULTILINE)
@@ -82,7 +82,7 @@ def test_every_architecture_has_a_generic_core_with_the_assumed_caches() -> None
         assert core.l2.bytes == 512 * 1024
 
 
-def test_instruction_sets_name_cores_that_exist_in_their_one_spelling() -> None:
+def test_instruction_sets_name_existing_cores_in_canonical_spelling() -> None:
     named = {core for isa in kernels.isas().values() for core in isa.cores}
     assert named <= {core.name for core in ROWS}
 
@@ -100,7 +100,7 @@ def test_a_target_knows_its_core() -> None:
     assert Target.portable("aarch64").core.is_generic
 
 
-def test_an_unknown_core_is_refused_with_the_near_and_the_known_ones() -> None:
+def test_an_unknown_core_is_refused_with_similar_and_known_names() -> None:
     with pytest.raises(UsageError, match="unknown core 'cortex-a35x'") as caught:
         cores.find("cortex-a35x", "aarch64")
     assert "did you mean cortex-a35" in caught.value.hint
@@ -134,7 +134,7 @@ load_bytes_per_cycle = 8
 """
 
 
-def test_a_core_of_the_users_own_is_its_file_and_nothing_else(config: Path) -> None:
+def test_a_users_core_needs_only_its_file(config: Path) -> None:
     (config / "my_core.toml").write_text(MINE)
     core = cores.find("my-core", "aarch64")
     assert core.name == "my-core"
@@ -144,14 +144,14 @@ def test_a_core_of_the_users_own_is_its_file_and_nothing_else(config: Path) -> N
     assert Target.of("aarch64", "MY_CORE").core == core
 
 
-def test_a_machine_is_the_users_own_core_before_one_of_the_project(config: Path) -> None:
+def test_a_users_core_identifies_the_machine_first(config: Path) -> None:
     (config / "my-board.toml").write_text(MINE.replace("0xfff", "0xd03"))
     result = cores.by_midr(0x41, 0xD03)
     assert result is not None
     assert result.name == "my-board"
 
 
-def test_the_users_own_core_replaces_the_projects(config: Path) -> None:
+def test_a_users_core_replaces_a_builtin_one(config: Path) -> None:
     (config / "cortex-a53.toml").write_text(MINE)
     assert cores.find("cortex_a53", "aarch64").doc == "an A53 of our own"
 
@@ -220,7 +220,7 @@ def test_an_x86_machine_is_recognized_by_its_cpuid(tmp_path: Path) -> None:
     assert cores.this_machine("x86_64", machine(tmp_path, text)).name == "zen4"
 
 
-def test_an_unknown_machine_is_generic_with_the_caches_that_its_system_tells_of(
+def test_an_unknown_machine_is_generic_with_the_caches_of_sysfs(
     tmp_path: Path,
 ) -> None:
     def told(level: str, kind: str, size: str, ways: str, cpus: str) -> dict[str, str]:
@@ -249,11 +249,11 @@ def test_an_unknown_machine_is_generic_with_the_caches_that_its_system_tells_of(
     assert core.l3 == told_in_part, "what is not told in full is not taken"
 
 
-def test_a_machine_that_tells_nothing_is_generic(tmp_path: Path) -> None:
+def test_a_machine_without_information_is_generic(tmp_path: Path) -> None:
     assert cores.this_machine("riscv64", tmp_path) == cores.find(None, "riscv64")
 
 
-def test_the_caches_of_this_machines_core_are_those_that_the_kernel_sees() -> None:
+def test_the_caches_of_this_machine_match_sysfs() -> None:
     arch = Target.host().arch
     core = cores.this_machine(arch)
     if core.is_generic or arch != "x86_64":

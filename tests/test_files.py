@@ -31,7 +31,7 @@ def test_a_file_and_its_folders_are_made(tmp_path: Path) -> None:
     assert names(tmp_path / "a") == ["b.txt", "c"]
 
 
-def test_a_new_file_has_the_rights_of_any_other_unless_it_is_told(tmp_path: Path) -> None:
+def test_a_new_file_has_default_permissions_unless_mode_is_set(tmp_path: Path) -> None:
     (tmp_path / "usual").touch()
     files.write_text(tmp_path / "ours", "")
     files.write_text(tmp_path / "tool", "", mode=0o755)
@@ -59,7 +59,7 @@ def test_an_error_leaves_the_old_file_and_nothing_else(
     assert names(tmp_path) == ["file"]
 
 
-def test_nobody_sees_a_file_before_it_is_complete(tmp_path: Path) -> None:
+def test_a_file_appears_only_when_it_is_complete(tmp_path: Path) -> None:
     file = tmp_path / "file"
     with files.replacing(file) as part:
         part.write_text("new")
@@ -74,7 +74,7 @@ def full_disk(tmp_path: Path) -> Iterator[Path]:
         yield folder
 
 
-def test_a_full_disk_is_named_and_nothing_half_written_stays(full_disk: Path) -> None:
+def test_a_full_disk_is_reported_and_leaves_no_partial_file(full_disk: Path) -> None:
     file = full_disk / "net.ttm"
     file.write_text("old")
     with pytest.raises(ModelFileError, match="No space left") as refused:
@@ -84,7 +84,7 @@ def test_a_full_disk_is_named_and_nothing_half_written_stays(full_disk: Path) ->
     assert names(full_disk) == ["net.ttm"]
 
 
-def test_the_message_names_the_file_that_was_meant_and_the_one_that_refused(tmp_path: Path) -> None:
+def test_the_message_names_the_file_and_the_cause(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(FileAccessError) as refused:
         files.write_text(tmp_path / "file" / "report.md", "")
@@ -95,7 +95,7 @@ def test_the_message_names_the_file_that_was_meant_and_the_one_that_refused(tmp_
     assert ".part" not in str(refused.value)
 
 
-def test_a_link_is_followed_and_stays(tmp_path: Path) -> None:
+def test_a_symbolic_link_is_followed_and_kept(tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     (tmp_path / "link").symlink_to("deep/file")
     files.write_text(tmp_path / "link", "text")
@@ -133,7 +133,7 @@ def test_a_folder_is_replaced_as_a_whole(tmp_path: Path) -> None:
     assert names(tmp_path) == ["out"]
 
 
-def test_a_link_to_a_folder_stays_one(tmp_path: Path) -> None:
+def test_a_symbolic_link_to_a_folder_is_kept(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
     with files.replacing_folder(tmp_path / "link") as fresh:
@@ -166,7 +166,7 @@ def append_slowly(folder: Path, word: str) -> None:
             time.sleep(0.02)
 
 
-def test_one_process_at_a_time_is_in_a_lock(tmp_path: Path) -> None:
+def test_a_lock_admits_one_process_at_a_time(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     processes = [context.Process(target=append_slowly, args=(tmp_path, word)) for word in "abc"]
     for process in processes:

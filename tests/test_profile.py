@@ -31,7 +31,7 @@ from trimtab.target import Target
         ("armv7", "cortex-a9", {"portable"}),
     ],
 )
-def test_a_known_cpu_gets_its_best_kernel_of_every_family(
+def test_a_specific_cpu_keeps_its_best_kernel_of_every_family(
     arch: str, cpu: str | None, isas: set[str]
 ) -> None:
     full, target = find_profile("full"), Target.of(arch, cpu)
@@ -56,7 +56,7 @@ def test_a_known_cpu_gets_its_best_kernel_of_every_family(
         assert better == [], kernel.name
 
 
-def test_a_small_profile_has_one_tile_of_winograd_beside_those_that_a_plan_names() -> None:
+def test_a_small_profile_has_one_winograd_tile_and_those_of_the_plan() -> None:
     small, isas = replace(find_profile("full"), small=True), Target.of("aarch64", "cortex-a53").isas
     kernel_names = small.narrowed("aarch64", isas).kernels
     available = {k for k in kernel_names if k.startswith("winograd_") and "_f32_" in k}
@@ -70,7 +70,7 @@ def test_a_small_profile_has_one_tile_of_winograd_beside_those_that_a_plan_names
     assert named in replace(small, kernels=(named, "*")).narrowed("aarch64", isas).kernels
 
 
-def test_all_operators_are_those_that_take_a_type_of_the_profile() -> None:
+def test_the_wildcard_includes_operators_with_a_dtype_of_the_profile() -> None:
     floats, everything = (
         Profile("floats", dtypes=("f32", "i32", "i64", "bool")),
         find_profile("full").operators(),
@@ -91,7 +91,7 @@ def test_all_operators_are_those_that_take_a_type_of_the_profile() -> None:
     assert {k.dtype for k in floats.kernels_for("aarch64")} == {"f32"}
 
 
-def test_profiles_of_all_operators_but_some_become_one_without_those_that_both_lack() -> None:
+def test_the_union_of_wildcard_profiles_excludes_only_common_exclusions() -> None:
     first = Profile("first", ops=("*", "!relu", "!softmax"))
     second = Profile("second", ops=("*", "!relu"), dtypes=("f32",))
     assert "relu" not in {op.name for op in first.operators()}
@@ -101,13 +101,13 @@ def test_profiles_of_all_operators_but_some_become_one_without_those_that_both_l
         Profile("wrong", ops=("*", "!nothing")).operators()
 
 
-def test_kernels_that_are_named_in_full_stay() -> None:
+def test_kernels_with_full_names_are_kept() -> None:
     named = Profile("net", ops=("softmax",), kernels=("softmax_f32_portable", "softmax_*"))
     kernel_names = named.narrowed("x86_64", Target.of("x86_64", "haswell").isas).kernels
     assert kernel_names == ("softmax_f32_avx2", "softmax_f32_portable")
 
 
-def test_nothing_is_dropped_that_the_plan_of_another_cpu_names() -> None:
+def test_kernels_of_a_plan_for_another_cpu_are_kept() -> None:
     named = Profile("net", ops=("softmax",), kernels=("softmax_f32_avx512",))
     kernel_names = named.narrowed("x86_64", Target.of("x86_64", "haswell").isas).kernels
     assert kernel_names == ("softmax_f32_avx512",)
@@ -126,9 +126,7 @@ TEXTS = strategies.text(strategies.characters(exclude_categories=["Cs"]))  # no 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @example("net 😀 \"quoted\" \\ 'single' \r\n\t\0\x1b\x7f ü")
 @given(TEXTS)
-def test_a_profile_reads_back_as_it_was_written_whatever_its_model_is_called(
-    tmp_path: Path, name: str
-) -> None:
+def test_a_profile_with_any_name_survives_a_round_trip(tmp_path: Path, name: str) -> None:
     for kernels_ in ((), ("softmax_f32_portable", "relu_*")):
         derived = Profile("net", f"Derived from {name}.", ("relu", "softmax"), kernels=kernels_)
         files.write_text(tmp_path / "net.toml", derived.to_toml())
@@ -136,7 +134,7 @@ def test_a_profile_reads_back_as_it_was_written_whatever_its_model_is_called(
 
 
 @pytest.mark.parametrize("name", ["full", "yolo"])
-def test_a_profile_of_ours_survives_being_written(name: str, tmp_path: Path) -> None:
+def test_a_builtin_profile_survives_a_round_trip(name: str, tmp_path: Path) -> None:
     profile = replace(find_profile(name), strings=False)
     files.write_text(tmp_path / f"{name}.toml", profile.to_toml())
     assert read_profile(tmp_path / f"{name}.toml") == profile

@@ -46,7 +46,7 @@ def lines(text: str) -> list[str]:
     return [SECONDS.sub("S", line) for line in text.splitlines()]
 
 
-def test_in_a_pipe_there_is_a_line_for_each_thing_and_nothing_that_moves() -> None:
+def test_a_pipe_gets_plain_lines() -> None:
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True
     )
@@ -98,7 +98,7 @@ def screen(written: str) -> list[str]:
     return [line.rstrip() for line in rows if line.strip()]
 
 
-def test_a_terminal_shows_bars_that_move_and_keeps_the_lines() -> None:
+def test_a_terminal_shows_progress_bars_and_keeps_notes() -> None:
     output, written = on_a_terminal(SCRIPT)
     assert output == "the result\n"
     assert re.search(r"━.*[2-7] of 8 steps.*compile [2-7]\.cpp", written)
@@ -109,13 +109,13 @@ def test_a_terminal_shows_bars_that_move_and_keeps_the_lines() -> None:
 
 
 @pytest.mark.parametrize("environment", [{"CI": "true"}, {"TERM": "dumb"}])
-def test_under_ci_and_on_a_dumb_terminal_nothing_moves(environment: dict[str, str]) -> None:
+def test_ci_and_dumb_terminals_get_no_progress_bars(environment: dict[str, str]) -> None:
     _, written = on_a_terminal(SCRIPT, environment)
     assert "\x1b" not in written
     assert "  8 steps in" in written
 
 
-def test_an_error_leaves_what_was_going_on_and_a_cursor() -> None:
+def test_an_error_leaves_the_current_step_and_a_cursor() -> None:
     script = "try:\n  with progress.step('outer'):\n    with progress.step('inner'):\n      1 / 0\n"
     script += "except ZeroDivisionError:\n  progress.note('after')"
     _, written = on_a_terminal(BEGIN + script)
@@ -136,7 +136,7 @@ def test_nothing_is_drawn_while_a_step_is_still() -> None:
     assert "measure" in drawn[False]
 
 
-def test_quiet_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+def test_quiet_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     silent = shown(quiet=True)
     assert silent is SILENT
     with silent.step("long") as step:
@@ -145,7 +145,7 @@ def test_quiet_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_step_that_takes_a_while_tells_how_long(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_long_step_prints_its_duration(capfd: pytest.CaptureFixture[str]) -> None:
     with Shown(is_live=False).step("download"):
         time.sleep(0.55)
     assert capfd.readouterr().err in {f"download\n  {n / 10} s\n" for n in range(5, 30)}

@@ -50,7 +50,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Build:
 
 @pytest.mark.device
 @pytest.mark.parametrize("name", samples.CROSS)
-def test_what_a_toolchain_builds_computes_what_numpy_computes(name: str, tmp_path: Path) -> None:
+def test_binaries_of_every_toolchain_agree_with_numpy(name: str, tmp_path: Path) -> None:
     samples.need(name)
     delivery = samples.tiny(tmp_path, name)
     assert MACHINES[delivery.record["arch"]] in readelf("-h", delivery.runner)
@@ -59,11 +59,11 @@ def test_what_a_toolchain_builds_computes_what_numpy_computes(name: str, tmp_pat
     assert samples.runs_relu(delivery, tmp_path)
 
 
-def test_the_host_build_computes_what_numpy_computes(host: Build, tmp_path: Path) -> None:
+def test_the_host_build_agrees_with_numpy(host: Build, tmp_path: Path) -> None:
     assert samples.runs_relu(host, tmp_path)
 
 
-def test_the_runner_is_of_the_package_s_version(host: Build, tmp_path: Path) -> None:
+def test_the_runner_has_the_version_of_the_package(host: Build, tmp_path: Path) -> None:
     assert host.model
     (tmp_path / "x.bin").write_bytes(bytes(4 * math.prod(samples.SHAPE)))
     command = [str(host.runner), str(host.model), "--input", str(tmp_path / "x.bin")]
@@ -90,7 +90,7 @@ def test_the_runner_verifies_the_weights_unless_it_trusts_them(host: Build, tmp_
     assert '"event":"verify"' in whole.stdout
 
 
-def test_a_full_disk_is_told_from_a_failure_of_the_runner(host: Build, tmp_path: Path) -> None:
+def test_a_full_disk_differs_from_a_failure_of_the_runner(host: Build, tmp_path: Path) -> None:
     assert host.model
     (tmp_path / "x.bin").write_bytes(bytes(4 * math.prod(samples.SHAPE)))
     command = [str(host.runner), str(host.model), "--input", str(tmp_path / "x.bin")]
@@ -123,7 +123,7 @@ def test_an_unknown_instruction_set_is_an_error_with_the_known_ones(
     assert lines[-1]["message"] == f"TRIMTAB_ISA must be one of {', '.join(reference_names)}"
 
 
-def test_a_runner_without_strings_knows_the_instruction_sets_all_the_same(tmp_path: Path) -> None:
+def test_a_runner_without_strings_still_checks_instruction_sets(tmp_path: Path) -> None:
     program, model = samples.relu(tmp_path, "x86_64")
     profile = dataclasses.replace(trimtab.profile_of(program), strings=False)
     delivery = build(BuildRequest(profile, tmp_path / "out", "host", model=model))
@@ -149,7 +149,7 @@ def test_an_instruction_set_hides_the_features_above_it(host: Build, tmp_path: P
         assert not [name for name in features("avx2") if name.startswith("avx512")]
 
 
-def test_a_device_binary_holds_no_cpp_library(tmp_path: Path) -> None:
+def test_a_device_binary_contains_no_cpp_library(tmp_path: Path) -> None:
     delivery = samples.tiny(tmp_path, "aarch64-linux-musl")
     require("nm", "binutils")
     names = subprocess.run(
@@ -306,7 +306,7 @@ def test_a_second_delivery_replaces_the_first(tmp_path: Path) -> None:
     assert not [p for p in tmp_path.iterdir() if p.name.startswith(".")], "no scratch is left"
 
 
-def test_a_folder_with_files_of_others_is_refused_and_stays(tmp_path: Path) -> None:
+def test_a_folder_with_foreign_files_is_refused_and_unchanged(tmp_path: Path) -> None:
     delivery = samples.tiny(tmp_path, "host")
     note = delivery.output_dir / "notes.txt"
     note.write_text("mine")
@@ -340,7 +340,7 @@ def test_a_full_disk_is_reported_and_nothing_half_written_stays(tmp_path: Path) 
         ({"output_dir": Path(__file__)}, BuildError, "not a folder"),
     ],
 )
-def test_requests_that_cannot_be_met_are_refused(
+def test_impossible_requests_are_refused(
     options: dict[str, object], error: type[Exception], message: str, tmp_path: Path
 ) -> None:
     request = {"profile": find_profile("yolo"), "output_dir": tmp_path / "out", **options}

@@ -32,7 +32,7 @@ def test_a_generated_kernel_is_one_function_over_the_vectors_of_its_instruction_
     assert function in text.splitlines()
 
 
-def test_a_kernel_that_is_written_by_hand_is_compiled_from_where_it_lies(tmp_path: Path) -> None:
+def test_a_hand_written_kernel_is_compiled_in_place(tmp_path: Path) -> None:
     profile = Profile("net", ops=("gemm",), kernels=("gemm_f32_4x8_neonv7", "clip_f32_neonv7"))
     codegen.generate(profile, "armv7", "gcc", tmp_path)
     sources = (tmp_path / "sources.cmake").read_text().splitlines()
@@ -45,7 +45,7 @@ def test_a_kernel_that_is_written_by_hand_is_compiled_from_where_it_lies(tmp_pat
     assert not (tmp_path / "generated" / "kernels" / "gemm_f32_4x8_neonv7.cpp").exists()
 
 
-def test_nothing_is_written_again_that_has_not_changed(tmp_path: Path) -> None:
+def test_unchanged_files_are_not_rewritten(tmp_path: Path) -> None:
     profile = Profile("net", ops=("softmax", "abs"))
     codegen.generate(profile, "x86_64", "gcc", tmp_path)
     before = files(tmp_path)

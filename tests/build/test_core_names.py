@@ -67,7 +67,7 @@ def known(command: list[str]) -> set[str]:
 
 
 @pytest.mark.parametrize(("core", "arch"), PAIRS, ids=label)
-def test_zig_compiles_for_the_core_with_just_its_features(
+def test_zig_compiles_for_the_core_with_exactly_its_features(
     core: Core, arch: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"):

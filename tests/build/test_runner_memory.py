@@ -39,9 +39,7 @@ def run(delivery: Build, folder: Path, *options: str) -> tuple[int, dict[str, di
     return done.returncode, {line["event"]: line for line in lines}
 
 
-def test_a_model_that_needs_more_than_it_may_take_is_refused(
-    delivery: Build, tmp_path: Path
-) -> None:
+def test_a_model_over_the_memory_limit_is_refused(delivery: Build, tmp_path: Path) -> None:
     code, messages = run(delivery, tmp_path)
     needed = messages["memory"]["arena_bytes"] + messages["memory"]["prepared_bytes"]
     assert (code, needed >= ACTIVATIONS) == (0, True)
@@ -52,9 +50,7 @@ def test_a_model_that_needs_more_than_it_may_take_is_refused(
 
 
 @pytest.mark.parametrize("wrong", ["0", "-1", "4K", "99999999999999999999"])
-def test_a_limit_that_is_no_number_of_bytes_is_refused(
-    delivery: Build, tmp_path: Path, wrong: str
-) -> None:
+def test_a_malformed_memory_limit_is_refused(delivery: Build, tmp_path: Path, wrong: str) -> None:
     code, messages = run(delivery, tmp_path, "--max-memory", wrong)
     assert (code, messages["error"]["code"]) == (USAGE, USAGE)
 

@@ -65,7 +65,7 @@ def test_the_promised_toolchains_are_there_host_first() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_toolchain_says_what_it_is_for_and_how_to_emulate_it(name: str) -> None:
+def test_a_toolchain_describes_its_purpose_and_emulator(name: str) -> None:
     chosen = find_toolchain(name)
     assert chosen.doc
     assert chosen.arch in ("x86_64", "aarch64", "armv7", "riscv64")
@@ -111,7 +111,7 @@ def test_an_unknown_toolchain_is_refused_with_the_known_ones() -> None:
         ("arm-linux-gnueabihf", None, ("-march=armv7-a", "-mfpu=neon")),
     ],
 )
-def test_a_core_is_spelled_as_its_compiler_wants_it(
+def test_a_core_has_the_spelling_of_the_compiler(
     name: str, cpu: str | None, flags: tuple[str, ...]
 ) -> None:
     chosen = find_toolchain(name)
@@ -138,7 +138,7 @@ def test_without_an_ndk_the_remedy_is_named() -> None:
     assert "aarch64-linux-musl" in caught.value.hint
 
 
-def test_a_folder_that_is_no_ndk_is_refused(
+def test_a_folder_without_an_ndk_is_refused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("ANDROID_NDK_HOME", str(tmp_path))

@@ -62,7 +62,7 @@ def test_the_wheel_runs_a_network_on_this_machine(python: Path, tmp_path: Path) 
     assert shape == "(1, 1000)"
 
 
-def test_the_wheel_has_all_that_its_tasks_read(python: Path, tmp_path: Path) -> None:
+def test_the_wheel_contains_every_file_that_its_tasks_read(python: Path, tmp_path: Path) -> None:
     program = "import trimtab.paths as p; print(p.package(), p.root())"
     package, root = map(Path, run(python, tmp_path, "-c", program).stdout.split())
     rooms = ("runtime", "kernels", "toolchains", "cores", "profiles", "devices", "sweeps")

@@ -79,7 +79,7 @@ def share(program: Program, observed: Observed, name: str) -> float:
     return float(np.prod(losses) ** (1 / len(losses)))
 
 
-def test_shares_are_of_samples_and_their_mean_over_outputs_is_geometric() -> None:
+def test_errors_are_averaged_over_samples_and_geometrically_over_outputs() -> None:
     a: list[dict[str, Array]] = [{"y": np.array([10.0, 12.0]), "z": np.zeros(2)}]
     assert mean_noise(a, [{"y": np.array([10.0, 11.0]), "z": np.zeros(2)}]) == pytest.approx(0.5)
     a = [{"y": np.array([v, -v]), "z": np.array([0.0, v])} for v in (1.0, -100.0)]
@@ -89,14 +89,14 @@ def test_shares_are_of_samples_and_their_mean_over_outputs_is_geometric() -> Non
     assert mean_noise(a, a) < 1e-9
 
 
-def test_an_output_of_one_number_deviates_from_other_samples() -> None:
+def test_the_error_of_a_scalar_output_is_relative_to_other_samples() -> None:
     a: list[dict[str, Array]] = [{"y": np.array([[v]])} for v in (1.0, 2.0, 3.0)]
     b: list[dict[str, Array]] = [{"y": np.array([[v]])} for v in (1.0, 2.5, 3.0)]
     assert mean_noise(a, b) == pytest.approx(0.25 / 2)
 
 
 @pytest.mark.parametrize("tail", [1.0, 30.0])
-def test_the_method_is_the_one_that_loses_least_on_the_half_that_ranges_are_not_of(
+def test_the_method_has_the_smallest_cross_validated_error(
     tail: float,
 ) -> None:
     program, calibration_samples, recorder = network(), samples(tail), Told()
@@ -111,7 +111,7 @@ def test_the_method_is_the_one_that_loses_least_on_the_half_that_ranges_are_not_
     assert all(f"{name} {share:.2e}" in note for name, share in shares.items())
 
 
-def test_halves_hold_what_was_seen_of_their_samples() -> None:
+def test_observers_of_the_halves_cover_their_samples() -> None:
     program, calibration_samples = network(), samples(30.0)
     observed = observe(passes.simplify(program, before="fuse_residual"), calibration_samples)
     x = np.concatenate([feed["x"] for feed in calibration_samples])
@@ -124,7 +124,7 @@ def test_halves_hold_what_was_seen_of_their_samples() -> None:
     assert whole.whole == quantization.Range(float(x.min()), float(x.max()))
 
 
-def test_ranges_that_fit_the_samples_they_are_of_alone_are_not_the_best() -> None:
+def test_overfitted_ranges_are_not_the_best() -> None:
     program = network()
     noise = RNG.uniform(-1, 1, (8, 3, 12, 12)).astype(np.float32)
     noise[4:] *= 8  # the second half reaches further
@@ -142,7 +142,7 @@ def test_ranges_that_fit_the_samples_they_are_of_alone_are_not_the_best() -> Non
 
 
 @pytest.mark.parametrize("count", [1, 20])
-def test_the_first_of_equals_is_taken_and_where_there_is_no_other_sample(count: int) -> None:
+def test_the_first_method_wins_ties_and_single_samples(count: int) -> None:
     result = {name: quantization.Range(-9, 9) for name in ("x", "a", "b")}
     calibration_samples = quantization.Samples(count, samples(1.0).feed)
     assert (
@@ -161,7 +161,7 @@ def test_one_sample_is_enough() -> None:
     )
 
 
-def test_every_method_that_is_tried_is_there_and_best_is_a_name() -> None:
+def test_every_candidate_method_exists_and_best_is_a_name() -> None:
     assert set(CANDIDATES) <= set(methods())
     check("best")
     with pytest.raises(UsageError, match="unknown calibration method 'guess'"):

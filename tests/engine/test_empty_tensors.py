@@ -117,7 +117,7 @@ def compute(case: Case, path: Path, threads: int) -> dict[str, Array]:
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", CASES)
-def test_what_is_empty_stays_empty_and_the_rest_is_right(
+def test_empty_tensors_stay_empty_and_others_are_correct(
     name: str, threads: int, tmp_path: Path
 ) -> None:
     case = CASES[name].case(name)

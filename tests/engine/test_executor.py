@@ -50,9 +50,7 @@ def squares(x: np.ndarray) -> np.ndarray:
         ((3, 5, 7), "bad dimensions"),
     ],
 )
-def test_a_resize_that_fails_leaves_the_model_as_it_was(
-    shape: tuple[int, ...], message: str
-) -> None:
+def test_a_failed_resize_leaves_the_model_unchanged(shape: tuple[int, ...], message: str) -> None:
     engine, x = executor(1, 3, 5, 7), image(1, 3, 5, 7)
     (before,) = engine.run([x])
     memory = engine.memory()
@@ -65,7 +63,7 @@ def test_a_resize_that_fails_leaves_the_model_as_it_was(
     np.testing.assert_allclose(after, squares(x), rtol=1e-6)
 
 
-def test_a_model_can_be_resized_after_a_resize_that_failed() -> None:
+def test_a_model_can_be_resized_after_a_failed_resize() -> None:
     engine = executor(1, 3, 5, 7)
     with pytest.raises(_engine.EngineError):
         engine.resize_input(0, (1, 1, 8192, 8192))
@@ -85,7 +83,7 @@ def test_images_without_channels_are_resized_without_work_or_memory() -> None:
     assert y.shape == (1, 0, 2**26, 1)
 
 
-def test_a_resized_input_has_to_be_set_again() -> None:
+def test_a_resized_input_must_be_set_again() -> None:
     engine = executor(1, 3, 5, 7)
     engine.run([image(1, 3, 5, 7)])
     engine.resize_input(0, (1, 3, 50, 70))
@@ -93,7 +91,7 @@ def test_a_resized_input_has_to_be_set_again() -> None:
         engine.time_operators()  # which runs with the inputs of before
 
 
-def test_the_inputs_of_a_run_live_as_long_as_they_may_be_read_again() -> None:
+def test_the_inputs_of_a_run_live_as_long_as_they_may_be_read() -> None:
     session, x = trimtab.Session(repeated(1, 3, 5, 7)), image(1, 3, 5, 7)
     alive = weakref.ref(x)
     session.run({"x": x})
@@ -127,7 +125,7 @@ def resident_bytes() -> int:
     re.search(r"libasan|clang_rt\.asan", Path("/proc/self/maps").read_text()) is not None,
     reason="its heap touches what it gives",
 )
-def test_a_model_that_is_not_run_takes_no_memory_for_activations() -> None:
+def test_a_model_that_does_not_run_allocates_no_activations() -> None:
     planned = modelfile.encode(trimtab.optimize(repeated(1, 1, 1024, 4096)))
     before = resident_bytes()
     engine = _engine.Executor(planned)
@@ -139,7 +137,7 @@ def test_a_model_that_is_not_run_takes_no_memory_for_activations() -> None:
     assert resident_bytes() - before >= arena
 
 
-def test_a_session_takes_no_more_memory_than_it_may() -> None:
+def test_a_session_respects_its_memory_limit() -> None:
     program = repeated(1, 3, 5, 7)
     needed = trimtab.Session(program).memory["arena_bytes"]
     trimtab.Session(program, max_memory_bytes=needed)
@@ -147,7 +145,7 @@ def test_a_session_takes_no_more_memory_than_it_may() -> None:
         trimtab.Session(program, max_memory_bytes=needed - 1)
 
 
-def test_a_resize_keeps_to_the_memory_that_was_allowed() -> None:
+def test_a_resize_respects_the_memory_limit() -> None:
     planned = modelfile.encode(trimtab.optimize(repeated(1, 3, 5, 7)))
     needed = _engine.Executor(planned).memory()["arena_bytes"]
     engine, x = _engine.Executor(planned, max_memory_bytes=needed), image(1, 3, 5, 7)

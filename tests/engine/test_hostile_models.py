@@ -61,7 +61,7 @@ def network() -> Program:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_damaged_models_with_a_right_checksum_never_crash_the_engine(
+def test_damaged_models_with_a_valid_checksum_never_crash_the_engine(
     tmp_path: Path, seed: int
 ) -> None:
     chosen = {

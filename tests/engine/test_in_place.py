@@ -127,7 +127,9 @@ def loaded(case: Case, tmp_path: Path) -> Program:
 
 @pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("build", [build for build, _ in CASES.values()], ids=CASES)
-def test_values_are_those_of_separate_memory(build: Build, threads: int, tmp_path: Path) -> None:
+def test_in_place_results_equal_those_of_separate_memory(
+    build: Build, threads: int, tmp_path: Path
+) -> None:
     case = made(build)
     before = {name: value.copy() for name, value in case.inputs.items()}
     expected = oracle.expected(case)
@@ -139,7 +141,7 @@ def test_values_are_those_of_separate_memory(build: Build, threads: int, tmp_pat
 
 
 @pytest.mark.parametrize(("build", "tensors"), CASES.values(), ids=CASES)
-def test_the_arena_holds_what_is_alive(build: Build, tensors: float, tmp_path: Path) -> None:
+def test_the_arena_contains_live_tensors(build: Build, tensors: float, tmp_path: Path) -> None:
     program = trimtab.optimize(loaded(made(build), tmp_path), Target.of("riscv64"), DIRECT)
     assert tensors * BYTES <= activation_bytes(program) < tensors * BYTES + 1024
     image = modelfile.encode(program)
@@ -148,7 +150,7 @@ def test_the_arena_holds_what_is_alive(build: Build, tensors: float, tmp_path: P
     assert activation_bytes(program) <= bound <= activation_bytes(program) + scratch
 
 
-def test_an_operand_shares_memory_while_it_is_not_broadcast(tmp_path: Path) -> None:
+def test_an_operand_shares_memory_unless_it_is_broadcast(tmp_path: Path) -> None:
     g = Graph()
     x, scale = g.value(normal(1, 8, 6, 5)), g.value(normal(1, 8, 1, 1))
     case = g.case("sized", g.node("Sub", g.node("Tanh", scale), g.node("Exp", x)))

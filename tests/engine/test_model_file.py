@@ -34,7 +34,7 @@ def small_program() -> Program:
     return program
 
 
-def test_a_saved_program_is_read_back_as_it_was(program: Program, tmp_path: Path) -> None:
+def test_a_saved_program_survives_a_round_trip(program: Program, tmp_path: Path) -> None:
     program.save(tmp_path / "net.ttm")
     again = trimtab.load(tmp_path / "net.ttm")
     assert [(o.type, o.inputs, o.outputs) for o in again.ops] == [
@@ -63,7 +63,7 @@ def quantized() -> Program:
     return program
 
 
-def test_quantization_is_read_back_as_it_was(tmp_path: Path) -> None:
+def test_quantization_survives_a_round_trip(tmp_path: Path) -> None:
     program = quantized()
     program.save(tmp_path / "net.ttm")
     again = trimtab.load(tmp_path / "net.ttm")
@@ -82,7 +82,7 @@ def test_equal_quantizations_are_written_once() -> None:
     assert all(places)
 
 
-def test_a_quantized_file_runs_on_the_integers_that_it_stores(tmp_path: Path) -> None:
+def test_a_quantized_file_runs_on_its_stored_int8_values(tmp_path: Path) -> None:
     trimtab.optimize(quantized()).save(tmp_path / "net.ttm")
     x = np.arange(12, dtype=np.uint8).reshape(1, 2, 3, 2)
     session = trimtab.Session(trimtab.load(tmp_path / "net.ttm"))
@@ -108,9 +108,7 @@ def test_a_quantized_file_runs_on_the_integers_that_it_stores(tmp_path: Path) ->
         ("zero point", 0xFFFFFFFF),
     ],
 )
-def test_a_quantization_that_makes_no_sense_is_refused_by_engine_and_reader(
-    at: str, value: int
-) -> None:
+def test_an_invalid_quantization_is_refused_by_engine_and_reader(at: str, value: int) -> None:
     image = modelfile.encode(quantized())
     tables_bytes = records.SEAL.unpack_from(image.data)[2]
     tables = image[:tables_bytes].tobytes()
@@ -170,7 +168,7 @@ print(*sys.modules)
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
 
 
-def test_a_program_that_was_changed_after_loading_is_run_as_it_is_now(
+def test_a_program_that_was_changed_after_loading_runs_with_the_changes(
     program: Program, tmp_path: Path
 ) -> None:
     trimtab.optimize(program).save(tmp_path / "net.ttm")
@@ -197,7 +195,7 @@ def test_a_session_holds_its_weights_once(tmp_path: Path) -> None:
     assert all(np.may_share_memory(array, image) for array in packed)
 
 
-def test_only_those_pages_of_a_file_stay_that_inferences_read(tmp_path: Path) -> None:
+def test_only_pages_that_inferences_read_stay_in_memory(tmp_path: Path) -> None:
     """Weights of 8 MB that are packed at load, with small ones that are not before and behind."""
     net = Program("wide")
     block, rng = net.block, np.random.default_rng(1)
@@ -242,7 +240,7 @@ def test_constants_are_aligned_to_64_bytes(program: Program) -> None:
     assert image.ctypes.data % 64 == 0
 
 
-def test_every_changed_byte_is_noticed(program: Program, tmp_path: Path) -> None:
+def test_every_changed_byte_is_detected(program: Program, tmp_path: Path) -> None:
     path = tmp_path / "net.ttm"
     program.save(path)
     content = path.read_bytes()
@@ -254,7 +252,7 @@ def test_every_changed_byte_is_noticed(program: Program, tmp_path: Path) -> None
             trimtab.load(path)
 
 
-def test_the_engine_runs_damaged_weights_and_finds_the_damage_when_asked(program: Program) -> None:
+def test_the_engine_detects_damaged_weights_only_when_verifying(program: Program) -> None:
     image = modelfile.encode(trimtab.optimize(program))
     image[-64] ^= 1
     _engine.Executor(image).run([np.ones((1, 3, 9, 7), np.float32)])
@@ -278,7 +276,7 @@ def test_a_truncated_file_is_refused(program: Program, tmp_path: Path, length: i
         (99, "use the trimtab that wrote it, or convert the source model again"),
     ],
 )
-def test_another_version_is_refused_by_name_and_says_what_to_do(
+def test_another_version_is_refused_by_name_with_a_remedy(
     program: Program, tmp_path: Path, version: int, next_step: str
 ) -> None:
     path = tmp_path / "net.ttm"

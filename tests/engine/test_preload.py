@@ -24,7 +24,7 @@ def test_inside():
 """
 
 
-def test_what_tests_start_has_no_preloaded_sanitizer(root: Path, tmp_path: Path) -> None:
+def test_programs_of_tests_have_no_preloaded_sanitizer(root: Path, tmp_path: Path) -> None:
     maps = Path("/proc/self/maps").read_text(encoding="utf-8").split()
     library = next(word for word in maps if "/libm.so" in word or "/libm-" in word)
     (tmp_path / "test_inside.py").write_text(_INSIDE.format(library=library), encoding="utf-8")

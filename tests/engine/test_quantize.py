@@ -76,9 +76,7 @@ def error(result: Array, expected: Array) -> float:
     return float(np.linalg.norm(result - expected) / np.linalg.norm(expected))
 
 
-def test_int8_is_as_near_to_float32_as_onnxruntimes_own_quantizer(
-    source: Path, tmp_path: Path
-) -> None:
+def test_int8_is_as_accurate_as_the_quantizer_of_onnxruntime(source: Path, tmp_path: Path) -> None:
     from onnxruntime.quantization import (
         CalibrationDataReader,
         CalibrationMethod,
@@ -115,7 +113,7 @@ def test_int8_is_as_near_to_float32_as_onnxruntimes_own_quantizer(
     assert our_error <= 1.1 * their_error
 
 
-def test_all_but_the_border_computes_on_integers(source: Path) -> None:
+def test_everything_between_graph_inputs_and_outputs_is_int8(source: Path) -> None:
     created = quantization.quantize(trimtab.load(source), {"x": SAMPLES})
     planned = trimtab.optimize(created.program)
     real = [op.type for op in planned.steps if planned.dtype(op) == "f32"]
@@ -143,7 +141,7 @@ def test_operators_without_a_range_stay_in_float32(source: Path) -> None:
 
 
 @pytest.mark.parametrize("read", [False, True])
-def test_what_integers_do_not_read_is_not_rounded_to_them(read: bool) -> None:
+def test_tensors_without_int8_readers_are_not_quantized(read: bool) -> None:
     rng = np.random.default_rng(1)
     program = Program("net")
     block = program.block
@@ -181,7 +179,7 @@ def test_what_integers_do_not_read_is_not_rounded_to_them(read: bool) -> None:
     assert np.abs(places - np.rint(places)).mean() > 0.1  # what was rounded is on a place
 
 
-def test_who_has_no_scores_hears_of_a_budget_that_keeps_boxes(source: Path) -> None:
+def test_networks_without_scores_get_a_hint_about_a_budget_for_boxes(source: Path) -> None:
     program = trimtab.load(source)
     progress, unsaid = RecordedProgress(), RecordedProgress()
     quantization.quantize(program, {"x": SAMPLES}, method="min_max", progress=unsaid)
@@ -197,7 +195,7 @@ def test_who_has_no_scores_hears_of_a_budget_that_keeps_boxes(source: Path) -> N
 
 @pytest.mark.parametrize("mean", [127.5, 127.0])
 @pytest.mark.parametrize("pad", [0, 1])
-def test_pictures_with_their_mean_in_the_middle_are_not_rounded(mean: float, pad: int) -> None:
+def test_centered_pictures_are_not_rounded(mean: float, pad: int) -> None:
     program = Program("net")
     x = program.add_input("x", (1, 3, 9, 7))
     block = program.block
@@ -223,7 +221,7 @@ def test_pictures_with_their_mean_in_the_middle_are_not_rounded(mean: float, pad
     assert np.abs(result - expected).max() <= (most if pad and mean == 127.5 else 1 / 128 + 1e-3)
 
 
-def test_an_optimized_program_and_strange_ranges_are_refused(source: Path) -> None:
+def test_an_optimized_program_and_foreign_ranges_are_refused(source: Path) -> None:
     program = trimtab.load(source)
     with pytest.raises(ProgramError, match="already optimized"):
         quantization.quantize(passes.optimize(program), {"x": SAMPLES})
@@ -232,7 +230,7 @@ def test_an_optimized_program_and_strange_ranges_are_refused(source: Path) -> No
         quantization.quantize(program, {"x": SAMPLES}, ranges=strange)
 
 
-def test_a_model_is_written_and_ranges_are_kept(source: Path, tmp_path: Path) -> None:
+def test_a_model_and_its_ranges_are_written(source: Path, tmp_path: Path) -> None:
     samples, remaining = str(tmp_path / "s.npz"), str(tmp_path / "r.toml")
     np.savez(samples, x=SAMPLES)
     outputs = [tmp_path / f"{name}.ttm" for name in "abc"]
@@ -271,7 +269,9 @@ def test_a_model_is_written_and_ranges_are_kept(source: Path, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("read_elsewhere", "wide"), [(True, 8.0), (False, 8.0), (True, 1.1)])
-def test_a_concatenation_does_not_widen_what_others_read(read_elsewhere: bool, wide: float) -> None:
+def test_a_concatenation_does_not_widen_the_ranges_of_other_readers(
+    read_elsewhere: bool, wide: float
+) -> None:
     program = Program("net")
     x = program.add_input("x", (1, 4, 6, 6))
     block = program.block

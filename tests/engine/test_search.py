@@ -66,7 +66,7 @@ def cheapest(program: Program, ranges: quantization.Ranges) -> tuple[float, set[
 
 
 @pytest.mark.parametrize("head", ["sigmoid", "softmax"])
-def test_what_errs_most_is_given_up_though_it_saves_most(head: str) -> None:
+def test_the_operator_with_the_largest_error_leaves_int8_first(head: str) -> None:
     program = branches(head)
     quantized = quantization.quantize(program, SAMPLES, budget=BUDGET, target=A53)
     assert quantized.search
@@ -79,7 +79,7 @@ def test_what_errs_most_is_given_up_though_it_saves_most(head: str) -> None:
     assert given_up == {max(quantized.search.operators, key=lambda one: one.saved).name}
 
 
-def test_a_search_tries_so_many_choices_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_tries_a_limited_number_of_choices(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each computes the samples held out, which is what a search takes its time for."""
     module = importlib.import_module("trimtab.quantization.precision_search")
     monkeypatch.setattr(module, "_MAX_RETURNS", 2)

@@ -39,13 +39,13 @@ RIGHT = np.array([[8, 4, 2], [1, 0.5, 0.25]], np.float32)
     ],
     ids=["float32", "lists", "float64", "int8", "columns first", "every other column"],
 )
-def test_what_numpy_makes_an_array_of_is_an_input(session: trimtab.Session, left: Any) -> None:
+def test_array_likes_are_inputs(session: trimtab.Session, left: Any) -> None:
     outputs = session.run({"right": RIGHT, "left": left})
     assert list(outputs) == list(session.output_names)
     np.testing.assert_array_equal(outputs[session.output_names[0]], LEFT + RIGHT)
 
 
-def test_any_mapping_will_do_and_outputs_are_the_callers(session: trimtab.Session) -> None:
+def test_any_mapping_is_an_input_and_outputs_belong_to_the_caller(session: trimtab.Session) -> None:
     name = session.output_names[0]
     first = session.run(MappingProxyType({"left": LEFT, "right": RIGHT}))[name]
     session.run({"left": RIGHT, "right": RIGHT})
@@ -76,6 +76,6 @@ def test_other_inputs_are_refused(
     assert hint in str(caught.value.hint)
 
 
-def test_what_is_no_number_is_numpys_error(session: trimtab.Session) -> None:
+def test_non_numbers_raise_numpys_error(session: trimtab.Session) -> None:
     with pytest.raises(ValueError, match="could not convert"):
         session.run({"left": [["a", "b", "c"]] * 2, "right": RIGHT})

@@ -82,7 +82,7 @@ def test_a_file_is_hardly_larger_than_the_weights(
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.arch)
-def test_a_file_holds_every_weight_bit_for_bit_and_once(target: Target) -> None:
+def test_a_file_contains_every_weight_once_and_bit_equal(target: Target) -> None:
     source = network()
     planned = planner.plan(source, target, plan())
     assert {op.type for op in preparing(planned)} == {
@@ -99,13 +99,13 @@ def test_a_file_holds_every_weight_bit_for_bit_and_once(target: Target) -> None:
     assert len(preparing(planned)) == len(originals)
 
 
-def test_with_the_other_preference_nothing_is_packed_at_load() -> None:
+def test_with_prefer_load_nothing_is_packed_at_load_time() -> None:
     session = trimtab.Session(network(), plan=plan(prefer="load"))
     assert not preparing(session.program)
     assert session.memory["prepared_bytes"] == 0
 
 
-def test_a_choice_for_an_operator_goes_before_the_preference() -> None:
+def test_an_override_of_an_operator_precedes_the_preference() -> None:
     target = TARGETS[0]
     packed_in_file = planner.plan(network(), target, plan("file"))
     assert {op.type for op in preparing(packed_in_file)} == {"pack_panels"}
@@ -124,14 +124,14 @@ def test_results_do_not_depend_on_where_weights_are_packed(threads: int) -> None
             np.testing.assert_allclose(result, expected, atol=1e-4 * np.abs(expected).max())
 
 
-def test_panels_that_are_filled_up_at_load_are_those_of_the_file() -> None:
+def test_panels_that_are_padded_at_load_time_equal_those_of_the_file() -> None:
     in_file = Plan(("direct",), prefer="load")
     (expected,) = trimtab.Session(network(), plan=in_file).run(inputs()).values()
     (result,) = trimtab.Session(network(), plan=Plan(("direct",))).run(inputs()).values()
     np.testing.assert_array_equal(result, expected)
 
 
-def test_weights_of_half_the_size_give_the_results_of_rounded_ones() -> None:
+def test_f16_weights_give_the_results_of_rounded_ones() -> None:
     rounded = network()
     for var in rounded.constants():
         if len(var.shape) > 1:
@@ -144,7 +144,7 @@ def test_weights_of_half_the_size_give_the_results_of_rounded_ones() -> None:
     assert session.memory["weights_bytes"] < 0.55 * full.memory["weights_bytes"]
 
 
-def test_every_half_is_expanded_exactly() -> None:
+def test_every_f16_value_is_expanded_exactly() -> None:
     every = np.arange(2**16, dtype=np.uint16).view(np.float16)
     halves = every[np.isfinite(every)].reshape(-1, 2)
     program = Program("halves")
@@ -157,7 +157,7 @@ def test_every_half_is_expanded_exactly() -> None:
         np.testing.assert_array_equal(result[0], halves[:, i].astype(np.float32))
 
 
-def test_weights_that_f16_cannot_hold_are_an_error() -> None:
+def test_weights_that_overflow_f16_are_an_error() -> None:
     program = network()
     w = program.vars["w"]
     w.data = np.asarray(w.data) * np.float32(1e5)
@@ -170,7 +170,7 @@ def test_weights_that_f16_cannot_hold_are_an_error() -> None:
     [plan(), plan("file"), plan("load", prefer="load"), plan(weights_type="f16")],
     ids=["balanced", "file", "load", "f16"],
 )
-def test_a_plan_that_was_written_packs_as_before(overrides: Plan, tmp_path: Path) -> None:
+def test_a_written_plan_reproduces_the_packing(overrides: Plan, tmp_path: Path) -> None:
     first = planner.plan(network(), TARGETS[0], overrides)
     (tmp_path / "plan.toml").write_text(plan_file.plan_of(first).to_toml())
     again = planner.plan(network(), TARGETS[0], Plan.read(tmp_path / "plan.toml"))
@@ -191,9 +191,7 @@ def test_a_plan_that_was_written_packs_as_before(overrides: Plan, tmp_path: Path
         ("[operators.direct]\nweights = 3", "weights of operators"),
     ],
 )
-def test_a_plan_with_a_word_that_is_none_is_refused(
-    text: str, complaint: str, tmp_path: Path
-) -> None:
+def test_a_plan_with_an_unknown_word_is_refused(text: str, complaint: str, tmp_path: Path) -> None:
     (tmp_path / "plan.toml").write_text(text)
     with pytest.raises(PlanError, match=complaint):
         Plan.read(tmp_path / "plan.toml")
@@ -217,7 +215,7 @@ def test_equal_constants_are_stored_once() -> None:
         )
 
 
-def test_operators_that_share_a_constant_share_what_is_packed_of_it() -> None:
+def test_operators_that_share_a_constant_share_its_packed_form() -> None:
     program = network()
     (y,) = program.block.add_op("conv", ["x", "w"], {"pads": (1, 1, 1, 1)}, name="again")
     program.outputs.append(y)
@@ -233,7 +231,7 @@ def test_operators_that_share_a_constant_share_what_is_packed_of_it() -> None:
     assert one.inputs == other.inputs
 
 
-def test_a_resize_leaves_packed_weights_as_they_are() -> None:
+def test_a_resize_does_not_change_packed_weights() -> None:
     program = Program("net")
     program.add_input("x", (1, 16, 12, 12))
     w = np.random.default_rng(2).standard_normal((19, 16, 3, 3), np.float32)

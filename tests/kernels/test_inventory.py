@@ -57,7 +57,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_kernel_is_read_from_its_name(folder: Path) -> None:
+def test_a_kernel_is_parsed_from_its_name(folder: Path) -> None:
     write_kernel(folder, "arm/gemm_f32_8x12_neon.cpp")
     kernel = kernels.read_inventory(folder)["gemm_f32_8x12_neon"]
     assert (kernel.family, kernel.dtype, kernel.isa) == ("gemm", "f32", "neon")
@@ -119,7 +119,7 @@ def test_a_kernel_takes_arguments_of_its_type(folder: Path) -> None:
         kernels.read_inventory(folder)
 
 
-def test_a_kernel_of_a_type_that_has_no_name_in_cpp_is_refused(folder: Path) -> None:
+def test_a_kernel_of_a_dtype_without_a_cpp_type_is_refused(folder: Path) -> None:
     write_kernel(folder, "portable/gemm_bool_portable.cpp")
     with pytest.raises(SchemaError, match="dtype bool is not defined"):
         kernels.read_inventory(folder)
@@ -190,7 +190,7 @@ def test_a_declared_family_has_a_kernel_for_every_instruction_set_with_its_vecto
     )
 
 
-def test_a_file_takes_the_place_of_the_generated_kernel_of_its_name(generic: Path) -> None:
+def test_a_file_replaces_the_generated_kernel_of_its_name(generic: Path) -> None:
     declare(generic, LOG)
     write_kernel(generic, "arm/log_softmax_f32_wide.cpp", "SoftmaxArgs<float>")
     kernel = kernels.read_inventory(generic)["log_softmax_f32_wide"]
@@ -231,7 +231,7 @@ def test_a_tile_may_depend_on_the_lanes_of_a_vector(generic: Path) -> None:
     assert generated(generic) == {"deep_f32_8_narrow"}
 
 
-def test_a_family_is_not_made_for_vectors_that_lack_what_it_needs(generic: Path) -> None:
+def test_a_family_is_not_generated_for_vectors_that_lack_its_needs(generic: Path) -> None:
     declare(generic, LOG.replace("f32)", "f32, needs(division))"))
     assert generated(generic) == {"log_softmax_f32_portable", "log_softmax_f32_wide"}
 
@@ -241,7 +241,7 @@ def test_a_family_may_be_portable_only(generic: Path) -> None:
     assert generated(generic) == {"log_softmax_f32_portable"}
 
 
-def test_a_family_is_made_for_the_types_that_it_declares_and_the_vectors_have(
+def test_a_family_is_generated_for_its_dtypes_with_vectors(
     generic: Path,
 ) -> None:
     declare(generic, LOG.replace("f32)", "f32, i8)"))
@@ -267,13 +267,13 @@ def test_a_family_is_made_for_the_types_that_it_declares_and_the_vectors_have(
         (f"{LOG}\n{LOG}", "declared twice"),
     ],
 )
-def test_a_wrong_declaration_is_named(generic: Path, text: str, reason: str) -> None:
+def test_a_malformed_declaration_is_named(generic: Path, text: str, reason: str) -> None:
     declare(generic, text)
     with pytest.raises(SchemaError, match=reason):
         kernels.read_inventory(generic)
 
 
-def test_vectors_say_how_many_lanes_they_have(generic: Path) -> None:
+def test_vector_headers_define_their_lanes(generic: Path) -> None:
     (generic / "arm" / "vec_wide.h").write_text("")
     function = "template <int kTile>\ninline void Deep(const DeepArgs<Element>& args) {}"
     declare(generic, f"TRIMTAB_FAMILY(f32, tile_by_lanes(4 : 8))\n{function}")

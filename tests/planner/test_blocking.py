@@ -44,7 +44,7 @@ def cut(program: Program, target: Target, algorithm: str = "") -> dict[str, obje
         (Cache(48 * KB, 12, 64), 4096, 12),
     ],
 )
-def test_a_cache_holds_as_many_places_as_the_ways_of_the_sets_they_reach(
+def test_a_cache_holds_one_line_per_way_of_each_reachable_set(
     cache: Cache, step: int, lines: int
 ) -> None:
     assert blocking.resident_lines(cache, step) == lines
@@ -59,14 +59,14 @@ def test_a_cache_holds_as_many_places_as_the_ways_of_the_sets_they_reach(
         (8192, 64, 1, 1),  # a panel has 512 KB
     ],
 )
-def test_a_block_of_a_product_is_half_of_each_cache(
+def test_gemm_blocks_fill_half_of_each_cache(
     c_in: int, c_out: int, panels: int, call_tiles: int
 ) -> None:
     values = cut(convolution(c_in, c_out), A53, "direct")
     assert (values["panels"], values["call_tiles"]) == (panels, call_tiles)
 
 
-def test_larger_caches_take_larger_blocks() -> None:
+def test_larger_caches_have_larger_blocks() -> None:
     small = cut(convolution(500, 512), A53, "direct")
     larger = with_caches(A53, Cache(64 * KB, 4, 64), Cache(1024 * KB, 16, 64))
     large = cut(convolution(500, 512), larger, "direct")
@@ -87,7 +87,7 @@ def test_only_the_largest_phase_of_a_transposed_convolution_must_fit() -> None:
 
 
 @pytest.mark.parametrize(("target", "gap"), [(Target.of("x86_64", "skylake-avx512"), 16), (A53, 0)])
-def test_rows_of_a_tile_that_evict_each_other_are_copied_apart(target: Target, gap: int) -> None:
+def test_conflicting_rows_of_a_tile_are_copied_with_padding(target: Target, gap: int) -> None:
     """Of 14 rows, 4096 bytes apart, a cache of 8 ways holds 8; a tile of 4 rows fits any."""
     program = convolution(1024, 64, window=3, pads=(1, 1, 1, 1))
     assert cut(program, target, "direct")["gap"] == gap
@@ -103,7 +103,7 @@ def test_a_winograd_block_fills_three_quarters_of_the_cache_or_balances_the_weig
     assert cut(convolution(512, 512, window=3), two, "winograd_4")["block"] == 64
 
 
-def test_threads_that_share_a_cache_have_a_part_of_it_each() -> None:
+def test_threads_divide_a_shared_cache() -> None:
     program = convolution(64, 64, size=56, window=3)
     four = replace(A53, threads=4)
     assert cut(program, four, "winograd_4")["block"] == 8  # 24576 floats
@@ -111,7 +111,7 @@ def test_threads_that_share_a_cache_have_a_part_of_it_each() -> None:
     assert cut(program, own, "winograd_4")["block"] == 24
 
 
-def test_a_block_of_strassen_is_whole_tiles_in_both_halves() -> None:
+def test_a_strassen_block_has_whole_tiles_in_both_halves() -> None:
     values = cut(convolution(128, 128, size=56), A53, "strassen")
     assert values["block"] == 384  # of 98304 / 256
     assert (values["gap"], values["copies"]) == (16, False)
@@ -126,7 +126,7 @@ def test_a_block_of_strassen_is_whole_tiles_in_both_halves() -> None:
     ("width", "window", "stride", "pixels"),
     [(112, 3, 1, 56), (300, 3, 1, 60), (14, 3, 1, 16), (120, 5, 2, 40), (7, 3, 1, 8)],
 )
-def test_pieces_of_a_line_are_alike_and_have_few_pointers(
+def test_pieces_of_a_line_are_equal_and_have_few_pointers(
     width: int, window: int, stride: int, pixels: int
 ) -> None:
     program = convolution(
@@ -140,12 +140,12 @@ def test_pieces_of_a_line_are_alike_and_have_few_pointers(
     }
 
 
-def test_rows_that_share_no_taps_are_taken_one_by_one() -> None:
+def test_rows_without_shared_taps_are_computed_one_by_one() -> None:
     assert cut(convolution(16, 16, 16, window=3, dilations=(2, 2)), A53)["rows"] == 1
     assert cut(convolution(16, 16, 16, window=3, strides=(4, 4)), A53)["rows"] == 1
 
 
-def test_what_an_addition_finishes_is_in_an_eighth_of_the_cache() -> None:
+def test_results_of_an_addition_fill_an_eighth_of_the_cache() -> None:
     program = Program("net")
     for name in ("a", "b"):
         program.add_input(name, (1, 8))
@@ -169,9 +169,7 @@ def test_what_an_addition_finishes_is_in_an_eighth_of_the_cache() -> None:
         (Cache(64 * KB, 4, 64), 1024, True),
     ],
 )
-def test_pixels_lie_apart_where_the_cache_holds_few_of_them(
-    l1d: Cache, channels: int, spaced: bool
-) -> None:
+def test_conflicting_pixels_are_padded(l1d: Cache, channels: int, spaced: bool) -> None:
     program = convolution(16, channels)
     program.vars["z"] = replace(program.vars["y"], name="z")
     second = Op("conv", ["y", "w2"], ["z"], dict(program.ops[0].attributes), "second")
@@ -186,7 +184,7 @@ def test_pixels_lie_apart_where_the_cache_holds_few_of_them(
 
 
 @pytest.mark.parametrize("cpu", ["zen4", "haswell"])
-def test_the_cost_of_sums_is_that_of_the_core_or_of_its_instruction_set(cpu: str) -> None:
+def test_the_cost_of_sums_is_from_the_core_or_its_instruction_set(cpu: str) -> None:
     target, kernel = Target.of("x86_64", cpu), kernels.kernel("gemm_f32_6x16_avx2")
     assert gemm_work.sum_cost(target, kernel) == 1.65
     slow = replace(target, core=replace(target.core, sum_cost=2.5))

@@ -31,7 +31,7 @@ def is_small(name: str) -> bool:
 
 
 @pytest.mark.parametrize("name", ["squeezenet", "mobilenet_v1", "resnet18"])
-def test_size_costs_time_and_saves_more(name: str) -> None:
+def test_preferring_size_saves_more_bytes_than_it_costs_time(name: str) -> None:
     assert CODE
     program = network(name)
     plans = [planner.decide(program, A53, Plan())]
@@ -50,7 +50,7 @@ def test_size_costs_time_and_saves_more(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "remaining"), [("squeezenet", True), ("resnet18", False)])
-def test_a_usual_plan_gives_up_what_saves_next_to_nothing(name: str, remaining: bool) -> None:
+def test_the_default_plan_omits_code_that_saves_almost_no_time(name: str, remaining: bool) -> None:
     """5 KB of Strassen save SqueezeNet 2 % and ResNet-18 0.01 %."""
     assert CODE
     program = network(name)
@@ -63,7 +63,7 @@ def test_a_usual_plan_gives_up_what_saves_next_to_nothing(name: str, remaining: 
     assert used == [True, remaining]
 
 
-def test_nothing_more_could_be_given_up_for_less() -> None:
+def test_no_further_omission_reduces_the_cost() -> None:
     assert CODE
     program = network("squeezenet")
 
@@ -80,19 +80,19 @@ def test_nothing_more_could_be_given_up_for_less() -> None:
         )
 
 
-def test_what_a_plan_file_names_stays() -> None:
+def test_algorithms_of_a_plan_file_are_not_omitted() -> None:
     named = replace(SMALL, operators={"conv": Choice("winograd_4")})
     planned = planner.plan(square(), A53, named)
     assert plan_of(planned).operators["conv"].algorithm == "winograd_4"
 
 
-def test_a_profile_that_is_given_is_kept_to() -> None:
+def test_a_plan_for_size_respects_the_profile() -> None:
     program, available = network("squeezenet"), find_profile("mobilenet")
     planned = planner.plan(program, A53.with_profile(available), SMALL)
     assert {op.type for op in planned.ops} <= {op.name for op in available.operators()}
 
 
-def test_an_architecture_that_was_not_measured_has_the_usual_plan() -> None:
+def test_an_architecture_without_code_sizes_has_the_default_plan() -> None:
     target = Target.of("riscv64")
     assert code_bytes.code_sizes("riscv64") is None
     usual, small = (planner.plan(square(), target, plan) for plan in (Plan(), SMALL))
@@ -100,14 +100,14 @@ def test_an_architecture_that_was_not_measured_has_the_usual_plan() -> None:
 
 
 @pytest.mark.parametrize("arch", ["aarch64", "armv7", "x86_64"])
-def test_the_bytes_of_all_operators_and_kernels_are_known(arch: str) -> None:
+def test_code_sizes_cover_all_operators_and_kernels(arch: str) -> None:
     code = code_bytes.code_sizes(arch)
     assert code
     assert set(code.operators) == set(schema.operators())
     assert set(code.kernels) == {k.name for k in code_bytes.measured_profile().kernels_for(arch)}
 
 
-def test_a_small_profile_has_small_kernels_where_there_are_such() -> None:
+def test_a_small_profile_has_small_kernels_if_they_exist() -> None:
     full = find_profile("full")
     usual, small = (
         set(replace(full, small=small).narrowed("aarch64", A53.isas).kernels)

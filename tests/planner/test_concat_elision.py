@@ -40,7 +40,7 @@ def places(program: Program) -> list[tuple[int, int]]:
     return [(var.shape[1], var.channel) for var in written if var.parent]
 
 
-def test_a_concatenation_of_convolutions_vanishes_from_plan_and_profile() -> None:
+def test_a_concatenation_of_convolutions_is_elided_from_plan_and_profile() -> None:
     net = Net(x=(1, 3, 6, 5))
     y = net("concat", net.conv("x", 4), net.conv("x", 6, 3), axis=1)
     program = planned(net.finish(net.conv(y, 2)))
@@ -49,7 +49,7 @@ def test_a_concatenation_of_convolutions_vanishes_from_plan_and_profile() -> Non
     assert "concat" not in trimtab.profile_of(program).ops
 
 
-def test_what_cannot_be_written_in_place_is_copied_alone() -> None:
+def test_only_operands_that_cannot_be_written_in_place_are_copied() -> None:
     net = Net(x=(1, 3, 6, 5))
     twice, normed = net.conv("x", 4), net("lrn", net.conv("x", 6), size=3)
     y = net("concat", net.conv("x", 3), twice, twice, normed, axis=1)
@@ -58,7 +58,7 @@ def test_what_cannot_be_written_in_place_is_copied_alone() -> None:
     assert places(program) == [(3, 0), (14, 3)]
 
 
-def test_a_concatenation_without_such_operators_stays() -> None:
+def test_a_concatenation_of_operators_without_strided_pixels_is_not_elided() -> None:
     net = Net(x=(1, 3, 6, 5))
     sides = [net("lrn", net.conv("x", 4), size=size) for size in (3, 5)]
     program = planned(net.finish(net.conv(net("concat", *sides, axis=1), 2)))
@@ -66,7 +66,7 @@ def test_a_concatenation_without_such_operators_stays() -> None:
     assert places(program) == []
 
 
-def test_what_is_concatenated_twice_lies_in_the_last_result() -> None:
+def test_a_tensor_that_is_concatenated_twice_lies_in_the_last_result() -> None:
     net = Net(x=(1, 3, 6, 5))
     inner = net("concat", net.conv("x", 4), net.conv("x", 5), axis=1)
     outer = net("concat", net.conv("x", 3), inner, axis=1)
@@ -75,7 +75,7 @@ def test_what_is_concatenated_twice_lies_in_the_last_result() -> None:
     assert places(program) == [(4, 3), (5, 7), (3, 0)]
 
 
-def test_halves_that_convolutions_read_are_not_cut_off() -> None:
+def test_a_split_that_convolutions_read_is_elided() -> None:
     net = Net(x=(1, 3, 6, 5))
     left, right = net.many("split", 2, net.conv("x", 10), axis=1, sizes=[4, 6])
     program = planned(net.finish(net.conv(left, 2), net.conv(right, 2, 3)))
@@ -92,7 +92,7 @@ def test_a_split_whose_results_are_all_concatenated_leaves_no_copy() -> None:
     assert places(program) == [(8, 0), (4, 8)]
 
 
-def test_memory_is_worth_more_than_a_copy() -> None:
+def test_elision_never_increases_memory() -> None:
     net = Net(x=(1, 3, 16, 16))
     early = net.conv("x", 2)
     wide = net.conv(net.conv(early, 64), 64)
@@ -102,7 +102,7 @@ def test_memory_is_worth_more_than_a_copy() -> None:
     assert activation_bytes(program) == 16 * 16 * (64 + 64 + 2) * 4
 
 
-def test_a_saved_plan_keeps_its_parts(tmp_path: Path) -> None:
+def test_a_saved_plan_keeps_its_sub_tensors(tmp_path: Path) -> None:
     net = Net(x=(1, 3, 6, 5))
     y = net("concat", net.conv("x", 4), net.conv("x", 6, 3), axis=1)
     program = planned(net.finish(net.conv(y, 2)))
@@ -132,7 +132,7 @@ def executor(tmp_path: Path) -> _engine.Executor:
 
 
 @pytest.mark.parametrize(("h", "w"), [(8, 9), (11, 6), (3, 3), (30, 31)])
-def test_parts_follow_the_size_of_an_input(tmp_path: Path, h: int, w: int) -> None:
+def test_sub_tensors_follow_a_resized_input(tmp_path: Path, h: int, w: int) -> None:
     case, engine = sized(h, w), executor(tmp_path)
     engine.resize_input(0, (1, 6, h, w))
     expected = oracle.expected(case)
@@ -140,7 +140,7 @@ def test_parts_follow_the_size_of_an_input(tmp_path: Path, h: int, w: int) -> No
     oracle.assert_agree(case, actual, expected)
 
 
-def test_parts_of_several_sizes_are_an_error() -> None:
+def test_sub_tensors_of_different_sizes_are_refused() -> None:
     net = Net(x=(1, 4, 6, 5), y=(1, 4, 6, 5))
     both = net("concat", net.conv("x", 4), net.conv("y", 6, 3), axis=1)
     engine = _engine.Executor(modelfile.encode(planned(net.finish(net.conv(both, 2)))))
@@ -152,7 +152,7 @@ def test_parts_of_several_sizes_are_an_error() -> None:
 @pytest.mark.parametrize(
     ("at", "value"), [(4, 0), (4, 11), (8, 7), (56, 99), (56, "itself"), (60, 7), (60, 0xFFFFFFFF)]
 )
-def test_a_part_that_does_not_fit_its_parent_is_refused(at: int, value: int | str) -> None:
+def test_a_sub_tensor_that_does_not_fit_its_parent_is_refused(at: int, value: int | str) -> None:
     net = Net(x=(1, 3, 6, 5))
     y = net("concat", net.conv("x", 4), net.conv("x", 6, 3), axis=1)
     program = planned(net.finish(net.conv(y, 2)))
@@ -179,7 +179,7 @@ def test_two_operators_cannot_write_the_same_channels() -> None:
         _engine.Executor(modelfile.encode(program))
 
 
-def test_channels_that_nothing_writes_cannot_be_read() -> None:
+def test_channels_without_a_producer_cannot_be_read() -> None:
     net = Net(x=(1, 3, 6, 5))
     y = net("concat", net.conv("x", 4), net.conv("x", 4, 3), axis=1)
     program = planned(net.finish(net.conv(y, 2)))
@@ -189,7 +189,7 @@ def test_channels_that_nothing_writes_cannot_be_read() -> None:
         _engine.Executor(modelfile.encode(program))
 
 
-def test_an_operator_that_reads_pixels_in_one_run_takes_no_part() -> None:
+def test_operators_on_contiguous_pixels_do_not_take_sub_tensors() -> None:
     net = Net(x=(1, 3, 6, 5))
     left, _ = net.many("split", 2, net.conv("x", 10), axis=1, sizes=[4, 6])
     program = planned(net.finish(net.conv(net("lrn", left, size=3), 2)))
@@ -202,7 +202,7 @@ def test_an_operator_that_reads_pixels_in_one_run_takes_no_part() -> None:
         _engine.Executor(modelfile.encode(program))
 
 
-def test_pixels_that_would_share_sets_of_a_cache_get_a_gap() -> None:
+def test_pixels_that_conflict_in_the_cache_are_padded() -> None:
     net = Net(x=(2, 8, 3, 4))
     program = net.finish(net.conv(net.conv(net.conv("x", 512), 512, 3), 24))
     planned_program = planned(program)
@@ -218,7 +218,7 @@ def test_pixels_that_would_share_sets_of_a_cache_get_a_gap() -> None:
     np.testing.assert_allclose(actual, want, rtol=1e-4, atol=1e-4 * float(np.abs(want).max()))
 
 
-def test_other_pixels_get_none() -> None:
+def test_pixels_without_conflicts_are_not_padded() -> None:
     one_pixel = Net(x=(1, 8, 1, 1))
     other_size = Net(x=(1, 8, 3, 4))
     dense_reader = Net(x=(1, 8, 3, 4))

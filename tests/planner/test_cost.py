@@ -56,7 +56,7 @@ def cycles(work: Work, target: Target, program: Program = PROGRAM) -> float:
         strategies.integers(0, 10**8),
     )
 )
-def test_no_time_is_below_that_of_instructions_or_of_memory(work: Work) -> None:
+def test_the_cost_is_at_least_that_of_instructions_and_of_memory(work: Work) -> None:
     last = None
     for threads in (1, 2, 3, 4, 8):
         target = replace(A53, threads=threads)
@@ -69,7 +69,7 @@ def test_no_time_is_below_that_of_instructions_or_of_memory(work: Work) -> None:
         last = result.cycles
 
 
-def test_threads_share_instructions_and_the_bus() -> None:
+def test_threads_share_instructions_and_bandwidth() -> None:
     target = with_memory(A53, 2.0, 3.0)
     assert [bytes_per_cycle(replace(target, threads=n)) for n in (1, 2, 4)] == [2.0, 3.0, 3.0]
     alone, all_four = (replace(target, threads=n) for n in (1, 4))
@@ -95,7 +95,7 @@ def test_weights_that_the_cache_keeps_between_inferences_are_not_read_from_memor
         assert (result == none) == stays_cached
 
 
-def test_of_a_third_level_only_one_cores_part_is_kept() -> None:
+def test_only_one_cores_part_of_a_third_level_stays_cached() -> None:
     own = PROGRAM.vars["w"].bytes
     for sharers, stays_cached in ((1, True), (4, False)):
         l3 = Cache(2 * own, 1, 64, shared_by=sharers)
@@ -116,7 +116,7 @@ def test_tensors_larger_than_the_last_cache_are_read_and_written_once() -> None:
         assert cost(PROGRAM, PROGRAM.ops[0], Work(0, 0), KERNEL, target).bytes == moved
 
 
-def test_memory_without_bounds_leaves_the_fewest_instructions() -> None:
+def test_unlimited_bandwidth_minimizes_instructions() -> None:
     fast = with_memory(A53, 1e9)
     for program in (
         PROGRAM,
@@ -127,7 +127,7 @@ def test_memory_without_bounds_leaves_the_fewest_instructions() -> None:
         assert best(program, fast) == min(result, key=lambda name: result[name])
 
 
-def test_slow_memory_leaves_the_least_traffic() -> None:
+def test_slow_memory_minimizes_traffic() -> None:
     slow = with_memory(A53, 1e-6)
     for program in (
         PROGRAM,
@@ -142,7 +142,7 @@ def test_slow_memory_leaves_the_least_traffic() -> None:
         assert best(program, slow) == min(result, key=lambda name: result[name]) == "direct"
 
 
-def test_tiles_and_halves_go_as_threads_come() -> None:
+def test_more_threads_reduce_winograd_tiles_and_strassen() -> None:
     """The bus is shared: what saves instructions at the price of weights is worth less."""
     small, late = convolution(512, 512, size=7, window=3), convolution(512, 512, size=14)
     result = []
@@ -164,7 +164,7 @@ def test_weights_that_blocks_evict_are_read_for_each_of_them() -> None:
         assert works(program, huge)[name][0].passes == 1
 
 
-def test_a_core_whose_memory_nobody_knows_has_that_of_the_generic_one() -> None:
+def test_a_core_without_memory_figures_uses_those_of_the_generic_core() -> None:
     haswell, generic = Target.of("x86_64", "haswell"), Target.of("x86_64")
     assert haswell.core.memory is None
     assert bytes_per_cycle(haswell) == bytes_per_cycle(generic)

@@ -42,7 +42,7 @@ def test_a_convolution_is_packed_by_group_panel_tap_and_channel(groups: int, nr:
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.float16, np.float32])
-def test_packed_weights_are_of_the_type_of_the_weights(dtype: type[np.generic]) -> None:
+def test_packed_weights_keep_their_dtype(dtype: type[np.generic]) -> None:
     w: NDArray[Any] = numbers(4, 2, 3, 3).astype(dtype)
     packed = [gemm.pack_conv(w, 1, 8), depthwise.pack(w[:, :1], 8)]
     if np.issubdtype(dtype, np.floating):  # transforms make fractions
@@ -50,7 +50,7 @@ def test_packed_weights_are_of_the_type_of_the_weights(dtype: type[np.generic]) 
     assert {array.dtype for array in packed} == {np.dtype(dtype)}
 
 
-def test_the_last_panel_is_filled_with_zeros() -> None:
+def test_the_last_panel_is_padded_with_zeros() -> None:
     packed = gemm.pack_conv(numbers(5, 3), 1, 4)
     assert packed.shape == (8 * 3,)
     assert np.count_nonzero(packed) == 5 * 3
@@ -66,7 +66,7 @@ def test_a_bias_is_padded_group_by_group() -> None:
     assert packed.tolist() == [1, 2, 3, 0, 4, 5, 6, 0]
 
 
-def test_depthwise_weights_go_tile_by_tile_and_row_by_row() -> None:
+def test_depthwise_weights_are_packed_tile_by_tile_and_row_by_row() -> None:
     w = numbers(6, 1, 2, 3)
     packed = depthwise.pack(w, 4).reshape(2, 2, 3, 4)
     for tile, begin in enumerate((0, 2)):  # the last tile ends with the last channel
@@ -74,7 +74,7 @@ def test_depthwise_weights_go_tile_by_tile_and_row_by_row() -> None:
             assert packed[tile, y, x, lane] == w[begin + lane, 0, y, x]
 
 
-def test_few_depthwise_channels_are_filled_up_to_a_tile() -> None:
+def test_few_depthwise_channels_are_padded_to_a_tile() -> None:
     packed = depthwise.pack(numbers(3, 1, 1, 2), 4)
     assert packed.tolist() == [1, 3, 5, 0, 2, 4, 6, 0]
 
@@ -145,7 +145,7 @@ def test_winograd_weights_are_products_packed_element_by_element(taps: int, tile
     assert not packed[:, 1, :, 1:].any()
 
 
-def test_weights_of_a_strided_convolution_belong_to_squares_of_pixels() -> None:
+def test_weights_of_a_strided_convolution_follow_space_to_depth() -> None:
     w = numbers(5, 3, 7, 7)
     squares = winograd.space_to_depth(w, 2)
     assert squares.shape == (5, 12, 4, 4)
@@ -155,7 +155,7 @@ def test_weights_of_a_strided_convolution_belong_to_squares_of_pixels() -> None:
         np.testing.assert_array_equal(squares[:, channel, i // 2, j // 2], expected)
 
 
-def test_strassen_weights_are_packed_one_right_hand_side_after_the_other() -> None:
+def test_strassen_weights_are_packed_one_operand_after_the_other() -> None:
     w, nr = numbers(8, 6, 1, 1), 4
     packed = strassen.pack(w, nr).reshape(7, 1, 3, nr)
     sides = strassen.right_hand_operands(w[:, :, 0, 0].astype(np.float64))
@@ -164,7 +164,7 @@ def test_strassen_weights_are_packed_one_right_hand_side_after_the_other() -> No
     np.testing.assert_array_equal(packed[5, 0], w[4:, 3:, 0, 0].T)
 
 
-def test_columns_that_strassen_does_not_halve_are_packed_after_the_others() -> None:
+def test_remaining_strassen_columns_are_packed_last() -> None:
     w, nr = numbers(11, 6, 1, 1), 4
     packed = strassen.pack(w, nr)
     np.testing.assert_array_equal(packed[: -6 * nr], strassen.pack(w[:8], nr))

@@ -38,7 +38,7 @@ def algorithm(program: Program, overrides: Plan) -> str:
     "name",
     [n for n in algorithms.names() if n not in FUSED and not n.startswith("quantized")],
 )
-def test_an_operator_takes_the_algorithm_that_it_is_given(name: str) -> None:
+def test_an_operator_uses_the_algorithm_of_the_plan_file(name: str) -> None:
     windows = {"strassen": 1, "winograd_5": 4}
     group = 64 if name == "depthwise" else 1
     stride = 2 if name.endswith("_strided") else 1
@@ -53,23 +53,23 @@ def test_the_rule_chooses_from_the_algorithms_of_the_file() -> None:
     assert algorithm(square(), Plan(("direct", "winograd_2"))) == "winograd_2"
 
 
-def test_an_operator_is_direct_where_no_algorithm_of_the_file_can_compute_it() -> None:
+def test_an_operator_is_direct_if_no_allowed_algorithm_applies() -> None:
     assert algorithm(convolution(64, 64), Plan(("winograd_2",))) == "direct"
 
 
-def test_what_an_operator_is_given_goes_before_what_the_file_allows() -> None:
+def test_an_override_of_an_operator_precedes_the_allowed_algorithms() -> None:
     overrides = Plan(("direct",), {"conv": Choice("winograd_4")})
     assert algorithm(square(), overrides) == "winograd_4"
 
 
-def test_an_operator_takes_the_kernel_that_it_is_given() -> None:
+def test_an_operator_uses_the_kernel_of_the_plan_file() -> None:
     overrides = Plan(operators={"conv": Choice(values={"kernel": "gemm_f32_portable"})})
     planned = planner.plan(convolution(16, 16), A53, overrides)
     assert planned.steps[0].attributes["kernel"] == "gemm_f32_portable"
     assert chosen(convolution(16, 16)).name != "gemm_f32_portable"
 
 
-def test_a_depthwise_convolution_can_be_told_to_be_a_product() -> None:
+def test_a_depthwise_convolution_can_be_planned_as_a_gemm() -> None:
     overrides = Plan(operators={"conv": Choice("direct", {"kernel": "gemm_f32_6x16_avx2"})})
     planned = planner.plan(convolution(16, 16, group=16), HASWELL, overrides)
     assert planned.steps[0].attributes["kernel"] == "gemm_f32_6x16_avx2"
@@ -111,7 +111,7 @@ def test_a_kernel_that_does_not_fit_is_refused_with_the_reason(
         ("winograd_4", {"panels": 1, "block": 7, "gap": 0}),
     ],
 )
-def test_an_operator_takes_the_numbers_that_it_is_given(
+def test_an_operator_uses_the_block_sizes_of_the_plan_file(
     algorithm: str, values: dict[str, int]
 ) -> None:
     overrides = Plan(operators={"conv": Choice(algorithm, values)})
@@ -136,7 +136,7 @@ def test_an_operator_takes_the_numbers_that_it_is_given(
         ({"pixels": 4}, "has no pixels", "it has kernel"),
     ],
 )
-def test_a_number_that_does_not_fit_is_refused_with_what_does(
+def test_a_block_size_out_of_range_is_refused_with_the_range(
     values: dict[str, Any], complaint: str, hint: str
 ) -> None:
     algorithm = "strassen" if "copies" in values else "direct"
@@ -154,20 +154,18 @@ def test_an_algorithm_that_cannot_compute_the_operator_is_refused() -> None:
     assert "direct" in error.value.hint
 
 
-def test_an_operator_that_the_program_lacks_is_named() -> None:
+def test_a_plan_for_an_unknown_operator_is_refused_by_name() -> None:
     with pytest.raises(PlanError, match="'elsewhere'"):
         planner.plan(square(), A53, Plan(operators={"elsewhere": Choice("direct")}))
 
 
-def test_a_program_that_is_planned_takes_no_other_plan() -> None:
+def test_a_planned_program_refuses_another_plan() -> None:
     with pytest.raises(PlanError, match="already planned"):
         trimtab.Session(planner.plan(square(), A53), plan=Plan(("direct",)))
 
 
 @pytest.mark.parametrize("target", [A53, HASWELL, Target.portable()])
-def test_a_plan_that_was_written_gives_the_same_program_again(
-    target: Target, tmp_path: Path
-) -> None:
+def test_a_written_plan_reproduces_the_program(target: Target, tmp_path: Path) -> None:
     source = square(activation="sigmoid")
     values = {"block": 8, "gap": 3}
     first = planner.plan(source, target, Plan(operators={"conv": Choice("winograd_4", values)}))
@@ -182,7 +180,7 @@ def test_a_plan_that_was_written_gives_the_same_program_again(
     assert written.values.items() >= values.items()
 
 
-def test_operators_that_share_a_name_are_called_after_their_outputs(tmp_path: Path) -> None:
+def test_operators_with_the_same_name_have_their_outputs_as_keys(tmp_path: Path) -> None:
     program, odd = convolution(4, 4), "z \"'\\ü"
     program.vars[odd] = replace(program.vars["y"], name=odd)
     attributes = dict(program.ops[0].attributes)
@@ -198,9 +196,7 @@ TEXTS = strategies.text(strategies.characters(exclude_categories=["Cs"]))  # no 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @example('net 😀\noperators = "of its own"\r\0\x7f', "conv.\"1\" \\ 'x' \r\n\0\x1b ü😀")
 @given(TEXTS, TEXTS)
-def test_a_plan_reads_back_as_it_was_written_whatever_names_it_holds(
-    tmp_path: Path, title: str, name: str
-) -> None:
+def test_a_plan_with_any_names_survives_a_round_trip(tmp_path: Path, title: str, name: str) -> None:
     plan = Plan(("direct",), {name: Choice("direct", {"kernel": "gemm_f32_portable"})})
     files.write_text(tmp_path / "plan.toml", plan.to_toml(title))
     assert Plan.read(tmp_path / "plan.toml") == plan
@@ -221,7 +217,7 @@ def test_a_plan_reads_back_as_it_was_written_whatever_names_it_holds(
         ('operators.conv1.algorithm = "fft"', "unknown algorithm fft"),
     ],
 )
-def test_a_file_that_is_no_plan_is_refused_and_named(
+def test_a_malformed_plan_file_is_refused_by_name(
     text: str, complaint: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "plan.toml"
@@ -231,7 +227,7 @@ def test_a_file_that_is_no_plan_is_refused_and_named(
     assert error.value.where == str(path)
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_plan_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match="No such file"):
         Plan.read(tmp_path / "absent.toml")
 

@@ -29,14 +29,14 @@ def decided(program: Program) -> list[tuple[str, dict[str, object]]]:
     return [(op.type, dict(op.attributes)) for op in program.ops]
 
 
-def test_a_plan_for_four_threads_is_that_of_a_target_with_four(network: Program) -> None:
+def test_a_plan_for_four_threads_equals_one_for_a_target_with_four(network: Program) -> None:
     overridden = planner.plan(network, A53, Plan(threads=4))
     expected = planner.plan(network, Target.of("aarch64", "cortex-a53", 4))
     assert decided(overridden) == decided(expected)
     assert decided(overridden) != decided(planner.plan(network, A53)), "where the bus is shared"
 
 
-def test_a_file_tells_how_many_threads_it_was_planned_for(network: Program, tmp_path: Path) -> None:
+def test_a_model_file_stores_its_number_of_threads(network: Program, tmp_path: Path) -> None:
     result = planner.plan(network, A53, Plan(threads=4))
     result.save(tmp_path / "net.ttm")
     loaded = trimtab.load(tmp_path / "net.ttm")
@@ -48,14 +48,14 @@ def test_a_file_tells_how_many_threads_it_was_planned_for(network: Program, tmp_
 
 
 @pytest.mark.parametrize("wrong", ["-1", "65", "true", "1.5", '"two"'])
-def test_a_number_of_threads_that_cannot_be_is_refused(wrong: str, tmp_path: Path) -> None:
+def test_an_invalid_number_of_threads_is_refused(wrong: str, tmp_path: Path) -> None:
     path = tmp_path / "plan.toml"
     path.write_text(f"threads = {wrong}\n")
     with pytest.raises(PlanError, match=r"threads`? (cannot be|must be an integer)"):
         Plan.read(path)
 
 
-def test_the_option_goes_before_the_file(tmp_path: Path) -> None:
+def test_the_option_precedes_the_file(tmp_path: Path) -> None:
     path = tmp_path / "plan.toml"
     path.write_text("threads = 2\n")
     for option, threads in ((None, 2), (4, 4)):
@@ -69,14 +69,14 @@ def test_the_option_goes_before_the_file(tmp_path: Path) -> None:
             read_plan("", threads=wrong)
 
 
-def test_plans_of_all_preferences_are_those_that_each_has_alone(network: Program) -> None:
+def test_plans_for_several_preferences_equal_single_plans(network: Program) -> None:
     together = [*planner.plans(network, A53, Plan(), PREFERENCES)]
     alone = [planner.plan(network, A53, Plan(prefer=name)) for name in PREFERENCES]
     for one, other in zip(together, alone, strict=True):
         assert modelfile.encode(one).tobytes() == modelfile.encode(other).tobytes()
 
 
-def test_a_program_is_decided_once_for_all_preferences(
+def test_selections_are_shared_among_preferences(
     network: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     requested = []

@@ -61,13 +61,13 @@ def chosen(program: Program, target: Target = A53, attribute: str = "kernel") ->
     return kernels.kernel(planner.plan(program, target).steps[0].attributes[attribute])
 
 
-def test_the_best_instruction_set_of_the_target_is_taken() -> None:
+def test_the_best_instruction_set_of_the_target_is_used() -> None:
     assert chosen(convolution(16, 16), Target.of("aarch64", "cortex-a72")).isa == "neon"
     assert chosen(convolution(16, 16), Target.of("armv7", "cortex-a7")).isa == "neonv7"
     assert chosen(convolution(16, 16), Target.of("x86_64", "haswell")).isa == "avx2"
 
 
-def test_in_order_cores_get_loops_scheduled_for_them_and_others_never_do() -> None:
+def test_only_in_order_cores_use_kernels_scheduled_for_them() -> None:
     assert chosen(convolution(16, 16), Target.of("aarch64", "cortex-a53")).isa == "neona53"
     for core in ("cortex-a55", "cortex-a510"):
         assert chosen(convolution(16, 16), Target.of("aarch64", core)).isa == "neona55"
@@ -75,7 +75,7 @@ def test_in_order_cores_get_loops_scheduled_for_them_and_others_never_do() -> No
         assert chosen(convolution(16, 16), Target.of("aarch64", cpu)).isa == "neon"
 
 
-def test_a_machine_without_vector_kernels_gets_the_portable_ones() -> None:
+def test_a_machine_without_vector_kernels_uses_the_portable_ones() -> None:
     assert chosen(convolution(16, 16), Target.of("armv7", "cortex-a9")).portable
     assert chosen(convolution(16, 16), Target.of("riscv64")).portable
 
@@ -102,7 +102,7 @@ def test_wide_depthwise_tiles_of_a_core_are_for_channels_that_fill_them(
 
 
 @pytest.mark.parametrize(("c_out", "group"), [(16, 1), (16, 8), (32, 16)])
-def test_every_other_convolution_is_a_product(c_out: int, group: int) -> None:
+def test_every_other_convolution_is_a_gemm(c_out: int, group: int) -> None:
     assert chosen(convolution(16, c_out, group=group)).family == "gemm"
 
 
@@ -111,7 +111,7 @@ def test_a_fused_activation_gets_its_own_kernel() -> None:
     assert chosen(program, attribute="activation_kernel").family == "sigmoid"
 
 
-def test_no_activation_needs_no_kernel() -> None:
+def test_an_absent_activation_has_no_kernel() -> None:
     assert planner.plan(convolution(16, 16), A53).steps[0].attributes["activation_kernel"] == ""
 
 
@@ -129,7 +129,7 @@ def test_weights_are_packed_and_keep_their_logical_shape() -> None:
     assert bias_data.size == -(-5 // nr) * nr
 
 
-def test_the_program_that_is_planned_stays_as_it_was() -> None:
+def test_planning_does_not_change_the_program() -> None:
     program = convolution(3, 5)
     planned = planner.plan(program, A53)
     assert program.ops[0].inputs == ["x", "w", "bias"]
@@ -139,7 +139,7 @@ def test_the_program_that_is_planned_stays_as_it_was() -> None:
     assert planned.source is program
 
 
-def test_a_weight_that_two_operators_share_is_packed_once() -> None:
+def test_a_shared_weight_is_packed_once() -> None:
     program = convolution(4, 4)
     program.vars["z"] = replace(program.vars["y"], name="z")
     second = Op("conv", ["y", "w", "bias"], ["z"], dict(program.ops[0].attributes), "again")
@@ -148,12 +148,12 @@ def test_a_weight_that_two_operators_share_is_packed_once() -> None:
     assert planned.steps[0].inputs[1:] == planned.steps[1].inputs[1:]
 
 
-def test_constants_that_were_packed_are_forgotten_in_their_old_form() -> None:
+def test_unpacked_forms_of_packed_constants_are_removed() -> None:
     planned = planner.plan(convolution(4, 4), A53)
     assert all(var.packed for var in planned.constants())
 
 
-def test_a_constant_that_is_an_output_stays() -> None:
+def test_a_constant_that_is_an_output_is_not_removed() -> None:
     program = convolution(4, 4)
     program.outputs.append("w")
     assert not planner.plan(program, A53).vars["w"].packed
@@ -166,7 +166,7 @@ def test_weights_must_be_constants() -> None:
         planner.plan(program, A53)
 
 
-def test_a_plan_is_not_planned_again() -> None:
+def test_a_planned_program_is_not_planned_again() -> None:
     with pytest.raises(PlanError, match="already planned"):
         planner.plan(planner.plan(convolution(4, 4), A53), A53)
 
@@ -181,7 +181,7 @@ def test_an_operator_without_any_kernel_is_named(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("c_out", "size", "tile"), [(8, 8, "8x8"), (48, 8, "8x12"), (12, 8, "8x12"), (64, 1, "8x8")]
 )
-def test_of_several_tiles_the_one_with_the_least_work_is_taken(
+def test_the_tile_with_the_least_work_is_used(
     monkeypatch: pytest.MonkeyPatch, c_out: int, size: int, tile: str
 ) -> None:
     names = [("gemm_f32_8x8_neon", 8), ("gemm_f32_8x12_neon", 12)]
@@ -243,7 +243,7 @@ def test_a_3x3_convolution_takes_the_winograd_tile_with_the_least_work(
     ("c_in", "c_out", "size", "expected"),
     [(64, 64, 56, 6), (128, 128, 28, 4), (256, 256, 14, 5), (512, 512, 7, 2)],
 )
-def test_where_memory_is_slow_beside_the_core_larger_tiles_pay_later(
+def test_slow_memory_favors_smaller_winograd_tiles(
     c_in: int, c_out: int, size: int, expected: int
 ) -> None:
     target = Target.of("x86_64", "skylake-avx512")
@@ -257,7 +257,7 @@ def test_a_5x5_convolution_takes_tiles_of_4() -> None:
 
 
 @pytest.mark.parametrize("target", [A53, Target.of("x86_64", "skylake-avx512")])
-def test_a_strided_first_layer_is_a_convolution_of_squares_of_pixels(target: Target) -> None:
+def test_a_strided_first_layer_uses_space_to_depth(target: Target) -> None:
     assert tile(convolution(3, 64, size=112, window=7, strides=(2, 2)), target) == 5
 
 
@@ -337,14 +337,14 @@ def test_a_lowered_convolution_keeps_its_attributes_and_operands() -> None:
         (512, 1000, 13, "conv_strassen"),
     ],
 )
-def test_a_1x1_convolution_is_halved_where_that_is_less_work(
+def test_a_1x1_convolution_uses_strassen_if_that_is_less_work(
     c_in: int, c_out: int, size: int, expected: str
 ) -> None:
     program = convolution(c_in, c_out, size=size)
     assert planner.decide(program, A53, Plan()).ops[0].type == expected
 
 
-def test_where_caches_hold_up_sums_a_1x1_convolution_is_halved_later() -> None:
+def test_slow_sums_delay_strassen() -> None:
     target = Target.of("x86_64", "skylake-avx512")
     assert planner.plan(convolution(128, 128, size=56), target).steps[0].type == "conv"
     assert planner.plan(convolution(256, 256, size=28), target).steps[0].type == "conv_strassen"
@@ -359,7 +359,7 @@ def test_where_caches_hold_up_sums_a_1x1_convolution_is_halved_later() -> None:
     ],
     ids=["strides", "padding", "groups"],
 )
-def test_a_1x1_convolution_that_is_no_matrix_product_is_direct(program: Program) -> None:
+def test_a_1x1_convolution_that_is_not_a_gemm_is_direct(program: Program) -> None:
     assert planner.plan(program, A53).steps[0].type == "conv"
 
 

@@ -35,7 +35,7 @@ print(sum(after[name] - before.get(name, 0) for name in after))
 
 
 @pytest.mark.parametrize("algorithm", ["winograd_4", "strassen"])
-def test_weights_are_packed_by_one_core(algorithm: str, root: object) -> None:
+def test_weights_are_packed_on_one_core(algorithm: str, root: object) -> None:
     argv = [sys.executable, "-c", _PACKS, algorithm]
     done = subprocess.run(argv, cwd=str(root), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -35,7 +35,7 @@ def types(program: Program) -> dict[str, set[str]]:
     return result
 
 
-def test_what_lies_between_input_and_output_is_f16_and_these_stay_f32() -> None:
+def test_intermediate_tensors_are_f16_and_graph_inputs_and_outputs_f32() -> None:
     planned_program = planned(two_convolutions())
     assert types(planned_program)["conv"] == {"f16"}
     assert types(planned_program)["softmax"] == {"f16"}
@@ -47,7 +47,7 @@ def test_what_lies_between_input_and_output_is_f16_and_these_stay_f32() -> None:
     assert planned_program.inputs == ["x"]
 
 
-def test_kernels_of_f16_are_those_that_compute_in_it_but_where_that_is_too_little() -> None:
+def test_f16_kernels_are_native_except_for_large_winograd_tiles() -> None:
     planned_program = planned(two_convolutions())
     kernels = {op.type: op.attributes.get("kernel", "") for op in planned_program.steps}
     assert kernels["conv"] == "gemm_f16_8x16_neonfp16"
@@ -63,14 +63,14 @@ def test_an_operator_without_f16_stays_f32_between_casts() -> None:
     assert [op.type for op in planned_program.steps].count("cast") == 4
 
 
-def test_a_program_of_little_work_is_not_worth_its_casts() -> None:
+def test_a_small_program_is_not_cast() -> None:
     net = Net(x=(1, 16, 12, 12))
     planned_program = planned(net.finish(net("sigmoid", "x")))
     assert [op.type for op in planned_program.steps] == ["sigmoid"]
     assert types(planned_program) == {"sigmoid": {"f32"}}
 
 
-def test_weights_of_f16_programs_take_half_of_the_file() -> None:
+def test_weights_of_f16_programs_halve_the_file() -> None:
     program = two_convolutions()
     single = planner.plan(passes.optimize(program), A76)
     assert sum(
@@ -78,7 +78,7 @@ def test_weights_of_f16_programs_take_half_of_the_file() -> None:
     ) * 2 == sum(v.data.nbytes for v in single.constants() if v.data is not None)
 
 
-def test_a_binary_of_an_f16_program_holds_f16_kernels_only() -> None:
+def test_a_binary_of_an_f16_program_contains_only_f16_kernels() -> None:
     profile = profile_of(planned(two_convolutions()))
     assert {k.dtype for k in profile.kernels_for("aarch64")} == {"f16"}
     conv = next(op for op in profile.operators() if op.name == "conv")
@@ -86,9 +86,7 @@ def test_a_binary_of_an_f16_program_holds_f16_kernels_only() -> None:
 
 
 @pytest.mark.parametrize(("arch", "cpu"), [("aarch64", "cortex-a53"), ("armv7", "cortex-a7")])
-def test_a_core_without_f16_arithmetic_is_refused_with_what_it_can_have(
-    arch: str, cpu: str
-) -> None:
+def test_a_core_without_f16_arithmetic_is_refused_with_an_alternative(arch: str, cpu: str) -> None:
     with pytest.raises(PlanError, match=r"no f16 arithmetic\s+next: --weights f16"):
         planned(two_convolutions(), Target.of(arch, cpu))
 
@@ -112,7 +110,7 @@ def test_no_tile_of_winograd_in_f16_has_eight_inputs() -> None:
         planner.plan(optimized, A76, plan)
 
 
-def test_a_plan_says_its_precision_and_gives_the_same_again() -> None:
+def test_a_plan_contains_its_precision_and_reproduces_the_program() -> None:
     program = passes.optimize(two_convolutions())
     planned_program = planner.plan(program, A76, HALF)
     decisions = plan_of(planned_program)
@@ -125,7 +123,7 @@ def test_a_plan_says_its_precision_and_gives_the_same_again() -> None:
     assert plan_of(planner.plan(program, A76)).precision == "f32"
 
 
-def test_results_are_those_of_f32_within_f16() -> None:
+def test_results_equal_float32_within_f16_precision() -> None:
     net = Net(x=(1, 16, 12, 12))
     program = net.finish(net("relu", net.conv(net.conv("x", 32, 3), 24)))
     x = {"x": np.random.default_rng(3).standard_normal((1, 16, 12, 12)).astype(np.float32)}
@@ -148,7 +146,7 @@ def test_an_f16_output_that_is_off_by_more_than_a_hundredth_of_the_largest_is_wr
         check(golden, 0, far.tobytes())
 
 
-def test_an_f16_output_that_points_elsewhere_is_wrong() -> None:
+def test_an_f16_output_with_low_cosine_is_wrong() -> None:
     want = np.ones(100, np.float32)
     turned = want.copy()
     turned[:50] = 0.5

@@ -49,9 +49,7 @@ def within(profile: Profile, program: Program, plan: Plan | None = None) -> str:
         ("shufflenet_v2", "full"),
     ],
 )
-def test_a_network_is_planned_with_what_the_profile_holds(
-    name: str, profile: str, target: Target
-) -> None:
+def test_a_network_is_planned_within_the_profile(name: str, profile: str, target: Target) -> None:
     program, restricted = network(name), find_profile(profile)
     needed = trimtab.profile_of(planner.decide(program, target.with_profile(restricted), Plan()))
     assert {*needed.ops} <= {op.name for op in restricted.operators()}
@@ -61,12 +59,12 @@ def test_a_network_is_planned_with_what_the_profile_holds(
 
 
 @pytest.mark.parametrize("profile", list_profiles())
-def test_the_profile_of_a_family_has_a_plan_for_its_networks(profile: str) -> None:
+def test_family_profiles_have_plans_for_their_networks(profile: str) -> None:
     for name in (name for name in zoo.names() if name.startswith(profile)):
         planner.decide(network(name), A53.with_profile(find_profile(profile)), Plan())
 
 
-def test_the_best_algorithm_that_the_profile_holds_is_taken() -> None:
+def test_the_best_algorithm_of_the_profile_is_used() -> None:
     assert within(FULL, square()) == "winograd_4"
     assert within(DIRECT_ALONE, square()) == "direct"
     only = ("gemm_*", "winograd_*_4_neon", "winograd_*_4x6_neon", "winograd_*_2x4_neon")
@@ -74,12 +72,12 @@ def test_the_best_algorithm_that_the_profile_holds_is_taken() -> None:
     assert within(some, square()) == "winograd_2"
 
 
-def test_a_depthwise_convolution_is_a_product_where_the_profile_has_no_other_way() -> None:
+def test_a_depthwise_convolution_is_a_gemm_if_the_profile_has_nothing_else() -> None:
     assert within(FULL, convolution(16, 16, group=16)) == "depthwise"
     assert within(DIRECT_ALONE, convolution(16, 16, group=16)) == "direct"
 
 
-def test_the_best_kernel_that_the_profile_holds_is_taken() -> None:
+def test_the_best_kernel_of_the_profile_is_used() -> None:
     plain = replace(DIRECT_ALONE, kernels=("gemm_f32_*_neon", "gemm_f32_portable"))
     (op,) = planner.plan(convolution(16, 16), A53.with_profile(plain)).steps
     assert op.attributes["kernel"] == "gemm_f32_4x16_neon"
@@ -87,7 +85,7 @@ def test_the_best_kernel_that_the_profile_holds_is_taken() -> None:
     assert op.attributes["kernel"] == "gemm_f32_4x16_neona53"
 
 
-def test_all_that_is_missing_is_named_where_there_is_no_plan() -> None:
+def test_an_impossible_plan_names_everything_that_is_missing() -> None:
     with pytest.raises(ProfileError) as error:
         planner.plan(network("yolo_fastest"), A53.with_profile(find_profile("squeezenet")))
     assert "profile squeezenet" in error.value.where
@@ -107,7 +105,7 @@ def test_the_kernel_of_a_fused_activation_is_needed_by_every_algorithm(
     assert within(has, program) == ("winograd_4" if len(ops) > 1 else "direct")
 
 
-def test_a_plan_that_asks_for_what_the_profile_leaves_out_is_an_error_that_names_both() -> None:
+def test_a_plan_file_that_names_excluded_code_is_refused() -> None:
     for choice, named in (
         (Choice("winograd_4"), "winograd_4.*profile plain lacks conv_winograd"),
         (Choice("direct", {"kernel": "gemm_f32_portable"}), "portable.*profile small excludes it"),
@@ -119,7 +117,7 @@ def test_a_plan_that_asks_for_what_the_profile_leaves_out_is_an_error_that_names
         assert "operator conv" in error.value.where
 
 
-def test_the_price_of_a_profile_says_what_changed_and_what_that_takes() -> None:
+def test_the_overhead_of_a_profile_lists_changes_and_time() -> None:
     program = square()
     for profile, changed in ((FULL, ()), (DIRECT_ALONE, (("conv", "direct", "winograd_4"),))):
         target = A53.with_profile(profile)
@@ -133,7 +131,7 @@ def test_the_price_of_a_profile_says_what_changed_and_what_that_takes() -> None:
     assert "conv direct instead of winograd_4" in str(result)
 
 
-def test_another_kernel_of_the_same_algorithm_is_part_of_the_price() -> None:
+def test_another_kernel_of_the_same_algorithm_counts_as_overhead() -> None:
     program, target = convolution(16, 16), A53.with_profile(replace(FULL, kernels=("*_portable",)))
     result = profile_overhead(program, target)
     assert result.changed == (("conv", "gemm_f32_portable", "gemm_f32_4x16_neona53"),)
@@ -151,7 +149,7 @@ def test_a_binary_for_a_known_core_keeps_the_kernels_that_its_plan_needs() -> No
 
 @pytest.mark.parametrize("target", [A53, HASWELL], ids=lambda target: target.arch)
 @pytest.mark.parametrize("name", ["squeezenet", "shufflenet_v2"])
-def test_a_profile_made_of_a_network_s_plan_gives_the_same_plan(name: str, target: Target) -> None:
+def test_a_derived_profile_gives_the_same_plan(name: str, target: Target) -> None:
     """Concatenations and splits are in neither: what they join or cut lies where it has to."""
     program = network(name)
     free = planner.plan(program, target)
@@ -163,7 +161,7 @@ def test_a_profile_made_of_a_network_s_plan_gives_the_same_plan(name: str, targe
     ]
 
 
-def test_a_concatenation_that_has_to_copy_is_one_the_profile_must_hold() -> None:
+def test_a_concatenation_that_copies_must_be_in_the_profile() -> None:
     program = Program("rows")
     x = program.add_input("x", (1, 4, 6, 6))
     program.outputs = program.block.add_op("concat", [x, x], {"axis": 2}, ["y"])

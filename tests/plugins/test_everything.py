@@ -63,7 +63,7 @@ print(json.dumps({
 """
 
 
-def test_each_is_found_by_its_name(tmp_path: Path) -> None:
+def test_every_part_is_found_by_its_name(tmp_path: Path) -> None:
     result = json.loads(python(_FOUND, str(tmp_path), cwd=tmp_path))
     assert set(result["ops"]) == {"swell", "neg", "relu", "reshape", "convert_layout"}
     assert result["neg"] == [29, str(EVERYTHING / "ops" / "neg.toml")]

@@ -24,7 +24,7 @@ def inv(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_a_new_plug_in_is_whole_for_every_format(tmp_path: Path, framework: str) -> None:
+def test_a_new_plug_in_is_complete_for_every_format(tmp_path: Path, framework: str) -> None:
     result = inv("plugin.new", "mine", "--op", "twist", "--format", framework, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     actual = parts(run(tmp_path, tmp_path / "mine"))
@@ -47,7 +47,7 @@ def test_a_new_plug_in_passes_its_own_tests(tmp_path: Path) -> None:
 
 @pytest.mark.build
 @pytest.mark.device
-def test_the_fork_s_operator_is_right_here_and_on_arm() -> None:
+def test_the_operator_of_the_fork_is_correct_here_and_on_arm() -> None:
     done = inv("plugin.test", str(FORK), "--json", cwd=FORK)
     assert done.returncode == 0, done.stdout + done.stderr
     rows = {row["place"]: row["right"] for row in json.loads(done.stdout)}
@@ -65,7 +65,7 @@ np.save(sys.argv[4], trimtab.Session(program, threads=2).run({"data": x})["gate"
 
 
 @pytest.mark.build
-def test_a_network_of_the_fork_is_what_numpy_computes(tmp_path: Path) -> None:
+def test_a_network_of_the_fork_agrees_with_numpy(tmp_path: Path) -> None:
     built = inv("--plugin", str(FORK), "engine", cwd=tmp_path)
     assert built.returncode == 0, built.stderr
     x = np.random.default_rng(3).normal(size=(1, 6, 9, 11)).astype(np.float32)

@@ -83,7 +83,7 @@ def reference(
 
 @pytest.mark.build
 @pytest.mark.device
-def test_the_network_is_right_here_and_on_a_cortex_a53(tmp_path: Path) -> None:
+def test_the_network_is_correct_here_and_on_a_cortex_a53(tmp_path: Path) -> None:
     assert inv("--plugin", str(PLUGIN), "engine", cwd=tmp_path).returncode == 0
     blobs = weights()
     text = (PLUGIN / "tests" / "deploy.prototxt").read_text()

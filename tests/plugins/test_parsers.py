@@ -100,7 +100,7 @@ def test_a_layer_becomes_two_operators_with_every_kind_of_parameter(
 
 
 @EVERY
-def test_a_parameter_that_is_not_there_or_of_another_type_is_an_error(
+def test_a_missing_parameter_or_one_of_another_type_is_an_error(
     framework: str, tmp_path: Path
 ) -> None:
     requested = "count"
@@ -116,7 +116,7 @@ def test_a_parameter_that_is_not_there_or_of_another_type_is_an_error(
 
 
 @EVERY
-def test_a_parameter_that_nobody_read_is_refused(framework: str, tmp_path: Path) -> None:
+def test_an_unread_parameter_is_refused(framework: str, tmp_path: Path) -> None:
     swirl(framework)
     path = layers.write(framework, tmp_path, origin(framework), {"count": 7})
     key = layers.name(framework, "count")
@@ -163,7 +163,7 @@ def convolution(framework: str, folder: Path) -> Path:
 
 
 @EVERY
-def test_the_format_s_own_convolution_may_be_redefined_with_its_weights(
+def test_the_convolution_of_a_format_can_be_replaced_with_its_weights(
     framework: str, tmp_path: Path
 ) -> None:
     doubled(framework)
@@ -172,7 +172,7 @@ def test_the_format_s_own_convolution_may_be_redefined_with_its_weights(
 
 
 @EVERY
-def test_one_that_does_not_say_so_is_an_error_that_names_both(
+def test_a_replacement_without_replaces_is_an_error_with_both_places(
     framework: str, tmp_path: Path
 ) -> None:
     doubled(framework, replaces=False)
@@ -185,7 +185,7 @@ def test_one_that_does_not_say_so_is_an_error_that_names_both(
         assert "replaces=True" in str(caught.value)
 
 
-def test_two_parsers_of_one_layer_are_an_error_that_names_both(tmp_path: Path) -> None:
+def test_two_parsers_of_one_layer_are_an_error_with_both_places(tmp_path: Path) -> None:
     path = layers.write("onnx", tmp_path, origin("onnx"), {})
     swirl("onnx")
     assert len(trimtab.load(path).ops) == 2
@@ -195,7 +195,7 @@ def test_two_parsers_of_one_layer_are_an_error_that_names_both(tmp_path: Path) -
     assert str(caught.value).count(f"{__file__}:") == 2
 
 
-def test_one_that_replaces_nothing_is_an_error(tmp_path: Path) -> None:
+def test_a_replacement_of_nothing_is_an_error(tmp_path: Path) -> None:
     @operator_parser(framework="onnx", origin="Cnov", op="neg", replaces=True)
     def parse(layer: Layer, graph: GraphBuilder) -> Any:
         return graph.add("neg", layer.x(0))
@@ -205,7 +205,7 @@ def test_one_that_replaces_nothing_is_an_error(tmp_path: Path) -> None:
 
 
 @EVERY
-def test_a_parser_that_is_registered_late_is_seen(framework: str, tmp_path: Path) -> None:
+def test_a_parser_that_is_registered_late_is_used(framework: str, tmp_path: Path) -> None:
     path = layers.write(framework, tmp_path, origin(framework), {})
     with pytest.raises(errors.UnsupportedOperatorError):
         trimtab.load(path)
@@ -213,7 +213,7 @@ def test_a_parser_that_is_registered_late_is_seen(framework: str, tmp_path: Path
     assert len(trimtab.load(path).ops) == 2
 
 
-def test_weights_and_inputs_that_are_not_there_are_errors(tmp_path: Path) -> None:
+def test_missing_weights_and_inputs_are_errors(tmp_path: Path) -> None:
     requested: list[Callable[[Layer], object]] = []
 
     @operator_parser(framework="pnnx", origin="Swirl", op="neg")
@@ -252,7 +252,7 @@ def test_a_parser_that_returns_nothing_or_fails_is_named_with_its_line(tmp_path:
     assert caught.value.where == f"{__file__}:{first + 3}"
 
 
-def test_fields_of_a_fork_in_a_binary_caffe_model_do_not_disturb(tmp_path: Path) -> None:
+def test_unknown_fields_in_a_binary_caffe_model_are_ignored(tmp_path: Path) -> None:
     """The text says the parameters; of the binary form only the blobs are read."""
     doubled("caffe")
     path = convolution("caffe", tmp_path)

@@ -66,11 +66,11 @@ def parts(done: subprocess.CompletedProcess[str]) -> set[tuple[str, str, str]]:
     return {(row["plug-in"], row["room"], row["name"]) for row in json.loads(done.stdout)}
 
 
-def test_without_any_there_are_none(tmp_path: Path) -> None:
+def test_without_sources_there_are_no_plug_ins(tmp_path: Path) -> None:
     assert parts(run(tmp_path)) == set()
 
 
-def test_they_are_found_by_option_path_and_project(tmp_path: Path) -> None:
+def test_plug_ins_are_found_by_option_path_and_project(tmp_path: Path) -> None:
     requested, searched, named = (
         plugin(tmp_path / "far" / name) for name in ("one", "two", "three")
     )
@@ -83,7 +83,7 @@ def test_they_are_found_by_option_path_and_project(tmp_path: Path) -> None:
     assert ("three", "from", str(named)) in result
 
 
-def test_an_entry_point_of_a_package_is_one(tmp_path: Path) -> None:
+def test_an_entry_point_of_a_package_is_a_plug_in(tmp_path: Path) -> None:
     plugin(tmp_path / "site" / "my_plugin")
     (tmp_path / "site" / "my_plugin" / "__init__.py").write_text("")
     info = tmp_path / "site" / "my_plugin-1.dist-info"
@@ -98,7 +98,7 @@ def test_an_entry_point_of_a_package_is_one(tmp_path: Path) -> None:
     assert ("mine", "ops", "my_plugin") in parts(done)
 
 
-def test_a_folder_that_is_none_is_an_error_with_its_own_exit_code(tmp_path: Path) -> None:
+def test_an_invalid_folder_is_an_error_with_its_own_exit_code(tmp_path: Path) -> None:
     for folder in (tmp_path / "nowhere", tmp_path):
         done = run(tmp_path, folder)
         assert done.returncode == errors.PluginError.exit_code
@@ -121,7 +121,7 @@ def test_a_folder_that_is_none_is_an_error_with_its_own_exit_code(tmp_path: Path
         ),
     ],
 )
-def test_one_that_is_wrong_is_named_with_its_line_and_the_others_go_on(
+def test_an_invalid_plug_in_is_named_with_its_line_and_others_are_unaffected(
     tmp_path: Path, files: dict[str, str], messages: list[str]
 ) -> None:
     bad, good = plugin(tmp_path / "bad", **files), plugin(tmp_path / "good")
@@ -144,7 +144,7 @@ def test_one_that_is_wrong_is_named_with_its_line_and_the_others_go_on(
         ("Mine", SCHEMA, "snake_case"),
     ],
 )
-def test_a_schema_that_cannot_be_names_its_file(
+def test_an_invalid_schema_names_its_file(
     tmp_path: Path, name: str, text: str, messages: str
 ) -> None:
     folder = tmp_path / "bad"
@@ -167,11 +167,11 @@ def test_an_operator_without_a_source_and_one_outside_the_folder_are_refused(
     assert "outside the plug-in's folder" in run(tmp_path, away).stdout
 
 
-def test_ids_of_plug_ins_come_of_their_names_and_lie_above_trimtab_s_own() -> None:
+def test_ids_of_plug_ins_are_derived_from_names_and_above_those_of_trimtab() -> None:
     assert max(op.id for op in schema.operators().values()) < 0x8000
 
 
-def test_wrong_passes_and_reports_are_left_out_with_their_files_and_the_others_go_on(
+def test_invalid_passes_and_reports_are_excluded_by_file(
     tmp_path: Path,
 ) -> None:
     wrong = {
@@ -208,14 +208,14 @@ def test_wrong_passes_and_reports_are_left_out_with_their_files_and_the_others_g
         assert f"{folder / name}: plug-in {folder.name}: {messages}" in done.stderr
 
 
-def test_a_pass_of_one_that_was_asked_for_cannot_take_an_order(tmp_path: Path) -> None:
+def test_a_pass_of_a_requested_plug_in_cannot_reuse_an_order(tmp_path: Path) -> None:
     bad = plugin(tmp_path / "bad", passes__a=PASS.format(order=200, body="pass"))
     done = run(tmp_path, bad)
     assert "error: " in done.stdout
     assert "plug-in bad: ORDER 200 is used by remove_no_ops" in done.stdout
 
 
-def test_what_a_pass_raises_names_plug_in_file_and_line(tmp_path: Path) -> None:
+def test_an_exception_in_a_pass_names_plug_in_file_and_line(tmp_path: Path) -> None:
     plugin(tmp_path / "bad", passes__a=PASS.format(order=201, body="1 / 0"))
     program = (
         "from trimtab import passes\nfrom trimtab.program import Program\n"
@@ -240,7 +240,7 @@ def wrong_kernel(folder: Path) -> Path:
     return output
 
 
-def test_a_wrong_kernel_is_left_out_where_its_plug_in_was_only_found(tmp_path: Path) -> None:
+def test_an_invalid_kernel_of_a_discovered_plug_in_is_excluded(tmp_path: Path) -> None:
     bad, good = wrong_kernel(tmp_path / "bad"), plugin(tmp_path / "good")
     (good / "kernels" / "generic").mkdir(parents=True)
     text = KERNEL.format(types="f32, portable").replace("Bad", "Good")
@@ -253,7 +253,7 @@ def test_a_wrong_kernel_is_left_out_where_its_plug_in_was_only_found(tmp_path: P
     assert "bad.h:2" in done.stderr
 
 
-def test_a_wrong_kernel_of_one_that_was_asked_for_stops_before_anything_is_built(
+def test_an_invalid_kernel_of_a_requested_plug_in_stops_the_build(
     tmp_path: Path,
 ) -> None:
     bad = wrong_kernel(tmp_path / "bad")
@@ -265,7 +265,7 @@ def test_a_wrong_kernel_of_one_that_was_asked_for_stops_before_anything_is_built
     assert "compile" not in done.stderr
 
 
-def test_the_configure_step_goes_on_without_what_is_wrong(tmp_path: Path) -> None:
+def test_the_configure_step_excludes_invalid_parts(tmp_path: Path) -> None:
     bad = wrong_kernel(tmp_path / "bad")
     argv = [sys.executable, "-m", "trimtab.build.codegen", "--profile", "squeezenet"]
     argv += ["--arch", "aarch64", "--output", str(tmp_path / "out"), "--plugin", str(bad)]

@@ -72,7 +72,7 @@ def test_a_plug_in_of_each_release_works_with_this_engine(tmp_path: Path, releas
     assert json.loads(done.stdout) == [3, 0]
 
 
-def test_the_newest_frozen_header_is_of_the_abi_that_it_stands_for() -> None:
+def test_the_newest_frozen_header_has_its_abi_version() -> None:
     for release in RELEASES:
         text = (ABI / str(release) / "trimtab_plugin.h").read_text()
         assert f"#define TRIMTAB_PLUGIN_ABI {release}\n" in text
@@ -110,7 +110,7 @@ print(json.dumps(said))
 """
 
 
-def test_libraries_that_are_wrong_are_told_and_others_go_on(tmp_path: Path) -> None:
+def test_invalid_libraries_are_reported_and_others_are_unaffected(tmp_path: Path) -> None:
     weave = compiled(ABI / "exhaustive.c", tmp_path / "libweave.so")
     bad = {
         macro: compiled(ABI / "bad.c", tmp_path / f"lib{macro}.so", f"-D{macro}", "-Wno-unused")
@@ -148,7 +148,7 @@ def test_the_example_runs_in_python(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_an_operator_that_nothing_computes_is_named_with_what_to_do(tmp_path: Path) -> None:
+def test_an_operator_without_a_provider_is_named_with_a_remedy(tmp_path: Path) -> None:
     done = python(EXAMPLE_SCRIPT, EXAMPLE, cwd=tmp_path)
     assert "nothing in this process computes the operator soft_threshold" in done.stderr
     assert "@trimtab.operator" in done.stderr
@@ -214,7 +214,7 @@ def soft_threshold(x, threshold):
 """
 
 
-def test_tasks_have_the_functions_of_a_plug_in_s_room(tmp_path: Path) -> None:
+def test_tasks_import_the_functions_of_a_plug_in(tmp_path: Path) -> None:
     shutil.copytree(EXAMPLE, tmp_path / "example")
     (tmp_path / "example" / "functions").mkdir()
     (tmp_path / "example" / "functions" / "soft.py").write_text(ROOM)
@@ -235,7 +235,7 @@ SCHEMAS = {
 
 
 @pytest.mark.parametrize("line", SCHEMAS)
-def test_a_schema_says_no_more_than_a_library_can(tmp_path: Path, line: str) -> None:
+def test_a_run_time_schema_has_only_what_a_library_supports(tmp_path: Path, line: str) -> None:
     (tmp_path / "ops").mkdir()
     text = (EXAMPLE / "ops" / "soft_threshold.toml").read_text()
     key = line.partition(" ")[0]
@@ -250,7 +250,7 @@ def test_a_schema_says_no_more_than_a_library_can(tmp_path: Path, line: str) -> 
         schema.read_plugin_operator(path)
 
 
-def test_a_function_of_python_is_an_operator(tmp_path: Path) -> None:
+def test_a_python_function_is_an_operator(tmp_path: Path) -> None:
     script = tmp_path / "bring_up.py"
     script.write_text(FUNCTION)
     done = python(f"exec(compile(open({str(script)!r}).read(), 'bring_up.py', 'exec'))", ABI,

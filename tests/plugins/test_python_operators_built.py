@@ -129,7 +129,7 @@ def test_c_programs_find_the_shared_library_and_load_it(built: Built, tmp_path: 
         assert b"missing.so" in refused.stderr
 
 
-def test_the_shared_library_shows_its_api_alone(built: Built) -> None:
+def test_the_shared_library_exports_only_its_api(built: Built) -> None:
     library = built.output / "lib" / "libtrimtab.so"
     listed = done("nm", "-D", "--defined-only", library).splitlines()
     shown = {line.split()[2].partition("@")[0] for line in listed if " A " not in line}

@@ -1,7 +1,7 @@
 """Plan files: overrides of the planner's decisions, per operator and for a whole program.
 
     algorithms = ["depthwise", "direct"]       # what the rule may choose from; default: all
-    prefer = "load"                            # to the size of the file: it loads at once
+    prefer = "load"                            # minimize load time instead of file size
     weights_type = "f32"                       # storage of weights that the engine packs
     precision = "f32"                          # dtype of the operators: f32, f16, int8 or mixed
     threads = 4                                # threads that the program will run with
@@ -40,8 +40,9 @@ from trimtab.toml_table import TomlFile
 Value = str | int | bool
 
 PREFERENCES = ("balanced", "size", "load")
-"""What a plan minimizes besides latency: file size and memory traffic, those and the binary size,
-or load time."""
+"""Secondary goals of a plan besides latency: file size and memory traffic, those and the binary
+size, or load time.
+"""
 
 _STRING_KEYS = ("prefer", "weights_type", "precision")
 MAX_THREADS = 64  # of an engine
