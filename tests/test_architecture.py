@@ -27,7 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "compression": set(),
     "progress": set(),
     "plugins": {"errors"},
-    "schema": {"errors", "paths", "plugins"},
+    "schema": {"errors", "paths", "plugins", "toml_table"},
     "kernels": {"errors", "paths", "plugins", "schema", "toml_table"},
     "profile": {"errors", "paths", "plugins", "schema", "kernels", "toml_table"},
     "engine": {"errors", "paths", "plugins", "_engine"},
@@ -52,6 +52,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "session": {"errors", "engine", "target", "program", "modelfile", "passes", "planner"},
     "quantization": {
+        "toml_table",
         *("errors", "accuracy", "files", "progress", "target", "program", "passes"),
         *("planner", "session"),
     },

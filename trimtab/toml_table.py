@@ -93,7 +93,7 @@ class TomlFile:
             raise self.error(f"not a TOML file: {error}") from error
 
     def record(
-        self, kind: type[T], table: object = None, *, key: str = "", **computed: object
+        self, kind: type[T], table: object = None, /, *, key: str = "", **computed: object
     ) -> T:
         """A dataclass from `table` (by default the whole file), whose place in the file is `key`.
 

@@ -17,9 +17,8 @@ of boxes are exponentials of outputs. A TOML file describes the detectors:
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trimtab.errors import UsageError
+from trimtab.toml_table import TomlFile
 
 Array = NDArray[Any]
 
@@ -165,42 +165,34 @@ class Detector:
 
 def read(path: Path) -> list[Detector]:
     """Reads the detectors of a file; UsageError for an invalid file."""
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"cannot be read: {error}", where=str(path)) from error
-    return [_detector(name, row, path) for name, row in table.items()]
+    file = TomlFile(path, UsageError, hint=f"head is one of {', '.join(HEADS)}")
+    return [_detector(file, name) for name in file.table]
 
 
-_KINDS: Mapping[str, Any] = {
-    "model": str,
-    "head": str,
-    "score": int | float,
-    "overlap": int | float,
-    "priors": list,
-    "inputs": dict,
-    "pictures": dict,
-}
+@dataclass(frozen=True)
+class _DetectorFile:
+    """The keys of a detector in the file."""
+
+    model: str
+    head: str
+    score: float
+    overlap: float
+    priors: tuple[Any, ...] = ()
+    inputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    pictures: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _detector(name: str, row: Any, path: Path) -> Detector:
-    settings = {"priors": [], "inputs": {}, "pictures": {}, **row} if isinstance(row, dict) else {}
-    wrong = [key for key, kind in _KINDS.items() if not isinstance(settings.get(key), kind)]
-    wrong += sorted(set(settings) - set(_KINDS))
-    if wrong or settings["head"] not in HEADS:
-        raise UsageError(
-            f"[{name}]: missing, unknown or of the wrong type: {', '.join(wrong) or 'head'}",
-            where=str(path),
-            hint=f"keys: {', '.join(_KINDS)}; head: {', '.join(HEADS)}",
-        )
-    inputs = {key: tuple(shape) for key, shape in settings["inputs"].items()}
+def _detector(file: TomlFile, name: str) -> Detector:
+    keys = file.record(_DetectorFile, file.table[name], key=name)
+    if keys.head not in HEADS:
+        raise file.wrong(f"{name}.head", f"one of {', '.join(HEADS)}")
     return Detector(
         name,
-        path.parent / settings["model"],
-        settings["head"],
-        float(settings["score"]),
-        float(settings["overlap"]),
-        settings["priors"],
-        inputs,
-        settings["pictures"],
+        file.path.parent / keys.model,
+        keys.head,
+        keys.score,
+        keys.overlap,
+        keys.priors,
+        keys.inputs,
+        keys.pictures,
     )

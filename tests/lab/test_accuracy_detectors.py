@@ -100,11 +100,11 @@ def test_a_file_names_detectors_beside_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("= =", "cannot be read"),
-        ("net = 3", r"\[net\]: .*model"),
-        (ROW.replace("rows", "ssd"), r"\[net\]: .*head"),
-        (ROW + "nms = 3\n", r"\[net\]: .*nms"),
-        (ROW.replace("score = 0.5", 'score = "high"'), r"\[net\]: .*score"),
+        ("= =", "not a TOML file"),
+        ("net = 3", "`net` must be a table"),
+        (ROW.replace("rows", "ssd"), r"`net\.head` must be one of corners"),
+        (ROW + "nms = 3\n", r"unknown key `net\.nms`"),
+        (ROW.replace("score = 0.5", 'score = "high"'), r"`net\.score` must be a number"),
     ],
 )
 def test_invalid_files_are_refused(text: str, message: str, tmp_path: Path) -> None:

@@ -116,9 +116,15 @@ def test_settings_of_pictures_that_make_no_sense_are_refused_with_what_to_do(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("=", "cannot be read"),
-        (HEAD.replace("1", "-4") + "[ranges]\n[means]\n[factors]", "1 or more, not -4"),
-        (HEAD.replace("1", "true") + "[ranges]\n[means]\n[factors]", "1 or more, not True"),
+        ("=", "not a TOML file"),
+        (
+            HEAD.replace("1", "-4") + "[ranges]\n[means]\n[factors]",
+            "`samples` must be an integer of at least 1",
+        ),
+        (
+            HEAD.replace("1", "true") + "[ranges]\n[means]\n[factors]",
+            "`samples` must be an integer of at least 1",
+        ),
         (HEAD + "[ranges]\na=[1.0, 2.0]\n[means]\n[factors]", "'a' is .*must contain 0"),
         (HEAD + "[ranges]\na=[0.0, 0.0]\n[means]\n[factors]", "'a' is .*too narrow"),
         (HEAD + "[ranges]\na=[0.0, 1e-300]\n[means]\n[factors]", "'a' is .*too narrow"),

@@ -7,7 +7,6 @@ A kernel of another dtype is assumed to be as large as the largest float32 kerne
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -17,8 +16,10 @@ from typing import Any
 import tomli_w
 
 from trimtab import kernels
+from trimtab.errors import PlanError
 from trimtab.profile import Profile, find_profile
 from trimtab.program import Op
+from trimtab.toml_table import TomlFile
 
 PATH = Path(__file__).with_name("code_bytes.toml")
 
@@ -68,8 +69,8 @@ def measured_profile() -> Profile:
 @cache
 def code_sizes(arch: str) -> CodeSizes | None:
     """The code sizes of an architecture, or None if it was not measured."""
-    table = tomllib.loads(PATH.read_text(encoding="utf-8"))
-    return CodeSizes(**table[arch]) if arch in table else None
+    file = TomlFile(PATH, PlanError)
+    return file.record(CodeSizes, file.table[arch], key=arch) if arch in file.table else None
 
 
 def to_toml(sizes: Mapping[str, CodeSizes]) -> str:

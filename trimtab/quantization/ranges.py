@@ -21,14 +21,15 @@ float32 if a tensor that it reads or computes has no range.
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated, Any
 
 from trimtab import files
 from trimtab.errors import CalibrationError
 from trimtab.quantization.observer import FLOAT32_MAX, Range
+from trimtab.toml_table import Minimum, TomlFile
 
 _HINT = (
     'a file of ranges has network, method, samples, [ranges] with "TENSOR" = [MIN, MAX], [means] '
@@ -38,6 +39,18 @@ _RANGE_HINT = (
     "write [MIN, MAX] in float32 with MIN <= 0 <= MAX; or delete the line to keep the operators "
     "around the tensor in float32"
 )
+
+
+@dataclass(frozen=True)
+class _RangesFile:
+    """The keys of the file."""
+
+    network: str
+    method: str
+    samples: Annotated[int, Minimum(1)]
+    ranges: Mapping[str, Any]
+    means: Mapping[str, Any]
+    factors: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -83,31 +96,16 @@ class Ranges:
     @staticmethod
     def read(path: Path) -> Ranges:
         """Reads the file; CalibrationError names the problem."""
-        try:
-            table = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise CalibrationError(
-                f"cannot be read: {error}", where=str(path), hint=_HINT
-            ) from error
-        types = {"network": str, "method": str, "samples": int, "ranges": dict, "means": dict}
-        types["factors"] = dict
-        wrong = [key for key, type in types.items() if not isinstance(table.get(key), type)]
-        wrong += sorted(set(table) - set(types))
-        if wrong:
-            raise CalibrationError(
-                f"keys are missing, unknown or of a wrong type: {', '.join(wrong)}",
-                where=str(path),
-                hint=_HINT,
-            )
-        if isinstance(table["samples"], bool) or table["samples"] < 1:
-            raise CalibrationError(
-                f"samples must be 1 or more, not {table['samples']}", where=str(path), hint=_HINT
-            )
-        ranges = {name: _range(name, value, path) for name, value in table["ranges"].items()}
-        means = {name: _means(name, value, path) for name, value in table["means"].items()}
-        factors = {name: _factors(name, value, path) for name, value in table["factors"].items()}
-        origin = (table["network"], table["method"], table["samples"])
-        return Ranges(*origin, ranges, means, factors, str(path))
+        file = TomlFile(path, CalibrationError, hint=_HINT).record(_RangesFile)
+        return Ranges(
+            file.network,
+            file.method,
+            file.samples,
+            {name: _range(name, value, path) for name, value in file.ranges.items()},
+            {name: _means(name, value, path) for name, value in file.means.items()},
+            {name: _factors(name, value, path) for name, value in file.factors.items()},
+            str(path),
+        )
 
 
 def _quoted(text: str) -> str:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import tomllib
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trimtab.errors import CalibrationError
 from trimtab.quantization.observer import FLOAT32_MAX
+from trimtab.toml_table import TomlFile
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -200,6 +200,16 @@ def _smooth(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
 
 
 @dataclass(frozen=True)
+class _PicturesFile:
+    """The keys of the file."""
+
+    mean: float | tuple[float, ...] = 0.0
+    scale: float | tuple[float, ...] = 1 / 255
+    channels: Literal["rgb", "bgr"] = "rgb"
+    resize: Literal["stretch", "crop", "letterbox"] = "stretch"
+
+
+@dataclass(frozen=True)
 class Pictures:
     """Preprocessing of pictures, as in the training of the network.
 
@@ -218,57 +228,23 @@ class Pictures:
         """Reads the TOML file at `path`; the defaults if it does not exist."""
         if not path.exists():
             return Pictures()
-        try:
-            table = tomllib.loads(path.read_text())
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        file = TomlFile(path, CalibrationError, hint=_SETTINGS_HINT)
+        settings = file.record(_PicturesFile)
+        mean, scale = (
+            value if isinstance(value, tuple) else (value,)
+            for value in (settings.mean, settings.scale)
+        )
+        for key, numbers in (("mean", mean), ("scale", scale)):
+            if len(numbers) not in (1, 3) or not all(abs(n) <= FLOAT32_MAX for n in numbers):
+                raise file.wrong(key, "a float32 number, or one per channel")
+        if 0 in scale:
             raise CalibrationError(
-                f"cannot be read: {error}", where=str(path), hint=_SETTINGS_HINT
-            ) from error
-        if unknown := sorted(set(table) - {"mean", "scale", "channels", "resize"}):
-            raise CalibrationError(
-                f"unknown keys: {', '.join(unknown)}",
-                where=str(path),
-                hint=_SETTINGS_HINT,
-            )
-        numbers = {
-            key: _numbers(table[key], key, path) for key in ("mean", "scale") if key in table
-        }
-        if 0 in numbers.get("scale", ()):
-            raise CalibrationError(
-                f"scale is {table['scale']!r}: all pictures would be equal",
+                "`scale` is 0: all pictures would be equal",
                 where=str(path),
                 hint="scale multiplies the values after mean is subtracted; the default is 0.0039 "
                 "(1 / 255)",
             )
-        words = {
-            key: _word(table[key], key, allowed, path)
-            for key, allowed in (
-                ("channels", ("rgb", "bgr")),
-                ("resize", ("stretch", "crop", "letterbox")),
-            )
-            if key in table
-        }
-        return Pictures(**numbers, **words)  # type: ignore[arg-type]
-
-
-def _numbers(value: Any, key: str, path: Path) -> tuple[float, ...]:
-    values = value if isinstance(value, list) else [value]
-    if len(values) not in (1, 3) or not all(
-        isinstance(v, int | float) and not isinstance(v, bool) and abs(v) <= FLOAT32_MAX
-        for v in values
-    ):
-        raise CalibrationError(
-            f"{key} is {value!r}", where=str(path), hint="write one number, or one per channel"
-        )
-    return tuple(map(float, values))
-
-
-def _word(value: Any, key: str, allowed: Sequence[str], path: Path) -> str:
-    if value not in allowed:
-        raise CalibrationError(
-            f"{key} is {value!r}", where=str(path), hint=f"use one of {', '.join(allowed)}"
-        )
-    return str(value)
+        return Pictures(mean, scale, settings.channels, settings.resize)
 
 
 def _pictures(folder: Path, inputs: Inputs) -> Samples:

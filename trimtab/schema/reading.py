@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,25 +19,27 @@ from trimtab.schema.model import (
     Operator,
     Port,
 )
+from trimtab.toml_table import TomlFile
 
 BLOCKS = ("attributes", "plan")  # the TOML tables that hold attributes
 
 
-def _tuples(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}
-
-
 def _attributes(
-    table: dict[str, Any], plan: bool, where: str, types: tuple[str, ...] = ATTRIBUTE_TYPES
+    file: TomlFile,
+    table: dict[str, Any],
+    key: str,
+    *,
+    plan: bool = False,
+    types: tuple[str, ...] = ATTRIBUTE_TYPES,
 ) -> list[Attribute]:
-    attributes = []
+    attributes, where = [], str(file.path)
     for name, row in table.items():
-        keys = _tuples(row)
-        fields = tuple(_attributes(keys.pop("fields", {}), False, where, FIELD_TYPES))
-        try:
-            attribute = Attribute(name=name, plan=plan, fields=fields, **keys)
-        except TypeError as e:
-            raise SchemaError(f"attribute {name}: {e}", where=where) from None
+        place, keys = f"{key}.{name}", dict(row)
+        inner = keys.pop("fields", {})
+        fields = tuple(_attributes(file, inner, f"{place}.fields", types=FIELD_TYPES))
+        if isinstance(keys.get("default"), list):
+            keys["default"] = tuple(keys["default"])
+        attribute = file.record(Attribute, keys, key=place, name=name, plan=plan, fields=fields)
         if attribute.type not in types:
             raise SchemaError(
                 f"attribute {name} has unknown type {attribute.type!r}",
@@ -75,11 +75,8 @@ def _range_problem(attribute: Attribute) -> str:
     return "" if inside else "has a default outside its range"
 
 
-def _toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
-        raise SchemaError(str(e), where=str(path)) from None
+def _file(path: Path) -> TomlFile:
+    return TomlFile(path, SchemaError, hint="docs/adding-an-operator.md describes the keys")
 
 
 def _include(table: dict[str, Any], path: Path) -> None:
@@ -99,7 +96,7 @@ def _include(table: dict[str, Any], path: Path) -> None:
                 where=str(path),
                 hint=f"the files are: {', '.join(files) or 'none'}",
             )
-        shared = _toml(files[name])
+        shared = _file(files[name]).table
         blocks = [
             (
                 table.setdefault(key, {}),
@@ -167,31 +164,32 @@ def read_operator(path: Path, id: int | None = None) -> Operator:
 
     SchemaError names the file and the error.
     """
-    where = str(path)
-    table = _toml(path)
+    where, file = str(path), _file(path)
+    table = file.table
     if id is not None:
         table.setdefault("id", id)
     _include(table, path)
     is_unary = table.get("kind") == "unary"
     if is_unary:
         table = {"activation": True, "table": True, **table}
-    try:
-        inputs = tuple(Port(**row) for row in table.pop("inputs", []))
-        outputs = tuple(Port(**row) for row in table.pop("outputs"))
-        operator = Operator(
-            name=path.stem,
-            inputs=inputs,
-            outputs=outputs,
-            macs=_macs(table.pop("macs", ""), {p.name for p in (*inputs, *outputs)}, where),
-            attributes=tuple(
-                _attributes(table.pop("attributes", {}), False, where)
-                + _attributes(table.pop("plan", {}), True, where)
-            ),
-            path=path,
-            **_tuples(table),
-        )
-    except (KeyError, TypeError) as e:
-        raise SchemaError(f"bad or missing key: {e}", where=where) from None
+    if "outputs" not in table:
+        raise file.error("`outputs` is missing")
+    inputs, outputs = (
+        file.value(tuple[Port, ...], table.pop(key, []), key) for key in ("inputs", "outputs")
+    )
+    operator = file.record(
+        Operator,
+        table,
+        macs=_macs(table.pop("macs", ""), {p.name for p in (*inputs, *outputs)}, where),
+        attributes=tuple(
+            _attributes(file, table.pop("attributes", {}), "attributes")
+            + _attributes(file, table.pop("plan", {}), "plan", plan=True)
+        ),
+        name=path.stem,
+        inputs=inputs,
+        outputs=outputs,
+        path=path,
+    )
     if unknown := set(operator.dtypes) - set(DTYPES):
         raise SchemaError(
             f"unknown dtypes {sorted(unknown)}", where=where, hint=f"use {', '.join(DTYPES)}"
