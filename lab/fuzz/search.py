@@ -172,7 +172,7 @@ def _search_sources(seconds: int) -> bool:
     end, seed = time.monotonic() + seconds, int(time.time())
     argv = [shell.tool("prlimit", "sudo apt-get install util-linux"), f"--as={_ADDRESS_BYTES}"]
     argv += [sys.executable, "-m", "pytest", "-q", "-x", "--hypothesis-profile=search"]
-    argv += [f"--found={crashes() / SOURCES}", "tests/importers/test_damaged.py"]
+    argv += [f"--found={crashes() / SOURCES}", "tests/importers/test_importers_damaged.py"]
     rounds = 0
     while rounds == 0 or time.monotonic() < end:
         rounds += 1
