@@ -1,4 +1,4 @@
-"""One layer of Caffe to be tested: text, weights, inputs, and the formula that OpenCV lacks."""
+"""A test case of one Caffe layer: text, weights, inputs, or a formula in place of OpenCV."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers of Caffe, each alone."""
+"""Test cases of single Caffe layers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Caffe files written by hand, after the public caffe.proto and the protobuf encoding."""
+"""Writes Caffe files, following the public caffe.proto and the protobuf encoding."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Damage to files of models: to any bytes, or to what a format is made of, so that all around it
-stays whole and what lies deeper in an importer is met.
+"""Damages model files: arbitrary bytes, or single elements of a format, so that the rest stays valid
+and the damage reaches deeper code of an importer.
 """
 
 from __future__ import annotations

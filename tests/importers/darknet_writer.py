@@ -1,4 +1,4 @@
-"""Darknet files written by hand, after the code of parser.c."""
+"""Writes Darknet files, following parser.c."""
 
 from __future__ import annotations
 

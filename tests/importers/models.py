@@ -1,4 +1,4 @@
-"""Networks of well-known families with the outputs that another engine computed for them."""
+"""Networks of well-known families with golden outputs of another engine."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def golden(path: Path) -> tuple[list[Array], dict[str, Array]]:
         return inputs, {name[4:]: file[name] for name in file.files if name.startswith("out:")}
 
 
-def assert_close(actual: Array, wanted: Array, tolerance: float = 1e-4) -> None:
-    """The same shape, and within `tolerance` of the largest wanted value."""
-    assert actual.shape == wanted.shape
-    assert float(abs(actual - wanted).max()) <= tolerance * float(abs(wanted).max())
+def assert_close(actual: Array, expected: Array, tolerance: float = 1e-4) -> None:
+    """The same shape, and within `tolerance` of the largest expected value."""
+    assert actual.shape == expected.shape
+    assert float(abs(actual - expected).max()) <= tolerance * float(abs(expected).max())

@@ -1,4 +1,4 @@
-"""Layers of ncnn, each alone: parameters, weights in their order in the file, shapes of inputs."""
+"""Test cases of single ncnn layers: parameters, weights in the order of the file, input shapes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ncnn files written by hand, after the public description of their format, and ncnn as oracle."""
+"""Writes ncnn files, following the public description of the format; runs ncnn as the oracle."""
 
 from __future__ import annotations
 

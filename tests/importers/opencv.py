@@ -1,4 +1,4 @@
-"""OpenCV's dnn module as the oracle: it has importers of its own for Caffe and Darknet."""
+"""OpenCV's dnn module as the oracle for Caffe and Darknet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators of Paddle, each as a program of its own: arithmetic and movement of elements."""
+"""Test cases of single Paddle operators: arithmetic and data movement."""
 
 from __future__ import annotations
 

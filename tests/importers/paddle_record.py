@@ -1,8 +1,7 @@
-"""What Paddle computes for the cases: recorded, as Paddle is too large to be a dependency.
+"""Recorded results of Paddle for the test cases; Paddle is too large to be a dependency.
 
-`python -m tests.importers.paddle_record` writes paddle.npz beside this file, in an environment that
-has paddlepaddle (3.3.1 was used). Inputs are the same at every run, so that the record needs
-outputs only.
+`python -m tests.importers.paddle_record` writes paddle.npz beside this file, in an environment with
+paddlepaddle (3.3.1 was used). The inputs are the same in every run, so the record has outputs only.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ RECORD = Path(__file__).with_name("paddle.npz")
 CASES = {**paddle_cases.CASES, **paddle_vision_cases.CASES}
 
 
-def wanted() -> dict[str, dict[str, Array]]:
+def recorded_results() -> dict[str, dict[str, Array]]:
     """What Paddle computed: outputs by name, by case."""
     result: dict[str, dict[str, Array]] = {name: {} for name in CASES}
     with np.load(RECORD) as file:
@@ -37,7 +36,7 @@ def _record() -> None:
     paddle.set_flags({"FLAGS_enable_pir_api": False, "FLAGS_enable_pir_in_executor": False})
 
     paddle.enable_static()
-    found: dict[str, Any] = {}
+    recorded: dict[str, Any] = {}
     for name, net in CASES.items():
         with tempfile.TemporaryDirectory() as folder:
             net.write(Path(folder))
@@ -56,8 +55,8 @@ def _record() -> None:
                     print(f"{name}: {str(error).strip().splitlines()[-1]}")
                     continue
         for output, value in zip(net.fetches, results, strict=True):
-            found[f"{name}:{output}"] = np.array(value)
-    np.savez_compressed(RECORD, **found)
+            recorded[f"{name}:{output}"] = np.array(value)
+    np.savez_compressed(RECORD, **recorded)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Operators of Paddle, each as a program of its own: interpolation, shapes, detectors."""
+"""Test cases of single Paddle operators: interpolation, shapes, detection."""
 
 from __future__ import annotations
 

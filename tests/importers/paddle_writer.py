@@ -1,4 +1,4 @@
-"""Paddle programs written by hand, after the public framework.proto and the format of tensors."""
+"""Writes Paddle programs, following the public framework.proto and the format of tensors."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ class Net:
             block += message_field(3, _var(name, _tensor_type(value, shape)))
         for name, value in self.parameters.items():
             block += message_field(3, _var(name, _tensor_type(value), persistable=True))
-        known = {*self.feeds, *self.parameters}
-        made = {n for _, _, outputs, _ in self.ops for names in outputs.values() for n in names}
-        for name in sorted(made - known):
+        defined = {*self.feeds, *self.parameters}
+        computed = {n for _, _, outputs, _ in self.ops for names in outputs.values() for n in names}
+        for name in sorted(computed - defined):
             block += message_field(3, _var(name, _tensor_type(np.zeros(0, np.float32), ())))
         for op in [*ops, *self.ops, *fetches]:
             block += message_field(4, _op(*op))

@@ -1,4 +1,4 @@
-"""Operators of PNNX, each alone: arguments, weights, shapes of inputs."""
+"""Test cases of single PNNX operators: arguments, weights, input shapes."""
 
 from __future__ import annotations
 
@@ -212,8 +212,8 @@ def _normalizations() -> Iterator[Case]:
 
 def _reductions() -> Iterator[Case]:
     for name in ("mean", "sum", "amax", "amin"):
-        kept = {"dim": (2, 3), "keepdim": True}
-        yield Case("kept", f"torch.{name}", kept, keys=("input",))
+        with_dims = {"dim": (2, 3), "keepdim": True}
+        yield Case("kept", f"torch.{name}", with_dims, keys=("input",))
         yield Case("dropped", f"torch.{name}", {"dim": (-1,)}, keys=("input",))
     for name in ("max", "min"):
         yield Case("all", f"torch.{name}", keys=("input",))

@@ -1,8 +1,8 @@
-"""What PyTorch makes of PNNX's operators.
+"""Recorded results of PyTorch for PNNX's operators.
 
-They have the names and arguments of PyTorch's own classes and functions, so that it is the oracle.
-`python -m tests.importers.pnnx_torch` writes the results to pnnx_results.npz, as PyTorch itself is
-too large to be installed for tests.
+The operators have the names and arguments of PyTorch's classes and functions.
+`python -m tests.importers.pnnx_torch` writes the results to pnnx_results.npz, because PyTorch is
+too large to be a dependency.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""PNNX files written by hand, after the public description of their format."""
+"""Writes PNNX files, following the public description of the format."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""One network, written in the formats that can express it, from one description.
+"""Writes a network in all formats that can express it, from one description.
 
-A description is what the zoo's builder records, step by step and under ONNX's names; `write` has
-words for every step in each format. An adaptive pool, which ONNX and Caffe lack, is written there
-as the pool that it is, where all of its windows have one size.
+The zoo's builder records the description step by step, with ONNX's names, and `write` translates
+each step into the format. An adaptive pool, which ONNX and Caffe lack, is written as an ordinary
+pool if all its windows have the same size.
 """
 
 from __future__ import annotations
@@ -322,7 +322,7 @@ def _caffe(net: Description, folder: Path) -> Path:
 
 def _paddle(net: Description, folder: Path) -> Path:
     """The fused forms that Paddle's own optimizer leaves: fc, not a product and a sum."""
-    made = paddle_writer.Net(feeds={INPUT: np.zeros(net.shape, np.float32)}, fetches=[net.result])
+    writer = paddle_writer.Net(feeds={INPUT: np.zeros(net.shape, np.float32)}, fetches=[net.result])
     for step in net.steps:
         a, constants = step.attributes, [name for name in step.inputs if name in net.constants]
         weights, slots = list[str](), {"X": net.values(step)}
@@ -368,10 +368,10 @@ def _paddle(net: Description, folder: Path) -> Path:
                 attributes = {"scale": [2.0, 2.0], "align_corners": False}
         for name in constants if weights else ():
             value = net.constants[name]
-            made.parameters[name] = value.T if (step.kind, value.ndim) == ("Gemm", 2) else value
+            writer.parameters[name] = value.T if (step.kind, value.ndim) == ("Gemm", 2) else value
         slots |= dict(zip(weights, constants, strict=False))
-        made.add(type, slots, {out: step.output}, **attributes)
-    return made.write(folder)
+        writer.add(type, slots, {out: step.output}, **attributes)
+    return writer.write(folder)
 
 
 FORMATS: dict[str, Callable[[Description, Path], Path]] = {

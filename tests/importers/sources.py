@@ -1,6 +1,7 @@
-"""Models of every format, each as the files that it consists of: every case of an operator, and a
-small network. What is damaged is one of them, and what fuzzing of the engine begins with is made
-of them: a layer that has a case is met by both without a line more.
+"""Model files of every format: each test case of an operator, and a small network.
+
+The damage tests and the seeds of the engine's fuzzing use them, so that both cover every layer with
+a test case.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ from tests.importers.tflite_cases import CASES as TFLITE
 from tests.ops.cases import all_cases
 from tests.ops.cases.case import Array
 
-NETWORK = "network"  # the name of the one that is more than an operator
+NETWORK = "network"  # the name of the small network among the models
 
 Write = Callable[[Path], Path]
-"""Writes a model into a folder, and returns the file to load; others lie beside it."""
+"""Writes a model into a folder and returns the file to load."""
 
 
 def _onnx() -> dict[str, Write]:

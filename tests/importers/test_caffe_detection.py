@@ -1,4 +1,4 @@
-"""The end of single-shot detectors: prior boxes and non-maximum suppression, against OpenCV."""
+"""Single-shot detectors of Caffe against OpenCV: prior boxes and non-maximum suppression."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def test_prior_boxes_are_those_of_opencv(param: str, tmp_path: Path) -> None:
     # Something computed, as a network of constants has nothing to run.
     text += layer("ReLU", "x", "y")
     inputs = {"x": random(1, 4, 5, 7), "data": random(1, 3, 100, 140)}
-    (wanted,) = opencv_caffe(text, {}, inputs, ["boxes"])
+    (expected,) = opencv_caffe(text, {}, inputs, ["boxes"])
     actual = trimtab.Session(trimtab.load(write(tmp_path, text))).run(inputs)["boxes"]
-    assert actual.shape == wanted.shape
-    np.testing.assert_allclose(actual, wanted, 1e-5, 1e-6)
+    assert actual.shape == expected.shape
+    np.testing.assert_allclose(actual, expected, 1e-5, 1e-6)
 
 
 def _detector(images: int, classes: int, param: str, shared: bool = True) -> str:
@@ -67,9 +67,9 @@ def _detector(images: int, classes: int, param: str, shared: bool = True) -> str
     )
 
 
-def _rows(found: Array) -> Array:
+def _rows(detections: Array) -> Array:
     """Rows that are not left over."""
-    rows = found.reshape(-1, 7)
+    rows = detections.reshape(-1, 7)
     return rows[rows[:, 2] > 0]
 
 
@@ -96,27 +96,27 @@ def test_detections_are_those_of_opencv(
         name: random(*program.vars[name].shape, seed=i, low=-3, high=3)
         for i, name in enumerate(program.inputs)
     }
-    (wanted,) = opencv_caffe(text, {}, inputs, ["found"])
-    found = trimtab.Session(program).run(inputs)["found"]
-    assert found.shape == wanted.shape
-    assert len(_rows(wanted)) > 5
-    np.testing.assert_allclose(found, wanted, 1e-4, 1e-5)
+    (expected,) = opencv_caffe(text, {}, inputs, ["found"])
+    detections = trimtab.Session(program).run(inputs)["found"]
+    assert detections.shape == expected.shape
+    assert len(_rows(expected)) > 5
+    np.testing.assert_allclose(detections, expected, 1e-4, 1e-5)
 
 
 def _suppressed(
     boxes: Array, scores: Array, threshold: float, eta: float
 ) -> list[tuple[int, float]]:
     """Index and score of what Caffe's loop keeps, best first."""
-    kept: list[int] = []
+    selected: list[int] = []
     for i in np.argsort(-scores):
-        low = np.maximum(boxes[kept, :2], boxes[i, :2])
-        high = np.minimum(boxes[kept, 2:], boxes[i, 2:])
+        low = np.maximum(boxes[selected, :2], boxes[i, :2])
+        high = np.minimum(boxes[selected, 2:], boxes[i, 2:])
         common = (high - low).clip(0).prod(1)
         areas = (boxes[:, 2:] - boxes[:, :2]).prod(1)
-        if (common / (areas[kept] + areas[i] - common) <= threshold).all():
-            kept.append(int(i))
+        if (common / (areas[selected] + areas[i] - common) <= threshold).all():
+            selected.append(int(i))
             threshold *= eta if threshold > 0.5 else 1.0
-    return [(i, float(scores[i])) for i in kept]
+    return [(i, float(scores[i])) for i in selected]
 
 
 def test_an_adaptive_threshold_shrinks_after_every_kept_box(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_an_adaptive_threshold_shrinks_after_every_kept_box(tmp_path: Path) -> N
         name: rng.uniform(0.01, 1, program.vars[name].shape).astype(np.float32)
         for name in program.inputs
     }
-    found = _rows(trimtab.Session(program).run(inputs)["found"])
+    detections = _rows(trimtab.Session(program).run(inputs)["found"])
     priors, variances = (
         next(v.data for v in program.constants() if v.data is not None and v.shape[:2] == (1, 2))[0]
         .reshape(2, -1, 4)
@@ -138,23 +138,23 @@ def test_an_adaptive_threshold_shrinks_after_every_kept_box(tmp_path: Path) -> N
     )
     sizes = np.tile(priors[:, 2:] - priors[:, :2], 2)
     boxes = priors + inputs["loc"].reshape(-1, 4) * variances * sizes
-    wanted = _suppressed(boxes, inputs["conf"].reshape(-1, 2)[:, 1].astype(np.float64), 0.9, 0.95)
-    assert len(found) == len(wanted)
-    np.testing.assert_allclose(found[:, 2], [score for _, score in wanted], 1e-6)
-    np.testing.assert_allclose(found[:, 3:], boxes[[i for i, _ in wanted]], 1e-5, 1e-6)
+    expected = _suppressed(boxes, inputs["conf"].reshape(-1, 2)[:, 1].astype(np.float64), 0.9, 0.95)
+    assert len(detections) == len(expected)
+    np.testing.assert_allclose(detections[:, 2], [score for _, score in expected], 1e-6)
+    np.testing.assert_allclose(detections[:, 3:], boxes[[i for i, _ in expected]], 1e-5, 1e-6)
 
 
-def test_locations_in_units_of_the_image_are_not_multiplied_by_variances(tmp_path: Path) -> None:
+def test_locations_with_encoded_variances_are_not_scaled(tmp_path: Path) -> None:
     param = "code_type: CENTER_SIZE keep_top_k: 50 confidence_threshold: 0.2"
     param += " nms_param { nms_threshold: 0.45 }"
     text = _detector(1, 4, param)
     encoded = write(tmp_path, _detector(1, 4, param + " variance_encoded_in_target: true"))
     program = trimtab.load(encoded)
     inputs = {name: random(*program.vars[name].shape, low=-3, high=3) for name in program.inputs}
-    (wanted,) = opencv_caffe(text, {}, inputs, ["found"])
+    (expected,) = opencv_caffe(text, {}, inputs, ["found"])
     inputs["loc"] = inputs["loc"] * np.tile(np.array([0.1, 0.1, 0.2, 0.2], np.float32), 140)
-    found = trimtab.Session(program).run(inputs)["found"]
-    np.testing.assert_allclose(_rows(found), _rows(wanted), 1e-4, 1e-5)
+    detections = trimtab.Session(program).run(inputs)["found"]
+    np.testing.assert_allclose(_rows(detections), _rows(expected), 1e-4, 1e-5)
 
 
 def test_the_image_size_of_prior_boxes_can_be_given(tmp_path: Path) -> None:
@@ -164,8 +164,8 @@ def test_the_image_size_of_prior_boxes_can_be_given(tmp_path: Path) -> None:
     program = trimtab.load(write(tmp_path, text))
     inputs = {name: random(*program.vars[name].shape) for name in program.inputs}
     boxes = trimtab.Session(program).run(inputs)["boxes"]
-    wanted = [0.0, -5 / 100, 30 / 210, 25 / 100]
-    np.testing.assert_allclose(boxes[0, 0, :4], wanted, 1e-5, 1e-6)
+    expected = [0.0, -5 / 100, 30 / 210, 25 / 100]
+    np.testing.assert_allclose(boxes[0, 0, :4], expected, 1e-5, 1e-6)
     np.testing.assert_allclose(boxes[0, 1], 0.1, 1e-6)
 
 
@@ -173,9 +173,9 @@ def test_rows_without_a_detection_are_filled_with_zeros(tmp_path: Path) -> None:
     text = _detector(1, 3, "keep_top_k: 20 code_type: CENTER_SIZE confidence_threshold: 2")
     program = trimtab.load(write(tmp_path, text))
     inputs = {name: random(*program.vars[name].shape) for name in program.inputs}
-    found = trimtab.Session(program).run(inputs)["found"]
-    assert found.shape == (1, 1, 20, 7)
-    assert (found == 0).all()
+    detections = trimtab.Session(program).run(inputs)["found"]
+    assert detections.shape == (1, 1, 20, 7)
+    assert (detections == 0).all()
 
 
 @pytest.mark.parametrize(

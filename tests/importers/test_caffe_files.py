@@ -1,4 +1,4 @@
-"""Caffe files: forms of network and weights, phases, pairs of files, damage."""
+"""Caffe files: variants of network and weights, phases, pairs of files, damage."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def test_in_place_layers_slices_and_splits_compute_what_opencv_computes(tmp_path
     program = trimtab.load(write(tmp_path, _network(), blobs))
     assert (program.inputs, program.outputs) == (["data"], ["joined"])
     actual = trimtab.Session(program).run({"data": X})["joined"]
-    (wanted,) = opencv_caffe(_network(), blobs, {"data": X}, ["joined"])
-    np.testing.assert_allclose(actual, wanted, 0, 1e-5)
+    (expected,) = opencv_caffe(_network(), blobs, {"data": X}, ["joined"])
+    np.testing.assert_allclose(actual, expected, 0, 1e-5)
 
 
 def test_an_in_place_result_has_the_name_of_its_blob(tmp_path: Path) -> None:
@@ -58,11 +58,11 @@ def test_weights_are_read_in_every_form(form: str, tmp_path: Path) -> None:
     folder.mkdir()
     program = trimtab.load(write(folder, _network(), {"conv": WEIGHTS}, form))
     weights = {v.name: v.data for v in program.constants()}
-    for name, wanted in zip(("conv.weight", "conv.bias"), WEIGHTS, strict=True):
-        found = weights[name]
-        assert found is not None
-        assert found.dtype == np.float32
-        np.testing.assert_allclose(found, wanted, 0, 1e-3 if form == "half" else 0)
+    for name, expected in zip(("conv.weight", "conv.bias"), WEIGHTS, strict=True):
+        array = weights[name]
+        assert array is not None
+        assert array.dtype == np.float32
+        np.testing.assert_allclose(array, expected, 0, 1e-3 if form == "half" else 0)
 
 
 V1 = """
@@ -88,8 +88,8 @@ def test_networks_of_the_first_version_compute_what_opencv_computes(tmp_path: Pa
     program = trimtab.load(tmp_path / "net.prototxt")
     assert program.outputs == ["prob"]
     actual = trimtab.Session(program).run({"data": X})["prob"]
-    (wanted,) = opencv_caffe(V1, {"conv": WEIGHTS}, {"data": X}, ["prob"])
-    assert_close(actual, wanted, 1e-5)
+    (expected,) = opencv_caffe(V1, {"conv": WEIGHTS}, {"data": X}, ["prob"])
+    assert_close(actual, expected, 1e-5)
 
 
 TRAINING = """
@@ -107,7 +107,7 @@ layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "
 """
 
 
-def test_a_network_for_training_becomes_what_it_computes_in_the_test_phase(tmp_path: Path) -> None:
+def test_a_network_for_training_is_imported_in_its_test_phase(tmp_path: Path) -> None:
     blobs = {"ip": (random(2, 108, seed=1), random(2, seed=2))}
     path = write(tmp_path, TRAINING, blobs)
     with pytest.raises(DynamicShapeError, match="'data'"):
@@ -246,7 +246,7 @@ def _unpooled(x: Array, kernel: int, stride: int) -> Array:
 
 
 @pytest.mark.parametrize(("kernel", "stride"), [(2, 2), (3, 2)])
-def test_maxima_go_back_to_where_a_pool_found_them(
+def test_max_unpooling_restores_maxima_at_their_positions(
     kernel: int, stride: int, tmp_path: Path
 ) -> None:
     x = random(2, 5, 7, 10, seed=4)
@@ -256,7 +256,7 @@ def test_maxima_go_back_to_where_a_pool_found_them(
     np.testing.assert_array_equal(actual, _unpooled(x, kernel, stride))
 
 
-def test_the_mask_of_a_pool_is_nothing_else(tmp_path: Path) -> None:
+def test_only_upsample_may_read_the_mask_of_a_pool(tmp_path: Path) -> None:
     text = head({"x": X.shape})
     text += layer("Pooling", "x", "pool mask", "pooling_param { kernel_size: 2 stride: 2 }")
     assert trimtab.load(write(tmp_path, text)).outputs == ["pool"]
@@ -270,5 +270,5 @@ def test_the_face_detector_computes_its_golden_output() -> None:
     program = trimtab.load(path)
     results = trimtab.Session(program).run(dict(zip(program.inputs, inputs, strict=True)))
     assert sorted(results) == sorted(outputs)
-    for name, wanted in outputs.items():
-        assert_close(results[name], wanted)
+    for name, expected in outputs.items():
+        assert_close(results[name], expected)

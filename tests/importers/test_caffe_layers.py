@@ -1,4 +1,4 @@
-"""Every layer of Caffe that is supported, against OpenCV's importer or the layer's formula."""
+"""Each supported Caffe layer against OpenCV or its formula."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def test_a_layer_computes_what_opencv_or_its_formula_says(case: Case, tmp_path: 
     assert program.outputs == ["y"]
     actual = trimtab.Session(program).run(case.inputs)["y"]
     if case.formula is None:
-        (wanted,) = opencv_caffe(text, case.blobs, case.inputs, ["y"])
+        (expected,) = opencv_caffe(text, case.blobs, case.inputs, ["y"])
     else:
-        wanted = case.formula(*(value.astype(np.float64) for value in case.inputs.values()))
+        expected = case.formula(*(value.astype(np.float64) for value in case.inputs.values()))
     assert actual.dtype == np.float32
-    assert actual.shape == wanted.shape
-    scale = float(abs(wanted).max())
-    np.testing.assert_allclose(actual, wanted, 0, TOLERANCE * max(scale, 1.0))
+    assert actual.shape == expected.shape
+    scale = float(abs(expected).max())
+    np.testing.assert_allclose(actual, expected, 0, TOLERANCE * max(scale, 1.0))
 
 
 def test_every_handled_layer_type_has_a_case() -> None:

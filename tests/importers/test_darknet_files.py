@@ -54,12 +54,12 @@ HEADS = {
 def test_a_head_is_decoded_as_opencv_decodes_it(name: str, images: int, tmp_path: Path) -> None:
     text, data = HEADS[name]
     x = _image(images)
-    (wanted,) = opencv_darknet(text, data, x)
+    (expected,) = opencv_darknet(text, data, x)
     program = trimtab.load(write(tmp_path, text, data), {"data": x.shape})
     (actual,) = trimtab.Session(program).run({"data": x}).values()
-    assert (wanted[..., 5:] > 0).any()
-    assert (wanted[..., 5:] == 0).any()
-    assert_close(actual, wanted, 1e-5)
+    assert (expected[..., 5:] > 0).any()
+    assert (expected[..., 5:] == 0).any()
+    assert_close(actual, expected, 1e-5)
 
 
 def test_several_heads_are_outputs_in_their_order_with_the_names_of_their_layers(
@@ -75,9 +75,11 @@ def test_several_heads_are_outputs_in_their_order_with_the_names_of_their_layers
     program = trimtab.load(write(tmp_path, text, weights(*arrays)))
     assert program.outputs == ["yolo_1", "yolo_5"]
     assert [program.vars[name].shape for name in program.outputs] == [(288, 9), (1152, 9)]
-    found = list(trimtab.Session(program).run({"data": _image()}).values())
-    for actual, wanted in zip(found, opencv_darknet(text, weights(*arrays), _image()), strict=True):
-        assert_close(actual, wanted, 1e-5)
+    results = list(trimtab.Session(program).run({"data": _image()}).values())
+    for actual, expected in zip(
+        results, opencv_darknet(text, weights(*arrays), _image()), strict=True
+    ):
+        assert_close(actual, expected, 1e-5)
 
 
 def test_yolo_fastest_computes_its_golden_boxes_and_raw_heads() -> None:

@@ -1,4 +1,4 @@
-"""Every layer and activation of Darknet, against OpenCV's importer or Darknet's formula."""
+"""Each Darknet layer and activation against OpenCV or its formula."""
 
 from __future__ import annotations
 
@@ -48,17 +48,17 @@ def test_a_convolution_computes_what_opencv_computes(name: str, tmp_path: Path) 
     options, arrays = CONVOLUTIONS[name]
     text = START + section("convolutional", **options, activation="linear")
     (actual,) = _run(tmp_path, text, weights(*arrays))
-    (wanted,) = opencv_darknet(text, weights(*arrays), X)
-    assert_close(actual, wanted, 1e-5)
+    (expected,) = opencv_darknet(text, weights(*arrays), X)
+    assert_close(actual, expected, 1e-5)
 
 
 @pytest.mark.parametrize("version", [(0, 1), (0, 2), (1, 0)])
-def test_headers_of_every_version_are_skipped(version: tuple[int, int], tmp_path: Path) -> None:
+def test_headers_of_all_versions_are_skipped(version: tuple[int, int], tmp_path: Path) -> None:
     options, arrays = CONVOLUTIONS["biased"]
     text = START + section("convolutional", **options, activation="linear")
     (actual,) = _run(tmp_path, text, weights(*arrays, version=version))
-    (wanted,) = opencv_darknet(text, weights(*arrays), X)
-    assert_close(actual, wanted, 1e-5)
+    (expected,) = opencv_darknet(text, weights(*arrays), X)
+    assert_close(actual, expected, 1e-5)
 
 
 def _normalized_channels(x: Array) -> Array:
@@ -123,8 +123,8 @@ def test_an_activation_after_a_convolution_computes_what_opencv_computes(
 ) -> None:
     text = START + section("convolutional", batch_normalize=1, filters=4, size=1, activation=name)
     (actual,) = _run(tmp_path, text, weights(*normalized(4, 6)))
-    (wanted,) = opencv_darknet(text, weights(*normalized(4, 6)), X)
-    assert_close(actual, wanted, 1e-5)
+    (expected,) = opencv_darknet(text, weights(*normalized(4, 6)), X)
+    assert_close(actual, expected, 1e-5)
 
 
 START_LAYER = section("convolutional", filters=6, size=1, activation="linear")
@@ -158,8 +158,8 @@ NETWORKS = {
 def test_a_layer_computes_what_opencv_computes(name: str, tmp_path: Path) -> None:
     text = START + START_LAYER + NETWORKS[name]
     (actual,) = _run(tmp_path, text, START_WEIGHTS)
-    (wanted,) = opencv_darknet(text, START_WEIGHTS, X)
-    assert_close(actual.reshape(wanted.shape), wanted, 1e-5)
+    (expected,) = opencv_darknet(text, START_WEIGHTS, X)
+    assert_close(actual.reshape(expected.shape), expected, 1e-5)
 
 
 def _pooled_mean(x: Array) -> Array:
@@ -288,8 +288,8 @@ def test_connected_weights_of_old_files_are_transposed(tmp_path: Path) -> None:
     text = net(1, 1, 6) + section("connected", output=5, activation="linear")
     data = weights(values(5, 1), matrix, version=(1001, 0))
     (actual,) = _run(tmp_path, text, data, X[:, :, :1, :1].copy())
-    wanted = X[0, :, 0, 0] @ matrix + values(5, 1)
-    assert_close(actual.reshape(-1), wanted, 1e-5)
+    expected = X[0, :, 0, 0] @ matrix + values(5, 1)
+    assert_close(actual.reshape(-1), expected, 1e-5)
 
 
 def test_every_handled_layer_type_is_tested() -> None:

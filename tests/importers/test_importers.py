@@ -1,4 +1,4 @@
-"""What every importer owes, and how one is chosen."""
+"""The contract of all importers, and the choice of the importer of a file."""
 
 from __future__ import annotations
 
@@ -68,30 +68,30 @@ def test_a_model_with_a_foreign_suffix_is_recognized_by_its_content(tmp_path: Pa
 
 @pytest.fixture
 def networks(tmp_path: Path) -> dict[str, Path]:
-    """A file of every format, by the name of its importer."""
+    """A file of every format by the name of the importer."""
     net = Description((1, 2, 4, 4))
     net.output(net.act(net.conv(INPUT, 3), "relu"), "y")
-    found = {form: write(net, form, tmp_path / form) for form in FORMATS}
-    found["ttm"] = tmp_path / "net.ttm"
-    importers.load(found["onnx"]).save(found["ttm"])
+    files = {form: write(net, form, tmp_path / form) for form in FORMATS}
+    files["ttm"] = tmp_path / "net.ttm"
+    importers.load(files["onnx"]).save(files["ttm"])
     text = darknet_writer.net(4, 4, 2) + darknet_writer.section("activation", activation="relu")
-    found["darknet"] = darknet_writer.write(tmp_path, text)
+    files["darknet"] = darknet_writer.write(tmp_path, text)
     model = tflite_writer.Model()
     model.outputs += model.add("RELU", [model.input(normal(1, 4, 4, 2))], [(1, 4, 4, 2)])
-    found["tflite"] = tmp_path / "net.tflite"
-    found["tflite"].write_bytes(model.bytes())
-    assert found.keys() == importers.importers().keys()
-    return found
+    files["tflite"] = tmp_path / "net.tflite"
+    files["tflite"].write_bytes(model.bytes())
+    assert files.keys() == importers.importers().keys()
+    return files
 
 
 def run(code: str, *arguments: str, without: Sequence[str]) -> list[str]:
-    """What a new process prints that lacks some packages."""
+    """The output lines of a new process without some packages."""
     head = f"import sys\nsys.modules |= dict.fromkeys({list(without)})\n"
     command = [sys.executable, "-c", head + code, *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
-def test_a_missing_package_is_missed_by_its_formats_alone(networks: dict[str, Path]) -> None:
+def test_a_missing_package_affects_its_formats_alone(networks: dict[str, Path]) -> None:
     code = """
 from trimtab import importers
 for path in sys.argv[1:]:
@@ -101,16 +101,16 @@ for path in sys.argv[1:]:
         print(e.where == path, e.what.split(",")[0], e.hint, sep="; ")
 """
     needed = {"onnx": "onnx", "tflite": "tflite", "caffe": "protobuf", "paddle": "protobuf"}
-    said = run(code, *map(str, networks.values()), without=("onnx", "tflite", "google"))
-    assert dict(zip(networks, said, strict=True)) == {
+    lines = run(code, *map(str, networks.values()), without=("onnx", "tflite", "google"))
+    assert dict(zip(networks, lines, strict=True)) == {
         name: f"True; the package {package}; pip install {package}"
         if (package := needed.get(name))
         else "True"
         for name in networks
     }
     # The package onnx reads its files with protobuf.
-    (said_of_onnx,) = run(code, str(networks["onnx"]), without=("google",))
-    assert said_of_onnx.endswith("pip install protobuf")
+    (line,) = run(code, str(networks["onnx"]), without=("google",))
+    assert line.endswith("pip install protobuf")
 
 
 def test_a_format_is_recognized_without_the_packages_that_read_it(
@@ -126,11 +126,11 @@ from trimtab import importers
 for path in sys.argv[1:]:
     print(importers.find(pathlib.Path(path)).__name__.split(".")[-1])
 """
-    said = run(code, *map(str, copies), without=("onnx", "tflite", "google"))
-    assert said == list(networks)
+    lines = run(code, *map(str, copies), without=("onnx", "tflite", "google"))
+    assert lines == list(networks)
 
 
-def test_a_handler_that_is_added_from_outside_is_seen_at_once(
+def test_a_handler_that_a_script_adds_is_used_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     graph = Graph()

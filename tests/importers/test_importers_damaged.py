@@ -1,7 +1,7 @@
-"""Damaged files of every format: a model, or an error of ours, and nothing else.
+"""Damaged files of every format: each is imported, or causes an error of trimtab.
 
-`./inv fuzz sources` runs this with other damage each time, and keeps what breaks something in
-tests/fuzz/found/sources, with as little damage as does it.
+`./inv fuzz sources` runs this test with other damage each time, and stores minimized failures in
+tests/fuzz/found/sources.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def test_damaged_files_are_a_model_or_an_error_of_ours(
         raise
 
 
-def test_files_that_broke_an_importer_do_so_no_more() -> None:
+def test_files_that_once_broke_an_importer_are_handled() -> None:
     for folder in FOUND.glob("*"):
         _load(min(folder.iterdir(), key=lambda file: MAIN.index(file.suffix)))
 

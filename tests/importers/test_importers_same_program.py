@@ -1,10 +1,9 @@
-"""The same network is the same program, whichever format it comes in.
+"""A network becomes the same program from every format.
 
-Programs are compared operator for operator: types, attributes, which operands each reads, their
-shapes and types, and what constants hold; names differ, as formats have their own. Formats that say
-the same make the same program at once, straight after `trimtab.load`. What a format spells in
-another way is the same after `trimtab.optimize`: Caffe's normalization, which is two layers
-(BatchNorm and Scale).
+Programs are compared operator for operator: types, attributes, operands with their shapes and
+dtypes, and the values of constants; names differ between formats. Most formats give the same program
+directly after `trimtab.load`. A format with other layers, such as Caffe's normalization (BatchNorm
+and Scale), gives the same program after `trimtab.optimize`.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ def _adaptive(size: int) -> Callable[[Description, str], None]:
 
 
 def _forms(net: Description, x: str) -> None:
-    """What formats have their own ways to say: padding, bounds, sizes that are left to infer."""
+    """A network whose padding, bounds and inferred sizes have different forms in the formats."""
     x = net.same_conv(net.conv(x, 8, 3, 2), 4)
     x = net.max_pool(net.rest(x, 2), 2, 2)
     net.output(net.rows(net.doubled(x)), "output")
@@ -55,7 +54,7 @@ NETWORKS: dict[str, tuple[Build, tuple[int, ...], tuple[str, ...]]] = {
     "forms": (_forms, SHAPE, ("onnx", "ncnn", "pnnx", "paddle")),
 }
 
-# What Caffe spells in another way.
+# Equal only after optimization, because Caffe has other layers.
 LATER = {("mobilenet_v2", "caffe"), ("adaptive_pool", "caffe")}
 
 
@@ -63,7 +62,7 @@ LATER = {("mobilenet_v2", "caffe"), ("adaptive_pool", "caffe")}
 def programs(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[str, dict[str, Program]]:
-    """A network by its name, as it is loaded from every format."""
+    """The name of a network, and its programs by format."""
     build, shape, formats = NETWORKS[request.param]
     net = Description(shape)
     build(net, INPUT)
@@ -72,7 +71,7 @@ def programs(
 
 
 def _described(program: Program) -> tuple[list[str], list[Array]]:
-    """The program without its names, a line per operator, and what its constants hold."""
+    """A line per operator without names, and the values of constants."""
     places = {name: f"input {i}" for i, name in enumerate(program.inputs)}
     constants: list[Array] = []
     lines = []
@@ -86,8 +85,8 @@ def _described(program: Program) -> tuple[list[str], list[Array]]:
     for i, op in enumerate(program.ops):
         read = ", ".join(map(operand, op.inputs))
         places |= {name: f"{i}.{j}" for j, name in enumerate(op.outputs)}
-        made = ", ".join(map(operand, op.outputs))
-        lines.append(f"{op.type}({read}) -> {made}  {sorted(op.attributes.items())}")
+        written = ", ".join(map(operand, op.outputs))
+        lines.append(f"{op.type}({read}) -> {written}  {sorted(op.attributes.items())}")
     return [*lines, f"out {list(map(operand, program.outputs))}"], constants
 
 
@@ -99,7 +98,7 @@ def _check_same(a: Program, b: Program, what: str) -> None:
         np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-6, err_msg=what)
 
 
-def test_a_network_is_the_same_program_from_every_format_that_says_the_same(
+def test_a_network_is_the_same_program_from_every_format_that_can_express_it(
     programs: tuple[str, dict[str, Program]],
 ) -> None:
     name, loaded = programs

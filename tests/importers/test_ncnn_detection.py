@@ -1,4 +1,4 @@
-"""Detectors of ncnn: prior boxes, their output, and YOLO, against ncnn itself."""
+"""Detectors of ncnn against ncnn itself: prior boxes, detection output, YOLO."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from tests.ops.cases.case import Array
 
 def _compare(path: Path, inputs: dict[str, Array], tolerance: float = 1e-5) -> Array:
     """The rows that ncnn finds, which must be the first of ours; the others must be 0."""
-    (wanted,) = run_ncnn(path, inputs, ["y"])
+    (expected,) = run_ncnn(path, inputs, ["y"])
     program = trimtab.load(path)
     batch = {name: value[np.newaxis] for name, value in inputs.items()}
     actual = trimtab.Session(program).run(batch)["y"][0]
-    if wanted.ndim == 2 and wanted.shape[1] == 6:
-        assert not actual[len(wanted) :].any()
-        actual = actual[: len(wanted)]
-    assert actual.shape == wanted.shape
-    np.testing.assert_allclose(actual, wanted, 1e-5, tolerance)
-    return wanted
+    if expected.ndim == 2 and expected.shape[1] == 6:
+        assert not actual[len(expected) :].any()
+        actual = actual[: len(expected)]
+    assert actual.shape == expected.shape
+    np.testing.assert_allclose(actual, expected, 1e-5, tolerance)
+    return expected
 
 
 PRIORS: dict[str, dict[int, Param]] = {
@@ -58,7 +58,7 @@ def _softmax(x: Array, axis: int) -> Array:
     return y
 
 
-def test_a_single_shot_detector_finds_what_ncnn_finds(tmp_path: Path) -> None:
+def test_detections_of_a_single_shot_detector_match_ncnn(tmp_path: Path) -> None:
     inputs = {
         "x0": random(4, 3, 4),
         "x1": random(3, 40, 50),
@@ -73,7 +73,7 @@ def test_a_single_shot_detector_finds_what_ncnn_finds(tmp_path: Path) -> None:
     assert len(_compare(path, inputs)) > 3
 
 
-def test_a_detector_of_mxnet_finds_what_ncnn_finds(tmp_path: Path) -> None:
+def test_detections_of_a_detector_of_mxnet_match_ncnn(tmp_path: Path) -> None:
     inputs = {
         "x0": random(4, 3, 4),
         "loc": random(3 * 4 * 3 * 4, seed=2),
@@ -109,7 +109,7 @@ YOLO: dict[str, dict[int, Param]] = {
 @pytest.mark.parametrize(
     ("type", "second"), [("YoloDetectionOutput", (3, 4)), ("Yolov3DetectionOutput", (10, 14))]
 )
-def test_yolo_finds_what_ncnn_finds(type: str, second: tuple[int, int], tmp_path: Path) -> None:
+def test_yolo_detections_match_ncnn(type: str, second: tuple[int, int], tmp_path: Path) -> None:
     inputs = {"x0": random(27, 5, 7, seed=1) * 3, "x1": random(27, *second, seed=2) * 3}
     lines = head({name: value.shape for name, value in inputs.items()})
     path = write(tmp_path, [*lines, line(type, "x0 x1", "y", YOLO[type])])

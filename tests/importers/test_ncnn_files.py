@@ -1,4 +1,4 @@
-"""ncnn files: pairs, forms, names, shapes, damage."""
+"""ncnn files: pairs, variants, names, shapes, damage."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def test_a_network_computes_what_ncnn_computes(tmp_path: Path) -> None:
     program = trimtab.load(path)
     assert (program.inputs, program.outputs) == (["data"], ["pool", "relu"])
     actual = trimtab.Session(program).run({"data": X[np.newaxis]})
-    wanted_ones = run_ncnn(path, {"data": X}, ["pool", "relu"])
-    for name, wanted in zip(("pool", "relu"), wanted_ones, strict=True):
-        assert_close(actual[name][0], wanted, 1e-6)
+    expected_values = run_ncnn(path, {"data": X}, ["pool", "relu"])
+    for name, expected in zip(("pool", "relu"), expected_values, strict=True):
+        assert_close(actual[name][0], expected, 1e-6)
 
 
 def test_constants_and_layers_that_only_name_results_are_read(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_constants_and_layers_that_only_name_results_are_read(tmp_path: Path) ->
         np.testing.assert_allclose(results[name][0], X + constant, 1e-6)
 
 
-def test_lines_behind_the_announced_ones_are_no_part_of_the_network(tmp_path: Path) -> None:
+def test_lines_after_the_announced_ones_are_ignored(tmp_path: Path) -> None:
     path = write(tmp_path, _lines(), WEIGHTS)
     path.write_text(path.read_text() + "Noop end 2 1 pool relu output\nUnheard of 0 0\n")
     assert trimtab.load(path).outputs == ["pool", "relu"]
@@ -149,7 +149,7 @@ def test_all_unsupported_layers_are_named_at_once_with_their_lines(tmp_path: Pat
     assert "'b'" not in message
 
 
-def test_weights_that_are_8_bit_integers_without_scales_are_refused(tmp_path: Path) -> None:
+def test_int8_weights_without_scales_are_refused(tmp_path: Path) -> None:
     path = write(tmp_path, _lines(), (Tagged(random(4, 3, 3, 3) * 100, "i8"), *WEIGHTS[1:]))
     with pytest.raises(UnsupportedOperatorError, match="8-bit integers"):
         trimtab.load(path)
@@ -193,7 +193,7 @@ def test_mistakes_in_a_network_are_errors_with_their_place(
     assert "net.param" in str(caught.value) or "net.bin" in str(caught.value)
 
 
-def test_expressions_that_are_none_are_refused(tmp_path: Path) -> None:
+def test_invalid_expressions_are_refused(tmp_path: Path) -> None:
     deep = "+(1," * 200 + "1" + ")" * 200
     for text in ("+(0w", "0w 0h", "bad(0w)", "9w", "/(1,0)", deep, "-(0w,0w),1"):
         lines = [*head({"data": X.shape}), line("Reshape", "data", "y", {6: text})]
@@ -207,5 +207,5 @@ def test_the_face_detector_computes_its_golden_output() -> None:
     program = trimtab.load(path, {"input": inputs[0].shape})
     results = trimtab.Session(program).run(dict(zip(program.inputs, inputs, strict=True)))
     assert sorted(results) == sorted(outputs)
-    for name, wanted in outputs.items():
-        assert_close(results[name][0], wanted)
+    for name, expected in outputs.items():
+        assert_close(results[name][0], expected)

@@ -1,4 +1,4 @@
-"""Every layer of ncnn that is supported, against ncnn itself."""
+"""Each supported ncnn layer against ncnn itself."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ def test_a_layer_computes_what_ncnn_computes(case: Case, tmp_path: Path) -> None
     names = ["y"] if case.tops == 1 else [f"y{i}" for i in range(case.tops)]
     layer = line(case.type, " ".join(shapes), " ".join(names), case.params)
     path = write(tmp_path, [*head(shapes), layer], case.weights)
-    wanted = run_ncnn(path, case.inputs, names)
+    expected_values = run_ncnn(path, case.inputs, names)
     program = trimtab.load(path)
     assert program.outputs == names
     inputs = {name: value[np.newaxis] for name, value in case.inputs.items()}
     actual = trimtab.Session(program).run(inputs)
-    for name, expected in zip(names, wanted, strict=True):
+    for name, expected in zip(names, expected_values, strict=True):
         assert actual[name].shape == (1, *expected.shape)
         scale = max(float(abs(expected).max()), 1.0)
         np.testing.assert_allclose(actual[name][0], expected, 0, TOLERANCE * scale)
 
 
-def test_a_maximum_is_found_where_numpy_finds_it(tmp_path: Path) -> None:
+def test_argmax_matches_numpy(tmp_path: Path) -> None:
     # ncnn's own builds leave this layer out.
     path = write(tmp_path, [*head({"x": (3, 4, 5)}), line("ArgMax", "x")])
     x = random(1, 3, 4, 5)

@@ -1,7 +1,7 @@
-"""Layers that ncnn computes in 8-bit integers, against ncnn: to a step, which its halves make.
+"""int8 layers of ncnn against ncnn, with a tolerance of one scale.
 
-It rounds halves away from zero where we round them to even, ends at -127 where we end at -128, and
-adds biases of real numbers that we round to units of the products.
+ncnn rounds halves away from zero, trimtab to even. ncnn saturates at -127, trimtab at -128. ncnn
+adds float32 biases, which trimtab rounds to int32.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ class Layers:
 def check(path: Path, steps: float, top: str = "y") -> None:
     """The result is ncnn's, but for `steps`, in its unit, of a few elements."""
     (want,) = run_ncnn(path, {"x": X}, [top])
-    got = trimtab.Session(trimtab.load(path)).run({"x": X[np.newaxis]})[top][0]
-    assert got.shape == want.shape
-    off = np.abs(got - want)
+    actual = trimtab.Session(trimtab.load(path)).run({"x": X[np.newaxis]})[top][0]
+    assert actual.shape == want.shape
+    off = np.abs(actual - want)
     assert off.max() <= steps * 1.001
     assert np.mean(off > 1e-4 * np.abs(want).max()) <= 0.02
     assert np.abs(want).max() > 4 * steps
@@ -98,7 +98,7 @@ LAYERS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", LAYERS)
-def test_a_layer_whose_result_is_of_real_numbers_is_that_of_ncnn(name: str, tmp_path: Path) -> None:
+def test_an_int8_layer_with_a_float32_result_matches_ncnn(name: str, tmp_path: Path) -> None:
     layers = Layers(len(name))
     layers.convolution("x", "y", 12, **LAYERS[name])
     # An operand that was rounded otherwise is off by a weight: 127 steps of the products.
@@ -106,7 +106,7 @@ def test_a_layer_whose_result_is_of_real_numbers_is_that_of_ncnn(name: str, tmp_
 
 
 @pytest.mark.parametrize("name", LAYERS)
-def test_layers_that_requantize_compute_in_integers(name: str, tmp_path: Path) -> None:
+def test_layers_that_requantize_compute_on_int8_values(name: str, tmp_path: Path) -> None:
     layers = Layers(len(name))
     outputs = LAYERS[name]["outputs"]
     layers.convolution("x", "a", 12, y=20.0, **LAYERS[name])
@@ -116,7 +116,7 @@ def test_layers_that_requantize_compute_in_integers(name: str, tmp_path: Path) -
     assert types(path) & {"qlinear_conv", "qlinear_conv_depthwise"}
 
 
-def test_what_lies_between_an_operand_and_the_layer_that_rounds_it_is_moved_as_bytes(
+def test_data_movement_before_a_quantized_layer_runs_on_int8_values(
     tmp_path: Path,
 ) -> None:
     layers = Layers(3)
@@ -135,7 +135,7 @@ def test_what_lies_between_an_operand_and_the_layer_that_rounds_it_is_moved_as_b
     assert not {"conv", "dequantize_linear"} & {*kinds}
 
 
-def test_a_product_is_that_of_ncnn(tmp_path: Path) -> None:
+def test_a_matrix_multiplication_matches_ncnn(tmp_path: Path) -> None:
     layers = Layers(4)
     count = X.size * 7
     layers.lines.append(line("InnerProduct", "x", "y", {0: 7, 1: 1, 2: count, 8: 1}))
@@ -143,14 +143,14 @@ def test_a_product_is_that_of_ncnn(tmp_path: Path) -> None:
     check(layers.write(tmp_path), 127 / (60 * 300) * 4)
 
 
-def test_weights_of_real_numbers_are_rounded_as_ncnn_rounds_them(tmp_path: Path) -> None:
+def test_float32_weights_are_rounded_as_in_ncnn(tmp_path: Path) -> None:
     layers = Layers(5)
     layers.convolution("x", "y", 12, 8, 1)
     layers.weights[0] = Tagged(layers.rng.uniform(-0.2, 0.2, (8, 12, 1, 1)))
     check(layers.write(tmp_path), 127 / (60 * 300))
 
 
-def test_a_scale_that_is_none_is_an_error_and_layers_behind_a_refusal_are_counted(
+def test_an_invalid_scale_is_an_error_and_skipped_layers_are_counted(
     tmp_path: Path,
 ) -> None:
     layers = Layers(6)

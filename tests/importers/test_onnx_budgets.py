@@ -1,4 +1,4 @@
-"""Small ONNX files that ask for much: refused soon, with a message, in little memory."""
+"""Small ONNX files that request much memory or time are refused early, with a message."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def function(name: str, *calls: str) -> onnx.FunctionProto:
     return helper.make_function("own", name, ["a"], ["b"], nodes, opsets)
 
 
-def test_functions_that_multiply_are_refused(tmp_path: Path) -> None:
+def test_functions_that_expand_to_too_many_nodes_are_refused(tmp_path: Path) -> None:
     levels = 40
     functions = [function("f0", "Relu", "Relu")]
     functions += [function(f"f{i}", f"f{i - 1}", f"f{i - 1}") for i in range(1, levels)]

@@ -1,5 +1,6 @@
-"""Normalizations that the importer composes, by their formulas in float64: ONNX defines them as
-functions, of which its shape inference and onnxruntime do not know every version.
+"""Normalizations that the importer composes of several operators, against float64 formulas.
+
+ONNX defines them as functions; its shape inference and onnxruntime do not support every version.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def test_rows_are_divided_by_their_root_mean_square(tmp_path: Path, axis: int) -
 
 
 @pytest.mark.parametrize("axes", [(0, 2, 3), (2, 3), (-1,)])
-def test_mean_and_deviation_are_taken_away(tmp_path: Path, axes: tuple[int, ...]) -> None:
+def test_mean_and_deviation_are_normalized(tmp_path: Path, axes: tuple[int, ...]) -> None:
     x = normal(2, 3, 4, 5) * 3 + 2
     exact = x.astype(np.float64)
     want = (exact - exact.mean(axes, keepdims=True)) / exact.std(axes, keepdims=True)

@@ -1,4 +1,4 @@
-"""ONNX files: whole, damaged, with weights elsewhere, with free dimensions, of any opset."""
+"""ONNX files: damage, external data, free dimensions, opsets, names."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ def test_shapes_that_do_not_fit_are_an_error_with_the_node_s_name(tmp_path: Path
         load(with_dims(small_network(), 1, 3, 9, 9), tmp_path)
 
 
-def test_a_slice_that_cuts_an_axis_twice_is_an_error(tmp_path: Path) -> None:
+def test_a_slice_with_a_repeated_axis_is_an_error(tmp_path: Path) -> None:
     graph = Graph()
     graph.node("Slice", normal(1, 4, 4, 4), ints(0, 1), ints(2, 3), ints(1, 2))
     model = graph.model()
@@ -260,7 +260,7 @@ def test_a_slice_that_cuts_an_axis_twice_is_an_error(tmp_path: Path) -> None:
         load(model, tmp_path)
 
 
-def test_an_if_whose_condition_is_known_becomes_its_branch(tmp_path: Path) -> None:
+def test_an_if_with_a_constant_condition_becomes_its_branch(tmp_path: Path) -> None:
     branches = {}
     for name, op in (("then_branch", "Relu"), ("else_branch", "Neg")):
         node = helper.make_node(op, ["x"], [f"{op}_out"])
@@ -310,7 +310,7 @@ def test_outputs_that_are_other_values_under_a_new_name_keep_their_names(tmp_pat
     assert all(program.vars[name].data is None for name in program.outputs)
 
 
-def test_a_node_named_like_another_node_s_output_confuses_nobody(tmp_path: Path) -> None:
+def test_a_node_may_have_the_name_of_another_node_s_output(tmp_path: Path) -> None:
     g = Graph()
     # Two operators of the engine each; the inner one takes its name from the node.
     g.node("Conv", normal(1, 3, 8), Const(normal(4, 3, 3)))
@@ -343,7 +343,7 @@ def test_an_input_whose_value_is_given_becomes_a_constant(tmp_path: Path) -> Non
     assert program.vars[program.outputs[0]].shape == (3, 4)
 
 
-def test_a_dropout_that_trains_is_refused_and_another_says_that_nothing_is_dropped(
+def test_dropout_in_training_mode_is_refused_and_the_mask_is_all_ones(
     tmp_path: Path,
 ) -> None:
     x, half = normal(2, 3), Const(np.array(0.5, np.float32))

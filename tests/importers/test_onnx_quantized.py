@@ -1,4 +1,4 @@
-"""Quantized ONNX models: every form loads, and gives what onnxruntime gives."""
+"""Quantized ONNX models in all forms, against onnxruntime."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ OPERATORS: dict[str, tuple[Callable[[QuantizedGraph], str], int]] = {
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8])
 @pytest.mark.parametrize("name", OPERATORS)
-def test_an_operator_on_integers_is_that_of_onnxruntime(
+def test_a_quantized_operator_matches_onnxruntime(
     name: str, dtype: type[Any], tmp_path: Path
 ) -> None:
     build, steps = OPERATORS[name]
@@ -106,16 +106,16 @@ def test_an_operator_on_integers_is_that_of_onnxruntime(
     y = build(graph)
     model, feeds = graph.model(y), graph.feeds()
     (want,) = onnxruntime_of(model, feeds)
-    (got,) = run(model, feeds, tmp_path)
-    assert (got.dtype, got.shape) == (want.dtype, want.shape)
+    (actual,) = run(model, feeds, tmp_path)
+    assert (actual.dtype, actual.shape) == (want.dtype, want.shape)
     assert len(np.unique(want)) > 5
-    assert np.abs(got.astype(int) - want.astype(int)).max() <= steps
+    assert np.abs(actual.astype(int) - want.astype(int)).max() <= steps
 
 
 @pytest.mark.parametrize("attributes", [{}, {"axis": -1}, {"axis": 3}, {"axis": 2}, {"axis": -3}])
 @pytest.mark.parametrize("opset", [11, 13])
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8])
-def test_a_quantized_softmax_is_over_the_dimensions_that_its_opset_says(
+def test_the_opset_of_a_quantized_softmax_selects_its_axes(
     dtype: type[Any], opset: int, attributes: dict[str, int], tmp_path: Path
 ) -> None:
     graph = QuantizedGraph(dtype)
@@ -124,9 +124,9 @@ def test_a_quantized_softmax_is_over_the_dimensions_that_its_opset_says(
     y = graph.node("QLinearSoftmax", q, *operands, domain=MICROSOFT, opset=opset, **attributes)
     model, feeds = graph.model(y), graph.feeds()
     (want,) = onnxruntime_of(model, feeds)
-    (got,) = run(model, feeds, tmp_path)
+    (actual,) = run(model, feeds, tmp_path)
     assert len(np.unique(want)) > 5
-    np.testing.assert_array_equal(got, want)
+    np.testing.assert_array_equal(actual, want)
 
 
 def network(dtype: type[Any]) -> tuple[onnx.ModelProto, dict[str, Array]]:
@@ -158,18 +158,16 @@ def six(graph: QuantizedGraph) -> str:
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8])
-def test_a_network_computes_in_integers_and_is_near_onnxruntime(
-    dtype: type[Any], tmp_path: Path
-) -> None:
+def test_a_quantized_network_is_close_to_onnxruntime(dtype: type[Any], tmp_path: Path) -> None:
     model, feeds = network(dtype)
     assert not types(model, tmp_path) & {"conv", "conv_depthwise", "gemm", "add", "sigmoid"}
     (want,) = onnxruntime_of(model, feeds)
-    (got,) = run(model, feeds, tmp_path)
-    assert np.abs(got - want).max() <= 2 * 0.1 + 1e-6
-    assert got.argmax() == want.argmax()
+    (actual,) = run(model, feeds, tmp_path)
+    assert np.abs(actual - want).max() <= 2 * 0.1 + 1e-6
+    assert actual.argmax() == want.argmax()
 
 
-def test_what_goes_in_and_out_as_uint8_does_so(tmp_path: Path) -> None:
+def test_uint8_inputs_and_outputs_keep_their_type(tmp_path: Path) -> None:
     graph = QuantizedGraph(np.uint8)
     x = graph.node("DequantizeLinear", "pixels", *graph.scale(*X))
     w, scale = graph.weights(8, 3, 3, 3)
@@ -179,13 +177,13 @@ def test_what_goes_in_and_out_as_uint8_does_so(tmp_path: Path) -> None:
     model.graph.input[0].type.tensor_type.elem_type = TensorProto.UINT8
     feeds = {"pixels": np.random.default_rng(1).integers(0, 256, (1, 3, 9, 9)).astype(np.uint8)}
     (want,) = onnxruntime_of(model, feeds)
-    (got,) = run(model, feeds, tmp_path)
+    (actual,) = run(model, feeds, tmp_path)
     assert "qlinear_conv" in types(model, tmp_path)
-    assert got.dtype == np.uint8
-    np.testing.assert_array_equal(got, want)
+    assert actual.dtype == np.uint8
+    np.testing.assert_array_equal(actual, want)
 
 
-def test_weights_with_a_zero_point_are_computed_as_real_numbers(tmp_path: Path) -> None:
+def test_weights_with_a_zero_point_are_dequantized(tmp_path: Path) -> None:
     graph = QuantizedGraph()
     q = graph.quantize(graph.input(1, 3, 8, 8), *X)
     w, scale = graph.weights(4, 3, 1, 1)
@@ -194,8 +192,8 @@ def test_weights_with_a_zero_point_are_computed_as_real_numbers(tmp_path: Path) 
     model, feeds = graph.model(y), graph.feeds()
     assert "conv" in types(model, tmp_path)
     (want,) = onnxruntime_of(model, feeds)
-    (got,) = run(model, feeds, tmp_path)
-    assert np.abs(got.astype(int) - want.astype(int)).max() <= 1
+    (actual,) = run(model, feeds, tmp_path)
+    assert np.abs(actual.astype(int) - want.astype(int)).max() <= 1
 
 
 @pytest.mark.parametrize(
@@ -205,7 +203,9 @@ def test_weights_with_a_zero_point_are_computed_as_real_numbers(tmp_path: Path) 
         ("QuantizeLinear", "its quantized type is"),
     ],
 )
-def test_what_has_no_constant_8_bit_form_is_refused(type: str, reason: str, tmp_path: Path) -> None:
+def test_operators_without_a_static_int8_form_are_refused(
+    type: str, reason: str, tmp_path: Path
+) -> None:
     graph = QuantizedGraph()
     graph.input(1, 4)
     operands = ["x0"]

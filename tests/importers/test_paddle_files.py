@@ -1,4 +1,4 @@
-"""Paddle files: layouts, shapes, refusals, damage, and networks of well-known families."""
+"""Paddle files: layouts, shapes, unsupported operators, damage, and well-known networks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _net() -> Net:
     return net.add("relu", {"X": "sum"}, {"Out": "sum"})
 
 
-def _wanted() -> Array:
+def _expected() -> Array:
     net = _net()
     weights, bias = (net.parameters[n].astype(np.float64) for n in ("weights", "bias"))
     windows = np.lib.stride_tricks.sliding_window_view(X[0], (3, 3), (1, 2))
@@ -50,7 +50,7 @@ def test_all_layouts_of_files_are_one_program(layout: str, tmp_path: Path) -> No
         program = trimtab.load(given_path)
         assert (program.name, program.inputs, program.outputs) == ("net", ["x"], ["sum"])
         assert [op.type for op in program.ops] == ["conv", "add", "relu"]
-        assert_close(trimtab.Session(program).run({"x": X})["sum"], _wanted(), 1e-5)
+        assert_close(trimtab.Session(program).run({"x": X})["sum"], _expected(), 1e-5)
 
 
 def test_a_combined_file_may_have_any_name_if_it_is_the_only_one(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_parameters_of_another_program_are_refused(tmp_path: Path) -> None:
         trimtab.load(path)
 
 
-def test_a_parameter_cannot_lead_out_of_its_folder(tmp_path: Path) -> None:
+def test_the_name_of_a_parameter_cannot_leave_its_folder(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_bytes(b"secret")
     net = Net({"x": X}, {"../secret": X}, fetches=["y"])
@@ -160,16 +160,16 @@ def test_pad2d_of_old_programs_pads_as_numpy_does(mode: str, tmp_path: Path) -> 
     net = Net({"x": X}, fetches=["y"])
     net.add("pad2d", {"X": "x"}, {"Out": "y"}, paddings=[1, 2, 3, 0], mode=mode, pad_value=0.5)
     amounts = ((0, 0), (0, 0), (1, 2), (3, 0))
-    wanted = (
+    expected = (
         np.pad(X, amounts, constant_values=0.5)
         if mode == "constant"
         else np.pad(X, amounts, "reflect" if mode == "reflect" else "edge")
     )
     actual = trimtab.Session(trimtab.load(net.write(tmp_path))).run({"x": X})["y"]
-    np.testing.assert_array_equal(actual, wanted)
+    np.testing.assert_array_equal(actual, expected)
 
 
-def test_a_hard_swish_of_other_bounds_follows_its_formula(tmp_path: Path) -> None:
+def test_a_hard_swish_with_other_bounds_follows_its_formula(tmp_path: Path) -> None:
     net = Net({"x": 3 * X}, fetches=["y"])
     net.add("hard_swish", {"X": "x"}, {"Out": "y"}, threshold=4.0, scale=5.0, offset=2.0)
     actual = trimtab.Session(trimtab.load(net.write(tmp_path))).run({"x": 3 * X})["y"]
@@ -200,5 +200,5 @@ def test_real_networks_compute_their_golden_output(folder: str, file: str) -> No
     program = trimtab.load(path, {name: inputs[0].shape})
     results = trimtab.Session(program).run({name: inputs[0]})
     assert sorted(results) == sorted(outputs)
-    for output, wanted in outputs.items():
-        assert_close(results[output], wanted)
+    for output, expected in outputs.items():
+        assert_close(results[output], expected)

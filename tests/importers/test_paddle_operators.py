@@ -1,4 +1,4 @@
-"""Paddle's operators, each as a program of its own, against what Paddle computes."""
+"""Each supported Paddle operator against recorded results of Paddle."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import trimtab
-from tests.importers.paddle_record import CASES, wanted
+from tests.importers.paddle_record import CASES, recorded_results
 
-WANTED = wanted()
+EXPECTED = recorded_results()
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -20,7 +20,7 @@ def test_an_operator_computes_what_paddle_computes(name: str, tmp_path: Path) ->
     assert program.inputs == [n for n in net.feeds if n in program.inputs]
     assert program.outputs == net.fetches
     results = trimtab.Session(program).run({n: net.feeds[n] for n in program.inputs})
-    for output, expected in WANTED[name].items():
+    for output, expected in EXPECTED[name].items():
         actual = results[output]
         if name.startswith("multiclass_nms"):
             # Here every image has as many rows as it can have at most.
@@ -35,4 +35,4 @@ def test_an_operator_computes_what_paddle_computes(name: str, tmp_path: Path) ->
 
 
 def test_every_case_has_a_record() -> None:
-    assert [n for n in CASES if sorted(WANTED[n]) != sorted(CASES[n].fetches)] == []
+    assert [n for n in CASES if sorted(EXPECTED[n]) != sorted(CASES[n].fetches)] == []

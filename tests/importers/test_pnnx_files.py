@@ -49,14 +49,14 @@ def _expression(text: str, count: int = 1) -> list[str]:
     return [*lines, output_line("out", "y")]
 
 
-def test_names_of_inputs_outputs_and_tensors_are_kept(tmp_path: Path) -> None:
+def test_names_of_inputs_outputs_and_tensors_are_unchanged(tmp_path: Path) -> None:
     program = trimtab.load(write(tmp_path, _lines(), WEIGHTS))
     assert (program.inputs, program.outputs) == (["in0"], ["out0"])
     assert "1" in program.vars
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "reference"),
     [
         ("add(@0,mul(@1,2))", lambda a, b: a + 2 * b),
         ("sub(1,div(@0,3.5e-1))", lambda a, b: 1 - a / 0.35),
@@ -70,18 +70,18 @@ def test_names_of_inputs_outputs_and_tensors_are_kept(tmp_path: Path) -> None:
         ("mul(@0,int(floor_divide(size(@0,-1),2)))", lambda a, b: a),
     ],
 )
-def test_expressions_compute_what_they_say(text: str, wanted: object, tmp_path: Path) -> None:
+def test_expressions_have_the_expected_values(text: str, reference: object, tmp_path: Path) -> None:
     a, b = random(2, 3, seed=1, low=0.1), random(2, 3, seed=2, low=0.1)
     (actual,) = _run(write(tmp_path, _expression(text, 2)), a, b)
     expected = (
-        wanted(a.astype(np.float64), b.astype(np.float64))
-        if callable(wanted)
+        reference(a.astype(np.float64), b.astype(np.float64))
+        if callable(reference)
         else np.log(np.tanh(a) + 1 / (1 + np.exp(-b)))
     )
     np.testing.assert_allclose(actual, expected, 1e-5, 1e-6)
 
 
-def test_shapes_that_are_computed_from_shapes_are_known(tmp_path: Path) -> None:
+def test_shapes_that_are_computed_from_shapes_are_constant(tmp_path: Path) -> None:
     lines = [
         input_line("in0", "0", X.shape),
         line("Tensor.size", "s", "0", "n", {"dim": 1}),
@@ -108,7 +108,7 @@ def test_constants_take_part_in_expressions(tmp_path: Path) -> None:
     np.testing.assert_allclose(actual, a * scale + steps, 1e-6)
 
 
-def test_tuples_are_made_and_taken_apart(tmp_path: Path) -> None:
+def test_tuples_are_constructed_and_unpacked(tmp_path: Path) -> None:
     lines = [
         input_line("in0", "0", X.shape),
         line("torch.chunk", "c", "0", "parts", {"chunks": 3, "dim": 1}),
@@ -126,7 +126,7 @@ def test_tuples_are_made_and_taken_apart(tmp_path: Path) -> None:
     np.testing.assert_array_equal(whole, X)
 
 
-def test_several_dimensions_are_cut_at_once(tmp_path: Path) -> None:
+def test_several_axes_are_sliced_at_once(tmp_path: Path) -> None:
     params = {
         "dims": (1, 2, 3),
         "starts": (0, 1, 0),
@@ -143,9 +143,9 @@ def test_several_dimensions_are_cut_at_once(tmp_path: Path) -> None:
         output_line("out", "1 4"),
     ]
     cut, repeated = _run(write(tmp_path, lines), X)
-    wanted = X[:, -1, 1:-1:2, ::3]
-    np.testing.assert_array_equal(cut, wanted)
-    np.testing.assert_array_equal(repeated, np.tile(wanted.repeat(2, 0), (1, 1, 2)))
+    reference = X[:, -1, 1:-1:2, ::3]
+    np.testing.assert_array_equal(cut, reference)
+    np.testing.assert_array_equal(repeated, np.tile(reference.repeat(2, 0), (1, 1, 2)))
 
 
 def test_free_dimensions_are_given(tmp_path: Path) -> None:
@@ -228,12 +228,12 @@ def test_mistakes_in_a_network_are_errors_with_their_place(
     "text",
     ["add(@0", "add(@0,@9)", "@0)", "add(" * 300, "div(1,0)", "pow(9,99999)", "[@0", "size(@0,9)"],
 )
-def test_expressions_that_are_none_are_refused(text: str, tmp_path: Path) -> None:
+def test_invalid_expressions_are_refused(text: str, tmp_path: Path) -> None:
     with pytest.raises(ImportModelError):
         trimtab.load(write(tmp_path, _expression(text)))
 
 
-def test_lists_that_hold_each_other_come_to_an_end(tmp_path: Path) -> None:
+def test_nested_lists_of_results_are_limited(tmp_path: Path) -> None:
     lines = [input_line("in0", "0", (1, 2))]
     lines += [line("prim::TupleConstruct", f"t{i}", f"{i} {i}", f"{i + 1}") for i in range(60)]
     with pytest.raises(ImportModelError, match="more than 1000"):
@@ -259,5 +259,5 @@ def test_the_face_detector_computes_its_golden_output() -> None:
     program = trimtab.load(path)
     results = trimtab.Session(program).run(dict(zip(program.inputs, inputs, strict=True)))
     assert sorted(results) == sorted(outputs)
-    for name, wanted in outputs.items():
-        assert_close(results[name], wanted)
+    for name, reference in outputs.items():
+        assert_close(results[name], reference)

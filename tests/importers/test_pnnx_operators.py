@@ -1,4 +1,4 @@
-"""Every operator of PNNX that is supported, against what PyTorch computed."""
+"""Each supported PNNX operator against recorded results of PyTorch."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def test_an_operator_computes_what_pytorch_computes(case: Case, tmp_path: Path) 
     program = trimtab.load(_write(case, tmp_path))
     inputs = dict(zip(program.inputs, case.inputs, strict=True))
     actual = list(trimtab.Session(program).run(inputs).values())
-    wanted = [_results()[f"{case.name}:{i}"] for i in range(case.tops)]
-    for result, expected in zip(actual, wanted, strict=True):
+    expected_values = [_results()[f"{case.name}:{i}"] for i in range(case.tops)]
+    for result, expected in zip(actual, expected_values, strict=True):
         # The engine has no tensors without dimensions.
         assert result.shape == (expected.shape or (1,))
         scale = max(float(abs(expected).max()), 1.0)

@@ -1,4 +1,4 @@
-"""TFLite files: inputs, refusals, damage, and a network of a well-known family."""
+"""TFLite files: inputs, unsupported operators, damage, and a well-known network."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _write(net: Model, folder: Path) -> Path:
     return path
 
 
-def test_a_network_is_turned_at_its_border_only(tmp_path: Path) -> None:
+def test_only_inputs_and_outputs_of_a_network_are_transposed(tmp_path: Path) -> None:
     net = _network()
     program = trimtab.load(_write(net, tmp_path))
     assert Counter(op.type for op in program.ops)["transpose"] == 1
@@ -73,7 +73,7 @@ def test_a_network_is_turned_at_its_border_only(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("crops", [[[0, 0], [0, 0]], [[0, 1], [2, 0]]])
 @pytest.mark.parametrize("depthwise", [False, True])
-def test_a_convolution_of_blocks_is_a_dilated_one(
+def test_space_to_batch_and_convolution_become_a_dilated_convolution(
     depthwise: bool, crops: list[list[int]], tmp_path: Path
 ) -> None:
     net = Model()
@@ -102,16 +102,16 @@ def test_a_convolution_of_blocks_is_a_dilated_one(
     assert_close(results[program.outputs[0]], interpreted(net)[0], 1e-5)
 
 
-def test_images_that_leave_the_network_keep_the_order_of_the_file(tmp_path: Path) -> None:
+def test_images_that_are_outputs_keep_the_layout_of_the_file(tmp_path: Path) -> None:
     net = _network()
     net.outputs = [net.ops[0][2][0], net.outputs[0]]
     program = trimtab.load(_write(net, tmp_path))
     results = trimtab.Session(program).run({program.inputs[0]: X})
-    for name, wanted in zip(program.outputs, interpreted(net), strict=True):
-        assert_close(results[name], wanted, 1e-5)
+    for name, expected in zip(program.outputs, interpreted(net), strict=True):
+        assert_close(results[name], expected, 1e-5)
 
 
-def test_sparse_constants_are_refused_by_name_and_not_called_damage(tmp_path: Path) -> None:
+def test_sparse_constants_are_unsupported_not_damaged(tmp_path: Path) -> None:
     net = _network()
     sparse = next(t for t in net.tensors if t.data)
     sparse.is_sparse, sparse.data = True, sparse.data[:8]
@@ -132,7 +132,7 @@ def test_free_dimensions_can_be_given_and_fixed_ones_cannot(tmp_path: Path) -> N
         trimtab.load(path, {"image": (2, 8, 5, 3)})
 
 
-def test_computed_shapes_are_known(tmp_path: Path) -> None:
+def test_computed_shapes_are_constant(tmp_path: Path) -> None:
     net = Model()
     x = net.input(X)
     (shape,) = net.add("SHAPE", [x], [(4,)], "ShapeOptions", dtype="int32", OutType=2)
@@ -164,7 +164,7 @@ def test_all_unsupported_operators_are_named_at_once(tmp_path: Path) -> None:
     assert "operator 8 (MIRROR_PAD): its mode is SYMMETRIC" in message
 
 
-def test_integers_without_a_scale_are_not_convolved(tmp_path: Path) -> None:
+def test_int8_operands_without_a_scale_are_refused(tmp_path: Path) -> None:
     net = Model()
     x = net.input((X * 100).astype(np.int8))
     weight = net.constant(np.ones((4, 3, 3, 3), np.int8), (0.1,), (0,))
@@ -174,7 +174,7 @@ def test_integers_without_a_scale_are_not_convolved(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"\x1c\0\0\0TFL3", b"\xff" * 4 + b"TFL3" + b"\xff" * 99])
-def test_what_is_no_model_is_refused(content: bytes, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_model_is_refused(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "net.tflite"
     path.write_bytes(content)
     with pytest.raises(ModelFileError, match="TFLite model") as caught:
@@ -188,5 +188,5 @@ def test_the_face_detector_computes_its_golden_output() -> None:
     program = trimtab.load(path)
     results = trimtab.Session(program).run(dict(zip(program.inputs, inputs, strict=True)))
     assert sorted(results) == sorted(outputs)
-    for name, wanted in outputs.items():
-        assert_close(results[name], wanted, 1e-3)
+    for name, expected in outputs.items():
+        assert_close(results[name], expected, 1e-3)

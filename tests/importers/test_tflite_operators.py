@@ -1,4 +1,4 @@
-"""TFLite's operators, each as a model of its own, against the runtime of the format."""
+"""Each supported TFLite operator against LiteRT."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_an_operator_computes_what_litert_computes(name: str, tmp_path: Path) ->
     program = trimtab.load(path)
     assert [program.vars[i].shape for i in program.inputs] == [f.shape for f in model.feeds]
     results = trimtab.Session(program).run(dict(zip(program.inputs, model.feeds, strict=True)))
-    for output, wanted in zip(program.outputs, interpreted(model), strict=True):
-        assert results[output].shape == wanted.shape
-        assert results[output].dtype == wanted.dtype
-        np.testing.assert_allclose(results[output], wanted, 1e-4, 1e-5)
+    for output, expected in zip(program.outputs, interpreted(model), strict=True):
+        assert results[output].shape == expected.shape
+        assert results[output].dtype == expected.dtype
+        np.testing.assert_allclose(results[output], expected, 1e-4, 1e-5)

@@ -1,4 +1,4 @@
-"""Quantized TFLite models: all forms load, and give what LiteRT gives, to the steps said here."""
+"""Quantized TFLite models in all forms, against LiteRT with the tolerances given here."""
 
 from __future__ import annotations
 
@@ -19,14 +19,20 @@ SAME, VALID = 0, 1
 RELU, RELU6 = 1, 3
 
 X, Y = (0.04, -7), (0.09, 12)
-POINTS = {np.int8: 0, np.uint8: 128}  # what zero points of uint8 are larger by
+POINTS = {np.int8: 0, np.uint8: 128}  # the offset of zero points
 
 
 def litert(model: Model, *, reference: bool = False) -> list[Array]:
-    """What LiteRT computes: with XNNPACK, its default, or its reference kernels."""
-    found = pytest.importorskip("ai_edge_litert.interpreter", reason="ai-edge-litert is the oracle")
-    kind = found.OpResolverType.BUILTIN_REF if reference else found.OpResolverType.BUILTIN
-    interpreter: Any = found.Interpreter(
+    """LiteRT's outputs, with XNNPACK, its default, or with its reference kernels."""
+    interpreter_module = pytest.importorskip(
+        "ai_edge_litert.interpreter", reason="ai-edge-litert is the oracle"
+    )
+    kind = (
+        interpreter_module.OpResolverType.BUILTIN_REF
+        if reference
+        else interpreter_module.OpResolverType.BUILTIN
+    )
+    interpreter: Any = interpreter_module.Interpreter(
         model_content=model.bytes(), experimental_op_resolver_type=kind, num_threads=1
     )
     interpreter.allocate_tensors()
@@ -156,19 +162,19 @@ CONVOLUTIONS: dict[str, tuple[int, dict[str, Any]]] = {
     ("dtype", "per_channel"), [(np.int8, True), (np.int8, False), (np.uint8, False)]
 )
 @pytest.mark.parametrize("name", CONVOLUTIONS)
-def test_a_convolution_is_that_of_xnnpack_to_the_last_integer(
+def test_a_quantized_convolution_is_equal_to_xnnpack(
     name: str, per_channel: bool, dtype: type[Any], tmp_path: Path
 ) -> None:
     channels, options = CONVOLUTIONS[name]
     net = Network(dtype, seed=len(name))
     x = net.input(1, 10, 11, channels)
     model = net.ends(convolution(net, x, per_channel=per_channel, **options))
-    (want,), (got,) = litert(model), run(model, tmp_path)
-    assert got.dtype == want.dtype
+    (want,), (actual,) = litert(model), run(model, tmp_path)
+    assert actual.dtype == want.dtype
     assert len(np.unique(want)) > 20
-    np.testing.assert_array_equal(got, want)
+    np.testing.assert_array_equal(actual, want)
     (reference,) = litert(model, reference=True)
-    assert np.abs(got.astype(int) - reference.astype(int)).max() <= 1
+    assert np.abs(actual.astype(int) - reference.astype(int)).max() <= 1
     assert not types(model, tmp_path) & {"conv", "conv_depthwise"}
 
 
@@ -266,18 +272,18 @@ OPERATORS: dict[str, tuple[Callable[[Network], int], int, int]] = {
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8])
 @pytest.mark.parametrize("name", OPERATORS)
-def test_an_operator_is_that_of_litert_to_the_steps_said(
+def test_a_quantized_operator_matches_litert_within_its_tolerance(
     name: str, dtype: type[Any], tmp_path: Path
 ) -> None:
     build, steps, of_reference = OPERATORS[name]
     net = Network(dtype, seed=len(name))
     model = net.ends(build(net))
-    (got,) = run(model, tmp_path)
+    (actual,) = run(model, tmp_path)
     for reference, most in ((False, steps), (True, of_reference)):
         (want,) = litert(model, reference=reference)
-        assert (got.dtype, got.shape) == (want.dtype, want.shape)
+        assert (actual.dtype, actual.shape) == (want.dtype, want.shape)
         assert len(np.unique(want)) > 5
-        assert np.abs(got.astype(int) - want.astype(int)).max() <= most
+        assert np.abs(actual.astype(int) - want.astype(int)).max() <= most
 
 
 @pytest.mark.parametrize("depthwise", [False, True])
@@ -291,17 +297,15 @@ def test_padding_by_itself_becomes_that_of_the_convolution(depthwise: bool, tmp_
 
 
 @pytest.mark.parametrize("name", ["3x3", "depthwise"])
-def test_weights_of_uint8_with_a_zero_point_are_computed_as_real_numbers(
-    name: str, tmp_path: Path
-) -> None:
+def test_uint8_weights_with_a_zero_point_are_dequantized(name: str, tmp_path: Path) -> None:
     channels, options = CONVOLUTIONS[name]
     net = Network(np.uint8, seed=3)
     x = net.input(1, 10, 11, channels)
     model = net.ends(convolution(net, x, per_channel=False, point=23, **options))
     assert types(model, tmp_path) & {"conv", "conv_depthwise"}
     for reference in (False, True):
-        (want,), (got,) = litert(model, reference=reference), run(model, tmp_path)
-        assert np.abs(got.astype(int) - want.astype(int)).max() <= 1
+        (want,), (actual,) = litert(model, reference=reference), run(model, tmp_path)
+        assert np.abs(actual.astype(int) - want.astype(int)).max() <= 1
 
 
 def network(dtype: type[Any]) -> Model:
@@ -329,11 +333,11 @@ def network(dtype: type[Any]) -> Model:
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8])
-def test_a_network_computes_in_integers_what_xnnpack_does(dtype: type[Any], tmp_path: Path) -> None:
+def test_a_quantized_network_is_equal_to_xnnpack(dtype: type[Any], tmp_path: Path) -> None:
     model = network(dtype)
-    (want,), (got,) = litert(model), run(model, tmp_path)
-    assert got.dtype == dtype
-    np.testing.assert_array_equal(got, want)
+    (want,), (actual,) = litert(model), run(model, tmp_path)
+    assert actual.dtype == dtype
+    np.testing.assert_array_equal(actual, want)
     inner = types(model, tmp_path) - {"quantize_linear", "dequantize_linear"}
     assert inner <= {
         *("qlinear_conv", "qlinear_conv_depthwise", "max_pool", "concat", "reshape"),
@@ -341,19 +345,19 @@ def test_a_network_computes_in_integers_what_xnnpack_does(dtype: type[Any], tmp_
     }
 
 
-def test_images_leave_in_the_order_of_the_file_as_the_integers_that_they_are(
+def test_quantized_outputs_keep_the_layout_and_type_of_the_file(
     tmp_path: Path,
 ) -> None:
     net = Network(seed=6)
     inner = convolution(net, net.input(1, 8, 9, 3), 8)
     model = net.ends(inner, convolution(net, inner, 5, 1))
-    for got, want in zip(run(model, tmp_path), litert(model), strict=True):
-        np.testing.assert_array_equal(got, want)
+    for actual, want in zip(run(model, tmp_path), litert(model), strict=True):
+        np.testing.assert_array_equal(actual, want)
     program = load(model, tmp_path)
     assert all("zero point 12" in str(program.vars[y].quantization) for y in program.outputs)
 
 
-def test_islands_of_floats_lie_between_integers(tmp_path: Path) -> None:
+def test_float32_operators_are_possible_between_quantized_ones(tmp_path: Path) -> None:
     net, real = Network(seed=7), "float32"
     feed = (net.rng.standard_normal((1, 8, 8, 3)) * 2).astype(np.float32)
     (x,) = net.model.add("QUANTIZE", [net.model.input(feed)], [feed.shape], dtype="int8")
@@ -363,15 +367,15 @@ def test_islands_of_floats_lie_between_integers(tmp_path: Path) -> None:
     y = net.add("QUANTIZE", [y], (1, 8, 8, 8), "QuantizeOptions", (0.07, -40))
     y = convolution(net, y, 6, 1)
     net.model.outputs = net.model.add("DEQUANTIZE", [y], [(1, 8, 8, 6)], dtype=real)
-    (want,), (got,) = litert(net.model), run(net.model, tmp_path)
-    assert got.dtype == np.float32
-    np.testing.assert_allclose(got, want, 0, Y[0] * 1.01)
-    found = types(net.model, tmp_path)
-    assert "qlinear_conv" in found
-    assert not found & {"conv", "elu"}  # the island is a function of one number: a table
+    (want,), (actual,) = litert(net.model), run(net.model, tmp_path)
+    assert actual.dtype == np.float32
+    np.testing.assert_allclose(actual, want, 0, Y[0] * 1.01)
+    operators = types(net.model, tmp_path)
+    assert "qlinear_conv" in operators
+    assert not operators & {"conv", "elu"}  # the island is a function of one number: a table
 
 
-def test_weights_of_integers_serve_operators_on_floats(tmp_path: Path) -> None:
+def test_quantized_weights_work_with_float32_operators(tmp_path: Path) -> None:
     net = Network(seed=8)
     feed = net.rng.standard_normal((3, 16)).astype(np.float32)
     w = net.weights(5, 16, axis=0)
@@ -381,11 +385,11 @@ def test_weights_of_integers_serve_operators_on_floats(tmp_path: Path) -> None:
     )
     data = np.frombuffer(net.model.tensors[w].data, np.int8).reshape(5, 16)
     real = data * np.array(net.model.tensors[w].scales, np.float32)[:, np.newaxis]
-    (got,) = run(net.model, tmp_path)
-    np.testing.assert_allclose(got, feed @ real.T, 1e-5, 1e-5)
+    (actual,) = run(net.model, tmp_path)
+    np.testing.assert_allclose(actual, feed @ real.T, 1e-5, 1e-5)
 
 
-def test_what_has_no_8_bit_form_is_refused_with_the_reason(tmp_path: Path) -> None:
+def test_operators_without_an_int8_form_are_refused_with_the_reason(tmp_path: Path) -> None:
     model = Model()
     x = model.input(np.zeros((1, 4), np.float32))
     (y,) = model.add("QUANTIZE", [x], [(1, 4)], dtype="int16")

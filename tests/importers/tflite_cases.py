@@ -1,6 +1,6 @@
-"""Operators of TFLite, each as a model of its own, alone or behind a convolution.
+"""Test cases of single TFLite operators, alone or after a convolution.
 
-Behind a convolution an operator meets an image that the importer holds in another order.
+After a convolution, the operand of the operator is an image in the engine's layout.
 """
 
 from __future__ import annotations

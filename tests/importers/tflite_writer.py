@@ -1,4 +1,4 @@
-"""TFLite models written with the accessors that the format's public schema generates."""
+"""Writes TFLite models with the accessors that are generated from the format's public schema."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ class Model:
         axis: int = 0,
     ) -> int:
         """Lets a tensor's integers stand for real numbers; returns its number."""
-        found = self.tensors[tensor]
-        found.scales = (scales,) if isinstance(scales, float) else scales
-        found.zeros = (zeros,) * len(found.scales) if isinstance(zeros, int) else zeros
-        found.axis = axis
+        source = self.tensors[tensor]
+        source.scales = (scales,) if isinstance(scales, float) else scales
+        source.zeros = (zeros,) * len(source.scales) if isinstance(zeros, int) else zeros
+        source.axis = axis
         return tensor
 
     def input(self, value: Array, signature: Sequence[int] = ()) -> int:
@@ -98,12 +98,12 @@ class Model:
         have is a custom one, with `fields` as a flexbuffer.
         """
         names = [f"{type.lower()}_{len(self.tensors) + i}" for i in range(len(shapes))]
-        made = [
+        indices = [
             self._tensor(_Tensor(n, s, _TYPES[dtype], b""))
             for n, s in zip(names, shapes, strict=True)
         ]
-        self.ops.append((type, inputs, made, options, fields))
-        return made
+        self.ops.append((type, inputs, indices, options, fields))
+        return indices
 
     def bytes(self) -> bytes:
         """The file."""

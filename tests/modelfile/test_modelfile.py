@@ -1,4 +1,4 @@
-"""The .ttm file: what is written is read back, and damage is seen."""
+"""The .ttm file: writing, reading, and the detection of damage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attributes that are records, and numbers of eight bytes: their schema, their bytes, their C++."""
+"""Record attributes and 64-bit numbers: schema, encoding and generated C++."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def operator(folder: Path, text: str = SCHEMA) -> schema.Operator:
     return schema.read_operator(folder / "banded.toml")
 
 
-def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+def test_encoded_attributes_are_decoded_again(tmp_path: Path) -> None:
     op = operator(tmp_path)
     values = attributes.complete(op, {"seed": 2**64 - 1, "bands": BANDS})
     assert values["ratio"] == 0.1
@@ -62,7 +62,7 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     assert hash(values["bands"]) == hash(attributes.complete(op, values)["bands"])
 
 
-def test_the_bytes_are_those_of_the_format(tmp_path: Path) -> None:
+def test_the_encoding_follows_the_format(tmp_path: Path) -> None:
     """docs/model-format.md: three slots, then two records of three slots, then their lists."""
     op = operator(tmp_path)
     block = attributes.encode(op, attributes.complete(op, {"seed": 7, "bands": BANDS}))
@@ -77,7 +77,7 @@ def test_the_bytes_are_those_of_the_format(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("bands", "said"),
+    ("bands", "message"),
     [
         ([{"offset": 1.0}], "lacks widths"),
         ([{"offset": 1.0, "widths": [1], "slope": 2}], "has no slope"),
@@ -85,10 +85,8 @@ def test_the_bytes_are_those_of_the_format(tmp_path: Path) -> None:
         ([3], "3 is not a record of offset, mode, widths"),
     ],
 )
-def test_a_record_of_another_kind_is_refused(
-    tmp_path: Path, bands: list[object], said: str
-) -> None:
-    with pytest.raises(ProgramError, match=said):
+def test_an_invalid_record_is_refused(tmp_path: Path, bands: list[object], message: str) -> None:
+    with pytest.raises(ProgramError, match=message):
         attributes.complete(operator(tmp_path), {"seed": 0, "bands": bands})
 
 
@@ -99,7 +97,7 @@ def test_a_number_of_more_than_64_bits_is_refused(tmp_path: Path, seed: int) -> 
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ('type = "float"', 'type = "records"', "unknown type 'records'"),
         ('type = "float"', 'type = "kernel"', "unknown type 'kernel'"),
@@ -107,10 +105,10 @@ def test_a_number_of_more_than_64_bits_is_refused(tmp_path: Path, seed: int) -> 
         ('type = "uint"', 'type = "records"', "only an attribute of type records has fields"),
     ],
 )
-def test_a_schema_of_records_that_cannot_be_is_refused(
-    tmp_path: Path, old: str, new: str, said: str
+def test_an_invalid_schema_of_records_is_refused(
+    tmp_path: Path, old: str, new: str, message: str
 ) -> None:
-    with pytest.raises(SchemaError, match=said):
+    with pytest.raises(SchemaError, match=message):
         operator(tmp_path, SCHEMA.replace(old, new, 1))
 
 

@@ -1,4 +1,4 @@
-"""What a record says of a network, for the charts of its report."""
+"""The description of the network in a run record."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def planned(tmp_path_factory: pytest.TempPathFactory) -> Program:
     return session.optimize(trimtab.load(path))
 
 
-def test_tensors_that_are_held_add_up_to_what_the_engine_needs(planned: Program) -> None:
-    held = inspection.network(planned)["memory"]
+def test_the_peak_of_live_tensors_is_the_activation_memory(planned: Program) -> None:
+    tensors = inspection.network(planned)["memory"]
     sums = [
-        sum(one["bytes"] for one in held if one["first"] <= i <= one["last"])
+        sum(one["bytes"] for one in tensors if one["first"] <= i <= one["last"])
         for i in range(len(planned.ops) + 1)
     ]
     assert max(sums) == inspection.inspect(planned).activation_bytes

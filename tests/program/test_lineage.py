@@ -1,4 +1,4 @@
-"""What became of a network's operators."""
+"""The lineage of operators through passes and planning."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from trimtab.program import inspection, lineage
 from trimtab.target import Target
 
 
-def test_what_is_fused_belongs_to_the_operator_that_computes_it_now() -> None:
+def test_a_fused_operator_maps_to_the_operator_that_computes_it() -> None:
     net = Net(x=(1, 8, 6, 6))
     program = net.finish(net("relu", net.conv(net("relu", net.conv("x", 8)), 8)))
     after = passes.optimize(program)
@@ -18,7 +18,7 @@ def test_what_is_fused_belongs_to_the_operator_that_computes_it_now() -> None:
     assert lineage.successors(program, after) == [runs[0], runs[0], runs[1], runs[1]]
 
 
-def test_a_depthwise_convolution_belongs_to_the_separable_one_behind_it() -> None:
+def test_a_depthwise_convolution_maps_to_the_following_separable_one() -> None:
     net = Net(x=(1, 16, 112, 112))
     program = net.finish(net.conv(net("relu", net.conv("x", 16, 3, group=16)), 16))
     planned = planner.plan(passes.optimize(program), Target.of("aarch64", "cortex-a53"))
@@ -27,13 +27,15 @@ def test_a_depthwise_convolution_belongs_to_the_separable_one_behind_it() -> Non
     assert lineage.successors(program, planned) == 3 * places
 
 
-def test_a_record_knows_what_each_operator_reads_and_became() -> None:
+def test_a_record_has_the_inputs_and_the_successor_of_each_operator() -> None:
     net = Net(x=(1, 8, 6, 6))
     program = net.finish(net("relu", net.conv("x", 8)))
     planned = planner.plan(passes.optimize(program), Target.of("aarch64", "cortex-a53"))
-    told = inspection.network(planned, program)
-    assert [op["label"].split()[0] for op in told["before"]] == ["conv", "relu"]
-    (place,) = {op["becomes"] for op in told["before"]}
-    assert told["operators"][place]["label"].startswith("conv")
-    assert not told["operators"][place]["prepares"]
-    assert all(source < i for i, op in enumerate(told["operators"]) for source in op["reads"])
+    description = inspection.network(planned, program)
+    assert [op["label"].split()[0] for op in description["before"]] == ["conv", "relu"]
+    (place,) = {op["becomes"] for op in description["before"]}
+    assert description["operators"][place]["label"].startswith("conv")
+    assert not description["operators"][place]["prepares"]
+    assert all(
+        source < i for i, op in enumerate(description["operators"]) for source in op["reads"]
+    )

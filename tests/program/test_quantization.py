@@ -1,4 +1,4 @@
-"""What stored integers stand for: which quantizations fit a variable, and that it keeps its own."""
+"""Quantizations: validation, propagation and storage."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ def test_the_limits_of_a_type_fit(quantization: Quantization, dtype: str) -> Non
     assert made(quantization, dtype).quantization == quantization
 
 
-def test_scales_are_float32_however_they_are_given() -> None:
+def test_scales_become_float32() -> None:
     assert Quantization.of(0.1) == Quantization.of(np.float64(0.1)) == Quantization.of([0.1])
     assert Quantization.of(0.1).scale == (float(np.float32(0.1)),)
     assert Quantization.of(np.ones(2), np.uint8(9), 0) == Quantization((1.0, 1.0), (9, 9), 0)
 
 
-def test_what_was_changed_since_is_checked_when_it_is_written() -> None:
+def test_tensors_are_checked_again_when_a_program_is_written() -> None:
     program = moved()
     program.vars["x"].quantization = Quantization.of(1, 1000)
     with pytest.raises(ProgramError, match="variable x"):
@@ -91,7 +91,7 @@ def moved() -> Program:
     return program
 
 
-def test_elements_that_are_only_moved_stand_for_what_they_stood_for() -> None:
+def test_data_movement_propagates_the_quantization() -> None:
     program = moved()
     assert {var.quantization for var in program.vars.values()} == {HALVES}
     (mixed,) = program.block.add_op(
@@ -101,7 +101,7 @@ def test_elements_that_are_only_moved_stand_for_what_they_stood_for() -> None:
     assert program.vars[mixed].quantization is program.vars[real].quantization is None
 
 
-def test_an_axis_of_scales_is_not_guessed_behind_a_movement() -> None:
+def test_a_per_axis_quantization_is_not_propagated_through_data_movement() -> None:
     program = Program("w")
     scales = Quantization.of([1, 2, 3], 0, 1)
     w = program.block.add_constant(np.ones((2, 3), np.int8), "w", scales)
@@ -115,7 +115,7 @@ def test_an_optimized_program_is_quantized_as_before() -> None:
     assert {var.quantization for var in optimized.vars.values()} == {HALVES}
 
 
-def test_a_constant_that_is_folded_keeps_what_it_stands_for() -> None:
+def test_a_folded_constant_keeps_its_quantization() -> None:
     program = Program("folded")
     program.add_input("x", (3, 2), "i8")
     w = program.block.add_constant(np.ones((2, 3), np.int8), "w", HALVES)
@@ -127,7 +127,7 @@ def test_a_constant_that_is_folded_keeps_what_it_stands_for() -> None:
     assert folded.vars["turned"].quantization == Quantization.of([1, 2, 3], 0, 0)
 
 
-def test_equal_bytes_that_stand_for_other_numbers_are_not_one() -> None:
+def test_constants_with_equal_bytes_and_other_quantizations_are_not_merged() -> None:
     def twins(quantization: Quantization) -> Program:
         program = Program("twins")
         program.add_input("x", (1, 4), "i8")
@@ -145,7 +145,7 @@ def test_equal_bytes_that_stand_for_other_numbers_are_not_one() -> None:
     assert types(twins(Quantization.of(0.25))).count("tile") == 2
 
 
-def test_a_movement_that_changes_only_what_elements_stand_for_stays() -> None:
+def test_a_reshape_that_changes_only_the_quantization_is_kept() -> None:
     def still(quantization: Quantization) -> Program:
         program = Program("still")
         program.add_input("x", (4,), "i8")
@@ -159,7 +159,7 @@ def test_a_movement_that_changes_only_what_elements_stand_for_stays() -> None:
     assert types(still(Quantization.of(0.25))) == ["reshape", "tile"]
 
 
-def test_inspection_shows_what_integers_stand_for() -> None:
+def test_inspection_shows_quantizations() -> None:
     program = moved()
     program.vars["other"].quantization = Quantization.of([0.5, 0.125], [3, -1], 1)
     facts = inspection.inspect(program)

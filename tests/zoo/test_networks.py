@@ -1,4 +1,4 @@
-"""Each network against its publication, and in onnxruntime."""
+"""Each network against its published size, and in onnxruntime."""
 
 from __future__ import annotations
 
