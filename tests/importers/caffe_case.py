@@ -36,7 +36,7 @@ def case_of(
     formula: Callable[..., Array] | None = None,
     low: float = -1.0,
 ) -> Case:
-    """A case of one layer with random inputs of these shapes between 3 * low and 3."""
+    """A case of one layer with random inputs of these shapes in [3 * low, 3]."""
     inputs = {
         f"x{i}": random(*shape, seed=10 + i, low=low) * np.float32(3)
         for i, shape in enumerate(shapes)

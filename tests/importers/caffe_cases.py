@@ -379,5 +379,5 @@ def _rows(a: Array, b: Array) -> Array:
 
 
 def cases() -> list[Case]:
-    """All of them."""
+    """All cases."""
     return [*_convolutions(), *_pools(), *_activations(), *_normalizations(), *_movements()]

@@ -13,7 +13,7 @@ Blobs = Mapping[str, Sequence[Array]]
 
 
 def varint(value: int) -> bytes:
-    """A number in groups of seven bits, least significant first."""
+    """The varint encoding of a number."""
     value &= 2**64 - 1
     out = bytearray()
     while value > 127:
@@ -44,7 +44,7 @@ def blob(array: Array, form: str = "current") -> bytes:
 
 
 def caffemodel(blobs: Blobs, form: str = "current", v1: bool = False) -> bytes:
-    """NetParameter with a layer for every entry of `blobs`, and a few fields that do not matter."""
+    """NetParameter with a layer for each entry of `blobs`, and some irrelevant fields."""
     out = field(1, b"a network")
     for name, arrays in blobs.items():
         if v1:
@@ -66,7 +66,7 @@ def head(shapes: Mapping[str, Sequence[int]]) -> str:
 
 
 def layer(type: str, bottoms: str, tops: str = "y", param: str = "", name: str = "") -> str:
-    """A layer as text; bottoms and tops are names with spaces between them."""
+    """A layer as text; bottoms and tops are names separated by spaces."""
     return (
         f'layer {{ name: "{name or tops.split(maxsplit=1)[0]}" type: "{type}"\n'
         + "".join(f'  bottom: "{b}"\n' for b in bottoms.split())
@@ -76,7 +76,7 @@ def layer(type: str, bottoms: str, tops: str = "y", param: str = "", name: str =
 
 
 def write(folder: Path, text: str, blobs: Blobs | None = None, form: str = "current") -> Path:
-    """net.prototxt, and net.caffemodel when there are weights; the path of the former."""
+    """Writes net.prototxt, and net.caffemodel if there are weights; returns the former."""
     path = folder / "net.prototxt"
     path.write_text(text)
     if blobs:
@@ -85,5 +85,5 @@ def write(folder: Path, text: str, blobs: Blobs | None = None, form: str = "curr
 
 
 def random(*shape: int, seed: int = 0, low: float = -1.0, high: float = 1.0) -> Array:
-    """float32 values, the same at every run."""
+    """float32 values, the same in every run."""
     return np.random.default_rng(seed).uniform(low, high, shape).astype(np.float32)

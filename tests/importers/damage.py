@@ -1,5 +1,5 @@
-"""Damages model files: arbitrary bytes, or single elements of a format, so that the rest stays valid
-and the damage reaches deeper code of an importer.
+"""Damages model files: arbitrary bytes, or single elements of a format. In the latter case the rest
+stays valid, so that the damage reaches deeper code of an importer.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _TOKENS = (
 
 
 def of_bytes(data: st.DataObject, content: bytes) -> bytes:
-    """Up to three other bytes, and perhaps no end."""
+    """Replaces up to three bytes, and possibly truncates the file."""
     damaged = bytearray(content)
     for _ in range(data.draw(st.integers(1, 3))):
         at = data.draw(st.integers(0, len(damaged) - 1))
@@ -49,7 +49,7 @@ def of_bytes(data: st.DataObject, content: bytes) -> bytes:
 
 
 def of_text(data: st.DataObject, content: bytes) -> bytes:
-    """A token less, twice, in another's place, or another token."""
+    """Removes, repeats, swaps or replaces a token."""
     tokens = re.findall(rb"\s+|[\w.+-]+|.", content, re.DOTALL)
     return b"".join(_of_list(data, tokens, lambda _: data.draw(st.sampled_from(_TOKENS))))
 
@@ -98,7 +98,7 @@ def of_words(data: st.DataObject, content: bytes) -> bytes:
 
 
 def of_zip(data: st.DataObject, content: bytes) -> bytes:
-    """A member less, twice, under another's name, or of other bytes, in a whole archive."""
+    """Removes, repeats, renames or changes a member of a valid archive."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = [(name, archive.read(name)) for name in archive.namelist()]
     if not members:
@@ -135,7 +135,7 @@ def _of_list(data: st.DataObject, items: list[T], changed: Callable[[T], T]) -> 
 
 
 def _read_protobuf(content: bytes) -> list[bytes]:
-    """The fields of a message, each with its tag; none when these bytes are not one."""
+    """The fields of a message, each with its tag; empty if the bytes are not a message."""
     fields, at = [], 0
     try:
         while at < len(content):
@@ -162,7 +162,7 @@ def _read_protobuf(content: bytes) -> list[bytes]:
 
 
 def _read_varint(content: bytes, at: int) -> tuple[int, int]:
-    """The number at `at`, and where it ends. IndexError when it does not."""
+    """The varint at `at` and its end; IndexError if it is truncated."""
     value = shift = 0
     while True:
         byte = content[at]

@@ -29,7 +29,7 @@ def weights(*arrays: Array, version: tuple[int, int] = (0, 2)) -> bytes:
 
 
 def values(count: int, seed: int = 0, low: float = -1.0, high: float = 1.0) -> Array:
-    """float32 values, the same at every run."""
+    """float32 values, the same in every run."""
     return np.random.default_rng(seed).uniform(low, high, count).astype(np.float32)
 
 
@@ -45,7 +45,7 @@ def normalized(filters: int, taps: int, seed: int = 0) -> list[Array]:
 
 
 def write(folder: Path, text: str, data: bytes | None = None) -> Path:
-    """net.cfg, and net.weights when there are some; the path of the former."""
+    """Writes net.cfg, and net.weights if there are weights; returns the former."""
     path = folder / "net.cfg"
     path.write_text(text)
     if data is not None:

@@ -50,7 +50,7 @@ PUBLISHED = (
 
 
 def model(folder: str, file: str) -> Path:
-    """The path of a model; skips the test when it is not there."""
+    """The path of a model; skips the test if it is missing."""
     path = paths.root().parent / "shared" / "models" / folder / file
     if not path.exists():
         pytest.skip(f"no ../shared/models/{folder}/{file}")
@@ -58,7 +58,7 @@ def model(folder: str, file: str) -> Path:
 
 
 def golden(path: Path) -> tuple[list[Array], dict[str, Array]]:
-    """Inputs in their order and outputs by name, of the model at `path`."""
+    """Inputs in order and outputs by name of the model at `path`."""
     with np.load(path.parent / "golden.npz") as file:
         inputs = [file[name] for name in file.files if name.startswith("in:")]
         return inputs, {name[4:]: file[name] for name in file.files if name.startswith("out:")}

@@ -17,7 +17,7 @@ IMAGE, MATRIX, VECTOR = (6, 7, 9), (6, 9), (12,)
 
 @dataclass(frozen=True)
 class Case:
-    """`params` and `weights` of a layer that makes "y" (or y0, y1, ...) of x0, x1, ..."""
+    """`params` and `weights` of a layer with inputs x0, x1, ... and output y (or y0, y1, ...)."""
 
     id: str
     type: str
@@ -381,7 +381,7 @@ def _reductions() -> list[Case]:
 
 
 def cases() -> list[Case]:
-    """All of them."""
+    """All cases."""
     return [
         *_convolutions(),
         *_matrices(),

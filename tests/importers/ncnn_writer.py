@@ -20,7 +20,7 @@ Param = Number | Sequence[Number] | str
 
 @dataclass(frozen=True)
 class Tagged:
-    """Weights with a tag in front of them, by which they are read."""
+    """Weights with a tag for their encoding."""
 
     values: Array
     form: str = "f32"
@@ -33,7 +33,7 @@ def line(
     params: Mapping[int, Param] | None = None,
     name: str = "",
 ) -> str:
-    """A layer; bottoms and tops are names with spaces between them."""
+    """A layer; bottoms and tops are names separated by spaces."""
     pairs = []
     for key, value in (params or {}).items():
         if isinstance(value, int | float):
@@ -92,7 +92,7 @@ def _buffer(weight: Array | Tagged) -> bytes:
 
 
 def write(folder: Path, lines: Sequence[str], weights: Sequence[Array | Tagged] = ()) -> Path:
-    """net.param and net.bin; the path of the former."""
+    """Writes net.param and net.bin; returns the former."""
     path = folder / "net.param"
     path.write_text(network(lines))
     (folder / "net.bin").write_bytes(binary(weights))
@@ -100,7 +100,7 @@ def write(folder: Path, lines: Sequence[str], weights: Sequence[Array | Tagged] 
 
 
 def run_ncnn(path: Path, inputs: Mapping[str, Array], outputs: Sequence[str]) -> list[Array]:
-    """What ncnn computes; inputs and results have no batch."""
+    """The outputs of ncnn; inputs and outputs have no batch."""
     ncnn: Any = pytest.importorskip("ncnn", reason="ncnn is the oracle")
     net = ncnn.Net()
     net.opt.num_threads = 1

@@ -22,7 +22,7 @@ CASES = {**paddle_cases.CASES, **paddle_vision_cases.CASES}
 
 
 def recorded_results() -> dict[str, dict[str, Array]]:
-    """What Paddle computed: outputs by name, by case."""
+    """The outputs of Paddle by name, by case."""
     result: dict[str, dict[str, Array]] = {name: {} for name in CASES}
     with np.load(RECORD) as file:
         for key in file.files:

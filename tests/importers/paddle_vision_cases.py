@@ -37,7 +37,7 @@ def _resizes() -> dict[str, Net]:
 
 
 def _shapes() -> dict[str, Net]:
-    """Shapes that are computed, as programs for images of any size have them."""
+    """Computed shapes, as in programs for images of any size."""
     net = Net({"X": IMAGE, "Z": IMAGE[:, :, :4, :3].copy()}, fetches=["y"])
     net.add("shape", {"Input": "X"}, {"Out": "s"})
     net.add("slice", {"Input": "s"}, {"Out": "h"}, axes=[0], starts=[2], ends=[4])

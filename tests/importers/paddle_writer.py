@@ -21,7 +21,7 @@ Slots = Mapping[str, Sequence[str]]
 
 @dataclass
 class Net:
-    """A program in the making: its operators, the values that it is fed, its parameters."""
+    """A program under construction: operators, input values and parameters."""
 
     feeds: dict[str, Array] = field(default_factory=dict)
     parameters: dict[str, Array] = field(default_factory=dict)
@@ -33,7 +33,7 @@ class Net:
     def add(
         self, type: str, inputs: Mapping[str, str], outputs: Mapping[str, str], **attributes: Any
     ) -> Net:
-        """Adds an operator; operands of a slot are names with spaces between them."""
+        """Adds an operator; the operands of a slot are names separated by spaces."""
         slots = [{k: tuple(v.split()) for k, v in m.items()} for m in (inputs, outputs)]
         self.ops.append((type, slots[0], slots[1], attributes))
         return self
@@ -65,7 +65,7 @@ class Net:
         return message_field(1, block) + message_field(4, message_field(1, 0))
 
     def write(self, folder: Path, layout: str = "pdmodel") -> Path:
-        """`layout`: pdmodel, combined (`__model__` + `__params__`), split. The program's path."""
+        """Writes the program and returns its path; `layout`: pdmodel, combined or split."""
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / ("net.pdmodel" if layout == "pdmodel" else "__model__")
         path.write_bytes(self.program())

@@ -33,7 +33,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """How tests and results call it."""
+        """The name of the case in tests and results."""
         return f"{self.type}-{self.id}"
 
     @property
@@ -363,7 +363,7 @@ def _resizes() -> Iterator[Case]:
 
 
 def cases() -> list[Case]:
-    """All of them."""
+    """All cases."""
     return [
         *_convolutions(),
         *_pools(),

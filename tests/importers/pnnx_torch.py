@@ -19,7 +19,7 @@ RESULTS = Path(__file__).with_name("pnnx_results.npz")
 
 
 def compute(case: Case) -> list[Array]:
-    """What PyTorch makes of it."""
+    """The outputs of PyTorch."""
     import torch  # type: ignore[import-not-found]
 
     space, _, name = case.type.partition(".")
@@ -63,7 +63,7 @@ def _function(
 
 
 def main() -> None:
-    """Writes what PyTorch computes."""
+    """Records the outputs of PyTorch."""
     arrays = {}
     for case in cases():
         for i, value in enumerate(compute(case)):

@@ -19,7 +19,7 @@ def line(
     keys: Mapping[str, str] | None = None,
     weights: Mapping[str, Array] | None = None,
 ) -> str:
-    """An operator; inputs and outputs are names with spaces between them."""
+    """An operator; inputs and outputs are names separated by spaces."""
     words = [type, name, str(len(inputs.split())), str(len(outputs.split())), inputs, outputs]
     words += [f"{key}={_text(value)}" for key, value in (params or {}).items()]
     words += [f"@{key}={_tensor(value)}" for key, value in (weights or {}).items()]
@@ -56,7 +56,7 @@ def network(lines: Sequence[str]) -> str:
 
 
 def write(folder: Path, lines: Sequence[str], weights: Mapping[str, Array] | None = None) -> Path:
-    """net.pnnx.param and net.pnnx.bin, weights by operator.attribute; the path of the former."""
+    """Writes net.pnnx.param and net.pnnx.bin (weights: operator.attribute); returns the former."""
     path = folder / "net.pnnx.param"
     path.write_text(network(lines))
     with zipfile.ZipFile(folder / "net.pnnx.bin", "w") as archive:

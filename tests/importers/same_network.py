@@ -29,7 +29,7 @@ _SAME = -233  # of ncnn: padding that keeps size / stride
 
 @dataclass(frozen=True)
 class Step:
-    """An operator: what it is, what it reads, what its result is called."""
+    """An operator: its type, its inputs and the name of its result."""
 
     kind: str
     inputs: tuple[str, ...]
@@ -75,7 +75,7 @@ class Description(Net):
         self.result = x
 
     def adaptive_pool(self, x: str, size: tuple[int, int], of: tuple[int, int]) -> str:
-        """Means of windows as PyTorch has them, of an image of size `of`."""
+        """Adaptive average pooling, as in PyTorch, of an image of size `of`."""
         return self.op("AdaptivePool", [x], size=size, of=of)
 
     def same_conv(self, x: str, kernel: int) -> str:
@@ -96,7 +96,7 @@ class Description(Net):
         return self.op("Reshape", [x])
 
     def doubled(self, x: str) -> str:
-        """Every pixel as two by two."""
+        """Repeats each pixel two by two."""
         return self.op("Resize", [x])
 
     def weights(self, step: Step, i: int) -> Array:
@@ -104,18 +104,18 @@ class Description(Net):
         return self.constants[step.inputs[i]]
 
     def values(self, step: Step) -> str:
-        """What a step reads of other steps, with spaces in between."""
+        """The names of other steps that a step reads, separated by spaces."""
         return " ".join(name for name in step.inputs if name and name not in self.constants)
 
 
 def write(net: Description, form: str, folder: Path) -> Path:
-    """The network in a format; the path that is to be loaded."""
+    """Writes the network in a format; returns the path to load."""
     folder.mkdir(exist_ok=True)
     return FORMATS[form](net, folder)
 
 
 def _window(step: Step) -> int:
-    """Kernel and stride of an adaptive pool whose windows have one size, 0: it is everything."""
+    """Kernel and stride of an adaptive pool with equal windows; 0: global."""
     (size, _), (of, _) = step.attributes["size"], step.attributes["of"]
     assert step.attributes["size"] == (size, size)
     assert of % size == 0, "its windows differ"
@@ -321,7 +321,7 @@ def _caffe(net: Description, folder: Path) -> Path:
 
 
 def _paddle(net: Description, folder: Path) -> Path:
-    """The fused forms that Paddle's own optimizer leaves: fc, not a product and a sum."""
+    """The fused forms of Paddle's optimizer: fc instead of mul and elementwise_add."""
     writer = paddle_writer.Net(feeds={INPUT: np.zeros(net.shape, np.float32)}, fetches=[net.result])
     for step in net.steps:
         a, constants = step.attributes, [name for name in step.inputs if name in net.constants]

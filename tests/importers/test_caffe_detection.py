@@ -68,7 +68,7 @@ def _detector(images: int, classes: int, param: str, shared: bool = True) -> str
 
 
 def _rows(detections: Array) -> Array:
-    """Rows that are not left over."""
+    """The used rows."""
     rows = detections.reshape(-1, 7)
     return rows[rows[:, 2] > 0]
 
@@ -106,7 +106,7 @@ def test_detections_are_those_of_opencv(
 def _suppressed(
     boxes: Array, scores: Array, threshold: float, eta: float
 ) -> list[tuple[int, float]]:
-    """Index and score of what Caffe's loop keeps, best first."""
+    """Index and score of the boxes that Caffe's loop selects, best first."""
     selected: list[int] = []
     for i in np.argsort(-scores):
         low = np.maximum(boxes[selected, :2], boxes[i, :2])

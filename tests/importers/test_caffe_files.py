@@ -10,7 +10,7 @@ import pytest
 
 import trimtab
 from tests.importers.caffe_writer import caffemodel, head, layer, random, write
-from tests.importers.models import assert_close, golden, model
+from tests.importers.models import assert_close
 from tests.importers.opencv import opencv_caffe
 from tests.ops.cases.case import Array
 from trimtab.errors import (
@@ -26,7 +26,7 @@ X = random(1, 3, 6, 8, seed=3)
 
 
 def _network() -> str:
-    """An in-place layer, a cut and a join."""
+    """A network with an in-place layer, a slice and a concat."""
     text = head({"data": X.shape})
     text += layer("Convolution", "data", "conv", CONV)
     text += layer("ReLU", "conv", "conv", name="relu")
@@ -225,7 +225,7 @@ def test_a_shape_that_its_values_do_not_fill_is_refused(tmp_path: Path) -> None:
 
 
 def unpooling(kernel: int, stride: int) -> str:
-    """A pool of x, and what undoes it."""
+    """A pool of x and its reversal."""
     pool = f"pooling_param {{ kernel_size: {kernel} stride: {stride} }}"
     up = "upsample_param { upsample_h: 7 upsample_w: 10 }"
     text = head({"x": (2, 5, 7, 10)}) + layer("Pooling", "x", "pool mask", pool)
@@ -233,7 +233,7 @@ def unpooling(kernel: int, stride: int) -> str:
 
 
 def _unpooled(x: Array, kernel: int, stride: int) -> Array:
-    """Maxima at their places, everything else 0, in the order of Caffe's loops."""
+    """Maxima at their positions, 0 elsewhere, in the order of Caffe's loops."""
     n, channels, height, width = x.shape
     y = np.zeros_like(x)
     rows, columns = (-(-(size - kernel) // stride) + 1 for size in (height, width))
@@ -262,13 +262,3 @@ def test_only_upsample_may_read_the_mask_of_a_pool(tmp_path: Path) -> None:
     assert trimtab.load(write(tmp_path, text)).outputs == ["pool"]
     with pytest.raises(UnsupportedOperatorError, match="positions of a pool's maxima"):
         trimtab.load(write(tmp_path, text + layer("ReLU", "mask", "y")))
-
-
-def test_the_face_detector_computes_its_golden_output() -> None:
-    path = model("ultraface_caffe", "RFB-320.prototxt")
-    inputs, outputs = golden(path)
-    program = trimtab.load(path)
-    results = trimtab.Session(program).run(dict(zip(program.inputs, inputs, strict=True)))
-    assert sorted(results) == sorted(outputs)
-    for name, expected in outputs.items():
-        assert_close(results[name], expected)

@@ -58,7 +58,7 @@ def test_the_files_to_damage_are_a_model(format: str, tmp_path: Path) -> None:
 
 @contextlib.contextmanager
 def _limited() -> Iterator[None]:
-    """What takes that long, or so much memory as `./inv fuzz` allows, breaks something too."""
+    """Fails if the import takes too long; `./inv fuzz` also limits its memory."""
 
     def stop(_: int, frame: FrameType | None) -> None:
         raise AssertionError(f"no end within {_HANG_S} s")

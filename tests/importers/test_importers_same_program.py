@@ -1,9 +1,9 @@
 """A network becomes the same program from every format.
 
 Programs are compared operator for operator: types, attributes, operands with their shapes and
-dtypes, and the values of constants; names differ between formats. Most formats give the same program
-directly after `trimtab.load`. A format with other layers, such as Caffe's normalization (BatchNorm
-and Scale), gives the same program after `trimtab.optimize`.
+dtypes, and the values of constants; names differ between formats. Most formats give the same
+program directly after `trimtab.load`. A format with other layers, such as Caffe's normalization
+(BatchNorm and Scale), gives the same program after `trimtab.optimize`.
 """
 
 from __future__ import annotations

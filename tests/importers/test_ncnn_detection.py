@@ -14,7 +14,7 @@ from tests.ops.cases.case import Array
 
 
 def _compare(path: Path, inputs: dict[str, Array], tolerance: float = 1e-5) -> Array:
-    """The rows that ncnn finds, which must be the first of ours; the others must be 0."""
+    """The rows of ncnn must be the first rows of trimtab; all others must be 0."""
     (expected,) = run_ncnn(path, inputs, ["y"])
     program = trimtab.load(path)
     batch = {name: value[np.newaxis] for name, value in inputs.items()}

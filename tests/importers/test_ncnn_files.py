@@ -9,7 +9,7 @@ import pytest
 
 import trimtab
 from tests.importers.caffe_writer import random
-from tests.importers.models import assert_close, golden, model
+from tests.importers.models import assert_close
 from tests.importers.ncnn_writer import Tagged, head, line, run_ncnn, write
 from trimtab.errors import (
     DynamicShapeError,
@@ -199,13 +199,3 @@ def test_invalid_expressions_are_refused(tmp_path: Path) -> None:
         lines = [*head({"data": X.shape}), line("Reshape", "data", "y", {6: text})]
         with pytest.raises(ImportModelError):
             trimtab.load(write(tmp_path, lines))
-
-
-def test_the_face_detector_computes_its_golden_output() -> None:
-    path = model("ultraface_ncnn", "RFB-320.param")
-    inputs, outputs = golden(path)
-    program = trimtab.load(path, {"input": inputs[0].shape})
-    results = trimtab.Session(program).run(dict(zip(program.inputs, inputs, strict=True)))
-    assert sorted(results) == sorted(outputs)
-    for name, expected in outputs.items():
-        assert_close(results[name][0], expected)

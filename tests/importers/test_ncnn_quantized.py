@@ -25,7 +25,7 @@ RELU, CLIP = {9: 1}, {9: 3, 10: [0.0, 3.0]}
 
 
 class Layers:
-    """A network in the making; weights are seeded."""
+    """A network under construction with seeded weights."""
 
     def __init__(self, seed: int = 0) -> None:
         self.lines: list[str] = []
@@ -72,7 +72,7 @@ class Layers:
 
 
 def check(path: Path, steps: float, top: str = "y") -> None:
-    """The result is ncnn's, but for `steps`, in its unit, of a few elements."""
+    """The result equals that of ncnn, except for a few elements within `steps` scales."""
     (want,) = run_ncnn(path, {"x": X}, [top])
     actual = trimtab.Session(trimtab.load(path)).run({"x": X[np.newaxis]})[top][0]
     assert actual.shape == want.shape
@@ -131,7 +131,7 @@ def test_data_movement_before_a_quantized_layer_runs_on_int8_values(
     check(path, 127 / (12 * 300))
     optimized = trimtab.optimize(trimtab.load(path), Target.host())
     kinds = [op.type for op in optimized.ops]
-    assert kinds.count("qlinear_conv") == 4  # the last one gives real numbers
+    assert kinds.count("qlinear_conv") == 4  # the last one returns float32
     assert not {"conv", "dequantize_linear"} & {*kinds}
 
 

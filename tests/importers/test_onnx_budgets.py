@@ -24,7 +24,7 @@ def saved(model: onnx.ModelProto, folder: Path) -> Path:
 
 
 def network(nodes: list[onnx.NodeProto], *functions: onnx.FunctionProto) -> onnx.ModelProto:
-    """x -> y, which `nodes` make."""
+    """A model x -> y of `nodes`."""
     x, y = (helper.make_tensor_value_info(name, FLOAT, [1, 4]) for name in "xy")
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("own", 1)]
     graph = helper.make_graph(nodes, "g", [x], [y])
@@ -32,7 +32,7 @@ def network(nodes: list[onnx.NodeProto], *functions: onnx.FunctionProto) -> onnx
 
 
 def function(name: str, *calls: str) -> onnx.FunctionProto:
-    """a -> b through the functions `calls`, one after the other."""
+    """A model a -> b that calls functions one after the other."""
     places = ["a", *(f"t{i}" for i in range(len(calls) - 1)), "b"]
     nodes = [
         helper.make_node(call, [x], [y], domain="" if call == "Relu" else "own")

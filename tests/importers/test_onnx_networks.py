@@ -12,8 +12,6 @@ import trimtab
 from tests.ops import oracle
 from trimtab import zoo
 
-ULTRAFACE = Path(__file__).parents[3] / "shared" / "models" / "ultraface_onnx"
-
 
 @pytest.mark.parametrize("name", zoo.names())
 def test_a_network_of_the_zoo_computes_what_onnxruntime_computes(name: str, tmp_path: Path) -> None:
@@ -25,15 +23,3 @@ def test_a_network_of_the_zoo_computes_what_onnxruntime_computes(name: str, tmp_
     for key, want in expected.items():
         scale = max(1.0, float(np.abs(want).max()))
         np.testing.assert_allclose(outputs[key], want, rtol=0, atol=1e-4 * scale)
-
-
-@pytest.mark.skipif(not ULTRAFACE.exists(), reason="the shared models are not here")
-def test_the_published_face_detector_gives_its_golden_output() -> None:
-    golden = np.load(ULTRAFACE / "golden.npz")
-    inputs = {k.removeprefix("in:"): golden[k] for k in golden.files if k.startswith("in:")}
-    program = trimtab.load(
-        next(ULTRAFACE.glob("*.onnx")), inputs={k: v.shape for k, v in inputs.items()}
-    )
-    outputs = trimtab.Session(program).run(inputs)
-    for key, value in outputs.items():
-        np.testing.assert_allclose(value, golden[f"out:{key}"], rtol=0, atol=1e-4)

@@ -130,7 +130,7 @@ def test_the_opset_of_a_quantized_softmax_selects_its_axes(
 
 
 def network(dtype: type[Any]) -> tuple[onnx.ModelProto, dict[str, Array]]:
-    """Convolutions of all kinds with a sum, tables, maxima and a product, all quantized."""
+    """Quantized convolutions, addition, activations, max pooling and GEMM."""
     graph = QuantizedGraph(dtype, seed=3)
     x = graph.pair(graph.input(1, 3, 33, 31), 0.03, 5)
     wide: dict[str, Any] = {"pads": [1, 1, 1, 1]}

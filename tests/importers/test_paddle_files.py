@@ -25,7 +25,7 @@ CONV = {"strides": [1, 1], "paddings": [0, 0], "dilations": [1, 1], "groups": 1}
 
 
 def _net() -> Net:
-    """A convolution, its bias as an operator of its own, an activation that writes in place."""
+    """A convolution, its bias as a separate operator, and an in-place activation."""
     parameters = {"weights": random(4, 3, 3, 3, seed=1), "bias": random(4, seed=2)}
     net = Net({"x": X}, {**parameters, "an unused one": random(5)}, fetches=["sum"])
     net.add("conv2d", {"Input": "x", "Filter": "weights"}, {"Output": "product"}, **CONV)

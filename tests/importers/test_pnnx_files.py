@@ -10,7 +10,6 @@ import pytest
 
 import trimtab
 from tests.importers.caffe_writer import random
-from tests.importers.models import assert_close, golden, model
 from tests.importers.pnnx_writer import input_line, line, output_line, write
 from tests.ops.cases.case import Array
 from trimtab.errors import (
@@ -42,7 +41,7 @@ def _run(path: Path, *inputs: Array) -> list[Array]:
 
 
 def _expression(text: str, count: int = 1) -> list[str]:
-    """Inputs `a`, `b`, ... and an expression of them."""
+    """A network with inputs `a`, `b`, ... and an expression."""
     names = "abcd"[:count]
     lines = [input_line(f"in{i}", name, (2, 3)) for i, name in enumerate(names)]
     lines.append(line("pnnx.Expression", "e", " ".join(names), "y", {"expr": text}))
@@ -251,13 +250,3 @@ def test_archives_of_another_kind_are_refused(tmp_path: Path) -> None:
     binary.write_bytes(b"PK")
     with pytest.raises(ModelFileError, match="does not contain the weights"):
         trimtab.load(path)
-
-
-def test_the_face_detector_computes_its_golden_output() -> None:
-    path = model("ultraface_pnnx", "RFB_320.pnnx.param")
-    inputs, outputs = golden(path)
-    program = trimtab.load(path)
-    results = trimtab.Session(program).run(dict(zip(program.inputs, inputs, strict=True)))
-    assert sorted(results) == sorted(outputs)
-    for name, reference in outputs.items():
-        assert_close(results[name], reference)

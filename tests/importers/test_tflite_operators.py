@@ -15,7 +15,7 @@ from tests.ops.cases.case import Array
 
 
 def interpreted(model: Model) -> list[Array]:
-    """What LiteRT computes."""
+    """The outputs of LiteRT."""
     litert = pytest.importorskip(
         "ai_edge_litert.interpreter", reason="ai-edge-litert is the oracle"
     )

@@ -73,7 +73,7 @@ class Network:
         return self.model.quantized(self.model.input(feed), scale[0], self.point(scale[1]))
 
     def weights(self, *shape: int, axis: int | None = None, point: int = 0) -> int:
-        """Per channel along `axis`; uint8 has one scale and a zero point."""
+        """Scales per channel along `axis`; uint8 has one scale and a zero point."""
         count = 1 if axis is None else shape[axis]
         scales = self.rng.uniform(0.002, 0.02, count).astype(np.float32)
         data = self.rng.integers(-127, 128, shape) + POINTS[self.dtype]
@@ -309,7 +309,7 @@ def test_uint8_weights_with_a_zero_point_are_dequantized(name: str, tmp_path: Pa
 
 
 def network(dtype: type[Any]) -> Model:
-    """What is exact, in a row: convolutions of all kinds, maxima, a join, a product."""
+    """A chain of operators with exact results: convolutions, max pooling, concat, GEMM."""
     net = Network(dtype, seed=5)
     wide = dtype is np.int8
     x = net.input(1, 33, 31, 3)

@@ -347,7 +347,7 @@ def _others() -> dict[str, Model]:
 
 
 def _dequantized() -> dict[str, Model]:
-    """Weights that are stored as float16, or as integers with a scale."""
+    """Weights that are stored as float16, or quantized."""
     result = {}
     half = random(4, 1, 1, 6, seed=18).astype(np.float16)
     integers = (random(4, 1, 1, 6, seed=18) * 100).astype(np.int8)

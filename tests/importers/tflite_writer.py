@@ -41,7 +41,7 @@ class _Tensor:
 
 @dataclass
 class Model:
-    """A model in the making; tensors are known by their number."""
+    """A model under construction; a tensor is an index."""
 
     tensors: list[_Tensor] = field(default_factory=list)
     ops: list[tuple[str, Sequence[int], Sequence[int], str, dict[str, Any]]] = field(
@@ -62,7 +62,7 @@ class Model:
         zeros: Sequence[int] | int,
         axis: int = 0,
     ) -> int:
-        """Lets a tensor's integers stand for real numbers; returns its number."""
+        """Sets the quantization of a tensor; returns the index of the tensor."""
         source = self.tensors[tensor]
         source.scales = (scales,) if isinstance(scales, float) else scales
         source.zeros = (zeros,) * len(source.scales) if isinstance(zeros, int) else zeros
@@ -70,7 +70,7 @@ class Model:
         return tensor
 
     def input(self, value: Array, signature: Sequence[int] = ()) -> int:
-        """An input with the value that it will be fed."""
+        """An input and its value."""
         self.feeds.append(value)
         name = f"input_{len(self.inputs)}"
         tensor = _Tensor(name, value.shape, _TYPES[value.dtype.name], b"", signature)
