@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-from invoke.context import Context
+from dataclasses import dataclass
 
-from trimtab.cli._command import task
-from trimtab.cli._engine import needs_engine
+from trimtab.cli._command import command, option
 
 NAMESPACE = "bench"
 
 
-@task(
-    iterable=["network"],
-    help={
-        "network": "only counts of this network (repeatable)",
-        "cpu": "only counts for this core",
-        "precision": "only counts in this precision",
-        "json": "print JSON",
-        "check": "fail when a figure is more than 2 % above the committed one",
-        "update": "write the figures to lab/instructions/; takes no selection",
-    },
-)
-@needs_engine
-def zoo_instructions(
-    _: Context,
-    network: list[str],
-    cpu: str = "",
-    precision: str = "",
-    json: bool = False,
-    check: bool = False,
-    update: bool = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ZooInstructionsOptions:
+    """Options of `bench.zoo-instructions`."""
+
+    network: tuple[str, ...] = option("only counts of this network (repeatable)", ())
+    cpu: str = option("only counts for this core")
+    precision: str = option("only counts in this precision")
+    json: bool = option("print JSON", False)
+    check: bool = option("fail when a figure is more than 2 % above the committed one", False)
+    update: bool = option("write the figures to lab/instructions/; takes no selection", False)
+
+
+@command(ZooInstructionsOptions, engine=True)
+def zoo_instructions(options: ZooInstructionsOptions) -> None:
     """Count executed instructions of the zoo's networks, beside the committed counts."""
     from lab import committed
     from lab.instructions import counts
@@ -38,21 +30,23 @@ def zoo_instructions(
     from trimtab.errors import UsageError
     from trimtab.pipeline.instructions import count_instructions
     from trimtab.pipeline.recipe import Recipe
-    from trimtab.pipeline.resolve import read_plan
+    from trimtab.planner.plan_file import Plan
     from trimtab.results.folder import results_folder
 
-    if update and (network or cpu or precision):
+    if options.update and (options.network or options.cpu or options.precision):
         raise UsageError(
             "an update writes all counts", hint="leave out --network, --cpu and --precision"
         )
-    progress, results = shown(quiet=json), results_folder("")
+    progress, folder = shown(quiet=options.json), results_folder()
     counted = [
         count_instructions(
-            Recipe(model=name, cpu=core, plan=read_plan("", precision=kind)), results, progress
+            Recipe(model=network, cpu=cpu, plan=Plan(precision=precision)), folder, progress
         )
-        for name, core, kind in counts.select(network, cpu, precision)
+        for network, cpu, precision in counts.select(
+            options.network, options.cpu, options.precision
+        )
     ]
     table = counts.totals(counted)
-    print(table.json() if json else table.text())
-    content = counts.to_results(counted, "./inv bench.zoo-instructions --update")
-    committed.hold(counts.BASELINE, content, check, update, progress)
+    print(table.json() if options.json else table.text())
+    results = counts.to_results(counted, "./inv bench.zoo-instructions --update")
+    committed.hold(counts.BASELINE, results, options.check, options.update, progress)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from invoke.context import Context
+from dataclasses import dataclass
 
-from trimtab.cli._command import task
-from trimtab.cli._engine import needs_engine
+from trimtab.cli._command import command, option
 from trimtab.cli._options import PREFER_HELP, WAIT_HELP, parse_wait
 
 NAMESPACE = "bench"
@@ -21,35 +20,24 @@ def _counts(text: str) -> list[int]:
     return counts
 
 
-@task(
-    optional=["wait"],
-    help={
-        "models": "comma-separated zoo networks or ONNX files; default: the whole zoo",
-        "threads": "comma-separated thread counts",
-        "rounds": "rounds of inferences of each engine on each model",
-        "precision": "f32, or int8: QDQ files quantized by onnxruntime",
-        "prefer": PREFER_HELP,
-        "python": "interpreter that has the peers; default: this one",
-        "wait": WAIT_HELP,
-        "json": "print JSON",
-        "output": "also write the tables to this Markdown file",
-        "update": "write the figures to lab/peers/",
-    },
-)
-@needs_engine
-def peers(
-    _: Context,
-    models: str = "",
-    threads: str = "1",
-    rounds: int = 10,
-    precision: str = "f32",
-    prefer: str = "",
-    python: str = "",
-    wait: str = "",
-    json: bool = False,
-    output: str = "",
-    update: bool = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class PeersOptions:
+    """Options of `bench.peers`."""
+
+    models: str = option("comma-separated zoo networks or ONNX files; default: the whole zoo")
+    threads: str = option("comma-separated thread counts", "1")
+    rounds: int = option("rounds of inferences of each engine on each model", 10)
+    precision: str = option("f32, or int8: QDQ files quantized by onnxruntime", "f32")
+    prefer: str = option(PREFER_HELP)
+    python: str = option("interpreter that has the peers; default: this one")
+    wait: str = option(WAIT_HELP, bare=True)
+    json: bool = option("print JSON", False)
+    output: str = option("also write the tables to this Markdown file")
+    update: bool = option("write the figures to lab/peers/", False)
+
+
+@command(PeersOptions, engine=True)
+def peers(options: PeersOptions) -> None:
     """Measure trimtab beside onnxruntime, OpenVINO, ncnn and MNN: time, loading, memory."""
     import sys
     from pathlib import Path
@@ -65,36 +53,38 @@ def peers(
     from trimtab.errors import UsageError
     from trimtab.pipeline.resolve import model_path, read_plan
 
-    counts = _counts(threads)
-    if precision not in report.NAMES:
+    counts = _counts(options.threads)
+    if options.precision not in report.NAMES:
         raise UsageError(
-            f"unknown precision {precision!r}", hint=f"use {' or '.join(report.NAMES)}"
+            f"unknown precision {options.precision!r}", hint=f"use {' or '.join(report.NAMES)}"
         )
-    is_quantized = precision != "f32"
+    is_quantized = options.precision != "f32"
+    prefer = options.prefer
     read_plan("", prefer)  # UsageError for an unknown preference
-    engines = Installed(python or sys.executable, quantized=is_quantized)
-    names = [name for name in models.split(",") if name] or zoo.names()
-    progress = shown(quiet=json)
+    engines = Installed(options.python or sys.executable, quantized=is_quantized)
+    names = [name for name in options.models.split(",") if name] or zoo.names()
+    progress = shown(quiet=options.json)
     model_files = [model_path(name, progress=progress) for name in names]
     if is_quantized:
         with progress.step("quantize", "networks") as step:
             for number, path in enumerate(model_files):
                 step.update(number, len(model_files))
                 model_files[number] = quantized(path, paths.cache() / "peers")
-    work = ComparisonScope(model_files, counts, rounds, prefer)
+    scope = ComparisonScope(model_files, counts, options.rounds, prefer)
     monitor = MachineMonitor()
-    with exclusive("bench.peers", parse_wait(wait), progress):
-        comparison = compare(work, engines, paths.cache() / "peers", progress)
+    with exclusive("bench.peers", parse_wait(options.wait), progress):
+        comparison = compare(scope, engines, paths.cache() / "peers", progress)
     page = report.page(comparison)
-    print(report.to_json(comparison) if json else tables.text(page))
-    if output:
-        files.write_text(Path(output), tables.markdown(page) + "\n")
-        progress.note(f"written: {output}")
-    if update:
-        options = f"--threads {threads} --rounds {rounds}" + f" --models {models}" * bool(models)
-        options += f" --precision {precision}" * is_quantized
-        options += f" --prefer {prefer}" * bool(prefer)
-        options += " --python PEERS/bin/python" * bool(python)
-        command = f"./inv bench.peers {options} --update"
+    print(report.to_json(comparison) if options.json else tables.text(page))
+    if options.output:
+        files.write_text(Path(options.output), tables.markdown(page) + "\n")
+        progress.note(f"written: {options.output}")
+    if options.update:
+        words = [f"--threads {options.threads} --rounds {options.rounds}"]
+        words += [f"--models {options.models}"] * bool(options.models)
+        words += [f"--precision {options.precision}"] * is_quantized
+        words += [f"--prefer {prefer}"] * bool(prefer)
+        words += ["--python PEERS/bin/python"] * bool(options.python)
+        command = " ".join(["./inv bench.peers", *words, "--update"])
         results = report.to_results(comparison, command, monitor.facts())
-        progress.note(f"written: {committed.write(report.NAMES[precision], results)}")
+        progress.note(f"written: {committed.write(report.NAMES[options.precision], results)}")

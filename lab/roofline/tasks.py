@@ -2,50 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from invoke.context import Context
-
-from trimtab.cli._command import task
-from trimtab.cli._engine import needs_engine
 from trimtab.cli._options import WAIT_HELP, parse_wait
 
 if TYPE_CHECKING:
     from trimtab.kernels import Kernel
 
+from trimtab.cli._command import command, option
+
 NAMESPACE = "bench"
 
 
-@task(
-    iterable=["isa", "family", "network"],
-    optional=["wait"],
-    help={
-        "isa": "only kernels of this instruction set (repeatable)",
-        "family": "only this family, e.g. gemm (repeatable)",
-        "network": "zoo networks to take the layers from (repeatable; default: all)",
-        "layers": "maximum number of layers per kernel",
-        "rounds": "rounds of timings; the medians are shown",
-        "operators": "instead, time the operators of this model file or zoo network in inferences",
-        "wait": WAIT_HELP,
-        "json": "print JSON",
-        "output": "also write the table to this Markdown file",
-        "update": "write the shares of all kernels to lab/roofline/",
-    },
-)
-@needs_engine
-def kernels(
-    _: Context,
-    isa: list[str],
-    family: list[str],
-    network: list[str],
-    layers: int = 4,
-    rounds: int = 11,
-    operators: str = "",
-    wait: str = "",
-    json: bool = False,
-    output: str = "",
-    update: bool = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class KernelsOptions:
+    """Options of `bench.kernels`."""
+
+    isa: tuple[str, ...] = option("only kernels of this instruction set (repeatable)", ())
+    family: tuple[str, ...] = option("only this family, e.g. gemm (repeatable)", ())
+    network: tuple[str, ...] = option(
+        "zoo networks to take the layers from (repeatable; default: all)", ()
+    )
+    layers: int = option("maximum number of layers per kernel", 4)
+    rounds: int = option("rounds of timings; the medians are shown", 11)
+    operators: str = option(
+        "instead, time the operators of this model file or zoo network in inferences"
+    )
+    wait: str = option(WAIT_HELP, bare=True)
+    json: bool = option("print JSON", False)
+    output: str = option("also write the table to this Markdown file")
+    update: bool = option("write the shares of all kernels to lab/roofline/", False)
+
+
+@command(KernelsOptions, engine=True)
+def kernels(options: KernelsOptions) -> None:
     """Time every micro-kernel on layers of the zoo: GFLOP/s or GB/s, and share of the roofline."""
     from pathlib import Path
 
@@ -58,34 +50,37 @@ def kernels(
     from trimtab.cli._progress import shown
     from trimtab.errors import UsageError
 
-    if update and (operators or isa or family or network):
+    if options.update and (options.operators or options.isa or options.family or options.network):
         raise UsageError(
             "an update writes all kernels on layers of all networks",
             hint="leave out --operators, --isa, --family and --network",
         )
-    progress, monitor = shown(quiet=json), MachineMonitor()
-    if operators:
-        with exclusive("bench.kernels", parse_wait(wait), progress):
-            machine, operator_times = time_operators(operators, rounds, progress)
-        text = report.operators_json(machine, operator_times) if json else ""
+    progress, monitor = shown(quiet=options.json), MachineMonitor()
+    wait_s, rounds = parse_wait(options.wait), options.rounds
+    if options.operators:
+        with exclusive("bench.kernels", wait_s, progress):
+            machine, operator_times = time_operators(options.operators, rounds, progress)
+        text = report.operators_json(machine, operator_times) if options.json else ""
         page = report.operators_page(machine, operator_times)
     else:
-        chosen = _choose(isa, family)
-        with exclusive("bench.kernels", parse_wait(wait), progress):
-            machine, timed = time_kernels(chosen, network, layers, rounds, progress)
-        text = report.kernels_json(machine, timed) if json else ""
+        kernels = _select(options.isa, options.family)
+        with exclusive("bench.kernels", wait_s, progress):
+            machine, timed = time_kernels(
+                kernels, options.network, options.layers, rounds, progress
+            )
+        text = report.kernels_json(machine, timed) if options.json else ""
         page = report.kernels_page(machine, timed)
     print(text or tables.text(page))
-    if output:
-        files.write_text(Path(output), tables.markdown(page) + "\n")
-        progress.note(f"written: {output}")
-    if update:
-        command = f"./inv bench.kernels --layers {layers} --rounds {rounds} --update"
+    if options.output:
+        files.write_text(Path(options.output), tables.markdown(page) + "\n")
+        progress.note(f"written: {options.output}")
+    if options.update:
+        command = f"./inv bench.kernels --layers {options.layers} --rounds {rounds} --update"
         results = report.to_results(machine, timed, command, monitor.facts())
         progress.note(f"written: {committed.write(report.NAME, results)}")
 
 
-def _choose(isas: list[str], families: list[str]) -> list[Kernel]:
+def _select(isas: Sequence[str], families: Sequence[str]) -> list[Kernel]:
     """The selected kernels of this machine; UsageError for an unknown name."""
     from trimtab import kernels, schema
     from trimtab.errors import UsageError

@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-from invoke.context import Context
+from dataclasses import dataclass
 
-from trimtab.cli._command import task
-from trimtab.cli._engine import needs_engine
+from trimtab.cli._command import command, option
 
 NAMESPACE = "bench"
 
 
-@task(
-    iterable=["network", "cpu"],
-    help={
-        "network": "zoo network, or a profile of all operators: `full`, `float32` (repeatable; "
-        "default: all)",
-        "cpu": "only targets with this core (repeatable; default: all)",
-        "json": "print JSON",
-        "code": "instead: code bytes of each operator and kernel, the input of the cost model",
-        "check": "fail when a figure is more than 2 % above the committed one",
-        "update": "write the figures to lab/sizes/; takes no --network and no --cpu",
-    },
-)
-@needs_engine
-def sizes(
-    _: Context,
-    network: list[str],
-    cpu: list[str],
-    json: bool = False,
-    code: bool = False,
-    check: bool = False,
-    update: bool = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class SizesOptions:
+    """Options of `bench.sizes`."""
+
+    network: tuple[str, ...] = option(
+        "zoo network, or a profile of all operators: `full`, `float32` (repeatable; default: all)",
+        (),
+    )
+    cpu: tuple[str, ...] = option("only targets with this core (repeatable; default: all)", ())
+    json: bool = option("print JSON", False)
+    code: bool = option(
+        "instead: code bytes of each operator and kernel, the input of the cost model", False
+    )
+    check: bool = option("fail when a figure is more than 2 % above the committed one", False)
+    update: bool = option("write the figures to lab/sizes/; takes no --network and no --cpu", False)
+
+
+@command(SizesOptions, engine=True)
+def sizes(options: SizesOptions) -> None:
     """Measure the size of trimmed runners and model files of the zoo, for several targets."""
     from lab import committed
     from lab.sizes import figures
@@ -40,20 +36,21 @@ def sizes(
     from trimtab.cli._progress import shown
     from trimtab.errors import UsageError
 
-    if update and (network or cpu):
+    if options.update and (options.network or options.cpu):
         raise UsageError("an update writes all sizes", hint="leave out --network and --cpu")
-    progress = shown(quiet=json)
-    if code:
-        code_bytes = measure_code(progress)
-        table = figures.code_table(code_bytes)
-        print(table.json() if json else table.text())
-        if update:
-            figures.commit_code(code_bytes)
-        if check:
-            figures.check_code(code_bytes)
+    progress = shown(quiet=options.json)
+    if options.code:
+        code_sizes = measure_code(progress)
+        table = figures.code_table(code_sizes)
+        print(table.json() if options.json else table.text())
+        if options.update:
+            figures.commit_code(code_sizes)
+        if options.check:
+            figures.check_code(code_sizes)
         return
-    runners = measure_runners(network or [*zoo.names(), *figures.PROFILES], cpu, progress)
+    names = options.network or [*zoo.names(), *figures.PROFILES]
+    runners = measure_runners(names, options.cpu, progress)
     table = figures.table(runners)
-    print(table.json() if json else table.text())
+    print(table.json() if options.json else table.text())
     results = figures.to_results(runners, "./inv bench.sizes --update")
-    committed.hold(figures.BASELINE, results, check, update, progress)
+    committed.hold(figures.BASELINE, results, options.check, options.update, progress)
