@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from trimtab import schema
-from trimtab.exporters._graph import Graph, attributes_of, emits, refusal
+from trimtab.exporters._graph import OnnxGraph, attributes_of, emits, refusal
 from trimtab.program import Op
 
-Function = Callable[[Graph, str, str, Mapping[str, Any], str], None]
+Function = Callable[[OnnxGraph, str, str, Mapping[str, Any], str], None]
 
 
-def clipped(graph: Graph, x: str, dtype: str, low: float, high: float, y: str = "") -> str:
+def clipped(graph: OnnxGraph, x: str, dtype: str, low: float, high: float, y: str = "") -> str:
     """Clips x; an infinite bound is omitted. Returns x itself if both bounds are infinite, unless
     the result must be named `y`.
     """
@@ -23,15 +23,15 @@ def clipped(graph: Graph, x: str, dtype: str, low: float, high: float, y: str = 
     return graph.node("Clip", [x, *bounds], y)
 
 
-def _clip(graph: Graph, x: str, dtype: str, values: Mapping[str, Any], y: str) -> None:
+def _clip(graph: OnnxGraph, x: str, dtype: str, values: Mapping[str, Any], y: str) -> None:
     clipped(graph, x, dtype, values["alpha"], values["beta"], y)
 
 
-def _gelu(graph: Graph, x: str, dtype: str, values: Mapping[str, Any], y: str) -> None:
+def _gelu(graph: OnnxGraph, x: str, dtype: str, values: Mapping[str, Any], y: str) -> None:
     graph.node("Gelu", [x], y, approximate="tanh" if values["alpha"] else "none")
 
 
-def _swish(graph: Graph, x: str, dtype: str, values: Mapping[str, Any], y: str) -> None:
+def _swish(graph: OnnxGraph, x: str, dtype: str, values: Mapping[str, Any], y: str) -> None:
     alpha = values["alpha"]
     inner = x if alpha == 1 else graph.node("Mul", [x, graph.constant(alpha, dtype, "alpha")])
     graph.node("Mul", [x, graph.node("Sigmoid", [inner])], y)
@@ -42,13 +42,13 @@ _COMPOSED: Mapping[str, Function] = {"clip": _clip, "gelu": _gelu, "swish": _swi
 
 
 @emits(*_COMPOSED)
-def activation(graph: Graph, op: Op) -> None:
+def activation(graph: OnnxGraph, op: Op) -> None:
     """Writes an activation that is an operator of its own."""
     dtype = graph.var(op.inputs[0]).dtype
     _COMPOSED[op.type](graph, op.inputs[0], dtype, op.attributes, op.outputs[0])
 
 
-def epilogue(graph: Graph, op: Op, x: str, residual: str = "") -> None:
+def epilogue(graph: OnnxGraph, op: Op, x: str, residual: str = "") -> None:
     """Writes the epilogue of `op` with the result x: activation(clamp(x + residual))."""
     values, y, dtype = op.attributes, op.outputs[0], graph.var(op.outputs[0]).dtype
     if residual:

@@ -7,14 +7,14 @@ import math
 import numpy as np
 
 from trimtab.exporters._activations import epilogue
-from trimtab.exporters._graph import Graph, attributes_of, emits, refusal
+from trimtab.exporters._graph import OnnxGraph, attributes_of, emits, refusal
 from trimtab.program import Op
 
 _WINDOW = ("strides", "pads", "dilations", "group")
 
 
 @emits("conv")
-def conv(graph: Graph, op: Op) -> None:
+def conv(graph: OnnxGraph, op: Op) -> None:
     """Writes Conv with its bias; residual and activation become nodes."""
     operands = [op.operand(port) for port in ("x", "w", "bias")]
     y = graph.node("Conv", operands, **{name: op.attributes[name] for name in _WINDOW})
@@ -22,7 +22,7 @@ def conv(graph: Graph, op: Op) -> None:
 
 
 @emits("conv_transpose")
-def conv_transpose(graph: Graph, op: Op) -> None:
+def conv_transpose(graph: OnnxGraph, op: Op) -> None:
     """Writes ConvTranspose if the weights have ONNX's shape, [c, m / group, kh, kw]."""
     x, w = graph.var(op.operand("x")), graph.var(op.operand("w"))
     group, y = op.attributes["group"], graph.var(op.outputs[0])
@@ -34,7 +34,7 @@ def conv_transpose(graph: Graph, op: Op) -> None:
 
 
 @emits("gemm")
-def gemm(graph: Graph, op: Op) -> None:
+def gemm(graph: OnnxGraph, op: Op) -> None:
     """Writes x [..., k] times weights [n, k]: Gemm for matrices, MatMul for other ranks."""
     x, w, bias = (op.operand(port) for port in ("x", "w", "bias"))
     if len(graph.var(x).shape) == 2:
@@ -46,13 +46,13 @@ def gemm(graph: Graph, op: Op) -> None:
 
 
 @emits("add")
-def add(graph: Graph, op: Op) -> None:
+def add(graph: OnnxGraph, op: Op) -> None:
     """Writes Add and its fused activation."""
     epilogue(graph, op, graph.node("Add", op.inputs))
 
 
 @emits("max_pool")
-def max_pool(graph: Graph, op: Op) -> None:
+def max_pool(graph: OnnxGraph, op: Op) -> None:
     """Writes MaxPool; a finite padding value needs a Pad before it."""
     x, values = op.inputs[0], attributes_of(op.schema, op.attributes)
     value, dtype = values.pop("pad_value"), graph.var(x).dtype
@@ -67,7 +67,7 @@ def max_pool(graph: Graph, op: Op) -> None:
 
 
 @emits("quantize_linear", "dequantize_linear")
-def quantization(graph: Graph, op: Op) -> None:
+def quantization(graph: OnnxGraph, op: Op) -> None:
     """Writes scale and zero point of the quantized variable as inputs."""
     quantizes = op.type == "quantize_linear"
     stored = graph.var(op.outputs[0] if quantizes else op.inputs[0])

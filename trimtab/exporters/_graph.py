@@ -18,7 +18,7 @@ from trimtab.program.program import NUMPY_DTYPES
 OPSET = 20  # the first with Gelu and with Mish, HardSwish and reduction axes as inputs
 
 
-class Graph:
+class OnnxGraph:
     """ONNX nodes in the order of the program's operators, and their initializers."""
 
     def __init__(self, program: Program) -> None:
@@ -63,7 +63,7 @@ class Graph:
         return self.program.vars[name]
 
 
-Emit = Callable[[Graph, Op], None]
+Emit = Callable[[OnnxGraph, Op], None]
 EMITTERS: dict[str, Emit] = {}
 
 
@@ -85,7 +85,7 @@ def attributes_of(operator: schema.Operator, values: Mapping[str, Any]) -> dict[
     return {name: int(v) if isinstance(v, bool) else v for name, v in own.items()}
 
 
-def emit(graph: Graph, op: Op) -> None:
+def emit(graph: OnnxGraph, op: Op) -> None:
     """Writes one operator; ExportModelError if ONNX cannot express it."""
     if op.type in EMITTERS:
         EMITTERS[op.type](graph, op)

@@ -6,7 +6,7 @@ import numpy as np
 from onnx import helper
 
 from trimtab import schema
-from trimtab.exporters._graph import Graph, emits, refusal
+from trimtab.exporters._graph import OnnxGraph, emits, refusal
 from trimtab.program import Op
 from trimtab.program.program import NUMPY_DTYPES
 
@@ -15,7 +15,7 @@ _TO_NHWC, _TO_PLAIN = (0, 2, 3, 1), (0, 3, 1, 2)
 
 
 @emits("where")
-def where(graph: Graph, op: Op) -> None:
+def where(graph: OnnxGraph, op: Op) -> None:
     """Runtimes implement Where for numbers only; bool becomes logic."""
     condition, a, b = op.inputs
     if graph.var(op.outputs[0]).dtype != "bool":
@@ -27,26 +27,26 @@ def where(graph: Graph, op: Op) -> None:
 
 
 @emits("compare")
-def compare(graph: Graph, op: Op) -> None:
+def compare(graph: OnnxGraph, op: Op) -> None:
     """Each relation is an ONNX operator."""
     graph.node(_RELATIONS[op.attributes["relation"]], op.inputs, op.outputs[0])
 
 
 @emits("cast")
-def cast(graph: Graph, op: Op) -> None:
+def cast(graph: OnnxGraph, op: Op) -> None:
     """Writes Cast."""
     dtype = np.dtype(NUMPY_DTYPES[op.attributes["to"]])
     graph.node("Cast", op.inputs, op.outputs[0], to=helper.np_dtype_to_tensor_dtype(dtype))
 
 
 @emits("convert_layout")
-def convert_layout(graph: Graph, op: Op) -> None:
+def convert_layout(graph: OnnxGraph, op: Op) -> None:
     """ONNX has one layout: a conversion is the identity."""
     graph.node("Identity", op.inputs, op.outputs[0])
 
 
 @emits("reshape")
-def reshape(graph: Graph, op: Op) -> None:
+def reshape(graph: OnnxGraph, op: Op) -> None:
     """Elements keep their order in memory; an NHWC operand or result needs a Transpose."""
     x, before, after = op.inputs[0], graph.var(op.inputs[0]), graph.var(op.outputs[0])
     if before.layout == "nhwc":
@@ -63,20 +63,20 @@ def reshape(graph: Graph, op: Op) -> None:
 
 
 @emits("transpose")
-def transpose(graph: Graph, op: Op) -> None:
+def transpose(graph: OnnxGraph, op: Op) -> None:
     """Writes Transpose with the same permutation."""
     graph.node("Transpose", op.inputs, op.outputs[0], perm=op.attributes["permutation"])
 
 
 @emits("split")
-def split(graph: Graph, op: Op) -> None:
+def split(graph: OnnxGraph, op: Op) -> None:
     """The sizes are an input."""
     sizes = graph.constant(op.attributes["sizes"], "i64", "sizes")
     graph.node("Split", [op.inputs[0], sizes], op.outputs, axis=op.attributes["axis"])
 
 
 @emits("slice")
-def cut(graph: Graph, op: Op) -> None:
+def cut(graph: OnnxGraph, op: Op) -> None:
     """Bounds, axes and steps are inputs."""
     values = op.attributes
     steps = values["steps"] or [1] * len(values["axes"])
@@ -86,7 +86,7 @@ def cut(graph: Graph, op: Op) -> None:
 
 
 @emits("expand", "tile")
-def repeated(graph: Graph, op: Op) -> None:
+def repeated(graph: OnnxGraph, op: Op) -> None:
     """The shape or the repeats are an input."""
     name, key = {"expand": ("Expand", "shape"), "tile": ("Tile", "repeats")}[op.type]
     count = graph.constant(op.attributes[key], "i64", key)
@@ -94,7 +94,7 @@ def repeated(graph: Graph, op: Op) -> None:
 
 
 @emits("pad")
-def pad(graph: Graph, op: Op) -> None:
+def pad(graph: OnnxGraph, op: Op) -> None:
     """Amounts and value are inputs."""
     values = op.attributes
     operands = [op.inputs[0], graph.constant(values["pads"], "i64", "pads")]
@@ -104,7 +104,7 @@ def pad(graph: Graph, op: Op) -> None:
 
 
 @emits(*(op.name for op in schema.operators().values() if op.kind == "reduction"))
-def reduction(graph: Graph, op: Op) -> None:
+def reduction(graph: OnnxGraph, op: Op) -> None:
     """The axes are an input."""
     axes = graph.constant(op.attributes["axes"], "i64", "axes")
     keep = int(op.attributes["keep_dims"])
@@ -112,7 +112,7 @@ def reduction(graph: Graph, op: Op) -> None:
 
 
 @emits("arg_max")
-def arg_max(graph: Graph, op: Op) -> None:
+def arg_max(graph: OnnxGraph, op: Op) -> None:
     """Writes ArgMax with its flags as ints."""
     values = op.attributes
     attributes = {"keepdims": int(values["keep_dims"]), "axis": values["axis"]}
@@ -121,7 +121,7 @@ def arg_max(graph: Graph, op: Op) -> None:
 
 
 @emits("top_k")
-def top_k(graph: Graph, op: Op) -> None:
+def top_k(graph: OnnxGraph, op: Op) -> None:
     """k is an input; results are sorted."""
     values = op.attributes
     k = graph.constant([values["k"]], "i64", "k")
@@ -130,7 +130,7 @@ def top_k(graph: Graph, op: Op) -> None:
 
 
 @emits("depth_to_space", "space_to_depth")
-def blocks(graph: Graph, op: Op) -> None:
+def blocks(graph: OnnxGraph, op: Op) -> None:
     """Writes SpaceToDepth or DepthToSpace."""
     size = op.attributes["block_size"]
     if op.type == "space_to_depth":
@@ -141,7 +141,7 @@ def blocks(graph: Graph, op: Op) -> None:
 
 
 @emits("channel_shuffle")
-def channel_shuffle(graph: Graph, op: Op) -> None:
+def channel_shuffle(graph: OnnxGraph, op: Op) -> None:
     """Writes Reshape, Transpose, Reshape: the groups become a dimension that is transposed with
     the channels of a group.
     """
@@ -160,7 +160,7 @@ def channel_shuffle(graph: Graph, op: Op) -> None:
 
 
 @emits("resize")
-def resize(graph: Graph, op: Op) -> None:
+def resize(graph: OnnxGraph, op: Op) -> None:
     """Writes scales if the operator has them, else sizes."""
     values, x = op.attributes, graph.var(op.inputs[0])
     coordinates = values["coordinate_mode"]

@@ -14,7 +14,7 @@ from onnx import helper, numpy_helper
 
 from trimtab.errors import ExportModelError
 from trimtab.exporters import _activations, _compute, _movement
-from trimtab.exporters._graph import OPSET, Graph, emit
+from trimtab.exporters._graph import OPSET, OnnxGraph, emit
 from trimtab.program import Program, Var
 from trimtab.program.program import NUMPY_DTYPES
 
@@ -37,7 +37,7 @@ def encode(program: Program) -> bytes:
             where=program.name,
             hint="convert its source model, or a .ttm that was written without --toolchain",
         )
-    graph = Graph(program)
+    graph = OnnxGraph(program)
     for op in program.ops:
         emit(graph, op)
     used = {name for node in graph.nodes for name in node.input}

@@ -3,6 +3,7 @@
 `code_bytes.toml` holds the sizes in a binary of everything in float32, where an operator has one
 class. `./inv bench.sizes --code --update` writes it, and `--code --check` compares it with a build.
 A kernel of another dtype is assumed to be as large as the largest float32 kernel of its family.
+An operator or a kernel that was not measured has the median size of its kind.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import tomli_w
 
-from trimtab import kernels
+from trimtab import kernels, schema
 from trimtab.errors import PlanError
 from trimtab.profile import Profile, find_profile
 from trimtab.program import Op
@@ -42,12 +44,35 @@ class CodeSizes:
 
     def _bytes(self, name: str) -> int:
         sizes = {**self.operators, **self.kernels}
-        if name in sizes or name not in kernels.inventory():
-            return sizes.get(name, 0)
-        family = kernels.kernel(name).family
-        return max(
-            (n for k, n in self.kernels.items() if k.startswith(f"{family}_f32_")), default=0
-        )
+        if name in sizes:
+            return sizes[name]
+        if name in schema.operators():
+            return self._typical_operator(schema.operator(name))
+        return self._typical_kernel(kernels.kernel(name)) if name in kernels.inventory() else 0
+
+    def _typical_operator(self, op: schema.Operator) -> int:
+        """The median size of the measured operators of the same kind."""
+        kinds = {other.name: other.kind for other in schema.operators().values()}
+        peers = [size for name, size in self.operators.items() if kinds.get(name) == op.kind]
+        return round(median(peers)) if op.kind and peers else 0
+
+    def _typical_kernel(self, kernel: kernels.Kernel) -> int:
+        """The largest float32 kernel of the family; if none was measured, the median size of the
+        kernels of the same instruction set with the same arguments.
+        """
+        family = [n for k, n in self.kernels.items() if k.startswith(f"{kernel.family}_f32_")]
+        if family or kernel.dtype not in ("f32", "f16"):
+            return max(family, default=0)
+        inventory = kernels.inventory()
+        measured = {
+            inventory[name]: size for name, size in self.kernels.items() if name in inventory
+        }
+        peers = [
+            size
+            for other, size in measured.items()
+            if (other.args_type, other.isa) == (kernel.args_type, kernel.isa)
+        ]
+        return round(median(peers)) if peers else 0
 
 
 def called_kernels(*ops: Op) -> set[str]:

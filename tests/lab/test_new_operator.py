@@ -1,0 +1,95 @@
+"""`op.new` writes an operator that the checkout accepts without further changes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lab.new_operator import scaffold
+from trimtab import paths
+from trimtab.errors import UsageError
+
+FOLDERS = ("runtime", "kernels", "profiles", "cores", "toolchains", "trimtab", "tests/ops", "lab")
+CHECK = """
+import sys
+import onnx
+from trimtab import kernels, schema
+from trimtab.importers.onnx_ops.node import HANDLERS
+import trimtab.importers.onnx_ops.elementwise
+from tests.ops.cases import activation
+op = schema.operator("soft_plus2")
+assert op.is_generated and op.table and op.onnx == "SoftPlus2", op
+assert "soft_plus2_f32_portable" in kernels.inventory()
+assert "SoftPlus2" in [row[0] for row in activation.EVERYWHERE]
+assert "SoftPlus2" in HANDLERS
+"""
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A copy of the parts of the checkout that `op.new` reads and writes."""
+    for folder in FOLDERS:
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(paths.root() / folder, tmp_path / folder, ignore=ignored)
+    shutil.copy(paths.root() / "tests" / "__init__.py", tmp_path / "tests")
+    return tmp_path
+
+
+def python(checkout: Path, *arguments: str) -> None:
+    environment = os.environ | {"PYTHONPATH": str(checkout)}
+    code = (
+        "import runpy, sys; sys.meta_path[:] = [f for f in sys.meta_path "
+        "if 'ScikitBuild' not in type(f).__name__]; sys.argv = sys.argv[1:]; "
+        "exec(sys.argv[0]) if len(sys.argv) == 1 else "
+        "runpy.run_module(sys.argv[0], run_name='__main__')"
+    )
+    command = [sys.executable, "-P", "-c", code, *arguments]
+    done = subprocess.run(
+        command, cwd=checkout, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_unary_operator_is_complete_and_its_sources_compile(checkout: Path) -> None:
+    result = scaffold.write(checkout, "soft_plus2", "softplus", "SoftPlus2")
+    assert result.missing == []
+    assert {str(path) for path in result.written} == {
+        "runtime/ops/soft_plus2.toml",
+        "kernels/generic/unary.h",
+        "tests/ops/cases/activation.py",
+        "trimtab/importers/onnx_ops/elementwise.py",
+    }
+    python(checkout, CHECK)
+    output = checkout / "generated"
+    arguments = ("--profile", "full", "--arch", "x86_64", "--output", str(output))
+    python(checkout, "trimtab.build.codegen", *arguments)
+    sources = [
+        output / "generated" / "ops" / "soft_plus2.cpp",
+        output / "generated" / "kernels" / "soft_plus2_f32_portable.cpp",
+    ]
+    for source in sources:
+        command = ["c++", "-std=c++17", "-fsyntax-only", "-I", str(checkout), "-I", str(output)]
+        config = ["-include", str(output / "generated" / "config.h")]
+        subprocess.run([*command, *config, str(source)], check=True)
+
+
+def test_an_operator_with_a_source_is_copied_and_the_remaining_steps_are_named(
+    checkout: Path,
+) -> None:
+    result = scaffold.write(checkout, "hypot", "prelu")
+    assert Path("runtime/ops/hypot.cpp") in result.written
+    source = (checkout / "runtime" / "ops" / "hypot.cpp").read_text()
+    assert "TRIMTAB_TYPED_OPERATOR(Hypot, float, F32)" in source
+    assert "Prelu" not in source
+    assert any("onnx_ops" in text for text in result.missing)
+
+
+@pytest.mark.parametrize("name", ["relu", "Bad"])
+def test_a_used_or_invalid_name_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not a free name"):
+        scaffold.write(tmp_path, name, "abs")
