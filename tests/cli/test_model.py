@@ -12,7 +12,7 @@ import pytest
 from invoke.context import Context
 
 import trimtab
-from tests.engine.test_quantize import SAMPLES, network
+from tests.quantization.test_quantization import SAMPLES, network
 from tests.pipeline.test_precision import A76, independent
 from trimtab.cli import namespace
 from trimtab.pipeline.calibration import Calibration

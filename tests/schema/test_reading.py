@@ -136,3 +136,36 @@ def test_a_rule_of_multiply_accumulates_that_nobody_can_read_is_an_error(
     with pytest.raises(SchemaError, match="cannot parse macs") as error:
         schema.read_operator(written(tmp_path, "[]", f'macs = "{rule}"'))
     assert "made_up.toml" in error.value.where
+
+
+@pytest.mark.parametrize(
+    ("traits", "reason"),
+    [
+        ('kind = "ternary"', "kind = 'ternary' is not one of unary, binary"),
+        ('kind = "unary"', "a unary operator has no attributes but alpha and beta"),
+        ('kind = "binary"', "a binary operator has 2 inputs"),
+        ("table = true", "only a unary operator can be computed by a table"),
+        ("moves_if = [{ group = 1 }]", "moves_if needs kind"),
+        ('clamp = ["low", 1.0]', "unknown attributes: low"),
+        ('slope = "steep"', "unknown attributes: steep"),
+        ("result_range = [1.0]", r"are \[lower, upper\]"),
+    ],
+)
+def test_a_trait_that_contradicts_the_schema_is_an_error(
+    traits: str, reason: str, tmp_path: Path
+) -> None:
+    with pytest.raises(SchemaError, match=rf"made_up.toml: .*{reason}"):
+        schema.read_operator(written(tmp_path, "[]", traits))
+
+
+def test_a_movement_may_depend_on_attributes(tmp_path: Path) -> None:
+    path = written(tmp_path, "[]", 'kind = "movement"\nmoves_if = [{ group = 1 }, { group = 3 }]')
+    op = schema.read_operator(path)
+    assert [op.moves({"group": n}) for n in (1, 2, 3)] == [True, False, True]
+
+
+def test_a_clamp_has_bounds_from_numbers_and_attributes() -> None:
+    relu, clip = schema.operator("relu"), schema.operator("clip")
+    assert relu.bounds({}) == (0.0, float("inf"))
+    assert clip.bounds({"alpha": -1.0, "beta": 6.0}) == (-1.0, 6.0)
+    assert schema.operator("tanh").bounds({}) is None

@@ -15,7 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 import trimtab
 from tests.ops.cases.case import Array
 from tests.recorded_progress import RecordedProgress
-from trimtab import passes, quantization
+from trimtab import passes, quantization, schema
 from trimtab.accuracy import parse_budget
 from trimtab.errors import CalibrationError, ProgramError, UsageError
 from trimtab.pipeline.calibration import Calibration
@@ -309,3 +309,22 @@ def test_a_concatenation_does_not_widen_the_ranges_of_other_readers(
     inside = np.clip(expected, -1, 1) if own else expected
     step = 2 * wide / 255
     assert abs(np.clip(actual, -1, 1)[:, :4] - np.clip(inside, -1, 1)[:, :4]).max() < 3 * step
+
+
+def test_every_unary_operator_with_a_table_computes_on_int8() -> None:
+    names = [op.name for op in schema.operators().values() if op.table]
+    assert "softsign" in names
+    for name in names:
+        program = Program(name)
+        block, x = program.block, program.add_input("x", (1, 3, 8, 8))
+        weights = [RNG.normal(0, 0.3, (4, c, 3, 3)).astype(np.float32) for c in (3, 4)]
+        (y,) = block.add_op("conv", [x, block.add_constant(weights[0])])
+        (y,) = block.add_op(name, [y])
+        program.outputs = block.add_op("conv", [y, block.add_constant(weights[1])])
+        data = {"x": RNG.normal(0, 1, (10, 3, 8, 8)).astype(np.float32)}
+        quantized = trimtab.quantize(program, data)
+        types = {op.type for op in passes.optimize(quantized.program).ops}
+        assert types <= {
+            *("quantize_linear", "qlinear_conv", "look_up", "convert_layout", "reshape"),
+        }, (name, types)
+        assert quantized.accuracy.cosine > 0.99, name

@@ -1,10 +1,7 @@
-"""What makes int8 nearer to float32: channels of like ranges, weights rounded for their operands,
-and ranges that look at samples' extremes.
-"""
+"""Cross-layer equalization."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 
 import numpy as np
@@ -12,12 +9,10 @@ import pytest
 
 from tests.ops.cases.case import Array
 from trimtab.errors import CalibrationError
-from trimtab.program import Op, Program
-from trimtab.quantization import adaptive_rounding, equalization
+from trimtab.program import Program
+from trimtab.quantization import equalization
 from trimtab.quantization.calibration import check
 from trimtab.quantization.equalization import ChannelStatistics
-from trimtab.quantization.methods import method
-from trimtab.quantization.observer import Observer, Range
 from trimtab.quantization.ranges import Ranges
 from trimtab.session import Session
 
@@ -174,111 +169,3 @@ def test_factors_that_would_change_results_are_refused(
     change(by)
     with pytest.raises(CalibrationError, match=r"do not fit|absent., a tensor"):
         check(program, Ranges("net", "mse", 1, {}, {}, by))
-
-
-# Rounding of weights.
-
-
-def objective(places: Array, chosen: Array, matrix: Array) -> Array:
-    errors = places - chosen
-    return np.asarray(np.einsum("...d,de,...e->...", errors, matrix, errors))
-
-
-def test_weights_are_rounded_together() -> None:
-    depth, rows, step = 4, 40, 0.01
-    samples = RNG.normal(0, 1, (200, 2)) @ RNG.normal(0, 1, (2, depth))
-    covariance = np.cov(samples, rowvar=False, bias=True)
-    weights = RNG.normal(0, 1, (rows, depth)).astype(np.float32)
-    scales = (abs(weights).max(axis=1) / 127).astype(np.float32)
-    chosen = adaptive_rounding.rounded(weights, scales, covariance[None], step).astype(np.float64)
-    places, matrix = weights / scales[:, None], covariance + np.eye(depth) * step**2 / 12
-    found = objective(places, chosen, matrix)
-    nearest = np.rint(places)
-    assert found.sum() < 0.5 * objective(places, nearest, matrix).sum()
-    # No weight by itself has a better integer.
-    for j, change in itertools.product(range(depth), (-1, 1)):
-        other = chosen.copy()
-        other[:, j] = np.clip(other[:, j] + change, -127, 127)
-        assert (objective(places, other, matrix) >= found * (1 - 1e-9)).all()
-
-
-def test_weights_are_rounded_to_the_nearest_where_operands_tell_nothing() -> None:
-    weights = RNG.normal(0, 1, (6, 2, 3, 3)).astype(np.float32)
-    scales = np.full(6, 0.03, np.float32)
-    wanted = np.clip(np.rint(weights / scales[0]), -127, 127)
-    np.testing.assert_array_equal(adaptive_rounding.rounded(weights, scales, None, 1.0), wanted)
-    alone = np.broadcast_to(np.eye(18), (1, 18, 18))
-    np.testing.assert_array_equal(adaptive_rounding.rounded(weights, scales, alone, 1.0), wanted)
-
-
-@pytest.mark.parametrize(("group", "stride", "dilation"), [(1, 1, 1), (2, 2, 1), (4, 1, 2)])
-def test_operands_are_what_a_convolution_multiplies(group: int, stride: int, dilation: int) -> None:
-    program = Program("conv")
-    program.add_input("x", (1, 4, 9, 7))
-    weights = RNG.normal(0, 1, (8, 4 // group, 3, 3)).astype(np.float32)
-    constant = program.block.add_constant(weights)
-    values = {
-        "group": group,
-        "strides": (stride, stride),
-        "dilations": (dilation, dilation),
-        "pads": (1, 2, 0, 1),
-    }
-    program.outputs = program.block.add_op("conv", ["x", constant], values, ["y"])
-    op: Op = program.ops[0]
-    x = RNG.normal(0, 1, (1, 4, 9, 7)).astype(np.float32)
-    found = adaptive_rounding.sampled_operands(program, op, x, 1, 0)  # of one sample: all places
-    sums = found @ weights.reshape(group, -1, weights[0].size).transpose(0, 2, 1)
-    (y,) = Session(program).run({"x": x}).values()
-    wanted = y.reshape(group, 8 // group, -1).transpose(0, 2, 1)
-    assert sums.shape == wanted.shape
-    np.testing.assert_allclose(np.sort(sums, axis=1), np.sort(wanted, axis=1), atol=1e-4)
-    seen = adaptive_rounding.empty_moments(program, op)
-    assert seen is not None
-    for part in np.array_split(found, 3, axis=1):
-        seen.add(part)
-    for covariance, rows in zip(seen.covariance, found, strict=True):
-        known = np.cov(rows, rowvar=False, bias=True)
-        np.testing.assert_allclose(covariance, known, rtol=1e-3, atol=1e-4)
-
-
-# Ranges.
-
-
-def test_ends_are_expected_beyond_the_extreme_by_its_distance_from_the_next() -> None:
-    seen = Observer()
-    for values in ([-1, 2], [-3, 5], [-2.5, 4], [1, 3]):
-        seen.add_extremes(np.array(values, np.float32))
-    assert method("endpoint").range_of(seen) == Range(-3.5, 6.0)
-    one = Observer()
-    one.add_extremes(np.array([-1, 2], np.float32))
-    assert method("endpoint").range_of(one) == Range(-1.0, 2.0)
-
-
-@pytest.mark.parametrize(("name", "power"), [("mse", 2.0), ("norm", 2.4)])
-def test_a_norm_takes_the_range_with_the_smallest_error_of_the_values(
-    name: str, power: float
-) -> None:
-    values = RNG.standard_t(3, 20000).astype(np.float32)
-    seen = Observer()
-    seen.add_extremes(values)
-    seen.add_counts(values)
-
-    def error(least: float, most: float) -> float:
-        step = (most - least) / 255
-        kept = np.clip(np.rint((values - least) / step), 0, 255) * step + least
-        return float((np.abs(kept - values) ** power).mean())
-
-    found = method(name).range_of(seen)
-    shares = np.linspace(0.02, 1, 40)
-    ends = itertools.product(values.min() * shares, values.max() * shares)
-    assert error(found.low, found.high) < 1.05 * min(error(*pair) for pair in ends)
-
-
-def test_nothing_is_cut_off_but_before_a_function() -> None:
-    values = RNG.standard_t(3, 20000).astype(np.float32)
-    for function in (None, lambda x: np.where(x > 0, x, 0.01 * x)):
-        seen = Observer(function=function)
-        seen.add_extremes(values)
-        seen.add_counts(values)
-        wanted = method("mse" if function else "min_max").range_of(seen)
-        assert method("activation_aware").range_of(seen) == wanted

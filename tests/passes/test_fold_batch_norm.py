@@ -1,0 +1,56 @@
+"""Folding of batch normalization."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.small_programs import Net, after, normal, types
+
+
+def batch_norm(net: Net, x: str, channels: int) -> str:
+    """A batch normalization with random parameters."""
+    positive = np.abs(normal(channels)) + np.float32(0.5)
+    scale, bias, mean = (normal(channels) for _ in range(3))
+    return net("batch_normalization", x, scale, bias, mean, positive)
+
+
+@pytest.mark.parametrize("group", [1, 2, 8])
+def test_batch_normalization_folds_into_a_convolution(group: int) -> None:
+    net = Net(x=(1, 8, 5, 5))
+    program = net.finish(batch_norm(net, net.conv("x", 8, 3, group=group), 8))
+    assert types(after(program, "fold_batch_norm")) == ["conv"]
+
+
+@pytest.mark.parametrize("group", [1, 2])
+def test_batch_normalization_folds_into_a_transposed_convolution(group: int) -> None:
+    net = Net(x=(1, 4, 5, 5))
+    y = net("conv_transpose", "x", normal(4, 6 // group, 3, 3), group=group, strides=[2, 2])
+    assert types(after(net.finish(batch_norm(net, y, 6)), "fold_batch_norm")) == ["conv_transpose"]
+
+
+def test_batch_normalization_folds_into_a_matrix_product() -> None:
+    net = Net(x=(3, 5))
+    program = net.finish(batch_norm(net, net("gemm", "x", normal(7, 5)), 7))
+    assert types(after(program, "fold_batch_norm")) == ["gemm"]
+
+
+def test_batch_normalization_over_rows_does_not_fold_into_a_matrix_product() -> None:
+    net = Net(x=(2, 7, 5))
+    program = net.finish(batch_norm(net, net("gemm", "x", normal(7, 5)), 7))
+    assert types(after(program, "fold_batch_norm")) == ["gemm", "batch_normalization"]
+
+
+def test_batch_normalization_stays_when_the_convolution_is_read_elsewhere() -> None:
+    net = Net(x=(1, 4, 5, 5))
+    y = net.conv("x", 4)
+    program = net.finish(net("mul", batch_norm(net, y, 4), y))
+    assert types(after(program, "fold_batch_norm")) == ["conv", "batch_normalization", "mul"]
+
+
+def test_weights_that_two_convolutions_share_are_scaled_for_one_only() -> None:
+    net = Net(x=(1, 4, 5, 5))
+    weights = net.program.block.add_constant(normal(4, 4, 1, 1))
+    a, b = net("conv", "x", weights), net("conv", "x", weights)
+    program = net.finish(net("add", batch_norm(net, a, 4), b))
+    assert types(after(program, "fold_batch_norm")) == ["conv", "conv", "add"]

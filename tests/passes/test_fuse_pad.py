@@ -1,0 +1,45 @@
+"""Fusion of padding."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tests.small_programs import Net, after, types
+
+
+def test_padding_with_zeros_folds_into_convolution_and_average() -> None:
+    net = Net(x=(1, 3, 6, 6))
+    y = net("pad", "x", pads=[0, 0, 1, 2, 0, 0, 3, 0])
+    conv = net.conv(y, 4, 3, strides=[2, 2])
+    pool = net("average_pool", y, kernel_shape=[4, 4])
+    program = after(net.finish(conv, pool), "fuse_pad")
+    assert types(program) == ["conv", "average_pool"]
+    assert program.ops[0].attributes["pads"] == (2, 3, 4, 1)
+
+
+def test_padding_under_a_maximum_folds_with_its_value() -> None:
+    net = Net(x=(1, 3, 6, 6))
+    pads = [0, 0, 0, 0, 0, 0, 1, 1]
+    low = net("max_pool", net("pad", "x", pads=pads, value=-math.inf), kernel_shape=[2, 2])
+    wins = net("max_pool", net("pad", net("neg", "x"), pads=pads), kernel_shape=[2, 2])
+    alone = net("max_pool", net("pad", "x", pads=pads, value=2.0), kernel_shape=[1, 1])
+    program = after(net.finish(low, wins, alone), "fuse_pad")
+    assert types(program) == ["max_pool", "neg", "max_pool", "max_pool"]
+
+
+def test_padding_of_two_values_under_a_maximum_stays() -> None:
+    net = Net(x=(1, 3, 6, 6))
+    padded = net("pad", "x", pads=[0, 0, 0, 0, 0, 0, 1, 1])
+    y = net("max_pool", padded, kernel_shape=[3, 3], pads=[1, 1, 1, 1])
+    assert types(after(net.finish(y), "fuse_pad")) == ["pad", "max_pool"]
+
+
+@pytest.mark.parametrize(
+    "attributes", [{"value": 1.0}, {"mode": "edge"}, {"pads": [0, 1, 0, 0] * 2}]
+)
+def test_other_padding_stays_before_a_convolution(attributes: dict[str, object]) -> None:
+    net = Net(x=(1, 3, 6, 6))
+    y = net("pad", "x", **{"pads": [0, 0, 1, 1, 0, 0, 1, 1], **attributes})
+    assert types(after(net.finish(net.conv(y, 4, 3)), "fuse_pad")) == ["pad", "conv"]

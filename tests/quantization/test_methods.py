@@ -1,0 +1,115 @@
+"""Calibration methods."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.ops.cases.case import Array
+from trimtab.errors import UsageError
+from trimtab.quantization.insert_qdq import quantization
+from trimtab.quantization.methods import method, methods
+from trimtab.quantization.observer import BINS, Observer, Range
+
+
+def seen(*values: Array) -> Observer:
+    """What was seen of these samples, after both looks."""
+    found = Observer()
+    for value in values:
+        found.add_extremes(value)
+    for value in values:
+        found.add_counts(value)
+    return found
+
+
+@pytest.mark.parametrize("name", methods())
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.zeros(10, np.float32),
+        np.full(10, 3.0, np.float32),
+        np.full(10, -3.0, np.float32),
+        np.linspace(-1, 2, 999, dtype=np.float32),
+        np.array([1e30, 0, -1e30], np.float32),
+        np.array([np.inf, 1, np.nan], np.float32),
+    ],
+)
+def test_every_method_gives_a_range_that_holds_zero_and_no_more_than_was_seen(
+    name: str, values: Array
+) -> None:
+    found = method(name).range_of(seen(values))
+    finite = values[np.isfinite(values)]
+    assert min(0.0, finite.min()) - 1e-6 * abs(finite.min()) <= found.low <= 0
+    assert 0 <= found.high <= max(0.0, finite.max()) + 1e-6 * abs(finite.max())
+
+
+def test_min_max_is_the_range_of_all_samples() -> None:
+    both = seen(np.array([-1.0, 2.0]), np.array([-3.0, 1.0]))
+    assert method("min_max").range_of(both) == Range(-3.0, 2.0)
+
+
+def test_percentile_is_that_of_numpy() -> None:
+    values = np.random.default_rng(3).standard_t(3, 400_000)
+    found = method("percentile").range_of(seen(values))
+    width = (values.max() - values.min()) / BINS
+    assert found.low == pytest.approx(np.quantile(values, 0.5e-5), abs=2 * width)
+    assert found.high == pytest.approx(np.quantile(values, 1 - 0.5e-5), abs=2 * width)
+
+
+def test_mse_has_a_smaller_error_than_any_share_of_the_range() -> None:
+    values = np.random.default_rng(4).standard_t(4, 100_000)
+
+    def error(least: float, most: float) -> float:
+        q = quantization(Range(least, most))
+        stored = np.clip(np.rint(values / q.scale[0]) + q.zero_point[0], -128, 127)
+        return float(((values - (stored - q.zero_point[0]) * q.scale[0]) ** 2).mean())
+
+    found = method("mse").range_of(seen(values))
+    whole = seen(values).whole
+    best = min(error(whole.low * s, whole.high * s) for s in np.linspace(0.3, 1, 30))
+    assert error(found.low, found.high) <= 1.02 * best
+    assert error(found.low, found.high) < error(whole.low, whole.high)
+
+
+def test_mse_of_a_function_s_operand_is_that_of_its_results() -> None:
+    def swish(x: Array) -> Array:
+        return np.asarray(x / (1 + np.exp(-x)))
+
+    values = np.random.default_rng(9).normal(-4, 4, 100_000)
+
+    def error(found: Range) -> float:
+        q = quantization(found)
+        stored = np.clip(np.rint(values / q.scale[0]) + q.zero_point[0], -128, 127)
+        real = (stored - q.zero_point[0]) * q.scale[0]
+        return float(((swish(values) - swish(real)) ** 2).mean())
+
+    aware = Observer(function=swish)
+    aware.add_extremes(values)
+    aware.add_counts(values)
+    found, plain = method("mse").range_of(aware), method("mse").range_of(seen(values))
+    best = min(
+        error(Range(least, most))
+        for least in np.linspace(-20, -1, 20)
+        for most in np.linspace(4, 14, 21)
+    )
+    assert error(found) <= 1.05 * best
+    assert error(found) < 0.6 * error(plain)
+
+
+def test_an_unknown_method_is_an_error_that_lists_them() -> None:
+    with pytest.raises(UsageError) as caught:
+        method("guess")
+    assert all(name in caught.value.hint for name in methods())
+
+
+@pytest.mark.parametrize(
+    ("former", "successor"),
+    [("reach", "activation_aware"), ("moving_average", "min_max"), ("entropy", "mse")],
+)
+def test_a_former_method_is_an_error_that_names_the_nearest_one(
+    former: str, successor: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        method(former)
+    assert caught.value.hint == f"use {successor}"
+    assert successor in methods()

@@ -1,0 +1,43 @@
+"""Arguments of a wrong type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import trimtab
+from trimtab.errors import UsageError
+from trimtab.program import Program
+
+DATA = np.random.default_rng(1).normal(0, 1, (6, 3, 4, 6)).astype(np.float32)
+
+
+def network() -> Program:
+    program = Program("net")
+    x = program.add_input("data", (1, 3, 4, 6))
+    weights = program.block.add_constant(np.ones((2, 3, 1, 1), np.float32))
+    (y,) = program.block.add_op("conv", [x, weights], None, ["y"])
+    program.block.add_op("relu", [y], None, ["z"])
+    program.outputs = ["z"]
+    return program
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (None, "the samples are None"),
+        ({"data": [1, 2]}, "'data' are a list"),
+        (3, "the samples are a.* int"),
+    ],
+)
+def test_what_are_no_samples_is_a_mistake_of_the_call(given: Any, said: str) -> None:
+    with pytest.raises(UsageError, match=said) as caught:
+        trimtab.quantize(network(), given)
+    assert caught.value.hint
+
+
+def test_ranges_by_their_path_are_a_mistake_of_the_call() -> None:
+    with pytest.raises(UsageError, match=r"ranges are a str"):
+        trimtab.quantize(network(), {"data": DATA}, ranges="r.toml")  # type: ignore[arg-type]

@@ -1,0 +1,93 @@
+"""Invalid and edited files of ranges."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import trimtab
+from trimtab.errors import CalibrationError
+from trimtab.program import Program
+from trimtab.quantization.observer import Range
+from trimtab.quantization.ranges import Ranges
+
+HEAD = 'network="n"\nmethod="m"\nsamples=1\n'
+DATA = np.random.default_rng(1).normal(0, 1, (6, 3, 4, 6)).astype(np.float32)
+
+
+def network() -> Program:
+    program = Program("net")
+    x = program.add_input("data", (1, 3, 4, 6))
+    weights = program.block.add_constant(np.ones((2, 3, 1, 1), np.float32))
+    (y,) = program.block.add_op("conv", [x, weights], None, ["y"])
+    program.block.add_op("relu", [y], None, ["z"])
+    program.outputs = ["z"]
+    return program
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("=", "not a TOML file"),
+        (HEAD.replace("1", "-4") + "[ranges]\n[means]\n[factors]", "integer of at least 1"),
+        (HEAD.replace("1", "true") + "[ranges]\n[means]\n[factors]", "integer of at least 1"),
+        (HEAD + "[ranges]\na=[1.0, 2.0]\n[means]\n[factors]", "'a' is .*must contain 0"),
+        (HEAD + "[ranges]\na=[0.0, 0.0]\n[means]\n[factors]", "'a' is .*too narrow"),
+        (HEAD + "[ranges]\na=[0.0, 1e-300]\n[means]\n[factors]", "'a' is .*too narrow"),
+        (HEAD + "[ranges]\na=[-1e39, 1e39]\n[means]\n[factors]", "'a' is .*two float32 numbers"),
+        (HEAD + "[ranges]\n[means]\na=[1e300]\n[factors]", "means of 'a'"),
+    ],
+)
+def test_ranges_that_make_no_sense_are_refused_with_file_key_and_what_to_do(
+    text: str, said: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "ranges.toml"
+    path.write_text(text)
+    with pytest.raises(CalibrationError, match=said) as caught:
+        Ranges.read(path)
+    assert caught.value.where == str(path)
+    assert "delete" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"ranges": {"nosuch": Range(0, 1)}}, "ranges. has .nosuch., a tensor"),
+        ({"means": {"nosuch": (1.0,)}}, "means. has .nosuch., a tensor"),
+        ({"means": {"data": (1.0, 2.0)}}, "'data' has 2 means, but 3 channels"),
+        ({"means": {"z": (1.0,)}}, "means. has .z., which no operator"),
+        ({"factors": {"data": (1.0, 2.0, 3.0)}}, "the factors of 'data' do not fit"),
+    ],
+)
+def test_ranges_that_do_not_fit_the_network_name_their_file_and_what_to_do_with_it(
+    changed: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "ranges.toml"
+    Ranges("net", "mse", 1, **({"ranges": {}} | changed)).write(path)
+    with pytest.raises(CalibrationError, match=said) as caught:
+        trimtab.quantize(network(), {"data": DATA}, ranges=Ranges.read(path))
+    assert caught.value.where == str(path)
+    assert f"delete or rename {path}" in caught.value.hint
+
+
+def test_a_file_of_ranges_has_a_tensor_to_a_line_and_each_may_be_deleted(tmp_path: Path) -> None:
+    path, names = tmp_path / "ranges.toml", ["a", 'quo"ted\\', "b.c/d é", "\x7f\n"]
+    ends = {name: Range(-1e-30, np.float64(2.5)) for name in names}
+    numbers = dict.fromkeys(names, (0.1, 1e30, 3.0))
+    kept = Ranges("n\tet", "mse", 9, ends, numbers, numbers)
+    kept.write(path)
+    assert Ranges.read(path) == kept
+    lines = path.read_text().splitlines()
+    assert sum(bool(re.search(r"= \[", line)) for line in lines) == 3 * len(names)
+    for i, line in enumerate(lines):
+        if "= [" in line:
+            path.write_text("\n".join(lines[:i] + lines[i + 1 :]))
+            left = Ranges.read(path)
+            found = sum(len(part) for part in (left.ranges, left.means, left.factors))
+            assert found == 3 * len(names) - 1
+    assert tomllib.loads("\n".join(lines))["means"][names[0]] == list(numbers[names[0]])

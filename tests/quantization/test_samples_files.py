@@ -1,0 +1,94 @@
+"""Invalid files of samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from trimtab.errors import CalibrationError
+from trimtab.quantization import samples
+
+INPUTS = {"data": ((1, 3, 4, 6), "float32")}
+DATA = np.random.default_rng(1).normal(0, 1, (6, 3, 4, 6)).astype(np.float32)
+
+
+def damaged(path: Path) -> None:
+    """Compressed data of an .npz file that cannot be unpacked."""
+    np.savez_compressed(path, data=np.repeat(DATA, 20, axis=0))
+    content = bytearray(path.read_bytes())
+    content[500:600] = b"\xff" * 100
+    path.write_bytes(content)
+
+
+def cut_off(path: Path) -> None:
+    np.savez(path, data=DATA)
+    path.write_bytes(path.read_bytes()[:900])
+
+
+def of_objects(path: Path) -> None:
+    np.savez(path, data=np.array([{}], dtype=object))
+
+
+def with_nan(path: Path) -> None:
+    np.savez(path, data=np.full((1, 3, 4, 6), np.nan))
+
+
+def pickled(path: Path) -> None:
+    path.write_bytes(b"\x80\x04K\x01.")
+
+
+@pytest.mark.parametrize(
+    ("write", "said"),
+    [
+        (damaged, "not a readable .npz file"),
+        (cut_off, "not a readable .npz file"),
+        (of_objects, "has Python objects, not numbers"),
+        (with_nan, "not finite numbers"),
+        (pickled, "damaged, or not an .npz file"),
+    ],
+)
+def test_a_file_of_arrays_that_cannot_be_used_is_refused_with_what_to_do(
+    write: Callable[[Path], None], said: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "s.npz"
+    write(path)
+    with pytest.raises(CalibrationError, match=said) as caught:
+        samples.read(path, INPUTS)
+    assert caught.value.where == str(path)
+    assert caught.value.hint
+    assert "pickle" not in str(caught.value)
+
+
+def test_an_array_without_a_name_is_no_file_of_samples(tmp_path: Path) -> None:
+    np.save(tmp_path / "single.npy", DATA)
+    with pytest.raises(CalibrationError, match="a single array without a name") as caught:
+        samples.read(tmp_path / "single.npy", INPUTS)
+    assert "numpy.savez" in caught.value.hint
+
+
+def test_a_single_picture_is_answered_with_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(b"\x89PNG")
+    with pytest.raises(CalibrationError, match="a single picture") as caught:
+        samples.read(tmp_path / "a.png", INPUTS)
+    assert "folder" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "settings", ["scale = 0", "scale = [1, 0, 1]", "scale = nan", "mean = inf", "= =", "sigma = 3"]
+)
+def test_settings_of_pictures_that_make_no_sense_are_refused_with_what_to_do(
+    settings: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.png").write_bytes(b"no picture")
+    (tmp_path / samples.SETTINGS).write_text(settings)
+    with pytest.raises(CalibrationError) as caught:
+        samples.read(tmp_path, INPUTS)
+    assert caught.value.where == str(tmp_path / samples.SETTINGS)
+    assert caught.value.hint
+    (tmp_path / samples.SETTINGS).unlink()
+    with pytest.raises(CalibrationError, match="is not a picture") as caught:
+        samples.read(tmp_path, INPUTS).feed(0)
+    assert caught.value.hint
