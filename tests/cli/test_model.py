@@ -12,8 +12,8 @@ import pytest
 from invoke.context import Context
 
 import trimtab
-from tests.quantization.test_quantization import SAMPLES, network
 from tests.pipeline.test_precision import A76, independent
+from tests.quantization.test_quantization import SAMPLES, network
 from trimtab.cli import namespace
 from trimtab.pipeline.calibration import Calibration
 from trimtab.pipeline.precision import convert

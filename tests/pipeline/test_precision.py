@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import trimtab
+from tests.ops.cases.case import Array
 from tests.quantization.test_quantization import SAMPLES
 from tests.quantization.test_quantization import network as write_network
-from tests.ops.cases.case import Array
 from tests.recorded_progress import RecordedProgress
 from tests.small_programs import Net
 from trimtab import passes, quantization

@@ -18,7 +18,9 @@ from typing import Any
 import tomli_w
 
 from trimtab import kernels, schema
+from trimtab import kernels, schema
 from trimtab.errors import PlanError
+from trimtab.kernels.naming import Kernel
 from trimtab.profile import Profile, find_profile
 from trimtab.program import Op
 from trimtab.toml_table import TomlFile
@@ -56,7 +58,7 @@ class CodeSizes:
         peers = [size for name, size in self.operators.items() if kinds.get(name) == op.kind]
         return round(median(peers)) if op.kind and peers else 0
 
-    def _typical_kernel(self, kernel: kernels.Kernel) -> int:
+    def _typical_kernel(self, kernel: Kernel) -> int:
         """The largest float32 kernel of the family; if none was measured, the median size of the
         kernels of the same instruction set with the same arguments.
         """
