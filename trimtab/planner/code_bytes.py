@@ -18,7 +18,6 @@ from typing import Any
 import tomli_w
 
 from trimtab import kernels, schema
-from trimtab import kernels, schema
 from trimtab.errors import PlanError
 from trimtab.kernels.naming import Kernel
 from trimtab.profile import Profile, find_profile
