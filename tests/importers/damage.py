@@ -112,7 +112,7 @@ def of_zip(data: st.DataObject, content: bytes) -> bytes:
 
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a name twice is what we want
+        warnings.simplefilter("ignore")  # duplicate names are intended
         for name, body in _of_list(data, members, changed):
             archive.writestr(name, body)
     return out.getvalue()

@@ -21,10 +21,10 @@ from tests.importers import caffe_writer, ncnn_writer, paddle_writer, pnnx_write
 from tests.ops.cases.case import Array
 from trimtab.zoo.builder import INPUT, OPSET, Net
 
-# "To the end" of a slice, in words of ONNX, ncnn and Paddle.
+# The end of a slice to the end of an axis, in ONNX, ncnn and Paddle.
 _FAR, _NONE, _LAST = 2**63 - 1, -233, 2**31 - 1
 
-_SAME = -233  # of ncnn: padding that keeps size / stride
+_SAME = -233  # ncnn's value for SAME padding
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Description(Net):
         name = f"{op_type.lower()}_{len(self.steps)}"
         self.steps.append(Step(op_type, tuple(inputs), name, attributes))
         self._channels[name] = self._channels[inputs[0]] if channels is None else channels
-        # The builder counts its nodes for names.
+        # The builder numbers its nodes for their names.
         self._nodes.append(onnx.NodeProto())
         return name
 
@@ -272,7 +272,7 @@ def _pnnx(net: Description, folder: Path) -> Path:
 def _caffe(net: Description, folder: Path) -> Path:
     """Activations and normalizations work in place, as they do in published networks."""
     text, blobs = caffe_writer.head({INPUT: net.shape}), dict[str, list[Array]]()
-    names = {INPUT: INPUT}  # of the blob that holds a value
+    names = {INPUT: INPUT}  # the blob of each value
     for step in net.steps:
         a, type, param = step.attributes, step.kind, ""
         bottoms = [names[value] for value in net.values(step).split()]

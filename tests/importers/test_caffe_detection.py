@@ -13,7 +13,7 @@ from tests.importers.opencv import opencv_caffe
 from tests.ops.cases.case import Array
 from trimtab.errors import ImportModelError
 
-# OpenCV has other defaults: it wants to know the variance, and clips.
+# OpenCV has other defaults: it requires the variance, and clips.
 FOUR = "variance: 0.1 variance: 0.1 variance: 0.2 variance: 0.2"
 PRIORS = (
     "min_size: 30 clip: false variance: 0.1",
@@ -28,7 +28,7 @@ PRIORS = (
 def test_prior_boxes_are_those_of_opencv(param: str, tmp_path: Path) -> None:
     text = head({"x": (1, 4, 5, 7), "data": (1, 3, 100, 140)})
     text += layer("PriorBox", "x data", "boxes", f"prior_box_param {{ {param} }}")
-    # Something computed, as a network of constants has nothing to run.
+    # A computed tensor, because a network of constants has nothing to run.
     text += layer("ReLU", "x", "y")
     inputs = {"x": random(1, 4, 5, 7), "data": random(1, 3, 100, 140)}
     (expected,) = opencv_caffe(text, {}, inputs, ["boxes"])

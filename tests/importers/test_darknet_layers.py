@@ -130,7 +130,7 @@ def test_an_activation_after_a_convolution_computes_what_opencv_computes(
 START_LAYER = section("convolutional", filters=6, size=1, activation="linear")
 START_WEIGHTS = weights(values(6), values(36, 1))
 
-# Options of layers behind a convolution, which OpenCV knows.
+# Options of layers after a convolution that OpenCV supports.
 NETWORKS = {
     "maxpool of 2 by 2": section("maxpool", size=2, stride=2),
     "maxpool of 2 by 1": section("maxpool", size=2, stride=1),

@@ -22,7 +22,7 @@ from trimtab import importers, paths
 from trimtab.errors import TrimtabError
 
 FOUND = paths.root() / "tests" / "fuzz" / "found" / "sources"
-# Suffixes of files: those to load before those that lie beside them.
+# Suffixes: first those of the files to load, then those of their companions.
 MAIN = (
     ".onnx",
     ".tflite",
@@ -37,7 +37,7 @@ MAIN = (
 )
 _HANG_S = 60
 
-# What else than bytes is damaged goes by what a file's name ends with.
+# Format-specific damage by suffix, in addition to damaged bytes.
 STRUCTURES: Mapping[str, damage.Damage] = {
     "net.onnx": damage.of_protobuf,
     "net.tflite": damage.of_words,
@@ -84,7 +84,7 @@ def test_damaged_files_are_a_model_or_an_error_of_ours(
     format: str, data: st.DataObject, tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
     models = sources.models(format)
-    # Half of them the network, in which a damaged operator has others around it.
+    # Half of the cases damage the network, in which a damaged operator has neighbors.
     name = data.draw(st.just(sources.NETWORK) | st.sampled_from(sorted(models)))
     for old in tmp_path.iterdir():
         old.unlink()
@@ -100,7 +100,7 @@ def test_damaged_files_are_a_model_or_an_error_of_ours(
         _load(path)
     except BaseException:
         if folder := pytestconfig.getoption("--found"):
-            # The last one that Hypothesis tries is the smallest.
+            # The last example of Hypothesis is the smallest.
             shutil.copytree(tmp_path, Path(folder) / format, dirs_exist_ok=True)
         raise
 
@@ -111,5 +111,5 @@ def test_files_that_once_broke_an_importer_are_handled() -> None:
 
 
 def test_every_format_is_damaged() -> None:
-    # What damage does to a .ttm is the affair of tests/engine and of the fuzz targets.
+    # tests/modelfile, tests/engine and the fuzz targets cover damaged .ttm files.
     assert {*sources.FORMATS, "ttm"} == set(importers.importers())

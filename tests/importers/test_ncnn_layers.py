@@ -34,7 +34,7 @@ def test_a_layer_computes_what_ncnn_computes(case: Case, tmp_path: Path) -> None
 
 
 def test_argmax_matches_numpy(tmp_path: Path) -> None:
-    # ncnn's own builds leave this layer out.
+    # ncnn's own builds omit this layer.
     path = write(tmp_path, [*head({"x": (3, 4, 5)}), line("ArgMax", "x")])
     x = random(1, 3, 4, 5)
     actual = trimtab.Session(trimtab.load(path)).run({"x": x})["y"]

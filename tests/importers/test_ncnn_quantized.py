@@ -101,7 +101,7 @@ LAYERS: dict[str, dict[str, Any]] = {
 def test_an_int8_layer_with_a_float32_result_matches_ncnn(name: str, tmp_path: Path) -> None:
     layers = Layers(len(name))
     layers.convolution("x", "y", 12, **LAYERS[name])
-    # An operand that was rounded otherwise is off by a weight: 127 steps of the products.
+    # An operand with another rounding differs by one weight: at most 127 accumulator units.
     check(layers.write(tmp_path), 127 / (60 * 300))
 
 

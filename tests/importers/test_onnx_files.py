@@ -312,7 +312,7 @@ def test_outputs_that_are_other_values_under_a_new_name_keep_their_names(tmp_pat
 
 def test_a_node_may_have_the_name_of_another_node_s_output(tmp_path: Path) -> None:
     g = Graph()
-    # Two operators of the engine each; the inner one takes its name from the node.
+    # Each becomes two operators; the inner one is named after the node.
     g.node("Conv", normal(1, 3, 8), Const(normal(4, 3, 3)))
     g.node("Relu", "n0")
     model = g.model("n1", "n0")

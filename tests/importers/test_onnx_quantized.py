@@ -81,7 +81,7 @@ def _max_pool(graph: QuantizedGraph) -> str:
 
 
 OPERATORS: dict[str, tuple[Callable[[QuantizedGraph], str], int]] = {
-    # How many steps results may be off: 0 where integers are exact.
+    # The tolerance in output scales; 0: equal int8 values.
     "QLinearAdd": (_two("QLinearAdd"), 1),
     "QLinearMul": (_two("QLinearMul"), 1),
     "QLinearSigmoid": (_one("QLinearSigmoid"), 1),

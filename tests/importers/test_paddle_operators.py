@@ -23,7 +23,7 @@ def test_an_operator_computes_what_paddle_computes(name: str, tmp_path: Path) ->
     for output, expected in EXPECTED[name].items():
         actual = results[output]
         if name.startswith("multiclass_nms"):
-            # Here every image has as many rows as it can have at most.
+            # trimtab returns the maximum number of rows per image.
             counts = results["n"]
             if output != "n":
                 rows = actual.reshape(len(counts), -1, actual.shape[-1])

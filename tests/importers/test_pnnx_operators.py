@@ -48,7 +48,7 @@ def test_an_operator_computes_what_pytorch_computes(case: Case, tmp_path: Path) 
     actual = list(trimtab.Session(program).run(inputs).values())
     expected_values = [_results()[f"{case.name}:{i}"] for i in range(case.tops)]
     for result, expected in zip(actual, expected_values, strict=True):
-        # The engine has no tensors without dimensions.
+        # A scalar of PyTorch is a vector of one element here.
         assert result.shape == (expected.shape or (1,))
         scale = max(float(abs(expected).max()), 1.0)
         np.testing.assert_allclose(result, expected, 0, TOLERANCE * scale)

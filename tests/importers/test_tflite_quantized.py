@@ -245,7 +245,7 @@ def _softmax(net: Network) -> int:
 
 EIGHTH = (1 / 256, -128)
 
-# How many steps results may be off XNNPACK's, and off LiteRT's reference: 0 where they are exact.
+# Tolerances against XNNPACK and LiteRT's reference kernels in output scales; 0: equal.
 OPERATORS: dict[str, tuple[Callable[[Network], int], int, int]] = {
     "ADD": (_two("ADD", "AddOptions"), 1, 1),
     "SUB": (_two("SUB", "SubOptions"), 1, 1),
@@ -372,7 +372,7 @@ def test_float32_operators_are_possible_between_quantized_ones(tmp_path: Path) -
     np.testing.assert_allclose(actual, want, 0, Y[0] * 1.01)
     operators = types(net.model, tmp_path)
     assert "qlinear_conv" in operators
-    assert not operators & {"conv", "elu"}  # the island is a function of one number: a table
+    assert not operators & {"conv", "elu"}  # the float operators are a lookup table
 
 
 def test_quantized_weights_work_with_float32_operators(tmp_path: Path) -> None:

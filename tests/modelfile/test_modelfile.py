@@ -102,7 +102,7 @@ def test_a_quantized_file_runs_on_its_stored_int8_values(tmp_path: Path) -> None
         ("count", 4),
         ("scale", 0x7FC00000),  # NaN
         ("scale", 0x7F800000),  # infinity
-        ("scale", 0x80000001),  # less than nothing
+        ("scale", 0x80000001),  # negative
         ("scale", 0),
         ("zero point", 256),
         ("zero point", 0xFFFFFFFF),
@@ -150,7 +150,7 @@ def test_a_session_runs_a_planned_file_in_place(program: Program, tmp_path: Path
     assert "onnx" not in imported
     importers = [m for m in imported if m.startswith("trimtab.importers.")]
     assert importers == ["trimtab.importers._inputs", "trimtab.importers.ttm"]
-    # OpenSSL and the planner: megabytes beside those of a small network.
+    # OpenSSL and the planner take megabytes, more than a small network.
     assert not [m for m in imported if m == "hashlib" or m.startswith("trimtab.planner")]
     constants = [var.data for var in session.program.constants()]
     assert constants
@@ -216,7 +216,7 @@ print(text[text.index("net.ttm"):].split("Rss:")[1].split()[0])
 """
     command = [sys.executable, "-c", code, str(tmp_path / "net.ttm")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    # Where the page cache has huge pages, one comes back with what lies in it.
+    # With huge pages in the page cache, a whole huge page is mapped again.
     assert int(done.stdout) << 10 <= 3 << 20
 
 

@@ -69,7 +69,7 @@ def test_the_encoding_follows_the_format(tmp_path: Path) -> None:
     words = [int.from_bytes(block[i : i + 4], "little") for i in range(0, len(block), 4)]
     slots, first, second, tail = words[:6], words[6:12], words[12:18], words[18:]
     assert slots[:2] == [7, 0]
-    assert block[8:16] == bytes.fromhex("9a9999999999b93f")  # 0.1 as IEEE 754 has it
+    assert block[8:16] == bytes.fromhex("9a9999999999b93f")  # 0.1 in IEEE 754
     assert slots[4:] == [24, 2]
     assert first == [0x3F000000, 0, 0, 0, 72, 2]
     assert second == [0xBF800000, 0, 1, 0, 88, 0]

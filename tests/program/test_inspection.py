@@ -22,7 +22,7 @@ def test_the_peak_of_live_tensors_is_the_activation_memory(planned: Program) -> 
         for i in range(len(planned.ops) + 1)
     ]
     assert max(sums) == inspection.inspect(planned).activation_bytes
-    # The engine's bound holds scratch memory of operators as well.
+    # The engine's bound includes the scratch memory of operators.
     assert 0 < max(sums) <= trimtab.Session(planned).memory["arena_lower_bound_bytes"]
 
 
