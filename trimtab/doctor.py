@@ -153,6 +153,7 @@ def _of_development() -> Iterable[Requirement]:
         _program("busybox", "busybox", "tests of leases in the shell of small boards"),
         _program("toybox", "toybox", "Android's programs in tests of adb and of leases"),
         _program("mksh", "mksh", "Android's shell in these tests"),
+        _program("shellcheck", "shellcheck", "lint of the scripts that run on devices"),
         _program("zstd", "zstd", "tests of what is packed for transit"),
         _program("cpio", "cpio", "oracle of the board's initial RAM disk"),
         _program("readelf", "binutils", "oracle of the size tests"),

@@ -36,5 +36,6 @@ def run(argv: Sequence[str], env: Mapping[str, str] | None = None) -> int:
 
 
 def scripts() -> list[str]:
-    """All shell scripts of the package."""
-    return sorted(str(path.relative_to(ROOT)) for path in (ROOT / "trimtab").rglob("*.sh"))
+    """All shell scripts of the project."""
+    package = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "trimtab").rglob("*.sh"))
+    return ["inv", ".ci/run", *package]

@@ -32,9 +32,11 @@ def lint(_: Context, tidy: bool = True, deep: bool = False) -> None:
         "ruff check": [shell.tool("ruff"), "check", "--quiet", "."],
         "mypy": [shell.tool("mypy"), "--no-error-summary"],
         "clang-format": [shell.tool("clang-format"), "--dry-run", "--Werror", *cpp.sources()],
-        "shellcheck": [shell.tool("shellcheck"), "-x", "-P", "SCRIPTDIR", *shell.scripts()],
+        "shellcheck": [
+            shell.tool("shellcheck", "./inv setup"), "-x", "-P", "SCRIPTDIR", *shell.scripts(),
+        ],
         "words": [sys.executable, "-P", "-m", "lab.dev.words"],
-    }
+    }  # fmt: skip
     codes = {name: shell.run(argv) for name, argv in checks.items()}
     if tidy:
         codes["clang-tidy"] = cpp.tidy(deep)

@@ -45,8 +45,10 @@ clean() {
   b=; read -r b 2>/dev/null <"$1/boot"; [ "$b" = "$boot" ] || return 0
   for r in "$1"/runner.*; do
     # shellcheck disable=SC3067  # test -O: dash, bash, busybox and mksh have it
-    [ -O "$r" ] && about=${r##*/runner.} && pid=${about%.*} && state "$pid" \
-      && [ "$started" = "${about#*.}" ] || continue
+    [ -O "$r" ] || continue
+    about=${r##*/runner.}; pid=${about%.*}
+    state "$pid" || continue
+    [ "$started" = "${about#*.}" ] || continue
     if [ "$(end "$pid")" = ended ]; then echo "ended a stale runner (process $pid)"
     else echo "a stale runner does not end (process $pid)"; fi
   done
