@@ -102,15 +102,15 @@ def _cosines(path: Path, methods: Sequence[str]) -> list[Cosine]:
     peer = qdq.quantized(path, paths.cache() / "peers")
     similarities = [Cosine(path.stem, PEER, _peer_cosine(path, peer, tests))]
     simple = passes.simplify(program, before="fuse_residual")
-    watched = observe(simple, Samples(len(calibration), calibration.__getitem__))
+    observed = observe(simple, Samples(len(calibration), calibration.__getitem__))
     reference = Reference(simple, Samples(len(tests), tests.__getitem__))
     for method in methods:
-        quantized = insert_qdq.quantized(simple, watched.ranges(method), (), watched.rounding)
+        quantized = insert_qdq.quantized(simple, observed.ranges(method), (), observed.rounding)
         similarities.append(Cosine(path.stem, method, reference.compare(quantized).cosine))
     return similarities
 
 
-def _watched(program: Program, samples: Samples) -> Observed:
+def _observe(program: Program, samples: Samples) -> Observed:
     """Statistics for the ranges of all methods, from a single run of the network."""
     return observe(passes.simplify(program, before="fuse_residual"), samples.calibrating)
 
@@ -203,15 +203,15 @@ def _detector(
             for half, name in zip(halves, ("calibrating", "held_out"), strict=True)
         )
         reference = _ReferenceBoxes(detector, program, tests)
-        watched = _watched(program, calibration)
+        observed = _observe(program, calibration)
         scores = []
         for method in request.methods:
-            ranges = watched.ranges(method)
-            int8 = insert_qdq.quantized(watched.program, ranges, (), watched.rounding)
+            ranges = observed.ranges(method)
+            int8 = insert_qdq.quantized(observed.program, ranges, (), observed.rounding)
             plan = Plan(precision="int8")
             scores += reference.compare(f"int8, {method}", int8, plan, request.targets)
         for budget, target in product(request.budgets, request.targets):
-            ranges = watched.ranges(DEFAULT)
+            ranges = observed.ranges(DEFAULT)
             mixed = quantization.quantize(
                 program, calibration, ranges=ranges, budget=budget, target=target, progress=progress
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lab import committed
 from lab.accuracy import figures
 from lab.docs.generator import block
-from lab.docs.words import made_by
+from lab.docs.sentences import made_by
 from trimtab.tables import Page
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lab import committed
 from lab.conformance.suites import NAME, PASSED, UNSUPPORTED, WRONG
 from lab.docs.generator import block
-from lab.docs.words import made_by
+from lab.docs.sentences import made_by
 from trimtab.importers.onnx_ops import quantization
 from trimtab.importers.onnx_ops.node import HANDLERS
 from trimtab.tables import Column, Page, Table, number

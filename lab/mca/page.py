@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lab import committed
 from lab.docs.generator import block
-from lab.docs.words import made_by
+from lab.docs.sentences import made_by
 from lab.mca.loops import BASELINE
 from trimtab.tables import Column, Page, Table, number
 

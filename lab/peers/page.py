@@ -7,16 +7,16 @@ from statistics import median
 
 from lab import committed
 from lab.docs.generator import block
-from lab.docs.words import listed, made_by
+from lab.docs.sentences import listed, made_by
 from lab.peers import report
 from lab.peers.report import FigureKind, Figures
 from trimtab.tables import Page, Table
 
 
 @block
-def peers_made() -> Page:
+def peers_provenance() -> Page:
     """Provenance, variation and errors of the figures."""
-    return _made(report.NAMES["f32"])
+    return _provenance(report.NAMES["f32"])
 
 
 @block
@@ -40,7 +40,7 @@ def peers_int8() -> Page:
             "./inv bench.peers --precision int8 --threads 1,2 --python PEERS/bin/python --update"
         )
         return [f"Not measured yet: `{command}`."]
-    return [*_made(name), _verdict(name), *_inference(name)]
+    return [*_provenance(name), _verdict(name), *_inference(name)]
 
 
 @block
@@ -85,7 +85,7 @@ def _table(
     return [f"{kind.title}{end}:", report.table(kind, measured, threads, _engines(measured))]
 
 
-def _made(name: str) -> Page:
+def _provenance(name: str) -> Page:
     measured = _figures(name)
     parts: list[str | Table] = [made_by(name)]
     ranges = [(f.quartiles_ms, f.median_ms) for f in measured if f.quartiles_ms]

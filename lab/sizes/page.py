@@ -9,7 +9,7 @@ from statistics import median
 from lab import committed
 from lab.committed import Row
 from lab.docs.generator import block
-from lab.docs.words import made_by
+from lab.docs.sentences import made_by
 from lab.sizes.figures import BASELINE, EXAMPLE, FLOAT32, FULL
 from trimtab import kernels, paths, schema
 from trimtab.tables import Column, Page, Table, number

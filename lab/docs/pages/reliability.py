@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lab.docs.generator import block
-from lab.docs.words import listed
+from lab.docs.sentences import listed
 from trimtab import errors, paths
 from trimtab.tables import Column, Markup, Page, Table
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 
 # Answers as a complete Python does, makes a "venv" that holds itself, and logs what it is asked.
 STAND_IN = """#!/bin/sh

@@ -19,10 +19,12 @@ def made_by(name: str) -> str:
         if machine["load_before"] is not None:
             words.append(f"load average {machine['load_before']} before")
         if machine["stolen"] is not None:
-            words.append(f"{machine['stolen']:.1%} of its time stolen")
+            words.append(f"{machine['stolen']:.1%} steal time")
         before, after = machine.get("hand_over_ns", (None, None))
         if before and after:
-            words.append(f"{before:.0f} ns from core to core and back before, {after:.0f} after")
+            words.append(
+                f"core-to-core round trip of {before:.0f} ns before and {after:.0f} ns after"
+            )
     words += [f"{program} {version}" for program, version in results.versions.items()]
     path = committed.path_of(name).relative_to(lab.FOLDER.parent)
     by = f", made by `{results.command}`" if results.command else ""
