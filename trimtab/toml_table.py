@@ -22,7 +22,7 @@ import difflib
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -113,7 +113,7 @@ class TomlFile:
             is_required = field.default is MISSING and field.default_factory is MISSING
             if is_required and name not in table:
                 raise self.error(f"`{prefix}{name}` is missing")
-        hints = get_type_hints(kind, include_extras=True)
+        hints = _hints(kind)
         values = {
             by_key[name].name: self.value(hints[by_key[name].name], value, f"{prefix}{name}")
             for name, value in table.items()
@@ -186,6 +186,11 @@ class TomlFile:
                 if len(kinds) == 1:
                     raise
         raise self.wrong(key, " or ".join(_description(kind, limits) for kind in kinds))
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind, include_extras=True)
 
 
 def _description(kind: Any, limits: tuple[Limit, ...] = ()) -> str:

@@ -1,6 +1,4 @@
-"""Devices to test against: this machine, QEMU user mode, a real OpenSSH server, an adbd behind the
-real adb, the QEMU board.
-"""
+"""Devices for tests: this machine, QEMU user mode, OpenSSH servers, an adbd, the QEMU board."""
 
 from __future__ import annotations
 
@@ -24,17 +22,17 @@ from trimtab import paths
 from trimtab.build import cmake_runner, toolchain
 from trimtab.devices import Device, InstructionCounter, board, find_device
 
-__all__ = ["require"]  # for all tests, of which few have servers
+__all__ = ["require"]  # re-exported for other tests
 
 HERE = Path(__file__).parent
-CACHE = str(paths.cache())  # before a test puts another cache in its place
+CACHE = str(paths.cache())  # before a test changes it
 TRANSPORTS = ("local", "qemu_user", "ssh", "ssh-openssh", "labgrid", "adb", "board")
 CLIENTS = ("paramiko", "openssh")
 CLIENT = {"name": ""}  # of the devices that `SshServer.define` writes; "" is chosen by itself
 
 
 def require_counting() -> None:
-    """Skips the test where the distribution's QEMU has no TCG plug-ins; no package changes that."""
+    """Skips the test if the distribution's QEMU has no TCG plug-ins."""
     require("qemu-aarch64", "qemu-user")
     with find_device("qemu-a53").open() as emulator:
         assert isinstance(emulator, InstructionCounter)
@@ -53,7 +51,7 @@ set_target_properties(program PROPERTIES LINKER_LANGUAGE CXX)
 
 
 def compile_c(source: Path, name: str, folder: Path) -> Path:
-    """The program that toolchain `name` makes of one C file; `folder` is for its build."""
+    """The program that toolchain `name` builds from one C file in `folder`."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TRIMTAB_CACHE_DIR", CACHE)
         cmake_file = toolchain.cmake_file(toolchain.find_toolchain(name))
@@ -73,7 +71,7 @@ def compile_c(source: Path, name: str, folder: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def probe(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Compiles tests/devices/probe.c with a toolchain; done once."""
+    """Compiles tests/devices/probe.c with a toolchain, once each."""
     return functools.cache(
         lambda name: compile_c(HERE / "probe.c", name, tmp_path_factory.mktemp(f"probe-{name}"))
     )
@@ -81,7 +79,7 @@ def probe(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 @dataclass(frozen=True)
 class SshServer:
-    """A running OpenSSH server on loopback that accepts one key of ours."""
+    """A running OpenSSH server on loopback that accepts one key."""
 
     folder: Path
     port: int
@@ -90,7 +88,7 @@ class SshServer:
     host_key: Path
 
     def define(self, config: Path, name: str, **changes: object) -> None:
-        """Writes the definition of a device that is this server."""
+        """Writes the definition of a device for this server."""
         fields: dict[str, object] = {
             "doc": "OpenSSH on loopback",
             "transport": "ssh",
@@ -116,7 +114,7 @@ def each_client(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 
 
 def make_key(path: Path, passphrase: str = "", *, kind: str = "ed25519") -> Path:
-    """A new key for SSH, and beside it its public half."""
+    """A new SSH key, with its public half beside it."""
     keygen = require("ssh-keygen", "openssh-client")
     subprocess.run([keygen, "-q", "-t", kind, "-N", passphrase, "-f", path], check=True)
     return path
@@ -126,7 +124,7 @@ def make_key(path: Path, passphrase: str = "", *, kind: str = "ed25519") -> Path
 def start_sshd(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Callable[..., SshServer]]:
-    """Starts OpenSSH servers; `extra` are lines for sshd_config, `again`: one that was stopped."""
+    """Starts OpenSSH servers. `extra`: lines of sshd_config; `again`: a stopped server."""
     sshd = require("sshd", "openssh-server")
     running: list[subprocess.Popen[bytes]] = []
 
@@ -157,7 +155,7 @@ def start_sshd(
             KbdInteractiveAuthentication {kbd_interactive}
             PermitRootLogin prohibit-password
             {chr(10).join(extra)}
-            # No start-up file of the one who tests; of several lines the first one counts.
+            # Without the start-up files of the user. The first of several lines counts.
             SetEnv HOME={folder}
             """
         )
@@ -181,7 +179,7 @@ def start_sshd(
 
 @pytest.fixture(scope="session")
 def sshd(start_sshd: Callable[..., SshServer]) -> SshServer:
-    """One OpenSSH server for all tests that only use it."""
+    """The OpenSSH server of all tests that do not change it."""
     return start_sshd()
 
 
@@ -210,7 +208,7 @@ def start_adbd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..
 
 @pytest.fixture(scope="session")
 def adb_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """The environment of an adb server of our own: the one of the user is left alone."""
+    """The environment of a separate adb server, which leaves the user's alone."""
     adb = require("adb", "adb")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -224,20 +222,20 @@ def adb_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, s
 
 @pytest.fixture
 def adb(adb_server: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every adb that is started in the test talks to the server of the tests."""
+    """Connects every adb of the test to the separate server."""
     for name, value in adb_server.items():
         monkeypatch.setenv(name, value)
 
 
 @pytest.fixture(scope="session")
 def shared_adbd(start_adbd: Callable[..., Android]) -> Android:
-    """One adbd for all tests that only use it."""
+    """The adbd of all tests that do not change it."""
     return start_adbd()
 
 
 @pytest.fixture
 def android(adb: None, shared_adbd: Android) -> Android:
-    """That one, and adb as it is to be used."""
+    """The shared adbd, with the separate adb server."""
     return shared_adbd
 
 
@@ -251,7 +249,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session")
 def board_image() -> Path:
-    """The board's image from the checkout's cache, built when it is not there."""
+    """The board's image from the checkout's cache, built if it is missing."""
     require("qemu-system-aarch64", "qemu-system-arm")
     require("dpkg-deb", "dpkg")
     return board.prepare("aarch64")
@@ -259,7 +257,7 @@ def board_image() -> Path:
 
 @pytest.fixture(scope="session")
 def board_cache(board_image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A cache with a board of our own that is up: the one of the user is left alone."""
+    """A cache with a separate running board, which leaves the user's alone."""
     cache = tmp_path_factory.mktemp("board")
     folder = cache / "board" / "aarch64"
     folder.mkdir(parents=True)

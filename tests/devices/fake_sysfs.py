@@ -9,7 +9,7 @@ LITTLE, BIG = (0,), (1,)  # cores that this machine has, too, so that runners ca
 
 
 class FakeSysfs:
-    """The files of a board; what a board's kernel would refuse or change is the test's to play."""
+    """The sysfs files of a board. The test plays refusals and changes of the kernel."""
 
     def __init__(self, folder: Path, *, governor: str = "schedutil") -> None:
         """Cores 0 (little) and 1 (big) at full speed, 40 °C, nothing throttled."""
@@ -43,18 +43,18 @@ class FakeSysfs:
         )
 
     def write(self, path: str, text: str) -> None:
-        """Puts a line into a file."""
+        """Writes a line into a file."""
         file = self.folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f"{text}\n")
 
     def write_all(self, files: Mapping[str, str]) -> None:
-        """Puts a line into each file."""
+        """Writes a line into each file."""
         for path, text in files.items():
             self.write(path, text)
 
     def governors(self) -> list[str]:
-        """Those of the little and the big core."""
+        """The governors of the little and the big core."""
         cpus = self.folder / "devices/system/cpu"
         return [
             (cpus / f"cpu{core}/cpufreq/scaling_governor").read_text().strip()
@@ -62,7 +62,7 @@ class FakeSysfs:
         ]
 
     def refuse_governors(self) -> None:
-        """Makes them files that not even root may write, as without root."""
+        """Makes the files read-only even for root, as they are without root."""
         for core in LITTLE + BIG:
             file = self.folder / f"devices/system/cpu/cpu{core}/cpufreq/scaling_governor"
             file.unlink()

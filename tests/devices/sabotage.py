@@ -1,8 +1,8 @@
-"""A device that goes wrong at a chosen step of a measurement: faults.toml says what comes of it.
+"""A device that fails at a chosen step of a measurement; faults.toml has the outcomes.
 
-An SSH server runs a gate in place of every command, which knows the steps of the harness by what
-they ask for; the steps of a launch are the runner's own. At its step, once, the fault strikes. As
-`python -m tests.devices.sabotage STAGE` it is a harness in a process of its own, to be killed.
+An SSH server runs a gate in place of every command. The gate recognizes the steps of the harness by
+their commands; the runner itself plays the steps of a launch. The fault strikes once, at its step.
+`python -m tests.devices.sabotage STAGE` is a harness in a separate process, which may be killed.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from trimtab.errors import TrimtabError
 
 TABLE: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("faults.toml").read_text())
 LAUNCHES = 2
-BACK_S = -36_000  # so far the clock jumps
+BACK_S = -36_000  # the jump of the clock
 
-# What a step asks of the device's shell, and the how-manieth time.
+# The pattern of a step's command, and which of its occurrences is meant.
 _ASKS = {
     "connect": ('*"pwd -P"*', 1),
     "push": ("*'.$$.part'*", 1),
     "pull": ("*'cat /'*'/out0.bin'*", 1),
-    "record": ("*/proc/meminfo*", 3),  # `measure`, and `controlled`, have asked for facts before
+    "record": ("*/proc/meminfo*", 3),  # `measure` and `controlled` ask for facts earlier
     "release": ('*"/lease release "*', 1),
 }
 _GATE = """#!/bin/sh
@@ -60,7 +60,7 @@ _FAULTS = {
     "frozen": f"for p in {_SESSIONS}; do kill -STOP $p; echo $p >>{{stage}}/stopped; done",
     "server": f"all={_SESSIONS}; kill -9 {{server}} $all",
     "full": "cat /dev/zero >{disk}/fill 2>/dev/null",
-    "runner": ":",  # which does it itself
+    "runner": ":",  # the runner kills itself
     "reboot": (
         f"all={_SESSIONS}; "
         "kill -9 $(grep -la {disk}/lease /proc/[0-9]*/cmdline 2>/dev/null | cut -d/ -f3) "
@@ -73,10 +73,10 @@ _FAULTS = {
     "harness": "kill -9 $(cat {stage}/harness)",
     "results": "cat /dev/zero >{results}/fill 2>/dev/null",
 }
-_HANGS = ("cut", "frozen", "server", "timeout", "harness")  # a runner that nobody ends goes on
+_HANGS = ("cut", "frozen", "server", "timeout", "harness")  # a runner that nobody ends continues
 _DEATHS = {"runner": "os.kill(os.getpid(), signal.SIGKILL)", "reboot": "os._exit(1)"}
 
-# For the runner: the steps of a launch.
+# Code for the runner: the steps of a launch.
 _STRIKE = """
 def strike(step):
     try:
@@ -93,7 +93,7 @@ if not is_golden:
 
 @dataclass(frozen=True)
 class Stage:
-    """Where it happens: files of the test, a disk of the device, and one for results."""
+    """The scene of a fault: files of the test, a disk of the device, and one for results."""
 
     folder: Path
     disk: Path
@@ -104,22 +104,22 @@ class Stage:
 
     @property
     def script(self) -> str:
-        """What strikes."""
+        """The script of the fault."""
         places = {"stage": self.folder, "disk": self.disk, "results": self.results}
         return _FAULTS[self.fault].format(**places, server=self.server)
 
     @property
     def has_struck(self) -> bool:
-        """Whether the fault found its step."""
+        """Whether the fault has struck."""
         number = _ASKS.get(self.step, ("", 1))[1]
         return any((self.folder / name).exists() for name in ("struck", f"asked.{number}"))
 
     def write_script(self) -> None:
-        """The fault, in a file: among the words of a process it would look like the device's."""
+        """Writes the fault into a file, so that its paths appear in no command line."""
         (self.folder / "fault").write_text(self.script)
 
     def write_gate(self) -> None:
-        """What the server runs in place of commands."""
+        """Writes the script that the server runs in place of commands."""
         pattern, number = _ASKS.get(self.step, ("nothing", 1))
         fault = self.script + ("; exit 1" if self.fault == "reboot" else "")
         clock = f"export LD_PRELOAD={self.folder}/clock.so CLOCK_OFFSET={self.folder}/offset\n"
@@ -129,7 +129,7 @@ class Stage:
         gate_of(self.folder).write_text(text)
 
     def write_hanging_programs(self) -> None:
-        """Programs that each step needs one of, which do not end."""
+        """Writes programs without an end; each step needs one of them."""
         (self.folder / "hang").mkdir()
         for name in ("mkdir", "sha256sum", "cat", "uname", "rm"):
             program = self.folder / "hang" / name
@@ -137,7 +137,7 @@ class Stage:
             program.chmod(0o755)
 
     def subject(self) -> Subject:
-        """A runner that does its part."""
+        """A runner that plays the steps of a launch."""
         subject = make_subject(self.folder, 'strike("verify" if is_golden else "run")')
         after = "time.sleep(60)" if self.fault in _HANGS else _DEATHS.get(self.fault, "pass")
         struck = str(self.folder / "struck")
@@ -151,7 +151,7 @@ class Stage:
         return subject
 
     def measure(self) -> TrimtabError | None:
-        """What `bench` does: the error that ends it, None without one."""
+        """Measures as `bench` does. Returns the error that ends it, None without one."""
         settings = Settings(
             launches=LAUNCHES,
             warmup=0,
@@ -166,7 +166,7 @@ class Stage:
             return error
 
     def apart(self, config: Path) -> int:
-        """The same in a process of its own: its exit code, or minus the signal that ended it."""
+        """Measures in a separate process. Returns its exit code, or the negative signal."""
         facts = {"folder": self.folder, "disk": self.disk, "results": self.results}
         words = {name: str(path) for name, path in facts.items()}
         about = words | {"step": self.step, "fault": self.fault, "server": self.server}
@@ -182,19 +182,19 @@ class Stage:
 
 
 def gate_of(folder: Path) -> Path:
-    """What the server is told to run."""
+    """The path of the gate."""
     return folder / "gate"
 
 
 def hasten(patch: Callable[[object, str, object], None], stage: Stage) -> None:
-    """Waits shorter than for real boards, and has the boot id played."""
+    """Shortens the time limits for real boards, and plays the boot id."""
     play_boot_id(patch, stage.folder / "boot_id")
     patch(watchdog, "_PAUSE_S", 0.2)
     patch(remote, "_KILL_S", 3.0)
     patch(shell, "_RECONNECT_S", 1.0 if stage.fault == "server" else 20.0)
     if stage.fault == "timeout":
         patch(shell, "_HOUSEKEEPING_S", 2.0)
-    if stage.fault in ("server", "harness"):  # the watchdog alone is left
+    if stage.fault in ("server", "harness"):  # only the watchdog is left
         patch(lease, "LEASE_S", 4)
         patch(lease, "_RENEW_S", 1.0)
     if stage.fault == "frozen":
@@ -204,7 +204,7 @@ def hasten(patch: Callable[[object, str, object], None], stage: Stage) -> None:
 def prepare(
     start: Callable[..., SshServer], config: Path, folder: Path, disks: tuple[Path, Path], cell: str
 ) -> tuple[SshServer, Stage, FakeSysfs]:
-    """A server as the device `board1`, on which the fault of a cell "FAULT-STEP" will strike."""
+    """A server as the device `board1`, which the fault of a cell "FAULT-STEP" will strike."""
     fault, step = cell.split("-")
     server = start(f"ForceCommand /bin/sh {shlex.quote(str(gate_of(folder)))}")
     stage = Stage(folder, *disks, step, fault, server.pid)
@@ -220,7 +220,7 @@ def prepare(
 
 
 def thaw(stage: Stage) -> None:
-    """What was frozen goes on, and finds that nobody is there any more."""
+    """Continues the frozen processes, which find their connections closed."""
     stopped = stage.folder / "stopped"
     for pid in stopped.read_text().split() if stopped.exists() else ():
         with suppress(ProcessLookupError):
@@ -228,9 +228,9 @@ def thaw(stage: Stage) -> None:
 
 
 if __name__ == "__main__":
-    told = json.loads(sys.argv[1])
-    folder, disk, found = (Path(told[name]) for name in ("folder", "disk", "results"))
-    mine = Stage(folder, disk, found, told["step"], told["fault"], told["server"])
+    stage = json.loads(sys.argv[1])
+    folder, disk, results = (Path(stage[name]) for name in ("folder", "disk", "results"))
+    mine = Stage(folder, disk, results, stage["step"], stage["fault"], stage["server"])
     with pytest.MonkeyPatch.context() as context:
         hasten(context.setattr, mine)
         failure = mine.measure()

@@ -1,4 +1,4 @@
-"""What the devices of the tests stand behind: adb's daemon, and a farm of labgrid."""
+"""Servers of the test devices: adb's daemon, and a farm of labgrid."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ HERE = Path(__file__).parent
 
 
 def require(program: str, package: str) -> str:
-    """The path of a program; without it the test is skipped, or fails where CI promised it."""
-    return _found(program, f"apt-get install {package}", "/usr/sbin:/sbin")
+    """The path of a program. Without it the test is skipped; on CI it fails."""
+    return _find(program, f"apt-get install {package}", "/usr/sbin:/sbin")
 
 
-def _found(program: str, remedy: str, beside: str) -> str:
-    """`beside`: where it may be, besides PATH."""
-    found = shutil.which(program) or shutil.which(program, path=beside)
-    if found is None:
+def _find(program: str, remedy: str, beside: str) -> str:
+    """The path of a program on PATH or in `beside`."""
+    path = shutil.which(program) or shutil.which(program, path=beside)
+    if path is None:
         reason = f"{program} is not installed ({remedy})"
         if os.environ.get("CI") == "true":
             pytest.fail(reason)
         pytest.skip(reason)
-    return found
+    return path
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,11 @@ class Android:
 
     @property
     def serial(self) -> str:
-        """As adb calls it."""
+        """The device's serial in adb."""
         return f"127.0.0.1:{self.port}"
 
     def define(self, config: Path, name: str, **changes: str) -> None:
-        """Writes the definition of a device that is this one."""
+        """Writes the definition of a device for this adbd."""
         fields = {"doc": "adbd", "transport": "adb", "toolchain": "host", "serial": self.serial}
         fields |= {"directory": str(self.folder / "remote")} | changes
         (config / "devices").mkdir(parents=True, exist_ok=True)
@@ -84,13 +84,13 @@ class Farm:
     key: Path
 
     def client(self, *words: str, **environment: str) -> str:
-        """What labgrid's client prints about the place."""
+        """The output of labgrid's client for the place."""
         argv = [labgrid("client"), "-x", self.coordinator, "-p", "place1", *words]
         env = os.environ | environment
         return subprocess.run(argv, capture_output=True, text=True, check=True, env=env).stdout
 
     def wait_for(self, *words: str, expected: str = "", timeout_s: float = 60.0) -> None:
-        """Repeats a command until it is done, and prints what is expected."""
+        """Repeats a command until it succeeds and prints the expected text."""
         deadline, printed = time.monotonic() + timeout_s, None
         while printed is None or expected not in printed:
             assert time.monotonic() < deadline, "".join(
@@ -100,13 +100,13 @@ class Farm:
                 printed = self.client(*words)
 
     def owner(self) -> str:
-        """Who has acquired the place: HOST/USER, or nobody."""
-        found = re.search(r"^  acquired: (\S+)$", self.client("show"), re.M)
-        assert found
-        return "" if found[1] == "None" else found[1]
+        """The owner of the place as HOST/USER, "" for nobody."""
+        owner = re.search(r"^  acquired: (\S+)$", self.client("show"), re.M)
+        assert owner
+        return "" if owner[1] == "None" else owner[1]
 
     def define(self, config: Path, name: str, **changes: str) -> None:
-        """Writes the definition of a device that is the place."""
+        """Writes the definition of a device for the place."""
         fields = {"doc": "place", "transport": "labgrid", "toolchain": "host", "place": "place1"}
         fields |= {"coordinator": self.coordinator, "key": str(self.key)}
         fields |= {"config": os.devnull, "directory": str(self.folder / "remote")} | changes
@@ -115,9 +115,9 @@ class Farm:
 
 
 def labgrid(name: str) -> str:
-    """One of labgrid's programs, which stand beside this Python."""
+    """One of labgrid's programs beside this Python."""
     folder = str(Path(sys.executable).parent)
-    return _found(f"labgrid-{name}", "pip install trimtab[labgrid]", folder)
+    return _find(f"labgrid-{name}", "pip install trimtab[labgrid]", folder)
 
 
 @contextlib.contextmanager

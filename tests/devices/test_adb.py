@@ -1,4 +1,4 @@
-"""The adb transport: the real adb, client and server, before an adbd of ours."""
+"""The adb transport: the real client and server of adb with an adbd of the tests."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ pytestmark = [pytest.mark.device, pytest.mark.usefixtures("adb")]
 
 
 def identity(name: str) -> str:
-    """The home of tools that the device's shell finds, which tells our adbds apart."""
+    """The folder of the device's tools, which distinguishes the adbds of the tests."""
     with find_device(name).open() as device:
         return device.run(["sh", "-c", "echo $PATH"], timeout_s=30).stdout.decode().strip()
 
 
-def test_the_shell_is_androids(android: Android, config: Path) -> None:
+def test_commands_run_in_androids_shell(android: Android, config: Path) -> None:
     android.define(config, "phone")
     with find_device("phone").open() as device:
         version = device.run(["sh", "-c", "echo $KSH_VERSION"], timeout_s=30)
@@ -38,7 +38,7 @@ def test_the_shell_is_androids(android: Android, config: Path) -> None:
         assert b"toybox" in device.run(["sh", "-c", "toybox --version"], timeout_s=30).stdout
 
 
-def test_several_devices_are_told_apart_by_their_serials(
+def test_serials_distinguish_several_devices(
     android: Android, start_adbd: Callable[..., Android], config: Path
 ) -> None:
     other = start_adbd()
@@ -101,7 +101,7 @@ def test_an_android_without_exit_codes_is_refused(
         ("R5\toffline", DeviceUnreachableError, "adb devices"),
     ],
 )
-def test_what_adb_says_of_a_device_comes_with_a_remedy(
+def test_a_state_of_adb_comes_with_a_remedy(
     android: Android,
     config: Path,
     tmp_path: Path,

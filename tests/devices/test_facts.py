@@ -1,4 +1,4 @@
-"""What a device says about itself, and what the counting plug-in writes, read back."""
+"""The parsers of a device's facts and of the counting plug-in's log."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_reads_a_big_little_board() -> None:
     assert not info.is_emulated
 
 
-def test_a_device_that_tells_nothing_is_unknown_not_an_error() -> None:
+def test_missing_facts_are_unknown_and_not_an_error() -> None:
     info = facts.parse("")
     assert info.cpu is None
     assert info.cpu_count is None
@@ -67,7 +67,7 @@ def test_every_core_with_a_midr_is_called_by_its_name(implementer: int, part: in
     assert cores.find(info.cpu).midr.count((implementer, part)) == 1
 
 
-def test_a_qemu_machine_is_recognized_whatever_the_definition_says() -> None:
+def test_a_qemu_machine_is_recognized_without_the_definition() -> None:
     assert facts.parse("board=linux,dummy-virt ").is_emulated
 
 

@@ -1,4 +1,4 @@
-"""Executed instructions under QEMU user mode: exact, repeatable, as arithmetic says."""
+"""Executed instructions under QEMU user mode: exact and repeatable."""
 
 from __future__ import annotations
 

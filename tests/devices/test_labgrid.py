@@ -55,7 +55,7 @@ def test_a_place_that_the_user_has_acquired_stays_so(farm: Farm, config: Path) -
     farm.client("release")
 
 
-def test_a_place_of_somebody_else_is_busy_and_the_name_is_said(farm: Farm, config: Path) -> None:
+def test_a_place_of_somebody_else_is_busy_and_its_owner_is_named(farm: Farm, config: Path) -> None:
     farm.define(config, "board1")
     farm.client("acquire", LG_USERNAME="somebody", LG_HOSTNAME="elsewhere")
     with pytest.raises(DeviceBusyError, match="elsewhere/somebody"):

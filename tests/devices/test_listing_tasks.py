@@ -1,4 +1,4 @@
-"""The tasks `device` and `device.unlock`, and the lease of this machine, as a user meets them."""
+"""The tasks `device` and `device.unlock`, and the lease of this machine, as a user sees them."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def device(sshd: SshServer, config: Path, tmp_path: Path) -> Iterator[Device]:
         yield opened
 
 
-def test_watching_shows_clocks_heat_load_and_who_has_it_once_in_a_pipe(
+def test_watching_in_a_pipe_shows_clocks_temperatures_load_and_the_holder_once(
     device: Device, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with controlled(device, Control(cores="big"), purpose="calibrate"):
         namespace["device.show"].body(Context(), "board1", watch=True)
         shown = capsys.readouterr().out
         namespace["device.show"].body(Context(), "board1", watch=True, json=True)
-        told = json.loads(capsys.readouterr().out)
+        state = json.loads(capsys.readouterr().out)
     cores = [line.split() for line in shown.splitlines() if line.split()[:1] in (["0"], ["1"])]
     assert cores == [
         ["0", "little", "schedutil", "1800", "1800"],
@@ -45,18 +45,18 @@ def test_watching_shows_clocks_heat_load_and_who_has_it_once_in_a_pipe(
     ]
     assert "40.0 °C" in shown
     assert "(calibrate, process" in shown
-    assert told["cores"][1] == {
+    assert state["cores"][1] == {
         "core": 1, "cluster": "big", "governor": "performance", "mhz": 2400.0, "limit_mhz": 2400.0,
     }  # fmt: skip
-    assert told["load"] >= 0
-    assert told["zones"] == {"cpu-thermal 0": 40.0}
+    assert state["load"] >= 0
+    assert state["zones"] == {"cpu-thermal 0": 40.0}
 
 
-def test_unlocking_ends_with_code_38_where_force_is_needed_and_takes_it_then(
+def test_unlocking_a_live_lease_fails_with_code_38_and_succeeds_with_force(
     device: Device, capsys: pytest.CaptureFixture[str]
 ) -> None:
     unlock = namespace["device.unlock"].body
-    with controlled(device, Control()) as held:
+    with controlled(device, Control()) as session:
         with pytest.raises(Exit) as caught:
             unlock(Context(), "board1")
         assert caught.value.code == DeviceBusyError.exit_code == 38
@@ -64,12 +64,12 @@ def test_unlocking_ends_with_code_38_where_force_is_needed_and_takes_it_then(
         unlock(Context(), "board1", force=True)
         assert "removed the lease of" in capsys.readouterr().out
         with pytest.raises(DeviceBusyError, match="taken away"):
-            held.confirm()
+            session.confirm()
         assert lease.look(device) is None
 
 
 @pytest.mark.usefixtures("config")
-def test_two_who_time_things_on_this_machine_do_not_do_so_at_once(
+def test_two_measurements_of_this_machine_exclude_each_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(host_build, "build_engine", lambda _: None)
@@ -82,7 +82,7 @@ def test_two_who_time_things_on_this_machine_do_not_do_so_at_once(
 
 
 @pytest.mark.usefixtures("config")
-def test_figures_of_a_machine_that_was_taken_away_are_no_result() -> None:
+def test_a_lost_lease_of_this_machine_gives_no_result() -> None:
     with (
         find_device("local").open() as other,
         pytest.raises(DeviceBusyError, match="taken away"),

@@ -1,4 +1,4 @@
-"""One contract for every transport: what goes in comes out, whatever carries it."""
+"""The contract of all transports."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_copy_that_was_damaged_on_the_device_is_pushed_again(
 
 
 def overwrite(subject: Subject, remote: str) -> None:
-    """Spoils a remote file behind the device's back."""
+    """Damages a remote file behind the device's back."""
     if subject.device.name == "board":
         assert subject.device.run(["sh", "-c", f"echo wrong >'{remote}'"], timeout_s=10).ok
     else:
@@ -128,14 +128,14 @@ def test_exit_codes_come_back(subject: Subject, code: int) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT, signal.SIGKILL])
-def test_a_signal_is_told_from_an_exit_code(subject: Subject, number: signal.Signals) -> None:
+def test_a_signal_differs_from_an_exit_code(subject: Subject, number: signal.Signals) -> None:
     result = run_probe(subject, "raise", str(int(number)))
     assert result.signal == number
     assert result.exit_code == 128 + number
     assert not result.ok
 
 
-def test_both_outputs_come_complete_and_apart(subject: Subject) -> None:
+def test_both_outputs_arrive_complete_and_separate(subject: Subject) -> None:
     result = run_probe(subject, "flood", str(1 << 20))
     assert result.stdout == b"x" * (1 << 20)
     assert result.stderr == b"y" * (1 << 20)
@@ -177,7 +177,7 @@ def test_a_timeout_kills_the_whole_process_group(subject: Subject, tmp_path: Pat
     assert run_probe(subject, "exit", "3").exit_code == 3
 
 
-def test_what_was_printed_before_a_timeout_is_in_the_transcript(subject: Subject) -> None:
+def test_output_before_a_timeout_is_in_the_transcript(subject: Subject) -> None:
     program, transcript = subject.device.push(subject.probe).path, Transcript()
     with pytest.raises(DeviceTimeoutError):
         subject.device.run([program, "say", "hello"], timeout_s=2, transcript=transcript)
@@ -201,9 +201,7 @@ def test_output_without_end_is_cut_and_its_command_ended(subject: Subject) -> No
 
 
 def is_running(subject: Subject, word: str) -> bool:
-    """Whether a process with this word in its command line is there; on this machine, but for the
-    board.
-    """
+    """Whether a process has this word in its command line, on the board or this machine."""
     script = "cat /proc/[0-9]*/cmdline | tr '\\0' '\\n'"
     if subject.device.name == "board":
         return word in subject.device.run(["sh", "-c", script], timeout_s=10).stdout.decode()
@@ -234,7 +232,7 @@ def test_refuses_a_file_that_is_not_there(subject: Subject, tmp_path: Path) -> N
         subject.device.push(tmp_path / "absent.bin")
 
 
-def test_refuses_what_no_process_can_be_given(subject: Subject) -> None:
+def test_refuses_impossible_arguments(subject: Subject) -> None:
     program = subject.device.push(subject.probe).path
     with pytest.raises(DeviceError, match="NUL"):
         subject.device.run([program, "a\0b"], timeout_s=10)

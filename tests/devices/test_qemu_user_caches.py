@@ -1,4 +1,4 @@
-"""The simulated caches, against arithmetic and a simulation in Python of accesses that it knows."""
+"""The simulated caches against arithmetic and a reference model in Python."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def simulated(
     program: Path, *words: object, caches: tuple[Cache, ...] = (L1, L2)
 ) -> list[CacheInterval]:
-    """What lies between the markers of each operator."""
+    """The intervals between the markers of each operator."""
     with find_device("qemu-a53").open() as device:
         assert isinstance(device, CacheSimulator)
         argv = [device.push(program).path, *map(str, words)]
@@ -83,7 +83,7 @@ def test_a_third_level_catches_what_the_second_does_not(program: Path) -> None:
 
 
 class Lru:
-    """One level, by the book."""
+    """A reference model of one cache level."""
 
     def __init__(self, cache: Cache) -> None:
         self.cache = cache
@@ -91,7 +91,7 @@ class Lru:
         self.sets: list[OrderedDict[int, bool]] = [OrderedDict() for _ in range(sets)]
 
     def use(self, line: int, dirty: bool) -> tuple[bool, int | None]:
-        """Whether it was there, and the dirty line that had to leave."""
+        """Whether the line was cached, and the dirty line that it evicts."""
         own = self.sets[line % len(self.sets)]
         if line in own:
             own[line] |= dirty
@@ -122,7 +122,7 @@ def by_the_book(count: int, size: int) -> tuple[int, int, int]:
 
 
 @pytest.mark.parametrize("kib", [48, 700, 3000])
-def test_random_accesses_miss_as_by_the_book(program: Path, kib: int) -> None:
+def test_random_accesses_miss_as_in_the_reference_model(program: Path, kib: int) -> None:
     turn = simulated(program, "jump", 100_000, kib * KIB)[0]
     l1_misses, l2_misses, written = by_the_book(100_000, kib * KIB)
     # A line of the stack in a set of each level may push out one of the program's.
@@ -142,7 +142,7 @@ def test_threads_have_their_own_first_level_and_share_the_second(program: Path) 
     assert turn.levels[0].misses == pytest.approx(lines, abs=200)
 
 
-def test_the_machine_code_of_what_ran_is_in_the_log(program: Path) -> None:
+def test_the_executed_machine_code_is_in_the_log(program: Path) -> None:
     with find_device("qemu-a53").open() as device:
         assert isinstance(device, CacheSimulator)
         argv = [device.push(program).path, "walk", "1024", "4", "r", "1"]

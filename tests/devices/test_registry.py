@@ -1,4 +1,4 @@
-"""Device definitions: which there are, and what a wrong one gets."""
+"""Device definitions: the list of devices, and the errors of wrong files."""
 
 from __future__ import annotations
 

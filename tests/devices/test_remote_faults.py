@@ -1,4 +1,4 @@
-"""Whatever happens to a measurement, at whichever step: every cell of faults.toml."""
+"""The outcome of every fault at every step of a measurement: the cells of faults.toml."""
 
 from __future__ import annotations
 
@@ -46,28 +46,28 @@ def cells() -> Iterator[object]:
                 yield pytest.param(fault, step, id=f"{fault}-{step}", marks=marks)
 
 
-def test_every_cell_is_told() -> None:
-    asked = ["connect", "push", "verify", "launch", "run", "pull", "record"]
-    assert set(asked) <= set(STEPS)
+def test_the_table_has_every_cell() -> None:
+    required = ["connect", "push", "verify", "launch", "run", "pull", "record"]
+    assert set(required) <= set(STEPS)
     assert len(TABLE["fault"]) == 10
     for fault, row in TABLE["fault"].items():
         for step in STEPS:
-            told = row[step]
-            assert told if isinstance(told, str) else told["record"], (fault, step)
+            cell = row[step]
+            assert cell if isinstance(cell, str) else cell["record"], (fault, step)
 
 
 @pytest.fixture(scope="session")
 def clock(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The library that lets the time of day jump."""
-    made = tmp_path_factory.mktemp("clock") / "clock.so"
+    """The library that makes the time of day jump."""
+    library = tmp_path_factory.mktemp("clock") / "clock.so"
     source = Path(__file__).with_name("clock.c")
-    argv = [require("gcc", "gcc"), "-shared", "-fPIC", "-O1", str(source), "-o", str(made)]
+    argv = [require("gcc", "gcc"), "-shared", "-fPIC", "-O1", str(source), "-o", str(library)]
     subprocess.run(argv, check=True)
-    return made
+    return library
 
 
 @pytest.mark.parametrize(("fault", "step"), [*cells()])
-def test_what_comes_of_a_fault_is_what_the_table_says(
+def test_the_outcome_of_a_fault_is_that_of_the_table(
     fault: str,
     step: str,
     request: pytest.FixtureRequest,
@@ -79,10 +79,10 @@ def test_what_comes_of_a_fault_is_what_the_table_says(
     expected = TABLE["fault"][fault][step]
     with (
         disks.small_disk(tmp_path / "disk", 2 << 20) as disk,
-        disks.small_disk(tmp_path / "results", 64 << 10) as found,
+        disks.small_disk(tmp_path / "results", 64 << 10) as results_disk,
     ):
         server, stage, sysfs = sabotage.prepare(
-            start_sshd, config, tmp_path, (disk, found), f"{fault}-{step}"
+            start_sshd, config, tmp_path, (disk, results_disk), f"{fault}-{step}"
         )
         if fault == "clock":
             shutil.copy(request.getfixturevalue("clock"), tmp_path / "clock.so")
@@ -103,7 +103,7 @@ def test_what_comes_of_a_fault_is_what_the_table_says(
             os.waitpid(server.pid, 0)
             start_sshd(f"ForceCommand /bin/sh {sabotage.gate_of(tmp_path)}", again=server)
         (disk / "fill").unlink(missing_ok=True)
-        (found / "fill").unlink(missing_ok=True)
+        (results_disk / "fill").unlink(missing_ok=True)
         check_device(stage, expected)
         if fault != "harness":  # the next run undoes its journal (test_watchdog_killed.py)
             assert sysfs.governors() == ["schedutil", "schedutil"]
@@ -118,7 +118,7 @@ def code_of(expected: Cell) -> int:
 
 
 def check_results(stage: Stage, expected: Cell) -> None:
-    """There is the record of the table, or none; nothing else looks like one."""
+    """There is the expected record, or none, and nothing else that looks like one."""
     runs = [records.read(path) for path in stage.results.glob(f"*{records.SUFFIX}")]
     assert [record.status.value for record in runs] == [
         status for status in [expected["record"]] if status != "none"
@@ -133,7 +133,7 @@ def check_results(stage: Stage, expected: Cell) -> None:
 
 
 def check_whole(record: Record) -> None:
-    """All that was asked for, once, and in a time that no clock turned back."""
+    """All requested launches are there once, with times that no clock has turned back."""
     assert len(record.launches()) == LAUNCHES
     for launch in record.launches():
         assert [event["i"] for event in launch if event["event"] == "run"] == [0, 1]
@@ -142,35 +142,38 @@ def check_whole(record: Record) -> None:
 
 
 def check_device_alone(stage: Stage) -> None:
-    """Nobody comes back: the watchdog ends what runs, and itself."""
+    """The watchdog alone ends the runner, and itself."""
     deadline = time.monotonic() + lease.LEASE_S + SETTLES_S
-    while found := [*processes(stage, "remote/cache"), *processes(stage, "lease")]:
-        assert time.monotonic() < deadline, found
+    while running := [*processes(stage, "remote/cache"), *processes(stage, "lease")]:
+        assert time.monotonic() < deadline, running
         time.sleep(0.1)
 
 
 def check_device(stage: Stage, expected: Cell) -> None:
-    """Nothing runs, nobody has the lease, no file is there in part."""
+    """No process runs, the lease is free, and there is no partial file."""
     left = expected.get("left", "")
     with find_device("board1").open() as device:
         assert lease.look(device) is None or left == "the lease stays until it runs out"
         if lease.look(device):
             lease.unlock(device, force=True)  # the watchdog would wait
     deadline = time.monotonic() + SETTLES_S
-    while found := [*processes(stage, "remote/cache"), *processes(stage, "lease")]:
-        assert time.monotonic() < deadline, found
+    while running := [*processes(stage, "remote/cache"), *processes(stage, "lease")]:
+        assert time.monotonic() < deadline, running
         time.sleep(0.05)
     files = [path for path in stage.disk.rglob("*") if path.is_file()]
     assert [path for path in files if path.suffix == ".part"] == []
     scratch = stage.disk / "remote" / "scratch"
     folders = [*scratch.iterdir()] if scratch.exists() else []
-    told = {"an empty folder stays for a day": [[]], "one output stays for a day": [["out0.bin"]]}
-    assert [[path.name for path in folder.iterdir()] for folder in folders] == told.get(left, [])
+    remains = {
+        "an empty folder stays for a day": [[]],
+        "one output stays for a day": [["out0.bin"]],
+    }
+    assert [[path.name for path in folder.iterdir()] for folder in folders] == remains.get(left, [])
 
 
 def processes(stage: Stage, place: str) -> list[str]:
-    """Processes of the device that have a path of it among their words."""
-    found = []
+    """Processes with a path of the device in their command line."""
+    matches = []
     for file in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             words = file.read_bytes().decode(errors="replace")
@@ -178,11 +181,11 @@ def processes(stage: Stage, place: str) -> list[str]:
         except OSError:
             continue
         if state != "Z" and f"{stage.disk}/{place}" in words:
-            found.append(f"{file.parent.name} {state} {words[:200]!r}")
-    return found
+            matches.append(f"{file.parent.name} {state} {words[:200]!r}")
+    return matches
 
 
-def test_what_a_killed_run_left_is_removed_a_day_later(
+def test_remains_of_a_killed_run_are_removed_a_day_later(
     start_sshd: Callable[..., SshServer], config: Path, tmp_path: Path
 ) -> None:
     server = start_sshd()

@@ -1,4 +1,4 @@
-"""Large files go packed over a real OpenSSH server, where the device has what unpacks them."""
+"""Large files travel compressed if the device can decompress them, over a real OpenSSH server."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PROGRAMS = ("cat", "chmod", "df", "mkdir", "mv", "rm", "setsid", "sh", "sha256su
 
 @pytest.fixture
 def weights(tmp_path: Path) -> Path:
-    """A file that packs as weights do."""
+    """A file that compresses as weights do."""
     path = tmp_path / "weights.ttm"
     numbers = np.random.default_rng(1).normal(0, 0.05, SIZE_BYTES // 4)
     path.write_bytes(numbers.astype(np.float32).tobytes())
@@ -37,12 +37,12 @@ def weights(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def board(start_sshd: Callable[..., SshServer], config: Path, tmp_path: Path) -> Board:
-    """A server whose shell finds no more than a device needs."""
+    """A server whose shell finds only the required programs."""
     return Board(start_sshd, config, tmp_path)
 
 
 class Board:
-    """An SSH server whose programs are chosen."""
+    """An SSH server with chosen programs."""
 
     def __init__(self, start: Callable[..., SshServer], config: Path, folder: Path) -> None:
         self._start, self._config = start, config
@@ -52,7 +52,7 @@ class Board:
             (self._bin / name).symlink_to(require(name, "coreutils"))
 
     def install(self, name: str, script: str = "") -> None:
-        """A program of this machine, or a script under its name; `$real` is the program then."""
+        """Adds a program of this machine, or a script under its name that may call `$real`."""
         real = require(name, name)
         if script:
             (self._bin / name).write_text(f"#!/bin/sh\nreal={real}\n{script}\n")
@@ -67,7 +67,7 @@ class Board:
         return server
 
     def push(self, local: Path) -> PushedFile:
-        """Pushes, and checks that what arrived is what was sent."""
+        """Pushes a file, and checks the arrived bytes."""
         with find_device("board1").open(trust_new=True) as device:
             pushed = device.push(local)
             assert Path(pushed.path).read_bytes() == local.read_bytes()
@@ -90,7 +90,7 @@ def test_a_device_with_zstd_gets_fewer_bytes_than_the_file_has(board: Board, wei
     assert pushed.sent_bytes == crossed.stat().st_size < 0.95 * SIZE_BYTES
 
 
-def test_a_device_with_gzip_alone_gets_that(board: Board, weights: Path) -> None:
+def test_a_device_with_only_gzip_gets_gzip(board: Board, weights: Path) -> None:
     board.install("gzip")
     board.start()
     pushed = board.push(weights)
@@ -105,7 +105,7 @@ def test_zstd_comes_before_gzip(board: Board, weights: Path) -> None:
     assert board.push(weights).packing == "zstd"
 
 
-def test_a_device_that_unpacks_nothing_gets_the_bytes_as_they_are(
+def test_a_device_without_a_decompressor_gets_uncompressed_bytes(
     board: Board, weights: Path
 ) -> None:
     board.start()
@@ -113,14 +113,14 @@ def test_a_device_that_unpacks_nothing_gets_the_bytes_as_they_are(
     assert (pushed.sent_bytes, pushed.packing) == (SIZE_BYTES, "")
 
 
-def test_its_definition_can_say_that_nothing_is_packed(board: Board, weights: Path) -> None:
+def test_a_definition_can_disable_compression(board: Board, weights: Path) -> None:
     board.install("zstd")
     board.start(compress=False)
     pushed = board.push(weights)
     assert (pushed.sent_bytes, pushed.packing) == (SIZE_BYTES, "")
 
 
-def test_a_small_file_is_not_packed(board: Board, tmp_path: Path) -> None:
+def test_a_small_file_is_not_compressed(board: Board, tmp_path: Path) -> None:
     board.install("zstd")
     board.start()
     (tmp_path / "small").write_bytes(bytes(999_999))
@@ -129,7 +129,7 @@ def test_a_small_file_is_not_packed(board: Board, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("fault", ["exit 1", 'head -c 1000000 | "$real" "$@"', "echo spoilt"])
-def test_where_unpacking_fails_the_bytes_go_as_they_are(
+def test_a_failed_decompression_falls_back_to_uncompressed_bytes(
     board: Board, weights: Path, fault: str
 ) -> None:
     board.install("zstd", f"PATH=$PATH:/usr/bin:/bin; {fault}; cat >/dev/null; exit 1")
@@ -139,7 +139,7 @@ def test_where_unpacking_fails_the_bytes_go_as_they_are(
     assert pushed.sent_bytes >= SIZE_BYTES  # and what was sent in vain
 
 
-def test_a_full_disk_is_no_reason_to_send_it_all_again(board: Board, weights: Path) -> None:
+def test_a_full_disk_does_not_cause_a_second_transfer(board: Board, weights: Path) -> None:
     board.install(
         "zstd", "echo 'zstd: error 70 : Write error : No space left on device' >&2; exit 70"
     )
@@ -153,7 +153,7 @@ def test_a_full_disk_is_no_reason_to_send_it_all_again(board: Board, weights: Pa
 
 
 class _Cut(io.BytesIO):
-    """A file; half-way through it the link breaks."""
+    """A file; the link breaks halfway through it."""
 
     def __init__(self, content: bytes, cut: Callable[[], None]) -> None:
         super().__init__(content)
@@ -166,7 +166,7 @@ class _Cut(io.BytesIO):
 
 
 @pytest.mark.parametrize("program", ["zstd", "gzip"])
-def test_a_link_that_breaks_leaves_nothing_that_looks_whole(
+def test_a_broken_link_leaves_nothing_that_looks_complete(
     board: Board, weights: Path, program: str
 ) -> None:
     board.install(program)

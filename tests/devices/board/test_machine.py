@@ -1,4 +1,4 @@
-"""The QEMU system board: it boots, is found again, and counts instructions exactly."""
+"""The QEMU system board: it boots, is recognized again, and counts instructions exactly."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def cache(board_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return board_cache
 
 
-def test_up_finds_a_board_that_runs(cache: Path) -> None:
+def test_up_returns_a_running_board(cache: Path) -> None:
     assert board.up("aarch64") == board.status("aarch64")
     assert board.up("aarch64").pid == board.up("aarch64").pid
 
 
-def test_up_refuses_to_change_a_board_that_runs(cache: Path) -> None:
+def test_up_refuses_to_change_a_running_board(cache: Path) -> None:
     with pytest.raises(DeviceError, match=r"1 x cortex-a53"):
         board.up("aarch64", cpu_model="cortex-a72")
 
@@ -120,7 +120,7 @@ def test_the_armv7_board_boots_a_32_bit_kernel(
         board.down("armv7")
 
 
-def test_a_full_board_says_so(cache: Path, tmp_path: Path) -> None:
+def test_a_full_board_is_reported(cache: Path, tmp_path: Path) -> None:
     content = tmp_path / "content"
     content.write_bytes(os.urandom(6 << 20))
     with find_device("board").open() as device:
@@ -155,7 +155,7 @@ def test_a_missing_emulator_is_named_with_its_package(monkeypatch: pytest.Monkey
         board.up("aarch64")
 
 
-def test_the_initramfs_is_what_cpio_reads(tmp_path: Path) -> None:
+def test_cpio_reads_the_initramfs(tmp_path: Path) -> None:
     require("cpio", "cpio")
     archive = tmp_path / "archive"
     with archive.open("wb") as file:

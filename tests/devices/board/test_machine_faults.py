@@ -57,7 +57,7 @@ FAULTS = {
 
 @pytest.fixture
 def up(board_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[board.BoardState]:
-    """A board of our own, fresh, whatever becomes of it."""
+    """A board of our own, restarted afterwards."""
     monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(board_cache))
     monkeypatch.setattr(shell, "_RECONNECT_S", 300.0)  # under emulation on a busy machine
     board.down("aarch64")
@@ -68,7 +68,7 @@ def up(board_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[board.Boa
 
 @pytest.fixture
 def lose_power(board_cache: Path, up: board.BoardState) -> Iterator[Callable[[], None]]:
-    """Waits for the runner's word, and starts the board anew behind the same port."""
+    """Waits for the runner's signal, and restarts the board behind the same port."""
     restarted: list[subprocess.Popen[bytes]] = []
 
     def lose() -> None:
@@ -86,7 +86,7 @@ def lose_power(board_cache: Path, up: board.BoardState) -> Iterator[Callable[[],
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_the_board_ends_as_the_table_says(
+def test_the_outcome_on_the_board_is_that_of_the_table(
     fault: str, lose_power: Callable[[], None], tmp_path: Path
 ) -> None:
     expected = TABLE["fault"][fault]["run"]

@@ -1,4 +1,4 @@
-"""Control of a device while it measures, over a real SSH server beside a /sys that is played."""
+"""Control of a device during a measurement, over a real SSH server with a fake sysfs."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def measure(
     return records.read(outcome.path), outcome.error
 
 
-def test_a_run_is_pinned_to_the_fastest_cores_and_tells_so_itself(
+def test_a_run_is_pinned_to_the_fastest_cores_and_reports_them(
     device: Device, tmp_path: Path
 ) -> None:
     record, error = measure(device, tmp_path, launches=2)
@@ -66,7 +66,7 @@ def test_a_run_is_pinned_to_the_fastest_cores_and_tells_so_itself(
 
 
 @pytest.mark.parametrize(
-    ("wanted", "cores"),
+    ("request_", "cores"),
     [
         ("little", "0"),
         ("big", "1"),
@@ -77,15 +77,15 @@ def test_a_run_is_pinned_to_the_fastest_cores_and_tells_so_itself(
     ],
 )
 def test_cores_are_named_by_cluster_by_core_or_by_number(
-    device: Device, tmp_path: Path, wanted: str, cores: str
+    device: Device, tmp_path: Path, request_: str, cores: str
 ) -> None:
-    record, error = measure(device, tmp_path, cores=wanted)
+    record, error = measure(device, tmp_path, cores=request_)
     assert error is None
     assert record.header.affinity == cores
     assert record.of("start")[0]["affinity"] == cores
 
 
-def test_cores_that_there_are_not_are_refused_with_those_that_there_are(
+def test_unknown_cores_are_refused_with_a_list_of_clusters(
     device: Device, tmp_path: Path, fake: FakeSysfs
 ) -> None:
     with pytest.raises(UsageError, match="middle") as caught:
@@ -95,7 +95,7 @@ def test_cores_that_there_are_not_are_refused_with_those_that_there_are(
     assert fake.governors() == ["schedutil", "schedutil"]
 
 
-def test_a_runner_that_runs_elsewhere_than_it_was_pinned_is_no_result(
+def test_a_runner_outside_of_its_pinned_cores_gives_no_result(
     device: Device, tmp_path: Path
 ) -> None:
     subject = make_subject(tmp_path)
@@ -108,15 +108,15 @@ def test_a_runner_that_runs_elsewhere_than_it_was_pinned_is_no_result(
     assert records.read(outcome.path).status is Status.INFRA
 
 
-def test_the_governor_is_set_while_it_measures_and_put_back(
+def test_the_governor_is_set_for_a_measurement_and_restored(
     device: Device, tmp_path: Path, fake: FakeSysfs, config: Path
 ) -> None:
-    seen = tmp_path / "seen"
+    copy = tmp_path / "copy"
     file = fake.folder / "devices/system/cpu/cpu1/cpufreq/scaling_governor"
-    look = f"open({str(seen)!r}, 'w').write(open({str(file)!r}).read())"
+    look = f"open({str(copy)!r}, 'w').write(open({str(file)!r}).read())"
     record, error = measure(device, tmp_path, look)
     assert error is None
-    assert seen.read_text() == "performance\n"
+    assert copy.read_text() == "performance\n"
     assert record.header.control["governor"] == "performance"
     (after,) = record.of("device_after")
     assert after["governor"] == "schedutil+performance", "of both cores"
@@ -131,8 +131,8 @@ def test_a_governor_that_cannot_be_set_is_recorded_as_uncontrolled(
     fake.refuse_governors()
     record, error = measure(device, tmp_path)
     assert error is None
-    (said,) = record.header.control["uncontrolled"]
-    assert said.startswith("governor stays Linux: ")
+    (reason,) = record.header.control["uncontrolled"]
+    assert reason.startswith("governor stays Linux: ")
     assert record.header.control["governor"] == "Linux"
 
 
@@ -143,7 +143,7 @@ def test_a_governor_is_kept_on_demand(device: Device, tmp_path: Path, fake: Fake
     assert fake.governors() == ["schedutil", "schedutil"]
 
 
-def test_a_journal_is_written_before_the_change_and_undone_by_the_next_run(
+def test_a_journal_is_written_before_the_change_and_reverted_by_the_next_run(
     device: Device, fake: FakeSysfs, config: Path
 ) -> None:
     file = "devices/system/cpu/cpu1/cpufreq/scaling_governor"
@@ -153,15 +153,13 @@ def test_a_journal_is_written_before_the_change_and_undone_by_the_next_run(
     assert fake.governors() == ["schedutil", "x"], "as a process leaves it that is killed here"
     assert list((config / "journal").iterdir()) == [journal]
     assert json.loads(journal.read_text())["changes"][0]["was"] == "schedutil"
-    with controlled(device, Control(governor="keep")) as held:
+    with controlled(device, Control(governor="keep")) as session:
         assert fake.governors() == ["schedutil", "schedutil"]
-    assert "restored the governor schedutil" in " ".join(held.cleaned_up)
+    assert "restored the governor schedutil" in " ".join(session.cleaned_up)
     assert not journal.exists()
 
 
-def test_a_governor_that_somebody_else_changed_meanwhile_is_left(
-    device: Device, fake: FakeSysfs
-) -> None:
+def test_a_governor_changed_by_somebody_else_stays(device: Device, fake: FakeSysfs) -> None:
     with controlled(device, Control(cores="big")):
         fake.write("devices/system/cpu/cpu1/cpufreq/scaling_governor", "powersave")
     assert fake.governors() == ["schedutil", "powersave"]
@@ -175,7 +173,7 @@ def test_a_launch_waits_until_the_device_is_cool(device: Device, fake: FakeSysfs
         notes.append(note)
         fake.write("class/thermal/thermal_zone0/temp", "64000")
 
-    with controlled(device, Control(), note=cool) as held, held.launch() as launch:
+    with controlled(device, Control(), note=cool) as session, session.launch() as launch:
         pass
     assert notes == ["board1 has 66.0 °C: waiting for 65 °C"]
     assert launch.before is not None
@@ -189,9 +187,9 @@ def test_a_device_that_stays_hot_is_measured_and_marked(
     monkeypatch.setattr(thermal, "GATE_S", 0.2)
     record, error = measure(device, tmp_path, launches=2, max_celsius=30)
     assert error is None
-    said = "40.0 °C, not 30 after 0.2 s"
-    assert [event["hot"] for event in record.of("conditions")] == [said, said]
-    assert summarize(record).uncontrolled == (f"temperature: 2 launches began hot ({said})",)
+    complaint = "40.0 °C, not 30 after 0.2 s"
+    assert [event["hot"] for event in record.of("conditions")] == [complaint, complaint]
+    assert summarize(record).uncontrolled == (f"temperature: 2 launches began hot ({complaint})",)
     assert "uncontrolled: temperature: 2 launches" in terminal.run(summarize(record))
 
 
@@ -204,7 +202,7 @@ THROTTLES = [
 
 
 @pytest.mark.parametrize(("path", "text", "says"), THROTTLES)
-def test_a_device_that_slows_itself_down_ends_throttled_and_keeps_its_samples(
+def test_a_throttled_run_keeps_its_samples(
     device: Device, tmp_path: Path, fake: FakeSysfs, path: str, text: str, says: str
 ) -> None:
     slow = f"is_golden or open({str(fake.folder / path)!r}, 'w').write({text!r} + chr(10))"
@@ -225,7 +223,7 @@ def test_a_device_that_slows_itself_down_ends_throttled_and_keeps_its_samples(
         ("class/thermal/thermal_zone0/temp", "64000"),
     ],
 )
-def test_what_does_not_slow_the_measured_cores_is_no_throttling(
+def test_cooling_of_other_parts_is_not_throttling(
     device: Device, tmp_path: Path, fake: FakeSysfs, path: str, text: str
 ) -> None:
     change = f"is_golden or open({str(fake.folder / path)!r}, 'w').write({text!r} + chr(10))"
@@ -242,22 +240,22 @@ def test_two_measurements_do_not_share_a_device(device: Device, tmp_path: Path) 
     assert measure(device, tmp_path)[0].status is Status.OK
 
 
-def test_a_lease_that_is_taken_away_ends_the_runner_and_is_no_crash_of_it(
+def test_a_removed_lease_ends_the_runner_and_is_not_its_crash(
     device: Device, tmp_path: Path
 ) -> None:
-    told, taken = tmp_path / "told", []
+    begun, reports = tmp_path / "begun", []
 
     def take_away() -> None:
-        while not told.exists():
+        while not begun.exists():
             time.sleep(0.02)
-        taken.append(lease.unlock(device, force=True))
+        reports.append(lease.unlock(device, force=True))
 
     thread = threading.Thread(target=take_away)
     thread.start()
-    hangs = f"is_golden or (open({str(told)!r}, 'w'), time.sleep(60))"
+    hangs = f"is_golden or (open({str(begun)!r}, 'w'), time.sleep(60))"
     record, error = measure(device, tmp_path, hangs)
     thread.join()
-    assert "ended a stale runner" in taken[0]
+    assert "ended a stale runner" in reports[0]
     assert isinstance(error, DeviceBusyError)
     assert record.status is Status.INFRA
 
@@ -282,7 +280,7 @@ def test_the_journal_is_on_the_disk_before_the_governor_is_changed(
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="a duet takes two cores")
-def test_a_duet_needs_no_more_than_one_command_for_each_connection(
+def test_a_duet_runs_at_most_one_command_per_connection(
     start_sshd: Callable[..., SshServer], config: Path, tmp_path: Path
 ) -> None:
     # The process that holds a connection is a session, too; a third one is refused.
@@ -295,7 +293,10 @@ def test_a_duet_needs_no_more_than_one_command_for_each_connection(
         Arm("a"), Arm("b"), "board2", launches=4, duet=True, settings=Settings(**QUICK)
     )
     with find_device("board2").open(trust_new=True) as opened:
-        found = ab.measure(opened, sides, request, tmp_path / "results", None)
-    at = [[launch[0]["at_s"] for launch in record.launches()] for record in (found.a, found.b)]
+        comparison = ab.measure(opened, sides, request, tmp_path / "results", None)
+    at = [
+        [launch[0]["at_s"] for launch in record.launches()]
+        for record in (comparison.a, comparison.b)
+    ]
     assert at[0] == at[1]
     assert len(at[0]) == 4

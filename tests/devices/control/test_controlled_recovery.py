@@ -1,4 +1,4 @@
-"""A device that is lost while it is measured: a reboot or a cut link costs a block, not the run."""
+"""A device that is disconnected during a measurement: that costs a block, not the run."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ END_WATCHDOGS = (
 
 
 class Board:
-    """An SSH server with a /sys and a boot id that are played, whose runner can bring it down."""
+    """An SSH server with a fake sysfs and boot id, whose runner can bring it down."""
 
     def __init__(self, server: SshServer, config: Path, folder: Path) -> None:
         self.server, self.folder = server, folder
@@ -55,9 +55,10 @@ class Board:
         server.define(config, "board1", sysfs=self.sysfs.folder, lease=folder / "lease")
 
     def fault(self, at: str, before: str = "0", after: str = "0") -> str:
-        """For a runner: notes each measured launch with the governor it finds, and in those whose
-        number n (from 1) fulfils `at`, prints a sample, cuts all connections, and hangs; `before`
-        and `after` the cut it does these.
+        """Code for a runner that logs the governor of each measured launch.
+
+        In launches whose number n (from 1) satisfies `at` it prints a sample, cuts all connections
+        and hangs. It runs `before` and `after` around the cut.
         """
         governor = self.sysfs.folder / "devices/system/cpu/cpu1/cpufreq/scaling_governor"
         lines = (
@@ -79,7 +80,7 @@ class Board:
 
     @property
     def restart(self) -> str:
-        """What is gone with a restart: pushed files and leases on a tmpfs, the governor."""
+        """Code that plays a reboot: it removes pushed files and leases, and resets the governor."""
         lease_folder = str(self.folder / "lease")
         folders = (str(self.server.folder / "remote"), lease_folder)
         cpus = f"{self.sysfs.folder}/devices/system/cpu"
@@ -92,7 +93,7 @@ class Board:
         )
 
     def governors(self) -> list[str]:
-        """The governor that each measured launch found."""
+        """The governor in each measured launch."""
         return self.log.read_text().split()
 
 
@@ -121,7 +122,7 @@ def bench(board: Board, fault: str, launches: int = LAUNCHES) -> tuple[Record, T
 
 
 @pytest.mark.parametrize("is_restart", [False, True])
-def test_a_run_goes_on_after_a_cut_link_or_a_restart_without_the_launch_that_was_going_on(
+def test_a_run_continues_after_a_cut_link_or_a_reboot_without_the_interrupted_launch(
     board: Board, is_restart: bool
 ) -> None:
     if is_restart:
@@ -148,7 +149,7 @@ def test_a_run_goes_on_after_a_cut_link_or_a_restart_without_the_launch_that_was
     assert "1 launch discarded" in note
 
 
-def test_a_comparison_repeats_the_whole_block_of_both_sides(board: Board) -> None:
+def test_a_comparison_repeats_the_whole_block_of_both_arms(board: Board) -> None:
     # Launches in turn: the third of the second block is the seventh of all.
     fault = board.fault("n == 7", board.restart, DIES)
     sides = []
@@ -159,20 +160,20 @@ def test_a_comparison_repeats_the_whole_block_of_both_sides(board: Board) -> Non
     quick = Settings(warmup=0, runs=3, min_time_ms=0, timeout_s=60)
     request = AbRequest(Arm("a"), Arm("b"), "board1", launches=6, seed=1, settings=quick)
     with find_device("board1").open(trust_new=True) as device:
-        found = ab.measure(device, sides, request, board.folder / "results", None)
-    for record in (found.a, found.b):
+        comparison = ab.measure(device, sides, request, board.folder / "results", None)
+    for record in (comparison.a, comparison.b):
         assert [launch[0]["block"] for launch in record.launches()] == [0, 0, 1, 1, 2, 2]
-    discarded = [record.of("resumed")[0]["discarded"] for record in (found.a, found.b)]
+    discarded = [record.of("resumed")[0]["discarded"] for record in (comparison.a, comparison.b)]
     assert sorted(map(len, discarded)) == [1, 2]
-    assert found.verdict.launches == 6
-    (note,) = (note for note in found.verdict.notes if "lost" in note)
+    assert comparison.verdict.launches == 6
+    (note,) = (note for note in comparison.verdict.notes if "lost" in note)
     assert "3 launches discarded" in note
     assert "restarted" in note
-    again = compare([records.read(found.a.path), records.read(found.b.path)])
-    assert again.verdict == found.verdict
+    again = compare([records.read(comparison.a.path), records.read(comparison.b.path)])
+    assert again.verdict == comparison.verdict
 
 
-def test_a_step_that_always_loses_the_device_is_given_up(board: Board) -> None:
+def test_a_step_that_always_disconnects_is_given_up(board: Board) -> None:
     record, error = bench(board, board.fault("n > 1"))
     assert isinstance(error, DeviceUnreachableError)
     assert record.status is Status.INFRA
@@ -196,7 +197,7 @@ def test_a_device_that_stays_away_ends_the_run(
     assert [event["ns"] for event in record.of("run")][-1] == 7777
 
 
-def test_a_device_that_comes_back_otherwise_ends_the_run(board: Board) -> None:
+def test_a_device_that_returns_in_another_state_ends_the_run(board: Board) -> None:
     online = str(board.sysfs.folder / "devices/system/cpu/online")
     what = f"{board.restart}, open({online!r}, 'w').write('0')"
     record, error = bench(board, board.fault("n == 2", what, DIES))

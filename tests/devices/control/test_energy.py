@@ -1,4 +1,4 @@
-"""Energy against a sysfs that is made up: the expected joules are computed by hand."""
+"""Energy from a fake sysfs: the expected joules are computed by hand."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_every_source_is_read_by_the_shells_of_devices(shell: list[str], tmp_pat
     assert (done.stdout, rest) == (b"out\n", b"said\n")
 
 
-def test_a_device_that_tells_nothing_says_nothing(tmp_path: Path) -> None:
+def test_a_device_without_energy_sources_has_no_readings(tmp_path: Path) -> None:
     assert run(["true"], tmp_path).stderr == b""
     odd = {"class/hwmon/hwmon1/name": "ina226", "class/hwmon/hwmon1/power1_input": ""}
     make(tmp_path, odd)
@@ -96,7 +96,9 @@ def test_a_device_that_tells_nothing_says_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("script", "code"), [("exit 7", 7), ("kill -9 $$", 137), ("true", 0)])
-def test_the_command_s_end_is_the_script_s(script: str, code: int, tmp_path: Path) -> None:
+def test_the_exit_code_of_the_command_is_that_of_the_script(
+    script: str, code: int, tmp_path: Path
+) -> None:
     assert run(["sh", "-c", script], make(tmp_path)).returncode == code
 
 
@@ -121,14 +123,14 @@ NOISE = [
 ]
 
 
-def test_what_is_no_sample_was_written_by_the_command() -> None:
+def test_other_lines_are_output_of_the_command() -> None:
     assert energy.parse(b"".join(NOISE)) == ((), b"".join(NOISE))
 
 
 def series(
     kind: SourceKind, values: list[int], second: int = 0, state: str = ""
 ) -> list[EnergySample]:
-    """A sample every second."""
+    """Samples, one per second."""
     return [EnergySample(10.0 + i, kind, "s", v, second, state) for i, v in enumerate(values)]
 
 
@@ -146,9 +148,9 @@ JOULES = [
 
 @pytest.mark.parametrize(("samples", "joules"), JOULES)
 def test_joules_are_those_computed_by_hand(samples: list[EnergySample], joules: float) -> None:
-    (found,) = energy.integrate(samples)
-    assert found.joules == pytest.approx(joules, rel=1e-9)
-    assert found.watts == pytest.approx(joules / (len(samples) - 1), rel=1e-9)
+    (reading,) = energy.integrate(samples)
+    assert reading.joules == pytest.approx(joules, rel=1e-9)
+    assert reading.watts == pytest.approx(joules / (len(samples) - 1), rel=1e-9)
 
 
 USELESS = [
@@ -160,10 +162,10 @@ USELESS = [
 
 
 @pytest.mark.parametrize(("samples", "why"), USELESS)
-def test_a_source_that_cannot_be_used_tells_why(samples: list[EnergySample], why: str) -> None:
-    (found,) = energy.integrate(samples)
-    assert found.joules is None
-    assert why in found.why
+def test_an_unusable_source_says_why(samples: list[EnergySample], why: str) -> None:
+    (reading,) = energy.integrate(samples)
+    assert reading.joules is None
+    assert why in reading.why
 
 
 def test_a_source_that_hardly_changed_is_coarse() -> None:
@@ -185,12 +187,12 @@ def record(directory: Path, *, tells: bool = True) -> records.Record:
     return records.read(writer.path)
 
 
-def test_an_inference_takes_its_part_of_the_launch_and_of_what_is_above_idle(
+def test_an_inference_has_its_share_of_the_energy_and_of_that_above_idle(
     tmp_path: Path,
 ) -> None:
-    found = summarize(record(tmp_path)).energy
-    assert found is not None
-    (row,) = found
+    rows = summarize(record(tmp_path)).energy
+    assert rows is not None
+    (row,) = rows
     assert row.joules == pytest.approx(0.6)
     assert row.joules_above_idle == pytest.approx(0.4)
     assert row.watts == pytest.approx(3)

@@ -1,4 +1,4 @@
-"""Leases and watchdogs, in the shells that boards and phones have."""
+"""Leases and watchdogs in the shells of boards and phones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from trimtab.errors import (
 
 pytestmark = pytest.mark.device
 
-# What the scripts call; a phone has them from toybox, a small board from busybox.
+# Programs that the scripts call; toybox has them on a phone, busybox on a small board.
 PROGRAMS = [
     *("cat", "chmod", "date", "grep", "mkdir", "mv", "printf", "rm", "rmdir", "sed", "setsid"),
     *("sh", "sleep", "true", "uname"),
@@ -62,21 +62,21 @@ class OtherShell(LocalDevice):
 
 @pytest.fixture(params=["sh", "busybox", "android"])
 def device(request: pytest.FixtureRequest, tmp_path: Path) -> OtherShell:
-    """A device, not connected, in the shells of a PC, a small board and a phone."""
-    made = OtherShell("here", str(tmp_path / "directory"))
-    made.lease_folder = str(tmp_path / "lease")
+    """A device that is not connected, with the shell of a PC, a small board or a phone."""
+    device = OtherShell("here", str(tmp_path / "directory"))
+    device.lease_folder = str(tmp_path / "lease")
     if request.param != "sh":
         package = {"busybox": "busybox", "android": "toybox"}[request.param]
         links = tmp_path / "bin"
         links.mkdir()
         for name in PROGRAMS:
             (links / name).symlink_to(require(package, package))
-        made.path = str(links)
-        made.shell_argv = (str(links / "sh"),)
+        device.path = str(links)
+        device.shell_argv = (str(links / "sh"),)
         if request.param == "android":
             (links / "sh").unlink()
             (links / "sh").symlink_to(require("mksh", "mksh"))
-    return made
+    return device
 
 
 def acquire(device: LocalDevice, purpose: str = "test", wait_s: float = 0) -> Lease:
@@ -84,7 +84,7 @@ def acquire(device: LocalDevice, purpose: str = "test", wait_s: float = 0) -> Le
 
 
 def write_lease(device: LocalDevice, *, until: int, boot: str = "", number: int = 5) -> None:
-    """A lease of another machine's process, as it lies on the device."""
+    """Writes the lease of another machine's process."""
     folder = Path(device.lease_folder, str(number))
     folder.mkdir(parents=True)
     boot = boot or Path("/proc/sys/kernel/random/boot_id").read_text().strip()
@@ -99,7 +99,7 @@ def uptime() -> int:
 
 def test_a_lease_names_its_owner_and_ends_with_its_release(device: OtherShell) -> None:
     with device:
-        held = acquire(device, "calibrate")
+        own = acquire(device, "calibrate")
         holder = lease.look(device)
         assert holder is not None
         assert holder.purpose == "calibrate"
@@ -108,13 +108,13 @@ def test_a_lease_names_its_owner_and_ends_with_its_release(device: OtherShell) -
         with pytest.raises(DeviceBusyError, match="calibrate") as caught:
             acquire(device)
         assert "--wait" in caught.value.hint
-        held.release()
+        own.release()
         assert lease.look(device) is None
         acquire(device).release()
 
 
 @pytest.mark.parametrize("free", ["expired", "of another boot"])
-def test_a_lease_that_ran_out_or_is_of_another_boot_is_taken_over(
+def test_a_lease_that_expired_or_is_of_another_boot_is_taken_over(
     device: OtherShell, free: str
 ) -> None:
     if free == "expired":
@@ -122,13 +122,13 @@ def test_a_lease_that_ran_out_or_is_of_another_boot_is_taken_over(
     else:
         write_lease(device, until=uptime() + 1000, boot="before")
     with device:
-        held = acquire(device)
-        assert held.number == 6
+        own = acquire(device)
+        assert own.number == 6
         assert lease.look(device) is not None
-        held.release()
+        own.release()
 
 
-def test_of_many_who_want_a_lease_that_ran_out_one_gets_it(device: OtherShell) -> None:
+def test_one_of_many_claimants_gets_an_expired_lease(device: OtherShell) -> None:
     write_lease(device, until=uptime() - 1)
     outcomes: list[str] = []
 
@@ -156,18 +156,18 @@ def test_a_lease_is_waited_for_until_its_expiry(device: OtherShell) -> None:
         acquire(device, wait_s=60).release()
 
 
-def test_the_lease_of_a_process_here_that_ended_is_taken_at_once(
+def test_the_lease_of_a_dead_local_process_is_taken_over_at_once(
     device: OtherShell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with device:
-        held = acquire(device)
+        own = acquire(device)
         monkeypatch.setattr(lease, "_started", lambda _: "long ago")
         acquire(device).release()
         with pytest.raises(DeviceBusyError, match="lost"):
-            held.confirm()
+            own.confirm()
 
 
-def test_unlocking_needs_force_for_what_may_still_go_on(device: OtherShell) -> None:
+def test_unlocking_a_live_lease_needs_force(device: OtherShell) -> None:
     write_lease(device, until=uptime() + 1000)
     with device:
         with pytest.raises(DeviceBusyError, match="eve@elsewhere") as caught:
@@ -192,68 +192,68 @@ def wait_until(is_so: Callable[[], bool], timeout_s: float = 120) -> None:
         time.sleep(0.05)
 
 
-def start_runner(device: LocalDevice, held: Lease) -> tuple[threading.Thread, int]:
-    """A runner with a child, both for ever, under a lease; gives the runner's process."""
+def start_runner(device: LocalDevice, own: Lease) -> tuple[threading.Thread, int]:
+    """Starts a runner with a child, both without end, under a lease. Returns its process."""
 
     def run() -> None:
         with contextlib.suppress(DeviceError):
             device.run(["sh", "-c", "sleep 300 & wait"], timeout_s=200)
 
-    device.set_launch_note(watchdog.launch_note(held.folder))
+    device.set_launch_note(watchdog.launch_note(own.folder))
     thread = threading.Thread(target=run)
     thread.start()
-    wait_until(lambda: noted_in(held) != [])
-    return thread, int(noted_in(held)[0].name.split(".")[1])
+    wait_until(lambda: noted_in(own) != [])
+    return thread, int(noted_in(own)[0].name.split(".")[1])
 
 
-def noted_in(held: Lease) -> list[Path]:
-    return list(Path(held.folder).glob("runner.*"))
+def noted_in(own: Lease) -> list[Path]:
+    return list(Path(own.folder).glob("runner.*"))
 
 
-def test_a_watchdog_ends_the_runner_that_nobody_renews_and_undoes_changes(
+def test_a_watchdog_ends_the_runner_of_an_expired_lease_and_reverts_changes(
     device: OtherShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lease, "LEASE_S", 3)
     monkeypatch.setattr(lease, "_RENEW_S", 1000)
     with device:
-        held = acquire(device)
-        watchdog.start(device, held.root, held.number)
-        Path(held.folder, "undo").write_text(f"echo undone >{tmp_path}/undone\n")
-        thread, pid = start_runner(device, held)
+        own = acquire(device)
+        watchdog.start(device, own.root, own.number)
+        Path(own.folder, "undo").write_text(f"echo undone >{tmp_path}/undone\n")
+        thread, pid = start_runner(device, own)
         wait_until(lambda: not runs(pid))
         thread.join()
         wait_until((tmp_path / "undone").exists)
         result = device.run(["true"], timeout_s=30)
         assert result.exit_code == 75, "nothing starts under a lease that ran out"
         with pytest.raises(DeviceUnreachableError, match="lost: it could not be renewed"):
-            held.confirm()
+            own.confirm()
 
 
 def test_a_watchdog_ends_with_its_lease_and_harms_nobody(
     device: OtherShell, tmp_path: Path
 ) -> None:
     with device:
-        held = acquire(device)
-        watchdog.start(device, held.root, held.number)
-        Path(held.folder, "undo").write_text(f"echo undone >{tmp_path}/undone\n")
-        assert watchdogs(held) != []
-        held.release()
-        wait_until(lambda: watchdogs(held) == [])
+        own = acquire(device)
+        watchdog.start(device, own.root, own.number)
+        Path(own.folder, "undo").write_text(f"echo undone >{tmp_path}/undone\n")
+        assert watchdogs(own) != []
+        own.release()
+        wait_until(lambda: watchdogs(own) == [])
         assert not (tmp_path / "undone").exists()
 
 
-def watchdogs(held: Lease) -> list[str]:
+def watchdogs(own: Lease) -> list[str]:
     words = ["ps", "-ww", "-eo", "stat,args"]
     shown = subprocess.run(words, capture_output=True, text=True, check=True).stdout
     lines = [line for line in shown.splitlines() if not line.startswith("Z")]
-    return [line for line in lines if f"{held.root} watch" in line]
+    return [line for line in lines if f"{own.root} watch" in line]
 
 
-def test_who_takes_over_ends_the_runner_that_was_left(device: OtherShell) -> None:
+def test_a_takeover_ends_the_stale_runner(device: OtherShell) -> None:
     with device:
-        held = acquire(device)
-        thread, pid = start_runner(device, held)
-        Path(held.folder, "until").write_text(f"{uptime() - 1}\n")
+        own = acquire(device)
+        thread, pid = start_runner(device, own)
+        Path(own.folder, "until").write_text(f"{uptime() - 1}\n")
         later = acquire(device)
         assert later.cleaned_up == f"ended a stale runner (process {pid})"
         assert not runs(pid)
@@ -261,11 +261,11 @@ def test_who_takes_over_ends_the_runner_that_was_left(device: OtherShell) -> Non
         later.release()
 
 
-def test_a_number_that_another_process_has_by_now_is_left_alone(device: OtherShell) -> None:
+def test_a_process_that_reuses_a_runners_number_is_left_alone(device: OtherShell) -> None:
     with subprocess.Popen(["sleep", "300"], start_new_session=True) as other, device:
-        held = acquire(device)
-        Path(held.folder, f"runner.{other.pid}.1").touch()
-        Path(held.folder, "until").write_text(f"{uptime() - 1}\n")
+        own = acquire(device)
+        Path(own.folder, f"runner.{other.pid}.1").touch()
+        Path(own.folder, "until").write_text(f"{uptime() - 1}\n")
         later = acquire(device)
         assert later.cleaned_up == ""
         assert other.poll() is None
@@ -290,13 +290,13 @@ def test_a_cut_link_leaves_no_runner_and_no_governor(
 
     cutter = threading.Thread(target=cut)
     cutter.start()
-    said: list[str] = []
+    notes: list[str] = []
     with find_device("board1").open(trust_new=True) as device:
         script = f"echo $$ >{noted}.part; mv {noted}.part {noted}; sleep 300"
-        with controlled(device, Control(), note=said.append), pytest.raises(DeviceError):
+        with controlled(device, Control(), note=notes.append), pytest.raises(DeviceError):
             device.run(["sh", "-c", script], timeout_s=60)
     cutter.join()
     pid = int(noted.read_text())
     wait_until(lambda: not runs(pid))
     wait_until(lambda: fake.governors() == ["schedutil", "schedutil"])
-    assert "was not restored" not in "".join(said), "nobody knows that yet"
+    assert "was not restored" not in "".join(notes), "nobody knows that yet"

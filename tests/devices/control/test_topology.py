@@ -1,4 +1,4 @@
-"""Clusters of cores as the kernel's files tell of them, and what heat and throttling say."""
+"""Clusters of cores, temperatures and throttling, parsed from the kernel's files."""
 
 from __future__ import annotations
 
@@ -74,18 +74,18 @@ def test_the_default_is_the_fastest_cluster_and_the_next_ones_while_threads_lack
     assert phone.choose("0,6-7", 1) == (0, 6, 7)
 
 
-def test_where_all_cores_are_alike_every_cluster_is_all_of_them() -> None:
+def test_with_equal_cores_every_cluster_has_all_of_them() -> None:
     assert topology.parse(tree([1024] * 4)).choose("big", 1) == (0, 1, 2, 3)
 
 
-@pytest.mark.parametrize("wanted", ["biggest", "8", "0-8", "3-1", "-1", "1,", "0-", "²"])
-def test_cores_that_there_are_not_are_refused(wanted: str) -> None:
+@pytest.mark.parametrize("name", ["biggest", "8", "0-8", "3-1", "-1", "1,", "0-", "²"])
+def test_unknown_cores_are_refused(name: str) -> None:
     with pytest.raises(UsageError, match="there are no cores") as caught:
-        topology.parse(tree([400] * 4 + [1024] * 4)).choose(wanted, 1)
+        topology.parse(tree([400] * 4 + [1024] * 4)).choose(name, 1)
     assert "little (0-3), big (4-7)" in caught.value.hint
 
 
-def test_cores_that_are_off_or_belong_to_others_do_not_count() -> None:
+def test_offline_and_reserved_cores_do_not_count() -> None:
     assert str(topology.parse(tree([1024] * 8, allowed="2-3"))) == "all (2-3)"
     assert (
         str(topology.parse(tree([400] * 4 + [1024] * 4, online="0-5"))) == "little (0-3), big (4-5)"
@@ -97,7 +97,7 @@ def test_lists_of_cores_are_read_and_written_as_the_kernel_does(text: str) -> No
     assert sysfs.list_of(sysfs.cores_of(text)) == text
 
 
-def test_the_limit_of_heat_stands_below_the_trip_point_where_the_processor_is_slowed_down() -> None:
+def test_the_thermal_limit_lies_below_the_passive_trip_point() -> None:
     zone = "class/thermal/thermal_zone0"
     files = {
         f"{zone}/type": "cpu-thermal",
@@ -112,7 +112,7 @@ def test_the_limit_of_heat_stands_below_the_trip_point_where_the_processor_is_sl
     assert thermal.limit_of(SysfsTree({})) == 65.0
 
 
-def test_a_clock_that_its_own_processor_averages_is_no_sign_of_throttling() -> None:
+def test_an_averaged_clock_is_no_sign_of_throttling() -> None:
     slow = ThermalState(50.0, {0: 800.0}, {0: 3000.0}, {}, {})
     args = {"governor": "performance"}
     assert thermal.slowdowns(slow, slow, slow, driver="intel_pstate", **args) == []
@@ -120,7 +120,7 @@ def test_a_clock_that_its_own_processor_averages_is_no_sign_of_throttling() -> N
     assert thermal.slowdowns(slow, slow, slow, driver="cpufreq-dt", governor="schedutil") == []
 
 
-def test_without_a_limit_a_clock_is_held_against_the_one_that_it_began_with() -> None:
+def test_without_a_limit_a_clock_is_compared_with_its_first_value() -> None:
     begun, later = (ThermalState(50.0, {0: mhz}, {}, {}, {}) for mhz in (1800.0, 1200.0))
     args = {"governor": "performance", "driver": "cpufreq-dt"}
     assert thermal.slowdowns(begun, begun, begun, **args) == []
@@ -139,5 +139,5 @@ def test_without_a_limit_a_clock_is_held_against_the_one_that_it_began_with() ->
 def test_the_temperature_is_that_of_the_hottest_zone_of_a_processor(
     zones: list[str], celsius: float
 ) -> None:
-    told = [(kind, 60_000 - 10_000 * number) for number, kind in enumerate(zones)]
-    assert facts.hottest(told) == celsius
+    readings = [(kind, 60_000 - 10_000 * number) for number, kind in enumerate(zones)]
+    assert facts.hottest(readings) == celsius

@@ -1,4 +1,4 @@
-"""The harness is killed at any moment of a run: the next run finds the device as it was."""
+"""The harness is killed at a random moment: the next run finds the device as it was."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def start_harness(folder: Path, owner: str) -> subprocess.Popen[str]:
 
 def runners(server: SshServer) -> list[str]:
     """The processes of runners that were pushed through this server."""
-    found = []
+    numbers = []
     for file in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             words = file.read_bytes().decode(errors="replace").split("\0")
@@ -48,8 +48,8 @@ def runners(server: SshServer) -> list[str]:
         except OSError:
             continue
         if state != "Z" and any(w.startswith(f"{server.folder}/remote/cache") for w in words[:2]):
-            found.append(file.parent.name)
-    return found
+            numbers.append(file.parent.name)
+    return numbers
 
 
 @pytest.mark.parametrize("trials", [3, pytest.param(20, marks=pytest.mark.slow)])

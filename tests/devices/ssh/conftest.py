@@ -18,7 +18,7 @@ DEFINITION = "doc = 'x'\ntransport = 'ssh'\ntoolchain = 'host'\nhost = 'alias'\n
 
 
 class Home:
-    """A home folder whose .ssh holds what a test says."""
+    """A home folder with the SSH configuration of a test."""
 
     def __init__(self, folder: Path, config: Path) -> None:
         self.ssh = folder / ".ssh"
@@ -36,12 +36,12 @@ class Home:
         (self.ssh / name).write_text(text)
 
     def knows(self, server: SshServer, name: str = "") -> None:
-        """As after a first login by ssh."""
+        """Adds the server to known_hosts, as a first login does."""
         with self.known_hosts.open("a") as file:
             file.write(f"{name or f'[127.0.0.1]:{server.port}'} {server.host_key.read_text()}")
 
     def host(self, name: str, server: SshServer, *lines: str) -> str:
-        """The lines for one host in a configuration."""
+        """The lines of one host in an SSH configuration."""
         own = [f"HostName 127.0.0.1\nPort {server.port}\nIdentityFile {server.client_key}\n"]
         own += [f"User {getpass.getuser()}\nUserKnownHostsFile {self.known_hosts}\n"]
         return "".join([f"Host {name}\n", *own, *(f"{line}\n" for line in lines)])
@@ -49,14 +49,14 @@ class Home:
 
 @pytest.fixture
 def home(tmp_path: Path, config: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
-    """Ours in place of the user's; no agent."""
+    """A home folder in place of the user's, without an agent."""
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
     return Home(tmp_path / "home", config)
 
 
 def port_reached() -> int:
-    """Connects to the device; the port of the server that it came to."""
+    """Connects to the device. Returns the port of the server that answered."""
     with find_device("board1").open() as device:
         words = ["sh", "-c", "echo $SSH_CONNECTION"]
         return int(device.run(words, timeout_s=30).stdout.split()[3])

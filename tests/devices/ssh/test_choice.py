@@ -1,4 +1,4 @@
-"""Which SSH client carries a device: paramiko, unless the configuration needs OpenSSH."""
+"""The choice of the SSH client: paramiko, unless the configuration needs OpenSSH."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.device
 
 
 def connection() -> str:
-    """Connects to the device; the client that carries it, and why."""
+    """Connects to the device. Returns the client of the connection and the reason."""
     with find_device("board1").open() as device:
         assert device.run(["true"], timeout_s=30).ok
         shown = listing.info_as_table("x", device.describe(), device.connection).text()

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.device, pytest.mark.usefixtures("each_client")]
 
 
 def sign(authority: Path, key: Path, *words: str) -> Path:
-    """Signs a public key; the certificate, which lies beside it."""
+    """Signs a public key. Returns the certificate, which lies beside it."""
     command = ["ssh-keygen", "-q", "-s", str(authority), "-I", "test", *words, f"{key}.pub"]
     subprocess.run(command, check=True)
     return key.with_name(f"{key.name}-cert.pub")
@@ -32,7 +32,7 @@ def authority(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def certified(home: Home, start_sshd: Callable[..., SshServer], authority: Path) -> SshServer:
-    """A server that lets in whoever has a certificate of the authority."""
+    """A server that accepts certificates of the authority."""
     server = start_sshd(f"TrustedUserCAKeys {authority}.pub")
     home.knows(server)
     return server

@@ -1,4 +1,4 @@
-"""SSH as people have it: what ~/.ssh/config, agents and certificates say, against real servers."""
+"""SSH configurations of users: files, jump hosts, proxies and agents, against real servers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ def test_an_alias_is_all_that_a_definition_needs(home: Home, sshd: SshServer) ->
     assert port_reached() == sshd.port
 
 
-def test_patterns_matches_and_included_files_count(home: Home, sshd: SshServer) -> None:
+def test_patterns_match_blocks_and_included_files_have_their_effect(
+    home: Home, sshd: SshServer
+) -> None:
     home.write(f"Include {home.ssh}/lab\nMatch originalhost al* exec true\nPort {sshd.port}\n")
     pattern = home.host("other !alias", sshd) + home.host("ali??", sshd)
     home.write(pattern.replace(f"Port {sshd.port}\n", ""), "lab")
@@ -30,7 +32,7 @@ def test_patterns_matches_and_included_files_count(home: Home, sshd: SshServer) 
     assert port_reached() == sshd.port
 
 
-def test_what_a_definition_says_comes_before_the_configuration(
+def test_a_definition_overrides_the_configuration(
     home: Home, config: Path, sshd: SshServer
 ) -> None:
     home.write(home.host("alias", sshd).replace(str(sshd.port), "9").replace("client", "absent"))
@@ -49,7 +51,7 @@ def test_another_configuration_may_be_named(home: Home, config: Path, sshd: SshS
     assert port_reached() == sshd.port
 
 
-def test_a_key_that_the_users_ssh_knows_may_change_no_more_than_a_pinned_one(
+def test_a_changed_key_of_the_users_known_hosts_is_refused(
     home: Home, sshd: SshServer, start_sshd: Callable[..., SshServer]
 ) -> None:
     home.write(home.host("alias", sshd))
@@ -59,7 +61,7 @@ def test_a_key_that_the_users_ssh_knows_may_change_no_more_than_a_pinned_one(
     assert str(home.known_hosts) in caught.value.hint
 
 
-def test_a_pinned_key_bars_new_ones_of_other_types(
+def test_a_pinned_key_excludes_new_keys_of_other_types(
     home: Home, config: Path, start_sshd: Callable[..., SshServer], tmp_path: Path
 ) -> None:
     server = start_sshd()
@@ -74,7 +76,7 @@ def test_a_pinned_key_bars_new_ones_of_other_types(
         find_device("board1").open(trust_new=True).__enter__()
 
 
-def test_a_chain_of_hosts_is_passed(
+def test_a_chain_of_jump_hosts_leads_to_the_device(
     home: Home, sshd: SshServer, start_sshd: Callable[..., SshServer]
 ) -> None:
     near, far = (start_sshd("LogLevel DEBUG1") for _ in range(2))
@@ -97,7 +99,9 @@ def test_an_unknown_jump_host_is_named_as_such(
         find_device("board1").open(trust_new=True).__enter__()
 
 
-def test_a_proxy_command_is_the_way(home: Home, sshd: SshServer, tmp_path: Path) -> None:
+def test_a_proxy_command_carries_the_connection(
+    home: Home, sshd: SshServer, tmp_path: Path
+) -> None:
     script = f"touch {tmp_path}/used; exec ssh -F {home.ssh}/config -W %h:%p jump"
     way = f"ProxyCommand sh -c '{script}'"
     home.write(home.host("jump", sshd) + home.host("alias", sshd, way))
@@ -121,7 +125,7 @@ def agent(empty_agent: None, sshd: SshServer, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("agent")
-def test_an_agent_has_the_key(home: Home, sshd: SshServer, tmp_path: Path) -> None:
+def test_a_key_of_the_agent_lets_the_user_in(home: Home, sshd: SshServer, tmp_path: Path) -> None:
     home.knows(sshd)
     text = home.host("alias", sshd)
     home.write(text.replace(f"IdentityFile {sshd.client_key}\n", ""))
@@ -131,13 +135,13 @@ def test_an_agent_has_the_key(home: Home, sshd: SshServer, tmp_path: Path) -> No
         port_reached()
 
 
-def test_what_is_wrong_in_the_configuration_is_named(home: Home, sshd: SshServer) -> None:
+def test_an_error_in_the_configuration_is_named(home: Home, sshd: SshServer) -> None:
     home.write(home.host("alias", sshd) + "Prot 22\n")
     with pytest.raises(DeviceError, match=r"config: line 7: Bad configuration option: prot"):
         port_reached()
 
 
-def test_what_the_configuration_forwards_and_runs_by_itself_is_left_out(
+def test_forwards_and_commands_of_the_configuration_are_ignored(
     home: Home, sshd: SshServer
 ) -> None:
     extra = ("RequestTTY force", "RemoteCommand exit 7", f"LocalForward 127.0.0.1:{sshd.port} x:1")
@@ -149,18 +153,18 @@ def test_what_the_configuration_forwards_and_runs_by_itself_is_left_out(
 @pytest.mark.parametrize(
     "line", ["SessionType none", "StdinNull yes", "ForkAfterAuthentication yes"]
 )
-def test_a_connection_that_the_configuration_means_for_tunnels_runs_commands(
+def test_a_host_configured_for_tunnels_runs_commands(
     home: Home, sshd: SshServer, line: str
 ) -> None:
-    known = subprocess.run(["ssh", "-G", "x"], capture_output=True, text=True, check=True).stdout
-    if line.split(maxsplit=1)[0].lower() not in known:
+    options = subprocess.run(["ssh", "-G", "x"], capture_output=True, text=True, check=True).stdout
+    if line.split(maxsplit=1)[0].lower() not in options:
         pytest.skip("this OpenSSH is older than 8.7, and does not know it")
     home.write(home.host("alias", sshd, line))
     home.knows(sshd)
     assert port_reached() == sshd.port
 
 
-def test_a_long_name_of_the_folder_for_temporary_files_is_no_obstacle(
+def test_a_long_path_of_temporary_files_is_no_obstacle(
     home: Home, sshd: SshServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / ("long" * 25)

@@ -125,9 +125,7 @@ def test_a_port_where_nothing_listens_is_unreachable(sshd: SshServer, config: Pa
             connect("board1")
 
 
-def test_a_host_name_that_cannot_be_one_is_named_with_the_key_that_says_it(
-    sshd: SshServer, config: Path
-) -> None:
+def test_an_impossible_host_name_is_named_with_its_key(sshd: SshServer, config: Path) -> None:
     sshd.define(config, "board1", host=f"{'a' * 64}.local")  # RFC 1035: 63 octets at most
     with pytest.raises(DeviceUnreachableError, match="aaaa") as caught:
         connect("board1")
@@ -197,7 +195,7 @@ def test_samples_that_arrived_before_a_time_out_are_in_its_record(
 
 
 class _Interrupted(io.BytesIO):
-    """A file whose reader is interrupted half-way, as by Ctrl-C."""
+    """A file whose reader is interrupted halfway, as by Ctrl-C."""
 
     def read(self, size: int | None = -1) -> bytes:
         if self.tell() > len(self.getvalue()) // 2:

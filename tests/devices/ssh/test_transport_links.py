@@ -1,4 +1,4 @@
-"""Links that greet, break, freeze and come back, over a real OpenSSH server."""
+"""Links with greetings, and links that break, freeze and return, over a real OpenSSH server."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.device, pytest.mark.usefixtures("each_client")]
 
 @pytest.fixture
 def server(start_sshd: Callable[..., SshServer], config: Path) -> SshServer:
-    """A server of our own, which can be mistreated, as the device `board1`."""
+    """A separate server for faults, as the device `board1`."""
     server = start_sshd()
     server.define(config, "board1")
     return server
@@ -41,7 +41,7 @@ def server(start_sshd: Callable[..., SshServer], config: Path) -> SshServer:
 
 @pytest.fixture
 def device(server: SshServer) -> Iterator[Device]:
-    """Connected to `server`."""
+    """A device connected to `server`."""
     with find_device("board1").open(trust_new=True) as device:
         yield device
 
@@ -55,7 +55,7 @@ GREETINGS = (
 
 
 @pytest.mark.parametrize("greeting", GREETINGS)
-def test_what_a_login_script_prints_is_no_part_of_any_answer(
+def test_the_output_of_a_login_script_stays_out_of_results(
     start_sshd: Callable[..., SshServer], config: Path, tmp_path: Path, greeting: str
 ) -> None:
     server = start_sshd(f"ForceCommand {greeting}")
@@ -92,7 +92,7 @@ def test_a_runner_that_prints_too_much_is_a_failure_of_the_runner(device: Device
     assert device.run(["echo", "on we go"], timeout_s=10).stdout == b"on we go\n"
 
 
-def test_the_command_after_a_cut_connects_again(server: SshServer, device: Device) -> None:
+def test_the_command_after_a_cut_reconnects(server: SshServer, device: Device) -> None:
     kill_sessions(server)
     with pytest.raises(DeviceUnreachableError):
         device.run(["true"], timeout_s=10)
@@ -136,7 +136,7 @@ def test_a_device_that_stays_away_is_given_up(
         assert time.monotonic() - started < 10
 
 
-def test_a_device_that_restarted_says_so_once(
+def test_a_reboot_is_reported_once(
     server: SshServer, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     boot_id = tmp_path / "boot_id"
@@ -156,7 +156,7 @@ def test_a_device_that_restarted_says_so_once(
 
 @contextmanager
 def frozen(server: SshServer) -> Iterator[None]:
-    """All sessions of the server neither answer nor end, as when a cable is pulled."""
+    """Stops all sessions of the server without ending them, as a pulled cable does."""
     stopped = descendants(server.pid)
     for pid in stopped:
         os.kill(pid, signal.SIGSTOP)
