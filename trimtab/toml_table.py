@@ -113,7 +113,7 @@ class TomlFile:
             is_required = field.default is MISSING and field.default_factory is MISSING
             if is_required and name not in table:
                 raise self.error(f"`{prefix}{name}` is missing")
-        hints = _hints(kind)
+        hints = _hints(kind)  # type: ignore[arg-type]
         values = {
             by_key[name].name: self.value(hints[by_key[name].name], value, f"{prefix}{name}")
             for name, value in table.items()
