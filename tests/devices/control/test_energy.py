@@ -206,9 +206,9 @@ class TestEveryFormat:
         assert "600 mJ" in text or "0.6" in text
         assert "Sources overlap" in text
 
-    def test_says_that_a_device_tells_nothing(self, name: str, tmp_path: Path) -> None:
+    def test_says_that_a_device_reports_no_energy(self, name: str, tmp_path: Path) -> None:
         text = reports.find(name).run(summarize(record(tmp_path, tells=False)))
-        assert "The device tells of no energy" in text
+        assert "The device reports no energy" in text
 
 
 @pytest.fixture
