@@ -130,9 +130,9 @@ def test_every_type_of_a_family_has_a_portable_member(folder: Path) -> None:
     with pytest.raises(SchemaError, match="gemm_i8 has no portable member"):
         kernels.read_inventory(folder)
     write_kernel(folder, "portable/gemm_i8_portable.cpp", "GemmArgs<int8_t>")
-    found = kernels.read_inventory(folder)
-    assert {k.family for k in found.values()} == {"gemm"}
-    assert found["gemm_i8_8x8_neon"].typed_family == "gemm_i8"
+    inventory = kernels.read_inventory(folder)
+    assert {k.family for k in inventory.values()} == {"gemm"}
+    assert inventory["gemm_i8_8x8_neon"].typed_family == "gemm_i8"
 
 
 def test_members_of_a_family_take_the_same_arguments(folder: Path) -> None:
@@ -213,15 +213,15 @@ def test_a_family_of_tiles_has_a_kernel_of_each_beside_a_portable_one_by_hand(
     with pytest.raises(SchemaError, match="no portable member"):
         kernels.read_inventory(generic)
     write_kernel(generic, "portable/out_f32_portable.cpp", "OutArgs<float>")
-    found = kernels.read_inventory(generic)
+    inventory = kernels.read_inventory(generic)
     assert {n for n in generated(generic) if n.endswith("wide")} == {
         "out_f32_2x4_wide",
         "out_f32_4x6_wide",
     }
-    recipe = found["out_f32_4x6_wide"].template
+    recipe = inventory["out_f32_4x6_wide"].template
     assert recipe is not None
     assert recipe.function == "Out<4, 6>"
-    assert found["out_f32_4x6_wide"].packing == (4, 6)
+    assert inventory["out_f32_4x6_wide"].packing == (4, 6)
 
 
 def test_a_tile_may_depend_on_the_lanes_of_a_vector(generic: Path) -> None:
@@ -282,11 +282,11 @@ def test_vector_headers_define_their_lanes(generic: Path) -> None:
 
 
 def test_the_kernels_of_this_checkout_obey_the_rules(root: Path) -> None:
-    found = kernels.inventory()
+    inventory = kernels.inventory()
     written = {path.stem for path in (root / "kernels").glob("*/*.cpp")}
-    assert {name for name, k in found.items() if k.template is None} == written
-    assert {k.isa for k in found.values()} <= set(kernels.isas())
-    for kernel in found.values():
+    assert {name for name, k in inventory.items() if k.template is None} == written
+    assert {k.isa for k in inventory.values()} <= set(kernels.isas())
+    for kernel in inventory.values():
         if kernel.template:
             assert (root / kernel.template.vectors).is_file()
             assert (root / kernel.template.header).is_file()
