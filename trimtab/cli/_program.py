@@ -20,7 +20,7 @@ from trimtab.cli._argv import normalize
 from trimtab.errors import TrimtabError
 
 
-class Listed(Protocol):
+class TaskIndex(Protocol):
     """The tasks of a command line: see `trimtab.cli.Tasks`."""
 
     @property
@@ -42,7 +42,7 @@ class Listed(Protocol):
 class TaskProgram(Program):
     """An Invoke program whose command line is normalized first."""
 
-    def __init__(self, tasks: Listed, *, name: str, version: str) -> None:
+    def __init__(self, tasks: TaskIndex, *, name: str, version: str) -> None:
         super().__init__(name=name, binary=name, namespace=tasks.namespace, version=version)
         self._tasks = tasks
 
@@ -72,7 +72,7 @@ class TaskProgram(Program):
     def list_flat(self) -> None:
         """One line per task at any width of the terminal, below the titles of the groups."""
         rows = [*self._listed()]
-        width = max(len(name) for _, name, _ in rows)
+        width = max((len(name) for _, name, _ in rows), default=0)
         blocks = []
         for title in self._tasks.titles():
             lines = [
