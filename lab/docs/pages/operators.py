@@ -43,6 +43,12 @@ def _facts(op: Operator) -> Iterator[str]:
         yield "takes an activation" + (" and a residual" if op.fuses_residual else "")
     if op.view:
         yield "the result is the input's memory"
+    if op.onnx:
+        yield f"ONNX `{op.onnx}`"
+    if op.table:
+        yield "int8 networks compute it by a lookup table"
+    if op.quantized_as:
+        yield f"int8 networks compute it as `{op.quantized_as}`"
     if op.depends:
         yield f"needs {', '.join(op.depends)}"
 
