@@ -15,6 +15,7 @@ import pytest
 
 from tests.devices.conftest import SshServer
 from tests.devices.fake_boot_id import BOOT_ID, play_boot_id
+from tests.devices.ssh.conftest import Home
 from tests.devices.ssh.test_transport import kill_sessions
 from trimtab.devices import Device, find_device, remote, shell, ssh
 from trimtab.devices.ssh import client
@@ -178,6 +179,25 @@ def test_a_frozen_connection_ends(server: SshServer, monkeypatch: pytest.MonkeyP
         with frozen(server), pytest.raises(DeviceUnreachableError, match="not responding"):
             device.run(["sleep", "30"], timeout_s=60)
         assert time.monotonic() - started < 20
+        assert device.run(["true"], timeout_s=10).ok
+
+
+def test_a_frozen_jump_host_ends_the_connection(
+    home: Home,
+    sshd: SshServer,
+    start_sshd: Callable[..., SshServer],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(client, "ALIVE_S", 1)
+    jump = start_sshd()
+    home.write(home.host("jump", jump) + home.host("alias", sshd, "ProxyJump jump"))
+    for server in (jump, sshd):
+        home.knows(server)
+    (tmp_path / "file").write_bytes(os.urandom(32 << 20))
+    with find_device("board1").open() as device:
+        with frozen(jump), pytest.raises(DeviceUnreachableError):
+            device.push(tmp_path / "file")
         assert device.run(["true"], timeout_s=10).ok
 
 

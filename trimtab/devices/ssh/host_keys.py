@@ -159,7 +159,7 @@ def _applies(names: str, host: str) -> bool:
         except binascii.Error:
             return False
     matches = False
-    for pattern in names.split(","):
+    for pattern in names.lower().split(","):
         escaped = pattern.replace("[", "[[]")  # of the patterns, only * and ? are OpenSSH's
         if escaped.startswith("!") and fnmatchcase(host, escaped[1:]):
             return False

@@ -78,8 +78,7 @@ class ParamikoClient:
     def disconnect(self) -> None:
         """See `SshClient.disconnect`."""
         self._closing.set()
-        for transport in reversed(self._transports):
-            transport.close()
+        self._close_transports()
         self._transports = []
         if self._proxy is not None:
             self._proxy.close()
@@ -110,7 +109,7 @@ class ParamikoClient:
     def _add(self, settings: HostSettings) -> None:
         """Connects to one host, from this machine or from the last host of the route."""
         is_device = settings is self._route[-1]
-        limit_s = float(settings.first("connecttimeout") or client.CONNECT_S)
+        limit_s = float(settings.first("connecttimeout") or 0) or client.CONNECT_S
         deadline = time.monotonic() + limit_s
         pins = [self._address.known_hosts] if is_device and self._address.known_hosts else []
         files = [*pins, *settings.known_hosts_files]
@@ -188,11 +187,16 @@ class ParamikoClient:
             if silent_s >= interval_s * (client.ALIVE_COUNT + 1):
                 host = self._route[-1].hostname
                 self._broken = f"timeout, server {host} not responding for {silent_s:.0f} s"
-                transport.close()
+                self._close_transports()
                 return
             if silent_s >= interval_s and not (asker and asker.is_alive()):
                 asker = threading.Thread(target=_ask, args=(transport,), daemon=True)
                 asker.start()
+
+    def _close_transports(self) -> None:
+        """Closes the TCP connection first: a frozen one would block the close of those inside."""
+        for transport in self._transports:
+            transport.close()
 
     def _unreachable(self, settings: HostSettings, reason: str) -> DeviceError:
         complaint = self._proxy.complaint() if self._proxy else ""
