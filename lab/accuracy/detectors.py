@@ -35,7 +35,7 @@ LOOSE = 0.5  # and of a loose one
 
 
 @dataclass(frozen=True)
-class Boxes:
+class Detections:
     """Boxes with scores and classes. `corners`: [n, 4], left, top, right, bottom."""
 
     corners: Array
@@ -53,7 +53,7 @@ def overlaps(a: Array, b: Array) -> Array:
     return np.asarray(common / np.maximum(union, 1e-12))
 
 
-def suppress(boxes: Boxes, score: float, overlap: float) -> Boxes:
+def suppress(boxes: Detections, score: float, overlap: float) -> Detections:
     """Non-maximum suppression per class, of the boxes with at least that score."""
     order = np.argsort(-boxes.scores, kind="stable")
     order = order[boxes.scores[order] >= score]
@@ -63,10 +63,10 @@ def suppress(boxes: Boxes, score: float, overlap: float) -> Boxes:
     for i in range(len(order)):
         if not hides[i, survivors].any():
             survivors.append(i)
-    return Boxes(corners[survivors], boxes.scores[order][survivors], classes[survivors])
+    return Detections(corners[survivors], boxes.scores[order][survivors], classes[survivors])
 
 
-def best_overlaps(a: Boxes, b: Boxes) -> Array:
+def best_overlaps(a: Detections, b: Detections) -> Array:
     """The largest overlap [n] of each box of `a` with a box of its class in `b`."""
     same = a.classes[:, None] == b.classes[None]
     both = overlaps(a.corners, b.corners) * same
@@ -76,23 +76,23 @@ def best_overlaps(a: Boxes, b: Boxes) -> Array:
 # Decoding of outputs.
 
 
-def _corners(outputs: Mapping[str, Array]) -> Boxes:
+def _corners(outputs: Mapping[str, Array]) -> Detections:
     """SSD: boxes [1, n, 4], or offsets from prior boxes, and scores [1, n, classes], of which class
     0 is the background.
     """
     rows = [value.reshape(-1, value.shape[-1]) for value in outputs.values()]
     (corners,) = (row for row in rows if row.shape[1] == 4)
     (scores,) = (row for row in rows if row.shape[1] != 4)
-    return Boxes(corners, scores[:, 1:].max(axis=1), scores[:, 1:].argmax(axis=1))
+    return Detections(corners, scores[:, 1:].max(axis=1), scores[:, 1:].argmax(axis=1))
 
 
-def _rows(outputs: Mapping[str, Array]) -> Boxes:
+def _rows(outputs: Mapping[str, Array]) -> Detections:
     """YOLO: rows of x, y, width, height, objectness and class scores, in all outputs."""
     width = next(iter(outputs.values())).shape[-1]
     rows = np.concatenate([value.reshape(-1, width) for value in outputs.values()])
     half = rows[:, 2:4] / 2
     corners = np.concatenate([rows[:, :2] - half, rows[:, :2] + half], axis=1)
-    return Boxes(corners, rows[:, 5:].max(axis=1), rows[:, 5:].argmax(axis=1))
+    return Detections(corners, rows[:, 5:].max(axis=1), rows[:, 5:].argmax(axis=1))
 
 
 _CENTERS, _SIZES = 0.1, 0.2  # SSD's variances: offsets in prior sizes, log sizes
@@ -119,7 +119,7 @@ def decoded(offsets: Array, priors: Sequence[Sequence[float]], size: tuple[int, 
 _STRIDE, _CELL = 2, 12  # pixels, MTCNN's first network
 
 
-def _cells(outputs: Mapping[str, Array]) -> Boxes:
+def _cells(outputs: Mapping[str, Array]) -> Detections:
     """MTCNN's first network: logits [1, 2, h, w] and offsets of each cell's sides [1, 4, h, w], in
     cell sizes.
     """
@@ -128,10 +128,10 @@ def _cells(outputs: Mapping[str, Array]) -> Boxes:
     rows, columns = (grid.reshape(-1) * _STRIDE for grid in np.indices(logits.shape[1:]))
     cells = np.stack([columns, rows, columns + _CELL, rows + _CELL])
     scores = 1 / (1 + np.exp(logits[0] - logits[1])).reshape(-1)
-    return Boxes((cells + offsets * _CELL).T, scores, np.zeros(len(scores), int))
+    return Detections((cells + offsets * _CELL).T, scores, np.zeros(len(scores), int))
 
 
-Head = Callable[[Mapping[str, Array]], Boxes]
+Head = Callable[[Mapping[str, Array]], Detections]
 HEADS: Mapping[str, Head] = {"corners": _corners, "rows": _rows, "cells": _cells}
 
 
@@ -155,11 +155,11 @@ class Detector:
         facts = [f"score {self.score}", f"overlap {self.overlap}", *shapes, *pictures]
         return f"{self.name} ({self.model.name}, {self.head}, {', '.join(facts)})"
 
-    def boxes(self, outputs: Mapping[str, Array], size: tuple[int, int]) -> Boxes:
+    def boxes(self, outputs: Mapping[str, Array], size: tuple[int, int]) -> Detections:
         """The final boxes, on an image of (height, width)."""
         raw = HEADS[self.head](outputs)
         if self.priors:
-            raw = Boxes(decoded(raw.corners, self.priors, size), raw.scores, raw.classes)
+            raw = Detections(decoded(raw.corners, self.priors, size), raw.scores, raw.classes)
         return suppress(raw, self.score, self.overlap)
 
 

@@ -64,7 +64,7 @@ def _quantize(model: Path, target: Path) -> None:
 
     feeds = list(_feeds(inputs))
 
-    class Reader(quantization.CalibrationDataReader):  # type: ignore[misc]
+    class SampleReader(quantization.CalibrationDataReader):  # type: ignore[misc]
         def __init__(self) -> None:
             self._feeds = iter(feeds)
 
@@ -77,7 +77,7 @@ def _quantize(model: Path, target: Path) -> None:
         quantization.quantize_static(
             str(prepared),
             str(target),
-            Reader(),
+            SampleReader(),
             quant_format=quantization.QuantFormat.QDQ,
             per_channel=True,
             activation_type=quantization.QuantType.QUInt8,

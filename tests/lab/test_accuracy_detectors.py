@@ -1,4 +1,4 @@
-"""Boxes of detectors: decoding, suppression and matching."""
+"""Detections of detectors: decoding, suppression and matching."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from lab.accuracy import detectors
-from lab.accuracy.detectors import HEADS, Boxes
+from lab.accuracy.detectors import HEADS, Detections
 from tests.ops.cases.case import Array
 from trimtab.errors import UsageError
 
 RNG = np.random.default_rng(11)
 
 
-def boxes(corners: list[list[float]], scores: list[float], classes: list[int]) -> Boxes:
-    return Boxes(np.array(corners, float).reshape(-1, 4), np.array(scores), np.array(classes))
+def boxes(corners: list[list[float]], scores: list[float], classes: list[int]) -> Detections:
+    return Detections(np.array(corners, float).reshape(-1, 4), np.array(scores), np.array(classes))
 
 
 def test_overlaps_equal_the_ratio_of_counted_pixels() -> None:
@@ -39,7 +39,7 @@ def test_suppression_keeps_the_boxes_that_opencv_keeps() -> None:
     low = RNG.integers(0, 60, (200, 2))
     corners = np.concatenate([low, low + RNG.integers(10, 40, (200, 2))], axis=1).astype(float)
     scores = RNG.permutation(200) / 200
-    result = detectors.suppress(Boxes(corners, scores, np.zeros(200, int)), 0.301, 0.4)
+    result = detectors.suppress(Detections(corners, scores, np.zeros(200, int)), 0.301, 0.4)
     sized = np.concatenate([corners[:, :2], corners[:, 2:] - corners[:, :2]], axis=1)
     survivors = cv2.dnn.NMSBoxes(sized.tolist(), scores.tolist(), 0.301, 0.4)
     np.testing.assert_array_equal(result.corners, corners[np.asarray(survivors).reshape(-1)])
