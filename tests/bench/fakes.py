@@ -1,4 +1,4 @@
-"""A runner that is a script, and what it takes to measure it."""
+"""A runner that is a script, with the subject, golden output and records to measure it."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ is_golden = "--output-dir" in args
 if cores := option("--cores"):
     spans = (span.partition("-") for span in cores.split(","))
     os.sched_setaffinity(0, {{c for a, _, b in spans for c in range(int(a), int(b or a) + 1)}})
-told = [line.split()[1] for line in open("/proc/self/status") if "Cpus_allowed_list" in line]
-say("start", version="9.9.9", schema="00ff", threads=int(option("--threads")), affinity=told[0],
+allowed = [line.split()[1] for line in open("/proc/self/status") if "Cpus_allowed_list" in line]
+say("start", version="9.9.9", schema="00ff", threads=int(option("--threads")), affinity=allowed[0],
     cpu_features=[])
 say("load", ns=1000, instructions=None)
 say("memory", arena_bytes=4096, arena_lower_bound_bytes=4000, weights_bytes=64, prepared_bytes=32)
@@ -61,7 +61,7 @@ def write_runner(directory: Path, fault: str = "pass") -> Path:
 
 
 def make_subject(directory: Path, fault: str = "pass", profile: str = "tiny") -> Subject:
-    """What `measure` is given: the fake runner, a model file, and a size with its groups."""
+    """A subject for `measure`: the fake runner, a model file, and a size with its groups."""
     model = directory / "net.ttm"
     model.write_bytes(b"model")
     groups = {"op:conv": 500, "op:relu": 20, "kernel:gemm_f32_4x8_neon": 300, "core": 100}
@@ -140,8 +140,8 @@ def write_record(
                 writer.event({"event": "run", "i": i, "ns": ns, **counted})
             for i, name in enumerate(("conv <1>", "relu|1")):
                 op = {"event": "op", "run": 0, "index": i, "id": i, "name": name, "ns": 401}
-                told = {"shares": shares[i]} if shares else {}
-                writer.event({**op, "instructions": 7 if instructions else None, **told})
+                allowed = {"shares": shares[i]} if shares else {}
+                writer.event({**op, "instructions": 7 if instructions else None, **allowed})
             writer.event({"event": "peak", "vm_hwm_bytes": 999_424})
         writer.end(status, "" if status is Status.OK else "the board went up in smoke")
     return writer.path

@@ -31,22 +31,22 @@ ASKED = counters.request(A72, 1).event()
 
 
 def test_the_events_of_a_core_and_its_memory_are_those_of_its_row() -> None:
-    found = counters.request(A72, 1)
-    assert found.line_bytes == 64
-    assert found.gb_per_s == 4.6
-    assert found.events["last_level_misses"] == "4:17", "L2D_CACHE_REFILL"
+    event_counts = counters.request(A72, 1)
+    assert event_counts.line_bytes == 64
+    assert event_counts.gb_per_s == 4.6
+    assert event_counts.events["last_level_misses"] == "4:17", "L2D_CACHE_REFILL"
     x86 = counters.request(dataclasses.replace(A72, machine="x86_64", cpu="Some CPU"), 1)
     assert x86.events["last_level_misses"] == "0:3"
     assert (x86.line_bytes, x86.gb_per_s) == (None, None)
 
 
-def test_no_more_is_asked_for_than_the_runner_takes() -> None:
+def test_no_more_counters_are_requested_than_the_runner_supports() -> None:
     source = Path(counters.__file__).parents[2] / "runtime" / "app" / "counters.h"
     assert "kMost = 12;" in source.read_text()
     assert all(len(counters.request(info, 1).events) <= 12 for info in (A72,))
 
 
-def test_counts_of_groups_that_take_turns_are_scaled_over_all_samples_together() -> None:
+def test_counts_of_multiplexed_groups_are_scaled_over_all_samples_together() -> None:
     # 3 events a nanosecond; the operator takes 40 us, a turn of the PMU 4 ms: most samples see all
     # of the operator or nothing of it.
     rng = random.Random(1)
@@ -54,32 +54,32 @@ def test_counts_of_groups_that_take_turns_are_scaled_over_all_samples_together()
     for _ in range(400):
         running = rng.choice([0, 40_000, 40_000, rng.randrange(40_000)])
         samples.append([[3 * running, 40_000, running], [3 * 40_000, 40_000, 40_000]])
-    found = hardware_counters.scaled(["turns", "always"], samples)
-    assert found.counts["turns"] == pytest.approx(120_000, rel=1e-12)
-    assert found.counts["always"] == 120_000
-    assert 0.5 < found.counted_share < 0.75
+    event_counts = hardware_counters.scaled(["turns", "always"], samples)
+    assert event_counts.counts["turns"] == pytest.approx(120_000, rel=1e-12)
+    assert event_counts.counts["always"] == 120_000
+    assert 0.5 < event_counts.counted_share < 0.75
 
 
 def test_an_event_that_never_ran_is_not_counted_as_zero() -> None:
-    found = hardware_counters.scaled(["a", "b", "c"], [[[0, 9, 0], None, [0, 9, 9]]] * 3)
-    assert dict(found.counts) == {"c": 0}
-    assert found.counted_share == 1
+    event_counts = hardware_counters.scaled(["a", "b", "c"], [[[0, 9, 0], None, [0, 9, 9]]] * 3)
+    assert dict(event_counts.counts) == {"c": 0}
+    assert event_counts.counted_share == 1
 
 
 @pytest.mark.parametrize(
-    ("of_inference", "known"),
+    ("of_inference", "expected_misses"),
     [(0, None), (60_000, 0)],
     ids=["nobody counts it", "it counts, and the operator has none"],
 )
-def test_a_last_level_that_never_missed_in_a_whole_inference_is_one_that_nobody_counts(
-    tmp_path: Path, of_inference: int, known: int | None
+def test_a_last_level_without_a_miss_in_an_inference_counts_as_not_counted(
+    tmp_path: Path, of_inference: int, expected_misses: int | None
 ) -> None:
     quiet = [*BUSY[:3], [0, 10, 10], *BUSY[4:]]
     whole = [*BUSY[:3], [of_inference, 10, 10], *BUSY[4:]]
     hardware = summarize(record(tmp_path, whole, of_operator=quiet)).hardware
     assert hardware is not None
-    assert hardware[1].counts.get("last_level_misses") == known
-    assert hardware[1].bound == ("" if known is None else "compute")
+    assert hardware[1].counts.get("last_level_misses") == expected_misses
+    assert hardware[1].bound == ("" if expected_misses is None else "compute")
 
 
 def test_the_last_level_is_the_deepest_that_counts() -> None:
@@ -100,7 +100,7 @@ BOUNDS = [
 
 
 @pytest.mark.parametrize(("counts", "ns", "bound"), BOUNDS)
-def test_what_binds_an_operator_follows_from_the_bandwidth_it_takes(
+def test_an_operators_bound_follows_from_its_bandwidth(
     counts: dict[str, float], ns: float, bound: str
 ) -> None:
     assert HardwareEvents(ASKED, 1).bound(EventCounts(counts, 1.0), ns) == bound
@@ -110,16 +110,16 @@ STALLS = [(60, 20, "memory"), (60, 1, "between"), (10, 1, "compute"), (40, 20, "
 
 
 @pytest.mark.parametrize(("stalled", "misses", "bound"), STALLS)
-def test_without_a_bandwidth_it_follows_from_stalls_and_misses(
+def test_without_a_bandwidth_the_bound_follows_from_stalls_and_misses(
     stalled: int, misses: int, bound: str
 ) -> None:
-    asked = {**ASKED, "gb_per_s": None}
+    request = {**ASKED, "gb_per_s": None}
     counts = {"cycles": 100, "stalled_cycles": stalled, "instructions": 1000}
     counted = EventCounts({**counts, "last_level_misses": misses}, 1.0)
-    assert HardwareEvents(asked, 1).bound(counted, 1000) == bound
+    assert HardwareEvents(request, 1).bound(counted, 1000) == bound
 
 
-def test_threads_are_taken_to_move_as_much_each() -> None:
+def test_threads_are_assumed_to_move_equal_amounts() -> None:
     assert (
         HardwareEvents(ASKED, 4).gb_per_s(EventCounts({"last_level_misses": 10}, 1.0), 1000) == 2.56
     )
@@ -154,26 +154,30 @@ BUSY += [[9, 10, 10], None, [90_000, 10, 10]]
 
 @pytest.mark.parametrize("name", [n for n in reports.names() if reports.find(n).IS_WHOLE])
 class TestEveryFormat:
-    def test_says_what_binds_an_operator_and_by_which_rule(self, name: str, tmp_path: Path) -> None:
+    def test_says_whether_an_operator_is_memory_bound_and_by_which_rule(
+        self, name: str, tmp_path: Path
+    ) -> None:
         text = reports.find(name).run(summarize(record(tmp_path, BUSY)))
         assert "memory" in text
         assert "An operator is memory bound if" in text
         assert "3.84" in text, "60,000 lines of 64 bytes in a millisecond"
         assert "L1d" in text or "l1d_misses" in text
 
-    def test_says_in_one_sentence_that_a_kernel_gives_nothing(
+    def test_says_in_one_sentence_that_a_kernel_counts_nothing(
         self, name: str, tmp_path: Path
     ) -> None:
         text = reports.find(name).run(summarize(record(tmp_path, [None] * 8)))
         assert "The kernel counted no hardware events" in text
         assert "An operator is memory bound if" not in text
 
-    def test_says_nothing_where_nobody_asked(self, name: str, tmp_path: Path) -> None:
+    def test_says_nothing_about_counters_that_were_not_requested(
+        self, name: str, tmp_path: Path
+    ) -> None:
         summary = dataclasses.replace(summarize(record(tmp_path, None)), hardware=None)
         assert "hardware events" not in reports.find(name).run(summary)
 
 
-def test_an_emulator_binds_nothing(tmp_path: Path) -> None:
+def test_an_emulated_operator_is_neither_memory_nor_compute_bound(tmp_path: Path) -> None:
     rows = summarize(record(tmp_path, BUSY, is_emulated=True)).hardware
     assert rows is not None
     assert [row.bound for row in rows] == ["", ""]
@@ -187,7 +191,7 @@ def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
         yield opened
 
 
-def test_counters_are_asked_for_where_the_steady_state_is_measured(
+def test_counters_are_requested_for_launches_of_the_steady_state(
     device: Device, tmp_path: Path
 ) -> None:
     # The fake runner ends with an error where it was asked for what it should not be, or not asked.
@@ -196,6 +200,6 @@ def test_counters_are_asked_for_where_the_steady_state_is_measured(
     subject = make_subject(tmp_path, fault)
     outcome = protocol.measure(device, subject, make_golden(), settings, tmp_path / "results")
     assert outcome.error is None
-    found = records.read(outcome.path)
-    assert found.of("counters")[0]["names"][:2] == ["cycles", "instructions"]
-    assert summarize(found).hardware == ()
+    event_counts = records.read(outcome.path)
+    assert event_counts.of("counters")[0]["names"][:2] == ["cycles", "instructions"]
+    assert summarize(event_counts).hardware == ()

@@ -67,11 +67,17 @@ def test_a_run_keeps_every_raw_sample(device: Device, tmp_path: Path) -> None:
 def test_progress_counts_pushed_bytes_and_launches_and_is_still_where_it_would_disturb(
     device: Device, tmp_path: Path
 ) -> None:
-    said, subject = RecordedProgress(), make_subject(tmp_path)
-    protocol.measure(device, subject, make_golden(), QUICK, tmp_path / "results", said)
-    assert [line.split()[0] for line in said.lines] == ["push", "push", "push", "check", "measure"]
-    assert said.still == ["measure on local"]
-    assert said.last == (1, 1)
+    error_text, subject = RecordedProgress(), make_subject(tmp_path)
+    protocol.measure(device, subject, make_golden(), QUICK, tmp_path / "results", error_text)
+    assert [line.split()[0] for line in error_text.lines] == [
+        "push",
+        "push",
+        "push",
+        "check",
+        "measure",
+    ]
+    assert error_text.still == ["measure on local"]
+    assert error_text.last == (1, 1)
     again = RecordedProgress()
     protocol.measure(device, subject, make_golden(), QUICK, tmp_path / "results", again)
     assert [line.split()[0] for line in again.lines] == ["check", "measure"]
@@ -86,14 +92,14 @@ def test_operators_are_measured_on_demand(device: Device, tmp_path: Path) -> Non
     assert not measure(device, tmp_path)[0].of("op")
 
 
-def test_the_record_says_what_the_network_does(device: Device, tmp_path: Path) -> None:
+def test_the_record_describes_the_network(device: Device, tmp_path: Path) -> None:
     network = {"operators": [{"label": "conv conv1", "macs": 64}], "memory": []}
     subject = replace(make_subject(tmp_path), network=network)
     outcome = protocol.measure(device, subject, make_golden(), QUICK, tmp_path / "results")
-    found = dict(summarize(records.read(outcome.path)).network)
-    assert found.pop("event") == "network"
-    assert found.keys() == {"operators", "memory", "gb_per_s"}
-    assert found["operators"] == network["operators"]
+    run_summary = dict(summarize(records.read(outcome.path)).network)
+    assert run_summary.pop("event") == "network"
+    assert run_summary.keys() == {"operators", "memory", "gb_per_s"}
+    assert run_summary["operators"] == network["operators"]
 
 
 FAULTS = [
@@ -162,15 +168,13 @@ def test_samples_printed_before_a_timeout_are_kept(device: Device, tmp_path: Pat
     assert record.status is Status.TIMEOUT
     assert [event["ns"] for event in record.of("run")] == [70, 71, 72]
     assert len(record.of("golden")) == 1
-    found = summarize(record)
-    assert found.status is Status.TIMEOUT
-    assert found.headline is not None
-    assert found.headline.samples == (70, 71, 72)
+    run_summary = summarize(record)
+    assert run_summary.status is Status.TIMEOUT
+    assert run_summary.headline is not None
+    assert run_summary.headline.samples == (70, 71, 72)
 
 
-def test_a_crash_while_measuring_keeps_the_samples_before_it(
-    device: Device, tmp_path: Path
-) -> None:
+def test_a_crash_keeps_the_samples_before_it(device: Device, tmp_path: Path) -> None:
     fault = "is_golden or (say('run', i=0, ns=1, instructions=None), os.abort())"
     record, _ = measure(device, tmp_path, fault)
     assert record.status is Status.CRASHED
@@ -223,7 +227,7 @@ class CountingDevice:
         return result, InstructionCounts(marks, None)
 
 
-def test_instructions_counted_from_outside_are_put_into_the_events(
+def test_instructions_counted_by_the_emulator_are_merged_into_the_events(
     device: Device, tmp_path: Path
 ) -> None:
     settings = Settings(launches=1, warmup=1, runs=4, min_time_ms=0, per_op=True)
@@ -244,7 +248,7 @@ def test_samples_counted_before_a_timeout_keep_their_counts(device: Device, tmp_
     assert [event["instructions"] for event in record.of("run")] == [10, 10, 10]
 
 
-def test_missing_markers_are_an_error(device: Device, tmp_path: Path) -> None:
+def test_missing_marks_are_an_error(device: Device, tmp_path: Path) -> None:
     settings = Settings(launches=1, warmup=1, runs=9, min_time_ms=0)
     counting: Device = CountingDevice(device)  # type: ignore[assignment]
     _, error = measure(counting, tmp_path, settings=settings)
@@ -270,7 +274,7 @@ def test_every_launch_is_in_the_record_with_its_own_load_first_run_and_peak(
     assert (latency.statistic.count, latency.statistic.launches) == (12, 4)
 
 
-def test_a_launch_that_fails_ends_the_run_and_those_before_it_are_kept(
+def test_a_failed_launch_ends_the_run_and_earlier_launches_stay(
     device: Device, tmp_path: Path
 ) -> None:
     count = tmp_path / "count"
@@ -290,9 +294,9 @@ def test_defaults_are_short_under_an_emulator_and_thorough_on_hardware() -> None
     assert Settings().resolved(is_emulated=True).min_time_ms == 0
 
 
-def test_what_is_said_of_times_is_not_said_of_counts() -> None:
-    asked = Settings(launches=4, warmup=2, runs=8, min_time_ms=400, per_op=True, threads=2)
-    counted = asked.counted().resolved(is_emulated=True)
+def test_counts_have_no_spread_and_no_drift() -> None:
+    requested = Settings(launches=4, warmup=2, runs=8, min_time_ms=400, per_op=True, threads=2)
+    counted = requested.counted().resolved(is_emulated=True)
     assert counted == Settings(per_op=True, threads=2).resolved(is_emulated=True)
     assert Settings(runs=7).resolved(is_emulated=True).runs == 7
 

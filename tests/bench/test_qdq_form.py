@@ -1,4 +1,4 @@
-"""What quantized models must give: in integers, or in real numbers between them."""
+"""Expected outputs of quantized models, computed on int8 values and in QDQ form."""
 
 from __future__ import annotations
 
@@ -56,13 +56,15 @@ def feeds(reference: golden.Golden) -> dict[str, Array]:
 
 @pytest.mark.parametrize("operators", [False, True])
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8])
-def test_a_softmax_that_onnxruntime_computes_in_integers_is_expected_in_real_numbers(
+def test_a_softmax_that_onnxruntime_computes_on_int8_is_expected_in_float32(
     dtype: type[Any], operators: bool, tmp_path: Path
 ) -> None:
     model = classifier(dtype, operators=operators)
     reference = expected(model, tmp_path)
-    (got,) = trimtab.Session(trimtab.load(tmp_path / "case.onnx")).run(feeds(reference)).values()
-    golden.check(reference, 0, got.tobytes())
+    (computed,) = (
+        trimtab.Session(trimtab.load(tmp_path / "case.onnx")).run(feeds(reference)).values()
+    )
+    golden.check(reference, 0, computed.tobytes())
     # Both of two classes are steps of 1/255 that add up to 255, but where both round 127.5 down.
     for values in (reference.outputs[0], reference.others[0]):
         assert len(np.unique(values)) > 20
@@ -139,7 +141,7 @@ def test_an_element_may_be_either_of_two_values_and_few_may_be_neither() -> None
             golden.check(reference, 0, wrong.astype(np.float32).tobytes())
 
 
-def test_an_output_has_the_steps_that_it_is_made_of(tmp_path: Path) -> None:
+def test_an_output_has_the_scale_of_its_last_quantized_values(tmp_path: Path) -> None:
     graph = QuantizedGraph(np.int8)
     x = graph.pair(graph.input(1, 3, 8, 8), 0.03, 5)
     coarse = graph.pair(graph.conv(x, 0.03, *graph.weights(4, 3, 1, 1)), 0.5, 0)
@@ -200,7 +202,7 @@ WRITTEN_OUT = {
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8])
 @pytest.mark.parametrize("name", WRITTEN_OUT)
-def test_an_operator_that_is_written_out_is_onnxruntimes_own_to_a_rounding(
+def test_an_operator_in_qdq_form_equals_onnxruntimes_fused_one_up_to_rounding(
     name: str, dtype: type[Any]
 ) -> None:
     graph = QuantizedGraph(dtype, seed=3)
@@ -210,8 +212,8 @@ def test_an_operator_that_is_written_out_is_onnxruntimes_own_to_a_rounding(
     real = qdq_form.in_qdq_form(model)
     assert not any(node.op_type.startswith("QLinear") for node in real.graph.node)
     values = graph.feeds()
-    want, got = onnxruntime_of(model, values)[0], onnxruntime_of(real, values)[0]
-    assert (got.dtype, got.shape) == (want.dtype, want.shape)
-    off = np.abs(got.astype(int) - want.astype(int))
+    want, computed = onnxruntime_of(model, values)[0], onnxruntime_of(real, values)[0]
+    assert (computed.dtype, computed.shape) == (want.dtype, want.shape)
+    off = np.abs(computed.astype(int) - want.astype(int))
     assert off.max() <= 1
     assert np.mean(off > 0) <= 0.02

@@ -46,20 +46,20 @@ def interpret(stdout: bytes) -> runner.LaunchResult:
     return runner.interpret(CommandResult(0, None, stdout, b""))
 
 
-def test_a_whole_launch_is_read_as_it_was_printed() -> None:
+def test_a_complete_launch_is_read_as_printed() -> None:
     launch = interpret(printed(WHOLE))
     assert launch.error is None
     assert list(launch.events) == WHOLE
 
 
 @pytest.mark.parametrize("missing", ["load", "memory", "first", "run", "peak", "end"])
-def test_a_launch_without_one_of_its_parts_is_not_whole(missing: str) -> None:
+def test_a_launch_without_a_required_event_is_incomplete(missing: str) -> None:
     launch = interpret(printed([event for event in WHOLE if event["event"] != missing]))
     assert isinstance(launch.error, RunnerError)
     assert missing in str(launch.error)
 
 
-def test_runs_to_warm_up_and_operators_may_be_missing() -> None:
+def test_warm_up_runs_and_operators_are_optional() -> None:
     assert (
         interpret(printed([e for e in WHOLE if e["event"] not in ("warmup", "op")])).error is None
     )
@@ -119,7 +119,7 @@ def test_a_line_that_is_not_in_the_protocol_ends_the_reading(
 
 
 @pytest.mark.parametrize("event", WHOLE, ids=lambda event: event["event"])
-def test_no_line_stands_before_start_and_none_behind_the_end(event: dict[str, Any]) -> None:
+def test_no_event_comes_before_start_or_after_the_end(event: dict[str, Any]) -> None:
     if event["event"] != "start":
         assert runner_events.read(printed([event])).error is not None
     assert runner_events.read(printed([*WHOLE, event])).error is not None
@@ -141,7 +141,7 @@ def test_output_without_an_end_is_read_up_to_the_limit(monkeypatch: pytest.Monke
     assert list(launch.events) == WHOLE[:RUN]
 
 
-def test_what_was_printed_before_a_timeout_is_kept_without_the_half_line() -> None:
+def test_output_before_a_timeout_is_kept_without_the_incomplete_line() -> None:
     error = DeviceTimeoutError("no end")
     launch = runner.cut_off(printed(WHOLE[:RUN]) + b'{"event":"run","i"', error)
     assert list(launch.events) == WHOLE[:RUN]

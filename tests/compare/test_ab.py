@@ -1,4 +1,4 @@
-"""Two sides measured in turns on this machine, with a runner that is a script."""
+"""A/B comparisons on this machine, with a runner that is a script."""
 
 from __future__ import annotations
 
@@ -65,45 +65,45 @@ def compared(
 
 def known_floor(device: Device, share: float) -> NoiseFloor:
     info = device.describe()
-    with controlled(device, Control()) as held:
-        control = (held.governor, ("a", "b"), held.cores)
+    with controlled(device, Control()) as controlled_device:
+        control = (controlled_device.governor, ("a", "b"), controlled_device.cores)
     return NoiseFloor(
         *("local", share, 1.0, (1 - share, 1 + share), 40, False, "net", "2026-01-31T00:00:00Z"),
         *(info.boot_id, info.kernel, *control),
     )
 
 
-def test_a_difference_is_found_and_both_runs_and_the_comparison_are_recorded(
+def test_a_difference_is_detected_and_both_runs_and_the_comparison_are_recorded(
     device: Device, tmp_path: Path
 ) -> None:
-    found = compared(device, tmp_path, b=side(tmp_path, "two", 1.1))
-    assert found.verdict.is_real
-    assert found.verdict.ratio == pytest.approx(1.1, abs=0.01)
-    assert found.verdict.interval.low < 1.1 < found.verdict.interval.high
+    result = compared(device, tmp_path, b=side(tmp_path, "two", 1.1))
+    assert result.verdict.is_real
+    assert result.verdict.ratio == pytest.approx(1.1, abs=0.01)
+    assert result.verdict.interval.low < 1.1 < result.verdict.interval.high
     order = paired.order(10, seed=3)
-    for number, record in enumerate((found.a, found.b)):
+    for number, record in enumerate((result.a, result.b)):
         turns = [(launch[0]["turn"], launch[0]["block"]) for launch in record.launches()]
         assert turns == [(i, b) for i, (s, b) in enumerate(order) if s == number]
-    kept_record = json.loads(found.path.read_text())
-    assert kept_record["runs"]["b"]["run_id"] == found.b.header.run_id
+    kept_record = json.loads(result.path.read_text())
+    assert kept_record["runs"]["b"]["run_id"] == result.b.header.run_id
     assert kept_record["verdict"]["is_real"] is True
     assert kept_record["seed"] == 3
-    assert "a real difference" in str(found.verdict)
+    assert "a real difference" in str(result.verdict)
 
 
-def test_a_report_of_both_runs_made_later_says_the_same(device: Device, tmp_path: Path) -> None:
-    found = compared(device, tmp_path, b=side(tmp_path, "two", 1.1))
-    again = side_by_side.compare([records.read(found.a.path), records.read(found.b.path)])
-    assert again.verdict == found.verdict
+def test_a_later_report_of_both_runs_has_the_same_verdict(device: Device, tmp_path: Path) -> None:
+    result = compared(device, tmp_path, b=side(tmp_path, "two", 1.1))
+    again = side_by_side.compare([records.read(result.a.path), records.read(result.b.path)])
+    assert again.verdict == result.verdict
     (row,) = (row for row in again.rows if row.key == "latency")
     assert row.ratios[0] is not None
     assert row.ratios[0].is_real is True
     assert "apart" not in " ".join(again.notes)
-    backwards = side_by_side.compare([found.b, found.a])
+    backwards = side_by_side.compare([result.b, result.a])
     assert backwards.verdict is None
 
 
-def test_operators_that_both_sides_have_are_set_beside_each_other_and_not_judged(
+def test_operators_of_both_arms_are_compared_without_a_verdict(
     device: Device, tmp_path: Path
 ) -> None:
     slower = "was = say; say = lambda e, **f: was(e, **({**f, 'ns': 3 * f['ns']} "
@@ -112,40 +112,40 @@ def test_operators_that_both_sides_have_are_set_beside_each_other_and_not_judged
     request = AbRequest(
         NET, NET, launches=10, seed=3, settings=dataclasses.replace(QUICK, per_op=True)
     )
-    found = ab.measure(device, [side(tmp_path, "one"), b], request, tmp_path / "results", None)
-    said = side_by_side.compare([found.a, found.b])
-    assert [row.label for row in said.operators] == ["conv conv1", "relu relu1"]
-    for row, factor in zip(said.operators, (1, 3), strict=True):
+    result = ab.measure(device, [side(tmp_path, "one"), b], request, tmp_path / "results", None)
+    side_by_side_rows = side_by_side.compare([result.a, result.b])
+    assert [row.label for row in side_by_side_rows.operators] == ["conv conv1", "relu relu1"]
+    for row, factor in zip(side_by_side_rows.operators, (1, 3), strict=True):
         (ratio,) = row.ratios
         assert ratio is not None
         assert ratio.value == pytest.approx(factor)
         assert ratio.is_real is None
-    shown = terminal.comparison(said)
+    shown = terminal.comparison(side_by_side_rows)
     assert "Most expensive operators of both" in shown
     assert "3.000x" in shown
     other = dataclasses.replace(b.subject, operators=["conv conv1", "relu other"])
     sides = [side(tmp_path, "one"), dataclasses.replace(b, subject=other)]
-    found = ab.measure(device, sides, request, tmp_path / "results", None)
-    (row,) = side_by_side.compare([found.a, found.b]).operators
+    result = ab.measure(device, sides, request, tmp_path / "results", None)
+    (row,) = side_by_side.compare([result.a, result.b]).operators
     assert row.label == "conv conv1"
 
 
-def test_equal_sides_are_not_told_apart_and_the_launches_that_would_are_named(
+def test_equal_arms_have_no_significant_difference_and_the_launches_to_detect_one_are_named(
     device: Device, tmp_path: Path
 ) -> None:
-    found = compared(device, tmp_path, b=side(tmp_path, "one"))
-    assert not found.verdict.is_real
-    assert str(found.verdict).startswith("no significant difference")
-    assert any("would" in note for note in found.verdict.notes)
+    result = compared(device, tmp_path, b=side(tmp_path, "one"))
+    assert not result.verdict.is_real
+    assert str(result.verdict).startswith("no significant difference")
+    assert any("would" in note for note in result.verdict.notes)
 
 
 def test_a_difference_within_the_noise_floor_is_not_real(device: Device, tmp_path: Path) -> None:
     b = side(tmp_path, "two", 1.1)
     assert compared(device, tmp_path, b=b, floor=known_floor(device, 0.05)).verdict.is_real
-    found = compared(device, tmp_path, b=b, floor=known_floor(device, 0.3))
-    assert found.verdict.interval.low > 1
-    assert not found.verdict.is_real
-    assert any("noise floor of 30" in note for note in found.verdict.notes)
+    result = compared(device, tmp_path, b=b, floor=known_floor(device, 0.3))
+    assert result.verdict.interval.low > 1
+    assert not result.verdict.is_real
+    assert any("noise floor of 30" in note for note in result.verdict.notes)
 
 
 @pytest.mark.parametrize(
@@ -169,18 +169,16 @@ def test_a_floor_of_another_state_or_control_of_the_device_does_not_hold(
 def test_nothing_is_called_real_with_fewer_than_ten_launches(
     device: Device, tmp_path: Path
 ) -> None:
-    found = compared(device, tmp_path, b=side(tmp_path, "two", 2.0), launches=4)
-    assert found.verdict.ratio == pytest.approx(2, abs=0.1)
-    assert not found.verdict.is_real
-    assert found.verdict.more_launches >= 6, "or it would not be called real either"
-    assert f"About {found.verdict.more_launches} more launches per arm" in found.verdict.notes[0]
+    result = compared(device, tmp_path, b=side(tmp_path, "two", 2.0), launches=4)
+    assert result.verdict.ratio == pytest.approx(2, abs=0.1)
+    assert not result.verdict.is_real
+    assert result.verdict.more_launches >= 6, "or it would not be called real either"
+    assert f"About {result.verdict.more_launches} more launches per arm" in result.verdict.notes[0]
     with pytest.raises(UsageError, match="launches is 3"):
         AbRequest(NET, NET, launches=3)
 
 
-def test_a_side_that_fails_leaves_both_runs_and_no_comparison(
-    device: Device, tmp_path: Path
-) -> None:
+def test_a_failed_arm_leaves_both_runs_and_no_comparison(device: Device, tmp_path: Path) -> None:
     count = tmp_path / "count"
     fault = f"open({str(count)!r}, 'a').write('x'); len(open({str(count)!r}).read()) > 3 and "
     with pytest.raises(RunnerCrashedError):
@@ -194,7 +192,7 @@ def test_a_side_that_fails_leaves_both_runs_and_no_comparison(
     )
 
 
-def test_a_wrong_output_of_either_side_is_never_timed(device: Device, tmp_path: Path) -> None:
+def test_a_wrong_output_of_either_arm_is_never_timed(device: Device, tmp_path: Path) -> None:
     with pytest.raises(Exception, match="element 7"):
         compared(device, tmp_path, b=side(tmp_path, "two", fault="scale = 3.0"))
     runs = [records.read(path) for path in (tmp_path / "results").glob("*.jsonl")]
@@ -203,14 +201,14 @@ def test_a_wrong_output_of_either_side_is_never_timed(device: Device, tmp_path: 
 
 
 def test_a_damaged_comparison_is_refused(device: Device, tmp_path: Path) -> None:
-    found = compared(device, tmp_path, b=side(tmp_path, "two", 1.1))
-    cut = [event for event in found.b.events if event.get("block") != 2]
+    result = compared(device, tmp_path, b=side(tmp_path, "two", 1.1))
+    cut = [event for event in result.b.events if event.get("block") != 2]
     with pytest.raises(ResultError, match="the comparison is incomplete"):
-        verdicts.judge(found.a, dataclasses.replace(found.b, events=tuple(cut)))
+        verdicts.judge(result.a, dataclasses.replace(result.b, events=tuple(cut)))
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="a duet takes two cores")
-def test_a_duet_runs_both_sides_at_once_on_cores_that_swap(device: Device, tmp_path: Path) -> None:
+def test_a_duet_runs_both_arms_at_once_on_cores_that_swap(device: Device, tmp_path: Path) -> None:
     logs = {name: tmp_path / f"{name}.cores" for name in "ab"}
     sides = []
     for name, factor in (("a", 1.0), ("b", 1.1)):
@@ -218,22 +216,22 @@ def test_a_duet_runs_both_sides_at_once_on_cores_that_swap(device: Device, tmp_p
         where = f"; is_golden or print(*os.sched_getaffinity(0), file={log})"
         sides.append(side(tmp_path, name, fault=JITTER.format(factor=factor) + where))
     request = AbRequest(NET, NET, launches=10, duet=True, seed=1, settings=QUICK)
-    found = ab.measure(device, sides, request, tmp_path / "results", None)
-    assert found.verdict.is_real
+    result = ab.measure(device, sides, request, tmp_path / "results", None)
+    assert result.verdict.is_real
     on = [[line.split() for line in logs[name].read_text().splitlines()] for name in "ab"]
     assert len(on[0]) == len(on[1]) == 10
     assert all(len(x) == len(y) == 1 and x != y for x, y in zip(*on, strict=True))
     assert all(cores[i] != cores[i + 1] for cores in on for i in range(0, 10, 2))
-    at = [[launch[0]["at_s"] for launch in record.launches()] for record in (found.a, found.b)]
+    at = [[launch[0]["at_s"] for launch in record.launches()] for record in (result.a, result.b)]
     assert at[0] == at[1]
 
 
-def test_a_duet_is_refused_where_cores_are_lacking(device: Device) -> None:
+def test_a_duet_is_refused_without_enough_cores(device: Device) -> None:
     with pytest.raises(DeviceError, match="cores of one kind"):
         ab.duet_cpus(device, threads=64)
 
 
-def test_a_calibration_is_kept_and_read_again(device: Device, tmp_path: Path) -> None:
+def test_a_calibration_is_stored_and_read_back(device: Device, tmp_path: Path) -> None:
     request = AbRequest(NET, NET, launches=10, settings=QUICK)
     floor = ab.measure_floor(device, side(tmp_path, "one"), request, tmp_path / "results")
     assert floor.share == max(abs(bound - 1) for bound in floor.interval)
@@ -248,9 +246,7 @@ def test_a_calibration_is_kept_and_read_again(device: Device, tmp_path: Path) ->
         noise_floor.read("local", ab.floors_folder())
 
 
-def test_a_run_can_be_repeated_as_long_as_its_binary_is_kept(
-    device: Device, tmp_path: Path
-) -> None:
+def test_a_run_can_be_repeated_while_its_binary_is_archived(device: Device, tmp_path: Path) -> None:
     store = tmp_path / "cache" / "kept"
     one = side(tmp_path, "one")
     subject = archive.store(one.subject, one.expected, store)
@@ -258,23 +254,23 @@ def test_a_run_can_be_repeated_as_long_as_its_binary_is_kept(
     request = AbRequest(NET, NET, launches=4, settings=QUICK)
     folder = tmp_path / "results"
     pair = [dataclasses.replace(one, subject=subject)] * 2
-    found = ab.measure(device, pair, request, folder, None)
+    result = ab.measure(device, pair, request, folder, None)
     definition = find_device("local")
-    again = prepare_arm(Arm(found.a.header.run_id), definition, folder)
+    again = prepare_arm(Arm(result.a.header.run_id), definition, folder)
     assert again.subject == subject
     assert again.threads == 1
     assert (again.expected.outputs[0] == one.expected.outputs[0]).all()
     with pytest.raises(UsageError, match="--a-plan cannot change it"):
-        prepare_arm(Arm(found.a.header.run_id, overrides=("a-plan",)), definition, folder)
+        prepare_arm(Arm(result.a.header.run_id, overrides=("a-plan",)), definition, folder)
     subject.binary.write_bytes(b"another")
     with pytest.raises(ResultError, match="damaged"):
-        prepare_arm(Arm(found.a.header.run_id), definition, folder)
+        prepare_arm(Arm(result.a.header.run_id), definition, folder)
     subject.binary.unlink()
     with pytest.raises(ResultError, match="no longer archived"):
-        prepare_arm(Arm(found.a.header.run_id), definition, folder)
+        prepare_arm(Arm(result.a.header.run_id), definition, folder)
 
 
-def test_what_a_quantized_network_must_compute_is_kept_with_it(tmp_path: Path) -> None:
+def test_the_expected_output_of_a_quantized_network_is_archived_with_it(tmp_path: Path) -> None:
     one = side(tmp_path, "one")
     others = [output + 1 for output in one.expected.outputs]
     expected = dataclasses.replace(one.expected, scales=[0.5], others=others)
@@ -286,7 +282,7 @@ def test_what_a_quantized_network_must_compute_is_kept_with_it(tmp_path: Path) -
     assert len(again.inputs) == len(expected.inputs)
 
 
-def test_the_store_of_what_was_measured_forgets_the_oldest(tmp_path: Path) -> None:
+def test_the_archive_drops_the_oldest_entries(tmp_path: Path) -> None:
     one = side(tmp_path, "one")
     for number in range(archive.LIMIT + 3):
         one.subject.model.unlink()
@@ -300,6 +296,6 @@ def test_the_store_of_what_was_measured_forgets_the_oldest(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("what", "says"), [("/tmp", "not an output folder of"), ("nonsense", "no runs match")]
 )
-def test_what_is_no_side_is_refused(tmp_path: Path, what: str, says: str) -> None:
+def test_an_arm_of_no_kind_is_refused(tmp_path: Path, what: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         prepare_arm(Arm(what), find_device("local"), tmp_path)

@@ -40,7 +40,7 @@ def test_a_block_is_abba_or_baab_by_the_coin_and_the_seed_gives_the_order_again(
     assert len(paired.order(9, seed=1)) == 20, "an odd number is one more"
 
 
-def test_of_more_sides_a_block_is_any_order_and_then_the_same_backwards() -> None:
+def test_a_block_of_more_arms_is_a_random_order_and_its_reverse() -> None:
     order = paired.order(60, seed=3, arms=3)
     blocks = [[side for side, _ in order[i : i + 6]] for i in range(0, len(order), 6)]
     assert len(blocks) == 30
@@ -61,28 +61,28 @@ def test_the_ratio_is_that_of_the_blocks_and_a_steady_drift_moves_it_little() ->
     for turn, (side, block) in enumerate(paired.order(40, seed=5)):
         (b if side else a)[block].append((1.07 if side else 1.0) * 1.002**turn)
     assert b[-1][0] / a[0][0] > 1.2, "B's last launch is far from A's first"
-    found = paired.effect(a, b)
-    assert found.value == pytest.approx(1.07, abs=0.002)
-    assert found.interval.high - found.interval.low < 0.01
+    estimate = paired.effect(a, b)
+    assert estimate.value == pytest.approx(1.07, abs=0.002)
+    assert estimate.interval.high - estimate.interval.low < 0.01
 
 
-def test_what_hits_both_sides_of_a_duet_at_the_same_moment_falls_out_of_it() -> None:
+def test_simultaneous_interference_cancels_in_a_duet() -> None:
     rng = np.random.default_rng(1)
     hits = rng.uniform(1, 3, (10, 2))
     a = [list(100 * hit) for hit in hits]
     b = [list(104 * hit) for hit in hits]
-    found = paired.effect(a, b, is_duet=True)
-    assert found.value == pytest.approx(1.04)
-    assert found.interval.high - found.interval.low < 1e-9
+    estimate = paired.effect(a, b, is_duet=True)
+    assert estimate.value == pytest.approx(1.04)
+    assert estimate.interval.high - estimate.interval.low < 1e-9
 
 
 def test_one_wild_block_of_ten_does_not_decide() -> None:
     a = [[100.0, 100.2], [100.3, 99.9]] * 5
     b = [[x * 1.05 for x in block] for block in a]
     b[3] = [900.0, 900.0]
-    found = paired.effect(a, b)
-    assert found.value == pytest.approx(1.05, abs=0.002)
-    assert found.interval.high < 1.1
+    estimate = paired.effect(a, b)
+    assert estimate.value == pytest.approx(1.05, abs=0.002)
+    assert estimate.interval.high < 1.1
 
 
 @pytest.mark.parametrize("load", [0.0, 1.0])
@@ -95,7 +95,7 @@ def test_equal_binaries_are_called_different_in_fewer_than_5_of_200_comparisons(
     assert alarms < 5
 
 
-def test_the_noise_of_these_trials_is_one_that_pooled_runs_are_deceived_by() -> None:
+def test_pooled_runs_are_misled_by_the_noise_of_these_trials() -> None:
     alarms = 0
     for seed in range(60):
         machine = Machine(seed, load=1.0)
@@ -107,27 +107,27 @@ def test_the_noise_of_these_trials_is_one_that_pooled_runs_are_deceived_by() -> 
 
 
 @pytest.mark.parametrize(("slower", "load"), [(0.03, 0.0), (0.10, 1.0)])
-def test_what_was_planted_is_found_in_9_of_10_comparisons_of_30_launches(
+def test_planted_differences_are_detected_in_9_of_10_comparisons_of_30_launches(
     slower: float, load: float
 ) -> None:
-    found = [effect(Machine(seed, load=load), 30, 1 + slower, seed) for seed in range(100)]
-    assert sum(one.exceeds(FLOOR) and one.value > 1 for one in found) >= 90
-    assert np.median([one.value for one in found]) == pytest.approx(1 + slower, abs=0.01)
+    estimate = [effect(Machine(seed, load=load), 30, 1 + slower, seed) for seed in range(100)]
+    assert sum(one.exceeds(FLOOR) and one.value > 1 for one in estimate) >= 90
+    assert np.median([one.value for one in estimate]) == pytest.approx(1 + slower, abs=0.01)
 
 
-def test_more_launches_are_asked_for_the_less_there_is_to_tell() -> None:
-    found = effect(Machine(1), 10, 1.0, 1)
-    needed = [found.launches_to_detect(share) for share in (0.5, 0.05, 0.01, 0.002)]
+def test_a_smaller_difference_needs_more_launches() -> None:
+    estimate = effect(Machine(1), 10, 1.0, 1)
+    needed = [estimate.launches_to_detect(share) for share in (0.5, 0.05, 0.01, 0.002)]
     assert needed == sorted(needed)
     assert needed[0] == 0 < needed[-1]
     assert all(count % 2 == 0 for count in needed)
 
 
-def test_the_launches_asked_for_do_tell() -> None:
-    told = []
+def test_the_recommended_launches_detect_the_difference() -> None:
+    detected = []
     for seed in range(60):
-        found = effect(Machine(seed), 10, 1.0, seed)
-        count = 10 + found.launches_to_detect(0.02)
+        estimate = effect(Machine(seed), 10, 1.0, seed)
+        count = 10 + estimate.launches_to_detect(0.02)
         again = effect(Machine(1000 + seed), count, 1.0, seed)
-        told.append(again.interval.high / again.value - 1 < 0.02)
-    assert sum(told) > 30, "about so many: more often than not they do"
+        detected.append(again.interval.high / again.value - 1 < 0.02)
+    assert sum(detected) > 30, "about so many: more often than not they do"

@@ -41,10 +41,10 @@ def written(directory: Path, name: str, form: str, run: Summary) -> Path:
 
 def python_with_scipy() -> str:
     for python in filter(None, (sys.executable, "/usr/bin/python3", shutil.which("python3"))):
-        tried = subprocess.run(
+        completed = subprocess.run(
             [python, "-c", "import scipy.stats"], capture_output=True, check=False
         )
-        if not tried.returncode:
+        if not completed.returncode:
             return python
     pytest.skip("no Python with scipy, which compare.py needs: apt-get install python3-scipy")
 
@@ -54,13 +54,13 @@ def test_compare_py_of_google_benchmark_compares_two_of_ours(tmp_path: Path) -> 
         pytest.skip("no compare.py: apt-get install libbenchmark-tools")
     a = written(tmp_path, "a.json", "google-benchmark", many(tmp_path))
     b = written(tmp_path, "b.json", "google-benchmark", many(tmp_path, 50_000))
-    found = tmp_path / "found.json"
-    words = ["--no-color", "--dump_to_json", str(found), "benchmarks", str(a), str(b)]
+    document = tmp_path / "found.json"
+    words = ["--no-color", "--dump_to_json", str(document), "benchmarks", str(a), str(b)]
     done = subprocess.run(
         [python_with_scipy(), COMPARE, *words], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    report = {entry["name"]: entry for entry in json.loads(found.read_text())}
+    report = {entry["name"]: entry for entry in json.loads(document.read_text())}
     inference = report["net/latency"]
     assert len(inference["measurements"]) == 9  # launches
     assert inference["measurements"][0]["time"] == pytest.approx(-0.5, abs=1e-3)
@@ -70,12 +70,12 @@ def test_compare_py_of_google_benchmark_compares_two_of_ours(tmp_path: Path) -> 
 
 
 def test_google_benchmark_has_a_repetition_for_each_launch(tmp_path: Path) -> None:
-    found = json.loads(reports.find("google-benchmark").run(many(tmp_path)))
-    entries = [entry for entry in found["benchmarks"] if entry["name"] == "net/latency"]
+    document = json.loads(reports.find("google-benchmark").run(many(tmp_path)))
+    entries = [entry for entry in document["benchmarks"] if entry["name"] == "net/latency"]
     assert [entry["repetition_index"] for entry in entries] == list(range(9))
     assert {entry["real_time"] for entry in entries} == {100_020.0}  # the median of 5
     assert entries[0]["shipped_bytes"] == 1005
-    assert found["context"]["host_name"] == "pi4"
+    assert document["context"]["host_name"] == "pi4"
 
 
 def spans_of(trace: str) -> dict[int, list[tuple[str, float, float]]]:
@@ -83,7 +83,7 @@ def spans_of(trace: str) -> dict[int, list[tuple[str, float, float]]]:
     of the span that began last.
     """
     open_spans: dict[int, list[tuple[str, float]]] = {}
-    found: dict[int, list[tuple[str, float, float]]] = {}
+    document: dict[int, list[tuple[str, float, float]]] = {}
     for event in json.loads(trace)["traceEvents"]:
         stack = open_spans.setdefault(event["tid"], [])
         if event["ph"] == "B":
@@ -91,11 +91,11 @@ def spans_of(trace: str) -> dict[int, list[tuple[str, float, float]]]:
         elif event["ph"] == "E":
             what, begin = stack.pop()
             assert what == event["name"]
-            found.setdefault(event["tid"], []).append((what, begin, event["ts"]))
+            document.setdefault(event["tid"], []).append((what, begin, event["ts"]))
         else:
             assert event["ph"] == "M"
     assert not any(open_spans.values())
-    return found
+    return document
 
 
 def test_a_trace_has_every_inference_and_operator_in_turn(tmp_path: Path) -> None:
@@ -126,30 +126,32 @@ def test_formats_of_times_refuse_a_run_without(name: str, tmp_path: Path) -> Non
         reports.find(name).run(emulated)
 
 
-def test_bencher_metric_format_is_what_its_schema_asks_for(tmp_path: Path) -> None:
-    found = json.loads(reports.find("bencher").run(many(tmp_path)))
-    for measures in found.values():
+def test_bencher_metric_format_follows_its_schema(tmp_path: Path) -> None:
+    document = json.loads(reports.find("bencher").run(many(tmp_path)))
+    for measures in document.values():
         for metric in measures.values():
             assert metric.keys() <= {"value", "lower_value", "upper_value"}
             assert all(type(number) in (int, float) for number in metric.values())
             assert metric.get("lower_value", 0) <= metric["value"]
-    assert found["net"]["latency"]["value"] == 100_020
-    assert found["net"]["file-size"] == {"value": 1005}
-    assert found["net/op 0 conv <1>"]["latency"]["value"] == 401
+    assert document["net"]["latency"]["value"] == 100_020
+    assert document["net"]["file-size"] == {"value": 1005}
+    assert document["net/op 0 conv <1>"]["latency"]["value"] == 401
 
 
 def test_bencher_has_instructions_in_place_of_an_emulators_time(tmp_path: Path) -> None:
     emulated = one(tmp_path, is_emulated=True, instructions=77)
-    found = json.loads(reports.find("bencher").run(emulated))
-    assert found["net"]["instructions"] == {"value": 77}
-    assert not any("latency" in measures for measures in found.values())
+    document = json.loads(reports.find("bencher").run(emulated))
+    assert document["net"]["instructions"] == {"value": 77}
+    assert not any("latency" in measures for measures in document.values())
 
 
 def test_the_github_action_is_given_a_list_of_entries(tmp_path: Path) -> None:
-    found = json.loads(reports.find("github-action-benchmark").comparison(two(tmp_path)))
-    assert all(entry.keys() >= {"name", "unit", "value"} for entry in found)
-    assert len({entry["name"] for entry in found}) == len(found)  # it tells them apart by name
-    values = {entry["name"]: entry["value"] for entry in found}
+    document = json.loads(reports.find("github-action-benchmark").comparison(two(tmp_path)))
+    assert all(entry.keys() >= {"name", "unit", "value"} for entry in document)
+    assert len({entry["name"] for entry in document}) == len(
+        document
+    )  # it tells them apart by name
+    values = {entry["name"]: entry["value"] for entry in document}
     assert values["net [tiny]: inference"] == pytest.approx(values["net [full]: inference"] / 2)
 
 
@@ -197,23 +199,23 @@ def test_junit_tells_a_failure_from_an_error(
     assert int(suite.get("errors", "")) == (tag == "error")
 
 
-def judged(found: Comparison, ratio: float, is_real: bool | None) -> Comparison:
+def judged(document: Comparison, ratio: float, is_real: bool | None) -> Comparison:
     from dataclasses import replace
 
     rows = tuple(
         replace(row, ratios=(Ratio(ratio, Interval(ratio - 0.01, ratio + 0.01), is_real),))
         if row.key == "latency"
         else row
-        for row in found.rows
+        for row in document.rows
     )
-    return replace(found, rows=rows)
+    return replace(document, rows=rows)
 
 
 @pytest.mark.parametrize(
     ("ratio", "is_real", "tag"),
     [(1.1, True, "failure"), (0.9, True, "system-out"), (1.1, None, "skipped")],
 )
-def test_junit_fails_what_is_really_slower(
+def test_junit_fails_a_run_that_is_significantly_slower(
     ratio: float, is_real: bool | None, tag: str, tmp_path: Path
 ) -> None:
     text = reports.find("junit").comparison(judged(two(tmp_path), ratio, is_real))

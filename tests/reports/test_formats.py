@@ -28,7 +28,7 @@ TRIMMED = {"op:conv": 480, "kernel:gemm_f32_4x8_neon": 300, "core": 90, "libc": 
 
 
 def of_run(name: str, run: Summary) -> str:
-    """What a format says of a run; of a page, without its code."""
+    """The report of a run in a format; a page without its scripts."""
     return without_code(reports.find(name).run(run))
 
 
@@ -84,7 +84,7 @@ class TestEveryReport:
         comparison = of_two(name, two(tmp_path))
         assert comparison.index("shipped") < comparison.index("inference")
 
-    def test_shows_other_ways_to_ship(self, name: str, tmp_path: Path) -> None:
+    def test_shows_the_alternatives_of_a_build(self, name: str, tmp_path: Path) -> None:
         way = Footprint("net.onnx (source)", 31_337)
         run = dataclasses.replace(one(tmp_path), shipped=(way,))
         compared = dataclasses.replace(two(tmp_path), runs=(run, run))
@@ -92,15 +92,15 @@ class TestEveryReport:
             assert "net.onnx (source)" in text
             assert re.search("31,337|31337", text)
 
-    def test_tells_accuracy_before_any_speed(self, name: str, tmp_path: Path) -> None:
+    def test_shows_accuracy_before_any_speed(self, name: str, tmp_path: Path) -> None:
         plain = one(tmp_path)
         run = dataclasses.replace(plain, accuracy=SEARCH.candidates[1].accuracy, search=SEARCH)
         text = of_run(name, run)
-        told = re.search(r"0\.95|cosine", text)
-        assert told
+        expected_spans = re.search(r"0\.95|cosine", text)
+        assert expected_spans
         speed = re.search(r"100 µs|\b100000\b|Most expensive", text)
         assert speed
-        assert told.start() < speed.start()
+        assert expected_spans.start() < speed.start()
         assert "1 of 3 in int8" in text
         assert "5.00%" in text or "0.05" in text
         assert "Accuracy" not in of_run(name, plain)
@@ -133,8 +133,8 @@ class TestEveryFormat:
         assert run.endswith("\n")
         assert comparison.endswith("\n")
         # A trace says when an inference of 100 µs begins and ends.
-        said = r"\b(99|100)(000|,000|\.0| µs)|\"ts\": 225\.0"
-        assert "gemm_f32_4x8_neon" in run or re.search(said, run)
+        pattern = r"\b(99|100)(000|,000|\.0| µs)|\"ts\": 225\.0"
+        assert "gemm_f32_4x8_neon" in run or re.search(pattern, run)
         assert "full" in comparison
         assert "tiny" in comparison
 
@@ -175,9 +175,9 @@ def without_code(text: str) -> str:
 
 def charts_of(text: str) -> dict[str, Any]:
     """The charts of a page by their kind, as its script is given them."""
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
-    assert found
-    return {chart["kind"]: chart for chart in json.loads(found[1])}
+    match = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
+    assert match
+    return {chart["kind"]: chart for chart in json.loads(match[1])}
 
 
 def test_html_is_one_well_formed_page_that_may_fetch_nothing(tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_html_is_one_well_formed_page_that_may_fetch_nothing(tmp_path: Path) -> 
         assert not re.search(r"https?://|url\(|@import|\bsrc=", without_code(text))
 
 
-def test_html_draws_what_the_record_knows(tmp_path: Path) -> None:
+def test_html_draws_the_charts_of_a_record(tmp_path: Path) -> None:
     charts = charts_of(reports.find("html").run(one(tmp_path)))
     assert list(charts) == ["timeline", "bars", "samples", "treemap"]
     assert [span["cost"] for span in charts["timeline"]["data"]["spans"]] == [401, 401]
@@ -207,20 +207,20 @@ def test_html_draws_what_the_record_knows(tmp_path: Path) -> None:
 def test_html_draws_the_work_of_each_thread(tmp_path: Path) -> None:
     """The second operator is the first thread's alone. An older record knows nothing."""
     shared: list[list[list[int] | None]] = [[[10, 400], [30, 380]], [None, None]]
-    for i, told in enumerate((shared, None)):
+    for i, expected_spans in enumerate((shared, None)):
         directory = tmp_path / str(i)
         directory.mkdir()
-        path = write_record(directory, shares=told)
+        path = write_record(directory, shares=expected_spans)
         run = summary.summarize(records.read(path))
         protocol = {**run.header.protocol, "threads": 2}
         run = dataclasses.replace(run, header=dataclasses.replace(run.header, protocol=protocol))
         timeline = charts_of(reports.find("html").run(run))["timeline"]
         drawn = [span["threads"] for span in timeline["data"]["spans"]]
-        assert drawn == ([[[10, 400], [30, 380]], [[0, 401], None]] if told else [[], []])
-        assert ("no times of each thread" in timeline["caption"]) == (told is None)
+        assert drawn == ([[[10, 400], [30, 380]], [[0, 401], None]] if expected_spans else [[], []])
+        assert ("no times of each thread" in timeline["caption"]) == (expected_spans is None)
 
 
-def test_a_thread_is_drawn_that_had_a_share_in_half_of_the_inferences() -> None:
+def test_a_thread_with_a_share_in_half_of_the_inferences_is_drawn() -> None:
     inferences: list[list[thread_spans.Span]] = [
         [(0, 10), (4, 8), None],
         [(2, 30), None, (1, 2)],
@@ -234,11 +234,11 @@ def test_html_draws_memory_and_roofs_of_a_record_that_knows_the_network(tmp_path
         {"label": "conv 1", "macs": 1000, "weights_bytes": 4, "moved_bytes": 40, "reads": []},
         {"label": "relu 1", "macs": 0, "weights_bytes": 0, "moved_bytes": 80, "reads": [0]},
     ]
-    held = [{"name": "y", "bytes": 40, "first": 0, "last": 1}]
-    network = {"operators": operators, "memory": held, "gb_per_s": 2.5}
+    tensors = [{"name": "y", "bytes": 40, "first": 0, "last": 1}]
+    network = {"operators": operators, "memory": tensors, "gb_per_s": 2.5}
     run = dataclasses.replace(one(tmp_path), network=network)
     charts = charts_of(reports.find("html").run(run))
-    assert charts["memory"]["data"]["held"] == held
+    assert charts["memory"]["data"]["held"] == tensors
     roofline = charts["roofline"]["data"]
     assert roofline["gbPerS"] == 2.5
     assert [op["moved"] for op in roofline["ops"]] == [44]  # only what multiplies
@@ -246,7 +246,7 @@ def test_html_draws_memory_and_roofs_of_a_record_that_knows_the_network(tmp_path
     assert "model: weights" in names
 
 
-def test_html_draws_the_error_and_the_cost_of_every_choice(tmp_path: Path) -> None:
+def test_html_draws_error_and_cost_of_every_candidate(tmp_path: Path) -> None:
     text = reports.find("html").run(dataclasses.replace(one(tmp_path), search=SEARCH))
     dots = {dot["label"]: dot for dot in charts_of(text)["plane"]["data"]["dots"]}
     assert len(dots) == len(SEARCH.candidates)
@@ -302,7 +302,7 @@ def cell(directory: Path, ns: int, size: int, profile: str) -> Summary:
     return summary.summarize(records.read(path))
 
 
-def test_cells_that_nothing_beats_are_named(tmp_path: Path) -> None:
+def test_configurations_of_the_pareto_front_are_named(tmp_path: Path) -> None:
     runs = [
         cell(tmp_path, 100, 5000, "fast"),
         cell(tmp_path, 300, 2000, "small"),

@@ -36,9 +36,9 @@ def ask(
     connection = http.client.HTTPConnection("127.0.0.1", urlsplit(server.url).port, timeout=20)
     connection.request(method, path, headers=headers)
     answer = connection.getresponse()
-    got = answer.status, answer.read().decode(), dict(answer.getheaders())
+    response = answer.status, answer.read().decode(), dict(answer.getheaders())
     connection.close()
-    return got
+    return response
 
 
 def test_the_index_shows_all_runs_and_leads_to_the_page_of_each(tmp_path: Path) -> None:
@@ -71,26 +71,26 @@ def test_the_state_changes_when_there_is_another_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "path", ["/run/", "/run/nonsense", "/run/../../etc/passwd", "/run//etc/passwd", "/etc/passwd"]
 )
-def test_what_is_no_run_is_not_found(path: str, tmp_path: Path) -> None:
+def test_an_unknown_run_is_not_found(path: str, tmp_path: Path) -> None:
     write_record(tmp_path)
     with serving(tmp_path) as server:
         assert ask(server, path)[0] == 404
 
 
-def test_nothing_can_be_sent(tmp_path: Path) -> None:
+def test_the_server_accepts_no_data(tmp_path: Path) -> None:
     with serving(tmp_path) as server:
         assert ask(server, "/", "POST")[0] == 501
         status, text, _ = ask(server, "/", "HEAD")
         assert (status, text) == (200, "")
 
 
-def test_another_name_that_leads_here_is_refused(tmp_path: Path) -> None:
+def test_another_host_name_is_refused(tmp_path: Path) -> None:
     with serving(tmp_path) as server:
         assert ask(server, "/", Host="evil.example:80")[0] == 403
         assert ask(server, "/", Host="localhost:80")[0] == 200
 
 
-def test_from_other_machines_it_takes_the_token(tmp_path: Path) -> None:
+def test_other_machines_need_the_token(tmp_path: Path) -> None:
     with serving(tmp_path, "0.0.0.0") as server:
         parts = urlsplit(server.url)
         assert ask(server, "/")[0] == 403

@@ -56,7 +56,7 @@ def ask(query: str, folder: Path) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
-def test_a_condition_chooses_among_all_results(folder: Path) -> None:
+def test_a_condition_selects_results(folder: Path) -> None:
     assert len(ask("", folder)) == 5
     (row,) = ask("prefer = 'size' AND latency_ns > 1500", folder)
     assert (row["trimtab_commit"], row["prefer"], row["latency_ns"]) == ("bb" * 20, "size", 2000)
@@ -64,7 +64,7 @@ def test_a_condition_chooses_among_all_results(folder: Path) -> None:
     assert (emulated["instructions"], emulated["latency_ns"]) == (77, None)
 
 
-def test_cells_devices_and_commits_are_there_to_be_asked(folder: Path) -> None:
+def test_cells_devices_and_commits_can_be_queried(folder: Path) -> None:
     cells = ask("SELECT * FROM cells ORDER BY cell", folder)
     assert [(c["sweep"], c["prefer"], c["runs"]) for c in cells] == [
         ("mine", "balanced", 1),
@@ -82,7 +82,7 @@ def test_cells_devices_and_commits_are_there_to_be_asked(folder: Path) -> None:
     ]
 
 
-def test_the_index_is_the_records_and_comes_again_from_them_alone(folder: Path) -> None:
+def test_the_index_is_rebuilt_from_the_records_alone(folder: Path) -> None:
     before = ask("", folder)
     (folder / index.FILE_NAME).unlink()
     assert ask("", folder) == before
@@ -113,7 +113,7 @@ def test_a_folder_without_runs_is_reported(tmp_path: Path) -> None:
         index.query("", tmp_path / "none")
 
 
-def test_every_form_says_the_same(folder: Path, tmp_path: Path) -> None:
+def test_every_form_has_the_same_values(folder: Path, tmp_path: Path) -> None:
     columns, rows = index.query("status = 'OK'", folder)
     read = [*csv.DictReader(io.StringIO(workflow.as_csv(columns, rows), newline=""))]
     assert [row["run_id"] for row in read] == [row[columns.index("run_id")] for row in rows]
@@ -140,6 +140,6 @@ def test_parquet_without_its_library_says_how_to_get_it(
 def test_the_task_prints_json_and_nothing_else(folder: Path, root: Path) -> None:
     argv = [sys.executable, "-m", "trimtab.cli", "results", "--results", str(folder), "--json"]
     argv += ["--query", "prefer = 'size'"]
-    said = subprocess.run(argv, cwd=root, capture_output=True, text=True, check=True)
-    assert {row["prefer"] for row in json.loads(said.stdout)} == {"size"}
-    assert said.stderr == ""
+    message = subprocess.run(argv, cwd=root, capture_output=True, text=True, check=True)
+    assert {row["prefer"] for row in json.loads(message.stdout)} == {"size"}
+    assert message.stderr == ""

@@ -92,7 +92,7 @@ def test_a_record_is_not_visible_before_its_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("status", Status)
-def test_the_page_says_of_a_status_what_it_means_or_that_nothing_sets_it(status: Status) -> None:
+def test_the_page_explains_every_status(status: Status) -> None:
     root = Path(__file__).resolve().parents[2]
     (row,) = re.findall(rf"^\| `{status}` \| (.*) \|$", (root / "docs/bench.md").read_text(), re.M)
     sources = [path.read_text() for path in (root / "trimtab").rglob("*.py")]
@@ -192,7 +192,7 @@ def test_runs_are_found_by_path_id_and_age(tmp_path: Path) -> None:
         index.find("last", tmp_path / "nowhere")
 
 
-def test_launches_that_were_discarded_do_not_count_and_stay_in_the_record(tmp_path: Path) -> None:
+def test_discarded_launches_do_not_count_and_stay_in_the_record(tmp_path: Path) -> None:
     with Writer(tmp_path, make_header()) as writer:
         for index, ns in enumerate((10, 20, 30)):
             writer.event({"event": "launch", "index": index, "at_s": 0.0})
@@ -206,5 +206,5 @@ def test_launches_that_were_discarded_do_not_count_and_stay_in_the_record(tmp_pa
     assert [event["ns"] for event in record.of("run")] == [10, 30]
     assert [event["ns"] for event in record.events if event["event"] == "run"] == [10, 20, 30]
     assert len(record.of("push")) == 1, "of no launch"
-    (said,) = summarize(record).losses
-    assert said.endswith("(the link broke): 1 launch discarded.")
+    (note,) = summarize(record).losses
+    assert note.endswith("(the link broke): 1 launch discarded.")

@@ -59,7 +59,7 @@ def test_an_interval_over_launches_is_not_narrowed_by_more_runs_of_each() -> Non
     assert single < 120, "what pools the runs promises too much: the oracle would not notice"
 
 
-def test_times_of_series_that_were_measured_apart_are_never_called_real() -> None:
+def test_times_of_separate_measurements_are_never_called_real() -> None:
     rng = np.random.default_rng(1)
     a, faster = ([list(rng.normal(m, 2, 40)) for _ in range(12)] for m in (100, 80))
     ratio = statistics.compare(a, faster)

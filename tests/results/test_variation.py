@@ -1,4 +1,4 @@
-"""What launches say together: components of variance and drift, on series of known make."""
+"""Variation within launches and between them, and drift, on simulated launches."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def series(
 
 
 @pytest.mark.parametrize(("within", "between"), [(0.02, 0.05), (0.05, 0.01), (0.03, 0.0)])
-def test_the_variance_splits_as_it_was_made(within: float, between: float) -> None:
-    found = [variation.spread(series(seed, within=within, between=between)) for seed in range(20)]
-    assert np.median([one.within for one in found if one]) == pytest.approx(within, rel=0.05)
-    assert np.median([one.between for one in found if one]) == pytest.approx(between, abs=0.003)
+def test_the_variance_splits_into_its_simulated_components(within: float, between: float) -> None:
+    result = [variation.spread(series(seed, within=within, between=between)) for seed in range(20)]
+    assert np.median([one.within for one in result if one]) == pytest.approx(within, rel=0.05)
+    assert np.median([one.between for one in result if one]) == pytest.approx(between, abs=0.003)
 
 
 def test_a_single_launch_and_single_runs_have_no_components() -> None:
@@ -32,41 +32,41 @@ def test_a_single_launch_and_single_runs_have_no_components() -> None:
     assert variation.spread([[5], [6], [7]]) is None
 
 
-def test_the_typical_time_does_not_notice_what_hits_half_of_the_runs() -> None:
+def test_the_typical_time_ignores_interference_in_half_of_the_runs() -> None:
     quiet = [100] * 20
     assert variation.typical([100] * 11 + [900] * 9) == variation.typical(quiet) == 100
     assert variation.typical([100, 20]) == 40
 
 
-def test_a_machine_that_gets_slower_is_said_to_drift() -> None:
+def test_a_machine_that_gets_slower_drifts() -> None:
     rng = np.random.default_rng(1)
     warming = [
         [int(ns) for ns in 1e6 * (1 + 0.005 * i) * rng.normal(1, 0.004, 20)] for i in range(12)
     ]
-    found = variation.drift(warming)
-    assert found.over is not None
-    assert found.over.is_drift
-    assert found.over.share == pytest.approx(0.055, abs=0.01)
-    assert found.within is not None
-    assert not found.within.is_drift
-    assert str(found).startswith("times drift: +5.")
+    result = variation.drift(warming)
+    assert result.over is not None
+    assert result.over.is_drift
+    assert result.over.share == pytest.approx(0.055, abs=0.01)
+    assert result.within is not None
+    assert not result.within.is_drift
+    assert str(result).startswith("times drift: +5.")
 
 
-def test_launches_that_were_not_warm_are_said_to_drift_within() -> None:
+def test_launches_without_warm_up_drift_within() -> None:
     rng = np.random.default_rng(2)
     warming = 1e6 * np.exp(-0.003 * np.arange(20))
     cold = [[int(ns) for ns in warming * rng.normal(1, 0.004, 20)] for _ in range(10)]
-    found = variation.drift(cold)
-    assert found.within is not None
-    assert found.within.is_drift
-    assert found.within.share == pytest.approx(-0.055, abs=0.01)
+    result = variation.drift(cold)
+    assert result.within is not None
+    assert result.within.is_drift
+    assert result.within.share == pytest.approx(-0.055, abs=0.01)
 
 
-def test_noise_without_a_trend_is_hardly_ever_called_a_drift() -> None:
+def test_noise_without_a_trend_is_rarely_called_a_drift() -> None:
     drifts = 0
     for seed in range(200):
-        found = variation.drift(series(seed, count=10, runs=20))
-        drifts += bool(str(found))
+        result = variation.drift(series(seed, count=10, runs=20))
+        drifts += bool(str(result))
     assert drifts <= 10
 
 

@@ -46,28 +46,28 @@ LOAD libtrimtab.a
 
 
 def test_reads_the_map_of_lld() -> None:
-    found = linkmap.parse(LLD)
-    assert found.contributions == (
+    link_map = linkmap.parse(LLD)
+    assert link_map.contributions == (
         Contribution(0x1000240, 0x75, "<internal>", ".rodata.str1.1"),
         Contribution(0x10002B8, 0x18, "libtrimtab.a(conv.cpp.o)", ".rodata._ZTV"),
         Contribution(0x1011094, 0x10, "a b/crt1.o", ".text"),
     )
-    assert found.names == {0x10002B8: "vtable for Conv", 0x1011094: "_start"}
+    assert link_map.names == {0x10002B8: "vtable for Conv", 0x1011094: "_start"}
 
 
 def test_reads_the_map_of_gnu_ld() -> None:
-    found = linkmap.parse(GNU)
+    link_map = linkmap.parse(GNU)
     main = "CMakeFiles/trimtab-run.dir/runtime/app/main.cpp.o"
-    assert found.contributions == (
+    assert link_map.contributions == (
         Contribution(0x400E80, 0x4, main, ".text.startup.main"),
         Contribution(0x400E90, 0x24, "/usr/lib/libgcc.a(lse-init.o)", ".text"),
         Contribution(0x400EC0, 0x20, "libtrimtab.a(conv.cpp.o)", ".rodata.str1.8"),
         Contribution(0x400F00, 0x8, "<internal>", ".got"),
     )
-    assert found.names[0x400E80] == "main"
+    assert link_map.names[0x400E80] == "main"
 
 
-def test_what_is_no_map_is_an_empty_one() -> None:
+def test_any_other_text_is_an_empty_map() -> None:
     assert linkmap.parse("hello\nworld\n") == linkmap.LinkMap((), {})
 
 

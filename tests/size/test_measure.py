@@ -28,52 +28,54 @@ def output_of(*command: str | Path) -> str:
 
 
 @pytest.fixture(scope="module", params=TOOLCHAINS)
-def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Build:
+def build(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Build:
     samples.need(request.param)
     return samples.tiny(tmp_path_factory.mktemp("size"), request.param)
 
 
 @pytest.fixture(scope="module")
-def report(made: Build) -> SizeReport:
-    return size.measure(made.output_dir)
+def report(build: Build) -> SizeReport:
+    return size.measure(build.output_dir)
 
 
-def test_sections_are_those_of_readelf_and_sum_to_the_file(made: Build, report: SizeReport) -> None:
-    text = output_of("readelf", "-SW", made.runner)
+def test_sections_are_those_of_readelf_and_sum_to_the_file(
+    build: Build, report: SizeReport
+) -> None:
+    text = output_of("readelf", "-SW", build.runner)
     rows = re.findall(r"\] (\.\S+)\s+(\S+)\s+[0-9a-f]+ [0-9a-f]+ ([0-9a-f]+)", text)
     theirs = {name: int(size, 16) for name, kind, size in rows if kind != "NOBITS"}
     ours = {name: n for name, n in report.sections.items() if name.startswith(".")}
     assert ours == {name: n for name, n in theirs.items() if n}
-    assert sum(report.sections.values()) == made.runner.stat().st_size
+    assert sum(report.sections.values()) == build.runner.stat().st_size
 
 
-def test_every_byte_has_an_owner(made: Build, report: SizeReport) -> None:
-    assert sum(report.groups.values()) == report.file_bytes == made.runner.stat().st_size
+def test_every_byte_has_an_owner(build: Build, report: SizeReport) -> None:
+    assert sum(report.groups.values()) == report.file_bytes == build.runner.stat().st_size
     assert report.groups.get("unattributed", 0) == 0
     assert report.total("op") == report.groups["op:relu"] > 0
     assert report.total("core") > 5000
     kernels = {g for g in report.groups if g.startswith("kernel:")}
-    assert kernels == {f"kernel:{name}" for name in made.record["kernels"]}
+    assert kernels == {f"kernel:{name}" for name in build.record["kernels"]}
 
 
-def test_memory_is_what_the_program_size_takes(made: Build, report: SizeReport) -> None:
-    columns = output_of("size", made.runner).splitlines()[1].split()
+def test_memory_is_that_of_the_program_size(build: Build, report: SizeReport) -> None:
+    columns = output_of("size", build.runner).splitlines()[1].split()
     assert report.memory_bytes == int(columns[3])
 
 
 def test_symbols_have_the_size_and_the_object_that_nm_reports(
-    made: Build, report: SizeReport
+    build: Build, report: SizeReport
 ) -> None:
     """A symbol that only one member of libtrimtab.a defines must be credited to that member."""
     members: dict[str, set[str]] = {}
-    for line in output_of("nm", "-A", "-C", "--defined-only", made.library).splitlines():
+    for line in output_of("nm", "-A", "-C", "--defined-only", build.library).splitlines():
         # Not W: of inline functions the linker may keep the copy of another object.
-        if found := re.match(r".*:(\w+)\.cpp\.o:\S+ [TtRrDd] (.+)", line):
-            members.setdefault(found[2], set()).add(found[1])
+        if match := re.match(r".*:(\w+)\.cpp\.o:\S+ [TtRrDd] (.+)", line):
+            members.setdefault(match[2], set()).add(match[1])
     sizes = dict[str, list[int]]()
-    for line in output_of("nm", "-S", "-C", made.unstripped).splitlines():
-        if found := re.match(r"[0-9a-f]+ ([0-9a-f]+) \w (.+)", line):
-            sizes.setdefault(found[2], []).append(int(found[1], 16))
+    for line in output_of("nm", "-S", "-C", build.unstripped).splitlines():
+        if match := re.match(r"[0-9a-f]+ ([0-9a-f]+) \w (.+)", line):
+            sizes.setdefault(match[2], []).append(int(match[1], 16))
     checked = 0
     for symbol in report.symbols:
         if symbol.name in sizes:
@@ -88,25 +90,25 @@ def test_symbols_have_the_size_and_the_object_that_nm_reports(
     assert checked > 15
 
 
-def test_without_its_map_a_binary_still_has_sections(made: Build, tmp_path: Path) -> None:
+def test_without_its_map_a_binary_still_has_sections(build: Build, tmp_path: Path) -> None:
     copy = tmp_path / "some-program"
-    copy.write_bytes(made.runner.read_bytes())
+    copy.write_bytes(build.runner.read_bytes())
     alone = size.measure(copy)
-    assert alone.sections == size.measure(made.output_dir).sections
+    assert alone.sections == size.measure(build.output_dir).sections
     assert set(alone.groups) <= {"unattributed", "elf", "padding"}
     assert sum(alone.groups.values()) == alone.file_bytes
     assert alone.symbols == ()
 
 
-def test_a_twin_of_another_build_is_refused(made: Build, tmp_path: Path) -> None:
+def test_an_unstripped_copy_of_another_build_is_refused(build: Build, tmp_path: Path) -> None:
     other = samples.tiny(tmp_path, "x86_64-linux-musl")
     with pytest.raises(BinaryFileError, match="not the unstripped copy"):
-        size.measure(made.runner, unstripped=other.unstripped)
+        size.measure(build.runner, unstripped=other.unstripped)
 
 
 def test_an_embedded_model_is_accounted_for(tmp_path: Path) -> None:
-    made = samples.tiny(tmp_path, "aarch64-linux-musl", embed_model=True)
-    report = size.measure(made.runner)
+    build = samples.tiny(tmp_path, "aarch64-linux-musl", embed_model=True)
+    report = size.measure(build.runner)
     # A zero byte marks its end.
     assert report.groups["model"] == (tmp_path / "relu.ttm").stat().st_size + 1
 
@@ -122,7 +124,7 @@ def test_a_report_becomes_json_and_a_table(report: SizeReport) -> None:
 @pytest.mark.parametrize(
     "content", [b"", b"\x7fELF", b"#!/bin/sh\n" * 100, b"\x7fELF" + b"\xff" * 99]
 )
-def test_a_file_that_is_no_program_is_refused(content: bytes, tmp_path: Path) -> None:
+def test_a_file_that_is_no_elf_file_is_refused(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(content)
     with pytest.raises(BinaryFileError) as caught:

@@ -50,9 +50,9 @@ def run(
     tmp_path: Path,
     *,
     resume: bool = False,
-    said: RecordedProgress | None = None,
+    recorded: RecordedProgress | None = None,
 ) -> list[CellOutcome]:
-    folder, progress = tmp_path / "results", said or RecordedProgress()
+    folder, progress = tmp_path / "results", recorded or RecordedProgress()
     executor = LocalExecutor(4)
     return Campaign(sweep, executor, folder, resume, progress, work.cache).run()
 
@@ -60,15 +60,15 @@ def run(
 def test_cells_share_builds_and_each_is_measured_once(
     sweep: Sweep, work: FakeWork, tmp_path: Path
 ) -> None:
-    said = RecordedProgress()
-    outcomes = run(sweep, work, tmp_path, said=said)
+    recorded = RecordedProgress()
+    outcomes = run(sweep, work, tmp_path, recorded=recorded)
     assert [outcome.cell for outcome in outcomes] == list(sweep.cells)
     assert all(outcome.is_good for outcome in outcomes)
     assert len(work.built) == len(set(work.built)) == 6, "both devices have the same binaries"
     measured = [cell for group in work.measured for cell in group]
     assert sorted(map(str, measured)) == sorted(map(str, sweep.cells))
     assert len(list((tmp_path / "results").glob("*.jsonl"))) == 12
-    assert said.last == (12, 12)
+    assert recorded.last == (12, 12)
 
 
 def test_latencies_are_interleaved_and_counts_are_not(
@@ -132,9 +132,9 @@ def test_an_unreachable_device_leaves_no_record_and_stops_nothing_else(
 
 
 def test_a_failed_build_costs_its_own_cells(sweep: Sweep, work: FakeWork, tmp_path: Path) -> None:
-    said = RecordedProgress()
+    recorded = RecordedProgress()
     work.broken.add("squeezenet")
-    outcomes = run(sweep, work, tmp_path, said=said)
+    outcomes = run(sweep, work, tmp_path, recorded=recorded)
     failed = [o for o in outcomes if not o.is_good]
     assert {(o.cell.model, o.status) for o in failed} == {("squeezenet", NOT_BUILT)}
     assert len(failed) == 4
@@ -161,7 +161,7 @@ def test_a_cell_cut_short_by_another_ones_failure_is_measured_without_it(
 def test_a_bug_in_one_cell_is_reported_and_stops_nothing_else(
     sweep: Sweep, work: FakeWork, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = RecordedProgress()
+    recorded = RecordedProgress()
 
     def with_a_bug(task: MeasureTask) -> tuple[CellRecord, ...]:
         if task.device == "local":
@@ -169,9 +169,11 @@ def test_a_bug_in_one_cell_is_reported_and_stops_nothing_else(
         return work.measure_cells(task)
 
     monkeypatch.setattr(campaign, "measure_cells", with_a_bug)
-    outcomes = run(sweep, work, tmp_path, said=said)
+    outcomes = run(sweep, work, tmp_path, recorded=recorded)
     assert {o.message for o in outcomes if not o.is_good} == {"ZeroDivisionError: of ours"}
-    assert any("with_a_bug" in line for line in said.lines), "the report of a bug needs its place"
+    assert any("with_a_bug" in line for line in recorded.lines), (
+        "the report of a bug needs its place"
+    )
 
 
 def test_an_estimate_follows_earlier_durations(

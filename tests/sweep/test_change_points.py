@@ -1,4 +1,4 @@
-"""Steps in simulated histories, whose truth is known."""
+"""Change points in simulated histories with known changes."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ def noise(generator: np.random.Generator, count: int, tail: str) -> np.ndarray:
 
 @pytest.mark.parametrize("tail", ["normal", "heavy"])
 @pytest.mark.parametrize("count", [8, 30])
-def test_a_history_without_a_step_shows_one_no_more_often_than_it_says(
+def test_a_history_without_a_step_shows_one_no_more_often_than_its_significance_level(
     tail: str, count: int
 ) -> None:
     generator = np.random.default_rng(count)
     trials = 100
-    found = sum(
+    points = sum(
         bool(change_points.noisy(list(1e6 * noise(generator, count, tail)), seed=i))
         for i in range(trials)
     )
     # Binomial(100, 0.01) is above 5 once in two thousand times.
-    assert found <= 5
+    assert points <= 5
 
 
 @pytest.mark.parametrize("tail", ["normal", "heavy"])
-def test_a_step_is_found_where_it_is_with_its_size(tail: str) -> None:
+def test_a_step_is_detected_at_its_place_with_its_size(tail: str) -> None:
     generator = np.random.default_rng(1)
     trials = 40
     right = 0
     for i in range(trials):
         values = 1e6 * noise(generator, 30, tail)
         values[18:] *= 1.05
-        found = change_points.noisy(list(values), seed=i)
-        near = [step for step in found if abs(step.at - 18) <= 1]
+        points = change_points.noisy(list(values), seed=i)
+        near = [step for step in points if abs(step.at - 18) <= 1]
         right += len(near) == 1 and abs(near[0].ratio - 1.05) < 0.015
     assert right >= 0.9 * trials
 
@@ -48,13 +48,13 @@ def test_a_step_up_and_one_down_are_two() -> None:
     generator = np.random.default_rng(2)
     values = 1e6 * noise(generator, 45, "normal")
     values[15:30] *= 1.06
-    found = change_points.noisy(list(values))
-    assert [step.at for step in found] == [15, 30]
-    assert found[0].ratio == pytest.approx(1.06, abs=0.01)
-    assert found[1].ratio == pytest.approx(1 / 1.06, abs=0.01)
+    points = change_points.noisy(list(values))
+    assert [step.at for step in points] == [15, 30]
+    assert points[0].ratio == pytest.approx(1.06, abs=0.01)
+    assert points[1].ratio == pytest.approx(1 / 1.06, abs=0.01)
 
 
-def test_a_single_value_that_is_far_off_is_no_step() -> None:
+def test_a_single_outlier_is_no_step() -> None:
     generator = np.random.default_rng(3)
     values = 1e6 * noise(generator, 30, "normal")
     values[12] *= 1.5
@@ -75,16 +75,16 @@ def test_the_split_is_the_one_with_the_largest_energy_distance() -> None:
 
     pairs = [(i, j) for i in range(3, 12) for j in range(i + 3, 12)]
     best = max(pairs, key=lambda pair: energy(*pair))
-    at, found = change_points._best(values)
+    at, points = change_points._best(values)
     assert at == best[0] == 4
-    assert found == pytest.approx(energy(*best))
+    assert points == pytest.approx(energy(*best))
 
 
-def test_too_few_values_tell_nothing() -> None:
+def test_too_few_values_have_no_change_point() -> None:
     assert change_points.noisy([1.0, 1.0, 1.0, 9.0, 9.0, 9.0]) == []
     assert change_points.noisy([5.0]) == change_points.noisy([]) == []
 
 
-def test_every_change_of_what_is_exact_is_a_step() -> None:
-    found = change_points.exact([100, 100, 101, 101, 50])
-    assert [(step.at, step.ratio) for step in found] == [(2, 1.01), (4, 50 / 101)]
+def test_every_change_of_an_exact_figure_is_a_step() -> None:
+    points = change_points.exact([100, 100, 101, 101, 50])
+    assert [(step.at, step.ratio) for step in points] == [(2, 1.01), (4, 50 / 101)]

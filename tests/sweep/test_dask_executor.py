@@ -96,7 +96,7 @@ def worker(start: Start, scheduler: str, resources: str) -> subprocess.Popen[byt
     )
 
 
-def test_nothing_is_lost_and_nothing_there_twice_when_a_worker_is_killed(
+def test_no_record_is_lost_or_duplicated_after_a_worker_is_killed(
     sweep: Sweep, scheduler: str, start: Start, tmp_path: Path
 ) -> None:
     workers = [worker(start, scheduler, "cpu=2 qemu-x86-64=1") for _ in range(2)]
@@ -148,7 +148,9 @@ def test_a_device_that_no_worker_has_is_infra_and_the_rest_goes_on(
     assert len(cache.identities) == 9, "all cells are built"
 
 
-def test_no_scheduler_and_no_distributed_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_scheduler_and_a_missing_package_are_reported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with pytest.raises(UsageError, match="no scheduler answers") as caught:
         DaskExecutor("tcp://127.0.0.1:9")
     assert "dask scheduler" in caught.value.hint

@@ -13,7 +13,7 @@ from trimtab.sweep.bundle import FileBundle
 from trimtab.sweep.executor import ALL, CPU, LocalExecutor
 
 
-def test_work_waits_for_what_it_needs_and_what_can_overtakes_it() -> None:
+def test_a_task_waits_for_its_resources_and_others_overtake_it() -> None:
     gate, began = threading.Event(), []
 
     def work(name: str) -> str:
@@ -33,18 +33,18 @@ def test_work_waits_for_what_it_needs_and_what_can_overtakes_it() -> None:
         assert [f.result(10) for f in (busy, behind, beside)] == ["first", "second", "elsewhere"]
 
 
-def test_what_needs_all_cpus_has_them_alone() -> None:
+def test_a_task_that_needs_all_cpus_runs_alone() -> None:
     at_once, most, lock = [0], [0], threading.Lock()
 
     def work(is_alone: bool) -> int:
         with lock:
             at_once[0] += 1
-            seen = at_once[0]
-            most[0] = max(most[0], seen)
+            concurrent = at_once[0]
+            most[0] = max(most[0], concurrent)
         threading.Event().wait(0.02)
         with lock:
             at_once[0] -= 1
-        return seen if is_alone else 0
+        return concurrent if is_alone else 0
 
     with LocalExecutor(3) as executor:
         loud = [executor.submit(work, False, {CPU: 1}) for _ in range(6)]
@@ -54,7 +54,7 @@ def test_what_needs_all_cpus_has_them_alone() -> None:
     assert most[0] == 3
 
 
-def test_what_work_raises_is_its_reader_s_and_gives_back_what_it_had() -> None:
+def test_an_error_of_a_task_goes_to_its_future_and_releases_its_resources() -> None:
     def fails(task: str) -> None:
         raise ValueError(task)
 
@@ -65,7 +65,7 @@ def test_what_work_raises_is_its_reader_s_and_gives_back_what_it_had() -> None:
                 future.result(10)
 
 
-def test_the_end_forgets_what_has_not_begun() -> None:
+def test_the_end_cancels_tasks_that_have_not_started() -> None:
     gate = threading.Event()
     with LocalExecutor(1) as executor:
         busy = executor.submit(lambda _: gate.wait(10), None, {CPU: 1})
@@ -75,7 +75,7 @@ def test_the_end_forgets_what_has_not_begun() -> None:
     assert waiting.cancelled()
 
 
-def test_a_bundle_takes_its_files_and_rights_to_another_process(tmp_path: Path) -> None:
+def test_a_bundle_carries_its_files_and_permissions_to_another_process(tmp_path: Path) -> None:
     folder = tmp_path / "here" / "kept"
     folder.mkdir(parents=True)
     (folder / "run").write_bytes(b"\x7fELF")

@@ -70,7 +70,7 @@ def figure(series: list[Series], name: str) -> Series:
     return one
 
 
-def test_figures_stand_in_the_order_of_commits_with_their_steps(tmp_path: Path) -> None:
+def test_figures_are_in_the_order_of_commits_with_their_steps(tmp_path: Path) -> None:
     for number, factor in ((2, 1.25), (0, 1.0), (1, 1.25)):
         commit(tmp_path, number, factor)
     series = found(tmp_path)
@@ -82,12 +82,12 @@ def test_figures_stand_in_the_order_of_commits_with_their_steps(tmp_path: Path) 
     )
     assert "change 1" in history.table(series).text()
     assert "1" * 10 in history.table(series).text()
-    told = json.loads(json.dumps(history.to_json(series)))
-    assert told[1]["steps"][0]["commit"] == "1" * 40
+    log_revision = json.loads(json.dumps(history.to_json(series)))
+    assert log_revision[1]["steps"][0]["commit"] == "1" * 40
     assert figure(series, "latency_ns").steps == (), "three times tell nothing"
 
 
-def test_a_changed_tree_is_a_point_of_its_own_after_its_commit(tmp_path: Path) -> None:
+def test_a_changed_tree_is_a_separate_point_after_its_commit(tmp_path: Path) -> None:
     commit(tmp_path, 1, is_changed=True)
     commit(tmp_path, 1)
     commit(tmp_path, 1)
@@ -95,7 +95,9 @@ def test_a_changed_tree_is_a_point_of_its_own_after_its_commit(tmp_path: Path) -
     assert [point.commit[-2:] for point in points] == ["11", "1+"]
 
 
-def test_a_slower_binary_is_measured_in_turns_and_is_a_regression(tmp_path: Path) -> None:
+def test_a_slower_binary_is_measured_in_interleaved_rounds_and_is_a_regression(
+    tmp_path: Path,
+) -> None:
     commit(tmp_path, 0, 1.0)
     commit(tmp_path, 1, 1.2)
     series = [figure(found(tmp_path), "latency_ns")]
@@ -107,7 +109,7 @@ def test_a_slower_binary_is_measured_in_turns_and_is_a_regression(tmp_path: Path
     assert not allowed.is_worse
 
 
-def test_a_faster_binary_and_an_equal_one_are_none(tmp_path: Path) -> None:
+def test_a_faster_binary_and_an_equal_one_are_no_regression(tmp_path: Path) -> None:
     commit(tmp_path, 0, 1.2)
     commit(tmp_path, 1, 1.0)
     commit(tmp_path, 2, 1.0)
@@ -121,7 +123,7 @@ def test_a_faster_binary_and_an_equal_one_are_none(tmp_path: Path) -> None:
     assert faster.ratio == pytest.approx(1 / 1.2, abs=0.02)
 
 
-def test_a_commit_that_changes_no_byte_has_the_figures_of_the_one_that_was_measured(
+def test_a_commit_without_a_changed_byte_has_the_figures_of_the_measured_one(
     tmp_path: Path,
 ) -> None:
     for number, factor in enumerate((1.0, 1.25, 1.0)):
@@ -134,7 +136,7 @@ def test_a_commit_that_changes_no_byte_has_the_figures_of_the_one_that_was_measu
     assert not checked.is_worse, "it is better than the one before"
 
 
-def test_bytes_are_worse_by_one(tmp_path: Path) -> None:
+def test_one_more_byte_is_worse(tmp_path: Path) -> None:
     commit(tmp_path, 0, 1.0)
     commit(tmp_path, 1, 1.25)
     series = [s for s in found(tmp_path) if s.is_exact]
@@ -156,7 +158,7 @@ def test_a_binary_that_is_no_longer_archived_is_not_checked_and_not_called_good(
     assert "not checked" in workflow.table([checked]).text()
 
 
-def test_one_commit_alone_passes_and_an_unknown_one_is_said(tmp_path: Path) -> None:
+def test_a_single_commit_passes_and_an_unknown_one_is_reported(tmp_path: Path) -> None:
     commit(tmp_path, 0)
     assert workflow.check(found(tmp_path), tmp_path / "results") == []
     commit(tmp_path, 1)

@@ -18,7 +18,7 @@ def sweep(tmp_path: Path, text: str) -> Sweep:
     return matrix.read(path)
 
 
-def test_a_matrix_is_the_product_of_its_axes_less_what_is_excluded(tmp_path: Path) -> None:
+def test_a_matrix_is_the_product_of_its_axes_without_excluded_cells(tmp_path: Path) -> None:
     text = """
     [matrix]
     model = ["resnet18", "squeezenet"]
@@ -28,10 +28,10 @@ def test_a_matrix_is_the_product_of_its_axes_less_what_is_excluded(tmp_path: Pat
     device = "qemu-a53"
     threads = 2
     """
-    found = sweep(tmp_path, text)
-    assert found.name == "mine"
-    assert len(found.cells) == 2 * 2 * 2 - 2
-    assert all(c.device == "local" for c in found.cells if c.threads == 2)
+    parsed = sweep(tmp_path, text)
+    assert parsed.name == "mine"
+    assert len(parsed.cells) == 2 * 2 * 2 - 2
+    assert all(c.device == "local" for c in parsed.cells if c.threads == 2)
 
 
 def test_several_matrices_are_a_union_and_a_cell_in_two_of_them_is_one(tmp_path: Path) -> None:
@@ -117,17 +117,17 @@ def test_cells_that_differ_only_in_compared_axes_form_one_group(tmp_path: Path) 
     [protocol]
     compare = "prefer"
     """
-    found = sweep(tmp_path, text)
-    assert [len(group) for group in found.groups(found.cells)] == [3, 3]
-    assert all(len({c.model for c in group}) == 1 for group in found.groups(found.cells))
+    parsed = sweep(tmp_path, text)
+    assert [len(group) for group in parsed.groups(parsed.cells)] == [3, 3]
+    assert all(len({c.model for c in group}) == 1 for group in parsed.groups(parsed.cells))
 
 
 def test_models_and_plans_are_relative_to_the_file(tmp_path: Path) -> None:
     (tmp_path / "net.onnx").touch()
-    found = sweep(tmp_path, "[matrix]\nmodel = ['net.onnx', 'resnet18']\nplan = 'fast.toml'")
-    assert [c.model for c in found.cells] == [str(tmp_path / "net.onnx"), "resnet18"]
-    assert {c.plan for c in found.cells} == {str(tmp_path / "fast.toml")}
-    assert found.cells[0].configuration["model"] == "net.onnx", "the same on every machine"
+    parsed = sweep(tmp_path, "[matrix]\nmodel = ['net.onnx', 'resnet18']\nplan = 'fast.toml'")
+    assert [c.model for c in parsed.cells] == [str(tmp_path / "net.onnx"), "resnet18"]
+    assert {c.plan for c in parsed.cells} == {str(tmp_path / "fast.toml")}
+    assert parsed.cells[0].configuration["model"] == "net.onnx", "the same on every machine"
 
 
 @pytest.mark.parametrize(
@@ -158,6 +158,6 @@ def test_the_sweeps_of_the_project_can_be_read(root: Path) -> None:
     paths = sorted((root / "sweeps").glob("*.toml"))
     assert paths
     for path in paths:
-        found = workflow.read(path)
-        assert found.doc
-        assert found.cells
+        parsed = workflow.read(path)
+        assert parsed.doc
+        assert parsed.cells

@@ -36,7 +36,7 @@ def record_bytes(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.build
 @pytest.mark.device
-def test_a_sweep_that_is_killed_goes_on_where_it_was(tmp_path: Path, root: Path) -> None:
+def test_a_killed_sweep_resumes_at_its_place(tmp_path: Path, root: Path) -> None:
     require("qemu-aarch64", "qemu-user")
     file, folder = tmp_path / "mine.toml", tmp_path / "results"
     file.write_text(MATRIX)
@@ -51,10 +51,10 @@ def test_a_sweep_that_is_killed_goes_on_where_it_was(tmp_path: Path, root: Path)
     before = record_bytes(folder)
     assert 1 <= len(before) < 4, "it was killed in the middle"
 
-    said = subprocess.run(
+    completed = subprocess.run(
         command(file, folder, "--json"), cwd=root, capture_output=True, text=True, check=True
     )
-    rows: list[dict[str, Any]] = json.loads(said.stdout)["cells"]
+    rows: list[dict[str, Any]] = json.loads(completed.stdout)["cells"]
     assert [row["status"] for row in rows] == ["OK"] * 4
     assert Counter(row["measured"] for row in rows)["earlier"] == len(before)
     after = record_bytes(folder)
@@ -63,9 +63,9 @@ def test_a_sweep_that_is_killed_goes_on_where_it_was(tmp_path: Path, root: Path)
     of_cells = Counter(entry.cell for entry in index.entries(folder))
     assert set(of_cells.values()) == {1}
     one = records.read(folder / next(iter(after)))
-    told = one.header.protocol["sweep"]
-    assert told["name"] == "mine"
-    assert told["configuration"]["device"] == "qemu-a53"
+    role = one.header.protocol["sweep"]
+    assert role["name"] == "mine"
+    assert role["configuration"]["device"] == "qemu-a53"
     by_prefer = {
         (row["configuration"]["model"], row["configuration"]["prefer"]): row for row in rows
     }

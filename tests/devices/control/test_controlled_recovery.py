@@ -166,7 +166,7 @@ def test_a_comparison_repeats_the_whole_block_of_both_arms(board: Board) -> None
     discarded = [record.of("resumed")[0]["discarded"] for record in (comparison.a, comparison.b)]
     assert sorted(map(len, discarded)) == [1, 2]
     assert comparison.verdict.launches == 6
-    (note,) = (note for note in comparison.verdict.notes if "lost" in note)
+    (note,) = (note for note in comparison.verdict.notes if "disconnected" in note)
     assert "3 launches discarded" in note
     assert "restarted" in note
     again = compare([records.read(comparison.a.path), records.read(comparison.b.path)])
@@ -202,5 +202,5 @@ def test_a_device_that_returns_in_another_state_ends_the_run(board: Board) -> No
     what = f"{board.restart}, open({online!r}, 'w').write('0')"
     record, error = bench(board, board.fault("n == 2", what, DIES))
     assert type(error) is DeviceError
-    assert "another state: cores 0, governor performance, and was cores 1" in str(error)
+    assert "another state: cores 0, governor performance instead of cores 1" in str(error)
     assert record.status is Status.INFRA
