@@ -1,4 +1,4 @@
-"""Cores: one contract over every file of `cores/`, the user's own, and what this machine is."""
+"""Cores: one contract for every file of `cores/`, users' cores, and the core of this machine."""
 
 from __future__ import annotations
 

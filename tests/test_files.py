@@ -1,4 +1,4 @@
-"""Files that are there complete or not at all: what stays after errors, and who waits for whom."""
+"""Atomic files: their state after errors, and locks between processes."""
 
 from __future__ import annotations
 

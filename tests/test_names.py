@@ -1,4 +1,4 @@
-"""Names in the package: a class name means one thing, wherever it stands."""
+"""Class names: each occurs once in trimtab and lab."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Progress as it is drawn: lines in a pipe, live lines on a terminal, nothing under --json."""
+"""Drawn progress: plain lines in a pipe, live lines on a terminal, nothing with --json."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The machine that a program is planned for, and TRIMTAB_ISA, which limits it."""
+"""Targets: the machine that a program is planned for, and TRIMTAB_ISA, which limits it."""
 
 from __future__ import annotations
 

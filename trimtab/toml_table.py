@@ -120,9 +120,11 @@ class TomlFile:
         }
         return kind(**values, **computed)
 
-    def check_keys(self, table: Mapping[str, object], known: Iterable[str], key: str = "") -> None:
-        """Raises the file's error for keys of `table` (at `key`) that are not `known`."""
-        names = list(known)
+    def check_keys(
+        self, table: Mapping[str, object], allowed: Iterable[str], key: str = ""
+    ) -> None:
+        """Raises the file's error for keys of `table` (at `key`) that are not `allowed`."""
+        names = list(allowed)
         unknown = [name for name in table if name not in names]
         if not unknown:
             return
@@ -194,7 +196,7 @@ def _hints(kind: type) -> dict[str, Any]:
 
 
 def _description(kind: Any, limits: tuple[Limit, ...] = ()) -> str:
-    """What a key takes, for an error: "a list of strings", "an integer of at least 1"."""
+    """Description of a valid value, such as "a list of strings" or "an integer of at least 1"."""
     origin, arguments = get_origin(kind), get_args(kind)
     suffix = "".join(map(str, limits))
     if origin is Annotated:

@@ -1,4 +1,4 @@
-"""A network of one operator, and the machines that run what is built for it."""
+"""A network of one operator, and the machines that run its binaries."""
 
 from __future__ import annotations
 

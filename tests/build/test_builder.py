@@ -1,4 +1,4 @@
-"""Builds with the real compilers; what they deliver is read with binutils and run."""
+"""Builds with real compilers; the output is inspected with binutils and run."""
 
 from __future__ import annotations
 

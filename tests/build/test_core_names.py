@@ -1,4 +1,4 @@
-"""The names that cores have elsewhere: compilers, QEMU and LLVM know what `cores/` claims."""
+"""The names of cores in compilers, QEMU and LLVM, as `cores/` states them."""
 
 from __future__ import annotations
 

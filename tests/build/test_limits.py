@@ -1,6 +1,6 @@
-"""Counts and bytes at their limits, on this machine and on a 32-bit one under QEMU.
+"""Counts and sizes at their limits, on this machine and on a 32-bit one under QEMU.
 
-There the bytes of 2^30 floats are 0 to a size_t, so what wraps would be found small.
+The size of 2^30 floats is 0 in a 32-bit size_t, so unchecked arithmetic would wrap to a small size.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The memory that the runner may take, and what it says it took."""
+"""The memory limit of the runner, and its report of memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Toolchain files, their CMake side, and what a user hears when a compiler is missing."""
+"""Toolchain files, the CMake files written from them, and errors for missing compilers."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Opens damaged models in a process of its own: `python -m tests.engine.hostile FILE SEED COUNT`.
+"""Opens damaged models in a separate process: `python -m tests.engine.hostile FILE SEED COUNT`.
 
-Every damaged copy gets right checksums, so that it reaches the checks behind them, and some damage
-in its constants, which the engine does not check. A copy that is accepted is run. Prints "accepted
-N refused M"; a crash ends the process by a signal.
+Every damaged copy has valid checksums, so that it reaches the later checks, and some have damaged
+constants, which the engine does not check. An accepted copy is run. Prints "accepted N refused M";
+a crash ends the process by a signal.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Tensors without elements between operators: shapes, and what comes of them, as onnxruntime says.
+"""Empty tensors between operators: their shapes and results agree with onnxruntime.
 
-There is little to compute and much to do wrong: null pointers that are added to or copied from, and
-divisions by nothing. `./inv sanitize` shows what a plain run hides.
+Typical errors are arithmetic on null pointers, copies from them, and divisions by zero, which only
+`./inv sanitize` detects reliably.
 """
 
 from __future__ import annotations

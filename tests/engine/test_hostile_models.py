@@ -1,4 +1,4 @@
-"""A model file may hold anything: the engine refuses it or runs it, and never crashes."""
+"""A model file may contain anything: the engine refuses it or runs it, and never crashes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Operators get what a hostile file could hold: an error or a result, never a crash.
+"""Operators with the attributes and shapes of a hostile file: an error or a result, never a crash.
 
-A crash ends the test run; `./inv sanitize` shows the smaller sins too.
+A crash ends the test run; `./inv sanitize` detects smaller errors as well.
 """
 
 from __future__ import annotations

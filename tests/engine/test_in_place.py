@@ -1,4 +1,4 @@
-"""Results that are written where an input lies: the arena shrinks, and no value changes."""
+"""In-place results: the arena shrinks, and no value changes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A sanitizer is preloaded for the engine in this process, not for the programs that tests start.
 
-An emulator under AddressSanitizer grows without bound, and does not end.
+An emulator under AddressSanitizer allocates memory without bound and does not end.
 """
 
 from __future__ import annotations

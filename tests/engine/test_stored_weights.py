@@ -1,4 +1,4 @@
-"""Weights in the file, once each, and what the engine makes of them when a model is set up."""
+"""Weights that the file stores once, and their packing when a model is set up."""
 
 from __future__ import annotations
 

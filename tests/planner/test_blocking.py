@@ -1,4 +1,4 @@
-"""How plans cut work for the caches of a core; the numbers are worked out by hand."""
+"""Block sizes for the caches of a core; the expected numbers are computed by hand."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_only_the_largest_phase_of_a_transposed_convolution_must_fit() -> None:
 
 @pytest.mark.parametrize(("target", "gap"), [(Target.of("x86_64", "skylake-avx512"), 16), (A53, 0)])
 def test_conflicting_rows_of_a_tile_are_copied_with_padding(target: Target, gap: int) -> None:
-    """Of 14 rows, 4096 bytes apart, a cache of 8 ways holds 8; a tile of 4 rows fits any."""
+    """A cache of 8 ways holds 8 of 14 rows, 4096 bytes apart; a tile of 4 rows always fits."""
     program = convolution(1024, 64, window=3, pads=(1, 1, 1, 1))
     assert cut(program, target, "direct")["gap"] == gap
 

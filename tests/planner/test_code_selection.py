@@ -1,4 +1,4 @@
-"""What plans give up for the sake of size, and what they keep."""
+"""Code that plans omit for size, and code that they keep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts: which variables lie in the pixels of others, and that shapes may still change."""
+"""Concat elision: variables inside the pixels of others, and resized inputs."""
 
 from __future__ import annotations
 

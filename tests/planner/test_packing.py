@@ -1,4 +1,4 @@
-"""Packed weights, read as kernel_api.h says, give the operator: checked in float64 with numpy."""
+"""Packed weights, read as kernel_api.h describes them, give the operator's results in numpy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans as files: what they may say, and that the planner does what they say."""
+"""Plan files: their syntax, and the planner's use of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In which type operators compute: what the pass chooses, where casts lie, what it refuses."""
+"""Precision: the dtypes of operators, the casts between them, and refused requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans within a profile: the best one that its binary holds, and what that costs."""
+"""Plans within a profile, and their overhead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run in a process of its own: a network with plug-ins here and on a device, outputs into a file.
+"""Runs a network with plug-ins, here or on a device, in a separate process, and saves the outputs.
 
     python -m tests.plugins.faster_rcnn PLUGIN MODEL INPUTS.npz DEVICE OUT.npz
 

@@ -1,4 +1,4 @@
-"""One network of one layer in each format, for the tests of parsers: y of x [1, 3, 4, 5]."""
+"""One network with a single layer in each format, for tests of parsers: y of x [1, 3, 4, 5]."""
 
 from __future__ import annotations
 

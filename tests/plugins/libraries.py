@@ -1,4 +1,4 @@
-"""Compiles plug-ins that are loaded at run time."""
+"""Compiles shared libraries with operators."""
 
 from __future__ import annotations
 

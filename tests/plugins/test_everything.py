@@ -1,4 +1,4 @@
-"""A plug-in with something in every room: each is found, and does what trimtab's own would do."""
+"""A plug-in with files in every sub-folder: each is found and used like trimtab's own."""
 
 from __future__ import annotations
 

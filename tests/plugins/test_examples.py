@@ -1,4 +1,4 @@
-"""The plug-ins of `examples/`, and the one that `plugin.new` writes, compiled and run."""
+"""The plug-ins in `examples/`, and the one that `plugin.new` writes, compiled and run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Faster R-CNN of py-faster-rcnn's form, by its plug-in, against numpy."""
+"""A Faster R-CNN in the form of py-faster-rcnn, with its plug-in, against numpy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A parser of one's own for a layer of each format: parameters, operands, weights, clashes."""
+"""A user's parser for a layer of each format: parameters, operands, weights, conflicts."""
 
 from __future__ import annotations
 

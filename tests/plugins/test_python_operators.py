@@ -1,5 +1,5 @@
-"""Operators that are registered while the process runs: the C ABI of today and of releases before,
-shared libraries that are wrong, and functions of Python. numpy is the oracle.
+"""Operators at run time: the C ABI of this and of earlier releases, invalid shared libraries, and
+Python functions. numpy is the oracle.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
-"""The example of an operator in a shared library, loaded by the runner and by C programs that CMake
-and pkg-config link with libtrimtab.so: on this machine and, emulated, on aarch64. numpy is the
-oracle.
+"""The example operator in a shared library, loaded by the runner and by C programs that CMake and
+pkg-config link with libtrimtab.so, on this machine and on an emulated aarch64. numpy is the oracle.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""From an optimized program to a planned one; docs/planner.md has the rules."""
+"""The planner: turns an optimized program into a planned one (docs/planner.md)."""
