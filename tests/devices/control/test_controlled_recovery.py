@@ -150,17 +150,17 @@ def test_a_run_continues_after_a_cut_link_or_a_reboot_without_the_interrupted_la
 
 
 def test_a_comparison_repeats_the_whole_block_of_both_arms(board: Board) -> None:
-    # Launches in turn: the third of the second block is the seventh of all.
+    # Interleaved launches: the third of the second block is the seventh of all.
     fault = board.fault("n == 7", board.restart, DIES)
-    sides = []
+    arms = []
     for name in "ab":
         folder = board.folder / name
         folder.mkdir()
-        sides.append(PreparedArm(make_subject(folder, fault, profile=name), make_golden(), 1))
+        arms.append(PreparedArm(make_subject(folder, fault, profile=name), make_golden(), 1))
     quick = Settings(warmup=0, runs=3, min_time_ms=0, timeout_s=60)
     request = AbRequest(Arm("a"), Arm("b"), "board1", launches=6, seed=1, settings=quick)
     with find_device("board1").open(trust_new=True) as device:
-        comparison = ab.measure(device, sides, request, board.folder / "results", None)
+        comparison = ab.measure(device, arms, request, board.folder / "results", None)
     for record in (comparison.a, comparison.b):
         assert [launch[0]["block"] for launch in record.launches()] == [0, 0, 1, 1, 2, 2]
     discarded = [record.of("resumed")[0]["discarded"] for record in (comparison.a, comparison.b)]
@@ -180,7 +180,7 @@ def test_a_step_that_always_disconnects_is_given_up(board: Board) -> None:
     assert len(record.of("resumed")) == protocol.MAX_DISCONNECTS
     assert len(board.governors()) == 1 + 1 + protocol.MAX_DISCONNECTS
     assert [launch[0]["index"] for launch in record.launches()] == [0, 4]
-    assert record.of("run")[-1]["ns"] == 7777, "of the last try the samples are told"
+    assert record.of("run")[-1]["ns"] == 7777, "the samples of the last attempt stay"
     assert record.message.startswith("board1")
 
 
