@@ -13,7 +13,7 @@ from trimtab.devices.cache_log import CacheLog
 from trimtab.errors import DeviceOutputError
 from trimtab.progress import SILENT, Progress
 
-NO_ROOM = 81  # exit code of our scripts on the device: its disk is full; nothing they call uses it
+NO_ROOM = 81  # exit code of trimtab's scripts: the disk is full; their programs do not use it
 
 
 @dataclass(frozen=True)

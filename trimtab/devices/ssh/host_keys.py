@@ -160,7 +160,7 @@ def _applies(names: str, host: str) -> bool:
             return False
     matches = False
     for pattern in names.lower().split(","):
-        escaped = pattern.replace("[", "[[]")  # of the patterns, only * and ? are OpenSSH's
+        escaped = pattern.replace("[", "[[]")  # OpenSSH's patterns have only * and ?
         if escaped.startswith("!") and fnmatchcase(host, escaped[1:]):
             return False
         matches = matches or fnmatchcase(host, escaped)

@@ -24,7 +24,7 @@ from trimtab.devices.ssh.settings import HostSettings
 from trimtab.errors import DeviceError, DeviceRefusedError, DeviceUnreachableError
 
 _UNLIMITED_S = 1e9  # paramiko's own limits follow the time of day; trimtab's deadlines do not
-_LOOPBACK = ("127.0.0.1", 0)  # the origin that a forwarded connection claims to have
+_LOOPBACK = ("127.0.0.1", 0)  # the claimed origin of a forwarded connection
 _ALIASES = {"curve25519-sha256": "curve25519-sha256@libssh.org"}  # one algorithm, two names
 _RSA = ("rsa-sha2-512", "rsa-sha2-256")
 # Algorithms in an SSH configuration -> paramiko's attribute with its own list.
@@ -269,7 +269,7 @@ def _transport(
     options.ciphers = common_algorithms(settings, "ciphers")
     options.digests = common_algorithms(settings, "macs")
     options.kex = common_algorithms(settings, "kexalgorithms")
-    # The server offers one key. Types of which a key is known come first, so that it is that one.
+    # The server presents one key. Types with a known key come first, so that it is a known one.
     types = common_algorithms(settings, "hostkeyalgorithms")
     first = [name for key in lines for name in (_RSA if key.type == "ssh-rsa" else (key.type,))]
     options.key_types = [t for t in dict.fromkeys([*first, *types]) if t in types]

@@ -203,7 +203,7 @@ def _private_key(file: Path, attempts: Attempts) -> paramiko.PKey | None:
         attempts.locked.append(file)
     except (paramiko.SSHException, UnknownKeyType, ValueError, OSError) as error:
         attempts.unusable.append(f"{file}: {error}")
-    except Exception as error:  # whatever a file of arbitrary bytes provokes in the parsers
+    except Exception as error:  # arbitrary bytes may cause any error in the parsers
         attempts.unusable.append(f"{file}: {type(error).__name__}")
     return None
 

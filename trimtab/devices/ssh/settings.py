@@ -277,5 +277,5 @@ def _included(file: Path, where: str, depth: int = 0) -> str:
             path = path if path.is_absolute() else Path.home() / ".ssh" / path
             files = sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
             lines += [_included(file, where, depth + 1) for file in files]
-            lines.append("Host *")  # what an included file says of one host ends with it
+            lines.append("Host *")  # ends the last Host of the included file
     return "\n".join(lines)
