@@ -107,7 +107,7 @@ def test_gemm_reads_its_taps_from_overlapping_rows() -> None:
     assert layer.bytes == 4 * ((100 + 2 * 10) * 3 + 16 * 27 + 100 * 16)
 
 
-def test_the_figures_are_the_medialimitof_the_rounds() -> None:
+def test_the_figures_are_the_medians_of_the_rounds() -> None:
     durations = iter([100.0, 900.0, 200.0])
     kernel, layer = "gemm_f32_6x16_avx2", gemm_call("f32", 10, 16, 100)
 
