@@ -26,11 +26,11 @@ _WAIT_S = 60.0
 
 def program() -> str:
     """The browser of this machine; without one the test is skipped, and in CI it fails."""
-    found = next(filter(None, map(shutil.which, PROGRAMS)), None)
-    if found is None:
+    path = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    if path is None:
         missing = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
         missing("no Chromium: apt-get install chromium-headless-shell")
-    return found
+    return path
 
 
 class Page:
@@ -85,12 +85,12 @@ class Page:
         return float(took) / 1000
 
     def run(self, script: str) -> Any:
-        """What an expression of JavaScript is."""
-        found = self.send(
+        """The value of a JavaScript expression."""
+        path = self.send(
             "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
         )
-        assert "exceptionDetails" not in found, found["exceptionDetails"]
-        return found["result"].get("value")
+        assert "exceptionDetails" not in path, path["exceptionDetails"]
+        return path["result"].get("value")
 
     def press(self, key: str) -> None:
         """A key goes down and up."""

@@ -109,12 +109,12 @@ def test_the_network_is_drawn_before_and_after_the_passes(
     graph = "document.querySelector('[data-kind=graph]')"
     headings = browser.run(f"[...{graph}.querySelectorAll('h3')].map(h => h.textContent)")
     assert headings == ["before: 4 operators", "after: 2 operators"]
-    said = browser.run(
+    labels = browser.run(
         f"[...{graph}.querySelectorAll('rect[aria-label]')].map(r => r.getAttribute('aria-label'))"
     )
-    assert [text.split(":")[0] for text in said] == [
+    assert [text.split(":")[0] for text in labels] == [
         *("conv <1>, now part of conv <1>", "batch_normalization 2, now part of conv <1>"),
-        *("relu|1, now part of relu|1", "identity 3, gone", "conv <1>", "relu|1"),
+        *("relu|1, now part of relu|1", "identity 3, removed", "conv <1>", "relu|1"),
     ]
 
 
@@ -131,17 +131,17 @@ def test_all_networks_of_a_sweep_are_answered_for_at_once(
     url = written(tmp_path, reports.find_overview("html").cells(runs))
     browser.open(f"{url}#model=all")
     assert browser.errors == []
-    told = browser.run("document.querySelector('.answer').textContent").split("\n")
-    assert len(told) == 3
-    assert {line.split(": ")[1].split(",")[0] for line in told[:2]} == {"small", "large"}
-    assert told[2] == "4 of 4 cells."
+    lines = browser.run("document.querySelector('.answer').textContent").split("\n")
+    assert len(lines) == 3
+    assert {line.split(": ")[1].split(",")[0] for line in lines[:2]} == {"small", "large"}
+    assert lines[2] == "4 of 4 configurations."
 
 
 def test_a_request_that_a_page_tries_is_refused(browser: chromium.Page, tmp_path: Path) -> None:
     url = written(tmp_path, reports.find("html").run(whole(tmp_path)))
     browser.open(url)
-    tried = "fetch('https://example.org/').then(() => 'sent', () => 'refused')"
-    assert browser.run(tried) == "refused"
+    request = "fetch('https://example.org/').then(() => 'sent', () => 'refused')"
+    assert browser.run(request) == "refused"
     assert any("Content Security Policy" in error for error in browser.errors)
 
 
@@ -150,11 +150,11 @@ def test_keys_go_through_the_marks_of_a_chart(browser: chromium.Page, tmp_path: 
     browser.open(url)
     browser.press("Tab")
     assert browser.run("document.activeElement.className") == "chart"
-    said = "document.activeElement.querySelector('output').textContent"
+    announcement = "document.activeElement.querySelector('output').textContent"
     browser.press("ArrowRight")
-    first = browser.run(said)
+    first = browser.run(announcement)
     browser.press("ArrowRight")
-    assert len({first, browser.run(said), ""}) == 3
+    assert len({first, browser.run(announcement), ""}) == 3
     assert browser.run("document.querySelectorAll('.current').length") == 1
 
 
@@ -165,12 +165,12 @@ def test_colors_of_series_keep_apart_for_the_color_blind(
     url = written(tmp_path, reports.find("html").run(whole(tmp_path)))
     for is_dark in (False, True):
         browser.open(url, is_dark=is_dark)
-        got = browser.run(
+        colors = browser.run(
             "[0, 1, 2, 3, 4].map(i => getComputedStyle(document.documentElement)"
             ".getPropertyValue('--c' + i).trim())"
         )
-        seen = [deuteranope(color) for color in got]
-        pairs = [(a, b) for i, a in enumerate(seen) for b in seen[:i]]
+        perceived = [deuteranope(color) for color in colors]
+        pairs = [(a, b) for i, a in enumerate(perceived) for b in perceived[:i]]
         assert min(sum((x - y) ** 2 for x, y in zip(a, b, strict=True)) for a, b in pairs) > 0.008
 
 
@@ -182,7 +182,7 @@ def deuteranope(color: str) -> list[float]:
 
 
 def sweep(directory: Path, count: int) -> list[Summary]:
-    found = []
+    summaries = []
     for i in range(count):
         path = write_record(
             directory,
@@ -190,8 +190,8 @@ def sweep(directory: Path, count: int) -> list[Summary]:
             profile=f"profile{i % 100}",
             binary_bytes=50_000 + 997 * i,
         )
-        found.append(summary.summarize(records.read(path)))
-    return found
+        summaries.append(summary.summarize(records.read(path)))
+    return summaries
 
 
 def test_a_page_of_500_cells_opens_in_two_seconds_and_answers(
@@ -204,7 +204,7 @@ def test_a_page_of_500_cells_opens_in_two_seconds_and_answers(
     assert seconds < 2
     check(browser, url, charts=1)
     answer = "document.querySelector('.answer').textContent"
-    assert browser.run(answer).endswith("500 of 500 cells.")
+    assert browser.run(answer).endswith("500 of 500 configurations.")
     limit = "document.querySelector('input').value = '1'; document.querySelector('input').oninput()"
     browser.run(limit)
     fit = sorted(
@@ -212,9 +212,9 @@ def test_a_page_of_500_cells_opens_in_two_seconds_and_answers(
         for run in runs
         if run.headline and run.headline.value <= 1e6
     )
-    told = browser.run(answer)
-    assert f"{2 * len(fit)} of 500 cells are within the limit" in told
-    assert f"{fit[0][0] / 1e3:.4g} kB" in told.split(". ")[0]
+    answer_text = browser.run(answer)
+    assert f"{2 * len(fit)} of 500 configurations are within the limit" in answer_text
+    assert f"{fit[0][0] / 1e3:.4g} kB" in answer_text.split(". ")[0]
 
 
 def test_a_served_page_grows_and_keeps_what_was_chosen(
@@ -227,8 +227,8 @@ def test_a_served_page_grows_and_keeps_what_was_chosen(
         assert browser.errors == []
         choose = "(s => { s.value = 'tiny'; s.onchange() })(document.querySelector('select'))"
         browser.run(choose)
-        told = browser.run("document.querySelector('.answer').textContent")
-        assert told.endswith("1 of 1 cells.")
+        answer_text = browser.run("document.querySelector('.answer').textContent")
+        assert answer_text.endswith("1 of 1 configurations.")
         write_record(tmp_path, profile="third")
         until(browser, "document.querySelector('h1')?.textContent === '3 configurations'")
         until(browser, "document.querySelector('select')?.value === 'tiny'")

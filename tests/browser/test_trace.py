@@ -37,5 +37,5 @@ def test_speedscope_reads_every_launch_of_a_trace(tmp_path: Path) -> None:
         shown = page.run("document.body.innerText")
         assert "net: tiny on pi4 (pid 1), inferences by operator" in shown
         assert "(1/4)" in shown  # threads: operators, and a launch each
-        said = [error for error in page.errors if "WebGL" not in error]
-        assert said == []  # it tells of spans that end out of order
+        errors = [error for error in page.errors if "WebGL" not in error]
+        assert errors == []  # it tells of spans that end out of order
