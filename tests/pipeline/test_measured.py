@@ -17,7 +17,6 @@ from trimtab.pipeline.loaded import load
 from trimtab.pipeline.measured import bench
 from trimtab.pipeline.planned import plan
 from trimtab.pipeline.recipe import MeasurementRequest, Recipe
-from trimtab.pipeline.resolve import model_path
 from trimtab.planner.plan_file import Choice, Plan, operator_keys
 from trimtab.results import records, summary
 from trimtab.results.records import Record, Status
@@ -106,16 +105,6 @@ def test_instructions_under_emulation_are_the_same_each_time(tmp_path: Path) -> 
     binary = first.header.binary
     assert sum(run.groups.values()) == sum(run.sections.values()) == binary.file_bytes
     assert run.groups["op:conv"] > 0
-
-
-def test_a_profile_selects_the_first_network_of_its_family(tmp_path: Path) -> None:
-    assert model_path("", "yolo").name == "yolo_fastest.onnx"
-    assert model_path("", "mobilenet").name == "mobilenet_v1.onnx"
-    assert model_path("mine.onnx", "yolo") == Path("mine.onnx")
-    with pytest.raises(UsageError, match="which model"):
-        model_path("", "full")
-    with pytest.raises(UsageError, match="which model"):
-        model_path("", "")
 
 
 def test_a_profile_that_lacks_what_the_model_needs_is_refused_before_anything_is_built() -> None:

@@ -8,12 +8,10 @@ import pytest
 
 import trimtab
 from trimtab import modelfile, passes
-from trimtab.errors import PlanError, UsageError
-from trimtab.pipeline.recipe import Recipe
-from trimtab.pipeline.resolve import load_program, read_plan
-from trimtab.pipeline.variants import Variants
+from trimtab.errors import PlanError
+from trimtab.pipeline.resolve import load_program
 from trimtab.planner import planner
-from trimtab.planner.plan_file import MAX_THREADS, PREFERENCES, Plan, plan_of
+from trimtab.planner.plan_file import PREFERENCES, Plan, plan_of
 from trimtab.program import Program
 from trimtab.target import Target
 
@@ -55,41 +53,8 @@ def test_an_invalid_number_of_threads_is_refused(wrong: str, tmp_path: Path) -> 
         Plan.read(path)
 
 
-def test_the_option_precedes_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "plan.toml"
-    path.write_text("threads = 2\n")
-    for option, threads in ((None, 2), (4, 4)):
-        plan = read_plan(str(path), threads=option)
-        assert plan.threads == Recipe(plan=plan).threads == threads
-    assert read_plan("") == Plan()
-    assert Recipe().threads == 1
-    assert Recipe().on_threads(3).threads == 3
-    for wrong in (0, MAX_THREADS + 1):
-        with pytest.raises(UsageError, match=f"it must be 1 to {MAX_THREADS}"):
-            read_plan("", threads=wrong)
-
-
 def test_plans_for_several_preferences_equal_single_plans(network: Program) -> None:
     together = [*planner.plans(network, A53, Plan(), PREFERENCES)]
     alone = [planner.plan(network, A53, Plan(prefer=name)) for name in PREFERENCES]
     for one, other in zip(together, alone, strict=True):
         assert modelfile.encode(one).tobytes() == modelfile.encode(other).tobytes()
-
-
-def test_selections_are_shared_among_preferences(
-    network: Program, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    requested = []
-    decide = planner.decide
-
-    def counted(program: Program, target: Target, overridden: Plan) -> Program:
-        requested.append((target, overridden.algorithms))
-        return decide(program, target, overridden)
-
-    monkeypatch.setattr(planner, "decide", counted)
-    variants = Variants(network, A53, Plan()).planned()
-    assert [variant.footprint.what for variant in variants] == [
-        f"trimtab, prefer {name}" for name in ("load", "balanced", "size")
-    ]
-    result = [key for key in requested if requested.count(key) == 1]
-    assert len(result) == len(requested), "of those that can be: what cannot is tried again"
