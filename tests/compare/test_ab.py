@@ -98,9 +98,22 @@ def test_a_later_report_of_both_runs_has_the_same_verdict(device: Device, tmp_pa
     (row,) = (row for row in again.rows if row.key == "latency")
     assert row.ratios[0] is not None
     assert row.ratios[0].is_real is True
-    assert "apart" not in " ".join(again.notes)
+    assert "separate measurements" not in " ".join(again.notes)
     backwards = side_by_side.compare([result.b, result.a])
     assert backwards.verdict is None
+
+
+def test_records_that_call_an_arm_a_side_have_the_same_verdict(
+    device: Device, tmp_path: Path
+) -> None:
+    result = compared(device, tmp_path, b=side(tmp_path, "two", 1.1))
+    former = []
+    for arm in (result.a, result.b):
+        path = tmp_path / arm.path.name
+        path.write_text(arm.path.read_text().replace('"arm":"', '"side":"'))
+        former.append(records.read(path))
+        assert "side" in former[-1].header.protocol
+    assert side_by_side.compare(former).verdict == result.verdict
 
 
 def test_operators_of_both_arms_are_compared_without_a_verdict(
@@ -280,6 +293,9 @@ def test_the_expected_output_of_a_quantized_network_is_archived_with_it(tmp_path
     assert list(again.scales) == [0.5]
     assert [(a == b).all() for a, b in zip(again.others, others, strict=True)] == [True]
     assert len(again.inputs) == len(expected.inputs)
+    (facts,) = (tmp_path / "kept").rglob("subject.json")
+    facts.write_text(facts.read_text().replace('"scales":', '"steps":'))  # the former key
+    assert list(archive.read(binary, model, tmp_path / "kept")[1].scales) == [0.5]
 
 
 def test_the_archive_drops_the_oldest_entries(tmp_path: Path) -> None:

@@ -103,12 +103,12 @@ def _medians(launches: Sequence[Samples]) -> NDArray[np.float64]:
 def bootstrap_medians(samples: NDArray[np.float64], *, seed: int) -> NDArray[np.float64]:
     """Medians of `RESAMPLES` resamples with replacement: float64[RESAMPLES].
 
-    Draws the order statistics directly. Drawing n of n with replacement picks `sorted[floor(n *
-    u)]` for uniform u, so the k-th smallest of a resample is `sorted[floor(n * u_k)]`, where u_k is
-    the k-th smallest of n uniforms, distributed as Beta(k, n + 1 - k). For even n the upper middle
-    value follows from the lower one: it is the smallest of the n - k uniforms above u_k, Beta(1, n
-    - k) of the way from u_k to 1. This is exact, and takes O(RESAMPLES) instead of O(RESAMPLES *
-    n).
+    Draws the order statistics directly. Drawing n of n with replacement picks
+    `sorted[floor(n * u)]` for uniform u, so the k-th smallest of a resample is
+    `sorted[floor(n * u_k)]`, where u_k is the k-th smallest of n uniforms: Beta(k, n + 1 - k). For
+    even n the upper middle value follows from the lower one: it is the smallest of the n - k
+    uniforms above u_k, Beta(1, n - k) of the way from u_k to 1. This is exact, and takes
+    O(RESAMPLES) instead of O(RESAMPLES * n).
     """
     rng = np.random.default_rng(seed)
     ordered = np.sort(samples)
