@@ -26,7 +26,7 @@ def test_inputs_and_outputs_stay_plain_and_keep_their_names() -> None:
     assert {program.vars[v].layout for v in (*program.inputs, *program.outputs)} == {"plain"}
 
 
-def test_an_output_that_is_read_on_is_converted_once_for_the_border() -> None:
+def test_an_output_with_readers_is_converted_once() -> None:
     net = Net(x=(1, 3, 6, 5))
     y = net.conv("x", 8)
     program = after(net.finish(y, net.conv(y, 4)), "assign_layouts")
@@ -63,7 +63,7 @@ def test_one_pixel_or_one_channel_costs_no_conversion() -> None:
     assert types(program) == ["reshape", "conv", "global_average_pool", "reshape", "gemm"]
 
 
-def test_a_transpose_to_channels_last_behind_a_convolution_moves_nothing() -> None:
+def test_a_transpose_to_channels_last_after_a_convolution_moves_nothing() -> None:
     net = Net(x=(1, 3, 6, 5))
     y = net("transpose", net.conv("x", 8), permutation=[0, 2, 3, 1])
     program = after(
@@ -79,7 +79,7 @@ def test_a_transpose_to_channels_first_before_a_convolution_moves_nothing() -> N
     assert types(program) == ["reshape", "conv", "reshape"]
 
 
-def test_transposes_among_plain_operators_stay() -> None:
+def test_transposes_among_plain_operators_remain() -> None:
     net = Net(x=(1, 6, 5, 3))
     y = net("transpose", "x", permutation=[0, 3, 1, 2])
     y = net("transpose", net("reduce_max", y, axes=[0]), permutation=[0, 2, 3, 1])
@@ -101,7 +101,7 @@ def test_a_computed_operand_of_lower_rank_is_broadcast_alike() -> None:
     after(net.finish(net.conv(y, 4)), "assign_layouts")
 
 
-def test_a_residual_that_is_constant_lies_as_the_convolution_does() -> None:
+def test_a_constant_residual_has_the_layout_of_the_convolution() -> None:
     net = Net(x=(1, 3, 6, 5))
     program = net.finish(net("add", net.conv("x", 8), normal(1, 8, 6, 5)))
     assert types(after(program, "fuse_residual", "assign_layouts")).count("conv") == 1

@@ -6,7 +6,7 @@ from tests.small_programs import Net
 from trimtab import passes
 
 
-def test_constant_operands_of_commutative_operators_go_second() -> None:
+def test_the_constant_operand_of_a_commutative_operator_becomes_the_second() -> None:
     net = Net(x=(1, 4))
     program = net.finish(net("sub", 2.0, net("add", 1.0, "x")))
     passes.passes()["canonicalize_operands"].run(program)

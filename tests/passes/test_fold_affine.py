@@ -21,13 +21,13 @@ def test_subtraction_from_a_constant_and_negation_fold() -> None:
     assert types(after(program, "fold_affine")) == ["conv"]
 
 
-def test_arithmetic_per_column_folds_into_a_matrix_product() -> None:
+def test_arithmetic_per_column_folds_into_a_gemm() -> None:
     net = Net(x=(2, 4, 5))
     program = net.finish(net("add", net("mul", net("gemm", "x", normal(7, 5)), normal(7)), 2.0))
     assert types(after(program, "fold_affine")) == ["gemm"]
 
 
-def test_arithmetic_that_varies_by_pixel_stays() -> None:
+def test_arithmetic_per_pixel_remains() -> None:
     net = Net(x=(1, 3, 5, 5))
     program = net.finish(net("mul", net.conv("x", 6), normal(1, 1, 5, 5)))
     assert types(after(program, "fold_affine")) == ["conv", "mul"]

@@ -29,26 +29,26 @@ def test_batch_normalization_folds_into_a_transposed_convolution(group: int) -> 
     assert types(after(net.finish(batch_norm(net, y, 6)), "fold_batch_norm")) == ["conv_transpose"]
 
 
-def test_batch_normalization_folds_into_a_matrix_product() -> None:
+def test_batch_normalization_folds_into_a_gemm() -> None:
     net = Net(x=(3, 5))
     program = net.finish(batch_norm(net, net("gemm", "x", normal(7, 5)), 7))
     assert types(after(program, "fold_batch_norm")) == ["gemm"]
 
 
-def test_batch_normalization_over_rows_does_not_fold_into_a_matrix_product() -> None:
+def test_batch_normalization_over_rows_does_not_fold_into_a_gemm() -> None:
     net = Net(x=(2, 7, 5))
     program = net.finish(batch_norm(net, net("gemm", "x", normal(7, 5)), 7))
     assert types(after(program, "fold_batch_norm")) == ["gemm", "batch_normalization"]
 
 
-def test_batch_normalization_stays_when_the_convolution_is_read_elsewhere() -> None:
+def test_batch_normalization_remains_if_the_convolution_has_another_reader() -> None:
     net = Net(x=(1, 4, 5, 5))
     y = net.conv("x", 4)
     program = net.finish(net("mul", batch_norm(net, y, 4), y))
     assert types(after(program, "fold_batch_norm")) == ["conv", "batch_normalization", "mul"]
 
 
-def test_weights_that_two_convolutions_share_are_scaled_for_one_only() -> None:
+def test_shared_weights_are_scaled_for_one_convolution_only() -> None:
     net = Net(x=(1, 4, 5, 5))
     weights = net.program.block.add_constant(normal(4, 4, 1, 1))
     a, b = net("conv", "x", weights), net("conv", "x", weights)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.small_programs import Net, after, normal, types
 
 
-def test_what_depends_on_constants_is_computed() -> None:
+def test_operators_of_constants_are_computed() -> None:
     net = Net(x=(2, 3))
     c = net("exp", net("add", normal(3), normal(2, 3)))
     program = after(
@@ -22,14 +22,14 @@ def test_what_depends_on_constants_is_computed() -> None:
     assert len(program.vars) == 3
 
 
-def test_a_constant_that_would_blow_up_the_file_is_not_computed() -> None:
+def test_a_constant_that_would_enlarge_the_file_is_not_computed() -> None:
     net = Net(x=(1, 300, 300))
     big = net("expand", normal(1, 1, 300), shape=[1, 300, 300])
     program = after(net.finish(net("add", "x", big)), "fold_constants")
     assert types(program) == ["expand", "add"]
 
 
-def test_folding_ends_where_it_would_take_too_much_memory() -> None:
+def test_folding_ends_at_the_memory_limit() -> None:
     net = Net(x=(1, 1024))
     a, b = net("neg", normal(1, 2**17)), net("neg", normal(1, 2**17))  # 512 KB each
     for _ in range(7):  # twice as many elements every time, and no result larger than its operands

@@ -9,7 +9,7 @@ import pytest
 from tests.small_programs import Net, after, types
 
 
-def test_padding_with_zeros_folds_into_convolution_and_average() -> None:
+def test_zero_padding_fuses_into_convolution_and_average_pool() -> None:
     net = Net(x=(1, 3, 6, 6))
     y = net("pad", "x", pads=[0, 0, 1, 2, 0, 0, 3, 0])
     conv = net.conv(y, 4, 3, strides=[2, 2])
@@ -19,7 +19,7 @@ def test_padding_with_zeros_folds_into_convolution_and_average() -> None:
     assert program.ops[0].attributes["pads"] == (2, 3, 4, 1)
 
 
-def test_padding_under_a_maximum_folds_with_its_value() -> None:
+def test_padding_before_a_maximum_fuses_with_its_value() -> None:
     net = Net(x=(1, 3, 6, 6))
     pads = [0, 0, 0, 0, 0, 0, 1, 1]
     low = net("max_pool", net("pad", "x", pads=pads, value=-math.inf), kernel_shape=[2, 2])
@@ -29,7 +29,7 @@ def test_padding_under_a_maximum_folds_with_its_value() -> None:
     assert types(program) == ["max_pool", "neg", "max_pool", "max_pool"]
 
 
-def test_padding_of_two_values_under_a_maximum_stays() -> None:
+def test_padding_with_a_second_value_before_a_maximum_remains() -> None:
     net = Net(x=(1, 3, 6, 6))
     padded = net("pad", "x", pads=[0, 0, 0, 0, 0, 0, 1, 1])
     y = net("max_pool", padded, kernel_shape=[3, 3], pads=[1, 1, 1, 1])
@@ -39,7 +39,7 @@ def test_padding_of_two_values_under_a_maximum_stays() -> None:
 @pytest.mark.parametrize(
     "attributes", [{"value": 1.0}, {"mode": "edge"}, {"pads": [0, 1, 0, 0] * 2}]
 )
-def test_other_padding_stays_before_a_convolution(attributes: dict[str, object]) -> None:
+def test_other_padding_before_a_convolution_remains(attributes: dict[str, object]) -> None:
     net = Net(x=(1, 3, 6, 6))
     y = net("pad", "x", **{"pads": [0, 0, 1, 1, 0, 0, 1, 1], **attributes})
     assert types(after(net.finish(net.conv(y, 4, 3)), "fuse_pad")) == ["pad", "conv"]

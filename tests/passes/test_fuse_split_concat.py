@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.small_programs import Net, after, types
 
 
-def test_what_was_split_is_concatenated_whole() -> None:
+def test_a_concat_of_all_results_reads_the_split_tensor() -> None:
     net = Net(x=(1, 8, 4, 4))
     a, b = net.many("split", 2, "x", axis=1, sizes=[3, 5])
     both = net("concat", "x", a, b, net("abs", b), axis=-3)

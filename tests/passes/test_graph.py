@@ -16,7 +16,7 @@ def test_an_edit_leaves_no_dead_code() -> None:
     assert set(program.vars) == {"x", y}
 
 
-def test_bypassing_the_maker_of_an_output_keeps_the_output_name() -> None:
+def test_bypassing_the_producer_of_an_output_keeps_the_output_name() -> None:
     net = Net(x=(1, 4))
     middle = net("neg", "x")
     y = net("relu", middle)

@@ -84,11 +84,11 @@ def test_formulas_with_another_constant_are_not_recognized() -> None:
     shifted = net("mul", "x", net("sigmoid", net("add", "x", 1.0)))
     half = net("mul", "x", net("hard_sigmoid", "x", alpha=0.2, beta=0.5))
     recognize = [f"recognize_{f}" for f in ("hard_sigmoid", "hard_swish", "swish")]
-    found = types(after(net.finish(wrong, shifted, half), *recognize))
-    assert not {"swish", "hard_swish"} & set(found)
+    result = types(after(net.finish(wrong, shifted, half), *recognize))
+    assert not {"swish", "hard_swish"} & set(result)
 
 
-def test_a_recognized_function_leaves_what_others_read() -> None:
+def test_intermediate_results_with_other_readers_remain() -> None:
     net = Net(x=(1, 6))
     gate = net("sigmoid", "x")
     program = net.finish(net("mul", "x", gate), net("neg", gate))

@@ -13,14 +13,14 @@ from tests.small_programs import Net, normal, types
 from trimtab import passes
 
 
-def test_passes_run_by_rising_distinct_order_and_say_what_they_do() -> None:
+def test_passes_have_unique_ascending_orders_and_docstrings() -> None:
     orders = [p.ORDER for p in passes.passes().values()]
     assert orders == sorted(set(orders))
     for name in passes.passes():
         assert importlib.import_module(f"trimtab.passes.{name}").__doc__
 
 
-def test_optimizing_leaves_the_program_alone_and_records_the_passes() -> None:
+def test_optimizing_copies_the_program_and_records_the_passes() -> None:
     net = Net(x=(1, 4, 5, 5))
     program = net.finish(net("relu", net.conv("x", 8)))
     optimized = passes.optimize(program)
@@ -39,7 +39,7 @@ def test_an_optimized_program_is_not_optimized_again() -> None:
     assert twice.source is once.source
 
 
-def test_a_session_gives_what_the_unoptimized_network_gives() -> None:
+def test_a_session_computes_the_results_of_the_unoptimized_network() -> None:
     net = Net(x=(1, 3, 9, 11))
     x = net("relu", net.conv("x", 8, 3))
     y = net("add", net.conv(x, 8, 3, group=8), x)

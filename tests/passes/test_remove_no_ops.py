@@ -29,7 +29,7 @@ NO_OPS: dict[str, dict[str, object]] = {
 
 
 @pytest.mark.parametrize("kind", NO_OPS)
-def test_an_operator_that_changes_nothing_goes(kind: str) -> None:
+def test_an_operator_that_computes_the_identity_is_removed(kind: str) -> None:
     net = Net(x=(1, 4, 6, 5))
     program = net.finish(net("abs", net(kind, net("neg", "x"), **NO_OPS[kind])))
     assert types(after(program, "remove_no_ops")) == ["neg", "abs"]
@@ -38,27 +38,27 @@ def test_an_operator_that_changes_nothing_goes(kind: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "neutral"), [("add", 0), ("sub", 0), ("mul", 1), ("div", 1), ("pow", 1)]
 )
-def test_arithmetic_with_the_neutral_element_goes(kind: str, neutral: float) -> None:
+def test_arithmetic_with_the_neutral_element_is_removed(kind: str, neutral: float) -> None:
     net = Net(x=(1, 4, 6, 5))
     y = net(kind, net("neg", "x"), np.full((1, 4, 1, 1), neutral))
     assert types(after(net.finish(net("abs", y)), "remove_no_ops")) == ["neg", "abs"]
 
 
-def test_an_addition_of_zeros_that_broadcasts_stays() -> None:
+def test_a_broadcasting_addition_of_zeros_remains() -> None:
     net = Net(x=(1, 4))
     program = net.finish(net("add", net("neg", "x"), np.zeros((3, 4), np.float32)))
     program = after(program, "remove_no_ops")
     assert types(program) == ["neg", "add"]
 
 
-def test_a_strided_slice_and_a_shifting_resize_stay() -> None:
+def test_a_strided_slice_and_a_shifting_resize_remain() -> None:
     net = Net(x=(1, 4, 6, 5))
     y = net("slice", "x", starts=[-1], ends=[-99], axes=[2], steps=[-1])
     y = net("resize", y, sizes=[6, 5], coordinate_mode="tf_half_pixel_for_nn", nearest_mode="ceil")
     assert types(after(net.finish(y), "remove_no_ops")) == ["slice", "resize"]
 
 
-def test_reshapes_and_transposes_join_until_nothing_is_left() -> None:
+def test_reshapes_and_transposes_that_cancel_are_removed() -> None:
     net = Net(x=(2, 3, 4))
     y = net("reshape", net("reshape", net("neg", "x"), shape=[6, 4]), shape=[2, 3, 4])
     y = net("transpose", net("transpose", y, permutation=[2, 0, 1]), permutation=[1, 2, 0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.small_programs import Net, after, normal, types
 
 
-def test_a_strided_1x1_convolution_reads_a_copy_of_its_pixels() -> None:
+def test_a_strided_1x1_convolution_reads_a_slice_of_the_pixels() -> None:
     net = Net(x=(2, 6, 5, 8))
     y = net.conv("x", 7, strides=(2, 3), dilations=(2, 2))
     program = after(net.finish(net("relu", y)), "subsample_pointwise")
@@ -14,7 +14,7 @@ def test_a_strided_1x1_convolution_reads_a_copy_of_its_pixels() -> None:
     assert program.ops[1].attributes["strides"] == (1, 1)
 
 
-def test_other_strided_convolutions_read_their_input() -> None:
+def test_other_strided_convolutions_are_unchanged() -> None:
     net = Net(x=(1, 6, 5, 8))
     padded = net("conv", "x", normal(4, 6, 1, 1), strides=(2, 2), pads=(1, 1, 1, 1))
     wide = net.conv("x", 4, 3, strides=(2, 2))

@@ -23,7 +23,7 @@ def objective(places: Array, chosen: Array, matrix: Array) -> Array:
     return np.asarray(np.einsum("...d,de,...e->...", errors, matrix, errors))
 
 
-def test_weights_are_rounded_together() -> None:
+def test_weights_are_rounded_jointly() -> None:
     depth, rows, step = 4, 40, 0.01
     samples = RNG.normal(0, 1, (200, 2)) @ RNG.normal(0, 1, (2, depth))
     covariance = np.cov(samples, rowvar=False, bias=True)
@@ -31,27 +31,29 @@ def test_weights_are_rounded_together() -> None:
     scales = (abs(weights).max(axis=1) / 127).astype(np.float32)
     chosen = adaptive_rounding.rounded(weights, scales, covariance[None], step).astype(np.float64)
     places, matrix = weights / scales[:, None], covariance + np.eye(depth) * step**2 / 12
-    found = objective(places, chosen, matrix)
+    result = objective(places, chosen, matrix)
     nearest = np.rint(places)
-    assert found.sum() < 0.5 * objective(places, nearest, matrix).sum()
+    assert result.sum() < 0.5 * objective(places, nearest, matrix).sum()
     # No weight by itself has a better integer.
     for j, change in itertools.product(range(depth), (-1, 1)):
         other = chosen.copy()
         other[:, j] = np.clip(other[:, j] + change, -127, 127)
-        assert (objective(places, other, matrix) >= found * (1 - 1e-9)).all()
+        assert (objective(places, other, matrix) >= result * (1 - 1e-9)).all()
 
 
-def test_weights_are_rounded_to_the_nearest_where_operands_tell_nothing() -> None:
+def test_weights_are_rounded_to_nearest_without_a_covariance() -> None:
     weights = RNG.normal(0, 1, (6, 2, 3, 3)).astype(np.float32)
     scales = np.full(6, 0.03, np.float32)
-    wanted = np.clip(np.rint(weights / scales[0]), -127, 127)
-    np.testing.assert_array_equal(adaptive_rounding.rounded(weights, scales, None, 1.0), wanted)
+    expected = np.clip(np.rint(weights / scales[0]), -127, 127)
+    np.testing.assert_array_equal(adaptive_rounding.rounded(weights, scales, None, 1.0), expected)
     alone = np.broadcast_to(np.eye(18), (1, 18, 18))
-    np.testing.assert_array_equal(adaptive_rounding.rounded(weights, scales, alone, 1.0), wanted)
+    np.testing.assert_array_equal(adaptive_rounding.rounded(weights, scales, alone, 1.0), expected)
 
 
 @pytest.mark.parametrize(("group", "stride", "dilation"), [(1, 1, 1), (2, 2, 1), (4, 1, 2)])
-def test_operands_are_what_a_convolution_multiplies(group: int, stride: int, dilation: int) -> None:
+def test_sampled_operands_are_those_of_the_convolution(
+    group: int, stride: int, dilation: int
+) -> None:
     program = Program("conv")
     program.add_input("x", (1, 4, 9, 7))
     weights = RNG.normal(0, 1, (8, 4 // group, 3, 3)).astype(np.float32)
@@ -65,16 +67,16 @@ def test_operands_are_what_a_convolution_multiplies(group: int, stride: int, dil
     program.outputs = program.block.add_op("conv", ["x", constant], values, ["y"])
     op: Op = program.ops[0]
     x = RNG.normal(0, 1, (1, 4, 9, 7)).astype(np.float32)
-    found = adaptive_rounding.sampled_operands(program, op, x, 1, 0)  # of one sample: all places
-    sums = found @ weights.reshape(group, -1, weights[0].size).transpose(0, 2, 1)
+    result = adaptive_rounding.sampled_operands(program, op, x, 1, 0)  # of one sample: all places
+    sums = result @ weights.reshape(group, -1, weights[0].size).transpose(0, 2, 1)
     (y,) = Session(program).run({"x": x}).values()
-    wanted = y.reshape(group, 8 // group, -1).transpose(0, 2, 1)
-    assert sums.shape == wanted.shape
-    np.testing.assert_allclose(np.sort(sums, axis=1), np.sort(wanted, axis=1), atol=1e-4)
-    seen = adaptive_rounding.empty_moments(program, op)
-    assert seen is not None
-    for part in np.array_split(found, 3, axis=1):
-        seen.add(part)
-    for covariance, rows in zip(seen.covariance, found, strict=True):
-        known = np.cov(rows, rowvar=False, bias=True)
-        np.testing.assert_allclose(covariance, known, rtol=1e-3, atol=1e-4)
+    expected = y.reshape(group, 8 // group, -1).transpose(0, 2, 1)
+    assert sums.shape == expected.shape
+    np.testing.assert_allclose(np.sort(sums, axis=1), np.sort(expected, axis=1), atol=1e-4)
+    observer = adaptive_rounding.empty_moments(program, op)
+    assert observer is not None
+    for part in np.array_split(result, 3, axis=1):
+        observer.add(part)
+    for covariance, rows in zip(observer.covariance, result, strict=True):
+        reference = np.cov(rows, rowvar=False, bias=True)
+        np.testing.assert_allclose(covariance, reference, rtol=1e-3, atol=1e-4)

@@ -26,14 +26,14 @@ def network() -> Program:
     return program
 
 
-def test_a_tensor_that_held_nothing_but_0_has_no_range_and_stays_in_floating_point(
+def test_a_tensor_that_is_always_0_has_no_range_and_stays_in_float32(
     tmp_path: Path,
 ) -> None:
     program = network()
-    found, _ = calibrate(program, samples.of_arrays({"data": -abs(DATA)}, INPUTS))
-    assert {*found.ranges} == {"data", "y"}
-    found.write(tmp_path / "ranges.toml")
-    assert Ranges.read(tmp_path / "ranges.toml") == found
-    made = trimtab.quantize(program, {"data": -abs(DATA)}, ranges=found)
-    relu = next(op for op in made.program.ops if op.type == "relu")
+    values, _ = calibrate(program, samples.of_arrays({"data": -abs(DATA)}, INPUTS))
+    assert {*values.ranges} == {"data", "y"}
+    values.write(tmp_path / "ranges.toml")
+    assert Ranges.read(tmp_path / "ranges.toml") == values
+    quantized = trimtab.quantize(program, {"data": -abs(DATA)}, ranges=values)
+    relu = next(op for op in quantized.program.ops if op.type == "relu")
     assert relu.outputs == ["z"]  # its result is not rounded

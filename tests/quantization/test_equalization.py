@@ -37,8 +37,8 @@ def network() -> Program:
     first = conv("x", "a", (8, 3, 3, 3))
     (bent,) = block.add_op("leaky_relu", [first], {"alpha": 0.1}, ["bent"])
     deep = conv(bent, "b", (8, 1, 3, 3), group=8)
-    (kept,) = block.add_op("relu", [deep], {}, ["kept"])
-    flat = conv(kept, "c", (8, 4, 1, 1), group=2)
+    (unchanged,) = block.add_op("relu", [deep], {}, ["kept"])
+    flat = conv(unchanged, "c", (8, 4, 1, 1), group=2)
     again = conv(flat, "d", (8, 8, 1, 1))
     (both,) = block.add_op("add", [flat, again], {}, ["both"])
     program.outputs = [conv(both, "y", (4, 8, 1, 1))]
@@ -48,27 +48,27 @@ def network() -> Program:
 def channels(program: Program, x: Array) -> dict[str, ChannelStatistics]:
     watched = program.copy()
     watched.outputs = [name for op in program.ops for name in op.outputs]
-    found = {
+    result = {
         name: ChannelStatistics.of(value) for name, value in Session(watched).run({"x": x}).items()
     }
     # As often as makes ends certain.
     return {
         name: ChannelStatistics(MANY, one.below, one.above, MANY * one.sums)
-        for name, one in found.items()
+        for name, one in result.items()
     }
 
 
-def test_an_equalized_program_is_equal_and_its_channels_have_like_ranges() -> None:
+def test_an_equalized_program_is_equivalent_and_its_channels_have_similar_ranges() -> None:
     program = network()
     x = RNG.normal(0, 1, (1, 3, 7, 6)).astype(np.float32)
-    seen = channels(program, x)
-    by = equalization.factors(program, seen)
+    observer = channels(program, x)
+    by = equalization.factors(program, observer)
     assert set(by) == {"a", "bent", "b", "kept", "c", "d", "both"}
     assert by["a"] == by["bent"]
     assert by["c"] == by["d"] == by["both"]
     twin = equalization.equalized(program, by)
-    wanted, found = (Session(p).run({"x": x})["y"] for p in (program, twin))
-    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4 * abs(wanted).max())
+    expected, result = (Session(p).run({"x": x})["y"] for p in (program, twin))
+    np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4 * abs(expected).max())
     after = channels(twin, x)
     # A depthwise convolution loses nothing: all channels that it reads reach the same end.
     # What leaky ReLU takes in is not rounded, and counts for nothing.
@@ -77,18 +77,18 @@ def test_an_equalized_program_is_equal_and_its_channels_have_like_ranges() -> No
     np.testing.assert_allclose(ends, 1, rtol=1e-4)
     for name, factors in by.items():
         for side in ("below", "above"):
-            before, found = (getattr(c[name], side) for c in (seen, after))
-            np.testing.assert_allclose(found, before * factors, rtol=1e-3)
+            before, result = (getattr(c[name], side) for c in (observer, after))
+            np.testing.assert_allclose(result, before * factors, rtol=1e-3)
     # No channel reaches further than the longer side of what is rounded did.
     for rounded in (("bent",), ("kept",), ("c", "d", "both")):
         longest, longest_now = (
             max(max(c[name].below.max(), c[name].above.max()) for name in rounded)
-            for c in (seen, after)
+            for c in (observer, after)
         )
         assert longest_now <= 1.001 * longest
 
 
-def test_channels_on_the_shorter_side_get_room_there() -> None:
+def test_the_shorter_side_of_a_range_is_extended_for_its_channels() -> None:
     """Behind leaky ReLU a channel below 0 has few of the steps, however much it counts."""
     program = Program("net")
     program.add_input("x", (1, 2, 4, 4))
@@ -97,8 +97,8 @@ def test_channels_on_the_shorter_side_get_room_there() -> None:
     (first,) = block.add_op("conv", ["x", block.add_constant(w)], {}, ["first"], "first")
     (bent,) = block.add_op("leaky_relu", [first], {"alpha": 0.1}, ["bent"])
     deep = np.array([0.01, 10.0], np.float32).reshape(2, 1, 1, 1)
-    given = {"group": 2}
-    program.outputs = block.add_op("conv", [bent, block.add_constant(deep)], given, ["y"], "y")
+    arguments = {"group": 2}
+    program.outputs = block.add_op("conv", [bent, block.add_constant(deep)], arguments, ["y"], "y")
     x = np.stack([np.linspace(0, 10, 16), np.linspace(-10, 0, 16)])
     x4 = x.astype(np.float32).reshape(1, 2, 4, 4)
     by = equalization.factors(program, channels(program, x4))
@@ -112,7 +112,7 @@ def test_channels_on_the_shorter_side_get_room_there() -> None:
     assert by != equalization.factors(program, channels(program, x4))
 
 
-def test_rounding_adds_less_to_what_an_equalized_program_computes() -> None:
+def test_an_equalized_program_has_smaller_rounding_errors() -> None:
     """Rounds operands and weights as the model of it says, in numpy."""
     shape = (6, 8, 1, 1)
     program = Program("net")
@@ -127,10 +127,10 @@ def test_rounding_adds_less_to_what_an_equalized_program_computes() -> None:
     by = equalization.factors(program, channels(program, x))
 
     def error(program: Program) -> float:
-        seen = program.copy()
-        seen.outputs = ["middle", "y"]
-        wanted = Session(seen).run({"x": x})
-        reals = wanted["middle"][0].reshape(8, -1)
+        observer = program.copy()
+        observer.outputs = ["middle", "y"]
+        expected = Session(observer).run({"x": x})
+        reals = expected["middle"][0].reshape(8, -1)
         w = np.asarray(program.vars[program.ops[1].inputs[1]].data).reshape(6, 8)
         step, steps = 2 * abs(reals).max() / 255, abs(w).max(axis=1, keepdims=True) / 127
         y = (np.rint(w / steps) * steps) @ (np.rint(reals / step) * step)
@@ -140,7 +140,7 @@ def test_rounding_adds_less_to_what_an_equalized_program_computes() -> None:
     assert error(equalization.equalized(program, by)) < 0.8 * error(program)
 
 
-def test_tensors_that_others_than_convolutions_make_or_read_keep_their_channels() -> None:
+def test_only_tensors_between_convolutions_are_scaled() -> None:
     program = network()
     (group,) = (g for g in equalization.groups(program) if "a" in g.tensors)
     assert sorted(group.tensors) == ["a", "bent"]

@@ -16,7 +16,7 @@ from trimtab.session import Session
 
 
 @given(st.floats(-1e30, 1e30, allow_subnormal=False), st.floats(-1e30, 1e30, allow_subnormal=False))
-def test_integers_reach_the_ends_of_a_range_and_hold_zero(a: float, b: float) -> None:
+def test_int8_values_cover_a_range_and_represent_zero(a: float, b: float) -> None:
     least, most = min(a, b), max(a, b)
     q = quantization(Range(least, most))
     q.check("x", (1,), "i8")
@@ -38,7 +38,7 @@ def test_weights_have_a_scale_per_channel_and_room_for_the_bias() -> None:
 
 
 @pytest.mark.parametrize("group", [1, 2, 4])
-def test_the_bias_makes_up_for_what_rounding_takes_in_the_mean(group: int) -> None:
+def test_the_bias_corrects_the_mean_rounding_error(group: int) -> None:
     rng = np.random.default_rng(7)
     rounding, means = rng.normal(0, 1, (8, 4 // group, 3, 3)), rng.normal(0, 1, 4)
     x = np.broadcast_to(means.reshape(1, 4, 1, 1), (1, 4, 3, 3)).astype(np.float32)
@@ -46,7 +46,7 @@ def test_the_bias_makes_up_for_what_rounding_takes_in_the_mean(group: int) -> No
     block.add_input("x", x.shape)
     weights = block.block.add_constant(rounding.astype(np.float32))
     block.outputs = block.block.add_op("conv", ["x", weights], {"group": group})
-    (wanted,) = Session(block).run({"x": x}).values()
+    (expected,) = Session(block).run({"x": x}).values()
     np.testing.assert_allclose(
-        mean_error(rounding, means), wanted[0, :, 0, 0], rtol=1e-5, atol=1e-5
+        mean_error(rounding, means), expected[0, :, 0, 0], rtol=1e-5, atol=1e-5
     )

@@ -13,13 +13,13 @@ from trimtab.quantization.observer import BINS, Observer, Range
 
 
 def seen(*values: Array) -> Observer:
-    """What was seen of these samples, after both looks."""
-    found = Observer()
+    """The observer of these samples after both passes."""
+    result = Observer()
     for value in values:
-        found.add_extremes(value)
+        result.add_extremes(value)
     for value in values:
-        found.add_counts(value)
-    return found
+        result.add_counts(value)
+    return result
 
 
 @pytest.mark.parametrize("name", methods())
@@ -34,13 +34,11 @@ def seen(*values: Array) -> Observer:
         np.array([np.inf, 1, np.nan], np.float32),
     ],
 )
-def test_every_method_gives_a_range_that_holds_zero_and_no_more_than_was_seen(
-    name: str, values: Array
-) -> None:
-    found = method(name).range_of(seen(values))
+def test_ranges_contain_zero_and_stay_within_the_observed_range(name: str, values: Array) -> None:
+    result = method(name).range_of(seen(values))
     finite = values[np.isfinite(values)]
-    assert min(0.0, finite.min()) - 1e-6 * abs(finite.min()) <= found.low <= 0
-    assert 0 <= found.high <= max(0.0, finite.max()) + 1e-6 * abs(finite.max())
+    assert min(0.0, finite.min()) - 1e-6 * abs(finite.min()) <= result.low <= 0
+    assert 0 <= result.high <= max(0.0, finite.max()) + 1e-6 * abs(finite.max())
 
 
 def test_min_max_is_the_range_of_all_samples() -> None:
@@ -48,15 +46,15 @@ def test_min_max_is_the_range_of_all_samples() -> None:
     assert method("min_max").range_of(both) == Range(-3.0, 2.0)
 
 
-def test_percentile_is_that_of_numpy() -> None:
+def test_percentile_equals_that_of_numpy() -> None:
     values = np.random.default_rng(3).standard_t(3, 400_000)
-    found = method("percentile").range_of(seen(values))
+    result = method("percentile").range_of(seen(values))
     width = (values.max() - values.min()) / BINS
-    assert found.low == pytest.approx(np.quantile(values, 0.5e-5), abs=2 * width)
-    assert found.high == pytest.approx(np.quantile(values, 1 - 0.5e-5), abs=2 * width)
+    assert result.low == pytest.approx(np.quantile(values, 0.5e-5), abs=2 * width)
+    assert result.high == pytest.approx(np.quantile(values, 1 - 0.5e-5), abs=2 * width)
 
 
-def test_mse_has_a_smaller_error_than_any_share_of_the_range() -> None:
+def test_mse_has_a_smaller_error_than_any_scaled_range() -> None:
     values = np.random.default_rng(4).standard_t(4, 100_000)
 
     def error(least: float, most: float) -> float:
@@ -64,21 +62,21 @@ def test_mse_has_a_smaller_error_than_any_share_of_the_range() -> None:
         stored = np.clip(np.rint(values / q.scale[0]) + q.zero_point[0], -128, 127)
         return float(((values - (stored - q.zero_point[0]) * q.scale[0]) ** 2).mean())
 
-    found = method("mse").range_of(seen(values))
+    result = method("mse").range_of(seen(values))
     whole = seen(values).whole
     best = min(error(whole.low * s, whole.high * s) for s in np.linspace(0.3, 1, 30))
-    assert error(found.low, found.high) <= 1.02 * best
-    assert error(found.low, found.high) < error(whole.low, whole.high)
+    assert error(result.low, result.high) <= 1.02 * best
+    assert error(result.low, result.high) < error(whole.low, whole.high)
 
 
-def test_mse_of_a_function_s_operand_is_that_of_its_results() -> None:
+def test_mse_of_the_operand_of_a_function_is_that_of_its_results() -> None:
     def swish(x: Array) -> Array:
         return np.asarray(x / (1 + np.exp(-x)))
 
     values = np.random.default_rng(9).normal(-4, 4, 100_000)
 
-    def error(found: Range) -> float:
-        q = quantization(found)
+    def error(result: Range) -> float:
+        q = quantization(result)
         stored = np.clip(np.rint(values / q.scale[0]) + q.zero_point[0], -128, 127)
         real = (stored - q.zero_point[0]) * q.scale[0]
         return float(((swish(values) - swish(real)) ** 2).mean())
@@ -86,14 +84,14 @@ def test_mse_of_a_function_s_operand_is_that_of_its_results() -> None:
     aware = Observer(function=swish)
     aware.add_extremes(values)
     aware.add_counts(values)
-    found, plain = method("mse").range_of(aware), method("mse").range_of(seen(values))
+    result, plain = method("mse").range_of(aware), method("mse").range_of(seen(values))
     best = min(
         error(Range(least, most))
         for least in np.linspace(-20, -1, 20)
         for most in np.linspace(4, 14, 21)
     )
-    assert error(found) <= 1.05 * best
-    assert error(found) < 0.6 * error(plain)
+    assert error(result) <= 1.05 * best
+    assert error(result) < 0.6 * error(plain)
 
 
 def test_an_unknown_method_is_an_error_that_lists_them() -> None:

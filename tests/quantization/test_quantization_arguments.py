@@ -25,19 +25,19 @@ def network() -> Program:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("arguments", "message"),
     [
         (None, "the samples are None"),
         ({"data": [1, 2]}, "'data' are a list"),
         (3, "the samples are a.* int"),
     ],
 )
-def test_what_are_no_samples_is_a_mistake_of_the_call(given: Any, said: str) -> None:
-    with pytest.raises(UsageError, match=said) as caught:
-        trimtab.quantize(network(), given)
+def test_samples_of_a_wrong_type_are_refused(arguments: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message) as caught:
+        trimtab.quantize(network(), arguments)
     assert caught.value.hint
 
 
-def test_ranges_by_their_path_are_a_mistake_of_the_call() -> None:
+def test_a_path_of_ranges_is_refused() -> None:
     with pytest.raises(UsageError, match=r"ranges are a str"):
         trimtab.quantize(network(), {"data": DATA}, ranges="r.toml")  # type: ignore[arg-type]

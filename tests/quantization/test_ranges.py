@@ -14,10 +14,10 @@ HEAD = 'network="n"\nmethod="m"\nsamples=1\n'
 
 
 def test_ranges_are_written_and_read(tmp_path: Path) -> None:
-    found = {"a/b.c": Range(-1.5, 0.1 + 0.2), 'quoted "x"': Range(0, 1e-30)}
-    kept = Ranges("net", "mse", 9, found, {"a/b.c": (0.1, -1e-9)})
-    kept.write(tmp_path / "ranges.toml")
-    assert Ranges.read(tmp_path / "ranges.toml") == kept
+    result = {"a/b.c": Range(-1.5, 0.1 + 0.2), 'quoted "x"': Range(0, 1e-30)}
+    unchanged = Ranges("net", "mse", 9, result, {"a/b.c": (0.1, -1e-9)})
+    unchanged.write(tmp_path / "ranges.toml")
+    assert Ranges.read(tmp_path / "ranges.toml") == unchanged
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_ranges_are_written_and_read(tmp_path: Path) -> None:
         HEAD + "more=1\n[means]\n[factors]\n[ranges]\na=[0,1]",
     ],
 )
-def test_files_of_ranges_that_are_wrong_are_refused(text: str, tmp_path: Path) -> None:
+def test_invalid_files_of_ranges_are_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "ranges.toml").write_text(text)
     with pytest.raises(CalibrationError) as caught:
         Ranges.read(tmp_path / "ranges.toml")

@@ -31,7 +31,7 @@ def network() -> Program:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("=", "not a TOML file"),
         (HEAD.replace("1", "-4") + "[ranges]\n[means]\n[factors]", "integer of at least 1"),
@@ -43,19 +43,19 @@ def network() -> Program:
         (HEAD + "[ranges]\n[means]\na=[1e300]\n[factors]", "means of 'a'"),
     ],
 )
-def test_ranges_that_make_no_sense_are_refused_with_file_key_and_what_to_do(
-    text: str, said: str, tmp_path: Path
+def test_invalid_ranges_are_refused_with_file_key_and_hint(
+    text: str, message: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "ranges.toml"
     path.write_text(text)
-    with pytest.raises(CalibrationError, match=said) as caught:
+    with pytest.raises(CalibrationError, match=message) as caught:
         Ranges.read(path)
     assert caught.value.where == str(path)
     assert "delete" in caught.value.hint
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         ({"ranges": {"nosuch": Range(0, 1)}}, "ranges. has .nosuch., a tensor"),
         ({"means": {"nosuch": (1.0,)}}, "means. has .nosuch., a tensor"),
@@ -64,30 +64,30 @@ def test_ranges_that_make_no_sense_are_refused_with_file_key_and_what_to_do(
         ({"factors": {"data": (1.0, 2.0, 3.0)}}, "the factors of 'data' do not fit"),
     ],
 )
-def test_ranges_that_do_not_fit_the_network_name_their_file_and_what_to_do_with_it(
-    changed: dict[str, Any], said: str, tmp_path: Path
+def test_ranges_of_another_network_are_refused_with_their_file_and_a_hint(
+    changed: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "ranges.toml"
     Ranges("net", "mse", 1, **({"ranges": {}} | changed)).write(path)
-    with pytest.raises(CalibrationError, match=said) as caught:
+    with pytest.raises(CalibrationError, match=message) as caught:
         trimtab.quantize(network(), {"data": DATA}, ranges=Ranges.read(path))
     assert caught.value.where == str(path)
     assert f"delete or rename {path}" in caught.value.hint
 
 
-def test_a_file_of_ranges_has_a_tensor_to_a_line_and_each_may_be_deleted(tmp_path: Path) -> None:
+def test_each_line_of_a_file_of_ranges_may_be_deleted(tmp_path: Path) -> None:
     path, names = tmp_path / "ranges.toml", ["a", 'quo"ted\\', "b.c/d é", "\x7f\n"]
     ends = {name: Range(-1e-30, np.float64(2.5)) for name in names}
     numbers = dict.fromkeys(names, (0.1, 1e30, 3.0))
-    kept = Ranges("n\tet", "mse", 9, ends, numbers, numbers)
-    kept.write(path)
-    assert Ranges.read(path) == kept
+    unchanged = Ranges("n\tet", "mse", 9, ends, numbers, numbers)
+    unchanged.write(path)
+    assert Ranges.read(path) == unchanged
     lines = path.read_text().splitlines()
     assert sum(bool(re.search(r"= \[", line)) for line in lines) == 3 * len(names)
     for i, line in enumerate(lines):
         if "= [" in line:
             path.write_text("\n".join(lines[:i] + lines[i + 1 :]))
             left = Ranges.read(path)
-            found = sum(len(part) for part in (left.ranges, left.means, left.factors))
-            assert found == 3 * len(names) - 1
+            result = sum(len(part) for part in (left.ranges, left.means, left.factors))
+            assert result == 3 * len(names) - 1
     assert tomllib.loads("\n".join(lines))["means"][names[0]] == list(numbers[names[0]])

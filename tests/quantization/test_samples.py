@@ -24,22 +24,22 @@ INPUTS = {"data": ((1, 3, 4, 6), "float32")}
 def test_arrays_are_samples_along_their_first_axis(tmp_path: Path) -> None:
     data = np.arange(7 * 3 * 4 * 6, dtype=np.float64).reshape(7, 3, 4, 6)
     np.savez(tmp_path / "s.npz", data=data)
-    found = samples.read(tmp_path / "s.npz", INPUTS)
-    assert found.count == 7
-    for i, feed in enumerate(found):
+    result = samples.read(tmp_path / "s.npz", INPUTS)
+    assert result.count == 7
+    for i, feed in enumerate(result):
         assert feed["data"].shape == (1, 3, 4, 6)
         assert feed["data"].dtype == np.float32
         np.testing.assert_array_equal(feed["data"][0], data[i])
     whole = samples.of_arrays({"data": data[:, np.newaxis]}, INPUTS)
-    np.testing.assert_array_equal(whole.feed(6)["data"], found.feed(6)["data"])
+    np.testing.assert_array_equal(whole.feed(6)["data"], result.feed(6)["data"])
 
 
 @pytest.mark.parametrize(("count", "held_out"), [(4, [0, 1, 2, 3]), (5, [4]), (11, [4, 9])])
-def test_each_fifth_sample_is_held_out(count: int, held_out: list[int]) -> None:
+def test_every_fifth_sample_is_held_out(count: int, held_out: list[int]) -> None:
     data = np.arange(count, dtype=np.float32).reshape(-1, 1)
-    found = samples.of_arrays({"x": data}, {"x": ((1, 1), "float32")})
-    numbers = [int(feed["x"][0, 0]) for feed in found.held_out]
-    rest = [int(feed["x"][0, 0]) for feed in found.calibrating]
+    result = samples.of_arrays({"x": data}, {"x": ((1, 1), "float32")})
+    numbers = [int(feed["x"][0, 0]) for feed in result.held_out]
+    rest = [int(feed["x"][0, 0]) for feed in result.calibrating]
     assert numbers == held_out
     assert rest == [i for i in range(count) if i % 5 != 4]
 
@@ -65,7 +65,7 @@ def test_arrays_that_do_not_fit_are_refused(
 
 
 @given(st.binary(max_size=64))
-def test_files_that_are_none_are_refused(content: bytes) -> None:
+def test_arbitrary_bytes_are_refused(content: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "s.npz"
         path.write_bytes(content)
@@ -73,22 +73,22 @@ def test_files_that_are_none_are_refused(content: bytes) -> None:
             samples.read(path, INPUTS)
 
 
-def test_pictures_are_what_opencv_reads(tmp_path: Path) -> None:
+def test_pictures_equal_those_that_opencv_reads(tmp_path: Path) -> None:
     cv2 = pytest.importorskip("cv2")
     pixels = np.random.default_rng(1).integers(0, 256, (4, 6, 3), np.uint8)  # b, g, r
     cv2.imwrite(str(tmp_path / "a.png"), pixels)
     (tmp_path / "notes.txt").write_text("no picture")
     (tmp_path / samples.SETTINGS).write_text('mean = [10, 20, 30]\nscale = 0.5\nchannels = "bgr"\n')
-    found = samples.read(tmp_path, INPUTS)
-    assert found.count == 1
-    wanted = (pixels.astype(np.float32) - [10, 20, 30]) * 0.5
-    np.testing.assert_allclose(found.feed(0)["data"][0], wanted.transpose(2, 0, 1), rtol=1e-6)
+    result = samples.read(tmp_path, INPUTS)
+    assert result.count == 1
+    expected = (pixels.astype(np.float32) - [10, 20, 30]) * 0.5
+    np.testing.assert_allclose(result.feed(0)["data"][0], expected.transpose(2, 0, 1), rtol=1e-6)
     (tmp_path / samples.SETTINGS).unlink()
     rgb = samples.read(tmp_path, INPUTS).feed(0)["data"][0]
     np.testing.assert_allclose(rgb, pixels[:, :, ::-1].transpose(2, 0, 1) / 255, rtol=1e-5)
     gray = samples.read(tmp_path, {"x": ((1, 1, 4, 6), "float32")}).feed(0)["x"]
-    known = cv2.imread(str(tmp_path / "a.png"), cv2.IMREAD_GRAYSCALE) / 255
-    np.testing.assert_allclose(gray[0, 0], known, atol=1.01 / 255)
+    reference = cv2.imread(str(tmp_path / "a.png"), cv2.IMREAD_GRAYSCALE) / 255
+    np.testing.assert_allclose(gray[0, 0], reference, atol=1.01 / 255)
 
 
 @pytest.mark.parametrize("resize", ["stretch", "crop", "letterbox"])
@@ -115,14 +115,14 @@ def test_pictures_are_resized(resize: str, tmp_path: Path) -> None:
         ("= =", "not a TOML file"),
     ],
 )
-def test_settings_that_are_wrong_are_refused(settings: str, text: str, tmp_path: Path) -> None:
+def test_invalid_settings_are_refused(settings: str, text: str, tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(b"")
     (tmp_path / samples.SETTINGS).write_text(settings)
     with pytest.raises(CalibrationError, match=text):
         samples.read(tmp_path, INPUTS)
 
 
-def test_what_is_no_picture_and_no_folder_of_any_is_refused(tmp_path: Path) -> None:
+def test_invalid_pictures_and_folders_are_refused(tmp_path: Path) -> None:
     with pytest.raises(CalibrationError, match="has no pictures"):
         samples.read(tmp_path, INPUTS)
     (tmp_path / "a.jpg").write_bytes(b"JFIF, or so")

@@ -41,7 +41,7 @@ def pickled(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("write", "said"),
+    ("write", "message"),
     [
         (damaged, "not a readable .npz file"),
         (cut_off, "not a readable .npz file"),
@@ -50,26 +50,26 @@ def pickled(path: Path) -> None:
         (pickled, "damaged, or not an .npz file"),
     ],
 )
-def test_a_file_of_arrays_that_cannot_be_used_is_refused_with_what_to_do(
-    write: Callable[[Path], None], said: str, tmp_path: Path
+def test_an_unusable_file_of_arrays_is_refused_with_a_hint(
+    write: Callable[[Path], None], message: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "s.npz"
     write(path)
-    with pytest.raises(CalibrationError, match=said) as caught:
+    with pytest.raises(CalibrationError, match=message) as caught:
         samples.read(path, INPUTS)
     assert caught.value.where == str(path)
     assert caught.value.hint
     assert "pickle" not in str(caught.value)
 
 
-def test_an_array_without_a_name_is_no_file_of_samples(tmp_path: Path) -> None:
+def test_an_array_without_a_name_is_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "single.npy", DATA)
     with pytest.raises(CalibrationError, match="a single array without a name") as caught:
         samples.read(tmp_path / "single.npy", INPUTS)
     assert "numpy.savez" in caught.value.hint
 
 
-def test_a_single_picture_is_answered_with_its_folder(tmp_path: Path) -> None:
+def test_a_single_picture_is_refused_with_a_hint(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(b"\x89PNG")
     with pytest.raises(CalibrationError, match="a single picture") as caught:
         samples.read(tmp_path / "a.png", INPUTS)
@@ -79,7 +79,7 @@ def test_a_single_picture_is_answered_with_its_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "settings", ["scale = 0", "scale = [1, 0, 1]", "scale = nan", "mean = inf", "= =", "sigma = 3"]
 )
-def test_settings_of_pictures_that_make_no_sense_are_refused_with_what_to_do(
+def test_invalid_settings_of_pictures_are_refused_with_a_hint(
     settings: str, tmp_path: Path
 ) -> None:
     (tmp_path / "a.png").write_bytes(b"no picture")

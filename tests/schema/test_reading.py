@@ -77,7 +77,7 @@ def test_attributes_may_be_included_under_other_names_without_the_keys_beside_th
     assert op.fuses_activation
 
 
-def test_a_schema_that_includes_nothing_has_only_its_own(tmp_path: Path) -> None:
+def test_a_schema_without_includes_has_only_its_own_attributes(tmp_path: Path) -> None:
     op = schema.read_operator(written(tmp_path, "[]"))
     assert [a.name for a in op.attributes] == ["group", "kernel"]
     assert not op.fuses_activation
@@ -92,7 +92,7 @@ def test_a_schema_that_includes_nothing_has_only_its_own(tmp_path: Path) -> None
     ],
     ids=["unknown", "twice", "own key"],
 )
-def test_a_wrong_include_is_an_error_that_names_the_file(
+def test_an_invalid_include_is_an_error_that_names_the_file(
     tmp_path: Path, include: str, more: str, reason: str
 ) -> None:
     with pytest.raises(SchemaError, match=rf"(?s)made_up.toml: {reason}"):
@@ -130,9 +130,7 @@ def test_multiply_accumulates_of_several_sums_are_added_and_those_of_absent_inpu
 
 
 @pytest.mark.parametrize("rule", ["y", "y * w[1:]", "y * y(1)", "y + y[1:]", "y * y + y"])
-def test_a_rule_of_multiply_accumulates_that_nobody_can_read_is_an_error(
-    rule: str, tmp_path: Path
-) -> None:
+def test_an_invalid_macs_formula_is_an_error(rule: str, tmp_path: Path) -> None:
     with pytest.raises(SchemaError, match="cannot parse macs") as error:
         schema.read_operator(written(tmp_path, "[]", f'macs = "{rule}"'))
     assert "made_up.toml" in error.value.where

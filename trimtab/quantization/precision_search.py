@@ -143,15 +143,15 @@ class _Searcher:
                     floats, best = fewer, candidate
 
     def _result(self, tradeoffs: Iterable[OperatorTradeoff]) -> MixedPrecision:
-        tried = list(self._tried.values())
-        valid = [i for i, (one, _) in enumerate(tried) if self._meets(one)]
+        choices = list(self._tried.values())
+        valid = [i for i, (one, _) in enumerate(choices) if self._meets(one)]
         budget = ", ".join(map(str, self._bounds))
-        chosen = min(valid, key=lambda i: (tried[i][0].cycles, tried[i][0].accuracy.mean_error))
-        types = tried[chosen][1]
+        chosen = min(valid, key=lambda i: (choices[i][0].cycles, choices[i][0].accuracy.mean_error))
+        types = choices[chosen][1]
         operators = tuple(
             OperatorTradeoff(one.name, one.error, one.saved, types[one.name]) for one in tradeoffs
         )
-        candidates = tuple(one for one, _ in tried)
+        candidates = tuple(one for one, _ in choices)
         return MixedPrecision(
             types, Search(budget, self._target.name, candidates, chosen, operators)
         )
