@@ -1,9 +1,9 @@
 """The command line: every module of this package contributes its tasks.
 
-A module's `@task` functions become tasks of the same name; with `NAMESPACE = "board"` in the module
-they become `board.<name>`. `GROUP` is the title they are listed under, one of `GROUPS`. Modules
-are found by iterating over the package. They import trimtab inside their task bodies, so that
-`--list` stays fast.
+A module's `@command` functions (see `_command`) become tasks of the same name; with
+`NAMESPACE = "board"` in the module they become `board.<name>`. `GROUP` is the title they are listed
+under, one of `GROUPS`. Modules are found by iterating over the package. They import trimtab inside
+their task bodies, so that `--list` stays fast.
 
 This is the one place where an error becomes a message and an exit code. It holds for `./inv`,
 `trimtab` and plain `invoke` alike, because it wraps the bodies of the tasks themselves.
@@ -42,8 +42,8 @@ GROUPS = ("Build", "Measure", "Compare and report", "Devices", "Plug-ins", "Set 
 class Tasks:
     """All tasks of a command line.
 
-    `groups`: the title of each task's group, by the task's full name. `renamed`: old names that go
-    on working, with the new ones.
+    `groups`: the title of each task's group, by the task's full name. `renamed`: old names that still
+    work, with the new ones.
     """
 
     namespace: Collection = field(default_factory=Collection)
