@@ -42,8 +42,8 @@ GROUPS = ("Build", "Measure", "Compare and report", "Devices", "Plug-ins", "Set 
 class Tasks:
     """All tasks of a command line.
 
-    `groups`: the title of each task's group, by the task's full name. `renamed`: old names that still
-    work, with the new ones.
+    `groups`: the title of each task's group, by the task's full name. `renamed`: old names, which
+    still work, with the new ones.
     """
 
     namespace: Collection = field(default_factory=Collection)
