@@ -14,9 +14,9 @@ from trimtab.build import builder, cmake_runner, host_build, toolchain
 
 @cache
 def build(name: str, *programs: str) -> Path:
-    """The build tree of toolchain `name`, with every kernel and these programs in it.
+    """Builds these programs with every kernel, for toolchain `name`; returns the build tree.
 
-    This machine's also has the kernels that measure it.
+    The host's tree also has the kernels that measure the machine.
     """
     title = f"{', '.join(programs)} for {name}"
     if name == "host":
@@ -25,9 +25,11 @@ def build(name: str, *programs: str) -> Path:
     if chosen.compiler == "gcc" and chosen.device and shutil.which(chosen.target + "-g++") is None:
         pytest.skip(f"no cross compiler (apt-get install {chosen.needs})")
     tree = paths.cache() / "build" / f"check-{name}"
+    # The levels of a binary for devices, with which the tree shares its objects.
     options = {"TRIMTAB_PROFILE": "full", "TRIMTAB_TOOLS": "ON"}
+    options |= builder.optimization_levels(chosen)
     configure = builder.configure_command(tree, toolchain.cmake_file(chosen), "Release", options)
-    # Test files that run side by side want programs of the same tree.
+    # Test files that run side by side build programs in the same tree.
     with files.locked(tree / ".lock"):
         cmake_runner.run(tree, configure, programs, title)
     return tree

@@ -141,7 +141,7 @@ def test_a_session_respects_its_memory_limit() -> None:
     program = repeated(1, 3, 5, 7)
     needed = trimtab.Session(program).memory["arena_bytes"]
     trimtab.Session(program, max_memory_bytes=needed)
-    with pytest.raises(BudgetError, match="more memory than it may take"):
+    with pytest.raises(BudgetError, match="more memory than allowed"):
         trimtab.Session(program, max_memory_bytes=needed - 1)
 
 
@@ -149,7 +149,7 @@ def test_a_resize_respects_the_memory_limit() -> None:
     planned = modelfile.encode(trimtab.optimize(repeated(1, 3, 5, 7)))
     needed = _engine.Executor(planned).memory()["arena_bytes"]
     engine, x = _engine.Executor(planned, max_memory_bytes=needed), image(1, 3, 5, 7)
-    with pytest.raises(_engine.EngineError, match="more memory than it may take") as refused:
+    with pytest.raises(_engine.EngineError, match="more memory than allowed") as refused:
         engine.resize_input(0, (1, 3, 50, 70))
     assert refused.value.args[0] == 9  # TRIMTAB_MEMORY_LIMIT
     np.testing.assert_allclose(engine.run([x])[0], squares(x), rtol=1e-6)

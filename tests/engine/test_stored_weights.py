@@ -185,10 +185,10 @@ def test_a_written_plan_reproduces_the_packing(overrides: Plan, tmp_path: Path) 
     ("text", "complaint"),
     [
         ('prefer = "small"', "prefer cannot be 'small'"),
-        ("prefer = 1", "prefer must be a name"),
+        ("prefer = 1", "`prefer` must be a string"),
         ('weights_type = "i8"', "weights_type cannot be 'i8'"),
         ('[operators.direct]\nweights = "net"', "weights cannot be 'net'"),
-        ("[operators.direct]\nweights = 3", "weights of operators"),
+        ("[operators.direct]\nweights = 3", "`operators.direct.weights` must be a string"),
     ],
 )
 def test_a_plan_with_an_unknown_word_is_refused(text: str, complaint: str, tmp_path: Path) -> None:

@@ -246,7 +246,7 @@ def test_a_run_time_schema_has_only_what_a_library_supports(tmp_path: Path, line
         schema.read_plugin_operator(path)
     path.write_text(text)
     path.with_suffix(".cpp").write_text("")
-    with pytest.raises(errors.SchemaError, match="leave out run_time"):
+    with pytest.raises(errors.SchemaError, match="remove run_time = true"):
         schema.read_plugin_operator(path)
 
 

@@ -116,20 +116,12 @@ def build(request: BuildRequest, progress: Progress = SILENT) -> Build:
     if not target.core.is_generic:
         profile = profile.narrowed(chosen.arch, target.isas, request.kernels)
     tree = paths.cache() / "build" / _key(request, target.core, profile, cmake_file)
-    # Code other than micro-kernels takes a hundredth of the time, so its size matters more. With
-    # the level of the kernels, -O3, in-order cores would unroll it to more than twice the size.
-    optimization = "-Os" if chosen.device else "-O2"
-    once = _SMALLEST[chosen.compiler] if chosen.device else optimization
-    if request.build_type == "Debug":
-        optimization = once = "-O0"
     with files.locked(tree / ".lock", error=BuildError, hint=CACHE_HINT):
         profile_file = tree / "profile" / f"{_safe(profile.name)}.toml"
         files.write_if_changed(profile_file, profile.to_toml(), error=BuildError, hint=CACHE_HINT)
         options = {
             "TRIMTAB_PROFILE": str(profile_file),
-            "TRIMTAB_OPTIMIZE": optimization,
-            "TRIMTAB_OPTIMIZE_ONCE": once,
-            "TRIMTAB_OPTIMIZE_KERNELS": "-Os" if profile.small else "-O3",
+            **optimization_levels(chosen, request.build_type, small=profile.small),
         }
         targets = ["trimtab", "trimtab-run"]
         if request.shared:
@@ -147,6 +139,22 @@ def build(request: BuildRequest, progress: Progress = SILENT) -> Build:
         times = cmake_runner.run(tree, command, targets, title, progress=progress)
         record = _record(request, profile, chosen, target.core, tree, times)
         return _deliver(request, tree, record)
+
+
+def optimization_levels(
+    chosen: toolchain.Toolchain, build_type: str = "Release", *, small: bool = False
+) -> dict[str, str]:
+    """CMake definitions of the optimization levels: core, code that runs once, kernels.
+
+    Code other than micro-kernels takes a hundredth of the time, so its size matters more. With the
+    level of the kernels, -O3, in-order cores would unroll it to more than twice the size.
+    """
+    core = "-O0" if build_type == "Debug" else "-Os" if chosen.device else "-O2"
+    return {
+        "TRIMTAB_OPTIMIZE": core,
+        "TRIMTAB_OPTIMIZE_ONCE": _SMALLEST[chosen.compiler] if core == "-Os" else core,
+        "TRIMTAB_OPTIMIZE_KERNELS": "-Os" if small else "-O3",
+    }
 
 
 def configure_command(
