@@ -123,7 +123,7 @@ def test_a_network_computes_the_same_on_the_device(
 
 
 @pytest.mark.parametrize(
-    "known",
+    "model",
     # All formats of a network give the same program, so one of them is enough for each device.
     [
         pytest.param(
