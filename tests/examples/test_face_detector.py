@@ -25,11 +25,11 @@ from trimtab.pipeline.recipe import Recipe
 
 EXAMPLE = paths.root() / "examples" / "face_detector"
 THRESHOLD = 0.7
-SIZE, CELLS = (64, 96), (8, 12)  # of the model's picture, and of its grid
+SIZE, CELLS = (64, 96), (8, 12)  # the model's input, and its grid
 
 
 def detector(path: Path) -> Path:
-    """A box of about two cells at each of 8 x 12: seeded weights say where it is, and the score."""
+    """A model with a box of about two cells at each of 8 x 12 positions; weights are seeded."""
     rng = np.random.default_rng(7)
     anchors = np.stack(np.meshgrid(np.arange(12), np.arange(8)), -1).reshape(1, -1, 2) + 0.5
     centers = np.concatenate([anchors - 1, anchors + 1], -1) / [12, 8, 12, 8]
@@ -71,7 +71,7 @@ def detector(path: Path) -> Path:
 
 
 def picture(path: Path) -> np.ndarray:
-    """Seeded noise in blocks, of another size and shape than the model's, as a PPM."""
+    """Writes seeded blocks of noise as a PPM file, in another size than the model's input."""
     blocks = np.random.default_rng(1).integers(0, 256, (11, 17, 3), np.uint8)
     pixels = np.kron(blocks, np.ones((9, 8, 1), np.uint8))
     height, width, _ = pixels.shape
@@ -80,22 +80,22 @@ def picture(path: Path) -> np.ndarray:
 
 
 def expected(model: Path, pixels: np.ndarray) -> np.ndarray:
-    """score, left, top, right, bottom of the boxes that stay [n, 5], best first."""
+    """Score, left, top, right, bottom of the boxes after NMS [n, 5], best first."""
     height, width, _ = pixels.shape
     rows, columns = (np.arange(n) * m // n for n, m in zip(SIZE, (height, width), strict=True))
     x = ((pixels[rows][:, columns].astype(np.float32) - 127) / 128).transpose(2, 0, 1)[None]
     scores, boxes = onnxruntime.InferenceSession(model).run(["scores", "boxes"], {"x": x})
-    found = np.concatenate([scores[0, :, 1:], boxes[0] * [width, height, width, height]], 1)
-    found = found[np.argsort(-found[:, 0])]
-    kept = found[found[:, 0] > THRESHOLD]
+    candidates = np.concatenate([scores[0, :, 1:], boxes[0] * [width, height, width, height]], 1)
+    candidates = candidates[np.argsort(-candidates[:, 0])]
+    remaining = candidates[candidates[:, 0] > THRESHOLD]
     result = []
-    while len(kept):
-        best, kept = kept[0], kept[1:]
+    while len(remaining):
+        best, remaining = remaining[0], remaining[1:]
         result.append(best)
-        low, high = np.maximum(kept[:, 1:3], best[1:3]), np.minimum(kept[:, 3:], best[3:])
+        low, high = np.maximum(remaining[:, 1:3], best[1:3]), np.minimum(remaining[:, 3:], best[3:])
         both = np.prod(np.clip(high - low, 0, None), axis=1)
-        own = np.prod(best[3:] - best[1:3]) + np.prod(kept[:, 3:] - kept[:, 1:3], axis=1)
-        kept = kept[both / (own - both) <= 0.3]
+        own = np.prod(best[3:] - best[1:3]) + np.prod(remaining[:, 3:] - remaining[:, 1:3], axis=1)
+        remaining = remaining[both / (own - both) <= 0.3]
     return np.array(result)
 
 
@@ -130,54 +130,54 @@ def assert_drawn(path: Path, pixels: np.ndarray, boxes: np.ndarray) -> None:
 
 
 @pytest.mark.build
-def test_the_c_program_and_the_python_one_find_what_onnxruntime_finds(tmp_path: Path) -> None:
+def test_the_c_and_python_programs_detect_the_same_boxes_as_onnxruntime(tmp_path: Path) -> None:
     model, pixels = detector(tmp_path / "net.onnx"), picture(tmp_path / "in.ppm")
     want = expected(model, pixels)
     assert 3 <= len(want) < 96
-    made = built(model, tmp_path / "dist")
-    example = made.output_dir / "example"
+    delivered = built(model, tmp_path / "dist")
+    example = delivered.output_dir / "example"
     require("cc", "gcc")
     require("make", "make")
     run("make", cwd=example)
-    words = (made.model, tmp_path / "in.ppm", tmp_path / "out.ppm", THRESHOLD)
-    found = read(run(example / "face_detector", *words, cwd=tmp_path))
-    np.testing.assert_allclose(found, want, rtol=0, atol=0.02)
+    words = (delivered.model, tmp_path / "in.ppm", tmp_path / "out.ppm", THRESHOLD)
+    actual = read(run(example / "face_detector", *words, cwd=tmp_path))
+    np.testing.assert_allclose(actual, want, rtol=0, atol=0.02)
     assert_drawn(tmp_path / "out.ppm", pixels, want)
     in_python = run(sys.executable, example / "face_detector.py", model, *words[1:2], cwd=tmp_path)
     np.testing.assert_allclose(read(in_python), want, rtol=0, atol=0.02)
-    for wrong, said in (("nothing.ppm", "cannot be opened"), ("net.onnx", "is not a binary")):
-        argv = [str(example / "face_detector"), str(made.model), str(tmp_path / wrong)]
+    for name, message in (("nothing.ppm", "cannot be opened"), ("net.onnx", "is not a binary")):
+        argv = [str(example / "face_detector"), str(delivered.model), str(tmp_path / name)]
         done = subprocess.run(argv, capture_output=True, text=True, check=False)
         assert done.returncode == 1
-        assert said in done.stderr
+        assert message in done.stderr
 
 
 @pytest.mark.slow
 @pytest.mark.build
-def test_cmake_builds_it_too(tmp_path: Path) -> None:
-    made = built(detector(tmp_path / "net.onnx"), tmp_path / "dist")
-    source = made.output_dir / "example"
+def test_cmake_builds_the_c_program(tmp_path: Path) -> None:
+    delivered = built(detector(tmp_path / "net.onnx"), tmp_path / "dist")
+    source = delivered.output_dir / "example"
     require("cc", "gcc")
     require("make", "make")
     run(cmake_runner.cmake(), "-S", source, "-B", tmp_path / "tree", cwd=tmp_path)
     run(cmake_runner.cmake(), "--build", tmp_path / "tree", cwd=tmp_path)
     picture(tmp_path / "in.ppm")
-    assert run(tmp_path / "tree" / "face_detector", made.model, "in.ppm", cwd=tmp_path)
+    assert run(tmp_path / "tree" / "face_detector", delivered.model, "in.ppm", cwd=tmp_path)
 
 
 @pytest.mark.slow
 @pytest.mark.build
 @pytest.mark.device
-def test_it_runs_on_the_board(tmp_path: Path) -> None:
+def test_the_c_program_runs_on_the_board(tmp_path: Path) -> None:
     model, pixels = detector(tmp_path / "net.onnx"), picture(tmp_path / "in.ppm")
-    made = built(model, tmp_path / "dist", "aarch64-linux-musl", "cortex-a53")
-    assert made.model is not None
-    example = made.output_dir / "example"
+    delivered = built(model, tmp_path / "dist", "aarch64-linux-musl", "cortex-a53")
+    assert delivered.model is not None
+    example = delivered.output_dir / "example"
     compiler = f"{sys.executable} -m ziglang cc -target aarch64-linux-musl"
     require("make", "make")
     run("make", f"CC={compiler}", "LDFLAGS=-static", cwd=example)
     with find_device("qemu-a53").open() as device, device.scratch() as scratch:
-        argv = [device.push(path).path for path in (example / "face_detector", made.model)]
+        argv = [device.push(path).path for path in (example / "face_detector", delivered.model)]
         argv += [device.push(tmp_path / "in.ppm").path, f"{scratch}/out.ppm"]
         done = device.run(argv, timeout_s=600)
         assert done.exit_code == 0, done.stderr
