@@ -1,5 +1,5 @@
-/* A caller of the C API at the limits of sizes and memory: opens a model, gives its first input
- * another size, and runs it. Prints the code of each step, and why it failed.
+/* Calls the C API at the limits of sizes and memory: opens a model, resizes its first input, and runs
+ * it. Prints the code of each step and the error text.
  *
  *   limits MODEL MAX_MEMORY_BYTES [DIMENSION ...] */
 #include <stdio.h>
@@ -12,7 +12,7 @@ static int say(const char* what, int code, const char* why) {
   return code;
 }
 
-/* With an input of zeros. */
+/* Runs with an input of zeros. */
 static void run(trimtab_model* model) {
   trimtab_tensor input;
   trimtab_input(model, 0, &input);

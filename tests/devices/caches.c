@@ -1,9 +1,9 @@
-// Accesses to memory in an order that a test knows, between the runner's markers: those of operator
-// N around turn N.
+// Accesses memory in a known order, between the runner's markers: the markers of operator N enclose
+// round N.
 //
 //   walk BYTES STRIDE r|w TURNS   reads or writes a byte at each multiple of STRIDE
-//   jump COUNT BYTES              reads or, each third time, writes COUNT bytes at random places
-//   share BYTES                   two threads walk over the same bytes at once, each one turn
+//   jump COUNT BYTES              reads COUNT bytes at random offsets; every third access writes
+//   share BYTES                   two threads walk over the same bytes concurrently, one round each
 
 #include <pthread.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-// The time of day of a process that loads this first (LD_PRELOAD) differs from the system's by the
-// seconds in the file that CLOCK_OFFSET names, at every moment. Other clocks are the system's.
+// Shifts the time of day of a process (LD_PRELOAD) by the number of seconds in the file that
+// CLOCK_OFFSET names, which is read on every call. Other clocks are unchanged.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/syscall.h>

@@ -1,4 +1,4 @@
-// A program with known behavior, to see whether a device carries it faithfully.
+// A program with known behavior, to check that a transport passes everything through.
 //
 //   args WORD...      prints each argument in hexadecimal, one per line
 //   exit CODE         ends with CODE
@@ -6,11 +6,11 @@
 //   env NAME          prints a variable
 //   where             prints the working directory
 //   flood BYTES       writes BYTES x's to stdout and as many y's to stderr, alternating
-//   say TEXT          prints TEXT in a line, then waits for ever
-//   beat FILE         a child appends to FILE every 50 ms, for ever; the parent waits for it
-//   stdin             prints how many bytes stdin has
+//   say TEXT          prints TEXT as a line, then waits forever
+//   beat FILE         a child appends to FILE every 50 ms, forever; the parent waits for it
+//   stdin             prints the number of bytes of stdin
 //   loop [TEXT]       the runner's markers around 1000 and 2000 rounds of the same loop; with TEXT it
-//                     then goes on as "say" does
+//                     then continues like "say"
 
 #include <signal.h>
 #include <stdio.h>
