@@ -54,7 +54,7 @@ def test_a_port_is_part_of_the_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize("line", ["board", "board ssh-ed25519", "board ssh-ed25519 ===", "\0 x y"])
 def test_malformed_lines_are_skipped(tmp_path: Path, line: str) -> None:
     (tmp_path / "k").write_text(f"{line}\nboard ssh-ed25519 {KEY}\n")
-    assert [known.line for known in host_keys.find([tmp_path / "k"], "board")] == [2]
+    assert [match.line for match in host_keys.find([tmp_path / "k"], "board")] == [2]
 
 
 def judge(tmp_path: Path, text: str, key_type: str = "ssh-ed25519", key: bytes = b"key") -> bool:
