@@ -93,6 +93,7 @@ def test_requirements_of_tests_are_listed_apart(machine: Path) -> None:
             "zstd",
             "cpio",
             "readelf",
+            "shellcheck",
             "clang",
             "llvm-cov",
             "llvm-mca-19",

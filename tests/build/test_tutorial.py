@@ -113,8 +113,8 @@ def test_the_tutorial_leads_to_a_plan_and_binaries(tmp_path: Path) -> None:
     plan = Plan.read(tmp_path / "dist" / "mixed" / "plan.toml")
     assert plan.precision == "mixed"
     assert {"a", "b", "c", "scores", "boxes"} <= plan.precisions.keys()
-    assert "weighing operators" in remaining.stderr
-    assert "weighing operators" not in again.stderr
+    assert "evaluating operators" in remaining.stderr
+    assert "evaluating operators" not in again.stderr
     output = [
         (tmp_path / "dist" / name / "detector.ttm").read_bytes() for name in ("mixed", "again")
     ]

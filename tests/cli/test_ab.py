@@ -81,7 +81,7 @@ def test_tasks_that_measure_have_the_same_control_options_and_pass_them_on(
         ({"warmup": -3}, "warmup is -3"),
         ({"launches": 0}, "launches is 0"),
         ({"wait": "soon"}, "'soon' is not a number"),
-        ({"governor": "a b"}, "no governor"),
+        ({"governor": "a b"}, "is not a governor"),
         ({"timeout": 0.0}, "timeout is 0"),
         ({"seed": -7}, "seed is -7"),
     ],

@@ -83,6 +83,12 @@ def test_help_as_the_value_of_an_option_is_a_value() -> None:
     assert words("report", "--output", "--help") == ["report", "--output", "--help"]
 
 
+def test_an_unknown_task_stays_for_invoke_to_refuse() -> None:
+    plugin = Argument(name="plugin", kind=list)
+    core = ParserContext(args=[plugin])
+    assert normalize(["nonsense"], core, TASKS).words == ["nonsense"]
+
+
 def test_words_before_a_task_stay() -> None:
     assert words("-f", "report", "--help", "ab") == ["-f", "report", "--help", "ab"]
 

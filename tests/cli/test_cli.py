@@ -76,6 +76,13 @@ def test_the_help_of_a_task_needs_no_arguments_and_explains_its_options(
     assert text in " ".join(done.stdout.split())
 
 
+def test_an_unknown_task_is_an_error() -> None:
+    command = [sys.executable, "-m", "trimtab.cli", "nonsense"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 1
+    assert "No idea what 'nonsense' is!" in done.stderr
+
+
 def test_an_error_message_is_short_for_any_text_of_a_file() -> None:
     # A name of a megabyte, in a model of a megabyte.
     error = errors.ModelFileError("n" * 1_000_000, where="w" * 1_000_000, hint="h" * 1_000_000)

@@ -19,7 +19,7 @@ FORK = paths.root() / "examples" / "plugins" / "caffe_fork"
 
 
 def inv(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    argv = [sys.executable, "-m", "trimtab.cli", *words]
+    argv = [sys.executable, "-m", "lab", *words]
     return subprocess.run(argv, cwd=cwd, capture_output=True, text=True, check=False, timeout=900)
 
 

@@ -69,7 +69,7 @@ def normalize(
             positional = sum(argument.kind is not list for argument in context.positional_args)
         elif positional:
             positional -= 1
-        elif repeatable := _repeatable(context):
+        elif context is not core and (repeatable := _repeatable(context)):
             result.words.append(repeatable)
         result.words.append(word)
     return result

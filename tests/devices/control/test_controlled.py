@@ -99,7 +99,7 @@ def test_a_runner_outside_of_its_pinned_cores_gives_no_result(
     device: Device, tmp_path: Path
 ) -> None:
     subject = make_subject(tmp_path)
-    text = subject.binary.read_text().replace("affinity=told[0]", "affinity='0'")
+    text = subject.binary.read_text().replace("affinity=allowed[0]", "affinity='0'")
     subject.binary.write_text(text)
     outcome = protocol.measure(
         device, subject, make_golden(), Settings(**QUICK, launches=1), tmp_path
