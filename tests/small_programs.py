@@ -66,7 +66,7 @@ def evaluate(program: Program, inputs: dict[str, Array]) -> dict[str, Array]:
 
 
 def after(program: Program, *names: str) -> Program:
-    """The program after the passes of these names; its outputs are shown to be what they were."""
+    """The program after the named passes; asserts that its outputs have not changed."""
     changed = program.copy()
     for name in names:
         passes.passes()[name].run(changed)

@@ -102,7 +102,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 # The package itself has no row: it loads the names of the Python API when they are first used.
 API = "__init__"
-# One method of that API stands below what it calls, which it imports when it is called.
+# One method of the API is in a lower layer than the code that it calls, and imports it then.
 FRONT_DOORS = {("trimtab.program.program", "trimtab.modelfile")}  # Program.save
 
 CPP_FOLDERS = ("runtime", "kernels", "bindings")
@@ -323,7 +323,7 @@ def includes(path: Path) -> Iterator[tuple[bool, str]]:
             yield match[1] == '"', match[2]
 
 
-# Folder -> what a quoted include in it may begin with. Generated headers lie under generated/.
+# Folder -> the allowed beginnings of its quoted includes. Generated headers are under generated/.
 MAY_INCLUDE = {
     "kernels/generic": ("kernels/kernel_api.h", "kernels/generic/"),
     "kernels/portable": ("kernels/kernel_api.h", "kernels/generic/", "kernels/portable/"),

@@ -1,4 +1,4 @@
-"""`doctor` and `setup`, with a PATH that holds only what a test puts there."""
+"""`doctor` and `setup`, with a PATH that contains only the test's programs."""
 
 from __future__ import annotations
 

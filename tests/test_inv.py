@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# Answers as a complete Python does, makes a "venv" that holds itself, and logs what it is asked.
+# Behaves like a complete Python, makes a "venv" that contains itself, and logs its arguments.
 STAND_IN = """#!/bin/sh
 log={log}
 case "$*" in

@@ -34,7 +34,7 @@ CELLS = [
 def test_text_has_its_columns_under_their_headers() -> None:
     title, head, rule, *rows = ODD.text().splitlines()
     assert (title, head.split()) == ("What is in it", HEADS)
-    # What a terminal shows at the ends of the columns, which are those of the rule.
+    # The displayed ends of the columns, which are those of the rule.
     ends = [cell_len(part) for part in rule.split("  ")]
     assert {*rule} == {"-", " "}
     assert len(rows) == len(CELLS) + 1

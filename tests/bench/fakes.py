@@ -115,7 +115,7 @@ def write_record(
     shares: Sequence[Sequence[Sequence[int] | None]] | None = None,
     **header: Any,
 ) -> Path:
-    """A complete record with these samples of the steady state, in each of so many launches.
+    """A complete record with these steady-state samples in each launch.
     `shares`: when each thread had one of each operator.
     """
     counted = {"instructions": instructions}

@@ -1,4 +1,4 @@
-"""Hardware events: how counts are scaled, what is said of them, and what when there are none.
+"""Hardware events: scaling of counts, their reports, and machines without counters.
 
 The expected figures are those of a made-up machine: events at a constant rate, which groups see for
 a part of the time, as a PMU of few counters does.
@@ -131,8 +131,8 @@ def record(
     of_operator: list[Any] | None = None,
     **header: Any,
 ) -> records.Record:
-    """One with 20 runs of 1 ms and one operator, each of which counted `readings`, or the operator
-    what is `of_operator`.
+    """A record with 20 runs of 1 ms and one operator. Each run counted `readings`; the operator
+    counted `of_operator`, if it is set.
     """
     with Writer(directory, make_header(**header)) as writer:
         writer.event(ASKED)
@@ -194,7 +194,7 @@ def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
 def test_counters_are_requested_for_launches_of_the_steady_state(
     device: Device, tmp_path: Path
 ) -> None:
-    # The fake runner ends with an error where it was asked for what it should not be, or not asked.
+    # The fake runner fails if `--counters` is missing, or present when it should not be.
     fault = "assert is_golden != ('--counters' in args)"
     settings = Settings(warmup=0, runs=2, min_time_ms=0, counters=True)
     subject = make_subject(tmp_path, fault)

@@ -34,7 +34,7 @@ def program() -> str:
 
 
 class Page:
-    """One page: what it says on its console, and what it asks for, is kept."""
+    """One page; records its console messages and its requests."""
 
     def __init__(self, reads: int, writes: int) -> None:
         self._reads, self._writes = reads, writes

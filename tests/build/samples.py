@@ -51,7 +51,7 @@ def relu(folder: Path, arch: str) -> tuple[Program, Path]:
 
 
 def tiny(folder: Path, toolchain: str, progress: Progress = SILENT, **options: object) -> Build:
-    """A build that holds just what the network needs."""
+    """A build with exactly the operators and kernels of the network."""
     program, model = relu(folder, find_toolchain(toolchain).arch)
     profile: Profile = trimtab.profile_of(program)
     request = {"output_dir": folder / "out", "toolchain": toolchain, "model": model, **options}

@@ -389,5 +389,5 @@ def test_the_engine_is_built_beside_the_package_and_stays_when_nothing_changed()
 
 
 def test_the_engine_carries_no_sanitizer_into_python() -> None:
-    # zig adds one to what is compiled without an optimization level.
+    # zig adds a sanitizer to sources that are compiled without an optimization level.
     assert b"__ubsan" not in host_build.build_engine().read_bytes()

@@ -29,7 +29,7 @@ SINCE = {"zen4": 13, "zen5": 14}  # GCC's release notes
 NAMED = [core for core in cores.all_cores() if not core.is_generic]
 PAIRS = [(core, arch) for core in NAMED for arch in core.features]
 
-# What a compiler defines for a core that has the feature: Arm C Language Extensions; GCC's manual.
+# The macro that a compiler defines for each feature: Arm C Language Extensions; GCC's manual.
 MACROS = {
     "aarch64": {
         "neon": "__ARM_NEON",

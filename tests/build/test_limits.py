@@ -27,7 +27,7 @@ BAD_FILE, BAD_PROGRAM, BAD_ARGUMENT, MEMORY_LIMIT = 1, 3, 7, 9
 SHAPE = (1, 2, 6, 6)
 COPIES = 16
 MACHINES = ["host", "armv7-linux-musleabihf"]
-"""Toolchains: what a size_t has 64 and 32 bits of."""
+"""Toolchains with a size_t of 64 and of 32 bits."""
 
 
 def copies() -> Program:
@@ -39,7 +39,7 @@ def copies() -> Program:
 
 
 def outputs(count: int, shape: tuple[int, ...]) -> Program:
-    """So many results of one input, all of them alive at the end."""
+    """A program with `count` outputs of one input, all alive at the end."""
     program = Program("outputs")
     program.add_input("x", shape)
     for n in range(count):

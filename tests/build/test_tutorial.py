@@ -19,7 +19,7 @@ import trimtab
 from trimtab.planner.plan_file import Plan
 
 TUTORIAL = Path(__file__).resolve().parents[2] / "docs" / "tutorial-int8.md"
-# A cross compiler and a board are the reader's; all else stays as it is written.
+# The reader's cross compiler and board are replaced; all other words stay.
 HERE = {"aarch64-linux-musl": "host", "pi4": "local"}
 SHORT = ("--launches", "1", "--runs", "1", "--min-time-ms", "0", "--warmup", "0")
 

@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.build, pytest.mark.slow]
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Python of an environment that holds the wheel of a release, and what it asks for."""
+    """The Python of an environment with the wheel of a release and its dependencies."""
     folder = tmp_path_factory.mktemp("wheel")
     # From a clone: neither an engine nor a cache that lies in the checkout may help.
     subprocess.run(["git", "clone", "-q", str(ROOT), str(folder / "clone")], check=True)
@@ -29,7 +29,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert wheel.name.endswith(f"-manylinux_2_28_{os.uname().machine}.whl")
     subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
     python = folder / "venv" / "bin" / "python"
-    # The versions of the lock: what is newer has not been tested.
+    # Only the locked versions are tested.
     names = distribution.read_lock((ROOT / "requirements.lock").read_text()).items()
     pins = folder / "pins.txt"
     pins.write_text("".join(f"{name}=={package.version}\n" for name, package in names))
@@ -39,7 +39,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(python: Path, cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The environment's Python, in a folder of its own."""
+    """Runs the environment's Python in a separate folder."""
     environment = {**os.environ, "TRIMTAB_CACHE_DIR": str(cache)}
     return subprocess.run(
         [python, *arguments],

@@ -90,7 +90,7 @@ class Stream:
                     elif kind == CLOSE_STDIN:
                         self._process.stdin.close()
             self._link.send(b"OKAY", self._number, self._peer)
-        self.may_write.release(1000)  # nobody waits for what is still written
+        self.may_write.release(1000)  # unblocks pending writes
         with contextlib.suppress(OSError, ValueError):
             self._process.stdin.close()
         with contextlib.suppress(ProcessLookupError):

@@ -28,7 +28,7 @@ HERE = Path(__file__).parent
 CACHE = str(paths.cache())  # before a test changes it
 TRANSPORTS = ("local", "qemu_user", "ssh", "ssh-openssh", "labgrid", "adb", "board")
 CLIENTS = ("paramiko", "openssh")
-CLIENT = {"name": ""}  # of the devices that `SshServer.define` writes; "" is chosen by itself
+CLIENT = {"name": ""}  # the client that `SshServer.define` writes; "": chosen automatically
 
 
 def require_counting() -> None:
@@ -114,7 +114,7 @@ def each_client(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 
 
 def make_key(path: Path, passphrase: str = "", *, kind: str = "ed25519") -> Path:
-    """A new SSH key, with its public half beside it."""
+    """A new SSH key pair; the public key is in `path`.pub."""
     keygen = require("ssh-keygen", "openssh-client")
     subprocess.run([keygen, "-q", "-t", kind, "-N", passphrase, "-f", path], check=True)
     return path
@@ -279,7 +279,7 @@ class Subject:
     probe: Path
 
 
-# Three starts of labgrid's client for each test are slow; what it adds to `ssh` is in test_labgrid.
+# Each test would start labgrid's client three times; test_labgrid covers its additions to `ssh`.
 _EACH = [pytest.param(t, marks=pytest.mark.slow if t == "labgrid" else ()) for t in TRANSPORTS]
 
 

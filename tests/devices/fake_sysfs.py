@@ -62,7 +62,7 @@ class FakeSysfs:
         ]
 
     def refuse_governors(self) -> None:
-        """Makes the files read-only even for root, as they are without root."""
+        """Makes the files read-only, also for root."""
         for core in LITTLE + BIG:
             file = self.folder / f"devices/system/cpu/cpu{core}/cpufreq/scaling_governor"
             file.unlink()

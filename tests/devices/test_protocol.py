@@ -192,7 +192,7 @@ def test_the_transcript_of_a_command_that_ends_is_its_output(subject: Subject) -
 
 def test_output_without_end_is_cut_and_its_command_ended(subject: Subject) -> None:
     program, transcript = subject.device.push(subject.probe).path, Transcript(limit_bytes=100_000)
-    # Tests beside this one run the same program: a length of its own tells it from theirs.
+    # Parallel tests run the same program; a unique length identifies this one.
     length = str(1_000_000_000 + secrets.randbelow(1_000_000_000))
     with pytest.raises(DeviceOutputError, match="more than 100,000 bytes"):
         subject.device.run([program, "flood", length], timeout_s=30, transcript=transcript)

@@ -136,9 +136,7 @@ def test_threads_have_their_own_first_level_and_share_the_second(program: Path) 
     assert len(turn.cpus) == 2
     lines = 4096
     for cpu in turn.cpus:
-        assert cpu.l1_misses == pytest.approx(
-            lines, abs=200
-        )  # a thread begins with some of its own
+        assert cpu.l1_misses == pytest.approx(lines, abs=200)  # a new thread has misses of its own
     assert turn.levels[0].misses == pytest.approx(lines, abs=200)
 
 
@@ -150,7 +148,7 @@ def test_the_executed_machine_code_is_in_the_log(program: Path) -> None:
     for interval in log.intervals:
         executed = sum(len(log.blocks[n]) // 4 * times for n, times in interval.ran.items())
         assert executed == sum(cpu.instructions for cpu in interval.cpus)
-    assert log.intervals[-1].phase == 0  # it ended by itself
+    assert log.intervals[-1].phase == 0  # it ended normally
 
 
 def test_a_program_that_is_not_there_is_exit_code_127(program: Path) -> None:

@@ -1,4 +1,4 @@
-"""The shell scripts for devices: each is valid by itself, and small on its way."""
+"""The shell scripts for devices: each is valid shell, and is sent without comments."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def some_kernel(rng: random.Random, attribute: schema.Attribute) -> str:
 def some_value(rng: random.Random, attribute: schema.Attribute, shape: Shape) -> Any:
     if attribute.default is not None and rng.random() < 0.6:
         return attribute.default
-    if attribute.range and rng.random() < 0.9:  # mostly what the engine must be able to live with
+    if attribute.range and rng.random() < 0.9:  # mostly values that the engine accepts
         least, most = attribute.range
         return rng.choice((least, most, rng.randint(least, most), rng.randint(least, least + 3)))
     match attribute.type:

@@ -134,7 +134,7 @@ def test_in_place_results_equal_those_of_separate_memory(
     before = {name: value.copy() for name, value in case.inputs.items()}
     expected = oracle.expected(case)
     session = trimtab.Session(loaded(case, tmp_path), threads=threads)
-    for _ in range(2):  # what a run leaves behind is not what the next one begins with
+    for _ in range(2):  # the second run starts with the first one's leftovers
         oracle.assert_agree(case, session.run(case.inputs), expected)
     for name, value in before.items():
         np.testing.assert_array_equal(case.inputs[name], value)

@@ -37,9 +37,9 @@ from trimtab.planner.plan_file import Plan
 from trimtab.program import Program
 from trimtab.target import Target
 
-MOST_BYTES = 32 * 1024  # of a seed: what is small is mutated often
+MOST_BYTES = 32 * 1024  # of a seed: the fuzzer mutates small ones more often
 DECISIONS = 64
-FEW = 4  # seeds of an operator in one type: more are made of what is not a vector of ONNX
+FEW = 4  # seeds of an operator in one dtype; later ones come from other sources than ONNX vectors
 
 Planned = Iterator[tuple[str, Program]]
 
@@ -60,7 +60,7 @@ def quantized() -> onnx.ModelProto:
 
 
 def vectors(load: Callable[[onnx.ModelProto], Program]) -> Planned:
-    """Every operator vector, as it is planned here."""
+    """Every operator vector, planned for this machine."""
     yield "hostile", trimtab.optimize(network())
     yield "quantized", trimtab.optimize(load(quantized()))
     for case in all_cases():

@@ -1,4 +1,4 @@
-"""The fuzz targets on what fuzzing found, and on some of what it begins with."""
+"""The fuzz targets on former findings, and on a sample of their seeds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.build
 HERE = Path(__file__).parent
 TARGETS = sorted(path.stem.removeprefix("fuzz_") for path in HERE.glob("fuzz_*.cpp"))
 
-# Those with operators of the engine; what is loaded at run time is a library of its own.
+# Example plug-ins with compiled-in operators; run-time operators are separate libraries.
 EXAMPLES = paths.root() / "examples" / "plugins"
 PLUGINS = sorted({path.parent.parent for path in EXAMPLES.glob("*/ops/*.cpp")})
 

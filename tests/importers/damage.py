@@ -81,8 +81,8 @@ def of_protobuf(data: st.DataObject, content: bytes) -> bytes:
 
 
 def of_words(data: st.DataObject, content: bytes) -> bytes:
-    """Another number in place of one of 16 or 32 bits, or another one of the same file: what the
-    tables and offsets of a flatbuffer are.
+    """Replaces a number of 16 or 32 bits by another one, or by one from elsewhere in the file.
+    Tables and offsets of a flatbuffer are such numbers.
     """
     damaged = bytearray(content)
     for _ in range(data.draw(st.integers(1, 3))):

@@ -18,8 +18,8 @@ from trimtab.program import Program
 class Published:
     """A model as its authors published it. `tolerance` is relative to the largest golden value.
 
-    `free`: the input's name, where the file leaves its shape open. `only`: the golden outputs that
-    the model has by itself, where the file holds others besides.
+    `free`: the name of the input whose shape the file leaves open. `only`: the golden outputs that
+    this model has, if the file holds more.
     """
 
     folder: str

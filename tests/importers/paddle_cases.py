@@ -94,7 +94,7 @@ def _pools() -> dict[str, Net]:
             "adaptive_uneven": {"adaptive": True, "ksize": [4, 3]},
         }
         if kind == "max":
-            # Paddle's own max_pool2d_with_index is what it uses for these.
+            # Paddle computes these with max_pool2d_with_index.
             adaptive = {n: forms.pop(n) for n in list(forms) if n.startswith("adaptive")}
             for n, form in adaptive.items():
                 result[f"max_{n}"] = single(

@@ -43,8 +43,8 @@ class Step:
 
 
 class Description(Net):
-    """Records what the methods of the zoo's builder make; `adaptive_pool` and those behind it are
-    steps that the zoo has no need of.
+    """Records the calls of the zoo's builder; `adaptive_pool` and the methods after it are layers
+    that the zoo does not use.
     """
 
     def __init__(self, shape: Sequence[int]) -> None:

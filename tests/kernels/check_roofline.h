@@ -32,7 +32,7 @@ class RooflineCheck {
  private:
   static constexpr size_t kMostLanes = 16, kRows = 4, kColumns = 3, kSums = 8;
 
-  // The size of a vector is what a loop without iterations stores.
+  // A loop without iterations stores one vector, whose size is the result.
   size_t Lanes(Kernel kernel) {
     const T* const x = Input(64 + 4 * kMostLanes);
     T* const y = y_.TakeOutput(kMostLanes);

@@ -55,7 +55,7 @@ class StrassenResultsCheck {
   void RunCase(void (*kernel)(const StrassenResultsArgs<float>&), size_t n, bool has_bottom,
                bool has_residual, bool clamp, Result* result) {
     ++result->cases;
-    // Top and bottom as they are, and the residual of each.
+    // Unmodified top and bottom, and the residual of each.
     const float *given[2], *residual[2];
     float* y[2];
     for (size_t i = 0; i < 2; ++i) {

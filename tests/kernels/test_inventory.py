@@ -1,4 +1,4 @@
-"""The inventory of micro-kernels is what file names and the declarations of families say."""
+"""The inventory of kernels follows from file names and the declarations of families."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ flags = []
 features = ["neon"]
 rank = 10
 """
-# Two more, so that vectors differ in lanes and in what they can do.
+# Two more rows, whose vectors differ in lanes and in supported operations.
 VECTORS = """
 [wide]
 folder = "arm"

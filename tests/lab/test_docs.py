@@ -60,7 +60,7 @@ def test_a_documented_command_exists_with_its_options(page: str, command: str) -
     arguments = shlex.split(command)
     if arguments[0] in {"--list", "--version", "--help"}:
         return
-    # Square brackets mark what may be left out; what they hold is checked as well.
+    # Square brackets mark optional words, which are checked as well.
     arguments = [piece for word in arguments if (piece := word.strip("[]"))]
     parser = Parser(contexts=namespace.to_contexts())
     try:

@@ -77,7 +77,7 @@ class FakeEngine:
 
 @dataclass
 class FakeEngines:
-    """Engines whose inferences take so many nanoseconds; None: it fails to start."""
+    """Engines with a fixed time per inference, in nanoseconds; None: the engine fails to start."""
 
     run_ns: Mapping[str, int | None]
     turns: Mapping[str, int] = field(default_factory=dict)

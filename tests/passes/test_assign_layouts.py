@@ -1,4 +1,4 @@
-"""The choice of memory layouts, and what becomes of transposes beside it."""
+"""The choice of memory layouts, and the transposes beside it."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ def test_results_of_an_addition_fill_an_eighth_of_the_cache() -> None:
     huge = with_caches(A53, l2=Cache(64 << 20, 16, 64))
     assert (
         planner.plan(program, huge).steps[0].attributes["elements"] == 65535
-    )  # what a plan can say
+    )  # the largest value in a plan
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def test_preferring_size_saves_more_bytes_than_it_costs_time(name: str) -> None:
     assert small.total(SMALL) < usual.total(SMALL)
     used = [code_bytes.called_kernels(*planned.ops) for planned in plans]
     assert not any(is_small(kernel) for kernel in used[0])
-    # What is given up is given up everywhere: no two kernels of a product are left.
+    # A removed kernel is removed everywhere, so that only one GEMM kernel remains.
     assert len([k for k in used[1] if kernels.kernel(k).family == "gemm"]) == 1
 
 

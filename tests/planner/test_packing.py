@@ -138,7 +138,7 @@ def test_winograd_weights_are_products_packed_element_by_element(taps: int, tile
     for o, i in itertools.product(range(5), range(3)):
         weights = w[o, i].astype(np.float64)
         expected = (g @ weights @ g.T).reshape(-1)
-        # What is rounded to float32 was summed in float64, in an order that is not said here.
+        # The values are summed in float64, in an unspecified order, and then rounded to float32.
         terms = (abs(g) @ abs(weights) @ abs(g).T).reshape(-1)
         bound = np.finfo(np.float32).eps / 2 * abs(expected) + 2**-48 * terms
         assert (abs(packed[:, o // nr, i, o % nr] - expected) <= bound).all()

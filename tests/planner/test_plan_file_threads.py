@@ -1,4 +1,4 @@
-"""Plans for several threads, and for several preferences at once."""
+"""Plans for several threads and several preferences."""
 
 from __future__ import annotations
 

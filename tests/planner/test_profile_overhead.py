@@ -150,7 +150,7 @@ def test_a_binary_for_a_known_core_keeps_the_kernels_that_its_plan_needs() -> No
 @pytest.mark.parametrize("target", [A53, HASWELL], ids=lambda target: target.arch)
 @pytest.mark.parametrize("name", ["squeezenet", "shufflenet_v2"])
 def test_a_derived_profile_gives_the_same_plan(name: str, target: Target) -> None:
-    """Concatenations and splits are in neither: what they join or cut lies where it has to."""
+    """Neither plan has concats or splits, because both are elided."""
     program = network(name)
     free = planner.plan(program, target)
     restricted = trimtab.profile_of(free)

@@ -36,8 +36,8 @@ def _compact(value: object) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-# What the formats have: `count` an integer, `ratio` a double, `seed` a uint64, `offsets` numbers,
-# `mode` a text, `table` JSON, `bands` messages, or JSON where there are none.
+# Parameters by format: `count` an integer, `ratio` a double, `seed` a uint64, `offsets` numbers,
+# `mode` a text, `table` JSON, `bands` messages, or JSON in formats without messages.
 _PLAIN = {"count": 7, "offsets": [0.5, -1.5], "mode": "wide", "table": _compact({"a": [1, 2]})}
 _ALL: dict[str, dict[str, Any]] = {
     "onnx": _PLAIN | {"ratio": str(RATIO), "seed": str(SEED), "bands": _compact(BANDS)},

@@ -35,6 +35,6 @@ def compiled(source: Path, output: Path, *options: str, header: Path = HEADER) -
 
 
 def python(script: str, *words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Runs a script in a process of its own: what is registered stays registered."""
+    """Runs a script in a new process, because registrations last as long as the process."""
     argv = [sys.executable, "-c", script, *map(str, words)]
     return subprocess.run(argv, cwd=cwd, capture_output=True, text=True, check=False, timeout=300)

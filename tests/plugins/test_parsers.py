@@ -38,7 +38,7 @@ def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     for framework in FRAMEWORKS:
         network = importlib.import_module(f"trimtab.importers.{framework}_ops.network")
         handlers: Handlers[object] = network.HANDLERS
-        len(handlers)  # it has what is built in
+        len(handlers)  # loads the built-in handlers
         monkeypatch.setattr(handlers, "_handlers", dict(handlers._handlers))
         monkeypatch.setattr(handlers, "_parser_count", handlers._parser_count)
 
@@ -125,7 +125,7 @@ def test_an_unread_parameter_is_refused(framework: str, tmp_path: Path) -> None:
 
 
 def doubled(framework: str, replaces: bool = True) -> None:
-    """Registers a parser for the format's own convolution, which doubles what it computes."""
+    """Registers a parser for the format's convolution that doubles its result."""
     places: dict[str, int | str] = {"onnx": 1, "tflite": 1, "paddle": "Filter", "pnnx": "weight"}
 
     @operator_parser(

@@ -84,7 +84,7 @@ def test_the_header_is_c99_and_cpp(tmp_path: Path) -> None:
     run("c++", *options, f"-I{HEADER}", tmp_path / "one.cpp")
 
 
-# What is wrong, as a macro of bad.c, and what the error says of it.
+# Faults, as macros of bad.c, and their error messages.
 BAD = {
     "WRONG_ABI": "is of another ABI (this engine has, it has): 1, 2",
     "UNWILLING": "is of another ABI",

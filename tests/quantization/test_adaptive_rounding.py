@@ -34,7 +34,7 @@ def test_weights_are_rounded_jointly() -> None:
     result = objective(places, chosen, matrix)
     nearest = np.rint(places)
     assert result.sum() < 0.5 * objective(places, nearest, matrix).sum()
-    # No weight by itself has a better integer.
+    # Changing any single weight does not reduce the error.
     for j, change in itertools.product(range(depth), (-1, 1)):
         other = chosen.copy()
         other[:, j] = np.clip(other[:, j] + change, -127, 127)

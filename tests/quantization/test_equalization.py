@@ -79,7 +79,7 @@ def test_an_equalized_program_is_equivalent_and_its_channels_have_similar_ranges
         for side in ("below", "above"):
             before, result = (getattr(c[name], side) for c in (observer, after))
             np.testing.assert_allclose(result, before * factors, rtol=1e-3)
-    # No channel reaches further than the longer side of what is rounded did.
+    # No channel's range exceeds the longer side of the quantized range.
     for rounded in (("bent",), ("kept",), ("c", "d", "both")):
         longest, longest_now = (
             max(max(c[name].below.max(), c[name].above.max()) for name in rounded)

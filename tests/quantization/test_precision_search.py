@@ -27,9 +27,10 @@ SAMPLES = {
 
 
 def branches(head: str) -> Program:
-    """Convolutions side by side, each with an output of its own. The last one saves most, as it is
-    the largest, and its output loses most: it is made of exponents. By the mean error that is so
-    with a sigmoid; a softmax has small results in most places, so that errors of others are larger.
+    """Parallel convolutions with one output each. The last one is the largest, so that int8 saves
+    most there, and its output has the largest error, because it is an exponential. With a sigmoid
+    this also holds for the mean error; most results of a softmax are small, so that other errors
+    are larger.
     """
     net = Net(**dict.fromkeys(INPUTS, SHAPE))
     outputs = [net("relu", net.conv(x, 64 + 32 * i)) for i, x in enumerate(INPUTS[:-1])]
@@ -80,7 +81,7 @@ def test_the_operator_with_the_largest_error_leaves_int8_first(head: str) -> Non
 
 
 def test_a_search_tries_a_limited_number_of_choices(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each computes the samples held out, which is what a search takes its time for."""
+    """Each choice computes the held-out samples, which takes most of a search's time."""
     module = importlib.import_module("trimtab.quantization.precision_search")
     monkeypatch.setattr(module, "_MAX_RETURNS", 2)
     program = branches("softmax")

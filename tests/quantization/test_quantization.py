@@ -216,7 +216,7 @@ def test_centered_pictures_are_not_rounded(mean: float, pad: int) -> None:
     inner = (slice(None), slice(None), slice(pad, 9 - 2 - pad), slice(pad, 7 - 2 - pad))
     # Sums of less than 2^24 are exact; the bias is rounded to units of the products.
     np.testing.assert_allclose(result[inner], expected[inner], rtol=1e-5, atol=1 / 128)
-    # What is padded is off by half a step of the input where 0 is none of its integers.
+    # Padded values are off by half the input's scale if 0 is not representable.
     most = np.abs(weights).sum() / 4 / 256
     assert np.abs(result - expected).max() <= (most if pad and mean == 127.5 else 1 / 128 + 1e-3)
 

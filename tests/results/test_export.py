@@ -1,4 +1,4 @@
-"""The index as people ask it, and what it gives away."""
+"""Queries of the index, and exports of their results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operator schemas: what files share, and what is wrong with a file."""
+"""Operator schemas: shared files, and errors in a file."""
 
 from __future__ import annotations
 

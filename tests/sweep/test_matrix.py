@@ -1,4 +1,4 @@
-"""The file of a sweep: its product, what is left out, and every mistake named."""
+"""The file of a sweep: its cells, exclusions, and an error for every mistake."""
 
 from __future__ import annotations
 

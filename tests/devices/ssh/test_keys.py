@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.device, pytest.mark.usefixtures("each_client")]
 
 
 def sign(authority: Path, key: Path, *words: str) -> Path:
-    """Signs a public key. Returns the certificate, which lies beside it."""
+    """Signs a public key. Returns the path of the certificate."""
     command = ["ssh-keygen", "-q", "-s", str(authority), "-I", "test", *words, f"{key}.pub"]
     subprocess.run(command, check=True)
     return key.with_name(f"{key.name}-cert.pub")

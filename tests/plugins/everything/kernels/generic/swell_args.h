@@ -1,4 +1,4 @@
-// What the operator and its kernels have in common.
+// The arguments of the kernel, which the operator fills in.
 #ifndef EVERYTHING_KERNELS_GENERIC_SWELL_ARGS_H_
 #define EVERYTHING_KERNELS_GENERIC_SWELL_ARGS_H_
 
