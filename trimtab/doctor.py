@@ -7,7 +7,6 @@ TOML files and the transports' modules name their own.
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import shutil
 import subprocess
@@ -17,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from trimtab import paths
+from trimtab import paths, strict_json
 from trimtab.build.toolchain import find_toolchain, list_toolchains
 from trimtab.devices import list_devices
 from trimtab.errors import MissingRequirementError
@@ -204,7 +203,7 @@ def _missing_packages(requirements: Iterable[Requirement]) -> list[str]:
 def as_json(requirements: Iterable[Requirement]) -> str:
     """The requirements as a JSON array of objects; `found` is the location."""
     rows = [asdict(requirement) for requirement in requirements]
-    return json.dumps([{**row, "found": row.pop("location")} for row in rows], indent=2)
+    return strict_json.dumps([{**row, "found": row.pop("location")} for row in rows], indent=2)
 
 
 def require(requirements: Iterable[Requirement]) -> None:

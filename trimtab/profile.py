@@ -7,14 +7,13 @@ operator macros and tables from it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from trimtab import kernels as kernel_files
-from trimtab import paths, plugins, schema
+from trimtab import paths, plugins, schema, strict_json
 from trimtab.errors import ProfileError
 from trimtab.toml_table import TomlFile
 
@@ -198,7 +197,7 @@ class Profile:
         import hashlib  # loads OpenSSL, which running a model does not need
 
         facts = asdict(replace(self, name="", doc=""))
-        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
+        return hashlib.sha256(strict_json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
     def to_toml(self) -> str:
         """The text of the profile's TOML file, which is named after it."""

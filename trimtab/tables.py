@@ -12,7 +12,6 @@ that reports several things returns a page, and its caller picks the output form
 from __future__ import annotations
 
 import html
-import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,8 @@ from typing import Any, Literal
 
 from rich.cells import cell_len
 from tabulate import SEPARATING_LINE, DataRow, Line, TableFormat, tabulate
+
+from trimtab import strict_json
 
 _MAX_PADDED_WIDTH = 40  # a wider Markdown cell does not widen the other cells of its column
 _MIN_MARKDOWN_WIDTH = 3
@@ -104,7 +105,7 @@ class Table:
 
     def json(self) -> str:
         """A JSON array with one object per row; values are unformatted."""
-        return json.dumps(self.records(), indent=1)
+        return strict_json.dumps(self.records(), indent=1)
 
     def records(self) -> list[dict[str, Any]]:
         """One dictionary per row: values by column key."""

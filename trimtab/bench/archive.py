@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from trimtab import files
+from trimtab import files, strict_json
 from trimtab.accuracy import Accuracy, Search
 from trimtab.bench.golden import Golden
 from trimtab.bench.jobs import Subject
@@ -61,7 +61,7 @@ def store(subject: Subject, expected: Golden, folder: Path, limit: int = LIMIT) 
                     "scales": list(expected.scales),
                 },
             }
-            files.write_text(fresh / _FACTS, json.dumps(facts), error=ResultError)
+            files.write_text(fresh / _FACTS, strict_json.dumps(facts), error=ResultError)
         trim(folder, limit)
     return archived
 

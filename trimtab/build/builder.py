@@ -19,7 +19,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from trimtab import __version__, files, kernels, paths, plugins, schema
+from trimtab import __version__, files, kernels, paths, plugins, schema, strict_json
 from trimtab.build import cmake_runner, elf_strip, toolchain
 from trimtab.cores import Core
 from trimtab.engine import is_python, provider_of
@@ -360,7 +360,7 @@ def _deliver(request: BuildRequest, tree: Path, record: dict[str, Any]) -> Build
             for name in (runner.name, *delivered, *installed)
         }
         record = {**record, "files": facts}
-        files.write_text(fresh / RECORD, json.dumps(record, indent=1) + "\n")
+        files.write_text(fresh / RECORD, strict_json.dumps(record, indent=1) + "\n")
         _check_output(output)
     return Build(
         output_dir=output,

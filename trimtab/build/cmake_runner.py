@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
 
-from trimtab import files
+from trimtab import files, strict_json
 from trimtab.errors import BuildError, ToolchainError
 from trimtab.progress import SILENT, Progress, Step
 
@@ -66,7 +66,7 @@ def run(
     times = {}
     start = time.monotonic()
     # After a change of options, or a failed first configuration, the tree is configured anew.
-    stamp, text = tree / "configured.json", json.dumps(list(configure))
+    stamp, text = tree / "configured.json", strict_json.dumps(list(configure))
     with _BuildSteps(title, progress) as work:
         if not stamp.is_file() or stamp.read_text(encoding="utf-8") != text:
             (tree / "CMakeCache.txt").unlink(missing_ok=True)

@@ -20,12 +20,11 @@ that builds stay incremental:
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from trimtab import __version__, files, kernels, paths, plugins, schema
+from trimtab import __version__, files, kernels, paths, plugins, schema, strict_json
 from trimtab.build.attribute_structs import pascal, rows_of, struct_of
 from trimtab.errors import SchemaError, TrimtabError
 from trimtab.profile import Profile, find_profile
@@ -332,7 +331,7 @@ def generate(
         "ops": [op.name for op in profile.operators()],
         "kernels": [k.name for k in selected],
     }
-    files.write_if_changed(output / "contents.json", json.dumps(facts, indent=1) + "\n")
+    files.write_if_changed(output / "contents.json", strict_json.dumps(facts, indent=1) + "\n")
 
 
 def main() -> int:

@@ -103,13 +103,12 @@ class AbOptions:
 @command(AbOptions, engine=True, short_options=False)
 def ab(options: AbOptions) -> None:
     """Measure A and B in interleaved rounds: the ratio of their times, and whether it is real."""
-    from json import dumps
-
     from trimtab.cli._progress import shown
     from trimtab.compare import ab as comparison
     from trimtab.compare import verdicts
     from trimtab.reports.rendering import render_records
     from trimtab.results.folder import results_folder
+    from trimtab.strict_json import dumps
 
     a, b = options.arms()
     request = comparison.AbRequest(

@@ -128,9 +128,9 @@ def _print_summary(delivered: Build, footprints: Sequence[Footprint], report: Si
 
 
 def _print_json(value: object) -> None:
-    import json
+    from trimtab import strict_json
 
-    print(json.dumps(value, indent=1))
+    print(strict_json.dumps(value, indent=1))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,7 +29,6 @@ class CalibrateOptions:
 def calibrate(options: CalibrateOptions) -> None:
     """Measure A against A and store the device's noise floor, which a real difference exceeds."""
     from dataclasses import asdict
-    from json import dumps
 
     from trimtab.bench.jobs import Settings
     from trimtab.cli._progress import shown
@@ -37,6 +36,7 @@ def calibrate(options: CalibrateOptions) -> None:
     from trimtab.compare.arms import Arm
     from trimtab.pipeline.recipe import Recipe
     from trimtab.results.folder import results_folder
+    from trimtab.strict_json import dumps
 
     model = options.model or ab.FLOOR_MODEL
     arm = Arm(model, Recipe(model=model), options.threads)

@@ -33,12 +33,11 @@ class HistoryOptions:
 @command(HistoryOptions, engine=True, short_options=False)
 def history(options: HistoryOptions) -> None:
     """Show the cells of sweeps over commits, with the steps in their figures."""
-    from json import dumps
-
     from trimtab.cli._progress import shown
     from trimtab.errors import RegressionError, ResultError, UsageError
     from trimtab.results import index
     from trimtab.results.folder import results_folder
+    from trimtab.strict_json import dumps
     from trimtab.sweep import cell_log, regressions
     from trimtab.sweep import history as histories
 

@@ -24,12 +24,12 @@ class QuantizeOptions:
 @command(QuantizeOptions, engine=True)
 def quantize(options: QuantizeOptions) -> None:
     """Quantize a float32 network to int8, and measure its accuracy on held-out samples."""
-    from json import dumps
     from pathlib import Path
 
     from trimtab.cli._progress import shown
     from trimtab.pipeline import quantized_file
     from trimtab.pipeline.recipe import Recipe
+    from trimtab.strict_json import dumps
 
     recipe = Recipe(
         model=options.model,

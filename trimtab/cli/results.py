@@ -27,12 +27,12 @@ class ResultsOptions:
 @command(ResultsOptions, short_options=False)
 def results(options: ResultsOptions) -> None:
     """Query the index of all runs, and export the answer."""
-    from json import dumps
     from pathlib import Path
 
     from trimtab.errors import UsageError
     from trimtab.results import export, index
     from trimtab.results.folder import results_folder
+    from trimtab.strict_json import dumps
 
     if sum((options.json, options.csv, bool(options.parquet))) > 1:
         raise UsageError("one form at a time", hint="--json, --csv or --parquet FILE")

@@ -35,11 +35,10 @@ class SweepOptions:
 @command(SweepOptions, engine=True, short_options=False)
 def sweep(options: SweepOptions) -> None:
     """Build and measure every cell of a matrix of configurations; finished ones are skipped."""
-    from json import dumps
-
     from trimtab.cli._progress import shown
     from trimtab.errors import SweepError
     from trimtab.results.folder import results_folder
+    from trimtab.strict_json import dumps
     from trimtab.sweep import outcome_table, run
     from trimtab.sweep.dask_executor import DaskExecutor
     from trimtab.sweep.executor import LocalExecutor
@@ -79,8 +78,7 @@ def sweep(options: SweepOptions) -> None:
 
 
 def _list_cells(matrix: Sweep, folder: Path, *, json: bool) -> None:
-    from json import dumps
-
+    from trimtab.strict_json import dumps
     from trimtab.sweep import outcome_table, run
     from trimtab.sweep.duration import format_duration
 

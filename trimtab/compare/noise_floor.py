@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from trimtab import files
+from trimtab import files, strict_json
 from trimtab.errors import ResultError
 from trimtab.results.records import Header
 
@@ -77,7 +77,7 @@ def path_of(device: str, folder: Path) -> Path:
 def write(floor: NoiseFloor, folder: Path) -> Path:
     """Stores a floor in place of the device's previous one, and returns the file."""
     path = path_of(floor.device, folder)
-    files.write_text(path, json.dumps(asdict(floor), indent=1) + "\n", error=ResultError)
+    files.write_text(path, strict_json.dumps(asdict(floor), indent=1) + "\n", error=ResultError)
     return path
 
 

@@ -8,13 +8,12 @@ own JSON file, `*.comparison.json`.
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trimtab import files
+from trimtab import files, strict_json
 from trimtab.compare import noise_floor, paired
 from trimtab.compare.noise_floor import NoiseFloor
 from trimtab.compare.paired import MIN_LAUNCHES, Effect
@@ -238,7 +237,7 @@ def write(verdict: Verdict, a: Record, b: Record, folder: Path) -> Path:
         "floor": header.protocol["floor"],
         "verdict": as_json(verdict),
     }
-    files.write_text(path, json.dumps(content, indent=1) + "\n", error=ResultError)
+    files.write_text(path, strict_json.dumps(content, indent=1) + "\n", error=ResultError)
     return path
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 
+from trimtab import strict_json
 from trimtab.devices.protocol import DeviceInfo
 from trimtab.devices.registry import list_devices, unreadable_devices
 from trimtab.tables import Column, Table
@@ -29,13 +29,13 @@ def as_json() -> str:
         asdict(device) | {"path": str(device.path)} for device in list_devices()
     ]
     rows += [{"name": name, "error": str(e)} for name, e in unreadable_devices().items()]
-    return json.dumps(rows, indent=2)
+    return strict_json.dumps(rows, indent=2)
 
 
 def info_as_json(name: str, info: DeviceInfo, connection: str = "") -> str:
     """The facts of one device. `connection`: of the `Device`, left out if it is empty."""
     carried = {"connection": connection} if connection else {}
-    return json.dumps({"name": name} | asdict(info) | carried, indent=2)
+    return strict_json.dumps({"name": name} | asdict(info) | carried, indent=2)
 
 
 def info_as_table(name: str, info: DeviceInfo, connection: str = "") -> Table:

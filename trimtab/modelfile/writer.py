@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import struct
 import zlib
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from trimtab import files, schema
+from trimtab import files, schema, strict_json
 from trimtab.engine import engine
 from trimtab.errors import ModelFileError
 from trimtab.modelfile.image import Image, new_image
@@ -147,7 +146,7 @@ class _Encoder:
             "passes": program.passes,
         }
         threads = {"threads": program.threads} if program.threads > 1 else {}
-        return json.dumps({**metadata, **threads}).encode()
+        return strict_json.dumps({**metadata, **threads}).encode()
 
     def _constants(self) -> list[Var]:
         """The constants of inference, then those that only set-up reads, whose pages the system can

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from trimtab import __version__, cores
+from trimtab import __version__, cores, strict_json
 from trimtab.bench.jobs import Settings
 from trimtab.devices import list_devices
 from trimtab.errors import EmulatorError, UsageError
@@ -69,7 +68,7 @@ class Counts:
     def to_json(self) -> str:
         """An object of the fields; the operators are objects with `label` and `instructions`."""
         operators = [{"label": label, "instructions": n} for label, n in self.operators]
-        return json.dumps({**asdict(self), "operators": operators}, indent=1)
+        return strict_json.dumps({**asdict(self), "operators": operators}, indent=1)
 
     def table(self) -> Table:
         """The figures and the operators."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from trimtab import compression, files, modelfile
+from trimtab import compression, files, modelfile, strict_json
 from trimtab.build.builder import RECORD
 from trimtab.errors import BuildError, UsageError
 
@@ -32,7 +32,7 @@ class PackedFile:
 
     def to_json(self) -> str:
         """The facts as JSON."""
-        return json.dumps(asdict(self) | {"path": str(self.path)}, indent=1)
+        return strict_json.dumps(asdict(self) | {"path": str(self.path)}, indent=1)
 
 
 def pack(source: Path, output: Path | None = None) -> PackedFile:

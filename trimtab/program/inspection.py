@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from trimtab import strict_json
 from trimtab.engine import provider_of
 from trimtab.program import Op, Program, Quantization, lineage
 from trimtab.program.memory import activation_bytes, lifetimes
@@ -176,7 +176,7 @@ def _reads(program: Program) -> list[list[int]]:
 def to_json(facts: Sequence[ProgramFacts], more: Mapping[str, Any]) -> str:
     """A JSON object with `program`, with `optimized` if there are two facts, and with `more`."""
     programs = zip(("program", "optimized"), map(asdict, facts), strict=False)
-    return json.dumps({**dict(programs), **more}, indent=1)
+    return strict_json.dumps({**dict(programs), **more}, indent=1)
 
 
 def page(facts: Sequence[ProgramFacts]) -> Page:

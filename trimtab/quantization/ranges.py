@@ -20,13 +20,12 @@ float32 if a tensor that it reads or computes has no range.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
-from trimtab import files
+from trimtab import files, strict_json
 from trimtab.errors import CalibrationError
 from trimtab.quantization.observer import FLOAT32_MAX, Range
 from trimtab.toml_table import Minimum, TomlFile
@@ -110,7 +109,7 @@ class Ranges:
 
 def _quoted(text: str) -> str:
     """A TOML string on one line; JSON has the same escapes."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")
+    return strict_json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")
 
 
 def _section(title: str, rows: Mapping[str, Iterable[float]]) -> list[str]:

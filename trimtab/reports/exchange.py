@@ -5,11 +5,11 @@ Those programs recognize a benchmark by its name.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from trimtab import strict_json
 from trimtab.compare.side_by_side import Comparison
 from trimtab.errors import UsageError
 from trimtab.reports import run_tables
@@ -89,4 +89,4 @@ def facts(run: Summary) -> dict[str, str]:
 
 def dump(value: Any) -> str:
     """The JSON text of a file."""
-    return json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+    return strict_json.dumps(value, indent=1, ensure_ascii=False) + "\n"

@@ -5,13 +5,13 @@ The libraries and scripts of `page/` are inlined. A content security policy forb
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cache
 from html import escape
 from importlib import resources
 
+from trimtab import strict_json
 from trimtab.reports.chart_data import Chart
 from trimtab.tables import Table
 
@@ -44,7 +44,7 @@ def page(
     scripts = f"<script>{_file('live.js')}</script>\n" if state else ""
     if charts:
         # No text may close the script element.
-        data = json.dumps([asdict(chart) for chart in charts], allow_nan=False)
+        data = strict_json.dumps([asdict(chart) for chart in charts])
         data = data.replace("<", "\\u003c")
         scripts += f'<script type="application/json" id="data">{data}</script>\n'
         scripts += "".join(f"<script>{_file(name)}</script>\n" for name in _SCRIPTS)

@@ -6,7 +6,6 @@ be deleted at any time. Its only table is `runs`; cells, devices and commits are
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -14,6 +13,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from trimtab import strict_json
 from trimtab.errors import ResultError, TruncatedResultError, UsageError
 from trimtab.results import records
 from trimtab.results.summary import Unit, summarize
@@ -215,9 +215,9 @@ def _entry(path: Path) -> Entry | None:
         sweep=str(sweep.get("name", "")),
         trimtab_commit=_commit(revisions.get("trimtab")),
         project_commit=_commit(revisions.get("project")),
-        configuration=json.dumps(sweep.get("configuration", {})),
-        about_device=json.dumps(asdict(header.device)),
-        revisions=json.dumps(revisions),
+        configuration=strict_json.dumps(sweep.get("configuration", {})),
+        about_device=strict_json.dumps(asdict(header.device)),
+        revisions=strict_json.dumps(revisions),
     )
 
 

@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import IO, Any
 from uuid import uuid4
 
-from trimtab import files
+from trimtab import files, strict_json
 from trimtab.errors import ResultError, TruncatedResultError
 
 FORMAT = 2
@@ -189,7 +189,7 @@ class Writer:
         """Appends one event. Raises ResultError if it cannot be written."""
         assert self._file is not None, "the record has ended"
         with self._access():
-            self._file.write(json.dumps(event, separators=(",", ":"), allow_nan=False) + "\n")
+            self._file.write(strict_json.dumps(event, separators=(",", ":")) + "\n")
 
     def end(self, status: Status, message: str = "") -> None:
         """Writes the end marker, and gives the file its final name."""

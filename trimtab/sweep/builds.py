@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trimtab import __version__, files, paths, zoo
+from trimtab import __version__, files, paths, strict_json, zoo
 from trimtab.bench import archive
 from trimtab.errors import ModelFileError, UsageError
 from trimtab.pipeline.built import build, subject_of
@@ -149,7 +149,7 @@ class BuildCache:
             "model": identity.model_sha256,
             "seconds": identity.seconds,
         }
-        files.write_text(self._entry_file(cell), json.dumps(entry) + "\n")
+        files.write_text(self._entry_file(cell), strict_json.dumps(entry) + "\n")
 
     def _entry_file(self, cell: Cell) -> Path:
         """Raises OSError if an input file cannot be read."""
@@ -159,7 +159,7 @@ class BuildCache:
             facts.append(_digest(path))
         if cell.profile:
             facts.append(find_profile(cell.profile).digest())
-        name = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:24]
+        name = hashlib.sha256(strict_json.dumps(facts, sort_keys=True).encode()).hexdigest()[:24]
         return _cache_folder() / f"{name}.json"
 
 

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from trimtab import files
+from trimtab import files, strict_json
 from trimtab.errors import ResultError
 
 FORMAT = 1
@@ -48,12 +48,12 @@ def write(
 ) -> Path:
     """Writes the log of this state, unless it exists. Raises ResultError if that fails."""
     facts = {"name": name, "revisions": revisions, "cells": [asdict(cell) for cell in cells]}
-    digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
+    digest = hashlib.sha256(strict_json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
     path = folder / f"{name}-{digest}{SUFFIX}"
     if not path.exists():
         now = datetime.now(UTC).isoformat(timespec="microseconds")
         content = {"format": FORMAT, "time": now, **facts}
-        files.write_text(path, json.dumps(content, indent=1) + "\n", error=ResultError)
+        files.write_text(path, strict_json.dumps(content, indent=1) + "\n", error=ResultError)
     return path
 
 

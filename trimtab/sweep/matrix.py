@@ -9,13 +9,13 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import itertools
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any
 
+from trimtab import strict_json
 from trimtab.bench.jobs import MAX_THREADS, Settings
 from trimtab.devices.control import Control
 from trimtab.errors import TrimtabError, UsageError
@@ -261,4 +261,4 @@ def _rule_text(rule: Mapping[str, Sequence[Any]]) -> str:
 
 
 def _digest(values: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:24]
+    return hashlib.sha256(strict_json.dumps(values, sort_keys=True).encode()).hexdigest()[:24]

@@ -24,7 +24,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
-from trimtab import cores, files, paths
+from trimtab import cores, files, paths, strict_json
 from trimtab.devices import ssh
 from trimtab.devices.board import image as board_image
 from trimtab.devices.board.image import MACHINES
@@ -115,7 +115,7 @@ def status(arch: str = "aarch64") -> BoardState | None:
 
 def as_json(state: BoardState | None) -> str:
     """The state of a board as JSON; `{"up": false}` if it is down."""
-    return json.dumps({"up": state is not None} | (asdict(state) if state else {}))
+    return strict_json.dumps({"up": state is not None} | (asdict(state) if state else {}))
 
 
 @dataclass(frozen=True)
@@ -236,7 +236,7 @@ def _boot(program: str, folder: Path, image: Path, cpu_model: str, cpus: int) ->
     known_hosts = folder / "known_hosts"
     known_hosts.unlink(missing_ok=True)
     host_keys.pin(known_hosts, f"[{_HOST}]:{port}", (image / board_image.HOST_KEY).read_text())
-    files.write_text(folder / "state.json", json.dumps(asdict(state)), error=EmulatorError)
+    files.write_text(folder / "state.json", strict_json.dumps(asdict(state)), error=EmulatorError)
     return state
 
 

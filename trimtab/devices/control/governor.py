@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from trimtab import files, paths
+from trimtab import files, paths, strict_json
 from trimtab.devices import scripts
 from trimtab.devices.control import sysfs
 from trimtab.devices.protocol import Device
@@ -55,7 +55,9 @@ def apply(device: Device, changes: Sequence[GovernorChange], journal: Path, undo
     """
     if not changes:
         return ""
-    text = json.dumps({"device": device.name, "changes": [asdict(change) for change in changes]})
+    text = strict_json.dumps(
+        {"device": device.name, "changes": [asdict(change) for change in changes]}
+    )
     files.write_text(journal, text, durable=True, error=DeviceError)
     undo = _script("restore_governor", device, changes)
     device.shell(scripts.script("write_file", undo_file, undo), "store how to restore the governor")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 
-from trimtab import tables
+from trimtab import strict_json, tables
 from trimtab.devices.control import governor, lease, sysfs, thermal, topology
 from trimtab.devices.protocol import Device
 from trimtab.tables import Column, Table, number
@@ -39,7 +38,7 @@ class DeviceState:
 
     def json(self) -> str:
         """The state for programs."""
-        return json.dumps(asdict(self), indent=2)
+        return strict_json.dumps(asdict(self), indent=2)
 
     def text(self) -> str:
         """The state as tables for a terminal."""

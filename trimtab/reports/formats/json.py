@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Any
 
+from trimtab import strict_json
 from trimtab.compare.side_by_side import Comparison
 from trimtab.compare.verdicts import as_json
 from trimtab.results.summary import Summary
@@ -52,4 +52,4 @@ def _run(summary: Summary) -> dict[str, Any]:
 
 
 def _dump(value: Any) -> str:
-    return json.dumps(value, indent=1, allow_nan=False) + "\n"
+    return strict_json.dumps(value, indent=1) + "\n"

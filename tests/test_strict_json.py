@@ -1,0 +1,45 @@
+"""JSON without NaN and infinity, in every module that writes JSON."""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from trimtab import strict_json
+
+PACKAGE = Path(__file__).resolve().parents[1] / "trimtab"
+
+
+def refuse(word: str) -> None:
+    raise AssertionError(f"{word} is not JSON")
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf"), np.float64("nan")])
+def test_a_number_that_is_not_finite_is_null_at_any_depth(number: float) -> None:
+    value = {"a": [1, (number, 2.5)], "b": {"c": number}, "d": number, "e": "nan"}
+    text = strict_json.dumps(value, indent=1)
+    expected = {"a": [1, [None, 2.5]], "b": {"c": None}, "d": None, "e": "nan"}
+    assert json.loads(text, parse_constant=refuse) == expected
+
+
+def test_other_values_are_written_as_json_writes_them() -> None:
+    value = {"a": [1, 2.5, True, None, "\u00e9\x1b"], "b": {}, "c": 1e300, "d": -0.0}
+    assert strict_json.dumps(value, sort_keys=True) == json.dumps(value, sort_keys=True)
+
+
+def test_no_module_writes_json_in_another_way() -> None:
+    others = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if "_resources" in path.parts or path.name == "strict_json.py":
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Attribute) and node.attr in ("dump", "dumps"):
+                if isinstance(node.value, ast.Name) and node.value.id == "json":
+                    others.append(f"{path.name}:{node.lineno}")
+            elif isinstance(node, ast.ImportFrom) and node.module == "json":
+                others.append(f"{path.name}:{node.lineno}")
+    assert others == []
