@@ -92,6 +92,8 @@ def _convolutions() -> list[Case]:
     cases += [
         Case("plain", "Deconvolution", up, weights),
         Case("pads", "Deconvolution", up | {4: 1, 18: 1}, weights),
+        Case("output pads", "Deconvolution", up | {4: 1, 18: 1, 19: 1, 9: 1}, weights),
+        Case("uneven output pads", "Deconvolution", up | {4: 1, 18: 0, 19: 1}, weights),
         Case("same size", "Deconvolution", up | {4: -233, 20: 18, 21: 14}, weights),
         Case("same lower size", "Deconvolution", up | {4: -234, 20: 19, 21: 15}, weights),
         Case("dilation", "Deconvolution", up | {2: 2, 9: 1}, weights),
@@ -107,8 +109,41 @@ def _convolutions() -> list[Case]:
             {0: 4, 1: 3, 6: 108, 7: 2},
             (_tagged(2, 2, 3, 3, 3),),
         ),
+        Case(
+            "output pads",
+            "DeconvolutionDepthWise",
+            {0: 6, 1: 3, 3: 2, 4: 1, 18: 1, 19: 1, 6: 54, 7: 6},
+            (_tagged(6, 3, 3),),
+        ),
     ]
-    return cases
+    return cases + _signals()
+
+
+def _signals() -> list[Case]:
+    """Convolutions of [c, w]."""
+    base: Params = {0: 8, 1: 3, 5: 1, 6: 144}
+    weights = (_tagged(8, 6, 3), random(8, seed=2))
+    depthwise = {0: 6, 1: 3, 6: 18, 7: 6}
+    up: Params = base | {3: 2}
+    return [
+        Case(id, type, params, values, (MATRIX,))
+        for id, type, params, values in (
+            ("plain", "Convolution1D", base, weights),
+            ("pads", "Convolution1D", base | {2: 2, 3: 2, 4: 2, 15: 1, 9: 1}, weights),
+            ("same", "Convolution1D", base | {3: 2, 4: -233}, weights),
+            ("border value", "Convolution1D", base | {4: 1, 18: 0.5}, weights),
+            ("depthwise", "ConvolutionDepthWise1D", depthwise | {4: 1}, (_tagged(6, 3),)),
+            ("plain", "Deconvolution1D", up, weights),
+            ("output pads", "Deconvolution1D", up | {4: 1, 18: 1}, weights),
+            ("same size", "Deconvolution1D", up | {4: -233, 20: 18}, weights),
+            (
+                "output pads",
+                "DeconvolutionDepthWise1D",
+                depthwise | {3: 2, 4: 1, 18: 1},
+                (_tagged(6, 3),),
+            ),
+        )
+    ]
 
 
 def _matrices() -> list[Case]:

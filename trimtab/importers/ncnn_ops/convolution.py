@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from trimtab.importers._graph import Array, Operand
+from trimtab.importers._graph import Array, Operand, Value
 from trimtab.importers._layer import Results
 from trimtab.importers.ncnn_ops import quantization
 from trimtab.importers.ncnn_ops.layer import NcnnLayer, handles
 from trimtab.importers.vocabulary.convolution import check_groups, convolve, deconvolve
 from trimtab.importers.vocabulary.movement import padded
-from trimtab.importers.vocabulary.window import NO_PADS, Pads, Pair, Window, split_padding
+from trimtab.importers.vocabulary.window import (
+    NO_PADS,
+    Pads,
+    Pair,
+    Window,
+    from_image,
+    split_padding,
+    to_image,
+)
 
 # Padding values that mean SAME padding, with an odd pixel at the end or at the beginning.
 SAME_UPPER, SAME_LOWER = -233, -234
@@ -20,10 +28,27 @@ def pair(layer: NcnnLayer, key: int, default: int) -> Pair:
     return layer.param.integer(key + 10, width), width
 
 
+def _spatial(layer: NcnnLayer) -> int:
+    """Number of spatial dimensions: 1 for [c, w], 2 for [c, h, w]."""
+    return 1 if layer.type.endswith("1D") else 2
+
+
+def _image(layer: NcnnLayer) -> Value:
+    """The operand as an image; a signal has one row."""
+    return layer.image() if _spatial(layer) == 2 else to_image(layer, layer.x(), 1)
+
+
 def _window(layer: NcnnLayer) -> Window:
     """The window of a convolution; its padding may be SAME_UPPER or SAME_LOWER."""
-    padding = pads(layer, 4, 14, 15, 16)
-    window = Window(pair(layer, 1, 0), pair(layer, 3, 1), padding, pair(layer, 2, 1))
+    if _spatial(layer) == 2:
+        padding = pads(layer, 4, 14, 15, 16)
+        window = Window(pair(layer, 1, 0), pair(layer, 3, 1), padding, pair(layer, 2, 1))
+    else:
+        kernel, stride, dilation = (layer.param.integer(k, n) for k, n in ((1, 0), (3, 1), (2, 1)))
+        left = layer.param.integer(4, 0)
+        above = left if left in (SAME_UPPER, SAME_LOWER) else 0
+        padding = above, left, above, layer.param.integer(15, left)
+        window = Window((1, kernel), (1, stride), padding, (1, dilation))
     window.check(layer)
     return window
 
@@ -36,8 +61,9 @@ def pads(layer: NcnnLayer, left: int, top: int, right: int, bottom: int) -> Pads
     return y0, x0, y1, x1
 
 
-def _reject_dynamic(layer: NcnnLayer) -> None:
-    if layer.param.integer(19, 0) or layer.param.integer(28, 0):
+def _reject_dynamic(layer: NcnnLayer, key: int) -> None:
+    """Rejects weights that are operands; `key` is the number of dynamic_weight in this type."""
+    if layer.param.integer(key, 0):
         raise layer.unsupported("its weights are computed (dynamic_weight)")
 
 
@@ -60,22 +86,24 @@ def _operands(
     return weight, layer.raw_weights((outputs,), "bias") if layer.param.integer(5, 0) else None
 
 
-@handles("Convolution", "ConvolutionDepthWise")
+@handles("Convolution", "ConvolutionDepthWise", "Convolution1D", "ConvolutionDepthWise1D")
 def convolution(layer: NcnnLayer) -> Results:
-    """x: [1, c, h, w], or [1, c] for a 1x1 kernel, with any padding value; float32 or int8
-    (int8_scale_term).
+    """x: [1, c, (h,) w], or [1, c] for a 1x1 kernel, with any padding value; float32 or, of images,
+    int8 (int8_scale_term).
     """
-    depthwise = layer.type == "ConvolutionDepthWise"
+    depthwise = layer.type.startswith("ConvolutionDepthWise")
     group = layer.param.integer(7, 1) if depthwise else 1
-    _reject_dynamic(layer)
+    _reject_dynamic(layer, 19)
     window = _window(layer)
     source = layer.x()
     vector = len(source.shape) == 2 and window.kernel == (1, 1) and layer.type == "Convolution"
-    x = layer.reshape(source, (*source.shape, 1, 1)) if vector else layer.image()
+    x = layer.reshape(source, (*source.shape, 1, 1)) if vector else _image(layer)
     weight: Operand
     weight, bias = _operands(layer, x.shape[1], window.kernel, group, transposed=False)
     int8 = None
     if quantization.is_quantized(layer):
+        if _spatial(layer) == 1:
+            raise layer.unsupported("it is one-dimensional and quantized")
         if layer.param.real(18, 0.0):
             raise layer.unsupported("it is quantized and has a padding value other than 0")
         int8 = quantization.read(layer, weight, group if depthwise else None)
@@ -87,24 +115,29 @@ def convolution(layer: NcnnLayer) -> Results:
         window = window.padded(NO_PADS)
     y = layer.activate(convolve(layer, x, weight, bias, window, group))
     y = int8.result(layer, y) if int8 else y
-    return layer.reshape(y, y.shape[:2]) if vector else y
+    return (
+        layer.reshape(y, y.shape[:2]) if vector else from_image(layer, y, _spatial(layer), source)
+    )
 
 
-@handles("Deconvolution", "DeconvolutionDepthWise")
+@handles("Deconvolution", "DeconvolutionDepthWise", "Deconvolution1D", "DeconvolutionDepthWise1D")
 def deconvolution(layer: NcnnLayer) -> Results:
-    """Transposed convolution; padding, or a requested size, crops the result."""
-    group = layer.param.integer(7, 1) if layer.type == "DeconvolutionDepthWise" else 1
-    _reject_dynamic(layer)
+    """Transposed convolution; padding, or a requested size, crops the result, and output padding
+    extends it.
+    """
+    depthwise = layer.type.startswith("DeconvolutionDepthWise")
+    group = layer.param.integer(7, 1) if depthwise else 1
+    _reject_dynamic(layer, 28)
     if quantization.is_quantized(layer):
         raise layer.unsupported("its weights are quantized to 8-bit integers")
-    window = _window(layer)
-    operands = _operands(layer, layer.image().shape[1], window.kernel, group, transposed=True)
-    right = layer.param.integer(18, 0)
-    extra = (layer.param.integer(19, right), right)
-    size = (layer.param.integer(21, layer.param.integer(20, 0)), layer.param.integer(20, 0))
+    window, x, signal = _window(layer), _image(layer), _spatial(layer) == 1
+    operands = _operands(layer, x.shape[1], window.kernel, group, transposed=True)
+    right, width = layer.param.integer(18, 0), layer.param.integer(20, 0)
+    extra = (0 if signal else layer.param.integer(19, right), right)
+    size = (min(width, 1) if signal else layer.param.integer(21, width), width)
     padding = window.pads
     if min(size) > 0 and max(padding) <= 0:
-        full = [n + e for n, e in zip(window.full_size(layer.x().shape[2:]), extra, strict=True)]
+        full = [n + e for n, e in zip(window.full_size(x.shape[2:]), extra, strict=True)]
         surplus = [f - n for f, n in zip(full, size, strict=True)]
         if min(surplus) < 0:
             raise layer.unsupported(f"its result is {full}, smaller than its output {list(size)}")
@@ -113,4 +146,5 @@ def deconvolution(layer: NcnnLayer) -> Results:
         elif any(surplus):
             raise layer.unsupported("it does not specify where to crop its result")
     window = window.padded(tuple(0 if n in (SAME_UPPER, SAME_LOWER) else n for n in padding))
-    return layer.activate(deconvolve(layer, layer.image(), *operands, window, group, extra))
+    y = layer.activate(deconvolve(layer, x, *operands, window, group, extra))
+    return from_image(layer, y, _spatial(layer), layer.x())
