@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from trimtab.errors import UsageError
+from trimtab.errors import TrimtabError, UsageError
 from trimtab.sweep import matrix
 from trimtab.sweep import run as workflow
+from trimtab.sweep.builds import recipe_of
 from trimtab.sweep.matrix import Sweep
 
 
@@ -161,3 +163,81 @@ def test_the_sweeps_of_the_project_can_be_read(root: Path) -> None:
         parsed = workflow.read(path)
         assert parsed.doc
         assert parsed.cells
+
+
+def test_every_precision_keeps_only_the_options_that_it_uses(tmp_path: Path) -> None:
+    (tmp_path / "samples.npz").touch()
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        """
+        [matrix]
+        model = "resnet18"
+        precision = ["f32", "f16", "int8", "mixed"]
+        calibration = "samples.npz"
+        budget = ["error <= 0.1", "error <= 0.2"]
+        [protocol]
+        compare = "precision"
+        """
+    )
+    parsed = workflow.read(path)
+    samples = str(tmp_path / "samples.npz")
+    assert [(c.precision, c.calibration, c.budget) for c in parsed.cells] == [
+        ("f32", "", ""),
+        ("f16", samples, ""),
+        ("int8", samples, ""),
+        ("mixed", samples, "error <= 0.1"),
+        ("mixed", samples, "error <= 0.2"),
+    ]
+    assert len(parsed.groups(parsed.cells)) == 1, "they are compared although samples differ"
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        ("calibration = 'a.npz'", "no cell uses the calibration .*a.npz"),
+        ("precision = 'f16'\ncalibration = 'b.npz'", "b.npz: no such file or folder"),
+        (
+            "precision = 'int8'\ncalibration = 'a.npz'\nbudget = 'error <= 1'",
+            "no cell uses the budget",
+        ),
+        (
+            "precision = 'mixed'\ncalibration = 'a.npz'\nbudget = 'errors <= 1'",
+            "malformed budget",
+        ),
+    ],
+)
+def test_an_option_without_effect_or_a_missing_file_is_an_error(
+    tmp_path: Path, lines: str, says: str
+) -> None:
+    (tmp_path / "a.npz").touch()
+    path = tmp_path / "mine.toml"
+    path.write_text(f"[matrix]\nmodel = 'resnet18'\n{lines}\n")
+    with pytest.raises(TrimtabError) as caught:
+        workflow.read(path)
+    assert re.search(says, str(caught.value))
+
+
+def test_shapes_of_inputs_are_an_axis_with_one_or_several_inputs_per_value(
+    tmp_path: Path,
+) -> None:
+    parsed = sweep(
+        tmp_path,
+        """
+        [matrix]
+        model = "net.onnx"
+        input = ["data=1,3,32,32", ["data=1,3,64,64", "scale=1,2"]]
+        [[exclude]]
+        input = "data=1,3,32,32"
+        """,
+    )
+    (cell,) = parsed.cells
+    assert cell.input == ("data=1,3,64,64", "scale=1,2")
+    assert cell.configuration["input"] == "data=1,3,64,64 scale=1,2"
+    recipe = recipe_of(cell, tmp_path / "net.onnx", None)
+    assert recipe.shapes == {"data": (1, 3, 64, 64), "scale": (1, 2)}
+
+
+@pytest.mark.parametrize("value", ["'1,3,4'", "'x=1,-3'", "['x=1', 'x=2']", "'x=1,a'", "3"])
+def test_a_malformed_shape_of_an_input_is_an_error(tmp_path: Path, value: str) -> None:
+    with pytest.raises(UsageError, match=r"input"):
+        sweep(tmp_path, f"[matrix]\nmodel = 'net.onnx'\ninput = [{value}]\n")

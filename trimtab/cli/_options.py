@@ -141,20 +141,9 @@ class ControlOptions:
 
 def parse_inputs(inputs: Iterable[str]) -> dict[str, tuple[int, ...]]:
     """["data=1,3,224,224"] -> {"data": (1, 3, 224, 224)}; UsageError for anything else."""
-    from trimtab.errors import UsageError
+    from trimtab.pipeline import input_shapes
 
-    shapes = {}
-    for text in inputs:
-        name, _, dims = text.rpartition("=")
-        try:
-            shapes[name] = tuple(int(d) for d in dims.split(","))
-        except ValueError:
-            shapes[name] = ()
-        if not name or not shapes[name] or min(shapes[name]) < 1:
-            raise UsageError(
-                f"cannot read the input shape {text!r}", hint="write it as NAME=1,3,224,224"
-            )
-    return shapes
+    return input_shapes.parse(inputs)
 
 
 def parse_wait(wait: str | bool) -> float:

@@ -22,7 +22,7 @@ class SweepOptions:
 
     file: str = argument("a sweep's file, or demo, which comes with trimtab (docs/sweeps.md)")
     dry_run: bool = option(
-        "list the cells and estimate the duration; nothing is built or measured", False
+        "list the cells, check models and samples, and estimate the duration; build nothing", False
     )
     resume: bool = option(
         "also repeat cells that ended as INFRA: their device was disconnected", False
@@ -46,7 +46,7 @@ def sweep(options: SweepOptions) -> None:
     path, folder = run.find_file(options.file), results_folder(options.results)
     matrix = run.read(path)
     if options.dry_run:
-        _list_cells(matrix, folder, json=options.json)
+        _list_cells(matrix, path, folder, json=options.json)
         return
     outcomes = run.run(
         matrix,
@@ -77,21 +77,38 @@ def sweep(options: SweepOptions) -> None:
         )
 
 
-def _list_cells(matrix: Sweep, folder: Path, *, json: bool) -> None:
+def _list_cells(matrix: Sweep, path: Path, folder: Path, *, json: bool) -> None:
+    from trimtab.cli._progress import shown
+    from trimtab.errors import SweepError
     from trimtab.strict_json import dumps
-    from trimtab.sweep import outcome_table, run
+    from trimtab.sweep import dry_run, outcome_table
     from trimtab.sweep.duration import format_duration
 
-    listed, seconds = run.survey(matrix, folder)
+    listed, seconds = dry_run.survey(matrix, folder, shown(quiet=json))
+    failing = [one for one in listed if one.problem]
     if json:
         cells = [
-            {"configuration": one.cell.configuration, "status": one.status, "built": one.is_built}
+            {
+                "configuration": one.cell.configuration,
+                "inputs": {name: [*shape] for name, shape in one.inputs.items()},
+                "status": one.status,
+                "built": one.is_built,
+                "problem": one.problem,
+            }
             for one in listed
         ]
         print(dumps({"name": matrix.name, "cells": cells, "seconds": seconds}, indent=1))
-        return
-    builds = len({one.cell.binary for one in listed if not one.is_built})
-    missing = sum(not one.status for one in listed)
-    print(run.listing(listed).text())
-    work = f"{missing} to measure, {builds} to build, about {format_duration(seconds)}"
-    print(f"{outcome_table.format_cells(len(listed))}: {work if missing else 'all are measured'}")
+    else:
+        builds = len({one.cell.binary for one in listed if not (one.is_built or one.problem)})
+        missing = sum(not (one.status or one.problem) for one in listed)
+        print(dry_run.listing(listed).text())
+        work = f"{missing} to measure, {builds} to build, about {format_duration(seconds)}"
+        state = work if missing or failing else "all are measured"
+        print(f"{outcome_table.format_cells(len(listed))}: {state}")
+    if failing:
+        raise SweepError(
+            f"{len(failing)} of {outcome_table.format_cells(len(listed))} cannot be built; the "
+            f"first: {failing[0].cell}: {failing[0].problem}",
+            where=str(path),
+            hint="fix that and list the cells again; --json has the problem of each cell",
+        )

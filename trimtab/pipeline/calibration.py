@@ -33,15 +33,31 @@ class Calibration:
         """Allows noise for networks of the zoo: their weights are seeded, so no data fits them."""
         return replace(self, noise=model in zoo.names())
 
+    def for_precision(self, precision: str) -> Calibration:
+        """The part that a network of this precision uses; the rest is "". Samples also measure the
+        accuracy of f16.
+        """
+        if precision == "f32":
+            return Calibration(noise=self.noise)
+        if precision == "f16":
+            return Calibration(self.samples, noise=self.noise)
+        return self if precision == "mixed" else replace(self, budget="")
+
     def __bool__(self) -> bool:
         return bool(self.samples or self.method or self.ranges or self.budget)
 
-    def check(self) -> None:
-        """UsageError without samples, or for a malformed budget; FileAccessError if the ranges
-        cannot be written.
-        """
+    def check_values(self) -> None:
+        """UsageError for a malformed budget; CalibrationError for samples that do not exist."""
         if self.budget:
             parse_budget(self.budget)
+        if self.samples:
+            quantization.samples.check_exists(Path(self.samples))
+
+    def check(self) -> None:
+        """UsageError without samples, and the errors of `check_values`; FileAccessError if the
+        ranges cannot be written.
+        """
+        self.check_values()
         if not (self.samples or self.noise):
             raise UsageError(
                 "samples are missing",

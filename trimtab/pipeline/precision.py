@@ -47,6 +47,46 @@ class ConvertedNetwork:
         return replace(plan, precision=self.plan.precision, precisions=self.plan.precisions)
 
 
+def check(program: Program, plan: Plan, calibration: Calibration) -> None:
+    """UsageError if `program` cannot be converted to the precision of `plan` with `calibration`,
+    because samples or a budget are missing or not needed.
+    """
+    precision, is_searched = plan.precision, bool(plan.precisions)
+    if _is_final(program):
+        if calibration.budget or (precision == "mixed" and not is_searched):
+            raise UsageError(
+                f"the model is already {_state(program)}, so no precisions can be searched: their "
+                "loss is measured beside the float32 network",
+                where=program.name,
+                hint="give the float32 model, or leave out --budget and --precision mixed to use "
+                "this one as it is",
+            )
+        return
+    if precision == "f32":
+        _check_unused(calibration)
+    elif precision == "f16":
+        _check_samples_only(calibration)
+    elif precision == "mixed" and not (calibration.budget or is_searched):
+        raise UsageError(
+            "mixed precision needs a budget",
+            hint='--budget "top1 >= 99 %", "error <= 0.02", "cosine >= 0.999" or '
+            '"noise <= 0.01 %", or a plan with [precisions]',
+        )
+    elif precision == "int8" and calibration.budget:
+        raise UsageError("int8 has no budget", hint="--precision mixed takes one")
+    else:
+        calibration.check()
+
+
+def _is_final(program: Program) -> bool:
+    """Whether the precision of `program` cannot be changed any more."""
+    return is_quantized(program) or program.planned
+
+
+def _state(program: Program) -> str:
+    return "planned" if program.planned else "quantized"
+
+
 def convert(
     program: Program,
     plan: Plan,
@@ -58,36 +98,20 @@ def convert(
 
     UsageError if samples are missing or not needed; CalibrationError if they do not fit.
     """
+    check(program, plan, calibration)
     precision = plan.precision
-    if is_quantized(program) or program.planned:
-        state = "planned" if program.planned else "quantized"
-        if calibration.budget or (precision == "mixed" and not plan.precisions):
-            raise UsageError(
-                f"the model is already {state}, so no precisions can be searched: their loss is "
-                "measured beside the float32 network",
-                where=program.name,
-                hint="give the float32 model, or leave out --budget and --precision mixed to use "
-                "this one as it is",
-            )
+    if _is_final(program):
         if calibration:
             progress.note(
-                f"{program.name} is already {state} and used as it is: samples are not needed"
+                f"{program.name} is already {_state(program)} and used as it is: samples are not "
+                "needed"
             )
         return ConvertedNetwork(program, plan)
     if precision == "f32":
-        _check_unused(calibration)
         return ConvertedNetwork(program, plan)
     if precision == "f16":
         return ConvertedNetwork(program, plan, _half_accuracy(program, calibration, progress))
     types = plan.precisions
-    if precision == "mixed" and not (calibration.budget or types):
-        raise UsageError(
-            "mixed precision needs a budget",
-            hint='--budget "top1 >= 99 %", "error <= 0.02", "cosine >= 0.999" or '
-            '"noise <= 0.01 %", or a plan with [precisions]',
-        )
-    if precision == "int8" and calibration.budget:
-        raise UsageError("int8 has no budget", hint="--precision mixed takes one")
     quantized = calibration.quantize(program, types, target, progress)
     if quantized.search:
         for line in quantized.search.lines():
@@ -113,17 +137,21 @@ def _check_unused(calibration: Calibration) -> None:
         )
 
 
+def _check_samples_only(calibration: Calibration) -> None:
+    """UsageError for options that have no effect on an f16 network."""
+    if calibration.method or calibration.ranges or calibration.budget:
+        raise UsageError(
+            "f16 has neither ranges nor a budget",
+            hint="leave out --method, --ranges and --budget, or use --precision mixed",
+        )
+
+
 def _half_accuracy(
     program: Program, calibration: Calibration, progress: Progress
 ) -> Accuracy | None:
     """The accuracy of f16 on the held-out samples, or on seeded noise without samples; None if this
     machine cannot compute it.
     """
-    if calibration.method or calibration.ranges or calibration.budget:
-        raise UsageError(
-            "f16 has neither ranges nor a budget",
-            hint="leave out --method, --ranges and --budget, or use --precision mixed",
-        )
     if calibration:
         held_out = calibration.read(program, progress).held_out
     else:

@@ -76,15 +76,18 @@ def read(path: Path, inputs: Inputs) -> Samples:
 
     CalibrationError names the file and the requirements of a network with these inputs.
     """
-    if path.is_dir():
-        return _pictures(path, inputs)
-    if not path.is_file():
+    check_exists(path)
+    return _pictures(path, inputs) if path.is_dir() else _arrays(path, inputs)
+
+
+def check_exists(path: Path) -> None:
+    """CalibrationError if there is neither a file nor a folder at `path`."""
+    if not (path.is_dir() or path.is_file()):
         raise CalibrationError(
             "no such file or folder",
             where=str(path),
             hint="give an .npz file with an array for every input, or a folder of pictures",
         )
-    return _arrays(path, inputs)
 
 
 def of_arrays(arrays: Mapping[str, Array], inputs: Inputs, where: str = "samples") -> Samples:

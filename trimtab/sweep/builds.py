@@ -20,6 +20,7 @@ from typing import Any
 from trimtab import __version__, files, paths, strict_json, zoo
 from trimtab.bench import archive
 from trimtab.errors import ModelFileError, UsageError
+from trimtab.pipeline import input_shapes
 from trimtab.pipeline.built import build, subject_of
 from trimtab.pipeline.calibration import Calibration
 from trimtab.pipeline.loaded import load
@@ -79,6 +80,7 @@ def recipe_of(cell: Cell, model: Path, plan_file: Path | None) -> Recipe:
         profile=cell.profile,
         toolchain=cell.toolchain,
         cpu=cell.cpu,
+        shapes=input_shapes.parse(cell.input),
         plan=read_plan(str(plan_file or ""), *options),
         calibration=Calibration(samples=cell.calibration, budget=cell.budget),
     )

@@ -220,7 +220,7 @@ class Campaign:
 
     def _message(self, error: Exception) -> str:
         if isinstance(error, TrimtabError):
-            return str(error).replace("\n  next:", "; next:")
+            return one_line(error)
         # A bug of trimtab: the sweep continues, and its report needs the traceback.
         self.progress.note("".join(traceback.format_exception(error)))
         return f"{type(error).__name__}: {error}"
@@ -237,6 +237,11 @@ class Campaign:
             parts.append(f"about {format_duration(seconds)} left")
         parts += list(self._running)[:1]
         step.update(len(outcomes), len(self.sweep.cells), ", ".join(parts))
+
+
+def one_line(error: TrimtabError) -> str:
+    """The message of an error with its next step."""
+    return str(error).replace("\n  next:", "; next:")
 
 
 def newest(entries: Iterable[Entry]) -> dict[str, Entry]:

@@ -19,6 +19,7 @@ from trimtab import strict_json
 from trimtab.bench.jobs import MAX_THREADS, Settings
 from trimtab.devices.control import Control
 from trimtab.errors import TrimtabError, UsageError
+from trimtab.pipeline import input_shapes
 from trimtab.toml_table import Minimum, TomlFile
 
 MAX_CELLS = 10_000  # a larger product is a mistake in the file
@@ -28,11 +29,13 @@ MAX_CELLS = 10_000  # a larger product is a mistake in the file
 class Cell:
     """One configuration on one device.
 
-    Fields are named after the options of `bench`, and "" means the option's default. `plan` and
-    `calibration` are paths, and so is `model`, unless it is a network of the zoo.
+    Fields are named after the options of `bench`, and an empty value means the option's default.
+    `plan` and `calibration` are paths, and so is `model`, unless it is a network of the zoo.
+    `input` holds one `NAME=1,3,224,224` per graph input with a given shape.
     """
 
     model: str
+    input: tuple[str, ...] = ()
     profile: str = ""
     precision: str = ""
     toolchain: str = ""
@@ -54,6 +57,7 @@ class Cell:
         values = dataclasses.asdict(self)
         for axis in FILES:
             values[axis] = Path(values[axis]).name
+        values["input"] = " ".join(self.input)
         return {axis: value for axis, value in values.items() if value != ""}
 
     @property
@@ -72,6 +76,9 @@ class Cell:
 
 AXES = tuple(f.name for f in fields(Cell))
 FILES = ("model", "plan", "calibration")
+# Axes that apply to some precisions only: cells of other precisions do not have them, so that
+# comparing precisions compares these, too.
+OF_PRECISION = ("calibration", "budget")
 
 
 @dataclass(frozen=True)
@@ -121,6 +128,8 @@ class Sweep:
         """The cells grouped by what they are compared with, in the order of `cells`."""
         groups: dict[Cell, list[Cell]] = {}
         blank = dict.fromkeys(self.protocol.compare, "")
+        if not blank.keys().isdisjoint(("precision", "plan")):
+            blank |= dict.fromkeys(OF_PRECISION, "")
         for cell in cells:
             common = dataclasses.replace(cell, **blank) if blank else cell  # type: ignore[arg-type]
             groups.setdefault(common, []).append(cell)
@@ -187,11 +196,24 @@ class _Reader:
             if not values:
                 raise self._error(f"`{axis}` of [{key}] is empty", "leave it out, or add values")
             kind = Annotated[int, Minimum(1)] if axis == "threads" else str
+            if axis == "input":
+                axes[axis] = [self._input(item, key) for item in values]
+                continue
             values = [self._file.value(kind, item, f"{key}.{axis}") for item in values]
             if axis == "threads" and max(values) > MAX_THREADS:
                 raise self._error(f"threads of [{key}] must be 1 to {MAX_THREADS}", "")
             axes[axis] = [self._resolved(axis, item) for item in values]
         return axes
+
+    def _input(self, value: Any, key: str) -> tuple[str, ...]:
+        """One value of the axis `input`: a shape, or a list with one shape for each input."""
+        shapes = value if isinstance(value, list) else [value]
+        texts = tuple(self._file.value(str, shape, f"{key}.input") for shape in shapes)
+        try:
+            input_shapes.parse(texts)
+        except UsageError as error:
+            raise self._error(f"`input` of [{key}]: {error.what}", error.hint) from None
+        return texts
 
     def _resolved(self, axis: str, value: Any) -> Any:
         """Resolves paths relative to the sweep's file.
@@ -257,7 +279,11 @@ def _matches(cell: Cell, rule: Mapping[str, Sequence[Any]]) -> bool:
 
 
 def _rule_text(rule: Mapping[str, Sequence[Any]]) -> str:
-    return ", ".join(f"{axis} = {', '.join(map(str, values))}" for axis, values in rule.items())
+    texts = {
+        axis: (" ".join(value) if isinstance(value, tuple) else str(value) for value in values)
+        for axis, values in rule.items()
+    }
+    return ", ".join(f"{axis} = {', '.join(values)}" for axis, values in texts.items())
 
 
 def _digest(values: Mapping[str, Any]) -> str:

@@ -1,11 +1,10 @@
-"""Entry points of a sweep: find and read its file, run it, or list its cells."""
+"""Entry points of a sweep: find and read its file, and run it."""
 
 from __future__ import annotations
 
 import dataclasses
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from trimtab import paths, zoo
@@ -19,15 +18,13 @@ from trimtab.profile import find_profile
 from trimtab.progress import SILENT, Progress
 from trimtab.results import index
 from trimtab.sweep import cell_log, matrix, revision
-from trimtab.sweep.builds import BuildCache, build_durations, recipe_of
-from trimtab.sweep.campaign import Campaign, CellOutcome, newest
+from trimtab.sweep.builds import build_durations, recipe_of
+from trimtab.sweep.campaign import Campaign, CellOutcome
 from trimtab.sweep.cell_log import LoggedCell
 from trimtab.sweep.duration import DurationEstimate
 from trimtab.sweep.executor import Executor
 from trimtab.sweep.matrix import Cell, Sweep
 from trimtab.sweep.measurements import ARMS
-from trimtab.sweep.outcome_table import varying
-from trimtab.tables import Column, Table
 
 MAX_ARCHIVED = 400  # builds of earlier sweeps that the archive keeps
 
@@ -39,7 +36,8 @@ def find_file(name: str) -> Path:
 
 
 def read(path: Path) -> Sweep:
-    """The sweep of a file, its cells with the toolchain and core of their devices.
+    """The sweep of a file, its cells with the toolchain and core of their devices, and without what
+    their precision does not use (`OF_PRECISION`).
 
     Raises UsageError for a mistake in the file, and the error of an unknown device, toolchain,
     profile, plan or core, before anything is built.
@@ -49,8 +47,8 @@ def read(path: Path) -> Sweep:
     for cell in sweep.cells:
         recipe = Recipe(toolchain=cell.toolchain, cpu=cell.cpu).on_device(find_device(cell.device))
         resolved = dataclasses.replace(cell, toolchain=recipe.toolchain, cpu=recipe.cpu)
-        _check(resolved, path)
-        cells.append(resolved)
+        cells.append(_checked(resolved, path))
+    _check_used(sweep.cells, cells, path)
     if too_large := [group for group in sweep.groups(cells) if len(group) > len(ARMS)]:
         raise UsageError(
             f"{len(too_large[0])} cells to compare with each other, at most {len(ARMS)} can be",
@@ -60,7 +58,8 @@ def read(path: Path) -> Sweep:
     return dataclasses.replace(sweep, cells=tuple(dict.fromkeys(cells)))
 
 
-def _check(cell: Cell, path: Path) -> None:
+def _checked(cell: Cell, path: Path) -> Cell:
+    """The cell without what its precision does not use; the error of a mistake in it."""
     if cell.model not in zoo.names() and not Path(cell.model).is_file():
         raise UsageError(
             f"model {cell.model!r} is neither a file nor a network of the zoo",
@@ -70,7 +69,23 @@ def _check(cell: Cell, path: Path) -> None:
     find_toolchain(cell.toolchain).core(cell.cpu)
     if cell.profile:
         find_profile(cell.profile)
-    recipe_of(cell, Path(cell.model), Path(cell.plan) if cell.plan else None)
+    recipe = recipe_of(cell, Path(cell.model), Path(cell.plan) if cell.plan else None)
+    calibration = recipe.calibration.for_precision(recipe.plan.precision)
+    calibration.check_values()
+    return dataclasses.replace(cell, calibration=calibration.samples, budget=calibration.budget)
+
+
+def _check_used(written: Sequence[Cell], cells: Sequence[Cell], path: Path) -> None:
+    """UsageError for a value in the file that no cell's precision uses."""
+    for axis in matrix.OF_PRECISION:
+        used = {getattr(cell, axis) for cell in cells}
+        if unused := {getattr(cell, axis) for cell in written} - used - {""}:
+            raise UsageError(
+                f"no cell uses the {axis} {min(unused)}",
+                where=str(path),
+                hint="samples are for f16, int8 and mixed precision, a budget for mixed: add such "
+                "a `precision`, or leave it out",
+            )
 
 
 def run(
@@ -106,48 +121,6 @@ def run(
         return outcomes
     finally:
         archive.trim(sweep_store(), max(MAX_ARCHIVED, len(sweep.cells)))
-
-
-@dataclass(frozen=True)
-class ListedCell:
-    """A cell in a dry run. `status` is that of its record, "" if it has none."""
-
-    cell: Cell
-    status: str
-    is_built: bool
-
-
-def survey(sweep: Sweep, folder: Path) -> tuple[list[ListedCell], float]:
-    """The state of each cell, and an estimate of the seconds that the missing ones take."""
-    cache = BuildCache()
-    records = newest(index.entries(folder))
-    listed: list[ListedCell] = []
-    missing_builds: dict[Cell, None] = {}
-    missing_cells: list[Cell] = []
-    for cell in sweep.cells:
-        identity, status = cache.find(cell.binary), ""
-        if identity:
-            entry = records.get(sweep.key(cell, *identity.hashes))
-            status = entry.status if entry else ""
-        else:
-            missing_builds[cell.binary] = None
-        if not status:
-            missing_cells.append(cell)
-        listed.append(ListedCell(cell, status, identity is not None))
-    return listed, estimate(sweep, folder).seconds(missing_builds, missing_cells)
-
-
-def listing(listed: Sequence[ListedCell]) -> Table:
-    """One row per cell: the axes that vary, and the cell's state."""
-    axes = varying([item.cell for item in listed])
-    rows = [
-        (
-            *(item.cell.configuration.get(axis, "") for axis in axes),
-            item.status or ("built" if item.is_built else "not built"),
-        )
-        for item in listed
-    ]
-    return Table([*map(Column, axes), Column("state")], rows)
 
 
 def estimate(sweep: Sweep, folder: Path) -> DurationEstimate:

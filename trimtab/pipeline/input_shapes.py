@@ -1,0 +1,33 @@
+"""The shapes of graph inputs as text: `data=1,3,224,224`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from trimtab.errors import UsageError
+
+
+def parse(inputs: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    """["data=1,3,224,224"] -> {"data": (1, 3, 224, 224)}; UsageError for anything else."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for text in inputs:
+        name, _, dims = text.rpartition("=")
+        try:
+            shape = tuple(int(d) for d in dims.split(","))
+        except ValueError:
+            shape = ()
+        if not name or not shape or min(shape) < 1:
+            raise UsageError(
+                f"cannot read the input shape {text!r}", hint="write it as NAME=1,3,224,224"
+            )
+        if name in shapes:
+            raise UsageError(
+                f"the input {name!r} has two shapes", hint="give every input one shape"
+            )
+        shapes[name] = shape
+    return shapes
+
+
+def text(shapes: Mapping[str, Iterable[int]]) -> str:
+    """{"a": (1, 3), "b": (4,)} -> "a=1,3 b=4"."""
+    return " ".join(f"{name}={','.join(map(str, shape))}" for name, shape in shapes.items())
