@@ -23,7 +23,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "toml_table": {"errors"},
     "paths": set(),
     "files": {"errors"},
-    "tables": {"strict_json"},
+    "escape": set(),
+    "tables": {"escape", "strict_json"},
     "accuracy": {"errors"},
     "compression": set(),
     "progress": set(),
@@ -43,6 +44,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "passes": {"errors", "plugins", "schema", "kernels", "engine", "program"},
     "planner": {
         "errors",
+        "escape",
         "toml_table",
         "schema",
         "kernels",
@@ -71,7 +73,16 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("errors", "toml_table", "paths", "plugins", "files", "tables", "compression", "progress"),
         "cores",
     },
-    "results": {"strict_json", "errors", "paths", "accuracy", "files", "tables", "devices"},
+    "results": {
+        "strict_json",
+        "escape",
+        "errors",
+        "paths",
+        "accuracy",
+        "files",
+        "tables",
+        "devices",
+    },
     "bench": {
         "strict_json",
         "errors",
@@ -96,6 +107,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "reports": {
         "strict_json",
+        "escape",
         "errors",
         "plugins",
         "accuracy",
@@ -121,6 +133,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "cli": {
         "strict_json",
+        "escape",
         *("__init__", "errors", "files", "tables", "progress", "plugins", "profile", "program"),
         *("exporters", "passes", "planner", "build", "size", "zoo", "devices", "results", "bench"),
         *("pipeline", "compare", "reports", "sweep", "plugin_kit", "doctor", "demo"),

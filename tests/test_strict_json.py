@@ -26,6 +26,11 @@ def test_a_number_that_is_not_finite_is_null_at_any_depth(number: float) -> None
     assert json.loads(text, parse_constant=refuse) == expected
 
 
+def test_half_of_a_character_is_replaced_in_texts_and_keys() -> None:
+    text = strict_json.dumps({"a\udfff": ["\ud800b", "\U0001f600"]}, ensure_ascii=False)
+    assert text.encode().decode() == '{"a\ufffd": ["\ufffdb", "\U0001f600"]}'
+
+
 def test_other_values_are_written_as_json_writes_them() -> None:
     value = {"a": [1, 2.5, True, None, "\u00e9\x1b"], "b": {}, "c": 1e300, "d": -0.0}
     assert strict_json.dumps(value, sort_keys=True) == json.dumps(value, sort_keys=True)

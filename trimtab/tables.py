@@ -11,9 +11,8 @@ that reports several things returns a page, and its caller picks the output form
 
 from __future__ import annotations
 
-import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Literal
@@ -21,7 +20,7 @@ from typing import Any, Literal
 from rich.cells import cell_len
 from tabulate import SEPARATING_LINE, DataRow, Line, TableFormat, tabulate
 
-from trimtab import strict_json
+from trimtab import escape, strict_json
 
 _MAX_PADDED_WIDTH = 40  # a wider Markdown cell does not widen the other cells of its column
 _MIN_MARKDOWN_WIDTH = 3
@@ -63,12 +62,12 @@ class Table:
 
     def text(self) -> str:
         """Plain text for a terminal. Cells may span several lines."""
-        rows = [line for row in self._cells() for line in _split_lines(row)]
-        head = [column.header for column in self.columns]
+        rows = [line for row in self._cells(escape.text) for line in _split_lines(row)]
+        head = [escape.text(column.header) for column in self.columns]
         if any(head):
             rows = [*_split_lines(head), [SEPARATING_LINE], *rows]
         lines = [line.rstrip() for line in self._layout(rows, _TEXT).splitlines()]
-        return "\n".join([self.title, *lines] if self.title else lines)
+        return "\n".join([escape.line(self.title), *lines] if self.title else lines)
 
     def markdown(self) -> str:
         """A GitHub pipe table, under a level-2 heading if it has a title."""
@@ -84,11 +83,11 @@ class Table:
             wide_cells.append(cell)
             return _PLACEHOLDER
 
-        rows = [[fitted(_markdown_cell(cell)) for cell in row] for row in self._cells()]
+        rows = [[fitted(cell) for cell in row] for row in self._cells(_markdown_cell)]
         drawn = self._layout([head, [SEPARATING_LINE], *rows], _MARKDOWN)
         remaining = iter(wide_cells)
         drawn = re.sub(f" *{_PLACEHOLDER} *(?= \\|)", lambda _: " " + next(remaining), drawn)
-        return f"## {self.title}\n\n{drawn}" if self.title else drawn
+        return f"## {escape.markdown(self.title)}\n\n{drawn}" if self.title else drawn
 
     def html(self) -> str:
         """A `<table>` under an `<h2>`; cells of text have the class "left"."""
@@ -96,11 +95,11 @@ class Table:
         def row(tag: str, cells: Iterable[str]) -> str:
             kinds = (' class="left"' if c.align == "left" else "" for c in self.columns)
             marked = zip(kinds, cells, strict=True)
-            return f"<tr>{''.join(f'<{tag}{k}>{html.escape(c)}</{tag}>' for k, c in marked)}</tr>"
+            return f"<tr>{''.join(f'<{tag}{k}>{c}</{tag}>' for k, c in marked)}</tr>"
 
-        rows = [row("th", (column.header for column in self.columns))]
-        rows += [row("td", cells) for cells in self._cells()]
-        heading = f"<h2>{html.escape(self.title)}</h2>\n" if self.title else ""
+        rows = [row("th", (escape.html(column.header) for column in self.columns))]
+        rows += [row("td", cells) for cells in self._cells(escape.html)]
+        heading = f"<h2>{escape.html(self.title)}</h2>\n" if self.title else ""
         return heading + "<table>" + "\n".join(rows) + "</table>"
 
     def json(self) -> str:
@@ -112,9 +111,9 @@ class Table:
         keys = [column.key or column.header for column in self.columns]
         return [dict(zip(keys, row, strict=True)) for row in self.rows]
 
-    def _cells(self) -> list[list[str]]:
+    def _cells(self, escaped: Callable[[str], str]) -> list[list[str]]:
         return [
-            [column.cell(value) for column, value in zip(self.columns, row, strict=True)]
+            [escaped(column.cell(value)) for column, value in zip(self.columns, row, strict=True)]
             for row in self.rows
         ]
 
@@ -172,25 +171,18 @@ Page = Sequence[str | Table]
 
 def text(page: Page) -> str:
     """A page as plain text."""
-    return "\n\n".join(p if isinstance(p, str) else p.text() for p in page)
+    return "\n\n".join(escape.text(p) if isinstance(p, str) else p.text() for p in page)
 
 
 def markdown(page: Page) -> str:
-    """A page as Markdown."""
+    """A page as Markdown; its paragraphs are Markdown already."""
     return "\n\n".join(p if isinstance(p, str) else p.markdown() for p in page)
-
-
-def escape_markdown(text: str) -> str:
-    """`text` on one line, with Markdown syntax and cell separators escaped."""
-    for character in "\\`*|<":
-        text = text.replace(character, "\\" + character)
-    return " ".join(text.split())
 
 
 def _markdown_cell(cell: str) -> str:
     if isinstance(cell, Markup):
         return " ".join(cell.replace("|", "\\|").split())
-    return escape_markdown(cell)
+    return escape.markdown(cell)
 
 
 def _split_lines(row: Sequence[str]) -> Iterable[list[str]]:

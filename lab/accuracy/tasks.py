@@ -35,16 +35,15 @@ class AccuracyOptions:
 def accuracy(options: AccuracyOptions) -> None:
     """Compare int8 networks with float32: cosines beside onnxruntime, or boxes of detectors."""
     from dataclasses import asdict
-    from json import dumps
 
     from lab import committed
-    from trimtab import tables
+    from trimtab import strict_json, tables
     from trimtab.cli._progress import shown
 
     progress = shown(quiet=options.json)
     measurement = _boxes(options, progress) if options.detectors else _cosines(options, progress)
     if options.json:
-        print(dumps(asdict(measurement), indent=1))
+        print(strict_json.dumps(asdict(measurement), indent=1))
     else:
         print(tables.text(measurement.page()))
     if options.update:

@@ -66,6 +66,7 @@ def conformance(
 
 def _print_json(outcomes: list[Outcome]) -> None:
     import dataclasses
-    import json
 
-    print(json.dumps([dataclasses.asdict(outcome) for outcome in outcomes], indent=1))
+    from trimtab import strict_json
+
+    print(strict_json.dumps([dataclasses.asdict(outcome) for outcome in outcomes], indent=1))

@@ -29,12 +29,10 @@ class TrialOptions:
 @command(TrialOptions, engine=True)
 def false_positives(options: TrialOptions) -> None:
     """Measure the false-positive and detection rates of `bench.ab` on this machine."""
-    from json import dumps
-
     from lab import committed
     from lab.false_positives import experiment, trials
     from lab.machine import MachineMonitor
-    from trimtab import tables
+    from trimtab import strict_json, tables
     from trimtab.cli._progress import shown
 
     progress, monitor = shown(quiet=options.json), MachineMonitor()
@@ -43,7 +41,7 @@ def false_positives(options: TrialOptions) -> None:
     rows = trials.rows(run.trials)
     if options.json:
         floor = run.floor.share
-        print(dumps({**trials.tally(rows), "floor": floor, "rows": rows}, indent=1))
+        print(strict_json.dumps({**trials.tally(rows), "floor": floor, "rows": rows}, indent=1))
     else:
         print(tables.text(trials.page(rows)))
     if options.update:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -12,6 +11,7 @@ import numpy as np
 
 from lab.committed import Results, Row
 from lab.peers.compare import US, PeerComparison, Result
+from trimtab import strict_json
 from trimtab.tables import Column, Page, Table, number
 
 NAMES = {"f32": "peers", "int8": "peers/int8"}  # result files by precision
@@ -122,7 +122,7 @@ def to_json(comparison: PeerComparison) -> str:
     """The figures with the samples they come from."""
     rows = [{**asdict(result), **asdict(Figures.of(result))} for result in comparison.results]
     facts = {"versions": dict(comparison.versions), "left_out": comparison.left_out}
-    return json.dumps(facts | {"results": rows}, indent=1)
+    return strict_json.dumps(facts | {"results": rows}, indent=1)
 
 
 def to_results(comparison: PeerComparison, command: str, machine: Mapping[str, Any]) -> Results:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from lab.committed import Results, Row
 from lab.roofline.machine import Machine
 from lab.roofline.timing import Timed, TimedOperator, by_kind
-from trimtab import __version__
+from trimtab import __version__, strict_json
 from trimtab.tables import Column, Page, Table, number
 
 NAME = "roofline"  # the result file
@@ -65,7 +64,7 @@ def kernels_json(machine: Machine, timed: Sequence[Timed]) -> str:
         }
         for t in timed
     ]
-    return json.dumps({"machine": _machine(machine), "kernels": rows}, indent=1)
+    return strict_json.dumps({"machine": _machine(machine), "kernels": rows}, indent=1)
 
 
 def operators_json(machine: Machine, timed: Sequence[TimedOperator]) -> str:
@@ -82,7 +81,7 @@ def operators_json(machine: Machine, timed: Sequence[TimedOperator]) -> str:
         for op in timed
     ]
     facts = {"machine": _machine(machine), "operators": rows, "kinds": by_kind(timed)}
-    return json.dumps(facts, indent=1)
+    return strict_json.dumps(facts, indent=1)
 
 
 def to_results(

@@ -7,13 +7,12 @@ It is no latency: docs/model.md has its validation and its limits.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from lab.committed import Baseline, Results
 from lab.time_model.traffic import Traffic, total
-from trimtab import __version__
+from trimtab import __version__, strict_json
 from trimtab.cores import Core, Memory
 from trimtab.errors import UsageError
 from trimtab.planner.cost import STALLS
@@ -49,7 +48,7 @@ class ModeledInference:
         facts = {"model": self.model, "cpu": self.core.name, "threads": self.threads}
         memory = asdict(memory_of(self.core))
         values = {**facts, "memory": memory, "total": whole, "operators": operators}
-        return json.dumps({**values, "versions": self.versions}, indent=1)
+        return strict_json.dumps({**values, "versions": self.versions}, indent=1)
 
     def record(self) -> dict[str, object]:
         """The committed row."""

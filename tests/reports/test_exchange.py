@@ -227,4 +227,4 @@ def test_junit_fails_a_run_that_is_significantly_slower(
 def test_junit_is_xml_whatever_the_names(tmp_path: Path) -> None:
     suite = suites(reports.find("junit").run(one(tmp_path, profile="a<\x07&b")))[0]
     properties = {p.get("name"): p.get("value") for p in suite.iter("property")}
-    assert properties["profile"] == "a<�&b"
+    assert properties["profile"] == "a<\\x07&b"

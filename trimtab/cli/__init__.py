@@ -28,7 +28,8 @@ from invoke.collection import Collection
 from invoke.exceptions import Exit
 from invoke.tasks import Task
 
-from trimtab import __version__
+from trimtab import __version__, escape
+from trimtab.cli._output import escape_output
 from trimtab.cli._program import TaskProgram
 from trimtab.errors import FileAccessError, TrimtabError
 
@@ -81,7 +82,7 @@ def _guarded(body: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return body(*args, **kwargs)
         except TrimtabError as error:
-            raise Exit(f"error: {error}", code=error.exit_code) from None
+            raise Exit(escape.text(f"error: {error}"), code=error.exit_code) from None
         except KeyboardInterrupt:
             raise Exit("interrupted", code=INTERRUPTED) from None
         except BrokenPipeError:
@@ -94,7 +95,7 @@ def _guarded(body: Callable[..., Any]) -> Callable[..., Any]:
                 where=str(error.filename or ""),
                 hint="check the path, its permissions and the free space on its disk",
             )
-            raise Exit(f"error: {refused}", code=refused.exit_code) from None
+            raise Exit(escape.text(f"error: {refused}"), code=refused.exit_code) from None
 
     return guarded
 
@@ -122,7 +123,8 @@ namespace = collect().namespace
 
 def main(developers: Iterable[ModuleType] = ()) -> None:
     """Entry point of the console script `trimtab`; `./inv` adds the developers' tasks."""
-    warnings.formatwarning = lambda message, *_: f"warning: {message}\n"
+    warnings.formatwarning = lambda message, *_: escape.text(f"warning: {message}\n")
+    escape_output()
     name = "trimtab" if Path(sys.argv[0]).name == "trimtab" else "inv"
     program = TaskProgram(collect(developers), name=name, version=__version__)
     try:

@@ -15,7 +15,7 @@ from invoke.parser.argument import Argument
 from invoke.parser.context import ParserContext
 from invoke.program import Program
 
-from trimtab import plugins
+from trimtab import escape, plugins
 from trimtab.cli._argv import normalize
 from trimtab.errors import TrimtabError
 
@@ -106,7 +106,7 @@ def _use_plugins(folders: Sequence[str]) -> None:
         for folder in folders:
             plugins.add(folder, "--plugin")
     except TrimtabError as error:
-        raise Exit(f"error: {error}", code=error.exit_code) from None
+        raise Exit(escape.text(f"error: {error}"), code=error.exit_code) from None
     if folders:
         inherited = os.environ.get("TRIMTAB_PLUGIN_PATH", "")
         absolute = [str(Path(folder).absolute()) for folder in folders]

@@ -19,6 +19,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from trimtab import escape
 from trimtab.progress import SILENT, Progress
 
 _REFRESHES_PER_S = 4
@@ -38,10 +39,15 @@ def redraw(text: Callable[[], str], every_s: float = 2.0) -> None:
     if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
         print(text())
         return
-    with suppress(KeyboardInterrupt), Live(Text(text()), auto_refresh=False) as live:
+
+    def drawn() -> Text:
+        return Text(escape.text(text()))
+
+    plain = Console(file=sys.__stdout__)  # what it draws are escapes
+    with suppress(KeyboardInterrupt), Live(drawn(), console=plain, auto_refresh=False) as live:
         while True:
             time.sleep(every_s)
-            live.update(Text(text()), refresh=True)
+            live.update(drawn(), refresh=True)
 
 
 @dataclass(eq=False)
@@ -132,7 +138,7 @@ class Shown:
                 self._print(depth, step.title)
 
     def _print(self, depth: int, text: str) -> None:
-        line = "  " * depth + "".join(c if c.isprintable() else " " for c in text)
+        line = "  " * depth + escape.line(text)
         if self._live:
             self._live.console.print(line, markup=False, highlight=False, soft_wrap=True)
         else:
@@ -167,13 +173,13 @@ class Shown:
     def _row(self, depth: int, step: _DrawnStep) -> Table:
         row = Table.grid(padding=(0, 1))
         row.add_column(no_wrap=True)
-        cells: list[Text | ProgressBar] = [Text("  " * depth + step.title)]
+        cells: list[Text | ProgressBar] = [Text("  " * depth + escape.line(step.title))]
         if step.total:
             cells.append(ProgressBar(step.total, step.done, width=24))
         if step.done:
             cells.append(Text(step.amount()))
         minutes, seconds = divmod(int(step.elapsed_s), 60)
         cells.append(Text(f"{minutes}:{seconds:02}", style="cyan"))
-        cells.append(Text(step.detail, style="dim", no_wrap=True, overflow="ellipsis"))
+        cells.append(Text(escape.line(step.detail), style="dim", no_wrap=True, overflow="ellipsis"))
         row.add_row(*cells)
         return row

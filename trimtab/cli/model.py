@@ -179,7 +179,7 @@ def profile(options: ProfileOptions) -> None:
     from functools import reduce
     from pathlib import Path
 
-    from trimtab import files
+    from trimtab import escape, files
     from trimtab.build.derived_profile import profile_of
     from trimtab.cli._progress import shown
     from trimtab.errors import UsageError
@@ -212,7 +212,8 @@ def profile(options: ProfileOptions) -> None:
         files.write_text(Path(options.output), union.to_toml())
         print("\n".join([*comments, f"written: {options.output}"]))
     else:
-        print("".join(f"# {line}\n" for line in comments) + union.to_toml(), end="")
+        lines = [f"# {escape.line(comment)}\n" for comment in comments]
+        print("".join(lines) + union.to_toml(), end="")
 
 
 @task

@@ -29,6 +29,7 @@ from pathlib import Path
 
 import tomli_w
 
+from trimtab import escape
 from trimtab.errors import PlanError
 from trimtab.planner import algorithms
 from trimtab.planner.packing import Storage
@@ -139,8 +140,7 @@ class Plan:
         for key, choice in self.operators.items():
             row = {"algorithm": choice.algorithm, "weights": choice.weights, **choice.values}
             operators[key] = {name: value for name, value in row.items() if value != ""}
-        lines = ["".join(c if c.isprintable() else " " for c in s) for s in title.splitlines()]
-        comment = "".join(f"# {line}\n" for line in lines)
+        comment = "".join(f"# {escape.line(line)}\n" for line in title.split("\n") if title)
         precisions = {"precisions": dict(self.precisions)} if self.precisions else {}
         return comment + tomli_w.dumps(
             {

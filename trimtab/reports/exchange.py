@@ -89,4 +89,4 @@ def facts(run: Summary) -> dict[str, str]:
 
 def dump(value: Any) -> str:
     """The JSON text of a file."""
-    return strict_json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+    return strict_json.dumps(value, indent=1) + "\n"

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cache
-from html import escape
 from importlib import resources
 
-from trimtab import strict_json
+from trimtab import escape, strict_json
 from trimtab.reports.chart_data import Chart
 from trimtab.tables import Table
 
@@ -33,28 +32,30 @@ def page(
 
     A page with a `state` comes from a server: it polls `/state`, and reloads when that changes.
     """
-    body = [f"<h1>{escape(title)}</h1>"]
-    body += [f"<p>{escape(note)}</p>" for note in notes]
+    body = [f"<h1>{escape.html(title)}</h1>"]
+    body += [f"<p>{escape.html(note)}</p>" for note in notes]
     body += [table.html() for table in head]
     body += [_section(chart, i) for i, chart in enumerate(charts)]
     body += [table.html() for table in tables]
     if links:
-        items = "".join(f'<li><a href="{escape(to)}">{escape(text)}</a></li>' for to, text in links)
+        items = "".join(
+            f'<li><a href="{escape.html(to)}">{escape.html(text)}</a></li>' for to, text in links
+        )
         body.append(f"<h2>Runs, newest first</h2><ul>{items}</ul>")
     scripts = f"<script>{_file('live.js')}</script>\n" if state else ""
     if charts:
         # No text may close the script element.
-        data = strict_json.dumps([asdict(chart) for chart in charts])
+        data = strict_json.dumps(escape.texts_of([asdict(chart) for chart in charts]))
         data = data.replace("<", "\\u003c")
         scripts += f'<script type="application/json" id="data">{data}</script>\n'
         scripts += "".join(f"<script>{_file(name)}</script>\n" for name in _SCRIPTS)
     policy = _POLICY + ("; connect-src 'self'" if state else "")
-    live = f' data-state="{escape(state)}"' if state else ""
+    live = f' data-state="{escape.html(state)}"' if state else ""
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{_file('page.css')}</style></head>\n<body{live}>"
+        f"<title>{escape.html(title)}</title><style>{_file('page.css')}</style></head>\n<body{live}>"
         + "\n".join(body)
         + f"\n{scripts}</body></html>\n"
     )
@@ -63,11 +64,11 @@ def page(
 def _section(chart: Chart, index: int) -> str:
     """The section of a chart. It takes the focus, so that arrow keys move between marks."""
     form = "<form></form>" if chart.kind == "cells" else ""
-    caption = f"<figcaption>{escape(chart.caption)}</figcaption>" if chart.caption else ""
+    caption = f"<figcaption>{escape.html(chart.caption)}</figcaption>" if chart.caption else ""
     return (
         f'<section class="chart" data-kind="{chart.kind}" tabindex="0"'
         f' aria-labelledby="chart{index}">'
-        f'<h2 id="chart{index}">{escape(chart.title)}</h2>{caption}{form}'
+        f'<h2 id="chart{index}">{escape.html(chart.title)}</h2>{caption}{form}'
         '<div class="plot"><noscript>This chart needs JavaScript; the tables have its numbers.'
         '</noscript></div><output aria-live="polite"></output></section>'
     )

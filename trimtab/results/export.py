@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from trimtab import files
+from trimtab import escape, files
 from trimtab.errors import MissingRequirementError, ResultError
 from trimtab.tables import Column, Table, number
 
@@ -46,10 +44,8 @@ def _to_seconds(value: Any) -> Any:
 
 
 def as_csv(columns: Sequence[str], rows: Rows) -> str:
-    """Comma-separated values (RFC 4180), with a header line."""
-    text = io.StringIO(newline="")
-    csv.writer(text).writerows([columns, *rows])
-    return text.getvalue()
+    """Comma-separated values, with a header line."""
+    return escape.csv_document([columns, *rows])
 
 
 def write_parquet(columns: Sequence[str], rows: Rows, path: Path) -> None:

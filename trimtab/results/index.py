@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from trimtab import strict_json
+from trimtab import escape, strict_json
 from trimtab.errors import ResultError, TruncatedResultError, UsageError
 from trimtab.results import records
 from trimtab.results.summary import Unit, summarize
@@ -164,7 +164,7 @@ def _synchronized(directory: Path, path: Path) -> list[Entry]:
             entry = _entry(directory / name)
             if entry is not None:
                 marks = ", ".join("?" * len(_COLUMNS))
-                values = [getattr(entry, column) for column in _COLUMNS]
+                values = [_stored(getattr(entry, column)) for column in _COLUMNS]
                 database.execute(f"INSERT OR REPLACE INTO runs VALUES ({marks})", values)
         rows = database.execute(f"SELECT {columns} FROM runs ORDER BY file_name").fetchall()
     return [Entry(*row) for row in rows]
@@ -219,6 +219,11 @@ def _entry(path: Path) -> Entry | None:
         about_device=strict_json.dumps(asdict(header.device)),
         revisions=strict_json.dumps(revisions),
     )
+
+
+def _stored(value: Any) -> Any:
+    """A value of a column; SQLite refuses texts that no encoder accepts."""
+    return escape.text(value) if isinstance(value, str) else value
 
 
 def _commit(revision: Mapping[str, Any] | None) -> str:

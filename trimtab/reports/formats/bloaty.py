@@ -12,10 +12,9 @@ Source: https://github.com/google/bloaty/blob/main/doc/using.md
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 
+from trimtab import escape
 from trimtab.compare.side_by_side import Comparison
 from trimtab.errors import UsageError
 from trimtab.reports import exchange
@@ -38,11 +37,9 @@ def comparison(comparison: Comparison) -> str:
 
 
 def _parts(runs: Sequence[Summary]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
     is_many = len(runs) > 1
     sources = ["inputfiles", "compileunits"] if is_many else ["compileunits"]
-    writer.writerow([*sources, "vmsize", "filesize"])
+    rows: list[list[object]] = [[*sources, "vmsize", "filesize"]]
     for name, summary in exchange.named(runs):
         if not summary.groups:
             raise UsageError(
@@ -52,5 +49,5 @@ def _parts(runs: Sequence[Summary]) -> str:
             )
         for part, size in sorted(summary.groups.items(), key=lambda item: (-item[1], item[0])):
             loaded = 0 if part in _NOT_LOADED else size
-            writer.writerow([*([name] if is_many else []), part, loaded, size])
-    return text.getvalue()
+            rows.append([*([name] if is_many else []), part, loaded, size])
+    return escape.csv_document(rows)

@@ -1,4 +1,4 @@
-"""CSV (RFC 4180): a row for every figure and operator of every run, for a spreadsheet or pandas.
+"""CSV: a row for every figure and operator of every run, for a spreadsheet or pandas.
 
 The first columns describe the run, the others the measure. `low` and `high` are the 95 % interval,
 empty if the value is exact or has no interval.
@@ -6,10 +6,9 @@ empty if the value is exact or has no interval.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 
+from trimtab import escape
 from trimtab.compare.side_by_side import Comparison
 from trimtab.reports import exchange
 from trimtab.results.summary import Summary
@@ -31,18 +30,10 @@ def comparison(comparison: Comparison) -> str:
 
 
 def _rows(runs: Sequence[Summary]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*exchange.facts(runs[0]), "message", *_MEASURED])
+    rows: list[list[object]] = [[*exchange.facts(runs[0]), "message", *_MEASURED]]
     for summary in runs:
         about = [*exchange.facts(summary).values(), summary.message]
         for one in exchange.measures(summary):
-            low, high = (one.interval.low, one.interval.high) if one.interval else ("", "")
-            measured = [one.key, one.name, one.unit, f"{one.value:.15g}", low, high]
-            writer.writerow([_cell(str(value)) for value in (*about, *measured)])
-    return text.getvalue()
-
-
-def _cell(text: str) -> str:
-    """`text` escaped so that a spreadsheet does not evaluate it: names come from model files."""
-    return f"'{text}" if text[:1] in "=+-@\t\r" and text[:1] else text
+            low, high = (one.interval.low, one.interval.high) if one.interval else (None, None)
+            rows.append([*about, one.key, one.name, one.unit, one.value, low, high])
+    return escape.csv_document(rows)

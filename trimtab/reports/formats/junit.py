@@ -8,10 +8,11 @@ Schema: https://github.com/testmoapp/junitxml, which Jenkins, GitLab and GitHub'
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+from datetime import datetime
 from xml.etree import ElementTree
 
+from trimtab import escape
 from trimtab.compare.side_by_side import Comparison
 from trimtab.reports import exchange, fmt
 from trimtab.results.records import Status
@@ -23,7 +24,6 @@ IS_WHOLE = False
 
 # The tag of a run without success; any other status is a failure.
 _TAGS = {Status.INFRA: "error", Status.SKIPPED: "skipped"}
-_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def run(summary: Summary) -> str:
@@ -43,7 +43,7 @@ def _suites(runs: Sequence[Summary], ratios: Sequence[Ratio | None]) -> str:
     root = ElementTree.Element("testsuites", name="trimtab")
     named = exchange.named(runs)
     for (name, summary), ratio in zip(named, ratios, strict=True):
-        suite = ElementTree.SubElement(root, "testsuite", name=_clean(name))
+        suite = ElementTree.SubElement(root, "testsuite", name=escape.xml(name))
         _properties(suite, summary)
         _add_completion(suite, name, summary)
         if summary.golden != "not checked" or summary.status is Status.OK:
@@ -51,11 +51,20 @@ def _suites(runs: Sequence[Summary], ratios: Sequence[Ratio | None]) -> str:
             _add_text(case, "system-out", summary.golden)
         if summary is not runs[0]:
             _add_comparison(suite, name, summary, named[0][0], ratio)
-        suite.set("timestamp", summary.header.time[:19])
+        if timestamp := _timestamp(summary.header.time):
+            suite.set("timestamp", timestamp)
         _count(suite)
     _count(root)
     ElementTree.indent(root, " ")
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _timestamp(time: str) -> str:
+    """A time in ISO 8601 to the second, as the schema asks; "" for any other text."""
+    try:
+        return datetime.fromisoformat(time).isoformat(timespec="seconds")[:19]
+    except ValueError:
+        return ""
 
 
 def _properties(suite: ElementTree.Element, summary: Summary) -> None:
@@ -64,7 +73,9 @@ def _properties(suite: ElementTree.Element, summary: Summary) -> None:
     for one in exchange.measures(summary):
         facts[f"{one.name} ({one.unit})"] = f"{one.value:.15g}"
     for name, value in facts.items():
-        ElementTree.SubElement(properties, "property", name=_clean(name), value=_clean(value))
+        ElementTree.SubElement(
+            properties, "property", name=escape.xml(name), value=escape.xml(value)
+        )
 
 
 def _add_completion(suite: ElementTree.Element, name: str, summary: Summary) -> None:
@@ -93,22 +104,19 @@ def _add_comparison(
 
 
 def _case(suite: ElementTree.Element, network: str, what: str) -> ElementTree.Element:
-    return ElementTree.SubElement(suite, "testcase", classname=_clean(network), name=_clean(what))
+    return ElementTree.SubElement(
+        suite, "testcase", classname=escape.xml(network), name=escape.xml(what)
+    )
 
 
 def _add_text(case: ElementTree.Element, tag: str, text: str) -> None:
     element = ElementTree.SubElement(case, tag)
     if tag != "system-out":
-        element.set("message", _clean(text))
-    element.text = _clean(text)
+        element.set("message", escape.xml(text))
+    element.text = escape.xml(text)
 
 
 def _count(element: ElementTree.Element) -> None:
     element.set("tests", str(len(element.findall(".//testcase"))))
     for tag, name in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
         element.set(name, str(len(element.findall(f".//{tag}"))))
-
-
-def _clean(text: str) -> str:
-    """`text` without the characters that XML cannot represent."""
-    return _NO_XML.sub("�", text)

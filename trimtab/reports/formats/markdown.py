@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trimtab import tables
+from trimtab import escape, tables
 from trimtab.compare.side_by_side import Comparison
 from trimtab.reports import run_tables
 from trimtab.results.summary import Summary
-from trimtab.tables import Table, escape_markdown
+from trimtab.tables import Table
 
 SUFFIX = ".md"
 IS_WHOLE = True
@@ -27,7 +27,7 @@ def comparison(comparison: Comparison) -> str:
 
 
 def _draw(heads: Sequence[str], parts: Sequence[Table], notes: Sequence[str]) -> str:
-    listed = "\n".join(f"* {escape_markdown(note)}" for note in notes)
-    title, *verdict = map(escape_markdown, heads)
+    listed = "\n".join(f"* {escape.markdown(note)}" for note in notes)
+    title, *verdict = map(escape.markdown, heads)
     page: tables.Page = [f"# {title}", *verdict, *parts, *([listed] if notes else [])]
     return tables.markdown(page) + "\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 from collections.abc import Sequence
 
-from trimtab import tables
+from trimtab import escape, tables
 from trimtab.compare.side_by_side import Comparison
 from trimtab.reports import configurations, fmt, run_tables, text_plot
 from trimtab.reports.configurations import Configuration
@@ -24,7 +24,7 @@ def run(summary: Summary) -> str:
     parts, ops = run_tables.of_run(summary), sorted(summary.ops, key=lambda op: -op.cost)
     if any(op.cost for op in ops):
         unit = Unit.INSTRUCTIONS if ops[0].ns is None else Unit.NS
-        rows = [(op.label, op.cost, fmt.value(op.cost, unit)) for op in ops[:_BARS]]
+        rows = [(escape.line(op.label), op.cost, fmt.value(op.cost, unit)) for op in ops[:_BARS]]
         drawn = f"Most expensive operators ({unit})\n{text_plot.bars(rows)}"
         return _draw([summary.name], [*parts, drawn], summary.notes)
     return _draw([summary.name], parts, summary.notes)
@@ -38,7 +38,8 @@ def comparison(comparison: Comparison) -> str:
 
 
 def _draw(heads: Sequence[str], parts: tables.Page, notes: Sequence[str]) -> str:
-    return tables.text([*heads, *parts, *(f"note: {note}" for note in notes)]) + "\n"
+    lines = [escape.line(f"note: {note}") for note in notes]
+    return tables.text([*map(escape.line, heads), *parts, *lines]) + "\n"
 
 
 def cells(runs: Sequence[Summary]) -> str:
@@ -75,7 +76,7 @@ def _plane(measured: Sequence[Configuration]) -> list[str | Table]:
     ]
     columns = [*map(Column, ("", *shown)), number("one inference"), number("shipped")]
     title = f"{facts['model']} on {facts['device']}: no other one beats those with a letter in both"
-    return [title, plot, Table([*columns, Column("run")], rows)]
+    return [escape.line(title), plot, Table([*columns, Column("run")], rows)]
 
 
 def _numbers(one: Configuration) -> tuple[str, str, str]:

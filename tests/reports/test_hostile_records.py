@@ -1,0 +1,160 @@
+"""Records that somebody else wrote: no text in them does anything in a report.
+
+Every text of a record is replaced by payloads, and every format is read by a reader of that format.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.hostile_text import (
+    ALL,
+    PAYLOADS,
+    check_csv,
+    check_displayed,
+    check_html,
+    check_json,
+    check_markdown,
+    check_xml,
+)
+from tests.reports import hostile_record
+from tests.reports.hostile_record import Events, Leaf
+from trimtab import reports
+from trimtab.compare import side_by_side
+from trimtab.errors import UsageError
+from trimtab.reports import html_page
+from trimtab.results import export, index, records, summary
+from trimtab.results.folder import runs_table
+from trimtab.results.records import Status
+from trimtab.results.summary import Summary
+
+
+@pytest.fixture(autouse=True)
+def pages_without_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages without their scripts and style, whose code is ours and long."""
+    monkeypatch.setattr(html_page, "_file", lambda name: "")
+
+
+def _page(text: str) -> list[str]:
+    """The tags of a page; the data of its scripts is JSON."""
+    data = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
+    for one in data:
+        assert "<" not in one
+        check_displayed_in(check_json(one))
+    return check_html(text).names
+
+
+def check_displayed_in(value: Any) -> None:
+    if isinstance(value, str):
+        check_displayed(value)
+    elif isinstance(value, list):
+        for item in value:
+            check_displayed_in(item)
+    elif isinstance(value, dict):
+        check_displayed_in(list(value.values()))
+
+
+# What a reader of each format finds: the same for harmless and for hostile texts.
+READERS: dict[str, Callable[[str], object]] = {
+    "html": _page,
+    "json": lambda text: sorted(check_json(text)),
+    "markdown": lambda text: check_markdown(text).names,
+    "terminal": lambda text: None,
+    "csv": lambda text: len(check_csv(text)),
+    "bloaty": lambda text: len(check_csv(text)),
+    "junit": check_xml,
+    "bencher": lambda text: len(check_json(text)),
+    "github-action-benchmark": lambda text: len(check_json(text)),
+    "google-benchmark": lambda text: len(check_json(text)["benchmarks"]),
+    "trace": lambda text: len(check_json(text)["traceEvents"]),
+}
+# The texts that decide how a record is read; another of them, at place 1, is a source's kind.
+DECISIVE = {"event", "status", "format"}
+
+
+def all_formats(run: Summary, other: Summary) -> dict[str, object]:
+    """The result of each reader for the reports of a run, alone and beside another."""
+    results: dict[str, object] = {}
+    compared = side_by_side.Comparison((other, run), (), ())
+    for name, reader in READERS.items():
+        form = reports.find(name)
+        for kind, text in (("run", form.run(run)), ("comparison", form.comparison(compared))):
+            check_displayed(text)
+            results[f"{name} {kind}"] = reader(text)
+    for name in ("html", "terminal"):
+        text = reports.find_overview(name).cells([run, other])
+        check_displayed(text)
+        results[f"{name} overview"] = READERS[name](text)
+    return results
+
+
+def test_every_format_has_a_reader() -> None:
+    assert sorted(READERS) == reports.names()
+
+
+def leaves(events: Events) -> list[Leaf]:
+    """The texts of the events, one of each kind: samples and operators repeat."""
+    kinds: dict[tuple[object, ...], Leaf] = {}
+    for leaf in hostile_record.texts(events):
+        event = events[int(leaf[0])]["event"]
+        if leaf[-1] in DECISIVE or (event == "energy" and leaf[-1] == 1):
+            continue
+        kinds.setdefault((event, *(key for key in leaf[1:] if isinstance(key, str))), leaf)
+    return list(kinds.values())
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Events:
+    return hostile_record.events(tmp_path)
+
+
+def read(directory: Path, events: Events) -> Summary:
+    return summary.summarize(records.read(hostile_record.write(directory, events)))
+
+
+def check_formats(directory: Path, events: Events, places: Sequence[Leaf], payload: str) -> None:
+    """With a payload at these places, readers find what they find with a harmless text there."""
+    other = read(directory, events)
+    results = []
+    for text in ("harmless", payload):
+        changed = events
+        for leaf in places:
+            changed = hostile_record.poisoned(changed, leaf, text)
+        results.append(all_formats(read(directory, changed), other))
+    assert results[1] == results[0], places
+
+
+def test_every_text_of_a_record_is_text_in_every_format(tmp_path: Path, source: Events) -> None:
+    places = leaves(source)
+    assert len(places) > 40
+    for leaf in places:
+        check_formats(tmp_path, source, [leaf], ALL)
+
+
+@pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS)
+def test_a_failed_run_of_one_payload_is_text_in_every_format(payload: str, tmp_path: Path) -> None:
+    failed = hostile_record.events(tmp_path, Status.FAILED)
+    check_formats(tmp_path, failed, [*leaves(failed), (-1, "message")], payload)
+
+
+def test_the_list_and_the_export_of_hostile_runs_are_text(tmp_path: Path, source: Events) -> None:
+    for leaf in leaves(source):
+        source = hostile_record.poisoned(source, leaf, ALL)
+    hostile_record.write(tmp_path, source)
+    check_displayed(runs_table(tmp_path).text())
+    columns, rows = index.query("", tmp_path)
+    assert len(rows) == 1
+    check_displayed(export.table(columns, rows).text())
+    check_csv(export.as_csv(columns, rows))
+
+
+def test_formats_that_refuse_a_run_say_so_and_nothing_else(tmp_path: Path, source: Events) -> None:
+    source[0]["is_emulated"] = True
+    run = summary.summarize(records.read(hostile_record.write(tmp_path, source)))
+    with pytest.raises(UsageError, match="has none"):
+        reports.find("trace").run(run)

@@ -1,0 +1,127 @@
+"""The one way in which text from outside reaches each format of output.
+
+Names in models, records, devices and files are written by others: they may hold terminal escapes,
+Markdown, formulas, or lone surrogates that no encoder accepts. Everything that writes such text
+escapes it here:
+
+    text, line       a terminal, a log, plain text in a file; `line` has no line breaks
+    markdown         one line of Markdown, in a table, a heading, a list or a paragraph
+    html, xml        text or an attribute's value in HTML; in XML, which includes SVG and JUnit
+    csv_document     rows of a CSV file
+
+JSON has one writer, too: `strict_json`.
+Uses the standard library only.
+"""
+
+from __future__ import annotations
+
+import csv
+import html as standard_html
+import io
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+_JOINERS = "\u200c\u200d"  # in the spelling of some languages, and inside of emoji
+
+_MARKDOWN = re.compile(
+    r"[\\`*\[<|~$]"  # code, emphasis, links, pictures, tags, cells, struck text, formulas
+    r"|(?<![^\W_])_|_(?![^\W_])"  # emphasis; not an underscore inside a word
+    r"|&(?=[#\w])"  # character references
+    r"|:(?=//)|(?<=\bwww)\."  # addresses that become links
+    r"|^(?:>|#(?=[#\s]|$)|[+-](?=[\s-]|$)|=(?==*$))",  # quotes, headings, lists and rules
+    re.IGNORECASE,
+)
+_NUMBERED = re.compile(r"^(\d+)([.)])(?=\s|$)")
+# A user, a team, an issue or an address of mail; GitHub looks for them after Markdown's escapes.
+_REFERENCE = re.compile(r"(@|(?<!\w)#)(?=\w)")
+_NO_SPACE = "&#8203;"  # a space without width
+
+# What a spreadsheet evaluates, also in the wide forms that some of them accept.
+_FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
+
+
+def text(source: str) -> str:
+    r"""`source` with every character that is not displayed as a Python escape, such as \x1b.
+
+    These are control characters and terminal escapes, marks that turn the direction of writing,
+    lone surrogates and unassigned characters. Line breaks, tabs and all kinds of spaces stay.
+    """
+    if source.isprintable():
+        return source
+    return "".join(c if _is_displayed(c) else _python_escape(c) for c in source)
+
+
+def line(source: str) -> str:
+    """`text` on one line: line breaks and tabs are spaces."""
+    return source if source.isprintable() else re.sub(r"[\n\t]", " ", text(source))
+
+
+def markdown(source: str) -> str:
+    """`source` as Markdown that shows it literally, on one line, wherever it stands.
+
+    Nothing in it becomes markup, a link, or a mention that notifies somebody on GitHub.
+    """
+    source = " ".join(text(source).split())
+    source = _NUMBERED.sub(r"\1\\\2", _MARKDOWN.sub(r"\\\g<0>", source))
+    return _REFERENCE.sub(rf"\1{_NO_SPACE}", source)
+
+
+def html(source: str) -> str:
+    """`source` as text or as a quoted attribute's value in HTML."""
+    return standard_html.escape(text(source))
+
+
+def xml(source: str) -> str:
+    """`source` with the characters that XML cannot represent escaped as in `text`.
+
+    For a library that writes XML, and escapes `<`, `&` and quotes by itself.
+    """
+    return text(source)
+
+
+def csv_document(rows: Iterable[Sequence[object]]) -> str:
+    """A CSV document with these rows; None is an empty cell.
+
+    Numbers stay numbers. Text that a spreadsheet would evaluate as a formula begins with an
+    apostrophe, which spreadsheets take as the mark of text.
+    """
+    written = io.StringIO()
+    writer = csv.writer(written, lineterminator="\n")
+    writer.writerows([_cell(value) for value in row] for row in rows)
+    return written.getvalue()
+
+
+def texts_of(value: Any) -> Any:
+    """A JSON value with `text` of every string in it, for a program that will display them."""
+    if isinstance(value, str):
+        return text(value)
+    if isinstance(value, Mapping):
+        return {key: texts_of(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [texts_of(item) for item in value]
+    return value
+
+
+def _is_displayed(character: str) -> bool:
+    if character.isprintable() or character in "\n\t" or character in _JOINERS:
+        return True
+    return unicodedata.category(character) == "Zs"
+
+
+def _python_escape(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def _cell(value: object) -> object:
+    if value is None or isinstance(value, int | float):
+        return value
+    shown = text(str(value))
+    if shown.lstrip(" ").startswith(_FORMULA) and not _is_number(shown):
+        return f"'{shown}"
+    return shown
+
+
+def _is_number(source: str) -> bool:
+    return re.fullmatch(r"[+-]?\d+(\.\d+)?(e[+-]?\d+)?", source, re.ASCII | re.I) is not None
