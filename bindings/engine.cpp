@@ -240,7 +240,9 @@ PYBIND11_MODULE(_engine, module) {
   module.doc() = "trimtab's engine on this machine";
   module.attr("MAX_ELEMENTS") = trimtab::kMaxElements;
   // Lives as long as the process, as the interpreter keeps the module.
-  static PyObject* error = py::exception<EngineError>(module, "EngineError").release().ptr();
+  static PyObject* error =
+      py::module_::import("trimtab.engine").attr("EngineError").cast<py::object>().release().ptr();
+  module.attr("EngineError") = py::handle(error);
   py::register_exception_translator([](std::exception_ptr raised) {
     try {
       if (raised) std::rethrow_exception(raised);

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-// Raised as trimtab._engine.EngineError(code, message).
+// Raised as trimtab.engine.EngineError(code, message).
 struct EngineError : std::runtime_error {
   EngineError(int code, const std::string& what) : std::runtime_error(what), code(code) {}
   int code;

@@ -32,7 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "schema": {"errors", "paths", "plugins", "toml_table"},
     "kernels": {"errors", "paths", "plugins", "schema", "toml_table"},
     "profile": {"strict_json", "errors", "paths", "plugins", "schema", "kernels", "toml_table"},
-    "engine": {"errors", "paths", "plugins", "_engine"},
+    "engine": {"errors", "paths", "plugins"},
     "cores": {"errors", "paths", "plugins", "toml_table"},
     "target": {"errors", "kernels", "profile", "engine", "cores"},
     "python_operators": {"errors", "schema", "engine"},
@@ -97,7 +97,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         "strict_json",
         *("__init__", "errors", "paths", "files", "tables", "compression", "progress", "cores"),
         *("accuracy", "profile", "target", "program", "modelfile", "importers", "passes"),
-        *("planner", "session", "quantization", "build", "size", "zoo", "devices", "bench"),
+        *("operator_cases", "planner", "session", "quantization", "build", "size", "zoo"),
+        *("devices", "bench"),
         "results",
     },
     "compare": {

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-MAX_ELEMENTS: int
+from trimtab.engine import EngineError as EngineError
 
-class EngineError(Exception):
-    """args: (code, message); codes are those of runtime/api/trimtab.h."""
+MAX_ELEMENTS: int
 
 def infer_shapes(
     op_id: int,

@@ -11,7 +11,7 @@ import zlib
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trimtab import paths, plugins
 from trimtab.errors import MissingRequirementError, PluginError
@@ -27,6 +27,14 @@ __all__ = [
 ]
 
 _NAME = "trimtab._engine"
+
+
+class EngineError(Exception):
+    """An error of the extension, which raises this class: (code of trimtab.h, message).
+
+    Defined here and not in the extension, so that no import loads the extension: a task compiles it
+    first, and a process cannot load it twice.
+    """
 
 
 def engine_file() -> Path:
@@ -48,17 +56,6 @@ def _loaded() -> ModuleType:
         spec.loader.exec_module(module)
         sys.modules[_NAME] = module
     return sys.modules[_NAME]
-
-
-if TYPE_CHECKING:
-    from trimtab._engine import EngineError
-else:
-    try:
-        EngineError = _loaded().EngineError
-    except ImportError:  # not built yet: `engine()` reports that when it is needed
-
-        class EngineError(Exception):
-            """Placeholder for trimtab._engine.EngineError; never raised."""
 
 
 @cache

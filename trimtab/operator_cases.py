@@ -83,6 +83,17 @@ class OperatorCase:
 _DTYPES = {np.dtype(code).name: name for name, code in NUMPY_DTYPES.items()}
 
 
+def reference_of(op: str) -> Callable[..., Any] | None:
+    """The reference function of an operator, from the cases of the plug-ins: outputs of operands
+    and attributes by name. None if they have only arrays.
+    """
+    for plugin, path in plugins.files_in("tests/cases"):
+        for case in getattr(plugins.module(plugin, "tests/cases", path), "CASES", ()):
+            if isinstance(case, OperatorCase) and case.op == op and callable(case.expected):
+                return case.expected
+    return None
+
+
 def cases_of(plugin: plugins.Plugin) -> dict[str, OperatorCase]:
     """The cases of a plug-in by name; PluginError if it has none, or an entry is not a case."""
     cases: dict[str, OperatorCase] = {}

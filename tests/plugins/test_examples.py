@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -29,7 +30,12 @@ def test_a_new_plug_in_is_complete_for_every_format(tmp_path: Path, framework: s
     assert result.returncode == 0, result.stderr
     actual = parts(run(tmp_path, tmp_path / "mine"))
     assert {("mine", "ops", "twist"), ("mine", "tests/cases", "twist")} <= actual
-    assert any(room == "importers" and name.endswith("Twist") for _, room, name in actual)
+    layer = {"onnx": "mine.Twist", "darknet": "twist", "tflite": "custom Twist"}
+    name = f"{framework} {layer.get(framework, 'Twist')}"
+    assert ("mine", "importers", name) in actual
+    readme = (tmp_path / "mine" / "README.md").read_text()
+    (model,) = {*re.findall(r"--model PATH/mine/(\S+)", readme)}
+    assert (tmp_path / "mine" / model).is_file()
     again = inv("plugin.new", "mine", "--op", "twist", "--format", framework, cwd=tmp_path)
     assert again.returncode == 2
     assert "already" in again.stderr
@@ -38,11 +44,39 @@ def test_a_new_plug_in_is_complete_for_every_format(tmp_path: Path, framework: s
 @pytest.mark.slow
 @pytest.mark.build
 @pytest.mark.device
-def test_a_new_plug_in_passes_its_own_tests(tmp_path: Path) -> None:
-    inv("plugin.new", "mine", "--op", "twist", "--format", "caffe", cwd=tmp_path)
-    done = inv("plugin.test", "mine", "--json", cwd=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert {row["right"] for row in json.loads(done.stdout)} == {"4 of 4"}
+def test_the_commands_of_a_new_plug_in_s_readme_work(tmp_path: Path) -> None:
+    inv("plugin.new", "mine", "--op", "twist", "--format", "onnx", cwd=tmp_path)
+    readme = (tmp_path / "mine" / "README.md").read_text().replace("PATH/", "")
+    commands = re.findall(r"^    \./inv ([^#\n]*)", readme, re.M)
+    ran = {words.split()[0]: inv(*words.split(), cwd=tmp_path) for words in commands}
+    assert [*ran] == ["plugin.test", "inspect", "build", "bench"]
+    assert {name: done.stderr for name, done in ran.items() if done.returncode} == {}
+    assert ran["plugin.test"].stdout.count("4 of 4") == 3
+
+
+@pytest.mark.build
+def test_a_change_of_an_operator_is_tested_at_once(tmp_path: Path) -> None:
+    inv("plugin.new", "mine", "--op", "twist", "--format", "onnx", cwd=tmp_path)
+    source = tmp_path / "mine" / "ops" / "twist.cpp"
+    right = source.read_text()
+
+    def tested() -> dict[str, str]:
+        done = inv("plugin.test", "mine", "--device", "local", "--json", cwd=tmp_path)
+        return {row["place"]: row["right"] for row in json.loads(done.stdout) if row["place"]}
+
+    assert tested() == {"this machine": "4 of 4", "local": "4 of 4"}
+    source.write_text(right.replace("factor * x[i]", "factor * x[i] + 1"))
+    assert tested() == {"this machine": "0 of 4", "local": "0 of 4"}
+    source.write_text(right)
+    assert tested() == {"this machine": "4 of 4", "local": "4 of 4"}
+    measured = inv(
+        *("bench", "--plugin", "mine", "--model", "mine/tests/net.onnx"),
+        *("--device", "local", "--results", "results"),
+        cwd=tmp_path,
+    )
+    assert measured.returncode == 0, measured.stderr
+    (record,) = (tmp_path / "results").rglob("*.jsonl")
+    assert "the references of plug-ins" in record.read_text()
 
 
 @pytest.mark.build

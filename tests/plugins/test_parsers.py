@@ -17,6 +17,7 @@ from trimtab import GraphBuilder, Layer, errors, operator_parser
 from trimtab.importers import _parsers
 from trimtab.importers._handlers import Handlers
 from trimtab.importers._parsers import FRAMEWORKS
+from trimtab.plugin_kit import example_models
 
 ORIGINS = {"onnx": "my.domain.Swirl", "tflite": "custom Swirl"}
 CONVOLUTIONS = {
@@ -67,6 +68,21 @@ def swirl(framework: str, read: Callable[[Layer], float] = lambda _: 2.0) -> Non
     def parse(layer: Layer, graph: GraphBuilder) -> Any:
         factor = graph.constant(read(layer), "factor")
         return graph.add("add", graph.add("mul", layer.x(0), factor), factor)
+
+
+@EVERY
+def test_the_model_that_a_new_plug_in_has_to_try_is_read_by_its_own_parser(
+    framework: str, tmp_path: Path
+) -> None:
+    type, name = origin(framework), "0" if framework == "ncnn" else "factor"
+    swirl(framework, lambda layer: layer.float(int(name) if name.isdigit() else name))
+    path = example_models.write(framework, tmp_path, type, name)
+    program = trimtab.load(path)
+    (shape,) = (program.vars[x].shape for x in program.inputs)
+    assert sorted(shape) == [1, 3, 16, 16]
+    x = np.linspace(-2, 2, 768, dtype=np.float32).reshape(shape)
+    (y,) = trimtab.Session(program).run({program.inputs[0]: x}).values()
+    np.testing.assert_array_equal(y, x * 2.5 + 2.5)
 
 
 @EVERY

@@ -62,6 +62,20 @@ def test_launches_without_warm_up_drift_within() -> None:
     assert result.within.share == pytest.approx(-0.055, abs=0.01)
 
 
+def test_launches_of_many_short_runs_are_tested_in_little_memory() -> None:
+    rng = np.random.default_rng(5)
+    count = 300_007  # all pairs would need 90 GB
+    noise = [np.exp(rng.normal(0, 0.1, count)) for _ in range(2)]
+    warming = [(launch * np.linspace(1000, 1020, count)).tolist() for launch in noise]
+    still = variation.drift([launch.tolist() for launch in noise]).within
+    assert still is not None
+    assert not still.is_drift
+    within = variation.drift(warming).within
+    assert within is not None
+    assert within.is_drift
+    assert within.share == pytest.approx(0.02, rel=0.2)
+
+
 def test_noise_without_a_trend_is_rarely_called_a_drift() -> None:
     drifts = 0
     for seed in range(200):

@@ -9,7 +9,7 @@ optimizations off (see `trimtab.bench.qdq_form`).
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +17,23 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from trimtab.bench import qdq_form
+from trimtab.bench import onnx_segments, qdq_form
 from trimtab.bench.golden import Golden
+from trimtab.bench.onnx_segments import CustomNodes
 from trimtab.errors import DynamicShapeError, ImportModelError, ModelFileError
 
 Array = NDArray[Any]
 SEED = 1
 
+_Run = Callable[[Path | onnx.ModelProto, Mapping[str, Array]], list[Array]]
 
-def onnx_golden(path: Path, shapes: Mapping[str, tuple[int, ...]]) -> Golden:
+
+def onnx_golden(
+    path: Path, shapes: Mapping[str, tuple[int, ...]], custom: CustomNodes | None = None
+) -> Golden:
     """Seeded inputs for the model at `path`, and the outputs that they must produce.
+
+    `custom`: nodes that are no standard operators, and what computes them.
 
     `shapes` are for inputs with free dimensions. Floating-point inputs are standard normal, others
     are 0 or 1. Raises ModelFileError, DynamicShapeError, or ImportModelError if the oracle cannot
@@ -46,7 +53,7 @@ def onnx_golden(path: Path, shapes: Mapping[str, tuple[int, ...]]) -> Golden:
     feed = {value.name: _of_onnx(value, shapes, rng) for value in inputs}
     names = [value.name for value in model.graph.output]
     try:
-        (outputs, *others), oracle = _run(path, model, feed, names)
+        (outputs, *others), oracle = _run(path, model, feed, custom)
     except Exception as error:  # each runtime has its own exception classes
         raise ImportModelError(
             f"the reference output cannot be computed: {error}",
@@ -59,33 +66,56 @@ def onnx_golden(path: Path, shapes: Mapping[str, tuple[int, ...]]) -> Golden:
 
 
 def _run(
-    path: Path, model: onnx.ModelProto, feed: Mapping[str, Array], names: list[str]
+    path: Path, model: onnx.ModelProto, feed: Mapping[str, Array], custom: CustomNodes | None
 ) -> tuple[list[list[Array]], str]:
     """The outputs, in each of the two forms of a quantized model, and the name of the engine."""
+    if custom is not None and not onnx_segments.has_custom_nodes(model, custom):
+        custom = None
     quantized = qdq_form.is_quantized(model)
+    names = [value.name for value in model.graph.output]
+
+    def outputs(source: Path | onnx.ModelProto, run: _Run) -> list[Array]:
+        """The outputs of a file or a model, with custom nodes computed separately."""
+        if custom is None:
+            return run(source, feed)[: len(names)]
+        whole = model if isinstance(source, Path) else source
+        return onnx_segments.run(whole, feed, custom, run)[: len(names)]
+
+    also = f"; {custom.oracle}" if custom else ""
     if importlib.util.find_spec("onnxruntime") is None:
         from onnx.reference import ReferenceEvaluator
 
-        source = qdq_form.in_qdq_form(model) if quantized else str(path)
-        values = ReferenceEvaluator(source).run(names, dict(feed))
-        return [list(values)], f"onnx {onnx.__version__} (reference)"
+        def reference(source: Path | onnx.ModelProto, feed: Mapping[str, Array]) -> list[Array]:
+            content = str(source) if isinstance(source, Path) else source
+            return list(ReferenceEvaluator(content).run(None, dict(feed)))
+
+        source = qdq_form.in_qdq_form(model) if quantized else path
+        return [outputs(source, reference)], f"onnx {onnx.__version__} (reference){also}"
     import onnxruntime
 
-    def outputs(source: Path | bytes, level: Any) -> list[Array]:
-        options = onnxruntime.SessionOptions()
-        options.graph_optimization_level = level
-        options.log_severity_level = 3
-        session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
-        return list(session.run(names, dict(feed)))
+    def at(level: Any) -> _Run:
+        def run(source: Path | onnx.ModelProto, feed: Mapping[str, Array]) -> list[Array]:
+            options = onnxruntime.SessionOptions()
+            options.graph_optimization_level = level
+            options.log_severity_level = 3
+            content = source if isinstance(source, Path) else source.SerializeToString()
+            session = onnxruntime.InferenceSession(
+                content, options, providers=["CPUExecutionProvider"]
+            )
+            return list(session.run(None, dict(feed)))
+
+        return run
 
     levels = onnxruntime.GraphOptimizationLevel
     engine = f"onnxruntime {onnxruntime.__version__}"
+    plain, fused = at(levels.ORT_DISABLE_ALL), at(levels.ORT_ENABLE_ALL)
     if not quantized:
-        return [outputs(path, levels.ORT_DISABLE_ALL)], f"{engine} (optimizations off)"
-    int8_form = qdq_form.with_float_softmax(model).SerializeToString()
-    qdq = qdq_form.in_qdq_form(model).SerializeToString()
-    both = [outputs(int8_form, levels.ORT_ENABLE_ALL), outputs(qdq, levels.ORT_DISABLE_ALL)]
-    return both, f"{engine} (int8, or QDQ in float32)"
+        return [outputs(path, plain)], f"{engine} (optimizations off){also}"
+    forms = [
+        outputs(qdq_form.with_float_softmax(model), fused),
+        outputs(qdq_form.in_qdq_form(model), plain),
+    ]
+    return forms, f"{engine} (int8, or QDQ in float32){also}"
 
 
 def samples(inputs: Iterable[tuple[tuple[int, ...], str]]) -> list[Array]:

@@ -28,7 +28,8 @@ def new(options: NewOptions) -> None:
     from trimtab.plugin_kit import scaffold
 
     folder = scaffold.write(options.name, options.op, options.format, options.output)
-    print(f"{folder}: a plug-in with the operator {options.op}\nnext: ./inv plugin.test {folder}")
+    print(f"{folder}: a plug-in with the operator {options.op}; its README.md shows how to try it")
+    print(f"next: ./inv plugin.test {folder}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 from trimtab.bench import golden, oracle
 from trimtab.bench.golden import Golden
 from trimtab.pipeline.loaded import Loaded
+from trimtab.pipeline.plugin_nodes import plugin_nodes
 from trimtab.pipeline.recipe import Shapes
 from trimtab.planner.plan_file import Plan
 from trimtab.planner.precision import can_compute_f16
@@ -32,11 +33,14 @@ def expected_output(loaded: Loaded) -> Golden:
 def reference_output(path: Path, source: Program, shapes: Shapes) -> Golden:
     """The outputs of a model file, from an independent engine if one reads the format.
 
-    ONNX models run in onnxruntime. Other formats run on this machine with the portable kernels:
-    that checks the device against the host, not the importer, and the record says so. A planned
-    .ttm file runs as it is: PlanError if this machine lacks the kernels of its plan.
+    ONNX models run in onnxruntime, and nodes of plug-ins in the plug-in's reference. Other formats
+    run on this machine with the portable kernels: that checks the device against the host, not the
+    importer, and the record says so. A planned .ttm file runs as it is: PlanError if this machine
+    lacks the kernels of its plan.
     """
-    return oracle.onnx_golden(path, shapes) if path.suffix == ".onnx" else host_output(source)
+    if path.suffix == ".onnx":
+        return oracle.onnx_golden(path, shapes, plugin_nodes())
+    return host_output(source)
 
 
 def host_output(source: Program, plan: Plan | None = None) -> Golden:

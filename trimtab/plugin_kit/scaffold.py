@@ -8,16 +8,20 @@ from pathlib import Path
 from trimtab import files, paths
 from trimtab.errors import UsageError
 from trimtab.importers._parsers import FRAMEWORKS
+from trimtab.plugin_kit import example_models
 from trimtab.schema import operators
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 # The parameter's name in formats whose parameters have numbers.
 _PARAMETERS = {"ncnn": "0"}
+# The layer's type in files of formats that have more than a name; ONNX needs a domain of its own.
+_ORIGINS = {"darknet": "{op}", "onnx": "{name}.{type}", "tflite": "custom {type}"}
 
 
 def write(name: str, op: str, framework: str, output: str | Path = ".") -> Path:
-    """Writes the folder `output`/`name` with one operator and a parser for layers of `framework`,
-    and returns it. UsageError for invalid names, and for a folder that exists.
+    """Writes the folder `output`/`name` with one operator, a parser for layers of `framework` and a
+    model with such a layer, and returns it. UsageError for invalid names, and for a folder that
+    exists.
     """
     folder = Path(output) / name
     for what, value in (("the plug-in's name", name), ("the operator's name", op)):
@@ -31,15 +35,20 @@ def write(name: str, op: str, framework: str, output: str | Path = ".") -> Path:
         raise UsageError(f"there is already an operator {op}", hint="choose another name")
     if folder.exists():
         raise UsageError("the folder exists already", where=str(folder))
+    type = "".join(part.capitalize() for part in op.split("_"))
     words = {
         "@name@": name,
         "@op@": op,
-        "@Op@": "".join(part.capitalize() for part in op.split("_")),
+        "@Op@": type,
         "@framework@": framework,
+        "@origin@": _ORIGINS.get(framework, "{type}").format(type=type, op=op, name=name),
         "@parameter@": _PARAMETERS.get(framework, "factor"),
-        "@prefix@": "custom " if framework == "tflite" else "",
     }
     with files.replacing_folder(folder) as fresh:
+        tests = fresh / "tests"
+        tests.mkdir()
+        model = example_models.write(framework, tests, words["@origin@"], words["@parameter@"])
+        words["@model@"] = model.relative_to(fresh).as_posix()
         for template in sorted((paths.root() / "templates" / "plugin").rglob("*.in")):
             place = template.relative_to(paths.root() / "templates" / "plugin").as_posix()
             text = template.read_text(encoding="utf-8")

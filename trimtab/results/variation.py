@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 Launches = Sequence[Sequence[int]]
 
 MIN_FOR_TREND = 8  # values; Mann-Kendall's normal approximation needs about ten
+MAX_FOR_TREND = 1000  # longer series are shortened
 TREND_P = 0.01
 TREND_SHARE = 0.01  # a smaller drift does not matter
 
@@ -110,7 +111,7 @@ def drift(launches: Launches) -> Drift:
 
 
 def _trend(series: Sequence[NDArray[np.float64]]) -> Trend | None:
-    long = [values for values in series if len(values) >= MIN_FOR_TREND]
+    long = [_shortened(values) for values in series if len(values) >= MIN_FOR_TREND]
     if not long:
         return None
     tests = [_kendall(values) for values in long]
@@ -121,6 +122,13 @@ def _trend(series: Sequence[NDArray[np.float64]]) -> Trend | None:
         return Trend(0.0, 1.0)
     z = max(0.0, abs(score) - 1) / math.sqrt(variance)
     return Trend(math.expm1(rise), math.erfc(z / math.sqrt(2)))
+
+
+def _shortened(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The means of at most `MAX_FOR_TREND` equal parts of a series: the test compares all pairs."""
+    size = -(-len(values) // MAX_FOR_TREND)
+    parts = values[: len(values) // size * size].reshape(-1, size)
+    return np.asarray(parts.mean(1))
 
 
 def _kendall(values: NDArray[np.float64]) -> tuple[float, float, float]:
