@@ -32,7 +32,7 @@ def measure(html: str) -> list[figures.FileCoverage]:
         tests += ["-m", "not build and not device"]  # those tests compile their own binaries
         _run(tests, environment)
         for name in targets:
-            inputs = [search.seeds(), *(f for f in [search.crashes() / name] if f.is_dir())]
+            inputs = [search.seeds_of(name), *(f for f in [search.crashes() / name] if f.is_dir())]
             _run([str(tree / f"replay_{name}"), *map(str, inputs)], environment, quiet=True)
         profile = f"{scratch}/all.profdata"
         raw = map(str, Path(scratch).glob("*.profraw"))

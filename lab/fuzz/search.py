@@ -65,7 +65,7 @@ def _search(target: str, seconds: int, jobs: int) -> bool:
     limits.append(f"-report_slow_units={_TIMEOUT_S}")
     argv = [
         program, *limits, f"-max_total_time={seconds}", f"-fork={jobs}",
-        f"-artifact_prefix={artefacts}/", str(corpus), str(seeds()),
+        f"-artifact_prefix={artefacts}/", str(corpus), str(seeds_of(target)),
     ]  # fmt: skip
     code, last_lines = _follow(target, argv)
     broken = [
@@ -156,7 +156,7 @@ def _programs() -> Path:
 
 @cache
 def seeds() -> Path:
-    """The folder of seed inputs."""
+    """The folder of seed inputs, with a folder for each kind."""
     folder = _folder() / "seeds"
     shutil.rmtree(folder, ignore_errors=True)
     plugin_path = os.pathsep.join(str(plugin.folder) for plugin in plugins.active())
@@ -164,6 +164,12 @@ def seeds() -> Path:
     if code := shell.run(argv, {**os.environ, "TRIMTAB_PLUGIN_PATH": plugin_path}):
         raise Exit("fuzz: cannot create the seeds", code=code)
     return folder
+
+
+def seeds_of(target: str) -> Path:
+    """The seed inputs of a target: those in the folder of its name, or all others."""
+    own = seeds() / target
+    return own if own.is_dir() else seeds() / "operators"
 
 
 def _search_sources(seconds: int) -> bool:

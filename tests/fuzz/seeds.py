@@ -1,9 +1,10 @@
 """Seed inputs of the fuzz targets: `python -m tests.fuzz.seeds FOLDER` writes models, planned for
 this machine and followed by bytes for the target's decisions.
 
-The seeds are all operator vectors, and models of other formats, types and algorithms that contain
-rare operators; with plug-ins, the cases of their operators only. An operator with vectors needs no
-other registration.
+The seeds in `operators` are all operator vectors, and models of other formats, types and algorithms
+that contain rare operators; with plug-ins, the cases of their operators only. An operator with
+vectors needs no other registration. Those in `networks` are small networks in several precisions,
+for the target of that name.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import pytest
 
 import trimtab
 from tests.engine.test_hostile_models import network
+from tests.fuzz import networks
 from tests.importers import sources
 from tests.ops import (
     half,
@@ -144,15 +146,20 @@ def of_plugins() -> Planned:
 
 def write(folder: Path) -> set[str]:
     """Writes all seeds that are small enough; the operators that are in them."""
-    folder.mkdir(parents=True, exist_ok=True)
     scratch = folder.with_name(folder.name + "-scratch")
     scratch.mkdir(exist_ok=True)
-    operators = set()
-    for name, program in of_plugins() if plugins.for_engine() else programs(scratch):
-        image = modelfile.encode(program)
-        if image.size <= MOST_BYTES:
+    kinds = {"operators": of_plugins()}
+    if not plugins.for_engine():
+        kinds = {"operators": programs(scratch), "networks": networks.programs(scratch)}
+    operators: set[str] = set()
+    for kind, planned in kinds.items():
+        for name, program in planned:
+            image = modelfile.encode(program)
+            if image.size > MOST_BYTES:
+                continue
             decisions = random.Random(name).randbytes(DECISIONS)
-            path = folder / f"{name.replace('/', '-')}.bin"
+            path = folder / kind / f"{name.replace('/', '-')}.bin"
+            path.parent.mkdir(parents=True, exist_ok=True)
             files.write_bytes(path, image.tobytes() + decisions)
             operators |= {op.type for op in program.ops}
     for path in scratch.iterdir():

@@ -35,7 +35,9 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_no_input_that_was_found_breaks_the_engine(target: str, begun: Path) -> None:
     tree = check_programs.build("host", *(f"replay_{name}" for name in TARGETS))
     crashes = HERE / "found" / target
-    inputs = [begun, *([crashes] if crashes.is_dir() else [])]
+    own = begun / target
+    inputs = [own if own.is_dir() else begun / "operators"]
+    inputs += [crashes] if crashes.is_dir() else []
     argv = [tree / f"replay_{target}", *inputs]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr[-500:]
