@@ -122,7 +122,7 @@ class Call {
     const std::unique_ptr<void, decltype(&free)> scratch(
         aligned_alloc(64, (op_->scratch_bytes() + 64) / 64 * 64), &free);
     op_->set_scratch(scratch.get());
-    op_->Run(alone);
+    op_->Compute(alone);
     RaiseFromFunctions();
   }
 

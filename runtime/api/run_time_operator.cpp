@@ -300,6 +300,7 @@ const char* FillRow(Registered* one) {
   row.max_outputs = static_cast<uint8_t>(op.most_outputs);
   row.layout = op.layout == TRIMTAB_NHWC ? LayoutRule::kNhwc : LayoutRule::kPlain;
   row.dtypes = static_cast<uint8_t>(op.dtypes);
+  row.accepts_empty = true;  // its own shape rule decides
   row.optional_mask = static_cast<uint8_t>(op.optional_inputs);
   row.constant_mask = static_cast<uint8_t>(op.constant_inputs);
   if (const char* const wrong = Declare(one)) return wrong;

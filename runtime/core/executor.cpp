@@ -57,7 +57,7 @@ Status Executor::PrepareConstants(bool mapped) {
     Tensor& prepared = scope_.tensor(operand[op.input_count]);
     prepared.raw = place;
     place += Aligned(prepared.bytes);
-    operators_[i]->Run(pool_);
+    operators_[i]->Compute(pool_);
     const Tensor& stored = scope_.tensor(operand[0]);
     if (mapped && program_->var(operand[0]).data_offset != 0) DropPages(stored.raw, stored.bytes);
   }
@@ -392,7 +392,7 @@ Status Executor::Run() {
   for (uint32_t i = 0; i < ops; ++i) {
     if (operators_[i]->prepares()) continue;
     if (observer_.notify != nullptr) observer_.notify(observer_.context, i, true);
-    operators_[i]->Run(pool_);
+    operators_[i]->Compute(pool_);
     if (observer_.notify != nullptr) observer_.notify(observer_.context, i, false);
   }
   return Status();

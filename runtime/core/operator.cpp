@@ -44,6 +44,7 @@ Status Operator::SetUpShapes(const OperatorRow& row, const Operands& operands,
       "wrong number of outputs (minimum, actual)", row.min_outputs, operands.output_count);
   operands_ = operands;
   prepares_ = row.prepares;
+  accepts_empty_ = row.accepts_empty;
   const bool typed = row.factories[0]->dtype != DType::kNone;
   const Tensor* const decides = row.prepares               ? operands.outputs[0]
                                 : operands.input_count > 0 ? operands.inputs[0]
@@ -92,9 +93,15 @@ Status Operator::SetUpShapes(const OperatorRow& row, const Operands& operands,
 
 Status Operator::InferSizes() {
   TRIMTAB_RETURN_IF_ERROR(InferShape());
+  has_results_ = false;
   for (int i = 0; i < output_count(); ++i) {
-    TRIMTAB_CHECK(output(i).Count() >= 0, "output is too large or has a negative size (its index)",
-                  i);
+    const int64_t count = output(i).Count();
+    TRIMTAB_CHECK(count >= 0, "output is too large or has a negative size (its index)", i);
+    has_results_ = has_results_ || count > 0;
+  }
+  for (int i = 0; i < input_count() && has_results_ && !accepts_empty_; ++i) {
+    TRIMTAB_CHECK(!has_input(i) || input(i).Count() > 0,
+                  "an input has no elements to compute the result from (its index)", i);
   }
   return Status();
 }

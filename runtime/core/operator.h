@@ -41,7 +41,7 @@ class Operator {
   Status SetUpRun(int threads) {
     threads_ = threads;
     scratch_bytes_ = 0;
-    return Prepare();
+    return has_results_ ? Prepare() : Status();
   }
 
   // Infers output shapes and prepares again after input dimensions changed.
@@ -50,8 +50,10 @@ class Operator {
     return SetUpRun(threads_);
   }
 
-  // Cannot fail and allocates nothing.
-  virtual void Run(ThreadPool& pool) = 0;
+  // Computes the results, if they have any elements. Cannot fail and allocates nothing.
+  void Compute(ThreadPool& pool) {
+    if (has_results_) Run(pool);
+  }
 
   // True if the operator prepares a constant: it runs once, when the model is set up, and Prepare()
   // sets the size of the output in bytes.
@@ -68,7 +70,10 @@ class Operator {
 
   // Sets dims (and dtype where it differs from the first input's) of every output.
   virtual Status InferShape() = 0;
+  // Called when a result has elements; and so has every input, unless the schema says
+  // `accepts_empty`.
   virtual Status Prepare() { return Status(); }
+  virtual void Run(ThreadPool& pool) = 0;
 
   int input_count() const { return operands_.input_count; }
   int output_count() const { return operands_.output_count; }
@@ -103,7 +108,8 @@ class Operator {
   }
 
  private:
-  // Calls InferShape and checks that the results' elements can be counted.
+  // Calls InferShape, and checks that the results' elements can be counted and are not made of
+  // nothing.
   Status InferSizes();
 
   void* attribute_storage_;
@@ -112,6 +118,8 @@ class Operator {
   size_t scratch_bytes_ = 0;
   int threads_ = 1;
   bool prepares_ = false;
+  bool accepts_empty_ = false;
+  bool has_results_ = false;  // an output has elements
 };
 
 // An operator with its generated attribute struct (operators without attributes have an empty one).

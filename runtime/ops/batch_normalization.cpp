@@ -42,7 +42,6 @@ void BatchNormalization::Run(ThreadPool& pool) {
   const size_t count = static_cast<size_t>(x.Count());
   const size_t inner = static_cast<size_t>(physical.Count(axis + 1, physical.rank));
   const size_t row = inner == 1 ? channels : inner;
-  if (count == 0) return;
   const float* const in = x.data<float>();
   float* const out = output().data<float>();
   pool.For(count / row, row, [&](size_t begin, size_t end, int) {

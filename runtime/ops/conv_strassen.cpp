@@ -120,7 +120,6 @@ Status ConvStrassen::Prepare() {
 void ConvStrassen::Run(ThreadPool& pool) {
   const Tensor& y = output();
   const size_t rows = static_cast<size_t>(y.n()) * y.h() * y.w();
-  if (rows == 0) return;
   const size_t shares = static_cast<size_t>(threads()), share_blocks = DivideUp(share_, block_);
   pool.For(shares * share_blocks, kBlockCost, [&](size_t begin, size_t end, int thread) {
     uint8_t* const memory = scratch<uint8_t>() + static_cast<size_t>(thread) * thread_bytes_;

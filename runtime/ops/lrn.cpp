@@ -62,7 +62,6 @@ void Lrn::Run(ThreadPool& pool) {
   const int32_t channels = x.c();
   const size_t count = static_cast<size_t>(x.Count()),
                inner = static_cast<size_t>(physical.Count(axis + 1, physical.rank));
-  if (count == 0) return;
   const int64_t size = attributes().size;
   const int32_t before =
       static_cast<int32_t>((size - 1) / 2 < channels ? (size - 1) / 2 : channels - 1);

@@ -48,7 +48,6 @@ template <typename T>
 class Resize final : public OperatorOf<ResizeAttributes> {
  public:
   void Run(ThreadPool& pool) override {
-    if (output().Count() == 0) return;
     auto* table = scratch<float>();
     for (AxisTable& axis : axes_) {
       axis.weights = table;
@@ -101,7 +100,6 @@ class Resize final : public OperatorOf<ResizeAttributes> {
   }
 
   Status Prepare() override {
-    if (output().Count() == 0) return Status();
     return RequestScratch(uint64_t{axes_[0].entries() + axes_[1].entries()} * sizeof(float));
   }
 

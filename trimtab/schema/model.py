@@ -98,7 +98,8 @@ class Operator:
     `layout`: "nhwc" requires NHWC order of 4-D tensors, "plain" row-major order, "any" the same
     order for all of them, "converts" is the conversion itself. `typed`: there is a C++ class for
     each type of the first input. `prepares`: computes constants for other operators from constants,
-    once per model load. `run_time`: registered by the process that runs it instead of compiled in
+    once per model load. `accepts_empty`: its result may have elements though an input has none.
+    `run_time`: registered by the process that runs it instead of compiled in
     (docs/run-time-plugins.md). `path`: the schema file, with the source file beside it.
     `replaces`: the built-in operator that a plug-in's operator replaces.
 
@@ -131,6 +132,7 @@ class Operator:
     fuses_residual: bool = False
     view: bool = False
     prepares: bool = False
+    accepts_empty: bool = False
     typed: bool = False
     run_time: bool = False
     macs: Macs | None = None
