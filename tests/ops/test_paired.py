@@ -152,7 +152,7 @@ def test_normally_distributed_weights_need_few_additional_steps() -> None:
 
 
 @needs_avx2
-@pytest.mark.parametrize("broken", ["place", "order", "tap", "count", "index"])
+@pytest.mark.parametrize("broken", ["place", "next-tap", "order", "tap", "count", "index"])
 def test_steps_that_read_outside_of_their_rows_are_refused(broken: str, tmp_path: Path) -> None:
     graph, y = convolution("window", "few-large", np.int8)
     program = loaded(graph.model(y), tmp_path)
@@ -165,6 +165,8 @@ def test_steps_that_read_outside_of_their_rows_are_refused(broken: str, tmp_path
     words = packed[0, 1, :8].view("<u4")
     if broken == "place":
         packed[0, -1, :8].view("<u4")[0] = 9 * 20 - 15
+    elif broken == "next-tap":
+        packed[0, -1, :8].view("<u4")[0] = 9 * 20  # the first step of a tap behind the last
     elif broken == "order":
         packed[0, 2, :8].view("<u4")[0] = 0
     elif broken == "tap":
