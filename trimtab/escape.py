@@ -5,7 +5,8 @@ Markdown, formulas, or lone surrogates that no encoder accepts. Everything that 
 escapes it here:
 
     text, line       a terminal, a log, plain text in a file; `line` has no line breaks
-    markdown         one line of Markdown, in a table, a heading, a list or a paragraph
+    markdown         one line of Markdown: a heading, an item of a list or a paragraph
+    markdown_cell    a cell of a table in Markdown
     html, xml        text or an attribute's value in HTML; in XML, which includes SVG and JUnit
     csv_document     rows of a CSV file
 
@@ -29,10 +30,11 @@ _MARKDOWN = re.compile(
     r"[\\`*\[<|~$]"  # code, emphasis, links, pictures, tags, cells, struck text, formulas
     r"|(?<![^\W_])_|_(?![^\W_])"  # emphasis; not an underscore inside a word
     r"|&(?=[#\w])"  # character references
-    r"|:(?=//)|(?<=\bwww)\."  # addresses that become links
-    r"|^(?:>|#(?=[#\s]|$)|[+-](?=[\s-]|$)|=(?==*$))",  # quotes, headings, lists and rules
+    r"|:(?=//)|(?<=\bwww)\.",  # addresses that become links
     re.IGNORECASE,
 )
+# Quotes, headings, lists, rules, and underlines of headings.
+_BLOCK = re.compile(r"^(?:>|#(?=[#\s]|$)|[+-](?=[\s-]|$)|=(?==*$))")
 _NUMBERED = re.compile(r"^(\d+)([.)])(?=\s|$)")
 # A user, a team, an issue or an address of mail; GitHub looks for them after Markdown's escapes.
 _REFERENCE = re.compile(r"(@|(?<!\w)#)(?=\w)")
@@ -63,8 +65,12 @@ def markdown(source: str) -> str:
 
     Nothing in it becomes markup, a link, or a mention that notifies somebody on GitHub.
     """
-    source = " ".join(text(source).split())
-    source = _NUMBERED.sub(r"\1\\\2", _MARKDOWN.sub(r"\\\g<0>", source))
+    return _NUMBERED.sub(r"\1\\\2", _BLOCK.sub(r"\\\g<0>", markdown_cell(source)))
+
+
+def markdown_cell(source: str) -> str:
+    """`markdown` for a cell of a table, where nothing begins a list or a heading."""
+    source = _MARKDOWN.sub(r"\\\g<0>", " ".join(text(source).split()))
     return _REFERENCE.sub(rf"\1{_NO_SPACE}", source)
 
 

@@ -182,7 +182,7 @@ def markdown(page: Page) -> str:
 def _markdown_cell(cell: str) -> str:
     if isinstance(cell, Markup):
         return " ".join(cell.replace("|", "\\|").split())
-    return escape.markdown(cell)
+    return escape.markdown_cell(cell)
 
 
 def _split_lines(row: Sequence[str]) -> Iterable[list[str]]:

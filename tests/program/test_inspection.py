@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 
 import trimtab
+from tests.importers.test_onnx_quantized import network as qdq_network
 from trimtab import session, zoo
 from trimtab.program import Program, inspection
 
@@ -34,3 +38,19 @@ def test_operators_are_those_of_the_program(planned: Program) -> None:
     assert all(read < i for i, one in enumerate(operators) for read in one["reads"])
     weights = sum(one["weights_bytes"] for one in operators)
     assert weights == pytest.approx(4 * 2.28e6, rel=0.02)
+
+
+def test_what_a_qdq_network_computes_from_constants_is_marked(tmp_path: Path) -> None:
+    """The oracle is the ONNX file: a node without a path from a graph input."""
+    model, _ = qdq_network(np.int8)
+    path = tmp_path / "qdq.onnx"
+    path.write_bytes(model.SerializeToString())
+    computed = {info.name for info in model.graph.input}
+    fed = []
+    for node in model.graph.node:
+        fed.append(bool(computed & set(node.input)))
+        computed |= set(node.output) if fed[-1] else set()
+    program = trimtab.load(path)
+    before = inspection.network(session.optimize(program), program)["before"]
+    assert [one["prepares"] for one in before] == [not is_fed for is_fed in fed]
+    assert fed.count(False) == 9

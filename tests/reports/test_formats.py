@@ -78,6 +78,20 @@ class TestEveryReport:
         assert re.search(r"100 µs|\b100000\b", text)
         assert re.search("999,424|999424", text)
 
+    def test_begins_with_the_answer(self, name: str, tmp_path: Path) -> None:
+        run = one(tmp_path)
+        text = of_run(name, run)
+        accuracy, cost, shipped = (
+            re.search(p, text) for p in ("golden|outputs", "100 µs|\\b100000", "1,005 B|1005")
+        )
+        assert accuracy
+        assert cost
+        assert shipped
+        assert run.header.run_id in text
+        assert Path(run.path).name in text
+        if name != "json":  # an object has no first line
+            assert max(text.index(run.path), cost.start(), shipped.start()) < text.index("kernel")
+
     def test_leads_with_what_is_shipped(self, name: str, tmp_path: Path) -> None:
         run = of_run(name, one(tmp_path))
         assert run.index("hipped") < re.search("peak(?!_of)", run).start()  # type: ignore[union-attr]
@@ -233,15 +247,18 @@ def test_html_draws_memory_and_roofs_of_a_record_that_knows_the_network(tmp_path
     operators = [
         {"label": "conv 1", "macs": 1000, "weights_bytes": 4, "moved_bytes": 40, "reads": []},
         {"label": "relu 1", "macs": 0, "weights_bytes": 0, "moved_bytes": 80, "reads": [0]},
+        {"label": "conv 2", "macs": 1000, "weights_bytes": 1, "moved_bytes": 50, "reads": [1]},
     ]
     tensors = [{"name": "y", "bytes": 40, "first": 0, "last": 1}]
     network = {"operators": operators, "memory": tensors, "gb_per_s": 2.5}
-    run = dataclasses.replace(one(tmp_path), network=network)
+    plain = one(tmp_path)
+    ops = (*plain.ops, dataclasses.replace(plain.ops[0], index=2))
+    run = dataclasses.replace(plain, network=network, ops=ops)
     charts = charts_of(reports.find("html").run(run))
     assert charts["memory"]["data"]["held"] == tensors
     roofline = charts["roofline"]["data"]
     assert roofline["gbPerS"] == 2.5
-    assert [op["moved"] for op in roofline["ops"]] == [44]  # only what multiplies
+    assert [op["moved"] for op in roofline["ops"]] == [44, 51]  # only what multiplies
     names = [tree["name"] for tree in charts["treemap"]["data"]["tree"]["children"]]
     assert "model: weights" in names
 
@@ -323,9 +340,67 @@ def test_an_overview_has_the_newest_run_of_each_configuration_and_names_failures
     tmp_path: Path,
 ) -> None:
     old, new = cell(tmp_path, 100, 5000, "tiny"), cell(tmp_path, 90, 5000, "tiny")
-    broken = dataclasses.replace(old, status=Status.CRASHED)
+    broken = dataclasses.replace(old, status=Status.CRASHED, message="signal 11 in conv 3")
     text = without_code(reports.find_overview("html").cells([new, old, broken]))
-    assert [row["cost"] for row in charts_of(text)["cells"]["data"]["rows"]] == [90]
-    assert "ended with CRASHED" in text
+    assert new.header.run_id in text
+    assert "90 ns" in text
+    assert "100 ns" not in text
+    reason = f"Run {old.header.run_id} of net / tiny / pi4 ended with CRASHED: signal 11 in conv 3"
+    assert reason in text
+    assert reason in reports.find_overview("terminal").cells([new, old, broken])
     with pytest.raises(UsageError, match="has no overview"):
         reports.find_overview("junit")
+
+
+def test_a_run_in_the_terminal_ends_with_the_answer(tmp_path: Path) -> None:
+    run = one(tmp_path)
+    lines = reports.find("terminal").run(run).splitlines()
+    names = ("accuracy", "one inference", "shipped", "run", "record")
+    assert tuple(line.split("  ")[0] for line in lines[2:7]) == names
+    assert lines[-5:] == lines[2:7]
+    assert "100 µs (95 % interval" in lines[-4]
+    assert lines[-1].endswith(run.path)
+    failed = one(tmp_path, status=Status.FAILED)
+    assert (
+        "FAILED: the board went up in smoke"
+        in reports.find("terminal").run(failed).splitlines()[-6]
+    )
+
+
+def test_one_point_is_no_chart(tmp_path: Path) -> None:
+    plain = summary.summarize(records.read(write_record(tmp_path, samples=[100_000])))
+    search = dataclasses.replace(SEARCH, candidates=SEARCH.candidates[:1], chosen=0)
+    small = {
+        "operators": [
+            {"label": "conv 1", "macs": 9, "weights_bytes": 4, "moved_bytes": 4, "reads": []}
+        ],
+        "memory": [{"name": "a", "bytes": 40, "first": 0, "last": 1}],
+    }
+    run = dataclasses.replace(plain, ops=plain.ops[:1], search=search, network=small)
+    run = dataclasses.replace(run, header=dataclasses.replace(run.header, is_model_embedded=True))
+    assert '<section class="chart"' not in reports.find("html").run(run)
+    assert "█" not in reports.find("terminal").run(run)
+    page = reports.find_overview("html").cells([plain])
+    assert '<section class="chart"' not in page
+    assert "100 µs" in page
+    assert "1 configuration<" in page
+    assert "└" not in reports.find_overview("terminal").cells([plain])
+
+
+def test_constants_and_what_dequantizes_them_are_part_of_their_reader(tmp_path: Path) -> None:
+    before = [
+        {"label": "dequantize_linear w", "reads": [], "becomes": None, "prepares": True},
+        {"label": "quantize_linear x", "reads": [], "becomes": 0, "prepares": False},
+        {"label": "conv c", "reads": [0, 1], "becomes": 1, "prepares": False},
+    ]
+    facts = {"macs": 9, "weights_bytes": 4, "moved_bytes": 40}
+    operators = [
+        {"label": "quantize_linear x", "reads": [], **facts},
+        {"label": "conv c", "reads": [0], **facts},
+    ]
+    network = {"operators": operators, "memory": [], "before": before}
+    run = dataclasses.replace(one(tmp_path), network=network)
+    drawn = charts_of(reports.find("html").run(run))["graph"]["data"]["graphs"][0]
+    assert drawn["title"] == "before: 2 operators"
+    assert [op["reads"] for op in drawn["operators"]] == [[], [0]]
+    assert drawn["operators"][1]["text"].startswith("conv c")

@@ -122,7 +122,8 @@ def network(program: Program, before: Program | None = None) -> dict[str, Any]:
     computed tensors, the operators that it `reads` from, and whether it `prepares` constants before
     inference. `memory`: the tensors of the arena, from the operator `first` to `last`. `before`:
     the operators of the imported network, and the operator that each `becomes` (see `lineage`);
-    empty without the imported network.
+    empty without the imported network. There, an operator `prepares` if it reads only constants, as
+    one that dequantizes weights.
     """
     operators = []
     for op, reads in zip(program.ops, _reads(program), strict=True):
@@ -140,12 +141,28 @@ def network(program: Program, before: Program | None = None) -> dict[str, Any]:
         )
     origins = []
     if before:
-        zipped = zip(before.ops, _reads(before), lineage.successors(before, program), strict=True)
+        becomes, constant = lineage.successors(before, program), _constant_operators(before)
+        zipped = zip(before.ops, _reads(before), becomes, constant, strict=True)
         origins = [
-            {"label": _label(op), "reads": reads, "becomes": index} for op, reads, index in zipped
+            {"label": _label(op), "reads": reads, "becomes": index, "prepares": is_constant}
+            for op, reads, index, is_constant in zipped
         ]
     memory = [asdict(tensor) for tensor in lifetimes(program)]
     return {"operators": operators, "memory": memory, "before": origins}
+
+
+def _constant_operators(program: Program) -> list[bool]:
+    """For each operator whether everything that it reads is constant, or computed from constants.
+
+    An operator without inputs counts, as it computes the same in every inference.
+    """
+    constants = {var.name for var in program.constants()}
+    result = []
+    for op in program.ops:
+        is_constant = all(name in constants for name in op.inputs if name)
+        constants |= set(op.outputs) if is_constant else set()
+        result.append(is_constant)
+    return result
 
 
 def _label(op: Op) -> str:

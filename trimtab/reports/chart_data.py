@@ -25,6 +25,8 @@ class Chart:
     data: dict[str, Any]
 
 
+MIN_POINTS = 2  # one point is no chart: a table has its number
+
 _UNITS = {Unit.NS: "time", Unit.INSTRUCTIONS: "executed instructions"}
 
 
@@ -77,7 +79,7 @@ def of_configurations(configurations: Sequence[Configuration]) -> Chart:
 
 
 def _precision(search: Search | None) -> Iterator[Chart]:
-    if search is None:
+    if search is None or len(search.candidates) < MIN_POINTS:
         return
     dots = [
         {
@@ -102,7 +104,7 @@ def _precision(search: Search | None) -> Iterator[Chart]:
 
 def _operators(summary: Summary) -> Iterator[Chart]:
     costly = [op for op in summary.ops if op.cost]
-    if not costly:
+    if len(costly) < MIN_POINTS:
         return
     unit = Unit.NS if costly[0].ns is not None else Unit.INSTRUCTIONS
     threads = summary.header.protocol.get("threads", 1)
@@ -151,7 +153,7 @@ def _graph(summary: Summary) -> Iterator[Chart]:
     if not any(costs.get(i) for i in runs):  # the run has no costs of operators
         costs, quantity = {i: op["macs"] for i, op in runs.items()}, "multiply-accumulates"
     whole = sum(costs.get(i, 0) for i in runs)
-    if not whole:
+    if not whole or len(runs) < MIN_POINTS:
         return
     shares = {i: costs.get(i, 0) / whole for i in runs}
     places = {i: place for place, i in enumerate(runs)}
@@ -163,15 +165,19 @@ def _graph(summary: Summary) -> Iterator[Chart]:
         }
         for i, op in runs.items()
     ]
-    before = []
-    for op in summary.network.get("before", []):
+    imported = summary.network.get("before", [])
+    computed = [i for i, op in enumerate(imported) if not op.get("prepares")]
+    now_at = {i: place for place, i in enumerate(computed)}
+    before: list[dict[str, Any]] = []
+    for i in computed:
+        op = imported[i]
         now = op["becomes"] if op["becomes"] in runs else None
         fate = "removed" if now is None else f"now part of {after[places[now]]['text']}"
         before.append(
             {
                 "text": f"{op['label']}, {fate}",
                 "share": 0 if now is None else shares[now],
-                "reads": op["reads"],
+                "reads": [now_at[source] for source in op["reads"] if source in now_at],
             }
         )
     stages = [("before", before), ("after", after)]
@@ -179,7 +185,8 @@ def _graph(summary: Summary) -> Iterator[Chart]:
         "graph",
         "The network before and after the passes",
         f"A square is an operator, colored by its share of the {quantity}; before the passes, by "
-        "that of the operator that it became part of. Data flows to the right, row by row.",
+        "that of the operator that it became part of. Data flows to the right, row by row. What is "
+        "computed from constants alone, such as dequantized weights, is part of its reader.",
         {
             "graphs": [
                 {"title": f"{when}: {len(ops)} operators", "operators": ops}
@@ -191,12 +198,9 @@ def _graph(summary: Summary) -> Iterator[Chart]:
 
 
 def _samples(runs: Sequence[tuple[str, Summary]]) -> Iterator[Chart]:
-    series = [
-        {"label": label, "launches": figure.launches}
-        for label, run in runs
-        if (figure := run.figure("latency"))
-    ]
-    if series:
+    figures = [(label, figure) for label, run in runs if (figure := run.figure("latency"))]
+    if sum(len(figure.samples) for _, figure in figures) >= MIN_POINTS:
+        series = [{"label": label, "launches": figure.launches} for label, figure in figures]
         yield Chart(
             "samples",
             "Every inference of every launch",
@@ -228,7 +232,7 @@ def _treemap(summary: Summary) -> Iterator[Chart]:
         trees.append({"name": "model: graph", "value": rest})
     elif model:  # several operators share weights
         trees.append({"name": "model", "value": model})
-    if trees:
+    if sum(len(tree.get("children", [tree])) for tree in trees) >= MIN_POINTS:
         yield Chart(
             "treemap",
             "Bytes of binary and model",
@@ -250,7 +254,7 @@ def _memory(summary: Summary) -> Iterator[Chart]:
         for tensor in summary.network.get("memory", [])
         if tensor["last"] >= first
     ]
-    if tensors and labels:
+    if tensors and len(labels) >= MIN_POINTS:
         arena = summary.figure("arena_bytes")
         yield Chart(
             "memory",
@@ -273,7 +277,7 @@ def _roofline(summary: Summary) -> Iterator[Chart]:
         for i, (label, facts) in enumerate(_network(summary))
         if facts["macs"] and i in costs and costs[i].cost
     ]
-    if not points:
+    if len(points) < MIN_POINTS:
         return
     unit = Unit.NS if summary.figure("latency") else Unit.INSTRUCTIONS
     roof = summary.network.get("gb_per_s") if unit is Unit.NS else None

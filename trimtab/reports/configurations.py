@@ -70,6 +70,16 @@ def configurations_of(runs: Sequence[Summary], base: str = "") -> list[Configura
     return sorted(newest.values(), key=lambda one: (one.shipped_bytes, one.cost))
 
 
+def failures(runs: Sequence[Summary]) -> list[str]:
+    """A sentence for each run that is no configuration: its id, and why it has no result."""
+    return [
+        f"Run {run.header.run_id} of {run.name} ended with {run.status}"
+        + (f": {run.message}" if run.message else ".")
+        for run in runs
+        if not configuration_of(run)
+    ]
+
+
 def pareto_front(measured: Sequence[Configuration]) -> list[Configuration]:
     """The configurations that no other one beats in both cost and size.
 

@@ -12,7 +12,7 @@ from importlib import resources
 
 from trimtab import escape, strict_json
 from trimtab.reports.chart_data import Chart
-from trimtab.tables import Table
+from trimtab.tables import Page, Table
 
 _LIBRARIES = ("d3.min.js", "plot.umd.min.js")
 _SCRIPTS = (*_LIBRARIES, "words.js", "charts.js", "graph.js", "cells.js", "page.js")
@@ -21,20 +21,20 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inl
 
 def page(
     title: str,
-    head: Sequence[Table],
+    head: Page,
     charts: Sequence[Chart],
     tables: Sequence[Table],
     notes: Sequence[str] = (),
     links: Sequence[tuple[str, str]] = (),
     state: str = "",
 ) -> str:
-    """The page: `head`, then the charts, `tables`, and `links` as (address, text).
+    """The page: `head`, notes, then the charts, `tables`, and `links` as (address, text).
 
     A page with a `state` comes from a server: it polls `/state`, and reloads when that changes.
     """
     body = [f"<h1>{escape.html(title)}</h1>"]
-    body += [f"<p>{escape.html(note)}</p>" for note in notes]
-    body += [table.html() for table in head]
+    body += [_paragraph(part) if isinstance(part, str) else part.html() for part in head]
+    body += map(_paragraph, notes)
     body += [_section(chart, i) for i, chart in enumerate(charts)]
     body += [table.html() for table in tables]
     if links:
@@ -59,6 +59,10 @@ def page(
         + "\n".join(body)
         + f"\n{scripts}</body></html>\n"
     )
+
+
+def _paragraph(text: str) -> str:
+    return f"<p>{escape.html(text)}</p>"
 
 
 def _section(chart: Chart, index: int) -> str:

@@ -10,11 +10,51 @@ from trimtab.reports import fmt
 from trimtab.results.counters import OperatorCounters
 from trimtab.results.energy import SourceEnergy
 from trimtab.results.footprint import Footprint
+from trimtab.results.records import Status
 from trimtab.results.summary import SHIPPED_KEYS, OpCost, Summary, Unit
 from trimtab.tables import Column, Table, number
 
 PARTS = {"op": "operators", "kernel": "kernels", "shared": "shared by operators"}
 TOP = 15  # rows of a ranking; the others form one row
+
+
+def answer(summary: Summary) -> Table:
+    """A run in a few lines: accuracy, cost of an inference, bytes shipped, and where its record is.
+
+    A run without success begins with its status and the reason.
+    """
+    rows = []
+    if summary.status is not Status.OK:
+        rows.append(("status", f"{summary.status}: {summary.message}".removesuffix(": ")))
+    rows.append(("accuracy", _accuracy(summary)))
+    if figure := summary.headline:
+        s, unit = figure.statistic, figure.unit
+        cost = fmt.value(figure.value, unit)
+        cost += f" {unit}" if unit is Unit.INSTRUCTIONS else ""
+        if s.count > 1 and s.interval.low != s.interval.high:
+            cost += (
+                f" (95 % interval {fmt.interval(s.interval, unit)}; p90 {fmt.value(s.p90, unit)})"
+            )
+        rows.append(("one inference", cost))
+    parts = [
+        f"{figure.label} {fmt.value(figure.value, Unit.BYTES)}"
+        for figure in summary.figures
+        if figure.part_of == SHIPPED_KEYS[0]
+    ]
+    if shipped := summary.figure(SHIPPED_KEYS[0]):
+        rows.append(("shipped", f"{fmt.value(shipped.value, Unit.BYTES)}: {', '.join(parts)}"))
+    rows += [("run", summary.header.run_id), ("record", summary.path)]
+    return Table([Column(""), Column("")], rows)
+
+
+def _accuracy(summary: Summary) -> str:
+    """The accuracy against float32 if it was measured, and the check of the outputs."""
+    checked = f"outputs: {summary.golden}"
+    if not (one := summary.accuracy):
+        return checked
+    samples = f"{one.samples} {'of seeded noise' if one.is_seeded else 'samples'}"
+    error = f"largest error {one.max_error:.2%}, cosine {one.cosine:.6f}"
+    return f"{error} against float32 ({samples}); {checked}"
 
 
 def of_run(summary: Summary) -> list[Table]:
@@ -30,8 +70,8 @@ def of_run(summary: Summary) -> list[Table]:
 
 
 def head(summary: Summary) -> list[Table]:
-    """The tables before any speed: accuracy, if known, and footprints."""
-    return [*precision(summary.accuracy, summary.search), shipped(summary.shipped)]
+    """The first tables: the answer, accuracy, if known, and footprints."""
+    return [answer(summary), *precision(summary.accuracy, summary.search), shipped(summary.shipped)]
 
 
 def precision(accuracy: Accuracy | None, search: Search | None) -> list[Table]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from trimtab.compare.side_by_side import Comparison
 from trimtab.reports import chart_data, configurations, run_tables
-from trimtab.reports.configurations import Configuration, configuration_of, configurations_of
+from trimtab.reports.configurations import Configuration, configurations_of, failures
 from trimtab.reports.html_page import page
 from trimtab.results.summary import Summary
 
@@ -15,7 +15,7 @@ IS_WHOLE = True
 
 
 def run(summary: Summary) -> str:
-    """The report of one run: footprints, charts of time and size, and the other tables."""
+    """The report of one run: the answer, footprints, charts of time and size, other tables."""
     tables, head = run_tables.of_run(summary), len(run_tables.head(summary))
     charts = chart_data.of_run(summary)
     return page(summary.name, tables[:head], charts, tables[head:], summary.notes)
@@ -28,21 +28,21 @@ def comparison(comparison: Comparison) -> str:
     head = 1 + any(run.accuracy for run in comparison.runs)
     verdict = [str(comparison.verdict)] if comparison.verdict else []
     charts = chart_data.of_comparison(comparison)
-    return page(title, tables[:head], charts, tables[head:], [*verdict, *comparison.notes])
+    return page(title, [*verdict, *tables[:head]], charts, tables[head:], comparison.notes)
 
 
 def cells(runs: Sequence[Summary]) -> str:
     """Many runs at a glance: cost against size, the Pareto front, and a table of all."""
-    return page_of(configurations_of(runs), _failures(runs))
+    return page_of(configurations_of(runs), failures(runs))
 
 
 def site(runs: Sequence[Summary], base: str, state: str) -> str:
     """`cells` for a server, with links to `base` + run id; `state` as in `html_page.page`."""
     links = [
-        (base + run.header.run_id, f"{run.header.time[:19]}Z {run.name}: {run.status}")
+        (base + run.header.run_id, f"{run.header.time[:19]}Z {_label(run)}")
         for run in reversed(runs)
     ]
-    return page_of(configurations_of(runs, base), _failures(runs), links, state)
+    return page_of(configurations_of(runs, base), failures(runs), links, state)
 
 
 def page_of(
@@ -52,10 +52,10 @@ def page_of(
     state: str = "",
 ) -> str:
     """The page of these configurations; other arguments as in `html_page.page`."""
-    charts = [chart_data.of_configurations(measured)] if measured else []
-    title = f"{len(measured)} configurations"
+    charts = [chart_data.of_configurations(measured)] if len(measured) > 1 else []
+    title = "1 configuration" if len(measured) == 1 else f"{len(measured)} configurations"
     return page(title, [], charts, [configurations.table(measured)], notes, links, state)
 
 
-def _failures(runs: Sequence[Summary]) -> list[str]:
-    return [f"{run.name} ended with {run.status}." for run in runs if not configuration_of(run)]
+def _label(run: Summary) -> str:
+    return f"{run.header.run_id} {run.name}: {run.status} {run.message}".rstrip()

@@ -20,26 +20,29 @@ _SIGNS = string.ascii_uppercase  # for the configurations of the Pareto front
 
 
 def run(summary: Summary) -> str:
-    """The report of one run."""
-    parts, ops = run_tables.of_run(summary), sorted(summary.ops, key=lambda op: -op.cost)
-    if any(op.cost for op in ops):
+    """The report of one run; it begins and ends with the answer."""
+    parts: list[str | Table] = [*run_tables.of_run(summary)]
+    ops = [op for op in sorted(summary.ops, key=lambda op: -op.cost) if op.cost]
+    if len(ops) > 1:
         unit = Unit.INSTRUCTIONS if ops[0].ns is None else Unit.NS
         rows = [(escape.line(op.label), op.cost, fmt.value(op.cost, unit)) for op in ops[:_BARS]]
         drawn = f"Most expensive operators ({unit})\n{text_plot.bars(rows)}"
-        return _draw([summary.name], [*parts, drawn], summary.notes)
-    return _draw([summary.name], parts, summary.notes)
+        parts.append(drawn)
+    parts += [_note(note) for note in summary.notes]
+    return tables.text([escape.line(summary.name), *parts, run_tables.answer(summary)]) + "\n"
 
 
 def comparison(comparison: Comparison) -> str:
     """The report of several runs side by side."""
     title = " against ".join(run_tables.run_labels(comparison))
     heads = [title, *([f"{comparison.verdict}"] if comparison.verdict else [])]
-    return _draw(heads, run_tables.of_comparison(comparison), comparison.notes)
+    notes = map(_note, comparison.notes)
+    parts: tables.Page = [*map(escape.line, heads), *run_tables.of_comparison(comparison), *notes]
+    return tables.text(parts) + "\n"
 
 
-def _draw(heads: Sequence[str], parts: tables.Page, notes: Sequence[str]) -> str:
-    lines = [escape.line(f"note: {note}") for note in notes]
-    return tables.text([*map(escape.line, heads), *parts, *lines]) + "\n"
+def _note(text: str) -> str:
+    return escape.line(f"note: {text}")
 
 
 def cells(runs: Sequence[Summary]) -> str:
@@ -50,7 +53,8 @@ def cells(runs: Sequence[Summary]) -> str:
         for key in dict.fromkeys(map(_comparable, measured))
         for part in _plane([one for one in measured if _comparable(one) == key])
     ]
-    return tables.text(page or ["none of these runs succeeded"]) + "\n"
+    failures = [escape.line(failure) for failure in configurations.failures(runs)]
+    return tables.text([*(page or ["none of these runs succeeded"]), *failures]) + "\n"
 
 
 def _comparable(one: Configuration) -> tuple[str, str, str]:
@@ -64,19 +68,24 @@ def _plane(measured: Sequence[Configuration]) -> list[str | Table]:
     dots = [(float(one.shipped_bytes), one.cost, signs.get(one.run_id, "·")) for one in measured]
     dots.sort(key=lambda dot: dot[2] != "·")  # the best ones cover the others
     cost = {Unit.NS: "time of an inference"}.get(unit, "executed instructions")
-    plot = text_plot.plane(
-        dots,
-        ("bytes shipped", cost),
-        (lambda n: fmt.value(n, Unit.BYTES), lambda n: fmt.value(n, unit)),
-    )
     shown = configurations.present_facts(measured)[2:]  # network and device are in the title
     rows = [
         (signs.get(one.run_id, ""), *(one.facts[fact] for fact in shown), *_numbers(one))
         for one in measured
     ]
     columns = [*map(Column, ("", *shown)), number("one inference"), number("shipped")]
-    title = f"{facts['model']} on {facts['device']}: no other one beats those with a letter in both"
-    return [escape.line(title), plot, Table([*columns, Column("run")], rows)]
+    title = f"{facts['model']} on {facts['device']}"
+    if len(measured) > 1:
+        title += ": no other one beats those with a letter in both"
+    table = Table([*columns, Column("run")], rows)
+    if len(measured) == 1:  # one point is no chart
+        return [escape.line(title), table]
+    plot = text_plot.plane(
+        dots,
+        ("bytes shipped", cost),
+        (lambda n: fmt.value(n, Unit.BYTES), lambda n: fmt.value(n, unit)),
+    )
+    return [escape.line(title), plot, table]
 
 
 def _numbers(one: Configuration) -> tuple[str, str, str]:

@@ -46,7 +46,7 @@ function cells(section, chart) {
     const differing = options.filter((f) => new Set(same.map((r) => r[f])).size > 1);
     const listed = (r, facts) => facts.map((f) => r[f]).filter((v) => v !== "default").join(", ");
     const named = (r) => listed(r, differing) || r.run;
-    const described = (r) => `${named(r)} (${bytes(r.bytes)}, ${shown[unit](r.cost)}${unit === "ns" ? "" : " " + unit})`;
+    const described = (r) => `${listed(r, differing) || r.model} (${bytes(r.bytes)}, ${shown[unit](r.cost)}${unit === "ns" ? "" : " " + unit}, run ${r.run})`;
     const best = (group) => {
       const smallest = d3.least(group, (a, b) => a.bytes - b.bytes || a.cost - b.cost);
       const fastest = d3.least(group, (a, b) => a.cost - b.cost || a.bytes - b.bytes);
@@ -56,9 +56,9 @@ function cells(section, chart) {
     const counted = `${fit.length} of ${same.length} configurations${limit.value ? " are within the limit" : ""}.`;
     answer.textContent = groups.length ? [...groups.map(best), counted].join(apart ? "\n" : " ") : "No configuration is within the limit.";
     const series = apart ? "model" : differing.find((f) => new Set(same.map((r) => r[f])).size <= 8);
-    if (!fit.length) { section.querySelector(".plot").replaceChildren(); return; }
+    if (fit.length < 2) { section.querySelector(".plot").replaceChildren(); return; }  // the answer has it
     show(section, {kind: "plane", title: chart.title, data: {
-      dots: fit.map((r) => ({x: r.bytes, y: r.cost, label: named(r), name: apart ? listed(r, differing.filter((f) => f !== "model")) : named(r), series: series && r[series], href: r.href})),
+      dots: fit.map((r) => ({x: r.bytes, y: r.cost, label: `${listed(r, differing) || r.model}, run ${r.run}`, name: apart ? listed(r, differing.filter((f) => f !== "model")) : named(r), series: series && r[series], href: r.href})),
       names: ["bytes shipped, binary and model", names[unit]], formats: ["bytes", unit], series, apart}});
   }
   section.redraw = update;

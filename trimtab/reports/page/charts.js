@@ -3,13 +3,13 @@
 // Horizontal bars from zero, with whiskers for intervals.
 function bars({rows, unit}, width) {
   const left = Math.min(width * 0.4, 260);
-  const room = left / 8;
+  const label = cuts(rows.map((r) => r.label), left / 8);
   const text = (r) => `${r.label}: ${shown[unit](r.value)}` +
     (r.low == null ? "" : `, 95 % interval ${shown[unit](r.low)} to ${shown[unit](r.high)}`);
   return Plot.plot(base(width, {
     marginLeft: left, marginRight: 70, height: rows.length * 26 + 50,
     x: {label: `${axis[unit]} →`, tickFormat: ticks[unit], ticks: Math.max(2, width / 160), zero: true, grid: true},
-    y: {label: null, domain: rows.map((r) => r.label), tickFormat: (t) => cut(t, room)},
+    y: {label: null, domain: rows.map((r) => r.label), tickFormat: label},
     marks: [
       Plot.barX(rows, {y: "label", x: "value", fill: MARK, ariaLabel: text, title: text, tip, insetTop: 3, insetBottom: 3}),
       Plot.ruleY(rows.filter((r) => r.low != null && r.low !== r.high), {y: "label", x1: "low", x2: "high", stroke: INK, strokeWidth: 2}),
@@ -26,11 +26,12 @@ function stacked({rows, unit}, width) {
   const kept = new Set(names.slice(0, names.length > 8 ? 7 : 8));
   for (const p of parts) p.name = kept.has(p.part) ? p.part : "others";
   const domain = [...kept, ...(names.length > 8 ? ["others"] : [])];
+  const left = Math.min(width * 0.3, 160), label = cuts(rows.map((r) => r.label), left / 7.5);
   const text = (p) => `${p.label}, ${p.part}: ${shown[unit](p.value)}`;
   return Plot.plot(base(width, {
-    marginLeft: Math.min(width * 0.3, 160), height: rows.length * 34 + 60, color: ordinal(domain),
+    marginLeft: left, height: rows.length * 34 + 60, color: ordinal(domain),
     x: {label: `${axis[unit]} →`, tickFormat: ticks[unit], ticks: Math.max(2, width / 160), grid: true},
-    y: {label: null, domain: rows.map((r) => r.label), tickFormat: (t) => cut(t, 22)},
+    y: {label: null, domain: rows.map((r) => r.label), tickFormat: label},
     marks: [Plot.barX(parts, {y: "label", x: "value", fill: "name", order: domain, ariaLabel: text, title: text, tip, stroke: "var(--paper)"}), Plot.ruleX([0], {stroke: INK})],
   }));
 }

@@ -15,7 +15,21 @@ const count = (n) => n < 1e5 ? d3.format(",")(Math.round(n)) : sized(n).replace(
 const shown = {ns: time, bytes, instructions: count};
 const ticks = {ns: time, bytes: (n) => bytes(n), instructions: (n) => sized(n)};
 const axis = {ns: "time", bytes: "bytes", instructions: "executed instructions"};
-const cut = (text, n) => text.length > n ? text.slice(0, n - 1) + "…" : text;
+// Names of operators begin and end alike: a long one loses its middle.
+const cut = (text, n) => {
+  const tail = Math.floor((n - 1) / 2), head = Math.max(1, Math.ceil(n - 1 - tail));
+  return text.length > n ? `${text.slice(0, head)}…${tail > 0 ? text.slice(-tail) : ""}` : text;
+};
+// Labels of `n` characters that differ where the texts differ, as a function of a text.
+const cuts = (texts, n) => {
+  const cutTexts = new Map();
+  for (const group of d3.group(new Set(texts), (t) => cut(t, n)).values()) {
+    const first = group[0], at = group.length > 1 ? d3.range(first.length).find((i) => group.some((t) => t[i] !== first[i])) : 0;
+    const begin = Math.ceil(n / 4);
+    for (const t of group) cutTexts.set(t, group.length > 1 ? `${t.slice(0, begin)}…${cut(t.slice(at ?? first.length), n - begin - 1)}` : cut(t, n));
+  }
+  return (text) => cutTexts.get(text);
+};
 
 const tip = {fill: "var(--paper)", stroke: FRAME, lineWidth: 40};
 const base = (width, more) => ({
