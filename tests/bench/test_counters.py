@@ -106,7 +106,11 @@ def test_an_operators_bound_follows_from_its_bandwidth(
     assert HardwareEvents(ASKED, 1).bound(EventCounts(counts, 1.0), ns) == bound
 
 
-STALLS = [(60, 20, "memory"), (60, 1, "between"), (10, 1, "compute"), (40, 20, "between")]
+# The thresholds themselves (50 and 25 % of the cycles, 10 misses) are between both.
+STALLS = [
+    *((60, 20, "memory"), (60, 1, "between"), (10, 1, "compute"), (40, 20, "between")),
+    *((60, 10, "between"), (50, 20, "between"), (25, 1, "between")),
+]
 
 
 @pytest.mark.parametrize(("stalled", "misses", "bound"), STALLS)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from trimtab import kernels
+from trimtab import kernels, paths
 from trimtab.errors import SchemaError
 
 ISA = """
@@ -64,6 +65,21 @@ def test_a_kernel_is_parsed_from_its_name(folder: Path) -> None:
     assert (kernel.mr, kernel.nr) == (8, 12)
     assert kernel.path == Path("kernels/arm/gemm_f32_8x12_neon.cpp")
     assert kernel.args == "GemmArgs<float>"
+
+
+def test_the_largest_tile_is_that_of_the_engine(folder: Path) -> None:
+    header = (paths.root() / "kernels" / "kernel_api.h").read_text()
+    rows, columns = (
+        int(re.search(rf"kMaxTile{what} = (\d+)", header)[1])  # type: ignore[index]
+        for what in ("Rows", "Columns")
+    )
+    write_kernel(folder, f"arm/gemm_f32_{rows}x{columns}_neon.cpp")
+    assert f"gemm_f32_{rows}x{columns}_neon" in kernels.read_inventory(folder)
+    for tile in (f"{rows + 1}x{columns}", f"{rows}x{columns + 1}"):
+        write_kernel(folder, f"arm/gemm_f32_{tile}_neon.cpp")
+        with pytest.raises(SchemaError, match=f"tile {tile} is larger than {rows}x{columns}"):
+            kernels.read_inventory(folder)
+        (folder / f"arm/gemm_f32_{tile}_neon.cpp").unlink()
 
 
 def test_a_channel_tile_has_columns_and_no_rows(folder: Path) -> None:

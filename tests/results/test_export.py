@@ -56,6 +56,15 @@ def ask(query: str, folder: Path) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
+def test_only_a_column_of_numbers_is_laid_out_as_numbers() -> None:
+    rows = [(1234.0, 0.5, 7, "net", None), (5678.0, None, "unknown", "b", None)]
+    table = workflow.table(["whole", "parts", "mixed", "text", "empty"], rows)
+    layouts = [(column.align, column.form) for column in table.columns]
+    text = ("left", "")
+    assert layouts == [("right", ",.0f"), ("right", ",.4g"), text, text, text]
+    assert [*map(list, table.rows)] == [*map(list, rows)]
+
+
 def test_a_condition_selects_results(folder: Path) -> None:
     assert len(ask("", folder)) == 5
     (row,) = ask("prefer = 'size' AND latency_ns > 1500", folder)

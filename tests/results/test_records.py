@@ -9,6 +9,7 @@ import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -28,6 +29,17 @@ def test_a_record_reads_back_as_it_was_written(tmp_path: Path) -> None:
     assert [event["ns"] for event in record.of("run")] == [5, 6, 7]
     assert record.header == make_header() or record.header.model.name == "net.ttm"
     assert not list(tmp_path.glob("*.part"))
+
+
+def test_the_end_of_a_record_has_its_duration_in_milliseconds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter((100.0, 103.14159265))
+    monkeypatch.setattr(records, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    with Writer(tmp_path, make_header()) as writer:
+        writer.end(Status.OK)
+    end = json.loads(writer.path.read_text().splitlines()[-1])
+    assert (end["event"], end["seconds"]) == ("end", 3.142)
 
 
 def test_a_run_of_format_1_reads_as_one_launch(tmp_path: Path) -> None:

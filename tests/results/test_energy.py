@@ -1,0 +1,54 @@
+"""Energy of a run by source, from samples whose integrals are known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.bench.fakes import make_header
+from trimtab.devices.control.energy import SourceKind
+from trimtab.results import energy, records
+from trimtab.results.records import Record, Status, Writer
+
+
+def record(folder: Path, event: dict[str, Any] | None) -> Record:
+    """A record with that `energy` event."""
+    with Writer(folder, make_header()) as writer:
+        if event:
+            writer.event({"event": "energy", **event})
+        writer.end(Status.OK)
+    return records.read(writer.path)
+
+
+def counter(at: float, microjoules: int) -> list[Any]:
+    """A sample of a counter of microjoules that does not wrap around."""
+    return [at, SourceKind.COUNTER, "package", microjoules, 0, ""]
+
+
+def test_the_energy_above_idle_is_that_of_the_run_less_that_of_the_machine(tmp_path: Path) -> None:
+    event = {
+        "inferences": 4,
+        "idle": [counter(0, 0), counter(10, 20_000_000)],  # 2 W
+        "busy": [counter(20, 50_000_000), counter(24, 78_000_000)],  # 7 W for 4 s
+    }
+    (source,) = energy.rows(record(tmp_path, event)) or ()
+    assert (source.watts, source.idle_watts) == (7.0, 2.0)
+    assert source.joules == pytest.approx(28 / 4)
+    assert source.joules_above_idle == pytest.approx((28 - 8) / 4)
+
+
+def test_a_run_without_a_source_has_no_rows_and_one_without_the_request_none(
+    tmp_path: Path,
+) -> None:
+    assert energy.rows(record(tmp_path, None)) is None
+    nothing = {"inferences": 1, "idle": [], "busy": []}
+    assert energy.rows(record(tmp_path / "other", nothing)) == ()
+
+
+def test_a_source_that_counts_backwards_says_why_it_has_no_energy(tmp_path: Path) -> None:
+    event = {"inferences": 1, "idle": [], "busy": [counter(0, 9), counter(1, 5)]}
+    (source,) = energy.rows(record(tmp_path, event)) or ()
+    assert (source.joules, source.joules_above_idle, source.idle_watts) == (None, None, None)
+    assert "backwards" in source.note
