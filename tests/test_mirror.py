@@ -55,7 +55,6 @@ COVERED_BY = {
     "reports/*": "reports/test_formats.py",
     "reports/formats/*": "reports/test_formats.py",
     "results/*": "results/test_records.py",
-    "schema/*": "schema/test_reading.py",
     "size/*": "size/test_measure.py",
     "sweep/*": "sweep/test_campaign.py",
     "zoo/*": "zoo/test_zoo.py",

@@ -1,4 +1,4 @@
-"""What a schema says of an operator, on operators of the tree."""
+"""Properties of operators that follow from their schemas, on operators of the tree."""
 
 from __future__ import annotations
 
