@@ -123,7 +123,7 @@ def _signals() -> list[Case]:
     """Convolutions of [c, w]."""
     base: Params = {0: 8, 1: 3, 5: 1, 6: 144}
     weights = (_tagged(8, 6, 3), random(8, seed=2))
-    depthwise = {0: 6, 1: 3, 6: 18, 7: 6}
+    depthwise: Params = {0: 6, 1: 3, 6: 18, 7: 6}
     up: Params = base | {3: 2}
     return [
         Case(id, type, params, values, (MATRIX,))

@@ -26,7 +26,8 @@ def expected_output(loaded: Loaded) -> Golden:
     else:
         expected = reference_output(loaded.path, source, loaded.recipe.shapes)
     # Weights stored in f16 are rounded like those of a network that computes in f16.
-    is_half = "f16" in (plan.precision, plan.weights_type, *plan.precisions.values())
+    types = (plan.precision, plan.weights_type, *plan.precisions.values(), expected.precision)
+    is_half = "f16" in types
     return expected.within("f16" if is_half else "f32")
 
 

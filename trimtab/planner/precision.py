@@ -60,7 +60,7 @@ def assign(
             where=f"precision {precision}",
             hint="--calibration FILE.npz or FOLDER, or trimtab.quantize(program, samples)",
         )
-    if "f16" not in requested or any(_is_f16(program, op) for op in program.ops):
+    if "f16" not in requested or any(_computes_f16(program, op) for op in program.ops):
         return program
     _check(target)
     excluded = {name for name, dtype in types.items() if dtype != "f16"}
@@ -77,8 +77,23 @@ def has_f16_kernels(target: Target) -> bool:
     return any(k.family == "gemm" and k.dtype == "f16" and not k.portable for k in target.kernels())
 
 
-def _is_f16(program: Program, op: Op) -> bool:
-    return any(program.vars[name].dtype == "f16" for name in op.outputs)
+def _computes_f16(program: Program, op: Op) -> bool:
+    """Whether a program whose dtypes are assigned may have `op`. Others, too, can convert and move
+    f16 values, those of f16 graph inputs and outputs.
+    """
+    is_f16 = any(program.vars[name].dtype == "f16" for name in op.outputs)
+    return is_f16 and not op.schema.takes_all_types
+
+
+def _has_f32(program: Program, op: Op) -> bool:
+    return any(program.vars[name].dtype == "f32" for name in (*op.inputs, *op.outputs) if name)
+
+
+def _is_between_floats(program: Program, op: Op) -> bool:
+    """Whether `op` converts f16 to f32 or f32 to f16."""
+    if op.type != "cast":
+        return False
+    return {program.vars[name].dtype for name in (*op.inputs, *op.outputs)} == {*_FLOATS}
 
 
 def can_compute_f16(target: Target) -> bool:
@@ -99,7 +114,9 @@ def _choose(program: Program, target: Target, excluded: set[str]) -> set[int]:
     """The operators that compute in f16, by id(op): the source side of the cut."""
     families = {(k.family, k.dtype) for k in target.kernels()}
     cut = MinCut()
-    nodes = {}
+    # A conversion of the program has its f16 side for nothing: it disappears beside f16.
+    nodes = {id(op): SOURCE for op in program.ops if _is_between_floats(program, op)}
+    conversions = set(nodes)
     for op in program.ops:
         if op.name not in excluded and _supports_f16(program, op, families):
             nodes[id(op)] = cut.node()
@@ -126,7 +143,7 @@ def _choose(program: Program, target: Target, excluded: set[str]) -> set[int]:
             cut.add(any_f32, reader, INFINITE)
             cut.add(reader, any_f16, INFINITE)
     side = cut.source_side()
-    return {op for op, node in nodes.items() if node in side}
+    return {op for op, node in nodes.items() if node in side} - conversions
 
 
 def _port(op: Op, index: int) -> schema.Port:
@@ -138,8 +155,7 @@ def _supports_f16(program: Program, op: Op, kernel_families: set[tuple[str, str]
     """Whether the kernels of the target's binary can compute `op` in f16."""
     if "f16" not in op.schema.dtypes or op.type == "cast":
         return False
-    operands = [*op.inputs, *op.outputs]
-    if not any(program.vars[name].dtype == "f32" for name in operands if name):
+    if not _has_f32(program, op):
         return False
     for attribute in op.schema.attributes:
         families = attribute.families
@@ -173,14 +189,25 @@ class _CastInserter:
     def __init__(self, program: Program, f16_ops: set[int]) -> None:
         self.program = program.copy()
         self.program.source = program.source or program
-        ops = zip(program.ops, self.program.ops, strict=True)
-        self.types = {id(twin): "f16" if id(op) in f16_ops else "f32" for op, twin in ops}
+        ops = list(zip(program.ops, self.program.ops, strict=True))
+        self.types = {
+            id(twin): "f16" if id(op) in f16_ops else "f32"
+            for op, twin in ops
+            if _has_f32(program, op)
+        }
+        self.conversions = {id(twin) for op, twin in ops if _is_between_floats(program, op)}
         self.twins: dict[tuple[str, str], str] = {}
         self.ops: list[Op] = []
 
     def run(self) -> Program:
         """The program with casts."""
         for op in self.program.ops:
+            if id(op) in self.conversions:
+                self._convert(op)
+                continue
+            if id(op) not in self.types:
+                self.ops.append(op)
+                continue
             dtype = self.types[id(op)]
             op.inputs = [
                 name if not name or _port(op, i).index else self._operand(name, dtype)
@@ -190,12 +217,50 @@ class _CastInserter:
             if dtype == "f16":
                 self._convert_results(op)
         self.program.ops[:] = self.ops
+        self._remove_unread()
         used = {name for op in self.ops for name in op.inputs}
         used |= {*self.program.inputs, *self.program.outputs}
         for var in list(self.program.constants()):
             if var.name not in used:
                 del self.program.vars[var.name]
         return self.program
+
+    def _convert(self, op: Op) -> None:
+        """Adds a conversion of the program itself, unless its operand has become f16."""
+        (x,), (y,) = op.inputs, op.outputs
+        program, half = self.program, self.twins.get((x, "f16"), x)
+        if program.vars[half].dtype != "f16" or program.vars[y].dtype != "f16":
+            narrow, wide = (y, x) if program.vars[y].dtype == "f16" else (x, y)
+            self.twins[wide, "f16"] = narrow
+        elif not program.is_output(y):
+            self._rename(y, half)
+            return
+        elif half not in program.inputs and not program.is_output(half):
+            self._rename(half, y)
+            return
+        else:
+            op.inputs = [half]
+        self.ops.append(op)
+
+    def _rename(self, old: str, new: str) -> None:
+        """Makes `new` the name of the f16 tensor that has both names."""
+        var = self.program.vars.pop(old)
+        self.program.vars.setdefault(new, var).name = new
+        for op in {id(op): op for op in (*self.program.ops, *self.ops)}.values():
+            op.inputs = [new if name == old else name for name in op.inputs]
+            op.outputs = [new if name == old else name for name in op.outputs]
+        self.twins = {
+            (new if name == old else name, dtype): new if twin == old else twin
+            for (name, dtype), twin in self.twins.items()
+        }
+
+    def _remove_unread(self) -> None:
+        """Removes conversions that no operator reads any more."""
+        read = {*self.program.outputs, *(name for op in self.program.ops for name in op.inputs)}
+        for op in list(self.program.ops):
+            if op.type == "cast" and read.isdisjoint(op.outputs):
+                self.program.ops.remove(op)
+                del self.program.vars[op.outputs[0]]
 
     def _operand(self, name: str, dtype: str) -> str:
         """`name` as `dtype`: itself, or a converted twin that is computed before its consumer."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
 import onnx
 from google.protobuf.message import DecodeError
-from onnx import inliner, numpy_helper
+from onnx import helper, inliner, numpy_helper
 
 from trimtab.errors import ImportModelError, ModelFileError
 from trimtab.importers._graph import Array
@@ -36,8 +38,15 @@ def read(path: Path) -> onnx.ModelProto:
             where=str(path),
             hint="put its external data files beside it, under their original names",
         ) from error
-    if not (model.ir_version and model.opset_import and model.graph.output):
+    if not (model.ir_version and model.graph.output):
         raise _no_model(path, ": it has no graph")
+    if not model.opset_import:
+        raise ModelFileError(
+            "does not declare the opset of its operators (opset_import is empty)",
+            where=str(path),
+            hint="export it again, or add what it was made with, for example"
+            " model.opset_import.append(onnx.helper.make_opsetid('', 17))",
+        )
     return model
 
 
@@ -110,35 +119,90 @@ def opset(model: onnx.ModelProto, path: Path) -> int:
     return int(version)
 
 
-def constants(graph: onnx.GraphProto, path: Path) -> dict[str, Array]:
-    """The initializers of a graph by name."""
-    if graph.sparse_initializer:
-        raise ImportModelError(
-            "it has sparse weights", where=str(path), hint="export it with dense weights"
+def constants(graph: onnx.GraphProto, where: str) -> dict[str, Array]:
+    """The dense initializers of a graph by name."""
+    return {
+        tensor.name: array(tensor, f"{where}: initializer '{tensor.name}'")
+        for tensor in graph.initializer
+    }
+
+
+def array(tensor: onnx.TensorProto, where: str) -> Array:
+    """The elements of a tensor; ModelFileError if they do not match its type and shape."""
+    try:
+        return numpy_helper.to_array(tensor)
+    except (ValueError, TypeError, KeyError) as error:
+        name = type_name(tensor.data_type)
+        raise ModelFileError(
+            f"is damaged: its data are not {list(tensor.dims)} elements of type {name}",
+            where=where,
+            hint="export it or copy it again, with its external data",
+        ) from error
+
+
+def dense(sparse: onnx.SparseTensorProto, where: str) -> Array:
+    """The elements of a sparse tensor, which lists those that are not 0, with their indices: one
+    per element in the flattened tensor, or one per dimension.
+    """
+    values, indices = array(sparse.values, where), array(sparse.indices, where)
+    shape = tuple(sparse.dims)
+    if indices.ndim == 2 and indices.shape[1] == len(shape):
+        strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
+        inside = np.all((indices >= 0) & (indices < shape))
+        indices = indices @ np.array(strides, np.int64)
+    else:
+        inside = np.all((indices >= 0) & (indices < math.prod(shape)))
+    if not inside or indices.shape != values.shape or values.ndim != 1:
+        raise ModelFileError(
+            "is damaged: its indices do not match its values and its shape",
+            where=where,
+            hint="export it or copy it again",
         )
-    arrays = {}
-    for tensor in graph.initializer:
-        try:
-            arrays[tensor.name] = numpy_helper.to_array(tensor)
-        except (ValueError, TypeError, KeyError) as error:
-            raise ModelFileError(
-                f"initializer '{tensor.name}' is damaged: {error}",
-                where=str(path),
-                hint="export it or copy it again, with its external data",
-            ) from error
-    return arrays
+    elements = np.zeros(math.prod(shape), values.dtype)
+    elements[indices] = values
+    return elements.reshape(shape)
+
+
+def dense_bytes(sparse: onnx.SparseTensorProto) -> int:
+    """The bytes of a sparse tensor as `dense` returns it; 0 if it has an unknown type."""
+    if sparse.values.data_type not in onnx.TensorProto.DataType.values():
+        return 0
+    dtype = helper.tensor_dtype_to_np_dtype(sparse.values.data_type)
+    return int(math.prod(max(size, 0) for size in sparse.dims) * dtype.itemsize)
+
+
+def type_name(elem_type: int) -> str:
+    """The name of an ONNX element type, such as float64 or string."""
+    try:
+        return str(helper.tensor_dtype_to_np_dtype(elem_type).name).replace("object", "string")
+    except KeyError:
+        return f"number {elem_type}"
 
 
 def input_dtype(info: onnx.ValueInfoProto, path: Path) -> str:
     """The engine's dtype of an input."""
-    name = dtype_name(info.type.tensor_type.elem_type)
+    elem_type = info.type.tensor_type.elem_type
+    name = dtype_name(elem_type)
     if name is None or not info.type.HasField("tensor_type"):
+        holds = f", it holds {type_name(elem_type)}" if elem_type else ""
         raise ImportModelError(
-            f"input '{info.name}' is not a tensor of {', '.join(DTYPE_NAMES.values())}",
+            f"input '{info.name}' is not a tensor of {', '.join(DTYPE_NAMES.values())}{holds}",
             where=str(path),
             hint="export the model with another input type",
         )
     return name
+
+
+def is_half(info: onnx.ValueInfoProto, path: Path) -> bool:
+    """Whether an output is float16; ImportModelError if the engine lacks its floating type."""
+    name = type_name(info.type.tensor_type.elem_type)
+    if name in ("bfloat16", "float64"):
+        raise ImportModelError(
+            f"output '{info.name}' holds {name}, which the engine cannot return",
+            where=str(path),
+            hint="export the model with float32 or float16 outputs",
+        )
+    return name == "float16"
 
 
 def declared_shape(info: onnx.ValueInfoProto) -> list[int | str | None] | None:

@@ -7,7 +7,7 @@ from onnx import helper
 
 from trimtab.importers._graph import Array
 from trimtab.importers._layer import Results
-from trimtab.importers.onnx_ops.node import OnnxNode, handles
+from trimtab.importers.onnx_ops.node import COMPUTED, OnnxNode, handles
 from trimtab.importers.vocabulary import movement
 
 
@@ -34,8 +34,9 @@ def dropout(node: OnnxNode) -> Results:
 
 @handles("Cast")
 def cast(node: OnnxNode) -> Results:
-    """Conversion to one of the engine's dtypes."""
-    return movement.cast(node, node.x(), helper.tensor_dtype_to_np_dtype(node.integer("to")))
+    """Conversion to one of the engine's dtypes; float16 and bfloat16 are computed in float32."""
+    to = helper.tensor_dtype_to_np_dtype(node.integer("to"))
+    return movement.cast(node, node.x(), COMPUTED.get(to.name, to))
 
 
 @handles("CastLike")

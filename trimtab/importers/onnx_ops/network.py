@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +12,13 @@ from onnx import helper, numpy_helper, shape_inference
 from onnx.reference import ReferenceEvaluator
 
 from trimtab.errors import ImportModelError
-from trimtab.importers._graph import Array, UnsupportedFormError
+from trimtab.importers._graph import Array, Value
 from trimtab.importers._inputs import Shapes, declared_inputs
 from trimtab.importers._layer import is_known
 from trimtab.importers._walk import NetworkImport
 from trimtab.importers.onnx_ops import model as models
-from trimtab.importers.onnx_ops.node import HANDLERS, OnnxContext, OnnxNode
+from trimtab.importers.onnx_ops.node import COMPUTED, HANDLERS, OnnxContext, OnnxNode
+from trimtab.importers.onnx_ops.order import sort_nodes, subgraphs
 from trimtab.importers.vocabulary.quantization import DTYPES
 from trimtab.program import Program
 
@@ -46,37 +47,81 @@ _SHAPE_OPERATORS = ("Shape", "Size")
 def load(path: Path, shapes: Shapes, values: Mapping[str, Array]) -> Program:
     """The program of the model at `path`; `values` replaces inputs by constants."""
     model = models.read(path)
+    sort_nodes(model, path)
     opset, graph = models.opset(model, path), models.expanded(model, path)
-    constants = {**models.constants(graph, path), **values}
-    infos = [info for info in graph.input if info.name not in constants]
+    constants = {**models.constants(graph, str(path)), **values}
+    sparse = {tensor.values.name for tensor in graph.sparse_initializer}
+    infos = [info for info in graph.input if info.name not in constants.keys() | sparse]
     dtypes = {info.name: models.input_dtype(info, path) for info in infos}
     declared = {info.name: models.declared_shape(info) for info in infos}
+    halves = {info.name for info in graph.output if models.is_half(info, path)}
     weights_bytes = sum(weights.nbytes for weights in constants.values())
-    walk = OnnxImport(path, opset, graph, weights_bytes)
-    walk.values |= constants
+    walk = OnnxImport(path, opset, graph, weights_bytes, halves)
+    walk.define(constants)
+    walk.add_sparse(graph)
     for name, shape in declared_inputs(declared, shapes, str(path), fixed=True).items():
-        walk.values[name] = walk.add_input(name, shape, dtypes[name])
+        walk.bind_input(name, walk.add_input(name, shape, dtypes[name]))
     walk.add_nodes(graph.node)
     return walk.finish({info.name: info.name for info in graph.output})
 
 
 class OnnxImport(NetworkImport):
-    """Values are tensors and constants by name. Constant folding has a budget in bytes."""
+    """Values are tensors and constants by name. Constant folding has a budget in bytes.
+
+    float16 and bfloat16 values are computed in float32. `halves` names the outputs of the network
+    that are float16 in the file, and in the program.
+    """
 
     layer_word = "node"
     exact_types = True
     single_assignment = True
 
-    def __init__(self, path: Path, opset: int, graph: onnx.GraphProto, weights_bytes: int) -> None:
+    def __init__(
+        self,
+        path: Path,
+        opset: int,
+        graph: onnx.GraphProto,
+        weights_bytes: int,
+        halves: Collection[str],
+    ) -> None:
         count = sum(node.op_type != "Constant" for node in graph.node)
         super().__init__(path, HANDLERS, count)
-        self._context = OnnxContext(opset)
+        self._context, self._halves = OnnxContext(opset), halves
         self._add_uses(graph)
         self._budget_bytes = _MIN_BUDGET_BYTES + weights_bytes * _BUDGET_PER_WEIGHT_BYTE
 
     def _add_uses(self, graph: onnx.GraphProto) -> None:
         self._context.used.update(name for node in graph.node for name in node.input)
         self._context.used.update(info.name for info in graph.output)
+        for inner in subgraphs(graph.node):
+            self._add_uses(inner)
+
+    def define(self, constants: Mapping[str, Array]) -> None:
+        """Binds constants to names."""
+        for name, value in constants.items():
+            to = COMPUTED.get(value.dtype.name)
+            self.values[name] = value.astype(to) if to else value
+
+    def add_sparse(self, graph: onnx.GraphProto) -> None:
+        """Binds the sparse initializers of a graph."""
+        for tensor in graph.sparse_initializer:
+            name = tensor.values.name
+            self.define({name: self._dense(tensor, f"{self.path}: initializer '{name}'")})
+
+    def bind_input(self, name: str, x: Value) -> None:
+        """Binds an input of the program to its name."""
+        if x.dtype == "f16":
+            (x,) = self.add_op("cast", [x], {"to": "f32"}, 1, f"{name}.f32")
+        self.values[name] = x
+
+    def result(self, key: Hashable, name: str) -> Value:
+        """The tensor that leaves the program."""
+        if name in self.program.inputs:
+            return self.program.vars[name]
+        y = super().result(key, name)
+        if name not in self._halves or y.dtype != "f32":
+            return y
+        return self.add_op("cast", [y], {"to": "f16"}, 1, name)[0]
 
     def is_used(self, key: object) -> bool:
         """Whether a node or an output reads the value `key`."""
@@ -102,16 +147,44 @@ class OnnxImport(NetworkImport):
             self.values[proto.output[0]] = _shape_or_size(node, node.shape())
         elif node.type == "If" and is_known(self.values[inputs[0]]):
             self._add_branch(proto)
+        elif node.type == "Constant":
+            self.define({proto.output[0]: self._constant(node, proto)})
         elif constant and _is_foldable(node, proto):
-            self.values |= self._compute(proto, inputs)
+            results = self._compute(node, proto, inputs)
+            if results is None and node.type in HANDLERS:
+                return False  # it tells what is wrong with the node
+            if results is None:
+                raise node.unsupported(
+                    "its inputs are constant, but its result cannot be computed from them"
+                )
+            self.define(results)
         else:
             return False
         return True
 
-    def _compute(self, proto: onnx.NodeProto, inputs: list[str]) -> dict[str, Array]:
-        """The outputs of a node with constant inputs, by ONNX's reference implementation."""
-        if proto.op_type == "Constant" and proto.attribute[0].name == "value":
-            return {proto.output[0]: numpy_helper.to_array(proto.attribute[0].t)}
+    def _constant(self, node: OnnxNode, proto: onnx.NodeProto) -> Array:
+        """The value of a Constant."""
+        if len(proto.attribute) != 1:
+            raise node.invalid(f"a constant has one value, it has {len(proto.attribute)}")
+        (attribute,) = proto.attribute
+        if attribute.name == "sparse_value":
+            return self._dense(attribute.sparse_tensor, node.where)
+        if attribute.name == "value":
+            return models.array(attribute.t, node.where)
+        value = helper.get_attribute_value(attribute)
+        dtype = {"value_float": np.float32, "value_int": np.int64}.get(attribute.name.rstrip("s"))
+        return np.asarray(value, dtype)
+
+    def _dense(self, tensor: onnx.SparseTensorProto, where: str) -> Array:
+        self._take_budget(models.dense_bytes(tensor), where)
+        return models.dense(tensor, where)
+
+    def _compute(
+        self, node: OnnxNode, proto: onnx.NodeProto, inputs: list[str]
+    ) -> dict[str, Array] | None:
+        """The outputs of a node with constant inputs, by ONNX's reference implementation; None if
+        that fails.
+        """
         feeds = {name: self.values[name] for name in inputs}
         infos = [
             helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape)
@@ -123,24 +196,27 @@ class OnnxImport(NetworkImport):
             helper.make_graph([proto], "constant", infos, empty),
             opset_imports=[helper.make_opsetid("", self._context.opset)],
         )
-        self._check_budget(_expected_bytes(model, feeds), proto)
+        self._check_budget(_expected_bytes(model, feeds), node.where)
         try:
-            values = ReferenceEvaluator(model).run(None, feeds)
-        except Exception as error:
-            raise UnsupportedFormError(f"it cannot be computed ahead of time: {error}") from error
+            with np.errstate(all="ignore"):
+                values = ReferenceEvaluator(model).run(None, feeds)
+        except Exception:  # it raises many kinds, in its own words
+            return None
         results = {name: np.asarray(value) for name, value in zip(outputs, values, strict=True)}
-        result_bytes = sum(value.nbytes for value in results.values())
-        self._check_budget(result_bytes, proto)
-        self._budget_bytes -= result_bytes
+        self._take_budget(sum(value.nbytes for value in results.values()), node.where)
         return results
 
-    def _check_budget(self, result_bytes: int, proto: onnx.NodeProto) -> None:
-        """ImportModelError if constant folding exceeds its budget."""
+    def _take_budget(self, result_bytes: int, where: str) -> None:
+        self._check_budget(result_bytes, where)
+        self._budget_bytes -= result_bytes
+
+    def _check_budget(self, result_bytes: int, where: str) -> None:
+        """ImportModelError if constants exceed their budget."""
         if result_bytes > self._budget_bytes:
             raise ImportModelError(
                 f"it makes constants of {result_bytes:,} bytes, which with others is far more than"
                 " the weights of the file",
-                where=f"{self.path}: '{proto.name}'",
+                where=where,
                 hint="export the model with constants folded, or check where it is from",
             )
 
@@ -148,12 +224,22 @@ class OnnxImport(NetworkImport):
         """Replaces an If with a constant condition by one of its branches."""
         name = "then_branch" if self.values[proto.input[0]].reshape(-1)[0] else "else_branch"
         branch = next(a.g for a in proto.attribute if a.name == name)
-        self._add_uses(branch)
-        for tensor in branch.initializer:
-            self.values[tensor.name] = numpy_helper.to_array(tensor)
+        where = f"{self.path}: node '{proto.name}'"
+        self.define(models.constants(branch, where))
+        self.add_sparse(branch)
         self.add_nodes(branch.node)
         for name, info in zip(proto.output, branch.output, strict=True):
             self.alias(name, info.name)
+        self._forget(branch)
+
+    def _forget(self, branch: onnx.GraphProto) -> None:
+        """Drops the values of a branch: others may use the same names."""
+        tensors = [*branch.initializer, *(tensor.values for tensor in branch.sparse_initializer)]
+        names = [t.name for t in tensors] + [name for n in branch.node for name in n.output]
+        for name in names:
+            self.values.pop(name, None)
+            self._context.stored.pop(name, None)
+            self.missing.discard(name)
 
 
 def _expected_bytes(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> int:
@@ -183,7 +269,7 @@ def _is_foldable(node: OnnxNode, proto: onnx.NodeProto) -> bool:
         return False
     if node.type == "DequantizeLinear" and node.dtype(0) in DTYPES:
         return False  # the handler keeps the quantized form
-    return node.type == "Constant" or bool(proto.input)
+    return bool(proto.input)
 
 
 def _shape_or_size(node: OnnxNode, shape: tuple[int, ...]) -> Array:

@@ -19,6 +19,9 @@ from trimtab.program.program import NUMPY_DTYPES
 DTYPE_NAMES = {np.dtype(code).name: name for name, code in NUMPY_DTYPES.items()}
 """The engine's name of an element type by numpy's."""
 
+COMPUTED = {"float16": "float32", "bfloat16": "float32"}
+"""The type in which values of another type are computed, by numpy's name of that one."""
+
 
 def dtype_name(elem_type: int) -> str | None:
     """The engine's name of an ONNX element type; None if the engine has no such type."""
