@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,20 @@ class Quantization:
         if points.size == 1:
             points = np.repeat(points, scales.size)
         return Quantization(tuple(scales.tolist()), tuple(points.tolist()), axis)
+
+    @property
+    def dead(self) -> tuple[bool, ...]:
+        """Whether each scale is 0, as for a channel that is always 0. Programs have no such scales,
+        files may have.
+        """
+        return tuple(scale == 0 for scale in self.scale)
+
+    def with_live_scales(self) -> Quantization:
+        """The quantization with the smallest other scale in place of each 0, 2^-16 without any."""
+        if all(self.scale):
+            return self
+        least = min((scale for scale in self.scale if scale > 0), default=2.0**-16)
+        return replace(self, scale=tuple(scale or least for scale in self.scale))
 
     def dequantize(self, stored: NDArray[Any]) -> NDArray[np.float32]:
         """Converts stored values to float32, as the operator `dequantize_linear` does."""

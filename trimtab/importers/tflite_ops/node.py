@@ -154,8 +154,9 @@ class TfliteNode(ImportedLayer):
         value, quantization = self._graph.values[key], self._quantization(key)
         if quantization is None or not isinstance(value, np.ndarray):
             return None
-        quantization.check(self.value_name(key), value.shape, dtype_of(value))
-        return QuantizedConstant(value, quantization)
+        stored = QuantizedConstant(value, quantization).with_live_scales()
+        stored.quantization.check(self.value_name(key), value.shape, dtype_of(value))
+        return stored
 
     def numbers(self, place: Place, what: str) -> Array:
         """The values of a constant input, dequantized if necessary."""
