@@ -141,8 +141,11 @@ class TfliteImport(NetworkImport):
     def result(self, key: Hashable, name: str) -> Value:
         """The tensor that leaves the program, in the file's form."""
         end = ImportedLayer(self, "output", "output", [key], [], where=self.path, title=name)
-        if key not in self._stored:
-            return self.operand(self.forms.plain(key, end), name)
-        y = self.operand(Forms(self._stored).plain(key, end), name)
-        y.quantization = self._quantization(end, key)
-        return y
+        if key in self._stored:
+            y = self.operand(Forms(self._stored).plain(key, end), name)
+            y.quantization = self._quantization(end, key)
+            return y
+        # Blocks with padding have the value of their tensor only in the file's layout.
+        plain = self._rounded(end, key, self.forms.plain(key, end))
+        stored = self._stored.get(key, plain)
+        return self.operand(value_of(stored), name)

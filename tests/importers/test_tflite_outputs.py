@@ -1,0 +1,97 @@
+"""Each TFLite operator as an output of the network, in the types of the file, against LiteRT."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.importers.test_tflite_quantized import litert, load, run
+from tests.importers.tflite_cases import CASES
+from tests.importers.tflite_writer import Model
+from tests.ops.cases.case import Array
+from trimtab.errors import UnsupportedOperatorError
+
+_FLOAT = 0  # TensorType
+_NUMBERS = {"uint8": 3, "int8": 9, "int32": 2, "int64": 4}
+# Operators whose weights need scales of their own: tests of quantized convolutions and products
+# have them as outputs.
+_WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV", "FULLY_CONNECTED")
+# Scales and zero points for int8 that TFLite fixes.
+_FIXED = {
+    "LOGISTIC": (1 / 256, -128),
+    "SOFTMAX": (1 / 256, -128),
+    "LOG_SOFTMAX": (16 / 256, 127),
+    "TANH": (1 / 128, 0),
+    "L2_NORMALIZATION": (1 / 128, 0),
+}
+_SINGLE = {
+    name: model
+    for name, model in CASES.items()
+    if len(model.ops) == 1 and model.ops[0][0] not in _WEIGHTED
+}
+
+
+def retyped(source: Model, dtype: str) -> Model:
+    """The model with tensors of another type instead of float32; int8 and uint8 are quantized."""
+    model = copy.deepcopy(source)
+    limits = np.iinfo(dtype)
+    largest = max(float(np.abs(x).max()) for x in (*model.feeds, *litert(source)))
+    for index, tensor in enumerate(model.tensors):
+        if tensor.type != _FLOAT:
+            continue
+        scale, point = largest / 127, 0
+        if index in model.outputs:
+            scale, point = _FIXED.get(model.ops[0][0], (scale, point))
+        shift = 128 if dtype == "uint8" else 0
+        tensor.type = _NUMBERS[dtype]
+        if limits.bits == 8:
+            model.quantized(index, scale, point + shift)
+        else:
+            scale, shift = 1.0, 0
+
+        def stored(x: Array, scale: float = scale, shift: int = point + shift) -> Array:
+            return np.clip(np.rint(x / scale) + shift, limits.min, limits.max).astype(dtype)
+
+        if tensor.data:
+            tensor.data = stored(np.frombuffer(tensor.data, np.float32)).tobytes()
+        elif index in model.inputs:
+            place = model.inputs.index(index)
+            model.feeds[place] = stored(model.feeds[place])
+    return model
+
+
+def twice(model: Model) -> Model:
+    """The model with its operator two times, so that each result is also another output."""
+    type, inputs, outputs, options, fields = model.ops[0]
+    copies = []
+    for index in outputs:
+        tensor = copy.deepcopy(model.tensors[index])
+        tensor.name += "_again"
+        model.tensors.append(tensor)
+        copies.append(len(model.tensors) - 1)
+    model.ops.append((type, inputs, copies, options, fields))
+    model.outputs = [*model.outputs, *copies]
+    return model
+
+
+@pytest.mark.parametrize("dtype", _NUMBERS)
+@pytest.mark.parametrize("name", _SINGLE)
+def test_an_operator_that_is_an_output_has_the_type_of_the_file(
+    name: str, dtype: str, tmp_path: Path
+) -> None:
+    model = twice(retyped(_SINGLE[name], dtype))
+    try:
+        expected = litert(model)
+    except (RuntimeError, ValueError) as error:
+        pytest.skip(f"LiteRT does not run it: {str(error)[:80]}")
+    if dtype in ("int32", "int64"):
+        try:
+            load(model, tmp_path)
+        except UnsupportedOperatorError as error:  # movements are possible, arithmetic is not
+            pytest.skip(f"refused: {error}")
+    for actual, want in zip(run(model, tmp_path), expected, strict=True):
+        assert (actual.dtype, actual.shape) == (want.dtype, want.shape)
+        assert np.abs(actual.astype(int) - want.astype(int)).max() <= 1
