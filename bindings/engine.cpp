@@ -261,9 +261,13 @@ PYBIND11_MODULE(_engine, module) {
   module.def("hand_over_ns", &trimtab::HandOverNs, py::arg("cores"),
              py::call_guard<py::gil_scoped_release>());
   module.def("schema_hash", &trimtab_schema_hash);
-  module.def("checksum", [](const py::array_t<uint8_t, py::array::c_style>& bytes) {
-    return trimtab::Checksum(bytes.data(), static_cast<size_t>(bytes.size()));
-  });
+  py::class_<trimtab::RunningChecksum>(module, "Checksum")
+      .def(py::init<>())
+      .def("add",
+           [](trimtab::RunningChecksum& self, const py::array_t<uint8_t, py::array::c_style>& bytes) {
+             self.Add(bytes.data(), static_cast<size_t>(bytes.size()));
+           })
+      .def("digest", &trimtab::RunningChecksum::Digest);
   module.def("check_model", &CheckModel);
   DefineRunTimeOperators(module);
   DefineExecutor(module);

@@ -35,7 +35,7 @@ class Session:
     `program` is the planned program, whose constants lie in the memory that the engine uses;
     `input_names` and `output_names` are in the model's order. Several threads may share a session;
     their runs are serialized. Activations and prepared weights may use up to `max_memory_bytes`
-    together; 0 means 2 GiB.
+    together; 0 means 2 GiB, and 8 bytes more for each byte of the model.
 
     Raises PlanError if the plan needs kernels that this machine lacks, BudgetError if it needs more
     memory than allowed, ProgramError if the program breaks the rules of its operators.

@@ -1,5 +1,8 @@
 #include "runtime/api/trimtab.h"
 
+#include <errno.h>
+#include <string.h>
+
 #include <new>
 
 #include "runtime/core/cpu.h"
@@ -8,6 +11,9 @@
 #include "runtime/core/memory.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/text.h"
+
+// A static program contains the table of the system's texts only if it uses strerror itself.
+#pragma weak strerror
 
 struct trimtab_model {
   trimtab::Program program;
@@ -43,6 +49,22 @@ void Describe(const trimtab::Tensor& from, const char* name, trimtab_tensor* to)
   to->rank = from.dims.rank;
   for (int i = 0; i < from.dims.rank; ++i) to->dims[i] = from.dims[i];
   to->dtype = static_cast<int32_t>(from.dtype);
+}
+
+// Reports that the file `path` could not be mapped, with the reason in `cause` (an errno, or 0).
+int FailToOpen(const Status& status, const char* path, int cause, char* why, size_t why_size) {
+  const int code = Fail(status, why, why_size);
+  if (why == nullptr) return code;
+  size_t length = strlen(why);
+  trimtab::Text text(why + length, why_size - length);
+  text.Add(" ").Add(path);
+  if (cause == 0) return code;
+  if (strerror != nullptr) {
+    text.Add(": ").Add(strerror(cause));
+  } else {
+    text.Add(" (errno ").Add(static_cast<int64_t>(cause)).Add(")");
+  }
+  return code;
 }
 
 // Kind and owner of a model's bytes.
@@ -87,7 +109,7 @@ int trimtab_open_file(const char* path, const trimtab_options* options, trimtab_
   const void* bytes = nullptr;
   size_t size = 0;
   const Status status = trimtab::MapFile(path, &bytes, &size);
-  if (!status.ok()) return Fail(status, why, why_size);
+  if (!status.ok()) return FailToOpen(status, path, errno, why, why_size);
   return Open(bytes, size, Bytes::kOwnFile, options, model, why, why_size);
 }
 

@@ -25,6 +25,12 @@
 extern "C" {
 #endif
 
+/* The version of this header; see also trimtab_version. */
+#define TRIMTAB_VERSION_MAJOR 0
+#define TRIMTAB_VERSION_MINOR 1
+#define TRIMTAB_VERSION_PATCH 0
+#define TRIMTAB_VERSION "0.1.0"
+
 enum {
   TRIMTAB_OK = 0,
   TRIMTAB_BAD_FILE = 1,       /* not a .ttm file, truncated or damaged */
@@ -62,8 +68,9 @@ typedef struct trimtab_memory {
  * `trimtab_options options = {0}`, because later versions may add members. */
 typedef struct trimtab_options {
   int32_t threads; /* 0: one */
-  /* Limit of the arena and prepared weights together, also after an input is resized; 0, or more
-   * than 2 GiB: 2 GiB. The arena's memory is not touched before the first run. */
+  /* Limit of the arena and prepared weights together, also after an input is resized; 0: 2 GiB, and
+   * 8 bytes more for each byte of the model, which its prepared weights never exceed. A limit beyond
+   * the address space has no effect. The arena's memory is not touched before the first run. */
   uint64_t max_memory_bytes;
   /* 1: opening does not compare the weights with their checksum, for callers that trust the storage
    * or call trimtab_verify later. Running is safe whatever the weights are. */
@@ -72,7 +79,7 @@ typedef struct trimtab_options {
 
 /* Opens a model file, which is mapped, or a model in memory (64-byte aligned, must outlive the
  * model). Damaged weights are an error (TRIMTAB_BAD_FILE). `why`, if not null, receives one line of
- * text on failure. */
+ * text on failure; for a file that cannot be opened, with its path and the system's reason. */
 int trimtab_open_file(const char* path, const trimtab_options* options, trimtab_model** model,
                       char* why, size_t why_size);
 int trimtab_open_memory(const void* data, size_t size, const trimtab_options* options,
@@ -90,6 +97,11 @@ uint32_t trimtab_input_count(const trimtab_model* model);
 uint32_t trimtab_output_count(const trimtab_model* model);
 int trimtab_input(const trimtab_model* model, uint32_t index, trimtab_tensor* tensor);
 int trimtab_output(const trimtab_model* model, uint32_t index, trimtab_tensor* tensor);
+/* The index of the input or output of that name; TRIMTAB_NO_INDEX, for which every function returns
+ * TRIMTAB_BAD_ARGUMENT, if there is none or the model contains no names. */
+#define TRIMTAB_NO_INDEX UINT32_MAX
+uint32_t trimtab_input_index(const trimtab_model* model, const char* name);
+uint32_t trimtab_output_index(const trimtab_model* model, const char* name);
 
 /* Points an input at the caller's data: row-major, of the input's type and exact size; must stay
  * valid during trimtab_run. */
@@ -127,6 +139,11 @@ int trimtab_register_operator(const struct trimtab_operator* op, char* why, size
 int trimtab_load_plugin(const char* path, trimtab_library** library, char* why, size_t why_size);
 /* TRIMTAB_BAD_ARGUMENT while an open model uses it. Null has no effect. */
 int trimtab_unload_plugin(trimtab_library* library);
+
+/* The TRIMTAB_VERSION of the library, which differs from the header's if they do not match. */
+const char* trimtab_version(void);
+/* A text for one of the codes above; "" if the library was built without strings. */
+const char* trimtab_status_text(int status);
 
 /* The operator schema this binary was generated from, and the CPU features it may use (names joined
  * by commas in `names`). The environment variable TRIMTAB_ISA limits them to those of an instruction

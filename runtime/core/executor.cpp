@@ -20,7 +20,10 @@ Executor::~Executor() {
 
 Status Executor::SetUp(const Program& program, int threads, bool mapped, uint64_t limit_bytes) {
   program_ = &program;
-  if (limit_bytes - 1 < limit_bytes_) limit_bytes_ = limit_bytes;  // 0 wraps to the maximum
+  if (limit_bytes == 0) {
+    limit_bytes = kDefaultModelBytes + kMaxPreparedGrowth * program.header().file_bytes;
+  }
+  if (limit_bytes < limit_bytes_) limit_bytes_ = limit_bytes;
   const uint32_t vars = program.var_count(), ops = program.op_count();
   TRIMTAB_RETURN_IF_ERROR(pool_.Start(threads));
   TRIMTAB_RETURN_IF_ERROR(scope_.Create(program, &tables_));

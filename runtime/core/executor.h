@@ -13,8 +13,12 @@
 
 namespace trimtab {
 
-// Upper limit of the arena and prepared constants together: fits a signed 32-bit integer.
-constexpr uint64_t kMaxModelBytes = (uint64_t{1} << 31) - 1;
+// Limits of the arena and prepared constants together. The first is that of all sizes: half of the
+// address space. Without a limit of the caller, a model may take the second, and what its file's
+// constants can grow to: a file of a few bytes cannot take all memory.
+constexpr uint64_t kMaxModelBytes = PTRDIFF_MAX;
+constexpr uint64_t kDefaultModelBytes = (uint64_t{1} << 31) - 1;
+constexpr uint64_t kMaxPreparedGrowth = 8;  // Winograd's transform of f16 weights: 4 times, as f32
 
 // Called before and after every operator when set; `begin` is true before it runs.
 struct OperatorObserver {
@@ -32,7 +36,7 @@ class Executor {
   // Also runs the operators that prepare constants for others. `program` and the bytes behind it
   // must outlive the executor. `mapped`: the bytes are pages of a file, which can be dropped and
   // read again. `limit_bytes`: limit of the arena and prepared constants together; 0:
-  // kMaxModelBytes. Call once.
+  // kDefaultModelBytes and the growth of the file's. Call once.
   Status SetUp(const Program& program, int threads, bool mapped, uint64_t limit_bytes);
 
   const Tensor& input(uint32_t i) const { return scope_.tensor(program_->input(i)); }

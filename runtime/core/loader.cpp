@@ -96,43 +96,32 @@ bool SubTensorFits(const VarRecord* vars, uint32_t var_count, const VarRecord& p
          part.channel <= static_cast<uint32_t>(parent.dims[1] - part.dims[1]);
 }
 
-// Two sums over columns of 16 words (Fletcher 1982): the first detects any changed byte, the second
-// any change of order. Both are vector additions, so checking is faster than reading the weights
-// from storage.
-class Sums {
- public:
-  // `size` is a multiple of 64.
-  void Add(const uint8_t* bytes, size_t size) {
-    Row sum = sum_, sum_of_sums = sum_of_sums_;
-    for (size_t at = 0; at + sizeof(Row) <= size; at += sizeof(Row)) {
-      Row row;
-      memcpy(&row, bytes + at, sizeof(row));
-      sum += row;
-      sum_of_sums += sum;
-    }
-    sum_ = sum;
-    sum_of_sums_ = sum_of_sums;
-  }
-
-  uint64_t Digest() const {
-    uint64_t digest = 0xCBF29CE484222325u;  // FNV-1a, 64 bits, over the sums
-    for (int i = 0; i < 16; ++i) digest = (digest ^ sum_[i]) * 0x100000001B3u;
-    for (int i = 0; i < 16; ++i) digest = (digest ^ sum_of_sums_[i]) * 0x100000001B3u;
-    return digest;
-  }
-
- private:
-  typedef uint32_t Row __attribute__((vector_size(64)));
-  Row sum_ = {}, sum_of_sums_ = {};
-};
-
 // Bytes of a mapped file that are read at once.
 constexpr size_t kChunkBytes = size_t{1} << 20;
 
 }  // namespace
 
+void RunningChecksum::Add(const uint8_t* bytes, size_t size) {
+  Row sum = sum_, sum_of_sums = sum_of_sums_;
+  for (size_t at = 0; at + sizeof(Row) <= size; at += sizeof(Row)) {
+    Row row;
+    memcpy(&row, bytes + at, sizeof(row));
+    sum += row;
+    sum_of_sums += sum;
+  }
+  sum_ = sum;
+  sum_of_sums_ = sum_of_sums;
+}
+
+uint64_t RunningChecksum::Digest() const {
+  uint64_t digest = 0xCBF29CE484222325u;  // FNV-1a, 64 bits, over the sums
+  for (int i = 0; i < 16; ++i) digest = (digest ^ sum_[i]) * 0x100000001B3u;
+  for (int i = 0; i < 16; ++i) digest = (digest ^ sum_of_sums_[i]) * 0x100000001B3u;
+  return digest;
+}
+
 uint64_t Checksum(const void* data, size_t size) {
-  Sums sums;
+  RunningChecksum sums;
   sums.Add(static_cast<const uint8_t*>(data), size);
   return sums.Digest();
 }
@@ -209,7 +198,7 @@ Status Load(const void* data, size_t size, Program* program) {
 
 Status VerifyConstants(const Program& program, bool mapped) {
   const FileHeader& header = program.header();
-  Sums sums;
+  RunningChecksum sums;
   for (size_t at = header.tables_bytes; at < header.file_bytes;) {
     const size_t left = static_cast<size_t>(header.file_bytes) - at;
     const size_t chunk = kChunkBytes - at % kChunkBytes;  // ends at a page boundary
@@ -225,19 +214,28 @@ Status VerifyConstants(const Program& program, bool mapped) {
 
 Status MapFile(const char* path, const void** bytes, size_t* size) {
   const int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return Status(Code::kIo, TRIMTAB_TEXT("cannot open the model file"));
-  const off_t end = lseek(file, 0, SEEK_END);  // fstat takes more code
-  const bool fits = end > 0 && static_cast<uint64_t>(end) <= SIZE_MAX;
-  void* map =
-      fits ? mmap(nullptr, static_cast<size_t>(end), PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
-  const bool no_memory = fits && map == MAP_FAILED && errno == ENOMEM;
+  if (file < 0) return Status(Code::kIo, TRIMTAB_TEXT("cannot open"));
+  char none;
+  Status status;
+  if (read(file, &none, 0) != 0) {  // a folder can be opened, but not read
+    status = Status(Code::kIo, TRIMTAB_TEXT("cannot read"));
+  } else {
+    const off_t end = lseek(file, 0, SEEK_END);  // fstat takes more code
+    errno = 0;
+    void* map = MAP_FAILED;
+    if (end > 0 && static_cast<uint64_t>(end) <= SIZE_MAX)
+      map = mmap(nullptr, static_cast<size_t>(end), PROT_READ, MAP_PRIVATE, file, 0);
+    if (map == MAP_FAILED) {
+      status = Status(errno == ENOMEM ? Code::kOutOfMemory : Code::kIo,
+                      end == 0 ? TRIMTAB_TEXT("empty file:") : TRIMTAB_TEXT("cannot map"));
+    }
+    *bytes = map;
+    *size = static_cast<size_t>(end);
+  }
+  const int cause = errno;
   close(file);
-  if (map == MAP_FAILED)
-    return Status(no_memory ? Code::kOutOfMemory : Code::kIo,
-                  TRIMTAB_TEXT("cannot map the model file"));
-  *bytes = map;
-  *size = static_cast<size_t>(end);
-  return Status();
+  errno = cause;
+  return status;
 }
 
 void UnmapFile(const void* bytes, size_t size) { munmap(const_cast<void*>(bytes), size); }

@@ -16,10 +16,24 @@ Status Load(const void* bytes, size_t size, Program* program);
 // they are read, so that the check uses no memory.
 Status VerifyConstants(const Program& program, bool mapped);
 
+// The checksum of bytes that are added piece by piece. Two sums over columns of 16 words (Fletcher
+// 1982): the first detects any changed byte, the second any change of order. Both are vector
+// additions, so checking is faster than reading the weights from storage.
+class RunningChecksum {
+ public:
+  // `size` is a multiple of 64.
+  void Add(const uint8_t* bytes, size_t size);
+  uint64_t Digest() const;
+
+ private:
+  typedef uint32_t Row __attribute__((vector_size(64)));
+  Row sum_ = {}, sum_of_sums_ = {};
+};
+
 // Checksum of a section of a file (docs/model-format.md, "Checksums"). `size` is a multiple of 64.
 uint64_t Checksum(const void* bytes, size_t size);
 
-// Maps a file into memory. Unmap with UnmapFile.
+// Maps a file into memory. Unmap with UnmapFile. After an error, errno is its cause, or 0.
 Status MapFile(const char* path, const void** bytes, size_t* size);
 void UnmapFile(const void* bytes, size_t size);
 

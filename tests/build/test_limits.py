@@ -139,13 +139,34 @@ def test_a_resize_to_2_to_the_30_floats_is_refused_and_the_model_still_runs(
 @pytest.mark.parametrize("machine", MACHINES)
 def test_an_arena_of_2_to_the_32_bytes_is_refused(machine: str, tmp_path: Path) -> None:
     """Each tensor may be so large, but not all of them: their sum is 0 to 32 bits."""
-    program = outputs(8, (1, 2, MAX_ELEMENTS >> 14, 1 << 13))
-    assert check(machine, tmp_path, image_of(program, machine)) == {
+    image = image_of(outputs(8, (1, 2, MAX_ELEMENTS >> 14, 1 << 13)), machine)
+    limit = (1 << 31) - 1 + (8 * image.size if machine == "host" else 0)
+    assert check(machine, tmp_path, image) == {
         "open": (
             MEMORY_LIMIT,
-            f"the model needs more memory than allowed (bytes, limit) ({1 << 32}, {(1 << 31) - 1})",
+            f"the model needs more memory than allowed (bytes, limit) ({1 << 32}, {limit})",
         )
     }
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_a_limit_above_2_gib_counts_where_addresses_have_64_bits(
+    machine: str, tmp_path: Path
+) -> None:
+    needed = 5 << 29
+    limit = needed - 1 if machine == "host" else (1 << 31) - 1
+    message = "the model needs more memory than allowed (bytes, limit)"
+    program = outputs(5, (1, 2, MAX_ELEMENTS >> 14, 1 << 13))
+    assert check(machine, tmp_path, image_of(program, machine), limit=needed - 1) == {
+        "open": (MEMORY_LIMIT, f"{message} ({needed}, {limit})")
+    }
+
+
+@pytest.mark.slow
+def test_an_arena_above_2_gib_runs_if_the_caller_allows_it(tmp_path: Path) -> None:
+    program = outputs(5, (1, 2, MAX_ELEMENTS >> 14, 1 << 13))
+    steps = check("host", tmp_path, image_of(program, "host"), limit=5 << 29)
+    assert steps == {"open": (0, ""), "run": (0, "")}
 
 
 @pytest.mark.parametrize("machine", MACHINES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -104,8 +105,14 @@ def read(text: str) -> np.ndarray:
 
 
 def built(model: Path, folder: Path, toolchain: str = "host", cpu: str = "") -> Build:
-    recipe = Recipe(str(model), toolchain=toolchain, cpu=cpu, example=True, output=folder)
+    recipe = Recipe(str(model), toolchain=toolchain, cpu=cpu, output=folder)
     return build(plan(load(recipe))).delivered
+
+
+def copied(folder: Path) -> Path:
+    """A copy of the example's sources."""
+    shutil.copytree(EXAMPLE, folder)
+    return folder
 
 
 def run(*argv: object, cwd: Path) -> str:
@@ -135,10 +142,10 @@ def test_the_c_and_python_programs_detect_the_same_boxes_as_onnxruntime(tmp_path
     want = expected(model, pixels)
     assert 3 <= len(want) < 96
     delivered = built(model, tmp_path / "dist")
-    example = delivered.output_dir / "example"
+    example = copied(tmp_path / "example")
     require("cc", "gcc")
     require("make", "make")
-    run("make", cwd=example)
+    run("make", f"TRIMTAB={delivered.output_dir}", cwd=example)
     words = (delivered.model, tmp_path / "in.ppm", tmp_path / "out.ppm", THRESHOLD)
     actual = read(run(example / "face_detector", *words, cwd=tmp_path))
     np.testing.assert_allclose(actual, want, rtol=0, atol=0.02)
@@ -156,10 +163,10 @@ def test_the_c_and_python_programs_detect_the_same_boxes_as_onnxruntime(tmp_path
 @pytest.mark.build
 def test_cmake_builds_the_c_program(tmp_path: Path) -> None:
     delivered = built(detector(tmp_path / "net.onnx"), tmp_path / "dist")
-    source = delivered.output_dir / "example"
     require("cc", "gcc")
     require("make", "make")
-    run(cmake_runner.cmake(), "-S", source, "-B", tmp_path / "tree", cwd=tmp_path)
+    prefix = f"-DCMAKE_PREFIX_PATH={delivered.output_dir}"
+    run(cmake_runner.cmake(), "-S", EXAMPLE, "-B", tmp_path / "tree", prefix, cwd=tmp_path)
     run(cmake_runner.cmake(), "--build", tmp_path / "tree", cwd=tmp_path)
     picture(tmp_path / "in.ppm")
     assert run(tmp_path / "tree" / "face_detector", delivered.model, "in.ppm", cwd=tmp_path)
@@ -172,10 +179,11 @@ def test_the_c_program_runs_on_the_board(tmp_path: Path) -> None:
     model, pixels = detector(tmp_path / "net.onnx"), picture(tmp_path / "in.ppm")
     delivered = built(model, tmp_path / "dist", "aarch64-linux-musl", "cortex-a53")
     assert delivered.model is not None
-    example = delivered.output_dir / "example"
+    example = copied(tmp_path / "example")
     compiler = f"{sys.executable} -m ziglang cc -target aarch64-linux-musl"
     require("make", "make")
-    run("make", f"CC={compiler}", "LDFLAGS=-static", cwd=example)
+    prefix = f"TRIMTAB={delivered.output_dir}"
+    run("make", prefix, f"CC={compiler}", "LDFLAGS=-static", cwd=example)
     with find_device("qemu-a53").open() as device, device.scratch() as scratch:
         argv = [device.push(path).path for path in (example / "face_detector", delivered.model)]
         argv += [device.push(tmp_path / "in.ppm").path, f"{scratch}/out.ppm"]

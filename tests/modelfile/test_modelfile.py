@@ -313,3 +313,30 @@ def test_an_operator_of_another_schema_is_refused_by_name(program: Program, tmp_
         trimtab.load(path)
     with pytest.raises(_engine.EngineError, match=r"another operator schema.* operator 0 \(conv\)"):
         _engine.Executor(image)
+
+
+def test_writing_takes_the_memory_of_one_constant_and_not_of_the_file(tmp_path: Path) -> None:
+    """In a process of its own, whose peak is that of the write."""
+    script = f"""
+import resource, numpy as np
+from trimtab import modelfile
+from trimtab.program import Program
+program = Program("large")
+value = program.add_input("x", (1, 1 << 20))
+for i in range(24):
+    weights = np.full((1, 1 << 20), i, np.float32)
+    (value,) = program.block.add_op("add", [value, program.block.add_constant(weights, "w")])
+program.outputs = [value]
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+before = peak()
+modelfile.write(program, __import__("pathlib").Path({str(tmp_path / "large.ttm")!r}))
+print(peak() - before)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    path, constant = tmp_path / "large.ttm", 4 << 20
+    assert path.stat().st_size > 24 * constant
+    assert int(done.stdout) < 4 * constant
+    fifth = [np.asarray(var.data) for var in modelfile.read(path).constants()][5]
+    assert np.array_equal(fifth, np.full((1, 1 << 20), 5))

@@ -13,7 +13,8 @@ import re
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -43,9 +44,9 @@ class BuildRequest:
 
     `profile`: a Profile, or the path of its file. `model`: a .ttm file to deliver beside the
     runner, or inside it with `embed_model`; `kernels`: the kernels that its plan names. `example`:
-    also deliver examples/face_detector, ready to compile. `cpu`: a core such as `cortex-a53`, None
-    for any machine of the architecture. `build_type`: Release or Debug. `shared`: also install
-    libtrimtab.so, its headers, and its CMake and pkg-config files into the folder.
+    texts of files to deliver in the folder `example`, by name. `cpu`: a core such as `cortex-a53`,
+    None for any machine of the architecture. `build_type`: Release or Debug. `shared`: also install
+    libtrimtab.so, its headers and its CMake targets into the folder.
     """
 
     profile: Profile | Path
@@ -55,7 +56,7 @@ class BuildRequest:
     model: Path | None = None
     kernels: tuple[str, ...] = ()
     embed_model: bool = False
-    example: bool = False
+    example: Mapping[str, str] = field(default_factory=dict)
     build_type: str = "Release"
     shared: bool = False
 
@@ -316,10 +317,10 @@ def _git_revision() -> str | None:
     return commit + ("+" if dirty else "")
 
 
-def _install(tree: Path, prefix: Path) -> list[str]:
-    """Installs the shared library into `prefix`; returns the new files."""
+def _install(tree: Path, prefix: Path, component: str) -> list[str]:
+    """Installs a component of the build tree into `prefix`; returns the new files."""
     before = {path for path in prefix.rglob("*") if not path.is_dir()}
-    command = [cmake_runner.cmake(), "--install", str(tree), "--component", "shared"]
+    command = [cmake_runner.cmake(), "--install", str(tree), "--component", component]
     result = subprocess.run(
         [*command, "--prefix", str(prefix)], capture_output=True, text=True, check=False
     )
@@ -344,20 +345,22 @@ def _deliver(request: BuildRequest, tree: Path, record: dict[str, Any]) -> Build
     if request.model is not None and not request.embed_model:
         model = f"{request.model.stem}.ttm"
         delivered[model] = request.model
-    if request.example:
-        sources = (paths.root() / "examples" / "face_detector").iterdir()
-        delivered |= {f"example/{path.name}": path for path in sorted(sources) if path.is_file()}
+    example = {f"example/{name}": text for name, text in request.example.items()}
     with files.replacing_folder(output, error=BuildError, hint=_ELSEWHERE) as fresh:
-        for folder in {Path(name).parent for name in delivered}:
+        for folder in {Path(name).parent for name in (*delivered, *example)}:
             (fresh / folder).mkdir(exist_ok=True)
         for name, source in delivered.items():
             shutil.copy(source, fresh / name)
+        for name, text in example.items():
+            files.write_text(fresh / name, text)
         runner = fresh / "trimtab-run"
         files.write_bytes(runner, elf_strip.strip((tree / "trimtab-run").read_bytes()), mode=0o755)
-        installed = _install(tree, fresh) if request.shared else []
+        installed = _install(tree, fresh, "package")
+        if request.shared:
+            installed += _install(tree, fresh, "shared")
         facts = {
             name: {"bytes": (fresh / name).stat().st_size, "sha256": files.sha256(fresh / name)}
-            for name in (runner.name, *delivered, *installed)
+            for name in (runner.name, *delivered, *example, *installed)
         }
         record = {**record, "files": facts}
         files.write_text(fresh / RECORD, strict_json.dumps(record, indent=1) + "\n")

@@ -40,7 +40,7 @@ class BuildOptions:
     cpu: str = option("core to build for, e.g. cortex-a53; default: any of the architecture")
     output: str = option("folder to deliver into; default: dist/NAME-TOOLCHAIN")
     embed_model: bool = option("link the model into the runner: a single file", False)
-    example: bool = option("also deliver a C program that uses the library", False)
+    example: bool = option("also deliver a C program that runs this model", False)
     plan: PlanOptions = group(PlanOptions)
     limits: BudgetOptions = group(BudgetOptions)
     strings: bool = option("keep names and error texts; --no-strings drops them", True)
@@ -53,8 +53,15 @@ class BuildOptions:
 
     def recipe(self) -> Recipe:
         """The recipe of these options; UsageError for invalid values."""
+        from trimtab.errors import UsageError
         from trimtab.pipeline.recipe import Recipe
 
+        if self.example and (self.embed_model or not self.model):
+            why = "--embed-model delivers none" if self.embed_model else "there is none"
+            raise UsageError(
+                f"--example is a program for the model file, and {why}",
+                hint="leave out --embed-model" if self.model else "name one with --model",
+            )
         return Recipe(
             model=self.model,
             profile=self.profile,
@@ -120,7 +127,7 @@ def _print_summary(delivered: Build, footprints: Sequence[Footprint], report: Si
         if path:
             print(f"  {path.name:<20} {path.stat().st_size:>12,} bytes")
     if (delivered.output_dir / "example").is_dir():
-        print("  example/             a program that uses the library: its README.md")
+        print("  example/             a C program that runs this model: its README.md")
     compiler = delivered.compiler
     print(f"  build.json, debug/   {compiler}; the runner with its symbols, and its link map")
     print(f"runner: {totals}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -69,7 +71,7 @@ class _Constants:
 
     def __init__(self, start: int) -> None:
         self.end = start
-        self.placed: list[tuple[int, Var]] = []
+        self.placed: list[Var] = []
         self._by_checksum: dict[tuple[int, int], list[tuple[int, Var]]] = {}
 
     def add(self, var: Var) -> int:
@@ -81,9 +83,45 @@ class _Constants:
                 return offset
         offset = _align(self.end)
         self.end = offset + max(data.size, 1)
-        self.placed.append((offset, var))
+        self.placed.append(var)
         candidates.append((offset, var))
         return offset
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """The content of a file: its tables after the seal, then its constants, without gaps other than
+    those of the alignment.
+    """
+
+    tables: bytes
+    constants: list[Var]
+    file_bytes: int
+
+    def pieces(self, *, consume: bool = False) -> Iterator[Image]:
+        """All bytes after the seal, in pieces of a multiple of `ALIGNMENT`: the tables, then one
+        constant after the other. `consume`: take the constants out of the program.
+        """
+        yield np.frombuffer(self.tables, np.uint8)
+        for var in self.constants:
+            data = _bytes(var)
+            whole = data.size // ALIGNMENT * ALIGNMENT
+            if whole:
+                yield data[:whole]
+            if whole < max(data.size, 1):
+                rest = np.zeros(ALIGNMENT, np.uint8)
+                rest[: data.size - whole] = data[whole:]
+                yield rest
+            if consume:
+                var.data = None
+
+    def seal(self) -> bytes:
+        """The part of the header without a checksum. Reads all constants."""
+        checksum = engine().Checksum()
+        for i, piece in enumerate(self.pieces()):
+            if i:
+                checksum.add(piece)
+        return _seal(self.tables, self.file_bytes, checksum.digest())
 
 
 class _Encoder:
@@ -98,8 +136,8 @@ class _Encoder:
         tables_bytes = VAR.size * len(self._vars) + OP.size * len(program.ops)
         self._tail = _Tail(TABLES_AT + tables_bytes + len(self._inputs_and_outputs))
 
-    def image(self, *, consume: bool) -> Image:
-        """The bytes of the file."""
+    def layout(self) -> _Layout:
+        """The tables of the file, and the place of each constant."""
         # The order of the tail is part of the format's determinism: operators first.
         operators = [self._operator(op) for op in self._program.ops]
         quantizations = self._quantizations()
@@ -107,8 +145,7 @@ class _Encoder:
         metadata = self._metadata()
         metadata_at = self._tail.add(metadata, 1)
 
-        tables_end = _align(self._tail.end)
-        constants = _Constants(tables_end)
+        constants = _Constants(_align(self._tail.end))
         offsets = {var.name: constants.add(var) for var in self._constants()}
         variables = [
             self._variable(
@@ -125,15 +162,11 @@ class _Encoder:
                 bytes(self._tail.bytes),
             ]
         )
-        image = new_image(_align(constants.end))
-        image[SEAL.size : SEAL.size + len(tables)] = np.frombuffer(tables, np.uint8)
-        for offset, var in constants.placed:
-            data = _bytes(var)
-            image[offset : offset + data.size] = data
-            if consume:
-                var.data = None
-        seal(image, tables_end)
-        return image
+        return _Layout(
+            tables + bytes(-(SEAL.size + len(tables)) % ALIGNMENT),
+            constants.placed,
+            _align(constants.end),
+        )
 
     def _name(self, name: str) -> int:
         return self._tail.add_name(name) if self._names else 0
@@ -225,20 +258,46 @@ def encode(program: Program, names: bool = True, consume: bool = False) -> Image
     `consume` takes the constants out of `program`, which is useless afterwards, so that memory does
     not have them twice.
     """
-    return _Encoder(program, names).image(consume=consume)
+    layout = _Encoder(program, names).layout()
+    image = new_image(layout.file_bytes)
+    at = SEAL.size
+    for piece in layout.pieces(consume=consume):
+        image[at : at + piece.size] = piece
+        at += piece.size
+    seal(image, SEAL.size + len(layout.tables))
+    return image
 
 
 def write(program: Program, path: Path, names: bool = True) -> None:
-    """Writes `program` to `path` atomically; ModelFileError if that fails."""
-    files.write_bytes(path, encode(program, names).data, error=ModelFileError)
+    """Writes `program` to `path` atomically, in pieces, so that memory never holds the file;
+    ModelFileError if that fails.
+    """
+    layout = _Encoder(program, names).layout()
+    with files.replacing(path, error=ModelFileError) as part, part.open("wb") as file:
+        file.write(layout.seal())
+        for piece in layout.pieces():
+            file.write(piece.data)
 
 
 def seal(image: Image, tables_bytes: int) -> None:
     """Writes the checksums, and the part of the header that they do not cover."""
-    checksum = engine().checksum
-    sums = checksum(image[SEAL.size : tables_bytes]), checksum(image[tables_bytes:])
-    header = SEAL.pack(MAGIC, VERSION, tables_bytes, image.size, *sums)
-    image[: SEAL.size] = np.frombuffer(header, np.uint8)
+    checksum = engine().Checksum()
+    checksum.add(image[tables_bytes:])
+    tables = image[SEAL.size : tables_bytes].tobytes()
+    image[: SEAL.size] = np.frombuffer(_seal(tables, image.size, checksum.digest()), np.uint8)
+
+
+def _seal(tables: bytes, file_bytes: int, constants_checksum: int) -> bytes:
+    checksum = engine().Checksum()
+    checksum.add(np.frombuffer(tables, np.uint8))
+    return SEAL.pack(
+        MAGIC,
+        VERSION,
+        SEAL.size + len(tables),
+        file_bytes,
+        checksum.digest(),
+        constants_checksum,
+    )
 
 
 def _used_vars(program: Program) -> list[Var]:

@@ -6,7 +6,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from trimtab.build import builder
+from trimtab.build import builder, example
 from trimtab.build.builder import Build
 from trimtab.build.derived_profile import profile_of
 from trimtab.pipeline.recipe import Recipe
@@ -51,7 +51,11 @@ def deliver(
         kernels=profile_of(program).kernels if program else (),
         model=model,
         embed_model=recipe.embed_model,
-        example=recipe.example,
+        example=(
+            example.sources(program, model.name, names=profile.strings)
+            if recipe.example and program and model
+            else {}
+        ),
         build_type=recipe.build_type,
         shared=recipe.shared,
     )
