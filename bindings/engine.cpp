@@ -264,7 +264,8 @@ PYBIND11_MODULE(_engine, module) {
   py::class_<trimtab::RunningChecksum>(module, "Checksum")
       .def(py::init<>())
       .def("add",
-           [](trimtab::RunningChecksum& self, const py::array_t<uint8_t, py::array::c_style>& bytes) {
+           [](trimtab::RunningChecksum& self,
+              const py::array_t<uint8_t, py::array::c_style>& bytes) {
              self.Add(bytes.data(), static_cast<size_t>(bytes.size()));
            })
       .def("digest", &trimtab::RunningChecksum::Digest);

@@ -65,6 +65,13 @@ class Target:
             isas = _up_to(limit, arch, isas)
         return Target(f"this machine ({', '.join(isas)})", arch, isas, core, threads)
 
+    @property
+    def address_bytes(self) -> int:
+        """The largest size of memory in a process: half of what it can address, since sizes are
+        signed.
+        """
+        return (1 << (31 if self.arch == "armv7" else 63)) - 1
+
     def with_profile(self, profile: Profile) -> Target:
         """The same machine with a binary of `profile`."""
         return replace(self, profile=profile)

@@ -43,9 +43,9 @@ class BuildRequest:
     """The options of a build.
 
     `profile`: a Profile, or the path of its file. `model`: a .ttm file to deliver beside the
-    runner, or inside it with `embed_model`; `kernels`: the kernels that its plan names. `example`:
-    texts of files to deliver in the folder `example`, by name. `cpu`: a core such as `cortex-a53`,
-    None for any machine of the architecture. `build_type`: Release or Debug. `shared`: also install
+    runner, or inside it with `embed_model`; `kernels`: the kernels that its plan names. `texts`:
+    more files to deliver, by their path in the folder. `cpu`: a core such as `cortex-a53`, None for
+    any machine of the architecture. `build_type`: Release or Debug. `shared`: also install
     libtrimtab.so, its headers and its CMake targets into the folder.
     """
 
@@ -56,7 +56,7 @@ class BuildRequest:
     model: Path | None = None
     kernels: tuple[str, ...] = ()
     embed_model: bool = False
-    example: Mapping[str, str] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
     build_type: str = "Release"
     shared: bool = False
 
@@ -345,13 +345,12 @@ def _deliver(request: BuildRequest, tree: Path, record: dict[str, Any]) -> Build
     if request.model is not None and not request.embed_model:
         model = f"{request.model.stem}.ttm"
         delivered[model] = request.model
-    example = {f"example/{name}": text for name, text in request.example.items()}
     with files.replacing_folder(output, error=BuildError, hint=_ELSEWHERE) as fresh:
-        for folder in {Path(name).parent for name in (*delivered, *example)}:
+        for folder in {Path(name).parent for name in (*delivered, *request.texts)}:
             (fresh / folder).mkdir(exist_ok=True)
         for name, source in delivered.items():
             shutil.copy(source, fresh / name)
-        for name, text in example.items():
+        for name, text in request.texts.items():
             files.write_text(fresh / name, text)
         runner = fresh / "trimtab-run"
         files.write_bytes(runner, elf_strip.strip((tree / "trimtab-run").read_bytes()), mode=0o755)
@@ -360,7 +359,7 @@ def _deliver(request: BuildRequest, tree: Path, record: dict[str, Any]) -> Build
             installed += _install(tree, fresh, "shared")
         facts = {
             name: {"bytes": (fresh / name).stat().st_size, "sha256": files.sha256(fresh / name)}
-            for name in (runner.name, *delivered, *example, *installed)
+            for name in (runner.name, *delivered, *request.texts, *installed)
         }
         record = {**record, "files": facts}
         files.write_text(fresh / RECORD, strict_json.dumps(record, indent=1) + "\n")

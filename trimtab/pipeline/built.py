@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from trimtab import files, importers, paths, size
+from trimtab import importers, paths, size
 from trimtab.bench.jobs import Subject
 from trimtab.build.builder import Build
 from trimtab.build.toolchain import find_toolchain
@@ -41,13 +41,15 @@ class Built:
 def build(planned: Planned, progress: Progress = SILENT) -> Built:
     """Builds and delivers the binary of a planned network; errors of `builder.build`."""
     recipe, profile, stem = planned.recipe, planned.profile, planned.stem
+    search = planned.loaded.network.search
+    texts = {}
+    if search and recipe.measurement is None:
+        texts[PLAN] = planned.plan.to_toml("\n".join((stem, *search.lines())))
     with _workspace(planned) as (folder, output):
         model = folder / f"{stem}.ttm"
-        delivered = delivery.deliver(recipe, profile, output, planned.program, model, progress)
-    search = planned.loaded.network.search
-    if search and recipe.measurement is None:
-        text = planned.plan.to_toml("\n".join((stem, *search.lines())))
-        files.write_text(delivered.output_dir / PLAN, text)
+        delivered = delivery.deliver(
+            recipe, profile, output, planned.program, model, progress, texts
+        )
     return Built(planned, delivered, model if recipe.measurement else delivered.model)
 
 

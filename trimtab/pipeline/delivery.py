@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,13 +37,19 @@ def deliver(
     program: Program | None = None,
     model: Path | None = None,
     progress: Progress = SILENT,
+    texts: Mapping[str, str] | None = None,
 ) -> Build:
     """Builds the binary of a profile into `output`; errors of `builder.build`.
 
-    `program`: the planned network to deliver with it, written to the file `model` first.
+    `program`: the planned network to deliver with it, written to the file `model` first. `texts`:
+    more files to deliver, by their path in the folder.
     """
+    texts = dict(texts or {})
     if program and model:
         program.save(model, names=profile.strings)
+        if recipe.example:
+            files = example.sources(program, model.name, names=profile.strings)
+            texts |= {f"example/{name}": text for name, text in files.items()}
     request = builder.BuildRequest(
         profile=profile,
         output_dir=output,
@@ -51,11 +58,7 @@ def deliver(
         kernels=profile_of(program).kernels if program else (),
         model=model,
         embed_model=recipe.embed_model,
-        example=(
-            example.sources(program, model.name, names=profile.strings)
-            if recipe.example and program and model
-            else {}
-        ),
+        texts=texts,
         build_type=recipe.build_type,
         shared=recipe.shared,
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from trimtab import passes
 from trimtab.bench.golden import Golden
+from trimtab.errors import BudgetError
 from trimtab.pipeline import delivery, reference
 from trimtab.pipeline.loaded import Loaded
 from trimtab.pipeline.recipe import Recipe
@@ -17,7 +18,12 @@ from trimtab.planner.plan_file import Plan
 from trimtab.planner.profile_overhead import profile_overhead
 from trimtab.profile import Profile
 from trimtab.program import Program
+from trimtab.program.memory import activation_bytes, constant_bytes, prepared_bytes
 from trimtab.progress import SILENT, Progress
+from trimtab.target import Target
+
+_DEFAULT_BYTES = 2**31 - 1
+_PREPARED_GROWTH = 8
 
 
 @dataclass(frozen=True)
@@ -71,7 +77,7 @@ def plan(loaded: Loaded, progress: Progress = SILENT) -> Planned:
     """Optimizes and plans a network; for a measurement, also computes the expected outputs.
 
     ProfileError if no plan lies within the recipe's profile; BudgetError if no preference fits its
-    budget.
+    budget, and as in `check_memory`.
     """
     recipe, target = loaded.recipe, loaded.target
     optimized = passes.optimize(loaded.network.program)
@@ -82,6 +88,7 @@ def plan(loaded: Loaded, progress: Progress = SILENT) -> Planned:
         chosen = loaded.network.plan
         with progress.step(f"plan it for {recipe.machine}"):
             program = planner.plan(optimized, target, chosen)
+    check_memory(program, target)
     if target.profile:
         overhead = profile_overhead(optimized, target, chosen)
         progress.note(f"within the profile {target.profile.name}: {overhead}")
@@ -91,6 +98,24 @@ def plan(loaded: Loaded, progress: Progress = SILENT) -> Planned:
             expected = reference.expected_output(loaded)
     profile = delivery.profile_for(recipe, chosen, program)
     return Planned(loaded, chosen, optimized, program, profile, expected)
+
+
+def check_memory(program: Program, target: Target) -> None:
+    """BudgetError if a planned network needs more memory than an engine on `target` takes: more
+    than a process can address, or than the engine allows without a limit of the caller
+    (kDefaultModelBytes of runtime/core/executor.h).
+    """
+    constants = constant_bytes(program)
+    needed = activation_bytes(program) + prepared_bytes(program)
+    allowed = min(_DEFAULT_BYTES + _PREPARED_GROWTH * constants, target.address_bytes - constants)
+    if needed > allowed:
+        raise BudgetError(
+            f"the network needs {needed:,} bytes for activations and prepared weights, and its"
+            f" file {constants:,}",
+            where=f"{program.name}, planned for {target.name}",
+            hint="use smaller inputs: an engine takes 2 GiB for activations, and on 32-bit"
+            " machines 2 GiB in all",
+        )
 
 
 def _variants(loaded: Loaded, optimized: Program, plan: Plan) -> Variants:

@@ -19,6 +19,18 @@ def activation_bytes(program: Program) -> int:
     return max(accumulate(change))
 
 
+def prepared_bytes(program: Program) -> int:
+    """The size in bytes of the constants that the engine makes from others when it loads."""
+    return sum(
+        program.vars[name].bytes for op in program.ops if op.schema.prepares for name in op.outputs
+    )
+
+
+def constant_bytes(program: Program) -> int:
+    """The size in bytes of the constants in a program's file."""
+    return sum(var.data.nbytes for var in program.constants() if var.data is not None)
+
+
 @dataclass(frozen=True)
 class TensorLifetime:
     """The lifetime of a computed tensor: the operators `first` to `last`, inclusive. `last` of a

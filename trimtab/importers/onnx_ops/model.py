@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 from google.protobuf.message import DecodeError
 from onnx import helper, inliner, numpy_helper
+from onnx.external_data_helper import load_external_data_for_model, uses_external_data
 
 from trimtab.errors import ImportModelError, ModelFileError
 from trimtab.importers._graph import Array
@@ -26,18 +27,22 @@ Call = tuple[str, str, str]
 
 
 def read(path: Path) -> onnx.ModelProto:
-    """The model at `path`; ModelFileError if it is not an ONNX model."""
+    """The model at `path`; ModelFileError if it is not an ONNX model.
+
+    Initializers in other files stay there: `constants` reads them, so that memory holds them once.
+    """
     try:
-        model = onnx.load_model(path)
+        model = onnx.load_model(path, load_external_data=False)
+        initializers = [*filter(uses_external_data, model.graph.initializer)]
+        if initializers:
+            initializers = [*model.graph.initializer]
+            del model.graph.initializer[:]
+        load_external_data_for_model(model, str(path.parent))  # those of nodes and subgraphs
+        model.graph.initializer.extend(initializers)
     except DecodeError as error:
         raise _no_model(path) from error
     except (OSError, ValueError, onnx.checker.ValidationError) as error:
-        what = getattr(error, "strerror", None) or str(error).splitlines()[0]
-        raise ModelFileError(
-            f"cannot be read: {what}",
-            where=str(path),
-            hint="put its external data files beside it, under their original names",
-        ) from error
+        raise _unreadable(error, str(path)) from error
     if not (model.ir_version and model.graph.output):
         raise _no_model(path, ": it has no graph")
     if not model.opset_import:
@@ -48,6 +53,15 @@ def read(path: Path) -> onnx.ModelProto:
             " model.opset_import.append(onnx.helper.make_opsetid('', 17))",
         )
     return model
+
+
+def _unreadable(error: Exception, where: str) -> ModelFileError:
+    what = getattr(error, "strerror", None) or str(error).splitlines()[0]
+    return ModelFileError(
+        f"cannot be read: {what}",
+        where=where,
+        hint="put its external data files beside it, under their original names",
+    )
 
 
 def _no_model(path: Path, reason: str = "") -> ModelFileError:
@@ -119,18 +133,22 @@ def opset(model: onnx.ModelProto, path: Path) -> int:
     return int(version)
 
 
-def constants(graph: onnx.GraphProto, where: str) -> dict[str, Array]:
-    """The dense initializers of a graph by name."""
+def constants(graph: onnx.GraphProto, where: str, folder: Path | None = None) -> dict[str, Array]:
+    """The dense initializers of a graph by name; `folder` has those in other files."""
     return {
-        tensor.name: array(tensor, f"{where}: initializer '{tensor.name}'")
+        tensor.name: array(tensor, f"{where}: initializer '{tensor.name}'", folder)
         for tensor in graph.initializer
     }
 
 
-def array(tensor: onnx.TensorProto, where: str) -> Array:
-    """The elements of a tensor; ModelFileError if they do not match its type and shape."""
+def array(tensor: onnx.TensorProto, where: str, folder: Path | None = None) -> Array:
+    """The elements of a tensor; ModelFileError if they do not match its type and shape, or their
+    file in `folder` cannot be read.
+    """
     try:
-        return numpy_helper.to_array(tensor)
+        return numpy_helper.to_array(tensor, str(folder or ""))
+    except (OSError, onnx.checker.ValidationError) as error:
+        raise _unreadable(error, where) from error
     except (ValueError, TypeError, KeyError) as error:
         name = type_name(tensor.data_type)
         raise ModelFileError(

@@ -49,7 +49,7 @@ def load(path: Path, shapes: Shapes, values: Mapping[str, Array]) -> Program:
     model = models.read(path)
     sort_nodes(model, path)
     opset, graph = models.opset(model, path), models.expanded(model, path)
-    constants = {**models.constants(graph, str(path)), **values}
+    constants = {**models.constants(graph, str(path), path.parent), **values}
     sparse = {tensor.values.name for tensor in graph.sparse_initializer}
     infos = [info for info in graph.input if info.name not in constants.keys() | sparse]
     dtypes = {info.name: models.input_dtype(info, path) for info in infos}
