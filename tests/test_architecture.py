@@ -24,6 +24,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "paths": set(),
     "files": {"errors"},
     "escape": set(),
+    "junit_document": {"escape"},
     "tables": {"escape", "strict_json"},
     "accuracy": {"errors"},
     "compression": set(),
@@ -109,6 +110,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "reports": {
         "strict_json",
         "escape",
+        "junit_document",
         "errors",
         "plugins",
         "accuracy",
@@ -119,6 +121,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "sweep": {
         "strict_json",
+        "escape",
+        "junit_document",
         *("__init__", "errors", "paths", "files", "tables", "progress", "profile", "build"),
         *("toml_table", "zoo", "devices", "results", "bench", "pipeline", "compare"),
     },

@@ -28,6 +28,7 @@ COVERED_BY = {
     "devices/control/*": "devices/control/test_controlled.py",
     "devices/ssh/*": "devices/ssh/test_transport.py",
     "engine": "engine/test_executor.py",
+    "junit_document": "reports/test_exchange.py",
     "errors": "cli/test_cli.py",
     "exporters/*": "exporters/test_onnx.py",
     "importers/*": "importers/test_importers.py",

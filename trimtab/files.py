@@ -128,6 +128,12 @@ def write_text(
     write_bytes(file, text.encode(), mode=mode, durable=durable, error=error, hint=hint)
 
 
+def append_text(file: Path, text: str, *, error: Error = FileAccessError, hint: str = HINT) -> None:
+    """Appends to `file`, in UTF-8; creates it if it does not exist."""
+    with access(file, error=error, hint=hint), file.open("a", encoding="utf-8") as stream:
+        stream.write(text)
+
+
 def write_if_changed(
     file: Path,
     text: str,

@@ -49,9 +49,14 @@ def test_both_examples_are_complete_and_keep_what_the_next_job_needs() -> None:
     (cache,) = (s for s in job["steps"] if s.get("uses", "").startswith("actions/cache@"))
     assert "perf/results" in cache["with"]["path"].split()
     assert "perf/results" in GITLAB["performance"]["cache"]["paths"]
-    own = [c for c in commands_of_github() if c.startswith("trimtab ")]
-    assert own == [c for c in commands_of_gitlab() if c.startswith("trimtab ")]
+    own, other = (
+        [c.partition(" --format")[0] for c in commands if c.startswith("trimtab ")]
+        for commands in (commands_of_github(), commands_of_gitlab())
+    )
+    assert own == other
     assert [command.split()[1] for command in own] == ["sweep", "history", "results"]
+    report = GITLAB["performance"]["artifacts"]["reports"]["junit"]
+    assert any(c.endswith(f"--format junit --output {report}") for c in commands_of_gitlab())
 
 
 @pytest.mark.build
@@ -65,6 +70,7 @@ def test_a_job_passes_fails_on_a_larger_network_and_passes_again(tmp_path: Path)
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "CI": "1",
+        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
     }
 
     def shell(command: str) -> subprocess.CompletedProcess[str]:
@@ -91,6 +97,11 @@ def test_a_job_passes_fails_on_a_larger_network_and_passes_again(tmp_path: Path)
         assert checked.returncode == code, checked.stdout + checked.stderr
         assert ("worse" in checked.stdout) == bool(code)
         assert shell(results).returncode == 0
+    summary = (tmp_path / "summary.md").read_text()
+    verdicts = [line.split(":")[0] for line in summary.splitlines() if line.startswith("## ")]
+    assert verdicts[0] == "## Nothing to compare"
+    assert re.fullmatch(r"## \d of 6 figures are worse", verdicts[1])
+    assert verdicts[2:] == ["## 6 figures are not worse"]
     lines = (repository / "results.csv").read_text().splitlines()
     # The third commit has the binaries and models of the first: there is nothing to measure.
     assert len(lines) == 1 + 2 * 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trimtab.cli._command import group, option
@@ -54,6 +55,12 @@ class PlanOptions:
         return self.choices.read(self.plan)
 
 
+def _methods() -> list[str]:
+    """The names of the calibration methods, which are found without loading them."""
+    folder = Path(__file__).parents[1] / "quantization" / "methods"
+    return ["best", *sorted(path.stem for path in folder.glob("[!_]*.py"))]
+
+
 @dataclass(frozen=True, kw_only=True)
 class CalibrationOptions:
     """The samples, method and ranges that a network is quantized with."""
@@ -63,7 +70,7 @@ class CalibrationOptions:
         "pictures; the accuracy is measured on a held-out part"
     )
     method: str = option(
-        "calibration method, a module of trimtab/quantization/methods; default: the best"
+        f"calibration method: {', '.join(_methods())}; default: best, which tries several"
     )
     ranges: str = option("file of ranges: read if it exists, else written")
 

@@ -26,6 +26,12 @@ class HistoryOptions:
     baseline: str = option("check against this commit instead (its first digits)")
     tolerance: float = option("share by which the newest may be worse, such as 0.01", 0.0)
     launches: int = option("launches of each arm that --check measures; default 20", 20)
+    format: str = option(
+        "form of --check: terminal, markdown, junit, or github, which appends Markdown to the "
+        "summary of the job",
+        "terminal",
+    )
+    output: str = option("file for that form; the terminal's is printed then")
     results: str = option(RESULTS_HELP)
     json: bool = option("print JSON", False)
 
@@ -38,7 +44,7 @@ def history(options: HistoryOptions) -> None:
     from trimtab.results import index
     from trimtab.results.folder import results_folder
     from trimtab.strict_json import dumps
-    from trimtab.sweep import cell_log, regressions
+    from trimtab.sweep import cell_log, check_report, regressions
     from trimtab.sweep import history as histories
 
     of, sweep = options.of, options.sweep
@@ -46,6 +52,9 @@ def history(options: HistoryOptions) -> None:
         raise UsageError(f"--of {of!r} is neither project nor trimtab")
     if options.tolerance < 0:
         raise UsageError(f"tolerance is {options.tolerance}, it must be at least 0")
+    if not options.check and (options.format != "terminal" or options.output):
+        raise UsageError("--format and --output are forms of --check", hint="add --check")
+    check_report.check_format(options.format)
     folder = results_folder(options.results)
     series = histories.series(index.entries(folder), cell_log.read_all(folder), of, sweep)
     if not series:
@@ -67,10 +76,10 @@ def history(options: HistoryOptions) -> None:
     if options.json:
         verdicts = regressions.table(checks).records()
         print(dumps({"series": histories.to_json(series), "check": verdicts}, indent=1))
-    elif options.check and not checks:
-        print("there is only one commit, and nothing to compare it with yet")
+    elif not options.check:
+        print(histories.table(series).text())
     else:
-        print((regressions.table(checks) if options.check else histories.table(series)).text())
+        print(check_report.publish(options.format, options.output, series, checks), end="")
     if worse := [one for one in checks if one.is_worse]:
         raise RegressionError(
             f"{len(worse)} of {len(checks)} figures are worse; the first: "

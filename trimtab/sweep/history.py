@@ -34,6 +34,11 @@ class Point:
     value: float
     run: Entry
 
+    @property
+    def order(self) -> tuple[datetime, bool]:
+        """Sort key: commit time in any zone; a changed working tree comes after its commit."""
+        return datetime.fromisoformat(self.time), self.commit.endswith("+")
+
 
 @dataclass(frozen=True)
 class Series:
@@ -81,15 +86,10 @@ def _series(name: str, measured: Sequence[tuple[Revision, Entry]], figure: str) 
         commit, value = str(revision), float(getattr(entry, figure))
         commits.pop(commit, None)
         commits[commit] = Point(commit, revision.time, revision.subject, value, entry)
-    points = sorted(commits.values(), key=_order)
+    points = sorted(commits.values(), key=lambda point: point.order)
     values = [point.value for point in points]
     find = change_points.exact if figure in _EXACT else change_points.noisy
     return Series(name, figure, points[-1].run.device, tuple(points), tuple(find(values)))
-
-
-def _order(point: Point) -> tuple[datetime, bool]:
-    """Sort key: commit time in any zone; a changed working tree comes after its commit."""
-    return datetime.fromisoformat(point.time), point.commit.endswith("+")
 
 
 def table(all_series: Sequence[Series]) -> Table:
@@ -101,7 +101,7 @@ def table(all_series: Sequence[Series]) -> Table:
     rows = []
     for one in all_series:
         steps = "; ".join(
-            f"{step.ratio:.4f}x at {_commit_label(one.points[step.at])}" for step in one.steps
+            f"{step.ratio:.4f}x at {commit_label(one.points[step.at])}" for step in one.steps
         )
         first, last = one.points[0], one.points[-1]
         rows.append(
@@ -110,7 +110,8 @@ def table(all_series: Sequence[Series]) -> Table:
     return Table(columns, rows)
 
 
-def _commit_label(point: Point) -> str:
+def commit_label(point: Point) -> str:
+    """A commit in short: the first digits, `+` if files differed from it, and its subject."""
     changed = "+" if point.commit.endswith("+") else ""
     return f"{point.commit[:10]}{changed} ({point.subject[:50]})"
 

@@ -105,17 +105,22 @@ def _prepared(run: Entry, folder: Path) -> PreparedArm:
     return PreparedArm(*archive.of_run(record, store_of(record.header)), run.threads)
 
 
+def _short(point: Point) -> str:
+    """The first digits of a commit; `+` if files differed from it."""
+    return point.commit[:10] + "+" * point.commit.endswith("+")
+
+
 def table(checks: Sequence[RegressionCheck]) -> Table:
     """One row per check."""
     columns = [
-        *(Column("cell"), Column("figure"), Column("beside"), number("ratio", ".4f")),
+        *(Column("cell"), Column("figure"), Column("commit"), Column("beside")),
+        number("ratio", ".4f"),
         *(Column("verdict"), Column("how")),
     ]
     rows = []
     for one in checks:
         verdict = "worse" if one.is_worse else "not checked" if one.ratio is None else "ok"
         series = one.series
-        rows.append(
-            (series.name, series.figure, one.before.commit[:10], one.ratio, verdict, one.note)
-        )
+        commits = (_short(series.points[-1]), _short(one.before))
+        rows.append((series.name, series.figure, *commits, one.ratio, verdict, one.note))
     return Table(columns, rows)

@@ -3,17 +3,15 @@
 The cases of a suite: the run came to its end, the output is right, and, in a comparison, the run is
 not slower than the first one. The last case fails if the difference is real, and is skipped if it
 cannot be decided, as for runs from separate measurements. Figures are properties of the suite.
-Schema: https://github.com/testmoapp/junitxml, which Jenkins, GitLab and GitHub's actions agree on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
-from xml.etree import ElementTree
+from collections.abc import Iterator, Sequence
 
-from trimtab import escape
+from trimtab import junit_document
 from trimtab.compare.side_by_side import Comparison
+from trimtab.junit_document import Case, Outcome, Suite
 from trimtab.reports import exchange, fmt
 from trimtab.results.records import Status
 from trimtab.results.statistics import Ratio
@@ -22,8 +20,8 @@ from trimtab.results.summary import Summary, Unit
 SUFFIX = ".xml"
 IS_WHOLE = False
 
-# The tag of a run without success; any other status is a failure.
-_TAGS = {Status.INFRA: "error", Status.SKIPPED: "skipped"}
+# The outcome of a run without success; any other status is a failure.
+_OUTCOMES: dict[Status, Outcome] = {Status.INFRA: "error", Status.SKIPPED: "skipped"}
 
 
 def run(summary: Summary) -> str:
@@ -40,83 +38,42 @@ def comparison(comparison: Comparison) -> str:
 
 
 def _suites(runs: Sequence[Summary], ratios: Sequence[Ratio | None]) -> str:
-    root = ElementTree.Element("testsuites", name="trimtab")
     named = exchange.named(runs)
+    suites = []
     for (name, summary), ratio in zip(named, ratios, strict=True):
-        suite = ElementTree.SubElement(root, "testsuite", name=escape.xml(name))
-        _properties(suite, summary)
-        _add_completion(suite, name, summary)
-        if summary.golden != "not checked" or summary.status is Status.OK:
-            case = _case(suite, name, "the output is right")
-            _add_text(case, "system-out", summary.golden)
+        cases = [*_outcome(summary)]
         if summary is not runs[0]:
-            _add_comparison(suite, name, summary, named[0][0], ratio)
-        if timestamp := _timestamp(summary.header.time):
-            suite.set("timestamp", timestamp)
-        _count(suite)
-    _count(root)
-    ElementTree.indent(root, " ")
-    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+            cases.append(_comparison(summary, named[0][0], ratio))
+        suites.append(Suite(name, cases, _properties(summary), summary.header.time))
+    return junit_document.document(suites)
 
 
-def _timestamp(time: str) -> str:
-    """A time in ISO 8601 to the second, as the schema asks; "" for any other text."""
-    try:
-        return datetime.fromisoformat(time).isoformat(timespec="seconds")[:19]
-    except ValueError:
-        return ""
+def _properties(summary: Summary) -> dict[str, str]:
+    figures = {
+        f"{one.name} ({one.unit})": f"{one.value:.15g}" for one in exchange.measures(summary)
+    }
+    return exchange.facts(summary) | figures
 
 
-def _properties(suite: ElementTree.Element, summary: Summary) -> None:
-    properties = ElementTree.SubElement(suite, "properties")
-    facts = dict(exchange.facts(summary))
-    for one in exchange.measures(summary):
-        facts[f"{one.name} ({one.unit})"] = f"{one.value:.15g}"
-    for name, value in facts.items():
-        ElementTree.SubElement(
-            properties, "property", name=escape.xml(name), value=escape.xml(value)
-        )
-
-
-def _add_completion(suite: ElementTree.Element, name: str, summary: Summary) -> None:
+def _outcome(summary: Summary) -> Iterator[Case]:
+    """The end of the run, and the check of its output."""
     latency = summary.figure("latency")
-    case = _case(suite, name, "the run came to its end")
-    if latency:
-        case.set("time", f"{latency.value / 1e9:.9f}")
-    if summary.status is not Status.OK:
-        _add_text(
-            case, _TAGS.get(summary.status, "failure"), f"{summary.status}: {summary.message}"
-        )
+    end = "the run came to its end"
+    seconds = latency.value / 1e9 if latency else None
+    if summary.status is Status.OK:
+        yield Case(end, seconds=seconds)
+    else:
+        outcome = _OUTCOMES.get(summary.status, "failure")
+        yield Case(end, outcome, f"{summary.status}: {summary.message}", seconds)
+    if summary.golden != "not checked" or summary.status is Status.OK:
+        yield Case("the output is right", text=summary.golden)
 
 
-def _add_comparison(
-    suite: ElementTree.Element, name: str, summary: Summary, first: str, ratio: Ratio | None
-) -> None:
-    case = _case(suite, name, f"it is not slower than {first}")
-    unit = summary.headline.unit if summary.headline else Unit.NS
+def _comparison(summary: Summary, first: str, ratio: Ratio | None) -> Case:
+    name = f"it is not slower than {first}"
+    text = fmt.ratio(ratio, summary.headline.unit if summary.headline else Unit.NS)
     if ratio is None or ratio.is_real is None:
         reason = "the runs are from separate measurements" if ratio else "no common figure"
-        _add_text(case, "skipped", f"{fmt.ratio(ratio, unit)}: {reason}")
-    elif ratio.is_real and ratio.value > 1:
-        _add_text(case, "failure", fmt.ratio(ratio, unit))
-    else:
-        _add_text(case, "system-out", fmt.ratio(ratio, unit))
-
-
-def _case(suite: ElementTree.Element, network: str, what: str) -> ElementTree.Element:
-    return ElementTree.SubElement(
-        suite, "testcase", classname=escape.xml(network), name=escape.xml(what)
-    )
-
-
-def _add_text(case: ElementTree.Element, tag: str, text: str) -> None:
-    element = ElementTree.SubElement(case, tag)
-    if tag != "system-out":
-        element.set("message", escape.xml(text))
-    element.text = escape.xml(text)
-
-
-def _count(element: ElementTree.Element) -> None:
-    element.set("tests", str(len(element.findall(".//testcase"))))
-    for tag, name in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
-        element.set(name, str(len(element.findall(f".//{tag}"))))
+        return Case(name, "skipped", f"{text}: {reason}")
+    is_worse = ratio.is_real and ratio.value > 1
+    return Case(name, "failure" if is_worse else "passed", text)
