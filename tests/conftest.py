@@ -27,7 +27,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("trimtab")
     group.addoption("--full", action="store_true", help="also the tests marked slow")
     group.addoption("--engine", default="", help="folder of another build of the engine")
-    group.addoption("--every", type=int, default=1, help="only every Nth of the chosen tests")
+    group.addoption("--every", type=int, default=1, help="every Nth test, and those of bounds")
     group.addoption("--found", default="", help="folder for damaged files that break an importer")
     group.addoption("--device", default="", help="run the operator vectors on this device")
 
@@ -57,9 +57,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     # What compiles takes longest: begun last, it would leave all cores but one without work.
     items.sort(key=lambda item: item.get_closest_marker("build") is None)
     every = config.getoption("--every")
-    if every > 1:
-        config.hook.pytest_deselected(items=[item for i, item in enumerate(items) if i % every])
-        items[:] = items[::every]
+    chosen: list[pytest.Item] = []
+    others: list[pytest.Item] = []
+    for i, item in enumerate(items):
+        (others if i % every and not item.get_closest_marker("bounds") else chosen).append(item)
+    config.hook.pytest_deselected(items=others)
+    items[:] = chosen
     if config.getoption("--full"):
         return
     for item in items:

@@ -113,7 +113,7 @@ def run_tests(
 @task(
     help={
         "part": "only memory (AddressSanitizer and UBSan) or threads (ThreadSanitizer)",
-        "small": "every 24th operator test and one small network, as in CI",
+        "small": "all tests of bounds, every 24th operator test, one small network, as in CI",
         "keyword": "only tests whose name matches this pytest expression",
         "jobs": "processes that run tests; default: one per core",
     },

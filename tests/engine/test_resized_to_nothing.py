@@ -34,6 +34,8 @@ from trimtab.planner.plan_file import Plan
 from trimtab.program import Program
 from trimtab.target import Target
 
+pytestmark = pytest.mark.bounds
+
 THREADS = 3
 Inputs = dict[str, Array]
 
@@ -159,8 +161,19 @@ def test_networks_of_all_precisions_and_plans_compute_as_before_after_any_size(
     tmp_path: Path,
 ) -> None:
     cases = {name: build() for name, build in networks.NETWORKS.items()}
-    compared = 0
+    rng = np.random.default_rng(7)
+    compared = resized = 0
     for name, planned in networks.programs(tmp_path):
         case = cases.get(name.partition("-")[0], networks.chain(name))
         compared += check(planned, case.model, case.inputs)
-    assert compared > 0
+        engine = _engine.Executor(modelfile.encode(planned), THREADS)
+        (x,) = case.inputs.values()
+        before = engine.run([x])
+        for _ in range(10):
+            n, h, w = (int(rng.choice([0, 1, 2, 3, 5, 8, 17])) for _ in range(3))
+            if is_resized(engine, 0, (n, x.shape[1], h, w)):
+                resized += 1
+                engine.run([rng.standard_normal((n, x.shape[1], h, w), np.float32)])
+        assert is_resized(engine, 0, x.shape)
+        assert [y.tobytes() for y in engine.run([x])] == [y.tobytes() for y in before]
+    assert min(compared, resized) > 0

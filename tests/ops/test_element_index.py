@@ -8,6 +8,8 @@ import pytest
 import trimtab
 from trimtab.program import Program
 
+pytestmark = pytest.mark.bounds
+
 LENGTH = 5
 INDICES = [0, LENGTH - 1, LENGTH, LENGTH + 1, 2**31 - 1, -1, -LENGTH, -LENGTH - 1, -(2**31)]
 WIDE = [2**40, -(2**40), 2**63 - 1, -(2**63)]

@@ -17,6 +17,8 @@ from trimtab.planner.plan_file import Choice, Plan, operator_keys
 from trimtab.program import Program
 from trimtab.target import Target
 
+pytestmark = pytest.mark.bounds
+
 # id: input, weights, attributes; sizes that the input is resized to. In some cases the pixels fill
 # the last row, in others they do not.
 CASES: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any], list[Any]]] = {

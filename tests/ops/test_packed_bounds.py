@@ -19,6 +19,8 @@ from trimtab.errors import ProgramError
 from trimtab.planner.plan_file import Plan
 from trimtab.program import Op, Program
 
+pytestmark = pytest.mark.bounds
+
 # Operators and their padded operands.
 OPERANDS = {
     "conv": ("w", "bias"),

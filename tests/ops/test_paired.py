@@ -17,6 +17,8 @@ from trimtab.planner.plan_file import Choice, Plan, operator_keys
 from trimtab.program import Op
 from trimtab.target import Target
 
+pytestmark = pytest.mark.bounds
+
 KERNEL = "paired_gemm_i8_6x16c4_avx2"
 
 # id: input, weights, attributes. Depths with and without a partial step, contiguous and separate

@@ -15,6 +15,8 @@ import trimtab
 from tests.ops.quantized import Array, QuantizedGraph, onnxruntime_of
 from trimtab.target import Target
 
+pytestmark = pytest.mark.bounds
+
 Shape = tuple[int, ...]
 
 # id: input, weights, attributes. Channel counts with and without a remainder by the kernels' step.

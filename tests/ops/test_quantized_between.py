@@ -14,6 +14,8 @@ from tests.ops.quantized import Array, QuantizedGraph, onnxruntime_of
 from tests.ops.test_quantized import loaded
 from trimtab.target import Target
 
+pytestmark = pytest.mark.bounds
+
 A, B, Y = (0.04, -7), (0.03, 5), (0.09, 12)
 IMAGE = (2, 20, 9, 7)
 LARGE = (2, 90, 29, 23)  # threads divide it into several blocks

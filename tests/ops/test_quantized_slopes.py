@@ -19,6 +19,8 @@ from trimtab.planner.plan_file import Plan
 from trimtab.quantization import quantize
 from trimtab.target import Target
 
+pytestmark = pytest.mark.bounds
+
 WINDOWS = {name: case for name, case in CONVOLUTIONS.items() if name != "1d"} | {
     "tiles": ((2, 19, 9, 7), (33, 19, 3, 3), {"pads": [1, 1, 1, 1]}),
 }

@@ -14,6 +14,8 @@ from trimtab.planner.algorithms import quantized_winograd
 from trimtab.planner.plan_file import Plan
 from trimtab.target import Target
 
+pytestmark = pytest.mark.bounds
+
 WINOGRAD = Plan(("quantized_winograd",))
 WEIGHTS = ("load", "file")
 

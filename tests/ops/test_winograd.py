@@ -15,6 +15,8 @@ from trimtab.planner.plan_file import Plan
 from trimtab.program import Program
 from trimtab.target import Target
 
+pytestmark = pytest.mark.bounds
+
 
 @dataclass(frozen=True)
 class Layer:
