@@ -114,7 +114,8 @@ typedef struct trimtab_operator {
    * null. */
   const char* const* attributes;
   void* context; /* for the plug-in's own use */
-  /* In the order of their calls; all but shape and run may be null. */
+  /* In the order of their calls; all but shape and run may be null. prepare and run are not called
+   * while no output has elements; an input may have none, unless shape refuses that. */
   trimtab_check set_up; /* once, with attributes, before the first shape */
   /* Sets dims and rank of outputs, and dtype if it differs from the first input's. */
   trimtab_check shape;
