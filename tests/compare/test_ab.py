@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -242,6 +243,20 @@ def test_a_duet_runs_both_arms_at_once_on_cores_that_swap(device: Device, tmp_pa
 def test_a_duet_is_refused_without_enough_cores(device: Device) -> None:
     with pytest.raises(DeviceError, match="cores of one kind"):
         ab.duet_cpus(device, threads=64)
+
+
+def test_a_duet_has_cores_for_the_arm_with_more_threads(device: Device, tmp_path: Path) -> None:
+    arms = [replace(side(tmp_path, name), threads=n) for name, n in (("one", 1), ("two", 999))]
+    for pair in (arms, arms[::-1]):
+        request = AbRequest(NET, NET, duet=True, settings=QUICK)
+        with pytest.raises(DeviceError, match="1998"):
+            ab.measure(device, pair, request, tmp_path / "results", None)
+
+
+@pytest.mark.parametrize(("launches", "run"), [(10, 10), (11, 12)])
+def test_an_odd_number_of_launches_becomes_even(device: Device, launches: int, run: int) -> None:
+    request = AbRequest(NET, NET, launches=launches, settings=QUICK)
+    assert ab._settings(request, 1, device.describe()).launches == run
 
 
 def test_a_calibration_is_stored_and_read_back(device: Device, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
 
@@ -15,7 +16,9 @@ from tests.ops.cases import all_cases
 from tests.ops.cases.case import Case
 from trimtab import exporters, passes, session, zoo
 from trimtab.errors import ExportModelError, UsageError
+from trimtab.exporters import onnx as onnx_exporter
 from trimtab.exporters.onnx import encode
+from trimtab.program import Program
 
 # Vectors that must be refused, because ONNX has no operator for them.
 REFUSED = {
@@ -71,3 +74,28 @@ def test_the_suffix_selects_the_format() -> None:
 def test_suffixes_of_other_formats_are_refused() -> None:
     with pytest.raises(UsageError, match=r"writes \.tflite files"):
         exporters.exporter_for(Path("net.tflite"))
+
+
+def test_a_file_larger_than_a_protobuf_message_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = Program("net")
+    x = program.add_input("x", (1, 4))
+    program.outputs = program.block.add_op("relu", [x])
+    size = len(encode(program))
+    monkeypatch.setattr(onnx_exporter, "_MAX_BYTES", size)
+    assert len(encode(program)) == size
+    monkeypatch.setattr(onnx_exporter, "_MAX_BYTES", size - 1)
+    with pytest.raises(ExportModelError, match=f"would have {size} bytes, and the limit is"):
+        encode(program)
+
+
+def test_a_padding_value_of_a_pooling_is_exported_for_each_side(tmp_path: Path) -> None:
+    x = np.random.default_rng(2).normal(-3, 1, (1, 2, 6, 6)).astype(np.float32)
+    for pads in ([1, 0, 0, 0], [0, 0, 0, 1], [1, 1, 1, 1], [0, 0, 0, 0]):
+        program = Program("net")
+        program.add_input("x", x.shape)
+        window = {"kernel_shape": [2, 2], "strides": [2, 2], "pads": pads, "pad_value": 0.0}
+        program.outputs = program.block.add_op("max_pool", ["x"], window)
+        model = onnx.load_model_from_string(encode(program))
+        (expected,) = oracle.run(model, {"x": x}).values()
+        (result,) = session.Session(program).run({"x": x}).values()
+        np.testing.assert_array_equal(result, expected)

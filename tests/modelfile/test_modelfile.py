@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 import subprocess
 import sys
@@ -293,6 +294,41 @@ def test_another_version_is_refused_by_name_with_a_remedy(
         _engine.Executor(image)
 
 
+def test_a_program_keeps_its_name_and_one_without_names_has_that_of_its_file(
+    program: Program, tmp_path: Path
+) -> None:
+    for names, name in ((True, program.name), (False, "other")):
+        program.save(tmp_path / "other.ttm", names=names)
+        assert trimtab.load(tmp_path / "other.ttm").name == name != ""
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_metadata_have_the_threads_of_a_plan_for_several(
+    program: Program, threads: int
+) -> None:
+    program.threads = threads
+    image = modelfile.encode(program)
+    offset, length = struct.unpack_from("<II", image.data, 92)
+    metadata = json.loads(image.tobytes()[offset : offset + length])
+    assert metadata.get("threads") == (3 if threads == 3 else None)
+    assert modelfile.decode(image, "net").threads == threads
+
+
+def test_equal_constants_are_stored_once_and_others_do_not_overlap() -> None:
+    program = Program("constants")
+    x = program.add_input("x", (1, 1000))
+    values = [np.full((1, 1000), value, np.float32) for value in (1, 2, 1)]
+    for i, array in enumerate(values):
+        (x,) = program.block.add_op("add", [x, program.block.add_constant(array, f"c{i}")])
+    program.outputs = [x]
+    image = modelfile.encode(program)
+    tables_bytes = records.SEAL.unpack_from(image.data)[2]
+    assert 2 * 4000 <= image.size - tables_bytes < 2 * 4000 + 2 * records.ALIGNMENT
+    block = modelfile.decode(image, "constants").block
+    for i, array in enumerate(values):
+        np.testing.assert_array_equal(block.vars[f"c{i}"].data, array)
+
+
 def test_a_failed_write_leaves_nothing_behind(program: Program, tmp_path: Path) -> None:
     target = tmp_path / "folder.ttm"
     target.mkdir()
@@ -311,6 +347,8 @@ def test_an_operator_of_another_schema_is_refused_by_name(program: Program, tmp_
     image.tofile(path)
     with pytest.raises(TtmError, match="operator conv was written with another schema"):
         trimtab.load(path)
+    with pytest.raises(TtmError, match="operator conv was written with another schema"):
+        _ = modelfile.decode(image, "net").block  # which the engine has not checked
     with pytest.raises(_engine.EngineError, match=r"another operator schema.* operator 0 \(conv\)"):
         _engine.Executor(image)
 

@@ -8,6 +8,8 @@ import pytest
 
 from tests.small_programs import Net, after, types
 from trimtab import schema
+from trimtab.passes._graph import Graph
+from trimtab.passes._match import products
 
 ACTIVATIONS = sorted(
     name
@@ -93,3 +95,13 @@ def test_intermediate_results_with_other_readers_remain() -> None:
     gate = net("sigmoid", "x")
     program = net.finish(net("mul", "x", gate), net("neg", gate))
     assert types(after(program, "recognize_swish")) == ["sigmoid", "swish", "neg"]
+
+
+@pytest.mark.parametrize("depth", [0, 2, 4])
+def test_a_product_is_expanded_through_a_limited_number_of_operators(depth: int) -> None:
+    net = Net(x=(1, 4))
+    y = "x"
+    for _ in range(6):
+        y = net("mul", y, 2.0)
+    graph = Graph(net.finish(y))
+    assert [one.scale for one in products(graph, y, depth)] == [2.0**n for n in range(depth + 1)]

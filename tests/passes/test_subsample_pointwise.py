@@ -17,7 +17,8 @@ def test_a_strided_1x1_convolution_reads_a_slice_of_the_pixels() -> None:
 def test_other_strided_convolutions_are_unchanged() -> None:
     net = Net(x=(1, 6, 5, 8))
     padded = net("conv", "x", normal(4, 6, 1, 1), strides=(2, 2), pads=(1, 1, 1, 1))
+    corner = net("conv", "x", normal(4, 6, 1, 1), strides=(2, 2), pads=(1, 0, 0, 0))
     wide = net.conv("x", 4, 3, strides=(2, 2))
     groups = net.conv("x", 6, group=6, strides=(2, 2))
-    program = after(net.finish(padded, wide, groups), "subsample_pointwise")
-    assert types(program) == ["conv"] * 3
+    program = after(net.finish(padded, corner, wide, groups), "subsample_pointwise")
+    assert types(program) == ["conv"] * 4

@@ -58,3 +58,9 @@ def test_a_profile_limits_the_target() -> None:
     assert not target.holds("resize")
     with pytest.raises(ProfileError):
         find_target("aarch64-linux-musl", profile="absent")
+
+
+def test_a_target_has_one_thread_unless_more_are_requested() -> None:
+    for toolchain in ("host", "aarch64-linux-musl"):
+        assert find_target(toolchain).threads == 1
+        assert find_target(toolchain, threads=3).threads == 3

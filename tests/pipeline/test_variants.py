@@ -64,3 +64,14 @@ def test_the_others_are_the_footprints_of_the_other_preferences(network: Program
     everyone = {variant.footprint.what: variant.footprint for variant in variants.planned()}
     del everyone["trimtab, prefer size"]
     assert {other.what: other for other in variants.others()} == everyone
+
+
+def test_constants_that_are_dropped_after_loading_take_no_memory(network: Program) -> None:
+    load, balanced, _ = Variants(network, A53, Plan()).planned()
+    for variant, is_prepared in ((load, False), (balanced, True)):
+        session = trimtab.Session(variant.program)
+        memory = session.memory["arena_bytes"] + session.memory["prepared_bytes"]
+        model_bytes = variant.footprint.model_bytes
+        assert variant.footprint.memory_bytes is not None
+        mapped = variant.footprint.memory_bytes - memory
+        assert mapped == model_bytes if not is_prepared else 0 < mapped < model_bytes

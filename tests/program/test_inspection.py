@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ import pytest
 import trimtab
 from tests.importers.test_onnx_quantized import network as qdq_network
 from trimtab import session, zoo
-from trimtab.program import Program, inspection
+from trimtab.program import Op, Program, inspection
 
 
 @pytest.fixture(scope="module")
@@ -54,3 +56,10 @@ def test_what_a_qdq_network_computes_from_constants_is_marked(tmp_path: Path) ->
     before = inspection.network(session.optimize(program), program)["before"]
     assert [one["prepares"] for one in before] == [not is_fed for is_fed in fed]
     assert fed.count(False) == 9
+
+
+def test_the_kernel_of_an_operator_without_code_is_its_provider_at_run_time() -> None:
+    run_time = SimpleNamespace(schema=SimpleNamespace(run_time=True, id=60_000), attributes={})
+    assert inspection._kernel(cast(Op, run_time)) == "at run time: nothing here"
+    built_in = Op("relu", ["x"], ["y"], {"kernel": "relu_f32_avx2"})
+    assert inspection._kernel(built_in) == "relu_f32_avx2"

@@ -53,3 +53,11 @@ def test_scratch_memory_is_limited_as_the_arena_is() -> None:
 
 def test_indices_of_an_empty_tensor_are_within_the_limit() -> None:
     assert Var("v", (0, 3), data=np.empty((0, 3), np.float32)).count == 0
+
+
+def test_a_new_program_is_for_one_thread_and_its_tensors_are_whole() -> None:
+    program = Program("new")
+    program.add_input("x", (1, 2))
+    x = program.vars["x"]
+    assert (program.threads, program.planned) == (1, False)
+    assert (x.parent, x.channel, x.packed, x.layout) == ("", 0, False, "plain")

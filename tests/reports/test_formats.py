@@ -259,8 +259,14 @@ def test_html_draws_memory_and_roofs_of_a_record_that_knows_the_network(tmp_path
     roofline = charts["roofline"]["data"]
     assert roofline["gbPerS"] == 2.5
     assert [op["moved"] for op in roofline["ops"]] == [44, 51]  # only what multiplies
-    names = [tree["name"] for tree in charts["treemap"]["data"]["tree"]["children"]]
-    assert "model: weights" in names
+    trees = {tree["name"]: tree for tree in charts["treemap"]["data"]["tree"]["children"]}
+    assert [leaf["value"] for leaf in trees["model: weights"]["children"]] == [4, 1]
+    assert "model: graph" not in trees  # the file of 5 bytes has nothing else
+    model = dataclasses.replace(run.header.model, file_bytes=25)
+    larger = dataclasses.replace(run, header=dataclasses.replace(run.header, model=model))
+    charts = charts_of(reports.find("html").run(larger))
+    trees = {tree["name"]: tree for tree in charts["treemap"]["data"]["tree"]["children"]}
+    assert trees["model: graph"]["value"] == 20
 
 
 def test_html_draws_error_and_cost_of_every_candidate(tmp_path: Path) -> None:
