@@ -72,7 +72,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "devices": {
         "strict_json",
         *("errors", "toml_table", "paths", "plugins", "files", "tables", "compression", "progress"),
-        "cores",
+        *("cores", "build"),
     },
     "results": {
         "strict_json",

@@ -88,7 +88,7 @@ def test_setup_continues_without_a_package_that_the_release_lacks(apt: Path) -> 
 def test_requirements_of_tests_are_listed_apart(machine: Path) -> None:
     development = {r.name for r in doctor.examine() if r.development}
     assert development == {
-        *("sshd", "ssh-keygen", "adb", "busybox", "toybox", "mksh"),
+        *("sshd", "ssh-keygen", "adb", "busybox", "toybox", "mksh", "tcsh", "fish"),
         *(
             "zstd",
             "cpio",

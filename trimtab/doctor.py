@@ -152,6 +152,8 @@ def _of_development() -> Iterable[Requirement]:
         _program("busybox", "busybox", "tests of leases in the shell of small boards"),
         _program("toybox", "toybox", "Android's programs in tests of adb and of leases"),
         _program("mksh", "mksh", "Android's shell in these tests"),
+        _program("tcsh", "tcsh", "tests of login shells of SSH devices"),
+        _program("fish", "fish", "the same"),
         _program("shellcheck", "shellcheck", "lint of the scripts that run on devices"),
         _program("zstd", "zstd", "tests of what is packed for transit"),
         _program("cpio", "cpio", "oracle of the board's initial RAM disk"),

@@ -151,9 +151,13 @@ class DeviceError(TrimtabError):
 
 
 class DeviceUnreachableError(DeviceError):
-    """Nothing answers at the device's address."""
+    """Nothing answers at the device's address.
+
+    `is_final`: a broken link was waited for, as long as trimtab does.
+    """
 
     exit_code = 31
+    is_final = False
 
 
 class DeviceRefusedError(DeviceError):

@@ -146,3 +146,13 @@ def test_output_before_a_timeout_is_kept_without_the_incomplete_line() -> None:
     launch = runner.cut_off(printed(WHOLE[:RUN]) + b'{"event":"run","i"', error)
     assert list(launch.events) == WHOLE[:RUN]
     assert launch.error is error
+
+
+@pytest.mark.parametrize("code", [126, 127])
+def test_a_runner_that_the_device_cannot_start_has_a_hint(code: int) -> None:
+    result = CommandResult(code, None, b"", b"sh: ./x: Permission denied")
+    error = runner.interpret(result).error
+    assert error is not None
+    assert "cannot start the runner" in error.what
+    assert "Permission denied" in error.what
+    assert "`noexec`" in error.hint

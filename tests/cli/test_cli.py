@@ -83,6 +83,26 @@ def test_an_unknown_task_is_an_error() -> None:
     assert "No idea what 'nonsense' is!" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "what", "complete"),
+    [
+        (("device",), "device: NAME is missing: device (", "device NAME"),
+        (("device.unlock",), "device.unlock: NAME is missing", "device.unlock NAME"),
+        (("bench.ab", "x"), "bench.ab: B is missing", "bench.ab A B"),
+        (("convert",), "OUTPUT is missing: the file to write", "convert MODEL OUTPUT"),
+    ],
+)
+def test_a_task_without_an_argument_says_which_and_shows_the_complete_line(
+    words: tuple[str, ...], what: str, complete: str
+) -> None:
+    command = [sys.executable, "-m", "trimtab.cli", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == errors.UsageError.exit_code
+    assert done.stderr.startswith("error: ")
+    assert what in done.stderr
+    assert f"  next: ./inv {complete}\n" in done.stderr
+
+
 def test_an_error_message_is_short_for_any_text_of_a_file() -> None:
     # A name of a megabyte, in a model of a megabyte.
     error = errors.ModelFileError("n" * 1_000_000, where="w" * 1_000_000, hint="h" * 1_000_000)

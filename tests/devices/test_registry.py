@@ -62,13 +62,17 @@ def test_the_users_own_definition_replaces_the_projects(config: Path) -> None:
     ("text", "message"),
     [
         ("doc = ", "not a TOML file"),
-        ("transport='ssh'\ntoolchain='host'", "`doc` is missing"),
+        ("toolchain='host'", "`transport` is missing"),
+        ("transport='ssh'", "`toolchain` is missing"),
+        (f"{SSH}host='h'".replace("musl", "mus"), "no toolchain 'aarch64-linux-mus'"),
+        ("transport='ssh'\ntoolchain='x86_64-linux-musl'\ncpu='cortex-a72'", "not x86_64"),
         ("doc='x'\ntransport='pigeon'\ntoolchain='host'", "unknown transport 'pigeon'"),
         ("doc='x'\ntransport='../ssh'\ntoolchain='host'", "unknown transport"),
         ("doc='x'\ntransport='shell'\ntoolchain='host'", "unknown transport"),
         ("doc='x'\ntransport=1\ntoolchain='host'", "`transport` must be a string"),
         (SSH + "cpu=53\nhost='h'", "`cpu` must be a string"),
         (SSH + "cpu='z80'\nhost='h'", "unknown core 'z80'"),
+        (SSH + "host='h'\npasswort='x'", "unknown key `passwort`"),
     ],
 )
 def test_a_malformed_definition_is_rejected_with_its_file(
@@ -80,6 +84,19 @@ def test_a_malformed_definition_is_rejected_with_its_file(
     assert caught.value.where == str(config / "mine.toml")
 
 
+def test_a_definition_needs_no_doc(config: Path) -> None:
+    define(config, "mine", "transport='ssh'\ntoolchain='aarch64-linux-musl'\nhost='h'")
+    assert find_device("mine").doc == ""
+    assert "mine" in listing.as_table().text()
+
+
+def test_an_unknown_transport_names_the_known_ones(config: Path) -> None:
+    define(config, "mine", "transport='pigeon'\ntoolchain='host'")
+    with pytest.raises(DeviceError) as caught:
+        find_device("mine")
+    assert "adb, board, labgrid, local, qemu_user, ssh" in caught.value.hint
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -88,11 +105,10 @@ def test_a_malformed_definition_is_rejected_with_its_file(
         (SSH + "host='h'\nport='22'", "`port` must be an integer of at least 1"),
         (SSH + "host='h'\nport=true", "`port` must be an integer of at least 1"),
         (SSH + "host='h'\ncompress=1", "`compress` must be true or false"),
-        (SSH + "host='h'\npasswort='x'", "unknown key `passwort`"),
         ("doc='x'\ntransport='board'\ntoolchain='host'\narch='sparc'", "no board for 'sparc'"),
     ],
 )
-def test_wrong_options_are_rejected_when_the_device_is_opened(
+def test_wrong_options_are_rejected_before_the_device_is_opened(
     config: Path, text: str, message: str
 ) -> None:
     define(config, "mine", text)
@@ -124,7 +140,7 @@ def test_the_listing_names_all_devices() -> None:
 
 
 def test_a_core_is_spelled_in_any_way_and_says_what_qemu_plays(config: Path) -> None:
-    text = "doc='x'\ntransport='qemu_user'\ntoolchain='t'\nprogram='p'\nmachine='m'\ncpu="
+    text = "transport='qemu_user'\ntoolchain='aarch64-linux-musl'\nprogram='p'\nmachine='m'\ncpu="
     define(config, "mine", text + "'Cortex_A55'")
     assert find_device("mine").cpu == "cortex-a55"
     device = find_device("mine").open()

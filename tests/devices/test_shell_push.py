@@ -11,19 +11,19 @@ import numpy as np
 import pytest
 
 from tests.bench.fakes import make_golden, make_subject
+from tests.devices.chosen_programs import ChosenPrograms
 from tests.devices.conftest import SshServer, require
 from tests.devices.ssh.test_transport import files_below, kill_sessions
 from trimtab.bench.jobs import Settings
 from trimtab.bench.protocol import measure
 from trimtab.devices import PushedFile, find_device, ssh
-from trimtab.errors import DeviceFullError, DeviceUnreachableError
+from trimtab.errors import DeviceError, DeviceFullError, DeviceUnreachableError
 from trimtab.progress import SILENT
 from trimtab.results import records
 
 pytestmark = [pytest.mark.device, pytest.mark.usefixtures("each_client")]
 
 SIZE_BYTES = 4_000_000
-PROGRAMS = ("cat", "chmod", "df", "mkdir", "mv", "rm", "setsid", "sh", "sha256sum", "sleep", "tail")
 
 
 @pytest.fixture
@@ -36,110 +36,104 @@ def weights(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def board(start_sshd: Callable[..., SshServer], config: Path, tmp_path: Path) -> Board:
-    """A server whose shell finds only the required programs."""
-    return Board(start_sshd, config, tmp_path)
+def board(start_sshd: Callable[..., SshServer], config: Path, tmp_path: Path) -> ChosenPrograms:
+    """A server whose shell finds only the required programs, of which some are optional."""
+    return ChosenPrograms(start_sshd, config, tmp_path)
 
 
-class Board:
-    """An SSH server with chosen programs."""
-
-    def __init__(self, start: Callable[..., SshServer], config: Path, folder: Path) -> None:
-        self._start, self._config = start, config
-        self._bin, self.directory = folder / "bin", folder / "board"
-        self._bin.mkdir()
-        for name in PROGRAMS:
-            (self._bin / name).symlink_to(require(name, "coreutils"))
-
-    def install(self, name: str, script: str = "") -> None:
-        """Adds a program of this machine, or a script under its name that may call `$real`."""
-        real = require(name, name)
-        if script:
-            (self._bin / name).write_text(f"#!/bin/sh\nreal={real}\n{script}\n")
-            (self._bin / name).chmod(0o755)
-        else:
-            (self._bin / name).symlink_to(real)
-
-    def start(self, **changes: object) -> SshServer:
-        """Starts the server and defines the device `board1`."""
-        server = self._start(f"SetEnv PATH={self._bin}")
-        server.define(self._config, "board1", directory=self.directory, **changes)
-        return server
-
-    def push(self, local: Path) -> PushedFile:
-        """Pushes a file, and checks the arrived bytes."""
-        with find_device("board1").open(trust_new=True) as device:
-            pushed = device.push(local)
-            assert Path(pushed.path).read_bytes() == local.read_bytes()
-            assert device.push(local) == PushedFile(pushed.path)
-        assert [path.name for path in files_of(self.directory)] == [local.name]
-        return pushed
+def push(board: ChosenPrograms, local: Path) -> PushedFile:
+    """Pushes a file, and checks the arrived bytes."""
+    with find_device("board1").open(trust_new=True) as device:
+        pushed = device.push(local)
+        assert Path(pushed.path).read_bytes() == local.read_bytes()
+        assert device.push(local) == PushedFile(pushed.path)
+    assert [path.name for path in files_of(board.directory)] == [local.name]
+    return pushed
 
 
 def files_of(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
 
 
-def test_a_device_with_zstd_gets_fewer_bytes_than_the_file_has(board: Board, weights: Path) -> None:
+def test_a_device_with_zstd_gets_fewer_bytes_than_the_file_has(
+    board: ChosenPrograms, weights: Path
+) -> None:
     crossed = board.directory.parent / "crossed"
     pipe = require("tee", "coreutils")
     board.install("zstd", f'{pipe} {shlex.quote(str(crossed))} | exec "$real" "$@"')
     board.start()
-    pushed = board.push(weights)
+    pushed = push(board, weights)
     assert pushed.packing == "zstd"
     assert pushed.sent_bytes == crossed.stat().st_size < 0.95 * SIZE_BYTES
 
 
-def test_a_device_with_only_gzip_gets_gzip(board: Board, weights: Path) -> None:
+def test_a_device_with_only_gzip_gets_gzip(board: ChosenPrograms, weights: Path) -> None:
     board.install("gzip")
     board.start()
-    pushed = board.push(weights)
+    pushed = push(board, weights)
     assert pushed.packing == "gzip"
     assert pushed.sent_bytes < 0.95 * SIZE_BYTES
 
 
-def test_zstd_comes_before_gzip(board: Board, weights: Path) -> None:
+def test_zstd_comes_before_gzip(board: ChosenPrograms, weights: Path) -> None:
     board.install("gzip")
     board.install("zstd")
     board.start()
-    assert board.push(weights).packing == "zstd"
+    assert push(board, weights).packing == "zstd"
 
 
 def test_a_device_without_a_decompressor_gets_uncompressed_bytes(
-    board: Board, weights: Path
+    board: ChosenPrograms, weights: Path
 ) -> None:
     board.start()
-    pushed = board.push(weights)
+    pushed = push(board, weights)
     assert (pushed.sent_bytes, pushed.packing) == (SIZE_BYTES, "")
 
 
-def test_a_definition_can_disable_compression(board: Board, weights: Path) -> None:
+def test_a_definition_can_disable_compression(board: ChosenPrograms, weights: Path) -> None:
     board.install("zstd")
     board.start(compress=False)
-    pushed = board.push(weights)
+    pushed = push(board, weights)
     assert (pushed.sent_bytes, pushed.packing) == (SIZE_BYTES, "")
 
 
-def test_a_small_file_is_not_compressed(board: Board, tmp_path: Path) -> None:
+def test_a_small_file_is_not_compressed(board: ChosenPrograms, tmp_path: Path) -> None:
     board.install("zstd")
     board.start()
     (tmp_path / "small").write_bytes(bytes(999_999))
-    pushed = board.push(tmp_path / "small")
+    pushed = push(board, tmp_path / "small")
     assert (pushed.sent_bytes, pushed.packing) == (999_999, "")
 
 
 @pytest.mark.parametrize("fault", ["exit 1", 'head -c 1000000 | "$real" "$@"', "echo spoilt"])
 def test_a_failed_decompression_falls_back_to_uncompressed_bytes(
-    board: Board, weights: Path, fault: str
+    board: ChosenPrograms, weights: Path, fault: str
 ) -> None:
     board.install("zstd", f"PATH=$PATH:/usr/bin:/bin; {fault}; cat >/dev/null; exit 1")
     board.start()
-    pushed = board.push(weights)
+    pushed = push(board, weights)
     assert pushed.packing == ""
     assert pushed.sent_bytes >= SIZE_BYTES  # and what was sent in vain
 
 
-def test_a_full_disk_does_not_cause_a_second_transfer(board: Board, weights: Path) -> None:
+@pytest.mark.parametrize("damage", ["printf x", ":"])
+def test_a_file_that_arrives_damaged_is_refused_and_not_stored(
+    board: ChosenPrograms, tmp_path: Path, damage: str
+) -> None:
+    (board.bin / "cat").unlink()
+    real = require("head", "coreutils")
+    board.install("cat", f'{real} -c 500 | "$real" "$@"; {damage}')
+    board.start()
+    (tmp_path / "small").write_bytes(bytes(500 if damage == "printf x" else 501))
+    with (
+        find_device("board1").open(trust_new=True) as device,
+        pytest.raises(DeviceError, match="small arrived damaged"),
+    ):
+        device.push(tmp_path / "small")
+    assert files_of(board.directory) == []
+
+
+def test_a_full_disk_does_not_cause_a_second_transfer(board: ChosenPrograms, weights: Path) -> None:
     board.install(
         "zstd", "echo 'zstd: error 70 : Write error : No space left on device' >&2; exit 70"
     )
@@ -167,7 +161,7 @@ class _Cut(io.BytesIO):
 
 @pytest.mark.parametrize("program", ["zstd", "gzip"])
 def test_a_broken_link_leaves_nothing_that_looks_complete(
-    board: Board, weights: Path, program: str
+    board: ChosenPrograms, weights: Path, program: str
 ) -> None:
     board.install(program)
     server = board.start()
@@ -178,10 +172,12 @@ def test_a_broken_link_leaves_nothing_that_looks_complete(
         with SILENT.step("push") as step, pytest.raises(DeviceUnreachableError):
             device._send(content, str(remote), "0" * 64, SIZE_BYTES, step)
     assert files_below(board.directory) == []
-    assert board.push(weights).packing == program
+    assert push(board, weights).packing == program
 
 
-def test_a_record_says_what_crossed_the_link(board: Board, weights: Path, tmp_path: Path) -> None:
+def test_a_record_says_what_crossed_the_link(
+    board: ChosenPrograms, weights: Path, tmp_path: Path
+) -> None:
     board.install("zstd")
     board.start()
     subject = make_subject(tmp_path)

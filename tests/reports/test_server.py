@@ -84,10 +84,24 @@ def test_the_server_accepts_no_data(tmp_path: Path) -> None:
         assert (status, text) == (200, "")
 
 
-def test_another_host_name_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("evil.example", "localhost.evil.com", "127.0.0.1.evil.com", "[::1].evil.com"),
+        *("evil-localhost", "evil.localhost", "local", "localhos", "LOCALHOST.EVIL.COM", "x[::1]"),
+    ],
+)
+def test_another_host_name_is_refused(tmp_path: Path, name: str) -> None:
     with serving(tmp_path) as server:
-        assert ask(server, "/", Host="evil.example:80")[0] == 403
-        assert ask(server, "/", Host="localhost:80")[0] == 200
+        for host in (name, f"{name}:80"):
+            assert ask(server, "/", Host=host)[0] == 403
+
+
+@pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "[::1]"])
+def test_a_name_of_this_machine_is_served(tmp_path: Path, name: str) -> None:
+    with serving(tmp_path) as server:
+        for host in (name, f"{name}:80"):
+            assert ask(server, "/", Host=host)[0] == 200
 
 
 def test_other_machines_need_the_token(tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ class _Steps:
                 step()
             except DeviceUnreachableError as error:
                 disconnects.append(error)
-                if len(disconnects) > MAX_DISCONNECTS:
+                if error.is_final or len(disconnects) > MAX_DISCONNECTS:
                     raise
             else:
                 return

@@ -20,6 +20,8 @@ _SIGNAL_HINTS: Mapping[int, str] = {
     signal.SIGKILL: "the device probably ran out of memory: see its kernel log",
 }
 
+_NOT_STARTED = (126, 127)  # a shell's exit codes for a program that it cannot start
+
 
 @dataclass(frozen=True)
 class Command:
@@ -93,6 +95,12 @@ def _failure(result: CommandResult, output: runner_events.RunnerOutput) -> Devic
         )
     if events and events[-1]["event"] == "error":
         return RunnerError(f"the runner reports: {events[-1]['message']}")
+    if result.exit_code in _NOT_STARTED and not events:
+        return RunnerError(
+            f"the device cannot start the runner: exit code {result.exit_code}{message}",
+            hint="was it built for this machine, and does its file system allow programs (`mount` "
+            "shows `noexec`)? docs/devices.md lists what a device needs",
+        )
     if result.exit_code != 0:
         return RunnerError(f"the runner ended with exit code {result.exit_code}{after}{message}")
     if output.error is not None:

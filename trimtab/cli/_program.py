@@ -17,7 +17,7 @@ from invoke.program import Program
 
 from trimtab import escape, plugins
 from trimtab.cli._argv import normalize
-from trimtab.errors import TrimtabError
+from trimtab.errors import TrimtabError, UsageError
 
 
 class TaskIndex(Protocol):
@@ -63,11 +63,34 @@ class TaskProgram(Program):
         super().parse_core([program, *arguments.words])
 
     def parse_tasks(self) -> None:
-        """Parses the tasks; Invoke lets the ValueError of a number escape."""
+        """Parses the tasks; UsageError's message and exit code for a missing argument.
+
+        Invoke lets the ValueError of a number escape.
+        """
         try:
             super().parse_tasks()
         except ValueError as error:
             raise ParseError(f"a number is expected: {error}") from None
+        except ParseError as error:
+            context = error.context
+            if context is None or not context.missing_positional_args:
+                raise
+            raise self._incomplete(context) from None
+
+    def _incomplete(self, context: ParserContext) -> Exit:
+        """The error of a task that lacks arguments: their meaning, and the complete line."""
+        task = str(context.name)
+        collection, _, last = task.rpartition(".")
+        if collection and self._tasks.namespace.subcollection_from_path(collection).default == last:
+            task = collection
+        words = " ".join(str(argument.name).upper() for argument in context.positional_args)
+        missing = context.missing_positional_args
+        error = UsageError(
+            "; ".join(f"{str(one.name).upper()} is missing: {one.help}" for one in missing),
+            where=task,
+            hint=f"{'./inv' if self.name == 'inv' else self.name} {task} {words}",
+        )
+        return Exit(f"error: {error}", code=error.exit_code)
 
     def list_flat(self) -> None:
         """One line per task at any width of the terminal, below the titles of the groups."""

@@ -83,7 +83,8 @@ def compare(request: AbRequest, folder: Path, progress: Progress = SILENT) -> Ab
     arms = []
     for name, arm in (("A", request.a), ("B", request.b)):
         with progress.step(f"{name}: {arm.what}"):
-            arms.append(prepare_arm(arm, definition, folder, progress))
+            trust = request.trust_new
+            arms.append(prepare_arm(arm, definition, folder, progress, trust_new=trust))
     floor = noise_floor.read(definition.name, floors_folder())
     with definition.open(trust_new=request.trust_new) as device:
         return measure(device, arms, request, folder, floor, progress)
@@ -199,7 +200,8 @@ def calibrate(request: AbRequest, folder: Path, progress: Progress = SILENT) -> 
     UsageError for an emulated device, whose counts are exact, and the errors of `compare`.
     """
     definition = find_device(request.device)
-    arm = prepare_arm(request.a, definition, folder, progress)
+    trust = request.trust_new
+    arm = prepare_arm(request.a, definition, folder, progress, trust_new=trust)
     with definition.open(trust_new=request.trust_new) as device:
         floor = measure_floor(device, arm, request, folder, progress)
     noise_floor.write(floor, floors_folder())

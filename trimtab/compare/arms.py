@@ -14,10 +14,7 @@ from trimtab.bench.jobs import Settings, Subject
 from trimtab.build import builder
 from trimtab.devices.registry import DeviceDefinition
 from trimtab.errors import PlanError, UsageError
-from trimtab.pipeline.built import build
-from trimtab.pipeline.loaded import load
-from trimtab.pipeline.measured import archived
-from trimtab.pipeline.planned import plan
+from trimtab.pipeline.measured import archived, build_for, ready_device
 from trimtab.pipeline.recipe import MeasurementRequest, Recipe
 from trimtab.pipeline.reference import reference_output
 from trimtab.pipeline.stores import run_store, store_of
@@ -56,9 +53,16 @@ class PreparedArm:
 
 
 def prepare_arm(
-    arm: Arm, definition: DeviceDefinition, folder: Path, progress: Progress = SILENT
+    arm: Arm,
+    definition: DeviceDefinition,
+    folder: Path,
+    progress: Progress = SILENT,
+    *,
+    trust_new: bool = False,
 ) -> PreparedArm:
     """Builds a model, or loads an existing build; past runs are searched in `folder`.
+
+    Before a build it connects to the device once: `ready_device`.
 
     Raises UsageError if the arm is none of the three kinds, or has options of a build without being
     a model, and the errors of the build.
@@ -70,7 +74,8 @@ def prepare_arm(
         recipe = replace(recipe, measurement=MeasurementRequest(definition.name)).on_device(
             definition
         )
-        built = build(plan(load(recipe, progress), progress), progress)
+        room = ready_device(definition, recipe.toolchain, trust_new=trust_new)
+        built = build_for(room, recipe, progress)
         return PreparedArm(*archived(built, progress), recipe.threads)
     if path.is_dir():
         return PreparedArm(*_of_folder(path, progress), arm.threads or 1)

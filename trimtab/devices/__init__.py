@@ -9,6 +9,7 @@ from trimtab.devices.protocol import (
     InstructionCounts,
     Mark,
     PushedFile,
+    Room,
     Transcript,
 )
 from trimtab.devices.registry import DeviceDefinition, find_device, list_devices
@@ -23,6 +24,7 @@ __all__ = [
     "InstructionCounts",
     "Mark",
     "PushedFile",
+    "Room",
     "Transcript",
     "find_device",
     "list_devices",

@@ -52,6 +52,9 @@ class AdbOptions:
     compress: bool = True
 
 
+OPTIONS = AdbOptions
+
+
 class AdbDevice(RemoteDevice):
     """One Android device of adb's server."""
 

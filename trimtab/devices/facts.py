@@ -22,9 +22,6 @@ def script(sysfs: str = SYSFS) -> str:
     return scripts.script("facts", sysfs)
 
 
-_QEMU_VIRT = "linux,dummy-virt"  # in the device tree of QEMU's `virt` board
-
-
 def is_this_machine(info: DeviceInfo) -> bool:
     """Whether `info` describes the system that runs this Python."""
     try:
@@ -40,9 +37,8 @@ def parse(text: str, *, is_emulated: bool = False) -> DeviceInfo:
     """
     values: dict[str, list[str]] = {}
     for line in text.splitlines():
-        key, separator, value = line.partition("=")
-        if separator:
-            values.setdefault(key.strip(), []).append(value.strip())
+        if match := re.match("([^=:]*)[=:](.*)", line):
+            values.setdefault(match[1].strip(), []).append(match[2].strip())
 
     def first(key: str) -> str | None:
         return next(iter(values.get(key, [])), None)
@@ -60,7 +56,7 @@ def parse(text: str, *, is_emulated: bool = False) -> DeviceInfo:
         governor="+".join(dict.fromkeys(values.get("governor", []))) or None,
         frequencies_mhz=tuple(number / 1000 for number in khz if number is not None),
         temperature_celsius=_temperature(values.get("zone", [])),
-        is_emulated=is_emulated or _QEMU_VIRT in (first("board") or "").split(),
+        is_emulated=is_emulated or "emulator" in values,
     )
 
 

@@ -59,6 +59,9 @@ class LabgridOptions:
     compress: bool = True
 
 
+OPTIONS = LabgridOptions
+
+
 @dataclass(frozen=True)
 class Place:
     """A place of a coordinator ("": labgrid's default), and its resource ("": the only one)."""

@@ -34,6 +34,9 @@ class LocalOptions:
     directory: str = ""
 
 
+OPTIONS = LocalOptions
+
+
 class LocalDevice(ShellDevice):
     """Runs commands as children of this process."""
 

@@ -10,7 +10,7 @@ from typing import Protocol, Self, runtime_checkable
 
 from trimtab.cores import Cache
 from trimtab.devices.cache_log import CacheLog
-from trimtab.errors import DeviceOutputError
+from trimtab.errors import DeviceFullError, DeviceOutputError
 from trimtab.progress import SILENT, Progress
 
 NO_ROOM = 81  # exit code of trimtab's scripts: the disk is full; their programs do not use it
@@ -65,6 +65,30 @@ class PushedFile:
     path: str
     sent_bytes: int = 0
     packing: str = ""
+
+
+@dataclass(frozen=True)
+class Room:
+    """The free space in trimtab's directory on a device, None if it is unknown.
+
+    `pushed`: the names of the files that were pushed before, which may not need space again.
+    """
+
+    device: str
+    free_bytes: int | None
+    pushed: frozenset[str]
+
+    def check(self, need_bytes: int, file: str) -> None:
+        """Raises `DeviceFullError` if a new file of at least `need_bytes` cannot have room."""
+        if self.free_bytes is None or self.free_bytes >= need_bytes or file in self.pushed:
+            return
+        raise DeviceFullError(
+            f"no room on the device for {file}: it needs {need_bytes:,} bytes, and "
+            f"{self.free_bytes:,} are free",
+            where=self.device,
+            hint="free some space there, or set `directory` in the device's definition to a larger "
+            "file system",
+        )
 
 
 @dataclass(frozen=True)
@@ -164,6 +188,10 @@ class Device(Protocol):
 
     def pull(self, remote: str, local: Path) -> None:
         """Copies a remote file; `local` appears complete or not at all."""
+        ...
+
+    def room(self) -> Room:
+        """The free space for files on the device."""
         ...
 
     def scratch(self) -> AbstractContextManager[str]:

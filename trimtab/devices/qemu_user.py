@@ -46,6 +46,9 @@ class QemuUserOptions:
     directory: str = ""
 
 
+OPTIONS = QemuUserOptions
+
+
 @dataclass(frozen=True)
 class QemuUser:
     """QEMU's program and the processor that it emulates."""
@@ -63,6 +66,8 @@ class QemuUser:
 
 class QemuUserDevice(LocalDevice):
     """A `LocalDevice` whose `run` starts guest binaries under QEMU."""
+
+    _runs_itself = False
 
     def __init__(self, name: str, directory: str, emulator: QemuUser, cpu: str | None) -> None:
         """`cpu`: the emulated core."""

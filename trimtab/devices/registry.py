@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import pkgutil
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import TypeVar, cast
 
 from trimtab import cores, paths, plugins
+from trimtab.build import toolchain
 from trimtab.devices.protocol import Device
 from trimtab.devices.shell import ShellDevice
-from trimtab.errors import DeviceError, UsageError
+from trimtab.errors import DeviceError, ToolchainError, UsageError
 from trimtab.toml_table import TomlFile
 
 T = TypeVar("T")
@@ -33,9 +36,9 @@ class DeviceDefinition:
     name: str
     path: Path
     options: Mapping[str, object]
-    doc: str
     transport: str
     toolchain: str
+    doc: str = ""
     cpu: str | None = None
     sysfs: str = ""
     lease: str = ""
@@ -45,7 +48,8 @@ class DeviceDefinition:
 
         `trust_new` pins an unknown host key. A changed one is always refused.
         """
-        create = cast("Callable[..., ShellDevice]", _transport(self.transport, self.path))
+        module = _transport(self.transport, self.path)
+        create = cast("Callable[..., ShellDevice]", module.create)
         device = create(self, trust_new=trust_new)
         device.sysfs = self.sysfs or device.sysfs
         device.lease_folder = self.lease or device.lease_folder
@@ -112,7 +116,10 @@ def _load(path: Path) -> DeviceDefinition:
     if common.get("cpu"):
         common["cpu"] = _core_name(file, common["cpu"])
     definition = file.record(DeviceDefinition, common, name=path.stem, path=path, options=table)
-    _transport(definition.transport, path)
+    module = _transport(definition.transport, path)
+    _check_target(definition)
+    if options := getattr(module, "OPTIONS", None):
+        definition.read_options(options)
     return definition
 
 
@@ -125,11 +132,32 @@ def _core_name(file: TomlFile, text: object) -> str:
         raise DeviceError(error.what, where=str(file.path), hint=error.hint) from None
 
 
-def _transport(name: str, path: Path) -> object:
-    """`create` of the transport's module: any module of this package that has one."""
+def _check_target(definition: DeviceDefinition) -> None:
+    """Raises `DeviceError` for an unknown toolchain, or one that cannot build for the core."""
+    try:
+        chosen = toolchain.find_toolchain(definition.toolchain)
+        if definition.cpu:
+            chosen.core(definition.cpu)
+    except (ToolchainError, UsageError) as error:
+        raise DeviceError(error.what, where=str(definition.path), hint=error.hint) from None
+
+
+def _transport(name: str, path: Path) -> ModuleType:
+    """The transport's module: any module of this package that has a function `create`."""
     module_name = f"trimtab.devices.{name}"
     if re.fullmatch("[a-z][a-z0-9_]*", name) and importlib.util.find_spec(module_name):
-        create = getattr(importlib.import_module(module_name), "create", None)
-        if create is not None:
-            return cast("object", create)
-    raise DeviceError(f"unknown transport {name!r}", where=str(path), hint=_DOCS)
+        module = importlib.import_module(module_name)
+        if hasattr(module, "create"):
+            return module
+    raise DeviceError(
+        f"unknown transport {name!r}",
+        where=str(path),
+        hint=f"use {', '.join(_transports())} ({_DOCS})",
+    )
+
+
+def _transports() -> list[str]:
+    """The names of the modules of this package that are transports."""
+    infos = pkgutil.iter_modules([str(Path(__file__).parent)])
+    names = (info.name for info in infos if info.name != Path(__file__).stem)
+    return [n for n in names if hasattr(importlib.import_module(f"trimtab.devices.{n}"), "create")]

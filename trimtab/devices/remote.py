@@ -4,6 +4,8 @@ Login scripts, banners and the client itself may print, and the client has an ex
 None of that may pass for the command's output or exit code. So the command's stdout and stderr each
 stand between two marker lines with a random token, and the last marker carries the exit code. A
 command without its last marker was cut off.
+
+The login shell may be any: `command_line` passes a script through csh and fish as through sh.
 """
 
 from __future__ import annotations
@@ -11,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import re
 import secrets
-import shlex
 import time
 from abc import abstractmethod
 from typing import Protocol, Self
@@ -27,6 +28,24 @@ _GRACE_S = 1.0  # for output that is still on its way when a command has ended
 _NOISE_BYTES = 64 * 1024
 _MAX_SIGNAL = 64
 _HALF = 8  # characters of a token
+
+
+def command_line(script: str) -> str:
+    r"""A script as one line that every login shell passes on unchanged.
+
+    Within single quotes csh takes no newline and replaces `!`, and fish replaces `\\`. So these
+    characters, and bytes that are not ASCII, travel as escapes of `printf`.
+    """
+    escapes = {"\n": r"\n", "%": "%%"}
+    safe = "".join(
+        escapes.get(char, char if char not in "\\'!" and char.isascii() else _octal(char))
+        for char in script
+    )
+    return f"""sh -c 'eval "$(printf "$0")"' '{safe}'"""
+
+
+def _octal(char: str) -> str:
+    return "".join(rf"\{byte:03o}" for byte in char.encode("utf-8", "surrogateescape"))
 
 
 class RunningCommand(Protocol):
@@ -73,6 +92,8 @@ class RemoteDevice(ShellDevice):
             except BaseException as error:
                 is_ended = self._end(command)
                 if isinstance(error, TimeoutError):
+                    if is_ended is None and not (self._is_settled or command.has_begun):
+                        raise self._cut_off(command.stray_output()) from None
                     if is_ended is None:
                         raise process_group.frozen(self.name, script, timeout_s) from None
                     raise process_group.timed_out(self.name, script, timeout_s, is_ended) from None
@@ -110,9 +131,10 @@ class _MarkedCommand:
         # In two halves: a shell that echoes its input shows no marker.
         halves = token[:_HALF], token[_HALF:]
         text = scripts.script("run_marked", *halves, "open" if stdin else "empty", script)
-        line = f"sh -c {shlex.quote(text)}"
         try:
-            self._running = device._start(line, self._stdout.feed, self._stderr.feed, stdin)
+            self._running = device._start(
+                command_line(text), self._stdout.feed, self._stderr.feed, stdin
+            )
         except OSError as error:
             raise DeviceError(
                 f"cannot start the client: {error.strerror}", where=device.name
@@ -127,6 +149,11 @@ class _MarkedCommand:
         self._running.__exit__(*exc_info)
         with contextlib.suppress(DeviceError):
             self._stdout.flush()
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the device's shell has printed a marker."""
+        return self._stdout.head is not None or self._stderr.head is not None
 
     @property
     def process_group(self) -> int | None:

@@ -1,7 +1,7 @@
 """A device with a POSIX shell: everything that does not depend on the transport.
 
-Push, pull and scratch folders need only a shell, `cat`, `df` and `sha256sum` on the device (busybox
-and toybox have them), and no SFTP server. A device with `zstd` or `gzip` receives large files
+Push, pull and scratch folders need only a shell and the small programs of `requirements` on the
+device, and no SFTP server. A device with `zstd` or `gzip` receives large files
 compressed, and decompresses them as they arrive.
 
 A broken link ends the running command, and nothing is repeated behind the caller's back. The next
@@ -18,7 +18,6 @@ import posixpath
 import re
 import secrets
 import shlex
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,9 +25,17 @@ from pathlib import Path
 from typing import BinaryIO, Self
 
 from trimtab import compression, files
-from trimtab.devices import facts, scripts
+from trimtab.devices import facts, requirements, scripts
+from trimtab.devices.outage import Outage
 from trimtab.devices.process import Source
-from trimtab.devices.protocol import NO_ROOM, CommandResult, DeviceInfo, PushedFile, Transcript
+from trimtab.devices.protocol import (
+    NO_ROOM,
+    CommandResult,
+    DeviceInfo,
+    PushedFile,
+    Room,
+    Transcript,
+)
 from trimtab.errors import (
     DeviceError,
     DeviceFullError,
@@ -39,7 +46,6 @@ from trimtab.progress import SILENT, Progress, Step
 
 _HOUSEKEEPING_S = 60.0  # an `mkdir` on a board that is busy or slow to page
 _RECONNECT_S = 60.0  # for a reboot, or a cable that is plugged in again
-_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 8.0
 _SLOWEST_LINK_BYTES_PER_S = 64 * 1024  # sets the time limit of a push or pull
 _SLOWEST_HASH_BYTES_PER_S = 4 * 1024 * 1024
 # Exit codes of push.sh; none of the programs that it calls uses them.
@@ -88,6 +94,7 @@ class ShellDevice(ABC):
     sysfs = facts.SYSFS
     lease_folder = ""
     connection = ""
+    _runs_itself = True  # False if an emulator beside it reads the pushed programs
 
     def __init__(
         self, name: str, directory: str, *, is_emulated: bool = False, packs: bool = False
@@ -101,6 +108,7 @@ class ShellDevice(ABC):
         self._directory = directory
         self._is_emulated = is_emulated
         self._prefix, self._boot_id = "", ""
+        self._outage: Outage | None = None
         self._launch_note = ""
         self._is_disconnected = False
 
@@ -207,6 +215,14 @@ class ShellDevice(ABC):
             raise self._failure(f"read {remote}", result)
         files.write_bytes(local, result.stdout)
 
+    def room(self) -> Room:
+        """See `Device.room`."""
+        text = scripts.script("room", self._prefix)
+        printed = self._housekeeping(text, "measure the free space").splitlines()
+        free = re.search(r"^free=([0-9]+)$", "\n".join(printed), re.M)
+        names = (line.removeprefix("pushed=") for line in printed if line.startswith("pushed="))
+        return Room(self.name, int(free[1]) * 1024 if free else None, frozenset(names))
+
     @contextmanager
     def scratch(self) -> Iterator[str]:
         """See `Device.scratch`."""
@@ -239,34 +255,39 @@ class ShellDevice(ABC):
         return self._prefix != ""
 
     def _settle(self) -> None:
-        """Makes the prefix; stores its path and the boot id."""
-        text = scripts.script("settle", self._directory)
-        answer = self._housekeeping(text, "create the directory of trimtab")
-        self._boot_id, _, folder = answer.removesuffix("\n").partition("\n")
-        if not folder.startswith("/"):
-            raise DeviceError(f"unexpected directory {folder[:200]!r}", where=self.name)
-        self._prefix = folder
+        """Makes the prefix; stores its path and the boot id.
+
+        In a boot that was not checked before, raises the error of a device that cannot be used.
+        """
+        text = requirements.script(self._directory, self._boot_id, runs=self._runs_itself)
+        result = self._execute(text, timeout_s=_HOUSEKEEPING_S)
+        if not result.ok:
+            failure = self._failure("create the directory of trimtab", result)
+            is_plain = type(failure) is DeviceError and result.exit_code == 1
+            stderr = result.stderr.decode("utf-8", "replace")
+            raise requirements.closed(self._directory, stderr, self.name) if is_plain else failure
+        settled = requirements.parse(result.stdout.decode("utf-8", "replace"), self.name)
+        self._boot_id, self._prefix = settled.boot_id, settled.folder
 
     def _reconnect(self) -> None:
         """Reconnects after a broken link. Raises `DeviceRebootedError` if a reboot broke it."""
-        deadline, pause_s = time.monotonic() + _RECONNECT_S, _FIRST_PAUSE_S
+        self._outage = self._outage or Outage(_RECONNECT_S)
         before = self._boot_id
         while True:
+            self._outage.begin()
             self._disconnect()
             self._is_disconnected = False
             try:
                 self._connect()
                 self._settle()
                 break
-            except DeviceUnreachableError:
+            except DeviceUnreachableError as error:
                 self._is_disconnected = True
-                if time.monotonic() + pause_s > deadline:
-                    raise
+                self._outage.wait(error)
             except BaseException:
                 self._is_disconnected = True
                 raise
-            time.sleep(pause_s)
-            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+        self._outage = None
         if self._boot_id != before:
             raise DeviceRebootedError(
                 "the device has rebooted",

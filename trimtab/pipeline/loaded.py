@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -25,6 +26,11 @@ class Loaded:
     target: Target
     source: Program
     network: ConvertedNetwork
+
+    @property
+    def stem(self) -> str:
+        """The name of the model's file on a device, without suffix."""
+        return re.sub(r"[^\w.-]", "_", self.source.name) or "model"
 
 
 def load(recipe: Recipe, progress: Progress = SILENT) -> Loaded:

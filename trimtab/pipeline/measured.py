@@ -8,13 +8,14 @@ from trimtab.bench import archive, protocol
 from trimtab.bench.golden import Golden
 from trimtab.bench.jobs import Subject
 from trimtab.bench.protocol import RunOutcome
-from trimtab.devices import find_device
+from trimtab.devices import DeviceDefinition, Room, find_device, readiness
 from trimtab.pipeline import reference
 from trimtab.pipeline.built import Built, build, footprints, subject_of
 from trimtab.pipeline.loaded import load
 from trimtab.pipeline.planned import plan
 from trimtab.pipeline.recipe import MeasurementRequest, Recipe
 from trimtab.pipeline.stores import run_store
+from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
 
 
@@ -64,4 +65,35 @@ def bench(recipe: Recipe, progress: Progress = SILENT) -> Measured:
     measurement = recipe.measurement or MeasurementRequest()
     definition = find_device(measurement.device)
     recipe = replace(recipe, measurement=measurement).on_device(definition)
-    return measure(build(plan(load(recipe, progress), progress), progress), progress)
+    room = ready_device(definition, recipe.toolchain, trust_new=measurement.trust_new)
+    return measure(build_for(room, recipe, progress), progress)
+
+
+def ready_device(definition: DeviceDefinition, toolchain: str, *, trust_new: bool = False) -> Room:
+    """The room on a device that can run what a toolchain builds; errors of `readiness.check`.
+
+    Connects for a moment: what prevents a measurement is known before minutes of planning and
+    compiling.
+    """
+    with definition.open(trust_new=trust_new) as device:
+        return readiness.check(device, toolchain)
+
+
+def build_for(room: Room, recipe: Recipe, progress: Progress = SILENT) -> Built:
+    """Loads, plans and builds a recipe for a device with this room.
+
+    Raises `DeviceFullError` as soon as its model cannot have room there: before planning if even a
+    quarter of its weights is too much, else before compiling.
+    """
+    loaded = load(recipe, progress)
+    file = f"{loaded.stem}.ttm"
+    room.check(_weights_bytes(loaded.source) // 4, file)
+    planned = plan(loaded, progress)
+    if not recipe.embed_model:
+        room.check(_weights_bytes(planned.program), file)
+    return build(planned, progress)
+
+
+def _weights_bytes(program: Program) -> int:
+    used = {name for op in program.ops for name in op.inputs}
+    return sum(v.data.nbytes for v in program.constants() if v.name in used and v.data is not None)

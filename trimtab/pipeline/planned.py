@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -50,7 +49,7 @@ class Planned:
     def stem(self) -> str:
         """The name of the model's file, without suffix."""
         if self.recipe.measurement:
-            return re.sub(r"[^\w.-]", "_", self.program.name) or "model"
+            return self.loaded.stem
         return Path(self.recipe.model).stem or self.profile.name
 
     @property

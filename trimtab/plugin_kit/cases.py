@@ -13,6 +13,7 @@ from trimtab.build.derived_profile import profile_of
 from trimtab.devices import find_device
 from trimtab.errors import ProgramError, RunnerError, UsageError
 from trimtab.operator_cases import Array, OperatorCase, cases_of
+from trimtab.pipeline.measured import ready_device
 from trimtab.pipeline.remote import remote_runner
 from trimtab.pipeline.resolve import find_target
 from trimtab.profile import Profile
@@ -102,6 +103,7 @@ def _run_on_device(
     if profile is None:
         return
     profile = replace(profile, name=plugin.name)
+    ready_device(definition, definition.toolchain)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         request = builder.BuildRequest(

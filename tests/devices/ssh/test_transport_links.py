@@ -242,7 +242,7 @@ def test_no_command_begins_before_the_session_of_the_connection_itself(
     gate.write_text(
         f"""
         case "$SSH_ORIGINAL_COMMAND" in
-        *"exec cat >/dev/null"*) sleep 1; touch {tmp_path}/begun ;;
+        *"read -r end_of_input"*) sleep 1; touch {tmp_path}/begun ;;
         *) [ -e {tmp_path}/begun ] || touch {tmp_path}/early ;;
         esac
         exec sh -c "$SSH_ORIGINAL_COMMAND"

@@ -1,6 +1,7 @@
 """The QEMU board: an ARM Linux with an SSH server in an emulator on this machine."""
 
 from trimtab.devices.board.machine import (
+    OPTIONS,
     PROGRAMS,
     BoardState,
     as_json,
@@ -11,4 +12,14 @@ from trimtab.devices.board.machine import (
     up,
 )
 
-__all__ = ["PROGRAMS", "BoardState", "as_json", "create", "down", "prepare", "status", "up"]
+__all__ = [
+    "OPTIONS",
+    "PROGRAMS",
+    "BoardState",
+    "as_json",
+    "create",
+    "down",
+    "prepare",
+    "status",
+    "up",
+]

@@ -126,6 +126,9 @@ class BoardOptions:
     client: Literal["openssh", "paramiko", ""] = ""
 
 
+OPTIONS = BoardOptions
+
+
 class BoardDevice(SshDevice):
     """The running board."""
 

@@ -68,13 +68,14 @@ claim() {
   done
   old=$n; new=$((n+1))
   if [ "$old" -ne "$force" ] && held "$old"; then tell "$old"; exit; fi
-  if ! mkdir -m 777 "$folder/$new"; then newest; [ "$n" -ge $new ] && echo again && exit; exit 1; fi
-  if [ "$old" -ne "$force" ] && held "$old"; then rmdir "$folder/$new"; tell "$old"; exit; fi
-  clock; d=$folder/$new
-  { echo "$boot" >"$d/boot" && echo $((up+seconds)) >"$d/until" \
-    && printf '%s\n' "$@" "since=$up" >"$d/owner.part" && mv -f "$d/owner.part" "$d/owner"; } \
-    || { rm -rf "$d"; exit "$full"; }
-  newest; if [ "$n" -ne $new ]; then rm -rf "$d"; echo again; exit; fi
+  own=$folder/$new  # not `d`: `newest` uses that
+  if ! mkdir -m 777 "$own"; then newest; [ "$n" -ge $new ] && echo again && exit; exit 1; fi
+  if [ "$old" -ne "$force" ] && held "$old"; then rm -rf "$own"; tell "$old"; exit; fi
+  clock
+  { echo "$boot" >"$own/boot" && echo $((up+seconds)) >"$own/until" \
+    && printf '%s\n' "$@" "since=$up" >"$own/owner.part" \
+    && mv -f "$own/owner.part" "$own/owner"; } || { rm -rf "$own"; exit "$full"; }
+  newest; if [ "$n" -ne $new ]; then rm -rf "$own"; echo again; exit; fi
   for d in "$folder"/[0-9]*; do
     # shellcheck disable=SC3067
     [ "${d##*/}" -lt $new ] 2>/dev/null && [ -O "$d/owner" ] && clean "$d" && rm -rf "$d"

@@ -8,7 +8,8 @@ file=$1; need=$2; digest=$3; shift 3
 part=$file.$$.part
 folder=${file%/*}
 mkdir -p "$folder" || exit 1
-free=$(df -Pk "$folder" 2>/dev/null | tail -n 1 | { read -r _ _ _ kib _; echo "$kib"; })
+. ./free_space.sh
+free=$(free_space "$folder")
 [ "${free:-x}" -lt "$need" ] 2>/dev/null && exit 81
 trap 'rm -f "$part"' EXIT; trap 'exit 1' HUP INT TERM
 "$@" >"$part" || exit 83

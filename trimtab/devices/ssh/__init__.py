@@ -2,6 +2,6 @@
 
 from trimtab.devices.ssh.address import Address, own_config
 from trimtab.devices.ssh.choice import PROGRAMS
-from trimtab.devices.ssh.transport import SshDevice, create
+from trimtab.devices.ssh.transport import OPTIONS, SshDevice, create
 
-__all__ = ["PROGRAMS", "Address", "SshDevice", "create", "own_config"]
+__all__ = ["OPTIONS", "PROGRAMS", "Address", "SshDevice", "create", "own_config"]

@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from trimtab import files, paths
+from trimtab.devices.ssh.settings import HostSettings
 from trimtab.errors import DeviceError, HostKeyError
 
 CERT_AUTHORITY, REVOKED = "@cert-authority", "@revoked"
@@ -106,32 +107,44 @@ def unknown(where: str, host: str, key_fingerprint: str) -> HostKeyError:
     )
 
 
-def unknown_jump_host(where: str) -> HostKeyError:
-    """The error for a jump host whose key is not known."""
+def unknown_jump_host(where: str, jump: str, host: str, key_fingerprint: str = "") -> HostKeyError:
+    """The error for a jump host whose key is not known.
+
+    `jump`: its name in ProxyJump; `host`: in known_hosts files.
+    """
     return HostKeyError(
-        "unknown host key of a jump host (ProxyJump)",
-        where=where,
-        hint="log in there by `ssh` once: jump hosts must be in your own known_hosts",
+        f"unknown host key {key_fingerprint} of the jump host {jump} (ProxyJump)".replace(
+            "  ", " "
+        ),
+        where=f"{where} (by {host})",
+        hint=f"log in there once, by `ssh {jump}`: jump hosts must be in your own known_hosts",
     )
 
 
-def refusal(where: str, log: str) -> HostKeyError | None:
+def refusal(where: str, log: str, jumps: Sequence[HostSettings]) -> HostKeyError | None:
     """The error for a host key that OpenSSH's client refused, from its log at level DEBUG1.
 
-    None if the log shows another problem.
+    None if the log shows another problem. `jumps`: the jump hosts. The process of one tells its
+    name only if its key has changed, so those without a known key are named, or all.
     """
+    names = {jump.known_hosts_name: jump for jump in jumps}
     offered = re.search(r"^debug1: Server host key: \S+ (\S+)", log, re.M)
     if "REMOTE HOST IDENTIFICATION HAS CHANGED" in log or "REVOKED HOST KEY" in log:
         offending = re.search(r"^Offending \S+ key in (.+):(\d+)", log, re.M)
         file = offending[1] if offending else ""
         pinned = _fingerprint_at(Path(file), int(offending[2])) if offending else ""
+        changed = re.search(r"^Host key for (\S+) has changed", log, re.M)
+        if changed and changed[1] in names:
+            where = f"{where} (jump host {names[changed[1]].host})"
         return _changed(where, pinned, offered[1] if offered else "", file)
     if "Host key verification failed" not in log:
         return None
     host = re.search(r"^No \S+ host key is known for (\S+)", log, re.M)
-    if host and offered:
+    if host and offered and host[1] not in names:
         return unknown(where, host[1], offered[1])
-    return unknown_jump_host(where)
+    strangers = [name for name in names if not find(names[name].known_hosts_files, name)] or names
+    aliases = ", ".join(names[name].host for name in strangers)
+    return unknown_jump_host(where, aliases, ", ".join(strangers))
 
 
 def fingerprint(key: bytes) -> str:

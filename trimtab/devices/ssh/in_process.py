@@ -168,10 +168,12 @@ class ParamikoClient:
         """Refuses a host key that is not known, or pins it with `trust_new`."""
         key = transport.get_remote_server_key()
         blob, name = key.asbytes(), settings.known_hosts_name
-        if host_keys.judge(lines, key.get_name(), blob, self._where):
+        where = self._where if is_device else f"{self._where} (jump host {settings.host})"
+        if host_keys.judge(lines, key.get_name(), blob, where):
             return
         if not is_device:
-            raise host_keys.unknown_jump_host(self._where)
+            fingerprint = host_keys.fingerprint(blob)
+            raise host_keys.unknown_jump_host(self._where, settings.host, name, fingerprint)
         pins = self._address.known_hosts
         if not self._trust_new or pins is None or host_keys.is_pinned(pins, name):
             raise host_keys.unknown(self._where, name, host_keys.fingerprint(blob))
@@ -200,12 +202,10 @@ class ParamikoClient:
 
     def _unreachable(self, settings: HostSettings, reason: str) -> DeviceError:
         complaint = self._proxy.complaint() if self._proxy else ""
-        return DeviceUnreachableError(
-            f"no connection to {settings.hostname}: {complaint or reason}",
-            where=self._where,
-            hint="is it switched on, in this network, and is its SSH server running? Does `host` "
-            "in the device's definition name it?",
-        )
+        is_jump = settings is not self._route[-1]
+        name = f"the jump host {settings.host}" if is_jump else settings.hostname
+        what = f"no connection to {name}: {complaint or reason}"
+        return client.unreachable(self._where, settings, what, is_jump=is_jump)
 
 
 class _Proxy:

@@ -45,6 +45,15 @@ _OPTIONS: dict[str, object] = {
 }
 # OpenSSH 8.7 and later; an older one refuses unknown options.
 _NEWER_OPTIONS = {"ForkAfterAuthentication": "no", "SessionType": "default", "StdinNull": "no"}
+# Lines of the log at level DEBUG1 that do not say why a connection failed.
+_INFORMATION = re.compile(
+    "debug1: |OpenSSH_|Authenticated to |Authenticated using |Transferred: |Bytes per second: "
+    "|Warning: Permanently added "
+)
+_BREAK = re.compile(
+    "Timeout, server |Read from remote host |Write failed|Received disconnect |Disconnect(?:ed|ing)"
+    "|Bad packet |Corrupted MAC |.*send disconnect: |.*Connection (?:to|closed|reset|timed) "
+)
 _LONGEST_FOLDER = 60  # for temporary files: the path of a socket has at most 107 characters
 
 
@@ -52,9 +61,10 @@ class OpenSshClient:
     """One connection of the program `ssh`; implements `SshClient`."""
 
     def __init__(
-        self, settings: HostSettings, address: Address, where: str, *, trust_new: bool
+        self, route: Sequence[HostSettings], address: Address, where: str, *, trust_new: bool
     ) -> None:
-        self._settings, self._address, self._where = settings, address, where
+        self._jumps, self._settings = route[:-1], route[-1]
+        self._address, self._where = address, where
         self._trust_new = trust_new
         self._folder: Path | None = None  # holds the control socket and the log
         self._master: subprocess.Popen[bytes] | None = None
@@ -78,7 +88,7 @@ class OpenSshClient:
         words += [f"-oControlPath={self._folder}/s", "--", self._address.host]
         try:
             with (self._folder / "log").open("wb") as log, self._begun.open("wb") as begun:
-                script = f"echo {_BEGUN}; exec cat >/dev/null"
+                script = f"sh -c 'echo {_BEGUN}; read -r end_of_input'"
                 self._await(self._start_master([*words, script], begun, log))
         except BaseException:
             self.disconnect()
@@ -119,7 +129,8 @@ class OpenSshClient:
             self._master.wait(client.CLOSE_S)  # its sessions end before it does
         if self._master.returncode != _CUT:
             return None
-        return self._log()[1].rpartition("; ")[2]
+        reasons = [line for line in self._log()[1] if _BREAK.match(line)]
+        return reasons[-1] if reasons else "the server closed the connection"
 
     @property
     def _begun(self) -> Path:
@@ -176,28 +187,24 @@ class OpenSshClient:
             f"-oStrictHostKeyChecking={'accept-new' if is_new else 'yes'}",
         ]
 
-    def _log(self) -> tuple[str, str]:
-        """The whole log of the connection, and the end of it without debug lines."""
+    def _log(self) -> tuple[str, list[str]]:
+        """The whole log of the connection, and its lines that are no mere information."""
         try:
             assert self._folder
             log = (self._folder / "log").read_text(encoding="utf-8", errors="replace")
         except OSError:
-            return "", ""
-        lines = [line for line in log.splitlines() if line and not line.startswith("debug1: ")]
-        return log, "; ".join(lines)[-400:]
+            return "", []
+        return log, [line for line in log.splitlines() if line and not _INFORMATION.match(line)]
 
     def _refusal(self) -> DeviceError:
         """The error for a connection that was not made."""
-        log, messages = self._log()
+        log, lines = self._log()
+        messages = "; ".join(lines)[-400:]
         assert self._master
         if self._master.returncode != _CUT:
-            output = self._begun.read_text(errors="replace").strip()[-400:]
-            return DeviceRefusedError(
-                f"the login succeeds, but the server ends or refuses the command: {output}",
-                where=self._where,
-                hint="its SSH server may force another command, or end those that use too much",
-            )
-        if refusal := host_keys.refusal(self._where, log):
+            output = self._begun.read_text(errors="replace").replace(_BEGUN, "")
+            return client.runs_another_command(self._where, f"{output}\n{messages}")
+        if refusal := host_keys.refusal(self._where, log, self._jumps):
             return refusal
         if re.search("Permission denied|Too many authentication failures", messages):
             denied = re.search(r"Permission denied \(([^)]*)\)", messages)
@@ -212,9 +219,13 @@ class OpenSshClient:
                 where=self._where,
                 hint="update the SSH server on the device, or allow the algorithm in ~/.ssh/config",
             )
-        return DeviceUnreachableError(
-            f"no connection: {messages or 'ssh ended without a message'}",
-            where=self._where,
-            hint="is it switched on, in this network, and is its SSH server running? Does `host` "
-            "in the device's definition name it?",
-        )
+        jump = next((jump for jump in self._jumps if _is_about(messages, jump)), None)
+        name = f"the jump host {jump.host}" if jump else self._settings.hostname
+        what = f"no connection to {name}: {messages or 'ssh ended without a message'}"
+        host = jump or self._settings
+        return client.unreachable(self._where, host, what, is_jump=jump is not None)
+
+
+def _is_about(messages: str, host: HostSettings) -> bool:
+    """Whether `ssh` says that it could not connect to a host."""
+    return re.search(rf"\b{re.escape(host.hostname)} port {host.port}\b", messages) is not None

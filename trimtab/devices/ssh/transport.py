@@ -25,13 +25,13 @@ from typing import Annotated, Literal, Self
 from trimtab.devices.process import Sink, Source
 from trimtab.devices.registry import DeviceDefinition
 from trimtab.devices.remote import RemoteDevice, RunningCommand
-from trimtab.devices.ssh import choice, host_keys
+from trimtab.devices.ssh import choice, client, host_keys
 from trimtab.devices.ssh.address import Address, own_config
 from trimtab.devices.ssh.choice import ClientChoice
 from trimtab.devices.ssh.client import SshClient
 from trimtab.devices.ssh.openssh import OpenSshClient
 from trimtab.devices.ssh.settings import HostSettings, route
-from trimtab.errors import DeviceError, DeviceRefusedError, DeviceUnreachableError
+from trimtab.errors import DeviceError, DeviceUnreachableError
 from trimtab.toml_table import Minimum
 
 
@@ -47,6 +47,9 @@ class SshOptions:
     client: Literal["openssh", "paramiko", ""] = ""
     directory: str = ".cache/trimtab"
     compress: bool = True
+
+
+OPTIONS = SshOptions
 
 
 class SshDevice(RemoteDevice):
@@ -94,7 +97,7 @@ class SshDevice(RemoteDevice):
     def _make_client(self, hosts: tuple[HostSettings, ...]) -> SshClient:
         assert self._choice
         if self._choice.client == choice.OPENSSH:
-            return OpenSshClient(hosts[-1], self._address, self._where, trust_new=self._trust_new)
+            return OpenSshClient(hosts, self._address, self._where, trust_new=self._trust_new)
         from trimtab.devices.ssh.in_process import ParamikoClient
 
         return ParamikoClient(hosts, self._address, self._where, trust_new=self._trust_new)
@@ -119,12 +122,13 @@ class SshDevice(RemoteDevice):
                 where=self._where,
                 hint="is it switched on, and is its network up?",
             )
+        if not self._is_settled:
+            return client.runs_another_command(self._where, output)
         # After successful commands the cause may pass: a shutdown, or a limit on resources.
-        kind = DeviceUnreachableError if self._is_settled else DeviceRefusedError
-        return kind(
+        return DeviceUnreachableError(
             f"the login succeeds, but the server ends or refuses the command: {output}",
             where=self._where,
-            hint="its SSH server may force another command, or end those that use too much",
+            hint="is it shutting down? Its SSH server may also end commands that use too much",
         )
 
     @property
