@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -40,7 +41,7 @@ def tidy(deep: bool) -> int:
     files = sorted(written | _generated_kernels(tree, compiled))
     arguments = [shell.tool("clang-tidy"), "--quiet", f"-p={tree}"]
     arguments += [
-        f"--extra-arg={flag}" for flag in _zig_library(Path(commands[0]["command"].split()[0]))
+        f"--extra-arg={flag}" for flag in _zig_library(Path(shlex.split(commands[0]["command"])[0]))
     ]
 
     if not deep:

@@ -1,0 +1,61 @@
+"""A checkout in a folder whose name a shell, CMake or ninja may misread."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+from trimtab import paths
+
+SOURCES = ("CMakeLists.txt", *("bindings", "cores", "kernels", "profiles", "runtime"))
+SOURCES += ("toolchains", "trimtab")
+
+# Builds and runs a runner with its model inside, and compiles a part of the Python extension.
+BUILD = """
+import sys
+from pathlib import Path
+from tests.build.samples import runs_relu, tiny
+from trimtab import paths
+from trimtab.build import host_build, toolchain
+
+folder = Path(sys.argv[1])
+assert paths.root() == folder, "the copy is what is built"
+delivery = tiny(folder, "host", embed_model=True)
+assert runs_relu(delivery, folder)
+assert folder.name not in " ".join(delivery.flags)
+host_build.build(["CMakeFiles/_engine.dir/bindings/run_time_operators.cpp.o"], "a binding")
+"""
+
+
+def python_of(folder: Path) -> str:
+    """A Python in `folder` with the packages of this one, which takes trimtab from there."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / ".venv"], check=True)
+    packages = sysconfig.get_path("purelib", "venv", {"base": str(folder / ".venv")})
+    lines = f"{folder}\n{sysconfig.get_path('purelib')}\n{paths.root()}\n"
+    (Path(packages) / "all.pth").write_text(lines)
+    programs = folder / ".venv" / "bin"
+    for program in ("ninja", "ccache"):  # which their packages look for beside Python
+        if (here := Path(sys.executable).with_name(program)).exists():
+            (programs / program).symlink_to(here)
+    return str(programs / "python")
+
+
+def test_a_checkout_builds_in_a_path_with_a_space_a_quote_and_an_accent(tmp_path: Path) -> None:
+    folder = tmp_path / 'trim tab\'s "é" & $HOME'
+    (folder / ".cache").mkdir(parents=True)
+    for name in SOURCES:
+        source = paths.root() / name
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / name)
+    for name in ("zig", "objects"):  # so that no C library is compiled again
+        (paths.cache() / name).mkdir(parents=True, exist_ok=True)
+        (folder / ".cache" / name).symlink_to(paths.cache() / name)
+    words = [python_of(folder), "-P", "-c", BUILD, str(folder)]
+    environment = {key: value for key, value in os.environ.items() if key != "TRIMTAB_CACHE_DIR"}
+    done = subprocess.run(
+        words, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
