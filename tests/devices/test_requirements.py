@@ -1,4 +1,4 @@
-"""What trimtab needs on a device is checked at the first connection, and named."""
+"""Requirements on a device are checked at the first connection, and named."""
 
 from __future__ import annotations
 

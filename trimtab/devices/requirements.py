@@ -1,4 +1,4 @@
-"""What trimtab needs on a device: programs, and a directory that takes files and runs programs.
+"""Requirements on a device: programs, and a directory that takes files and runs programs.
 
 All of it is checked at the first connection in each boot of the device, by settle.sh, so that no
 later step fails for a reason that was known. `PROGRAMS` is the only list of the programs:
@@ -131,12 +131,12 @@ def noexec(folder: str, why: str, device: str) -> DeviceError:
 
 def lacking_shell(output: str) -> str:
     """The program of a command itself that a login shell does not find, "" for another problem."""
-    found = re.search(
+    match = re.search(
         r"\b(sh|printf): (?:command |inaccessible or )?not found|unknown command:? '?(sh|printf)\b",
         output,
         re.I,
     )
-    return found[1] or found[2] if found else ""
+    return match[1] or match[2] if match else ""
 
 
 def _reason(text: str) -> str:
