@@ -1,4 +1,4 @@
-"""What a device can run, and how much room it has, is known before the work."""
+"""Checks of what a device can run and store, before the work."""
 
 from __future__ import annotations
 

@@ -145,13 +145,13 @@ def test_a_measurement_gives_up_a_lost_device_after_the_documented_time(
     monkeypatch.setattr(shell, "_RECONNECT_S", limit_s)
     server = start_sshd()
     server.define(config, "board1", lease=tmp_path / "lease")
-    lost = []
+    gone_at_s: list[float] = []
 
     def take_away() -> None:
         while not (tmp_path / "begun").exists():
             time.sleep(0.05)
         stop(server)
-        lost.append(time.monotonic())
+        gone_at_s.append(time.monotonic())
 
     thread = threading.Thread(target=take_away)
     thread.start()
@@ -159,7 +159,7 @@ def test_a_measurement_gives_up_a_lost_device_after_the_documented_time(
     with find_device("board1").open(trust_new=True) as device:
         subject = make_subject(tmp_path, run)
         outcome = measure(device, subject, make_golden(), Settings(runs=1), tmp_path / "runs")
-        took_s = time.monotonic() - lost[0]
+        took_s = time.monotonic() - gone_at_s[0]
     thread.join()
     assert isinstance(outcome.error, DeviceUnreachableError)
     assert "did not come back within 4 s: " in outcome.error.what
