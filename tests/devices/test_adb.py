@@ -145,6 +145,8 @@ def test_a_link_that_breaks_and_comes_back(
             with pytest.raises(DeviceUnreachableError):
                 device.run(["sleep", "20"], timeout_s=30)
         start_adbd(port=phone.port)
+        time.sleep(1.0)  # a device that was given up is not asked again at once, and then once
+        monkeypatch.setattr(adb, "_CONNECT_S", 10.0)
         assert device.run(["echo", "back"], timeout_s=10).stdout == b"back\n"
 
 
