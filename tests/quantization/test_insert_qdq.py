@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.small_programs import Net
 from trimtab.program import Program
+from trimtab.quantization import insert_qdq
 from trimtab.quantization.insert_qdq import mean_error, quantization, weight_scales
 from trimtab.quantization.observer import Range
 from trimtab.session import Session
@@ -50,3 +52,14 @@ def test_the_bias_corrects_the_mean_rounding_error(group: int) -> None:
     np.testing.assert_allclose(
         mean_error(rounding, means), expected[0, :, 0, 0], rtol=1e-5, atol=1e-5
     )
+
+
+def test_a_slope_belongs_to_an_operator_with_weights_that_nothing_else_reads() -> None:
+    net = Net(x=(1, 4, 6, 6))
+    alone, shared = net.conv("x", 4), net.conv("x", 4)
+    slopes = [net("leaky_relu", y, alpha=0.25) for y in (alone, shared, net("relu", "x"), "x")]
+    program = net.finish(*slopes, net("add", shared, "x"))
+    before = [
+        insert_qdq._weighted_before(program, op) for op in program.ops if op.type == "leaky_relu"
+    ]
+    assert [op and op.outputs[0] for op in before] == [alone, None, None, None]

@@ -38,6 +38,8 @@ def cases() -> Iterator[Case]:
         yield case(f"axis{axis}-no-bias", "LayerNormalization", x, scale, axis=axis, epsilon=1e-3)
     scale, bias = Const(normal(33, seed="scale")), Const(normal(33, seed="bias"))
     yield case("2d", "LayerNormalization", normal(3, 33), scale, bias)
+    one = (Const(normal(1, seed="scale")), Const(normal(1, seed="bias")))
+    yield case("one-element", "LayerNormalization", normal(3, 1), *one)
     for size in (1, 3, 5):
         x = normal(1, 11, 4, 5) * 10
         yield case(f"size-{size}", "LRN", x, size=size)
