@@ -91,8 +91,8 @@ def texts(value: Any, at: Leaf = ()) -> Iterator[Leaf]:
             yield from texts(item, (*at, i))
 
 
-def poisoned(source: Events, leaf: Leaf, payload: str) -> Events:
-    """The events with another text at one place."""
+def poisoned(source: Events, leaf: Leaf, payload: Any) -> Events:
+    """The events with another value at one place."""
     changed = copy.deepcopy(source)
     holder: Any = changed
     for key in leaf[:-1]:

@@ -5,8 +5,9 @@ Every text of a record is replaced by payloads, and every format is read by a re
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from tests.reports import hostile_record
 from tests.reports.hostile_record import Events, Leaf
 from trimtab import reports
 from trimtab.compare import side_by_side
-from trimtab.errors import UsageError
+from trimtab.errors import TrimtabError, UsageError
 from trimtab.reports import html_page
 from trimtab.results import export, index, records, summary
 from trimtab.results.folder import runs_table
@@ -161,3 +162,32 @@ def test_formats_that_refuse_a_run_say_so_and_nothing_else(tmp_path: Path, sourc
     run = summary.summarize(records.read(hostile_record.write(tmp_path, source)))
     with pytest.raises(UsageError, match="has none"):
         reports.find("trace").run(run)
+
+
+def values(value: Any, at: Leaf = ()) -> Iterator[Leaf]:
+    """The place of every value in the events that is not a text, lists and objects included."""
+    if isinstance(value, dict | list):
+        yield at
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from values(item, (*at, key))
+    elif not isinstance(value, str):
+        yield at
+
+
+@pytest.mark.parametrize("other", ["text", None, [], {"a": 1}, -1, 1.5, [None]], ids=str)
+def test_a_record_with_a_wrong_type_is_refused_or_shown(
+    other: Any, tmp_path: Path, source: Events
+) -> None:
+    """A reader never fails with anything but an error of trimtab."""
+    whole = [name for name in reports.names() if reports.find(name).IS_WHOLE]
+    kinds: dict[tuple[object, ...], Leaf] = {}
+    for leaf in values(source):
+        if len(leaf) > 1:
+            keys = (key for key in leaf[1:] if isinstance(key, str))
+            kinds.setdefault((source[int(leaf[0])]["event"], *keys, len(leaf)), leaf)
+    for leaf in kinds.values():
+        changed: Any = hostile_record.poisoned(source, leaf, other)
+        with contextlib.suppress(TrimtabError):
+            run = read(tmp_path, changed)
+            for name in whole:
+                check_displayed(reports.find(name).run(run))

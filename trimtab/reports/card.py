@@ -182,7 +182,7 @@ def _notes(entries: Sequence[CardEntry]) -> list[str]:
 
 
 def _conditions(run: Summary) -> str:
-    """What disturbed a run; "" for nothing."""
+    """The disturbances of a run; "" for none."""
     causes = ["the device throttled"] if run.status is Status.THROTTLED else []
     causes += [f"uncontrolled {what}" for what in run.uncontrolled]
     return f"Run {run.header.run_id}: {'; '.join(causes)}." if causes else ""

@@ -19,7 +19,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, quote, urlsplit
 
-from trimtab import reports
+from trimtab import escape, reports
 from trimtab.errors import ResultError, TrimtabError, UsageError
 from trimtab.results import index, records, summary
 from trimtab.results.summary import Summary
@@ -56,7 +56,7 @@ class Site:
             if path.startswith("/run/"):
                 return self._run(path.removeprefix("/run/"))
         except TrimtabError as error:
-            return Answer(HTTPStatus.INTERNAL_SERVER_ERROR, f"{error}\n")
+            return Answer(HTTPStatus.INTERNAL_SERVER_ERROR, escape.text(f"{error}\n"))
         return Answer(HTTPStatus.NOT_FOUND, "no such page\n")
 
     def _entries(self) -> list[index.Entry]:

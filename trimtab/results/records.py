@@ -23,12 +23,24 @@ from uuid import uuid4
 
 from trimtab import files, strict_json
 from trimtab.errors import ResultError, TruncatedResultError
+from trimtab.results import event_shapes
 
 FORMAT = 2
 READABLE = (1, 2)  # a run of format 1 is one launch without a `launch` event
 SUFFIX = ".jsonl"
 
 Event = dict[str, Any]
+
+# The annotations of a header's fields that are checked when a record is read.
+_TYPES: Mapping[str, type | tuple[type, ...]] = {
+    "str": str,
+    "str | None": (str, type(None)),
+    "int": int,
+    "int | None": (int, type(None)),
+    "bool": bool,
+    "Sequence[str]": list,
+    "Mapping[str, Any]": dict,
+}
 
 
 class Status(StrEnum):
@@ -251,9 +263,11 @@ def read(path: Path) -> Record:
     try:
         status = Status(events[-1]["status"])
         end = events[-1]
+        for event in events:
+            event_shapes.check(event)
         header, message = _header(events[0]), str(end["message"])
         return Record(path, header, tuple(events[1:-1]), status, message, end.get("seconds"))
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise _not_a_record(path, f"a field is missing or wrong: {error}") from error
 
 
@@ -270,15 +284,22 @@ def _parse(path: Path, number: int, line: str) -> Event:
 def _header(event: Event) -> Header:
     values = _fields_of(Header, event)
     for key in ("model", "binary"):
-        values[key] = FileFacts(**values[key])
+        values[key] = FileFacts(**_fields_of(FileFacts, values[key]))
     values["device"] = RecordedDevice(**_fields_of(RecordedDevice, values["device"]))
     return Header(**values)
 
 
 def _fields_of(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values that are fields of a dataclass; other versions may write more."""
-    names = {field.name for field in fields(kind)}
-    return {key: value for key, value in values.items() if key in names}
+    """The values that are fields of a dataclass; other versions may write more.
+
+    Raises TypeError for a value that is not of its field's type.
+    """
+    types = {field.name: str(field.type) for field in fields(kind)}
+    for key, value in values.items():
+        expected = _TYPES.get(types.get(key, ""))
+        if expected and not isinstance(value, expected):
+            raise TypeError(f"{key} is {value!r:.100}")
+    return {key: value for key, value in values.items() if key in types}
 
 
 def _not_a_record(path: Path, reason: str) -> ResultError:

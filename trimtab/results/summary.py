@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from trimtab.accuracy import Accuracy, Search
+from trimtab.errors import ResultError
 from trimtab.results import counters, disconnects, energy, statistics, thread_spans, variation
 from trimtab.results.footprint import Footprint
 from trimtab.results.records import Event, Header, Record, Status
@@ -150,7 +151,18 @@ class Summary:
 
 
 def summarize(record: Record) -> Summary:
-    """Reduces one run."""
+    """Reduces one run. Raises ResultError if an event lacks a field, or has a wrong one."""
+    try:
+        return _summary(record)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ResultError(
+            f"not a result file: an event is wrong: {type(error).__name__}: {error}",
+            where=str(record.path),
+            hint="measure again: ./inv bench",
+        ) from error
+
+
+def _summary(record: Record) -> Summary:
     size = record.first("size") or {}
     figures, ops = tuple(_figures(record)), tuple(_ops(record))
     latency_ns = next((figure.value for figure in figures if figure.key == "latency"), None)
@@ -195,7 +207,10 @@ def _shipped(record: Record) -> tuple[Footprint, ...]:
 
 def _accuracy(record: Record) -> Accuracy | None:
     event = record.first("accuracy")
-    return Accuracy.of(event) if event else None
+    accuracy = Accuracy.of(event) if event else None
+    if accuracy:
+        accuracy.rows()  # raises for figures that are no numbers
+    return accuracy
 
 
 def _search(record: Record) -> Search | None:
@@ -247,6 +262,9 @@ def _samples(record: Record, kind: str, field: str) -> tuple[tuple[int, ...], ..
         tuple(event.get(field) for event in launch if event["event"] == kind)
         for launch in record.launches()
     ]
+    wrong = [one for launch in values for one in launch if not isinstance(one, int | None)]
+    if wrong:
+        raise TypeError(f"{field} of {kind!r} is {wrong[0]!r:.100}")
     return () if any(None in launch for launch in values) else tuple(filter(None, values))
 
 
