@@ -9,6 +9,7 @@ Uses the standard library only.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -27,6 +28,10 @@ class Accuracy:
     scores. `noise`: energy of the errors relative to the variance of the output, for the output
     with the largest ratio (the inverse of its signal-to-noise ratio); None in records from before
     this figure. `is_seeded`: the samples were seeded noise, which says little about real data.
+
+    Elements that are not finite in float32 count only here: `not_finite` is the number of elements
+    of which one value is not finite (NaN or infinity) and the other differs, out of `elements`, and
+    with any of them the errors are infinite and the cosine is 0. Both are 0 in earlier records.
     """
 
     samples: int
@@ -36,12 +41,17 @@ class Accuracy:
     top1: float | None
     noise: float | None = None
     is_seeded: bool = False
+    not_finite: int = 0
+    elements: int = 0
 
     def rows(self) -> list[tuple[str, str]]:
         """The name and the formatted value of each figure."""
         samples = f"{self.samples} of seeded noise" if self.is_seeded else str(self.samples)
-        rows = [
-            ("samples compared with float32", samples),
+        rows = [("samples compared with float32", samples)]
+        if self.not_finite:
+            count = f"{self.not_finite:,} of {self.elements:,} values"
+            return [*rows, ("NaN or infinity, unlike float32", count)]
+        rows += [
             ("largest error, of the largest output", f"{self.max_error:.2%}"),
             ("mean error", f"{self.mean_error:.3%}"),
             ("cosine", f"{self.cosine:.6f}"),
@@ -52,9 +62,14 @@ class Accuracy:
 
     @staticmethod
     def of(record: Mapping[str, Any]) -> Accuracy:
-        """Reads the dictionary that `dataclasses.asdict` makes; unknown keys are ignored."""
+        """Reads the dictionary that `dataclasses.asdict` makes; unknown keys are ignored. JSON has
+        null for an infinite error.
+        """
         names = {field.name for field in fields(Accuracy)}
-        return Accuracy(**{name: value for name, value in record.items() if name in names})
+        values = {name: value for name, value in record.items() if name in names}
+        errors = ("max_error", "mean_error", *(["noise"] if values.get("not_finite") else []))
+        infinite = {name: math.inf for name in errors if name in values and values[name] is None}
+        return Accuracy(**values | infinite)
 
 
 # Name in a budget -> the figure and the direction of its bound.

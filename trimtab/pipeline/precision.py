@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from trimtab import passes, quantization
 from trimtab.accuracy import Accuracy, Search
-from trimtab.errors import PlanError, TrimtabError, UsageError
+from trimtab.errors import UsageError
+from trimtab.pipeline import float16
 from trimtab.pipeline.calibration import Calibration
 from trimtab.planner.plan_file import Plan
 from trimtab.planner.precision import is_quantized
@@ -14,8 +14,6 @@ from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
 from trimtab.quantization import Quantized
 from trimtab.target import Target
-
-_NOISE_SAMPLES = 2  # for the accuracy of f16 without samples: a rough figure
 
 
 @dataclass(frozen=True)
@@ -41,8 +39,8 @@ class ConvertedNetwork:
         return ["".join(c if c.isprintable() else " " for c in line) for line in lines]
 
     def with_precisions(self, plan: Plan) -> Plan:
-        """`plan` with the precisions that were chosen when the network was quantized here."""
-        if self.quantized is None:
+        """`plan` with the precisions that were chosen for the network here."""
+        if self.quantized is None and not self.plan.precisions:
             return plan
         return replace(plan, precision=self.plan.precision, precisions=self.plan.precisions)
 
@@ -64,7 +62,7 @@ def check(program: Program, plan: Plan, calibration: Calibration) -> None:
         return
     if precision == "f32":
         _check_unused(calibration)
-    elif precision == "f16":
+    elif _is_half(plan, calibration):
         _check_samples_only(calibration)
     elif precision == "mixed" and not (calibration.budget or is_searched):
         raise UsageError(
@@ -96,7 +94,8 @@ def convert(
 ) -> ConvertedNetwork:
     """Converts `program` to the precision of `plan` for `target`.
 
-    UsageError if samples are missing or not needed; CalibrationError if they do not fit.
+    UsageError if samples are missing or not needed; CalibrationError if they do not fit; PlanError
+    if values exceed the range of f16.
     """
     check(program, plan, calibration)
     precision = plan.precision
@@ -109,9 +108,10 @@ def convert(
         return ConvertedNetwork(program, plan)
     if precision == "f32":
         return ConvertedNetwork(program, plan)
-    if precision == "f16":
-        return ConvertedNetwork(program, plan, _half_accuracy(program, calibration, progress))
     types = plan.precisions
+    if _is_half(plan, calibration):
+        checked = float16.check(program, plan, calibration, target, progress)
+        return ConvertedNetwork(program, checked.plan, checked.accuracy)
     quantized = calibration.quantize(program, types, target, progress)
     if quantized.search:
         for line in quantized.search.lines():
@@ -120,6 +120,12 @@ def convert(
     return ConvertedNetwork(
         quantized.program, plan, quantized.accuracy, quantized.search, quantized
     )
+
+
+def _is_half(plan: Plan, calibration: Calibration) -> bool:
+    """Whether all operators of a float32 network compute in f16, or in f32 as the plan says."""
+    types = plan.precisions.values()
+    return plan.precision == "f16" or (bool(types) and "int8" not in types and not calibration)
 
 
 def _check_unused(calibration: Calibration) -> None:
@@ -144,23 +150,3 @@ def _check_samples_only(calibration: Calibration) -> None:
             "f16 has neither ranges nor a budget",
             hint="leave out --method, --ranges and --budget, or use --precision mixed",
         )
-
-
-def _half_accuracy(
-    program: Program, calibration: Calibration, progress: Progress
-) -> Accuracy | None:
-    """The accuracy of f16 on the held-out samples, or on seeded noise without samples; None if this
-    machine cannot compute it.
-    """
-    if calibration:
-        held_out = calibration.read(program, progress).held_out
-    else:
-        held_out = quantization.noise(program, _NOISE_SAMPLES)
-    # Without samples the figure is a bonus: whatever prevents it does not stop the build.
-    expected_errors = PlanError if calibration else TrimtabError
-    try:
-        optimized = passes.optimize(program)
-        return quantization.compare(program, optimized, held_out, progress, Plan(precision="f16"))
-    except expected_errors as error:
-        progress.note(f"the accuracy of f16 is unknown: {error}")
-        return None

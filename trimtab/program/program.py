@@ -244,6 +244,8 @@ class Program:
 
     `source` is the program before optimization (None if this is not optimized). `target` and
     `threads` are those of the plan. `passes` lists the passes that have run, in order.
+    `input_ranges`: the lowest and the highest value of inputs, where the model's file declares
+    them; a .ttm file does not.
     """
 
     def __init__(self, name: str = "") -> None:
@@ -254,6 +256,7 @@ class Program:
         self.outputs: list[str] = []
         self.source: Program | None = None
         self.passes: list[str] = []
+        self.input_ranges: dict[str, tuple[float, float]] = {}
         self.target: str = ""
         self.threads: int = 1
 
@@ -332,6 +335,7 @@ class Program:
         twin.inputs, twin.outputs = list(self.inputs), list(self.outputs)
         twin.source, twin.passes = self.source, list(self.passes)
         twin.target, twin.threads = self.target, self.threads
+        twin.input_ranges = dict(self.input_ranges)
         return twin
 
     def is_output(self, var: str) -> bool:

@@ -15,7 +15,7 @@ from trimtab.planner.plan_file import Plan
 from trimtab.planner.precision import is_quantized
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
-from trimtab.quantization import insert_qdq, samples
+from trimtab.quantization import input_ranges, insert_qdq, samples
 from trimtab.quantization.accuracy import compare
 from trimtab.quantization.calibration import calibrate, check, rounding_of
 from trimtab.quantization.methods import DEFAULT
@@ -33,6 +33,7 @@ __all__ = [
     "Samples",
     "compare",
     "noise",
+    "pictures",
     "quantize",
     "read_samples",
 ]
@@ -74,6 +75,13 @@ def read_samples(path: str | Path, program: Program) -> Samples:
 def noise(program: Program, count: int = 20) -> Samples:
     """Seeded smooth noise as samples, for networks with seeded weights."""
     return samples.noise(inputs_of(program), count)
+
+
+def pictures(
+    program: Program, ranges: Mapping[str, input_ranges.InputRange], count: int = 2
+) -> Samples:
+    """Seeded samples that fill these ranges of the inputs of `program`."""
+    return input_ranges.pictures(inputs_of(program), ranges, count)
 
 
 def quantize(

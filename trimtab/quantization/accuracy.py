@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,8 +33,7 @@ class Reference:
     ) -> Accuracy:
         """The accuracy of `program`, which has the same inputs and outputs, run by `plan`."""
         session = Session(program, plan=plan)
-        errors: list[tuple[float, float]] = []
-        cosines: list[float] = []
+        deviations: list[Deviation] = []
         same_top1: list[bool] = []
         results: list[Mapping[str, Array]] = []
         first = self._program.outputs[0]
@@ -40,26 +41,51 @@ class Reference:
             for number, feed in enumerate(self._samples):
                 expected, actual = self._outputs[number], session.run(feed)
                 results.append(actual)
-                for name in self._program.outputs:
-                    a = expected[name].astype(np.float64).reshape(-1)
-                    b = actual[name].astype(np.float64).reshape(-1)
-                    largest = float(np.abs(a).max(initial=0.0)) or 1.0
-                    error = np.abs(a - b) / largest
-                    mean = float(error.mean()) if error.size else 0.0
-                    errors.append((float(error.max(initial=0.0)), mean))
-                    cosines.append(cosine(a, b))
+                deviations += [Deviation.of(expected[n], actual[n]) for n in self._program.outputs]
                 if _is_row(self._program.vars[first].shape):
                     same_top1.append(int(expected[first].argmax()) == int(actual[first].argmax()))
                 step.update(number + 1, self._samples.count)
+        not_finite = sum(one.not_finite for one in deviations)
+        noises = noise(self._outputs, results).values()
         return Accuracy(
             self._samples.count,
-            max(e for e, _ in errors),
-            float(np.mean([e for _, e in errors])),
-            float(np.mean(cosines)),
+            max(one.max_error for one in deviations),
+            float(np.mean([one.mean_error for one in deviations])),
+            float(np.mean([one.cosine for one in deviations])) if not not_finite else 0.0,
             float(np.mean(same_top1)) if same_top1 else None,
-            max(noise(self._outputs, results).values(), default=0.0),
+            max(noises, default=0.0) if not not_finite else math.inf,
             self._samples.is_seeded,
+            not_finite,
+            sum(one.elements for one in deviations),
         )
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """How an output differs from its reference: errors relative to the largest finite magnitude of
+    the reference, and the cosine similarity, over the elements that are finite in the reference.
+    `not_finite`: the elements, out of `elements`, of which one value is not finite and the other
+    differs; any of them makes the errors infinite and the cosine 0.
+    """
+
+    max_error: float
+    mean_error: float
+    cosine: float
+    not_finite: int
+    elements: int
+
+    @staticmethod
+    def of(expected: Array, actual: Array) -> Deviation:
+        """Compares two arrays of one shape."""
+        a, b = (array.astype(np.float64).reshape(-1) for array in (expected, actual))
+        finite = np.isfinite(a) & np.isfinite(b)
+        same = finite | (a == b) | (np.isnan(a) & np.isnan(b))
+        if not_finite := int(np.count_nonzero(~same)):
+            return Deviation(math.inf, math.inf, 0.0, not_finite, a.size)
+        a, b = a[finite], b[finite]
+        error = np.abs(a - b) / (float(np.abs(a).max(initial=0.0)) or 1.0)
+        mean = float(error.mean()) if error.size else 0.0
+        return Deviation(float(error.max(initial=0.0)), mean, cosine(a, b), 0, same.size)
 
 
 def compare(
@@ -77,7 +103,8 @@ def noise(
     expected: Sequence[Mapping[str, Array]], results: Sequence[Mapping[str, Array]]
 ) -> dict[str, float]:
     """The noise of each output: the energy of its errors divided by the energy of its deviations
-    from their mean, averaged over samples. Omits outputs that are constant on all samples.
+    from their mean, averaged over samples. Omits outputs that are constant on all samples, and
+    elements that are not finite in both.
     """
     by_name = {}
     for name in expected[0]:
@@ -85,9 +112,13 @@ def noise(
             np.stack([sample[name].astype(np.float64).ravel() for sample in samples])
             for samples in (expected, results)
         )
+        finite = np.isfinite(a) & np.isfinite(b)
+        a, b = np.where(finite, a, 0.0), np.where(finite, b, 0.0)
         if a.shape[1] == 1:  # a scalar deviates only from the other samples
             a, b = a.T, b.T
-        variation = np.square(a - a.mean(axis=1, keepdims=True)).sum(axis=1)
+            finite = finite.T
+        means = a.sum(axis=1, keepdims=True) / np.maximum(finite.sum(axis=1, keepdims=True), 1)
+        variation = np.square(np.where(finite, a - means, 0.0)).sum(axis=1)
         varies = variation > 0
         if varies.any():
             relative = np.square(a - b).sum(axis=1)[varies] / variation[varies]

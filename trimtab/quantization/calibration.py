@@ -11,6 +11,7 @@ import numpy as np
 from trimtab.errors import CalibrationError
 from trimtab.passes.fuse_qdq_conv import is_weighted
 from trimtab.passes.fuse_qdq_table import computed
+from trimtab.planner.plan_file import Plan
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
 from trimtab.quantization import equalization
@@ -113,7 +114,7 @@ def observe(
                 observer.add_means(values[tensor], axes[tensor])
         operands.add(number, values)
 
-    _run_on_samples(twin, tensors(twin), samples, "calibrating: ranges", add_extremes, progress)
+    run_on_samples(twin, tensors(twin), samples, "calibrating: ranges", add_extremes, progress)
     blank = [tensor for tensor in functions if not any(half[tensor].extremes for half in halves)]
     if blank:
         raise CalibrationError(
@@ -131,7 +132,7 @@ def observe(
             observer.add_counts(values[tensor])
 
     if histograms:
-        _run_on_samples(
+        run_on_samples(
             twin, tensors(twin), samples, "calibrating: histograms", add_counts, progress
         )
     return Observed(program, samples, halves, factors, operands.rounding())
@@ -166,23 +167,26 @@ def rounding_of(
     twin = equalized(program, ranges.factors)
     operands = _OperandObserver(twin, samples.count)
     title = "calibrating: weights"
-    _run_on_samples(twin, operands.tensors, samples, title, operands.add, progress)
+    run_on_samples(twin, operands.tensors, samples, title, operands.add, progress)
     return operands.rounding()
 
 
-def _run_on_samples(
+def run_on_samples(
     program: Program,
     names: Iterable[str],
     samples: Samples,
     title: str,
     note: Callable[[int, Values], None],
     progress: Progress,
+    plan: Plan | None = None,
 ) -> None:
-    """Calls `note` with the number and the values of the named tensors of each sample."""
+    """Calls `note` with the number and the values of the named tensors of each sample, as computed
+    with `plan`.
+    """
     twin = program.copy()
     twin.outputs = list(dict.fromkeys([*program.outputs, *names]))
     twin.outputs = [tensor for tensor in twin.outputs if tensor not in program.inputs]
-    session = Session(twin)
+    session = Session(twin, plan=plan)
     with progress.step(title, "samples") as step:
         for number, feed in enumerate(samples):
             note(number, {**feed, **session.run(feed)})
@@ -203,7 +207,7 @@ def _factors(
             one = ChannelStatistics.of(values[tensor])
             statistics[tensor] = statistics[tensor].merged(one) if tensor in statistics else one
 
-    _run_on_samples(program, names, samples, "calibrating: channels", note, progress)
+    run_on_samples(program, names, samples, "calibrating: channels", note, progress)
     return equalization.factors(program, statistics)
 
 

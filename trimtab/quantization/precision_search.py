@@ -29,7 +29,7 @@ from trimtab.planner.plan_file import Plan
 from trimtab.planner.precision import can_compute_f16, has_f16_kernels
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
-from trimtab.quantization import insert_qdq
+from trimtab.quantization import float16_range, insert_qdq
 from trimtab.quantization.accuracy import Reference
 from trimtab.quantization.adaptive_rounding import Rounding
 from trimtab.quantization.ranges import Ranges
@@ -86,7 +86,8 @@ class _Searcher:
         self._quantizable = insert_qdq.quantizable(simple, ranges)
         names = dict.fromkeys(op.name for op in simple.ops if is_weighted(op))
         self._weighted = [name for name in names if name in self._quantizable]
-        self._float = "f32"
+        self._float, self._samples = "f32", samples
+        self._too_large: frozenset[str] = frozenset()  # operators that f16 cannot compute
         self._tried: dict[
             tuple[str, frozenset[str]], tuple[SearchCandidate, Mapping[str, str]]
         ] = {}
@@ -96,6 +97,10 @@ class _Searcher:
         self._try((), int8=False)
         if has_f16_kernels(self._target) and can_compute_f16(Target.host()):
             self._float = "f16"
+            overflows = float16_range.overflows(self._simple, self._samples, self._progress)
+            self._too_large = float16_range.involved(overflows)
+            for one in overflows:
+                self._progress.note(f"{one}, and f16 ends at 65504: it stays in float32")
             if not self._meets(self._try((), int8=False)):
                 self._float = "f32"
         tradeoffs = self._evaluate()
@@ -198,7 +203,8 @@ class _Searcher:
             follows = all(p is None or types[p.name] == "int8" for p in producers)
             own = op.name not in names if op.name in self._weighted else follows
             is_int8 = own and op.name in self._quantizable and names < {*self._weighted}
-            types[op.name] = "int8" if is_int8 else self._float
+            is_half = self._float == "f16" and op.name not in self._too_large
+            types[op.name] = "int8" if is_int8 else "f16" if is_half else "f32"
         return types
 
     def _program(self, types: Mapping[str, str]) -> tuple[Program, Plan]:

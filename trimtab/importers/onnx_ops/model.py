@@ -22,6 +22,14 @@ OLDEST_OPSET = 6
 _MAX_NODES = 1_000_000
 _MAX_CALL_DEPTH = 100
 
+# github.com/onnx/onnx, docs/MetadataProps.md
+PIXEL_RANGES = {
+    "NominalRange_0_255": (0.0, 255.0),
+    "Normalized_0_1": (0.0, 1.0),
+    "Normalized_1_1": (-1.0, 1.0),
+    "NominalRange_16_235": (16.0, 235.0),
+}
+
 Call = tuple[str, str, str]
 """Domain, name and overload of a function."""
 
@@ -131,6 +139,12 @@ def opset(model: onnx.ModelProto, path: Path) -> int:
             hint="convert it: onnx.version_converter.convert_version(model, 17)",
         )
     return int(version)
+
+
+def pixel_range(model: onnx.ModelProto) -> tuple[float, float] | None:
+    """The declared range of the elements of pictures; None if the model declares none."""
+    declared = {entry.key: entry.value for entry in model.metadata_props}
+    return PIXEL_RANGES.get(declared.get("Image.NominalPixelRange", ""))
 
 
 def constants(graph: onnx.GraphProto, where: str, folder: Path | None = None) -> dict[str, Array]:

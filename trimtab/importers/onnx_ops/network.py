@@ -40,6 +40,8 @@ _MIN_BUDGET_BYTES = 1 << 30
 _BUDGET_PER_WEIGHT_BYTE = 8
 _MAX_SHAPE_ELEMENTS = 64  # larger operands are not shapes
 
+_PICTURE = 4  # dimensions
+
 # Operators on shapes: their results are constant even if their inputs are not.
 _SHAPE_OPERATORS = ("Shape", "Size")
 
@@ -62,7 +64,11 @@ def load(path: Path, shapes: Shapes, values: Mapping[str, Array]) -> Program:
     for name, shape in declared_inputs(declared, shapes, str(path), fixed=True).items():
         walk.bind_input(name, walk.add_input(name, shape, dtypes[name]))
     walk.add_nodes(graph.node)
-    return walk.finish({info.name: info.name for info in graph.output})
+    program = walk.finish({info.name: info.name for info in graph.output})
+    if pixels := models.pixel_range(model):
+        pictures = (name for name in program.inputs if len(program.vars[name].shape) == _PICTURE)
+        program.input_ranges |= dict.fromkeys(pictures, pixels)
+    return program
 
 
 class OnnxImport(NetworkImport):
