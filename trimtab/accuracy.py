@@ -44,6 +44,13 @@ class Accuracy:
     not_finite: int = 0
     elements: int = 0
 
+    @property
+    def summary(self) -> str:
+        """The largest error and the cosine in words."""
+        if self.not_finite:
+            return f"{self.not_finite:,} of {self.elements:,} values are NaN or infinity"
+        return f"largest error {self.max_error:.2%}, cosine {self.cosine:.6f}"
+
     def rows(self) -> list[tuple[str, str]]:
         """The name and the formatted value of each figure."""
         samples = f"{self.samples} of seeded noise" if self.is_seeded else str(self.samples)

@@ -1,4 +1,4 @@
-"""f16 ends at 65504: operators whose values are larger are named, refused, or kept in float32."""
+"""f16 ends at 65504: operators whose values are larger are named, refused, or types in float32."""
 
 from __future__ import annotations
 
@@ -100,9 +100,9 @@ def test_operators_that_may_overflow_stay_in_float32_if_nothing_tells_the_range(
     checked, text = converted(program, Calibration())
     assert "does not tell the range" in text
     assert f"conv {first_operator(program)!r} reach" in text
-    found = precisions(checked)
-    assert found[first_operator(program)] == "f32"
-    assert "f16" in found.values()
+    dtypes = precisions(checked)
+    assert dtypes[first_operator(program)] == "f32"
+    assert "f16" in dtypes.values()
     outputs = trimtab.Session(checked.program, plan=checked.plan).run({"x": PICTURES[:1]})
     (exact,) = trimtab.Session(program).run({"x": PICTURES[:1]}).values()
     (half,) = outputs.values()
@@ -133,8 +133,8 @@ def test_a_plan_of_f16_and_f32_needs_no_samples_and_is_checked() -> None:
     program = network(prefix=("div", 2.0))
     program.input_ranges["x"] = (0.0, 255.0)
     names = [op.name for op in program.ops]
-    kept = {name: "f32" if i < 4 else "f16" for i, name in enumerate(names)}
-    checked, _ = converted(program, Calibration(), Plan(precision="mixed", precisions=kept))
+    types = {name: "f32" if i < 4 else "f16" for i, name in enumerate(names)}
+    checked, _ = converted(program, Calibration(), Plan(precision="mixed", precisions=types))
     assert {*precisions(checked).values()} == {"f32", "f16"}
     half = dict.fromkeys(names, "f16")
     with pytest.raises(PlanError, match="65,504"):

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
 import trimtab
 from tests.ops.cases.case import Array, Const, Graph, normal
 from tests.pipeline.test_precision import larger
+from tests.small_programs import Net
 from trimtab.bench import golden
+from trimtab.bench.golden import HALF_TOLERANCE
+from trimtab.bench.jobs import Settings
+from trimtab.errors import ImportModelError, WrongOutputError
 from trimtab.pipeline.loaded import load
-from trimtab.pipeline.recipe import Recipe
-from trimtab.pipeline.reference import expected_output, host_output
+from trimtab.pipeline.recipe import MeasurementRequest, Recipe
+from trimtab.pipeline.reference import expected_output, host_output, simulated_rounding
 from trimtab.planner.plan_file import Plan
 
 
@@ -59,3 +65,51 @@ def test_a_float16_file_that_is_computed_in_float32_is_right(
     (actual,) = trimtab.Session(program).run(feeds).values()
     golden.check(expected, 0, actual.tobytes())
     assert expected.precision == "f16"
+
+
+def one_convolution(folder: Path, weights: Array) -> Path:
+    graph = helper.make_graph(
+        [helper.make_node("Conv", ["x", "w"], ["y"], name="c")],
+        "one",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 8, 8])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 4, 8, 8])],
+        [numpy_helper.from_array(weights, "w")],
+    )
+    path = folder / "net.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
+    return path
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_weights_that_are_not_finite_are_refused(value: float, tmp_path: Path) -> None:
+    weights = np.ones((4, 3, 1, 1), np.float32)
+    weights[2, 1] = value
+    with pytest.raises(ImportModelError, match="1 of 12 weights of conv 'c' are NaN or inf"):
+        load(Recipe(model=str(one_convolution(tmp_path, weights))))
+
+
+def test_a_float32_reference_that_is_infinite_is_refused_unless_accepted(tmp_path: Path) -> None:
+    model = one_convolution(tmp_path, np.full((4, 3, 1, 1), 3e38, np.float32))
+    settings = Settings()
+    for accept in (False, True):
+        measurement = MeasurementRequest(settings=replace(settings, accept_wrong=accept))
+        loaded = load(Recipe(model=str(model), measurement=measurement))
+        if accept:
+            assert not np.isfinite(expected_output(loaded).outputs[0]).all()
+        else:
+            with pytest.raises(WrongOutputError, match=r"onnxruntime .* computes NaN or infinity"):
+                expected_output(loaded)
+
+
+def test_the_bound_of_f16_follows_from_the_rounding_that_is_simulated_here(tmp_path: Path) -> None:
+    net = Net(x=(1, 16, 12, 12))
+    large = net("add", net("relu", net.conv("x", 32, 3)), 3000.0)
+    program = net.finish(net("sub", large, 3000.0))  # loses most of its bits
+    x = normal(1, 16, 12, 12)
+    half = Plan(precision="f16")
+    (loss,) = simulated_rounding(program, half, [x])
+    (exact,) = trimtab.Session(program).run({"x": x}).values()
+    (actual,) = trimtab.Session(program, plan=half).run({"x": x}).values()
+    assert loss.max_error == pytest.approx(np.abs(exact - actual).max() / np.abs(exact).max())
+    assert loss.max_error > HALF_TOLERANCE
+    assert simulated_rounding(program, Plan(), [x])[0].max_error == 0.0

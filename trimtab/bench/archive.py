@@ -19,7 +19,7 @@ import numpy as np
 
 from trimtab import files, strict_json
 from trimtab.accuracy import Accuracy, Search
-from trimtab.bench.golden import Golden
+from trimtab.bench.golden import Golden, RoundingLoss
 from trimtab.bench.jobs import Subject
 from trimtab.errors import ResultError
 from trimtab.results.footprint import Footprint
@@ -59,6 +59,7 @@ def store(subject: Subject, expected: Golden, folder: Path, limit: int = LIMIT) 
                     "tolerance": expected.tolerance,
                     "precision": expected.precision,
                     "scales": list(expected.scales),
+                    "rounding": [asdict(one) for one in expected.rounding],
                 },
             }
             files.write_text(fresh / _FACTS, strict_json.dumps(facts), error=ResultError)
@@ -88,6 +89,7 @@ def read(binary_sha256: str, model_sha256: str, store: Path) -> tuple[Subject, G
         about = facts.pop("golden")
         if "steps" in about:  # the key in archives of earlier versions
             about["scales"] = about.pop("steps")
+        about["rounding"] = [RoundingLoss(**one) for one in about.get("rounding", ())]
         facts["binary"], facts["model"] = folder / facts["binary"], folder / facts["model"]
         facts["shipped"] = tuple(Footprint(**values) for values in facts["shipped"])
         for key, kind in (("accuracy", Accuracy), ("search", Search)):

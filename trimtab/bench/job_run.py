@@ -31,7 +31,9 @@ from trimtab.results.records import Event, Status, Writer
 
 
 class JobRun:
-    """One job during a measurement: the state that its steps share."""
+    """One job during a measurement: the state that its steps share. `path`: that of the record;
+    `wrong`: why the outputs are not right, "" if they are.
+    """
 
     def __init__(
         self, session: DeviceSession, info: DeviceInfo, job: Job, writer: Writer, progress: Progress
@@ -42,6 +44,7 @@ class JobRun:
         self._counters = counters.request(info, job.settings.threads)
         self._settings, self._writer, self._progress = job.settings, writer, progress
         self._base: runner.Command | None = None
+        self.wrong = ""
         self._launches = 0
         self._unfinished: list[int] = []  # launches of the current block
         self.path = writer.path
@@ -127,8 +130,11 @@ class JobRun:
         """Completes the record; returns `error`."""
         if error is None and is_cut_short:
             self._writer.end(Status.SKIPPED, "the other run of the comparison failed")
-        elif error is None and (reasons := self._session.throttled):
-            self._writer.end(Status.THROTTLED, f"the device throttled: {'; '.join(reasons)}")
+        elif error is None and (self.wrong or self._session.throttled):
+            reasons = [f"the device throttled: {'; '.join(self._session.throttled)}"]
+            reasons = [self.wrong] * bool(self.wrong) + reasons * bool(self._session.throttled)
+            status = Status.INACCURATE if self.wrong else Status.THROTTLED
+            self._writer.end(status, "; ".join(reasons))
         else:
             self._writer.end(_status(error), str(error or ""))
         return error
@@ -153,15 +159,22 @@ class JobRun:
             for index in range(len(self._expected.outputs)):
                 path = local / f"out{index}.bin"
                 self._device.pull(f"{scratch}/{path.name}", path)
-                agreements.append(golden.check(self._expected, index, path.read_bytes()))
+                agreements.append(golden.compare(self._expected, index, path.read_bytes()))
         self.note(
             {
                 "event": "golden",
                 "oracle": self._expected.oracle,
+                "precision": self._expected.precision,
                 "tolerance": self._expected.tolerance,
                 "outputs": [asdict(agreement) for agreement in agreements],
             }
         )
+        worst = next((agreement for agreement in agreements if agreement.wrong), None)
+        if worst and self._expected.is_exact and not self._settings.accept_wrong:
+            raise golden.wrong_output(worst)
+        self.wrong = f"output {worst.name}: {worst.wrong}" if worst else ""
+        if worst:
+            self._progress.note(f"measured all the same, and marked: {self.wrong}")
 
     def _launch(
         self,

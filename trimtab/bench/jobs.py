@@ -51,6 +51,7 @@ class Settings:
     """How long and how to measure; None is a default that depends on the device (see `resolved`).
 
     `runs` and `min_time_ms` are totals, split evenly among the launches; `warmup` is per launch.
+    `accept_wrong`: measure a float32 binary although its outputs are wrong.
     """
 
     threads: int = 1
@@ -62,6 +63,7 @@ class Settings:
     per_op: bool = False
     counters: bool = False
     energy: bool = False
+    accept_wrong: bool = False
     control: Control = field(default_factory=Control)
 
     def __post_init__(self) -> None:

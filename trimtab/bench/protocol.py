@@ -43,10 +43,13 @@ MAX_DISCONNECTS = 3  # in one step: the step itself may bring the device down
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """The path of a run's record, and the error that ended the run, if any (also in the record)."""
+    """The path of a run's record, and the error that ended the run, if any (also in the record).
+    `wrong`: why outputs of a complete run are beyond their bounds, "" if they are not.
+    """
 
     path: Path
     error: TrimtabError | None
+    wrong: str = ""
 
 
 def measure(
@@ -106,7 +109,7 @@ def measure_all(
         except TrimtabError as error:
             errors[steps.job] = error
         return [
-            RunOutcome(run.path, run.end(errors.get(index), is_cut_short=bool(errors)))
+            RunOutcome(run.path, run.end(errors.get(index), is_cut_short=bool(errors)), run.wrong)
             for index, run in enumerate(runs)
         ]
 

@@ -57,6 +57,10 @@ class BenchOptions:
     energy: bool = option(
         "joules per inference, if the device measures power (takes 20 s more)", False
     )
+    accept_wrong: bool = option(
+        "measure a float32 binary although its outputs are wrong or not finite; the run is marked",
+        False,
+    )
     trust_new: bool = option(TRUST_HELP, False)
     results: str = option(RESULTS_HELP)
     output: str = option("also write the report to this file")
@@ -83,6 +87,7 @@ class BenchOptions:
             per_op=self.per_op,
             counters=self.counters,
             energy=self.energy,
+            accept_wrong=self.accept_wrong,
             control=self.control.read(),
         )
         return Recipe(
@@ -106,6 +111,7 @@ def run(options: BenchOptions) -> None:
     """Build a model's binary, measure it on a device and record the run."""
     from trimtab.cli._progress import shown
     from trimtab.cli.report import show
+    from trimtab.errors import WrongOutputError
     from trimtab.pipeline.measured import bench
     from trimtab.reports.rendering import check_format, render_run
 
@@ -119,3 +125,9 @@ def run(options: BenchOptions) -> None:
     show(render_run(record, folder, "json" if options.json else "terminal"), "")
     if options.output:
         show(render_run(record, folder, options.format), options.output)
+    if outcome.wrong and not options.accept_wrong:
+        raise WrongOutputError(
+            f"measured, and recorded as INACCURATE: {outcome.wrong}",
+            hint="--precision mixed with samples and a budget, or --accept-wrong if the accuracy "
+            "in the report is enough (docs/bench.md)",
+        )

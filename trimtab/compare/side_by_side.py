@@ -46,7 +46,7 @@ def compare(records: Sequence[Record]) -> Comparison:
     runs = tuple(summarize(record) for record in records)
     keys = dict.fromkeys(figure.key for run in runs for figure in run.figures)
     rows = tuple(_row(key, runs) for key in keys)
-    if not verdicts.belong_together(records) or any(run.status != Status.OK for run in runs):
+    if not verdicts.belong_together(records) or not all(run.status.is_measured for run in runs):
         return Comparison(runs, rows, tuple(_notes(runs, are_separate=True)))
     verdict = verdicts.judge(records[0], records[1])
     rows = tuple(_with_interleaved_ratio(row, records, verdict) for row in rows)

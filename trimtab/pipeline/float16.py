@@ -73,36 +73,36 @@ def check(
     data = _data(program, calibration, progress)
     # Without samples the figure is a bonus: whatever prevents it does not stop the build.
     expected_errors = PlanError if calibration else TrimtabError
-    found: Sequence[Overflow] = ()
+    beyond: Sequence[Overflow] = ()
     accuracy = None
     try:
-        found = _overflows(program, plan, data.to_fit, target, progress)
-        if found and data.is_assumed:
-            plan = _keeping(program, plan, found)
-            progress.note(_kept(found, data))
-            found = ()
-        if not found:
+        beyond = _overflows(program, plan, data.to_fit, target, progress)
+        if beyond and data.is_assumed:
+            plan = _keeping(program, plan, beyond)
+            progress.note(_kept(beyond, data))
+            beyond = ()
+        if not beyond:
             optimized = passes.optimize(program)
             accuracy = quantization.compare(program, optimized, data.to_compare, progress, plan)
     except expected_errors as error:
         progress.note(f"the accuracy of f16 is unknown: {error}")
-    if found:
-        raise _too_large(found, data, plan)
+    if beyond:
+        raise _too_large(beyond, data, plan)
     if accuracy and accuracy.not_finite:
         raise _not_finite(program, plan, data.to_compare, accuracy)
     return Checked(plan, accuracy)
 
 
-def _keeping(program: Program, plan: Plan, found: Sequence[Overflow]) -> Plan:
+def _keeping(program: Program, plan: Plan, beyond: Sequence[Overflow]) -> Plan:
     """The plan with every operator in f16 but those that overflow."""
-    kept = float16_range.involved(found)
+    floats = float16_range.involved(beyond)
     simple = passes.simplify(program, before="fuse_residual")
     types = {op.name: "f16" for op in simple.ops} | dict(plan.precisions)
-    return replace(plan, precision="mixed", precisions=types | dict.fromkeys(kept, "f32"))
+    return replace(plan, precision="mixed", precisions=types | dict.fromkeys(floats, "f32"))
 
 
-def _kept(found: Sequence[Overflow], data: _Data) -> str:
-    first, more = _largest(found)
+def _kept(beyond: Sequence[Overflow], data: _Data) -> str:
+    first, more = _largest(beyond)
     return (
         f"the network does not tell the range of its inputs: {first} {data.words}, and f16 ends at "
         f"{float16_range.LIMIT:,.0f}{more}. These stay in float32; --calibration with real inputs "
@@ -110,10 +110,10 @@ def _kept(found: Sequence[Overflow], data: _Data) -> str:
     )
 
 
-def _largest(found: Sequence[Overflow]) -> tuple[Overflow, str]:
+def _largest(beyond: Sequence[Overflow]) -> tuple[Overflow, str]:
     """The largest overflow, and the others in words."""
-    first = max(found, key=lambda one: one.largest)
-    more = [repr(one.operator) for one in found if one is not first]
+    first = max(beyond, key=lambda one: one.largest)
+    more = [repr(one.operator) for one in beyond if one is not first]
     listed = ", ".join(more[:_LISTED])
     rest = f" and {len(more) - _LISTED} others" if more[_LISTED:] else ""
     return first, f"; too large are also {listed}{rest}" if more else ""
@@ -126,12 +126,12 @@ def _overflows(
     planned = precision.assign(passes.optimize(program), target, plan.precision, plan.precisions)
     half = {op.name for op in planned.ops if "f16" in {planned.vars[n].dtype for n in op.outputs}}
     simple = passes.simplify(program, before="fuse_residual")
-    found = float16_range.overflows(simple, samples, progress) if half else []
-    return [one for one in found if one.involved & half]
+    beyond = float16_range.overflows(simple, samples, progress) if half else []
+    return [one for one in beyond if one.involved & half]
 
 
-def _too_large(found: Sequence[Overflow], data: _Data, plan: Plan) -> PlanError:
-    first, more = _largest(found)
+def _too_large(beyond: Sequence[Overflow], data: _Data, plan: Plan) -> PlanError:
+    first, more = _largest(beyond)
     return PlanError(
         f"f16 ends at {float16_range.LIMIT:,.0f}, and {first} {data.words}{more}",
         where=f"precision {plan.precision}",
@@ -160,11 +160,11 @@ def _data(program: Program, calibration: Calibration, progress: Progress) -> _Da
         samples = quantization.noise(program, _SEEDED_SAMPLES)
         return _Data(samples, samples, {})
     ranges = input_ranges(program)
-    told = {name: one for name, one in ranges.items() if one.source}
+    sure = {name: one for name, one in ranges.items() if one.source}
     return _Data(
         quantization.pictures(program, ranges, _SEEDED_SAMPLES),
-        quantization.pictures(program, told, _SEEDED_SAMPLES)
-        if told
+        quantization.pictures(program, sure, _SEEDED_SAMPLES)
+        if sure
         else quantization.noise(program, _SEEDED_SAMPLES),
         ranges,
     )

@@ -6,7 +6,10 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from trimtab import importers
+from trimtab.errors import ImportModelError
 from trimtab.pipeline.precision import ConvertedNetwork, convert
 from trimtab.pipeline.recipe import Recipe
 from trimtab.pipeline.resolve import find_target, model_path
@@ -43,7 +46,25 @@ def load(recipe: Recipe, progress: Progress = SILENT) -> Loaded:
     path = model_path(recipe.model, recipe.profile, progress)
     with progress.step(f"load {path.name}"):
         source = importers.load(path, dict(recipe.shapes), list(recipe.outputs) or None)
+        _check_weights(source, path)
     target = find_target(recipe.toolchain, recipe.cpu, recipe.threads, recipe.profile)
     calibration = recipe.calibration.for_model(recipe.model)
     network = convert(source, recipe.plan, calibration, target, progress)
     return Loaded(recipe, path, target, source, network)
+
+
+def _check_weights(source: Program, path: Path) -> None:
+    """ImportModelError if weights are not finite. Other constants may be infinite, as in masks."""
+    for op in source.ops:
+        for index, name in enumerate(op.inputs):
+            port = op.schema.inputs[min(index, len(op.schema.inputs) - 1)]
+            data = source.vars[name].data if name else None
+            if data is None or data.dtype.kind != "f" or not (port.constant or op.schema.macs):
+                continue
+            if count := np.count_nonzero(~np.isfinite(data)):
+                raise ImportModelError(
+                    f"{count:,} of {data.size:,} weights of {op.type} {op.name!r} are NaN or "
+                    "infinite",
+                    where=f"{path}: constant {name!r}",
+                    hint="its training diverged, or the file is damaged: export it again",
+                )

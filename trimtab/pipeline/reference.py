@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from trimtab.bench import golden, oracle
-from trimtab.bench.golden import Golden
+from trimtab.bench.golden import Golden, RoundingLoss
+from trimtab.errors import PlanError, WrongOutputError
 from trimtab.pipeline.loaded import Loaded
 from trimtab.pipeline.plugin_nodes import plugin_nodes
 from trimtab.pipeline.recipe import Shapes
@@ -14,8 +20,11 @@ from trimtab.planner.plan_file import Plan
 from trimtab.planner.precision import can_compute_f16
 from trimtab.program import Program
 from trimtab.program.program import NUMPY_DTYPES
+from trimtab.quantization.accuracy import Deviation
 from trimtab.session import Session, optimize
 from trimtab.target import Target
+
+Array = NDArray[Any]
 
 
 def expected_output(loaded: Loaded) -> Golden:
@@ -28,7 +37,50 @@ def expected_output(loaded: Loaded) -> Golden:
     # Weights stored in f16 are rounded like those of a network that computes in f16.
     types = (plan.precision, plan.weights_type, *plan.precisions.values(), expected.precision)
     is_half = "f16" in types
-    return expected.within("f16" if is_half else "f32")
+    expected = expected.within("f16" if is_half else "f32")
+    measurement = loaded.recipe.measurement
+    if not (measurement and measurement.settings.accept_wrong):
+        _check_finite(expected)
+    if not is_half:
+        return expected
+    return replace(expected, rounding=simulated_rounding(source, plan, expected.inputs))
+
+
+def _check_finite(expected: Golden) -> None:
+    """WrongOutputError if the reference itself computes values that are not finite."""
+    for name, output in zip(expected.output_names, expected.outputs, strict=True):
+        if output.dtype.kind == "f" and (count := np.count_nonzero(~np.isfinite(output))):
+            raise WrongOutputError(
+                f"{expected.oracle} computes NaN or infinity from seeded inputs: {count:,} of "
+                f"{output.size:,} values",
+                where=f"output {name}",
+                hint="check the weights; if the network means it, --accept-wrong measures it, and "
+                "compares these values by their kind",
+            )
+
+
+def simulated_rounding(source: Program, plan: Plan, inputs: Sequence[Array]) -> list[RoundingLoss]:
+    """The loss of each output by f16, as `plan` uses it: the program on this machine with it and
+    without it. Empty if this machine cannot compute it, or a value leaves the range of f16.
+    """
+    feed = dict(zip(source.inputs, inputs, strict=True))
+    plain = {name: "f32" if dtype == "f16" else dtype for name, dtype in plan.precisions.items()}
+    exact = Plan(precision="f32" if plan.precision == "f16" else plan.precision, precisions=plain)
+    if {*plain.values()} == {"f32"}:
+        exact = Plan()
+    half = Plan(
+        precision=plan.precision, precisions=plan.precisions, weights_type=plan.weights_type
+    )
+    if source.planned:
+        return []
+    try:
+        one, other = (Session(source, plan=p).run(feed) for p in (exact, half))
+    except PlanError:
+        return []
+    deviations = [Deviation.of(one[name], other[name]) for name in source.outputs]
+    if any(deviation.not_finite for deviation in deviations):
+        return []
+    return [RoundingLoss(deviation.max_error, deviation.cosine) for deviation in deviations]
 
 
 def reference_output(path: Path, source: Program, shapes: Shapes) -> Golden:

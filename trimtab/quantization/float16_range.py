@@ -51,16 +51,16 @@ def overflows(simple: Program, samples: Samples, progress: Progress = SILENT) ->
 
     run_on_samples(simple, peaks, samples, "looking for values beyond f16", note, progress)
     makers = {name: op for op in simple.ops for name in op.outputs}
-    found = []
+    beyond = []
     for op in simple.ops:
         largest = max((peaks.get(name, 0.0) for name in op.outputs), default=0.0)
         if largest > LIMIT:
-            found.append(Overflow(op.name, op.type, largest, _involved(simple, op, makers)))
+            beyond.append(Overflow(op.name, op.type, largest, _involved(simple, op, makers)))
     for name in simple.inputs:
         if peaks.get(name, 0.0) > LIMIT:
             readers = frozenset(op.name for op in simple.block.consumers(name))
-            found.insert(0, Overflow(name, "input", peaks[name], readers))
-    return found
+            beyond.insert(0, Overflow(name, "input", peaks[name], readers))
+    return beyond
 
 
 def _involved(simple: Program, op: Op, makers: dict[str, Op]) -> frozenset[str]:
@@ -84,6 +84,6 @@ def first_not_finite(simple: Program, samples: Samples, plan: Plan) -> str:
     return next((f"{op.type} {op.name!r}" for op in simple.ops if broken & {*op.outputs}), "")
 
 
-def involved(found: Iterable[Overflow]) -> frozenset[str]:
+def involved(beyond: Iterable[Overflow]) -> frozenset[str]:
     """The operators that cannot compute in f16 for any of these."""
-    return frozenset(name for one in found for name in one.involved)
+    return frozenset(name for one in beyond for name in one.involved)

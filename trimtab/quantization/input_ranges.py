@@ -46,8 +46,8 @@ def input_ranges(program: Program) -> dict[str, InputRange]:
             continue
         if declared := program.input_ranges.get(name):
             ranges[name] = InputRange(*declared, "declared by the model")
-        elif told := _told(program, name):
-            ranges[name] = told
+        elif normalized := _normalized(program, name):
+            ranges[name] = normalized
         elif _is_picture(program, name):
             is_byte = program.vars[name].dtype == "u8"
             ranges[name] = InputRange(*PICTURE, "of type uint8" if is_byte else "")
@@ -59,7 +59,7 @@ def _is_picture(program: Program, name: str) -> bool:
     return len(shape) == 4 and (shape[1] in _CHANNELS or shape[3] in _CHANNELS)
 
 
-def _told(program: Program, name: str) -> InputRange | None:
+def _normalized(program: Program, name: str) -> InputRange | None:
     """The range by the affine operators that read an input first: x * scale + offset."""
     scale, offset, source = 1.0, 0.0, ""
     while (op := program.sole_reader(name)) and op.outputs:

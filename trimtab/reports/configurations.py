@@ -39,7 +39,8 @@ def configuration_of(run: Summary, base: str = "") -> Configuration | None:
     The page of the run is at `base` + its id, if there is a `base`.
     """
     figure, shipped = run.headline, run.figure("shipped_bytes")
-    if run.status not in (Status.OK, Status.THROTTLED) or figure is None or shipped is None:
+    is_complete = run.status.is_measured or run.status is Status.THROTTLED
+    if not is_complete or figure is None or shipped is None:
         return None
     header = run.header
     axes = (header.protocol.get("sweep") or {}).get("configuration") or {}

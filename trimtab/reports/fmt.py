@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from trimtab.results.statistics import Interval, Ratio
 from trimtab.results.summary import Unit
 
@@ -69,3 +71,10 @@ def share(part: float, whole: float) -> str:
 def percent(share: float) -> str:
     """A share in percent, with two significant digits."""
     return f"{100 * share:.2g} %"
+
+
+def finite_percent(part: float | None, digits: int) -> str:
+    """A share in percent; a word if it is not finite, and a dash if it is unknown."""
+    if part is None:
+        return MISSING
+    return f"{part:.{digits}%}" if math.isfinite(part) else "not finite"

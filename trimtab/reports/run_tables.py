@@ -53,8 +53,7 @@ def _accuracy(summary: Summary) -> str:
     if not (one := summary.accuracy):
         return checked
     samples = f"{one.samples} {'of seeded noise' if one.is_seeded else 'samples'}"
-    error = f"largest error {one.max_error:.2%}, cosine {one.cosine:.6f}"
-    return f"{error} against float32 ({samples}); {checked}"
+    return f"{one.summary} against float32 ({samples}); {checked}"
 
 
 def of_run(summary: Summary) -> list[Table]:
@@ -87,11 +86,11 @@ def _search_tables(search: Search) -> list[Table]:
         (
             f"{one.label} (chosen)" if i == search.chosen else one.label,
             one.cycles / 1e6,
-            f"{one.accuracy.max_error:.2%}",
-            f"{one.accuracy.mean_error:.3%}",
+            fmt.finite_percent(one.accuracy.max_error, 2),
+            fmt.finite_percent(one.accuracy.mean_error, 3),
             f"{one.accuracy.cosine:.6f}",
-            fmt.MISSING if one.accuracy.noise is None else f"{one.accuracy.noise:.4%}",
-            fmt.MISSING if one.accuracy.top1 is None else f"{one.accuracy.top1:.1%}",
+            fmt.finite_percent(one.accuracy.noise, 4),
+            fmt.finite_percent(one.accuracy.top1, 1),
         )
         for i, one in sorted(enumerate(search.candidates), key=lambda pair: pair[1].cycles)
     ]

@@ -51,8 +51,17 @@ class Status(StrEnum):
     INFRA = "INFRA"  # a fault of the device or of its link, not of the binary
     TIMEOUT = "TIMEOUT"
     CRASHED = "CRASHED"  # killed by a signal
+    INACCURATE = "INACCURATE"  # complete, but an output is beyond its bound
     THROTTLED = "THROTTLED"  # complete, but the device throttled during the run
     SKIPPED = "SKIPPED"  # incomplete, because another run of the comparison failed
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether latency and size are valid: also of a run whose outputs are inaccurate."""
+        return self in MEASURED
+
+
+MEASURED = (Status.OK, Status.INACCURATE)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ only its instruction counts become figures.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -295,5 +296,6 @@ def _golden(record: Record) -> str:
     event = record.first("golden")
     if event is None:
         return "not checked"
-    worst = max(output["max_error"] for output in event["outputs"])
-    return f"largest error {worst:.2g} against {event['oracle']}"
+    worst = max(math.inf if (e := one["max_error"]) is None else e for one in event["outputs"])
+    error = f"largest error {worst:.2g}" if math.isfinite(worst) else "values that are not finite"
+    return f"{error} against {event['oracle']}"

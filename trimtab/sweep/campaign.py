@@ -19,7 +19,7 @@ from trimtab.errors import ResultError, TrimtabError
 from trimtab.progress import SILENT, Progress, Step
 from trimtab.results import index, records
 from trimtab.results.index import Entry
-from trimtab.results.records import Status
+from trimtab.results.records import MEASURED, Status
 from trimtab.sweep.builds import BuildCache, BuildIdentity, CellBuild, build_cell
 from trimtab.sweep.duration import format_duration
 from trimtab.sweep.executor import CPU, Executor
@@ -53,7 +53,7 @@ class CellOutcome:
     @property
     def is_good(self) -> bool:
         """Whether the cell has valid figures."""
-        return self.status == Status.OK
+        return self.status in MEASURED
 
 
 @dataclass

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from trimtab.results.index import Entry
-from trimtab.results.records import Status
+from trimtab.results.records import MEASURED, Status
 from trimtab.sweep import change_points
 from trimtab.sweep.cell_log import CellLog, LoggedCell
 from trimtab.sweep.change_points import ChangePoint
@@ -60,7 +60,7 @@ def series(
     entries: Sequence[Entry], logs: Sequence[CellLog], repository: str, sweep: str = ""
 ) -> list[Series]:
     """The series of all cells over the commits of a repository, of all sweeps or of one."""
-    newest = {e.cell: e for e in entries if e.cell and e.status == Status.OK}
+    newest = {e.cell: e for e in entries if e.cell and e.status in MEASURED}
     by_series: dict[str, list[tuple[Revision, Entry, LoggedCell]]] = defaultdict(list)
     for log in logs:
         revision = log.revisions.get(repository)
@@ -73,6 +73,7 @@ def series(
     for measured in by_series.values():
         _, last_entry, last_cell = measured[-1]
         name = " ".join(str(value) for value in last_cell.configuration.values())
+        name += " (inaccurate)" if last_entry.status == Status.INACCURATE else ""
         for figure in ("instructions" if last_entry.is_emulated else "latency_ns", *_BYTES):
             if all(getattr(entry, figure) is not None for _, entry, _ in measured):
                 result.append(_series(name, [(r, e) for r, e, _ in measured], figure))

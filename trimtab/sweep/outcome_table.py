@@ -9,7 +9,7 @@ from typing import Any
 from trimtab.compare import verdicts
 from trimtab.errors import ResultError
 from trimtab.results import records, summary
-from trimtab.results.records import Record, Status
+from trimtab.results.records import Record
 from trimtab.results.summary import Unit
 from trimtab.sweep.campaign import CellOutcome
 from trimtab.sweep.matrix import AXES, Cell
@@ -99,7 +99,7 @@ def _read(path: Path) -> Record | None:
         record = records.read(path)
     except ResultError:  # the file was removed in the meantime
         return None
-    return record if record.status is Status.OK else None
+    return record if record.status.is_measured else None
 
 
 def count(outcomes: Sequence[CellOutcome]) -> str:

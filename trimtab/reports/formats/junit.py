@@ -60,13 +60,15 @@ def _outcome(summary: Summary) -> Iterator[Case]:
     latency = summary.figure("latency")
     end = "the run came to its end"
     seconds = latency.value / 1e9 if latency else None
-    if summary.status is Status.OK:
+    if summary.status.is_measured:
         yield Case(end, seconds=seconds)
     else:
         outcome = _OUTCOMES.get(summary.status, "failure")
         yield Case(end, outcome, f"{summary.status}: {summary.message}", seconds)
     if summary.golden != "not checked" or summary.status is Status.OK:
-        yield Case("the output is right", text=summary.golden)
+        is_wrong = summary.status is Status.INACCURATE
+        text = summary.message if is_wrong else summary.golden
+        yield Case("the output is right", "failure" if is_wrong else "passed", text)
 
 
 def _comparison(summary: Summary, first: str, ratio: Ratio | None) -> Case:
