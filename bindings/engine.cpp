@@ -31,7 +31,6 @@ using Shape = std::vector<int32_t>;
 using ShapeAndType = std::pair<Shape, int>;
 
 void Throw(const trimtab::Status& status) {
-  RaiseFromFunctions();
   char text[256];
   status.Format(text, sizeof(text));
   throw EngineError(static_cast<int>(status.code()), text);
@@ -123,14 +122,16 @@ class Call {
         aligned_alloc(64, (op_->scratch_bytes() + 64) / 64 * 64), &free);
     op_->set_scratch(scratch.get());
     op_->Compute(alone);
-    RaiseFromFunctions();
+    errors_.Raise();
   }
 
  private:
-  static void Check(const trimtab::Status& status) {
+  void Check(const trimtab::Status& status) {
+    errors_.Raise();
     if (!status.ok()) Throw(status);
   }
 
+  FunctionErrors errors_;
   const trimtab::OperatorRow* row_;
   std::vector<trimtab::Tensor> tensors_;
   std::vector<trimtab::Tensor*> pointers_;

@@ -34,9 +34,10 @@ class Executor {
     const auto open = mapped ? trimtab_open_mapped : trimtab_open_memory;
     // Python has compared the file with its checksums (CheckModel).
     const trimtab_options options = {threads, max_memory_bytes, 1};
+    FunctionErrors errors;
     const int code = open(bytes_.data(), static_cast<size_t>(bytes_.size()), &options, &opened, why,
                           sizeof(why));
-    if (code != 0) RaiseFromFunctions();
+    errors.Raise();
     if (code != 0) throw EngineError(code, why);
     model_.reset(opened);
     for (uint32_t i = 0; i < trimtab_input_count(opened); ++i)
@@ -56,20 +57,19 @@ class Executor {
     return outputs;
   }
 
-  // The same by name, for anything that numpy converts to arrays; no value if `inputs` does not
-  // match the model's inputs. In C++, because after a network has run, the interpreter's code is no
-  // longer in cache: there it takes 30 to 50 us instead of 4.
+  // The same by name; no value unless `inputs` is a dictionary of exactly the model's inputs, all
+  // arrays of their type and shape. In C++, because after a network has run, the interpreter's code
+  // is no longer in cache: there it takes 30 to 50 us instead of 4.
   std::optional<py::dict> RunByName(const py::tuple& input_names, const py::tuple& output_names,
                                     const py::object& inputs) {
     Arrays arrays;
-    if (py::len(inputs) != input_names.size()) return std::nullopt;
+    if (!py::isinstance<py::dict>(inputs) || py::len(inputs) != input_names.size())
+      return std::nullopt;
     for (uint32_t i = 0; i < input_names.size(); ++i) {
-      const auto value =
-          py::reinterpret_steal<py::object>(PyObject_GetItem(inputs.ptr(), input_names[i].ptr()));
-      if (!value && !PyErr_ExceptionMatches(PyExc_KeyError)) throw py::error_already_set();
-      PyErr_Clear();
-      if (!value || !Fits(i, arrays.emplace_back(AsArray(value, input_types_[i]))))
-        return std::nullopt;
+      PyObject* const value = PyDict_GetItemWithError(inputs.ptr(), input_names[i].ptr());
+      if (value == nullptr && PyErr_Occurred() != nullptr) throw py::error_already_set();
+      if (value == nullptr || !Fits(i, value)) return std::nullopt;
+      arrays.push_back(Contiguous(py::reinterpret_borrow<py::array>(value)));
     }
     const auto lock = Lock();
     Compute(std::move(arrays));
@@ -80,8 +80,11 @@ class Executor {
 
   void ResizeInput(uint32_t index, const Shape& dims) {
     const auto lock = Lock();
-    Check(
-        trimtab_resize_input(model_.get(), index, dims.data(), static_cast<int32_t>(dims.size())));
+    FunctionErrors errors;
+    const int code =
+        trimtab_resize_input(model_.get(), index, dims.data(), static_cast<int32_t>(dims.size()));
+    errors.Raise();
+    Check(code);
   }
 
   // Nanoseconds per operator in one inference with the inputs of the last Run.
@@ -102,21 +105,26 @@ class Executor {
           t.start = now;
         },
         &timer);
+    FunctionErrors errors;
     const int code = trimtab_run(model_.get());
     trimtab_set_observer(model_.get(), nullptr, nullptr);
+    errors.Raise();
     Check(code);
     return timer.taken;
   }
 
-  // (shape, numpy type) of each input.
+  // (shape, numpy type) of each input and of each output.
   std::vector<std::pair<py::tuple, py::dtype>> Inputs() const {
     std::vector<std::pair<py::tuple, py::dtype>> inputs;
-    for (uint32_t i = 0; i < input_types_.size(); ++i) {
-      const trimtab_tensor tensor = Input(i);
-      inputs.emplace_back(py::tuple(py::cast(Shape(tensor.dims, tensor.dims + tensor.rank))),
-                          input_types_[i]);
-    }
+    for (uint32_t i = 0; i < input_types_.size(); ++i)
+      inputs.emplace_back(ShapeOf(Input(i)), input_types_[i]);
     return inputs;
+  }
+  std::vector<std::pair<py::tuple, py::dtype>> Outputs() const {
+    std::vector<std::pair<py::tuple, py::dtype>> outputs;
+    for (uint32_t i = 0; i < output_types_.size(); ++i)
+      outputs.emplace_back(ShapeOf(Output(i)), output_types_[i]);
+    return outputs;
   }
 
   py::dict Memory() const {
@@ -143,19 +151,22 @@ class Executor {
     return tensor;
   }
 
-  // Equivalent to numpy.asarray(value, type, order="C"): returns `value` itself if it is such an
-  // array.
-  static py::array AsArray(const py::object& value, const py::dtype& type) {
-    PyObject* const array = py::detail::npy_api::get().PyArray_FromAny_(
-        value.ptr(), py::dtype(type).release().ptr(), 0, 0,
-        py::array::c_style | py::array::forcecast, nullptr);
-    if (array == nullptr) throw py::error_already_set();
-    return py::reinterpret_steal<py::array>(array);
+  static py::tuple ShapeOf(const trimtab_tensor& tensor) {
+    return py::cast(Shape(tensor.dims, tensor.dims + tensor.rank));
   }
 
-  bool Fits(uint32_t index, const py::array& array) const {
+  // `array` itself if its elements are in C order, aligned and in native byte order, else a copy.
+  static py::array Contiguous(const py::array& array) {
+    return py::array::ensure(array, py::array::c_style | py::detail::npy_api::NPY_ARRAY_ALIGNED_);
+  }
+
+  bool Fits(uint32_t index, py::handle value) const {
+    if (!py::isinstance<py::array>(value)) return false;
+    const auto array = py::reinterpret_borrow<py::array>(value);
     const trimtab_tensor tensor = Input(index);
-    return std::equal(array.shape(), array.shape() + array.ndim(), tensor.dims,
+    const py::dtype type = array.dtype();
+    return (type.is(input_types_[index]) || type.equal(input_types_[index])) &&
+           std::equal(array.shape(), array.shape() + array.ndim(), tensor.dims,
                       tensor.dims + tensor.rank);
   }
 
@@ -166,12 +177,13 @@ class Executor {
                               static_cast<size_t>(arrays[i].nbytes())));
     inputs_ = std::move(arrays);
     int code;
+    FunctionErrors errors;
     {
       const py::gil_scoped_release release;
       code = trimtab_run(model_.get());
     }
+    errors.Raise();
     Check(code);
-    RaiseFromFunctions();
   }
 
   py::array CopyOfOutput(uint32_t index) const {
@@ -181,7 +193,6 @@ class Executor {
   }
 
   void Check(int code) const {
-    if (code != 0) RaiseFromFunctions();
     if (code != 0) throw EngineError(code, trimtab_last_error(model_.get()));
   }
 
@@ -218,5 +229,6 @@ void DefineExecutor(py::module_& module) {
       .def("resize_input", &Executor::ResizeInput)
       .def("time_operators", &Executor::TimeOperators)
       .def("inputs", &Executor::Inputs)
+      .def("outputs", &Executor::Outputs)
       .def("memory", &Executor::Memory);
 }

@@ -3,9 +3,9 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,8 +28,7 @@ struct Function {
   py::object shape, run;
 };
 
-std::mutex raised_mutex;
-std::exception_ptr raised;
+thread_local FunctionErrors* current_errors = nullptr;
 
 py::dict Attributes(const trimtab_call& call) {
   py::dict result;
@@ -43,24 +42,29 @@ py::dict Attributes(const trimtab_call& call) {
   return result;
 }
 
-// A view of the operand's elements in logical order.
-py::object View(const trimtab_operand* operand) {
-  if (operand == nullptr) return py::none();
-  const py::dtype type(kNumpyTypes[operand->dtype]);
-  std::vector<py::ssize_t> shape(operand->dims, operand->dims + operand->rank);
+// A view of the operand's elements in logical order. It must not reach Python code, which could
+// keep it for longer than the operand's memory lives.
+py::array View(const trimtab_operand& operand) {
+  const py::dtype type(kNumpyTypes[operand.dtype]);
+  std::vector<py::ssize_t> shape(operand.dims, operand.dims + operand.rank);
   std::vector<py::ssize_t> strides(shape.size());
   std::vector<size_t> order(shape.size());  // dimensions in memory order, slowest first
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  if (operand->layout == TRIMTAB_NHWC) order = {0, 2, 3, 1};
+  if (operand.layout == TRIMTAB_NHWC) order = {0, 2, 3, 1};
   py::ssize_t step = type.itemsize();
   for (size_t i = order.size(); i-- > 0; step *= shape[order[i]]) strides[order[i]] = step;
-  return py::array(type, std::move(shape), std::move(strides), operand->data, py::none());
+  return py::array(type, std::move(shape), std::move(strides), operand.data, py::none());
 }
 
-py::list Views(const trimtab_operand* const* operands, uint32_t count) {
-  py::list result;
-  for (uint32_t i = 0; i < count; ++i) result.append(View(operands[i]));
-  return result;
+// A read-only array with a copy of the operand's elements.
+py::object Copy(const trimtab_operand* operand) {
+  if (operand == nullptr) return py::none();
+  const auto& numpy = py::detail::npy_api::get();
+  const py::array view = View(*operand);
+  PyObject* const copy = numpy.PyArray_NewCopy_(view.ptr(), 0);
+  if (copy == nullptr) throw py::error_already_set();
+  py::detail::array_proxy(copy)->flags &= ~py::detail::npy_api::NPY_ARRAY_WRITEABLE_;
+  return py::reinterpret_steal<py::object>(copy);
 }
 
 py::object ShapeOf(const trimtab_operand* operand) {
@@ -72,12 +76,14 @@ py::object ShapeOf(const trimtab_operand* operand) {
 template <typename Body>
 const char* Called(Body body) {
   const py::gil_scoped_acquire interpreter;
+  FunctionErrors* const errors = FunctionErrors::Current();
+  if (errors == nullptr) return "the engine was not called from Python";
+  if (errors->any()) return "an earlier Python function has raised an exception";
   try {
     body();
     return nullptr;
   } catch (...) {
-    const std::lock_guard<std::mutex> lock(raised_mutex);
-    if (!raised) raised = std::current_exception();
+    errors->Store(std::current_exception());
     return "the Python function has raised an exception";
   }
 }
@@ -102,8 +108,17 @@ const char* Shape(trimtab_call* call) {
 void Run(trimtab_call* call) {
   Called([call] {
     const auto& function = *static_cast<const Function*>(call->context);
-    const py::list inputs = Views(call->inputs, call->input_count);
-    function.run(inputs, Attributes(*call), Views(call->outputs, call->output_count));
+    py::list inputs, outputs;
+    for (uint32_t i = 0; i < call->input_count; ++i) inputs.append(Copy(call->inputs[i]));
+    for (uint32_t i = 0; i < call->output_count; ++i) outputs.append(ShapeOf(call->outputs[i]));
+    const auto results =
+        function.run(inputs, Attributes(*call), outputs).cast<std::vector<py::array>>();
+    for (uint32_t i = 0; i < call->output_count; ++i) {
+      const py::array output = View(*call->outputs[i]);
+      const auto& numpy = py::detail::npy_api::get();
+      if (numpy.PyArray_CopyInto_(output.ptr(), results.at(i).ptr()) < 0)
+        throw py::error_already_set();
+    }
   });
 }
 
@@ -159,13 +174,14 @@ std::string OriginOf(uint16_t op_id) {
 
 }  // namespace
 
-void RaiseFromFunctions() {
-  std::exception_ptr one;
-  {
-    const std::lock_guard<std::mutex> lock(raised_mutex);
-    std::swap(one, raised);
-  }
-  if (one) std::rethrow_exception(one);
+FunctionErrors::FunctionErrors() : outer_(current_errors) { current_errors = this; }
+
+FunctionErrors::~FunctionErrors() { current_errors = outer_; }
+
+FunctionErrors* FunctionErrors::Current() { return current_errors; }
+
+void FunctionErrors::Raise() {
+  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
 void DefineRunTimeOperators(py::module_& module) {

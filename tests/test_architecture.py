@@ -27,6 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "junit_document": {"escape"},
     "tables": {"escape", "strict_json"},
     "accuracy": {"errors"},
+    "input_arrays": {"errors"},
     "compression": set(),
     "progress": set(),
     "plugins": {"errors"},
@@ -40,7 +41,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "program": {"strict_json", "errors", "tables", "schema", "kernels", "engine"},
     "modelfile": {"strict_json", "errors", "files", "schema", "engine", "program"},
     "operator_cases": {"errors", "plugins", "program"},
-    "importers": {"errors", "plugins", "schema", "program", "modelfile"},
+    "zoo": {"errors", "paths", "files", "progress"},
+    "importers": {"errors", "files", "plugins", "schema", "program", "modelfile", "zoo"},
     "exporters": {"errors", "schema", "program"},
     "passes": {"errors", "plugins", "schema", "kernels", "engine", "program"},
     "planner": {
@@ -54,10 +56,12 @@ MAY_IMPORT: dict[str, set[str]] = {
         "profile",
         "program",
     },
-    "session": {"errors", "engine", "target", "program", "modelfile", "passes", "planner"},
+    "session": {
+        *("errors", "input_arrays", "engine", "target", "program", "modelfile", "importers"),
+        *("passes", "planner"),
+    },
     "quantization": {
-        "strict_json",
-        "toml_table",
+        *("strict_json", "toml_table", "input_arrays"),
         *("errors", "accuracy", "files", "progress", "target", "program", "passes"),
         *("planner", "session"),
     },
@@ -68,7 +72,6 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("profile", "engine", "cores", "target", "program", "session"),
     },
     "size": {"errors", "paths", "plugins", "tables", "kernels"},
-    "zoo": {"errors", "files", "progress"},
     "devices": {
         "strict_json",
         *("errors", "toml_table", "paths", "plugins", "files", "tables", "compression", "progress"),

@@ -2,18 +2,94 @@
 
 from __future__ import annotations
 
+import ast
+import pydoc
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import trimtab
 from trimtab import errors
 
+# Every name that users may have: none is ever taken from this list.
+PUBLISHED = [
+    "GraphBuilder",
+    "Layer",
+    "OperatorCase",
+    "Plan",
+    "Profile",
+    "Program",
+    "Session",
+    "Target",
+    "TensorType",
+    "TrimtabError",
+    "errors",
+    "load",
+    "load_plugin",
+    "operator",
+    "operator_parser",
+    "optimize",
+    "plugins",
+    "profile_of",
+    "quantize",
+]
 
-@pytest.mark.parametrize("name", trimtab.__all__)
+
+@pytest.mark.parametrize("name", trimtab._MODULES)
 def test_every_public_name_can_be_used(name: str) -> None:
     assert getattr(trimtab, name) is not None
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_a_published_name_stays_or_is_deprecated(name: str) -> None:
+    assert name in trimtab._MODULES or name in trimtab._DEPRECATED
+
+
+def test_type_checkers_see_the_public_names_and_their_modules() -> None:
+    tree = ast.parse(Path(str(trimtab.__file__)).read_text())
+    (block,) = (
+        node
+        for node in tree.body
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    )
+    modules = {}
+    for node in block.body:
+        assert isinstance(node, ast.ImportFrom)
+        for alias in node.names:
+            assert alias.asname == alias.name  # what makes it a public name for them
+            is_module = node.module == "trimtab"
+            modules[alias.name] = f"trimtab.{alias.name}" if is_module else node.module
+    assert modules == trimtab._MODULES
+
+
+def test_a_name_that_went_warns_and_names_its_replacement(monkeypatch: pytest.MonkeyPatch) -> None:
+    old = "compile"
+    monkeypatch.setitem(trimtab._DEPRECATED, old, "trimtab.session.optimize")
+    with pytest.warns(DeprecationWarning, match=r"use trimtab\.session\.optimize") as caught:
+        assert getattr(trimtab, old) is trimtab.optimize
+    assert caught[0].filename == __file__
+    assert old not in dir(trimtab)
+
+
+def test_dir_and_help_show_the_public_names() -> None:
+    assert set(PUBLISHED) <= set(dir(trimtab))
+    text = pydoc.plain(pydoc.render_doc(trimtab))
+    assert "class Session(" in text
+    for signature in ("load(model: ", "quantize(program: ", "run(self, inputs: "):
+        assert signature in text
+
+
+def test_the_package_has_type_information(tmp_path: Path) -> None:
+    assert Path(str(trimtab.__file__)).with_name("py.typed").exists()
+    user = tmp_path / "user.py"
+    user.write_text("import trimtab\nreveal_type(trimtab.Session('a').inputs)\ntrimtab.nothing\n")
+    argv = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path), str(user)]
+    argv.insert(-1, "--follow-imports=silent")
+    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "trimtab.session.TensorType" in done.stdout
+    assert 'Module has no attribute "nothing"' in done.stdout
 
 
 def test_the_base_of_all_errors_is_public() -> None:
@@ -21,8 +97,9 @@ def test_the_base_of_all_errors_is_public() -> None:
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
+    name = "nothing"
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = trimtab.nothing
+        getattr(trimtab, name)
 
 
 def test_importing_the_package_loads_no_heavy_package() -> None:

@@ -74,6 +74,14 @@ class Read(html.parser.HTMLParser):
             self.rows[-1][-1] += data.strip("\n") if data.isspace() else data
 
 
+def test_a_table_is_drawn_by_notebooks_with_styles_of_its_own() -> None:
+    assert Read(ODD._repr_html_()).rows == Read(ODD.html()).rows
+    columns = [Column("name"), number("MACs", ",")]
+    cells = Table(columns, [('a "b"<', 1000)])._repr_html_()
+    assert '<td style="text-align: left">a &quot;b&quot;&lt;</td><td>1,000</td>' in cells
+    assert "class=" not in cells
+
+
 def test_html_keeps_every_cell_and_the_side_it_stands_on() -> None:
     result = Read(ODD.html())
     assert result.rows == [HEADS, *CELLS]

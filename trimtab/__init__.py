@@ -4,6 +4,8 @@ measurement.
     program = trimtab.load("net.onnx")
     session = trimtab.Session(program, threads=1)
     outputs = session.run({"data": array})
+
+docs/api.md describes all names.
 """
 
 from __future__ import annotations
@@ -11,45 +13,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"  # the only place: the wheel and the runner read it here
-__all__ = [
-    "GraphBuilder",
-    "Layer",
-    "OperatorCase",
-    "Plan",
-    "Profile",
-    "Program",
-    "Session",
-    "Target",
-    "TrimtabError",
-    "__version__",
-    "load",
-    "load_plugin",
-    "operator",
-    "operator_parser",
-    "optimize",
-    "plugins",
-    "profile_of",
-    "quantize",
-]
 
-if TYPE_CHECKING:
-    from trimtab import plugins
-    from trimtab.build.derived_profile import profile_of
-    from trimtab.engine import load_plugin
-    from trimtab.errors import TrimtabError
-    from trimtab.importers import load
-    from trimtab.importers._parsers import GraphBuilder, Layer, operator_parser
-    from trimtab.operator_cases import OperatorCase
-    from trimtab.planner.plan_file import Plan
-    from trimtab.profile import Profile
-    from trimtab.program import Program
-    from trimtab.python_operators import operator
-    from trimtab.quantization import quantize
-    from trimtab.session import Session, optimize
-    from trimtab.target import Target
+if TYPE_CHECKING:  # for type checkers, which do not run `__getattr__`
+    from trimtab import errors as errors
+    from trimtab import plugins as plugins
+    from trimtab.build.derived_profile import profile_of as profile_of
+    from trimtab.engine import load_plugin as load_plugin
+    from trimtab.errors import TrimtabError as TrimtabError
+    from trimtab.importers import load as load
+    from trimtab.importers._parsers import GraphBuilder as GraphBuilder
+    from trimtab.importers._parsers import Layer as Layer
+    from trimtab.importers._parsers import operator_parser as operator_parser
+    from trimtab.operator_cases import OperatorCase as OperatorCase
+    from trimtab.planner.plan_file import Plan as Plan
+    from trimtab.profile import Profile as Profile
+    from trimtab.program import Program as Program
+    from trimtab.python_operators import operator as operator
+    from trimtab.quantization import quantize as quantize
+    from trimtab.session import Session as Session
+    from trimtab.session import TensorType as TensorType
+    from trimtab.session import optimize as optimize
+    from trimtab.target import Target as Target
 
-# The module of each public name. It is imported on first use: the code generator and `inv --list`
-# must not wait for numpy and onnx.
+# The public names, and the module of each. It is imported on first use: the code generator and
+# `inv --list` must not wait for numpy and onnx.
 _MODULES = {
     "GraphBuilder": "trimtab.importers._parsers",
     "Layer": "trimtab.importers._parsers",
@@ -59,7 +46,9 @@ _MODULES = {
     "Program": "trimtab.program",
     "Session": "trimtab.session",
     "Target": "trimtab.target",
+    "TensorType": "trimtab.session",
     "TrimtabError": "trimtab.errors",
+    "errors": "trimtab.errors",
     "load": "trimtab.importers",
     "load_plugin": "trimtab.engine",
     "operator": "trimtab.python_operators",
@@ -69,12 +58,28 @@ _MODULES = {
     "profile_of": "trimtab.build.derived_profile",
     "quantize": "trimtab.quantization",
 }
+# Names that have left the table above, and their replacements: "old": "trimtab.module.name". They
+# keep working for one minor version, with a warning.
+_DEPRECATED: dict[str, str] = {}
 
+if not TYPE_CHECKING:  # a type checker takes the imports above, and nothing else
+    __all__ = list(_MODULES)
 
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
+    def __getattr__(name: str) -> Any:
+        from importlib import import_module
+
+        if name in _MODULES:
+            module = import_module(_MODULES[name])
+            return module if module.__name__ == f"{__name__}.{name}" else getattr(module, name)
+        if name in _DEPRECATED:
+            from warnings import warn
+
+            place, _, attribute = _DEPRECATED[name].rpartition(".")
+            message = f"trimtab.{name} is deprecated: use {_DEPRECATED[name]}"
+            warn(message, DeprecationWarning, stacklevel=2)
+            return getattr(import_module(place), attribute)
         raise AttributeError(f"module 'trimtab' has no attribute {name!r}")
-    from importlib import import_module
 
-    module = import_module(_MODULES[name])
-    return module if module.__name__ == f"{__name__}.{name}" else getattr(module, name)
+
+def __dir__() -> list[str]:
+    return sorted({*_MODULES, *(name for name in globals() if name.startswith("__"))})

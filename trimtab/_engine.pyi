@@ -1,10 +1,10 @@
 """The C++ engine (bindings/)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from trimtab.engine import EngineError as EngineError
 
@@ -61,9 +61,10 @@ class Executor:
         self,
         input_names: tuple[str, ...],
         output_names: tuple[str, ...],
-        given: Mapping[str, ArrayLike],
+        inputs: object,
     ) -> dict[str, NDArray[Any]] | None: ...
     def resize_input(self, index: int, dims: Sequence[int]) -> None: ...
     def time_operators(self) -> list[float]: ...
     def inputs(self) -> list[tuple[tuple[int, ...], np.dtype[Any]]]: ...
+    def outputs(self) -> list[tuple[tuple[int, ...], np.dtype[Any]]]: ...
     def memory(self) -> dict[str, int]: ...

@@ -14,6 +14,7 @@ import errno
 import fcntl
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,6 +36,15 @@ def access(path: Path, *, error: Error = FileAccessError, hint: str = HINT) -> I
         if culprit and path.name not in culprit:
             reason += f": {culprit}"
         raise error(f"cannot be written: {reason}", where=str(path), hint=hint) from os_error
+
+
+@contextmanager
+def temporary(name: str, data: bytes, *, error: Error = FileAccessError) -> Iterator[Path]:
+    """A file with that name and content in a folder of its own, removed afterwards."""
+    with tempfile.TemporaryDirectory(prefix="trimtab-") as folder:
+        path = Path(folder) / name
+        write_bytes(path, data, error=error)
+        yield path
 
 
 class PartialFile:

@@ -37,6 +37,9 @@ class Progress(Protocol):
 class Silent:
     """Ignores all reports."""
 
+    def __repr__(self) -> str:
+        return "SILENT"
+
     def note(self, text: str) -> None:
         """See `Progress`."""
 

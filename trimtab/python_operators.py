@@ -5,9 +5,10 @@
         return x * factor
 
 The operator has a schema with `run_time = true`, `ops/twist.toml` of a plug-in. The function gets
-the inputs as arrays (None: absent) and the attributes as keyword arguments, and returns an array or
-a tuple of arrays. It is in a module of the plug-in's folder `functions/`, which is imported when
-the engine is first used, or in any code that runs before. docs/run-time-plugins.md has the details.
+the inputs as read-only arrays, which it may keep (None: absent), and the attributes as keyword
+arguments, and returns an array or a tuple of arrays. It is in a module of the plug-in's folder
+`functions/`, which is imported when the engine is first used, or in any code that runs before.
+docs/run-time-plugins.md has the details.
 """
 
 from __future__ import annotations
@@ -85,21 +86,18 @@ class _PythonOperator:
         self,
         inputs: Sequence[NDArray[Any] | None],
         attributes: dict[str, Any],
-        outputs: Sequence[NDArray[Any]],
-    ) -> None:
-        """Computes `outputs` from `inputs`."""
-        for array in inputs:
-            if array is not None:
-                array.flags.writeable = False  # later operators may read it
+        outputs: Sequence[tuple[tuple[int, ...], int]],
+    ) -> list[NDArray[Any]]:
+        """Computes the results from `inputs`; `outputs` has their inferred (shape, dtype)."""
         results = self._arrays(inputs, attributes)
         self._check_count(len(results), len(outputs))
-        for result, output in zip(results, outputs, strict=True):
-            if result.shape != output.shape or self._dtype(result) != self._dtype(output):
+        for result, (shape, dtype) in zip(results, outputs, strict=True):
+            if result.shape != shape or self._dtype(result) != dtype:
                 raise self._error(
                     f"returns {result.dtype}{list(result.shape)}, but its inferred result is "
-                    f"{output.dtype}{list(output.shape)}"
+                    f"{np.dtype(_NUMPY[_NAMES[dtype]])}{list(shape)}"
                 )
-            output[...] = result
+        return results
 
     def _arrays(
         self, inputs: Sequence[NDArray[Any] | None], attributes: dict[str, Any]

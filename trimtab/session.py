@@ -5,14 +5,17 @@ engine.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trimtab import modelfile
+from trimtab import importers, input_arrays, modelfile
 from trimtab.engine import EngineError, engine
 from trimtab.errors import BudgetError, PlanError, ProgramError, TrimtabError, UsageError
+from trimtab.importers import Model
 from trimtab.program import Program
 
 if TYPE_CHECKING:  # running a planned model must not load the planner
@@ -27,27 +30,45 @@ _ERRORS: Mapping[int, type[TrimtabError]] = {
 }
 
 
+@dataclass(frozen=True)
+class TensorType:
+    """Shape and element type of an input or output: float32[1, 3, 224, 224]."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    def __str__(self) -> str:
+        return f"{self.dtype}{list(self.shape)}"
+
+
 class Session:
     """A program that is ready to run on this machine.
 
-    A program that is already planned runs unchanged, in place in the .ttm file that it was loaded
-    from; another one is optimized and planned, with `plan` as overrides of the planner's rules.
-    `program` is the planned program, whose constants lie in the memory that the engine uses;
-    `input_names` and `output_names` are in the model's order. Several threads may share a session;
-    their runs are serialized. Activations and prepared weights may use up to `max_memory_bytes`
-    together; 0 means 2 GiB, and 8 bytes more for each byte of the model.
+    `program`: a program, or anything that `load` accepts, such as the path of a model. A program
+    that is already planned runs unchanged, in place in the .ttm file that it was loaded from;
+    another one is optimized and planned, with `plan` as overrides of the planner's rules.
+    Several threads may share a session; their runs are serialized. Activations and prepared weights
+    may use up to `max_memory_bytes` together; 0 means 2 GiB, and 8 bytes more for each byte of the
+    model.
+
+    Attributes: `program` is the planned program, whose constants lie in the memory that the engine
+    uses; `inputs` and `outputs` are a `TensorType` by name, in the model's order; `input_names` and
+    `output_names` are their names.
 
     Raises PlanError if the plan needs kernels that this machine lacks, BudgetError if it needs more
-    memory than allowed, ProgramError if the program breaks the rules of its operators.
+    memory than allowed, ProgramError if the program breaks the rules of its operators, and the
+    errors of `load`.
     """
 
     def __init__(
         self,
-        program: Program,
+        program: Program | Model,
         threads: int = 1,
         plan: Plan | None = None,
         max_memory_bytes: int = 0,
     ) -> None:
+        if not isinstance(program, Program):
+            program = importers.load(program)
         if threads < 1:
             raise UsageError(f"threads must be at least 1, not {threads}")
         if max_memory_bytes < 0:
@@ -71,6 +92,21 @@ class Session:
             code, message = e.args
             where = f"program {program.name}, planned for {program.target}"
             raise _ERRORS.get(code, ProgramError)(message, where=where) from None
+        self._settings = threads, max_memory_bytes
+        self.inputs: Mapping[str, TensorType] = _types(self.input_names, self._executor.inputs())
+        self.outputs: Mapping[str, TensorType] = _types(self.output_names, self._executor.outputs())
+
+    def __repr__(self) -> str:
+        inputs, outputs = (
+            ", ".join(f"{name} {type}" for name, type in types.items())
+            for types in (self.inputs, self.outputs)
+        )
+        return f"<Session {self.program.name}: {inputs} -> {outputs}; {self.program.target}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, here or in another process, opens the planned program again."""
+        threads, max_memory_bytes = self._settings
+        return Session, (self.program, threads, None, max_memory_bytes)
 
     @property
     def memory(self) -> dict[str, int]:
@@ -79,17 +115,24 @@ class Session:
         """
         return dict(self._executor.memory())
 
-    def run(self, inputs: Mapping[str, ArrayLike]) -> dict[str, NDArray[Any]]:
+    def run(
+        self, inputs: Mapping[str, ArrayLike] | ArrayLike, *, cast: bool = False
+    ) -> dict[str, NDArray[Any]]:
         """Runs one inference and returns the outputs by name, in the layout of the source model
         (NCHW for images).
 
-        `inputs`: one array of the exact shape per input name; UsageError if one is missing, unknown
-        or of another shape.
+        `inputs`: one array per input name, or just the array if there is one input. Shapes and
+        element types are exactly those of `Session.inputs`; lists of numbers take the input's type.
+        `cast` converts the values of other types, unchanged: pixels from 0 to 255 stay so.
+
+        UsageError if an input is missing, unknown, or has another shape or type.
         """
         names = self.input_names, self.output_names
         outputs: dict[str, NDArray[Any]] | None = self._executor.run_by_name(*names, inputs)
         if outputs is None:
-            raise self._input_error(inputs)
+            arrays = self._arrays(inputs, cast)
+            outputs = self._executor.run_by_name(*names, arrays)
+            assert outputs is not None
         return outputs
 
     def time_operators(self) -> list[float]:
@@ -98,24 +141,44 @@ class Session:
         """
         return list(self._executor.time_operators())
 
-    def _input_error(self, inputs: Mapping[str, ArrayLike]) -> UsageError:
+    def _arrays(
+        self, inputs: Mapping[str, ArrayLike] | ArrayLike, cast: bool
+    ) -> dict[str, NDArray[Any]]:
+        """The inputs as arrays of the model's types and shapes; UsageError if they do not fit."""
         names = ", ".join(self.input_names)
-        if unknown := sorted(set(inputs) - set(self.input_names)):
+        if not isinstance(inputs, Mapping):
+            if len(self.input_names) != 1:
+                raise UsageError(
+                    f"inputs are a {type(inputs).__name__}, and the model has "
+                    f"{len(self.input_names)} inputs",
+                    hint=f"pass a dictionary of arrays for: {names}",
+                )
+            inputs = {self.input_names[0]: inputs}
+        if unknown := sorted(set(inputs) - set(self.input_names), key=str):
             hint = f"the model has: {names}"
-            return UsageError(f"unknown inputs: {', '.join(unknown)}", hint=hint)
+            raise UsageError(f"unknown inputs: {', '.join(map(str, unknown))}", hint=hint)
         if missing := sorted(set(self.input_names) - set(inputs)):
             hint = f"pass arrays for: {names}"
-            return UsageError(f"inputs are missing: {', '.join(missing)}", hint=hint)
-        expected = dict(zip(self.input_names, self._executor.inputs(), strict=True))
-        name, shape, expected_shape = next(
-            (name, actual, shape)
-            for name, (shape, _) in expected.items()
-            if (actual := np.shape(inputs[name])) != shape
-        )
-        return UsageError(
-            f"input {name!r} has shape {shape}, the model expects {expected_shape}",
-            hint="load the model with inputs={name: shape} to use another shape",
-        )
+            raise UsageError(f"inputs are missing: {', '.join(missing)}", hint=hint)
+        arrays = {}
+        for name, expected in self.inputs.items():
+            array = input_arrays.converted(
+                inputs[name], expected.dtype, name=name, cast=cast, error=UsageError
+            )
+            if array.shape != expected.shape:
+                raise UsageError(
+                    f"input {name!r} has shape {array.shape}, the model expects {expected.shape}",
+                    hint="load the model with inputs={name: shape} to use another shape",
+                )
+            arrays[name] = array
+        return arrays
+
+
+def _types(
+    names: tuple[str, ...], types: list[tuple[tuple[int, ...], np.dtype[Any]]]
+) -> Mapping[str, TensorType]:
+    by_name = {name: TensorType(*one) for name, one in zip(names, types, strict=True)}
+    return MappingProxyType(by_name)
 
 
 def optimize(program: Program, target: Target | None = None, plan: Plan | None = None) -> Program:

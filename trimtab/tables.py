@@ -91,9 +91,15 @@ class Table:
 
     def html(self) -> str:
         """A `<table>` under an `<h2>`; cells of text have the class "left"."""
+        return self._html('class="left"')
 
+    def _repr_html_(self) -> str:
+        """The table in a notebook, which aligns cells to the right."""
+        return self._html('style="text-align: left"')
+
+    def _html(self, left: str) -> str:
         def row(tag: str, cells: Iterable[str]) -> str:
-            kinds = (' class="left"' if c.align == "left" else "" for c in self.columns)
+            kinds = (f" {left}" if c.align == "left" else "" for c in self.columns)
             marked = zip(kinds, cells, strict=True)
             return f"<tr>{''.join(f'<{tag}{k}>{c}</{tag}>' for k, c in marked)}</tr>"
 

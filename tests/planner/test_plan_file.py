@@ -276,3 +276,9 @@ def test_a_former_name_of_an_algorithm_is_read_with_a_warning(
     with pytest.warns(plan_file.PlanWarning, match=f"{former}.* is now called .{name}"):
         plan = Plan.read(path)
     assert plan == Plan((name,), {"conv": Choice(name)})
+
+
+def test_the_text_of_a_plan_shows_what_differs_from_the_default() -> None:
+    assert repr(Plan()) == "Plan()"
+    plan = Plan(operators={"conv": Choice("direct"), "fc": Choice()}, prefer="size", threads=2)
+    assert repr(plan) == "Plan(operators=<2>, prefer='size', threads=2)"

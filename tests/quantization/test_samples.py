@@ -22,7 +22,7 @@ INPUTS = {"data": ((1, 3, 4, 6), "float32")}
 
 
 def test_arrays_are_samples_along_their_first_axis(tmp_path: Path) -> None:
-    data = np.arange(7 * 3 * 4 * 6, dtype=np.float64).reshape(7, 3, 4, 6)
+    data = np.arange(7 * 3 * 4 * 6, dtype=np.float32).reshape(7, 3, 4, 6)
     np.savez(tmp_path / "s.npz", data=data)
     result = samples.read(tmp_path / "s.npz", INPUTS)
     assert result.count == 7
@@ -48,10 +48,10 @@ def test_every_fifth_sample_is_held_out(count: int, held_out: list[int]) -> None
     ("arrays", "text"),
     [
         ({}, "the inputs of the network are data"),
-        ({"data": np.zeros((2, 3, 4, 5))}, r"has the shape \[2, 3, 4, 5\]"),
-        ({"data": np.zeros((0, 3, 4, 6))}, "must be equal and not 0"),
-        ({"data": np.full((1, 3, 4, 6), np.nan)}, "not finite numbers"),
-        ({"data": np.full((1, 3, 4, 6), "a")}, "not finite numbers"),
+        ({"data": np.zeros((2, 3, 4, 5), np.float32)}, r"has the shape \[2, 3, 4, 5\]"),
+        ({"data": np.zeros((0, 3, 4, 6), np.float32)}, "must be equal and not 0"),
+        ({"data": np.full((1, 3, 4, 6), np.nan, np.float32)}, "not finite numbers"),
+        ({"data": np.full((1, 3, 4, 6), "a")}, "not numbers"),
         ({"image": np.zeros((2, 3, 4, 6))}, "the inputs of the network are data"),
     ],
 )

@@ -33,7 +33,7 @@ def of_objects(path: Path) -> None:
 
 
 def with_nan(path: Path) -> None:
-    np.savez(path, data=np.full((1, 3, 4, 6), np.nan))
+    np.savez(path, data=np.full((1, 3, 4, 6), np.nan, np.float32))
 
 
 def pickled(path: Path) -> None:

@@ -73,12 +73,15 @@ class CalibrationOptions:
         f"calibration method: {', '.join(_methods())}; default: best, which tries several"
     )
     ranges: str = option("file of ranges: read if it exists, else written")
+    cast: bool = option(
+        "convert samples of another element type than the network's inputs, values unchanged", False
+    )
 
     def read(self) -> Calibration:
         """The calibration that these options ask for."""
         from trimtab.pipeline.calibration import Calibration
 
-        return Calibration(self.calibration, self.method, self.ranges)
+        return Calibration(self.calibration, self.method, self.ranges, cast=self.cast)
 
 
 @dataclass(frozen=True, kw_only=True)

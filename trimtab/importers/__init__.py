@@ -10,14 +10,29 @@ from __future__ import annotations
 
 import ast
 import importlib
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
-from trimtab.errors import ImportModelError, MissingRequirementError, ModelFileError
+from trimtab.errors import (
+    ImportModelError,
+    MissingRequirementError,
+    ModelFileError,
+    TrimtabError,
+    UsageError,
+)
+from trimtab.files import temporary
 from trimtab.importers._inputs import Shapes
 from trimtab.program import Program
+
+if TYPE_CHECKING:
+    import onnx
+
+Model: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | onnx.ModelProto"
+"""A path, the name of a network of the zoo, the bytes of a model of one file, or an ONNX model."""
 
 # The package to install for a module of another name.
 _PACKAGES = {"google": "protobuf"}
@@ -109,22 +124,76 @@ def files(path: Path) -> list[Path]:
 
 
 def load(
-    path: str | Path, inputs: Shapes | None = None, outputs: Sequence[str] | None = None
+    model: Model, inputs: Shapes | None = None, outputs: Sequence[str] | None = None
 ) -> Program:
-    """Translates a model file of any format; see `Importer.load` for `inputs` and errors.
+    """Translates a model of any format into a program.
 
+    `model`: the path of a file or folder, the name of a network of the zoo ("squeezenet"), the
+    bytes of a model that is a single file (ONNX, TFLite, .ttm), or an `onnx.ModelProto`.
+    `inputs`: the shapes of inputs with free dimensions, {"data": (1, 3, 224, 224)}.
     `outputs` replaces the outputs of the network by tensors inside it, such as the raw heads of a
-    detector; operators that they do not need are dropped. MissingRequirementError: the package that
-    reads this format is not installed.
+    detector; operators that they do not need are dropped.
+
+    ModelFileError: the file is missing, damaged, or of an unknown format. ImportModelError: the
+    network is invalid; UnsupportedOperatorError lists all unsupported operators, DynamicShapeError
+    all inputs that need a shape. MissingRequirementError: the package that reads this format is not
+    installed. UsageError: `model` is something else.
     """
-    path = Path(path)
-    try:
-        program = find(path).load(path, inputs or {})
-    except ImportError as error:
-        raise _missing_package(error, path) from error
-    if outputs:
-        _replace_outputs(program, outputs, path)
+    with _file_of(model) as path:
+        try:
+            program = find(path).load(path, inputs or {})
+        except ImportError as error:
+            raise _missing_package(error, path) from error
+        if outputs:
+            _replace_outputs(program, outputs, path)
     return program
+
+
+@contextmanager
+def _file_of(model: Model) -> Iterator[Path]:
+    """The file of a model; one in memory is in a temporary file, which errors do not name."""
+    if isinstance(model, str | os.PathLike):
+        yield _path_of(model)
+        return
+    name = "model"
+    if isinstance(model, bytes | bytearray | memoryview):
+        data = bytes(model)
+        where = f"the model in {len(data):,} bytes"
+    elif hasattr(model, "SerializeToString"):
+        data, where, name = _serialized(model), "the ONNX model", "model.onnx"
+    else:
+        raise UsageError(
+            f"a model cannot be a {type(model).__name__}",
+            hint="pass a path, the bytes of a file, an onnx.ModelProto, or a name of the zoo",
+        )
+    with temporary(name, data, error=ModelFileError) as path:
+        try:
+            yield path
+        except TrimtabError as error:
+            error.where = error.where.replace(str(path), where)
+            raise
+
+
+def _path_of(model: str | os.PathLike[str]) -> Path:
+    """The path of a model file, or of a network of the zoo if there is no such file."""
+    path = Path(model)
+    if isinstance(model, str) and model.isidentifier() and not path.exists():
+        from trimtab import zoo  # which imports onnx
+
+        if model in zoo.names():
+            return zoo.cached(model)
+    return path
+
+
+def _serialized(model: onnx.ModelProto) -> bytes:
+    try:
+        data: bytes = model.SerializeToString()
+    except Exception as error:  # protobuf: over 2 GiB, or fields are missing
+        raise ImportModelError(
+            f"the ONNX model cannot be serialized: {error}",
+            hint="save it with onnx.save(model, PATH, save_as_external_data=True), and load PATH",
+        ) from error
+    return data
 
 
 def _missing_package(error: ImportError, path: Path) -> MissingRequirementError:

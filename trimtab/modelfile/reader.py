@@ -14,7 +14,7 @@ import numpy as np
 from trimtab import schema
 from trimtab.engine import EngineError, engine
 from trimtab.errors import ModelFileError, ProgramError, TtmError
-from trimtab.modelfile.image import Image, drop_pages, map_file
+from trimtab.modelfile.image import Image, drop_pages, map_file, new_image
 from trimtab.modelfile.records import (
     ABSENT,
     COUNTS,
@@ -63,11 +63,23 @@ def read(path: Path) -> Program:
             where=str(path),
             hint="check the path and its permissions",
         ) from None
-    _check_version(image, str(path))
-    with _ttm_errors(str(path)):
-        engine().check_model(image)  # reads all weights
+    _check(image, str(path))
     drop_pages(image)
     return decode(image, path.stem, str(path))
+
+
+def from_bytes(data: bytes, name: str) -> Program:
+    """The program in a copy of the bytes of a .ttm file; see `read` for errors."""
+    image = new_image(len(data))
+    image[:] = np.frombuffer(data, np.uint8)
+    _check(image, name)
+    return decode(image, name, name)
+
+
+def _check(image: Image, where: str) -> None:
+    _check_version(image, where)
+    with _ttm_errors(where):
+        engine().check_model(image)  # reads all weights
 
 
 def decode(image: Image, name: str, where: str = "") -> Program:

@@ -20,7 +20,8 @@ class Calibration:
     """How to quantize a network; "" takes a default. `samples`: an .npz file or a folder of
     pictures; `method`: a module of `trimtab.quantization.methods`, default: the best of several;
     `ranges`: a file of ranges, read if it exists and written otherwise; `budget`: the accuracy that
-    mixed precision must keep; `noise`: seeded noise may replace missing samples.
+    mixed precision must keep; `noise`: seeded noise may replace missing samples; `cast`: arrays of
+    other element types than the inputs have are converted.
     """
 
     samples: str = ""
@@ -28,6 +29,7 @@ class Calibration:
     ranges: str = ""
     budget: str = ""
     noise: bool = False
+    cast: bool = False
 
     def for_model(self, model: str) -> Calibration:
         """Allows noise for networks of the zoo: their weights are seeded, so no data fits them."""
@@ -70,7 +72,7 @@ class Calibration:
         """Reads the samples for the inputs of `program`."""
         self.check()
         if self.samples:
-            return quantization.read_samples(self.samples, program)
+            return quantization.read_samples(self.samples, program, cast=self.cast)
         progress.note("no samples: seeded noise replaces them and says little about accuracy")
         return quantization.noise(program)
 

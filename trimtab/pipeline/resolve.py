@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from trimtab import importers, paths, zoo
+from trimtab import importers, zoo
 from trimtab.build.toolchain import find_toolchain
 from trimtab.errors import UsageError
 from trimtab.planner.plan_file import MAX_THREADS, PREFERENCES, WEIGHTS_TYPES, Plan
@@ -31,7 +31,7 @@ def model_path(model: str, profile: str = "", progress: Progress = SILENT) -> Pa
             )
         model = family[0]
     if model in zoo.names():
-        return zoo.write(model, paths.cache() / "zoo", progress)
+        return zoo.cached(model, progress)
     return Path(model)
 
 

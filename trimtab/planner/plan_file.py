@@ -24,7 +24,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 import tomli_w
@@ -83,7 +83,7 @@ class Choice:
         _one_of("weights", self.weights, ("", *WEIGHTS))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """Overrides of the planner's rules.
 
@@ -125,6 +125,15 @@ class Plan:
             raise PlanError(
                 f"unknown algorithm {', '.join(unknown)}", hint=f"use {', '.join(names)}"
             )
+
+    def __repr__(self) -> str:
+        default, values = Plan(), []
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if value != getattr(default, item.name):
+                by_operator = isinstance(value, Mapping)
+                values.append(f"{item.name}={f'<{len(value)}>' if by_operator else repr(value)}")
+        return f"Plan({', '.join(values)})"
 
     @staticmethod
     def read(path: str | Path) -> Plan:

@@ -281,6 +281,38 @@ class Program:
         """
         self._file = _File(image, (list(self.inputs), list(self.outputs)), decode)
 
+    def __repr__(self) -> str:
+        block = self._file.decode() if self._file else self._block  # the program keeps its image
+
+        def tensors(names: list[str]) -> str:
+            operands = (block.vars[name] for name in names)
+            return ", ".join(f"{var.name} {var.dtype}{list(var.shape)}" for var in operands)
+
+        state = f"planned for {self.target}" if self.planned else "not planned"
+        arrow = f"{tensors(self.inputs)} -> {tensors(self.outputs)}"
+        return f"<Program {self.name}: {arrow}; {len(block.ops)} operators, {state}>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The state to pickle: a program that equals its .ttm file is pickled as that file."""
+        state: dict[str, Any] = {**self.__dict__, "_file": None}
+        if (image := self.image) is not None:
+            return {**state, "image": image.tobytes()}
+        return {**state, "_block": self.block}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        from trimtab import modelfile
+
+        image = state.pop("image", None)
+        self.__dict__.update(state)
+        if image is not None:
+            self._file = modelfile.from_bytes(image, self.name)._file
+
+    def __copy__(self) -> Program:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Program:
+        return self.copy()
+
     @property
     def vars(self) -> dict[str, Var]:
         """Tensors of the block."""
@@ -327,11 +359,14 @@ class Program:
     def copy(self) -> Program:
         """An independent copy; the arrays of constants are shared, because they never change."""
         twin = Program(self.name)
-        twin.block.vars = {name: copy.copy(var) for name, var in self.vars.items()}
-        twin.block.ops = [
-            Op(op.type, list(op.inputs), list(op.outputs), dict(op.attributes), op.name)
-            for op in self.ops
-        ]
+        if self._file:
+            twin._file = self._file
+        else:
+            twin.block.vars = {name: copy.copy(var) for name, var in self.vars.items()}
+            twin.block.ops = [
+                Op(op.type, list(op.inputs), list(op.outputs), dict(op.attributes), op.name)
+                for op in self.ops
+            ]
         twin.inputs, twin.outputs = list(self.inputs), list(self.outputs)
         twin.source, twin.passes = self.source, list(self.passes)
         twin.target, twin.threads = self.target, self.threads

@@ -67,9 +67,11 @@ def inputs_of(program: Program) -> Inputs:
     }
 
 
-def read_samples(path: str | Path, program: Program) -> Samples:
-    """Reads an .npz file or a folder of pictures as samples for the inputs of `program`."""
-    return samples.read(Path(path), inputs_of(program))
+def read_samples(path: str | Path, program: Program, *, cast: bool = False) -> Samples:
+    """Reads an .npz file or a folder of pictures as samples for the inputs of `program`; `cast`
+    converts arrays of other element types.
+    """
+    return samples.read(Path(path), inputs_of(program), cast=cast)
 
 
 def noise(program: Program, count: int = 20) -> Samples:
@@ -93,12 +95,14 @@ def quantize(
     budget: str = "",
     target: Target | None = None,
     types: Mapping[str, str] | None = None,
+    cast: bool = False,
     progress: Progress = SILENT,
 ) -> Quantized:
     """The int8 twin of an unoptimized float32 `program`.
 
     `data`: samples of real data, as arrays [n, ...] by input, or the path of an .npz file or a
     folder of pictures. Four of five samples calibrate, the fifth measures accuracy.
+    Arrays have the element types of the inputs; `cast` converts others, with unchanged values.
     `method`: a module of `trimtab.quantization.methods`, or "best".
     `ranges`: the ranges of an earlier calibration, used instead of a new one.
     `budget`: the required accuracy, such as "top1 >= 99 %". Operators then stay in floating point
@@ -124,9 +128,9 @@ def quantize(
     bounds = parse_budget(budget) if budget else ()
     _check_arguments(data, ranges)
     if isinstance(data, str | Path):
-        data = read_samples(data, program)
+        data = read_samples(data, program, cast=cast)
     elif not isinstance(data, Samples):
-        data = samples.of_arrays(data, inputs_of(program))
+        data = samples.of_arrays(data, inputs_of(program), cast=cast)
     simple = passes.simplify(program, before="fuse_residual")
     _check_types(simple, types or {})
     if ranges:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from trimtab import input_arrays
 from trimtab.errors import CalibrationError
 from trimtab.quantization.observer import FLOAT32_MAX
 from trimtab.toml_table import TomlFile
@@ -71,13 +72,14 @@ Inputs = Mapping[str, tuple[tuple[int, ...], str]]
 """Shape and numpy dtype name by graph input."""
 
 
-def read(path: Path, inputs: Inputs) -> Samples:
-    """Reads the .npz file or the folder of pictures at `path`.
+def read(path: Path, inputs: Inputs, *, cast: bool = False) -> Samples:
+    """Reads the .npz file or the folder of pictures at `path`; `cast` converts arrays of other
+    element types than the inputs have.
 
     CalibrationError names the file and the requirements of a network with these inputs.
     """
     check_exists(path)
-    return _pictures(path, inputs) if path.is_dir() else _arrays(path, inputs)
+    return _pictures(path, inputs) if path.is_dir() else _arrays(path, inputs, cast)
 
 
 def check_exists(path: Path) -> None:
@@ -90,15 +92,38 @@ def check_exists(path: Path) -> None:
         )
 
 
-def of_arrays(arrays: Mapping[str, Array], inputs: Inputs, where: str = "samples") -> Samples:
-    """The n samples in arrays [n * b, ...] or [n, b, ...], for inputs of shape [b, ...]."""
+def of_arrays(
+    arrays: Mapping[str, Array],
+    inputs: Inputs,
+    where: str = "samples",
+    *,
+    cast: bool = False,
+    how: str = "cast=True",
+) -> Samples:
+    """The n samples in arrays [n * b, ...] or [n, b, ...], for inputs of shape [b, ...].
+
+    The arrays have the element types of the inputs, or are converted by `cast`, which `how` names
+    for users.
+    """
     if set(arrays) != set(inputs):
         raise CalibrationError(
             f"its arrays are {', '.join(arrays) or 'none'}",
             where=where,
             hint=f"the inputs of the network are {', '.join(inputs)}",
         )
-    split = {name: _split(name, arrays[name], *inputs[name], where) for name in inputs}
+    typed = {
+        name: input_arrays.converted(
+            arrays[name],
+            np.dtype(dtype),
+            name=name,
+            cast=cast,
+            error=CalibrationError,
+            where=where,
+            how=how,
+        )
+        for name, (_, dtype) in inputs.items()
+    }
+    split = {name: _split(name, typed[name], shape, where) for name, (shape, _) in inputs.items()}
     counts = {name: len(rows) for name, rows in split.items()}
     if len(set(counts.values())) != 1 or not min(counts.values()):
         listed = ", ".join(f"{name}: {count}" for name, count in counts.items())
@@ -110,7 +135,7 @@ def of_arrays(arrays: Mapping[str, Array], inputs: Inputs, where: str = "samples
     return Samples(min(counts.values()), lambda i: {name: rows[i] for name, rows in split.items()})
 
 
-def _split(name: str, array: Array, shape: tuple[int, ...], dtype: str, where: str) -> Array:
+def _split(name: str, array: Array, shape: tuple[int, ...], where: str) -> Array:
     whole = array.shape[1:] == shape
     rows = array.ndim == len(shape) and array.shape[1:] == shape[1:]
     if not (whole or (rows and array.shape[0] % shape[0] == 0)):
@@ -119,14 +144,13 @@ def _split(name: str, array: Array, shape: tuple[int, ...], dtype: str, where: s
             where=where,
             hint=f"input '{name}' is {list(shape)}: stack samples along the first axis",
         )
-    if array.dtype.kind not in "fiub" or not np.isfinite(array).all():
+    if not np.isfinite(array).all():
         raise CalibrationError(
-            f"array '{name}' of {array.dtype} has elements that are not finite numbers",
+            f"array '{name}' has elements that are not finite numbers",
             where=where,
-            hint="remove samples with NaN or infinity (numpy.isfinite finds them), and use a "
-            "numeric dtype such as float32",
+            hint="remove samples with NaN or infinity (numpy.isfinite finds them)",
         )
-    return array.reshape(-1, *shape).astype(dtype)
+    return array.reshape(-1, *shape)
 
 
 # Exceptions of numpy, zipfile and zlib for damaged or unsupported files.
@@ -137,7 +161,7 @@ _UNREADABLE = (
 _NPZ_HINT = "write it with numpy.savez(path, INPUT=array)"
 
 
-def _arrays(path: Path, inputs: Inputs) -> Samples:
+def _arrays(path: Path, inputs: Inputs, cast: bool) -> Samples:
     if path.suffix.lower() in PICTURES:
         raise CalibrationError(
             "is a single picture",
@@ -159,7 +183,8 @@ def _arrays(path: Path, inputs: Inputs) -> Samples:
         raise CalibrationError(
             f"is not a readable .npz file: {error}", where=str(path), hint=_NPZ_HINT
         ) from error
-    return of_arrays(arrays, inputs, str(path))
+    how = "cast=True, or --cast of a task,"
+    return of_arrays(arrays, inputs, str(path), cast=cast, how=how)
 
 
 def _array(archive: np.lib.npyio.NpzFile, name: str) -> Array:

@@ -17,7 +17,7 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from trimtab import files
+from trimtab import files, paths
 from trimtab.errors import ModelFileError, UsageError
 from trimtab.progress import SILENT, Progress
 from trimtab.zoo import networks
@@ -46,6 +46,11 @@ def write(name: str, directory: str | Path, progress: Progress = SILENT) -> Path
         data = model(name).SerializeToString(deterministic=True)
         files.write_bytes(path, data, error=ModelFileError)
     return path
+
+
+def cached(name: str, progress: Progress = SILENT) -> Path:
+    """The file of the network `name` in the cache, which is written if it is not up to date."""
+    return write(name, paths.cache() / "zoo", progress)
 
 
 def sample_input(name: str) -> dict[str, NDArray[np.float32]]:
