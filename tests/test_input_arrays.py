@@ -43,22 +43,22 @@ def test_a_session_accepts_the_element_types_that_onnxruntime_accepts(dtype: str
     model = identity(dtype)
     oracle = onnxruntime.InferenceSession(model.SerializeToString())
     session = trimtab.Session(model)
-    for given in TYPES:
-        x = values(given)
+    for actual in TYPES:
+        x = values(actual)
         try:
             (expected,) = oracle.run(None, {"x": x})
         except onnxruntime.capi.onnxruntime_pybind11_state.InvalidArgument:
-            with pytest.raises(UsageError, match=f"'x' is {given}, the model expects {dtype}"):
+            with pytest.raises(UsageError, match=f"'x' is {actual}, the model expects {dtype}"):
                 session.run({"x": x})
         else:
             np.testing.assert_array_equal(session.run({"x": x})["y"], expected, strict=True)
 
 
-@pytest.mark.parametrize("given", TYPES)
-def test_cast_converts_values_as_numpy_does(given: str) -> None:
+@pytest.mark.parametrize("actual", TYPES)
+def test_cast_converts_values_as_numpy_does(actual: str) -> None:
     session = trimtab.Session(identity("float32"))
-    (y,) = session.run({"x": values(given) * 2}, cast=True).values()
-    expected = (values(given) * 2).astype("float32").reshape(2, 6)
+    (y,) = session.run({"x": values(actual) * 2}, cast=True).values()
+    expected = (values(actual) * 2).astype("float32").reshape(2, 6)
     np.testing.assert_array_equal(y, expected, strict=True)
 
 
@@ -108,13 +108,13 @@ def test_lists_of_numbers_become_the_type_of_the_input(
     np.testing.assert_array_equal(y, np.full((2, 6), numbers[0], dtype), strict=True)
 
 
-@pytest.mark.parametrize("given", ["uint8", "float64", "float16"])
-def test_calibration_samples_follow_the_same_rule(tmp_path: Path, given: str) -> None:
+@pytest.mark.parametrize("actual", ["uint8", "float64", "float16"])
+def test_calibration_samples_follow_the_same_rule(tmp_path: Path, actual: str) -> None:
     inputs = {"x": (SHAPE, "float32")}
-    array = np.stack([values(given)] * 5)
+    array = np.stack([values(actual)] * 5)
     path = tmp_path / "samples.npz"
     np.savez(path, x=array)
-    with pytest.raises(CalibrationError, match=f"'x' is {given}, the model expects float32"):
+    with pytest.raises(CalibrationError, match=f"'x' is {actual}, the model expects float32"):
         samples.of_arrays({"x": array}, inputs)
     with pytest.raises(CalibrationError, match="expects float32") as caught:
         samples.read(path, inputs)

@@ -46,7 +46,8 @@ class Session:
 
     `program`: a program, or anything that `load` accepts, such as the path of a model. A program
     that is already planned runs unchanged, in place in the .ttm file that it was loaded from;
-    another one is optimized and planned, with `plan` as overrides of the planner's rules.
+    another one is optimized and planned, with `plan` as overrides of the planner's rules. Such a
+    plan may use all code of the engine, where that of `optimize` counts the bytes of a binary.
     Several threads may share a session; their runs are serialized. Activations and prepared weights
     may use up to `max_memory_bytes` together; 0 means 2 GiB, and 8 bytes more for each byte of the
     model.
@@ -74,9 +75,12 @@ class Session:
         if max_memory_bytes < 0:
             raise UsageError(f"max_memory_bytes must be at least 0, not {max_memory_bytes}")
         if plan or not program.planned:
+            from trimtab import passes
+            from trimtab.planner import planner
             from trimtab.target import Target
 
-            planned = optimize(program, Target.host(threads=threads), plan)
+            target, optimized = Target.host(threads=threads), passes.optimize(program)
+            planned = planner.plan(optimized, target, plan, has_all_code=True)
             program = modelfile.decode(modelfile.encode(planned, consume=True), program.name)
         elif program.image is None:
             program = modelfile.decode(modelfile.encode(program), program.name)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 
 from trimtab import cores, kernels
 from trimtab.cores import Core
@@ -80,14 +80,41 @@ class Target:
         """Whether the binary may contain an operator, by name."""
         return self.profile is None or operator in _operators(self.profile)
 
-    def kernels(self) -> list[Kernel]:
+    def kernels(self) -> tuple[Kernel, ...]:
         """The kernels that the CPU supports and the binary may contain; ProfileError if the profile
         has no kernel for one of its operators.
         """
+        return self._available
+
+    @cached_property
+    def _available(self) -> tuple[Kernel, ...]:
         available = (
             _kernels(self.profile, self.arch) if self.profile else kernels.inventory().values()
         )
-        return [kernel for kernel in available if kernel.isa in self.isas]
+        return tuple(kernel for kernel in available if kernel.isa in self.isas)
+
+    @cached_property
+    def kernel_names(self) -> frozenset[str]:
+        """The names of the kernels."""
+        return frozenset(kernel.name for kernel in self.kernels())
+
+    @cached_property
+    def families(self) -> Mapping[tuple[str, str], tuple[Kernel, ...]]:
+        """The kernels by family and dtype."""
+        families: dict[tuple[str, str], tuple[Kernel, ...]] = {}
+        for kernel in self.kernels():
+            key = kernel.family, kernel.dtype
+            families[key] = (*families.get(key, ()), kernel)
+        return families
+
+    @cached_property
+    def bandwidth_core(self) -> Core:
+        """The core whose measured memory bandwidth stands for this one's: the generic core of the
+        architecture, unless it was measured alone.
+        """
+        own = self.core.memory
+        is_measured = own is not None and not own.is_shared
+        return self.core if is_measured else cores.find(cores.GENERIC, self.arch)
 
 
 @cache

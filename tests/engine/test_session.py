@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import trimtab
+from trimtab import zoo
 from trimtab.errors import UsageError
+from trimtab.planner import planner
 from trimtab.program import Program
 
 
@@ -97,6 +99,29 @@ def test_an_array_alone_is_the_input_of_a_network_with_one(session: trimtab.Sess
     with pytest.raises(UsageError, match="are a ndarray, and the model has 2 inputs") as caught:
         session.run(LEFT)
     assert "left, right" in caught.value.hint
+
+
+@pytest.mark.parametrize(("prefer", "fewer"), [("balanced", True), ("size", False)])
+def test_a_session_counts_code_only_where_its_plan_prefers_size(
+    monkeypatch: pytest.MonkeyPatch, prefer: str, fewer: bool
+) -> None:
+    plans = []
+    decide = planner.decide
+
+    def counted(*arguments: Any) -> Program:
+        plans.append(arguments)
+        return decide(*arguments)
+
+    monkeypatch.setattr(planner, "decide", counted)
+    program = trimtab.load("squeezenet")
+    x = zoo.sample_input("squeezenet")
+    (y,) = trimtab.Session(program, plan=trimtab.Plan(prefer=prefer)).run(x).values()
+    assert (len(plans) == 1) == fewer
+    plans.clear()
+    built = trimtab.optimize(program, plan=trimtab.Plan(prefer=prefer))
+    assert len(plans) > 1
+    (expected,) = trimtab.Session(built).run(x).values()
+    np.testing.assert_allclose(y, expected, rtol=1e-3, atol=1e-6)
 
 
 def test_a_session_can_be_copied_and_pickled(session: trimtab.Session) -> None:

@@ -180,7 +180,8 @@ def test_weights_are_packed_for_every_kernel_that_fits_and_alike_where_operators
     for name, algorithm in ALGORITHMS.items():
         for case, program, op, target in lowered(name):
             for kernel in fitting(algorithm, program, op, op.schema.attribute("kernel"), target):
-                KernelSelection(program, op, algorithm, target).assign({"kernel": kernel.name})
+                selection = KernelSelection(program, op, algorithm, target, 0)
+                selection.assign({"kernel": kernel.name})
                 for i, packing in algorithm.packings(program, op).items():
                     constant = program.vars[op.inputs[i]]
                     packed = packing.run(np.asarray(constant.data, np.float32))

@@ -12,9 +12,10 @@ from trimtab import cores, kernels
 from trimtab.cores import Cache, Memory
 from trimtab.kernels import Kernel
 from trimtab.planner import algorithms, planner
-from trimtab.planner.cost import STALLS, Work, bytes_per_cycle, cost
+from trimtab.planner import cost as model
+from trimtab.planner.cost import STALLS, Cost, Work, bytes_per_cycle
 from trimtab.planner.plan_file import Choice, Plan
-from trimtab.program import Program
+from trimtab.program import Op, Program
 from trimtab.target import Target
 
 PROGRAM = convolution(64, 64, size=56, window=3)
@@ -41,6 +42,10 @@ def works(program: Program, target: Target) -> dict[str, tuple[Work, Kernel]]:
         kernel = kernels.kernel(op.attributes["kernel"])
         result[name] = algorithms.registry()[name].work(decided, op, kernel, target), kernel
     return result
+
+
+def cost(program: Program, op: Op, work: Work, kernel: Kernel, target: Target) -> Cost:
+    return model.cost(program, op, work, kernel, target, program.constant_bytes())
 
 
 def cycles(work: Work, target: Target, program: Program = PROGRAM) -> float:

@@ -174,7 +174,7 @@ def test_a_planned_program_is_not_planned_again() -> None:
 def test_an_operator_without_any_kernel_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernels, "inventory", dict)
     with pytest.raises(PlanError, match="conv") as error:
-        planner.plan(convolution(4, 4), A53)
+        planner.plan(convolution(4, 4), Target.of("aarch64", "cortex-a53"))
     assert "gemm kernel for f32" in str(error.value)
 
 
@@ -190,35 +190,37 @@ def test_the_tile_with_the_least_work_is_used(
         for name, nr in names
     }
     monkeypatch.setattr(kernels, "inventory", lambda: fakes)
-    planned = planner.plan(convolution(16, c_out, size=size), A53)
+    target = Target.of("aarch64", "cortex-a53")
+    planned = planner.plan(convolution(16, c_out, size=size), target)
     assert planned.steps[0].attributes["kernel"] == f"gemm_f32_{tile}_neon"
 
 
-def with_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Adds matrix kernels for 8-bit integers, of the best instruction set."""
+def with_bytes(monkeypatch: pytest.MonkeyPatch) -> Target:
+    """A target with more matrix kernels for 8-bit integers, of the best instruction set."""
     inventory = dict(kernels.inventory())
     for isa in ("neona53", "portable"):
         name = f"gemm_i8_{isa}" if isa == "portable" else f"gemm_i8_8x8_{isa}"
         tile = (0, 0) if isa == "portable" else (8, 8)
         inventory[name] = Kernel(name, "gemm", "i8", isa, *tile, Path(f"{name}.cpp"), "GemmArgs")
     monkeypatch.setattr(kernels, "inventory", lambda: inventory)
+    return Target.of("aarch64", "cortex-a53")
 
 
 def test_kernels_are_for_the_type_of_an_operators_first_input(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     before = chosen(convolution(16, 16)).name
-    with_bytes(monkeypatch)
-    assert chosen(convolution(16, 16)).name == before
-    assert {k.dtype for k in best("gemm", "f32", A53)} == {"f32"}
-    assert [k.name for k in best("gemm", "i8", A53)] == ["gemm_i8_8x8_neona53"]
+    target = with_bytes(monkeypatch)
+    assert chosen(convolution(16, 16), target).name == before
+    assert {k.dtype for k in best("gemm", "f32", target)} == {"f32"}
+    assert [k.name for k in best("gemm", "i8", target)] == ["gemm_i8_8x8_neona53"]
 
 
 def test_a_plan_cannot_name_a_kernel_of_another_type(monkeypatch: pytest.MonkeyPatch) -> None:
-    with_bytes(monkeypatch)
+    target = with_bytes(monkeypatch)
     extra = Plan(operators={"conv": Choice("direct", {"kernel": "gemm_i8_8x8_neona53"})})
     with pytest.raises(PlanError, match="it computes in i8, the operator in f32"):
-        planner.plan(convolution(16, 16), A53, extra)
+        planner.plan(convolution(16, 16), target, extra)
 
 
 def tile(program: Program, target: Target = A53) -> int:

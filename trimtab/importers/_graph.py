@@ -60,7 +60,7 @@ class ImportGraph:
         """Adds a constant; floating-point values become float32 unless `exact`."""
         array = np.asarray(value)
         if array.dtype.kind == "f" and not exact:
-            array = array.astype(np.float32)
+            array = array.astype(np.float32, copy=False)
         try:
             constant = self.program.block.add_constant(array, name, quantization)
             return self.program.vars[constant]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,18 +65,31 @@ class _Tail:
         return self.add(struct.pack("<H", len(text)) + text + b"\0", 1)
 
 
+_Key = tuple[int, int, bytes]
+
+
+def _key(data: Image) -> _Key:
+    """Equal for equal bytes, and seldom for others: size, checksum, and the bytes after the last
+    multiple of `ALIGNMENT`.
+    """
+    whole = data.size // ALIGNMENT * ALIGNMENT
+    running = engine().Checksum()
+    running.add(data[:whole])
+    return data.size, running.digest(), data[whole:].tobytes()
+
+
 class _Constants:
     """The aligned constants from `start` on; constants with equal bytes are stored once."""
 
     def __init__(self, start: int) -> None:
         self.end = start
         self.placed: list[Var] = []
-        self._by_checksum: dict[tuple[int, int], list[tuple[int, Var]]] = {}
+        self._by_key: dict[_Key, list[tuple[int, Var]]] = {}
 
     def add(self, var: Var) -> int:
         """Places a constant and returns its offset."""
         data = _bytes(var)
-        candidates = self._by_checksum.setdefault((data.size, zlib.crc32(data.data)), [])
+        candidates = self._by_key.setdefault(_key(data), [])
         for offset, other in candidates:
             if np.array_equal(_bytes(other), data):
                 return offset

@@ -53,16 +53,22 @@ def apply(graph: Graph, op: Op, scale: Array, shift: Array) -> None:
     bias = shift if old_bias is None else scale * old_bias + shift
     inputs = [op.inputs[0], op.inputs[1], "", *op.inputs[3:]]
     if not np.all(scale == 1):
-        scaled = _scaled(op, weight, scale).astype(np.float32)
+        scaled = _scaled(op, weight, scale)
         inputs[1] = graph.block.add_constant(scaled, op.inputs[1])
     inputs[2] = graph.block.add_constant(bias.astype(np.float32), f"{op.name}.bias")
     graph.set_inputs(op, inputs)
 
 
 def _scaled(op: Op, weight: Array, scale: Array) -> Array:
+    """The float32 products, rounded from float64."""
+    shape = weight.shape
     if op.type != "conv_transpose":
-        return weight * scale.reshape(-1, *[1] * (weight.ndim - 1))
-    # [c_in, c_out / group, kh, kw]: a group's input channels produce its output channels.
-    group = op.attributes["group"]
-    by_group = weight.reshape(group, -1, *weight.shape[1:])
-    return (by_group * scale.reshape(group, 1, -1, 1, 1)).reshape(weight.shape)
+        by_channel = scale.reshape(-1, *[1] * (weight.ndim - 1))
+    else:
+        # [c_in, c_out / group, kh, kw]: a group's input channels produce its output channels.
+        group = op.attributes["group"]
+        weight = weight.reshape(group, -1, *weight.shape[1:])
+        by_channel = scale.reshape(group, 1, -1, 1, 1)
+    products = np.empty(weight.shape, np.float32)  # without an array of float64 between
+    np.multiply(weight, by_channel, out=products, casting="same_kind")
+    return products.reshape(shape)

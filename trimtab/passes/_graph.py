@@ -21,16 +21,40 @@ class Graph:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.block = program.block
-        self._producer: dict[str, Op] = {}
-        self._readers: dict[str, list[Op]] = {}
-        self._index()
+        self._index: tuple[dict[str, Op], dict[str, list[Op]]] | None = None
 
-    def _index(self) -> None:
-        self._producer = {out: op for op in self.block.ops for out in op.outputs}
-        self._readers = {}
-        for op in self.block.ops:
-            for name in dict.fromkeys(op.inputs):
-                self._readers.setdefault(name, []).append(op)
+    def _changed(self) -> None:
+        """Discards the index, which the next query makes anew."""
+        self._index = None
+
+    def _forget(self, op: Op) -> None:
+        """Takes a removed operator out of the index."""
+        if self._index is None:
+            return
+        producer, readers = self._index
+        for name in op.outputs:
+            if producer.get(name) is op:
+                del producer[name]
+        for name in op.inputs:
+            readers[name] = [other for other in readers.get(name, ()) if other is not op]
+
+    def _current(self) -> tuple[dict[str, Op], dict[str, list[Op]]]:
+        if self._index is None:
+            producer = {out: op for op in self.block.ops for out in op.outputs}
+            readers: dict[str, list[Op]] = {}
+            for op in self.block.ops:
+                for name in dict.fromkeys(op.inputs):
+                    readers.setdefault(name, []).append(op)
+            self._index = producer, readers
+        return self._index
+
+    @property
+    def _producer(self) -> dict[str, Op]:
+        return self._current()[0]
+
+    @property
+    def _readers(self) -> dict[str, list[Op]]:
+        return self._current()[1]
 
     def ops(self, *types: str) -> list[Op]:
         """A snapshot of the operators in order; only those of `types`, if any are given."""
@@ -84,26 +108,27 @@ class Graph:
         """Replaces `op` by the operators `new`."""
         at = self._position(op)
         self.block.ops[at : at + 1] = new
-        self._index()
+        self._changed()
         self._collect([*op.outputs, *op.inputs])
 
     def insert_after(self, op: Op | None, *new: Op) -> None:
         """Inserts `new` directly after `op`; at the beginning if `op` is None."""
         at = 0 if op is None else self._position(op) + 1
         self.block.ops[at:at] = new
-        self._index()
+        self._changed()
 
     def insert_before(self, op: Op, *new: Op) -> None:
         """Inserts `new` directly before `op`."""
         at = self._position(op)
         self.block.ops[at:at] = new
-        self._index()
+        self._changed()
 
     def remove(self, *ops: Op) -> None:
         """Removes operators, and the variables and operators that only they used."""
         removed = {id(op) for op in ops}
         self.block.ops[:] = [op for op in self.block.ops if id(op) not in removed]
-        self._index()
+        for op in ops:
+            self._forget(op)
         self._collect([name for op in ops for name in (*op.outputs, *op.inputs)])
 
     def set_inputs(self, op: Op, inputs: Iterable[str]) -> None:
@@ -111,14 +136,14 @@ class Graph:
         before, op.inputs = op.inputs, list(inputs)
         if before == op.inputs:
             return
-        self._index()
+        self._changed()
         self._collect(before)
 
     def replace_uses(self, old: str, new: str, readers: Iterable[Op] | None = None) -> None:
         """Makes `readers` of `old` (default: all) read `new`."""
         for op in list(self.readers(old) if readers is None else readers):
             op.inputs = [new if name == old else name for name in op.inputs]
-        self._index()
+        self._changed()
 
     def substitute(
         self, op: Op, type: str, inputs: Iterable[str], attributes: dict[str, Any] | None = None
@@ -168,5 +193,5 @@ class Graph:
                 self.block.vars.pop(name, None)
             elif not any(self.readers(o) or self.program.is_output(o) for o in producer.outputs):
                 del self.block.ops[self._position(producer)]
-                self._index()
+                self._forget(producer)
                 names += [*producer.outputs, *producer.inputs]

@@ -51,16 +51,19 @@ class CodeCost:
         return self.time * math.pow(self.bytes, rate)
 
 
-def select(decide: Decide, target: Target, overrides: Plan) -> Constraints:
+def select(
+    decide: Decide, target: Target, overrides: Plan, *, has_all_code: bool = False
+) -> Constraints:
     """The constraints under which the plan has the lowest cost; `decide` plans a program under
     constraints.
 
-    The binary of a profile contains its code anyway, so nothing is omitted unless the plan prefers
-    size.
+    The binary of a profile contains its code anyway, and an engine that `has_all_code` everything,
+    so nothing is omitted unless the plan prefers size.
     """
     best = Constraints(target, overrides)
     sizes = code_sizes(target.arch)
-    if sizes is None or (target.profile and overrides.prefer not in _TIME_PER_SIZE):
+    is_given = has_all_code or target.profile
+    if sizes is None or (is_given and overrides.prefer not in _TIME_PER_SIZE):
         return best
     planned = decide(target, overrides)
     best_cost = code_cost(planned, best, sizes)
@@ -90,13 +93,14 @@ def code_cost(planned: Program, constraints: Constraints, sizes: CodeSizes) -> C
     """The cost of a plan. Small kernels take longer than the cost model says, and weights that are
     packed at load time need the code that packs them.
     """
-    target = constraints.target
+    target, constant_bytes = constraints.target, planned.constant_bytes()
     time = 0.0
     for op in planned.ops:
         if algorithm := algorithms.algorithm_of(op):
             called = map(kernels.kernel, called_kernels(op))
             slowdown = max(kernels.isas()[k.isa].slower.get(k.family, 1) for k in called)
-            time += slowdown * KernelSelection(planned, op, algorithm, target).cost().cycles
+            selection = KernelSelection(planned, op, algorithm, target, constant_bytes)
+            time += slowdown * selection.cost().cycles
     return CodeCost(time, sizes.total(planned.ops, _packing_code(planned, constraints.plan)))
 
 

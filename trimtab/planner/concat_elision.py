@@ -21,31 +21,42 @@ ELIDED_TYPES = frozenset(("concat", "split", "slice"))
 
 def elide(program: Program) -> None:
     """Turns variables into sub-tensors where that avoids copies and does not need more memory."""
+    candidates = [op for op in program.ops if op.type in ELIDED_TYPES]
+    peak = activation_bytes(program) if candidates else 0
     # In reverse order, so that the result of one concatenation that feeds another is placed in the
     # larger tensor before its own operands are.
-    for op in [op for op in reversed(program.ops) if op.type == "concat"]:
-        _elide_concat(program, op)
-    for op in [op for op in program.ops if op.type in ("split", "slice")]:
-        _elide_split(program, op)
+    for op in reversed(candidates):
+        if op.type == "concat":
+            peak = _elide_concat(program, op, peak)
+    for op in candidates:
+        if op.type != "concat":
+            peak = _elide_split(program, op, peak)
 
 
-def _elide_concat(program: Program, op: Op) -> None:
+def _elide_concat(program: Program, op: Op, peak: int) -> int:
+    """Elides operands of a concatenation; `peak` and the result are the bytes of activations before
+    and after.
+    """
     y = program.vars[op.outputs[0]]
     if not is_image(y) or op.attributes["axis"] not in (1, -3):
-        return
+        return peak
     eligible = {
         x for x in op.inputs if op.inputs.count(x) == 1 and can_be_sub_tensor(program, x, op)
     }
     in_order = [name for other in program.ops for name in other.outputs if name in eligible]
     # The earlier the first operand is computed, the longer the whole tensor lives.
-    while in_order and not _place_operands(program, op, set(in_order)):
+    while in_order:
+        new_peak = _place_operands(program, op, set(in_order), peak)
+        if new_peak is not None:
+            return new_peak
         in_order.pop(0)
+    return peak
 
 
-def _place_operands(program: Program, op: Op, eligible: set[str]) -> bool:
+def _place_operands(program: Program, op: Op, eligible: set[str], peak: int) -> int | None:
     """Turns the `eligible` inputs of concatenation `op` into sub-tensors and copies the others.
 
-    Returns False, with the program unchanged, if that needs more memory.
+    Returns the new bytes of activations; None, with the program unchanged, if they exceed `peak`.
     """
     y = program.vars[op.outputs[0]]
     offsets: dict[str, int] = {}
@@ -61,17 +72,19 @@ def _place_operands(program: Program, op: Op, eligible: set[str]) -> bool:
         for name in names:
             offsets[name] = channel
             channel += program.vars[name].shape[1]
-    if _replace(program, op, copies, y, offsets):
-        return True
-    for copy in copies:
+    new_peak = _replace(program, op, copies, y, offsets, peak)
+    for copy in copies if new_peak is None else ():
         del program.vars[copy.outputs[0]]
-    return False
+    return new_peak
 
 
-def _elide_split(program: Program, op: Op) -> None:
+def _elide_split(program: Program, op: Op, peak: int) -> int:
+    """Elides a split or a slice; `peak` and the result are the bytes of activations before and
+    after.
+    """
     x = program.vars[op.inputs[0]]
     if not is_image(x) or x.data is not None or x.name in program.inputs:
-        return
+        return peak
     if op.type == "split":
         along_channels, channel = op.attributes["axis"] in (1, -3), 0
     else:
@@ -80,12 +93,13 @@ def _elide_split(program: Program, op: Op) -> None:
         start = op.attributes["starts"][0] if along_channels else 0
         channel = min(max(start + x.shape[1] if start < 0 else start, 0), x.shape[1])
     if not along_channels or not all(can_be_sub_tensor(program, y, None) for y in op.outputs):
-        return
+        return peak
     offsets = {}
     for name in op.outputs:
         offsets[name] = channel
         channel += program.vars[name].shape[1]
-    _replace(program, op, [], x, offsets)
+    new_peak = _replace(program, op, [], x, offsets, peak)
+    return peak if new_peak is None else new_peak
 
 
 def pixel_stride(program: Program, name: str) -> int:
@@ -119,20 +133,27 @@ def can_be_sub_tensor(program: Program, name: str, concat: Op | None) -> bool:
 
 
 def _replace(
-    program: Program, op: Op, copies: Iterable[Op], whole: Var, offsets: dict[str, int]
-) -> bool:
+    program: Program,
+    op: Op,
+    copies: Iterable[Op],
+    whole: Var,
+    offsets: dict[str, int],
+    peak: int,
+) -> int | None:
     """Replaces `op` by `copies` and turns the variables of `offsets` (name -> first channel) into
-    sub-tensors of `whole`. Undoes that and returns False if the activations then need more memory.
+    sub-tensors of `whole`; returns the new bytes of activations. Undoes that and returns None if
+    they exceed `peak`.
     """
-    before, ops = activation_bytes(program), list(program.ops)
+    ops = list(program.ops)
     at = next(i for i, other in enumerate(ops) if other is op)
     program.ops[at : at + 1] = copies
     for name, channel in offsets.items():
         var = program.vars[name]
         var.parent, var.channel = whole.parent or whole.name, whole.channel + channel
-    if activation_bytes(program) <= before:
-        return True
+    new_peak = activation_bytes(program)
+    if new_peak <= peak:
+        return new_peak
     program.ops[:] = ops
     for name in offsets:
         program.vars[name].parent, program.vars[name].channel = "", 0
-    return False
+    return None

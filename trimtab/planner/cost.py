@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trimtab import cores, kernels
+from trimtab import kernels
 from trimtab.kernels import Kernel
 from trimtab.program import Op, Program
 from trimtab.program.program import element_bytes
@@ -53,14 +53,16 @@ class Cost:
 NO_COST = Cost(0, 0)
 
 
-def cost(program: Program, op: Op, work: Work, kernel: Kernel, target: Target) -> Cost:
+def cost(
+    program: Program, op: Op, work: Work, kernel: Kernel, target: Target, constant_bytes: int
+) -> Cost:
     """The cost of `work` with `kernel`, spread evenly over the target's threads: the time of the
-    instructions plus the time of the memory traffic.
+    instructions plus the time of the memory traffic. `constant_bytes`: those of all operators.
     """
     pipes = _PORTABLE_PER_CYCLE if kernel.portable else target.core.pipes.f32_fmas_per_cycle
     slots = work.operations / rate(kernel) + work.requantizations * REQUANTIZATION
     instructions = STALLS * slots / pipes / target.threads
-    traffic = _traffic_bytes(program, op, work, target)
+    traffic = _traffic_bytes(program, op, work, target, constant_bytes)
     return Cost(instructions + traffic / bytes_per_cycle(target), traffic)
 
 
@@ -89,7 +91,9 @@ def rate(kernel: Kernel) -> float:
     return rates.get(kernel.family, by_width)
 
 
-def _traffic_bytes(program: Program, op: Op, work: Work, target: Target) -> int:
+def _traffic_bytes(
+    program: Program, op: Op, work: Work, target: Target, constant_bytes: int
+) -> int:
     """Traffic between the last-level cache and memory: the weights, unless the cache keeps those of
     the whole program from one inference to the next, and inputs and outputs that are larger than
     three quarters of it.
@@ -97,7 +101,7 @@ def _traffic_bytes(program: Program, op: Op, work: Work, target: Target) -> int:
     tensors = [program.vars[name] for name in (*op.inputs, *op.outputs) if name]
     activations = [var for var in tensors if var.data is None and not var.packed]
     own = sum(var.bytes for var in tensors if var.data is not None)
-    others = sum(var.bytes for var in program.constants()) - own
+    others = constant_bytes - own
     resident = work.passes == 1 and others + work.weight_bytes <= _resident_bytes(target)
     weights = 0 if resident else work.weight_bytes * work.passes
     limit = last_level(target) * 3 // 4
@@ -118,9 +122,7 @@ def bytes_per_cycle(target: Target) -> float:
     A core without a measured bandwidth is assumed to have the ratio of bandwidth to arithmetic of
     the generic core of its architecture.
     """
-    own = target.core.memory
-    is_measured = own is not None and not own.is_shared
-    core = target.core if is_measured else cores.find(cores.GENERIC, target.arch)
+    core = target.bandwidth_core
     assert core.memory, f"cores/{core.name}.toml has [memory]"
     per_core = core.memory.core_gb_per_s or core.memory.gb_per_s
     drawn = min(target.threads * per_core, core.memory.gb_per_s)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from trimtab import kernels, schema
 from trimtab.errors import PlanError
@@ -19,13 +19,16 @@ from trimtab.target import Target
 @dataclass(frozen=True)
 class KernelSelection:
     """The kernels that one operator may use on a target. `algorithm`: the one that it was lowered
-    by, or None if it has no choice of algorithms.
+    by, or None if it has no choice of algorithms; `constant_bytes`: those of the whole program.
     """
 
     program: Program
     op: Op
     algorithm: Algorithm | None
     target: Target
+    constant_bytes: int
+    _memo: dict[str, list[Kernel]] = field(default_factory=dict, repr=False, compare=False)
+    _costs: dict[str, Cost] = field(default_factory=dict, repr=False, compare=False)
 
     def missing(self) -> list[str]:
         """Describes what the target lacks for this operator: the operator itself, or kernels.
@@ -72,8 +75,12 @@ class KernelSelection:
     def _cost(self, kernel: Kernel) -> Cost:
         if self.algorithm is None:
             return NO_COST
-        work = self.algorithm.work(self.program, self.op, kernel, self.target)
-        return cost(self.program, self.op, work, kernel, self.target)
+        if kernel.name not in self._costs:
+            work = self.algorithm.work(self.program, self.op, kernel, self.target)
+            self._costs[kernel.name] = cost(
+                self.program, self.op, work, kernel, self.target, self.constant_bytes
+            )
+        return self._costs[kernel.name]
 
     def _by_rule(self, attribute: Attribute) -> Kernel:
         """The kernel with the fewest cycles among those of the highest instruction set."""
@@ -84,13 +91,16 @@ class KernelSelection:
 
     def _candidates(self, attribute: Attribute) -> list[Kernel]:
         """All kernels of the target that fit one plan attribute."""
-        return [
-            kernel
-            for family in self._families(attribute)
-            for kernel in _members(family, self._dtype, self.target)
-            if self.algorithm is None
-            or self.algorithm.fits(self.program, self.op, attribute, kernel)
-        ]
+        if attribute.name not in self._memo:
+            dtype = self._dtype
+            self._memo[attribute.name] = [
+                kernel
+                for family in self._families(attribute)
+                for kernel in _members(family, dtype, self.target)
+                if self.algorithm is None
+                or self.algorithm.fits(self.program, self.op, attribute, kernel)
+            ]
+        return self._memo[attribute.name]
 
     def _families(self, attribute: Attribute) -> tuple[str, ...]:
         """The kernel families of a plan attribute; empty without a fused activation, and for an
@@ -142,10 +152,11 @@ def best(family: str, dtype: str, target: Target) -> list[Kernel]:
     return _highest(_members(family, dtype, target))
 
 
-def _members(family: str, dtype: str, target: Target) -> list[Kernel]:
-    return [k for k in target.kernels() if (k.family, k.dtype) == (family, dtype)]
+def _members(family: str, dtype: str, target: Target) -> Sequence[Kernel]:
+    return target.families.get((family, dtype), ())
 
 
-def _highest(members: list[Kernel]) -> list[Kernel]:
-    ranks = {k.name: kernels.isas()[k.isa].rank for k in members}
-    return [k for k in members if ranks[k.name] == max(ranks.values())]
+def _highest(members: Sequence[Kernel]) -> list[Kernel]:
+    ranks = [kernels.isas()[k.isa].rank for k in members]
+    highest = max(ranks, default=0)
+    return [k for k, rank in zip(members, ranks, strict=True) if rank == highest]

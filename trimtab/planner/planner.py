@@ -31,21 +31,32 @@ from trimtab.program import Op, Program
 from trimtab.target import Target
 
 
-def plan(program: Program, target: Target, overrides: Plan | None = None) -> Program:
+def plan(
+    program: Program,
+    target: Target,
+    overrides: Plan | None = None,
+    *,
+    has_all_code: bool = False,
+) -> Program:
     """Returns a copy of `program` that is ready to run on `target`; `overrides` go before the
-    rules.
+    rules. `has_all_code`: an engine that contains all code will run it, so none is omitted.
 
     Raises PlanError if the target has no kernel for an operator, weights are not constants, the
     program is already planned, or `overrides` do not fit the program or the target. Raises
     ProfileError if the target's profile lacks every algorithm for an operator.
     """
     overrides = overrides or Plan()
-    (planned,) = plans(program, target, overrides, [overrides.prefer])
+    (planned,) = plans(program, target, overrides, [overrides.prefer], has_all_code=has_all_code)
     return planned
 
 
 def plans(
-    program: Program, target: Target, overrides: Plan, preferences: Iterable[str]
+    program: Program,
+    target: Target,
+    overrides: Plan,
+    preferences: Iterable[str],
+    *,
+    has_all_code: bool = False,
 ) -> Iterator[Program]:
     """Yields the result of `plan` for each preference in place of `overrides.prefer`.
 
@@ -64,7 +75,8 @@ def plans(
         return memo[key]
 
     for preference in preferences:
-        constraints = code_selection.select(select, target, replace(overrides, prefer=preference))
+        preferring = replace(overrides, prefer=preference)
+        constraints = code_selection.select(select, target, preferring, has_all_code=has_all_code)
         planned = select(constraints.target, constraints.plan).copy()
         _complete(planned, program, constraints.target, constraints.plan)
         yield planned
@@ -97,7 +109,8 @@ def decide(program: Program, target: Target, overrides: Plan) -> Program:
     planned = program.copy()
     planned.source = program.source or program
     planned.target, planned.threads = target.name, target.threads
-    variants = [_variants(planned, op, target) for op in program.ops]
+    constant_bytes = planned.constant_bytes()
+    variants = [_variants(planned, op, target, constant_bytes) for op in program.ops]
     _check_possible(variants, target)
     choices = _choices(program, overrides)
     allowed = [_allowed(of_op, overrides.algorithms) for of_op in variants]
@@ -145,8 +158,9 @@ def operator_costs(planned: Program, target: Target) -> list[Cost]:
     """The modeled cost of each operator of a planned program; `NO_COST` for operators with a single
     algorithm.
     """
+    constant_bytes = planned.constant_bytes()
     return [
-        KernelSelection(planned, op, algorithms.algorithm_of(op), target).cost()
+        KernelSelection(planned, op, algorithms.algorithm_of(op), target, constant_bytes).cost()
         for op in planned.steps
     ]
 
@@ -166,12 +180,12 @@ def total_cycles(planned: Program, target: Target) -> float:
     return others + sum(cost.cycles for cost in operator_costs(planned, target))
 
 
-def _variants(program: Program, op: Op, target: Target) -> Variants:
+def _variants(program: Program, op: Op, target: Target, constant_bytes: int) -> Variants:
     """Every algorithm for an operator, whether or not the target has its kernels."""
     return {
-        name: KernelSelection(program, lowered, algorithms.registry()[name], target)
+        name: KernelSelection(program, lowered, algorithms.registry()[name], target, constant_bytes)
         for name, lowered in algorithms.lower(program, op, target).items()
-    } or {"": KernelSelection(program, op, algorithms.algorithm_of(op), target)}
+    } or {"": KernelSelection(program, op, algorithms.algorithm_of(op), target, constant_bytes)}
 
 
 def _check_possible(variants: Iterable[Variants], target: Target) -> None:

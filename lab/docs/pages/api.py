@@ -43,7 +43,12 @@ def error_classes() -> Page:
         if isinstance(value, type) and issubclass(value, errors.TrimtabError)
     ]
     rows = [
-        (Markup(f"`{c.__name__}`"), Markup(f"`{c.__bases__[0].__name__}`"), c.exit_code, _brief(c))
+        (
+            Markup(f"`{c.__name__}`"),
+            Markup(f"`{c.__bases__[0].__name__}`"),
+            c.exit_code,
+            Markup(_brief(c)),
+        )
         for c in sorted(classes, key=lambda c: c.exit_code)
     ]
     return [Table([Column("class"), Column("is a"), number("exit code"), Column("when")], rows)]
@@ -132,4 +137,5 @@ def _text(value: object) -> Iterator[str]:
 
 
 def _brief(value: type) -> str:
-    return " ".join((inspect.getdoc(value) or "").split())
+    """The first paragraph of a docstring."""
+    return " ".join((inspect.getdoc(value) or "").partition("\n\n")[0].split())

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import ClassVar
 
 import numpy as np
@@ -96,6 +97,13 @@ _OUTPUT_COSTS = {
 _SPACE_TO_DEPTH_COST = 8
 
 
+@cache
+def _weights_kernels(dtype: str) -> tuple[Kernel, ...]:
+    """The weight transforms of all tiles, highest rank first."""
+    key = "winograd_weights", dtype
+    return tuple(k for k in kernels.inventory().values() if (k.family, k.dtype) == key)
+
+
 @dataclass(frozen=True)
 class Winograd:
     """Tiles of m x m outputs, m = `tile`: one GEMM for each of the n^2 elements of a transformed
@@ -134,15 +142,12 @@ class Winograd:
 
     def fits(self, program: Program, op: Op, attribute: Attribute, kernel: Kernel) -> bool:
         """Transform kernels have their tile in the name; portable ones support every tile."""
-        match attribute.name:
-            case "input_kernel":
-                # The name of a strided input transform has both sizes.
-                tile = (self.tile if self.stride > 1 else 0), self._size_of(program, op)
-                return kernel.portable or (kernel.mr, kernel.nr) == tile
-            case "output_kernel":
-                tile = self.tile, self._size_of(program, op)
-                return kernel.portable or (kernel.mr, kernel.nr) == tile
-        return True
+        if kernel.portable or attribute.name not in ("input_kernel", "output_kernel"):
+            return True
+        # The name of a strided input transform has both sizes.
+        is_one_size = attribute.name == "input_kernel" and self.stride == 1
+        tile = 0 if is_one_size else self.tile
+        return kernel.mr == tile and kernel.nr == self._size_of(program, op)
 
     def work(self, program: Program, op: Op, kernel: Kernel, target: Target) -> Work:
         """One GEMM per element of a tile, the transforms, and space-to-depth. Weights are read once
@@ -214,9 +219,8 @@ class Winograd:
         own = isas[kernels.kernel(op.attributes["input_kernel"]).isa]
         return next(
             k.name  # highest rank first
-            for k in kernels.inventory().values()
-            if (k.family, k.dtype) == ("winograd_weights", program.dtype(op))
-            and isas[k.isa].rank <= own.rank
+            for k in _weights_kernels(program.dtype(op))
+            if isas[k.isa].rank <= own.rank
             and {*isas[k.isa].arch} >= {*own.arch}
             and (k.portable or (k.mr, k.nr) == tile)
         )

@@ -130,7 +130,7 @@ class Packer:
         dtype = storage.dtype if var.dtype == "f32" else var.dtype
         return preparation.is_done(dtype, var.dtype) or (
             self.target.holds(preparation.operator)
-            and (not kernel or kernel in {k.name for k in self.target.kernels()})
+            and (not kernel or kernel in self.target.kernel_names)
         )
 
     def _constant(self, var: Var, form: Form, dtype: str) -> str:

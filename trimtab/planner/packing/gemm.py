@@ -23,10 +23,19 @@ def pack_groups(w: Array, nr: int) -> Array:
     return padded.reshape(groups, panels, nr, depth).transpose(0, 1, 3, 2).reshape(-1)
 
 
-def store_groups(w: Array, nr: int) -> Array:
-    """w: [group, columns, depth] -> [group][panel][depth][columns of the panel]: nr columns,
-    and the remaining ones in the last panel of a group.
+def store_conv(w: Array, groups: int, nr: int) -> Array:
+    """w: [c_out, c_in / groups, kh, kw], or a matrix [n, k] -> [group][panel][kh][kw]
+    [c_in / groups][columns of the panel]: nr columns, and the remaining ones in the last panel.
     """
+    columns = w.shape[0] // groups
+    if columns % nr == 0:  # in one copy, because most weights of large networks are like that
+        by_tap = w.reshape(groups, columns // nr, nr, w.shape[1], math.prod(w.shape[2:]))
+        return by_tap.transpose(0, 1, 4, 3, 2).reshape(-1)
+    return store_groups(_by_group(w, groups), nr)
+
+
+def store_groups(w: Array, nr: int) -> Array:
+    """w: [group, columns, depth] -> [group][panel][depth][columns of the panel]."""
     groups, columns, depth = w.shape
     whole = columns // nr * nr
     panels = w[:, :whole].reshape(groups, whole // nr, nr, depth).transpose(0, 1, 3, 2)
@@ -52,7 +61,7 @@ def panels(groups: int, nr: int) -> Form:
     """The stored form of the weights of convolutions and GEMMs: that of `pack_conv` without
     padding. All float algorithms share it.
     """
-    return Form(("panels", groups, nr), lambda w: store_groups(_by_group(w, groups), nr))
+    return Form(("panels", groups, nr), lambda w: store_conv(w, groups, nr))
 
 
 def at_load(stored: Form, groups: int, columns: int, depths: Sequence[int], nr: int) -> Preparation:
