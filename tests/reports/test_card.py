@@ -109,6 +109,15 @@ def test_a_precision_that_was_not_measured_says_why(tmp_path: Path) -> None:
     assert facts[1]["reason"] == "samples are missing"
 
 
+def test_an_inaccurate_run_has_its_figures_and_is_marked(tmp_path: Path) -> None:
+    one = entry(tmp_path, "f16", samples=SAMPLES, status=Status.INACCURATE)
+    text = card.render([one], "markdown")
+    assert rows(text)["net pi4 f16"][1] == "107.4 µs"
+    assert "INACCURATE: the board went up in smoke" in text
+    (facts,) = json.loads(card.render([one], "json"))
+    assert facts["status"] == "INACCURATE"
+
+
 def test_joules_are_those_of_each_source(tmp_path: Path) -> None:
     one = entry(tmp_path, samples=SAMPLES)
     assert one.run

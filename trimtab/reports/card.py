@@ -40,8 +40,10 @@ class CardEntry:
 
     @property
     def is_measured(self) -> bool:
-        """Whether there are figures: the run came to its end."""
-        return self.run is not None and self.run.status in (Status.OK, Status.THROTTLED)
+        """Whether there are figures: the run came to its end, with outputs right or not."""
+        if self.run is None:
+            return False
+        return self.run.status.is_measured or self.run.status is Status.THROTTLED
 
 
 def render(entries: Sequence[CardEntry], form: str) -> str:
@@ -185,6 +187,8 @@ def _conditions(run: Summary) -> str:
     """The disturbances of a run; "" for none."""
     causes = ["the device throttled"] if run.status is Status.THROTTLED else []
     causes += [f"uncontrolled {what}" for what in run.uncontrolled]
+    if run.status is Status.INACCURATE:
+        causes.insert(0, f"{run.status}: {run.message}")
     return f"Run {run.header.run_id}: {'; '.join(causes)}." if causes else ""
 
 
@@ -207,6 +211,7 @@ def _facts(entry: CardEntry) -> dict[str, Any]:
     once = {f"{key}_ns": f.value if (f := run.figure(key)) else None for key in ("first", "load")}
     return {
         **facts,
+        "status": run.status,
         "is_emulated": run.header.is_emulated,
         **figures,
         "p50_ns": p50,
