@@ -179,7 +179,6 @@ def test_a_record_with_a_wrong_type_is_refused_or_shown(
     other: Any, tmp_path: Path, source: Events
 ) -> None:
     """A reader never fails with anything but an error of trimtab."""
-    whole = [name for name in reports.names() if reports.find(name).IS_WHOLE]
     kinds: dict[tuple[object, ...], Leaf] = {}
     for leaf in values(source):
         if len(leaf) > 1:
@@ -189,5 +188,5 @@ def test_a_record_with_a_wrong_type_is_refused_or_shown(
         changed: Any = hostile_record.poisoned(source, leaf, other)
         with contextlib.suppress(TrimtabError):
             run = read(tmp_path, changed)
-            for name in whole:
+            for name in ("html", "terminal"):  # which read all that there is
                 check_displayed(reports.find(name).run(run))
