@@ -19,6 +19,7 @@ from trimtab.errors import ExportModelError, UsageError
 from trimtab.exporters import onnx as onnx_exporter
 from trimtab.exporters.onnx import encode
 from trimtab.program import Program
+from trimtab.program.quantization import Quantization
 
 # Vectors that must be refused, because ONNX has no operator for them.
 REFUSED = {
@@ -99,3 +100,16 @@ def test_a_padding_value_of_a_pooling_is_exported_for_each_side(tmp_path: Path) 
         (expected,) = oracle.run(model, {"x": x}).values()
         (result,) = session.Session(program).run({"x": x}).values()
         np.testing.assert_array_equal(result, expected)
+
+
+def test_quantization_of_a_computed_tensor_is_exported_with_its_parameters() -> None:
+    program = Program("net")
+    x = program.add_input("x", (1, 3, 4))
+    (q,) = program.block.add_op("quantize_linear", [x], {"to": "i8"}, ["q"])
+    program.vars[q].quantization = Quantization.of([0.1, 0.2, 0.4], [1, 2, 3], 1)
+    program.outputs = program.block.add_op("dequantize_linear", [q], {}, ["y"])
+    value = np.random.default_rng(3).normal(0, 20, (1, 3, 4)).astype(np.float32)
+    model = onnx.load_model_from_string(encode(program))
+    (expected,) = oracle.run(model, {"x": value}).values()
+    (result,) = session.Session(program).run({"x": value}).values()
+    np.testing.assert_array_equal(result, expected)

@@ -43,3 +43,11 @@ def test_other_padding_before_a_convolution_remains(attributes: dict[str, object
     net = Net(x=(1, 3, 6, 6))
     y = net("pad", "x", **{"pads": [0, 0, 1, 1, 0, 0, 1, 1], **attributes})
     assert types(after(net.finish(net.conv(y, 4, 3)), "fuse_pad")) == ["pad", "conv"]
+
+
+@pytest.mark.parametrize(("amount", "left"), [(1, ["average_pool"]), (2, ["pad", "average_pool"])])
+def test_padding_as_wide_as_a_window_of_an_average_remains(amount: int, left: list[str]) -> None:
+    net = Net(x=(1, 3, 6, 6))
+    y = net("pad", "x", pads=[0, 0, 0, 0, 0, 0, amount, 0])
+    program = after(net.finish(net("average_pool", y, kernel_shape=[2, 3])), "fuse_pad")
+    assert types(program) == left

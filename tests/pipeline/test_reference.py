@@ -18,10 +18,12 @@ from trimtab.bench import golden
 from trimtab.bench.golden import HALF_TOLERANCE
 from trimtab.bench.jobs import Settings
 from trimtab.errors import ImportModelError, WrongOutputError
+from trimtab.pipeline import reference
 from trimtab.pipeline.loaded import load
 from trimtab.pipeline.recipe import MeasurementRequest, Recipe
 from trimtab.pipeline.reference import expected_output, host_output, simulated_rounding
 from trimtab.planner.plan_file import Plan
+from trimtab.program.quantization import Quantization
 
 
 def test_expected_outputs_have_the_rounding_of_the_precisions() -> None:
@@ -113,3 +115,28 @@ def test_the_bound_of_f16_follows_from_the_rounding_that_is_simulated_here(tmp_p
     assert loss.max_error == pytest.approx(np.abs(exact - actual).max() / np.abs(exact).max())
     assert loss.max_error > HALF_TOLERANCE
     assert simulated_rounding(program, Plan(), [x])[0].max_error == 0.0
+
+
+def test_an_output_of_several_quantized_tensors_has_the_scale_of_the_coarsest() -> None:
+    program = trimtab.Program("net")
+    parts = []
+    for i, scale in enumerate((0.25, 0.5, 0.125)):
+        x = program.add_input(f"x{i}", (1, 2), "i8")
+        program.vars[x].quantization = Quantization.of(scale)
+        parts += program.block.add_op("dequantize_linear", [x])
+    program.outputs = [
+        *program.block.add_op("add", parts[:2]),
+        *program.block.add_op("add", [parts[0], parts[2]]),
+        *program.block.add_op("add", [parts[2], parts[2]]),
+    ]
+    assert host_output(program).scales == [0.5, 0.25, 0.125]
+
+
+def test_the_scale_of_an_operator_is_that_of_its_coarsest_operand() -> None:
+    program = trimtab.Program("net")
+    operands = []
+    for i, scale in enumerate((0.25, 0.5)):
+        operands.append(program.add_input(f"x{i}", (1, 2), "i8"))
+        program.vars[operands[-1]].quantization = Quantization.of(scale)
+    program.outputs = program.block.add_op("qlinear_add", operands)
+    assert reference._output_scales(program) == [0.5]

@@ -282,3 +282,12 @@ def test_the_text_of_a_plan_shows_what_differs_from_the_default() -> None:
     assert repr(Plan()) == "Plan()"
     plan = Plan(operators={"conv": Choice("direct"), "fc": Choice()}, prefer="size", threads=2)
     assert repr(plan) == "Plan(operators=<2>, prefer='size', threads=2)"
+
+
+def test_an_operator_of_a_plan_packs_its_weights_at_a_known_time() -> None:
+    assert {Choice(weights=word).weights for word in ("", *plan_file.WEIGHTS)} == {
+        "",
+        *plan_file.WEIGHTS,
+    }
+    with pytest.raises(PlanError, match="weights"):
+        Choice(weights="never")

@@ -168,3 +168,10 @@ def test_inspection_shows_quantizations() -> None:
     assert (
         str(facts.quantized["other"]) == "2 along axis 1: scales 0.125 to 0.5, zero points -1 to 3"
     )
+
+
+def test_scales_of_dead_channels_become_the_smallest_of_the_others() -> None:
+    quantization = Quantization((0.5, 0.0, 0.25), (1, 2, 3), 0)
+    assert quantization.with_live_scales().scale == (0.5, 0.25, 0.25)
+    assert Quantization((0.0,), (0,)).with_live_scales().scale == (2.0**-16,)
+    assert Quantization((0.5,), (0,)).with_live_scales() == Quantization((0.5,), (0,))

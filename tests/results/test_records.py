@@ -220,3 +220,15 @@ def test_discarded_launches_do_not_count_and_stay_in_the_record(tmp_path: Path) 
     assert len(record.of("push")) == 1, "of no launch"
     (note,) = summarize(record).losses
     assert note.endswith("(the link broke): 1 launch discarded.")
+
+
+def test_a_figure_with_a_null_in_any_sample_is_unknown(tmp_path: Path) -> None:
+    path = write_record(tmp_path, samples=[5, 6, 7], instructions=9)
+    text = path.read_text()
+    key = "latency_instructions"
+    assert summarize(records.read(path)).figure(key) is not None
+    lines = text.splitlines(True)
+    at = next(i for i, line in enumerate(lines) if '"event":"run"' in line)
+    lines[at] = lines[at].replace('"instructions":9', '"instructions":null')
+    path.write_text("".join(lines))
+    assert summarize(records.read(path)).figure(key) is None

@@ -167,3 +167,64 @@ def test_a_clamp_has_bounds_from_numbers_and_attributes() -> None:
     assert relu.bounds({}) == (0.0, float("inf"))
     assert clip.bounds({"alpha": -1.0, "beta": 6.0}) == (-1.0, 6.0)
     assert schema.operator("tanh").bounds({}) is None
+
+
+RUN_TIME = """
+run_time = true
+{id}
+doc = "made up"
+layout = "{layout}"
+dtypes = ["f32"]
+[[inputs]]
+name = "x"
+doc = "input"
+{port}
+[[outputs]]
+name = "y"
+doc = "result"
+[attributes.size]
+type = "{type}"
+doc = "a size"
+{attribute}
+"""
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({}, ""),
+        ({"id": "id = 40000"}, "must have the id that follows from its name"),
+        ({"layout": "any"}, "must have layout"),
+        ({"port": "in_place = true"}, r"cannot have an operand with in_place \(x\)"),
+        ({"type": "double"}, "can only have attributes of the types .*size"),
+        ({"type": "ints", "attribute": "length = 2"}, "can only have attributes of the types"),
+        ({"attribute": "range = [1, 9]"}, "can only have attributes of the types"),
+    ],
+)
+def test_an_operator_at_run_time_has_only_what_a_shared_library_is_told(
+    tmp_path: Path, changes: dict[str, str], problem: str
+) -> None:
+    words = {"id": "", "layout": "plain", "port": "", "type": "int", "attribute": ""}
+    path = tmp_path / "made_up.toml"
+    path.write_text(RUN_TIME.format(**words | changes))
+    if not problem:
+        assert schema.read_plugin_operator(path).run_time
+        return
+    with pytest.raises(SchemaError, match=problem):
+        schema.read_plugin_operator(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ('layout = "any"', 'layout = "tall"', "unknown layout 'tall'"),
+        ('dtypes = ["f32"]', 'dtypes = ["f31"]', r"unknown dtypes \['f31'\]"),
+    ],
+)
+def test_an_unknown_layout_or_dtype_is_an_error(
+    tmp_path: Path, old: str, new: str, reason: str
+) -> None:
+    path = written(tmp_path, "[]")
+    path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(SchemaError, match=reason):
+        schema.read_operator(path)
