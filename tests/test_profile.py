@@ -28,7 +28,7 @@ from trimtab.target import Target
             {"neona55", "neon", "neonsmall", "neonhalf", "neonfp16", "neondot", "portable"},
         ),
         ("armv7", "cortex-a7", {"neonv7", "portable"}),
-        ("armv7", "cortex-a9", {"portable"}),
+        ("armv7", "cortex-a9", {"neonv7", "portable"}),
     ],
 )
 def test_a_specific_cpu_keeps_its_best_kernel_of_every_family(

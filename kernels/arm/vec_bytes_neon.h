@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "kernels/arm/multiply_add.h"
 #include "kernels/arm/requantize.h"
 
 namespace {
@@ -50,7 +51,7 @@ inline Numbers operator+(Numbers a, Numbers b) { return {vaddq_s32(a.v, b.v)}; }
 inline Reals ToReals(Numbers a) { return {vcvtq_f32_s32(a.v)}; }
 inline Reals SetReal(float x) { return {vdupq_n_f32(x)}; }
 inline Reals LoadReals(const float* p) { return {vld1q_f32(p)}; }
-inline Reals Fma(Reals a, Reals b, Reals c) { return {vfmaq_f32(c.v, a.v, b.v)}; }
+inline Reals Fma(Reals a, Reals b, Reals c) { return {MultiplyAdd(c.v, a.v, b.v)}; }
 inline Reals operator*(Reals a, Reals b) { return {vmulq_f32(a.v, b.v)}; }
 inline Reals Max(Reals a, Reals b) { return {vmaxq_f32(a.v, b.v)}; }
 

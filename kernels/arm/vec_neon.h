@@ -1,4 +1,4 @@
-// The primitives of kernels/generic/ for Advanced SIMD, of Armv8 and of Armv7 with VFPv4;
+// The primitives of kernels/generic/ for Advanced SIMD, of Armv8 and of Armv7;
 // semantics: kernels/portable/vec_scalar.h. Max and Min return NaN if either operand is NaN. Armv7
 // flushes denormals to zero. F is computed in float, whatever TRIMTAB_ELEMENT is (vec_neonhalf.h).
 #ifndef TRIMTAB_KERNELS_ARM_VEC_NEON_H_
@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/arm/multiply_add.h"
 #include "kernels/arm/step.h"
 
 #ifndef TRIMTAB_ELEMENT
@@ -81,7 +82,7 @@ inline void Settle(F& a) { __asm__ volatile("" : "+w"(a.v)); }
 inline F operator+(F a, F b) { return {vaddq_f32(a.v, b.v)}; }
 inline F operator-(F a, F b) { return {vsubq_f32(a.v, b.v)}; }
 inline F operator*(F a, F b) { return {vmulq_f32(a.v, b.v)}; }
-inline F Fma(F a, F b, F c) { return {vfmaq_f32(c.v, a.v, b.v)}; }
+inline F Fma(F a, F b, F c) { return {MultiplyAdd(c.v, a.v, b.v)}; }
 inline F Max(F a, F b) { return {vmaxq_f32(a.v, b.v)}; }
 inline F Min(F a, F b) { return {vminq_f32(a.v, b.v)}; }
 

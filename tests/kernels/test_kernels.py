@@ -25,6 +25,7 @@ EMULATED = [
     ("aarch64-linux-musl", "cortex-a53"),
     ("aarch64-linux-musl", "cortex-a76"),
     ("aarch64-linux-musl", "max"),
+    ("armv7-linux-musleabihf", "cortex-a8"),
     ("armv7-linux-musleabihf", "cortex-a9"),
     ("armv7-linux-musleabihf", "cortex-a7"),
 ]
@@ -33,11 +34,10 @@ OTHER_TOOLCHAINS = [
     ("aarch64-linux-gnu", "cortex-a53"),
     ("arm-linux-gnueabihf", "cortex-a15"),
 ]
-# Name suffixes of the kernels whose instructions a core lacks: a Cortex-A9 has NEON without the
-# fused multiply-add of our Armv7 kernels, a Cortex-A53 neither f16 arithmetic nor dot products, a
-# Cortex-A76 no int8 matrix multiplication.
+# Name suffixes of the kernels whose instructions a core lacks: a Cortex-A53 has neither f16
+# arithmetic nor dot products, a Cortex-A76 no int8 matrix multiplication. A Cortex-A8 or A9 has no
+# fused multiply-add, and runs all Armv7 kernels.
 UNSUPPORTED = {
-    "cortex-a9": ("_neonv7",),
     "cortex-a53": ("_neonfp16", "_neondot", "_neoni8mm"),
     "cortex-a76": ("_neoni8mm",),
 }

@@ -68,6 +68,7 @@ CORES = [
     core("aarch64-linux-musl", "cortex-a76", _V8_2, *_ARM8),
     core("aarch64-linux-musl", "max", _V8_2 | {"i8mm"}, *_ARM8),
     core("armv7-linux-musleabihf", "cortex-a7", {"neon", "vfpv4"}, "cortex-a7", "cortex-a9"),
+    core("armv7-linux-musleabihf", "cortex-a8", {"neon"}, "cortex-a8", "generic"),
     core("armv7-linux-musleabihf", "cortex-a9", {"neon"}, "cortex-a7", "cortex-a9"),
     core("host", "Nehalem", set(), "haswell", "skylake-avx512"),
     core("host", "Haswell", {"avx2", "fma"}, "haswell", "skylake-avx512"),

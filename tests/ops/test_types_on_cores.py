@@ -34,6 +34,7 @@ INTEGERS = [
     core("aarch64-linux-musl", "cortex-a76", _V8_2, *_ARM8),
     core("aarch64-linux-musl", "max", _V8_2 | {"i8mm"}, *_ARM8, "neoverse-v1"),
     core("armv7-linux-musleabihf", "cortex-a7", {"neon", "vfpv4"}, "cortex-a7", "cortex-a9"),
+    core("armv7-linux-musleabihf", "cortex-a8", {"neon"}, "cortex-a8"),
     core("host", "Haswell", {"avx2", "fma"}, "haswell", "zen4"),
 ]
 # Targets of f16 plans. On a core without f16 arithmetic other kernels replace the planned ones. No
