@@ -26,8 +26,6 @@ EMULATED = [
     ("aarch64-linux-musl", "cortex-a76"),
     ("aarch64-linux-musl", "max"),
     ("armv7-linux-musleabihf", "cortex-a8"),
-    ("armv7-linux-musleabihf", "cortex-a9"),
-    ("armv7-linux-musleabihf", "cortex-a7"),
 ]
 OTHER_TOOLCHAINS = [
     ("riscv64-linux-musl", "rv64"),
