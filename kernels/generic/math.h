@@ -147,6 +147,48 @@ inline F Erf(F x) {
   return Select(Less(Set(1.0f), a), large, small);
 }
 
+// The nearest integer, half to even; -0 keeps its sign, NaN and infinity stay.
+inline F Round(F x) {
+  const F magnitude = Abs(x), whole = Set(8388608.0f);  // 2^23: floats from here on are integers
+  return Select(Less(magnitude, whole), CopySign((magnitude + whole) - whole, x), x);
+}
+
+inline F Floor(F x) {
+  const F near = Round(x);
+  return Select(Less(x, near), near - Set(1.0f), near);
+}
+
+inline F Ceil(F x) {
+  const F near = Round(x);
+  return CopySign(Abs(Select(Less(near, x), near + Set(1.0f), near)), x);
+}
+
+// sin(x + quarters pi/2). The argument is reduced with pi/2 in four parts, of which the first three
+// have 8 to 11 bits: n times each is exact for |n| < 2^13. Beyond |x| = 12,800 the error grows with x.
+inline F SinOf(F x, uint32_t quarters) {
+  const F round = Set(12582912.0f);  // see ExpParts
+  const F sum = x * Set(0.63661977f) + round, n = sum - round;
+  F r = x - n * Set(1.5703125f);
+  r = r - n * Set(4.837512969970703e-4f);
+  r = r - n * Set(7.549533620476723e-8f);
+  r = r - n * Set(2.5633441e-12f);
+  const F square = r * r;
+  F s = Set(-1.9515296e-4f);
+  s = Fma(s, square, Set(8.3321609e-3f));
+  s = Fma(s, square, Set(-1.6666655e-1f));
+  s = Fma(s * square, r, r);
+  F c = Set(2.4433157e-5f);
+  c = Fma(c, square, Set(-1.3887316e-3f));
+  c = Fma(c, square, Set(4.1666646e-2f));
+  c = Fma(c * square, square, Fma(square, Set(-0.5f), Set(1.0f)));
+  const I quadrant = Bits(sum) + SetBits(quarters);
+  const F y = Select(Less(Set(0.0f), ToFloat(quadrant & SetBits(1))), c, s);
+  return Select(Less(Set(0.0f), ToFloat(quadrant & SetBits(2))), Set(0.0f) - y, y);
+}
+
+inline F Sin(F x) { return SinOf(x, 0); }
+inline F Cos(F x) { return SinOf(x, 1); }
+
 }  // namespace
 
 #endif  // TRIMTAB_KERNELS_GENERIC_MATH_H_

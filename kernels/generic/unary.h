@@ -13,6 +13,16 @@ inline void Abs(const UnaryArgs<Element>& args) {
   Map(args, [](F x) { return Abs(x); });
 }
 
+TRIMTAB_FAMILY(f32, f16, portable)
+inline void Ceil(const UnaryArgs<Element>& args) {
+  Map(args, [](F x) { return Ceil(x); });
+}
+
+TRIMTAB_FAMILY(f32, f16, portable)
+inline void Cos(const UnaryArgs<Element>& args) {
+  Map(args, [](F x) { return Cos(x); });
+}
+
 TRIMTAB_FAMILY(f32, f16, needs(precision))
 inline void Elu(const UnaryArgs<Element>& args) {
   const F alpha = Set(args.alpha);
@@ -27,6 +37,11 @@ inline void Erf(const UnaryArgs<Element>& args) {
 TRIMTAB_FAMILY(f32, f16, needs(precision))
 inline void Exp(const UnaryArgs<Element>& args) {
   Map(args, [](F x) { return Exp(x); });
+}
+
+TRIMTAB_FAMILY(f32, f16, portable)
+inline void Floor(const UnaryArgs<Element>& args) {
+  Map(args, [](F x) { return Floor(x); });
 }
 
 TRIMTAB_FAMILY(f32, f16, needs(precision))
@@ -48,9 +63,19 @@ inline void Mish(const UnaryArgs<Element>& args) {
   Map(args, [](F x) { return Mish(x); });
 }
 
+TRIMTAB_FAMILY(f32, f16, portable)
+inline void Round(const UnaryArgs<Element>& args) {
+  Map(args, [](F x) { return Round(x); });
+}
+
 TRIMTAB_FAMILY(f32, f16, needs(precision))
 inline void Sigmoid(const UnaryArgs<Element>& args) {
   Map(args, [](F x) { return Sigmoid(x); });
+}
+
+TRIMTAB_FAMILY(f32, f16, portable)
+inline void Sin(const UnaryArgs<Element>& args) {
+  Map(args, [](F x) { return Sin(x); });
 }
 
 TRIMTAB_FAMILY(f32, f16, portable)

@@ -283,6 +283,9 @@ def _activations() -> list[Case]:
     cases += [
         Case(f"{kind}", "UnaryOp", {0: kind}, low=0.1) for kind in (0, 1, 4, 5, 6, 7, 8, 15, 16, 17)
     ]
+    cases += [Case(f"{kind}", "UnaryOp", {0: kind}) for kind in (2, 3, 9, 10, 18)]
+    # Values beside a pole of the tangent are ill-conditioned.
+    cases.append(Case("11", "UnaryOp", {0: 11}, (), (VECTOR,)))
     return cases
 
 

@@ -53,7 +53,8 @@ def retyped(source: Model, dtype: str) -> Model:
             scale, shift = 1.0, 0
 
         def stored(x: Array, scale: float = scale, shift: int = point + shift) -> Array:
-            return np.clip(np.rint(x / scale) + shift, limits.min, limits.max).astype(dtype)
+            steps = np.clip(np.rint(x / scale) + shift, limits.min, limits.max)
+            return np.asarray(steps, dtype)
 
         if tensor.data:
             tensor.data = stored(np.frombuffer(tensor.data, np.float32)).tobytes()
@@ -90,8 +91,8 @@ def test_an_operator_that_is_an_output_has_the_type_of_the_file(
     if dtype in ("int32", "int64"):
         try:
             load(model, tmp_path)
-        except UnsupportedOperatorError as error:  # movements are possible, arithmetic is not
-            pytest.skip(f"refused: {error}")
+        except UnsupportedOperatorError:  # movements are possible, arithmetic is not
+            pytest.skip("refused: the engine computes it in float32 only")
     for actual, want in zip(run(model, tmp_path), expected, strict=True):
         assert (actual.dtype, actual.shape) == (want.dtype, want.shape)
         assert np.abs(actual.astype(int) - want.astype(int)).max() <= 1

@@ -135,7 +135,12 @@ def _convolutions() -> dict[str, Model]:
 def _elementwise(behind: bool) -> dict[str, Model]:
     place: dict[str, Any] = {"behind": behind}
     result = {}
+    if not behind:  # sums in another order may be on the other side of a step
+        for type in ("CEIL", "FLOOR", "ROUND"):
+            result[type.lower()] = _model(type, [], [IMAGE.shape])
     for type in ("RELU", "RELU6", "RELU_N1_TO_1", "ELU", "LOGISTIC", "TANH", "HARD_SWISH", "EXP"):
+        result[type.lower()] = _model(type, [], [IMAGE.shape], **place)
+    for type in ("SIN", "COS"):
         result[type.lower()] = _model(type, [], [IMAGE.shape], **place)
     for type in ("ABS", "NEG", "SQUARE"):
         result[type.lower()] = _model(type, [], [IMAGE.shape], f"{type.title()}Options", **place)

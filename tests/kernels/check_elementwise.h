@@ -69,6 +69,11 @@ constexpr UnaryFunction kUnaryFunctions[] = {
     {"sqrt", [](double x, double, double) { return sqrt(x); }, 0, 0, -1, 1000, 1, 0, true},
     {"abs", [](double x, double, double) { return fabs(x); }, 0, 0, -10, 10, 0, 0, true},
     {"neg", [](double x, double, double) { return -x; }, 0, 0, -10, 10, 0, 0, true},
+    {"floor", [](double x, double, double) { return floor(x); }, 0, 0, -100, 100, 0, 0, true},
+    {"ceil", [](double x, double, double) { return ceil(x); }, 0, 0, -100, 100, 0, 0, true},
+    {"round", [](double x, double, double) { return nearbyint(x); }, 0, 0, -100, 100, 0, 0, true},
+    {"sin", [](double x, double, double) { return sin(x); }, 0, 0, -12800, 12800, 4, 0, false},
+    {"cos", [](double x, double, double) { return cos(x); }, 0, 0, -12800, 12800, 4, 0, false},
     {"erf", [](double x, double, double) { return erf(x); }, 0, 0, -6, 6, 4, 0, true},
 };
 

@@ -55,25 +55,25 @@ def prelu(layer: NcnnLayer) -> Results:
 _UNARY = {
     0: Function("abs"),
     1: Function("neg"),
+    2: Function("floor"),
+    3: Function("ceil"),
     4: Function(activation.square),
     5: Function("sqrt"),
     6: Function(activation.rsqrt),
     7: Function("exp"),
     8: Function("log"),
+    9: Function("sin"),
+    10: Function("cos"),
+    11: Function(activation.tangent),
     15: Function(activation.reciprocal),
     16: Function("tanh"),
     17: Function(activation.log, 10.0),
+    18: Function("round"),
 }
 _MISSING = {
-    2: "floor",
-    3: "ceil",
-    9: "sine",
-    10: "cosine",
-    11: "tangent",
     12: "arc sine",
     13: "arc cosine",
     14: "arc tangent",
-    18: "round",
     19: "trunc",
 }
 

@@ -35,6 +35,12 @@ handle_functions(
         "Abs": Function("abs"),
         "Neg": Function("neg"),
         "Erf": Function("erf"),
+        "Floor": Function("floor"),
+        "Ceil": Function("ceil"),
+        "Round": Function("round"),
+        "Sin": Function("sin"),
+        "Cos": Function("cos"),
+        "Tan": Function(activation.tangent),
         "Reciprocal": Function(activation.reciprocal),
         # Defaults are those of the paper, in float32.
         "Selu": Function(activation.selu, ("alpha", 1.67326319), ("gamma", 1.05070102)),

@@ -55,10 +55,12 @@ _UNARY: dict[str, tuple[str, Callable[..., Any]]] = {
     "erf": ("erf", math.erf),
     "sigmoid": ("sigmoid", lambda a: 1 / (1 + math.exp(-a))),
     "int": ("", int),
-    "floor": ("", math.floor),
-    "ceil": ("", math.ceil),
+    "floor": ("floor", math.floor),
+    "ceil": ("ceil", math.ceil),
     "trunc": ("", math.trunc),
-    "round": ("", round),
+    "round": ("round", round),
+    "sin": ("sin", math.sin),
+    "cos": ("cos", math.cos),
 }
 
 

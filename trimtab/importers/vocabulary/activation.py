@@ -76,6 +76,11 @@ def hard_swish(layer: ImportedLayer, x: Value, alpha: float, beta: float) -> Val
     return layer.add("mul", x, layer.add("hard_sigmoid", x, alpha=alpha, beta=beta))
 
 
+def tangent(layer: ImportedLayer, x: Value) -> Value:
+    """sin(x) / cos(x)."""
+    return layer.add("div", layer.add("sin", x), layer.add("cos", x))
+
+
 def reciprocal(layer: ImportedLayer, x: Value) -> Value:
     """1 / x."""
     return layer.add("div", layer.constant(1.0, "one"), x)
