@@ -1,0 +1,215 @@
+"""Plants mutants in copies of the checkout and runs the tests that may notice.
+
+A mutant is caught if a test fails that passes without the bug, or if tests do not end in time.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import islice
+from queue import SimpleQueue
+
+from lab.dev import shell
+from lab.mutate import rooms
+from lab.mutate.figures import CAUGHT, SURVIVED, MutantOutcome
+from lab.mutate.mutants import Mutant
+from lab.mutate.rooms import SourceRoom
+from lab.mutate.workers import TIMEOUT, TestRun, Worker
+from trimtab import files, paths
+from trimtab.errors import BuildError
+from trimtab.progress import Progress
+
+_FAST = ("-m", "not slow and not build")
+_COMPILING = ("-m", "build and not slow")
+_IN_ENGINE = ("-m", "not slow and not build and not device")
+LIMIT_S = 600  # of one run of tests
+_EVERY = 8  # of the engine's tests that do not name the changed file
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One run of tests: a check program of the engine, or words for pytest. `instead`: the words if
+    those select no test. `limit_s`: of the run.
+    """
+
+    words: tuple[str, ...]
+    program: str = ""
+    instead: tuple[str, ...] = ()
+    limit_s: float = LIMIT_S
+
+    def without(self, tests: Iterable[str]) -> Stage:
+        """The same run without some tests."""
+        return replace(self, words=(*self.words, *(f"--deselect={test}" for test in tests)))
+
+
+def select(room: SourceRoom, count: int, seed: str) -> list[Mutant]:
+    """Mutants of a room in random order, more than `count`: each kind is drawn equally often, and
+    each line once.
+    """
+    generator = random.Random(f"{room.name} {seed}")
+    kinds: dict[str, list[Mutant]] = {}
+    for mutant in room.mutants(shell.ROOT):
+        kinds.setdefault(mutant.kind, []).append(mutant)
+    for mutants in kinds.values():
+        generator.shuffle(mutants)
+    drawn: dict[tuple[str, int], Mutant] = {}
+    while kinds and len(drawn) < 3 * count:
+        kind = generator.choice(sorted(kinds))
+        mutant = kinds[kind].pop()
+        drawn.setdefault((mutant.file, mutant.line), mutant)
+        if not kinds[kind]:
+            del kinds[kind]
+    return [*drawn.values()]
+
+
+def run(
+    room: SourceRoom, count: int, seed: str, jobs: int, progress: Progress
+) -> list[MutantOutcome]:
+    """The outcomes of `count` mutants of a room."""
+    numbers = range(1) if room.is_cpp else range(1, jobs + 1)
+    with progress.step(f"{room.name}: copy the checkout"), prepared(numbers, room.is_cpp) as pool:
+        waiting = iter(select(room, count, seed))
+        outcomes: list[MutantOutcome] = []
+        with progress.step(room.name, "mutants") as step:
+            while len(outcomes) < count and (batch := [*islice(waiting, count - len(outcomes))]):
+                work = [(room, mutant, stages(room, mutant)) for mutant in batch]
+                for outcome in judged(pool, work):
+                    outcomes.append(outcome)
+                    if outcome.outcome == SURVIVED:
+                        progress.note(f"survived: {outcome.place}: {outcome.after}")
+                    survived = sum(one.outcome == SURVIVED for one in outcomes)
+                    step.update(len(outcomes), count, f"{survived} survived")
+        return outcomes
+
+
+@contextmanager
+def prepared(numbers: range, is_cpp: bool = False) -> Iterator[list[Worker]]:
+    """Copies of the checkout as it is now, which no other campaign uses. Number 0 has the build
+    tree of the engine.
+    """
+    with files.locked(paths.cache() / "mutate" / f".lock-{numbers[0]}"):
+        pool = [Worker(number) for number in numbers]
+        for worker in pool:
+            worker.prepare()
+            if is_cpp:
+                worker.build()
+        yield pool
+
+
+def judged(
+    pool: Sequence[Worker], work: Sequence[tuple[SourceRoom, Mutant, list[Stage]]]
+) -> Iterator[MutantOutcome]:
+    """The outcomes of mutants, each judged by its runs of tests.
+
+    Tests that also fail without the bug catch nothing: they are left out, and the mutants that they
+    seemed to catch are judged again.
+    """
+    free: SimpleQueue[Worker] = SimpleQueue()
+    for worker in pool:
+        free.put(worker)
+    failing: set[str] = set()
+
+    def outcome(entry: tuple[SourceRoom, Mutant, list[Stage]]) -> MutantOutcome | None:
+        room, mutant, tests = entry
+        worker = free.get()
+        try:
+            return judge(worker, room, mutant, [stage.without(failing) for stage in tests])
+        finally:
+            free.put(worker)
+
+    with ThreadPoolExecutor(len(pool)) as threads:
+        while work:
+            again = []
+            results = [*zip(work, threads.map(outcome, work), strict=True)]
+            by = {result.by for _, result in results if result and "tests/" in result.by}
+            is_cpp = work[0][0].is_cpp
+            if by and is_cpp:
+                pool[0].build()
+            more = pool[0].failing(sorted(by), LIMIT_S, sanitized=is_cpp) if by else set()
+            failing |= more
+            for entry, result in results:
+                if result and result.by in more:
+                    again.append(entry)
+                elif result:
+                    yield result
+            work = again
+
+
+def judge(
+    worker: Worker, room: SourceRoom, mutant: Mutant, tests: Sequence[Stage]
+) -> MutantOutcome | None:
+    """The outcome of one mutant; None if it is not a program."""
+    source = (worker.root / mutant.file).read_text("utf-8")
+    if not room.is_cpp and not _compiles(mutant.applied(source)):
+        return None
+    seconds, caught = 0.0, ""
+    with worker.planted(mutant):
+        if room.is_cpp:
+            try:
+                worker.build()
+            except BuildError:
+                return None
+        for stage in tests:
+            result = _run(worker, room, stage)
+            seconds += result.seconds
+            if caught := result.failed:
+                break
+    if caught == TIMEOUT:
+        if room.is_cpp:
+            worker.build()
+        if _run(worker, room, stage).failed == TIMEOUT:
+            caught = ""  # these tests take as long without the bug
+    return MutantOutcome(
+        room=room.name,
+        file=mutant.file,
+        line=mutant.line,
+        kind=mutant.kind,
+        before=mutant.before(source),
+        after=mutant.after(source),
+        outcome=CAUGHT if caught else SURVIVED,
+        by=caught,
+        seconds=round(seconds, 1),
+    )
+
+
+def stages(room: SourceRoom, mutant: Mutant) -> list[Stage]:
+    """The runs of tests that may catch a mutant: for Python those nearest to the module, all of
+    its room; those that compile where there are no others.
+    """
+    if room.is_cpp:
+        return [*_of_engine(mutant)]
+    own, whole = rooms.nearest(mutant.file), room.tests()
+    runs = [own, [] if own == whole else whole]
+    return [Stage((*tests, *_FAST), instead=(*tests, *_COMPILING)) for tests in runs if tests]
+
+
+def _of_engine(mutant: Mutant) -> Iterator[Stage]:
+    yield Stage((), "check_core")
+    if mutant.file.startswith("kernels/"):
+        yield Stage((), "check_kernels")
+    name = mutant.file.rpartition("/")[2].partition(".")[0]
+    keyword = " or ".join([name, *(word for word in name.split("_") if len(word) > 3)])
+    yield Stage(("tests/ops", "tests/engine", "-k", keyword, *_IN_ENGINE))
+    whole = ("tests/engine", "tests/modelfile", "tests/ops", f"--every={_EVERY}", *_IN_ENGINE)
+    yield Stage(whole)
+
+
+def _run(worker: Worker, room: SourceRoom, stage: Stage) -> TestRun:
+    if stage.program:
+        return worker.check(stage.program, stage.limit_s)
+    result = worker.test(stage.words, stage.limit_s, sanitized=room.is_cpp)
+    if result.is_empty and stage.instead:
+        return worker.test(stage.instead, stage.limit_s, sanitized=room.is_cpp)
+    return result
+
+
+def _compiles(source: str) -> bool:
+    try:
+        compile(source, "mutant", "exec")
+    except SyntaxError:
+        return False
+    return True

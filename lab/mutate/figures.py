@@ -1,0 +1,130 @@
+"""The outcomes of mutants, as tables and committed results, and the explanations of survivors."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from json import dumps
+
+import lab
+from lab import committed
+from lab.committed import Results
+from lab.mutate.mutants import KINDS
+from trimtab import __version__
+from trimtab.tables import Column, Page, Table, number
+
+NAME = "mutate"
+COMMAND = "./inv mutate --update"
+CAUGHT, SURVIVED = "caught", "survived"
+MINIMUM = 0.90  # share of mutants that tests catch
+EXPLAINED = lab.FOLDER / NAME / "survivors.toml"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MutantOutcome:
+    """The fate of one mutant. `before` and `after`: the changed line; `by`: the test that caught
+    it, or "timeout"; `seconds`: of its tests.
+    """
+
+    room: str
+    file: str
+    line: int
+    kind: str
+    before: str
+    after: str
+    outcome: str
+    by: str
+    seconds: float
+
+    @property
+    def place(self) -> str:
+        """File and line."""
+        return f"{self.file}:{self.line}"
+
+
+def committed_outcomes() -> list[MutantOutcome]:
+    """The outcomes of the result file; none before the first update."""
+    is_there = committed.path_of(NAME).is_file()
+    return [MutantOutcome(**row) for row in committed.read(NAME).rows] if is_there else []
+
+
+def explanations() -> dict[tuple[str, str, str], str]:
+    """Why a survivor changes nothing that a test could see, by file and changed line (before,
+    after): the lines of a file move, its texts stay.
+    """
+    entries = tomllib.loads(EXPLAINED.read_text("utf-8")).get("survivor", [])
+    return {(one["file"], one["before"], one["after"]): one["reason"] for one in entries}
+
+
+def reason(outcome: MutantOutcome, reasons: Mapping[tuple[str, str, str], str]) -> str:
+    """The explanation of a survivor, "" if there is none."""
+    return reasons.get((outcome.file, outcome.before, outcome.after), "")
+
+
+def share(outcomes: Sequence[MutantOutcome]) -> float:
+    """The share that was caught."""
+    return sum(one.outcome == CAUGHT for one in outcomes) / max(1, len(outcomes))
+
+
+def merged(
+    old: Iterable[MutantOutcome], new: Sequence[MutantOutcome], *, by_room: bool
+) -> list[MutantOutcome]:
+    """The old outcomes with the new ones in place of those of their rooms, or their mutants."""
+
+    def key(one: MutantOutcome) -> tuple[str, ...]:
+        return (one.room,) if by_room else (one.file, one.before, one.after)
+
+    replaced = {key(one) for one in new}
+    others = [one for one in old if key(one) not in replaced]
+    return sorted([*others, *new], key=lambda one: (one.room, one.file, one.line, one.after))
+
+
+def to_results(outcomes: Iterable[MutantOutcome]) -> Results:
+    """The content of the result file."""
+    rows = [asdict(one) for one in outcomes]
+    return Results(command=COMMAND, versions={"trimtab": __version__}, rows=rows)
+
+
+def json(outcomes: Iterable[MutantOutcome]) -> str:
+    """The outcomes as a JSON list."""
+    return dumps([asdict(one) for one in outcomes], indent=1)
+
+
+def rooms_table(outcomes: Sequence[MutantOutcome]) -> Table:
+    """Mutants and caught ones of each room, and of all."""
+    rows = []
+    for name in [*dict.fromkeys(one.room for one in outcomes), ""]:
+        mutants = [one for one in outcomes if name in ("", one.room)]
+        files = len({one.file for one in mutants})
+        caught = sum(one.outcome == CAUGHT for one in mutants)
+        rows.append((name or "all", files, len(mutants), caught, share(mutants)))
+    heads = [number("files"), number("mutants"), number("caught"), number("share", ".0%")]
+    return Table([Column("room"), *heads], rows)
+
+
+def kinds_table(outcomes: Sequence[MutantOutcome]) -> Table:
+    """Mutants and caught ones of each kind."""
+    rows = []
+    for kind, change in KINDS.items():
+        own = [one for one in outcomes if one.kind == kind]
+        rows.append((kind, change, len(own), share(own) if own else None))
+    heads = [number("mutants"), number("caught", ".0%", absent="-")]
+    return Table([Column("kind"), Column("what changes"), *heads], rows)
+
+
+def survivors_table(outcomes: Sequence[MutantOutcome]) -> Table:
+    """Each survivor with the reason why no test can see it."""
+    reasons = explanations()
+    rows = [
+        (one.place, one.kind, one.before, one.after, reason(one, reasons))
+        for one in outcomes
+        if one.outcome == SURVIVED
+    ]
+    heads = ("place", "kind", "before", "after", "why it survives")
+    return Table([Column(head) for head in heads], rows)
+
+
+def page(outcomes: Sequence[MutantOutcome]) -> Page:
+    """All three tables."""
+    return [rooms_table(outcomes), kinds_table(outcomes), survivors_table(outcomes)]

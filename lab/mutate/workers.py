@@ -1,0 +1,178 @@
+"""Copies of the checkout in which mutants are planted, so that the user's own never changes.
+
+A copy has a Python environment of its own: that of the checkout imports the checkout's package,
+which an editable installation puts before everything else.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import sysconfig
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.dev import shell
+from lab.mutate.mutants import Mutant
+from trimtab import files, paths
+from trimtab.errors import BuildError
+
+_FAILURE = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.M)
+_SANITIZER = re.compile(r"^SUMMARY: (\w+Sanitizer: [\w-]+)", re.M)  # ends the process
+TIMEOUT = "timeout"
+_BUILD = (
+    "from lab.dev import instrumented as i; "
+    "i.build('address', '_engine', 'check_core', 'check_kernels')"
+)
+
+
+@dataclass(frozen=True)
+class TestRun:
+    """The end of a run of tests: the first test that failed ("" if none did), the seconds, what was
+    printed, and whether no test was selected.
+    """
+
+    failed: str
+    seconds: float
+    output: str = ""
+    is_empty: bool = False
+
+
+class Worker:
+    """One copy of the checkout."""
+
+    def __init__(self, number: int) -> None:
+        self.root = paths.cache() / "mutate" / str(number)
+        self.python = self.root / ".venv" / "bin" / "python"
+        self._time_s = 0
+        self.instrumented = self.root / ".cache" / "instrumented" / "address"
+
+    def prepare(self) -> None:
+        """Makes the copy equal to the checkout, with the engine that is built there."""
+        argv = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        listed = subprocess.check_output(argv, cwd=shell.ROOT, text=True).split("\0")
+        names = {name for name in listed if name and (shell.ROOT / name).is_file()}
+        names |= {str(p.relative_to(shell.ROOT)) for p in shell.ROOT.glob("trimtab/_engine*.so")}
+        for folder in ("bindings", "kernels", "lab", "runtime", "tests", "trimtab"):
+            for path in (self.root / folder).rglob("*"):
+                if path.is_file() and str(path.relative_to(self.root)) not in names:
+                    path.unlink()
+        for name in names:
+            # Equal files keep their time, so that the next build compiles only what differs.
+            files.copy_if_changed(shell.ROOT / name, self.root / name)
+        self._make_environment()
+        zig = paths.zig_cache()  # holds compiled C libraries
+        zig.mkdir(parents=True, exist_ok=True)
+        shared = shell.ROOT.parent / "shared"  # real models, beside the checkout
+        links = {self.root / ".cache" / zig.name: zig, self.root.parent / shared.name: shared}
+        for link, target in links.items():
+            if target.is_dir() and not link.is_symlink():
+                link.parent.mkdir(exist_ok=True)
+                link.symlink_to(target)
+
+    def _make_environment(self) -> None:
+        """A virtual environment with the packages of this one, except the installed trimtab."""
+        if self.python.exists():
+            return
+        argv = [sys.executable, "-m", "venv", "--without-pip", str(self.root / ".venv")]
+        subprocess.run(argv, check=True)
+        own = Path(sysconfig.get_path("purelib")).relative_to(sys.prefix)
+        packages = sysconfig.get_path("purelib")
+        # Python does not read the .pth files in a folder that a .pth file adds.
+        text = f"{self.root}\n{packages}\n"
+        files.write_text(self.root / ".venv" / own / "mutate.pth", text)
+        for program in Path(sys.executable).parent.iterdir():
+            link = self.python.parent / program.name
+            if not link.exists():
+                link.symlink_to(program)
+
+    @contextmanager
+    def planted(self, mutant: Mutant) -> Iterator[None]:
+        """The copy with the bug. Each version of a file has a time of its own, by which Python
+        knows that what it compiled before is stale.
+        """
+        path = self.root / mutant.file
+        source = path.read_text("utf-8")
+        try:
+            self._write(path, mutant.applied(source))
+            yield
+        finally:
+            self._write(path, source)
+
+    def _write(self, path: Path, text: str) -> None:
+        self._time_s = max(self._time_s + 1, int(time.time()))
+        files.write_text(path, text)
+        os.utime(path, (self._time_s, self._time_s))
+
+    def build(self) -> None:
+        """Builds the engine of the copy under AddressSanitizer and UBSan. BuildError."""
+        done = self._run([str(self.python), "-P", "-c", _BUILD], self._environment(), None)
+        if done.returncode:
+            raise BuildError(f"the engine of the copy does not build:\n{done.stdout[-2000:]}")
+
+    def check(self, program: str, timeout: float) -> TestRun:
+        """Runs one of the engine's own check programs."""
+        return self._timed(
+            [str(self.instrumented / program)], self._environment(), timeout, program
+        )
+
+    def test(
+        self, words: Sequence[str], timeout: float | None, *, sanitized: bool = False
+    ) -> TestRun:
+        """Runs pytest, until the first test that fails."""
+        argv = [str(self.python), "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *words]
+        environment = self._environment()
+        if sanitized:
+            from lab.dev import instrumented
+
+            argv.append(f"--engine={self.instrumented}")
+            environment |= {
+                key: instrumented.preloaded()[key] for key in ("LD_PRELOAD", "ASAN_OPTIONS")
+            }
+        return self._timed(argv, environment, timeout, "pytest")
+
+    def failing(self, tests: Sequence[str], timeout: float, *, sanitized: bool) -> set[str]:
+        """The tests that fail, of these."""
+        done = self.test([*tests, "--maxfail=0"], timeout, sanitized=sanitized)
+        return {*_FAILURE.findall(done.output)}
+
+    def _timed(
+        self, argv: Sequence[str], environment: Mapping[str, str], timeout: float | None, name: str
+    ) -> TestRun:
+        start = time.monotonic()
+        try:
+            done = self._run(argv, environment, timeout)
+        except subprocess.TimeoutExpired:
+            return TestRun(TIMEOUT, time.monotonic() - start)
+        failed = ""
+        # pytest: 5 if no test was selected, 4 also if a named test does not exist.
+        is_absent = done.returncode == 5 or "ERROR: not found: " in done.stdout
+        if done.returncode and not is_absent:
+            first = _FAILURE.search(done.stdout) or _SANITIZER.search(done.stdout)
+            failed = first[1] if first else f"{name} ends with {done.returncode}"
+        return TestRun(failed, time.monotonic() - start, done.stdout, is_absent)
+
+    def _run(
+        self, argv: Sequence[str], environment: Mapping[str, str], timeout: float | None
+    ) -> subprocess.CompletedProcess[str]:
+        """Runs a program in the copy; what it started ends with it."""
+        with subprocess.Popen(
+            argv, cwd=self.root, env=environment, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
+        ) as process:  # fmt: skip
+            try:
+                output, _ = process.communicate(timeout=timeout)
+            finally:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+        return subprocess.CompletedProcess(argv, process.returncode, output)
+
+    def _environment(self) -> dict[str, str]:
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("TRIMTAB_")}
+        return {**environment, "CMAKE_CXX_COMPILER_LAUNCHER": shell.tool("ccache")}

@@ -1,0 +1,227 @@
+"""Planted bugs: which ones there are, how they are chosen, and how tests judge them."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from lab.mutate import campaign, cpp_bugs, figures, python_bugs, replay, rooms
+from lab.mutate.campaign import Stage
+from lab.mutate.figures import CAUGHT, SURVIVED, MutantOutcome
+from lab.mutate.mutants import KINDS, Mutant
+from lab.mutate.rooms import SourceRoom
+from lab.mutate.workers import Worker
+from trimtab import paths
+from trimtab.errors import UsageError
+
+PYTHON = '''"""A docstring with 1 < 2."""
+
+@dataclass(frozen=True)
+class Thing:
+    count: int = 3
+
+def of(a: int, b: list[int], é=False) -> int:
+    """Has 4 < 5."""
+    if a < len(b) and not é:
+        raise ValueError("less than 7")
+    b.append(min(a, 2.5))
+    progress.note("8 < 9")
+    return b[a - 1] + a if a in b else f"{a + 6}"
+'''
+
+
+def changes(mutants: list[Mutant], source: str) -> set[tuple[str, str, str]]:
+    """(kind, before, after) of each mutant, where only the changed words differ."""
+    return {(one.kind, source[one.start : one.end], one.text) for one in mutants}
+
+
+def test_every_kind_of_bug_is_planted_in_python_and_words_stay() -> None:
+    mutants = python_bugs.find("a.py", PYTHON)
+    assert changes(mutants, PYTHON) == {
+        ("constant", "3", "4"),
+        ("constant", "False", "True"),
+        ("check", "a < len(b) and not é", "False"),
+        ("bound", "<", "<="),
+        ("comparison", "<", ">="),
+        ("logic", "and", "or"),
+        ("logic", "not é", "(é)"),
+        ("step", "b.append(min(a, 2.5))", "pass"),
+        ("choice", "min", "max"),
+        ("constant", "2.5", "6.0"),
+        ("bound", " - 1", ""),
+        ("arithmetic", "-", "+"),
+        ("constant", "1", "2"),
+        ("arithmetic", "+", "-"),
+        ("comparison", "in", "not in"),
+    }
+    assert {one.kind for one in mutants} == set(KINDS)
+    for one in mutants:
+        assert ast.dump(ast.parse(one.applied(PYTHON))) != ast.dump(ast.parse(PYTHON))
+        assert one.before(PYTHON) != one.after(PYTHON)
+
+
+CPP = """#include "a < b.h"
+// a < b
+template <int n = 4>
+int Of(const std::vector<int>& values, int a) {
+  if (a < 0 || !values.empty()) return -1;
+  const char* text = "7 < 8";  // 5 > 3
+  return std::min(a + 1, values[a] * 2);
+}
+"""
+
+
+def test_every_kind_of_bug_is_planted_in_cpp_outside_of_comments_and_texts() -> None:
+    assert changes(cpp_bugs.find("a.cpp", CPP), CPP) == {
+        ("bound", " < ", " <= "),
+        ("comparison", " < ", " >= "),
+        ("constant", "0", "1"),
+        ("logic", " || ", " && "),
+        ("logic", "!", ""),
+        ("check", "a < 0 || !values.empty()", "false"),
+        ("choice", "std::min(", "std::max("),
+        ("bound", " + 1", ""),
+        ("constant", "1", "2"),
+        ("arithmetic", " * ", " / "),
+        ("constant", "2", "3"),
+    }
+
+
+def test_a_seed_chooses_the_same_bugs_and_another_seed_others() -> None:
+    room = rooms.find("results")
+    first, again, other = (campaign.select(room, 8, seed) for seed in ("1", "1", "2"))
+    assert first == again
+    assert first[:8] != other[:8]
+    assert len({(one.file, one.line) for one in first}) == len(first) >= 8
+    assert len({one.kind for one in first}) > 4
+    with pytest.raises(UsageError, match="no room 'kitchen'"):
+        rooms.find("kitchen")
+
+
+def test_the_tests_of_a_module_run_before_those_of_its_room() -> None:
+    mutant = Mutant("trimtab/planner/cost.py", "bound", 1, 0, 0, "")
+    own, room = campaign.stages(rooms.find("planner"), mutant)
+    assert own.words[0] == "tests/planner/test_cost.py"
+    assert room.words[0] == "tests/planner"
+    assert rooms.nearest("trimtab/devices/control/sysfs.py") == ["tests/devices/control"]
+    onnx = rooms.nearest("trimtab/importers/onnx_ops/resize.py")
+    assert "tests/importers/test_onnx_composed.py" in onnx
+    assert not any("caffe" in test for test in onnx)
+    assert rooms.mirrored("trimtab/cores.py") == ["tests/test_cores.py"]
+
+
+@pytest.fixture
+def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Worker:
+    """A copy of a checkout with one module and its test, which this Python runs."""
+    monkeypatch.setattr(paths, "cache", lambda: tmp_path)
+    worker = Worker(1)
+    worker.python.parent.mkdir(parents=True)
+    worker.python.symlink_to(paths.root() / ".venv" / "bin" / "python")
+    (worker.root / "module.py").write_text("def least(a, b):\n    return a if a < b else b\n")
+    (worker.root / "test_module.py").write_text(
+        "from module import least\n\n"
+        "def test_least():\n    assert least(1, 2) == least(2, 1) == 1\n"
+    )
+    return worker
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "outcome", "by"),
+    [
+        ("<", ">", CAUGHT, "test_module.py::test_least"),
+        ("<", "<=", SURVIVED, ""),
+        ("a if", "exit() if", CAUGHT, "test_module.py::test_least"),
+    ],
+)
+def test_a_bug_is_caught_by_a_failing_test_or_survives_and_is_removed(
+    worker: Worker, old: str, new: str, outcome: str, by: str
+) -> None:
+    source = (worker.root / "module.py").read_text()
+    start = source.index(old)
+    mutant = Mutant("module.py", "comparison", 2, start, start + len(old), new)
+    tests = [Stage(("test_module.py::gone",)), Stage(("test_module.py",))]
+    result = campaign.judge(worker, SourceRoom("own", "."), mutant, tests)
+    assert result is not None
+    assert (result.outcome, result.by) == (outcome, by)
+    assert (worker.root / "module.py").read_text() == source
+
+
+def test_a_test_that_fails_without_the_bug_catches_nothing(worker: Worker) -> None:
+    test = worker.root / "test_module.py"
+    test.write_text("def test_broken():\n    assert False\n\n" + test.read_text())
+    source = (worker.root / "module.py").read_text()
+    start = source.index("<")
+    room, tests = SourceRoom("own", "."), [Stage(("test_module.py",))]
+    turned, equal = (
+        Mutant("module.py", "bound", 2, start, start + 1, sign) for sign in (">", "<=")
+    )
+    outcomes = [*campaign.judged([worker], [(room, turned, tests), (room, equal, tests)])]
+    assert [one.by for one in outcomes] == ["test_module.py::test_least", ""]
+
+
+def test_an_endless_run_is_caught_and_a_change_that_is_no_program_is_none(worker: Worker) -> None:
+    endless = Mutant("module.py", "constant", 1, 0, 0, "while True: pass\n")
+    result = campaign.judge(
+        worker, SourceRoom("own", "."), endless, [Stage(("test_module.py",), limit_s=20)]
+    )
+    assert result is not None
+    assert result.by == "timeout"
+    damaged = Mutant("module.py", "constant", 1, 0, 3, "fed")
+    assert campaign.judge(worker, SourceRoom("own", "."), damaged, []) is None
+
+
+def outcome(**fields: object) -> MutantOutcome:
+    """An outcome in the module of this room."""
+    values = {
+        "room": "modules", "file": "trimtab/accuracy.py", "line": 1, "kind": "bound",
+        "before": "", "after": "", "outcome": CAUGHT, "by": "tests/test_accuracy.py::test_one",
+        "seconds": 1.0,
+    }  # fmt: skip
+    return MutantOutcome(**(values | fields))  # type: ignore[arg-type]
+
+
+def test_an_update_replaces_the_outcomes_of_its_rooms() -> None:
+    old = [outcome(room="a", line=1), outcome(room="b", line=2), outcome(room="b", before="x")]
+    new = [outcome(room="b", line=3)]
+
+    def places(by_room: bool) -> list[tuple[str, int, str]]:
+        merged = figures.merged(old, new, by_room=by_room)
+        return [(one.room, one.line, one.before) for one in merged]
+
+    assert places(by_room=True) == [("a", 1, ""), ("b", 3, "")]
+    assert places(by_room=False) == [("b", 1, "x"), ("b", 3, "")]
+
+
+def test_a_sample_has_caught_bugs_whose_line_is_still_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    room = rooms.find("modules")
+    (mutant,) = room.mutants(paths.root())[:1]
+    source = (paths.root() / mutant.file).read_text()
+    shown = {"before": mutant.before(source), "after": mutant.after(source)}
+    rows = [
+        outcome(file=mutant.file, line=mutant.line + 40, **shown),
+        outcome(file=mutant.file, before="gone", after=shown["after"]),
+        outcome(file="trimtab/gone.py", **shown),
+        outcome(file=mutant.file, by="timeout", **shown),
+        outcome(file=mutant.file, outcome=SURVIVED, by="", **shown),
+        outcome(room="ops", file=mutant.file, **shown),
+    ]
+    monkeypatch.setattr(figures, "committed_outcomes", lambda: rows)
+    ((row, again),) = replay.sample(10, "any")
+    assert row is rows[0]
+    assert again == mutant
+
+
+def test_enough_bugs_are_caught_and_each_survivor_is_explained() -> None:
+    outcomes = figures.committed_outcomes()
+    assert len(outcomes) >= 150
+    assert {one.room for one in outcomes} <= set(rooms.rooms())
+    assert figures.share(outcomes) >= figures.MINIMUM
+    reasons = figures.explanations()
+    survivors = [one for one in outcomes if one.outcome == SURVIVED]
+    assert [one.place for one in survivors if not figures.reason(one, reasons)] == []
+    shown = {(one.file, one.before, one.after) for one in survivors}
+    assert reasons.keys() - shown == set(), "an explanation of something that does not survive"
