@@ -44,7 +44,7 @@ def require_counting() -> None:
 _ONE_FILE = """
 cmake_minimum_required(VERSION 3.28)
 project(one_file C CXX)
-add_executable(program {source})
+add_executable(program "{source}")
 target_compile_options(program PRIVATE -O1)
 set_target_properties(program PROPERTIES LINKER_LANGUAGE CXX)
 """
