@@ -157,7 +157,8 @@ class Executor {
 
   // `array` itself if its elements are in C order, aligned and in native byte order, else a copy.
   static py::array Contiguous(const py::array& array) {
-    return py::array::ensure(array, py::array::c_style | py::detail::npy_api::NPY_ARRAY_ALIGNED_);
+    constexpr int kAligned = py::detail::npy_api::NPY_ARRAY_ALIGNED_;
+    return py::array::ensure(array, static_cast<int>(py::array::c_style) | kAligned);
   }
 
   bool Fits(uint32_t index, py::handle value) const {

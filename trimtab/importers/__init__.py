@@ -29,9 +29,9 @@ from trimtab.importers._inputs import Shapes
 from trimtab.program import Program
 
 if TYPE_CHECKING:
-    import onnx
+    from onnx import ModelProto
 
-Model: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | onnx.ModelProto"
+Model: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | ModelProto"
 """A path, the name of a network of the zoo, the bytes of a model of one file, or an ONNX model."""
 
 # The package to install for a module of another name.
@@ -185,7 +185,7 @@ def _path_of(model: str | os.PathLike[str]) -> Path:
     return path
 
 
-def _serialized(model: onnx.ModelProto) -> bytes:
+def _serialized(model: ModelProto) -> bytes:
     try:
         data: bytes = model.SerializeToString()
     except Exception as error:  # protobuf: over 2 GiB, or fields are missing
