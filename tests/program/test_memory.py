@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import trimtab
@@ -44,3 +45,14 @@ def test_a_result_in_place_shares_the_lifetime_of_its_input() -> None:
     program = chain(("relu", "0"), ("sigmoid", "1"), ("relu", "2"))
     ((first, last),) = [(one.first, one.last) for one in lifetimes(program)]
     assert (first, last) == (0, 3)
+
+
+def test_a_tensor_that_an_operator_also_reads_out_of_place_is_not_overwritten() -> None:
+    """A convolution may write its result over the residual, but not over what it multiplies."""
+    program = Program("twice")
+    (x,) = program.block.add_op("relu", [program.add_input("x", SHAPE)])
+    w = program.block.add_constant(np.ones((4, 4, 1, 1), np.float32))
+    program.outputs = program.block.add_op("conv", [x, w, "", x])
+    assert activation_bytes(program) == 2 * BYTES
+    session = trimtab.Session(trimtab.optimize(program))
+    assert session.memory["arena_bytes"] >= 2 * BYTES  # and what the convolution needs itself

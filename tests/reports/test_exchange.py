@@ -9,6 +9,7 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -119,6 +120,31 @@ def test_a_trace_has_the_shares_of_every_thread(tmp_path: Path) -> None:
     assert second == [("conv <1>", 0.03, 0.38), ("conv <1>", 0.832, 1.182)]
 
 
+def test_every_row_of_a_trace_has_a_name_of_its_own(tmp_path: Path) -> None:
+    shared: list[list[list[int] | None]] = [[[10, 400], [30, 380]], [None, None]]
+    path = write_record(tmp_path, launches=2, shares=shared)
+    trace = reports.find("trace").run(summary.summarize(records.read(path)))
+    events = [e for e in json.loads(trace)["traceEvents"] if e["name"] == "thread_name"]
+    assert [(event["tid"], event["args"]["name"]) for event in events] == [
+        (0, "inferences by operator"),
+        (1, "launch 1"),
+        (2, "launch 2"),
+        (3, "thread 1 by operator"),
+        (4, "thread 2 by operator"),
+    ]
+    assert {event["tid"] for event in events} == spans_of(trace).keys()
+
+
+def test_a_trace_has_the_inferences_of_which_every_operator_was_measured(tmp_path: Path) -> None:
+    run = many(tmp_path)
+    conv, relu = run.ops
+    ops = (replace(conv, samples_ns=(400, 402, 404)), replace(relu, samples_ns=(10, 12)))
+    threads = spans_of(reports.find("trace").run(replace(run, ops=ops)))
+    assert [end - begin for what, begin, end in threads[0] if "inference" in what] == (
+        pytest.approx([0.41, 0.414])
+    )
+
+
 @pytest.mark.parametrize("name", ["trace", "google-benchmark"])
 def test_formats_of_times_refuse_a_run_without(name: str, tmp_path: Path) -> None:
     emulated = one(tmp_path, is_emulated=True, instructions=5)
@@ -200,8 +226,6 @@ def test_junit_tells_a_failure_from_an_error(
 
 
 def judged(document: Comparison, ratio: float, is_real: bool | None) -> Comparison:
-    from dataclasses import replace
-
     rows = tuple(
         replace(row, ratios=(Ratio(ratio, Interval(ratio - 0.01, ratio + 0.01), is_real),))
         if row.key == "latency"

@@ -18,7 +18,9 @@ from trimtab import reports
 from trimtab.compare import side_by_side
 from trimtab.compare.side_by_side import Comparison
 from trimtab.errors import UsageError
+from trimtab.reports import run_tables
 from trimtab.results import records, summary, thread_spans
+from trimtab.results.counters import OperatorCounters
 from trimtab.results.footprint import Footprint
 from trimtab.results.records import Status
 from trimtab.results.summary import Summary
@@ -390,7 +392,9 @@ def test_one_point_is_no_chart(tmp_path: Path) -> None:
     assert '<section class="chart"' not in page
     assert "100 µs" in page
     assert "1 configuration<" in page
-    assert "└" not in reports.find_overview("terminal").cells([plain])
+    cells = reports.find_overview("terminal").cells([plain])
+    assert "└" not in cells
+    assert "beats" not in cells  # there is no other run
 
 
 def test_constants_and_what_dequantizes_them_are_part_of_their_reader(tmp_path: Path) -> None:
@@ -410,3 +414,17 @@ def test_constants_and_what_dequantizes_them_are_part_of_their_reader(tmp_path: 
     assert drawn["title"] == "before: 2 operators"
     assert [op["reads"] for op in drawn["operators"]] == [[], [0]]
     assert drawn["operators"][1]["text"].startswith("conv c")
+
+
+def test_hardware_events_are_those_of_the_inference_and_its_most_expensive_operators(
+    tmp_path: Path,
+) -> None:
+    def counted(label: str, cycles: float) -> OperatorCounters:
+        return OperatorCounters(label, {"cycles": cycles}, 1.0, None, None, None, "")
+
+    whole = counted("the inference", 9000.0)
+    ops = [counted(f"op{i:02}", 100.0 + i) for i in range(run_tables.TOP + 5)]
+    run = dataclasses.replace(one(tmp_path), hardware=(whole, *ops))
+    (table,) = (t for t in run_tables.of_run(run) if t.title == "By hardware events")
+    most = [f"op{i:02}" for i in reversed(range(5, run_tables.TOP + 5))]
+    assert [row[0] for row in table.rows] == ["the inference", *most]

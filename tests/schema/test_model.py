@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -51,3 +52,22 @@ def test_a_list_of_operands_has_no_end_also_after_single_ones() -> None:
     assert concat.input_counts == (1, 255)
     assert conv.input_counts == (2, len(conv.inputs))
     assert replace(conv, inputs=(*conv.inputs, *concat.inputs)).input_counts == (3, 255)
+
+
+@pytest.mark.parametrize(
+    ("name", "run_time", "has_source", "is_generated"),
+    [
+        ("relu", False, False, True),
+        ("relu", False, True, False),
+        ("relu", True, False, False),
+        ("conv", False, False, False),
+    ],
+)
+def test_only_a_unary_operator_without_a_source_is_generated(
+    name: str, run_time: bool, has_source: bool, is_generated: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / f"{name}.toml"
+    if has_source:
+        path.with_suffix(".cpp").touch()
+    op = replace(schema.operator(name), path=path, run_time=run_time)
+    assert op.is_generated == is_generated

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -228,3 +229,12 @@ def test_an_unknown_layout_or_dtype_is_an_error(
     path.write_text(path.read_text().replace(old, new))
     with pytest.raises(SchemaError, match=reason):
         schema.read_operator(path)
+
+
+def test_a_plug_in_that_replaces_an_operator_has_the_id_of_that(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "runtime" / "ops" / "ceil.toml").read_text()
+    path = tmp_path / "ceil.toml"
+    path.write_text("replaces = 'ceil'\n" + re.sub(r"^id = .*\n", "", text))
+    assert schema.read_plugin_operator(path).id == schema.operator("ceil").id
+    path.rename(tmp_path / "ceiling.toml")
+    assert schema.read_plugin_operator(tmp_path / "ceiling.toml").id >= 0x8000

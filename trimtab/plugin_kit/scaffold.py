@@ -45,16 +45,14 @@ def write(name: str, op: str, framework: str, output: str | Path = ".") -> Path:
         "@parameter@": _PARAMETERS.get(framework, "factor"),
     }
     with files.replacing_folder(folder) as fresh:
-        tests = fresh / "tests"
-        tests.mkdir()
-        model = example_models.write(framework, tests, words["@origin@"], words["@parameter@"])
+        model = example_models.write(
+            framework, fresh / "tests", words["@origin@"], words["@parameter@"]
+        )
         words["@model@"] = model.relative_to(fresh).as_posix()
         for template in sorted((paths.root() / "templates" / "plugin").rglob("*.in")):
             place = template.relative_to(paths.root() / "templates" / "plugin").as_posix()
             text = template.read_text(encoding="utf-8")
             for word, value in words.items():
                 place, text = place.replace(word, value), text.replace(word, value)
-            target = fresh / place.removesuffix(".in")
-            target.parent.mkdir(parents=True, exist_ok=True)
-            files.write_text(target, text)
+            files.write_text(fresh / place.removesuffix(".in"), text)
     return folder

@@ -1,0 +1,47 @@
+"""Programs on a device, with a runner that doubles its input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.bench import fakes
+from trimtab.devices import Device, find_device
+from trimtab.errors import RunnerError
+from trimtab.pipeline.remote import RemoteRunner
+from trimtab.program import Program
+from trimtab.target import Target
+
+
+@pytest.fixture
+def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
+    monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(tmp_path / "cache"))
+    with find_device("local").open() as opened:
+        yield opened
+
+
+def network() -> Program:
+    program = Program("relu")
+    program.outputs = program.block.add_op("relu", [program.add_input("x", (1, 2, 3, 4))])
+    return program
+
+
+def test_the_elements_of_an_input_are_pushed_in_order_and_those_of_the_output_pulled(
+    device: Device, tmp_path: Path
+) -> None:
+    runner = RemoteRunner(device, str(fakes.write_runner(tmp_path)), Target.host())
+    x = np.arange(24, dtype=np.float32).reshape(1, 4, 3, 2).transpose(0, 3, 2, 1)
+    program = network()
+    outputs = runner.compute(program, {"x": x}, tmp_path)
+    assert outputs.keys() == {*program.outputs}
+    np.testing.assert_array_equal(outputs[program.outputs[0]], 2 * x)
+
+
+def test_what_the_runner_reports_is_raised(device: Device, tmp_path: Path) -> None:
+    fault = 'say("error", code=3, message="no memory"); sys.exit(3)'
+    runner = RemoteRunner(device, str(fakes.write_runner(tmp_path, fault)), Target.host())
+    with pytest.raises(RunnerError, match="no memory"):
+        runner.compute(network(), {"x": np.zeros((1, 2, 3, 4), np.float32)}, tmp_path)
