@@ -18,16 +18,15 @@ from lab.mutate import rooms
 from lab.mutate.figures import CAUGHT, SURVIVED, MutantOutcome
 from lab.mutate.mutants import Mutant
 from lab.mutate.rooms import SourceRoom
-from lab.mutate.workers import TIMEOUT, TestRun, Worker
+from lab.mutate.workers import CHECKS, TIMEOUT, TestRun, Worker
 from trimtab import files, paths
 from trimtab.errors import BuildError
 from trimtab.progress import Progress
 
-_FAST = ("-m", "not slow and not build")
-_COMPILING = ("-m", "build and not slow")
-_IN_ENGINE = ("-m", "not slow and not build and not device")
+_FAST = ("-m", "not slow and not build and not device")
+_NOT_SLOW = ("-m", "not slow")
 LIMIT_S = 600  # of one run of tests
-_EVERY = 8  # of the engine's tests that do not name the changed file
+_EVERY = 100  # of the engine's tests that do not name the changed file
 
 
 @dataclass(frozen=True)
@@ -68,22 +67,22 @@ def select(room: SourceRoom, count: int, seed: str) -> list[Mutant]:
 
 def run(
     room: SourceRoom, count: int, seed: str, jobs: int, progress: Progress
-) -> list[MutantOutcome]:
+) -> Iterator[MutantOutcome]:
     """The outcomes of `count` mutants of a room."""
     numbers = range(1) if room.is_cpp else range(1, jobs + 1)
     with progress.step(f"{room.name}: copy the checkout"), prepared(numbers, room.is_cpp) as pool:
         waiting = iter(select(room, count, seed))
-        outcomes: list[MutantOutcome] = []
+        done = survived = 0
         with progress.step(room.name, "mutants") as step:
-            while len(outcomes) < count and (batch := [*islice(waiting, count - len(outcomes))]):
+            while done < count and (batch := [*islice(waiting, count - done)]):
                 work = [(room, mutant, stages(room, mutant)) for mutant in batch]
                 for outcome in judged(pool, work):
-                    outcomes.append(outcome)
+                    yield outcome
+                    done += 1
                     if outcome.outcome == SURVIVED:
                         progress.note(f"survived: {outcome.place}: {outcome.after}")
-                    survived = sum(one.outcome == SURVIVED for one in outcomes)
-                    step.update(len(outcomes), count, f"{survived} survived")
-        return outcomes
+                        survived += 1
+                    step.update(done, count, f"{survived} survived")
 
 
 @contextmanager
@@ -125,7 +124,7 @@ def judged(
         while work:
             again = []
             results = [*zip(work, threads.map(outcome, work), strict=True)]
-            by = {result.by for _, result in results if result and "tests/" in result.by}
+            by = {result.by for _, result in results if result and ".py" in result.by}
             is_cpp = work[0][0].is_cpp
             if by and is_cpp:
                 pool[0].build()
@@ -178,23 +177,24 @@ def judge(
 
 def stages(room: SourceRoom, mutant: Mutant) -> list[Stage]:
     """The runs of tests that may catch a mutant: for Python those nearest to the module, all of
-    its room; those that compile where there are no others.
+    its room; those that compile or need a device where there are no others.
     """
     if room.is_cpp:
         return [*_of_engine(mutant)]
     own, whole = rooms.nearest(mutant.file), room.tests()
     runs = [own, [] if own == whole else whole]
-    return [Stage((*tests, *_FAST), instead=(*tests, *_COMPILING)) for tests in runs if tests]
+    return [Stage((*tests, *_FAST), instead=(*tests, *_NOT_SLOW)) for tests in runs if tests]
 
 
 def _of_engine(mutant: Mutant) -> Iterator[Stage]:
-    yield Stage((), "check_core")
+    for program in CHECKS if mutant.file.startswith("runtime/core/") else CHECKS[:1]:
+        yield Stage((), program)
     if mutant.file.startswith("kernels/"):
         yield Stage((), "check_kernels")
     name = mutant.file.rpartition("/")[2].partition(".")[0]
     keyword = " or ".join([name, *(word for word in name.split("_") if len(word) > 3)])
-    yield Stage(("tests/ops", "tests/engine", "-k", keyword, *_IN_ENGINE))
-    whole = ("tests/engine", "tests/modelfile", "tests/ops", f"--every={_EVERY}", *_IN_ENGINE)
+    yield Stage(("tests/ops", "tests/engine", "-k", keyword, *_FAST))
+    whole = ("tests/engine", "tests/modelfile", "tests/ops", f"--every={_EVERY}", *_FAST)
     yield Stage(whole)
 
 

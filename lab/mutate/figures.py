@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from json import dumps
 
@@ -11,11 +11,11 @@ import lab
 from lab import committed
 from lab.committed import Results
 from lab.mutate.mutants import KINDS
-from trimtab import __version__
+from trimtab import __version__, files, paths
 from trimtab.tables import Column, Page, Table, number
 
 NAME = "mutate"
-COMMAND = "./inv mutate --update"
+COMMAND = "./inv mutate --again --update"
 CAUGHT, SURVIVED = "caught", "survived"
 MINIMUM = 0.90  # share of mutants that tests catch
 EXPLAINED = lab.FOLDER / NAME / "survivors.toml"
@@ -42,6 +42,11 @@ class MutantOutcome:
         """File and line."""
         return f"{self.file}:{self.line}"
 
+    @property
+    def id(self) -> tuple[str, str, str]:
+        """File and changed line (before, after): the lines of a file move, its texts stay."""
+        return self.file, self.before, self.after
+
 
 def committed_outcomes() -> list[MutantOutcome]:
     """The outcomes of the result file; none before the first update."""
@@ -50,16 +55,14 @@ def committed_outcomes() -> list[MutantOutcome]:
 
 
 def explanations() -> dict[tuple[str, str, str], str]:
-    """Why a survivor changes nothing that a test could see, by file and changed line (before,
-    after): the lines of a file move, its texts stay.
-    """
+    """Why a survivor changes nothing that a test could see, by the mutant's id."""
     entries = tomllib.loads(EXPLAINED.read_text("utf-8")).get("survivor", [])
     return {(one["file"], one["before"], one["after"]): one["reason"] for one in entries}
 
 
 def reason(outcome: MutantOutcome, reasons: Mapping[tuple[str, str, str], str]) -> str:
     """The explanation of a survivor, "" if there is none."""
-    return reasons.get((outcome.file, outcome.before, outcome.after), "")
+    return reasons.get(outcome.id, "")
 
 
 def share(outcomes: Sequence[MutantOutcome]) -> float:
@@ -67,17 +70,19 @@ def share(outcomes: Sequence[MutantOutcome]) -> float:
     return sum(one.outcome == CAUGHT for one in outcomes) / max(1, len(outcomes))
 
 
-def merged(
-    old: Iterable[MutantOutcome], new: Sequence[MutantOutcome], *, by_room: bool
-) -> list[MutantOutcome]:
-    """The old outcomes with the new ones in place of those of their rooms, or their mutants."""
+def merged(old: Iterable[MutantOutcome], new: Iterable[MutantOutcome]) -> list[MutantOutcome]:
+    """The old outcomes, with the new ones in place of those of the same mutants."""
+    by_id = {one.id: one for one in (*old, *new)}
+    return sorted(by_id.values(), key=lambda one: (one.room, one.file, one.line, one.after))
 
-    def key(one: MutantOutcome) -> tuple[str, ...]:
-        return (one.room,) if by_room else (one.file, one.before, one.after)
 
-    replaced = {key(one) for one in new}
-    others = [one for one in old if key(one) not in replaced]
-    return sorted([*others, *new], key=lambda one: (one.room, one.file, one.line, one.after))
+def update(new: Iterable[MutantOutcome], is_kept: Callable[[MutantOutcome], bool]) -> None:
+    """Merges outcomes into those of the result file that are to be kept. Several campaigns may do
+    so at the same time.
+    """
+    with files.locked(paths.cache() / NAME / ".lock"):
+        old = filter(is_kept, committed_outcomes())
+        committed.write(NAME, to_results(merged(old, new)))
 
 
 def to_results(outcomes: Iterable[MutantOutcome]) -> Results:

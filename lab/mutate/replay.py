@@ -1,5 +1,5 @@
 """Plants mutants of the committed result again: a sample of the caught ones, which must still be
-caught, or the survivors, for which there may be tests by now.
+caught, the survivors, for which there may be tests by now, or all.
 
 A caught mutant of Python is replayed by the test that caught it, then by all tests of its room.
 Mutants whose line has changed since are left out.
@@ -28,11 +28,19 @@ def sample(count: int, seed: str) -> list[tuple[MutantOutcome, Mutant]]:
     return [*islice(_with_mutants(rows), count)]
 
 
-def survivors() -> list[tuple[MutantOutcome, Mutant]]:
-    """Committed outcomes that no test caught and nothing explains, with their mutants as of now."""
-    reasons = figures.explanations()
-    rows = [one for one in figures.committed_outcomes() if one.outcome == SURVIVED]
-    return [*_with_mutants(one for one in rows if not figures.reason(one, reasons))]
+def rows(room_names: Sequence[str], *, survivors: bool) -> list[tuple[MutantOutcome, Mutant]]:
+    """All committed outcomes of these rooms, or only those that no test caught, with their mutants
+    as of now.
+    """
+    chosen = {room.name for room in rooms.chosen(room_names)}
+    rows = [one for one in figures.committed_outcomes() if one.room in chosen]
+    return [*_with_mutants(one for one in rows if one.outcome == SURVIVED or not survivors)]
+
+
+def is_there(row: MutantOutcome) -> bool:
+    """Whether the text of a committed outcome's line is still in its file."""
+    path = shell.ROOT / row.file
+    return path.is_file() and row.before in path.read_text("utf-8")
 
 
 def _with_mutants(rows: Iterable[MutantOutcome]) -> Iterator[tuple[MutantOutcome, Mutant]]:
@@ -43,10 +51,9 @@ def _with_mutants(rows: Iterable[MutantOutcome]) -> Iterator[tuple[MutantOutcome
 
 def _of(row: MutantOutcome) -> Mutant | None:
     """The mutant of a committed outcome, None if its line has changed."""
-    path = shell.ROOT / row.file
-    source = path.read_text("utf-8") if path.is_file() else ""
-    if row.before not in source:
+    if not is_there(row):
         return None
+    source = (shell.ROOT / row.file).read_text("utf-8")
     room = rooms.rooms()[row.room]
     same = [
         mutant
@@ -58,9 +65,9 @@ def _of(row: MutantOutcome) -> Mutant | None:
 
 def run(
     chosen: Sequence[tuple[MutantOutcome, Mutant]], jobs: int, progress: Progress
-) -> list[MutantOutcome]:
+) -> Iterator[MutantOutcome]:
     """The new outcomes of committed ones."""
-    outcomes: list[MutantOutcome] = []
+    done = 0
     with progress.step("planted bugs", "mutants") as step:
         for is_cpp in (False, True):
             work = []
@@ -73,6 +80,6 @@ def run(
             if work:
                 with campaign.prepared(numbers, is_cpp) as pool:
                     for outcome in campaign.judged(pool, work):
-                        outcomes.append(outcome)
-                        step.update(len(outcomes), len(chosen))
-    return outcomes
+                        yield outcome
+                        done += 1
+                        step.update(done, len(chosen))

@@ -78,7 +78,7 @@ def mirrored(file: str) -> list[str]:
     module without a room, anywhere.
     """
     path = Path(file)
-    folder = Path("tests", *path.parts[1:-1])
+    folder = Path("tests", *(_TESTS.get(part, part) for part in path.parts[1:-1]))
     stem = f"test_{path.stem.strip('_')}"
     pattern = f"{folder}/{'**/' if len(path.parts) == 2 else ''}{stem}*.py"
     tests = sorted(shell.ROOT.glob(pattern))

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from invoke.exceptions import Exit
 
 from trimtab.cli._command import command, option
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,9 +26,10 @@ class MutateOptions:
     seed: str = option("chooses the mutants: the same seed, the same mutants", "1")
     jobs: int = option("mutants at once; default: one per core", 0)
     replay: int = option("instead: so many caught mutants of the committed result", 0)
-    again: bool = option("instead: the survivors of the committed result", False)
+    again: bool = option("instead: the mutants of the committed result, in these rooms", False)
+    survivors: bool = option("instead: those of them that survived", False)
     update: bool = option(
-        "write the outcomes to lab/mutate/, in place of those of these rooms", False
+        "write the outcomes to lab/mutate/, in place of earlier ones of the same mutants", False
     )
     json: bool = option("print JSON", False)
 
@@ -33,32 +38,30 @@ class MutateOptions:
 def mutate(options: MutateOptions) -> None:
     """Plant bugs in copies of the checkout and run the tests of their room."""
     import os
+    from itertools import chain
 
-    from lab import committed
     from lab.mutate import campaign, figures, replay, rooms
-    from trimtab import files, paths, tables
+    from trimtab import tables
     from trimtab.cli._progress import shown
 
     progress = shown(quiet=options.json)
     jobs = options.jobs or os.cpu_count() or 1
-    outcomes: list[figures.MutantOutcome] = []
-
-    def keep(new: list[figures.MutantOutcome], *, by_room: bool) -> None:
-        outcomes.extend(new)
-        if options.update and new:
-            with files.locked(paths.cache() / "mutate" / ".lock"):
-                rows = figures.merged(figures.committed_outcomes(), new, by_room=by_room)
-                path = committed.write(figures.NAME, figures.to_results(rows))
-            progress.note(f"written: {path}")
-
+    judged: Iterator[figures.MutantOutcome]
     if options.replay:
-        outcomes += replay.run(replay.sample(options.replay, options.seed), jobs, progress)
-    elif options.again:
-        keep(replay.run(replay.survivors(), jobs, progress), by_room=False)
+        judged = replay.run(replay.sample(options.replay, options.seed), jobs, progress)
+    elif options.again or options.survivors:
+        mutants = replay.rows(options.room, survivors=options.survivors)
+        judged = replay.run(mutants, jobs, progress)
     else:
-        for room in rooms.chosen(options.room):
-            new = campaign.run(room, options.count, options.seed, jobs, progress)
-            keep(new, by_room=True)
+        judged = chain.from_iterable(
+            campaign.run(room, options.count, options.seed, jobs, progress)
+            for room in rooms.chosen(options.room)
+        )
+    outcomes = []
+    for outcome in judged:
+        outcomes.append(outcome)
+        if options.update:
+            figures.update([outcome], replay.is_there)
     print(figures.json(outcomes) if options.json else tables.text(figures.page(outcomes)))
     reasons = figures.explanations()
     survivors = [one for one in outcomes if one.outcome == figures.SURVIVED]

@@ -26,9 +26,11 @@ from trimtab.errors import BuildError
 _FAILURE = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.M)
 _SANITIZER = re.compile(r"^SUMMARY: (\w+Sanitizer: [\w-]+)", re.M)  # ends the process
 TIMEOUT = "timeout"
+CHECKS = ("check_core", "check_counters", "check_row_driver", "check_shares", "check_thread_pool")
+"""The check programs of the engine's core."""
 _BUILD = (
     "from lab.dev import instrumented as i; "
-    "i.build('address', '_engine', 'check_core', 'check_kernels')"
+    f"i.build('address', '_engine', 'check_kernels', *{CHECKS})"
 )
 
 

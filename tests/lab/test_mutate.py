@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from lab import committed
 from lab.mutate import campaign, cpp_bugs, figures, python_bugs, replay, rooms
 from lab.mutate.campaign import Stage
 from lab.mutate.figures import CAUGHT, SURVIVED, MutantOutcome
@@ -182,16 +183,42 @@ def outcome(**fields: object) -> MutantOutcome:
     return MutantOutcome(**(values | fields))  # type: ignore[arg-type]
 
 
-def test_an_update_replaces_the_outcomes_of_its_rooms() -> None:
-    old = [outcome(room="a", line=1), outcome(room="b", line=2), outcome(room="b", before="x")]
-    new = [outcome(room="b", line=3)]
+def test_an_update_replaces_the_outcomes_of_the_same_mutants_and_drops_those_that_are_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paths, "cache", lambda: tmp_path)
+    monkeypatch.setattr(committed, "path_of", lambda name: tmp_path / f"{name}.json")
+    for one in (
+        outcome(room="a", file="a.py", before="gone"),
+        outcome(room="b", file="b.py", line=2, before="x"),
+        outcome(room="b", file="b.py", line=9, before="y", outcome=SURVIVED, by=""),
+        outcome(room="a", file="a.py"),
+        outcome(room="b", file="b.py", line=4, before="y"),  # caught now, in a line that moved
+    ):
+        figures.update([one], lambda row: row.before != "gone")
+    rows = [(one.place, one.before, one.outcome) for one in figures.committed_outcomes()]
+    assert rows == [("a.py:1", "", CAUGHT), ("b.py:2", "x", CAUGHT), ("b.py:4", "y", CAUGHT)]
 
-    def places(by_room: bool) -> list[tuple[str, int, str]]:
-        merged = figures.merged(old, new, by_room=by_room)
-        return [(one.room, one.line, one.before) for one in merged]
 
-    assert places(by_room=True) == [("a", 1, ""), ("b", 3, "")]
-    assert places(by_room=False) == [("b", 1, "x"), ("b", 3, "")]
+def test_all_committed_bugs_of_a_room_are_planted_again_or_only_its_survivors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mutants = rooms.find("results").mutants(paths.root())[:2]
+    source = {one.file: (paths.root() / one.file).read_text() for one in mutants}
+    caught, survived = (
+        outcome(
+            room="results", file=one.file, line=one.line, outcome=fate,
+            before=one.before(source[one.file]), after=one.after(source[one.file]),
+        )
+        for one, fate in zip(mutants, (CAUGHT, SURVIVED), strict=True)
+    )  # fmt: skip
+    monkeypatch.setattr(figures, "committed_outcomes", lambda: [caught, survived])
+    assert replay.rows(["results"], survivors=False) == [
+        (caught, mutants[0]),
+        (survived, mutants[1]),
+    ]
+    assert replay.rows(["results"], survivors=True) == [(survived, mutants[1])]
+    assert replay.rows(["planner"], survivors=False) == []
 
 
 def test_a_sample_has_caught_bugs_whose_line_is_still_there(
@@ -213,6 +240,7 @@ def test_a_sample_has_caught_bugs_whose_line_is_still_there(
     ((row, again),) = replay.sample(10, "any")
     assert row is rows[0]
     assert again == mutant
+    assert [replay.is_there(one) for one in rows] == [True, False, False, True, True, True]
 
 
 def test_enough_bugs_are_caught_and_each_survivor_is_explained() -> None:
