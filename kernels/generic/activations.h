@@ -10,7 +10,7 @@ namespace {
 inline F Elu(F x, F alpha) { return Select(Less(x, Set(0.0f)), alpha * ExpMinusOne(x), x); }
 
 // `scale` is LogisticScale(alpha).
-inline F Swish(F x, F scale) { return Divide(x, Set(1.0f) + PowerOfTwo(x * scale)); }
+inline F Swish(F x, F scale) { return Divide(x, OnePlusPowerOfTwo(x * scale)); }
 
 // tanh(ln(1 + e)) = w / (w + 2) with w = e (e + 2); from x = 20 on the quotient is 1 in float32.
 inline F Mish(F x) {
@@ -28,7 +28,7 @@ inline F Gelu(F x) {
 
 // x/2 (1 + tanh(u)) = x sigmoid(2u) with u = sqrt(2/pi) (x + 0.044715 x^3).
 inline F GeluTanh(F x) {
-  return Divide(x, Set(1.0f) + PowerOfTwo(x * Fma(x * x, Set(-0.10294324f), Set(-2.3022082f))));
+  return Divide(x, OnePlusPowerOfTwo(x * Fma(x * x, Set(-0.10294324f), Set(-2.3022082f))));
 }
 
 }  // namespace

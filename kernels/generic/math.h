@@ -54,11 +54,11 @@ inline F ExpNormal(F x) {
   return Fma(m, scale, scale);
 }
 
-// 2^x with x clamped to [-126, 126], for callers that add 1 to it: relative to e^x, the error of
-// rounding x log2(e) grows with x. A NaN from arithmetic remains one, because its low bits are 0.
-inline F PowerOfTwo(F x) {
+// 1 + 2^x with x clamped to [-126, 126]: relative to e^x, the error of rounding x log2(e) grows with
+// x. The power is a factor, because integer arithmetic on the bits of a NaN would lose it.
+inline F OnePlusPowerOfTwo(F x) {
   x = Max(Min(x, Set(126.0f)), Set(-126.0f));
-  const F round = Set(12582912.0f);  // see ExpParts
+  const F round = Set(12583039.0f);  // see ExpParts; 127 more, the bias of exponents
   const F sum = x + round;
   const F r = x - (sum - round);
   F q = Set(1.32647273e-3f);  // (2^r - 1) / r for |r| <= 1/2: 1.1e-7 of 2^r
@@ -66,7 +66,8 @@ inline F PowerOfTwo(F x) {
   q = Fma(q, r, Set(5.55073358e-2f));
   q = Fma(q, r, Set(2.40222424e-1f));
   q = Fma(q, r, Set(6.93147004e-1f));
-  return FromBits(Bits(Fma(q, r, Set(1.0f))) + ShiftLeft<23>(Bits(sum)));
+  const F one = Set(1.0f);
+  return Fma(Fma(q, r, one), FromBits(ShiftLeft<23>(Bits(sum))), one);
 }
 
 // e^x - 1 for x <= 0, without cancellation near 0.
@@ -118,7 +119,7 @@ inline F LogOnePlus(F u) {
 constexpr float kLog2E = 1.44269504f;
 inline F LogisticScale(float alpha) { return Set(-alpha * kLog2E); }
 
-inline F Sigmoid(F x) { return Divide(Set(1.0f), Set(1.0f) + PowerOfTwo(x * LogisticScale(1.0f))); }
+inline F Sigmoid(F x) { return Divide(Set(1.0f), OnePlusPowerOfTwo(x * LogisticScale(1.0f))); }
 
 inline F Tanh(F x) {
   const F t = ExpMinusOne(Abs(x) * Set(-2.0f));
