@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -60,3 +61,11 @@ except _engine.EngineError as e:
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith("7 TRIMTAB_ISA must be one of portable, ")
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "aarch64", "armv7", "riscv64"])
+def test_memory_may_be_as_large_as_the_difference_of_two_pointers(arch: str) -> None:
+    largest = ctypes.c_int32 if arch == "armv7" else ctypes.c_int64
+    limit = Target.of(arch).address_bytes
+    assert largest(limit).value == limit
+    assert largest(limit + 1).value < 0

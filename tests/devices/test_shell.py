@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, BinaryIO
 
 import pytest
 
-from trimtab.devices.shell import quote
+from trimtab.devices import PushedFile
+from trimtab.devices.shell import ShellDevice, quote
 from trimtab.errors import DeviceError
+from trimtab.progress import SILENT
 
 ODD = ["", " ", "it's", '"', "$HOME", "`id`", "a;b", "*", "\\", "\n", "é", "-n", "&&", "#"]
 
@@ -41,3 +46,18 @@ def test_what_no_process_can_be_given_is_refused(
 ) -> None:
     with pytest.raises(DeviceError, match=problem):
         quote(argv, env, cwd)
+
+
+def test_the_sent_bytes_include_those_of_a_compression_that_failed() -> None:
+    data, stored = bytes(range(256)) * 100, []
+
+    def store(content: BinaryIO, reader: tuple[str, ...], *_: object) -> bool:
+        stored.append(len(content.read()))
+        return reader == ("cat",)
+
+    device: Any = SimpleNamespace(_decompressor=lambda _: "gzip", _store=store)
+    with SILENT.step("pushing") as step:
+        pushed = ShellDevice._send(device, io.BytesIO(data), "/there", "digest", len(data), step)
+    compressed, whole = stored
+    assert compressed < whole == len(data)
+    assert pushed == PushedFile("/there", compressed + whole)

@@ -11,6 +11,8 @@ import trimtab
 from tests.importers.caffe_writer import random
 from tests.importers.ncnn_writer import Param, head, line, run_ncnn, write
 from tests.ops.cases.case import Array
+from trimtab.errors import ImportModelError
+from trimtab.importers.ncnn_ops import detection
 
 
 def _compare(path: Path, inputs: dict[str, Array], tolerance: float = 1e-5) -> Array:
@@ -50,6 +52,19 @@ def test_prior_boxes_of_mxnet_are_those_of_ncnn(tmp_path: Path) -> None:
     inputs = {"x0": random(4, 5, 7)}
     path = write(tmp_path, [*head({"x0": (4, 5, 7)}), line("PriorBox", "x0", "y", params)])
     _compare(path, inputs)
+
+
+def test_as_many_boxes_of_mxnet_as_the_limit_are_allowed_and_one_more_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two sizes in each of 5 x 7 cells."""
+    params: dict[int, Param] = {0: [0.2, 0.3], 9: -233, 10: -233, 13: 0.5}
+    path = write(tmp_path, [*head({"x0": (4, 5, 7)}), line("PriorBox", "x0", "y", params)])
+    monkeypatch.setattr(detection, "MAX_BOXES", 70)
+    assert trimtab.load(path).vars["y"].shape[-1] == 70 * 4
+    monkeypatch.setattr(detection, "MAX_BOXES", 69)
+    with pytest.raises(ImportModelError, match="70 boxes are too many"):
+        trimtab.load(path)
 
 
 def _softmax(x: Array, axis: int) -> Array:
