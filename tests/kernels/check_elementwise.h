@@ -90,8 +90,10 @@ class UnaryCheck {
   void RunCase(void (*kernel)(const UnaryArgs<T>&), const UnaryFunction& f, size_t n, bool in_place,
                Result* result) {
     ++result->cases;
-    static const float kSpecial[] = {0.0f,    -0.0f, NAN,    1.0f,     -1.0f,    1e-30f,
-                                     -1e-30f, 1e-5f, -1e-5f, INFINITY, -INFINITY};
+    // The second NaN has all bits that arithmetic on an exponent could carry into it.
+    static const float kSpecial[] = {0.0f,  -0.0f,  NAN,      __builtin_nanf("0x3fffff"),
+                                     1.0f,  -1.0f,  1e-30f,   -1e-30f,
+                                     1e-5f, -1e-5f, INFINITY, -INFINITY};
     const size_t specials = sizeof(kSpecial) / sizeof(float) - (f.infinities ? 0 : 2);
     T* x = x_.Take(n);
     random_.Fill(x, n, f.low, f.high);
@@ -108,10 +110,8 @@ class UnaryCheck {
     if (!in_place) y_.CheckUntouched(y, 1, n, 0, result, place);
     for (size_t i = 0; i < n; ++i) {
       const double at = Value(copy[i]);
-      const double expected = f.f(at, f.alpha, f.beta);
+      const double expected = isnan(at) ? at : f.f(at, f.alpha, f.beta);
       snprintf(place, sizeof(place), "x %.9g, n %zu", at, n);
-      // Clamps of hard functions may drop a NaN, as in other engines.
-      if (isnan(at) && (f.infinities == false || f.alpha == 0.2f)) continue;
       if (isinf(Value(T(static_cast<float>(expected)))) && !isinf(expected)) {
         result->Compare(Value(y[i]), Value(T(static_cast<float>(expected))), 0.0, place);
         continue;
