@@ -27,14 +27,16 @@ from typing import Any
 _JOINERS = "\u200c\u200d"  # in the spelling of some languages, and inside of emoji
 
 _MARKDOWN = re.compile(
-    r"[\\`*\[<|~$]"  # code, emphasis, links, pictures, tags, cells, struck text, formulas
+    r"[\\`\[|~$]"  # code, links, pictures, cells, struck text, formulas
+    r"|\*(?!\s|$)|(?<=\S)\*"  # emphasis; not a star between spaces
+    r"|<(?=[a-z/!?])"  # tags
     r"|(?<![^\W_])_|_(?![^\W_])"  # emphasis; not an underscore inside a word
     r"|&(?=[#\w])"  # character references
     r"|:(?=//)|(?<=\bwww)\.",  # addresses that become links
     re.IGNORECASE,
 )
 # Quotes, headings, lists, rules, and underlines of headings.
-_BLOCK = re.compile(r"^(?:>|#(?=[#\s]|$)|[+-](?=[\s-]|$)|=(?==*$))")
+_BLOCK = re.compile(r"^(?:>|#(?=[#\s]|$)|[*+-](?=[\s-]|$)|=(?==*$))")
 _NUMBERED = re.compile(r"^(\d+)([.)])(?=\s|$)")
 # A user, a team, an issue or an address of mail; GitHub looks for them after Markdown's escapes.
 _REFERENCE = re.compile(r"(@|(?<!\w)#)(?=\w)")
