@@ -143,9 +143,9 @@ def test_winograd_spreads_nan_no_further_than_its_tile(core: Core, tmp_path: Pat
     assert "conv_winograd" in types
     _, _, row, column = PLACE
     for name, want in expected().items():
-        got = np.isnan(outputs[name])
-        assert got[np.isnan(want)].all(), maker(name)
+        actual = np.isnan(outputs[name])
+        assert actual[np.isnan(want)].all(), maker(name)
         if want.shape[-2:] == (SIDE, SIDE):
             far = np.ones((SIDE, SIDE), bool)
             far[: row + REACH, : column + REACH] = False
-            assert not (got & ~np.isnan(want))[..., far].any(), maker(name)
+            assert not (actual & ~np.isnan(want))[..., far].any(), maker(name)
