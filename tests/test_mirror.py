@@ -18,7 +18,6 @@ COVERED_BY = {
     "build/attribute_structs": "build/test_codegen.py",
     "build/cmake_runner": "test_progress.py",
     "build/derived_profile": "planner/test_profile_overhead.py",
-    "build/elf_strip": "build/test_builder.py",
     "build/host_build": "build/test_builder.py",
     "cli/*": "cli/test_cli.py",
     "compare/*": "compare/test_ab.py",

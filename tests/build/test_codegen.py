@@ -43,6 +43,19 @@ def test_a_hand_written_kernel_is_compiled_in_place(tmp_path: Path) -> None:
     assert not (tmp_path / "generated" / "kernels" / "gemm_f32_4x8_neonv7.cpp").exists()
 
 
+def test_the_headers_and_tables_of_a_build_name_its_operators_and_kernels(tmp_path: Path) -> None:
+    codegen.generate(Profile("net", ops=("softmax",)), "x86_64", "gcc", tmp_path)
+    texts = {path.name: path.read_text() for path in (tmp_path / "generated").glob("*.*")}
+    headers = {"attributes.h", "plugin_attributes.h", "op_ids.h", "config.h"}
+    assert texts.keys() == {*headers, "registry.cpp", "kernel_table.cpp", "isa_table.cpp"}
+    assert "struct SoftmaxAttributes {" in texts["attributes.h"]
+    assert "struct ConvAttributes {" in texts["attributes.h"]  # shared code may name it
+    assert "Softmax" in texts["registry.cpp"]
+    assert "Conv" not in texts["registry.cpp"]
+    assert "softmax_f32_avx2" in texts["kernel_table.cpp"]
+    assert "avx2" in texts["isa_table.cpp"]
+
+
 def test_unchanged_files_are_not_rewritten(tmp_path: Path) -> None:
     profile = Profile("net", ops=("softmax", "abs"))
     codegen.generate(profile, "x86_64", "gcc", tmp_path)
