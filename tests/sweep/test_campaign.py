@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from trimtab.sweep import campaign, matrix, outcome_table
 from trimtab.sweep.campaign import NOT_BUILT, Campaign, CellOutcome
 from trimtab.sweep.duration import DurationEstimate
 from trimtab.sweep.executor import LocalExecutor
-from trimtab.sweep.matrix import Sweep
+from trimtab.sweep.matrix import Cell, Sweep
 from trimtab.sweep.measurements import CellRecord, MeasureTask
 
 MATRIX = """
@@ -192,3 +193,30 @@ def test_an_estimate_follows_earlier_durations(
     assert estimate.seconds(work.built, []) == pytest.approx(6 * 30 / 2), "on two CPUs"
     informed = DurationEstimate(sweep, entries, {str(b): 4.0 for b in work.built}, 2, ["local"], [])
     assert informed.seconds(work.built, here) == pytest.approx(12 + 600)
+
+
+class DetailedProgress(RecordedProgress):
+    """Also the details of every update."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.details: list[str] = []
+
+    def update(self, done: int, total: int = 0, detail: str = "") -> None:
+        super().update(done, total, detail)
+        self.details.append(detail)
+
+
+def test_the_progress_has_the_time_that_the_remaining_cells_take(
+    sweep: Sweep, work: FakeWork, tmp_path: Path
+) -> None:
+    progress = DetailedProgress()
+
+    def seconds(builds: Iterable[Cell], cells: Iterable[Cell]) -> float:
+        return 60.0 * len([*cells])
+
+    Campaign(
+        sweep, LocalExecutor(4), tmp_path, progress=progress, cache=work.cache, seconds_left=seconds
+    ).run()
+    assert any("about 12 min left" in detail for detail in progress.details)
+    assert "about 0 s left" in progress.details[-1]
