@@ -60,6 +60,12 @@ def test_a_name_of_the_zoo_is_a_model(expected: str) -> None:
     assert operators(trimtab.load(NAME)) == expected
 
 
+def test_a_name_that_is_nearly_that_of_a_network_is_suggested() -> None:
+    with pytest.raises(errors.ModelFileError) as caught:
+        trimtab.load(f"{NAME[:3]}{NAME[4:]}")
+    assert f"did you mean the zoo's {NAME!r}?" in caught.value.hint
+
+
 def test_a_file_goes_before_a_name_of_the_zoo(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -163,7 +163,7 @@ def _file_of(model: Model) -> Iterator[Path]:
         data, where, name = _serialized(model), "the ONNX model", "model.onnx"
     else:
         raise UsageError(
-            f"a model cannot be a {type(model).__name__}",
+            f"a model cannot be of type {type(model).__name__}",
             hint="pass a path, the bytes of a file, an onnx.ModelProto, or a name of the zoo",
         )
     with temporary(name, data, error=ModelFileError) as path:
@@ -178,10 +178,18 @@ def _path_of(model: str | os.PathLike[str]) -> Path:
     """The path of a model file, or of a network of the zoo if there is no such file."""
     path = Path(model)
     if isinstance(model, str) and model.isidentifier() and not path.exists():
+        import difflib
+
         from trimtab import zoo  # which imports onnx
 
         if model in zoo.names():
             return zoo.cached(model)
+        if near := difflib.get_close_matches(model, zoo.names(), 1):
+            raise ModelFileError(
+                "there is no such file",
+                where=model,
+                hint=f"check the path, or did you mean the zoo's {near[0]!r}?",
+            )
     return path
 
 
