@@ -92,7 +92,7 @@ def test_errors_of_a_model_in_memory_name_no_temporary_file(path: Path) -> None:
 @pytest.mark.parametrize("thing", [None, 3, {"data": 1}, np.zeros(3)])
 def test_other_things_are_no_models(thing: Any) -> None:
     for use in (trimtab.load, trimtab.Session):
-        with pytest.raises(errors.UsageError, match=f"cannot be a {type(thing).__name__}"):
+        with pytest.raises(errors.UsageError, match=f"cannot be of type {type(thing).__name__}"):
             use(thing)
 
 
