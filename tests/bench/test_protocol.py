@@ -93,7 +93,8 @@ def test_operators_are_measured_on_demand(device: Device, tmp_path: Path) -> Non
 
 
 def test_the_record_describes_the_network(device: Device, tmp_path: Path) -> None:
-    network = {"operators": [{"label": "conv conv1", "macs": 64}], "memory": []}
+    conv = {"label": "conv conv1", "macs": 64, "weights_bytes": 16, "moved_bytes": 32, "reads": []}
+    network = {"operators": [conv], "memory": []}
     subject = replace(make_subject(tmp_path), network=network)
     outcome = protocol.measure(device, subject, make_golden(), QUICK, tmp_path / "results")
     run_summary = dict(summarize(records.read(outcome.path)).network)
