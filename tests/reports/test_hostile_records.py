@@ -143,18 +143,15 @@ def test_a_failed_run_of_one_payload_is_text_in_every_format(payload: str, tmp_p
     check_formats(tmp_path, failed, [*leaves(failed), (-1, "message")], payload)
 
 
-@pytest.mark.parametrize("payload", [*PAYLOADS.values(), ALL], ids=[*PAYLOADS, "all"])
-def test_the_list_and_the_export_of_hostile_runs_are_text(
-    payload: str, tmp_path: Path, source: Events
-) -> None:
+def test_the_list_and_the_export_of_hostile_runs_are_text(tmp_path: Path, source: Events) -> None:
     for leaf in leaves(source):
-        source = hostile_record.poisoned(source, leaf, payload)
+        source = hostile_record.poisoned(source, leaf, ALL)
     hostile_record.write(tmp_path, source)
     check_displayed(runs_table(tmp_path).text())
     columns, rows = index.query("", tmp_path)
     assert len(rows) == 1
     check_displayed(export.table(columns, rows).text())
-    assert len(check_csv(export.as_csv(columns, rows))) == 2
+    check_csv(export.as_csv(columns, rows))
 
 
 def test_formats_that_refuse_a_run_say_so_and_nothing_else(tmp_path: Path, source: Events) -> None:
