@@ -21,9 +21,11 @@ from trimtab.build import cmake_runner, host_build
 
 TASKS = [n for n in namespace.task_names if "cpu" in signature(namespace[n].body).parameters]
 NEEDS = {
+    "bench.ab": ("qemu-aarch64", "qemu-user"),
     "bench.instructions": ("qemu-aarch64", "qemu-user"),
     "bench.mca": ("llvm-mca-19", "llvm-19"),
     "bench.model": ("qemu-aarch64", "qemu-user"),
+    "bench.run": ("qemu-aarch64", "qemu-user"),
     "bench.zoo-instructions": ("qemu-aarch64", "qemu-user"),
 }
 # No device emulates a generic core, no figures are committed for it, and a file without detectors
@@ -33,6 +35,7 @@ SAME_FOR_GENERIC = {
     "bench.zoo-instructions",
 }
 TARGET = {"toolchain": "aarch64-linux-musl"}
+BOARD = {"device": "qemu-a53", **TARGET}
 
 
 class CompilerCalledError(Exception):
@@ -76,9 +79,9 @@ def run(task: str, cpu: str, model: Path, folder: Path) -> None:
     one, results = str(model), {"results": str(folder / "results")}
     arguments: dict[str, dict[str, Any]] = {
         "build": {"input": [], "model": one, **TARGET},
-        "bench.run": {"input": [], "model": one, **TARGET, **results},
+        "bench.run": {"input": [], "model": one, **BOARD, **results},
         "bench.instructions": {"input": [], "model": one, **results},
-        "bench.ab": {"a": one, "b": one, "input": [], **TARGET, **results},
+        "bench.ab": {"a": one, "b": one, "input": [], **BOARD, **results},
         "bench.accuracy": {
             "budget": [],
             "detectors": str(folder / "none.toml"),
