@@ -53,7 +53,7 @@ def test_a_pipe_gets_plain_lines() -> None:
     assert done.stdout == "the result\n"
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", done.stderr)
     assert lines(done.stderr) == [
-        *("prepare", "  a note  [31m about 'it'", "  push it", "    3.0 MB in S", "  S"),
+        *("prepare", "  a note \\x1b[31m about 'it'", "  push it", "    3.0 MB in S", "  S"),
         *("build", "  8 steps in S", "short"),
     ]
 
@@ -103,7 +103,7 @@ def test_a_terminal_shows_progress_bars_and_keeps_notes() -> None:
     assert output == "the result\n"
     assert re.search(r"━.*[2-7] of 8 steps.*compile [2-7]\.cpp", written)
     assert [SECONDS.sub("S", line) for line in screen(written)] == [
-        *("prepare", "  a note  [31m about 'it'", "  push it: 3.0 MB in S", "  S"),
+        *("prepare", "  a note \\x1b[31m about 'it'", "  push it: 3.0 MB in S", "  S"),
         *("build: 8 steps in S", "short"),
     ]
 
