@@ -8,6 +8,7 @@ this machine alone, and reports that.
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -159,5 +160,6 @@ def _report(record_files: Sequence[Path], folder: Path) -> DemoResult:
             f"On this machine, one thread: {latency.value / 1e6:.2f} ms for one inference "
             f"(95 % interval of the median {low:.2f} .. {high:.2f} ms)\n"
         )
-    text += f"Report: {markdown_path}, {html_path}; runs: ./inv report --results {folder}"
+    text += f"Report: {markdown_path}, {html_path}; runs: "
+    text += f"./inv report --results {shlex.quote(str(folder))}"
     return DemoResult(tuple(record_files), markdown_path, html_path, text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -131,7 +132,7 @@ def _print_summary(delivered: Build, footprints: Sequence[Footprint], report: Si
     compiler = delivered.compiler
     print(f"  build.json, debug/   {compiler}; the runner with its symbols, and its link map")
     print(f"runner: {totals}")
-    print(f"more: ./inv size {delivered.output_dir}")
+    print(f"more: ./inv size {shlex.quote(str(delivered.output_dir))}")
 
 
 def _print_json(value: object) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 
 from invoke.exceptions import Exit
@@ -29,7 +30,7 @@ def new(options: NewOptions) -> None:
 
     folder = scaffold.write(options.name, options.op, options.format, options.output)
     print(f"{folder}: a plug-in with the operator {options.op}; its README.md shows how to try it")
-    print(f"next: ./inv plugin.test {folder}")
+    print(f"next: ./inv plugin.test {shlex.quote(str(folder))}")
 
 
 @dataclass(frozen=True, kw_only=True)
