@@ -8,6 +8,7 @@ import json
 import math
 import os
 import re
+import shlex
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -274,7 +275,8 @@ def test_a_change_of_a_shared_schema_configures_again(tmp_path: Path) -> None:
     trees = (paths.cache() / "build").glob("host-generic-*-relu-*/build.ninja")
     text = max(trees, key=lambda path: path.stat().st_mtime_ns).read_text()
     (rule,) = re.findall(r"^build build\.ninja.*: RERUN_CMAKE (.*)", text, re.MULTILINE)
-    assert str(paths.root() / "runtime/ops/shared/epilogue.toml") in rule.split()
+    schema = str(paths.root() / "runtime/ops/shared/epilogue.toml")
+    assert schema.replace(" ", "$ ") in re.split(r"(?<!\$) ", rule)  # as ninja escapes spaces
 
 
 def test_a_compiler_error_is_shown_with_its_log_and_nothing_is_delivered(
@@ -283,10 +285,10 @@ def test_a_compiler_error_is_shown_with_its_log_and_nothing_is_delivered(
     # A compiler that chokes on one file: the zig wrapper behind a script.
     zig = toolchain.cmake_file(toolchain.find_toolchain("host")).parent
     for name, driver in (("bad-c++", "c++"), ("bad-cc", "cc")):
-        script = tmp_path / name
+        script, compiler = tmp_path / name, shlex.quote(str(zig / driver))
         script.write_text(
             '#!/bin/sh\ncase "$*" in *-c*runtime/ops/relu.cpp) '
-            f"echo 'relu.cpp:1:2: error: boom' >&2; exit 1;; esac\nexec '{zig / driver}' \"$@\"\n"
+            f"echo 'relu.cpp:1:2: error: boom' >&2; exit 1;; esac\nexec {compiler} \"$@\"\n"
         )
         script.chmod(0o755)
     monkeypatch.setenv("TRIMTAB_HOST_CXX", str(tmp_path / "bad-c++"))
@@ -295,7 +297,7 @@ def test_a_compiler_error_is_shown_with_its_log_and_nothing_is_delivered(
     with pytest.raises(BuildError, match="error: boom") as caught:
         samples.tiny(tmp_path, "host")
     assert caught.value.exit_code == 23
-    log = Path(caught.value.hint.rpartition(" ")[2])
+    log = Path(caught.value.hint.partition("the full output is in ")[2])
     assert "relu.cpp:1:2: error: boom" in log.read_text()
     assert not list(output.iterdir())
 
@@ -370,10 +372,10 @@ def test_an_ndk_is_driven_through_its_own_toolchain_file(
         'if(NOT "${ANDROID_ABI} ${ANDROID_PLATFORM} ${ANDROID_STL}" STREQUAL '
         '"arm64-v8a android-24 c++_static")\nmessage(FATAL_ERROR "wrong parameters")\nendif()\n'
         "set(CMAKE_SYSTEM_NAME Linux)\nset(CMAKE_SYSTEM_PROCESSOR aarch64)\n"
-        f"set(CMAKE_C_COMPILER {zig}/cc)\nset(CMAKE_CXX_COMPILER {zig}/c++)\n"
-        f'set(CMAKE_CXX_COMPILER_AR {zig}/ar CACHE FILEPATH "")\n'
-        f'set(CMAKE_AR {zig}/ar CACHE FILEPATH "")\n'
-        f'set(CMAKE_RANLIB {zig}/ranlib CACHE FILEPATH "")\n'
+        f'set(CMAKE_C_COMPILER "{zig}/cc")\nset(CMAKE_CXX_COMPILER "{zig}/c++")\n'
+        f'set(CMAKE_CXX_COMPILER_AR "{zig}/ar" CACHE FILEPATH "")\n'
+        f'set(CMAKE_AR "{zig}/ar" CACHE FILEPATH "")\n'
+        f'set(CMAKE_RANLIB "{zig}/ranlib" CACHE FILEPATH "")\n'
         "set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)\n"
         "set(CMAKE_C_COMPILER_ID_FLAGS_ALWAYS -c)\nset(CMAKE_CXX_COMPILER_ID_FLAGS_ALWAYS -c)\n"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -66,9 +67,8 @@ def workplace(folder: Path) -> None:
     (folder / ".venv" / "bin").mkdir(parents=True)
     for place, words in (("inv", "-m trimtab.cli"), (".venv/bin/python", "")):
         script = folder / place
-        script.write_text(
-            f"#!/bin/sh\nPYTHONPATH='{paths.root()}' exec '{sys.executable}' {words} \"$@\"\n"
-        )
+        root, python = shlex.quote(str(paths.root())), shlex.quote(sys.executable)
+        script.write_text(f'#!/bin/sh\nPYTHONPATH={root} exec {python} {words} "$@"\n')
         script.chmod(0o755)
 
 
