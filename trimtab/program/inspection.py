@@ -152,7 +152,7 @@ def network(program: Program, before: Program | None = None) -> dict[str, Any]:
 
 
 def _constant_operators(program: Program) -> list[bool]:
-    """For each operator whether everything that it reads is constant, or computed from constants.
+    """One flag per operator: whether it reads only constants and what is computed from constants.
 
     An operator without inputs counts, as it computes the same in every inference.
     """
