@@ -9,7 +9,8 @@ import pytest
 
 import trimtab
 from tests.importers.caffe_writer import random
-from tests.importers.ncnn_cases import Case, cases
+from tests.importers.ncnn_cases import cases
+from tests.importers.ncnn_convolution_cases import Case
 from tests.importers.ncnn_writer import head, line, run_ncnn, write
 from trimtab.importers.ncnn_ops.layer import HANDLERS
 
