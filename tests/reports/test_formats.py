@@ -18,9 +18,7 @@ from trimtab import reports
 from trimtab.compare import side_by_side
 from trimtab.compare.side_by_side import Comparison
 from trimtab.errors import UsageError
-from trimtab.reports import run_tables
 from trimtab.results import records, summary, thread_spans
-from trimtab.results.counters import OperatorCounters
 from trimtab.results.footprint import Footprint
 from trimtab.results.records import Status
 from trimtab.results.summary import Summary
@@ -395,36 +393,3 @@ def test_one_point_is_no_chart(tmp_path: Path) -> None:
     cells = reports.find_overview("terminal").cells([plain])
     assert "└" not in cells
     assert "beats" not in cells  # there is no other run
-
-
-def test_constants_and_what_dequantizes_them_are_part_of_their_reader(tmp_path: Path) -> None:
-    before = [
-        {"label": "dequantize_linear w", "reads": [], "becomes": None, "prepares": True},
-        {"label": "quantize_linear x", "reads": [], "becomes": 0, "prepares": False},
-        {"label": "conv c", "reads": [0, 1], "becomes": 1, "prepares": False},
-    ]
-    facts = {"macs": 9, "weights_bytes": 4, "moved_bytes": 40}
-    operators = [
-        {"label": "quantize_linear x", "reads": [], **facts},
-        {"label": "conv c", "reads": [0], **facts},
-    ]
-    network = {"operators": operators, "memory": [], "before": before}
-    run = dataclasses.replace(one(tmp_path), network=network)
-    drawn = charts_of(reports.find("html").run(run))["graph"]["data"]["graphs"][0]
-    assert drawn["title"] == "before: 2 operators"
-    assert [op["reads"] for op in drawn["operators"]] == [[], [0]]
-    assert drawn["operators"][1]["text"].startswith("conv c")
-
-
-def test_hardware_events_are_those_of_the_inference_and_its_most_expensive_operators(
-    tmp_path: Path,
-) -> None:
-    def counted(label: str, cycles: float) -> OperatorCounters:
-        return OperatorCounters(label, {"cycles": cycles}, 1.0, None, None, None, "")
-
-    whole = counted("the inference", 9000.0)
-    ops = [counted(f"op{i:02}", 100.0 + i) for i in range(run_tables.TOP + 5)]
-    run = dataclasses.replace(one(tmp_path), hardware=(whole, *ops))
-    (table,) = (t for t in run_tables.of_run(run) if t.title == "By hardware events")
-    most = [f"op{i:02}" for i in reversed(range(5, run_tables.TOP + 5))]
-    assert [row[0] for row in table.rows] == ["the inference", *most]

@@ -1,0 +1,24 @@
+"""The tables of a run."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+from tests.reports.test_formats import one
+from trimtab.reports import run_tables
+from trimtab.results.counters import OperatorCounters
+
+
+def test_hardware_events_are_those_of_the_inference_and_its_most_expensive_operators(
+    tmp_path: Path,
+) -> None:
+    def counted(label: str, cycles: float) -> OperatorCounters:
+        return OperatorCounters(label, {"cycles": cycles}, 1.0, None, None, None, "")
+
+    whole = counted("the inference", 9000.0)
+    ops = [counted(f"op{i:02}", 100.0 + i) for i in range(run_tables.TOP + 5)]
+    run = dataclasses.replace(one(tmp_path), hardware=(whole, *ops))
+    (table,) = (t for t in run_tables.of_run(run) if t.title == "By hardware events")
+    most = [f"op{i:02}" for i in reversed(range(5, run_tables.TOP + 5))]
+    assert [row[0] for row in table.rows] == ["the inference", *most]
