@@ -23,7 +23,8 @@ from lab.mutate.mutants import Mutant
 from trimtab import files, paths
 from trimtab.errors import BuildError
 
-_FAILURE = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.M)
+# The values of a parametrized test may have blanks in its name: [timeout-timeout is nan].
+_FAILURE = re.compile(r"^(?:FAILED|ERROR) ([^\s\[]+(?:\[.*?\](?= - |$))?)", re.M)
 _SANITIZER = re.compile(r"^SUMMARY: (\w+Sanitizer: [\w-]+)", re.M)  # ends the process
 TIMEOUT = "timeout"
 CHECKS = ("check_core", "check_counters", "check_row_driver", "check_shares", "check_thread_pool")
