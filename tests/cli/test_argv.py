@@ -12,6 +12,7 @@ from invoke.parser.context import ParserContext
 from trimtab.cli._argv import Arguments, normalize
 from trimtab.cli._command import argument, command, option
 from trimtab.cli._program import contexts
+from trimtab.errors import UsageError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,10 +84,24 @@ def test_help_as_the_value_of_an_option_is_a_value() -> None:
     assert words("report", "--output", "--help") == ["report", "--output", "--help"]
 
 
-def test_an_unknown_task_stays_for_invoke_to_refuse() -> None:
-    plugin = Argument(name="plugin", kind=list)
-    core = ParserContext(args=[plugin])
-    assert normalize(["nonsense"], core, TASKS).words == ["nonsense"]
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        (("reprot", "x"), "there is no task 'reprot'\n  next: did you mean report? All: t --list"),
+        (("report", "--jsno"), "report: there is no option --jsno\n  next: did you mean --json?"),
+        (("report", "--output"), "report: --output needs a value\n  next: t report --help"),
+        (("report", "-o"), "report: -o needs a value"),
+        (("report", "--output", "--run=x"), "report: --output needs a value"),
+        (("ab", "x", "--plugin"), "ab: --plugin needs a value\n  next: t ab --help"),
+        (("--confg", "x", "ab"), "there is no option --confg\n  next: did you mean --config?"),
+    ],
+)
+def test_what_does_not_exist_is_refused_with_what_was_meant(
+    line: tuple[str, ...], error: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        normalize(line, CORE, TASKS, program="t")
+    assert str(caught.value).startswith(error)
 
 
 def test_words_before_a_task_stay() -> None:
@@ -100,10 +115,6 @@ def test_everything_after_two_dashes_stays() -> None:
 def test_plugins_may_stand_anywhere() -> None:
     line = ("--plugin", "p", "ab", "--plugin=q", "x", "--plugin", "r")
     assert normalize(line, CORE, TASKS) == Arguments(["ab", "x"], ["p", "q", "r"], {})
-
-
-def test_a_plugin_without_a_folder_is_left_to_invoke() -> None:
-    assert normalize(["ab", "x", "--plugin"], CORE, TASKS).words == ["ab", "x", "--plugin"]
 
 
 def test_a_plugin_as_the_value_of_an_option_is_a_value() -> None:

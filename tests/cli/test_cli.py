@@ -15,7 +15,8 @@ from scikit_build_core.metadata import regex
 import trimtab
 from tasks import namespace
 from trimtab import errors
-from trimtab.cli import INTERRUPTED, _guarded
+from trimtab.cli import INTERRUPTED, _guarded, collect
+from trimtab.cli._program import TaskProgram
 from trimtab.pipeline.resolve import read_plan
 
 
@@ -39,7 +40,7 @@ def test_a_refused_file_becomes_a_message_with_its_path() -> None:
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (("--threads", "two"), 1, "a number is expected"),
+        (("--threads", "two"), errors.UsageError.exit_code, "must be a whole number, not 'two'"),
         (("--timeout", "nan"), errors.UsageError.exit_code, "timeout is nan"),
         (("--timeout", "inf"), errors.UsageError.exit_code, "timeout is inf"),
         (("--format", "odt", "--output", "x"), errors.UsageError.exit_code, "format 'odt'"),
@@ -76,11 +77,74 @@ def test_the_help_of_a_task_needs_no_arguments_and_explains_its_options(
     assert text in " ".join(done.stdout.split())
 
 
-def test_an_unknown_task_is_an_error() -> None:
-    command = [sys.executable, "-m", "trimtab.cli", "nonsense"]
+@pytest.mark.parametrize(
+    ("words", "what", "next_step"),
+    [
+        (("biuld",), "there is no task 'biuld'", "did you mean build? All: ./inv --list"),
+        (("zzz",), "there is no task 'zzz'", "./inv --list"),
+        (("--lits",), "there is no option --lits", "did you mean --list? All: ./inv --list"),
+        (
+            ("bench", "--modle", "x"),
+            "bench: there is no option --modle",
+            "did you mean --model? All: ./inv bench --help",
+        ),
+        (("bench", "--model"), "bench: --model needs a value", "./inv bench --help"),
+        (("bench", "--model", "--json"), "bench: --model needs a value", "./inv bench --help"),
+        (
+            ("bench", "--max-celsius=hot"),
+            "bench: --max-celsius must be a number, not 'hot'",
+            "./inv bench --help",
+        ),
+        (
+            ("build", "-t", "x", "--threads", "1.5"),
+            "build: --threads must be a whole number, not '1.5'",
+            "./inv build --help",
+        ),
+        (("device", "a", "b"), "device: no option takes 'b'", "./inv device --help"),
+    ],
+)
+def test_a_typing_error_is_named_with_what_was_meant(
+    words: tuple[str, ...], what: str, next_step: str
+) -> None:
+    command = [sys.executable, "-m", "trimtab.cli", *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
-    assert done.returncode == 1
-    assert "No idea what 'nonsense' is!" in done.stderr
+    assert done.stderr == f"error: {what}\n  next: {next_step}\n"
+    assert done.returncode == errors.UsageError.exit_code
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("bench",), "which model?"),
+        (("bench", "--model", "resnet18", "--device", "pi44"), "unknown device 'pi44'"),
+        (("bench", "--model", "resnet18", "--toolchain", "x"), "there is no toolchain 'x'"),
+        (("bench", "--model", "resnet81"), "did you mean the zoo's 'resnet18'"),
+        (("bench.ab", "resnet18", "resnet18", "--device", "pi44"), "unknown device 'pi44'"),
+        (("build", "--model", "resnet18", "--cpu", "pentium"), "pentium"),
+        (("build", "--profile", "nothing"), "nothing"),
+        (("convert", "/nowhere.onnx", "x.ttm"), "there is no such file"),
+        (("inspect", "/nowhere.onnx"), "there is no such file"),
+        (("profile",), "name at least one model"),
+        (("profile", "/nowhere.onnx"), "there is no such file"),
+        (("quantize", "/nowhere.onnx", "x.ttm"), "there is no such file"),
+        (("sweep", "/nowhere.toml"), "/nowhere.toml"),
+    ],
+)
+def test_a_name_that_does_not_exist_is_refused_before_the_engine_is_built(
+    words: tuple[str, ...],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def build(*_: object) -> None:
+        raise AssertionError("it was built")
+
+    monkeypatch.setattr("trimtab.build.host_build.build_engine", build)
+    program = TaskProgram(collect(), name="trimtab", version="1")
+    with pytest.raises(SystemExit) as stopped:
+        program.run(["trimtab", *words])
+    assert message in capsys.readouterr().err
+    assert stopped.value.code not in (0, None)
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,17 @@ def test_a_missing_file_is_an_error_with_its_path(tmp_path: Path) -> None:
     assert str(tmp_path / "net.onnx") in str(caught.value)
 
 
+def test_a_missing_file_names_the_model_beside_it_with_nearly_that_name(tmp_path: Path) -> None:
+    for name in ("net.onnx", "net.txt", "other.onnx"):
+        (tmp_path / name).touch()
+    with pytest.raises(ModelFileError) as caught:
+        importers.load(tmp_path / "net.onx")
+    assert caught.value.hint == f"check the path, or did you mean {str(tmp_path / 'net.onnx')!r}?"
+    with pytest.raises(ModelFileError) as caught:
+        importers.load(Path("resnet81"))
+    assert caught.value.hint == "check the path, or did you mean the zoo's 'resnet18'?"
+
+
 def test_an_unknown_format_is_an_error_that_lists_the_known_ones(tmp_path: Path) -> None:
     path = tmp_path / "net.weights2"
     path.write_bytes(b"whatever")

@@ -6,11 +6,13 @@ for that task's help, and `--plugin DIR` may stand anywhere.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from invoke.parser.argument import Argument
 from invoke.parser.context import ParserContext
+
+from trimtab.errors import UsageError
 
 PLUGIN = "--plugin"
 
@@ -31,16 +33,19 @@ def normalize(
     core: ParserContext,
     tasks: Mapping[str, ParserContext],
     renamed: Mapping[str, str] | None = None,
+    program: str = "trimtab",
 ) -> Arguments:
     """Rewrites the words of a command line for Invoke. `core`: the options that stand before a
-    task; `tasks`: the options of each task by its name.
+    task; `tasks`: the options of each task by its name; `program`: what the user starts, for hints.
 
     Words that no option and no positional argument of a task takes are values of its first
-    repeatable option. A `--plugin` without a folder stays where it is: Invoke reports it.
+    repeatable option. UsageError for a task or an option that does not exist, and for a value that
+    is missing, superfluous or no number.
     """
+    checks = _Checks(core, program)
     result = Arguments([], [], {})
     context, positional = core, 0
-    waiting: Argument | None = None  # the option whose value comes next
+    waiting = ""  # the option whose value comes next
     rest = [*words]
     while rest:
         word = rest.pop(0)
@@ -48,32 +53,95 @@ def normalize(
         if word == "--":
             result.words.extend([word, *rest])
             break
-        if waiting and not (waiting.optional and word.startswith("-")):
-            waiting = None
-        elif name == PLUGIN and (has_value or rest):
+        if waiting and not _stands_alone(waiting, word, context):
+            checks.value(waiting, word, context)
+            waiting = ""
+        elif name == PLUGIN:
+            if not (has_value or rest):
+                raise checks.missing(PLUGIN)
             result.plugins.append(value if has_value else rest.pop(0))
             continue
         elif context is not core and word == "--help":
             return Arguments([word, str(context.name)], result.plugins, result.old_names)
         elif word.startswith("-"):
-            waiting = None
+            checks.option(name, context)
+            waiting = ""
             # Not `get`: it does not know the short forms.
-            if not has_value and name in context.flags and context.flags[name].takes_value:
-                waiting = context.flags[name]
+            if name in context.flags and context.flags[name].takes_value:
+                if has_value:
+                    checks.value(name, value, context)
+                else:
+                    waiting = name
         elif context is core and word not in tasks and word in (renamed or {}):
             result.old_names[word] = (renamed or {})[word]
             rest.insert(0, result.old_names[word])
             continue
         elif word in tasks:
-            context, waiting = tasks[word], None
+            context, waiting, checks = tasks[word], "", replace(checks, task=word)
             positional = sum(argument.kind is not list for argument in context.positional_args)
         elif positional:
             positional -= 1
-        elif context is not core and (repeatable := _repeatable(context)):
+        elif context is core:
+            raise checks.unknown_task(word, tasks)
+        elif repeatable := _repeatable(context):
             result.words.append(repeatable)
+        else:
+            raise checks.error(f"no option takes {word!r}")
         result.words.append(word)
+    if waiting and not context.flags[waiting].optional:
+        raise checks.missing(waiting)
     return result
+
+
+def _stands_alone(option: str, word: str, context: ParserContext) -> bool:
+    """Whether an option whose value may be left out is followed by `word`, which is no value."""
+    return bool(context.flags[option].optional) and word.startswith("-")
 
 
 def _repeatable(context: ParserContext) -> str | None:
     return next((flag for flag, arg in context.flags.items() if arg.kind is list), None)
+
+
+@dataclass(frozen=True)
+class _Checks:
+    """Finds errors of a command line that Invoke reports without a hint, or not at all."""
+
+    core: ParserContext
+    program: str
+    task: str = ""
+
+    def option(self, name: str, context: ParserContext) -> None:
+        """UsageError for an unknown long option; Invoke splits the short ones."""
+        flags = [*context.flags, *context.inverse_flags]
+        if name.startswith("--") and name not in [*flags, *self.core.flags]:
+            near = difflib.get_close_matches(name, flags, 1)
+            raise self.error(f"there is no option {name}", near)
+
+    def value(self, option: str, value: str, context: ParserContext) -> None:
+        """UsageError if an option stands in place of a value, or if it is not the number it must
+        be.
+        """
+        if value.startswith("--") and value.partition("=")[0] in context.flags:
+            raise self.missing(option)
+        kind = context.flags[option].kind
+        try:
+            if kind in (int, float):
+                kind(value)
+        except ValueError:
+            number = "a whole number" if kind is int else "a number"
+            raise self.error(f"{option} must be {number}, not {value!r}") from None
+
+    def missing(self, option: str) -> UsageError:
+        """The error of an option at whose value the line ends."""
+        return self.error(f"{option} needs a value")
+
+    def unknown_task(self, word: str, tasks: Iterable[str]) -> UsageError:
+        """The error of a word that is no task."""
+        near = difflib.get_close_matches(word, tasks, 1)
+        return self.error(f"there is no task {word!r}", near)
+
+    def error(self, what: str, near: Sequence[str] = ()) -> UsageError:
+        """UsageError for a line of the task, or for one without a task; `near`: what was meant."""
+        every = f"{self.program} {self.task} --help" if self.task else f"{self.program} --list"
+        meant = f"did you mean {near[0]}? All: " if near else ""
+        return UsageError(what, where=self.task, hint=meant + every)

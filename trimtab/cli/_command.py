@@ -90,8 +90,9 @@ def command(
 ) -> Callable[[Callable[[T], None]], CommandTask]:
     """Makes a task of a function that takes `options`.
 
-    `engine`: build the Python engine of this checkout first; `default`: the default task of its
-    namespace; `short_options`: options have one-letter forms, too.
+    `engine`: build the Python engine of this checkout first, which may take minutes. If `options`
+    has a method `validate`, it comes before and raises what is wrong with the values. `default`:
+    the default task of its namespace; `short_options`: options have one-letter forms, too.
     """
 
     def decorate(function: Callable[[T], None]) -> CommandTask:
@@ -108,6 +109,7 @@ def command(
         def body(*args: Any, **values: Any) -> None:
             parsed = parse(options, signature.bind(*args, **values).arguments)
             if engine:
+                getattr(parsed, "validate", _nothing)()
                 from trimtab.cli._engine import build_engine
 
                 build_engine(quiet=bool(values.get("json")))
@@ -124,6 +126,10 @@ def command(
         return decorated
 
     return decorate
+
+
+def _nothing() -> None:
+    """The validation of options that have none."""
 
 
 @dataclass(frozen=True)

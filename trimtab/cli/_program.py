@@ -46,6 +46,11 @@ class TaskProgram(Program):
         super().__init__(name=name, binary=name, namespace=tasks.namespace, version=version)
         self._tasks = tasks
 
+    @property
+    def _started(self) -> str:
+        """The name by which a user starts the program."""
+        return "./inv" if self.name == "inv" else str(self.name)
+
     def core_args(self) -> list[Argument]:
         """Invoke's options, and `--plugin` for its help text: `normalize` takes it away."""
         help = "folder of a plug-in (repeatable); with any task: docs/plugins.md"
@@ -56,21 +61,19 @@ class TaskProgram(Program):
         program, *words = sys.argv if argv is None else argv
         tasks = contexts(self._tasks.namespace)
         core = ParserContext(args=self.core_args())
-        arguments = normalize(words, core, tasks, self._tasks.renamed)
+        try:
+            arguments = normalize(words, core, tasks, self._tasks.renamed, self._started)
+        except TrimtabError as error:
+            raise Exit(escape.text(f"error: {error}"), code=error.exit_code) from None
         for old, new in arguments.old_names.items():
             warnings.warn(f"{old} is called {new} now", stacklevel=2)
         _use_plugins(arguments.plugins)
         super().parse_core([program, *arguments.words])
 
     def parse_tasks(self) -> None:
-        """Parses the tasks; UsageError's message and exit code for a missing argument.
-
-        Invoke lets the ValueError of a number escape.
-        """
+        """Parses the tasks; UsageError's message and exit code for a missing argument."""
         try:
             super().parse_tasks()
-        except ValueError as error:
-            raise ParseError(f"a number is expected: {error}") from None
         except ParseError as error:
             context = error.context
             if context is None or not context.missing_positional_args:
@@ -88,7 +91,7 @@ class TaskProgram(Program):
         error = UsageError(
             "; ".join(f"{str(one.name).upper()} is missing: {one.help}" for one in missing),
             where=task,
-            hint=f"{'./inv' if self.name == 'inv' else self.name} {task} {words}",
+            hint=f"{self._started} {task} {words}",
         )
         return Exit(f"error: {error}", code=error.exit_code)
 

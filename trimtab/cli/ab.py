@@ -63,6 +63,14 @@ class AbOptions:
     only_a: ArmOptions = group(ArmOptions, "a_", "--{name} of A alone")
     only_b: ArmOptions = group(ArmOptions, "b_", "--{name} of B alone")
 
+    def validate(self) -> None:
+        """UsageError for invalid values; DeviceError for an unknown device."""
+        from trimtab.devices import find_device
+
+        find_device(self.device)
+        self.settings()
+        self.arms()
+
     def settings(self) -> Settings:
         """The settings of each launch; UsageError for invalid values."""
         from trimtab.bench.jobs import Settings

@@ -72,6 +72,14 @@ class BenchOptions:
     control: ControlOptions = group(ControlOptions)
     precision: PrecisionOptions = group(PrecisionOptions)
 
+    def validate(self) -> None:
+        """Errors of `resolve.check`, and of the report's format and file."""
+        from trimtab.pipeline import resolve
+        from trimtab.reports.rendering import check_format
+
+        check_format(self.format, self.output)
+        resolve.check(self.recipe())
+
     def recipe(self) -> Recipe:
         """The recipe of these options; UsageError for invalid values."""
         from trimtab.bench.jobs import Settings
@@ -113,11 +121,10 @@ def run(options: BenchOptions) -> None:
     from trimtab.cli.report import show
     from trimtab.errors import WrongOutputError
     from trimtab.pipeline.measured import bench
-    from trimtab.reports.rendering import check_format, render_run
+    from trimtab.reports.rendering import render_run
 
-    recipe, progress = options.recipe(), shown(quiet=options.json)
-    check_format(options.format, options.output)
-    outcome = bench(recipe, progress).outcome
+    progress = shown(quiet=options.json)
+    outcome = bench(options.recipe(), progress).outcome
     if outcome.error is not None:
         progress.note(f"recorded: {outcome.path}")
         raise outcome.error

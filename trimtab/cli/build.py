@@ -52,6 +52,12 @@ class BuildOptions:
     json: bool = option("print the build record and the sizes as JSON", False)
     precision: PrecisionOptions = group(PrecisionOptions)
 
+    def validate(self) -> None:
+        """Errors of `resolve.check`."""
+        from trimtab.pipeline import resolve
+
+        resolve.check(self.recipe(), needs_model=not self.profile)
+
     def recipe(self) -> Recipe:
         """The recipe of these options; UsageError for invalid values."""
         from trimtab.errors import UsageError

@@ -40,6 +40,25 @@ class InspectOptions:
     json: bool = option("print JSON", False)
     precision: PrecisionOptions = group(PrecisionOptions)
 
+    def validate(self) -> None:
+        """Errors of `resolve.check`."""
+        from trimtab.pipeline import resolve
+
+        resolve.check(self.recipe())
+
+    def recipe(self) -> Recipe:
+        """The recipe of these options; UsageError for invalid values."""
+        from trimtab.pipeline.recipe import Recipe
+
+        return Recipe(
+            model=self.model,
+            toolchain=self.toolchain,
+            cpu=self.cpu,
+            shapes=parse_inputs(self.input),
+            plan=self.choices.read(),
+            calibration=self.precision.read(),
+        )
+
 
 @command(InspectOptions, engine=True)
 def inspect(options: InspectOptions) -> None:
@@ -50,19 +69,10 @@ def inspect(options: InspectOptions) -> None:
     from trimtab.cli._progress import shown
     from trimtab.pipeline.loaded import load
     from trimtab.pipeline.planned import plan
-    from trimtab.pipeline.recipe import Recipe
     from trimtab.planner.plan_file import plan_of
     from trimtab.program import inspection
 
-    progress = shown(quiet=options.json)
-    recipe = Recipe(
-        model=options.model,
-        toolchain=options.toolchain,
-        cpu=options.cpu,
-        shapes=parse_inputs(options.input),
-        plan=options.choices.read(),
-        calibration=options.precision.read(),
-    )
+    recipe, progress = options.recipe(), shown(quiet=options.json)
     loaded = load(recipe, progress)
     source, network = loaded.source, loaded.network
     if options.plan:
@@ -103,6 +113,12 @@ class ConvertOptions:
     )
     names: bool = option("keep names in the file", True)
     precision: PrecisionOptions = group(PrecisionOptions)
+
+    def validate(self) -> None:
+        """Errors of `resolve.check`."""
+        from trimtab.pipeline import resolve
+
+        resolve.check(self.recipe())
 
     def recipe(self) -> Recipe:
         """The recipe of these options; UsageError for a plan without a machine."""
@@ -171,42 +187,58 @@ class ProfileOptions:
     strings: bool = option("keep names and error texts", True)
     calibration: PrecisionOptions = group(PrecisionOptions)
 
+    def validate(self) -> None:
+        """Errors of `resolve.check`; UsageError without a model."""
+        from trimtab.errors import UsageError
+        from trimtab.pipeline import resolve
+
+        if not self.model:
+            raise UsageError(
+                "name at least one model", hint="--model net.onnx, or --model NAME of a zoo network"
+            )
+        for recipe in self.recipes():
+            resolve.check(recipe)
+
+    def recipes(self) -> list[Recipe]:
+        """A recipe for each model; UsageError for invalid values."""
+        from trimtab.pipeline.recipe import Recipe
+        from trimtab.pipeline.resolve import read_plan
+
+        plan = read_plan("", precision=self.precision, threads=self.threads)
+        shapes, calibration = parse_inputs(self.input), self.calibration.read()
+        return [
+            Recipe(
+                model=model,
+                toolchain=self.toolchain,
+                cpu=self.cpu,
+                shapes=shapes,
+                plan=plan,
+                calibration=calibration,
+            )
+            for model in self.model
+        ]
+
 
 @command(ProfileOptions, engine=True)
 def profile(options: ProfileOptions) -> None:
     """Show the operators, dtypes and kernels that models need; write them as a profile."""
-    from dataclasses import replace
     from functools import reduce
     from pathlib import Path
 
     from trimtab import escape, files
     from trimtab.build.derived_profile import profile_of
     from trimtab.cli._progress import shown
-    from trimtab.errors import UsageError
     from trimtab.pipeline.loaded import load
     from trimtab.pipeline.planned import plan
-    from trimtab.pipeline.recipe import Recipe
-    from trimtab.pipeline.resolve import read_plan
     from trimtab.profile import Profile
 
-    if not options.model:
-        raise UsageError(
-            "name at least one model", hint="--model net.onnx, or --model NAME of a zoo network"
-        )
-    shared = Recipe(
-        toolchain=options.toolchain,
-        cpu=options.cpu,
-        shapes=parse_inputs(options.input),
-        plan=read_plan("", precision=options.precision, threads=options.threads),
-        calibration=options.calibration.read(),
-    )
     progress, profiles, comments = shown(), [], []
-    for name in options.model:
-        planned = plan(load(replace(shared, model=name), progress), progress)
+    for recipe in options.recipes():
+        planned = plan(load(recipe, progress), progress)
         network = planned.loaded.network
         profiles.append(profile_of(planned.program, strings=options.strings))
         if network.accuracy:
-            comments += [f"{name}, in {options.precision}", *network.comments()]
+            comments += [f"{recipe.model}, in {options.precision}", *network.comments()]
     union = reduce(Profile.union, profiles)
     if options.output:
         files.write_text(Path(options.output), union.to_toml())

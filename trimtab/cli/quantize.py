@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from trimtab.cli._command import argument, command, group, option
 from trimtab.cli._options import INPUT_HELP, CalibrationOptions, parse_inputs
+
+if TYPE_CHECKING:
+    from trimtab.pipeline.recipe import Recipe
 
 GROUP = "Build"
 
@@ -20,6 +24,22 @@ class QuantizeOptions:
     json: bool = option("print JSON", False)
     calibration: CalibrationOptions = group(CalibrationOptions)
 
+    def validate(self) -> None:
+        """Errors of `resolve.check`."""
+        from trimtab.pipeline import resolve
+
+        resolve.check(self.recipe())
+
+    def recipe(self) -> Recipe:
+        """The recipe of these options; UsageError for invalid shapes."""
+        from trimtab.pipeline.recipe import Recipe
+
+        return Recipe(
+            model=self.model,
+            shapes=parse_inputs(self.input),
+            calibration=self.calibration.read(),
+        )
+
 
 @command(QuantizeOptions, engine=True)
 def quantize(options: QuantizeOptions) -> None:
@@ -28,16 +48,10 @@ def quantize(options: QuantizeOptions) -> None:
 
     from trimtab.cli._progress import shown
     from trimtab.pipeline import quantized_file
-    from trimtab.pipeline.recipe import Recipe
     from trimtab.strict_json import dumps
 
-    recipe = Recipe(
-        model=options.model,
-        shapes=parse_inputs(options.input),
-        calibration=options.calibration.read(),
-    )
     progress = shown(quiet=options.json)
-    result = quantized_file.quantize(recipe, Path(options.output), progress)
+    result = quantized_file.quantize(options.recipe(), Path(options.output), progress)
     if options.json:
         print(dumps(result.to_json(), indent=2))
         return

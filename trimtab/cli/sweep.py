@@ -31,6 +31,12 @@ class SweepOptions:
     results: str = option(RESULTS_HELP)
     json: bool = option("print JSON", False)
 
+    def validate(self) -> None:
+        """SweepError for a file that is missing or invalid."""
+        from trimtab.sweep import run
+
+        run.read(run.find_file(self.file))
+
 
 @command(SweepOptions, engine=True, short_options=False)
 def sweep(options: SweepOptions) -> None:

@@ -9,6 +9,7 @@ alone.
 from __future__ import annotations
 
 import ast
+import difflib
 import importlib
 import os
 from collections.abc import Iterator, Sequence
@@ -87,7 +88,7 @@ def suffixes() -> tuple[str, ...]:
 def find(path: Path) -> Importer:
     """The importer for `path`, by its suffix; by its content if the suffix is not conclusive."""
     if not path.exists():
-        raise ModelFileError("there is no such file", where=str(path), hint="check the path")
+        raise ModelFileError("there is no such file", where=str(path), hint=_near(path))
     if not (path.is_file() or path.is_dir()):
         raise ModelFileError(
             "is a pipe or a device", where=str(path), hint="write the model into a file first"
@@ -178,19 +179,30 @@ def _path_of(model: str | os.PathLike[str]) -> Path:
     """The path of a model file, or of a network of the zoo if there is no such file."""
     path = Path(model)
     if isinstance(model, str) and model.isidentifier() and not path.exists():
-        import difflib
-
         from trimtab import zoo  # which imports onnx
 
         if model in zoo.names():
             return zoo.cached(model)
-        if near := difflib.get_close_matches(model, zoo.names(), 1):
-            raise ModelFileError(
-                "there is no such file",
-                where=model,
-                hint=f"check the path, or did you mean the zoo's {near[0]!r}?",
-            )
     return path
+
+
+def _near(path: Path) -> str:
+    """The hint for a missing file: the nearest name of a model beside it, or in the zoo."""
+    from trimtab import zoo
+
+    beside = [file.name for file in _listed(path.parent) if file.name.endswith(suffixes())]
+    if near := difflib.get_close_matches(path.name, beside, 1):
+        return f"check the path, or did you mean {str(path.with_name(near[0]))!r}?"
+    if near := difflib.get_close_matches(str(path), zoo.names(), 1):
+        return f"check the path, or did you mean the zoo's {near[0]!r}?"
+    return "check the path"
+
+
+def _listed(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
 
 
 def _serialized(model: ModelProto) -> bytes:

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from trimtab import importers, zoo
 from trimtab.build.toolchain import find_toolchain
+from trimtab.devices import find_device
 from trimtab.errors import UsageError
+from trimtab.pipeline.recipe import Recipe
 from trimtab.planner.plan_file import MAX_THREADS, PREFERENCES, WEIGHTS_TYPES, Plan
 from trimtab.planner.precision import PRECISIONS
 from trimtab.profile import find_profile
@@ -23,16 +25,34 @@ def model_path(model: str, profile: str = "", progress: Progress = SILENT) -> Pa
     Without a model, the first zoo network of the profile's family: `yolo` means `yolo_fastest`.
     UsageError if there is none.
     """
-    if not model:
-        family = [name for name in zoo.names() if profile and name.startswith(profile)]
-        if not family:
-            raise UsageError(
-                "which model?", hint="--model FILE, or --model NAME of a zoo network (./inv zoo)"
-            )
-        model = family[0]
+    model = model or _of_family(profile)
     if model in zoo.names():
         return zoo.cached(model, progress)
     return Path(model)
+
+
+def _of_family(profile: str) -> str:
+    family = [name for name in zoo.names() if profile and name.startswith(profile)]
+    if not family:
+        raise UsageError(
+            "which model?", hint="--model FILE, or --model NAME of a zoo network (./inv zoo)"
+        )
+    return family[0]
+
+
+def check(recipe: Recipe, *, needs_model: bool = True) -> None:
+    """Raises what is wrong with the names of a recipe, as the later stages would, but at once:
+    its device, toolchain, core and profile, and a model's file or format. Loads nothing.
+    """
+    if recipe.measurement:
+        recipe = recipe.on_device(find_device(recipe.measurement.device))
+    find_toolchain(recipe.toolchain or "host").core(recipe.cpu)
+    if recipe.model or needs_model:
+        model = recipe.model or _of_family(recipe.profile)
+        if model not in zoo.names():
+            importers.find(Path(model))
+    if recipe.profile:
+        find_profile(recipe.profile)
 
 
 def load_program(
