@@ -27,7 +27,10 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_promised_cores_are_there() -> None:
     promised = "a5 a7 a8 a9 a15 a17 a32 a35 a53 a55 a57 a72 a73 a75 a76 a77 a78 a510 a710 x1"
     names = {f"cortex-{name}" for name in promised.split()} | {
-        *("neoverse-n1", "neoverse-n2", "neoverse-v1", "haswell", "skylake-avx512", "zen4"),
+        *("neoverse-n1", "neoverse-n2", "neoverse-v1", "neoverse-v2", "apple-m1", "carmel"),
+        *("cortex-a520", "cortex-a720", "cortex-x2", "cortex-x3", "cortex-x4"),
+        *("haswell", "skylake", "skylake-avx512", "icelake-client", "icelake-server"),
+        *("alderlake", "sapphirerapids", "graniterapids", "zen2", "zen3", "zen4", "zen5"),
     }
     assert names <= {core.name for core in ROWS}
 
@@ -221,19 +224,84 @@ def test_an_x86_machine_is_recognized_by_its_cpuid(tmp_path: Path) -> None:
     assert cores.this_machine("x86_64", machine(tmp_path, text)).name == "zen4"
 
 
-def test_an_unknown_machine_is_generic_with_the_caches_of_sysfs(
-    tmp_path: Path,
+# Model numbers as Linux lists them (intel-family.h, amd.c, cputype.h).
+@pytest.mark.parametrize(
+    ("vendor", "family", "model", "name"),
+    [
+        ("GenuineIntel", 6, 94, "skylake"),
+        ("GenuineIntel", 6, 158, "skylake"),
+        ("GenuineIntel", 6, 85, "skylake-avx512"),
+        ("GenuineIntel", 6, 140, "icelake-client"),
+        ("GenuineIntel", 6, 106, "icelake-server"),
+        ("GenuineIntel", 6, 151, "alderlake"),
+        ("GenuineIntel", 6, 183, "alderlake"),
+        ("GenuineIntel", 6, 143, "sapphirerapids"),
+        ("GenuineIntel", 6, 207, "sapphirerapids"),
+        ("GenuineIntel", 6, 173, "graniterapids"),
+        ("AuthenticAMD", 23, 49, "zen2"),
+        ("AuthenticAMD", 23, 113, "zen2"),
+        ("AuthenticAMD", 25, 1, "zen3"),
+        ("AuthenticAMD", 25, 33, "zen3"),
+        ("AuthenticAMD", 25, 97, "zen4"),
+        ("AuthenticAMD", 26, 2, "zen5"),
+    ],
+)
+def test_x86_cores_have_the_model_numbers_of_linux(
+    vendor: str, family: int, model: int, name: str
 ) -> None:
-    def told(level: str, kind: str, size: str, ways: str, cpus: str) -> dict[str, str]:
-        return {
-            "level": level,
-            "type": kind,
-            "size": size,
-            "ways_of_associativity": ways,
-            "coherency_line_size": "64",
-            "shared_cpu_list": cpus,
-        }
+    core = cores.by_cpuid(vendor, family, model)
+    assert core is not None
+    assert core.name == name
 
+
+@pytest.mark.parametrize(
+    ("implementer", "part", "name"),
+    [
+        (0x41, 0xD80, "cortex-a520"),
+        (0x41, 0xD81, "cortex-a720"),
+        (0x41, 0xD48, "cortex-x2"),
+        (0x41, 0xD4E, "cortex-x3"),
+        (0x41, 0xD82, "cortex-x4"),
+        (0x41, 0xD4F, "neoverse-v2"),
+        (0x61, 0x023, "apple-m1"),
+        (0x4E, 0x004, "carmel"),
+        (0x51, 0x800, "cortex-a73"),
+        (0x51, 0x804, "cortex-a76"),
+    ],
+)
+def test_arm_cores_have_the_parts_of_linux(implementer: int, part: int, name: str) -> None:
+    core = cores.by_midr(implementer, part)
+    assert core is not None
+    assert core.name == name
+
+
+def told(level: str, kind: str, size: str, ways: str, cpus: str) -> dict[str, str]:
+    """A cache as Linux describes it in sysfs."""
+    return {
+        "level": level,
+        "type": kind,
+        "size": size,
+        "ways_of_associativity": ways,
+        "coherency_line_size": "64",
+        "shared_cpu_list": cpus,
+    }
+
+
+# An 8-core part with 16 MB says so; a virtual machine with 480 MB for two cores does not tell.
+@pytest.mark.parametrize(
+    ("claimed", "cpus", "megabytes", "sharers"),
+    [("16384K", "0-7", 16, 8), ("491520K", "0-1", 32, 8), ("491520K", "0-47", 192, 48)],
+)
+def test_a_third_level_is_believed_up_to_the_likely_part_of_its_cores(
+    tmp_path: Path, claimed: str, cpus: str, megabytes: int, sharers: int
+) -> None:
+    text = "vendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 250\n"
+    l3 = told("3", "Unified", claimed, "16", cpus)
+    core = cores.this_machine("x86_64", machine(tmp_path, text, {"index3": l3}))
+    assert core.l3 == cores.Cache(megabytes << 20, 16, 64, sharers)
+
+
+def test_an_unknown_machine_is_generic_with_the_caches_of_sysfs(tmp_path: Path) -> None:
     caches = {
         "index0": told("1", "Data", "48K", "12", "0"),
         "index1": told("1", "Instruction", "32K", "8", "0"),

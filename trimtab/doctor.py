@@ -132,7 +132,7 @@ def examine() -> tuple[Requirement, ...]:
         _python_package("onnx", "reads .onnx models"),
         *_of_toolchains(),
         *_of_devices(),
-        _program("qemu-system-aarch64", "qemu-system-arm", "the ARM board with SSH (board.up)"),
+        _program("qemu-system-aarch64", "qemu-system-arm", "the ARM board with SSH (board)"),
         _program("dpkg-deb", "dpkg", "unpacks what the board is made of"),
         _ndk(),
         *(_of_development() if paths.is_checkout() else ()),

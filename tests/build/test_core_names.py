@@ -25,7 +25,16 @@ GCC = {
     "armv7": "arm-linux-gnueabihf-g++",
     "x86_64": "x86_64-linux-gnu-g++",
 }
-SINCE = {"zen4": 13, "zen5": 14}  # GCC's release notes
+# GCC's release notes; none up to 15 knows Carmel.
+SINCE = {
+    "zen4": 13,
+    "zen5": 14,
+    "graniterapids": 13,
+    "neoverse-v2": 13,
+    "apple-m1": 15,
+    "carmel": 99,
+    **dict.fromkeys(("cortex-a520", "cortex-a720", "cortex-x3", "cortex-x4"), 14),
+}
 NAMED = [core for core in cores.all_cores() if not core.is_generic]
 PAIRS = [(core, arch) for core in NAMED for arch in core.features]
 

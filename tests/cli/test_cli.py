@@ -240,7 +240,7 @@ def test_a_misspelled_choice_is_a_usage_error_that_lists_the_choices(option: str
 
 
 def test_tasks_have_the_namespace_of_their_module() -> None:
-    assert {"board.up", "board.down", "board.status"} <= set(namespace.task_names)
+    assert {"device.show", "device.unlock", "plugin.new"} <= set(namespace.task_names)
 
 
 def test_listing_the_tasks_loads_no_heavy_package() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trimtab import kernels
+from trimtab.cores import LIKELY_PART
 from trimtab.kernels import Kernel
 from trimtab.program import Op, Program
 from trimtab.program.program import element_bytes
@@ -136,8 +137,8 @@ def last_level(target: Target) -> int:
 
 
 def _resident_bytes(target: Target) -> int:
-    """Bytes that stay in cache from one inference to the next: only one core's part of a third
-    level, because other programs use it as well.
+    """Bytes that stay in cache from one inference to the next: only one core's likely part of a
+    third level, because other programs use it as well.
     """
     l2, l3 = target.core.l2, target.core.l3
-    return max(l2.bytes, l3.bytes // l3.shared_by) if l3 else l2.bytes
+    return max(l2.bytes, min(l3.bytes // l3.shared_by, LIKELY_PART)) if l3 else l2.bytes

@@ -77,7 +77,7 @@ def up(
             if (state.cpu_model, state.cpus) != (model, cpus):
                 raise DeviceError(
                     f"the board runs as {state.cpus} x {state.cpu_model}",
-                    hint=f"stop it first: ./inv board.down --arch {arch}",
+                    hint=f"stop it first: ./inv board --stop --arch {arch}",
                 )
             return state
         image = _image(arch, folder, progress)
@@ -143,7 +143,7 @@ def create(definition: DeviceDefinition, *, trust_new: bool) -> BoardDevice:
     state = status(arch)
     if state is None:
         raise DeviceUnreachableError(
-            "the board is not up", where=definition.name, hint=f"./inv board.up --arch {arch}"
+            "the board is not up", where=definition.name, hint=f"./inv board --arch {arch}"
         )
     image = Path(state.image)
     address = Address(
