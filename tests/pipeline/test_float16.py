@@ -177,3 +177,14 @@ def test_convert_ends_with_an_error_and_writes_no_file_and_no_nan(tmp_path: Path
         assert "the values of conv 'a' reach" in done.stderr
         assert "nan" not in done.stdout + done.stderr
         assert not output.exists()
+
+
+@pytest.mark.parametrize("with_samples", [False, True])
+def test_a_core_without_f16_is_refused_before_anything_is_computed(
+    tmp_path: Path, with_samples: bool
+) -> None:
+    calibration = Calibration(samples(tmp_path)) if with_samples else Calibration()
+    progress = RecordedProgress()
+    with pytest.raises(PlanError, match="cortex-a53 has no f16 arithmetic"):
+        convert(network(), HALF, calibration, Target.of("aarch64", "cortex-a53"), progress)
+    assert not progress.lines

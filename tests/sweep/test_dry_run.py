@@ -65,7 +65,7 @@ def test_it_names_what_prevents_a_build(tmp_path: Path, lines: str, says: str) -
     np.savez(tmp_path / "small.npz", data=np.zeros((5, 3, 4, 4), np.float32))
     (one,) = survey(tmp_path, lines)
     assert says in one.problem
-    assert one.state == "NOT BUILT"
+    assert one.state == "CANNOT BE BUILT"
 
 
 def test_the_command_fails_if_a_cell_cannot_be_built_and_lists_all_cells(

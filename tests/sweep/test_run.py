@@ -15,7 +15,9 @@ from typing import Any
 import pytest
 
 from tests.devices.conftest import require
+from trimtab.errors import UsageError
 from trimtab.results import index, records
+from trimtab.sweep import run
 
 MATRIX = """
 [matrix]
@@ -79,3 +81,14 @@ def test_a_killed_sweep_resumes_at_its_place(tmp_path: Path, root: Path) -> None
     again = subprocess.run(command(file, folder), cwd=root, capture_output=True, check=True)
     assert again.returncode == 0
     assert record_bytes(folder) == after
+
+
+def test_a_file_that_is_missing_names_the_sweeps_that_come_with_trimtab(tmp_path: Path) -> None:
+    assert run.find_file("demo").name == "demo.toml"
+    own = tmp_path / "own.toml"
+    own.touch()
+    assert run.find_file(str(own)) == own
+    for name in ("dmo", str(tmp_path / "demo.toml")):
+        with pytest.raises(UsageError, match="no such file") as caught:
+            run.find_file(name)
+        assert "demo, zoo" in caught.value.hint

@@ -67,9 +67,11 @@ def check(
     """Checks that the values of a float32 program fit in f16, and measures its accuracy: on samples
     and on held-out ones, or on seeded inputs of the range that the network tells.
 
-    PlanError if they do not fit. Pictures of which the network tells nothing may be from 0 to 255:
-    operators whose values would not fit then stay in float32.
+    PlanError if they do not fit, or if the target has no f16 arithmetic. Pictures of which the
+    network tells nothing may be from 0 to 255: operators whose values would not fit then stay in
+    float32.
     """
+    precision.check_target(target)
     data = _data(program, calibration, progress)
     # Without samples the figure is a bonus: whatever prevents it does not stop the build.
     expected_errors = PlanError if calibration else TrimtabError
@@ -85,7 +87,7 @@ def check(
             optimized = passes.optimize(program)
             accuracy = quantization.compare(program, optimized, data.to_compare, progress, plan)
     except expected_errors as error:
-        progress.note(f"the accuracy of f16 is unknown: {error}")
+        progress.note(f"the accuracy of f16 is unknown: {error.what}")
     if beyond:
         raise _too_large(beyond, data, plan)
     if accuracy and accuracy.not_finite:

@@ -62,7 +62,7 @@ def assign(
         )
     if "f16" not in requested or any(_computes_f16(program, op) for op in program.ops):
         return program
-    _check(target)
+    check_target(target)
     excluded = {name for name, dtype in types.items() if dtype != "f16"}
     return _CastInserter(program, _choose(program, target, excluded)).run()
 
@@ -101,7 +101,8 @@ def can_compute_f16(target: Target) -> bool:
     return has_f16_kernels(target) or target.arch == _EMULATES
 
 
-def _check(target: Target) -> None:
+def check_target(target: Target) -> None:
+    """PlanError if the target cannot compute in f16."""
     if not can_compute_f16(target):
         raise PlanError(
             f"{target.name} has no f16 arithmetic",

@@ -12,7 +12,7 @@ from trimtab.pipeline.recipe import Shapes
 from trimtab.progress import SILENT, Progress
 from trimtab.results import index
 from trimtab.sweep.builds import BuildCache, recipe_of
-from trimtab.sweep.campaign import NOT_BUILT, newest, one_line
+from trimtab.sweep.campaign import newest, one_line
 from trimtab.sweep.matrix import Cell, Sweep
 from trimtab.sweep.outcome_table import varying
 from trimtab.sweep.run import estimate
@@ -37,7 +37,7 @@ class ListedCell:
         """The state in a word or two: the record's status, or what has to be done."""
         if self.status:
             return self.status
-        return "built" if self.is_built else NOT_BUILT if self.problem else "not built"
+        return "built" if self.is_built else "CANNOT BE BUILT" if self.problem else "to build"
 
 
 def survey(

@@ -30,9 +30,21 @@ MAX_ARCHIVED = 400  # builds of earlier sweeps that the archive keeps
 
 
 def find_file(name: str) -> Path:
-    """The sweep's file: a path, or the name of a sweep that ships with trimtab."""
-    path, shipped = Path(name), paths.root() / "sweeps" / f"{name}.toml"
-    return shipped if path.name == name and not path.exists() and shipped.is_file() else path
+    """The sweep's file: a path, or the name of a sweep that ships with trimtab.
+
+    UsageError if there is neither.
+    """
+    path, folder = Path(name), paths.root() / "sweeps"
+    if path.exists():
+        return path
+    shipped = {file.stem: file for file in sorted(folder.glob("*.toml"))}
+    if name in shipped:
+        return shipped[name]
+    raise UsageError(
+        "there is no such file, and no sweep of that name",
+        where=name,
+        hint=f"check the path; with trimtab come {', '.join(shipped)} (docs/sweeps.md)",
+    )
 
 
 def read(path: Path) -> Sweep:
