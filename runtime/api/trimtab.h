@@ -6,15 +6,19 @@
  *     fputs(why, stderr);
  *     exit(1);
  *   }
- *   trimtab_set_input(model, 0, image, sizeof image);  // float32, NCHW; used in place
- *   trimtab_run(model);
+ *   // float32, NCHW; used in place
+ *   if (trimtab_set_input(model, 0, image, sizeof image) != 0 || trimtab_run(model) != 0) {
+ *     fputs(trimtab_last_error(model), stderr);
+ *     exit(1);
+ *   }
  *   trimtab_tensor out;
  *   trimtab_output(model, 0, &out);
  *   printf("%g\n", ((const float*)out.data)[0]);       // valid until the next run
  *   trimtab_close(model);
  *
  * Functions return 0, or one of the codes below. A model is used by one thread at a time. Nothing
- * is allocated by trimtab_run, and no function writes to stdout or stderr. */
+ * is allocated by trimtab_run, and no function writes to stdout or stderr. Pointers must not be null
+ * unless a comment allows it; trimtab_close ignores a null model. */
 #ifndef TRIMTAB_H_
 #define TRIMTAB_H_
 
@@ -78,8 +82,9 @@ typedef struct trimtab_options {
 } trimtab_options;
 
 /* Opens a model file, which is mapped, or a model in memory (64-byte aligned, must outlive the
- * model). Damaged weights are an error (TRIMTAB_BAD_FILE). `why`, if not null, receives one line of
- * text on failure; for a file that cannot be opened, with its path and the system's reason. */
+ * model). `options` may be null. Damaged weights are an error (TRIMTAB_BAD_FILE). `why`, if not
+ * null, receives one line of text on failure; for a file that cannot be opened, with its path and
+ * the system's reason. */
 int trimtab_open_file(const char* path, const trimtab_options* options, trimtab_model** model,
                       char* why, size_t why_size);
 int trimtab_open_memory(const void* data, size_t size, const trimtab_options* options,
@@ -112,7 +117,8 @@ int trimtab_resize_input(trimtab_model* model, uint32_t index, const int32_t* di
 int trimtab_run(trimtab_model* model);
 
 void trimtab_memory_use(const trimtab_model* model, trimtab_memory* memory);
-/* The text of this model's last error; "" if there was none. */
+/* The text of this model's last error; "" if there was none. Functions that only ask (of a const
+ * model) leave it unchanged, and success does not clear it. */
 const char* trimtab_last_error(const trimtab_model* model);
 
 /* Called before (begin = 1) and after (begin = 0) every operator; null turns it off. */

@@ -29,17 +29,17 @@ PAGE = paths.root() / "docs" / "embedding.md"
 SHAPE = (1, 3, 8, 8)
 
 
-def network(path: Path, activation: str) -> Path:
-    """data -> convolution -> activation -> features."""
+def network(path: Path, activation: str, size: int = 8, output: str = "features") -> Path:
+    """data -> convolution -> activation -> features; squares of this size."""
     weights = np.random.default_rng(5).normal(size=(4, 3, 3, 3)).astype(np.float32)
     graph = helper.make_graph(
         [
             helper.make_node("Conv", ["data", "weights"], ["sums"], pads=[1] * 4),
-            helper.make_node(activation, ["sums"], ["features"]),
+            helper.make_node(activation, ["sums"], [output]),
         ],
         path.stem,
-        [helper.make_tensor_value_info("data", TensorProto.FLOAT, SHAPE)],
-        [helper.make_tensor_value_info("features", TensorProto.FLOAT, (1, 4, 8, 8))],
+        [helper.make_tensor_value_info("data", TensorProto.FLOAT, (1, 3, size, size))],
+        [helper.make_tensor_value_info(output, TensorProto.FLOAT, (1, 4, size, size))],
         [numpy_helper.from_array(weights, "weights")],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
@@ -163,6 +163,22 @@ int main(int argc, char** argv) {
   return 0;
 }
 """
+
+
+@pytest.mark.build
+@pytest.mark.parametrize(
+    ("size", "output", "why"),
+    [(9, "features", "input has the wrong size (bytes expected, given) (972, 768)"), (8, "y", "")],
+)
+def test_the_program_of_the_page_ends_with_an_error_for_another_network(
+    tmp_path: Path, size: int, output: str, why: str
+) -> None:
+    workplace(tmp_path)
+    prefix = built(network(tmp_path / "else.onnx", "Relu", size, output), tmp_path / "dist")
+    program = compiled((tmp_path / "app.c").read_text(), prefix, tmp_path)
+    words = [program, prefix / "else.ttm"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (1, "", why)
 
 
 @pytest.mark.build

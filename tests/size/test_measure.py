@@ -136,3 +136,10 @@ def test_a_file_that_is_no_elf_file_is_refused(content: bytes, tmp_path: Path) -
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BinaryFileError, match="No such file"):
         size.measure(tmp_path / "nothing")
+
+
+def test_a_missing_build_is_an_error_with_the_next_step(tmp_path: Path) -> None:
+    with pytest.raises(BinaryFileError, match="cannot read the file") as caught:
+        size.measure(tmp_path / "nope")
+    assert caught.value.where == str(tmp_path / "nope")
+    assert caught.value.hint == "name a binary, or a folder that ./inv build has made"

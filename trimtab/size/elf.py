@@ -63,7 +63,11 @@ def read(path: Path) -> Image:
             )
             return Image(path.stat().st_size, elf["e_machine"], sections, tuple(_symbols(elf)))
     except OSError as error:
-        raise BinaryFileError(f"cannot read the file: {error.strerror}", where=str(path)) from None
+        raise BinaryFileError(
+            f"cannot read the file: {error.strerror}",
+            where=str(path),
+            hint="name a binary, or a folder that ./inv build has made",
+        ) from None
     except (ELFError, ValueError, KeyError, AssertionError, UnicodeDecodeError) as error:
         raise BinaryFileError(
             f"not an ELF executable: {error}",

@@ -60,7 +60,11 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
-        raise BinaryFileError(f"cannot read the file: {error.strerror}", where=str(path)) from None
+        raise BinaryFileError(
+            f"cannot read the file: {error.strerror}",
+            where=str(path),
+            hint="name a binary, or a folder that ./inv build has made",
+        ) from None
 
 
 def _pieces(image: elf.Image, link_map: linkmap.LinkMap) -> Iterator[tuple[int, int, str]]:
