@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shlex
 import shutil
@@ -109,6 +110,10 @@ def test_the_commands_of_the_page_build_programs_that_compute_what_onnxruntime_d
     values = [float(word) for word in text.split()]
     np.testing.assert_allclose(values, zeros[:8], atol=1e-4)
     assert (tmp_path / "other.ttm").exists()
+    wrong = ["cmake", "-S", ".", "-B", "wrong", f"-DCMAKE_PREFIX_PATH={tmp_path / 'dist/net-a53'}"]
+    refused = subprocess.run(wrong, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert refused.returncode != 0
+    assert f"{trimtab.__version__} (for aarch64, not {platform.machine()})" in refused.stderr
     static_runner = symbols(tmp_path / "dist/net-a53/debug/trimtab-run.full")
     assert "trimtab_open_file" in static_runner
     assert not static_runner & {"strerror", *(f"trimtab_{name}" for name in UNUSED)}

@@ -63,6 +63,23 @@ def test_junit_has_a_test_for_each_figure() -> None:
     assert properties == {"commit": "b" * 40, "subject": "faster loops"}
 
 
+@pytest.mark.parametrize("form", ["terminal", "markdown", "junit"])
+def test_exact_figures_have_their_values_and_times_only_their_ratio(form: str) -> None:
+    old, new = points()
+    size = Series("net", "binary_bytes", "pi4", (replace(old, value=70_000.0), new), ())
+    time = replace(size, figure="latency_ns")
+    for series, is_shown in ((size, True), (time, False)):
+        text = rendered(form, [RegressionCheck(series, series.points[0], 1.5, True, "measured")])
+        assert ("70,000" in text) is is_shown
+        assert ("120" in text.replace("20260102", "")) is is_shown
+        assert "1.5000" in text
+
+
+def test_figures_that_are_worse_come_first() -> None:
+    rows = rendered("terminal", checks()[::-1]).splitlines()[4:]
+    assert ["worse" in row for row in rows] == [True, False, False]
+
+
 def test_markdown_begins_with_the_verdict() -> None:
     title = rendered("markdown", checks()).splitlines()[0]
     assert title == "## 1 of 3 figures are worse: commit bbbbbbbbbb (faster loops)"

@@ -89,7 +89,9 @@ def _case(one: RegressionCheck) -> Case:
     name = f"{one.series.figure} is not worse than at {one.before.commit[:10]}"
     if one.ratio is None:
         return Case(name, "error", one.note)
-    text = f"{one.ratio:.4f}x: {one.note}"
+    before, now = one.values
+    values = "" if before is None else f" ({before:,.0f} to {now:,.0f})"
+    text = f"{one.ratio:.4f}x{values}: {one.note}"
     return Case(name, "failure" if one.is_worse else "passed", text)
 
 

@@ -33,6 +33,15 @@ class RegressionCheck:
     is_worse: bool
     note: str
 
+    @property
+    def values(self) -> tuple[float, float] | tuple[None, None]:
+        """The figure at `before` and at the newest commit; None for times, because those of
+        separate runs are not comparable.
+        """
+        if not self.series.is_exact:
+            return None, None
+        return self.before.value, self.series.points[-1].value
+
 
 def check(
     all_series: Sequence[Series],
@@ -111,16 +120,19 @@ def _short(point: Point) -> str:
 
 
 def table(checks: Sequence[RegressionCheck]) -> Table:
-    """One row per check."""
+    """One row per check, those that are worse first."""
     columns = [
         *(Column("cell"), Column("figure"), Column("commit"), Column("beside")),
+        *(number("before", ",.0f", absent="-"), number("now", ",.0f", absent="-")),
         number("ratio", ".4f"),
         *(Column("verdict"), Column("how")),
     ]
     rows = []
-    for one in checks:
+    for one in sorted(checks, key=lambda check: not check.is_worse):
         verdict = "worse" if one.is_worse else "not checked" if one.ratio is None else "ok"
         series = one.series
         commits = (_short(series.points[-1]), _short(one.before))
-        rows.append((series.name, series.figure, *commits, one.ratio, verdict, one.note))
+        rows.append(
+            (series.name, series.figure, *commits, *one.values, one.ratio, verdict, one.note)
+        )
     return Table(columns, rows)
