@@ -306,6 +306,22 @@ struct SoftmaxArgs {
   size_t n, stride;
 };
 
+// One row of n >= 1 elements, normalized by its own mean and variance:
+//
+//   y[i] = (x[i] - mean) / sqrt(variance + epsilon) * scale[i * step] + bias[i * step]
+//
+// with a step of 0 (one scale and bias) or 1; x == y is allowed.
+template <typename T>
+struct NormalizeArgs {
+  const T* x;
+  const T* scale;
+  const T* bias;  // may be null
+  T* y;
+  size_t n;
+  float epsilon;
+  uint8_t step;
+};
+
 // y[i] = round(x[i] / scale) + zero_point, half to even, saturated to [low, high], the range of a
 // signed or unsigned byte.
 template <typename T>

@@ -35,6 +35,17 @@ Pass SoftmaxPass(Kernel<SoftmaxArgs<T>> kernel, const LayerSizes& s) {
   };
 }
 
+template <typename T>
+Pass NormalizePass(Kernel<NormalizeArgs<T>> kernel, const LayerSizes& s) {
+  const size_t n = s.at("n"), rows = s.at("rows");
+  const T* const x = Shared<T>().x.Take(n * rows);
+  const T* const w = Shared<T>().w.Take(2 * n);
+  T* const y = Shared<T>().y.Take(n * rows);
+  return [=] {
+    for (size_t i = 0; i < rows; ++i) kernel({x + i * n, w, w + n, y + i * n, n, 1e-5f, 1});
+  };
+}
+
 const PassMaker kMakers[] = {
     {"UnaryArgs<float>", MakePass<UnaryArgs<float>, UnaryPass<float>>},
     {"UnaryArgs<Half>", MakePass<UnaryArgs<Half>, UnaryPass<Half>>},
@@ -42,6 +53,8 @@ const PassMaker kMakers[] = {
     {"BinaryArgs<Half>", MakePass<BinaryArgs<Half>, BinaryPass<Half>>},
     {"SoftmaxArgs<float>", MakePass<SoftmaxArgs<float>, SoftmaxPass<float>>},
     {"SoftmaxArgs<Half>", MakePass<SoftmaxArgs<Half>, SoftmaxPass<Half>>},
+    {"NormalizeArgs<float>", MakePass<NormalizeArgs<float>, NormalizePass<float>>},
+    {"NormalizeArgs<Half>", MakePass<NormalizeArgs<Half>, NormalizePass<Half>>},
 };
 
 }  // namespace

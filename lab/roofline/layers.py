@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -72,6 +73,12 @@ def _softmax(program: Program, op: Op) -> KernelCall:
     return KernelCall.of("SoftmaxArgs", program.dtype(op), 0, 2 * y.count, n=n, rows=y.count // n)
 
 
+def _normalize(program: Program, op: Op) -> KernelCall:
+    y = program.vars[op.outputs[0]]
+    n = math.prod(y.shape[op.attributes["axis"] :])
+    return KernelCall.of("NormalizeArgs", program.dtype(op), 0, 2 * y.count, n=n, rows=y.count // n)
+
+
 # By (operator, argument type); operator "": all operators that call kernels of this type.
 _MAKERS: dict[tuple[str, str], Callable[[Program, Op], KernelCall]] = {
     ("max_pool", "PoolArgs"): _pool,
@@ -81,6 +88,7 @@ _MAKERS: dict[tuple[str, str], Callable[[Program, Op], KernelCall]] = {
     ("", "UnaryArgs"): _unary,
     ("", "BinaryArgs"): _binary,
     ("", "SoftmaxArgs"): _softmax,
+    ("layer_normalization", "NormalizeArgs"): _normalize,
 }
 
 
@@ -94,6 +102,7 @@ _LIKE_GEMM = ("PairedGemmArgs", "WinogradProductArgs")
 _ALIKE = {
     **dict.fromkeys(_LIKE_UNARY, "UnaryArgs"),
     **dict.fromkeys(_LIKE_GEMM, "GemmArgs"),
+    "NormalizeArgs": "SoftmaxArgs",
 }
 
 

@@ -7,13 +7,21 @@ namespace {
 
 constexpr size_t kAtOnce = 16;  // channels in local arrays
 
+template <typename T>
 class InstanceNormalization final : public OperatorOf<InstanceNormalizationAttributes> {
  public:
   Status InferShape() override;
+  Status Prepare() override {
+    return Bind<NameHash("normalize")>(attributes().kernel, &normalize_);
+  }
   void Run(ThreadPool& pool) override;
+
+ private:
+  Kernel<NormalizeArgs<T>> normalize_ = nullptr;
 };
 
-Status InstanceNormalization::InferShape() {
+template <typename T>
+Status InstanceNormalization<T>::InferShape() {
   const Tensor& x = input(0);
   TRIMTAB_CHECK(x.dims.rank >= 3, "input must have channels and pixels", x.dims.rank);
   for (int i = 1; i <= 2; ++i) {
@@ -26,24 +34,25 @@ Status InstanceNormalization::InferShape() {
 
 // Normalizes channels of one image: pixel p of channel i is at x[p * pixel_step + i]. Sums are
 // double, because an image has many pixels.
-void Normalize(const float* x, float* y, size_t channels, size_t pixels, size_t pixel_step,
-               const float* scale, const float* bias, float epsilon) {
+template <typename T>
+void NormalizeChannels(const T* x, T* y, size_t channels, size_t pixels, size_t pixel_step,
+                       const T* scale, const T* bias, float epsilon) {
   double mean[kAtOnce] = {}, variance[kAtOnce] = {};
   for (size_t p = 0; p < pixels; ++p) {
-    for (size_t i = 0; i < channels; ++i) mean[i] += x[p * pixel_step + i];
+    for (size_t i = 0; i < channels; ++i) mean[i] += static_cast<float>(x[p * pixel_step + i]);
   }
   for (size_t i = 0; i < channels; ++i) mean[i] /= static_cast<double>(pixels);
   for (size_t p = 0; p < pixels; ++p) {
     for (size_t i = 0; i < channels; ++i) {
-      const double distance = x[p * pixel_step + i] - mean[i];
+      const double distance = static_cast<float>(x[p * pixel_step + i]) - mean[i];
       variance[i] += distance * distance;
     }
   }
   float factor[kAtOnce], offset[kAtOnce];
   for (size_t i = 0; i < channels; ++i) {
     const double deviation = __builtin_sqrt(variance[i] / static_cast<double>(pixels) + epsilon);
-    factor[i] = static_cast<float>(scale[i] / deviation);
-    offset[i] = static_cast<float>(bias[i] - mean[i] * scale[i] / deviation);
+    factor[i] = static_cast<float>(static_cast<float>(scale[i]) / deviation);
+    offset[i] = static_cast<float>(static_cast<float>(bias[i]) - mean[i] * factor[i]);
   }
   for (size_t p = 0; p < pixels; ++p) {
     for (size_t i = 0; i < channels; ++i)
@@ -51,21 +60,28 @@ void Normalize(const float* x, float* y, size_t channels, size_t pixels, size_t 
   }
 }
 
-void InstanceNormalization::Run(ThreadPool& pool) {
+template <typename T>
+void InstanceNormalization<T>::Run(ThreadPool& pool) {
   const Tensor& x = input(0);
-  const size_t channels = x.c(), images = x.dims[0];
-  const size_t pixels = static_cast<size_t>(x.dims.Count(2, x.dims.rank));
+  const auto channels = static_cast<size_t>(x.c()), images = static_cast<size_t>(x.dims[0]);
+  const auto pixels = static_cast<size_t>(x.dims.Count(2, x.dims.rank));
+  const float epsilon = attributes().epsilon;
   const bool nhwc = x.layout == Layout::kNhwc;
   const size_t block = nhwc ? kAtOnce : 1;
-  const size_t blocks = DivideUp(channels, block), items = images * blocks;
-  pool.For(items, 3 * block * pixels, [&](size_t begin, size_t end, int) {
+  const size_t blocks = DivideUp(channels, block);
+  pool.For(images * blocks, 3 * block * pixels, [&](size_t begin, size_t end, int) {
     for (size_t item = begin; item < end; ++item) {
       const size_t channel = item % blocks * block;
-      const size_t count = channels - channel < block ? channels - channel : block;
       const size_t place = item / blocks * channels * pixels + channel * (nhwc ? 1 : pixels);
-      Normalize(x.data<float>() + place, output().data<float>() + place, count, pixels,
-                nhwc ? channels : 1, input(1).data<float>() + channel,
-                input(2).data<float>() + channel, attributes().epsilon);
+      const T *const from = data<T>(0) + place, *const scale = data<T>(1) + channel,
+                     *const bias = data<T>(2) + channel;
+      T* const to = result<T>() + place;
+      if (nhwc) {
+        const size_t count = Min(channels - channel, block);
+        NormalizeChannels(from, to, count, pixels, channels, scale, bias, epsilon);
+      } else {
+        normalize_({from, scale, bias, to, pixels, epsilon, 0});
+      }
     }
   });
 }
@@ -73,4 +89,5 @@ void InstanceNormalization::Run(ThreadPool& pool) {
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(InstanceNormalization)
+TRIMTAB_TYPED_OPERATOR(InstanceNormalization, float, F32)
+TRIMTAB_TYPED_OPERATOR(InstanceNormalization, Half, F16)

@@ -5,16 +5,22 @@
 namespace trimtab {
 namespace {
 
+template <typename T>
 class LayerNormalization final : public OperatorOf<LayerNormalizationAttributes> {
  public:
   Status InferShape() override;
+  Status Prepare() override {
+    return Bind<NameHash("normalize")>(attributes().kernel, &normalize_);
+  }
   void Run(ThreadPool& pool) override;
 
  private:
   size_t inner_ = 1;  // elements that are normalized together
+  Kernel<NormalizeArgs<T>> normalize_ = nullptr;
 };
 
-Status LayerNormalization::InferShape() {
+template <typename T>
+Status LayerNormalization<T>::InferShape() {
   const Dims& x = input(0).dims;
   const int axis = x.Axis(attributes().axis);
   TRIMTAB_CHECK(axis >= 0, "axis is out of range (axis, rank)", attributes().axis, x.rank);
@@ -29,23 +35,13 @@ Status LayerNormalization::InferShape() {
   return Status();
 }
 
-void LayerNormalization::Run(ThreadPool& pool) {
-  const float* const scale = input(1).data<float>();
-  const float* const bias = has_input(2) ? input(2).data<float>() : nullptr;
+template <typename T>
+void LayerNormalization<T>::Run(ThreadPool& pool) {
   const size_t n = inner_, rows = static_cast<size_t>(input(0).Count()) / n;
   pool.For(rows, 3 * n, [&](size_t begin, size_t end, int) {
     for (size_t row = begin; row < end; ++row) {
-      const float* const x = input(0).data<float>() + row * n;
-      float* const y = output().data<float>() + row * n;
-      double sum = 0, squares = 0;
-      for (size_t i = 0; i < n; ++i) sum += x[i];
-      const double mean = sum / static_cast<double>(n);
-      for (size_t i = 0; i < n; ++i) squares += (x[i] - mean) * (x[i] - mean);
-      const float center = static_cast<float>(mean);
-      const float factor = static_cast<float>(
-          1.0 / __builtin_sqrt(squares / static_cast<double>(n) + attributes().epsilon));
-      for (size_t i = 0; i < n; ++i)
-        y[i] = (x[i] - center) * factor * scale[i] + (bias == nullptr ? 0.0f : bias[i]);
+      normalize_({data<T>(0) + row * n, data<T>(1), optional_data<T>(2), result<T>() + row * n, n,
+                  attributes().epsilon, 1});
     }
   });
 }
@@ -53,4 +49,5 @@ void LayerNormalization::Run(ThreadPool& pool) {
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(LayerNormalization)
+TRIMTAB_TYPED_OPERATOR(LayerNormalization, float, F32)
+TRIMTAB_TYPED_OPERATOR(LayerNormalization, Half, F16)

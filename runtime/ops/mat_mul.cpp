@@ -1,24 +1,50 @@
 // Matrix multiplication of two computed operands with numpy's rules: batches of matrices broadcast,
 // a vector is a row (left) or a column (right) that is dropped from the result's shape.
+//
+// Threads share (matrix of the result, part of its rows). A thread packs the right matrix into
+// panels of the GEMM kernel, in memory of its own, and keeps it for as long as it needs the same
+// one.
+#include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "generated/attributes.h"
+#include "runtime/core/memory_plan.h"
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
+#include "runtime/core/strided_copy.h"
+#include "runtime/ops/gemm_driver.h"
 
 namespace trimtab {
 namespace {
 
+// Parts per thread, so that none waits long for the last one.
+constexpr size_t kPartsPerThread = 2;
+
+template <typename T>
 class MatMul final : public OperatorOf<MatMulAttributes> {
  public:
   Status InferShape() override;
+  Status Prepare() override;
   void Run(ThreadPool& pool) override;
 
  private:
+  struct Own {
+    size_t packed;  // the matrix of b in the panels
+  };
+
+  // The matrices of a and b that make matrix `index` of the result.
+  void Find(size_t index, size_t* a, size_t* b) const;
+  // Packs a matrix [k, n] into [panel][k][nr].
+  void Pack(const T* b, T* panels);
+
   int32_t m_, n_, k_;
   Dims stack_;  // batch dimensions of the result
   // Matrices per index of stack_; 0: broadcast.
   size_t a_step_[Dims::kMaxRank], b_step_[Dims::kMaxRank];
+  GemmDriver<T> gemm_;
+  size_t own_bytes_;  // memory of each thread: Own, scratch memory of the GEMM, panels
+  ThreadPool alone_;  // of the thread that computes a part
 };
 
 // Computes an operand's steps through the batch from its own batch dimensions, aligned at the
@@ -28,7 +54,7 @@ bool Steps(const Dims& dims, int matrix_rank, Dims* stack, size_t* step) {
   for (int i = stack->rank - 1, j = dims.rank - matrix_rank - 1; i >= 0; --i, --j) {
     const int32_t size = j >= 0 ? dims[j] : 1;
     step[i] = size == 1 ? 0 : matrices;
-    matrices *= size;
+    matrices *= static_cast<size_t>(size);
     if (size == 1) continue;
     if ((*stack)[i] != 1 && (*stack)[i] != size) return false;
     (*stack)[i] = size;
@@ -36,15 +62,18 @@ bool Steps(const Dims& dims, int matrix_rank, Dims* stack, size_t* step) {
   return true;
 }
 
-Status MatMul::InferShape() {
+template <typename T>
+Status MatMul<T>::InferShape() {
   const Dims &a = input(0).dims, &b = input(1).dims;
   TRIMTAB_CHECK(a.rank >= 1 && b.rank >= 1, "operands must not be scalars");
   const int a_matrix = a.rank > 1 ? 2 : 1, b_matrix = b.rank > 1 ? 2 : 1;
+  const bool transposed = attributes().transpose_b;
+  TRIMTAB_CHECK(!transposed || b_matrix == 2, "a vector cannot be transposed");
   m_ = a_matrix == 2 ? a[a.rank - 2] : 1;
   k_ = a[a.rank - 1];
-  n_ = b_matrix == 2 ? b[b.rank - 1] : 1;
-  TRIMTAB_CHECK(b[b.rank - b_matrix] == k_, "inner dimensions differ (left, right)", k_,
-                b[b.rank - b_matrix]);
+  n_ = b_matrix == 2 ? b[b.rank - (transposed ? 2 : 1)] : 1;
+  const int32_t depth = b[b.rank - (transposed ? 1 : b_matrix)];
+  TRIMTAB_CHECK(depth == k_, "inner dimensions differ (left, right)", k_, depth);
 
   const int a_stack = a.rank - a_matrix, b_stack = b.rank - b_matrix;
   stack_.rank = a_stack > b_stack ? a_stack : b_stack;
@@ -58,27 +87,96 @@ Status MatMul::InferShape() {
   return Status();
 }
 
-void MatMul::Run(ThreadPool& pool) {
-  const float *const a = input(0).data<float>(), *const b = input(1).data<float>();
-  float* const y = output().data<float>();
-  const size_t m = m_, n = n_, k = k_;
-  const size_t rows = static_cast<size_t>(stack_.Count()) * m;
-  pool.For(rows, n * k, [&](size_t begin, size_t end, int) {
-    for (size_t row = begin; row < end; ++row) {
-      size_t rest = row / m, a_matrix = 0, b_matrix = 0;
-      for (int i = stack_.rank - 1; i >= 0; --i) {
-        const size_t index = rest % stack_[i];
-        rest /= stack_[i];
-        a_matrix += index * a_step_[i];
-        b_matrix += index * b_step_[i];
-      }
-      const float* const left = a + (a_matrix * m + row % m) * k;
-      const float* right = b + b_matrix * k * n;
-      float* const out = y + row * n;
-      memset(out, 0, n * sizeof(float));
-      for (size_t p = 0; p < k; ++p, right += n) {
-        for (size_t j = 0; j < n; ++j) out[j] += left[p] * right[j];
-      }
+template <typename T>
+Status MatMul<T>::Prepare() {
+  const int64_t nr = attributes().kernel.nr > 0 ? attributes().kernel.nr : 1;  // Bind refuses 0
+  const auto elements = static_cast<uint64_t>(RoundUp<int64_t>(n_, nr)) * static_cast<uint64_t>(k_);
+  TRIMTAB_CHECK(elements * sizeof(T) <= kMaxArenaBytes, "the right matrix is too large (elements)",
+                static_cast<int64_t>(elements));
+  Tensor panels;
+  panels.bytes = static_cast<size_t>(elements * sizeof(T));
+  TRIMTAB_RETURN_IF_ERROR(
+      gemm_.Bind(ProductPlan(attributes()), panels, nullptr, 1, n_, k_, 1, 0, alone_.threads()));
+  const uint64_t own =
+      Aligned(sizeof(Own)) + Aligned(gemm_.scratch_bytes()) + Aligned(panels.bytes);
+  own_bytes_ = static_cast<size_t>(own);
+  return RequestScratch(own * static_cast<uint64_t>(threads()));
+}
+
+template <typename T>
+void MatMul<T>::Find(size_t index, size_t* a, size_t* b) const {
+  *a = *b = 0;
+  for (int i = stack_.rank - 1; i >= 0; --i) {
+    const size_t at = index % static_cast<size_t>(stack_[i]);
+    index /= static_cast<size_t>(stack_[i]);
+    *a += at * a_step_[i];
+    *b += at * b_step_[i];
+  }
+}
+
+template <typename T>
+void MatMul<T>::Pack(const T* b, T* panels) {
+  const bool transposed = attributes().transpose_b;
+  const ptrdiff_t row = transposed ? 1 : n_, column = transposed ? k_ : 1;
+  const auto nr = static_cast<int32_t>(gemm_.nr());
+  const int32_t whole = n_ / nr, rest = n_ % nr;
+  StridedCopy copy(sizeof(T));
+  copy.AddAxis(whole, nr * column, nr * static_cast<ptrdiff_t>(k_));
+  copy.AddAxis(k_, row, nr);
+  copy.AddAxis(nr, column, 1);
+  copy.Run(b, panels, alone_);
+  if (rest == 0) return;
+  panels += static_cast<size_t>(whole) * static_cast<size_t>(k_) * gemm_.nr();
+  memset(panels, 0, static_cast<size_t>(k_) * gemm_.nr() * sizeof(T));
+  StridedCopy last(sizeof(T));
+  last.AddAxis(k_, row, nr);
+  last.AddAxis(rest, column, 1);
+  last.Run(b + whole * nr * column, panels, alone_);
+}
+
+template <typename T>
+void MatMul<T>::Run(ThreadPool& pool) {
+  const size_t m = static_cast<size_t>(m_), n = static_cast<size_t>(n_),
+               k = static_cast<size_t>(k_);
+  const auto threads = static_cast<size_t>(pool.threads());
+  const auto matrices = static_cast<size_t>(stack_.Count());
+  if (k == 0) {
+    memset(output().raw, 0, matrices * m * n * sizeof(T));
+    return;
+  }
+  const size_t wanted = threads > 1 ? DivideUp(kPartsPerThread * threads, matrices) : 1;
+  const size_t rows = RoundUp(DivideUp(m, wanted), gemm_.mr());
+  const size_t parts = DivideUp(m, rows);
+  Epilogue<T> epilogue;
+  epilogue.clamp_min = -INFINITY;
+  epilogue.clamp_max = INFINITY;
+  for (size_t thread = 0; thread < threads; ++thread)
+    scratch<Own>(thread * own_bytes_)->packed = SIZE_MAX;
+
+  pool.For(matrices * parts, rows * n * k, [&](size_t begin, size_t end, int thread) {
+    auto* const own = scratch<Own>(static_cast<size_t>(thread) * own_bytes_);
+    uint8_t* const memory = reinterpret_cast<uint8_t*>(own) + Aligned(sizeof(Own));
+    auto* const panels = reinterpret_cast<T*>(memory + Aligned(gemm_.scratch_bytes()));
+    for (size_t item = begin; item < end; ++item) {
+      const size_t first = item % parts * rows;
+      size_t a = 0, b = 0;
+      Find(item / parts, &a, &b);
+      if (b != own->packed) Pack(data<T>(1) + b * k * n, panels);
+      own->packed = b;
+      const EvenRows<T> source{data<T>(0) + (a * m + first) * k, k, k, 0};
+      GemmJob<T> job;
+      job.point = PointAtEvenRows<T>;
+      job.context = &source;
+      job.w = panels;
+      job.bias = nullptr;
+      job.residual = nullptr;
+      job.c = result<T>() + (item / parts * m + first) * n;
+      job.groups = job.lines = 1;
+      job.line_rows = Min(rows, m - first);
+      job.columns = job.row_stride = n;
+      job.depth = k;
+      job.line_stride = 0;
+      gemm_.Run(job, epilogue, memory, alone_);
     }
   });
 }
@@ -86,4 +184,5 @@ void MatMul::Run(ThreadPool& pool) {
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(MatMul)
+TRIMTAB_TYPED_OPERATOR(MatMul, float, F32)
+TRIMTAB_TYPED_OPERATOR(MatMul, Half, F16)

@@ -119,7 +119,7 @@ def test_a_number_outside_its_range_is_refused(name: str, attribute: str) -> Non
     arguments |= {"tile": 2} if name == "conv_winograd" else {}
     arguments |= {"tile": 2, "stride": 1} if name == "pack_winograd" else {}
     arguments |= {"groups": 2, "columns": 8, "depths": (64,)} if name == "pack_panels" else {}
-    weights = {"conv_winograd": [16, 16, 3, 3], "gemm": [16, 16]}
+    weights = {"conv_winograd": [16, 16, 3, 3], "gemm": [16, 16], "mat_mul": [16, 16]}
     weights |= {key: [16, 1, 1, 1] for key in ("conv_depthwise", "conv_separable")}
     shapes = [[1, 16, 4, 16], weights.get(name, [16, 16, 1, 1])]
     if name == "add" or name.endswith(("max_pool", "average_pool")):

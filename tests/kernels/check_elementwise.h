@@ -1,4 +1,4 @@
-// Checks of the element-wise kernels and softmax against the C library in float64.
+// Checks of the element-wise kernels, softmax and normalization against the C library in float64.
 //
 // Tolerance: (ulps + growth * |x|) * u * |y| + floor * u * max(1, |x|), with u = 2^-24 (half a unit
 // in the last place). `ulps` follows from the formulas of kernels/generic/: an exponential or
@@ -263,6 +263,72 @@ class SoftmaxCheck {
   }
 
   Guarded<T> x_, y_;
+  Random random_;
+};
+
+template <typename T>
+class NormalizeCheck {
+ public:
+  void Run(void (*kernel)(const NormalizeArgs<T>&), Result* result) {
+    static const size_t kLengths[] = {1,  2,  3,  4,  5,  7,   8,   9,    15,
+                                      16, 17, 31, 33, 64, 100, 193, 1000, 5000};
+    for (size_t n : kLengths) {
+      for (int i = 0; i < 8; ++i)
+        RunCase(kernel, n, i & 1, (i & 2) != 0, (i & 4) != 0 ? 5.0f : 0.0f, result);
+    }
+    RunInPlace(kernel, result);
+  }
+
+ private:
+  // Values around `offset`. The sums of n terms have errors of at most `terms` units: no term
+  // passes more than 8 additions in a block, one per block of at least 32 terms, and 18 at the end.
+  void RunCase(void (*kernel)(const NormalizeArgs<T>&), size_t n, uint8_t step, bool has_bias,
+               float offset, Result* result) {
+    constexpr double kFloat = kUnit<float>;
+    constexpr float kEpsilon = 1e-3f;
+    ++result->cases;
+    const size_t parameters = step == 0 ? 1 : n;
+    T *x = x_.Take(n), *scale = scale_.Take(parameters), *bias = bias_.Take(parameters);
+    random_.Fill(x, n, offset - 1, offset + 1);
+    random_.Fill(scale, parameters, 0.5f, 1.5f);
+    random_.Fill(bias, parameters, -1, 1);
+    T* y = y_.TakeOutput(n);
+    kernel({x, scale, has_bias ? bias : nullptr, y, n, kEpsilon, step});
+    char place[64];
+    snprintf(place, sizeof(place), "n %zu, step %d, bias %d, offset %g", n, step, has_bias,
+             static_cast<double>(offset));
+    y_.CheckUntouched(y, n, 1, 1, result, place);
+    const double count = static_cast<double>(n), terms = 30 + count / 32;
+    double mean = 0.0, variance = 0.0;
+    for (size_t i = 0; i < n; ++i) mean += Value(x[i]) / count;
+    for (size_t i = 0; i < n; ++i) variance += pow(Value(x[i]) - mean, 2) / count;
+    const double factor = 1 / sqrt(variance + static_cast<double>(kEpsilon));
+    const double mean_error = kFloat * terms * (fabs(static_cast<double>(offset)) + 1);
+    for (size_t i = 0; i < n; ++i) {
+      const double s = Value(scale[i * step]), b = has_bias ? Value(bias[i * step]) : 0.0;
+      const double scaled = (Value(x[i]) - mean) * factor * s, expected = scaled + b;
+      // The mean moves all distances, and the variance by at most its distance times 2 / 1e-3.
+      const double error = mean_error * factor * s * (1 + fabs(scaled)) +
+                           kFloat * (fabs(scaled) * (terms + 6) + fabs(b));
+      result->Compare(Value(y[i]), expected, error + kUnit<T> * fabs(expected) + kSmallest<T>,
+                      place);
+    }
+  }
+
+  // In place, the result equals that of separate rows.
+  void RunInPlace(void (*kernel)(const NormalizeArgs<T>&), Result* result) {
+    constexpr size_t kCount = 37;
+    ++result->cases;
+    T *x = x_.TakeOutput(kCount), *scale = scale_.Take(kCount);
+    random_.Fill(x, kCount, -1, 1);
+    random_.Fill(scale, kCount, -1, 1);
+    T* y = y_.TakeOutput(kCount);
+    kernel({x, scale, nullptr, y, kCount, 1e-5f, 1});
+    kernel({x, scale, nullptr, x, kCount, 1e-5f, 1});
+    for (size_t i = 0; i < kCount; ++i) result->Compare(Value(x[i]), Value(y[i]), 0, "in place");
+  }
+
+  Guarded<T> x_, scale_, bias_, y_;
   Random random_;
 };
 

@@ -146,6 +146,11 @@ bool CheckElementwise(const KernelRow& row, Result* result) {
     check.Run(As<SoftmaxArgs<T>>(row), Of<T>(row, "log_softmax"), result);
     known = true;
   }
+  if (Of<T>(row, "normalize")) {
+    NormalizeCheck<T> check;
+    check.Run(As<NormalizeArgs<T>>(row), result);
+    known = true;
+  }
   return known || CheckLikePortable<T>(row, result);
 }
 

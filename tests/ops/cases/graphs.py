@@ -72,6 +72,16 @@ def _fused() -> Iterator[Case]:
     product = g.node("MatMul", normal(2, 6, 7), Const(normal(7, 5)))
     g.node("Relu", g.node("Add", product, Const(normal(5))))
     yield g.case("mat-mul-bias-relu")
+    for name, shape, order in (
+        ("matrix", (3, 19, 21), (0, 2, 1)),
+        ("heads", (2, 19, 3, 21), (0, 2, 3, 1)),
+        ("rows", (2, 3, 21, 19), (1, 0, 2, 3)),
+    ):
+        g = Graph()
+        right = g.node("Transpose", normal(*shape), perm=order)
+        left = (*(shape[i] for i in order[:-2]), 35, 21)
+        g.node("MatMul", normal(*left, seed="left"), right)
+        yield g.case(f"mat-mul-transposed-{name}")
     g = Graph()
     g.node("Mul", g.node("Sub", _conv(g, X, 8, 6), Const(normal(6, 1, 1))), floats(0.5))
     yield g.case("conv-affine")

@@ -58,6 +58,8 @@ def _mat_mul() -> Iterator[Case]:
         "vector-vector": ((7,), (7,)),
         "3d-vector": ((2, 5, 7), (7,)),
         "vector-3d": ((5,), (2, 5, 7)),
+        "3d-3d-tails": ((3, 37, 65), (3, 65, 67)),
+        "one-4d-wide": ((1, 1, 50, 33), (1, 3, 33, 129)),
     }
     for name, (a, b) in shapes.items():
         yield case(name, "MatMul", normal(*a), normal(*b))

@@ -1,4 +1,4 @@
-"""Direct algorithm: an indirect GEMM over the taps of windows, or a GEMM over rows of a matrix."""
+"""Direct algorithm: an indirect GEMM over the taps of windows, or GEMMs over rows of matrices."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from trimtab import kernels
 from trimtab.kernels import Kernel
 from trimtab.planner import blocking, gemm_work
-from trimtab.planner.algorithms import DIRECT, derived_op
+from trimtab.planner.algorithms import DIRECT, _mat_mul, derived_op
 from trimtab.planner.concat_elision import pixel_stride
 from trimtab.planner.cost import Work, passes
 from trimtab.planner.kernel_calls import KernelCall, gemm_call
@@ -18,13 +18,13 @@ from trimtab.program.program import element_bytes
 from trimtab.schema import Attribute
 from trimtab.target import Target
 
-_OPERATORS = ("conv", "conv_transpose", "gemm")
+_OPERATORS = ("conv", "conv_transpose", "gemm", _mat_mul.TYPE)
 _WINDOW = ("strides", "dilations", "pads")
 
 
 class Direct:
     """One GEMM per group: rows are pixels, depth is taps x input channels, columns are output
-    channels.
+    channels. Products of computed matrices have no weights to pack ahead.
     """
 
     name = DIRECT
@@ -32,7 +32,7 @@ class Direct:
     channel_invariant = True
 
     def lower(self, program: Program, op: Op, target: Target) -> Op | None:
-        """Applicable to every operator with packed float weights, which keeps its type."""
+        """Applicable to every product of floats, which keeps its type."""
         return derived_op(op, op.type) if op.type in _OPERATORS else None
 
     def computes(self, op: Op) -> bool:
@@ -47,6 +47,8 @@ class Direct:
         """The GEMMs, one per output phase of a transposed convolution. Inputs are read again for
         each block of columns.
         """
+        if op.type == _mat_mul.TYPE:
+            return _mat_mul.work(program, op, kernel)
         x, w, y = (program.vars[name] for name in (*op.inputs[:2], op.outputs[0]))
         columns = _columns(program, op)
         groups = _groups(op)
@@ -62,6 +64,8 @@ class Direct:
 
     def block_sizes(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:
         """Weight panels in the second-level cache, row tiles in the first."""
+        if op.type == _mat_mul.TYPE:
+            return _mat_mul.block_sizes(program, op, target)
         kernel = kernels.kernel(op.attributes["kernel"])
         w = program.vars[op.inputs[1]]
         columns = _columns(program, op)
@@ -84,6 +88,8 @@ class Direct:
 
     def packings(self, program: Program, op: Op) -> dict[int, Packing]:
         """Weights and bias in panels."""
+        if op.type == _mat_mul.TYPE:
+            return {}
         groups, nr = _groups(op), kernels.kernel(op.attributes["kernel"]).packing[1]
         w = program.vars[op.inputs[1]]
         weights, bias = conv_packings(w, groups, nr)
@@ -99,6 +105,9 @@ class Direct:
 
     def kernel_calls(self, program: Program, op: Op) -> Iterator[tuple[str, KernelCall, int]]:
         """One GEMM call per group; none for transposed convolutions, whose calls differ."""
+        if op.type == _mat_mul.TYPE:
+            yield from _mat_mul.kernel_calls(program, op)
+            return
         w, y, dtype = (
             program.vars[op.inputs[1]].shape,
             program.vars[op.outputs[0]],
