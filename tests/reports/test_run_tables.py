@@ -22,3 +22,16 @@ def test_hardware_events_are_those_of_the_inference_and_its_most_expensive_opera
     (table,) = (t for t in run_tables.of_run(run) if t.title == "By hardware events")
     most = [f"op{i:02}" for i in reversed(range(5, run_tables.TOP + 5))]
     assert [row[0] for row in table.rows] == ["the inference", *most]
+
+
+def test_the_setup_names_the_run_and_what_its_cell_of_a_sweep_chose(tmp_path: Path) -> None:
+    def setup(protocol: dict[str, object]) -> dict[str, str]:
+        header = dataclasses.replace(run.header, protocol={**run.header.protocol, **protocol})
+        tables = run_tables.of_run(dataclasses.replace(run, header=header))
+        return {name: value for t in tables if t.title == "Setup" for name, value in t.rows}
+
+    run = one(tmp_path)
+    assert setup({})["run"] == run.header.run_id
+    assert "cell" not in setup({})
+    chosen = {"model": "net.onnx", "device": "pi4", "precision": "int8", "prefer": "size"}
+    assert setup({"sweep": {"configuration": chosen}})["cell"] == "precision int8, prefer size"

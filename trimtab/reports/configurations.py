@@ -21,7 +21,8 @@ class Configuration:
     """One measured configuration.
 
     `cost` is the run's main figure, in `unit`. `href` is the address of the run's page, "" for
-    none.
+    none. `cell` are all axes of a sweep's cell, empty for other runs. A network with another shape
+    of its inputs has another `model` in `facts`: neither is better than the other.
     """
 
     run_id: str
@@ -31,6 +32,7 @@ class Configuration:
     unit: Unit
     shipped_bytes: int
     href: str = ""
+    cell: tuple[tuple[str, str], ...] = ()
 
 
 def configuration_of(run: Summary, base: str = "") -> Configuration | None:
@@ -42,10 +44,9 @@ def configuration_of(run: Summary, base: str = "") -> Configuration | None:
     is_complete = run.status.is_measured or run.status is Status.THROTTLED
     if not is_complete or figure is None or shipped is None:
         return None
-    header = run.header
-    axes = (header.protocol.get("sweep") or {}).get("configuration") or {}
+    header, axes = run.header, run.header.cell
     facts = (
-        header.model.name.split(".")[0],
+        " ".join(filter(None, (header.model.name.split(".")[0], str(axes.get("input") or "")))),
         header.device.name,
         *(str(axes.get(name) or "") for name in _CONFIGURED),
         *(header.profile, header.toolchain, header.cpu, str(header.protocol.get("threads", 1))),
@@ -58,14 +59,19 @@ def configuration_of(run: Summary, base: str = "") -> Configuration | None:
         figure.unit,
         round(shipped.value),
         base and base + header.run_id,
+        tuple(sorted((axis, str(value)) for axis, value in axes.items())),
     )
 
 
 def configurations_of(runs: Sequence[Summary], base: str = "") -> list[Configuration]:
-    """The newest run of each configuration, smallest first; `base` as in `configuration_of`."""
-    newest: dict[tuple[str, ...], Configuration] = {}
+    """The newest run of each configuration, smallest first; `base` as in `configuration_of`.
+
+    A sweep's cell is the same configuration at every commit. Other runs do not record all of their
+    options, so that those of other sizes are other configurations.
+    """
+    newest: dict[tuple[object, ...], Configuration] = {}
     for one in filter(None, (configuration_of(run, base) for run in runs)):
-        key = (*one.facts.values(), str(one.shipped_bytes))
+        key = (*one.facts.values(), one.cell or one.shipped_bytes)
         if key not in newest or newest[key].time < one.time:
             newest[key] = one
     return sorted(newest.values(), key=lambda one: (one.shipped_bytes, one.cost))

@@ -207,7 +207,10 @@ def _accuracies(runs: Sequence[Summary], labels: Sequence[str]) -> Table:
 
 
 def _setup(runs: Sequence[Summary], labels: Sequence[str] = ("this run",)) -> Table:
+    cells = [_cell(r) for r in runs]
     facts = {
+        "run": [r.header.run_id for r in runs],
+        **({"cell": cells} if any(cells) else {}),
         "model": [f"{r.header.model.name} ({r.header.model.sha256[:12]})" for r in runs],
         "profile": [r.header.profile for r in runs],
         "toolchain": [f"{r.header.toolchain}, {r.header.cpu}" for r in runs],
@@ -224,6 +227,13 @@ def _setup(runs: Sequence[Summary], labels: Sequence[str] = ("this run",)) -> Ta
     }
     rows = [[name, *values] for name, values in facts.items()]
     return Table([Column(""), *map(Column, labels)], rows, "Setup")
+
+
+def _cell(run: Summary) -> str:
+    """The axes of a sweep's cell that no other line shows; "" without a sweep."""
+    elsewhere = {"model", "profile", "toolchain", "cpu", "threads", "device"}
+    axes = run.header.cell.items()
+    return ", ".join(f"{axis} {value}" for axis, value in axes if axis not in elsewhere)
 
 
 def _control(run: Summary) -> str:

@@ -124,6 +124,13 @@ class Header:
     format: int = FORMAT
 
     @property
+    def cell(self) -> Mapping[str, Any]:
+        """The axes of the sweep's cell that was measured; empty without a sweep."""
+        sweep = self.protocol.get("sweep")
+        axes = sweep.get("configuration") if isinstance(sweep, Mapping) else None
+        return axes if isinstance(axes, Mapping) else {}
+
+    @property
     def file_name(self) -> str:
         """The name of the run's file, which sorts by time."""
         stamp = self.time[:26].replace("-", "").replace(":", "")  # 20260131T235959.123456
