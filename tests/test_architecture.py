@@ -124,12 +124,17 @@ MAY_IMPORT: dict[str, set[str]] = {
         "results",
         "compare",
     },
+    "tuning": {
+        *("strict_json", "errors", "paths", "files", "tables", "progress", "kernels", "profile"),
+        *("target", "program", "importers", "passes", "planner", "session", "build", "devices"),
+        *("results", "bench", "pipeline", "compare", "reports"),
+    },
     "sweep": {
         "strict_json",
         "escape",
         "junit_document",
         *("__init__", "errors", "paths", "files", "tables", "progress", "profile", "build"),
-        *("toml_table", "zoo", "devices", "results", "bench", "pipeline", "compare"),
+        *("toml_table", "zoo", "devices", "results", "bench", "pipeline", "compare", "tuning"),
     },
     "plugin_kit": {
         *("errors", "paths", "plugins", "files", "tables", "progress", "schema", "kernels"),
@@ -146,7 +151,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "escape",
         *("__init__", "errors", "files", "tables", "progress", "plugins", "profile", "program"),
         *("exporters", "passes", "planner", "build", "size", "zoo", "devices", "results", "bench"),
-        *("pipeline", "compare", "reports", "sweep", "plugin_kit", "doctor", "demo"),
+        *("pipeline", "compare", "reports", "tuning", "sweep", "plugin_kit", "doctor", "demo"),
     },
 }
 # The package itself has no row: it loads the names of the Python API when they are first used.

@@ -55,6 +55,7 @@ COVERED_BY = {
     "results/*": "results/test_records.py",
     "size/*": "size/test_measure.py",
     "sweep/*": "sweep/test_campaign.py",
+    "tuning/*": "tuning/test_search.py",
     "zoo/*": "zoo/test_zoo.py",
     "zoo/networks/*": "zoo/test_networks.py",
 }

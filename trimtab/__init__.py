@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # for type checkers, which do not run `__getattr__`
     from trimtab.session import TensorType as TensorType
     from trimtab.session import optimize as optimize
     from trimtab.target import Target as Target
+    from trimtab.tuning.in_process import tune as tune
 
 # The public names, and the module of each. It is imported on first use: the code generator and
 # `inv --list` must not wait for numpy and onnx.
@@ -57,6 +58,7 @@ _MODULES = {
     "plugins": "trimtab.plugins",
     "profile_of": "trimtab.build.derived_profile",
     "quantize": "trimtab.quantization",
+    "tune": "trimtab.tuning.in_process",
 }
 # Names that have left the table above, and their replacements: "old": "trimtab.module.name". They
 # keep working for one minor version, with a warning.

@@ -47,6 +47,7 @@ class JobRun:
         self.wrong = ""
         self._launches = 0
         self._unfinished: list[int] = []  # launches of the current block
+        self._events: list[Sequence[Event]] = []  # theirs
         self.path = writer.path
 
     def describe(self) -> None:
@@ -96,11 +97,15 @@ class JobRun:
         command = dataclasses.replace(command, cores=scheduled.cpus or command.cores)
         if self._settings.counters:
             command = dataclasses.replace(command, counters=self._counters.argument)
-        self._record(self._launch(device, command, Transcript(), counted=True))
+        events = self._launch(device, command, Transcript(), counted=True)
+        self._record(events)
+        self._events.append(events)
 
-    def finish_block(self) -> None:
-        """Counts the launches since the last block as finished."""
+    def finish_block(self) -> list[Sequence[Event]]:
+        """Counts the launches since the last block as finished, and returns their events."""
+        events, self._events = self._events, []
         self._unfinished.clear()
+        return events
 
     def resume(self, cause: str) -> None:
         """Restarts after the device came back from a disconnect with this cause.
@@ -109,6 +114,7 @@ class JobRun:
         """
         self.note({"event": "resumed", "why": cause, "discarded": [*self._unfinished]})
         self._unfinished.clear()
+        self._events.clear()
         self._base = None
 
     def note(self, event: Event) -> None:

@@ -36,9 +36,14 @@ from trimtab.devices.control import Controlled
 from trimtab.devices.protocol import Device, DeviceInfo, InstructionCounter
 from trimtab.errors import DeviceUnreachableError, ResultError, TrimtabError
 from trimtab.progress import SILENT, Progress
-from trimtab.results.records import FileFacts, Header, RecordedDevice, Writer
+from trimtab.results.records import Event, FileFacts, Header, RecordedDevice, Writer
 
 MAX_DISCONNECTS = 3  # in one step: the step itself may bring the device down
+
+BlockObserver = Callable[[Sequence[Sequence[Sequence[Event]]], bool], None]
+"""Receives the events of each launch of each job in a complete block, and whether the device
+throttled meanwhile.
+"""
 
 
 @dataclass(frozen=True)
@@ -79,12 +84,13 @@ def measure_all(
     schedule: Schedule,
     directory: Path,
     progress: Progress = SILENT,
+    finished: BlockObserver | None = None,
 ) -> list[RunOutcome]:
     """Measures several jobs by `schedule`, with one record each; errors as in `measure`.
 
-    `info` is the device's present description. All outputs are checked before the first timing. A
-    failure ends all jobs: it becomes the status of its own job, and the others end as SKIPPED,
-    since launches of theirs are missing.
+    `info` is the device's present description. `finished` observes each complete block. All outputs
+    are checked before the first timing. A failure ends all jobs: it becomes the status of its own
+    job, and the others end as SKIPPED, since launches of theirs are missing.
     """
     control, lanes = jobs[0].settings.control, max(map(len, schedule))
     threads = lanes * max(job.settings.threads for job in jobs)
@@ -99,7 +105,7 @@ def measure_all(
             header = _header(device, info, whole, session.control)
             writer = stack.enter_context(Writer(directory, header))
             runs.append(JobRun(session, info, whole, writer, progress))
-        steps = _Steps(session, runs, progress)
+        steps = _Steps(session, runs, progress, finished)
         errors: dict[int, TrimtabError] = {}
         try:
             # Progress is not drawn while this machine measures itself.
@@ -117,8 +123,15 @@ def measure_all(
 class _Steps:
     """The steps of a measurement. `job` is that of the present step; a failure is its status."""
 
-    def __init__(self, session: DeviceSession, runs: Sequence[JobRun], progress: Progress) -> None:
+    def __init__(
+        self,
+        session: DeviceSession,
+        runs: Sequence[JobRun],
+        progress: Progress,
+        finished: BlockObserver | None,
+    ) -> None:
         self._session, self._runs, self._progress = session, runs, progress
+        self._finished = finished
         self.job = 0
 
     def carry_out(self, schedule: Schedule, *, still: bool) -> None:
@@ -173,6 +186,7 @@ class _Steps:
 
     def _launch(self, block: Schedule, pool: ThreadPoolExecutor, begin_s: float) -> None:
         """Carries out all launches of a block."""
+        is_throttled = False
         for scheduled in block:
             at_s = round(time.monotonic() - begin_s, 3)
             with self._session.control.launch() as conditions:
@@ -183,8 +197,10 @@ class _Steps:
                     self._launch_simultaneously(scheduled, pool, at_s)
             for one in scheduled:
                 self._runs[one.job].note({"event": "conditions", **conditions.to_json()})
-        for run in self._runs:
-            run.finish_block()
+            is_throttled |= bool(conditions.throttled)
+        launches = [run.finish_block() for run in self._runs]
+        if self._finished:
+            self._finished(launches, is_throttled)
 
     def _launch_simultaneously(
         self, scheduled: Sequence[ScheduledLaunch], pool: ThreadPoolExecutor, at_s: float

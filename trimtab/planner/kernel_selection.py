@@ -42,7 +42,7 @@ class KernelSelection:
             for attribute in self.op.schema.attributes
             if attribute.type == "kernel"
             and (families := self._families(attribute))
-            and not self._candidates(attribute)
+            and not self.candidates(attribute)
         ]
 
     def assign(self, overrides: Mapping[str, object]) -> None:
@@ -62,17 +62,22 @@ class KernelSelection:
 
     def min_cycles(self) -> float:
         """Cycles of the operator with the main kernel that the rule selects."""
-        return self._cost(self._by_rule(self.op.schema.attribute("kernel"))).cycles
+        return self.cost_with(self._by_rule(self.op.schema.attribute("kernel"))).cycles
 
     def cost(self) -> Cost:
         """Cost of the operator with its assigned kernel; NO_COST if it has no choice of
         algorithms.
         """
         return (
-            self._cost(kernels.kernel(self.op.attributes["kernel"])) if self.algorithm else NO_COST
+            self.cost_with(kernels.kernel(self.op.attributes["kernel"]))
+            if self.algorithm
+            else NO_COST
         )
 
-    def _cost(self, kernel: Kernel) -> Cost:
+    def cost_with(self, kernel: Kernel) -> Cost:
+        """Cost of the operator with `kernel` as its main kernel; NO_COST if it has no choice of
+        algorithms.
+        """
         if self.algorithm is None:
             return NO_COST
         if kernel.name not in self._costs:
@@ -84,12 +89,12 @@ class KernelSelection:
 
     def _by_rule(self, attribute: Attribute) -> Kernel:
         """The kernel with the fewest cycles among those of the highest instruction set."""
-        preferred = _highest(self._candidates(attribute))
+        preferred = _highest(self.candidates(attribute))
         if attribute.name != "kernel":
             return min(preferred, key=lambda kernel: kernel.name)
-        return min(preferred, key=lambda kernel: (self._cost(kernel).cycles, kernel.name))
+        return min(preferred, key=lambda kernel: (self.cost_with(kernel).cycles, kernel.name))
 
-    def _candidates(self, attribute: Attribute) -> list[Kernel]:
+    def candidates(self, attribute: Attribute) -> list[Kernel]:
         """All kernels of the target that fit one plan attribute."""
         if attribute.name not in self._memo:
             dtype = self._dtype
@@ -116,7 +121,7 @@ class KernelSelection:
 
     def _check(self, attribute: Attribute, name: str) -> None:
         """PlanError with the reason if the kernel called `name` is not a candidate."""
-        candidates = self._candidates(attribute)
+        candidates = self.candidates(attribute)
         if name in {k.name for k in candidates}:
             return
         kernel = kernels.inventory().get(name)

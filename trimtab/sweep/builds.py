@@ -31,7 +31,7 @@ from trimtab.pipeline.resolve import model_path, read_plan
 from trimtab.pipeline.stores import sweep_store
 from trimtab.profile import find_profile
 from trimtab.sweep.bundle import FileBundle
-from trimtab.sweep.matrix import Cell
+from trimtab.sweep.matrix import TUNED, Cell
 
 _UNLIMITED = 10**9  # the archive keeps all builds while a sweep runs
 
@@ -137,6 +137,10 @@ class BuildCache:
             if path not in beside:
                 raise ModelFileError("the model file does not exist", where=str(path))
             network = FileBundle("model", beside)
+        if cell.plan == TUNED:
+            raise UsageError(
+                "the plan was not tuned", where=str(cell), hint="./inv tune shows the reason"
+            )
         if cell.plan:
             plan_file = FileBundle("plan", [Path(cell.plan)])
         return BuildTask(cell, network, plan_file, source_hash())

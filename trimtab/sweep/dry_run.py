@@ -16,6 +16,7 @@ from trimtab.sweep.campaign import newest, one_line
 from trimtab.sweep.matrix import Cell, Sweep
 from trimtab.sweep.outcome_table import varying
 from trimtab.sweep.run import estimate
+from trimtab.sweep.tuned_plans import known
 from trimtab.tables import Column, Table
 
 
@@ -47,7 +48,7 @@ def survey(
 
     Reads the models and samples of cells that are not built, but computes nothing with them.
     """
-    cache, previews = BuildCache(), Previews()
+    sweep, cache, previews = known(sweep), BuildCache(), Previews()
     records = newest(index.entries(folder))
     listed: list[ListedCell] = []
     missing_builds: dict[Cell, None] = {}
@@ -56,8 +57,7 @@ def survey(
         for i, cell in enumerate(sweep.cells):
             step.update(i, len(sweep.cells))
             identity, status = cache.find(cell.binary), ""
-            plan_file = Path(cell.plan) if cell.plan else None
-            preview = previews.of(recipe_of(cell, Path(cell.model), plan_file))
+            preview = previews.of(recipe_of(cell, Path(cell.model), cell.plan_file))
             problem = one_line(preview.error) if preview.error else ""
             if identity:
                 entry = records.get(sweep.key(cell, *identity.hashes))

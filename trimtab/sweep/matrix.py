@@ -22,6 +22,7 @@ from trimtab.errors import TrimtabError, UsageError
 from trimtab.pipeline import input_shapes
 from trimtab.toml_table import Minimum, TomlFile
 
+TUNED = "tuned"  # the plan that is measured on the cell's device (docs/tune.md)
 MAX_CELLS = 10_000  # a larger product is a mistake in the file
 
 
@@ -30,7 +31,8 @@ class Cell:
     """One configuration on one device.
 
     Fields are named after the options of `bench`, and an empty value means the option's default.
-    `plan` and `calibration` are paths, and so is `model`, unless it is a network of the zoo.
+    `plan` and `calibration` are paths, and so is `model`, unless it is a network of the zoo; the
+    plan "tuned" stands for one that is still to be measured.
     `input` holds one `NAME=1,3,224,224` per graph input with a given shape.
     """
 
@@ -59,6 +61,11 @@ class Cell:
             values[axis] = Path(values[axis]).name
         values["input"] = " ".join(self.input)
         return {axis: value for axis, value in values.items() if value != ""}
+
+    @property
+    def plan_file(self) -> Path | None:
+        """The plan file, None for the rule's plan and for one that is still to be measured."""
+        return Path(self.plan) if self.plan not in ("", TUNED) else None
 
     @property
     def binary(self) -> Cell:
@@ -218,9 +225,10 @@ class _Reader:
     def _resolved(self, axis: str, value: Any) -> Any:
         """Resolves paths relative to the sweep's file.
 
-        A model that is no file there is taken for the name of a network of the zoo.
+        A model that is no file there is taken for the name of a network of the zoo, and the plan
+        "tuned" is no file.
         """
-        if axis not in FILES or not value:
+        if axis not in FILES or not value or (axis == "plan" and value == TUNED):
             return value
         path = self._file.path.parent / Path(value).expanduser()
         return str(path) if axis != "model" or path.exists() else value

@@ -25,6 +25,7 @@ from trimtab.sweep.duration import DurationEstimate
 from trimtab.sweep.executor import Executor
 from trimtab.sweep.matrix import Cell, Sweep
 from trimtab.sweep.measurements import ARMS
+from trimtab.sweep.tuned_plans import with_tuned_plans
 
 MAX_ARCHIVED = 400  # builds of earlier sweeps that the archive keeps
 
@@ -81,7 +82,7 @@ def _checked(cell: Cell, path: Path) -> Cell:
     find_toolchain(cell.toolchain).core(cell.cpu)
     if cell.profile:
         find_profile(cell.profile)
-    recipe = recipe_of(cell, Path(cell.model), Path(cell.plan) if cell.plan else None)
+    recipe = recipe_of(cell, Path(cell.model), cell.plan_file)
     calibration = recipe.calibration.for_precision(recipe.plan.precision)
     calibration.check_values()
     return dataclasses.replace(cell, calibration=calibration.samples, budget=calibration.budget)
@@ -113,6 +114,7 @@ def run(
 
     Records go into `folder`. Arguments and errors as in `Campaign`.
     """
+    sweep = with_tuned_plans(sweep, folder, progress)
     revisions = revision.of_both(paths.root(), path.resolve().parent)
     campaign = Campaign(
         sweep,

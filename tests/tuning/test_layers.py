@@ -1,0 +1,59 @@
+"""Keys of layers and of the code that computes them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tuning.networks import by_rule, convolutions
+from trimtab.tuning import layers
+from trimtab.tuning.layers import Layers, code_of
+
+
+def key(*shapes: tuple[int, int, int], at: int, size: int = 28) -> str:
+    return Layers(by_rule(convolutions(*shapes, size=size))).layer({f"x{at + 1}"}).digest
+
+
+def test_the_same_layer_of_another_network_has_the_same_key() -> None:
+    one = key((64, 64, 3), (64, 32, 1), (32, 64, 3), at=1)
+    assert one == key((16, 64, 1), (64, 32, 1), (32, 48, 3), (48, 16, 1), at=1)
+
+
+@pytest.mark.parametrize(
+    "shapes", [((64, 64, 3), (64, 48, 1), (48, 64, 3)), ((64, 64, 3), (64, 32, 3), (32, 64, 3))]
+)
+def test_another_shape_is_another_layer(shapes: tuple[tuple[int, int, int], ...]) -> None:
+    assert key((64, 64, 3), (64, 32, 1), (32, 64, 3), at=1) != key(*shapes, at=1)
+
+
+def test_another_neighbor_is_another_layer() -> None:
+    assert key((64, 64, 3), (64, 32, 1), (32, 64, 3), at=1) != key((64, 64, 3), (64, 32, 1), at=1)
+
+
+def test_the_words_name_window_and_shapes() -> None:
+    plan = by_rule(convolutions((64, 64, 3), (64, 64, -3)))
+    words = [Layers(plan).layer({name}).text for name in ("x1", "x2")]
+    assert words == [
+        "conv 3x3 1x64x28x28 -> 1x64x28x28",
+        "conv dw 3x3 1x64x28x28 -> 1x64x28x28",
+    ]
+
+
+def test_a_decision_has_another_key_when_a_source_of_its_kernel_changes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plan = by_rule(convolutions((64, 64, 3)))
+    before = code_of(plan.planned, {"x1"})
+    assert before == code_of(plan.planned, {"x1"})
+    assert "conv_winograd, gemm_f32_6x16_avx2" in before.text
+    real = layers._source_digest
+    monkeypatch.setattr(
+        layers, "_source_digest", lambda name: "new" if name.startswith("gemm") else real(name)
+    )
+    assert code_of(plan.planned, {"x1"}).digest != before.digest
+
+
+def test_the_sources_of_a_kernel_include_headers() -> None:
+    seen: dict[object, str] = {}
+    root = layers.paths.root()
+    layers._read_with_includes(root / "kernels" / "arm" / "gemm_f32_4x16_neon.cpp", seen)  # type: ignore[arg-type]
+    assert root / "kernels" / "kernel_api.h" in seen

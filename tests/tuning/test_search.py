@@ -1,0 +1,211 @@
+"""The search, with a clock whose times are known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.tuning.fake_clock import Cost, FakeClock
+from tests.tuning.networks import algorithms_of, by_rule, convolutions
+from trimtab.errors import WrongOutputError
+from trimtab.planner import algorithms, planner
+from trimtab.planner.plan_file import Plan
+from trimtab.program import Op
+from trimtab.tuning.clock import WrongPlanError
+from trimtab.tuning.search import Change, Found, PlanSearch
+from trimtab.tuning.timings import Timings
+
+THREE = ((64, 64, 3), (64, 128, 1), (128, 64, 3))
+
+
+def search(
+    clock: FakeClock, path: Path | None = None, seconds: float = 60, **rule: object
+) -> Found:
+    plan = by_rule(convolutions(*THREE), **rule)  # type: ignore[arg-type]
+    return PlanSearch(plan, clock, Timings(path), seconds).run()
+
+
+def algorithm(op: Op) -> str:
+    own = algorithms.algorithm_of(op)
+    return own.name if own else ""
+
+
+def faster(name: str, factor: float = 0.7) -> Cost:
+    """Every operator takes a millisecond, one with this algorithm or kernel less."""
+
+    def cost(op: Op) -> float:
+        names = (algorithm(op), op.attributes.get("kernel"))
+        return 1e6 * (factor if name in names else 1.0)
+
+    return cost
+
+
+def test_the_fastest_algorithm_replaces_that_of_the_rule() -> None:
+    rule = by_rule(convolutions(*THREE))
+    assert "winograd_5" not in algorithms_of(rule)
+    found = search(FakeClock(faster("winograd_5"), noise=0.01))
+    assert algorithms_of(found.plan) == ["winograd_5", "direct", "winograd_5"]
+    assert found.is_complete
+    for change in found.changes:
+        assert change.effect.value == pytest.approx(0.7, rel=0.05)
+        assert change.effect.interval.high < 1
+        assert change.is_kept
+
+
+def test_a_better_block_size_is_found() -> None:
+    rule = by_rule(convolutions(*THREE))
+    tiles = [op.attributes.get("call_tiles") for op in rule.planned.steps]
+    better = {size // 2 for size in tiles if size and size > 1}
+
+    def cost(op: Op) -> float:
+        return 1e6 * (0.8 if op.attributes.get("call_tiles") in better else 1.0)
+
+    found = search(FakeClock(cost, noise=0.01))
+    assert found.changes
+    for change in found.changes:
+        assert change.before != change.after
+
+
+def test_the_plan_file_of_the_result_gives_the_measured_program() -> None:
+    found = search(FakeClock(faster("winograd_5"), noise=0.01))
+    again = planner.plan(found.rule.program, found.rule.target, found.plan.as_plan())
+    assert [(op.type, op.attributes) for op in again.ops] == [
+        (op.type, op.attributes) for op in found.plan.planned.ops
+    ]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_noise_alone_changes_nothing(seed: int) -> None:
+    found = search(FakeClock(lambda op: 1e6, noise=0.03, seed=seed))
+    assert found.plan.choices == found.rule.choices
+    assert not found.changes
+    assert found.measured > 20
+
+
+def test_two_searches_of_a_noisy_device_find_plans_of_one_time() -> None:
+    cost = faster("winograd_5", 0.9)
+    totals = []
+    for seed in (1, 2):
+        found = search(FakeClock(cost, noise=0.02, seed=seed))
+        totals.append(sum(map(cost, found.plan.planned.steps)))
+    assert totals[0] == pytest.approx(totals[1])
+
+
+def test_a_difference_that_is_not_confirmed_is_reverted() -> None:
+    """The clock flatters an alternative until rule and result are compared alone."""
+    clock = FakeClock(faster("winograd_5"), noise=0.005)
+
+    class ThenHonest(PlanSearch):
+        def _confirm(self) -> list[Change]:
+            clock.cost = lambda op: 1e6
+            return super()._confirm()
+
+    found = ThenHonest(by_rule(convolutions(*THREE)), clock, Timings(), 60).run()
+    assert found.tried[0].effect.value < 0.8
+    assert not found.changes
+    assert found.plan.choices == found.rule.choices
+
+
+def test_a_kernel_that_saves_less_than_its_bytes_are_worth_is_not_carried() -> None:
+    """Strassen's operator and kernels are five kilobytes: half a percent of the time is not worth
+    them, a tenth is.
+    """
+    kept = {}
+    for factor in (0.985, 0.7):
+        found = search(FakeClock(faster("strassen", factor), noise=0.0005))
+        assert found.tried[0].effect.interval.high < 1, "the difference is measurable"
+        kept[factor] = algorithms_of(found.plan)[1]
+    assert kept == {0.985: "direct", 0.7: "strassen"}
+
+
+def test_bytes_count_more_when_the_plan_prefers_size() -> None:
+    clock = FakeClock(faster("strassen", 0.8), noise=0.0005)
+    assert algorithms_of(search(clock).plan)[1] == "strassen"
+    plan = Plan(prefer="size", algorithms=("direct", "winograd_4"))
+    assert "strassen" not in algorithms_of(search(clock, plan=plan).plan)
+
+
+def test_a_fused_chain_is_tried_together() -> None:
+    chain = convolutions((32, 96, 1), (96, 96, -3), (96, 32, 1), size=56)
+    rule = by_rule(chain)
+    assert len(rule.planned.steps) == 3
+
+    def cost(op: Op) -> float:
+        return 1.5e6 if op.type == "conv_separable" else 1e6
+
+    found = PlanSearch(rule, FakeClock(cost, noise=0.01), Timings(), 60).run()
+    assert algorithms_of(found.plan) == ["expand_depthwise_project"]
+    (change,) = found.changes
+    assert change.region == {"x1", "x2", "x3"}
+    assert change.effect.value == pytest.approx(0.5, rel=0.05)
+
+
+def test_a_chain_that_the_rule_fuses_is_taken_apart() -> None:
+    chain = convolutions((32, 96, 1), (96, 96, -3), (96, 32, 1), size=56)
+    fused = Plan(algorithms=("expand_depthwise_project", "direct"))
+    rule = by_rule(chain, plan=fused)
+    assert algorithms_of(rule) == ["expand_depthwise_project"]
+
+    def cost(op: Op) -> float:
+        return 9e6 if op.type == "conv_separable" else 1e6
+
+    found = PlanSearch(rule, FakeClock(cost, noise=0.01), Timings(), 60).run()
+    assert len(found.plan.planned.steps) == 3
+    (change,) = found.changes
+    assert change.effect.value == pytest.approx(1 / 3, rel=0.05)
+
+
+def test_an_interrupted_search_continues_with_all_finished_timings(tmp_path: Path) -> None:
+    path, cost = tmp_path / "timings.jsonl", faster("winograd_5")
+    whole = FakeClock(cost, noise=0.01)
+    expected = search(whole)
+    first = FakeClock(cost, noise=0.01, fails_after=10)
+    with pytest.raises(ConnectionError):
+        search(first, path)
+    stored = Timings(path)
+    assert len(stored) > 10
+    second = FakeClock(cost, noise=0.01, seed=1)
+    found = search(second, path)
+    assert found.plan.choices == expected.plan.choices
+    assert found.measured + found.known >= expected.measured
+    assert second.launches < whole.launches
+
+
+def test_the_same_layers_of_another_network_are_known(tmp_path: Path) -> None:
+    path, cost = tmp_path / "timings.jsonl", faster("winograd_5")
+    search(FakeClock(cost, noise=0.01), path)
+    clock = FakeClock(cost, noise=0.01)
+    found = search(clock, path)
+    assert found.measured == 0
+    assert algorithms_of(found.plan) == ["winograd_5", "direct", "winograd_5"]
+    assert [len(programs) for programs in clock.measured] == [1, 2], "shares, and the confirmation"
+
+
+def test_counts_are_exact_and_measured_once() -> None:
+    clock = FakeClock(faster("winograd_5", 0.99), unit="instructions")
+    found = search(clock)
+    assert "winograd_5" in algorithms_of(found.plan)
+    assert clock.blocks == len(clock.measured)
+    for change in found.changes:
+        assert change.effect.interval.low == change.effect.interval.high
+
+
+def test_a_plan_with_wrong_outputs_is_left_out() -> None:
+    class Wrong(FakeClock):
+        def measure(self, programs, blocks, finished):  # type: ignore[no-untyped-def]
+            for index, program in enumerate(programs):
+                if any(algorithm(op) == "winograd_5" for op in program.steps):
+                    raise WrongPlanError(index, WrongOutputError("element 3 is 7"))
+            super().measure(programs, blocks, finished)
+
+    cost = faster("winograd_5")
+    found = search(Wrong(cost, noise=0.01))
+    assert "winograd_5" not in algorithms_of(found.plan)
+    assert found.tried
+
+
+def test_a_search_ends_in_time_and_says_that_it_is_incomplete() -> None:
+    found = search(FakeClock(faster("winograd_5"), noise=0.01), seconds=0.0)
+    assert not found.is_complete
+    assert not found.changes

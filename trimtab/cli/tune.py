@@ -1,0 +1,108 @@
+"""Tunes a network on a device: measures which plan is the fastest there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from trimtab.cli._command import command, group, option
+from trimtab.cli._options import (
+    INPUT_HELP,
+    RESULTS_HELP,
+    TRUST_HELP,
+    ControlOptions,
+    PlanOptions,
+    PrecisionOptions,
+    parse_inputs,
+)
+
+if TYPE_CHECKING:
+    from trimtab.tuning.tuned import TuneRequest
+
+GROUP = "Measure"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TuneOptions:
+    """Options of `tune`."""
+
+    model: str = option("model file or zoo network")
+    input: tuple[str, ...] = option(INPUT_HELP, ())
+    device: str = option("device to measure on (./inv devices)", "local")
+    minutes: float = option("limit of the search; builds and the final comparison are extra", 5.0)
+    output: str = option("plan file to write; default: NET-DEVICE.plan.toml")
+    timings: str = option(
+        "file of timings, read and extended; default: timings.jsonl in the folder of results"
+    )
+    report: str = option("also write the report to this .html or .md file")
+    profile: str = option("contents of the binary; default: exactly what the model needs")
+    toolchain: str = option("default: the device's")
+    cpu: str = option("core to build for; default: the device's")
+    launches: int = option("launches of each plan in the final comparison", 20)
+    timeout: float = option("seconds for one launch of the runner", 600.0)
+    trust_new: bool = option(TRUST_HELP, False)
+    results: str = option(RESULTS_HELP)
+    json: bool = option("print JSON", False)
+    plan: PlanOptions = group(PlanOptions)
+    control: ControlOptions = group(ControlOptions)
+    precision: PrecisionOptions = group(PrecisionOptions)
+
+    def request(self) -> TuneRequest:
+        """What to tune; UsageError for invalid values."""
+        from pathlib import Path
+
+        from trimtab.bench.jobs import Settings
+        from trimtab.errors import UsageError
+        from trimtab.pipeline.recipe import Recipe
+        from trimtab.results.folder import results_folder
+        from trimtab.tuning.tuned import TIMINGS, TuneRequest
+
+        if not self.model:
+            raise UsageError("which model?", hint="--model FILE, or --model NAME (./inv zoo)")
+        if not 0 < self.minutes < 24 * 60:
+            raise UsageError(f"--minutes is {self.minutes:g}, it must be above 0 and below a day")
+        recipe = Recipe(
+            model=self.model,
+            profile=self.profile,
+            toolchain=self.toolchain,
+            cpu=self.cpu,
+            shapes=parse_inputs(self.input),
+            plan=self.plan.read(),
+            calibration=self.precision.read(),
+        )
+        return TuneRequest(
+            recipe=recipe,
+            device=self.device,
+            minutes=self.minutes,
+            timings=Path(self.timings or results_folder(self.results) / TIMINGS),
+            launches=self.launches,
+            settings=Settings(timeout_s=self.timeout, control=self.control.read()),
+            trust_new=self.trust_new,
+        )
+
+
+@command(TuneOptions, engine=True, short_options=False)
+def tune(options: TuneOptions) -> None:
+    """Measure which algorithms, kernels and blocks a network runs fastest with; write a plan."""
+    from pathlib import Path
+
+    from trimtab import files, tables
+    from trimtab.cli._progress import shown
+    from trimtab.results.folder import results_folder
+    from trimtab.strict_json import dumps
+    from trimtab.tuning import report
+    from trimtab.tuning.tuned import tune as run
+
+    request, progress = options.request(), shown(quiet=options.json)
+    if options.report:
+        report.check_format(options.report)
+    tuned = run(request, results_folder(options.results), progress)
+    output = Path(options.output or f"{tuned.network}-{tuned.device}.plan.toml")
+    files.write_text(output, tuned.plan.to_toml(tuned.title()))
+    if options.report:
+        files.write_text(Path(options.report), report.rendered(tuned, options.report))
+    if options.json:
+        print(dumps({**tuned.to_json(), "plan": str(output)}, indent=1))
+    else:
+        print(tables.text(report.page(tuned)))
+        print(f"\nplan: {output}")

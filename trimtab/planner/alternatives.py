@@ -1,0 +1,254 @@
+"""Alternatives to a plan: other algorithms, kernels and block sizes, the likely ones first.
+
+The cost model ranks them; a measurement decides (`trimtab.tuning`). An algorithm may absorb the
+operators before it, so an alternative may change several operators together: those of its region.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from trimtab import kernels
+from trimtab.kernels import Kernel
+from trimtab.planner import algorithms, planner
+from trimtab.planner.kernel_selection import KernelSelection
+from trimtab.planner.plan_file import Choice, Plan, operator_keys, plan_of
+from trimtab.program import Op, Program
+from trimtab.target import Target
+
+LIMIT = 1.6  # the largest modeled cost, relative to the plan's own, that is worth a measurement
+MAX_PER_OPERATOR = 8
+
+Choices = Mapping[str, Choice]
+"""Choices of operators by the names of their first outputs; absorbed operators have none."""
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """Other choices for the operators of a region.
+
+    `region`: first outputs of all operators that are computed in another way; `choices`: those of
+    the operators that remain in the region; `ratio`: modeled cost relative to the present plan's, 1
+    for block sizes, which the cost model does not know; `is_block_size`: only a block size differs.
+    """
+
+    region: frozenset[str]
+    choices: Choices
+    ratio: float
+    is_block_size: bool = False
+
+    def applied(self, present: Choices) -> dict[str, Choice]:
+        """The choices of a plan with this alternative in place of its own."""
+        kept = {name: choice for name, choice in present.items() if name not in self.region}
+        return {**kept, **self.choices}
+
+
+class DecidedPlan:
+    """A plan whose decisions are all explicit.
+
+    `program`: the optimized program, with a dtype for every operator; `plan`: what the user decided
+    (precision, storage of weights, threads); `choices`: the decision of each operator that the plan
+    computes; `planned`: the program with these decisions, as an engine runs it.
+    """
+
+    def __init__(self, program: Program, target: Target, plan: Plan, planned: Program) -> None:
+        """`planned` is the result of `planner.plan` for the other arguments."""
+        self.program, self.target, self.plan, self.planned = program, target, plan, planned
+        explicit = plan_of(planned).operators
+        outputs = dict(
+            zip(operator_keys(planned), (op.outputs[0] for op in planned.ops), strict=True)
+        )
+        self.choices: Choices = {outputs[key]: choice for key, choice in explicit.items()}
+
+    def with_choices(self, choices: Choices) -> DecidedPlan:
+        """The same network with other decisions; PlanError if they contradict each other."""
+        planned = planner.plan(
+            self.program, self.target, self.plan_with(choices), has_all_code=True
+        )
+        return DecidedPlan(self.program, self.target, self.plan, planned)
+
+    def plan_with(self, choices: Choices) -> Plan:
+        """The plan file of these decisions."""
+        keys = dict(
+            zip(
+                (op.outputs[0] for op in self.program.ops), operator_keys(self.program), strict=True
+            )
+        )
+        return replace(self.plan, operators={keys[name]: choices[name] for name in choices})
+
+    def as_plan(self) -> Plan:
+        """The plan file of all decisions."""
+        return self.plan_with(self.choices)
+
+    @cached_property
+    def covers(self) -> Mapping[str, frozenset[str]]:
+        """The first outputs of the operators that each operator of the plan computes: its own, and
+        those that it absorbs.
+        """
+        operators = _Operators(self.program, self.target)
+        return {
+            name: operators.covers(name, choice.algorithm) for name, choice in self.choices.items()
+        }
+
+    def alternatives(self) -> Iterator[Alternative]:
+        """Yields the alternatives of every operator, the likely ones of each first."""
+        operators = _Operators(self.program, self.target)
+        absorbed = set[str]().union(*(own - {name} for name, own in self.covers.items()))
+        ops = {op.outputs[0]: op for op in self.planned.ops}
+        for name in operators.selections:
+            found = [*self._others(operators, name, is_absorbed=name in absorbed)]
+            found.sort(key=lambda one: one.ratio)
+            yield from found[:MAX_PER_OPERATOR]
+            if name in self.choices:
+                yield from self._block_sizes(name, ops[name])
+
+    def _others(
+        self, operators: _Operators, name: str, *, is_absorbed: bool
+    ) -> Iterator[Alternative]:
+        """The other algorithms and kernels of one operator; if the plan absorbs it, only the
+        algorithms that absorb others in turn.
+        """
+        for algorithm in operators.selections[name]:
+            own = operators.covers(name, algorithm)
+            if is_absorbed and own == {name}:
+                continue
+            touched = [unit for unit, covered in self.covers.items() if covered & own]
+            region = own.union(*(self.covers[unit] for unit in touched))
+            rest = {
+                other: choice
+                for other in sorted(region - own)
+                if (choice := operators.alone(other, self.choices.get(other), self.covers))
+            }
+            if len(rest) != len(region - own):
+                continue
+            before = sum(operators.cycles(unit, self.choices[unit]) for unit in touched)
+            around = sum(operators.cycles(other, choice) for other, choice in rest.items())
+            for kernel in operators.kernels(name, algorithm):
+                choice = operators.choice(name, algorithm, kernel)
+                present = self.choices.get(name)
+                if present and _same_code(choice, present):
+                    continue
+                ratio = (operators.cycles(name, choice) + around) / before if before else 1.0
+                if ratio <= LIMIT:
+                    yield Alternative(region, {**rest, name: choice}, ratio)
+
+    def _block_sizes(self, name: str, op: Op) -> Iterator[Alternative]:
+        choice = self.choices[name]
+        for attribute in op.schema.attributes:
+            if not attribute.plan or attribute.type == "kernel":
+                continue
+            for value in self._other_sizes(op, attribute.name, op.attributes[attribute.name]):
+                low, high = attribute.range or (0, 1)
+                if low <= value <= high:
+                    values = {**choice.values, attribute.name: value}
+                    other = replace(choice, values=values)
+                    yield Alternative(self.covers[name], {name: other}, 1.0, is_block_size=True)
+
+    def _other_sizes(self, op: Op, attribute: str, value: int | bool) -> Iterable[int | bool]:
+        """Neighboring values of a block size."""
+        if isinstance(value, bool):
+            return (not value,)
+        if attribute.endswith("gap"):
+            line = self.target.core.l1d.line_bytes // 4
+            return (0,) if value else (line,)
+        sizes = [size for size in (value // 2, value * 2) if size and size != value]
+        if attribute == "panels":
+            columns = self.planned.vars[op.outputs[0]].shape[-1 if op.type == "gemm" else 1]
+            nr = kernels.kernel(op.attributes["kernel"]).packing[1] or 1
+            columns //= int(op.attributes.get("group", 1))
+            sizes = [size for size in sizes if size < value or value * nr < columns]
+        return sizes
+
+
+class _Operators:
+    """The operators of a program with every algorithm that the target can run."""
+
+    def __init__(self, program: Program, target: Target) -> None:
+        constant_bytes = program.constant_bytes()
+        self._program, self._target = program, target
+        self._producers = {name: op for op in program.ops for name in op.outputs}
+        self.selections: dict[str, dict[str, KernelSelection]] = {}
+        for op in program.ops:
+            lowered = algorithms.lower(program, op, target)
+            own = algorithms.algorithm_of(op)
+            variants = {
+                name: KernelSelection(
+                    program, derived, algorithms.registry()[name], target, constant_bytes
+                )
+                for name, derived in lowered.items()
+            } or {
+                own.name if own else "": KernelSelection(program, op, own, target, constant_bytes)
+            }
+            possible = {name: one for name, one in variants.items() if not one.missing()}
+            if any(
+                a.type == "kernel" for one in possible.values() for a in one.op.schema.attributes
+            ):
+                self.selections[op.outputs[0]] = possible
+
+    def covers(self, name: str, algorithm: str) -> frozenset[str]:
+        """First outputs of the operators that an algorithm at `name` computes."""
+        selection = self.selections.get(name, {}).get(algorithm)
+        outputs, pending = {name}, [*self._producers[name].inputs] if selection else []
+        while pending and selection:
+            operand = pending.pop()
+            producer = self._producers.get(operand)
+            if producer is not None and operand not in selection.op.inputs:
+                outputs.add(producer.outputs[0])
+                pending += producer.inputs
+        return frozenset(outputs)
+
+    def kernels(self, name: str, algorithm: str) -> list[Kernel]:
+        """The candidates for an operator's main kernel; portable ones only if there is no other."""
+        selection = self.selections[name][algorithm]
+        attributes = {a.name: a for a in selection.op.schema.attributes}
+        if "kernel" not in attributes:
+            return []
+        candidates = selection.candidates(attributes["kernel"])
+        return [k for k in candidates if not k.portable] or list(candidates)
+
+    def choice(self, name: str, algorithm: str, kernel: Kernel) -> Choice:
+        """The choice of an algorithm and its main kernel; its other kernels are those of the
+        rule.
+        """
+        selection = self.selections[name][algorithm]
+        own = selection.op
+        op = Op(own.type, [*own.inputs], [*own.outputs], dict(own.attributes), own.name)
+        replace(selection, op=op).assign({"kernel": kernel.name})
+        names = [a.name for a in op.schema.attributes if a.type == "kernel"]
+        return Choice(algorithm, {n: op.attributes[n] for n in names if op.attributes[n]})
+
+    def cycles(self, name: str, choice: Choice) -> float:
+        """Modeled cycles of an operator with this choice, 0 if it has no choice of algorithms."""
+        selection = self.selections.get(name, {}).get(choice.algorithm)
+        if selection is None or selection.algorithm is None:
+            return 0.0
+        kernel = kernels.kernel(str(choice.values["kernel"]))
+        slower = kernels.isas()[kernel.isa].slower.get(kernel.family, 1)
+        return slower * selection.cost_with(kernel).cycles
+
+    def alone(
+        self, name: str, present: Choice | None, covers: Mapping[str, frozenset[str]]
+    ) -> Choice | None:
+        """The choice of an operator that absorbs nothing and is not absorbed: its present one if it
+        is such a choice, else the best by the cost model; None if there is none.
+        """
+        if present and covers[name] == {name}:
+            return present
+        options = [
+            (self.cycles(name, choice), kernel.name, choice)
+            for algorithm in self.selections.get(name, {})
+            if self.covers(name, algorithm) == {name}
+            for kernel in self.kernels(name, algorithm)
+            for choice in [self.choice(name, algorithm, kernel)]
+        ]
+        return min(options, key=lambda one: one[:2])[2] if options else None
+
+
+def _same_code(one: Choice, other: Choice) -> bool:
+    """Whether two choices differ at most in block sizes."""
+    names = {*one.values} | {name for name in other.values if name.endswith("kernel")}
+    return one.algorithm == other.algorithm and all(
+        one.values.get(name) == other.values.get(name) for name in names
+    )

@@ -1,0 +1,233 @@
+"""Tunes a network on a device, and proves the result: the whole procedure of `./inv tune`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from trimtab import paths
+from trimtab.bench.jobs import Settings
+from trimtab.compare import ab, noise_floor
+from trimtab.compare.ab import AbRequest, AbResult
+from trimtab.compare.arms import Arm, PreparedArm
+from trimtab.devices import Device, DeviceInfo, find_device
+from trimtab.errors import EmulatorError
+from trimtab.pipeline import delivery
+from trimtab.pipeline.built import build
+from trimtab.pipeline.loaded import load
+from trimtab.pipeline.measured import archived, ready_device
+from trimtab.pipeline.planned import Planned, plan
+from trimtab.pipeline.recipe import MeasurementRequest, Recipe
+from trimtab.planner import planner, precision
+from trimtab.planner.alternatives import DecidedPlan
+from trimtab.planner.plan_file import Plan
+from trimtab.progress import SILENT, Progress
+from trimtab.results.records import Status
+from trimtab.tuning.device_clock import DeviceClock
+from trimtab.tuning.search import Found, PlanSearch
+from trimtab.tuning.timings import Timings
+
+TIMINGS = "timings.jsonl"
+
+
+@dataclass(frozen=True)
+class TuneRequest:
+    """What to tune. `recipe`: the network, its plan and its device; `minutes`: limit of the search,
+    without builds and the final comparison; `timings`: the file of timings; `launches`: per arm of
+    the final comparison; `settings`: control and time limit of launches.
+    """
+
+    recipe: Recipe
+    device: str = "local"
+    minutes: float = 5.0
+    timings: Path = Path("results") / TIMINGS
+    launches: int = ab.LAUNCHES
+    settings: Settings = field(default_factory=Settings)
+    trust_new: bool = False
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The result. `plan`: what to use, with all decisions: the tuned plan if `is_faster`, else the
+    rule's; `proof`: the comparison of the binaries of both, None if they are the same; `bytes`: of
+    the binary and the model, by plan; `unit`: "instructions" if the device is emulated.
+    """
+
+    network: str
+    device: str
+    core: str
+    threads: int
+    unit: str
+    plan: Plan
+    is_faster: bool
+    found: Found
+    proof: AbResult | None
+    bytes: Mapping[str, tuple[int, int]]
+    throttled: int
+
+    def sentence(self) -> str:
+        """The outcome in words."""
+        what = "counted instructions, which are no time" if self.unit == "instructions" else "time"
+        if self.proof is None:
+            return f"no alternative is measurably faster than the rule's plan ({what})"
+        verdict = self.proof.verdict
+        ratio = f"{verdict.ratio:.4f} ({verdict.interval.low:.4f} .. {verdict.interval.high:.4f})"
+        if self.is_faster:
+            return f"the tuned plan takes {ratio} of the rule's plan: {what}"
+        return f"the tuned plan is not measurably faster, {ratio} ({what}): the rule's plan stays"
+
+    def title(self) -> str:
+        """The comment at the top of the plan file."""
+        on = f"{self.network}, {self.device} ({self.core}), {self.threads} threads"
+        return f"Tuned by measurement: {on}\n{self.sentence()}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The outcome as JSON values."""
+        verdict = self.proof.verdict if self.proof else None
+        return {
+            "network": self.network,
+            "device": self.device,
+            "core": self.core,
+            "threads": self.threads,
+            "unit": self.unit,
+            "is_faster": self.is_faster,
+            "ratio": verdict.ratio if verdict else 1.0,
+            "interval": [verdict.interval.low, verdict.interval.high] if verdict else [1.0, 1.0],
+            "bytes": {name: {"binary": b, "model": m} for name, (b, m) in self.bytes.items()},
+            "measured": self.found.measured,
+            "known": self.found.known,
+            "is_complete": self.found.is_complete,
+            "throttled_blocks": self.throttled,
+            "changes": [
+                {
+                    "layer": change.layer,
+                    "before": change.before,
+                    "after": change.after,
+                    "share": change.share,
+                    "ratio": change.effect.value,
+                    "interval": [change.effect.interval.low, change.effect.interval.high],
+                }
+                for change in self.found.changes
+            ],
+        }
+
+
+def tune(request: TuneRequest, folder: Path, progress: Progress = SILENT) -> Tuned:
+    """Tunes a network on its device; the runs of the final comparison are recorded in `folder`.
+
+    Every finished block of timings is in the file at once, so a repeated call continues after an
+    error. EmulatorError if an emulator cannot count; errors of the build and of the device.
+    """
+    definition = find_device(request.device)
+    measurement = MeasurementRequest(definition.name, request.settings, folder, request.trust_new)
+    recipe = replace(request.recipe, measurement=measurement).on_device(definition)
+    room = ready_device(definition, recipe.toolchain, trust_new=request.trust_new)
+    loaded = load(recipe, progress)
+    planned = plan(loaded, progress)
+    room.check(planned.program.constant_bytes(), f"{loaded.stem}.ttm")
+    with definition.open(trust_new=request.trust_new) as device:
+        info = device.describe()
+        if info.is_emulated and recipe.threads > 1:
+            raise EmulatorError(
+                f"{device.name} is emulated, and instructions are counted for one thread only",
+                where=f"{recipe.threads} threads",
+                hint="tune with --threads 1, or on a device whose times are measurements",
+            )
+        return _tune(request, planned, device, info, folder, progress)
+
+
+def decided(planned: Planned) -> DecidedPlan:
+    """The plan of the rules, with all decisions."""
+    target = planned.loaded.target
+    program = precision.assign(
+        planned.optimized, target, planned.plan.precision, planned.plan.precisions
+    )
+    return DecidedPlan(program, target, planned.plan, planned.program)
+
+
+def _tune(
+    request: TuneRequest,
+    planned: Planned,
+    device: Device,
+    info: DeviceInfo,
+    folder: Path,
+    progress: Progress,
+) -> Tuned:
+    rule, recipe, target = decided(planned), planned.recipe, planned.loaded.target
+    core = (info.cpu if target.core.is_generic else None) or target.core.name
+    expected = planned.expected
+    assert expected, "the recipe has a measurement"
+    clock = DeviceClock(
+        device,
+        info,
+        recipe,
+        expected,
+        paths.cache() / "tune" / f"{planned.loaded.stem}-{recipe.toolchain}-{core}",
+        request.settings,
+        core,
+        progress,
+    )
+    timings = Timings(request.timings)
+    search = PlanSearch(rule, clock, timings, request.minutes * 60, progress)
+    with progress.step(f"tune {planned.loaded.stem} on {device.name}"):
+        found = search.run()
+    timings.compact()
+    result = Tuned(
+        network=planned.loaded.stem,
+        device=device.name,
+        core=core,
+        threads=recipe.threads,
+        unit=clock.unit,
+        plan=rule.as_plan(),
+        is_faster=False,
+        found=found,
+        proof=None,
+        bytes={},
+        throttled=clock.throttled,
+    )
+    if not found.changes:
+        return result
+    arms = [
+        _arm(planned, planned.plan, progress),
+        _arm(planned, found.plan.as_plan(), progress),
+    ]
+    proof = _prove(request, device, arms, folder, progress)
+    sizes = {
+        name: (arm.subject.binary.stat().st_size, arm.subject.model.stat().st_size)
+        for name, arm in zip(("rule", "tuned"), arms, strict=True)
+    }
+    is_right = proof.b.status in (Status.OK, proof.a.status)
+    is_faster = is_right and proof.verdict.is_real and proof.verdict.ratio < 1
+    return replace(
+        result,
+        plan=found.plan.as_plan() if is_faster else rule.as_plan(),
+        is_faster=is_faster,
+        proof=proof,
+        bytes=sizes,
+    )
+
+
+def _arm(planned: Planned, chosen: Plan, progress: Progress) -> PreparedArm:
+    """The trimmed binary of a plan."""
+    program = planner.plan(planned.optimized, planned.loaded.target, chosen)
+    profile = delivery.profile_for(planned.recipe, chosen, program)
+    own = replace(planned, plan=chosen, program=program, profile=profile)
+    return PreparedArm(*archived(build(own, progress), progress), planned.recipe.threads)
+
+
+def _prove(
+    request: TuneRequest,
+    device: Device,
+    arms: list[PreparedArm],
+    folder: Path,
+    progress: Progress,
+) -> AbResult:
+    """The comparison of both binaries, as `bench.ab` makes it."""
+    arm = Arm(request.recipe.model)
+    comparison = AbRequest(
+        arm, arm, device.name, launches=request.launches, settings=request.settings
+    )
+    floor = noise_floor.read(device.name, ab.floors_folder())
+    return ab.measure(device, arms, comparison, folder, floor, progress)
