@@ -24,9 +24,9 @@ NETWORKS = {
 def test_every_alternative_is_a_plan_of_the_same_outputs(network: str, target: Target) -> None:
     layers, size = NETWORKS[network]
     rule = by_rule(convolutions(*layers, size=size), target)
-    found = [*rule.alternatives()]
-    assert found
-    for one in found:
+    alternatives = [*rule.alternatives()]
+    assert alternatives
+    for one in alternatives:
         other = rule.with_choices(one.applied(rule.choices))
         assert other.planned.outputs == rule.planned.outputs
         assert one.choices.keys() <= one.region

@@ -31,7 +31,14 @@ class FakeClock:
         self.blocks = 0
         self.launches = 0
         self.fails_after = fails_after
+        self.carried = set[int]()
         self.measured: list[tuple[Program, ...]] = []
+
+    def carry(self, program: Program) -> None:
+        self.carried.add(id(program))
+
+    def prepare(self) -> None:
+        pass
 
     def measure(
         self, programs: Sequence[Program], blocks: int, finished: Callable[[TimedBlock], None]

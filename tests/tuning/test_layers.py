@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tuning.networks import by_rule, convolutions
+from trimtab import paths
 from trimtab.tuning import layers
 from trimtab.tuning.layers import Layers, code_of
 
@@ -53,7 +54,7 @@ def test_a_decision_has_another_key_when_a_source_of_its_kernel_changes(
 
 
 def test_the_sources_of_a_kernel_include_headers() -> None:
-    seen: dict[object, str] = {}
-    root = layers.paths.root()
-    layers._read_with_includes(root / "kernels" / "arm" / "gemm_f32_4x16_neon.cpp", seen)  # type: ignore[arg-type]
-    assert root / "kernels" / "kernel_api.h" in seen
+    texts: dict[object, str] = {}
+    root = paths.root()
+    layers._read_with_includes(root / "kernels" / "arm" / "gemm_f32_4x16_neon.cpp", texts)  # type: ignore[arg-type]
+    assert root / "kernels" / "kernel_api.h" in texts

@@ -13,7 +13,8 @@ from trimtab.planner import algorithms, planner
 from trimtab.planner.plan_file import Plan
 from trimtab.program import Op
 from trimtab.tuning.clock import WrongPlanError
-from trimtab.tuning.search import Change, Found, PlanSearch
+from trimtab.tuning.confirmation import Change
+from trimtab.tuning.search import PlanSearch, SearchResult
 from trimtab.tuning.timings import Timings
 
 THREE = ((64, 64, 3), (64, 128, 1), (128, 64, 3))
@@ -21,7 +22,7 @@ THREE = ((64, 64, 3), (64, 128, 1), (128, 64, 3))
 
 def search(
     clock: FakeClock, path: Path | None = None, seconds: float = 60, **rule: object
-) -> Found:
+) -> SearchResult:
     plan = by_rule(convolutions(*THREE), **rule)  # type: ignore[arg-type]
     return PlanSearch(plan, clock, Timings(path), seconds).run()
 
@@ -44,10 +45,10 @@ def faster(name: str, factor: float = 0.7) -> Cost:
 def test_the_fastest_algorithm_replaces_that_of_the_rule() -> None:
     rule = by_rule(convolutions(*THREE))
     assert "winograd_5" not in algorithms_of(rule)
-    found = search(FakeClock(faster("winograd_5"), noise=0.01))
-    assert algorithms_of(found.plan) == ["winograd_5", "direct", "winograd_5"]
-    assert found.is_complete
-    for change in found.changes:
+    result = search(FakeClock(faster("winograd_5"), noise=0.01))
+    assert algorithms_of(result.plan) == ["winograd_5", "direct", "winograd_5"]
+    assert result.is_complete
+    for change in result.changes:
         assert change.effect.value == pytest.approx(0.7, rel=0.05)
         assert change.effect.interval.high < 1
         assert change.is_kept
@@ -61,34 +62,34 @@ def test_a_better_block_size_is_found() -> None:
     def cost(op: Op) -> float:
         return 1e6 * (0.8 if op.attributes.get("call_tiles") in better else 1.0)
 
-    found = search(FakeClock(cost, noise=0.01))
-    assert found.changes
-    for change in found.changes:
+    result = search(FakeClock(cost, noise=0.01))
+    assert result.changes
+    for change in result.changes:
         assert change.before != change.after
 
 
 def test_the_plan_file_of_the_result_gives_the_measured_program() -> None:
-    found = search(FakeClock(faster("winograd_5"), noise=0.01))
-    again = planner.plan(found.rule.program, found.rule.target, found.plan.as_plan())
+    result = search(FakeClock(faster("winograd_5"), noise=0.01))
+    again = planner.plan(result.rule.program, result.rule.target, result.plan.as_plan())
     assert [(op.type, op.attributes) for op in again.ops] == [
-        (op.type, op.attributes) for op in found.plan.planned.ops
+        (op.type, op.attributes) for op in result.plan.planned.ops
     ]
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_noise_alone_changes_nothing(seed: int) -> None:
-    found = search(FakeClock(lambda op: 1e6, noise=0.03, seed=seed))
-    assert found.plan.choices == found.rule.choices
-    assert not found.changes
-    assert found.measured > 20
+    result = search(FakeClock(lambda op: 1e6, noise=0.03, seed=seed))
+    assert result.plan.choices == result.rule.choices
+    assert not result.changes
+    assert result.measured > 20
 
 
 def test_two_searches_of_a_noisy_device_find_plans_of_one_time() -> None:
     cost = faster("winograd_5", 0.9)
     totals = []
     for seed in (1, 2):
-        found = search(FakeClock(cost, noise=0.02, seed=seed))
-        totals.append(sum(map(cost, found.plan.planned.steps)))
+        result = search(FakeClock(cost, noise=0.02, seed=seed))
+        totals.append(sum(map(cost, result.plan.planned.steps)))
     assert totals[0] == pytest.approx(totals[1])
 
 
@@ -101,22 +102,22 @@ def test_a_difference_that_is_not_confirmed_is_reverted() -> None:
             clock.cost = lambda op: 1e6
             return super()._confirm()
 
-    found = ThenHonest(by_rule(convolutions(*THREE)), clock, Timings(), 60).run()
-    assert found.tried[0].effect.value < 0.8
-    assert not found.changes
-    assert found.plan.choices == found.rule.choices
+    result = ThenHonest(by_rule(convolutions(*THREE)), clock, Timings(), 60).run()
+    assert result.alternatives[0].effect.value < 0.8
+    assert not result.changes
+    assert result.plan.choices == result.rule.choices
 
 
 def test_a_kernel_that_saves_less_than_its_bytes_are_worth_is_not_carried() -> None:
     """Strassen's operator and kernels are five kilobytes: half a percent of the time is not worth
     them, a tenth is.
     """
-    kept = {}
+    carried = {}
     for factor in (0.985, 0.7):
-        found = search(FakeClock(faster("strassen", factor), noise=0.0005))
-        assert found.tried[0].effect.interval.high < 1, "the difference is measurable"
-        kept[factor] = algorithms_of(found.plan)[1]
-    assert kept == {0.985: "direct", 0.7: "strassen"}
+        result = search(FakeClock(faster("strassen", factor), noise=0.0005))
+        assert result.alternatives[0].effect.interval.high < 1, "the difference is measurable"
+        carried[factor] = algorithms_of(result.plan)[1]
+    assert carried == {0.985: "direct", 0.7: "strassen"}
 
 
 def test_bytes_count_more_when_the_plan_prefers_size() -> None:
@@ -134,9 +135,9 @@ def test_a_fused_chain_is_tried_together() -> None:
     def cost(op: Op) -> float:
         return 1.5e6 if op.type == "conv_separable" else 1e6
 
-    found = PlanSearch(rule, FakeClock(cost, noise=0.01), Timings(), 60).run()
-    assert algorithms_of(found.plan) == ["expand_depthwise_project"]
-    (change,) = found.changes
+    result = PlanSearch(rule, FakeClock(cost, noise=0.01), Timings(), 60).run()
+    assert algorithms_of(result.plan) == ["expand_depthwise_project"]
+    (change,) = result.changes
     assert change.region == {"x1", "x2", "x3"}
     assert change.effect.value == pytest.approx(0.5, rel=0.05)
 
@@ -150,9 +151,9 @@ def test_a_chain_that_the_rule_fuses_is_taken_apart() -> None:
     def cost(op: Op) -> float:
         return 9e6 if op.type == "conv_separable" else 1e6
 
-    found = PlanSearch(rule, FakeClock(cost, noise=0.01), Timings(), 60).run()
-    assert len(found.plan.planned.steps) == 3
-    (change,) = found.changes
+    result = PlanSearch(rule, FakeClock(cost, noise=0.01), Timings(), 60).run()
+    assert len(result.plan.planned.steps) == 3
+    (change,) = result.changes
     assert change.effect.value == pytest.approx(1 / 3, rel=0.05)
 
 
@@ -166,9 +167,9 @@ def test_an_interrupted_search_continues_with_all_finished_timings(tmp_path: Pat
     stored = Timings(path)
     assert len(stored) > 10
     second = FakeClock(cost, noise=0.01, seed=1)
-    found = search(second, path)
-    assert found.plan.choices == expected.plan.choices
-    assert found.measured + found.known >= expected.measured
+    result = search(second, path)
+    assert result.plan.choices == expected.plan.choices
+    assert result.measured + result.reused >= expected.measured
     assert second.launches < whole.launches
 
 
@@ -176,18 +177,18 @@ def test_the_same_layers_of_another_network_are_known(tmp_path: Path) -> None:
     path, cost = tmp_path / "timings.jsonl", faster("winograd_5")
     search(FakeClock(cost, noise=0.01), path)
     clock = FakeClock(cost, noise=0.01)
-    found = search(clock, path)
-    assert found.measured == 0
-    assert algorithms_of(found.plan) == ["winograd_5", "direct", "winograd_5"]
+    result = search(clock, path)
+    assert result.measured == 0
+    assert algorithms_of(result.plan) == ["winograd_5", "direct", "winograd_5"]
     assert [len(programs) for programs in clock.measured] == [1, 2], "shares, and the confirmation"
 
 
 def test_counts_are_exact_and_measured_once() -> None:
     clock = FakeClock(faster("winograd_5", 0.99), unit="instructions")
-    found = search(clock)
-    assert "winograd_5" in algorithms_of(found.plan)
+    result = search(clock)
+    assert "winograd_5" in algorithms_of(result.plan)
     assert clock.blocks == len(clock.measured)
-    for change in found.changes:
+    for change in result.changes:
         assert change.effect.interval.low == change.effect.interval.high
 
 
@@ -200,12 +201,12 @@ def test_a_plan_with_wrong_outputs_is_left_out() -> None:
             super().measure(programs, blocks, finished)
 
     cost = faster("winograd_5")
-    found = search(Wrong(cost, noise=0.01))
-    assert "winograd_5" not in algorithms_of(found.plan)
-    assert found.tried
+    result = search(Wrong(cost, noise=0.01))
+    assert "winograd_5" not in algorithms_of(result.plan)
+    assert result.alternatives
 
 
 def test_a_search_ends_in_time_and_says_that_it_is_incomplete() -> None:
-    found = search(FakeClock(faster("winograd_5"), noise=0.01), seconds=0.0)
-    assert not found.is_complete
-    assert not found.changes
+    result = search(FakeClock(faster("winograd_5"), noise=0.01), seconds=0.0)
+    assert not result.is_complete
+    assert not result.changes

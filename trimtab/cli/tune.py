@@ -40,6 +40,9 @@ class TuneOptions:
     cpu: str = option("core to build for; default: the device's")
     launches: int = option("launches of each plan in the final comparison", 20)
     timeout: float = option("seconds for one launch of the runner", 600.0)
+    find_threads: bool = option(
+        "measure which number of threads, on which cores, is the fastest, and tune for it", False
+    )
     trust_new: bool = option(TRUST_HELP, False)
     results: str = option(RESULTS_HELP)
     json: bool = option("print JSON", False)
@@ -48,7 +51,7 @@ class TuneOptions:
     precision: PrecisionOptions = group(PrecisionOptions)
 
     def request(self) -> TuneRequest:
-        """What to tune; UsageError for invalid values."""
+        """The request of these options; UsageError for invalid values."""
         from pathlib import Path
 
         from trimtab.bench.jobs import Settings
@@ -78,6 +81,7 @@ class TuneOptions:
             launches=self.launches,
             settings=Settings(timeout_s=self.timeout, control=self.control.read()),
             trust_new=self.trust_new,
+            find_threads=self.find_threads,
         )
 
 

@@ -41,8 +41,8 @@ class Alternative:
 
     def applied(self, present: Choices) -> dict[str, Choice]:
         """The choices of a plan with this alternative in place of its own."""
-        kept = {name: choice for name, choice in present.items() if name not in self.region}
-        return {**kept, **self.choices}
+        others = {name: choice for name, choice in present.items() if name not in self.region}
+        return {**others, **self.choices}
 
 
 class DecidedPlan:
@@ -98,9 +98,9 @@ class DecidedPlan:
         absorbed = set[str]().union(*(own - {name} for name, own in self.covers.items()))
         ops = {op.outputs[0]: op for op in self.planned.ops}
         for name in operators.selections:
-            found = [*self._others(operators, name, is_absorbed=name in absorbed)]
-            found.sort(key=lambda one: one.ratio)
-            yield from found[:MAX_PER_OPERATOR]
+            variants = [*self._others(operators, name, is_absorbed=name in absorbed)]
+            variants.sort(key=lambda one: one.ratio)
+            yield from variants[:MAX_PER_OPERATOR]
             if name in self.choices:
                 yield from self._block_sizes(name, ops[name])
 

@@ -35,7 +35,7 @@ class WrongPlanError(WrongOutputError):
 
 
 class Clock(Protocol):
-    """Where programs are timed: a device, or this process."""
+    """A device, or this process, that times programs."""
 
     @property
     def core(self) -> str:
@@ -44,6 +44,12 @@ class Clock(Protocol):
     @property
     def unit(self) -> str:
         """Unit of the times: "ns", or "instructions" where clocks measure an emulator."""
+
+    def carry(self, program: Program) -> None:
+        """Announces a program: what runs the next measurements contains its code as well."""
+
+    def prepare(self) -> None:
+        """Builds what runs the next measurements, if something new was announced."""
 
     def measure(
         self, programs: Sequence[Program], blocks: int, finished: Callable[[TimedBlock], None]

@@ -38,11 +38,11 @@ def not_worth(
     plan = Plan(prefer=prefer)
 
     def cost(without: str) -> float:
-        kept = [one for one in savings if without not in one.code]
-        replaced = {name for one in kept for name in one.region}
-        code = {name for one in kept for name in one.code}
+        carried = [one for one in savings if without not in one.code]
+        replaced = {name for one in carried for name in one.region}
+        code = {name for one in carried for name in one.code}
         code.update(*(names for output, names in present.items() if output not in replaced))
-        time = 1 - sum(one.saved for one in kept)
+        time = 1 - sum(one.saved for one in carried)
         return CodeCost(time, sizes.total((), code)).total(plan)
 
     added = {name for one in savings for name in one.code}.difference(*present.values())

@@ -96,7 +96,7 @@ def compose(contests: Sequence[Contest], max_plans: int) -> list[list[Contest]]:
     Contests that fit into none are left out; earlier ones go first.
     """
     plans: list[list[Contest]] = []
-    taken: list[set[str]] = []
+    regions: list[set[str]] = []
     # Round by round over the layers, so that every layer gets its best alternatives.
     by_layer: dict[str, list[Contest]] = {}
     for contest in contests:
@@ -107,15 +107,15 @@ def compose(contests: Sequence[Contest], max_plans: int) -> list[list[Contest]]:
             if len(own) <= rank:
                 continue
             contest = own[rank]
-            free = (i for i, used in enumerate(taken) if used.isdisjoint(contest.region))
+            free = (i for i, used in enumerate(regions) if used.isdisjoint(contest.region))
             index = next(free, None)
             if index is None:
                 if len(plans) >= max_plans:
                     continue
                 index = len(plans)
                 plans.append([])
-                taken.append(set())
+                regions.append(set())
             plans[index].append(contest)
-            taken[index] |= contest.region
+            regions[index] |= contest.region
         rank += 1
     return plans

@@ -59,13 +59,37 @@ class DeviceClock:
         self._settings = settings
         self._runs = MIN_RUNS
         self._profile: Profile | None = None
+        self._built: Profile | None = None
         self._build: Build | None = None
+
+    def carry(self, program: Program) -> None:
+        """See `Clock`."""
+        own = dataclasses.replace(profile_of(program), name="tune", doc="")
+        profile = self._profile.union(own) if self._profile else own
+        small = self._recipe.plan.prefer == "size"
+        self._profile = dataclasses.replace(profile, name="tune", doc="", small=small)
+
+    def prepare(self) -> None:
+        """See `Clock`."""
+        self._runner()
 
     def measure(
         self, programs: Sequence[Program], blocks: int, finished: Callable[[TimedBlock], None]
     ) -> None:
         """See `Clock`."""
-        build = self._runner(programs)
+        self.measure_places(programs, [""] * len(programs), blocks, finished)
+
+    def measure_places(
+        self,
+        programs: Sequence[Program],
+        cores: Sequence[str],
+        blocks: int,
+        finished: Callable[[TimedBlock], None],
+    ) -> None:
+        """Does what `measure` does, each program on its own cores ("": the device's control)."""
+        for program in programs:
+            self.carry(program)
+        build = self._runner()
         with tempfile.TemporaryDirectory(prefix="trimtab-") as name:
             scratch = Path(name)
             jobs = []
@@ -73,9 +97,12 @@ class DeviceClock:
                 model = scratch / f"plan{index}.ttm"
                 program.save(model)
                 jobs.append(
-                    Job(self._subject(build, model, program), self._expected, self._timed())
+                    Job(self._subject(build, model, program), self._expected, self._timed(program))
                 )
-            schedule = ab.interleaved(2 * blocks, uuid4().int % 2**32, len(jobs))
+            schedule = [
+                [dataclasses.replace(one, cpus=cores[one.job]) for one in launches]
+                for launches in ab.interleaved(2 * blocks, uuid4().int % 2**32, len(jobs))
+            ]
             if self._info.is_emulated:
                 schedule = [[ScheduledLaunch(i, tags={"block": 0})] for i in range(len(jobs))]
             steps = [
@@ -104,25 +131,20 @@ class DeviceClock:
             if outcome.error is not None:
                 raise outcome.error
 
-    def _timed(self) -> Settings:
+    def _timed(self, program: Program) -> Settings:
         """The settings of one launch."""
         settings = dataclasses.replace(
-            self._settings, threads=self._recipe.threads, per_op=True, launches=1, min_time_ms=0
+            self._settings, threads=program.threads, per_op=True, launches=1, min_time_ms=0
         )
         if self._info.is_emulated:
             return dataclasses.replace(settings, runs=1, warmup=0)
         return dataclasses.replace(settings, runs=self._runs, warmup=1)
 
-    def _runner(self, programs: Sequence[Program]) -> Build:
-        """The runner with the code of these programs and of all earlier ones."""
+    def _runner(self) -> Build:
+        """The runner with the code of all programs so far."""
         profile = self._profile
-        for program in programs:
-            own = dataclasses.replace(profile_of(program), name="tune", doc="")
-            profile = profile.union(own) if profile else own
-        assert profile
-        small = self._recipe.plan.prefer == "size"
-        profile = dataclasses.replace(profile, name="tune", doc="", small=small)
-        if self._build is None or profile != self._profile:
+        assert profile, "a program was announced"
+        if self._build is None or profile != self._built:
             request = BuildRequest(
                 profile=profile,
                 output_dir=self._folder / "runner",
@@ -130,7 +152,7 @@ class DeviceClock:
                 cpu=self._recipe.cpu or None,
                 kernels=profile.kernels,
             )
-            self._build, self._profile = builder.build(request, self._progress), profile
+            self._build, self._built = builder.build(request, self._progress), profile
         return self._build
 
     def _subject(self, build: Build, model: Path, program: Program) -> Subject:

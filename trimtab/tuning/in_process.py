@@ -16,7 +16,7 @@ from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
 from trimtab.target import Target
 from trimtab.tuning.clock import Clock, TimedBlock
-from trimtab.tuning.search import Found, PlanSearch
+from trimtab.tuning.search import PlanSearch, SearchResult
 from trimtab.tuning.session_clock import SessionClock
 from trimtab.tuning.timings import Timings
 
@@ -62,16 +62,16 @@ def tune(
     clock = SessionClock(expected, target)
     store = Timings(Path(timings) if timings else None)
     with progress.step("tune in this process"):
-        found = PlanSearch(rule, clock, store, minutes * 60, progress, has_all_code=True).run()
+        result = PlanSearch(rule, clock, store, minutes * 60, progress, has_all_code=True).run()
     store.compact()
-    return (found.plan if is_faster(clock, found) else rule).as_plan()
+    return (result.plan if is_faster(clock, result) else rule).as_plan()
 
 
-def is_faster(clock: Clock, found: Found) -> bool:
+def is_faster(clock: Clock, result: SearchResult) -> bool:
     """Whether the tuned plan is measurably faster than the rule's, over all operators."""
-    if not found.changes:
+    if not result.changes:
         return False
     blocks: list[TimedBlock] = []
-    clock.measure([found.rule.planned, found.plan.planned], PROOF_BLOCKS, blocks.append)
+    clock.measure([result.rule.planned, result.plan.planned], PROOF_BLOCKS, blocks.append)
     totals = [[[sum(block.times[i].values())] for block in blocks] for i in (0, 1)]
     return paired.effect(*totals).interval.high < 1

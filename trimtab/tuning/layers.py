@@ -99,8 +99,8 @@ def code_of(planned: Program, region: Iterable[str]) -> Named:
     """The decisions of a plan for the operators with these first outputs: its digest covers every
     plan attribute and the sources of operators and kernels.
     """
-    wanted, prepared = set(region), {op.outputs[0] for op in planned.ops if op.schema.prepares}
-    ops = [op for op in planned.steps if op.outputs[0] in wanted]
+    outputs, prepared = set(region), {op.outputs[0] for op in planned.ops if op.schema.prepares}
+    ops = [op for op in planned.steps if op.outputs[0] in outputs]
     facts = [
         {
             "type": op.type,
@@ -132,20 +132,19 @@ def _source_digest(name: str) -> str:
         more = repr((kernel.args, kernels.isas()[kernel.isa].flags, template))
     else:
         files, more = [root / "runtime" / "ops" / f"{name}.cpp"], name
-    seen = dict[Path, str]()
+    texts = dict[Path, str]()
     for file in files:
-        _read_with_includes(file, seen)
-    texts = [seen[file] for file in sorted(seen)]
-    return digest([more, *texts])
+        _read_with_includes(file, texts)
+    return digest([more, *(texts[file] for file in sorted(texts))])
 
 
-def _read_with_includes(file: Path, seen: dict[Path, str]) -> None:
-    if file in seen or not file.is_file():
+def _read_with_includes(file: Path, texts: dict[Path, str]) -> None:
+    if file in texts or not file.is_file():
         return
-    seen[file] = file.read_text(encoding="utf-8")
-    for include in _INCLUDE.findall(seen[file]):
+    texts[file] = file.read_text(encoding="utf-8")
+    for include in _INCLUDE.findall(texts[file]):
         for base in _bases(file):
-            _read_with_includes((base / include).resolve(), seen)
+            _read_with_includes((base / include).resolve(), texts)
 
 
 def _bases(file: Path) -> Iterator[Path]:

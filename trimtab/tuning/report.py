@@ -12,7 +12,7 @@ from trimtab.errors import UsageError
 from trimtab.reports import html_page, text_plot
 from trimtab.reports.chart_data import MIN_POINTS, Chart
 from trimtab.tables import Column, Page, Table, number
-from trimtab.tuning.search import Change
+from trimtab.tuning.confirmation import Change
 from trimtab.tuning.tuned import Tuned
 
 FORMATS = (".html", ".md")
@@ -30,8 +30,10 @@ def check_format(path: str) -> None:
 def page(tuned: Tuned) -> Page:
     """The report for a terminal: the outcome, the changes, and their picture."""
     parts: list[str | Table] = [f"{tuned.network} on {tuned.device} ({tuned.core})"]
-    if tuned.found.changes:
-        parts += [_changes(tuned.found.changes), _bars(tuned.found.changes)]
+    if tuned.places:
+        parts.append(_places(tuned))
+    if tuned.search.changes:
+        parts += [_changes(tuned.search.changes), _bars(tuned.search.changes)]
     if tuned.bytes:
         parts.append(_sizes(tuned))
     return [*parts, *_notes(tuned), tuned.sentence()]
@@ -39,22 +41,24 @@ def page(tuned: Tuned) -> Page:
 
 def rendered(tuned: Tuned, path: str) -> str:
     """The report as the text of a file, in the format of its suffix."""
-    every = _tried(tuned.found.tried)
+    every = _tried(tuned.search.alternatives)
     if Path(path).suffix == ".md":
-        bars = f"```\n{_bars(tuned.found.changes)}\n```" if tuned.found.changes else ""
+        bars = f"```\n{_bars(tuned.search.changes)}\n```" if tuned.search.changes else ""
         parts = [p for p in page(tuned) if not (isinstance(p, str) and "█" in p)]
         return tables.markdown([*parts, *filter(None, [bars]), every]) + "\n"
     head, *rest = page(tuned)
     texts = [part for part in rest if isinstance(part, str) and "█" not in part]
     own = [part for part in rest if isinstance(part, Table)]
-    charts = [_chart(tuned)] if len(tuned.found.changes) >= MIN_POINTS else []
+    charts = [_chart(tuned)] if len(tuned.search.changes) >= MIN_POINTS else []
     return html_page.page(str(head), [tuned.sentence()], charts, [*own, every], texts[:-1])
 
 
 def _notes(tuned: Tuned) -> list[str]:
-    found = tuned.found
-    notes = [f"{found.measured} alternatives measured, {found.known} known from earlier timings."]
-    if not found.is_complete:
+    search = tuned.search
+    notes = [
+        f"{search.measured} alternatives measured, {search.reused} known from earlier timings."
+    ]
+    if not search.is_complete:
         notes.append("The time was over before everything was measured: a repetition continues.")
     if tuned.throttled:
         notes.append(f"{tuned.throttled} blocks are discarded: the device throttled.")
@@ -99,11 +103,11 @@ def _changes(changes: Sequence[Change]) -> Table:
     return Table(_columns([Column("layer")]), rows, "Where the rule was wrong")
 
 
-def _tried(tried: Sequence[Change]) -> Table:
+def _tried(alternatives: Sequence[Change]) -> Table:
     """Every alternative, the most saving ones first."""
     rows = [
         (change.layer, "kept" if change.is_kept else "", change.occurrences, *_row(change))
-        for change in tried
+        for change in alternatives
     ]
     first = [Column("layer"), Column("", key="is_kept"), number("layers")]
     return Table(_columns(first), rows, "All alternatives that were measured")
@@ -119,7 +123,7 @@ def _bars(changes: Sequence[Change]) -> str:
 
 def _chart(tuned: Tuned) -> Chart:
     """The time that each change saves, with its interval."""
-    total = tuned.found.total
+    total = tuned.search.total
     rows = [
         {
             "label": f"{index}. {change.layer}",
@@ -127,13 +131,27 @@ def _chart(tuned: Tuned) -> Chart:
             "low": total * change.share * (1 - change.effect.interval.high),
             "high": total * change.share * (1 - change.effect.interval.low),
         }
-        for index, change in enumerate(tuned.found.changes[:_MAX_BARS], 1)
+        for index, change in enumerate(tuned.search.changes[:_MAX_BARS], 1)
     ]
     what = "executed instructions" if tuned.unit == "instructions" else "time"
     caption = "What the tuned plan saves of an inference, with intervals of 99 %, by layer."
     return Chart(
         "bars", f"Where the rule was wrong ({what})", caption, {"rows": rows, "unit": tuned.unit}
     )
+
+
+def _places(tuned: Tuned) -> Table:
+    columns = [Column("threads"), number("ratio", ".3f"), Column("interval"), Column("")]
+    rows = [
+        (
+            str(one.place),
+            one.effect.value,
+            f"{one.effect.interval.low:.3f} .. {one.effect.interval.high:.3f}",
+            "chosen" if one.is_chosen else "",
+        )
+        for one in tuned.places
+    ]
+    return Table(columns, rows, "Time of the rule's plan by number of threads")
 
 
 def _sizes(tuned: Tuned) -> Table:

@@ -14,56 +14,35 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from trimtab.compare import paired
 from trimtab.compare.paired import Effect
-from trimtab.errors import PlanError
+from trimtab.errors import DeviceError, PlanError
 from trimtab.planner.alternatives import Choices, DecidedPlan
 from trimtab.planner.code_bytes import called_kernels
 from trimtab.planner.cost import last_level
 from trimtab.progress import SILENT, Progress
-from trimtab.results.statistics import Interval
 from trimtab.tuning import code_price
 from trimtab.tuning.clock import Clock, TimedBlock, WrongPlanError
 from trimtab.tuning.code_price import Saving
+from trimtab.tuning.confirmation import Change, by_output, confirmed
 from trimtab.tuning.contests import Contest, compose, contests
 from trimtab.tuning.layers import Layers, Named, code_of
 from trimtab.tuning.timings import Key, Timings
 
-SCREEN_BLOCKS, FINAL_BLOCKS, CONFIRM_BLOCKS = 3, 9, 9
+SCREEN_BLOCKS, FINAL_BLOCKS = 3, 9
 MAX_PLANS = 8  # of one round, beside the present plan
 MIN_GAIN = 0.01  # of a layer; a smaller one is not worth a change
 MIN_COUNTED_GAIN = 0.001  # the same for executed instructions, which are exact
 MIN_SHARE = 0.002  # of the network; a faster layer of less would not be noticed
 FINALISTS = 2  # of each layer
 MAX_STEPS = 4  # of the search
+_MAX_THROTTLED = 5  # first blocks in a row
 _ROUND_BYTES = 1 << 31  # constants of all plans of one round
 
 
 @dataclass(frozen=True)
-class Change:
-    """A tried alternative. `layer`, `before`, `after`: in words; `share`: of the network's time;
-    `effect`: its time relative to the decision before; `is_kept`: it is part of the tuned plan.
-    """
-
-    region: frozenset[str]
-    layer: str
-    before: str
-    after: str
-    share: float
-    effect: Effect
-    occurrences: int
-    is_kept: bool = False
-
-    @property
-    def saved(self) -> float:
-        """Share of the network's time that it saves."""
-        return self.share * (1 - self.effect.value)
-
-
-@dataclass(frozen=True)
-class Found:
+class SearchResult:
     """The result of a search. `changes`: what differs from the rule's plan, with the confirmed
-    effects; `tried`: every alternative with a final estimate; `measured`, `known`: number of
+    effects; `alternatives`: all with a final estimate; `measured`, `reused`: number of
     contests that were measured, and that earlier timings decided; `is_complete`: time sufficed;
     `total`: time of all operators with the rule's plan, in the clock's unit.
     """
@@ -71,9 +50,9 @@ class Found:
     rule: DecidedPlan
     plan: DecidedPlan
     changes: Sequence[Change]
-    tried: Sequence[Change]
+    alternatives: Sequence[Change]
     measured: int
-    known: int
+    reused: int
     is_complete: bool
     total: float
 
@@ -103,31 +82,33 @@ class PlanSearch:
     has_all_code: bool = False
     _present: DecidedPlan = field(init=False)
     _times: dict[str, float] = field(init=False, default_factory=dict)
-    _tried: dict[str, Change] = field(init=False, default_factory=dict)
+    _results: dict[str, Change] = field(init=False, default_factory=dict)
     _block_s: float = field(init=False, default=0.0)
 
-    def run(self) -> Found:
+    def run(self) -> SearchResult:
         """Searches until nothing improves or the time is over; errors of the clock."""
         self._present, self._end = self.rule, time.monotonic() + self.seconds
-        self._measured, self._known = set[str](), set[str]()
+        self._measured, self._reused = set[str](), set[str]()
         self._is_complete = True
+        timed = self._named(self._contests(0.0))
         self._time_rule()
         for _ in range(MAX_STEPS):
-            if not self._step():
+            if not self._step(timed):
                 break
+            timed = self._named(self._contests(MIN_SHARE))
         changes = self._confirm()
-        kept = {change.region for change in changes}
-        tried = [
-            replace(change, is_kept=any(change.region <= region for region in kept))
-            for change in self._tried.values()
+        regions = {change.region for change in changes}
+        alternatives = [
+            replace(change, is_kept=any(change.region <= region for region in regions))
+            for change in self._results.values()
         ]
-        return Found(
+        return SearchResult(
             self.rule,
             self._present,
             changes,
-            sorted(tried, key=lambda one: -one.saved),
+            sorted(alternatives, key=lambda one: -one.saved),
             len(self._measured),
-            len(self._known - self._measured),
+            len(self._reused - self._measured),
             self._is_complete,
             sum(self._times.values()),
         )
@@ -140,24 +121,52 @@ class PlanSearch:
     def _min_gain(self) -> float:
         return MIN_COUNTED_GAIN if self._is_exact else MIN_GAIN
 
+    def _contests(self, min_share: float) -> list[Contest]:
+        """The contests of the present plan that were not tried yet."""
+        alternatives = self._present.alternatives()
+        every = contests(self._present, alternatives, self._times, min_share)
+        return [one for one in every if one.id not in self._results]
+
+    def _prepare(self) -> None:
+        """Builds the runner, outside of the time of the search."""
+        begin = time.monotonic()
+        self.clock.prepare()
+        self._end += time.monotonic() - begin
+
     def _time_rule(self) -> None:
         """The time of each operator of the rule's plan, for the shares, and that of a launch."""
+        self.clock.carry(self.rule.planned)
+        self._prepare()
         blocks: list[TimedBlock] = []
-        begin = time.monotonic()
-        self.clock.measure([self.rule.planned], 1, blocks.append)
-        self._block_s = time.monotonic() - begin
-        self._times = _by_output(self.rule, blocks[0].times[0])
+        for _ in range(_MAX_THROTTLED):
+            begin = time.monotonic()
+            self.clock.measure([self.rule.planned], 1, blocks.append)
+            self._block_s = time.monotonic() - begin
+            if blocks:
+                break
+        else:
+            raise DeviceError(
+                "the device throttles, so nothing can be timed",
+                where=self.clock.core,
+                hint="cool it, or tune on slower cores: --cores, --governor",
+            )
+        self._times = by_output(self.rule, blocks[0].times[0])
 
-    def _step(self) -> bool:
+    def _step(self, timed: Sequence[_TimedContest]) -> bool:
         """One step of the search; whether it has changed the plan."""
-        every = contests(self._present, self._present.alternatives(), self._times, MIN_SHARE)
-        timed = self._named([one for one in every if one.id not in self._tried])
+        shares = {one.id: one for one in self._contests(MIN_SHARE)}
+        timed = [
+            replace(one, contest=shares[one.contest.id])
+            for one in timed
+            if one.contest.id in shares
+        ]
+        timed.sort(key=lambda one: (-one.contest.share, one.contest.ratio))
         timed = self._measure(timed, SCREEN_BLOCKS)
         finalists = self._finalists(timed)
         finalists = self._measure(finalists, FINAL_BLOCKS)
         for one in timed:
             if effect := self.timings.effect(one.base, one.key):
-                self._tried[one.contest.id] = _change(one, effect)
+                self._results[one.contest.id] = _change(one, effect)
         winners = self._winners(finalists)
         if not winners:
             return False
@@ -175,8 +184,9 @@ class PlanSearch:
         where = (core, target.threads, self.clock.unit, "resident" if is_resident else "streamed")
         result = []
         for group in compose(chosen, len(chosen)):
-            for held, plan in self._plans(group):
-                for contest in held:
+            for members, plan in self._plans(group):
+                self.clock.carry(plan.planned)
+                for contest in members:
                     region = contest.alternatives[0].region
                     before, after = code_of(base, region), code_of(plan.planned, region)
                     layer = layers.layer(region)
@@ -200,7 +210,7 @@ class PlanSearch:
         """
         blocks = 1 if self._is_exact else blocks
         missing = [one for one in timed if self._common(one) < blocks]
-        self._known |= {one.contest.id for one in timed} - {one.contest.id for one in missing}
+        self._reused |= {one.contest.id for one in timed} - {one.contest.id for one in missing}
         while missing:
             by_id = {one.contest.id: one for one in missing}
             constants = self.rule.program.constant_bytes() or 1
@@ -231,12 +241,15 @@ class PlanSearch:
             self._present.with_choices(_applied(self._present.choices, plan)) for plan in plans
         ]
         programs = [self._present, *decided]
+        for one in decided:
+            self.clock.carry(one.planned)
+        self._prepare()
 
         def record(block: TimedBlock) -> None:
             rows: dict[Key, tuple[Key, str, str, float]] = {}
-            base = _by_output(self._present, block.times[0])
-            for plan, held, times in zip(plans, programs[1:], block.times[1:], strict=True):
-                own = _by_output(held, times)
+            base = by_output(self._present, block.times[0])
+            for plan, program, times in zip(plans, programs[1:], block.times[1:], strict=True):
+                own = by_output(program, times)
                 for contest in plan:
                     one, count = by_id[contest.id], len(contest.alternatives)
                     for key, code, values in (
@@ -247,8 +260,10 @@ class PlanSearch:
                         rows[key] = key, contest.layer.text, code.text, total
             self.timings.add(block.id, rows.values())
 
+        begin = time.monotonic()
         try:
             self.clock.measure([one.planned for one in programs], blocks, record)
+            self._block_s = (time.monotonic() - begin) / blocks / len(programs)
         except WrongPlanError as error:
             if error.index == 0:
                 raise
@@ -288,68 +303,43 @@ class PlanSearch:
         codes = {one.contest.id: self._added_code(one) for _, one in faster}
         banned = set[str]()
         while True:
-            taken: list[tuple[float, _TimedContest]] = []
+            chosen: list[tuple[float, _TimedContest]] = []
             for saved, one in faster:
                 region = one.contest.region
-                is_free = all(region.isdisjoint(other.contest.region) for _, other in taken)
+                is_free = all(region.isdisjoint(other.contest.region) for _, other in chosen)
                 if is_free and not codes[one.contest.id] & banned:
-                    taken.append((saved, one))
+                    chosen.append((saved, one))
             savings = [
-                Saving(saved, one.contest.region, codes[one.contest.id]) for saved, one in taken
+                Saving(saved, one.contest.region, codes[one.contest.id]) for saved, one in chosen
             ]
             rule = self.rule
             worst = code_price.not_worth(rule.target.arch, present, savings, rule.plan.prefer)
             if worst is None or self.has_all_code:
-                return [one for _, one in taken]
+                return [one for _, one in chosen]
             banned.add(worst)
 
     def _added_code(self, one: _TimedContest) -> set[str]:
         """Names of the operators and kernels that an alternative calls, and of those that pack its
         weights at load.
         """
-        held = self._present.with_choices(one.contest.applied(self._present.choices))
-        preparations = {op.type for op in held.planned.ops if op.schema.prepares}
+        plan = self._present.with_choices(one.contest.applied(self._present.choices))
+        preparations = {op.type for op in plan.planned.ops if op.schema.prepares}
         preparations -= {op.type for op in self._present.planned.ops}
-        return preparations.union(*_code(held, one.contest.region).values())
+        return preparations.union(*_code(plan, one.contest.region).values())
 
     def _confirm(self) -> list[Change]:
         """Measures the rule's plan and the tuned one anew, reverts changes that do not show, and
         returns the others.
         """
-        regions = _changed_regions(self.rule, self._present)
-        if not regions:
-            return []
-        blocks: list[TimedBlock] = []
-        count = 1 if self._is_exact else CONFIRM_BLOCKS
         with self.progress.step("confirm the tuned plan beside the rule's"):
-            self.clock.measure([self.rule.planned, self._present.planned], count, blocks.append)
-        kept = list[Change]()
-        for region in regions:
-            pairs = [
-                (
-                    sum(_by_output(self.rule, block.times[0]).get(name, 0.0) for name in region),
-                    sum(
-                        _by_output(self._present, block.times[1]).get(name, 0.0) for name in region
-                    ),
-                )
-                for block in blocks
-            ]
-            effect = _effect(pairs, is_exact=self._is_exact)
-            if effect and effect.value < 1 and effect.exceeds(0.0):
-                share = sum(self._times.get(name, 0.0) for name in region)
-                share /= sum(self._times.values()) or 1.0
-                layer = Layers(self.rule).layer(region).text
-                before, after = (
-                    code_of(plan.planned, region).text for plan in (self.rule, self._present)
-                )
-                kept.append(Change(region, layer, before, after, share, effect, 1, is_kept=True))
+            changes = confirmed(self.rule, self._present, self.clock, self._times)
         choices: Choices = self.rule.choices
-        for change in kept:
+        for change in changes:
             rest = {n: c for n, c in choices.items() if n not in change.region}
             own = {n: c for n, c in self._present.choices.items() if n in change.region}
             choices = {**rest, **own}
-        self._present = self.rule.with_choices(choices) if kept else self.rule
-        return sorted(kept, key=lambda one: -one.saved)
+        self._present = self.rule.with_choices(choices) if changes else self.rule
+        return changes
 
 
 def _applied(choices: Choices, group: Iterable[Contest]) -> Choices:
@@ -358,18 +348,13 @@ def _applied(choices: Choices, group: Iterable[Contest]) -> Choices:
     return choices
 
 
-def _by_output(plan: DecidedPlan, times: Mapping[int, float]) -> dict[str, float]:
-    """Times by the first output of each operator."""
-    return {plan.planned.ops[index].outputs[0]: value for index, value in times.items()}
-
-
 def _code(plan: DecidedPlan, outputs: Iterable[str]) -> dict[str, set[str]]:
     """Names of the operator and the kernels that compute each of these outputs."""
-    wanted = set(outputs)
+    names = set(outputs)
     return {
         op.outputs[0]: {op.type, *called_kernels(op)}
         for op in plan.planned.ops
-        if op.outputs[0] in wanted
+        if op.outputs[0] in names
     }
 
 
@@ -384,27 +369,3 @@ def _change(one: _TimedContest, effect: Effect) -> Change:
         effect,
         len(contest.alternatives),
     )
-
-
-def _effect(pairs: Sequence[tuple[float, float]], *, is_exact: bool) -> Effect | None:
-    if not pairs or min(min(pair) for pair in pairs) <= 0:
-        return None
-    if is_exact:
-        value = pairs[-1][1] / pairs[-1][0]
-        return Effect(value, Interval(value, value), len(pairs), 0.0)
-    return paired.effect([[a] for a, _ in pairs], [[b] for _, b in pairs])
-
-
-def _changed_regions(rule: DecidedPlan, tuned: DecidedPlan) -> list[frozenset[str]]:
-    """The smallest sets of operators whose decisions differ, such that no operator of either plan
-    computes a part of a set only.
-    """
-    regions: list[frozenset[str]] = []
-    for plan in (rule, tuned):
-        for name, covered in plan.covers.items():
-            if rule.choices.get(name) == tuned.choices.get(name):
-                continue
-            touching = [region for region in regions if region & covered]
-            regions = [region for region in regions if not region & covered]
-            regions.append(covered.union(*touching))
-    return regions

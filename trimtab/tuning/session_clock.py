@@ -35,6 +35,12 @@ class SessionClock:
         self.core = target.core.name
         self._coin = random.Random()
 
+    def carry(self, program: Program) -> None:
+        """See `Clock`; the Python engine contains all code."""
+
+    def prepare(self) -> None:
+        """See `Clock`."""
+
     def measure(
         self, programs: Sequence[Program], blocks: int, finished: Callable[[TimedBlock], None]
     ) -> None:

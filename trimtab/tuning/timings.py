@@ -26,9 +26,11 @@ SUFFIX = ".jsonl"
 
 @dataclass(frozen=True)
 class Key:
-    """What was timed. `core`, `threads`, `unit` ("ns" or "instructions") and `context` ("resident":
-    the last-level cache keeps the network's weights, or "streamed") say where; `layer` and `code`
-    are digests of the layer with its neighbors, and of the decisions with their sources.
+    """The key of a timing.
+
+    `core`, `threads`, `unit` ("ns" or "instructions") and `context` ("resident": the last-level
+    cache keeps the network's weights, or "streamed") say where; `layer` and `code` are digests of
+    the layer with its neighbors, and of the decisions with their sources.
     """
 
     core: str

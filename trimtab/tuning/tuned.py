@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,20 +13,24 @@ from trimtab.compare import ab, noise_floor
 from trimtab.compare.ab import AbRequest, AbResult
 from trimtab.compare.arms import Arm, PreparedArm
 from trimtab.devices import Device, DeviceInfo, find_device
+from trimtab.devices.control import sysfs, topology
 from trimtab.errors import EmulatorError
 from trimtab.pipeline import delivery
 from trimtab.pipeline.built import build
-from trimtab.pipeline.loaded import load
+from trimtab.pipeline.loaded import Loaded, load
 from trimtab.pipeline.measured import archived, ready_device
 from trimtab.pipeline.planned import Planned, plan
 from trimtab.pipeline.recipe import MeasurementRequest, Recipe
 from trimtab.planner import planner, precision
 from trimtab.planner.alternatives import DecidedPlan
 from trimtab.planner.plan_file import Plan
+from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
 from trimtab.results.records import Status
+from trimtab.tuning import thread_choice
 from trimtab.tuning.device_clock import DeviceClock
-from trimtab.tuning.search import Found, PlanSearch
+from trimtab.tuning.search import PlanSearch, SearchResult
+from trimtab.tuning.thread_choice import PlacementTime, choose
 from trimtab.tuning.timings import Timings
 
 TIMINGS = "timings.jsonl"
@@ -34,9 +38,10 @@ TIMINGS = "timings.jsonl"
 
 @dataclass(frozen=True)
 class TuneRequest:
-    """What to tune. `recipe`: the network, its plan and its device; `minutes`: limit of the search,
+    """A request to tune a network. `recipe`: the network, its plan and its device; `minutes`: limit of the search,
     without builds and the final comparison; `timings`: the file of timings; `launches`: per arm of
-    the final comparison; `settings`: control and time limit of launches.
+    the final comparison; `settings`: control and time limit of launches; `find_threads`: measure
+    which number of threads, on which cores, is the fastest, and tune for it.
     """
 
     recipe: Recipe
@@ -46,6 +51,7 @@ class TuneRequest:
     launches: int = ab.LAUNCHES
     settings: Settings = field(default_factory=Settings)
     trust_new: bool = False
+    find_threads: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,10 +68,11 @@ class Tuned:
     unit: str
     plan: Plan
     is_faster: bool
-    found: Found
+    search: SearchResult
     proof: AbResult | None
     bytes: Mapping[str, tuple[int, int]]
     throttled: int
+    places: Sequence[PlacementTime] = ()
 
     def sentence(self) -> str:
         """The outcome in words."""
@@ -96,10 +103,19 @@ class Tuned:
             "ratio": verdict.ratio if verdict else 1.0,
             "interval": [verdict.interval.low, verdict.interval.high] if verdict else [1.0, 1.0],
             "bytes": {name: {"binary": b, "model": m} for name, (b, m) in self.bytes.items()},
-            "measured": self.found.measured,
-            "known": self.found.known,
-            "is_complete": self.found.is_complete,
+            "measured": self.search.measured,
+            "reused": self.search.reused,
+            "is_complete": self.search.is_complete,
             "throttled_blocks": self.throttled,
+            "places": [
+                {
+                    "threads": one.place.threads,
+                    "cores": one.place.cores,
+                    "ratio": one.effect.value,
+                    "is_chosen": one.is_chosen,
+                }
+                for one in self.places
+            ],
             "changes": [
                 {
                     "layer": change.layer,
@@ -109,7 +125,7 @@ class Tuned:
                     "ratio": change.effect.value,
                     "interval": [change.effect.interval.low, change.effect.interval.high],
                 }
-                for change in self.found.changes
+                for change in self.search.changes
             ],
         }
 
@@ -129,13 +145,56 @@ def tune(request: TuneRequest, folder: Path, progress: Progress = SILENT) -> Tun
     room.check(planned.program.constant_bytes(), f"{loaded.stem}.ttm")
     with definition.open(trust_new=request.trust_new) as device:
         info = device.describe()
-        if info.is_emulated and recipe.threads > 1:
+        if info.is_emulated and (recipe.threads > 1 or request.find_threads):
             raise EmulatorError(
                 f"{device.name} is emulated, and instructions are counted for one thread only",
-                where=f"{recipe.threads} threads",
+                where="--find-threads" if request.find_threads else f"{recipe.threads} threads",
                 hint="tune with --threads 1, or on a device whose times are measurements",
             )
-        return _tune(request, planned, device, info, folder, progress)
+        places: Sequence[PlacementTime] = ()
+        if request.find_threads:
+            places = _times_of_places(request, planned, device, info, progress)
+            place = next(one.place for one in places if one.is_chosen)
+            progress.note(f"{planned.loaded.stem} runs fastest with {place}")
+            planned = plan(_on_threads(planned, place.threads), progress)
+            control = request.settings.control
+            control = replace(control, cores=place.cores or control.cores)
+            request = replace(request, settings=replace(request.settings, control=control))
+        return replace(_tune(request, planned, device, info, folder, progress), places=places)
+
+
+def _on_threads(planned: Planned, threads: int) -> Loaded:
+    """The loaded network, to be planned for this number of threads."""
+    loaded = planned.loaded
+    return replace(
+        loaded,
+        recipe=loaded.recipe.on_threads(threads),
+        target=replace(loaded.target, threads=threads),
+        network=replace(loaded.network, plan=replace(loaded.network.plan, threads=threads)),
+    )
+
+
+def _times_of_places(
+    request: TuneRequest, planned: Planned, device: Device, info: DeviceInfo, progress: Progress
+) -> list[PlacementTime]:
+    """The times of the rule's plan with every number of threads."""
+    layout = topology.parse(sysfs.read(device, *sysfs.TOPOLOGY))
+    control = request.settings.control
+    everywhere = replace(control, cores=control.cores or "all")
+    clock = _clock(
+        replace(request, settings=replace(request.settings, control=everywhere)),
+        planned,
+        device,
+        info,
+        progress,
+    )
+
+    def plan_for(threads: int) -> Program:
+        own = _on_threads(planned, threads)
+        return planner.plan(planned.optimized, own.target, own.network.plan)
+
+    with progress.step("find the number of threads"):
+        return choose(clock.measure_places, plan_for, thread_choice.places(layout))
 
 
 def decided(planned: Planned) -> DecidedPlan:
@@ -155,43 +214,31 @@ def _tune(
     folder: Path,
     progress: Progress,
 ) -> Tuned:
-    rule, recipe, target = decided(planned), planned.recipe, planned.loaded.target
-    core = (info.cpu if target.core.is_generic else None) or target.core.name
-    expected = planned.expected
-    assert expected, "the recipe has a measurement"
-    clock = DeviceClock(
-        device,
-        info,
-        recipe,
-        expected,
-        paths.cache() / "tune" / f"{planned.loaded.stem}-{recipe.toolchain}-{core}",
-        request.settings,
-        core,
-        progress,
-    )
+    rule, recipe = decided(planned), planned.recipe
+    clock = _clock(request, planned, device, info, progress)
     timings = Timings(request.timings)
-    search = PlanSearch(rule, clock, timings, request.minutes * 60, progress)
+    searcher = PlanSearch(rule, clock, timings, request.minutes * 60, progress)
     with progress.step(f"tune {planned.loaded.stem} on {device.name}"):
-        found = search.run()
+        search = searcher.run()
     timings.compact()
     result = Tuned(
         network=planned.loaded.stem,
         device=device.name,
-        core=core,
+        core=clock.core,
         threads=recipe.threads,
         unit=clock.unit,
         plan=rule.as_plan(),
         is_faster=False,
-        found=found,
+        search=search,
         proof=None,
         bytes={},
         throttled=clock.throttled,
     )
-    if not found.changes:
+    if not search.changes:
         return result
     arms = [
         _arm(planned, planned.plan, progress),
-        _arm(planned, found.plan.as_plan(), progress),
+        _arm(planned, search.plan.as_plan(), progress),
     ]
     proof = _prove(request, device, arms, folder, progress)
     sizes = {
@@ -202,10 +249,22 @@ def _tune(
     is_faster = is_right and proof.verdict.is_real and proof.verdict.ratio < 1
     return replace(
         result,
-        plan=found.plan.as_plan() if is_faster else rule.as_plan(),
+        plan=search.plan.as_plan() if is_faster else rule.as_plan(),
         is_faster=is_faster,
         proof=proof,
         bytes=sizes,
+    )
+
+
+def _clock(
+    request: TuneRequest, planned: Planned, device: Device, info: DeviceInfo, progress: Progress
+) -> DeviceClock:
+    recipe, target = planned.recipe, planned.loaded.target
+    core = (info.cpu if target.core.is_generic else None) or target.core.name
+    assert planned.expected, "the recipe has a measurement"
+    folder = paths.cache() / "tune" / f"{planned.loaded.stem}-{recipe.toolchain}-{target.core.name}"
+    return DeviceClock(
+        device, info, recipe, planned.expected, folder, request.settings, core, progress
     )
 
 
