@@ -38,10 +38,12 @@ TIMINGS = "timings.jsonl"
 
 @dataclass(frozen=True)
 class TuneRequest:
-    """A request to tune a network. `recipe`: the network, its plan and its device; `minutes`: limit of the search,
-    without builds and the final comparison; `timings`: the file of timings; `launches`: per arm of
-    the final comparison; `settings`: control and time limit of launches; `find_threads`: measure
-    which number of threads, on which cores, is the fastest, and tune for it.
+    """A request to tune a network.
+
+    `recipe`: the network, its plan and its device; `minutes`: limit of the search, without builds
+    and the final comparison; `timings`: the file of timings; `launches`: per arm of the final
+    comparison; `settings`: control and time limit of launches; `find_threads`: measure which number
+    of threads, on which cores, is the fastest, and tune for it.
     """
 
     recipe: Recipe
