@@ -22,11 +22,11 @@ def test_equal_cores_differ_in_their_number_only() -> None:
 
 
 def test_every_cluster_and_all_cores_are_tried() -> None:
-    found = places(BIG_LITTLE)
-    assert Placement(2, "4-5") in found
-    assert Placement(4, "0-3") in found
-    assert Placement(6, "0-5") in found
-    assert Placement(4, "4-5") not in found
+    result = places(BIG_LITTLE)
+    assert Placement(2, "4-5") in result
+    assert Placement(4, "0-3") in result
+    assert Placement(6, "0-5") in result
+    assert Placement(4, "4-5") not in result
 
 
 def test_a_device_that_lists_no_cores_runs_one_thread() -> None:

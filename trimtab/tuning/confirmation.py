@@ -1,7 +1,7 @@
 """Confirmation: whether the changes of a plan show in new measurements.
 
 Of many intervals some miss, and the best of several estimates is too good. So the rule's plan and
-the tuned one are measured once more, and only what is faster there as well is kept.
+the tuned one are measured once more, and only what is faster there as well stays.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def confirmed(
     blocks: list[TimedBlock] = []
     is_exact, total = clock.unit == "instructions", sum(times.values()) or 1.0
     clock.measure([rule.planned, tuned.planned], 1 if is_exact else BLOCKS, blocks.append)
-    kept = list[Change]()
+    changes = list[Change]()
     for region in regions:
         pairs = [
             (
@@ -66,8 +66,8 @@ def confirmed(
             share = sum(times.get(name, 0.0) for name in region) / total
             layer = Layers(rule).layer(region).text
             before, after = (code_of(plan.planned, region).text for plan in (rule, tuned))
-            kept.append(Change(region, layer, before, after, share, effect, 1, is_kept=True))
-    return sorted(kept, key=lambda one: -one.saved)
+            changes.append(Change(region, layer, before, after, share, effect, 1, is_kept=True))
+    return sorted(changes, key=lambda one: -one.saved)
 
 
 def by_output(plan: DecidedPlan, times: Mapping[int, float]) -> dict[str, float]:

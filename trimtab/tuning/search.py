@@ -137,11 +137,12 @@ class PlanSearch:
         """The time of each operator of the rule's plan, for the shares, and that of a launch."""
         self.clock.carry(self.rule.planned)
         self._prepare()
-        blocks: list[TimedBlock] = []
+        blocks: list[tuple[float, TimedBlock]] = []
         for _ in range(_MAX_THROTTLED):
             begin = time.monotonic()
-            self.clock.measure([self.rule.planned], 1, blocks.append)
-            self._block_s = time.monotonic() - begin
+            self.clock.measure(
+                [self.rule.planned], 2, lambda block: blocks.append((time.monotonic(), block))
+            )
             if blocks:
                 break
         else:
@@ -150,7 +151,9 @@ class PlanSearch:
                 where=self.clock.core,
                 hint="cool it, or tune on slower cores: --cores, --governor",
             )
-        self._times = by_output(self.rule, blocks[0].times[0])
+        (end, last), before = blocks[-1], blocks[-2][0] if len(blocks) > 1 else begin
+        self._block_s = end - before
+        self._times = by_output(self.rule, last.times[0])
 
     def _step(self, timed: Sequence[_TimedContest]) -> bool:
         """One step of the search; whether it has changed the plan."""
@@ -219,6 +222,8 @@ class PlanSearch:
             needed = blocks - min(map(self._common, missing))
             cost_s = self._block_s * (len(plans) + 1)
             affordable = int((self._end - time.monotonic()) / max(cost_s, 1e-3))
+            if self._end > time.monotonic() and not self._measured:
+                affordable = max(affordable, SCREEN_BLOCKS)
             if affordable < min(needed, 2):
                 self._is_complete = False
                 break

@@ -53,13 +53,13 @@ def places(layout: Topology) -> list[Placement]:
         groups = [(clusters[0], "")]
     elif groups:
         groups.append((layout.cores, sysfs.list_of(layout.cores)))
-    found = [
+    candidates = [
         Placement(count, name)
         for cores, name in groups
         for count in (1, 2, 4, 8, 16, 32, 64, len(cores))
         if count <= min(len(cores), 64)
     ]
-    distinct = dict.fromkeys(found)
+    distinct = dict.fromkeys(candidates)
     return sorted(distinct, key=lambda place: place.threads) or [Placement(1)]
 
 
