@@ -44,7 +44,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "modelfile": {"strict_json", "errors", "files", "schema", "engine", "program"},
     "operator_cases": {"errors", "plugins", "program"},
     "zoo": {"errors", "paths", "files", "progress"},
-    "importers": {"errors", "files", "plugins", "schema", "program", "modelfile", "zoo"},
+    "importers": {
+        *("strict_json", "errors", "files", "plugins", "schema", "program", "modelfile", "zoo"),
+    },
     "exporters": {"errors", "schema", "program"},
     "passes": {"errors", "plugins", "schema", "kernels", "engine", "program"},
     "planner": {

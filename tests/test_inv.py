@@ -57,7 +57,7 @@ class Scratch:
 
     def run(self, *arguments: str, cwd: Path | None = None) -> tuple[int, str, str]:
         process = self.start(*arguments, cwd=cwd)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=300)
         return process.returncode, out, err
 
     def installs(self) -> list[str]:
@@ -104,7 +104,7 @@ def test_two_at_once_install_only_once(scratch: Scratch) -> None:
     scratch.python()
     processes = [scratch.start("x") for _ in range(3)]
     for process in processes:
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=300)
         assert process.returncode == 0, err
         assert "tasks got" in out
     # Two calls of pip, one after the other: the backend, then the project.

@@ -16,7 +16,7 @@ TESTS = ROOT / "tests"
 COVERED_BY = {
     "bench/*": "bench/test_protocol.py",
     "build/attribute_structs": "build/test_codegen.py",
-    "build/cmake_runner": "test_progress.py",
+    "build/cmake_runner": "cli/test_progress.py",
     "build/derived_profile": "planner/test_profile_overhead.py",
     "build/host_build": "build/test_builder.py",
     "cli/*": "cli/test_cli.py",

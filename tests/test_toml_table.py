@@ -98,6 +98,8 @@ def test_keys_without_a_value_take_the_default(tmp_path: Path) -> None:
         ("by_name.x.size = 'a'", r"`by_name\.x\.size` must be an integer"),
         ("one_of = 1.5", "`one_of` must be a string or an integer or true or false"),
         ("doc = ", "not a TOML file"),
+        ("doc = " + "[" * 100_000, "not a TOML file"),
+        ("ratio = 1" + "0" * 400, "`ratio` must be a number above 0"),
     ],
 )
 def test_a_wrong_value_is_refused_by_file_and_key(tmp_path: Path, text: str, message: str) -> None:
@@ -129,6 +131,9 @@ def test_an_unknown_key_suggests_the_nearest_one(
 def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot read the file: No such file"):
         TomlFile(tmp_path / "absent.toml", UsageError).record(Inner)
+    (tmp_path / "pipe.toml").symlink_to("/dev/null")
+    with pytest.raises(UsageError, match="is not a file"):
+        TomlFile(tmp_path / "pipe.toml", UsageError).record(Inner)
 
 
 def test_a_file_with_placeholders_is_edited_before_it_is_parsed(tmp_path: Path) -> None:

@@ -294,7 +294,7 @@ def _from_pyproject(file: Path) -> Iterator[Plugin]:
     """The plug-ins of a pyproject.toml; an unreadable file is not trimtab's business."""
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+    except (OSError, ValueError, RecursionError):
         return
     folders = table.get("tool", {}).get("trimtab", {}).get("plugins", [])
     if not isinstance(folders, list) or not all(isinstance(folder, str) for folder in folders):

@@ -3,8 +3,9 @@
 A lone surrogate, which no encoder accepts, becomes U+FFFD.
 
 All JSON of trimtab is written by `dumps`, so that every reader accepts it: `json.dumps` by itself
-writes the words NaN and Infinity, which are an error in browsers, jq and most other parsers. Uses
-the standard library only.
+writes the words NaN and Infinity, which are an error in browsers, jq and most other parsers. All
+JSON is read by `loads`, since `json.loads` by itself ends in a RecursionError for a hostile text.
+Uses the standard library only.
 """
 
 from __future__ import annotations
@@ -21,6 +22,17 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 def dumps(value: Any, **options: Any) -> str:
     """The JSON text of `value`; `options` are those of `json.dumps`, such as `indent`."""
     return json.dumps(_strict(value), allow_nan=False, **options)
+
+
+def loads(text: str | bytes, **options: Any) -> Any:
+    """The value of a JSON text; `options` are those of `json.loads`.
+
+    Raises ValueError for anything else, also for values that are nested too deeply.
+    """
+    try:
+        return json.loads(text, **options)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
 
 
 def _strict(value: Any) -> Any:

@@ -19,6 +19,7 @@ are errors that suggest the nearest known key. Uses the standard library only.
 from __future__ import annotations
 
 import difflib
+import sys
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
@@ -85,11 +86,13 @@ class TomlFile:
     @cached_property
     def table(self) -> dict[str, Any]:
         """The parsed file. Raises the file's error if it is unreadable or not TOML."""
+        if self.path.exists() and not self.path.is_file():
+            raise self.error("is not a file")  # a pipe would have no end
         try:
             return tomllib.loads(self._edit(self.path.read_text(encoding="utf-8")))
         except OSError as error:
             raise self.error(f"cannot read the file: {error.strerror or error}") from error
-        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        except (ValueError, RecursionError) as error:  # not UTF-8, not TOML, or nested too deeply
             raise self.error(f"not a TOML file: {error}") from error
 
     def record(
@@ -165,7 +168,7 @@ class TomlFile:
                 return tuple(self.value(k, item, key, limits) for k, item in pairs)
         if origin is Literal and value in arguments:
             return value
-        if kind is float and type(value) is int:
+        if kind is float and type(value) is int and abs(value) <= sys.float_info.max:
             value = float(value)
         if type(value) is kind and all(limit(value) for limit in limits):
             return value

@@ -35,6 +35,11 @@ _BUILD = (
 )
 
 
+def failures(output: str) -> list[str]:
+    """The names of the tests that failed, in the summary of pytest's output."""
+    return _FAILURE.findall(output)
+
+
 @dataclass(frozen=True)
 class TestRun:
     """The end of a run of tests: the first test that failed ("" if none did), the seconds, what was
@@ -140,10 +145,10 @@ class Worker:
             }
         return self._timed(argv, environment, timeout, "pytest")
 
-    def failing(self, tests: Sequence[str], timeout: float, *, sanitized: bool) -> set[str]:
-        """The tests that fail, of these."""
-        done = self.test([*tests, "--maxfail=0"], timeout, sanitized=sanitized)
-        return {*_FAILURE.findall(done.output)}
+    def failing(self, tests: Sequence[str], *, sanitized: bool) -> set[str]:
+        """The tests that fail, of these, however long all of them take."""
+        done = self.test([*tests, "--maxfail=0"], None, sanitized=sanitized)
+        return {*failures(done.output)}
 
     def _timed(
         self, argv: Sequence[str], environment: Mapping[str, str], timeout: float | None, name: str
@@ -157,8 +162,9 @@ class Worker:
         # pytest: 5 if no test was selected, 4 also if a named test does not exist.
         is_absent = done.returncode == 5 or "ERROR: not found: " in done.stdout
         if done.returncode and not is_absent:
-            first = _FAILURE.search(done.stdout) or _SANITIZER.search(done.stdout)
-            failed = first[1] if first else f"{name} ends with {done.returncode}"
+            first = _SANITIZER.search(done.stdout)
+            named = [*failures(done.stdout), *([first[1]] if first else [])]
+            failed = named[0] if named else f"{name} ends with {done.returncode}"
         return TestRun(failed, time.monotonic() - start, done.stdout, is_absent)
 
     def _run(

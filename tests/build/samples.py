@@ -68,6 +68,6 @@ def runs_relu(delivery: Build, folder: Path) -> bool:
         sysroot = ["-L", emulator.sysroot] if emulator.sysroot else []
         command = [emulator.program, "-cpu", emulator.cpu, *sysroot, *command]
     command += ["--input", str(folder / "x.bin"), "--output-dir", str(folder), "--runs", "1"]
-    subprocess.run([*command, "--min-time-ms", "0"], check=True, capture_output=True, timeout=60)
+    subprocess.run([*command, "--min-time-ms", "0"], check=True, capture_output=True, timeout=300)
     y = np.frombuffer((folder / "out0.bin").read_bytes(), np.float32).reshape(SHAPE)
     return np.array_equal(y, np.maximum(x, 0))

@@ -79,7 +79,7 @@ def check(
     start = [emulator.program] if emulator else []
     command = [*start, str(caller(machine)), str(path), str(limit)]
     done = subprocess.run(
-        [*command, *map(str, shape)], capture_output=True, text=True, timeout=120, check=False
+        [*command, *map(str, shape)], capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr
     steps = (line.split(" ", 2) for line in done.stdout.splitlines())

@@ -52,7 +52,7 @@ def test_bench_refuses_invalid_options_before_it_builds_anything(
     words: tuple[str, ...], code: int, message: str
 ) -> None:
     command = [sys.executable, "-m", "trimtab.cli", "bench", "--model", "/nowhere.onnx", *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert done.returncode == code
@@ -72,7 +72,7 @@ def test_the_help_of_a_task_needs_no_arguments_and_explains_its_options(
     words: tuple[str, ...], text: str
 ) -> None:
     command = [sys.executable, "-m", "trimtab.cli", *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0
     assert text in " ".join(done.stdout.split())
 
@@ -107,7 +107,7 @@ def test_a_typing_error_is_named_with_what_was_meant(
     words: tuple[str, ...], what: str, next_step: str
 ) -> None:
     command = [sys.executable, "-m", "trimtab.cli", *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.stderr == f"error: {what}\n  next: {next_step}\n"
     assert done.returncode == errors.UsageError.exit_code
 
@@ -160,7 +160,7 @@ def test_a_task_without_an_argument_says_which_and_shows_the_complete_line(
     words: tuple[str, ...], what: str, complete: str
 ) -> None:
     command = [sys.executable, "-m", "trimtab.cli", *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == errors.UsageError.exit_code
     assert done.stderr.startswith("error: ")
     assert what in done.stderr

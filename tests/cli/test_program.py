@@ -19,7 +19,7 @@ DEVELOPERS = "Developers' tasks"
 def listed(*command: str) -> dict[str, list[str]]:
     """The tasks of each group of `--list`, by its title."""
     argv = [sys.executable, "-P", "-m", *command, "--list"]
-    done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=300)
     groups = {}
     for block in done.stdout.strip().split("\n\n"):
         title, *lines = block.splitlines()
@@ -60,6 +60,6 @@ def test_an_old_name_of_a_task_works_with_a_hint(old: str, new: str) -> None:
     assert new in ALL.groups
     assert old not in ALL.groups
     argv = [sys.executable, "-P", "-m", "lab", old, "--help"]
-    done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=300)
     assert f"warning: {old} is called {new} now" in done.stderr
     assert re.search(r"\bOptions:", done.stdout)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from tests.importers import damage, sources
 from trimtab import importers, paths
-from trimtab.errors import TrimtabError
+from trimtab.errors import ModelFileError, TrimtabError
 
 FOUND = paths.root() / "tests" / "fuzz" / "found" / "sources"
 # Suffixes: first those of the files to load, then those of their companions.
@@ -113,3 +113,17 @@ def test_files_that_once_broke_an_importer_are_handled() -> None:
 def test_every_format_is_damaged() -> None:
     # tests/modelfile, tests/engine and the fuzz targets cover damaged .ttm files.
     assert {*sources.FORMATS, "ttm"} == set(importers.importers())
+
+
+@pytest.mark.parametrize("place", ["/dev/null", "/dev/zero"])
+@pytest.mark.parametrize("format", sources.FORMATS)
+def test_a_device_in_place_of_a_file_is_refused(format: str, place: str, tmp_path: Path) -> None:
+    path = sources.models(format)[sources.NETWORK](tmp_path)
+    for file in sorted(tmp_path.iterdir()):
+        content = file.read_bytes()
+        file.unlink()
+        file.symlink_to(place)
+        with _limited(), pytest.raises(ModelFileError, match=r"regular file|a pipe or a device"):
+            importers.load(path)
+        file.unlink()
+        file.write_bytes(content)

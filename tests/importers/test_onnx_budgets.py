@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
@@ -113,3 +114,50 @@ def test_a_pipe_is_refused_unread(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "x.onnx")
     with pytest.raises(ModelFileError, match="pipe"):
         importers.load(tmp_path / "x.onnx")
+
+
+def external(folder: Path, dims: list[int], in_node: bool, **entries: str) -> Path:
+    """A model x + w, whose w has its data in another file."""
+    weights = onnx.TensorProto(name="w", data_type=FLOAT, dims=dims)
+    weights.data_location = onnx.TensorProto.EXTERNAL
+    for key, value in entries.items():
+        weights.external_data.add(key=key, value=value)
+    nodes = [helper.make_node("Add", ["x", "w"], ["y"])]
+    if in_node:
+        nodes.insert(0, helper.make_node("Constant", [], ["w"], value=weights))
+    model = network(nodes)
+    if not in_node:
+        model.graph.initializer.append(weights)
+    return saved(model, folder)
+
+
+@pytest.mark.parametrize("in_node", [False, True])
+def test_external_data_are_read_no_further_than_their_tensor(in_node: bool, tmp_path: Path) -> None:
+    path = external(tmp_path, [4], in_node, location="data", offset="16")
+    with (tmp_path / "data").open("wb") as file:
+        file.write(bytes(16) + np.arange(4, dtype=np.float32).tobytes())
+        file.truncate(2**40)  # without blocks: a terabyte that takes no space
+    (weights,) = (var.data for var in importers.load(path).constants())
+    np.testing.assert_array_equal(weights, [0, 1, 2, 3])
+
+
+@pytest.mark.parametrize("in_node", [False, True])
+@pytest.mark.parametrize(
+    ("dims", "location", "message"),
+    [
+        ([2**34], "data", "17,179,869,184 elements, the limit is"),
+        ([4], "x" * 5000, "cannot be read"),
+        ([4], "null", "cannot be read"),
+        ([4], "folder", "cannot be read"),
+    ],
+)
+def test_external_data_that_cannot_be_read_are_refused(
+    dims: list[int], location: str, message: str, in_node: bool, tmp_path: Path
+) -> None:
+    with (tmp_path / "data").open("wb") as file:
+        file.truncate(2**40)
+    (tmp_path / "null").symlink_to("/dev/null")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(ModelFileError, match=message) as caught:
+        importers.load(external(tmp_path, dims, in_node, location=location))
+    assert len(caught.value.what) < 400

@@ -181,7 +181,7 @@ def test_the_docstring_of_a_transport_is_the_definition_of_a_device(
 
 def inv(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-P", "-m", "lab", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
 
 
 def test_the_list_of_tasks_names_every_task_in_a_line() -> None:

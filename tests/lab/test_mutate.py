@@ -13,7 +13,7 @@ from lab.mutate.campaign import Stage
 from lab.mutate.figures import CAUGHT, SURVIVED, MutantOutcome
 from lab.mutate.mutants import KINDS, Mutant
 from lab.mutate.rooms import SourceRoom
-from lab.mutate.workers import Worker
+from lab.mutate.workers import Worker, failures
 from trimtab import paths
 from trimtab.errors import UsageError
 
@@ -147,6 +147,44 @@ def test_a_bug_is_caught_by_a_failing_test_or_survives_and_is_removed(
     assert result is not None
     assert (result.outcome, result.by) == (outcome, by)
     assert (worker.root / "module.py").read_text() == source
+
+
+def test_a_test_that_fails_once_catches_nothing(worker: Worker) -> None:
+    """It may have waited for a program on a busy machine."""
+    test = worker.root / "test_module.py"
+    test.write_text(
+        "import pathlib, pytest\n\n@pytest.mark.parametrize('text', ['of - 2 ] s'])\n"
+        "def test_slow(text):\n    mark = pathlib.Path(__file__).with_name('mark')\n"
+        "    assert mark.exists() or mark.touch()\n\n" + test.read_text()
+    )
+    source = (worker.root / "module.py").read_text()
+    start = source.index("<")
+    room, tests = SourceRoom("own", "."), [Stage(("test_module.py",))]
+    for sign, by in (("<=", ""), (">", "test_module.py::test_least")):
+        (worker.root / "mark").unlink(missing_ok=True)
+        mutant = Mutant("module.py", "bound", 2, start, start + 1, sign)
+        result = campaign.judge(worker, room, mutant, tests)
+        assert result is not None
+        assert result.by == by
+        assert (worker.root / "mark").exists()
+
+
+def test_the_names_of_failed_tests_are_read_whole(worker: Worker) -> None:
+    """Values of a parametrized test are a part of its name, with blanks, dashes and brackets."""
+    values = ["a b", "a - b", "x[0] is", "FAILED z"]
+    (worker.root / "test_names.py").write_text(
+        f"import pytest\n\n@pytest.mark.parametrize('text', {values})\n"
+        "def test_text(text):\n    assert text == 'a [b] - c', 'it - is'\n\n"
+        "def test_plain():\n    raise ValueError\n\n"
+        "@pytest.mark.parametrize('text', ['p q'])\n"
+        "def test_error(text, absent):\n    pass\n"
+    )
+    done = worker.test(["test_names.py", "--maxfail=0"], 300)
+    named = {*failures(done.output)}
+    texts = {f"test_names.py::test_text[{value}]" for value in values}
+    assert named == {*texts, "test_names.py::test_plain", "test_names.py::test_error[p q]"}
+    assert worker.failing(sorted(named), sanitized=False) == named
+    assert worker.test(["test_names.py", *(f"--deselect={one}" for one in named)], 300).is_empty
 
 
 def test_a_test_that_fails_without_the_bug_catches_nothing(worker: Worker) -> None:

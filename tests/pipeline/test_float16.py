@@ -172,7 +172,7 @@ def test_convert_ends_with_an_error_and_writes_no_file_and_no_nan(tmp_path: Path
     for more in ((), ("--calibration", samples(tmp_path))):
         words = "convert", str(tmp_path / "net.onnx"), str(output), *options, *more
         command = [sys.executable, "-m", "trimtab.cli", *words]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
         assert done.returncode == PlanError.exit_code
         assert "the values of conv 'a' reach" in done.stderr
         assert "nan" not in done.stdout + done.stderr

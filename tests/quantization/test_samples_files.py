@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -92,3 +93,60 @@ def test_invalid_settings_of_pictures_are_refused_with_a_hint(
     with pytest.raises(CalibrationError, match="is not a picture") as caught:
         samples.read(tmp_path, INPUTS).feed(0)
     assert caught.value.hint
+
+
+@pytest.mark.parametrize("format", ["EPS", "GIF", "TIFF", "ICO", "PDF"])
+def test_a_picture_of_another_format_is_not_opened(format: str, tmp_path: Path) -> None:
+    """Pillow goes by the content, and starts Ghostscript for PostScript."""
+    image = pytest.importorskip("PIL.Image")
+    image.new("RGB", (32, 32)).save(tmp_path / "a.png", format)
+    with pytest.raises(CalibrationError, match=r"a\.png: is not a picture"):
+        samples.read(tmp_path, INPUTS).feed(0)
+
+
+@pytest.mark.parametrize(
+    ("format", "name"),
+    [
+        *(("PNG", "a.png"), ("JPEG", "a.jpg"), ("JPEG", "a.jpeg"), ("BMP", "a.bmp")),
+        *(("WEBP", "a.webp"), ("PPM", "a.ppm"), ("MPO", "a.jpg")),
+    ],
+)
+def test_a_picture_of_each_format_is_read(format: str, name: str, tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    image.new("RGB", (6, 4), (255, 255, 255)).save(tmp_path / name, format)
+    assert samples.read(tmp_path, INPUTS).feed(0)["data"].min() == pytest.approx(1)
+
+
+def test_what_is_no_file_is_no_picture(tmp_path: Path) -> None:
+    (tmp_path / "a.png").symlink_to("/dev/null")
+    (tmp_path / "b.png").mkdir()
+    with pytest.raises(CalibrationError, match="has no pictures"):
+        samples.read(tmp_path, INPUTS)
+
+
+def archive(path: Path, header: str, data: bytes = b"") -> Path:
+    """An .npz file whose array `data` has this header."""
+    text = f"{header:<{117 + len(header) // 64 * 64}}\n".encode()
+    member = b"\x93NUMPY\1\0" + len(text).to_bytes(2, "little") + text + data
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("data.npy", member)
+    return path
+
+
+@pytest.mark.parametrize("header", ["[" * 3000, "(" * 900 + ")" * 900, "{1: 2}", "lambda: 3"])
+def test_a_header_that_is_no_header_is_refused(header: str, tmp_path: Path) -> None:
+    with pytest.raises(CalibrationError, match=r"is not a readable .npz file: .+"):
+        samples.read(archive(tmp_path / "s.npz", header), INPUTS)
+
+
+def test_an_archive_that_expands_beyond_reason_is_refused_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    header = "{'descr': '<f4', 'fortran_order': False, 'shape': (400, 3, 4, 6)}"
+    path = archive(tmp_path / "s.npz", header, bytes(400 * 3 * 4 * 6 * 4))
+    assert samples.read(path, INPUTS).count == 400
+    monkeypatch.setattr(samples, "_SMALL_BYTES", 2**16)
+    with pytest.raises(CalibrationError, match=r"115,\d\d\d bytes, too many for such a small file"):
+        samples.read(path, INPUTS)
+    np.savez(tmp_path / "t.npz", data=np.zeros((400, 3, 4, 6), np.float32))
+    assert samples.read(tmp_path / "t.npz", INPUTS).count == 400, "it is as large as its arrays"

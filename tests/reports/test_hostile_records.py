@@ -6,6 +6,7 @@ Every text of a record is replaced by payloads, and every format is read by a re
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -26,8 +27,8 @@ from tests.hostile_text import (
 from tests.reports import hostile_record
 from tests.reports.hostile_record import Events, Leaf
 from trimtab import reports
-from trimtab.compare import side_by_side
-from trimtab.errors import TrimtabError, UsageError
+from trimtab.compare import side_by_side, verdicts
+from trimtab.errors import ResultError, TrimtabError, UsageError
 from trimtab.reports import html_page
 from trimtab.results import export, index, records, summary
 from trimtab.results.folder import runs_table
@@ -187,3 +188,42 @@ def test_a_record_with_a_wrong_type_is_refused_or_shown(
             run = read(tmp_path, changed)
             for name in ("html", "terminal"):  # which read all that there is
                 check_displayed(reports.find(name).run(run))
+
+
+def places(value: object, at: Leaf = ()) -> Iterator[Leaf]:
+    """The place of every value in a list or an object, of lists the first item."""
+    if at:
+        yield at
+    items = value.items() if isinstance(value, dict) else []
+    for key, item in [*items, *enumerate(value[:1] if isinstance(value, list) else [])]:
+        yield from places(item, (*at, key))
+
+
+@pytest.mark.parametrize("value", ["x", 10**30, [[1]], {"a": 2e9}, math.nan, 1e308], ids=repr)
+def test_a_value_of_another_kind_is_no_crash(value: object, tmp_path: Path, source: Events) -> None:
+    """In the fields that the index, overviews and verdicts take apart."""
+    protocol = [(0, "protocol", *at) for at in places(source[0]["protocol"])]
+    at_run, at_op = ([event["event"] for event in source].index(kind) for kind in ("run", "op"))
+    spans = [(at_op, "ns"), (at_run, "ns"), (at_run, "counters", 0), (at_run, "counters", 0, 0)]
+    for leaf in [*protocol, *spans, (0, "model", "file_bytes"), (-1, "seconds")]:
+        path = hostile_record.write(tmp_path, hostile_record.poisoned(source, leaf, value))
+        (tmp_path / index.FILE_NAME).unlink(missing_ok=True)
+        runs_table(tmp_path).text()
+        with contextlib.suppress(TrimtabError):
+            record = records.read(path)
+            run = summary.summarize(record)
+            reports.find_overview("html").cells([run])
+            for form in ("html", "trace"):
+                reports.find(form).run(run)
+            assert not verdicts.belong_together([record, record])
+            verdicts.judge(record, record)
+
+
+def test_what_is_no_record_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "deep.jsonl").write_text('{"event":"header","x":' + "[" * 200_000 + "\n")
+    (tmp_path / "null.jsonl").symlink_to("/dev/null")
+    (tmp_path / "folder.jsonl").mkdir()
+    for path in sorted(tmp_path.iterdir()):
+        with pytest.raises(ResultError, match=r"is not JSON|it is not a file"):
+            records.read(path)
+    assert "null" not in runs_table(tmp_path).text()

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import http.client
+import re
+import socket
+import struct
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,7 +36,7 @@ def serving(folder: Path, host: str = "127.0.0.1") -> Iterator[Server]:
 def ask(
     server: Server, path: str, method: str = "GET", **headers: str
 ) -> tuple[int, str, dict[str, str]]:
-    connection = http.client.HTTPConnection("127.0.0.1", urlsplit(server.url).port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", urlsplit(server.url).port, timeout=300)
     connection.request(method, path, headers=headers)
     answer = connection.getresponse()
     response = answer.status, answer.read().decode(), dict(answer.getheaders())
@@ -130,3 +133,39 @@ def test_an_unavailable_address_is_reported(tmp_path: Path) -> None:
         bind_server(tmp_path / "none")
     with pytest.raises(UsageError, match="is not available"):
         bind_server(tmp_path, port=70_000)
+
+
+def raw(server: Server, request: bytes, *, reset: bool = False) -> bytes:
+    """The answer to the bytes of a request; with `reset`, the client leaves without reading it."""
+    with socket.create_connection(("127.0.0.1", urlsplit(server.url).port or 0), 300) as client:
+        client.sendall(request)
+        if reset:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            return b""
+        return b"".join(iter(lambda: client.recv(65536), b""))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_an_address_that_is_none_is_refused(
+    host: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with serving(tmp_path, host) as server:
+        for address in (b"http://[x]y/", b"http://[::1", b"//[::1"):
+            answer = raw(server, b"GET " + address + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert re.match(rb"HTTP/1.0 (400|403|404) ", answer), address
+        assert raw(server, b"GET http://[x]y/ HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.0 400 ")
+    assert capfd.readouterr().err == ""
+
+
+def test_a_client_that_goes_away_is_no_error(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    write_record(tmp_path)
+    with serving(tmp_path) as server:
+        for _ in range(20):
+            raw(server, b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", reset=True)
+        assert ask(server, "/")[0] == 200
+        threads = [one for one in threading.enumerate() if "process_request" in one.name]
+        for thread in threads:
+            thread.join(300)
+    assert capfd.readouterr().err == ""

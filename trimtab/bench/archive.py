@@ -8,7 +8,6 @@ files and never modify them.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from dataclasses import asdict, replace
@@ -85,7 +84,7 @@ def read(binary_sha256: str, model_sha256: str, store: Path) -> tuple[Subject, G
     """The archived subject with these hashes and its expected output; errors as in `of_run`."""
     folder = folder_of(binary_sha256, model_sha256, store)
     try:
-        facts: dict[str, Any] = json.loads((folder / _FACTS).read_text(encoding="utf-8"))
+        facts: dict[str, Any] = strict_json.loads((folder / _FACTS).read_text(encoding="utf-8"))
         about = facts.pop("golden")
         if "steps" in about:  # the key in archives of earlier versions
             about["scales"] = about.pop("steps")

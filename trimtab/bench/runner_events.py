@@ -9,11 +9,11 @@ of order.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from trimtab import strict_json
 from trimtab.results.records import Event
 
 MAX_LINE_BYTES = 4096  # the runner's own buffer holds no more
@@ -198,9 +198,8 @@ def read(output: bytes) -> RunnerOutput:
         try:
             event = _parse(line)
             _check_order(event, events, counts)
-        except (ValueError, RecursionError) as error:
-            reason = "nested too deeply" if isinstance(error, RecursionError) else error
-            return RunnerOutput(tuple(events), f"line {number}: {reason}: {line[:80]!r}")
+        except ValueError as error:
+            return RunnerOutput(tuple(events), f"line {number}: {error}: {line[:80]!r}")
         counts[event["event"]] += 1
         events.append(event)
     if len(output) > MAX_OUTPUT_BYTES:
@@ -217,7 +216,7 @@ def missing(events: Sequence[Event]) -> list[str]:
 def _parse(line: bytes) -> Event:
     if len(line) > MAX_LINE_BYTES:
         raise ValueError(f"longer than {MAX_LINE_BYTES} bytes")
-    event: Any = json.loads(line, parse_constant=_reject, object_pairs_hook=_unique)
+    event: Any = strict_json.loads(line, parse_constant=_reject, object_pairs_hook=_unique)
     if not isinstance(event, dict) or not isinstance(event.get("event"), str):
         raise ValueError("not an event")
     if event["event"] not in _RANKS:

@@ -8,7 +8,6 @@ unchanged.
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import shutil
 import subprocess
@@ -231,7 +230,7 @@ def _check_output(output: Path) -> None:
 def _delivered(output: Path) -> set[str]:
     """The files of an earlier delivery, according to its record."""
     try:
-        files = json.loads((output / RECORD).read_text(encoding="utf-8"))["files"]
+        files = strict_json.loads((output / RECORD).read_text(encoding="utf-8"))["files"]
         return {*map(str, files), RECORD}
     except (OSError, ValueError, KeyError, TypeError):
         return set()
@@ -274,7 +273,7 @@ def _record(
             "sha256": files.sha256(request.model),
             "embedded": request.embed_model,
         }
-    contents = json.loads((tree / "contents.json").read_text(encoding="utf-8"))
+    contents = strict_json.loads((tree / "contents.json").read_text(encoding="utf-8"))
     return {
         "format": RECORD_FORMAT,
         "trimtab": __version__,

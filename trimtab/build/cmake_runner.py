@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 import os
 import re
 import shlex
@@ -166,7 +165,7 @@ def first_errors(log: Path) -> str:
 def flags(tree: Path) -> dict[str, list[str]]:
     """The actual flags, without paths: `compile` of the engine's core, `link` of the runner."""
     with (tree / "compile_commands.json").open(encoding="utf-8") as file:
-        commands = {entry["file"]: entry["command"] for entry in json.load(file)}
+        commands = {entry["file"]: entry["command"] for entry in strict_json.loads(file.read())}
     source = next(name for name in sorted(commands) if "/runtime/core/" in name)
     linking = subprocess.run(
         [ninja(), "-C", str(tree), "-t", "commands", "-s", "trimtab-run"],

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from trimtab import importers, size, zoo
+from trimtab import importers, size, strict_json, zoo
 from trimtab.bench import archive
 from trimtab.bench.golden import Golden
 from trimtab.bench.jobs import Settings, Subject
@@ -102,7 +101,8 @@ def _is_model(what: str) -> bool:
 
 def _of_folder(folder: Path, progress: Progress) -> tuple[Subject, Golden]:
     try:
-        record: dict[str, Any] = json.loads((folder / builder.RECORD).read_text(encoding="utf-8"))
+        text = (folder / builder.RECORD).read_text(encoding="utf-8")
+        record: dict[str, Any] = strict_json.loads(text)
         about = record["model"]
         toolchain, cpu, compiler = (str(record[key]) for key in ("toolchain", "cpu", "compiler"))
         flags, profile = list(record["flags"]["compile"]), str(record["profile"]["name"])

@@ -6,7 +6,6 @@ one state of the device: a restart, another kernel, other cores or another gover
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -87,7 +86,7 @@ def read(device: str, folder: Path) -> NoiseFloor | None:
     if not path.is_file():
         return None
     try:
-        return from_json(json.loads(path.read_text(encoding="utf-8")))
+        return from_json(strict_json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ResultError(
             f"the noise floor cannot be read: {error}",

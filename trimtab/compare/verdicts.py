@@ -19,7 +19,7 @@ from trimtab.compare.noise_floor import NoiseFloor
 from trimtab.compare.paired import MIN_LAUNCHES, Effect
 from trimtab.errors import ResultError
 from trimtab.results import disconnects, variation
-from trimtab.results.records import Header, Record
+from trimtab.results.records import WRONG, Header, Record
 from trimtab.results.statistics import Interval
 
 FORMAT = 1
@@ -78,14 +78,14 @@ def belong_together(records: Sequence[Record]) -> bool:
 
 
 def _arm(role: Mapping[str, Any]) -> str:
-    return str(role[ARM] if ARM in role else role[_FORMER_ARM])
+    return str(role.get(ARM) or role.get(_FORMER_ARM, ""))
 
 
 def judge(a: Record, b: Record) -> Verdict:
     """The verdict on two arms of one comparison. Raises ResultError if launches are missing."""
     try:
         return _by_counts(a, b) if a.header.is_emulated else _by_times(a, b)
-    except (KeyError, ValueError, IndexError) as error:
+    except WRONG as error:
         raise _incomplete(b, error) from error
 
 
@@ -100,7 +100,7 @@ def effect(
         is_duet = bool(a.header.protocol["is_duet"])
         times_a, times_b = (_blocks(r, kind, i) for r, i in zip((a, b), indices, strict=True))
         return paired.effect(times_a, times_b, is_duet=is_duet)
-    except (KeyError, ValueError, IndexError) as error:
+    except WRONG as error:
         raise _incomplete(b, error) from error
 
 

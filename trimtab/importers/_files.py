@@ -24,6 +24,7 @@ def read_text(path: Path, limit_bytes: int) -> str:
 
 def read_bytes(path: Path, limit_bytes: int) -> bytes:
     """The content of a file; ModelFileError if it is unreadable or too large."""
+    check_regular(path)
     try:
         size = path.stat().st_size
         if size > limit_bytes:
@@ -35,6 +36,14 @@ def read_bytes(path: Path, limit_bytes: int) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise unreadable(path, error) from error
+
+
+def check_regular(path: Path) -> None:
+    """ModelFileError for a pipe or a device, whose content may have no end."""
+    if path.exists() and not path.is_file():
+        raise ModelFileError(
+            "is no regular file", where=str(path), hint="write the model into files first"
+        )
 
 
 def unreadable(path: Path, error: OSError) -> ModelFileError:

@@ -6,12 +6,12 @@ Text formats provide strings, which this module converts.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
+from trimtab import strict_json
 from trimtab.errors import ImportModelError
 from trimtab.importers._graph import Array
 
@@ -122,7 +122,7 @@ class Parameters:
         if not isinstance(value, str | bytes) or value is default:
             return value
         try:
-            return json.loads(value)
+            return strict_json.loads(value)
         except ValueError:
             raise self.invalid(name, "JSON") from None
 

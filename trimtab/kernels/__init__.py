@@ -60,7 +60,9 @@ def read_inventory(folder: Path, *others: Path) -> dict[str, Kernel]:
             for kernel in declared.kernels(isas):
                 if generated.setdefault(kernel.name, kernel) is not kernel:
                     raise SchemaError(
-                        f"family {kernel.family} is declared twice", where=str(header)
+                        f"family {kernel.family} is declared twice",
+                        where=str(header),
+                        hint="rename one of them",
                     )
     written = [
         read_kernel(p, isas, folder) for f in (folder, *others) for p in sorted(f.glob("*/*.cpp"))

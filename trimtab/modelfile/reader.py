@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import struct
 from collections.abc import Iterator
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from trimtab import schema
+from trimtab import schema, strict_json
 from trimtab.engine import EngineError, engine
 from trimtab.errors import ModelFileError, ProgramError, TtmError
 from trimtab.modelfile.image import Image, drop_pages, map_file, new_image
@@ -88,7 +87,7 @@ def decode(image: Image, name: str, where: str = "") -> Program:
     """
     with _ttm_errors(where):
         tables = _Tables(image)
-        metadata = json.loads(tables.metadata)
+        metadata = strict_json.loads(tables.metadata)
         program = Program(metadata["name"] or name)
         program.passes = list(metadata["passes"])
         program.target = str(metadata["target"]) if tables.flags & FLAG_PLANNED else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import tarfile
 import tempfile
@@ -75,7 +74,7 @@ def pack(source: Path, output: Path | None = None) -> PackedFile:
 def _build_files(folder: Path) -> list[Path]:
     """The runner of a build and the model beside it, if any; BuildError if they have changed."""
     try:
-        built = json.loads((folder / RECORD).read_text(encoding="utf-8"))["files"]
+        built = strict_json.loads((folder / RECORD).read_text(encoding="utf-8"))["files"]
         hashes = {name: str(facts["sha256"]) for name, facts in built.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise BuildError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,11 +23,16 @@ Array = NDArray[Any]
 Feed = Mapping[str, Array]
 
 PICTURES = frozenset((".png", ".jpg", ".jpeg", ".bmp", ".webp", ".ppm"))
+# The formats of these suffixes, by Pillow's names: a file of another name may be of a format that
+# Pillow reads by starting a program.
+_FORMATS = ("PNG", "JPEG", "BMP", "DIB", "WEBP", "PPM")
 SETTINGS = "pictures.toml"  # in the folder, beside the pictures
 _SETTINGS_HINT = (
     'keys: mean and scale (one number, or one per channel), channels = "rgb" or "bgr", and '
     'resize = "stretch", "crop" or "letterbox" (docs/quantization.md)'
 )
+_SMALL_BYTES = 2**30  # arrays of this size are always read
+_MAX_EXPANSION = 100  # of larger arrays: real data compress to more than a hundredth
 _HELD_OUT = 5  # every fifth sample is held out of calibration
 
 
@@ -153,11 +157,6 @@ def _split(name: str, array: Array, shape: tuple[int, ...], where: str) -> Array
     return array.reshape(-1, *shape)
 
 
-# Exceptions of numpy, zipfile and zlib for damaged or unsupported files.
-_UNREADABLE = (
-    *(OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError),
-    *(MemoryError, OverflowError, KeyError),
-)
 _NPZ_HINT = "write it with numpy.savez(path, INPUT=array)"
 
 
@@ -176,15 +175,25 @@ def _arrays(path: Path, inputs: Inputs, cast: bool) -> Samples:
         # Otherwise numpy treats it as a pickle, and suggests allow_pickle.
         if not zipfile.is_zipfile(path):
             raise ValueError("it is damaged, or not an .npz file")
+        _check_expansion(path)
         with np.load(path, allow_pickle=False) as archive:
             names = archive.files
             arrays = {name: _array(archive, name) for name in names}
-    except _UNREADABLE as error:
+    except Exception as error:  # numpy, zipfile and zlib raise many kinds for damaged files
+        reason = str(error) or type(error).__name__
         raise CalibrationError(
-            f"is not a readable .npz file: {error}", where=str(path), hint=_NPZ_HINT
+            f"is not a readable .npz file: {reason}", where=str(path), hint=_NPZ_HINT
         ) from error
     how = "cast=True, or --cast of a task,"
     return of_arrays(arrays, inputs, str(path), cast=cast, how=how)
+
+
+def _check_expansion(path: Path) -> None:
+    """ValueError if the arrays would take far more memory than the file: compressed nonsense."""
+    with zipfile.ZipFile(path) as archive:
+        expanded = sum(member.file_size for member in archive.infolist())
+    if expanded > max(_SMALL_BYTES, _MAX_EXPANSION * path.stat().st_size):
+        raise ValueError(f"its arrays have {expanded:,} bytes, too many for such a small file")
 
 
 def _array(archive: np.lib.npyio.NpzFile, name: str) -> Array:
@@ -284,7 +293,7 @@ def _pictures(folder: Path, inputs: Inputs) -> Samples:
             where=str(folder),
             hint="pictures need a single input [1, 3 or 1, h, w]; use an .npz file with arrays",
         )
-    files = sorted(p for p in folder.iterdir() if p.suffix.lower() in PICTURES)
+    files = sorted(p for p in folder.iterdir() if p.suffix.lower() in PICTURES and p.is_file())
     if not files:
         raise CalibrationError(
             "it has no pictures", where=str(folder), hint=f"formats: {', '.join(sorted(PICTURES))}"
@@ -306,13 +315,14 @@ def _picture(path: Path, shape: tuple[int, ...], settings: Pictures) -> Array:
         ) from error
     _, channels, height, width = shape
     try:
-        with Image.open(path) as image:
+        with Image.open(path, formats=_FORMATS) as image:
             fitted = _fitted(
                 image.convert("RGB" if channels == 3 else "L"), width, height, settings
             )
-    except (OSError, ValueError, Image.DecompressionBombError) as error:
+    except Exception as error:  # the decoders of Pillow raise many kinds for damaged files
+        reason = str(error) or type(error).__name__
         raise CalibrationError(
-            f"is not a picture: {error}",
+            f"is not a picture: {reason}",
             where=str(path),
             hint="remove it from the folder, or save it again",
         ) from error

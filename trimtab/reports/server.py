@@ -10,6 +10,7 @@ import hashlib
 import hmac
 import ipaddress
 import secrets
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -101,6 +102,15 @@ def is_local(host: str) -> bool:
         return False
 
 
+class _HttpServer(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Nothing is printed for a client that goes away before it has its answer."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
+
+
 @dataclass(frozen=True)
 class Server:
     """A bound server. `url` is the address to open, with the token if one is needed."""
@@ -122,12 +132,11 @@ def bind_server(folder: Path, host: str = "127.0.0.1", port: int = 0) -> Server:
     token = "" if is_local(host) else secrets.token_urlsafe(24)
     handler = _handler(Site(folder), token)
     try:
-        http = ThreadingHTTPServer((host, port), handler)
+        http = _HttpServer((host, port), handler)
     except (OSError, OverflowError) as error:
         raise UsageError(
             f"the address {host}:{port} is not available: {error}", hint="choose another --port"
         ) from error
-    http.daemon_threads = True
     address = f"http://{host}:{http.server_address[1]}/"
 
     def stop() -> None:
@@ -145,7 +154,11 @@ def _handler(site: Site, token: str) -> type[BaseHTTPRequestHandler]:
         timeout = 30
 
         def do_GET(self) -> None:
-            parts = urlsplit(self.path)
+            try:
+                parts = urlsplit(self.path)
+            except ValueError:  # a host in brackets that is no address
+                self._send(Answer(HTTPStatus.BAD_REQUEST, "the address is invalid\n"))
+                return
             if token and (tokens := parse_qs(parts.query).get("token")):
                 if hmac.compare_digest(tokens[0].encode(), token.encode()):
                     self._remember(parts.path)

@@ -1,18 +1,29 @@
 """The shapes of events that reports take apart: what a record of somebody else must look like.
 
-A shape is a type, a tuple of types, a list with the shape of its items, or a dictionary with the
-shape of each key. A key that ends with "?" may be absent, and "*" stands for all other keys. Keys
-that no shape names are ignored, since other versions may write more.
+A shape is a type, a tuple of types, a list with the shape of its items, a dictionary with the shape
+of each key, or `OrNull` of a shape. Integers have 64 bits. A key that ends with "?" may be absent,
+and "*" stands for all other keys. Keys that no shape names are ignored, since other versions may
+write more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
+
+
+@dataclass(frozen=True)
+class OrNull:
+    """A shape, or null."""
+
+    shape: Any
+
 
 _NUMBER = (int, float)
 _COUNT_OR_NULL = (int, type(None))
 _OPERATOR = {"label": str, "macs": int, "weights_bytes": int, "moved_bytes": int, "reads": [int]}
+_SPAN = {"ns": int, "instructions?": _COUNT_OR_NULL, "counters?": [OrNull([int])]}
 
 SHAPES: Mapping[str, Any] = {
     "size": {"sections?": {"*": int}, "groups?": {"*": int}},
@@ -35,8 +46,21 @@ SHAPES: Mapping[str, Any] = {
         ],
         "gb_per_s?": (*_NUMBER, type(None)),
     },
+    **dict.fromkeys(("load", "verify", "first", "warmup", "run"), _SPAN),
+    "op": {**_SPAN, "index": int, "run": int, "name?": str, "shares?": [OrNull([int])]},
+    "peak": {"vm_hwm_bytes": _COUNT_OR_NULL, "rss_file_bytes?": _COUNT_OR_NULL},
+    "end": {"seconds?": (*_NUMBER, type(None))},
     "memory": {"event": str, "*": int},
-    "header": {"control?": {"uncontrolled?": [str]}},
+    "header": {
+        "control?": {"uncontrolled?": [str]},
+        "protocol?": {
+            "threads?": int,
+            "sweep?": {
+                "configuration?": dict,
+                "revisions?": {"*": OrNull({"commit": str, "is_changed": bool})},
+            },
+        },
+    },
 }
 """Shapes by the kind of event."""
 
@@ -48,7 +72,10 @@ def check(event: Mapping[str, Any]) -> None:
 
 
 def _check(value: Any, shape: Any, place: str) -> None:
-    if isinstance(shape, dict):
+    if isinstance(shape, OrNull):
+        if value is not None:
+            _check(value, shape.shape, place)
+    elif isinstance(shape, dict):
         _expect(value, dict, place)
         named = {key.removesuffix("?"): key for key in shape if key != "*"}
         for name, key in named.items():
@@ -68,5 +95,5 @@ def _check(value: Any, shape: Any, place: str) -> None:
 
 
 def _expect(value: Any, types: type | tuple[type, ...], place: str) -> None:
-    if not isinstance(value, types):
+    if not isinstance(value, types) or (isinstance(value, int) and abs(value) >= 2**63):
         raise TypeError(f"{place} is {value!r:.100}")

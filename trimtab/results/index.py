@@ -16,6 +16,7 @@ from typing import Any
 from trimtab import escape, strict_json
 from trimtab.errors import ResultError, TruncatedResultError, UsageError
 from trimtab.results import records
+from trimtab.results.records import Record
 from trimtab.results.summary import Unit, summarize
 
 FILE_NAME = "index.sqlite"
@@ -173,19 +174,22 @@ def _synchronized(directory: Path, path: Path) -> list[Entry]:
 def _entry(path: Path) -> Entry | None:
     """The index row of one file; None if the file is no record."""
     try:
-        record = records.read(path)
-        summary = summarize(record)
+        return _entry_of(records.read(path))
     except TruncatedResultError:
         return Entry(path.name, "", "", TRUNCATED, "", "", "", "", 0, 0, "", 0, None, "")
-    except ResultError:
+    except (ResultError, *records.WRONG):
         return None
+
+
+def _entry_of(record: Record) -> Entry:
+    summary = summarize(record)
     header, headline = summary.header, summary.headline
     sweep = header.protocol.get("sweep") or {}
     revisions = sweep.get("revisions") or {}
     figures = {figure.key: figure.value for figure in summary.figures}
     latency = summary.figure("latency")
     return Entry(
-        file_name=path.name,
+        file_name=record.path.name,
         run_id=header.run_id,
         time=header.time,
         status=summary.status,
@@ -228,7 +232,9 @@ def _stored(value: Any) -> Any:
 
 def _commit(revision: Mapping[str, Any] | None) -> str:
     """The commit in hex, with `+` if files differed from it."""
-    return revision["commit"] + "+" * revision["is_changed"] if revision else ""
+    if not revision:
+        return ""
+    return f"{revision['commit']:.100}{'+' if revision['is_changed'] else ''}"
 
 
 def query(text: str, directory: Path) -> tuple[list[str], list[tuple[Any, ...]]]:

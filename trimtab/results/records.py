@@ -8,7 +8,6 @@ complete.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
@@ -30,6 +29,10 @@ READABLE = (1, 2)  # a run of format 1 is one launch without a `launch` event
 SUFFIX = ".jsonl"
 
 Event = dict[str, Any]
+
+WRONG = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""The exceptions of code that computes with values of a record which are not what they should be.
+"""
 
 # The annotations of a header's fields that are checked when a record is read.
 _TYPES: Mapping[str, type | tuple[type, ...]] = {
@@ -256,6 +259,8 @@ def read(path: Path) -> Record:
     or of another format.
     """
     try:
+        if path.exists() and not path.is_file():
+            raise OSError("it is not a file")  # a pipe would have no end
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ResultError(
@@ -283,13 +288,13 @@ def read(path: Path) -> Record:
             event_shapes.check(event)
         header, message = _header(events[0]), str(end["message"])
         return Record(path, header, tuple(events[1:-1]), status, message, end.get("seconds"))
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except WRONG as error:
         raise _not_a_record(path, f"a field is missing or wrong: {error}") from error
 
 
 def _parse(path: Path, number: int, line: str) -> Event:
     try:
-        event = json.loads(line)
+        event = strict_json.loads(line)
     except ValueError as error:
         raise _not_a_record(path, f"line {number} is not JSON") from error
     if not isinstance(event, dict) or not isinstance(event.get("event"), str):
@@ -308,12 +313,13 @@ def _header(event: Event) -> Header:
 def _fields_of(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
     """The values that are fields of a dataclass; other versions may write more.
 
-    Raises TypeError for a value that is not of its field's type.
+    Raises TypeError for a value that is not of its field's type, or an integer beyond 64 bits.
     """
     types = {field.name: str(field.type) for field in fields(kind)}
     for key, value in values.items():
         expected = _TYPES.get(types.get(key, ""))
-        if expected and not isinstance(value, expected):
+        is_too_large = isinstance(value, int) and abs(value) >= 2**63  # for the index
+        if is_too_large or (expected and not isinstance(value, expected)):
             raise TypeError(f"{key} is {value!r:.100}")
     return {key: value for key, value in values.items() if key in types}
 

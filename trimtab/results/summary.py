@@ -19,7 +19,7 @@ from trimtab.accuracy import Accuracy, Search
 from trimtab.errors import ResultError
 from trimtab.results import counters, disconnects, energy, statistics, thread_spans, variation
 from trimtab.results.footprint import Footprint
-from trimtab.results.records import Event, Header, Record, Status
+from trimtab.results.records import WRONG, Event, Header, Record, Status
 from trimtab.results.statistics import Statistic
 from trimtab.results.thread_spans import Span
 from trimtab.results.variation import Drift, Spread
@@ -155,7 +155,7 @@ def summarize(record: Record) -> Summary:
     """Reduces one run. Raises ResultError if an event lacks a field, or has a wrong one."""
     try:
         return _summary(record)
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except WRONG as error:
         raise ResultError(
             f"not a result file: an event is wrong: {type(error).__name__}: {error}",
             where=str(record.path),

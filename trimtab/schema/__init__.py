@@ -87,7 +87,11 @@ _FIRST_PLUGIN_ID = 0x8000
 def read_plugin_operator(path: Path) -> Operator:
     """Reads the operator of a plug-in; its id defaults to a hash of its name."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", path.stem):
-        raise SchemaError("an operator's name must be in snake_case", where=str(path))
+        raise SchemaError(
+            "an operator's name must be in snake_case",
+            where=str(path),
+            hint="rename the file, such as my_op.toml, and its .cpp",
+        )
     default_id = _FIRST_PLUGIN_ID | name_hash(path.stem) & 0x7FFF
     op = read_operator(path, default_id)
     has_source = path.with_suffix(".cpp").is_file()

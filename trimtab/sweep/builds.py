@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
-import json
 import tempfile
 import time
 from collections.abc import Sequence
@@ -204,7 +203,7 @@ def _cache_folder() -> Path:
 def _read_entry(path: Path) -> dict[str, Any] | None:
     """One entry of the cache; None if the file is missing or incomplete."""
     try:
-        entry = json.loads(path.read_text(encoding="utf-8"))
+        entry = strict_json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
     types = {"build": str, "binary": str, "model": str, "seconds": float}

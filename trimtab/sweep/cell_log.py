@@ -8,7 +8,6 @@ of the sources, beside the records.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -62,7 +61,7 @@ def read_all(folder: Path) -> list[CellLog]:
     logs = []
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
+            content = strict_json.loads(path.read_text(encoding="utf-8"))
             if content["format"] != FORMAT:
                 raise ValueError(f"format {content['format']}")
             cells = tuple(LoggedCell(**cell) for cell in content["cells"])

@@ -74,7 +74,7 @@ def run(
     argv: list[str], root: Path, shell: list[str] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
     words = [*(shell or ["sh"]), *energy.sampling(argv, sysfs=str(root), pause_s=0.05)[1:]]
-    return subprocess.run(words, capture_output=True, timeout=30, check=False)
+    return subprocess.run(words, capture_output=True, timeout=300, check=False)
 
 
 @pytest.mark.parametrize("shell", SHELLS, ids=lambda words: words[0])

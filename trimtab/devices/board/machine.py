@@ -12,7 +12,6 @@ counts instructions itself (`-icount`), so that perf_event_open in the guest giv
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
 import signal
@@ -184,7 +183,7 @@ def _locked(arch: str) -> Iterator[Path]:
 def _running(folder: Path) -> BoardState | None:
     """The stored state, if the same QEMU still runs; process numbers are reused."""
     try:
-        state = BoardState(**json.loads((folder / "state.json").read_text(encoding="utf-8")))
+        state = BoardState(**strict_json.loads((folder / "state.json").read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return None
     return state if os.fsencode(f"file:{folder / 'serial.log'}") in _command(state.pid) else None

@@ -8,7 +8,6 @@ in the meantime stays.
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -119,7 +118,7 @@ def _script(name: str, device: Device, changes: Sequence[GovernorChange]) -> str
 def _read(journal: Path) -> tuple[str, list[GovernorChange]]:
     """The device and the changes of a journal; empty if it is missing or damaged."""
     try:
-        content = json.loads(journal.read_text(encoding="utf-8"))
+        content = strict_json.loads(journal.read_text(encoding="utf-8"))
         names = {field.name for field in dataclasses.fields(GovernorChange)}
         changes = [GovernorChange(**{n: str(c[n]) for n in names}) for c in content["changes"]]
         return str(content["device"]), changes

@@ -18,6 +18,7 @@ from trimtab.errors import ImportModelError, ModelFileError
 
 MAX_DEPTH = 20  # known networks have a depth of four
 
+_SHOWN = 300  # characters of a syntax error, which quotes the whole line
 _CLOSING = {"{": "}", "<": ">"}
 _BOOLEANS = {"true": True, "True": True, "t": True, "1": True}
 _BOOLEANS |= {"false": False, "False": False, "f": False, "0": False}
@@ -158,7 +159,9 @@ def parse(text: str, path: str) -> Message:
         return message
     except text_format.ParseError as error:
         raise ModelFileError(
-            f"is not a network as text: {error}", where=path, hint="check this place in the file"
+            f"is not a network as text: {str(error)[:_SHOWN]}",
+            where=path,
+            hint="check this place in the file",
         ) from None
 
 

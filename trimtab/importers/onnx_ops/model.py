@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from onnx.external_data_helper import load_external_data_for_model, uses_externa
 from trimtab.errors import ImportModelError, ModelFileError
 from trimtab.importers._graph import Array
 from trimtab.importers.onnx_ops.node import DTYPE_NAMES, dtype_name
+from trimtab.program import MAX_ELEMENTS
 
 OLDEST_OPSET = 6
 
@@ -29,6 +31,9 @@ PIXEL_RANGES = {
     "Normalized_1_1": (-1.0, 1.0),
     "NominalRange_16_235": (16.0, 235.0),
 }
+
+# Of onnx for external data: RuntimeError for names that the operating system refuses.
+_UNREADABLE = (OSError, RuntimeError, ValueError, onnx.checker.ValidationError)
 
 Call = tuple[str, str, str]
 """Domain, name and overload of a function."""
@@ -45,11 +50,13 @@ def read(path: Path) -> onnx.ModelProto:
         if initializers:
             initializers = [*model.graph.initializer]
             del model.graph.initializer[:]
+        for tensor in (*initializers, *_tensors_of(model)):
+            _bound(tensor, str(path))
         load_external_data_for_model(model, str(path.parent))  # those of nodes and subgraphs
         model.graph.initializer.extend(initializers)
     except DecodeError as error:
         raise _no_model(path) from error
-    except (OSError, ValueError, onnx.checker.ValidationError) as error:
+    except _UNREADABLE as error:
         raise _unreadable(error, str(path)) from error
     if not (model.ir_version and model.graph.output):
         raise _no_model(path, ": it has no graph")
@@ -63,8 +70,47 @@ def read(path: Path) -> onnx.ModelProto:
     return model
 
 
+def _tensors_of(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
+    """The tensors among the attributes of nodes, also of subgraphs and functions."""
+
+    def of(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.TensorProto]:
+        for attribute in (one for node in nodes for one in node.attribute):
+            yield attribute.t
+            yield from attribute.tensors
+            for graph in (attribute.g, *attribute.graphs):
+                yield from graph.initializer
+                yield from of(graph.node)
+
+    for nodes in (model.graph.node, *(function.node for function in model.functions)):
+        yield from of(nodes)
+
+
+def _bound(tensor: onnx.TensorProto, where: str) -> None:
+    """Declares the length of a tensor's external data if the file does not: onnx would read
+    everything behind their offset. ModelFileError for more data than the engine takes.
+    """
+    if not uses_external_data(tensor):
+        return
+    elements = math.prod(max(size, 0) for size in tensor.dims)
+    if elements > MAX_ELEMENTS:
+        raise ModelFileError(
+            f"tensor '{tensor.name}' has {elements:,} elements, the limit is {MAX_ELEMENTS:,}",
+            where=where,
+            hint="check where it is from: no network that runs here has so many",
+        )
+    if any(entry.key == "length" for entry in tensor.external_data):
+        return
+    try:
+        dtype = helper.tensor_dtype_to_np_dtype(tensor.data_type)
+    except KeyError:
+        return  # `array` refuses it
+    packed = re.fullmatch(r"u?int([24])|float(4).*", dtype.name)  # bits: several in a byte
+    bits = int(packed[1] or packed[2]) if packed else 8 * dtype.itemsize
+    tensor.external_data.add(key="length", value=str((elements * bits + 7) // 8))
+
+
 def _unreadable(error: Exception, where: str) -> ModelFileError:
-    what = getattr(error, "strerror", None) or str(error).splitlines()[0]
+    what = getattr(error, "strerror", None) or str(error).splitlines()[0][:300]
     return ModelFileError(
         f"cannot be read: {what}",
         where=where,
@@ -161,7 +207,7 @@ def array(tensor: onnx.TensorProto, where: str, folder: Path | None = None) -> A
     """
     try:
         return numpy_helper.to_array(tensor, str(folder or ""))
-    except (OSError, onnx.checker.ValidationError) as error:
+    except (OSError, RuntimeError, onnx.checker.ValidationError) as error:
         raise _unreadable(error, where) from error
     except (ValueError, TypeError, KeyError) as error:
         name = type_name(tensor.data_type)

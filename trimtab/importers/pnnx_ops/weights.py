@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from trimtab.importers._files import WeightsFile, unreadable
+from trimtab.importers._files import WeightsFile, check_regular, unreadable
 from trimtab.importers._graph import Array, UnsupportedFormError
 from trimtab.importers.pnnx_ops.graph import OperatorText
 
@@ -37,6 +37,7 @@ class PnnxWeights(WeightsFile):
         self._archive: zipfile.ZipFile | None = None
         if path is None:
             return
+        check_regular(path)
         try:
             self._remaining = path.stat().st_size
             self._archive = zipfile.ZipFile(path)
