@@ -41,7 +41,7 @@ def delivered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Build:
 def test_json_of_a_build_is_its_record_with_the_sizes(
     delivered: Build, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tasks.build.body(None, profile="tiny", json=True)
+    tasks.build.body(None, profile="full", json=True)
     result = json.loads(capsys.readouterr().out)
     assert result["compiler"] == "clang 21"
     assert result["output"] == str(delivered.output_dir)
@@ -52,7 +52,7 @@ def test_json_of_a_build_is_its_record_with_the_sizes(
 def test_the_summary_of_a_build_has_the_parts_of_a_hundred_bytes_and_more(
     delivered: Build, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tasks.build.body(None, profile="tiny")
+    tasks.build.body(None, profile="full")
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == f"{delivered.output_dir}:"
     assert lines[1].split() == ["trimtab-run", "1,299", "bytes"]
@@ -68,4 +68,4 @@ def test_the_engine_is_built_before_a_plan_is_made(
 
     monkeypatch.setattr(tasks, "build_engine", build_engine)
     with pytest.raises(InterruptedError, match=f"the engine, quiet={quiet}"):
-        tasks.size.body(None, model="no such model", json=quiet)
+        tasks.size.body(None, model="resnet18", json=quiet)
