@@ -135,15 +135,25 @@ def test_a_number_outside_its_range_is_refused(name: str, attribute: str) -> Non
         winograd = [16, 16, 3, 3]
         packed = {"pack_winograd": winograd, "qlinear_pack_winograd": winograd}
         shapes = [(packed | {"pack_panels": [16, 64]}).get(name, shapes[1])]
+    recurrent = {
+        "lstm": [[2, 3, 16], [16, 4], [3, 4], [3, 4]],
+        "gru": [[2, 3, 12], [8, 4], [4, 4], [4], [3, 4]],
+        "rnn": [[2, 3, 4], [4, 4], [3, 4]],
+    }
+    shapes = recurrent.get(name, shapes)
     types = ["f32"] * len(shapes)
     if name.startswith("qlinear"):
         types = ["i8", "i8", "i32", "f32"][: len(shapes)]
     operands = [(s, schema.DTYPES[t]) for s, t in zip(shapes, types, strict=True)]
     for value in (least, most):
-        engine().infer_shapes(op.id, operands, encoded(op, arguments | {attribute: value}), 1)
+        engine().infer_shapes(
+            op.id, operands, encoded(op, arguments | {attribute: value}), len(op.outputs)
+        )
     for value in (least - 1, most + 1, 2**31, 2**32 + least, 2**63 - 1, -(2**63)):
         with pytest.raises(EngineError, match="attribute is out of range"):
-            engine().infer_shapes(op.id, operands, encoded(op, arguments | {attribute: value}), 1)
+            engine().infer_shapes(
+                op.id, operands, encoded(op, arguments | {attribute: value}), len(op.outputs)
+            )
 
 
 @pytest.mark.parametrize("name", schema.operators())

@@ -79,8 +79,8 @@ def _fused() -> Iterator[Case]:
     ):
         g = Graph()
         right = g.node("Transpose", normal(*shape), perm=order)
-        left = (*(shape[i] for i in order[:-2]), 35, 21)
-        g.node("MatMul", normal(*left, seed="left"), right)
+        left_shape = (*(shape[i] for i in order[:-2]), 35, 21)
+        g.node("MatMul", normal(*left_shape, seed="left"), right)
         yield g.case(f"mat-mul-transposed-{name}")
     g = Graph()
     g.node("Mul", g.node("Sub", _conv(g, X, 8, 6), Const(normal(6, 1, 1))), floats(0.5))

@@ -10,6 +10,7 @@ from trimtab.kernels import Kernel
 from trimtab.planner import blocking, gemm_work
 from trimtab.planner.cost import Work
 from trimtab.planner.kernel_calls import KernelCall, gemm_call
+from trimtab.planner.packing import Packing
 from trimtab.program import Op, Program
 from trimtab.target import Target
 
@@ -34,6 +35,11 @@ def block_sizes(program: Program, op: Op, target: Target) -> dict[str, int | boo
         "panels": blocking.panels(target, kernel, max(columns, 1), max(depth, 1)),
         "call_tiles": blocking.call_tiles(target, kernel, depth),
     }
+
+
+def packings(program: Program, op: Op) -> dict[int, Packing]:
+    """None: no operand is constant, or at least not a matrix of weights."""
+    return {}
 
 
 def kernel_calls(program: Program, op: Op) -> Iterator[tuple[str, KernelCall, int]]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Protocol
 
 from trimtab import kernels
 from trimtab.kernels import Kernel
 from trimtab.planner import blocking, gemm_work
-from trimtab.planner.algorithms import DIRECT, _mat_mul, derived_op
+from trimtab.planner.algorithms import DIRECT, _mat_mul, _recurrent, derived_op
 from trimtab.planner.concat_elision import pixel_stride
 from trimtab.planner.cost import Work, passes
 from trimtab.planner.kernel_calls import KernelCall, gemm_call
@@ -18,13 +19,29 @@ from trimtab.program.program import element_bytes
 from trimtab.schema import Attribute
 from trimtab.target import Target
 
-_OPERATORS = ("conv", "conv_transpose", "gemm", _mat_mul.TYPE)
+
+class _Gemms(Protocol):
+    """The methods of an algorithm, as functions of a module, for some operators."""
+
+    def work(self, program: Program, op: Op, kernel: Kernel) -> Work: ...
+    def block_sizes(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]: ...
+    def packings(self, program: Program, op: Op) -> dict[int, Packing]: ...
+    def kernel_calls(self, program: Program, op: Op) -> Iterator[tuple[str, KernelCall, int]]: ...
+
+
+_OTHERS: dict[str, _Gemms] = {
+    _mat_mul.TYPE: _mat_mul,
+    **dict.fromkeys(_recurrent.TYPES, _recurrent),
+}
+"""The modules of operators whose GEMMs are not those of a convolution or a matrix of weights."""
+_OPERATORS = ("conv", "conv_transpose", "gemm", *_OTHERS)
 _WINDOW = ("strides", "dilations", "pads")
 
 
 class Direct:
     """One GEMM per group: rows are pixels, depth is taps x input channels, columns are output
-    channels. Products of computed matrices have no weights to pack ahead.
+    channels. Products of computed matrices have no weights, and recurrent operators one GEMM per
+    step.
     """
 
     name = DIRECT
@@ -47,8 +64,8 @@ class Direct:
         """The GEMMs, one per output phase of a transposed convolution. Inputs are read again for
         each block of columns.
         """
-        if op.type == _mat_mul.TYPE:
-            return _mat_mul.work(program, op, kernel)
+        if other := _OTHERS.get(op.type):
+            return other.work(program, op, kernel)
         x, w, y = (program.vars[name] for name in (*op.inputs[:2], op.outputs[0]))
         columns = _columns(program, op)
         groups = _groups(op)
@@ -64,8 +81,8 @@ class Direct:
 
     def block_sizes(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:
         """Weight panels in the second-level cache, row tiles in the first."""
-        if op.type == _mat_mul.TYPE:
-            return _mat_mul.block_sizes(program, op, target)
+        if other := _OTHERS.get(op.type):
+            return other.block_sizes(program, op, target)
         kernel = kernels.kernel(op.attributes["kernel"])
         w = program.vars[op.inputs[1]]
         columns = _columns(program, op)
@@ -88,8 +105,8 @@ class Direct:
 
     def packings(self, program: Program, op: Op) -> dict[int, Packing]:
         """Weights and bias in panels."""
-        if op.type == _mat_mul.TYPE:
-            return {}
+        if other := _OTHERS.get(op.type):
+            return other.packings(program, op)
         groups, nr = _groups(op), kernels.kernel(op.attributes["kernel"]).packing[1]
         w = program.vars[op.inputs[1]]
         weights, bias = conv_packings(w, groups, nr)
@@ -105,8 +122,8 @@ class Direct:
 
     def kernel_calls(self, program: Program, op: Op) -> Iterator[tuple[str, KernelCall, int]]:
         """One GEMM call per group; none for transposed convolutions, whose calls differ."""
-        if op.type == _mat_mul.TYPE:
-            yield from _mat_mul.kernel_calls(program, op)
+        if other := _OTHERS.get(op.type):
+            yield from other.kernel_calls(program, op)
             return
         w, y, dtype = (
             program.vars[op.inputs[1]].shape,

@@ -1,0 +1,99 @@
+"""Recurrent layers: the products with the input weights become one GEMM over all steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trimtab.importers._graph import Array, Value
+from trimtab.importers._layer import ImportedLayer
+from trimtab.importers.vocabulary.matrix import linear
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The parameters of one direction of a layer with `gates` gates.
+
+    `input`: [gates * size, inputs]; `state`: [gates * size, size]; `input_bias`, `state_bias`:
+    [gates * size] each. The order of gates is that of the engine's operator.
+    """
+
+    input: Array
+    state: Array
+    input_bias: Array
+    state_bias: Array
+
+    @property
+    def size(self) -> int:
+        """The elements of a state."""
+        return int(self.state.shape[1])
+
+
+def initial(layer: ImportedLayer, x: Value, size: int, role: str) -> Value:
+    """The state [n, size] before the first step of x: [steps, n, inputs], zeros."""
+    return layer.constant(np.zeros((x.shape[1], size), np.float32), role)
+
+
+def lstm(
+    layer: ImportedLayer,
+    x: Value,
+    weights: Weights,
+    h: Value,
+    c: Value,
+    *,
+    peepholes: Array | None = None,
+    reverse: bool = False,
+) -> tuple[Value, Value, Value]:
+    """(h of all steps, last h, last c) of x: [steps, n, inputs]; gates i, o, f, g."""
+    gates = linear(layer, x, weights.input, weights.input_bias + weights.state_bias)
+    more = () if peepholes is None else (layer.constant(peepholes, "peepholes"),)
+    state = layer.constant(np.ascontiguousarray(weights.state), "state weights")
+    y, last_c = layer.add_many("lstm", gates, state, h, c, *more, outputs=2, reverse=reverse)
+    return y, last(layer, y, reverse), last_c
+
+
+def gru(
+    layer: ImportedLayer,
+    x: Value,
+    weights: Weights,
+    h: Value,
+    *,
+    linear_before_reset: bool,
+    reverse: bool = False,
+) -> tuple[Value, Value]:
+    """(h of all steps, last h) of x: [steps, n, inputs]; gates z, r, candidate."""
+    size = weights.size
+    bias, own = weights.input_bias.copy(), weights.state_bias[2 * size :]
+    bias[: 2 * size] += weights.state_bias[: 2 * size]
+    if not linear_before_reset:
+        bias[2 * size :] += own
+        own = np.zeros_like(own)
+    parts = {
+        "gate weights": weights.state[: 2 * size],
+        "state weights": weights.state[2 * size :],
+        "state bias": own,
+    }
+    constants = [layer.constant(np.ascontiguousarray(part), role) for role, part in parts.items()]
+    gates = linear(layer, x, weights.input, bias)
+    y = layer.add(
+        "gru", gates, *constants, h, reverse=reverse, linear_before_reset=linear_before_reset
+    )
+    return y, last(layer, y, reverse)
+
+
+def rnn(
+    layer: ImportedLayer, x: Value, weights: Weights, h: Value, *, relu: bool, reverse: bool
+) -> tuple[Value, Value]:
+    """(h of all steps, last h) of x: [steps, n, inputs]."""
+    product = linear(layer, x, weights.input, weights.input_bias + weights.state_bias)
+    state = layer.constant(np.ascontiguousarray(weights.state), "state weights")
+    y = layer.add("rnn", product, state, h, reverse=reverse, relu=relu)
+    return y, last(layer, y, reverse)
+
+
+def last(layer: ImportedLayer, y: Value, reverse: bool) -> Value:
+    """The state [n, size] after the last step of y: [steps, n, size]."""
+    step = 0 if reverse else y.shape[0] - 1
+    state = layer.add("slice", y, axes=(0,), starts=(step,), ends=(step + 1,))
+    return layer.reshape(state, y.shape[1:])
