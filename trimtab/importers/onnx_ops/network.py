@@ -16,6 +16,7 @@ from trimtab.importers._graph import Array, Value
 from trimtab.importers._inputs import Shapes, declared_inputs
 from trimtab.importers._layer import is_known
 from trimtab.importers._walk import NetworkImport
+from trimtab.importers.onnx_ops import functions
 from trimtab.importers.onnx_ops import model as models
 from trimtab.importers.onnx_ops.node import COMPUTED, HANDLERS, OnnxContext, OnnxNode
 from trimtab.importers.onnx_ops.order import sort_nodes, subgraphs
@@ -139,9 +140,20 @@ class OnnxImport(NetworkImport):
             node = OnnxNode(self, self._context, proto, index)
             self.check_defined(node)
             with self.layer(node.title, node.where):
-                if not self._evaluate(node, proto):
+                if not self._evaluate(node, proto) and not self._expand(node, proto):
                     self.add(node)
             self.missing.update(n for n in node.outputs if n and n not in self.values)
+
+    def _expand(self, node: OnnxNode, proto: onnx.NodeProto) -> bool:
+        """Imports the nodes by which ONNX defines an operator without a handler; False if there are
+        none.
+        """
+        if not self.missing.isdisjoint(proto.input):
+            return False
+        nodes = functions.body(node, proto, self.values)
+        self._context.used.update(name for inner in nodes for name in inner.input)
+        self.add_nodes(nodes)
+        return bool(nodes)
 
     def _evaluate(self, node: OnnxNode, proto: onnx.NodeProto) -> bool:
         """Replaces a node by constants, or an If by one of its branches; False if it cannot."""
