@@ -39,8 +39,8 @@ def check(path: Path, model: onnx.ModelProto, inputs: dict[str, Any]) -> None:
     expected = ReferenceEvaluator(model).run(None, inputs)
     result = trimtab.Session(trimtab.load(path)).run(inputs)
     assert [*result] == [info.name for info in model.graph.output]
-    for got, want in zip(result.values(), expected, strict=True):
-        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+    for output, want in zip(result.values(), expected, strict=True):
+        np.testing.assert_allclose(output, want, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("attributes", [{}, {"is_causal": 1}, {"softcap": 2.0}, {"scale": 0.3}])

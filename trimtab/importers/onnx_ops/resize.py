@@ -1,4 +1,4 @@
-"""Resize, Upsample."""
+"""Resize, Upsample, GridSample."""
 
 from __future__ import annotations
 
@@ -141,3 +141,17 @@ def _resize(node: OnnxNode, x: Value, target: ResizeTarget, mode: str, **attribu
         **attributes,
     )
     return node.transpose(y, movement.TO_CHANNELS_LAST) if middle else node.reshape(y, target.sizes)
+
+
+@handles("GridSample")
+def grid_sample(node: OnnxNode) -> Results:
+    """Samples images [n, c, h, w] at the places of a grid; opset 16 and later names of modes."""
+    x, mode = node.image(), node.text("mode", "linear")
+    return node.add(
+        "grid_sample",
+        x,
+        node.x(1),
+        mode={"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode),
+        padding=node.text("padding_mode", "zeros"),
+        align_corners=bool(node.integer("align_corners", 0)),
+    )
