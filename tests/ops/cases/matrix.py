@@ -1,4 +1,4 @@
-"""Gemm and MatMul."""
+"""Gemm, MatMul and Einsum."""
 
 from __future__ import annotations
 
@@ -69,7 +69,35 @@ def _mat_mul() -> Iterator[Case]:
     yield case("opset-9", "MatMul", a32, Const(normal(4, 2)), opset=9)
 
 
+def _einsum() -> Iterator[Case]:
+    for equation, *shapes in (
+        ("ij,jk->ik", (5, 7), (7, 3)),
+        ("ij,jk", (5, 7), (7, 3)),
+        ("bhid,bhjd->bhij", (2, 3, 5, 8), (2, 3, 6, 8)),
+        ("bhij,bhjd->bihd", (2, 3, 5, 6), (2, 3, 6, 8)),
+        ("nctkv,kvw->nctw", (2, 3, 4, 2, 5), (2, 5, 6)),
+        ("bchw,hkc->bkhw", (2, 6, 3, 4), (3, 5, 6)),
+        ("...ij,...jk->...ik", (2, 3, 4, 5), (2, 3, 5, 2)),
+        ("...ij,...jk->...ik", (1, 3, 4, 5), (2, 1, 5, 2)),
+        ("...i,...i", (2, 3, 4), (2, 3, 4)),
+        ("i,j->ij", (3,), (4,)),
+        ("i,i->", (5,), (5,)),
+        ("ij,j->ij", (3, 4), (4,)),
+        ("ij->ji", (3, 4)),
+        ("bij->bi", (2, 3, 4)),
+        ("ijk,jl,kl->il", (2, 3, 4), (3, 5), (4, 5)),
+        ("bi,bi->b", (1, 4), (3, 4)),
+        ("ab,cd->ad", (3, 4), (5, 6)),
+    ):
+        id = f"{equation.replace('->', '=').replace(',', '_')}-{len(shapes[0])}{shapes[0][0]}"
+        xs = [normal(*shape, seed=str(i)) for i, shape in enumerate(shapes)]
+        yield case(id, "Einsum", *xs, equation=equation)
+        if len(xs) == 2:
+            yield case(f"{id}-constant", "Einsum", xs[0], Const(xs[1]), equation=equation)
+
+
 def cases() -> Iterator[Case]:
     """Constant and computed operands in every position."""
     yield from _gemm()
     yield from _mat_mul()
+    yield from _einsum()

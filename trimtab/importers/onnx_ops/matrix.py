@@ -1,4 +1,4 @@
-"""Gemm, MatMul."""
+"""Gemm, MatMul, Einsum."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import numpy as np
 from trimtab.importers._layer import Results
 from trimtab.importers.onnx_ops.node import OnnxNode, handles
 from trimtab.importers.vocabulary import matrix
+from trimtab.importers.vocabulary.einsum import einsum as einstein_sum
 from trimtab.importers.vocabulary.quantization import QuantizedConstant
 
 
@@ -50,3 +51,9 @@ def mat_mul(node: OnnxNode) -> Results:
     if weights and weights.data.ndim == 2 and len(node.shape()) >= 2:
         return matrix.linear(node, node.x(), weights.transposed().dequantized(node, "weight"))
     return matrix.mat_mul(node, node.x(), node.operand(1))
+
+
+@handles("Einsum")
+def einsum(node: OnnxNode) -> Results:
+    """Einstein summation without repeated labels in a term, by matrix multiplication."""
+    return einstein_sum(node, node.text("equation"), node.operands())
