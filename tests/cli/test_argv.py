@@ -127,3 +127,8 @@ def test_an_old_name_of_a_task_becomes_the_new_one() -> None:
     result = normalize(["table", "x"], CORE, TASKS, renamed)
     assert result.words == ["report", "--run", "x"]
     assert result.old_names == {"table": "report"}
+
+
+def test_an_old_name_may_become_a_task_with_an_option() -> None:
+    result = normalize(["table", "x"], CORE, TASKS, {"table": "report --output y"})
+    assert result.words == ["report", "--output", "y", "--run", "x"]

@@ -57,7 +57,7 @@ def test_the_laboratory_replaces_no_task_of_a_user() -> None:
 
 @pytest.mark.parametrize(("old", "new"), sorted(ALL.renamed.items()))
 def test_an_old_name_of_a_task_works_with_a_hint(old: str, new: str) -> None:
-    assert new in ALL.groups
+    assert new.split(maxsplit=1)[0] in ALL.groups
     assert old not in ALL.groups
     argv = [sys.executable, "-P", "-m", "lab", old, "--help"]
     done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=300)

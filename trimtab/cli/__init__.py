@@ -44,7 +44,7 @@ class Tasks:
     """All tasks of a command line.
 
     `groups`: the title of each task's group, by the task's full name. `renamed`: old names, which
-    still work, with the new ones.
+    still work, with the new ones and their options.
     """
 
     namespace: Collection = field(default_factory=Collection)

@@ -74,7 +74,7 @@ def normalize(
                     waiting = name
         elif context is core and word not in tasks and word in (renamed or {}):
             result.old_names[word] = (renamed or {})[word]
-            rest.insert(0, result.old_names[word])
+            rest[:0] = result.old_names[word].split()
             continue
         elif word in tasks:
             context, waiting, checks = tasks[word], "", replace(checks, task=word)

@@ -9,6 +9,13 @@ from trimtab.cli._command import command, option
 GROUP = "Devices"
 
 
+RENAMED = {
+    "board.up": "board",
+    "board.down": "board --stop",
+    "board.status": "board --status",
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class StartOptions:
     """Options of `board`."""

@@ -79,28 +79,28 @@ def _labels(text: str, ellipsis: int) -> tuple[str, ...]:
     return (*before, *(str(i) for i in reversed(range(ellipsis))), *after)
 
 
-def _summed(layer: ImportedLayer, term: Term, kept: Collection[str]) -> Term:
-    """Sums over all labels but some."""
-    axes = [i for i, label in enumerate(term.labels) if label not in kept]
+def _summed(layer: ImportedLayer, term: Term, outer: Collection[str]) -> Term:
+    """Sums over all labels but `outer`."""
+    axes = [i for i, label in enumerate(term.labels) if label not in outer]
     if not axes:
         return term
-    labels = tuple(label for label in term.labels if label in kept)
+    labels = tuple(label for label in term.labels if label in outer)
     if isinstance(term.x, np.ndarray):
         return Term(term.x.sum(tuple(axes)), labels)
     return Term(reduced(layer, "sum", term.x, axes, keep_dims=False), labels)
 
 
-def _product(layer: ImportedLayer, a: Term, b: Term, kept: Sequence[str]) -> Term:
-    """The product of two terms, summed over the labels that are not kept."""
+def _product(layer: ImportedLayer, a: Term, b: Term, outer: Sequence[str]) -> Term:
+    """The product of two terms, summed over all labels but `outer`."""
     a, b = _without_broadcast(layer, a, b), _without_broadcast(layer, b, a)
-    a = _summed(layer, a, {*kept, *b.labels})
-    b = _summed(layer, b, {*kept, *a.labels})
+    a = _summed(layer, a, {*outer, *b.labels})
+    b = _summed(layer, b, {*outer, *a.labels})
     both = [label for label in a.labels if label in b.labels]
     for label in both:
         if a.size(label) != b.size(label):
             raise layer.invalid(f"its operands have {a.size(label)} and {b.size(label)} of {label}")
-    stack = [label for label in both if label in kept]
-    depth = [label for label in both if label not in kept]
+    stack = [label for label in both if label in outer]
+    depth = [label for label in both if label not in outer]
     rows = [label for label in a.labels if label not in both]
     columns = [label for label in b.labels if label not in both]
     labels = (*stack, *rows, *columns)
