@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from trimtab import importers, passes
 from trimtab.compare import paired
+from trimtab.compare.paired import Effect
 from trimtab.errors import UsageError
 from trimtab.importers import Model
 from trimtab.pipeline.reference import host_output
@@ -50,7 +52,39 @@ def tune(
         )
     if threads < 1 or minutes <= 0:
         raise UsageError(f"threads is {threads} and minutes {minutes}: both must be above 0")
-    chosen = plan or Plan()
+    store = Timings(Path(timings) if timings else None)
+    return tuned_here(source, threads, minutes, plan or Plan(), store, progress).plan
+
+
+@dataclass(frozen=True)
+class TunedHere:
+    """The result of tuning in this process. `proof`: time of the tuned plan relative to the rule's,
+    over all operators; None if nothing changed.
+    """
+
+    search: SearchResult
+    proof: Effect | None
+
+    @property
+    def is_faster(self) -> bool:
+        """Whether the tuned plan is measurably faster."""
+        return self.proof is not None and self.proof.interval.high < 1
+
+    @property
+    def plan(self) -> Plan:
+        """The tuned plan if it is faster, else the rule's."""
+        return (self.search.plan if self.is_faster else self.search.rule).as_plan()
+
+
+def tuned_here(
+    source: Program,
+    threads: int,
+    minutes: float,
+    chosen: Plan,
+    timings: Timings,
+    progress: Progress = SILENT,
+) -> TunedHere:
+    """Tunes a program that is not planned, as `tune` does; the timings are compacted at the end."""
     target = chosen.with_threads(Target.host(threads=threads))
     optimized = precision.assign(
         passes.optimize(source), target, chosen.precision, chosen.precisions
@@ -60,18 +94,16 @@ def tune(
     is_half = "f16" in (chosen.precision, chosen.weights_type, *chosen.precisions.values())
     expected = host_output(source, chosen).within("f16" if is_half else "f32")
     clock = SessionClock(expected, target)
-    store = Timings(Path(timings) if timings else None)
     with progress.step("tune in this process"):
-        result = PlanSearch(rule, clock, store, minutes * 60, progress, has_all_code=True).run()
-    store.compact()
-    return (result.plan if is_faster(clock, result) else rule).as_plan()
+        search = PlanSearch(rule, clock, timings, minutes * 60, progress, has_all_code=True).run()
+    timings.compact()
+    return TunedHere(search, _proof(clock, search))
 
 
-def is_faster(clock: Clock, result: SearchResult) -> bool:
-    """Whether the tuned plan is measurably faster than the rule's, over all operators."""
-    if not result.changes:
-        return False
+def _proof(clock: Clock, search: SearchResult) -> Effect | None:
+    if not search.changes:
+        return None
     blocks: list[TimedBlock] = []
-    clock.measure([result.rule.planned, result.plan.planned], PROOF_BLOCKS, blocks.append)
+    clock.measure([search.rule.planned, search.plan.planned], PROOF_BLOCKS, blocks.append)
     totals = [[[sum(block.times[i].values())] for block in blocks] for i in (0, 1)]
-    return paired.effect(*totals).interval.high < 1
+    return paired.effect(*totals)

@@ -76,9 +76,19 @@ class Tuned:
     throttled: int
     places: Sequence[PlacementTime] = ()
 
+    @property
+    def saved(self) -> float:
+        """Share of the network's time that all confirmed changes save."""
+        return sum(change.saved for change in self.search.changes)
+
     def sentence(self) -> str:
         """The outcome in words."""
         what = "counted instructions, which are no time" if self.unit == "instructions" else "time"
+        if self.proof is None and self.search.changes:
+            return (
+                f"the confirmed changes save {self.saved:.2%} together ({what}), which no "
+                "comparison of binaries would show: the rule's plan stays"
+            )
         if self.proof is None:
             return f"no alternative is measurably faster than the rule's plan ({what})"
         verdict = self.proof.verdict
@@ -199,6 +209,13 @@ def _times_of_places(
         return choose(clock.measure_places, plan_for, thread_choice.places(layout))
 
 
+def min_provable(unit: str) -> float:
+    """The smallest saving, as a share, that is worth a comparison of binaries: half of the noise
+    floor that a device without calibration has; any saving of counts, which are exact.
+    """
+    return 0.0 if unit == "instructions" else noise_floor.UNCALIBRATED / 2
+
+
 def decided(planned: Planned) -> DecidedPlan:
     """The plan of the rules, with all decisions."""
     target = planned.loaded.target
@@ -236,7 +253,7 @@ def _tune(
         bytes={},
         throttled=clock.throttled,
     )
-    if not search.changes:
+    if not search.changes or result.saved < min_provable(clock.unit):
         return result
     arms = [
         _arm(planned, planned.plan, progress),
