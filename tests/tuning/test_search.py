@@ -6,14 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from tests.planner.test_planner import A53
 from tests.tuning.fake_clock import Cost, FakeClock
 from tests.tuning.networks import algorithms_of, by_rule, convolutions
 from trimtab.errors import WrongOutputError
 from trimtab.planner import algorithms, planner
+from trimtab.planner.alternatives import Alternative
 from trimtab.planner.plan_file import Plan
 from trimtab.program import Op
 from trimtab.tuning.clock import WrongPlanError
 from trimtab.tuning.confirmation import Change
+from trimtab.tuning.contests import Contest
+from trimtab.tuning.layers import Named
 from trimtab.tuning.search import PlanSearch, SearchResult
 from trimtab.tuning.timings import Timings
 
@@ -210,3 +214,23 @@ def test_a_search_ends_in_time_and_says_that_it_is_incomplete() -> None:
     result = search(FakeClock(faster("winograd_5"), noise=0.01), seconds=0.0)
     assert not result.is_complete
     assert not result.changes
+
+
+def test_counts_do_not_choose_among_schedules_of_one_kernel() -> None:
+    """The kernels that are scheduled for in-order cores take as many instructions, or more."""
+    plan = by_rule(convolutions(*THREE), A53)
+
+    def cost(op: Op) -> float:
+        return 1e6 - 1e5 * str(op.attributes.get("kernel", "")).endswith("_neon")
+
+    rule = {str(op.attributes["kernel"]) for op in plan.planned.steps}
+    assert rule == {"gemm_f32_4x16_neona53"}
+    for unit, is_chosen in (("ns", True), ("instructions", False)):
+        result = PlanSearch(plan, FakeClock(cost, 0.001, unit=unit), Timings(), 60).run()
+        names = {str(op.attributes["kernel"]) for op in result.plan.planned.steps}
+        assert ("gemm_f32_4x16_neon" in names) == is_chosen
+
+
+def test_counts_that_cost_more_memory_traffic_than_they_save_are_not_chosen() -> None:
+    contest = Contest(Named("", ""), "", [Alternative(frozenset(), {}, 1.2, False, (0.3, 0.6))], 1)
+    assert contest.counted(0.9) == pytest.approx(0.7 * 0.9 + 0.6)

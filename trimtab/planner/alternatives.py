@@ -13,6 +13,7 @@ from functools import cached_property
 from trimtab import kernels
 from trimtab.kernels import Kernel
 from trimtab.planner import algorithms, planner
+from trimtab.planner.cost import NO_COST, Cost, bytes_per_cycle
 from trimtab.planner.kernel_selection import KernelSelection
 from trimtab.planner.plan_file import Choice, Plan, operator_keys, plan_of
 from trimtab.program import Op, Program
@@ -31,13 +32,18 @@ class Alternative:
 
     `region`: first outputs of all operators that are computed in another way; `choices`: those of
     the operators that remain in the region; `ratio`: modeled cost relative to the present plan's, 1
-    for block sizes, which the cost model does not know; `is_block_size`: only a block size differs.
+    for block sizes, which the cost model does not know; `is_block_size`: only a block size differs;
+    `traffic`: the part of the present plan's modeled cost that is memory traffic, before and after;
+    `is_schedule`: the kernels differ in their instruction set only, as a kernel that is scheduled
+    for a core and one that is not.
     """
 
     region: frozenset[str]
     choices: Choices
     ratio: float
     is_block_size: bool = False
+    traffic: tuple[float, float] = (0.0, 0.0)
+    is_schedule: bool = False
 
     def applied(self, present: Choices) -> dict[str, Choice]:
         """The choices of a plan with this alternative in place of its own."""
@@ -123,16 +129,21 @@ class DecidedPlan:
             }
             if len(rest) != len(region - own):
                 continue
-            before = sum(operators.cycles(unit, self.choices[unit]) for unit in touched)
-            around = sum(operators.cycles(other, choice) for other, choice in rest.items())
+            before = operators.total({unit: self.choices[unit] for unit in touched})
             for kernel in operators.kernels(name, algorithm):
                 choice = operators.choice(name, algorithm, kernel)
                 present = self.choices.get(name)
                 if present and _same_code(choice, present):
                     continue
-                ratio = (operators.cycles(name, choice) + around) / before if before else 1.0
+                choices = {**rest, name: choice}
+                after = operators.total(choices)
+                scale = 1 / before.cycles if before.cycles else 0.0
+                ratio = after.cycles * scale if scale else 1.0
+                speed = scale / bytes_per_cycle(self.target)
+                traffic = before.bytes * speed, after.bytes * speed
+                is_schedule = present is not None and _same_tiles(choice, present)
                 if ratio <= LIMIT:
-                    yield Alternative(region, {**rest, name: choice}, ratio)
+                    yield Alternative(region, choices, ratio, False, traffic, is_schedule)
 
     def _block_sizes(self, name: str, op: Op) -> Iterator[Alternative]:
         choice = self.choices[name]
@@ -219,14 +230,20 @@ class _Operators:
         names = [a.name for a in op.schema.attributes if a.type == "kernel"]
         return Choice(algorithm, {n: op.attributes[n] for n in names if op.attributes[n]})
 
-    def cycles(self, name: str, choice: Choice) -> float:
-        """Modeled cycles of an operator with this choice, 0 if it has no choice of algorithms."""
+    def _cost(self, name: str, choice: Choice) -> Cost:
+        """Modeled cost of an operator with this choice; none without a choice of algorithms."""
         selection = self.selections.get(name, {}).get(choice.algorithm)
         if selection is None or selection.algorithm is None:
-            return 0.0
+            return NO_COST
         kernel = kernels.kernel(str(choice.values["kernel"]))
         slower = kernels.isas()[kernel.isa].slower.get(kernel.family, 1)
-        return slower * selection.cost_with(kernel).cycles
+        cost = selection.cost_with(kernel)
+        return Cost(slower * cost.cycles, cost.bytes)
+
+    def total(self, choices: Choices) -> Cost:
+        """Modeled cost of operators with these choices."""
+        costs = [self._cost(name, choice) for name, choice in choices.items()]
+        return Cost(sum(cost.cycles for cost in costs), sum(cost.bytes for cost in costs))
 
     def alone(
         self, name: str, present: Choice | None, covers: Mapping[str, frozenset[str]]
@@ -237,7 +254,7 @@ class _Operators:
         if present and covers[name] == {name}:
             return present
         options = [
-            (self.cycles(name, choice), kernel.name, choice)
+            (self._cost(name, choice).cycles, kernel.name, choice)
             for algorithm in self.selections.get(name, {})
             if self.covers(name, algorithm) == {name}
             for kernel in self.kernels(name, algorithm)
@@ -252,3 +269,14 @@ def _same_code(one: Choice, other: Choice) -> bool:
     return one.algorithm == other.algorithm and all(
         one.values.get(name) == other.values.get(name) for name in names
     )
+
+
+def _same_tiles(one: Choice, other: Choice) -> bool:
+    """Whether two choices of one algorithm call kernels of the same families and tiles."""
+    if one.algorithm != other.algorithm:
+        return False
+    tiles = []
+    for choice in (one, other):
+        named = [kernels.kernel(str(v)) for n, v in choice.values.items() if n.endswith("kernel")]
+        tiles.append(sorted((k.typed_family, k.packing) for k in named))
+    return tiles[0] == tiles[1]

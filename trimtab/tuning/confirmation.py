@@ -52,8 +52,13 @@ def confirmed(
     blocks: list[TimedBlock] = []
     is_exact, total = clock.unit == "instructions", sum(times.values()) or 1.0
     clock.measure([rule.planned, tuned.planned], 1 if is_exact else BLOCKS, blocks.append)
+    layers, groups = Layers(rule), dict[tuple[str, ...], list[frozenset[str]]]()
+    for own in regions:
+        codes = (code_of(plan.planned, own).digest for plan in (rule, tuned))
+        groups.setdefault((layers.layer(own).digest, *codes), []).append(own)
     changes = list[Change]()
-    for region in regions:
+    for group in groups.values():
+        region = frozenset[str]().union(*group)
         pairs = [
             (
                 sum(by_output(rule, block.times[0]).get(name, 0.0) for name in region),
@@ -64,9 +69,11 @@ def confirmed(
         effect = _effect(pairs, is_exact=is_exact)
         if effect and effect.value < 1 and effect.exceeds(0.0):
             share = sum(times.get(name, 0.0) for name in region) / total
-            layer = Layers(rule).layer(region).text
-            before, after = (code_of(plan.planned, region).text for plan in (rule, tuned))
-            changes.append(Change(region, layer, before, after, share, effect, 1, is_kept=True))
+            layer = layers.layer(group[0]).text
+            before, after = (code_of(plan.planned, group[0]).text for plan in (rule, tuned))
+            changes.append(
+                Change(region, layer, before, after, share, effect, len(group), is_kept=True)
+            )
     return sorted(changes, key=lambda one: -one.saved)
 
 

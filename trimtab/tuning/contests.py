@@ -30,6 +30,13 @@ class Contest:
         """First outputs of all operators of all occurrences."""
         return frozenset[str]().union(*(one.region for one in self.alternatives))
 
+    def counted(self, ratio: float) -> float:
+        """The estimated ratio of times for a `ratio` of counted instructions: these in place of the
+        modeled ones, with the modeled memory traffic.
+        """
+        before, after = self.alternatives[0].traffic
+        return (1 - before) * ratio + after
+
     @property
     def ratio(self) -> float:
         """The modeled ratio."""

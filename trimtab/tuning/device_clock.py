@@ -27,7 +27,7 @@ from trimtab.errors import WrongOutputError
 from trimtab.pipeline.recipe import Recipe
 from trimtab.profile import Profile
 from trimtab.program import Program
-from trimtab.progress import SILENT, Progress
+from trimtab.progress import SILENT, Progress, Silent
 from trimtab.results.records import Event
 from trimtab.tuning.clock import TimedBlock, WrongPlanError
 
@@ -122,9 +122,12 @@ class DeviceClock:
                 if self.unit == "ns" and total:
                     self._runs = round(min(max(LAUNCH_NS / total, MIN_RUNS), MAX_RUNS))
 
-            outcomes = protocol.measure_all(
-                self._device, self._info, jobs, schedule, scratch, self._progress, observe
-            )
+            plans = f"{len(jobs)} plan{'s' * (len(jobs) > 1)}"
+            with self._progress.step(f"time {plans} on {self._device.name}"):
+                quiet = _NotesOnly(self._progress)
+                outcomes = protocol.measure_all(
+                    self._device, self._info, jobs, schedule, scratch, quiet, observe
+                )
         for index, outcome in enumerate(outcomes):
             if isinstance(outcome.error, WrongOutputError):
                 raise WrongPlanError(index, outcome.error)
@@ -168,6 +171,17 @@ class DeviceClock:
             operators=[f"{op.type} {op.name}" for op in program.ops],
             size={},
         )
+
+
+class _NotesOnly(Silent):
+    """Passes on the notes of a measurement, such as that of a lost device, and no steps."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+
+    def note(self, text: str) -> None:
+        """See `Progress`."""
+        self._progress.note(text)
 
 
 def _typical(

@@ -64,8 +64,8 @@ def _notes(tuned: Tuned) -> list[str]:
         notes.append(f"{tuned.throttled} blocks are discarded: the device throttled.")
     if tuned.unit == "instructions":
         notes.append(
-            "The device is emulated: executed instructions were tuned, which are no time. Caches, "
-            "memory and pipes have no influence."
+            "The device is emulated: executed instructions were counted, which are no time. Memory "
+            "traffic is that of the cost model; caches and pipes have no influence."
         )
     if tuned.proof:
         notes += [str(tuned.proof.verdict), *tuned.proof.verdict.notes]
@@ -99,8 +99,9 @@ def _difference(before: str, after: str) -> tuple[str, str]:
 
 
 def _changes(changes: Sequence[Change]) -> Table:
-    rows = [(change.layer, *_row(change)) for change in changes]
-    return Table(_columns([Column("layer")]), rows, "Where the rule was wrong")
+    rows = [(change.layer, change.occurrences, *_row(change)) for change in changes]
+    columns = _columns([Column("layer"), number("layers")])
+    return Table(columns, rows, "Where the rule was wrong")
 
 
 def _tried(alternatives: Sequence[Change]) -> Table:

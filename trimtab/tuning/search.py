@@ -20,6 +20,7 @@ from trimtab.planner.alternatives import Choices, DecidedPlan
 from trimtab.planner.code_bytes import called_kernels
 from trimtab.planner.cost import last_level
 from trimtab.progress import SILENT, Progress
+from trimtab.results.statistics import Interval
 from trimtab.tuning import code_price
 from trimtab.tuning.clock import Clock, TimedBlock, WrongPlanError
 from trimtab.tuning.code_price import Saving
@@ -125,7 +126,13 @@ class PlanSearch:
         """The contests of the present plan that were not tried yet."""
         alternatives = self._present.alternatives()
         every = contests(self._present, alternatives, self._times, min_share)
-        return [one for one in every if one.id not in self._results]
+        return [
+            one
+            for one in every
+            if one.id not in self._results
+            # Counts do not show what an order of instructions gains.
+            and not (self._is_exact and one.alternatives[0].is_schedule)
+        ]
 
     def _prepare(self) -> None:
         """Builds the runner, outside of the time of the search."""
@@ -168,7 +175,7 @@ class PlanSearch:
         finalists = self._finalists(timed)
         finalists = self._measure(finalists, FINAL_BLOCKS)
         for one in timed:
-            if effect := self.timings.effect(one.base, one.key):
+            if effect := self._effect(one):
                 self._results[one.contest.id] = _change(one, effect)
         winners = self._winners(finalists)
         if not winners:
@@ -236,6 +243,14 @@ class PlanSearch:
     def _common(self, one: _TimedContest) -> int:
         return len(self.timings.blocks(one.base).keys() & self.timings.blocks(one.key).keys())
 
+    def _effect(self, one: _TimedContest) -> Effect | None:
+        """The effect of a contest; that of counts includes the modeled memory traffic."""
+        effect = self.timings.effect(one.base, one.key)
+        if effect is None or not self._is_exact:
+            return effect
+        value = one.contest.counted(effect.value)
+        return replace(effect, value=value, interval=Interval(value, value))
+
     def _round(
         self, plans: list[list[Contest]], by_id: Mapping[str, _TimedContest], blocks: int
     ) -> None:
@@ -284,7 +299,7 @@ class PlanSearch:
         """The best alternatives of each layer, if they look faster."""
         by_layer: dict[str, list[tuple[float, _TimedContest]]] = {}
         for one in timed:
-            effect = self.timings.effect(one.base, one.key)
+            effect = self._effect(one)
             if effect and effect.value < 1 - self._min_gain:
                 by_layer.setdefault(one.contest.layer.digest, []).append((effect.value, one))
         return [
@@ -298,7 +313,7 @@ class PlanSearch:
         faster = [
             (change.saved, one)
             for one in finalists
-            if (effect := self.timings.effect(one.base, one.key))
+            if (effect := self._effect(one))
             and effect.exceeds(self._min_gain)
             and effect.value < 1
             and (change := _change(one, effect))
