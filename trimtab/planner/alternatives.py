@@ -34,8 +34,8 @@ class Alternative:
     the operators that remain in the region; `ratio`: modeled cost relative to the present plan's, 1
     for block sizes, which the cost model does not know; `is_block_size`: only a block size differs;
     `traffic`: the part of the present plan's modeled cost that is memory traffic, before and after;
-    `is_schedule`: the kernels differ in their instruction set only, as a kernel that is scheduled
-    for a core and one that is not.
+    `is_unscheduled`: the target has the same kernel with instructions in the order that its core
+    needs.
     """
 
     region: frozenset[str]
@@ -43,7 +43,7 @@ class Alternative:
     ratio: float
     is_block_size: bool = False
     traffic: tuple[float, float] = (0.0, 0.0)
-    is_schedule: bool = False
+    is_unscheduled: bool = False
 
     def applied(self, present: Choices) -> dict[str, Choice]:
         """The choices of a plan with this alternative in place of its own."""
@@ -141,9 +141,9 @@ class DecidedPlan:
                 ratio = after.cycles * scale if scale else 1.0
                 speed = scale / bytes_per_cycle(self.target)
                 traffic = before.bytes * speed, after.bytes * speed
-                is_schedule = present is not None and _same_tiles(choice, present)
+                is_unscheduled = operators.is_unscheduled(kernel)
                 if ratio <= LIMIT:
-                    yield Alternative(region, choices, ratio, False, traffic, is_schedule)
+                    yield Alternative(region, choices, ratio, False, traffic, is_unscheduled)
 
     def _block_sizes(self, name: str, op: Op) -> Iterator[Alternative]:
         choice = self.choices[name]
@@ -240,6 +240,14 @@ class _Operators:
         cost = selection.cost_with(kernel)
         return Cost(slower * cost.cycles, cost.bytes)
 
+    def is_unscheduled(self, kernel: Kernel) -> bool:
+        """Whether the target has the same kernel in another order of instructions, for its core."""
+        return any(
+            other.packing == kernel.packing and kernels.isas()[other.isa].cores
+            for other in self._target.families.get((kernel.family, kernel.dtype), ())
+            if other.isa != kernel.isa
+        )
+
     def total(self, choices: Choices) -> Cost:
         """Modeled cost of operators with these choices."""
         costs = [self._cost(name, choice) for name, choice in choices.items()]
@@ -254,13 +262,13 @@ class _Operators:
         if present and covers[name] == {name}:
             return present
         options = [
-            (self._cost(name, choice).cycles, kernel.name, choice)
+            (self._cost(name, choice).cycles, -kernels.isas()[kernel.isa].rank, kernel.name, choice)
             for algorithm in self.selections.get(name, {})
             if self.covers(name, algorithm) == {name}
             for kernel in self.kernels(name, algorithm)
             for choice in [self.choice(name, algorithm, kernel)]
         ]
-        return min(options, key=lambda one: one[:2])[2] if options else None
+        return min(options, key=lambda one: one[:3])[3] if options else None
 
 
 def _same_code(one: Choice, other: Choice) -> bool:
@@ -269,14 +277,3 @@ def _same_code(one: Choice, other: Choice) -> bool:
     return one.algorithm == other.algorithm and all(
         one.values.get(name) == other.values.get(name) for name in names
     )
-
-
-def _same_tiles(one: Choice, other: Choice) -> bool:
-    """Whether two choices of one algorithm call kernels of the same families and tiles."""
-    if one.algorithm != other.algorithm:
-        return False
-    tiles = []
-    for choice in (one, other):
-        named = [kernels.kernel(str(v)) for n, v in choice.values.items() if n.endswith("kernel")]
-        tiles.append(sorted((k.typed_family, k.packing) for k in named))
-    return tiles[0] == tiles[1]

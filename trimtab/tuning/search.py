@@ -131,7 +131,7 @@ class PlanSearch:
             for one in every
             if one.id not in self._results
             # Counts do not show what an order of instructions gains.
-            and not (self._is_exact and one.alternatives[0].is_schedule)
+            and not (self._is_exact and one.alternatives[0].is_unscheduled)
         ]
 
     def _prepare(self) -> None:
