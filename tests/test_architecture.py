@@ -114,6 +114,10 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("importers", "errors", "paths", "files", "progress", "program", "build", "size", "zoo"),
         *("devices", "results", "bench", "pipeline"),
     },
+    "fitting": {
+        *("strict_json", "errors", "paths", "tables", "progress", "kernels", "cores", "target"),
+        *("program", "passes", "planner", "build", "devices", "results", "bench", "pipeline"),
+    },
     "reports": {
         "strict_json",
         "escape",
@@ -153,7 +157,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         "escape",
         *("__init__", "errors", "files", "tables", "progress", "plugins", "profile", "program"),
         *("exporters", "passes", "planner", "build", "size", "zoo", "devices", "results", "bench"),
-        *("pipeline", "compare", "reports", "tuning", "sweep", "plugin_kit", "doctor", "demo"),
+        *("pipeline", "compare", "fitting", "reports", "tuning", "sweep", "plugin_kit",
+        *("doctor", "demo", "paths"),
     },
 }
 # The package itself has no row: it loads the names of the Python API when they are first used.

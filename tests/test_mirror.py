@@ -29,6 +29,7 @@ COVERED_BY = {
     "engine": "engine/test_executor.py",
     "junit_document": "reports/test_exchange.py",
     "exporters/*": "exporters/test_onnx.py",
+    "fitting/*": "fitting/test_fit.py",
     "importers/*": "importers/test_importers.py",
     "importers/caffe_ops/*": "importers/test_caffe_layers.py",
     "importers/darknet_ops/*": "importers/test_darknet_layers.py",

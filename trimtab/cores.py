@@ -14,9 +14,9 @@ import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from trimtab import paths, plugins
 from trimtab.errors import SchemaError, UsageError
@@ -32,6 +32,7 @@ the cores that are likely to share it: those of Zen 2 to 5. Intel's cores have 1
 
 Count = Annotated[int, Minimum(1)]
 Positive = Annotated[float, Above(0)]
+Part = Annotated[float, Minimum(0)]
 Pairs = Annotated[tuple[tuple[int, int], ...], Minimum(0)]
 
 
@@ -89,6 +90,58 @@ class LlvmMca:
 
 
 @dataclass(frozen=True)
+class KernelFit:
+    """The fitted time of operators that `algorithm` computes with `kernel` and `threads`, as a sum:
+    cycles of `Memory.clock_ghz` for each unit of a part of the work (`trimtab.planner.fitted`), and
+    for each `call`. `samples`: how many it is fitted to; `error`: root mean square of their
+    relative errors.
+    """
+
+    kernel: str
+    algorithm: str
+    threads: Count
+    samples: Count
+    error: Part
+    products: Part = 0.0
+    macs: Part = 0.0
+    tiles: Part = 0.0
+    transforms: Part = 0.0
+    pointers: Part = 0.0
+    roundings: Part = 0.0
+    bytes: Part = 0.0
+    far: Part = 0.0
+    call: Part = 0.0
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The measurements of `core.fit` on one machine; docs/cores.md explains it.
+
+    `unit`: "ns", or "instructions" under an emulator, where nothing is a time. `scale`: measured
+    over modeled cycles, the geometric mean, for work that has no row in `kernels`. `hand_over`:
+    cycles that a loop takes longer because threads share it. `cache_bytes`: what one core keeps of
+    the caches when it works alone, 0 if that could not be told.
+    """
+
+    date: str
+    machine: str
+    unit: Literal["ns", "instructions"]
+    scale: Positive
+    hand_over: Part = 0.0
+    cache_bytes: Annotated[int, Minimum(0)] = 0
+    kernels: tuple[KernelFit, ...] = field(default=(), hash=False)
+
+    @cached_property
+    def by_kernel(self) -> Mapping[tuple[str, str], tuple[KernelFit, ...]]:
+        """The rows by kernel and algorithm, fewest threads first."""
+        rows: dict[tuple[str, str], tuple[KernelFit, ...]] = {}
+        for row in sorted(self.kernels, key=lambda row: row.threads):
+            key = row.kernel, row.algorithm
+            rows[key] = (*rows.get(key, ()), row)
+        return rows
+
+
+@dataclass(frozen=True)
 class Cpuid:
     """The CPUID values of an x86 core; `models`: first and last of each range."""
 
@@ -105,7 +158,8 @@ class Core:
     runtime/core/cpu.cpp. `l2`: the level after `l1d`; `l3`: the last level, if there is a third.
     `compiler`: the name in GCC and clang, empty for a generic core. `qemu`: the QEMU model with
     these features, empty if there is none. `midr`: implementer and part of MIDR_EL1. `sum_cost`:
-    measured value of the key of that name in kernels/isa.toml.
+    measured value of the key of that name in kernels/isa.toml. `fit`: None for rows that no
+    machine was fitted to.
     """
 
     name: str
@@ -123,6 +177,7 @@ class Core:
     midr: Pairs = ()
     cpuid: Cpuid | None = None
     sum_cost: Positive | None = None
+    fit: Fit | None = None
 
     @property
     def is_generic(self) -> bool:

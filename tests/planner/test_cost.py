@@ -13,6 +13,7 @@ from trimtab.cores import Cache, Memory
 from trimtab.kernels import Kernel
 from trimtab.planner import algorithms, planner
 from trimtab.planner import cost as model
+from trimtab.planner.algorithms import DIRECT
 from trimtab.planner.cost import STALLS, Cost, Work, bytes_per_cycle
 from trimtab.planner.plan_file import Choice, Plan
 from trimtab.program import Op, Program
@@ -45,7 +46,7 @@ def works(program: Program, target: Target) -> dict[str, tuple[Work, Kernel]]:
 
 
 def cost(program: Program, op: Op, work: Work, kernel: Kernel, target: Target) -> Cost:
-    return model.cost(program, op, work, kernel, target, program.constant_bytes())
+    return model.cost(program, op, work, kernel, target, program.constant_bytes(), DIRECT)
 
 
 def cycles(work: Work, target: Target, program: Program = PROGRAM) -> float:

@@ -7,11 +7,13 @@ estimates.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trimtab import kernels
 from trimtab.cores import LIKELY_PART
 from trimtab.kernels import Kernel
+from trimtab.planner import fitted
+from trimtab.planner.fitted import Parts
 from trimtab.program import Op, Program
 from trimtab.program.program import element_bytes
 from trimtab.target import Target
@@ -34,6 +36,10 @@ class Work:
     `weight_bytes`: size of its packed weights, which are read `passes` times; `spilled_bytes`:
     memory traffic beyond one read of the inputs and one write of the outputs; `requantizations`:
     int32 accumulators that become int8 values.
+
+    The others are parts that only a fitted core prices: `packed_bytes` of the weights with their
+    padding (0: as `weight_bytes`), `padded` multiply-adds of whole tiles, `macs` without padding,
+    the `transforms` among the `operations`, the kernel's `tiles`, and the `pointers` to taps.
     """
 
     operations: float
@@ -41,6 +47,12 @@ class Work:
     passes: int = 1
     spilled_bytes: int = 0
     requantizations: int = 0
+    packed_bytes: int = 0
+    padded: int = 0
+    macs: int = 0
+    transforms: float = 0
+    tiles: int = 0
+    pointers: int = 0
 
 
 @dataclass(frozen=True)
@@ -55,16 +67,28 @@ NO_COST = Cost(0, 0)
 
 
 def cost(
-    program: Program, op: Op, work: Work, kernel: Kernel, target: Target, constant_bytes: int
+    program: Program,
+    op: Op,
+    work: Work,
+    kernel: Kernel,
+    target: Target,
+    constant_bytes: int,
+    algorithm: str,
 ) -> Cost:
     """The cost of `work` with `kernel`, spread evenly over the target's threads: the time of the
-    instructions plus the time of the memory traffic. `constant_bytes`: those of all operators.
+    instructions plus the time of the memory traffic, or as the core is fitted. `constant_bytes`:
+    those of all operators.
     """
     pipes = _PORTABLE_PER_CYCLE if kernel.portable else target.core.pipes.f32_fmas_per_cycle
     slots = work.operations / rate(kernel) + work.requantizations * REQUANTIZATION
     instructions = STALLS * slots / pipes / target.threads
     traffic = _traffic_bytes(program, op, work, target, constant_bytes)
-    return Cost(instructions + traffic / bytes_per_cycle(target), traffic)
+    modeled = instructions + traffic / bytes_per_cycle(target)
+    if target.core.fit is None:
+        return Cost(modeled, traffic)
+    parts = parts_of(program, op, work, kernel, target, constant_bytes)
+    cycles = fitted.cycles(target.core.fit, kernel.name, algorithm, target.threads, parts)
+    return Cost(target.core.fit.scale * modeled if cycles is None else cycles, traffic)
 
 
 def element_wise_cycles(program: Program, op: Op, kernel: Kernel | None, target: Target) -> float:
@@ -80,7 +104,8 @@ def element_wise_cycles(program: Program, op: Op, kernel: Kernel | None, target:
     elements = max((var.count for var in activations), default=0)
     traffic = sum(var.bytes for var in activations if var.bytes * 4 > 3 * last_level(target))
     cycles = STALLS * elements * _ELEMENT / lanes / target.threads
-    return cycles + traffic / bytes_per_cycle(target)
+    scale = target.core.fit.scale if target.core.fit else 1.0
+    return scale * (cycles + traffic / bytes_per_cycle(target))
 
 
 def rate(kernel: Kernel) -> float:
@@ -92,6 +117,32 @@ def rate(kernel: Kernel) -> float:
     return rates.get(kernel.family, by_width)
 
 
+def parts_of(
+    program: Program, op: Op, work: Work, kernel: Kernel, target: Target, constant_bytes: int
+) -> Parts:
+    """The parts of `work` that a fitted core prices."""
+    packed = replace(work, weight_bytes=work.packed_bytes or work.weight_bytes)
+    traffic = _traffic_bytes(program, op, packed, target, constant_bytes)
+    l2 = target.core.l2
+    near = l2.bytes // min(target.threads, l2.shared_by)
+    is_far = _is_resident(program, op, packed, target, constant_bytes) and (
+        packed.weight_bytes > near
+    )
+    products, macs, transforms = (
+        part / rate(kernel) for part in (work.padded, work.macs, work.transforms)
+    )
+    return Parts(
+        products=products,
+        macs=macs,
+        tiles=work.tiles,
+        transforms=transforms,
+        pointers=work.pointers,
+        roundings=work.requantizations,
+        bytes=traffic,
+        far=packed.weight_bytes if is_far else 0,
+    )
+
+
 def _traffic_bytes(
     program: Program, op: Op, work: Work, target: Target, constant_bytes: int
 ) -> int:
@@ -101,13 +152,18 @@ def _traffic_bytes(
     """
     tensors = [program.vars[name] for name in (*op.inputs, *op.outputs) if name]
     activations = [var for var in tensors if var.data is None and not var.packed]
-    own = sum(var.bytes for var in tensors if var.data is not None)
-    others = constant_bytes - own
-    resident = work.passes == 1 and others + work.weight_bytes <= _resident_bytes(target)
+    resident = _is_resident(program, op, work, target, constant_bytes)
     weights = 0 if resident else work.weight_bytes * work.passes
     limit = last_level(target) * 3 // 4
     streamed = sum(var.bytes for var in activations if var.bytes > limit)
     return weights + streamed + work.spilled_bytes
+
+
+def _is_resident(program: Program, op: Op, work: Work, target: Target, constant_bytes: int) -> bool:
+    """Whether a cache keeps the weights of the whole program from one inference to the next."""
+    operands = [program.vars[name] for name in op.inputs if name]
+    own = sum(var.bytes for var in operands if var.data is not None)
+    return work.passes == 1 and constant_bytes - own + work.weight_bytes <= _resident_bytes(target)
 
 
 def passes(target: Target, weight_bytes: int, blocks: int, block_bytes: int) -> int:
@@ -138,7 +194,9 @@ def last_level(target: Target) -> int:
 
 def _resident_bytes(target: Target) -> int:
     """Bytes that stay in cache from one inference to the next: only one core's likely part of a
-    third level, because other programs use it as well.
+    third level, because other programs use it as well, or what a fit has measured.
     """
-    l2, l3 = target.core.l2, target.core.l3
+    l2, l3, fit = target.core.l2, target.core.l3, target.core.fit
+    if fit and fit.cache_bytes:
+        return max(l2.bytes, fit.cache_bytes)
     return max(l2.bytes, min(l3.bytes // l3.shared_by, LIKELY_PART)) if l3 else l2.bytes

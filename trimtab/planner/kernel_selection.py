@@ -64,6 +64,10 @@ class KernelSelection:
         """Cycles of the operator with the main kernel that the rule selects."""
         return self.cost_with(self._by_rule(self.op.schema.attribute("kernel"))).cycles
 
+    def main_kernels(self) -> list[Kernel]:
+        """The kernels that the rule chooses the main one from."""
+        return _highest(self.candidates(self.op.schema.attribute("kernel")))
+
     def cost(self) -> Cost:
         """Cost of the operator with its assigned kernel; NO_COST if it has no choice of
         algorithms.
@@ -83,7 +87,13 @@ class KernelSelection:
         if kernel.name not in self._costs:
             work = self.algorithm.work(self.program, self.op, kernel, self.target)
             self._costs[kernel.name] = cost(
-                self.program, self.op, work, kernel, self.target, self.constant_bytes
+                self.program,
+                self.op,
+                work,
+                kernel,
+                self.target,
+                self.constant_bytes,
+                self.algorithm.name,
             )
         return self._costs[kernel.name]
 

@@ -48,9 +48,10 @@ class Depthwise:
         """Every tap of every output, with the last channel tile padded."""
         w, y = program.vars[op.inputs[1]], program.vars[op.outputs[0]]
         channels = y.shape[1]
-        return Work(
-            operations(kernel, y.count // channels, channels, math.prod(w.shape[2:])), w.bytes
-        )
+        pixels, taps = y.count // channels, math.prod(w.shape[2:])
+        tiles = pixels * _padded(channels, kernel) // kernel.packing[1]
+        padded = operations(kernel, pixels, channels, taps)
+        return Work(padded, w.bytes, padded=padded, macs=y.count * taps, tiles=tiles)
 
     def block_sizes(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:
         """Two rows per call if they share taps, and pieces of lines."""

@@ -77,7 +77,17 @@ class Direct:
         blocks = -(-columns // (panels * nr))
         block_bytes = panels * nr * depth * element_bytes(kernel.dtype)
         reread = (passes(target, block_bytes, blocks, x.bytes) - 1) * x.bytes
-        return Work(all_gemms, w.bytes, spilled_bytes=reread)
+        taps = math.prod(w.shape[2:]) // phases if len(w.shape) > 2 else 1
+        return Work(
+            all_gemms,
+            w.bytes,
+            spilled_bytes=reread,
+            packed_bytes=groups * phases * gemm_work.packed_bytes(kernel, columns, depth),
+            padded=groups * phases * gemm_work.padded(kernel, rows, columns, depth),
+            macs=groups * phases * rows * columns * depth,
+            tiles=groups * phases * gemm_work.tiles(kernel, rows, columns),
+            pointers=groups * phases * rows * taps if taps > 1 else 0,
+        )
 
     def block_sizes(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:
         """Weight panels in the second-level cache, row tiles in the first."""

@@ -63,11 +63,21 @@ class QuantizedGemm:
         rows, depth = y.count // channels, _depth(program, op, kernel, fold)
         columns = fold * channels // groups
         operations: float = groups * gemm_work.operations(kernel, -(-rows // fold), columns, depth)
-        if (taps := math.prod(w.shape[2:])) > 1:
+        tap_work, taps = 0.0, math.prod(w.shape[2:])
+        if taps > 1:
             panels = groups * -(-(channels // groups) // kernel.packing[1])
-            operations += rows * taps * panels * kernels.isas()[kernel.isa].tap_cost * rate(kernel)
+            tap_work = rows * taps * panels * kernels.isas()[kernel.isa].tap_cost * rate(kernel)
         roundings = y.count if op.attributes["to"] == "i8" else 0
-        return Work(operations, w.bytes, requantizations=roundings)
+        return Work(
+            operations + tap_work,
+            w.bytes,
+            requantizations=roundings,
+            padded=groups * gemm_work.padded(kernel, -(-rows // fold), columns, depth),
+            macs=groups * -(-rows // fold) * columns * depth,
+            transforms=tap_work,
+            tiles=groups * gemm_work.tiles(kernel, -(-rows // fold), columns),
+            pointers=groups * rows * taps if taps > 1 else 0,
+        )
 
     def block_sizes(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:
         """Weight panels in the second-level cache, row tiles in the first."""
@@ -146,7 +156,15 @@ class QuantizedDepthwise:
         channels = y.shape[1]
         taps = math.prod(w.shape[2:])
         operations = depthwise.operations(kernel, y.count // channels, channels, taps)
-        return Work(operations, w.bytes, requantizations=y.count)
+        tiles = y.count // channels * -(-channels // kernel.packing[1])
+        return Work(
+            operations,
+            w.bytes,
+            requantizations=y.count,
+            padded=operations,
+            macs=y.count * taps,
+            tiles=tiles,
+        )
 
     def block_sizes(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:
         """Several rows per call if they share taps, and pieces of lines."""

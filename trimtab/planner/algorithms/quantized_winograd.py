@@ -79,6 +79,10 @@ class QuantizedWinograd:
             weights,
             passes(target, weights, blocks, at_once),
             requantizations=y.count,
+            padded=_SIZE**2 * gemm_work.padded(kernel, tiles, columns, depth),
+            macs=_SIZE**2 * tiles * w.shape[0] * w.shape[1],
+            transforms=tiles * transforms * rate(kernel),
+            tiles=_SIZE**2 * gemm_work.tiles(kernel, tiles, columns),
         )
 
     def block_sizes(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:

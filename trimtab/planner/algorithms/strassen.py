@@ -77,6 +77,12 @@ class Strassen:
             halves + remaining + sums,
             weights,
             passes(target, weights, blocks, block_bytes * min(target.threads, blocks)),
+            padded=7 * gemm_work.padded(kernel, half, columns, depth // 2)
+            + gemm_work.padded(kernel, rows, c_out - 2 * columns, depth),
+            macs=7 * half * columns * (depth // 2) + rows * (c_out - 2 * columns) * depth,
+            transforms=sums,
+            tiles=7 * gemm_work.tiles(kernel, half, columns)
+            + gemm_work.tiles(kernel, rows, c_out - 2 * columns),
         )
 
     def block_sizes(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:

@@ -170,11 +170,17 @@ class Winograd:
         tile_bytes = tile * element_bytes(kernel.dtype)
         at_once = min(block * target.threads, tiles) * tile_bytes
         cached = min(last_level(target) / at_once, 1)
+        transforms = tiles * (rearranged + inputs + outputs)
         return Work(
-            gemms + tiles * (rearranged + inputs + outputs),
+            gemms + transforms,
             weights,
             passes(target, weights, -(-tiles // (block * target.threads)), at_once),
             spilled_bytes=round(2 * tiles * tile_bytes * (1 - cached)),
+            packed_bytes=size**2 * gemm_work.packed_bytes(kernel, c_out, depth),
+            padded=size**2 * gemm_work.padded(kernel, tiles, c_out, depth),
+            macs=size**2 * tiles * c_out * depth,
+            transforms=transforms,
+            tiles=size**2 * gemm_work.tiles(kernel, tiles, c_out),
         )
 
     def block_sizes(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:

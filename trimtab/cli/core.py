@@ -1,0 +1,62 @@
+"""Cores: what the planner knows about a machine, measured there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trimtab.cli._command import command, group, option
+from trimtab.cli._options import RESULTS_HELP, TRUST_HELP, ControlOptions
+
+GROUP = "Devices"
+NAMESPACE = "core"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitOptions:
+    """Options of `core.fit`."""
+
+    device: str = option("device (./inv devices); default: this machine", "local")
+    cpu: str = option("the core (docs/cores.md); default: the device's own")
+    toolchain: str = option("toolchain; default: the device's own")
+    threads: int = option("threads to fit besides one; default: all cores", 0)
+    share: float = option("share of the layers to time, e.g. 0.3 for a first look", 1.0)
+    output: str = option("file of the row; default: NAME.toml in your own cores")
+    results: str = option(RESULTS_HELP)
+    trust_new: bool = option(TRUST_HELP, False)
+    json: bool = option("print JSON", False)
+    control: ControlOptions = group(ControlOptions)
+
+
+@command(FitOptions, engine=True, short_options=False)
+def fit(options: FitOptions) -> None:
+    """Time every kernel of a device on seeded layers, and write the row of its core for plans."""
+    from pathlib import Path
+
+    from trimtab import files, paths
+    from trimtab.cli._progress import shown
+    from trimtab.errors import UsageError
+    from trimtab.fitting import report, row
+    from trimtab.fitting.fit import FitRequest
+    from trimtab.fitting.fit import fit as fit_core
+    from trimtab.results.folder import results_folder
+
+    if not 0 < options.share <= 1:
+        raise UsageError(f"share is {options.share}, it must be above 0 and at most 1")
+    if options.threads < 0:
+        raise UsageError(f"threads is {options.threads}, it must be at least 0")
+    request = FitRequest(
+        device=options.device,
+        cpu=options.cpu,
+        toolchain=options.toolchain,
+        threads=options.threads,
+        share=options.share,
+        control=options.control.read(),
+        trust_new=options.trust_new,
+        results=results_folder(options.results),
+    )
+    progress = shown(quiet=options.json)
+    fitted = fit_core(request, progress)
+    own = paths.config() / "cores" / f"{fitted.core.name}.toml"
+    path = Path(options.output) if options.output else own
+    files.write_text(path, row.to_toml(fitted.core, fitted.title))
+    print(report.as_json(fitted, path) if options.json else report.text(fitted, path))
