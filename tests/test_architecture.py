@@ -157,7 +157,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "escape",
         *("__init__", "errors", "files", "tables", "progress", "plugins", "profile", "program"),
         *("exporters", "passes", "planner", "build", "size", "zoo", "devices", "results", "bench"),
-        *("pipeline", "compare", "fitting", "reports", "tuning", "sweep", "plugin_kit",
+        *("pipeline", "compare", "fitting", "reports", "tuning", "sweep", "plugin_kit"),
         *("doctor", "demo", "paths"),
     },
 }

@@ -53,18 +53,20 @@ def test_the_list_of_layers_is_the_same_each_time_and_holds_some_out() -> None:
 
 def test_a_bed_has_every_algorithm_and_kernel_of_a_layer_with_cold_and_warm_weights() -> None:
     target = Target.of("aarch64", "cortex-a76")
-    found = {(way.algorithm, way.kernel, way.state) for way in ways([LAYER], target)}
+    combinations = {(way.algorithm, way.kernel, way.state) for way in ways([LAYER], target)}
     for name, selection in bed.variants(LAYER, target).items():
         names = {kernel.name for kernel in selection.main_kernels()}
         assert names
-        assert {(name, kernel, state) for kernel in names for state in bed.STATES} <= found
-    assert {"direct", "winograd_2", "winograd_4", "winograd_6"} <= {name for name, _, _ in found}
+        assert {(name, kernel, state) for kernel in names for state in bed.STATES} <= combinations
+    assert {"direct", "winograd_2", "winograd_4", "winograd_6"} <= {
+        name for name, _, _ in combinations
+    }
 
 
 def test_a_planned_bed_has_the_ways_that_its_names_promise() -> None:
-    made = bed.make(ZEN4, [LAYER])
-    for op in made.planned(ZEN4).ops:
-        way = made.timed.get(op.name)
+    test_bed = bed.make(ZEN4, [LAYER])
+    for op in test_bed.planned(ZEN4).ops:
+        way = test_bed.timed.get(op.name)
         if isinstance(way, Way):
             assert op.attributes["kernel"] == way.kernel
             algorithm = algorithms.algorithm_of(op)
@@ -184,7 +186,7 @@ def test_a_small_fit_on_this_machine_writes_a_row_that_plans_use(
     path = config / f"{fitted.core.name}.toml"
     path.write_text(row.to_toml(fitted.core, fitted.title))
     assert Target.host().core == fitted.core
-    told = json.loads(report.as_json(fitted, path))
-    assert told["is_time"]
-    assert told["regret"]["the fit"]["mean"] == pytest.approx(fitted.regret.mean)
+    content = json.loads(report.as_json(fitted, path))
+    assert content["is_time"]
+    assert content["regret"]["the fit"]["mean"] == pytest.approx(fitted.regret.mean)
     assert str(path) in report.text(fitted, path)

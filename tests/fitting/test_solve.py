@@ -1,4 +1,4 @@
-"""Least squares of times: known coefficients are found, noise and outliers included."""
+"""Least squares of times: known coefficients are coefficients, noise and outliers included."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def cycles(parts: Parts) -> float:
 
 
 def test_exact_times_give_the_coefficients_that_made_them() -> None:
-    found, error = solve.fit([Sample(parts, cycles(parts)) for parts in drawn(40)])
-    assert found == pytest.approx({name: TRUE.get(name, 0.0) for name in NAMES}, rel=1e-4)
+    coefficients, error = solve.fit([Sample(parts, cycles(parts)) for parts in drawn(40)])
+    assert coefficients == pytest.approx({name: TRUE.get(name, 0.0) for name in NAMES}, rel=1e-4)
     assert error < 1e-6
 
 
@@ -47,11 +47,11 @@ def test_coefficients_survive_noise_and_disturbed_samples(seed: int) -> None:
         Sample(parts, cycles(parts) * rng.normal(1, 0.03) * (3 if index % 10 == 0 else 1))
         for index, parts in enumerate(drawn(120, seed))
     ]
-    found, error = solve.fit(samples)
-    assert found["products"] == pytest.approx(TRUE["products"], rel=0.1)
+    coefficients, error = solve.fit(samples)
+    assert coefficients["products"] == pytest.approx(TRUE["products"], rel=0.1)
     assert 0.2 < error < 1, "the error tells of the samples that the fit does not explain"
     clean = drawn(50, seed + 100)
-    predicted = [sum(found[name] * getattr(p, name) for name in NAMES) for p in clean]
+    predicted = [sum(coefficients[name] * getattr(p, name) for name in NAMES) for p in clean]
     ratios = np.array(predicted) / [cycles(p) for p in clean]
     assert np.abs(np.log(ratios)).mean() < 0.06
 
@@ -61,9 +61,9 @@ def test_no_coefficient_is_negative() -> None:
     samples = [
         Sample(parts, 0.06 * parts.products + 1e6 - 100 * parts.tiles) for parts in drawn(60)
     ]
-    found, _ = solve.fit(samples)
-    assert min(found.values()) >= 0
-    assert found["tiles"] == 0
+    coefficients, _ = solve.fit(samples)
+    assert min(coefficients.values()) >= 0
+    assert coefficients["tiles"] == 0
 
 
 def test_least_squares_without_an_active_bound_is_ordinary_least_squares() -> None:

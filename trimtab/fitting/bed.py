@@ -41,7 +41,7 @@ class Way:
 
     @property
     def group(self) -> tuple[str, str]:
-        """What one row of coefficients is fitted to."""
+        """The kernel and the algorithm, to which a row of coefficients is fitted."""
         return self.kernel, self.algorithm
 
 
@@ -109,11 +109,11 @@ def variants(
     operands = _constants(program, layer, np.random.default_rng(2))
     program.outputs = _conv(program, layer, x, operands, "layer")
     op = program.ops[-1]
-    found = {
+    selections = {
         name: KernelSelection(program, lowered, algorithms.registry()[name], target, constant_bytes)
         for name, lowered in algorithms.lower(program, op, target).items()
     }
-    return {name: variant for name, variant in found.items() if not variant.missing()}
+    return {name: variant for name, variant in selections.items() if not variant.missing()}
 
 
 def constant_bytes(state: str) -> int:

@@ -34,8 +34,8 @@ _EMULATED_SHARE = 0.4  # of the layers: counts have no noise, and QEMU takes its
 
 @dataclass(frozen=True)
 class FitRequest:
-    """What to fit. `threads`: besides one; 0 for all cores of the device. `share`: of the layers.
-    `cpu`: the core, "" for the device's own.
+    """The core to fit. `threads`: besides one; 0 for all cores of the device. `share`: of the
+    layers. `cpu`: the core, "" for the device's own.
     """
 
     device: str
@@ -186,11 +186,11 @@ def _in_cycles(run: Run, target: Target, clock_ghz: float) -> list[TimedWay]:
 
 def _with_memory(core: Core, target: Target, facts: MemoryFacts) -> Core:
     """The core with the bandwidth that was measured, if it was."""
-    known = target.bandwidth_core.memory
-    if not facts.gb_per_s or known is None:
+    typical = target.bandwidth_core.memory
+    if not facts.gb_per_s or typical is None:
         return core
     alone, together = facts.gb_per_s[1], max(facts.gb_per_s.values())
-    measured_memory = Memory(known.clock_ghz, round(together, 1), round(min(alone, together), 1))
+    measured_memory = Memory(typical.clock_ghz, round(together, 1), round(min(alone, together), 1))
     return replace(core, memory=measured_memory)
 
 

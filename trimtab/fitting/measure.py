@@ -35,7 +35,7 @@ _QUANTILE = 0.25
 
 @dataclass(frozen=True)
 class Time:
-    """What a device took for one operator: nanoseconds, or instructions under an emulator."""
+    """The time of one operator on a device: nanoseconds, or instructions under an emulator."""
 
     timed: Timed
     threads: int

@@ -1,4 +1,4 @@
-"""What copies tell of a machine: bandwidth by threads, the caches of a core, and hand-overs."""
+"""The facts that copies tell: bandwidth by threads, the caches of a core, and hand-overs."""
 
 from __future__ import annotations
 

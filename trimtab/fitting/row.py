@@ -54,8 +54,8 @@ def identified(core: Core, cpuinfo: str) -> Core:
         return core
 
     def value(key: str) -> str:
-        found = re.search(rf"^{key}[ \t]*:[ \t]*(.+)$", cpuinfo, flags=re.MULTILINE)
-        return found[1].strip() if found else ""
+        match = re.search(rf"^{key}[ \t]*:[ \t]*(.+)$", cpuinfo, flags=re.MULTILINE)
+        return match[1].strip() if match else ""
 
     ids: Mapping[str, Any] = {}
     vendor, family, model = value("vendor_id"), value("cpu family"), value("model")

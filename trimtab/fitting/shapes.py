@@ -89,23 +89,23 @@ def draw(
     rate = target.core.pipes.f32_fmas_per_cycle * (core.clock_ghz if core else 1.0) * 1e9
     most = max(rate * _LAYER_S, _MIN_MACS)
     rng = np.random.default_rng(seed)
-    fitted: dict[DrawnLayer, None] = {}
-    held: dict[DrawnLayer, None] = {}
+    fitting: dict[DrawnLayer, None] = {}
+    judging: dict[DrawnLayer, None] = {}
     for dtype in dtypes(target):
         for kernel, stride, depthwise, count in _KINDS if dtype == "f32" else _KINDS_OF_LOWER:
             number = max(round(count * share), 3)
             drawn = _distinct(rng, DrawnLayer(dtype, 0, 0, 0, kernel, stride), depthwise, most)
             layers = [next(drawn) for _ in range(number + max(number // 3, 1))]
-            fitted |= dict.fromkeys(layers[:number])
-            held |= dict.fromkeys(layers[number:])
-    return [*fitted], [*held]
+            fitting |= dict.fromkeys(layers[:number])
+            judging |= dict.fromkeys(layers[number:])
+    return [*fitting], [*judging]
 
 
 def _distinct(
     rng: np.random.Generator, kind: DrawnLayer, depthwise: bool, most: float
 ) -> Iterator[DrawnLayer]:
     """Endless layers of a kind, each once."""
-    seen = set()
+    previous = set()
     while True:
         height, c_in, c_out = (int(rng.choice(of)) for of in (_HEIGHTS, _CHANNELS, _CHANNELS))
         if kind.kernel == 7:
@@ -115,8 +115,8 @@ def _distinct(
             layer = replace(layer, c_out=c_in, group=c_in)
         least = most * _MIN_WORK / (10 if depthwise else 1)
         fits = layer.elements <= _MAX_ELEMENTS and least <= layer.macs <= most
-        if fits and layer not in seen:
-            seen.add(layer)
+        if fits and layer not in previous:
+            previous.add(layer)
             yield layer
 
 

@@ -87,7 +87,7 @@ def rows(
     groups: Mapping[tuple[str, str, int], Iterable[Sample]],
 ) -> tuple[KernelFit, ...]:
     """A row for each (kernel, algorithm, threads) with enough samples for its coefficients."""
-    found = []
+    fits = []
     for (kernel, algorithm, threads), samples in sorted(groups.items()):
         used = [*samples]
         if len(used) < MIN_SAMPLES:
@@ -95,8 +95,8 @@ def rows(
         coefficients, error = fit(used)
         names = {name: float(f"{value:.5g}") for name, value in coefficients.items() if value}
         count = len(used)
-        found.append(KernelFit(kernel, algorithm, threads, count, float(f"{error:.3g}"), **names))
-    return tuple(found)
+        fits.append(KernelFit(kernel, algorithm, threads, count, float(f"{error:.3g}"), **names))
+    return tuple(fits)
 
 
 MIN_SAMPLES = 8
