@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from trimtab import cores, kernels
+from trimtab import cores, kernels, passes
 from trimtab.cores import Core, Fit, KernelFit
 from trimtab.fitting import bed, memory, pricing, regret, report, row, shapes
 from trimtab.fitting.bed import COLD, WARM, Copied, Way
@@ -17,6 +17,7 @@ from trimtab.fitting.fit import FitRequest, fit
 from trimtab.fitting.measure import Time
 from trimtab.fitting.pricing import TimedWay
 from trimtab.fitting.shapes import DrawnLayer
+from trimtab.pipeline.resolve import load_program
 from trimtab.planner import algorithms, planner
 from trimtab.planner.plan_file import Plan
 from trimtab.target import Target
@@ -130,6 +131,36 @@ def test_a_row_of_ones_own_changes_the_plan(config: Path, fastest: str) -> None:
     planned = planner.decide(program, Target.of("x86_64", "zen4"), Plan())
     chosen = {algorithm.name for op in planned.ops if (algorithm := algorithms.algorithm_of(op))}
     assert chosen == {fastest}
+
+
+def test_a_fit_leaves_what_is_fused_to_the_model() -> None:
+    program = passes.optimize(load_program("mobilenet_v2"))
+    target = Target.of("aarch64", "cortex-a53")
+    rows = (KernelFit("gemm_f32_4x16_neona53", "direct", 1, 10, 0.0, call=1.0),)
+    fit = replace(EMPTY, scale=100.0, kernels=rows)
+    plans = [
+        planner.decide(program, replace(target, core=replace(target.core, fit=of)), Plan())
+        for of in (None, fit)
+    ]
+    fused = [[op.name for op in plan.ops if op.type == "conv_separable"] for plan in plans]
+    assert fused[0]
+    assert fused[0] == fused[1]
+
+
+def test_a_fit_replaces_a_choice_only_for_a_gain(config: Path) -> None:
+    program = bed.make(ZEN4, [LAYER]).program
+    (usual,) = {
+        algorithm.name
+        for op in planner.decide(program, ZEN4, Plan()).ops
+        if (algorithm := algorithms.algorithm_of(op))
+    }
+    other = "winograd_2" if usual != "winograd_2" else "winograd_3"
+    others = {f"winograd_{tile}": 2e6 for tile in range(2, 7)} | {"direct": 2e6}
+    for share, expected in ((0.97, usual), (0.95, other)):
+        core = fitted_core(**{**others, usual: 1e6, other: share * 1e6})
+        planned = planner.decide(program, replace(ZEN4, core=core), Plan())
+        chosen = {a.name for op in planned.ops if (a := algorithms.algorithm_of(op))}
+        assert chosen == {expected}
 
 
 def test_more_threads_than_were_measured_share_the_work() -> None:

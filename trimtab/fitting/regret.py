@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from trimtab.fitting.bed import Way
 from trimtab.fitting.pricing import TimedWay, modeled
 from trimtab.fitting.shapes import DrawnLayer
+from trimtab.planner.fitted import LEAST_GAIN
 from trimtab.target import Target
 
 
@@ -56,9 +57,18 @@ def of(measured: Iterable[TimedWay], target: Target) -> Regret:
     for (layer, state, threads), ways in cases.items():
         if len(ways) > 1:
             machine = replace(target, threads=threads)
-            chosen = min(ways, key=lambda way: (modeled(way, machine), way.algorithm))
+            chosen = _chosen([*ways], machine)
             fastest = min(ways, key=lambda way: ways[way])
             regret = ways[chosen] / ways[fastest]
             names = chosen.algorithm, fastest.algorithm
             choices.append(Decision(layer, state, threads, *names, regret))
     return Regret(tuple(choices))
+
+
+def _chosen(ways: Sequence[Way], target: Target) -> Way:
+    """The way that the planner chooses: by the cost model, or by a fit that gains enough."""
+    plain = replace(target, core=replace(target.core, fit=None))
+    usual = min(ways, key=lambda way: (modeled(way, plain), way.algorithm))
+    best = min(ways, key=lambda way: (modeled(way, target), way.algorithm))
+    gains = modeled(best, target) < (1 - LEAST_GAIN) * modeled(usual, target)
+    return best if gains else usual

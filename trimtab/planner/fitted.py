@@ -34,6 +34,11 @@ class Parts:
     call: float = 1.0
 
 
+LEAST_GAIN = 0.04
+"""The share of the time for which a fit replaces a choice of the cost model: less is within the
+errors of its rows, and may cost larger weights.
+"""
+
 # Parts that threads share; each pays for its calls, and all together for the memory.
 _SHARED = ("products", "macs", "tiles", "transforms", "pointers", "roundings")
 

@@ -17,6 +17,7 @@ from trimtab.planner import (
     blocking,
     code_selection,
     concat_elision,
+    fitted,
     pixel_padding,
     precision,
     producer_fusion,
@@ -105,6 +106,9 @@ def decide(program: Program, target: Target, overrides: Plan) -> Program:
     """
     _check_unplanned(program)
     target = overrides.with_threads(target)
+    modeled = None
+    if target.core.fit:
+        modeled = decide(program, replace(target, core=replace(target.core, fit=None)), overrides)
     program = precision.assign(program, target, overrides.precision, overrides.precisions)
     planned = program.copy()
     planned.source = program.source or program
@@ -116,6 +120,8 @@ def decide(program: Program, target: Target, overrides: Plan) -> Program:
     allowed = [_allowed(of_op, overrides.algorithms) for of_op in variants]
     fixed = {output for output, choice in choices.items() if choice != Choice()}
     candidates = FusionCandidates(planned, allowed, fixed)
+    if modeled:
+        allowed = _near_the_model(program, modeled, allowed, candidates)
     selections = [
         _select(of_op, by_rule, choice, candidates)
         for of_op, by_rule, choice in zip(variants, allowed, choices.values(), strict=True)
@@ -125,6 +131,34 @@ def decide(program: Program, target: Target, overrides: Plan) -> Program:
     planned.ops[:] = producer_fusion.remove_absorbed(ops, absorbed, planned.outputs)
     _check_not_absorbed(fixed, program, planned)
     return planned
+
+
+def _near_the_model(
+    program: Program,
+    modeled: Program,
+    allowed: Iterable[Variants],
+    candidates: FusionCandidates,
+) -> list[Variants]:
+    """The variants that a fit may choose from, beside the plan of the cost model: what is fused
+    stays, because fused operators are not fitted, and others must gain.
+    """
+    names = {
+        op.outputs[0]: algorithm.name
+        for op in modeled.ops
+        if (algorithm := algorithms.algorithm_of(op))
+    }
+    result: list[Variants] = []
+    for op, variants in zip(program.ops, allowed, strict=True):
+        usual = names.get(op.outputs[0], "")
+        alone = {name: v for name, v in variants.items() if not candidates.absorbed(v)}
+        if usual in variants and usual not in alone:
+            result.append({usual: variants[usual]})
+        elif usual in alone and len(alone) > 1:
+            bound = (1 - fitted.LEAST_GAIN) * alone[usual].min_cycles()
+            result.append({n: v for n, v in alone.items() if n == usual or v.min_cycles() < bound})
+        else:
+            result.append(alone or variants)
+    return result
 
 
 def _check_unplanned(program: Program) -> None:
