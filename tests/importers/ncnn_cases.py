@@ -69,6 +69,43 @@ def _matrices() -> list[Case]:
     ]
 
 
+def _recurrent() -> list[Case]:
+    cases = []
+    for direction, name in enumerate(("forward", "reverse", "both")):
+        each = 1 + (direction == 2)
+        for type, gates, biases, states in (("LSTM", 4, 4, 2), ("GRU", 3, 4, 1), ("RNN", 1, 1, 1)):
+            params: Params = {0: 5, 1: each * gates * 5 * 9, 2: direction}
+            weights = (
+                tagged(each, gates * 5, 9, seed=2),
+                tagged(each, biases, 5, seed=3),
+                tagged(each, gates * 5, 5, seed=4),
+            )
+            shapes = (MATRIX, *[(each, 5)] * states)
+            cases += [
+                Case(name, type, params, weights, (MATRIX,)),
+                Case(f"{name} with states", type, params, weights, shapes, tops=1 + states),
+            ]
+    return cases
+
+
+def _einsums() -> list[Case]:
+    equations: dict[str, tuple[Shape, ...]] = {
+        # ncnn's results have the labels i, j, k, l in this order.
+        "ji->ij": (MATRIX,),
+        "jki->i": ((4, 3, 5),),
+        "ij,j->i": (MATRIX, (9,)),
+        "i,j->ij": ((5,), (3,)),
+        "ik,kj->ij": ((6, 9), (9, 4)),
+        "ijl,ilk->ijk": ((3, 6, 9), (3, 9, 4)),
+        "ik,jkl,il->ij": ((6, 9), (4, 9, 5), (6, 5)),
+        "imnj,kmln->ijkl": ((2, 3, 5, 4), (6, 3, 7, 5)),
+    }
+    return [
+        Case(equation, "Einsum", {0: [ord(letter) for letter in equation]}, (), shapes)
+        for equation, shapes in equations.items()
+    ]
+
+
 def _pools() -> list[Case]:
     windows: dict[str, Params] = {
         "full": {1: 3, 2: 2},
@@ -132,6 +169,11 @@ def _activations() -> list[Case]:
         Case("base e", "Log", {1: 0.5, 2: 2.0}),
         Case("base 2", "Log", {0: 2.0, 2: 4.0}),
         Case("image", "Bias", {0: 6}, (random(6, seed=4),)),
+        Case("soft", "Shrink", {0: 0.5, 1: 0.5}),
+        Case("hard", "Shrink", {1: 1.0}),
+        Case("channels", "GLU", {}),
+        Case("last", "GLU", {0: -1}, (), ((6, 8),)),
+        Case("vector", "GLU", {}, (), (VECTOR,)),
         Case("scale", "Dropout", {0: 0.5}),
         Case("plain", "Dropout", {}),
     ]
@@ -224,6 +266,21 @@ def _movements() -> list[Case]:
         Case("edge", "Padding", {0: 1, 1: 2, 2: 3, 3: 0, 4: 1}),
         Case("reflect", "Padding", {0: 1, 1: 2, 2: 3, 3: 0, 4: 2}),
         Case("channels", "Padding", {7: 1, 8: 2}),
+        Case("value per channel", "Padding", {0: 1, 1: 2, 2: 3, 6: 6}, (random(6, seed=4),)),
+        Case("all sides", "Padding", {0: 1, 2: 3, 6: 9, 7: 1, 8: 2}, (random(9, seed=4),)),
+        *(
+            Case(
+                f"{kind} {padding} {corners} {order}",
+                "GridSample",
+                {0: kind, 1: padding, 2: corners, 3: order},
+                (),
+                (IMAGE, (2, 5, 4) if order else (5, 4, 2)),
+                scale=1.5,  # ncnn reflects a place only once
+            )
+            for kind, padding, corners, order in itertools.product(
+                (1, 2, 3), (1, 2, 3), (0, 1), (0, 1)
+            )
+        ),
         Case("matrix", "Padding", {0: 1, 1: 2, 2: 3, 3: 1}, (), (MATRIX,)),
         Case("axis", "Tile", {0: 1, 1: 2}),
         Case("repeats", "Tile", {2: [2, 1, 3]}),
@@ -258,6 +315,12 @@ def _normalizations() -> list[Case]:
         Case("rows of images", "LayerNorm", {0: 9, 2: 0}),
         Case("planes", "LayerNorm", {0: 63}, (random(63, seed=2), random(63, seed=3))),
     ]
+    cases += [
+        Case("rows", "RMSNorm", {0: 9}, (random(9, seed=2),), (MATRIX,)),
+        Case("rows of images", "RMSNorm", {0: 9, 1: 0.01, 2: 0}),
+        Case("planes", "RMSNorm", {0: 63}, (random(63, seed=2),)),
+        Case("vector", "RMSNorm", {0: 12}, (random(12, seed=2),), (VECTOR,)),
+    ]
     for spatial, across, mode in itertools.product((0, 1), (0, 1), (0, 1, 2)):
         if spatial or across:
             params: Params = {0: spatial, 2: 0.1, 3: 6, 4: across, 9: mode}
@@ -284,6 +347,9 @@ def _reductions() -> list[Case]:
         Case("all", "Reduction", {0: 0}),
         Case("all kept", "Reduction", {0: 3, 4: 1}),
         Case("vector", "Reduction", {0: 4, 1: 0, 3: [0], 5: 1}, (), (VECTOR,)),
+        *(Case(f"{axis}", "CumulativeSum", {0: axis}) for axis in (0, 1, 2, -1)),
+        Case("rows", "CumulativeSum", {0: 1}, (), (MATRIX,)),
+        Case("vector", "CumulativeSum", {}, (), (VECTOR,)),
         Case("dropped", "Reduction", {0: 4, 1: 0, 3: [0], 5: 1}),
     ]
     return cases
@@ -294,6 +360,8 @@ def cases() -> list[Case]:
     return [
         *convolutions(),
         *_matrices(),
+        *_recurrent(),
+        *_einsums(),
         *_pools(),
         *_activations(),
         *_binaries(),

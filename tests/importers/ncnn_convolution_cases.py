@@ -25,12 +25,13 @@ class Case:
     shapes: tuple[Shape, ...] = (IMAGE,)
     tops: int = 1
     low: float = -1.0
+    scale: float = 3.0
 
     @property
     def inputs(self) -> dict[str, Array]:
         """Values of the inputs, without a batch."""
         return {
-            f"x{i}": random(*shape, seed=10 + i, low=self.low) * 3
+            f"x{i}": random(*shape, seed=10 + i, low=self.low) * self.scale
             for i, shape in enumerate(self.shapes)
         }
 

@@ -29,6 +29,7 @@ handle_functions(
         "HardSigmoid": Function("hard_sigmoid", (0, 0.2), (1, 0.5)),
         "HardSwish": Function(activation.hard_swish, (0, 0.2), (1, 0.5)),
         "GELU": Function(activation.gelu, (0, 0.0)),
+        "Shrink": Function(activation.shrunk, (0, 0.0), (1, 0.5)),
         "Power": Function(activation.power, (0, 1.0), (1, 1.0), (2, 0.0)),
         "Exp": Function(activation.exp, (0, -1.0), (1, 1.0), (2, 0.0)),
         "Log": Function(activation.log, (0, -1.0), (1, 1.0), (2, 0.0)),
@@ -117,6 +118,12 @@ def _lift(layer: NcnnLayer, x: Value, other: Value) -> Value:
     if len(x.shape) == 2 and x.shape[1] != other.shape[1]:
         return layer.reshape(x, (1, *[1] * missing, x.shape[1]))
     return layer.reshape(x, (*x.shape, *[1] * missing))
+
+
+@handles("GLU")
+def glu(layer: NcnnLayer) -> Results:
+    """The first half along an axis times the sigmoid of the second."""
+    return activation.glu(layer, layer.x(), layer.blob_axis(layer.param.integer(0, 0)))
 
 
 @handles("Eltwise")

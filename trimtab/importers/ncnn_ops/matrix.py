@@ -1,4 +1,4 @@
-"""InnerProduct, MatMul, Gemm, MultiHeadAttention."""
+"""InnerProduct, MatMul, Gemm, Einsum, MultiHeadAttention."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from trimtab.importers._graph import Operand, Value
 from trimtab.importers._layer import Results
 from trimtab.importers.ncnn_ops.layer import NcnnLayer, handles
 from trimtab.importers.ncnn_ops.quantization import is_quantized, read
+from trimtab.importers.vocabulary.einsum import einsum
 from trimtab.importers.vocabulary.matrix import (
     attention,
     linear,
@@ -121,6 +122,15 @@ def _matrix(layer: NcnnLayer, matrix: Operand | None, transpose: bool) -> Operan
     if isinstance(matrix, Value) and len(matrix.shape) == 2:
         matrix = layer.reshape(matrix, (1, 1, matrix.shape[1]))
     return transposed_matrix(layer, matrix) if transpose else matrix
+
+
+@handles("Einsum")
+def einstein(layer: NcnnLayer) -> Results:
+    """Einstein summation; the equation is an array of character codes."""
+    equation = "".join(chr(code) for code in layer.param.integers(0) if 0 < code < 128)
+    operands = [layer.reshape(x, x.shape[1:]) for x in layer.xs()]
+    y = einsum(layer, equation, operands)
+    return layer.reshape(y, (1, *(y.shape or (1,))))
 
 
 @handles("MultiHeadAttention")

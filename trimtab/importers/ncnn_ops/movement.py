@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 
+import numpy as np
+
+from trimtab.importers._graph import Array, Value
 from trimtab.importers._layer import Results
 from trimtab.importers.ncnn_ops.expression import evaluate, spread
 from trimtab.importers.ncnn_ops.layer import NONE, NcnnLayer, handles
 from trimtab.importers.vocabulary import movement
+from trimtab.importers.vocabulary.activation import channelwise
 
 # Blobs have at most four dimensions.
 _MAX_DIMS = 4
@@ -206,8 +211,7 @@ def padding(layer: NcnnLayer) -> Results:
     top, bottom, left, right = (layer.param.integer(key, 0) for key in range(4))
     kind, value = layer.param.integer(4, 0), layer.param.real(5, 0.0)
     front, back = layer.param.integer(7, 0), layer.param.integer(8, 0)
-    if layer.param.integer(6, 0):
-        raise layer.unsupported("it has a padding value per channel")
+    count = layer.param.integer(6, 0)
     if not 0 <= kind <= 2:
         raise layer.unsupported(f"its type {kind} is not known")
     if min(top, bottom, left, right, front, back) < 0:
@@ -218,7 +222,56 @@ def padding(layer: NcnnLayer) -> Results:
         raise layer.unsupported("it pads in depth")
     mode = ("constant", "edge", "reflect")[kind]
     amounts = dict(enumerate(zip(begins, ends, strict=True), 1))
+    if count:
+        values = layer.raw_weights((count,), "padding values")
+        if kind == 0 and dims >= 3:
+            return _padded_by_channel(layer, x, amounts, values)
     return movement.padded(layer, x, amounts, mode, value)
+
+
+def _padded_by_channel(
+    layer: NcnnLayer, x: Value, amounts: Mapping[int, tuple[int, int]], values: Array
+) -> Value:
+    """Pads x: [1, c, ...] with the value of each channel of the result, by constant parts."""
+    begin, end = amounts[1]
+    if len(values) != begin + x.shape[1] + end:
+        raise layer.invalid(f"it has {len(values)} padding values for {x.shape[1]} channels")
+    own = values[begin : begin + x.shape[1]]
+    for axis in (*range(len(x.shape) - 1, 1, -1), 1):
+        sides = own, own
+        if axis == 1:
+            sides = values[:begin], values[len(values) - end :]
+        parts = [x]
+        for side, amount, at in zip(sides, amounts[axis], (0, 2), strict=True):
+            shape = (*x.shape[:axis], amount, *x.shape[axis + 1 :])
+            layer.check_elements(shape)
+            border = np.broadcast_to(channelwise(side, len(shape)), shape)
+            if amount:
+                parts.insert(at, layer.constant(np.ascontiguousarray(border), "border"))
+        x = layer.value(movement.concat(layer, parts, axis))
+    return x
+
+
+@handles("GridSample")
+def grid_sample(layer: NcnnLayer) -> Results:
+    """Samples an image at the places of a grid, [rows, columns, 2] or [2, rows, columns]."""
+    kinds = ("linear", "nearest", "cubic"), ("zeros", "border", "reflection")
+    numbers = layer.param.integer(0, 1), layer.param.integer(1, 1)
+    corners, channels_first = layer.param.integer(2, 0), layer.param.integer(3, 0)
+    if any(not 1 <= number <= 3 for number in numbers):
+        raise layer.invalid(f"its sample_type is {numbers[0]}, its padding_mode {numbers[1]}")
+    mode, padding = (names[number - 1] for names, number in zip(kinds, numbers, strict=True))
+    grid = layer.image(1)
+    if channels_first:
+        grid = layer.transpose(grid, (0, 2, 3, 1))
+    return layer.add(
+        "grid_sample",
+        layer.image(),
+        grid,
+        mode=mode,
+        padding=padding,
+        align_corners=bool(corners),
+    )
 
 
 @handles("Tile")

@@ -117,6 +117,17 @@ def layer_norm(layer: NcnnLayer) -> Results:
     return norm.layer_norm(layer, layer.x(), axis, affine, epsilon)
 
 
+@handles("RMSNorm")
+def rms_norm(layer: NcnnLayer) -> Results:
+    """Divides each row or each channel by its root mean square, then applies factors."""
+    axis = _normalized_axis(layer, layer.param.integer(0, 0))
+    y = norm.rms_norm(layer, layer.x(), axis, layer.param.real(1, 1e-3))
+    if not layer.param.integer(2, 1):
+        return y
+    factors = layer.raw_weights(layer.x().shape[axis:], "factors")
+    return layer.add("mul", y, layer.constant(factors, "factors"))
+
+
 @handles("Softmax")
 def softmax(layer: NcnnLayer) -> Results:
     """Softmax along an axis."""

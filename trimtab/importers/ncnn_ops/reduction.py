@@ -1,10 +1,10 @@
-"""Reduction and ArgMax."""
+"""Reduction, CumulativeSum and ArgMax."""
 
 from __future__ import annotations
 
 from trimtab.importers._layer import Results
 from trimtab.importers.ncnn_ops.layer import NcnnLayer, handles
-from trimtab.importers.vocabulary.reduction import reduced
+from trimtab.importers.vocabulary.reduction import cumulative_sum, reduced
 
 _PRODUCT = "prod"
 _KINDS = (
@@ -38,6 +38,12 @@ def reduction(layer: NcnnLayer) -> Results:
     y = reduced(layer, _KINDS[kind], x, tuple(tensor_axes), keep_dims=bool(keep))
     y = layer.scaled(y, layer.param.real(2, 1.0))
     return y if len(y.shape) > 1 else layer.reshape(y, (1, 1))
+
+
+@handles("CumulativeSum")
+def cumulative(layer: NcnnLayer) -> Results:
+    """Sums along an axis up to each element."""
+    return cumulative_sum(layer, layer.x(), layer.blob_axis(layer.param.integer(0, 0)))
 
 
 @handles("ArgMax")

@@ -9,6 +9,7 @@ import numpy as np
 from trimtab.importers._graph import Array, Value
 from trimtab.importers._layer import Results
 from trimtab.importers.onnx_ops.node import OnnxNode, handles
+from trimtab.importers.vocabulary.activation import shrunk
 
 # The engine's relation, and whether to swap the operands.
 COMPARE = {
@@ -88,15 +89,7 @@ def thresholded_relu(node: OnnxNode) -> Results:
 @handles("Shrink")
 def shrink(node: OnnxNode) -> Results:
     """x - bias for x > lambd, x + bias for x < -lambd, otherwise 0."""
-    x, bias, threshold = node.x(0), node.real("bias", 0.0), node.real("lambd", 0.5)
-    above = node.add("compare", node.constant(threshold, "lambd"), x, relation="less")
-    below = node.add("compare", x, node.constant(-threshold, "lambd"), relation="less")
-    low, high = x, x
-    if bias:
-        low = node.add("add", x, node.constant(bias, "bias"))
-        high = node.add("sub", x, node.constant(bias, "bias"))
-    not_above = node.add("where", below, low, node.constant(0.0, "zero"))
-    return node.add("where", above, high, not_above)
+    return shrunk(node, node.x(0), node.real("bias", 0.0), node.real("lambd", 0.5))
 
 
 @handles("Trilu")

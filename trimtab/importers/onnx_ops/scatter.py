@@ -14,16 +14,8 @@ from trimtab.importers._graph import Array, Value
 from trimtab.importers._layer import Results
 from trimtab.importers.onnx_ops.node import OnnxNode, handles
 from trimtab.importers.vocabulary import movement
-
-
-def _places(node: OnnxNode, indices: Array, shape: Sequence[int]) -> Array:
-    """The places in a flattened tensor of `shape` for indices [..., len(shape)]."""
-    sizes = np.array(shape, np.int64)
-    if np.any((indices < -sizes) | (indices >= sizes)):
-        raise node.invalid(f"an index is outside of {list(shape)}")
-    strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
-    places: Array = np.where(indices < 0, indices + sizes, indices) @ np.array(strides, np.int64)
-    return places
+from trimtab.importers.vocabulary.movement import flat_indices
+from trimtab.importers.vocabulary.reduction import cumulative_sum
 
 
 @handles("GatherND")
@@ -32,12 +24,7 @@ def gather_nd(node: OnnxNode) -> Results:
     x, indices = node.x(0), node.known(1, "indices")
     if node.integer("batch_dims", 0):
         raise node.unsupported("it gathers by batch")
-    depth = indices.shape[-1] if indices.ndim else 0
-    if not 1 <= depth <= len(x.shape):
-        raise node.invalid(f"its indices are {list(indices.shape)} for {len(x.shape)} dimensions")
-    rest = x.shape[depth:]
-    rows = node.reshape(x, (math.prod(x.shape[:depth]), *rest))
-    return movement.gathered(node, rows, _places(node, indices, x.shape[:depth]), 0)
+    return movement.gathered_slices(node, x, indices)
 
 
 def _scattered(node: OnnxNode, x: Value, rest: Sequence[int], places: Array) -> Value:
@@ -62,7 +49,7 @@ def scatter_nd(node: OnnxNode) -> Results:
     node.check_shape("updates", node.shape(2), (*indices.shape[:-1], *x.shape[depth:]))
     if not indices.size:
         return x
-    places = _places(node, indices, x.shape[:depth]).reshape(-1)
+    places = flat_indices(node, indices, x.shape[:depth]).reshape(-1)
     return _scattered(node, x, x.shape[depth:], places)
 
 
@@ -78,20 +65,16 @@ def scatter_elements(node: OnnxNode) -> Results:
         return x
     grid = np.moveaxis(np.indices(indices.shape), 0, -1).copy()
     grid[..., axis] = indices
-    return _scattered(node, x, (), _places(node, grid, x.shape).reshape(-1))
+    return _scattered(node, x, (), flat_indices(node, grid, x.shape).reshape(-1))
 
 
 @handles("CumSum")
 def cum_sum(node: OnnxNode) -> Results:
     """Sums along a constant axis up to each element, or from it on."""
-    y, axis = node.x(0), node.axis(int(node.number(1, "axis")))
-    reverse, size = node.boolean("reverse", False), node.shape(0)[axis]
-
-    def moved(x: Value, by: int) -> Value:
-        return movement.padded(node, x, {axis: (-by, by) if reverse else (by, -by)})
-
-    distance = 1
-    while distance < size:
-        y = node.add("add", y, moved(y, distance))
-        distance *= 2
-    return moved(y, 1) if node.boolean("exclusive", False) else y
+    return cumulative_sum(
+        node,
+        node.x(0),
+        node.axis(int(node.number(1, "axis"))),
+        reverse=node.boolean("reverse", False),
+        exclusive=node.boolean("exclusive", False),
+    )

@@ -122,6 +122,27 @@ def log(
     return layer.scaled(layer.add("log", layer.scale_and_shift(x, scale, shift)), 1.0 / factor)
 
 
+def shrunk(layer: ImportedLayer, x: Value, bias: float, threshold: float) -> Value:
+    """x - bias for x > threshold, x + bias for x < -threshold, otherwise 0."""
+    above = layer.add("compare", layer.constant(threshold, "threshold"), x, relation="less")
+    below = layer.add("compare", x, layer.constant(-threshold, "threshold"), relation="less")
+    low, high = x, x
+    if bias:
+        low = layer.add("add", x, layer.constant(bias, "bias"))
+        high = layer.add("sub", x, layer.constant(bias, "bias"))
+    not_above = layer.add("where", below, low, layer.constant(0.0, "zero"))
+    return layer.add("where", above, high, not_above)
+
+
+def glu(layer: ImportedLayer, x: Value, axis: int) -> Value:
+    """The first half of x along an axis times the sigmoid of the second (Dauphin et al. 2017)."""
+    half = x.shape[axis] // 2
+    if x.shape[axis] % 2:
+        raise layer.invalid(f"{x.shape[axis]} elements of axis {axis} have no halves")
+    a, b = layer.add_many("split", x, outputs=2, axis=axis, sizes=(half, half))
+    return layer.add("mul", a, layer.add("sigmoid", b))
+
+
 def _log_of_base(layer: ImportedLayer, base: float) -> float:
     if base != -1.0 and not 0.0 < base < math.inf:
         raise layer.invalid(f"its base is {base}, it must be positive")

@@ -208,6 +208,25 @@ def gathered(layer: ImportedLayer, x: Operand, indices: Operand, axis: int) -> O
     return layer.add("gather", layer.value(x), layer.value(indices), axis=axis)
 
 
+def flat_indices(layer: ImportedLayer, indices: Array, shape: Sequence[int]) -> Array:
+    """The places in a flattened tensor of `shape` for indices [..., len(shape)]."""
+    sizes = np.array(shape, np.int64)
+    if np.any((indices < -sizes) | (indices >= sizes)):
+        raise layer.invalid(f"an index is outside of {list(shape)}")
+    strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    places: Array = np.where(indices < 0, indices + sizes, indices) @ np.array(strides, np.int64)
+    return places
+
+
+def gathered_slices(layer: ImportedLayer, x: Operand, indices: Array) -> Operand:
+    """Gathers elements or slices of `x` at constant indices [..., axes]."""
+    depth = indices.shape[-1] if indices.ndim else 0
+    if not 1 <= depth <= len(x.shape):
+        raise layer.invalid(f"its indices are {list(indices.shape)} for {len(x.shape)} dimensions")
+    rows = layer.reshape(x, (math.prod(x.shape[:depth]), *x.shape[depth:]))
+    return gathered(layer, rows, flat_indices(layer, indices, x.shape[:depth]), 0)
+
+
 def cast(layer: ImportedLayer, x: Operand, code: str | np.dtype[Any]) -> Operand:
     """Converts `x` to another element type, given by numpy's name."""
     if isinstance(x, np.ndarray):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from trimtab.importers._graph import Value
 from trimtab.importers._layer import ImportedLayer
 from trimtab.importers.vocabulary.activation import square
-from trimtab.importers.vocabulary.movement import drop_axes
+from trimtab.importers.vocabulary.movement import drop_axes, padded
 
 UnaryFunction = Callable[[ImportedLayer, Value], Value]
 
@@ -67,3 +67,18 @@ def arg_max(
     """The index of the maximum, or of the minimum as the maximum of -x."""
     x = layer.add("neg", x) if minimum else x
     return layer.add("arg_max", x, axis=layer.axis(axis, len(x.shape)), keep_dims=keep_dims)
+
+
+def cumulative_sum(
+    layer: ImportedLayer, x: Value, axis: int, *, reverse: bool = False, exclusive: bool = False
+) -> Value:
+    """Sums along an axis up to each element, or from it on, in log2(length) additions."""
+
+    def moved(y: Value, by: int) -> Value:
+        return padded(layer, y, {axis: (-by, by) if reverse else (by, -by)})
+
+    distance, y = 1, x
+    while distance < x.shape[axis]:
+        y = layer.add("add", y, moved(y, distance))
+        distance *= 2
+    return moved(y, 1) if exclusive else y
