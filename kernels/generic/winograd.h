@@ -5,8 +5,7 @@
 // are B^T, A^T and G of Toom-Cook at the points 0, 1, -1 (n = 4), 2 (n = 5), -2, 1/2 (n = 7), -1/2
 // (n = 8) and infinity; for n = 6 at 5/8 of these, which halves the rounding error. B^T depends on
 // n alone. Pairs of points of opposite sign share their even and their odd part. With strides of 2
-// (m = 2, n = 5, r = 3) the even inputs have the points 0, 1 and infinity, the odd ones are
-// unchanged.
+// (m = 2, n = 5, r = 3) the even inputs have the points 0, 1, infinity; odd ones are unchanged.
 #ifndef TRIMTAB_KERNELS_GENERIC_WINOGRAD_H_
 #define TRIMTAB_KERNELS_GENERIC_WINOGRAD_H_
 

@@ -20,9 +20,8 @@ Executor::~Executor() {
 
 Status Executor::SetUp(const Program& program, int threads, bool mapped, uint64_t limit_bytes) {
   program_ = &program;
-  if (limit_bytes == 0) {
+  if (limit_bytes == 0)
     limit_bytes = kDefaultModelBytes + kMaxPreparedGrowth * program.header().file_bytes;
-  }
   if (limit_bytes < limit_bytes_) limit_bytes_ = limit_bytes;
   const uint32_t vars = program.var_count(), ops = program.op_count();
   TRIMTAB_RETURN_IF_ERROR(pool_.Start(threads));
@@ -345,8 +344,7 @@ Status Executor::PlanArena() {
   }
   for (uint32_t i = 0; i < ops; ++i) {
     operators_[i]->set_scratch(base + static_cast<size_t>(buffers_[vars + i].offset));
-    // A result without elements needs an address, too: adding to null, or copying to it, is
-    // undefined.
+    // A result without elements needs an address: adding to null, or copying to it, is undefined.
     const OpRecord& op = program_->op(i);
     for (uint32_t j = 0; j < op.output_count; ++j) {
       Tensor& result = scope_.tensor(program_->operands(op)[op.input_count + j]);
@@ -391,8 +389,7 @@ Status Executor::Run() {
       return Status(Code::kBadArgument, TRIMTAB_TEXT("an input is not set (its index)"), i);
   }
   arena_.Touch();
-  const uint32_t ops = program_->op_count();
-  for (uint32_t i = 0; i < ops; ++i) {
+  for (uint32_t i = 0, ops = program_->op_count(); i < ops; ++i) {
     if (operators_[i]->prepares()) continue;
     if (observer_.notify != nullptr) observer_.notify(observer_.context, i, true);
     operators_[i]->Compute(pool_);

@@ -380,9 +380,8 @@ def test_quantized_weights_work_with_float32_operators(tmp_path: Path) -> None:
     feed = net.rng.standard_normal((3, 16)).astype(np.float32)
     w = net.weights(5, 16, axis=0)
     operands = [net.model.input(feed), w, -1]
-    net.model.outputs = net.model.add(
-        "FULLY_CONNECTED", operands, [(3, 5)], "FullyConnectedOptions"
-    )
+    options = "FullyConnectedOptions"
+    net.model.outputs = net.model.add("FULLY_CONNECTED", operands, [(3, 5)], options)
     data = np.frombuffer(net.model.tensors[w].data, np.int8).reshape(5, 16)
     real = data * np.array(net.model.tensors[w].scales, np.float32)[:, np.newaxis]
     (actual,) = run(net.model, tmp_path)
