@@ -58,6 +58,7 @@ SHARES = {
     "neoverse-n1": 0.95,
     "neoverse-n2": 0.95,
     "neoverse-v1": 0.95,
+    "neoverse-v2": 0.95,
 }
 
 
