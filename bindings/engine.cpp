@@ -16,6 +16,7 @@
 #include "bindings/hand_over.h"
 #include "bindings/kernel_timer.h"
 #include "bindings/run_time_operators.h"
+#include "bindings/weights.h"
 #include "runtime/api/run_time_operator.h"
 #include "runtime/api/trimtab.h"
 #include "runtime/core/cpu.h"
@@ -273,4 +274,5 @@ PYBIND11_MODULE(_engine, module) {
   module.def("check_model", &CheckModel);
   DefineRunTimeOperators(module);
   DefineExecutor(module);
+  DefineWeights(module);
 }

@@ -20,6 +20,9 @@ settings.register_profile("steady", derandomize=True)
 settings.register_profile("search", max_examples=300, database=None)
 settings.load_profile("steady")
 
+# Tests of plans see the planner's, not those of an earlier run.
+os.environ["TRIMTAB_PLAN_CACHE_MB"] = "0"
+
 ROOT = Path(__file__).resolve().parent.parent
 
 

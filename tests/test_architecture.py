@@ -42,10 +42,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "python_operators": {"errors", "schema", "engine"},
     "program": {"strict_json", "errors", "tables", "schema", "kernels", "engine"},
     "modelfile": {"strict_json", "errors", "files", "schema", "engine", "program"},
+    "plan_cache": {"errors", "files", "paths", "plugins", "engine", "modelfile"},
     "operator_cases": {"errors", "plugins", "program"},
     "zoo": {"errors", "paths", "files", "progress"},
     "importers": {
-        *("strict_json", "errors", "files", "plugins", "schema", "program", "modelfile", "zoo"),
+        *("strict_json", "errors", "files", "plugins", "schema", "program", "modelfile"),
+        *("plan_cache", "zoo"),
     },
     "exporters": {"errors", "schema", "program"},
     "passes": {"errors", "plugins", "schema", "kernels", "engine", "program"},
@@ -58,11 +60,12 @@ MAY_IMPORT: dict[str, set[str]] = {
         "cores",
         "target",
         "profile",
+        "engine",
         "program",
     },
     "session": {
-        *("errors", "input_arrays", "engine", "target", "program", "modelfile", "importers"),
-        *("passes", "planner"),
+        *("errors", "input_arrays", "engine", "target", "program", "modelfile", "plan_cache"),
+        *("importers", "passes", "planner"),
     },
     "quantization": {
         *("strict_json", "toml_table", "input_arrays"),

@@ -16,6 +16,7 @@ from trimtab import importers, input_arrays, modelfile
 from trimtab.engine import EngineError, engine
 from trimtab.errors import BudgetError, PlanError, ProgramError, TrimtabError, UsageError
 from trimtab.importers import Model
+from trimtab.modelfile.image import Image
 from trimtab.program import Program
 
 if TYPE_CHECKING:  # running a planned model must not load the planner
@@ -50,7 +51,8 @@ class Session:
     plan may use all code of the engine, where that of `optimize` counts the bytes of a binary.
     Several threads may share a session; their runs are serialized. Activations and prepared weights
     may use up to `max_memory_bytes` together; 0 means 2 GiB, and 8 bytes more for each byte of the
-    model.
+    model. `cache`: whether to keep the plan of a loaded model for the next session
+    (docs/plan-cache.md).
 
     Attributes: `program` is the planned program, whose constants lie in the memory that the engine
     uses; `inputs` and `outputs` are a `TensorType` by name, in the model's order; `input_names` and
@@ -67,21 +69,17 @@ class Session:
         threads: int = 1,
         plan: Plan | None = None,
         max_memory_bytes: int = 0,
+        *,
+        cache: bool = True,
     ) -> None:
         if not isinstance(program, Program):
-            program = importers.load(program)
+            program = importers.load(program, cache=cache)
         if threads < 1:
             raise UsageError(f"threads must be at least 1, not {threads}")
         if max_memory_bytes < 0:
             raise UsageError(f"max_memory_bytes must be at least 0, not {max_memory_bytes}")
         if plan or not program.planned:
-            from trimtab import passes
-            from trimtab.planner import planner
-            from trimtab.target import Target
-
-            target, optimized = Target.host(threads=threads), passes.optimize(program)
-            planned = planner.plan(optimized, target, plan, has_all_code=True)
-            program = modelfile.decode(modelfile.encode(planned, consume=True), program.name)
+            program = modelfile.decode(_planned(program, threads, plan, cache), program.name)
         elif program.image is None:
             program = modelfile.decode(modelfile.encode(program), program.name)
         self.program = program
@@ -176,6 +174,35 @@ class Session:
                 )
             arrays[name] = array
         return arrays
+
+
+def _planned(program: Program, threads: int, plan: Plan | None, cache: bool) -> Image:
+    """The bytes of the program's plan for this machine, from the cache if it has them."""
+    from trimtab import plan_cache
+    from trimtab.target import Target
+
+    target, plans = Target.host(threads=threads), plan_cache.current() if cache else None
+    if plans is None or not program.origin:
+        return _newly_planned(program, target, plan)
+    key = plan_cache.digest("session", program.origin, program.name, target, plan)
+    image = plans.image(key)
+    if image is None:
+        image = _newly_planned(program, target, plan)
+        plans.store_image(key, image)
+    return image
+
+
+def _newly_planned(program: Program, target: Target, plan: Plan | None) -> Image:
+    """Plans a program. The only reference to its constants is then that of the caller, so that
+    memory does not have them twice.
+    """
+    from trimtab import passes
+    from trimtab.planner import planner
+
+    optimized = passes.optimize(program)
+    planned = planner.plan(optimized, target, plan, has_all_code=True)
+    del optimized
+    return modelfile.encode(planned, consume=True)
 
 
 def _types(

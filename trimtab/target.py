@@ -107,6 +107,24 @@ class Target:
             families[key] = (*families.get(key, ()), kernel)
         return families
 
+    def ranked(self, families: Iterable[str], dtype: str) -> tuple[tuple[Kernel, ...], ...]:
+        """The kernels of families and a dtype by the rank of their instruction set, the highest
+        first.
+        """
+        key = *families, dtype
+        if key not in self._ranked:
+            isas, by_rank = kernels.isas(), dict[int, tuple[Kernel, ...]]()
+            for family in key[:-1]:
+                for kernel in self.families.get((family, dtype), ()):
+                    rank = isas[kernel.isa].rank
+                    by_rank[rank] = (*by_rank.get(rank, ()), kernel)
+            self._ranked[key] = tuple(by_rank[rank] for rank in sorted(by_rank, reverse=True))
+        return self._ranked[key]
+
+    @cached_property
+    def _ranked(self) -> dict[tuple[str, ...], tuple[tuple[Kernel, ...], ...]]:
+        return {}
+
     @cached_property
     def bandwidth_core(self) -> Core:
         """The core whose measured memory bandwidth stands for this one's: the generic core of the

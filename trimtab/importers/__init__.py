@@ -27,7 +27,7 @@ from trimtab.errors import (
 )
 from trimtab.files import temporary
 from trimtab.importers._inputs import Shapes
-from trimtab.program import Program
+from trimtab.program import Block, Program
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -125,7 +125,11 @@ def files(path: Path) -> list[Path]:
 
 
 def load(
-    model: Model, inputs: Shapes | None = None, outputs: Sequence[str] | None = None
+    model: Model,
+    inputs: Shapes | None = None,
+    outputs: Sequence[str] | None = None,
+    *,
+    cache: bool = True,
 ) -> Program:
     """Translates a model of any format into a program.
 
@@ -133,7 +137,8 @@ def load(
     bytes of a model that is a single file (ONNX, TFLite, .ttm), or an `onnx.ModelProto`.
     `inputs`: the shapes of inputs with free dimensions, {"data": (1, 3, 224, 224)}.
     `outputs` replaces the outputs of the network by tensors inside it, such as the raw heads of a
-    detector; operators that they do not need are dropped.
+    detector; operators that they do not need are dropped. `cache`: whether to recognize a model
+    that was loaded before, whose operators are then read when they are needed (docs/plan-cache.md).
 
     ModelFileError: the file is missing, damaged, or of an unknown format. ImportModelError: the
     network is invalid; UnsupportedOperatorError lists all unsupported operators, DynamicShapeError
@@ -141,12 +146,62 @@ def load(
     installed. UsageError: `model` is something else.
     """
     with _file_of(model) as path:
-        try:
-            program = find(path).load(path, inputs or {})
-        except ImportError as error:
-            raise _missing_package(error, path) from error
-        if outputs:
-            _replace_outputs(program, outputs, path)
+        importer_ = find(path)
+        cached = _cached(path, importer_, inputs, outputs) if cache else None
+        return cached or _imported(importer_, path, inputs, outputs)
+
+
+def _cached(
+    path: Path, importer: Importer, inputs: Shapes | None, outputs: Sequence[str] | None
+) -> Program | None:
+    """The program of a model that the cache of plans may know; None if there is no cache, or the
+    model needs none.
+    """
+    if ".ttm" in importer.SUFFIXES:
+        return None
+    from trimtab import plan_cache  # and the others: a planned file must not wait for them
+    from trimtab.importers import _parsers
+    from trimtab.importers._snapshot import Snapshot
+
+    plans = plan_cache.current()
+    if plans is None or _parsers.are_extended():
+        return None
+    try:
+        snapshot = Snapshot(path, files(path))
+    except OSError:  # the importer reports it
+        return None
+    content = plans.content_digest(snapshot.signature, snapshot.digest)
+    what = path.name, content, inputs or {}, outputs or ()
+    key = plan_cache.digest("load", plans.package_digest(), *what)
+    facts = plans.facts(key)
+    if facts is None:
+        program = _imported(importer, path, inputs, outputs)
+        if not program.reads_more_files:
+            ends = tuple(program.inputs), tuple(program.outputs)
+            plans.store_facts(key, plan_cache.LoadFacts(program.name, *ends, program.input_ranges))
+            program.defer(key)
+        return program
+
+    def block() -> Block:
+        with snapshot.path(content) as same:
+            return _imported(find(same), same, inputs, outputs).block
+
+    program = Program(facts.name)
+    program.inputs, program.outputs = list(facts.inputs), list(facts.outputs)
+    program.input_ranges = dict(facts.input_ranges)
+    program.defer(key, block)
+    return program
+
+
+def _imported(
+    importer: Importer, path: Path, inputs: Shapes | None, outputs: Sequence[str] | None
+) -> Program:
+    try:
+        program = importer.load(path, inputs or {})
+    except ImportError as error:
+        raise _missing_package(error, path) from error
+    if outputs:
+        _replace_outputs(program, outputs, path)
     return program
 
 

@@ -36,6 +36,7 @@ class Handlers(Mapping[str, Handler[L]]):
 
         def register(handler: Handler[L]) -> Handler[L]:
             if not handler.__module__.startswith(f"{self._package}."):
+                _parsers.note_foreign_handler()
                 self._import()  # so that a conflict is reported for the new handler
             for type in types:
                 if type in self._handlers:

@@ -188,6 +188,19 @@ def operator_parser(
     return register
 
 
+def are_extended() -> bool:
+    """Whether plug-ins or scripts of this process have added parsers or handlers."""
+    return bool(_foreign or parsers())
+
+
+def note_foreign_handler() -> None:
+    """Records that something outside of trimtab has added a handler."""
+    _foreign.append(True)
+
+
+_foreign: list[bool] = []
+
+
 def parsers(framework: str = "") -> list[OperatorParser]:
     """All registered parsers, or those for `framework`, in the order of their registration."""
     plugins.modules("importers")

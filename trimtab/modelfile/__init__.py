@@ -5,7 +5,7 @@ and in memory order, so that the engine and Python use the file in place.
 """
 
 from trimtab.modelfile.image import is_mapped
-from trimtab.modelfile.reader import decode, from_bytes, read, sniff
+from trimtab.modelfile.reader import check, decode, from_bytes, read, sniff
 from trimtab.modelfile.writer import encode, seal, write
 
-__all__ = ["decode", "encode", "from_bytes", "is_mapped", "read", "seal", "sniff", "write"]
+__all__ = ["check", "decode", "encode", "from_bytes", "is_mapped", "read", "seal", "sniff", "write"]

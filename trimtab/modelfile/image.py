@@ -16,7 +16,8 @@ def new_image(size: int) -> Image:
     """`size` zero bytes at the start of a page, in huge pages if possible. Every inference reads
     all weights, and with small pages also their page table.
     """
-    memory = mmap.mmap(-1, max(size, 1))
+    # Private: shared memory, the default, is for the system a file, mostly without huge pages.
+    memory = mmap.mmap(-1, max(size, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if hasattr(mmap, "MADV_HUGEPAGE"):
         with contextlib.suppress(OSError):  # a kernel without huge pages
             memory.madvise(mmap.MADV_HUGEPAGE)

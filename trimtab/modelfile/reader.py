@@ -62,7 +62,7 @@ def read(path: Path) -> Program:
             where=str(path),
             hint="check the path and its permissions",
         ) from None
-    _check(image, str(path))
+    check(image, str(path))
     drop_pages(image)
     return decode(image, path.stem, str(path))
 
@@ -71,11 +71,12 @@ def from_bytes(data: bytes, name: str) -> Program:
     """The program in a copy of the bytes of a .ttm file; see `read` for errors."""
     image = new_image(len(data))
     image[:] = np.frombuffer(data, np.uint8)
-    _check(image, name)
+    check(image, name)
     return decode(image, name, name)
 
 
-def _check(image: Image, where: str) -> None:
+def check(image: Image, where: str) -> None:
+    """TtmError unless `image` is the complete and undamaged content of a .ttm file."""
     _check_version(image, where)
     with _ttm_errors(where):
         engine().check_model(image)  # reads all weights

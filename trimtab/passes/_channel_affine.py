@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trimtab.engine import engine
 from trimtab.passes._graph import Graph
 from trimtab.program import Op
 
@@ -61,14 +62,11 @@ def apply(graph: Graph, op: Op, scale: Array, shift: Array) -> None:
 
 def _scaled(op: Op, weight: Array, scale: Array) -> Array:
     """The float32 products, rounded from float64."""
-    shape = weight.shape
-    if op.type != "conv_transpose":
-        by_channel = scale.reshape(-1, *[1] * (weight.ndim - 1))
-    else:
+    if op.type == "conv_transpose":
         # [c_in, c_out / group, kh, kw]: a group's input channels produce its output channels.
-        group = op.attributes["group"]
-        weight = weight.reshape(group, -1, *weight.shape[1:])
-        by_channel = scale.reshape(group, 1, -1, 1, 1)
-    products = np.empty(weight.shape, np.float32)  # without an array of float64 between
-    np.multiply(weight, by_channel, out=products, casting="same_kind")
-    return products.reshape(shape)
+        by_group = scale.reshape(op.attributes["group"], 1, -1)
+        inputs = weight.shape[0] // len(by_group)
+        scale = np.broadcast_to(by_group, (len(by_group), inputs, weight.shape[1]))
+    factors = np.ascontiguousarray(scale).ravel()
+    products: Array = engine().scaled_rows(np.asarray(weight, np.float32), factors)
+    return products

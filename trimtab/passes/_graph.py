@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,30 +22,23 @@ class Graph:
         self.program = program
         self.block = program.block
         self._index: tuple[dict[str, Op], dict[str, list[Op]]] | None = None
-
-    def _changed(self) -> None:
-        """Discards the index, which the next query makes anew."""
-        self._index = None
-
-    def _forget(self, op: Op) -> None:
-        """Takes a removed operator out of the index."""
-        if self._index is None:
-            return
-        producer, readers = self._index
-        for name in op.outputs:
-            if producer.get(name) is op:
-                del producer[name]
-        for name in op.inputs:
-            readers[name] = [other for other in readers.get(name, ()) if other is not op]
+        # Variables whose readers the index has out of order, and the order of operators: by
+        # id(op), empty if an edit has changed it.
+        self._unordered: set[str] = set()
+        self._places: dict[int, int] = {}
 
     def _current(self) -> tuple[dict[str, Op], dict[str, list[Op]]]:
         if self._index is None:
-            producer = {out: op for op in self.block.ops for out in op.outputs}
+            producer: dict[str, Op] = {}
             readers: dict[str, list[Op]] = {}
-            for op in self.block.ops:
-                for name in dict.fromkeys(op.inputs):
-                    readers.setdefault(name, []).append(op)
             self._index = producer, readers
+            for op in self.block.ops:
+                for name in op.outputs:
+                    producer[name] = op
+                for name in op.inputs:
+                    of_name = readers.setdefault(name, [])
+                    if not of_name or of_name[-1] is not op:
+                        of_name.append(op)
         return self._index
 
     @property
@@ -55,6 +48,38 @@ class Graph:
     @property
     def _readers(self) -> dict[str, list[Op]]:
         return self._current()[1]
+
+    def _link(self, op: Op) -> None:
+        """Adds an operator of the block to the index."""
+        if self._index is None:
+            return
+        producer, readers = self._index
+        for name in op.outputs:
+            producer[name] = op
+        for name in op.inputs:
+            of_name = readers.setdefault(name, [])
+            if of_name and not any(other is op for other in of_name):
+                self._unordered.add(name)
+                of_name.append(op)
+            elif not of_name:
+                of_name.append(op)
+
+    def _unlink(self, op: Op) -> None:
+        """Takes an operator out of the index."""
+        if self._index is None:
+            return
+        producer, readers = self._index
+        for name in op.outputs:
+            if producer.get(name) is op:
+                del producer[name]
+        for name in op.inputs:
+            readers[name] = [other for other in readers.get(name, ()) if other is not op]
+
+    def _place(self, op: Op) -> int:
+        """The place of an operator of the block in the order of execution."""
+        if not self._places:
+            self._places = {id(other): i for i, other in enumerate(self.block.ops)}
+        return self._places[id(op)]
 
     def ops(self, *types: str) -> list[Op]:
         """A snapshot of the operators in order; only those of `types`, if any are given."""
@@ -79,7 +104,11 @@ class Graph:
 
     def readers(self, name: str) -> list[Op]:
         """The distinct operators that read `name`, in order."""
-        return self._readers.get(name, [])
+        readers = self._readers.get(name, [])
+        if name in self._unordered:
+            readers.sort(key=self._place)
+            self._unordered.remove(name)
+        return readers
 
     def sole_reader(self, name: str) -> Op | None:
         """The only operator that reads `name`, if it reads it once and `name` is not an output."""
@@ -106,44 +135,60 @@ class Graph:
 
     def replace(self, op: Op, *new: Op) -> None:
         """Replaces `op` by the operators `new`."""
-        at = self._position(op)
-        self.block.ops[at : at + 1] = new
-        self._changed()
+        at, places = self._position(op), self._places
+        self._unlink(op)
+        self._insert(at, 1, new)
+        if len(new) == 1 and id(op) in places:  # the order of the others is the same
+            self._places = {**places, id(new[0]): places[id(op)]}
         self._collect([*op.outputs, *op.inputs])
 
     def insert_after(self, op: Op | None, *new: Op) -> None:
         """Inserts `new` directly after `op`; at the beginning if `op` is None."""
-        at = 0 if op is None else self._position(op) + 1
-        self.block.ops[at:at] = new
-        self._changed()
+        self._insert(0 if op is None else self._position(op) + 1, 0, new)
 
     def insert_before(self, op: Op, *new: Op) -> None:
         """Inserts `new` directly before `op`."""
-        at = self._position(op)
-        self.block.ops[at:at] = new
-        self._changed()
+        self._insert(self._position(op), 0, new)
+
+    def _insert(self, at: int, replaced: int, new: Sequence[Op]) -> None:
+        self.block.ops[at : at + replaced] = new
+        self._places = {}
+        for op in new:
+            self._link(op)
 
     def remove(self, *ops: Op) -> None:
         """Removes operators, and the variables and operators that only they used."""
-        removed = {id(op) for op in ops}
-        self.block.ops[:] = [op for op in self.block.ops if id(op) not in removed]
         for op in ops:
-            self._forget(op)
+            del self.block.ops[self._position(op)]
+            self._unlink(op)
         self._collect([name for op in ops for name in (*op.outputs, *op.inputs)])
 
     def set_inputs(self, op: Op, inputs: Iterable[str]) -> None:
         """Replaces the operands of `op`."""
-        before, op.inputs = op.inputs, list(inputs)
-        if before == op.inputs:
+        before, after = op.inputs, list(inputs)
+        if before == after:
             return
-        self._changed()
-        self._collect(before)
+        self._reconnect(op, after, op.outputs)
+        self._collect(list(before))
+
+    def set_outputs(self, op: Op, outputs: Iterable[str]) -> None:
+        """Replaces the names of the results of `op`, whose variables the caller has renamed."""
+        self._reconnect(op, op.inputs, list(outputs))
+
+    def _reconnect(self, op: Op, inputs: list[str], outputs: list[str]) -> None:
+        """Replaces the operands and results of `op`, which may be yet to be inserted."""
+        is_linked = self.alive(op)
+        if is_linked:
+            self._unlink(op)
+        op.inputs, op.outputs = inputs, outputs
+        if is_linked:
+            self._link(op)
 
     def replace_uses(self, old: str, new: str, readers: Iterable[Op] | None = None) -> None:
         """Makes `readers` of `old` (default: all) read `new`."""
         for op in list(self.readers(old) if readers is None else readers):
-            op.inputs = [new if name == old else name for name in op.inputs]
-        self._changed()
+            inputs = [new if name == old else name for name in op.inputs]
+            self._reconnect(op, inputs, op.outputs)
 
     def substitute(
         self, op: Op, type: str, inputs: Iterable[str], attributes: dict[str, Any] | None = None
@@ -169,10 +214,11 @@ class Graph:
             if not self.is_computed(x) or self.program.is_output(x):
                 return False
             producer = self._producer[x]
-            producer.outputs = [y if name == x else name for name in producer.outputs]
+            del self.block.ops[self._position(op)]
+            self._unlink(op)
+            self.set_outputs(producer, [y if name == x else name for name in producer.outputs])
             self.replace_uses(x, y)
-            self.remove(op)
-            self._collect([x])
+            self._collect([x, *op.inputs[1:]])
         else:
             self.replace_uses(y, x)
             self.remove(op)
@@ -193,5 +239,5 @@ class Graph:
                 self.block.vars.pop(name, None)
             elif not any(self.readers(o) or self.program.is_output(o) for o in producer.outputs):
                 del self.block.ops[self._position(producer)]
-                self._forget(producer)
+                self._unlink(producer)
                 names += [*producer.outputs, *producer.inputs]

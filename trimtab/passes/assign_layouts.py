@@ -153,7 +153,7 @@ class _Converter:
         var = block.vars.pop(name)
         var.name = block.new_name(f"{name}.nhwc")
         block.vars[var.name] = var
-        op.outputs = [var.name if o == name else o for o in op.outputs]
+        self.graph.set_outputs(op, [var.name if o == name else o for o in op.outputs])
         self.graph.replace_uses(name, var.name)
         self.graph.insert_after(op, self._conversion(var.name, "plain", name))
         self.twins[var.name, "plain"] = name

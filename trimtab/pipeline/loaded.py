@@ -45,7 +45,9 @@ def load(recipe: Recipe, progress: Progress = SILENT) -> Loaded:
     recipe = replace(recipe, toolchain=recipe.toolchain or "host")
     path = model_path(recipe.model, recipe.profile, progress)
     with progress.step(f"load {path.name}"):
-        source = importers.load(path, dict(recipe.shapes), list(recipe.outputs) or None)
+        source = importers.load(
+            path, dict(recipe.shapes), list(recipe.outputs) or None, cache=False
+        )
         _check_weights(source, path)
     target = find_target(recipe.toolchain, recipe.cpu, recipe.threads, recipe.profile)
     calibration = recipe.calibration.for_model(recipe.model)

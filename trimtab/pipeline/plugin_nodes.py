@@ -50,7 +50,7 @@ def _compute(part: onnx.ModelProto, inputs: Mapping[str, Array]) -> list[Array]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "nodes.onnx"
         onnx.save(part, path)
-        program = importers.load(path)
+        program = importers.load(path, cache=False)
     values = {var.name: var.data for var in program.constants()}
     values.update(inputs)
     for op in program.ops:

@@ -55,6 +55,6 @@ class Previews:
 
 def _load(recipe: Recipe) -> Program | TrimtabError:
     try:
-        return importers.load(model_path(recipe.model), dict(recipe.shapes))
+        return importers.load(model_path(recipe.model), dict(recipe.shapes), cache=False)
     except TrimtabError as error:
         return error

@@ -59,7 +59,7 @@ def load_program(
     model: str, shapes: Mapping[str, tuple[int, ...]] | None = None, progress: Progress = SILENT
 ) -> Program:
     """The program of a model file or of a zoo network; errors of `importers.load`."""
-    return importers.load(model_path(model, progress=progress), dict(shapes or {}))
+    return importers.load(model_path(model, progress=progress), dict(shapes or {}), cache=False)
 
 
 def find_target(toolchain: str, cpu: str = "", threads: int = 1, profile: str = "") -> Target:

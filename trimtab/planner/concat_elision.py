@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from itertools import groupby
 
 from trimtab.program import Op, Program, Var
-from trimtab.program.memory import activation_bytes
+from trimtab.program.memory import Operands, activation_bytes
 
 ELIDED_TYPES = frozenset(("concat", "split", "slice"))
 """Operator types that elision removes; those that remain copy."""
@@ -22,18 +22,19 @@ ELIDED_TYPES = frozenset(("concat", "split", "slice"))
 def elide(program: Program) -> None:
     """Turns variables into sub-tensors where that avoids copies and does not need more memory."""
     candidates = [op for op in program.ops if op.type in ELIDED_TYPES]
-    peak = activation_bytes(program) if candidates else 0
+    operands: Operands = {}
+    peak = activation_bytes(program, operands) if candidates else 0
     # In reverse order, so that the result of one concatenation that feeds another is placed in the
     # larger tensor before its own operands are.
     for op in reversed(candidates):
         if op.type == "concat":
-            peak = _elide_concat(program, op, peak)
+            peak = _elide_concat(program, op, peak, operands)
     for op in candidates:
         if op.type != "concat":
-            peak = _elide_split(program, op, peak)
+            peak = _elide_split(program, op, peak, operands)
 
 
-def _elide_concat(program: Program, op: Op, peak: int) -> int:
+def _elide_concat(program: Program, op: Op, peak: int, operands: Operands) -> int:
     """Elides operands of a concatenation; `peak` and the result are the bytes of activations before
     and after.
     """
@@ -46,14 +47,16 @@ def _elide_concat(program: Program, op: Op, peak: int) -> int:
     in_order = [name for other in program.ops for name in other.outputs if name in eligible]
     # The earlier the first operand is computed, the longer the whole tensor lives.
     while in_order:
-        new_peak = _place_operands(program, op, set(in_order), peak)
+        new_peak = _place_operands(program, op, set(in_order), peak, operands)
         if new_peak is not None:
             return new_peak
         in_order.pop(0)
     return peak
 
 
-def _place_operands(program: Program, op: Op, eligible: set[str], peak: int) -> int | None:
+def _place_operands(
+    program: Program, op: Op, eligible: set[str], peak: int, operands: Operands
+) -> int | None:
     """Turns the `eligible` inputs of concatenation `op` into sub-tensors and copies the others.
 
     Returns the new bytes of activations; None, with the program unchanged, if they exceed `peak`.
@@ -72,13 +75,13 @@ def _place_operands(program: Program, op: Op, eligible: set[str], peak: int) -> 
         for name in names:
             offsets[name] = channel
             channel += program.vars[name].shape[1]
-    new_peak = _replace(program, op, copies, y, offsets, peak)
+    new_peak = _replace(program, op, copies, y, offsets, peak, operands)
     for copy in copies if new_peak is None else ():
         del program.vars[copy.outputs[0]]
     return new_peak
 
 
-def _elide_split(program: Program, op: Op, peak: int) -> int:
+def _elide_split(program: Program, op: Op, peak: int, operands: Operands) -> int:
     """Elides a split or a slice; `peak` and the result are the bytes of activations before and
     after.
     """
@@ -98,7 +101,7 @@ def _elide_split(program: Program, op: Op, peak: int) -> int:
     for name in op.outputs:
         offsets[name] = channel
         channel += program.vars[name].shape[1]
-    new_peak = _replace(program, op, [], x, offsets, peak)
+    new_peak = _replace(program, op, [], x, offsets, peak, operands)
     return peak if new_peak is None else new_peak
 
 
@@ -117,19 +120,21 @@ def can_be_sub_tensor(program: Program, name: str, concat: Op | None) -> bool:
     """Whether the variable `name` can lie inside a larger one: every operator that reads or writes
     it, except the eliminated `concat`, supports strided pixels.
     """
-    var, producer = program.vars[name], program.block.producer(name)
-    if producer is None or var.parent or 0 in var.shape or program.is_output(name):
+    var = program.vars[name]
+    if var.parent or 0 in var.shape or program.is_output(name):
         return False
-    if any(other.parent == name for other in program.vars.values()):
+    producer = program.block.producer(name)
+    if producer is None:
         return False
     ends = [(producer.schema.outputs, producer.outputs)]
     ends += [(r.schema.inputs, r.inputs) for r in program.block.consumers(name) if r is not concat]
-    return all(
+    are_strided = all(
         ports[min(i, len(ports) - 1)].strided
         for ports, operands in ends
         for i, operand in enumerate(operands)
         if operand == name
     )
+    return are_strided and name not in {other.parent for other in program.vars.values()}
 
 
 def _replace(
@@ -139,6 +144,7 @@ def _replace(
     whole: Var,
     offsets: dict[str, int],
     peak: int,
+    operands: Operands,
 ) -> int | None:
     """Replaces `op` by `copies` and turns the variables of `offsets` (name -> first channel) into
     sub-tensors of `whole`; returns the new bytes of activations. Undoes that and returns None if
@@ -150,7 +156,7 @@ def _replace(
     for name, channel in offsets.items():
         var = program.vars[name]
         var.parent, var.channel = whole.parent or whole.name, whole.channel + channel
-    new_peak = activation_bytes(program)
+    new_peak = activation_bytes(program, operands)
     if new_peak <= peak:
         return new_peak
     program.ops[:] = ops

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from trimtab import kernels, schema
 from trimtab.errors import PlanError
@@ -35,6 +37,10 @@ class KernelSelection:
 
         Operators that concat elision may remove need nothing yet.
         """
+        return self._missing
+
+    @cached_property
+    def _missing(self) -> list[str]:
         if not self.target.holds(self.op.type) and self.op.type not in concat_elision.ELIDED_TYPES:
             return [self.op.type]
         return [
@@ -42,7 +48,7 @@ class KernelSelection:
             for attribute in self.op.schema.attributes
             if attribute.type == "kernel"
             and (families := self._families(attribute))
-            and not self.candidates(attribute)
+            and not self._preferred(attribute, families)
         ]
 
     def assign(self, overrides: Mapping[str, object]) -> None:
@@ -66,7 +72,8 @@ class KernelSelection:
 
     def main_kernels(self) -> list[Kernel]:
         """The kernels that the rule chooses the main one from."""
-        return _highest(self.candidates(self.op.schema.attribute("kernel")))
+        attribute = self.op.schema.attribute("kernel")
+        return self._preferred(attribute, self._families(attribute))
 
     def cost(self) -> Cost:
         """Cost of the operator with its assigned kernel; NO_COST if it has no choice of
@@ -99,23 +106,34 @@ class KernelSelection:
 
     def _by_rule(self, attribute: Attribute) -> Kernel:
         """The kernel with the fewest cycles among those of the highest instruction set."""
-        preferred = _highest(self.candidates(attribute))
+        preferred = self._preferred(attribute, self._families(attribute))
         if attribute.name != "kernel":
             return min(preferred, key=lambda kernel: kernel.name)
         return min(preferred, key=lambda kernel: (self.cost_with(kernel).cycles, kernel.name))
 
+    def _preferred(self, attribute: Attribute, families: tuple[str, ...]) -> list[Kernel]:
+        """The kernels that fit one plan attribute, for the highest instruction set of the target
+        that has any.
+        """
+        if attribute.name not in self._memo:
+            ranked = self.target.ranked(families, self._dtype)
+            fitting = (self._fitting(attribute, members) for members in ranked)
+            self._memo[attribute.name] = next(filter(None, fitting), [])
+        return self._memo[attribute.name]
+
+    def _fitting(self, attribute: Attribute, members: Iterable[Kernel]) -> list[Kernel]:
+        if self.algorithm is None:
+            return [*members]
+        fits = self.algorithm.fits
+        return [kernel for kernel in members if fits(self.program, self.op, attribute, kernel)]
+
     def candidates(self, attribute: Attribute) -> list[Kernel]:
         """All kernels of the target that fit one plan attribute."""
-        if attribute.name not in self._memo:
-            dtype = self._dtype
-            self._memo[attribute.name] = [
-                kernel
-                for family in self._families(attribute)
-                for kernel in _members(family, dtype, self.target)
-                if self.algorithm is None
-                or self.algorithm.fits(self.program, self.op, attribute, kernel)
-            ]
-        return self._memo[attribute.name]
+        of_families = [
+            self.target.families.get((family, self._dtype), ())
+            for family in self._families(attribute)
+        ]
+        return self._fitting(attribute, itertools.chain(*of_families))
 
     def _families(self, attribute: Attribute) -> tuple[str, ...]:
         """The kernel families of a plan attribute; empty without a fused activation, and for an
@@ -153,7 +171,7 @@ class KernelSelection:
             hint=f"use {', '.join(k.name for k in candidates) or 'none'}",
         )
 
-    @property
+    @cached_property
     def _dtype(self) -> str:
         return self.program.dtype(self.op)
 
@@ -164,14 +182,5 @@ class KernelSelection:
 
 def best(family: str, dtype: str, target: Target) -> list[Kernel]:
     """The members of a family for the highest instruction set of `target` that has any."""
-    return _highest(_members(family, dtype, target))
-
-
-def _members(family: str, dtype: str, target: Target) -> Sequence[Kernel]:
-    return target.families.get((family, dtype), ())
-
-
-def _highest(members: Sequence[Kernel]) -> list[Kernel]:
-    ranks = [kernels.isas()[k.isa].rank for k in members]
-    highest = max(ranks, default=0)
-    return [k for k, rank in zip(members, ranks, strict=True) if rank == highest]
+    ranked = target.ranked([family], dtype)
+    return [*ranked[0]] if ranked else []

@@ -22,7 +22,8 @@ class FusionCandidates:
     def __init__(
         self, program: Program, variants: Iterable[Variants], fixed: Collection[str]
     ) -> None:
-        self._program, self._fixed = program, fixed
+        self._fixed = fixed
+        self._producers = {name: op for op in program.ops for name in op.outputs}
         pairs = zip(program.ops, variants, strict=True)
         self._variants = {op.outputs[0]: of_op for op, of_op in pairs}
 
@@ -30,11 +31,11 @@ class FusionCandidates:
         """First outputs of the operators that `variant` absorbs: those between its own inputs and
         the inputs of the operator that it was lowered from.
         """
-        lowered_from = self._program.block.producer(variant.op.outputs[0])
+        lowered_from = self._producers.get(variant.op.outputs[0])
         outputs, pending = set[str](), [*lowered_from.inputs] if lowered_from else []
         while pending:
             name = pending.pop()
-            producer = self._program.block.producer(name) if name else None
+            producer = self._producers.get(name)
             if producer is not None and name not in variant.op.inputs:
                 outputs.add(producer.outputs[0])
                 pending += producer.inputs

@@ -6,8 +6,10 @@ see docs/model-format.md, "Attributes".
 
 from __future__ import annotations
 
+import contextlib
 import struct
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from trimtab import kernels, schema
@@ -17,19 +19,33 @@ SLOT_BYTES = 8
 _WIDE = {"int": "<q", "uint": "<Q", "double": "<d"}
 
 
-def complete(op: schema.Operator, attributes: dict[str, Any], where: str = "") -> dict[str, Any]:
+def complete(
+    op: schema.Operator,
+    attributes: dict[str, Any],
+    where: str = "",
+    canonical: Mapping[str, Any] = MappingProxyType({}),
+) -> dict[str, Any]:
     """Adds defaults, and converts values to canonical types (int, float, bool, str, tuple).
 
+    `canonical`: those of `attributes` that an operator with the same attribute has already.
     ProgramError for an unknown or missing attribute or a value of the wrong type.
     """
-    if unknown := sorted(set(attributes) - {a.name for a in op.attributes}):
+    by_name = op.attributes_by_name
+    if unknown := sorted(attributes.keys() - by_name.keys()):
         raise ProgramError(
             f"operator {op.name} has no attribute {', '.join(unknown)}",
             where=where,
             hint=f"docs/operators.md#{op.name} lists them",
         )
     values: dict[str, Any] = {}
+    defaults = _defaults(op)
     for attribute in op.attributes:
+        if attribute.name in canonical:
+            values[attribute.name] = canonical[attribute.name]
+            continue
+        if attribute.name not in attributes and attribute.name in defaults:
+            values[attribute.name] = defaults[attribute.name]
+            continue
         value = attributes.get(attribute.name, attribute.default)
         if value is None and not attribute.plan:
             raise ProgramError(
@@ -46,6 +62,22 @@ def complete(op: schema.Operator, attributes: dict[str, Any], where: str = "") -
                 hint=f"docs/operators.md#{op.name} describes it",
             ) from None
     return values
+
+
+def _defaults(op: schema.Operator) -> Mapping[str, Any]:
+    """The canonical defaults of an operator's attributes."""
+    if id(op) not in _DEFAULTS:
+        values = {a.name: "" for a in op.attributes if a.default is None and a.plan}
+        for a in op.attributes:
+            with contextlib.suppress(TypeError, ValueError, OverflowError):
+                if a.default is not None:
+                    values[a.name] = _canonical(a, a.default)
+        _DEFAULTS[id(op)] = op, values
+    return _DEFAULTS[id(op)][1]
+
+
+# By the identity of the operator, which the entry keeps alive: hashing a schema takes long.
+_DEFAULTS: dict[int, tuple[schema.Operator, Mapping[str, Any]]] = {}
 
 
 class AttributeRecord(dict[str, Any]):

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import NamedTuple
 
 from trimtab.program.program import Op, Program
 
 
-def activation_bytes(program: Program) -> int:
+def activation_bytes(program: Program, operands: Operands | None = None) -> int:
     """The peak size in bytes of the computed tensors that are live at the same operator; aliases
-    count once.
+    count once. `operands` keeps facts of operators from one call to the next.
     """
+    plan = _MemoryPlan(program, {} if operands is None else operands)
     change = [0] * (len(program.ops) + 2)
-    for tensor in lifetimes(program):
-        change[tensor.first] += tensor.bytes
-        change[tensor.last + 1] -= tensor.bytes
+    for name, first in plan.first.items():
+        size = plan.vars[name].bytes
+        change[first] += size
+        change[plan.last[name] + 1] -= size
     return max(accumulate(change))
 
 
@@ -45,13 +48,37 @@ class TensorLifetime:
 
 def lifetimes(program: Program) -> list[TensorLifetime]:
     """The lifetimes of the storage owners of a program, in the order of their first operators."""
-    plan = _MemoryPlan(program)
-    for i, op in enumerate(program.ops):
-        plan.alias_in_place(i, op)
+    plan = _MemoryPlan(program, {})
     return [
         TensorLifetime(name, program.vars[name].bytes, i, plan.last[name])
         for name, i in plan.first.items()
     ]
+
+
+class _Operands(NamedTuple):
+    """The operands of an operator, without absent ones. `view`: the result is a view of the first
+    input; `prepares`: it is a prepared constant; `in_place`: which inputs the result may overwrite,
+    empty if none.
+    """
+
+    op: Op
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    view: bool
+    prepares: bool
+    in_place: tuple[bool, ...]
+
+    @staticmethod
+    def of(op: Op) -> _Operands:
+        schema = op.schema
+        in_place = tuple(port.in_place for port in schema.inputs)
+        inputs, outputs = tuple(filter(None, op.inputs)), tuple(op.outputs)
+        may_overwrite = in_place if any(in_place) else ()
+        return _Operands(op, inputs, outputs, schema.view, schema.prepares, may_overwrite)
+
+
+Operands = dict[int, _Operands]
+"""By id(op); operators keep their operands meanwhile."""
 
 
 class _MemoryPlan:
@@ -59,24 +86,34 @@ class _MemoryPlan:
     (runtime/core/executor.cpp).
     """
 
-    def __init__(self, program: Program) -> None:
-        self.vars = program.vars
+    def __init__(self, program: Program, operands: Operands) -> None:
+        self.vars, ops = program.vars, program.ops
         self.first: dict[str, int] = {}
         self.last: dict[str, int] = {}
         self._aliases: dict[str, str] = {}  # tensor -> its storage owner
-        for i, op in enumerate(program.ops):
-            if op.schema.view:
-                self._aliases[op.outputs[0]] = self._owner(op.inputs[0])
-            for name in op.outputs if not op.schema.prepares else ():
-                self.first.setdefault(self._owner(name), i)
-            for name in (*op.inputs, *op.outputs):
-                if name:
-                    self.last[self._owner(name)] = i
+        for op in ops:
+            if id(op) not in operands:
+                operands[id(op)] = _Operands.of(op)
+        of_ops = [operands[id(op)] for op in ops]
+        owner_of = self._owner
+        for i, (_, inputs, outputs, view, prepares, _) in enumerate(of_ops):
+            for name in inputs:
+                self.last[owner_of(name)] = i
+            if view:
+                self._aliases[outputs[0]] = owner_of(inputs[0])
+            for name in outputs:
+                owner = owner_of(name)
+                self.last[owner] = i
+                if not prepares:
+                    self.first.setdefault(owner, i)
         for name in program.outputs:
-            self.last[self._owner(name)] = len(program.ops)
+            self.last[self._owner(name)] = len(ops)
         for name in [*self.first]:
             if self.vars[name].data is not None or name in program.inputs:
                 del self.first[name]
+        for i, of_op in enumerate(of_ops):
+            if of_op.in_place:
+                self._alias_in_place(i, of_op.op, of_op.in_place)
 
     def _owner(self, name: str) -> str:
         owner = self.vars[name].parent or name
@@ -84,20 +121,25 @@ class _MemoryPlan:
             owner = self._aliases[owner]
         return owner
 
-    def alias_in_place(self, i: int, op: Op) -> None:
-        """Writes the result of operator number `i` into an in-place input that it reads last."""
+    def _alias_in_place(self, i: int, op: Op, in_place: tuple[bool, ...]) -> None:
+        """Writes the result of operator number `i` into an input that it may overwrite and reads
+        last.
+        """
+        y = op.outputs[0]
+        result = self._owner(y)
+        if self.first.get(result) != i:
+            return
         reads = [
-            (name, port.in_place and self._same_place(name, op.outputs[0]))
-            for port, name in zip(op.schema.inputs, op.inputs, strict=False)
+            (self._owner(name), may and self._same_place(name, y))
+            for may, name in zip(in_place, op.inputs, strict=False)
             if name
         ]
-        result = self._owner(op.outputs[0])
-        for owner in [self._owner(name) for name, in_place in reads if in_place]:
+        for owner in [owner for owner, fits in reads if fits]:
             if (
-                owner in self.first
+                self.last[owner] == i
+                and owner in self.first
                 and self.vars[owner].bytes == self.vars[result].bytes
-                and self.last[owner] == i == self.first.get(result)
-                and all(in_place for name, in_place in reads if self._owner(name) == owner)
+                and all(fits for other, fits in reads if other == owner)
             ):
                 self.last[owner] = self.last[result]
                 del self.first[result]
@@ -106,5 +148,7 @@ class _MemoryPlan:
 
     def _same_place(self, x: str, y: str) -> bool:
         a, b = self.vars[x], self.vars[y]
-        whole_a, whole_b = (self.vars[v.parent or v.name].shape for v in (a, b))
-        return (a.shape, a.layout, a.channel, whole_a) == (b.shape, b.layout, b.channel, whole_b)
+        if (a.shape, a.layout, a.channel) != (b.shape, b.layout, b.channel):
+            return False
+        whole_a, whole_b = (self.vars[v.parent].shape if v.parent else v.shape for v in (a, b))
+        return whole_a == whole_b

@@ -26,13 +26,15 @@ NUMPY_DTYPES: dict[str, str] = {
     "bool": "?",
 }
 
+_ELEMENT_BYTES = {name: np.dtype(code).itemsize for name, code in NUMPY_DTYPES.items()}
+
 MAX_ELEMENTS = 2**27
 """The limit of elements per tensor: kMaxElements of runtime/core/tensor.h, which says why."""
 
 
 def element_bytes(dtype: str) -> int:
     """Size in bytes of an element of that dtype."""
-    return np.dtype(NUMPY_DTYPES[dtype]).itemsize
+    return _ELEMENT_BYTES[dtype]
 
 
 def dtype_of(array: NDArray[Any]) -> str:
@@ -101,7 +103,7 @@ class Var:
     @property
     def bytes(self) -> int:
         """Size of the elements in bytes."""
-        return self.count * element_bytes(self.dtype)
+        return math.prod(self.shape) * _ELEMENT_BYTES[self.dtype]
 
 
 @dataclass
@@ -123,8 +125,7 @@ class Op:
 
     def operand(self, port: str) -> str:
         """The operand of the input `port`; "" if it is absent or the schema has no such input."""
-        names = [p.name for p in self.schema.inputs]
-        index = names.index(port) if port in names else len(self.inputs)
+        index = self.schema.input_indices.get(port, len(self.inputs))
         return self.inputs[index] if index < len(self.inputs) else ""
 
 
@@ -134,6 +135,16 @@ class Block:
     def __init__(self) -> None:
         self.vars: dict[str, Var] = {}
         self.ops: list[Op] = []
+
+    def copy(self) -> Block:
+        """An independent copy; the arrays of constants are shared, because they never change."""
+        twin = Block()
+        twin.vars = {name: var.copy() for name, var in self.vars.items()}
+        twin.ops = [
+            Op(op.type, list(op.inputs), list(op.outputs), dict(op.attributes), op.name)
+            for op in self.ops
+        ]
+        return twin
 
     def dtype(self, op: Op) -> str:
         """The dtype that an operator computes in: that of its first input, or of its output if it
@@ -237,11 +248,14 @@ class Block:
 
 @dataclass(frozen=True)
 class _File:
-    """The .ttm file of a program: its bytes, its graph inputs and outputs, and its decoder."""
+    """The file of a program: its graph inputs and outputs, and its decoder; `image`: its bytes if
+    it is a .ttm file; `origin`: what identifies its content.
+    """
 
-    image: NDArray[np.uint8]
+    image: NDArray[np.uint8] | None
     inputs_and_outputs: tuple[list[str], list[str]]
     decode: Callable[[], Block]
+    origin: str = ""
 
 
 class Program:
@@ -250,7 +264,8 @@ class Program:
     `source` is the program before optimization (None if this is not optimized). `target` and
     `threads` are those of the plan. `passes` lists the passes that have run, in order.
     `input_ranges`: the lowest and the highest value of inputs, where the model's file declares
-    them; a .ttm file does not.
+    them; a .ttm file does not. `reads_more_files`: whether constants come from files that the model
+    names.
     """
 
     def __init__(self, name: str = "") -> None:
@@ -262,6 +277,7 @@ class Program:
         self.source: Program | None = None
         self.passes: list[str] = []
         self.input_ranges: dict[str, tuple[float, float]] = {}
+        self.reads_more_files = False
         self.target: str = ""
         self.threads: int = 1
 
@@ -277,8 +293,28 @@ class Program:
         """The mapped .ttm file of the program, as long as it is certain to be equal: nobody has
         accessed the block or replaced graph inputs or outputs.
         """
+        file = self._unchanged_file()
+        return file.image if file else None
+
+    @property
+    def origin(self) -> str:
+        """Identifies the content of the model file that the program was loaded from, as long as it
+        is certain to be equal, as for `image`; "" if that is unknown.
+        """
+        file = self._unchanged_file()
+        return file.origin if file else ""
+
+    def _unchanged_file(self) -> _File | None:
         file, current = self._file, (self.inputs, self.outputs)
-        return file.image if file and file.inputs_and_outputs == current else None
+        return file if file and file.inputs_and_outputs == current else None
+
+    def defer(self, origin: str, decode: Callable[[], Block] | None = None) -> None:
+        """Makes this the program of a model file with the content `origin`. `decode` returns its
+        block at the first access; None: a copy of the present block.
+        """
+        ends = list(self.inputs), list(self.outputs)
+        self._file = _File(None, ends, decode or self._block.copy, origin)
+        self._block = Block()
 
     def read_from(self, image: NDArray[np.uint8], decode: Callable[[], Block]) -> None:
         """Makes this the program of a .ttm file, whose block `decode` reads; inputs and outputs are
@@ -321,12 +357,12 @@ class Program:
     @property
     def vars(self) -> dict[str, Var]:
         """Tensors of the block."""
-        return self.block.vars
+        return self.block.vars if self._file else self._block.vars
 
     @property
     def ops(self) -> list[Op]:
         """Operators of the block, in execution order."""
-        return self.block.ops
+        return self.block.ops if self._file else self._block.ops
 
     @property
     def steps(self) -> list[Op]:
@@ -371,11 +407,7 @@ class Program:
         if self._file:
             twin._file = self._file
         else:
-            twin.block.vars = {name: var.copy() for name, var in self.vars.items()}
-            twin.block.ops = [
-                Op(op.type, list(op.inputs), list(op.outputs), dict(op.attributes), op.name)
-                for op in self.ops
-            ]
+            twin._block = self._block.copy()
         twin.inputs, twin.outputs = list(self.inputs), list(self.outputs)
         twin.source, twin.passes = self.source, list(self.passes)
         twin.target, twin.threads = self.target, self.threads

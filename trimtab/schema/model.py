@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -153,15 +153,24 @@ class Operator:
 
     def attribute(self, name: str) -> Attribute:
         """The attribute of that name; SchemaError if the operator has no such attribute."""
-        for attribute in self.attributes:
-            if attribute.name == name:
-                return attribute
-        names = ", ".join(a.name for a in self.attributes) or "none"
+        if name in self.attributes_by_name:
+            return self.attributes_by_name[name]
+        names = ", ".join(self.attributes_by_name) or "none"
         raise SchemaError(
             f"operator {self.name} has no attribute {name!r}", hint=f"its attributes: {names}"
         )
 
-    @property
+    @cached_property
+    def attributes_by_name(self) -> Mapping[str, Attribute]:
+        """The attributes, in their order."""
+        return {attribute.name: attribute for attribute in self.attributes}
+
+    @cached_property
+    def input_indices(self) -> Mapping[str, int]:
+        """The index of each input by name."""
+        return {port.name: index for index, port in enumerate(self.inputs)}
+
+    @cached_property
     def takes_all_types(self) -> bool:
         """True if it accepts every element type, so that it can only move or convert elements."""
         return len(self.dtypes) == len(DTYPES)
@@ -203,7 +212,7 @@ class Operator:
         """Minimum and maximum number of outputs."""
         return _counts(self.outputs)
 
-    @property
+    @cached_property
     def schema_hash(self) -> int:
         """32-bit hash of everything that defines the operator's encoding in a .ttm file.
 

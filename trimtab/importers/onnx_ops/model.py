@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import onnx
@@ -16,6 +18,7 @@ from onnx.external_data_helper import load_external_data_for_model, uses_externa
 from trimtab.errors import ImportModelError, ModelFileError
 from trimtab.importers._graph import Array
 from trimtab.importers.onnx_ops.node import DTYPE_NAMES, dtype_name
+from trimtab.importers.onnx_ops.weights import split
 from trimtab.program import MAX_ELEMENTS
 
 OLDEST_OPSET = 6
@@ -39,13 +42,30 @@ Call = tuple[str, str, str]
 """Domain, name and overload of a function."""
 
 
-def read(path: Path) -> onnx.ModelProto:
-    """The model at `path`; ModelFileError if it is not an ONNX model.
+@dataclass(frozen=True)
+class OnnxFile:
+    """The content of a file. `weights`: flat elements of initializers that `model` lacks, by index;
+    `reads_more_files`: whether the model names other files.
+    """
+
+    model: onnx.ModelProto
+    weights: Mapping[int, Array]
+    reads_more_files: bool
+
+
+def read(path: Path) -> OnnxFile:
+    """The content of the file at `path`; ModelFileError if it is not an ONNX model.
 
     Initializers in other files stay there: `constants` reads them, so that memory holds them once.
     """
+    weights: Mapping[int, Array] = {}
     try:
-        model = onnx.load_model(path, load_external_data=False)
+        if divided := split(path):
+            model, weights = onnx.ModelProto.FromString(divided.proto), divided.weights
+        if not divided or model.functions:  # functions are inlined by the library
+            model, weights = onnx.load_model(path, load_external_data=False), {}
+        tensors = *model.graph.initializer, *_tensors_of(model)
+        reads_more_files = any(map(uses_external_data, tensors))
         initializers = [*filter(uses_external_data, model.graph.initializer)]
         if initializers:
             initializers = [*model.graph.initializer]
@@ -67,7 +87,7 @@ def read(path: Path) -> onnx.ModelProto:
             hint="export it again, or add what it was made with, for example"
             " model.opset_import.append(onnx.helper.make_opsetid('', 17))",
         )
-    return model
+    return OnnxFile(model, weights, reads_more_files)
 
 
 def _tensors_of(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
@@ -193,19 +213,32 @@ def pixel_range(model: onnx.ModelProto) -> tuple[float, float] | None:
     return PIXEL_RANGES.get(declared.get("Image.NominalPixelRange", ""))
 
 
-def constants(graph: onnx.GraphProto, where: str, folder: Path | None = None) -> dict[str, Array]:
-    """The dense initializers of a graph by name; `folder` has those in other files."""
+def constants(
+    graph: onnx.GraphProto,
+    where: str,
+    folder: Path | None = None,
+    weights: Mapping[int, Array] = MappingProxyType({}),
+) -> dict[str, Array]:
+    """The dense initializers of a graph by name; `folder` has those in other files, `weights` the
+    elements of those that lack them, by index.
+    """
     return {
-        tensor.name: array(tensor, f"{where}: initializer '{tensor.name}'", folder)
-        for tensor in graph.initializer
+        tensor.name: array(
+            tensor, f"{where}: initializer '{tensor.name}'", folder, weights.get(index)
+        )
+        for index, tensor in enumerate(graph.initializer)
     }
 
 
-def array(tensor: onnx.TensorProto, where: str, folder: Path | None = None) -> Array:
-    """The elements of a tensor; ModelFileError if they do not match its type and shape, or their
-    file in `folder` cannot be read.
+def array(
+    tensor: onnx.TensorProto, where: str, folder: Path | None = None, flat: Array | None = None
+) -> Array:
+    """The elements of a tensor, or `flat` in its shape; ModelFileError if they do not match its
+    type and shape, or their file in `folder` cannot be read.
     """
     try:
+        if flat is not None:
+            return flat.reshape(tuple(tensor.dims))
         return numpy_helper.to_array(tensor, str(folder or ""))
     except (OSError, RuntimeError, onnx.checker.ValidationError) as error:
         raise _unreadable(error, where) from error

@@ -49,10 +49,11 @@ _SHAPE_OPERATORS = ("Shape", "Size")
 
 def load(path: Path, shapes: Shapes, values: Mapping[str, Array]) -> Program:
     """The program of the model at `path`; `values` replaces inputs by constants."""
-    model = models.read(path)
+    file = models.read(path)
+    model = file.model
     sort_nodes(model, path)
     opset, graph = models.opset(model, path), models.expanded(model, path)
-    constants = {**models.constants(graph, str(path), path.parent), **values}
+    constants = {**models.constants(graph, str(path), path.parent, file.weights), **values}
     sparse = {tensor.values.name for tensor in graph.sparse_initializer}
     infos = [info for info in graph.input if info.name not in constants.keys() | sparse]
     dtypes = {info.name: models.input_dtype(info, path) for info in infos}
@@ -66,6 +67,7 @@ def load(path: Path, shapes: Shapes, values: Mapping[str, Array]) -> Program:
         walk.bind_input(name, walk.add_input(name, shape, dtypes[name]))
     walk.add_nodes(graph.node)
     program = walk.finish({info.name: info.name for info in graph.output})
+    program.reads_more_files = file.reads_more_files
     if pixels := models.pixel_range(model):
         pictures = (name for name in program.inputs if len(program.vars[name].shape) == _PICTURE)
         program.input_ranges |= dict.fromkeys(pictures, pixels)

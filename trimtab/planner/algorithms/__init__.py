@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
@@ -111,12 +112,24 @@ def lower(program: Program, op: Op, target: Target) -> dict[str, Op]:
 
 def algorithm_of(op: Op) -> Algorithm | None:
     """The algorithm of an operator of a plan, or None if the operator has no choice."""
-    return next((algorithm for algorithm in registry().values() if algorithm.computes(op)), None)
+    return next((a for a in registry().values() if a.computes(op)), None)
 
 
 def derived_op(op: Op, type: str, **overrides: object) -> Op:
     """`op` as an operator of another type, with the attributes that both have and `overrides`."""
-    operator = schema.operator(type)
-    common = {a.name: op.attributes[a.name] for a in operator.attributes if a.name in op.attributes}
-    values = attributes.complete(operator, common | overrides)
+    operator, equal = schema.operator(type), _equal_attributes(op.type, type)
+    common = {n: op.attributes[n] for n in operator.attributes_by_name if n in op.attributes}
+    canonical = {n: common[n] for n in equal if n in common and n not in overrides}
+    values = attributes.complete(operator, common | overrides, canonical=canonical)
     return Op(type, list(op.inputs), list(op.outputs), values, op.name)
+
+
+@cache
+def _equal_attributes(one: str, other: str) -> tuple[str, ...]:
+    """The names of the attributes whose values in one operator are valid in the other."""
+    of_one, of_other = (schema.operator(type).attributes_by_name for type in (one, other))
+    return tuple(n for n in of_one if n in of_other and _has_same_values(of_one[n], of_other[n]))
+
+
+def _has_same_values(one: Attribute, other: Attribute) -> bool:
+    return replace(one, doc=other.doc, default=other.default, plan=other.plan) == other

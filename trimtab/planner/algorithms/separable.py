@@ -66,8 +66,12 @@ class Separable:
 
     def computes(self, op: Op) -> bool:
         """The algorithm has its own operator type."""
-        ends = bool(op.operand("expand")), bool(op.operand("project"))
-        return op.type == _OPERATOR and ends == (self.expand, self.project)
+        if op.type != _OPERATOR:
+            return False
+        return (bool(op.operand("expand")), bool(op.operand("project"))) == (
+            self.expand,
+            self.project,
+        )
 
     def fits(self, program: Program, op: Op, attribute: Attribute, kernel: Kernel) -> bool:
         """Any GEMM kernel; depthwise kernels as for a depthwise convolution."""

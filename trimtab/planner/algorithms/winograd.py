@@ -137,8 +137,9 @@ class Winograd:
 
     def computes(self, op: Op) -> bool:
         """The tile of the operator identifies the algorithm."""
-        has_tile = op.type == _OPERATOR and bool(op.attributes["tile"] == self.tile)
-        return has_tile and self._is_for(op.attributes["strides"][0])
+        if op.type != _OPERATOR or op.attributes["tile"] != self.tile:
+            return False
+        return self._is_for(op.attributes["strides"][0])
 
     def fits(self, program: Program, op: Op, attribute: Attribute, kernel: Kernel) -> bool:
         """Transform kernels have their tile in the name; portable ones support every tile."""

@@ -11,37 +11,33 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from trimtab.engine import engine
 from trimtab.planner.packing import Array, Form, Preparation
 
 
 def pack_groups(w: Array, nr: int) -> Array:
     """w: [group, columns, depth] -> [group][panel][depth][nr]."""
     groups, columns, depth = w.shape
-    panels = -(-columns // nr)
-    padded = np.zeros((groups, panels * nr, depth), w.dtype)
-    padded[:, :columns] = w
-    return padded.reshape(groups, panels, nr, depth).transpose(0, 1, 3, 2).reshape(-1)
+    return _panels(w.reshape(groups * columns, depth), groups, nr, padded=True)
 
 
 def store_conv(w: Array, groups: int, nr: int) -> Array:
     """w: [c_out, c_in / groups, kh, kw], or a matrix [n, k] -> [group][panel][kh][kw]
     [c_in / groups][columns of the panel]: nr columns, and the remaining ones in the last panel.
     """
-    columns = w.shape[0] // groups
-    if columns % nr == 0:  # in one copy, because most weights of large networks are like that
-        by_tap = w.reshape(groups, columns // nr, nr, w.shape[1], math.prod(w.shape[2:]))
-        return by_tap.transpose(0, 1, 4, 3, 2).reshape(-1)
-    return store_groups(_by_group(w, groups), nr)
+    return _panels(w, groups, nr, padded=False)
 
 
 def store_groups(w: Array, nr: int) -> Array:
     """w: [group, columns, depth] -> [group][panel][depth][columns of the panel]."""
     groups, columns, depth = w.shape
-    whole = columns // nr * nr
-    panels = w[:, :whole].reshape(groups, whole // nr, nr, depth).transpose(0, 1, 3, 2)
-    remaining = w[:, whole:].transpose(0, 2, 1)
-    both = [part.reshape(groups, part[0].size) for part in (panels, remaining)]
-    return np.concatenate(both, axis=1).ravel()
+    return _panels(w.reshape(groups * columns, depth), groups, nr, padded=False)
+
+
+def _panels(w: Array, groups: int, nr: int, *, padded: bool) -> Array:
+    """w: [group * columns, channels, taps...] -> flat [group][panel][tap][channel][column]."""
+    panels: Array = engine().store_panels(np.ascontiguousarray(w), groups, nr, padded)
+    return panels
 
 
 def _by_group(w: Array, groups: int) -> Array:
@@ -54,7 +50,7 @@ def pack_conv(w: Array, groups: int, nr: int) -> Array:
     """w: [c_out, c_in / groups, kh, kw] -> [group][panel][kh][kw][c_in / groups][nr]; a matrix
     [n, k] -> [panel][k][nr].
     """
-    return pack_groups(_by_group(w, groups), nr)
+    return _panels(w, groups, nr, padded=True)
 
 
 def panels(groups: int, nr: int) -> Form:

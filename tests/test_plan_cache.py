@@ -1,0 +1,418 @@
+"""The cache of plans: when it is used, and when not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+import trimtab
+from trimtab import plan_cache
+from trimtab.errors import ModelFileError, UsageError
+from trimtab.importers import onnx as onnx_importer
+from trimtab.plan_cache import LoadFacts, PlanCache
+from trimtab.planner import planner
+from trimtab.zoo.builder import INPUT, Net
+
+X = np.random.default_rng(3).standard_normal((1, 3, 12, 12)).astype(np.float32)
+
+# A start in a new process: prints whether it needed the planner, and the sum of the outputs.
+START = """
+import sys, numpy, trimtab
+session = trimtab.Session(trimtab.load(sys.argv[1]))
+x = numpy.random.default_rng(3).standard_normal((1, 3, 12, 12)).astype(numpy.float32)
+(y,) = session.run(x).values()
+print("trimtab.planner.planner" in sys.modules, "onnx" in sys.modules, float(y.sum()))
+"""
+
+
+def network(seed: int = 0, size: int = 12) -> bytes:
+    net = Net("small", (1, 3, size, size), seed)
+    x = net.conv_bn(net.conv_bn(INPUT, 16, 3), 24, 3, 2)
+    net.output(net.linear(net.global_pool(x), 10), "y")
+    data: bytes = net.model("").SerializeToString()
+    return data
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a cache that is on."""
+    monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv(plan_cache.VARIABLE)
+    return tmp_path / "cache" / "plans"
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    path = tmp_path / "net.onnx"
+    path.write_bytes(network())
+    return path
+
+
+@pytest.fixture
+def plans(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Grows by one item with each plan."""
+    calls: list[int] = []
+    original = planner.plan
+
+    def counted(*args: object, **options: object) -> object:
+        calls.append(1)
+        return original(*args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(planner, "plan", counted)
+    return calls
+
+
+def image(session: trimtab.Session) -> bytes:
+    assert session.program.image is not None
+    return session.program.image.tobytes()
+
+
+def entries(folder: Path, suffix: str = ".plan") -> list[Path]:
+    return sorted(folder.glob(f"*{suffix}"))
+
+
+def test_the_second_session_takes_the_plan_of_the_first(
+    model: Path, folder: Path, plans: list[int]
+) -> None:
+    first = trimtab.Session(trimtab.load(model))
+    second = trimtab.Session(trimtab.load(model))
+    assert len(plans) == 1
+    assert len(entries(folder)) == 1
+    assert image(first) == image(second)
+    assert first.run(X)["y"].tobytes() == second.run(X)["y"].tobytes()
+    assert repr(first) == repr(second)
+
+
+@pytest.mark.parametrize("name", ["squeezenet", "shufflenet_v2", "yolo_fastest"])
+def test_a_plan_from_the_cache_is_that_of_the_planner(name: str, folder: Path) -> None:
+    without = trimtab.Session(trimtab.load(name, cache=False), cache=False)
+    assert not folder.exists()
+    for _ in range(2):
+        assert image(trimtab.Session(trimtab.load(name))) == image(without)
+    assert entries(folder)
+
+
+def test_another_process_needs_no_planner_and_no_importer(model: Path, folder: Path) -> None:
+    def start() -> list[str]:
+        argv = [sys.executable, "-c", START, str(model)]
+        return subprocess.run(argv, capture_output=True, text=True, check=True).stdout.split()
+
+    first, second = start(), start()
+    assert first[:2] == ["True", "True"]
+    assert second[:2] == ["False", "False"]
+    assert first[2] == second[2]
+
+
+@pytest.mark.parametrize(
+    "session",
+    [
+        lambda model: trimtab.Session(trimtab.load(model), threads=2),
+        lambda model: trimtab.Session(trimtab.load(model), plan=trimtab.Plan(prefer="size")),
+        lambda model: trimtab.Session(
+            trimtab.load(model), plan=trimtab.Plan(algorithms=("direct",))
+        ),
+        lambda model: trimtab.Session(trimtab.load(model, outputs=["relu_5"])),
+    ],
+)
+def test_other_options_have_a_plan_of_their_own(
+    model: Path, folder: Path, plans: list[int], session: Callable[[Path], trimtab.Session]
+) -> None:
+    trimtab.Session(trimtab.load(model))
+    other = session(model)
+    assert len(plans) == 2
+    assert image(session(model)) == image(other)
+    assert len(plans) == 2
+    assert len(entries(folder)) == 2
+
+
+def test_other_content_under_the_same_name_is_another_model(
+    model: Path, folder: Path, plans: list[int]
+) -> None:
+    before = trimtab.Session(trimtab.load(model)).run(X)["y"]
+    content = network(seed=1)
+    assert len(content) == model.stat().st_size
+    model.write_bytes(content)
+    after = trimtab.Session(trimtab.load(model)).run(X)["y"]
+    assert len(plans) == 2
+    assert not np.array_equal(before, after)
+
+
+def test_a_changed_file_with_an_old_date_is_another_model(
+    model: Path, folder: Path, plans: list[int]
+) -> None:
+    old = 1_600_000_000
+    os.utime(model, (old, old))
+    trimtab.Session(trimtab.load(model))
+    model.write_bytes(network(seed=1))
+    os.utime(model, (old, old))
+    trimtab.Session(trimtab.load(model))
+    assert len(plans) == 2
+
+
+def test_another_instruction_set_has_a_plan_of_its_own(
+    model: Path, folder: Path, plans: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trimtab.Session(trimtab.load(model))
+    monkeypatch.setenv("TRIMTAB_ISA", "portable")
+    session = trimtab.Session(trimtab.load(model))
+    assert len(plans) == 2
+    assert "portable" in session.program.target
+
+
+def test_another_trimtab_has_a_plan_of_its_own(
+    model: Path, folder: Path, plans: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trimtab.Session(trimtab.load(model))
+    source = tmp_path / "planner.py"
+    source.write_text("")
+    signature = plan_cache.signature_of(str(source), source.stat())
+    original = plan_cache._package_signature()
+    monkeypatch.setattr(plan_cache, "_package_signature", lambda: (*original, signature))
+    monkeypatch.setattr(plan_cache, "_package_digest", [])
+    trimtab.Session(trimtab.load(model))
+    assert len(plans) == 2
+
+
+def test_the_digest_of_trimtab_covers_its_code_its_tables_and_its_engine() -> None:
+    files = [Path(file[0]) for file in plan_cache._package_signature()]
+    names = {path.name for path in files}
+    assert {"planner.py", "winograd.py", "onnx.py", "code_bytes.toml", "isa.toml"} <= names
+    assert {"conv.toml", "zen4.toml", "version.py"} <= names
+    assert any(path.name.startswith("_engine") for path in files)
+
+
+def damage_first(content: bytearray) -> None:
+    content[0] ^= 1
+
+
+def damage_tables(content: bytearray) -> None:
+    content[300] ^= 1
+
+
+def damage_last_weight(content: bytearray) -> None:
+    content[-70] ^= 1
+
+
+def truncate(content: bytearray) -> None:
+    del content[-64:]
+
+
+def empty(content: bytearray) -> None:
+    content.clear()
+
+
+@pytest.mark.parametrize(
+    "damage", [damage_first, damage_tables, damage_last_weight, truncate, empty]
+)
+def test_a_damaged_plan_is_made_again(
+    model: Path, folder: Path, plans: list[int], damage: Callable[[bytearray], None]
+) -> None:
+    first = image(trimtab.Session(trimtab.load(model)))
+    (entry,) = entries(folder)
+    sound = entry.read_bytes()
+    content = bytearray(sound)
+    damage(content)
+    entry.write_bytes(content)
+    assert image(trimtab.Session(trimtab.load(model))) == first
+    assert len(plans) == 2
+    assert entry.read_bytes() == sound
+
+
+def test_the_plan_of_another_program_is_not_taken(
+    tmp_path: Path, model: Path, folder: Path, plans: list[int]
+) -> None:
+    first = image(trimtab.Session(trimtab.load(model)))
+    (entry,) = entries(folder)
+    other = tmp_path / "other.onnx"
+    other.write_bytes(network(seed=1))
+    trimtab.Session(trimtab.load(other))
+    (other_entry,) = {*entries(folder)} - {entry}
+    entry.write_bytes(other_entry.read_bytes())
+    assert image(trimtab.Session(trimtab.load(model))) == first
+    assert len(plans) == 3
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b'{"digest": "0", "facts": {"name": "x"}}'])
+@pytest.mark.parametrize("suffix", [".load", ".content"])
+def test_damaged_facts_are_found_again(
+    model: Path, folder: Path, content: bytes, suffix: str
+) -> None:
+    first = trimtab.load(model)
+    # As if the file had been there for long, so that its hash is kept.
+    for entry in entries(folder, suffix):
+        entry.write_bytes(content)
+    second = trimtab.load(model)
+    assert (second.name, second.inputs, second.outputs) == (
+        *(first.name, first.inputs, first.outputs),
+    )
+    assert [op.type for op in second.ops] == [op.type for op in first.ops]
+
+
+def test_the_oldest_entries_leave_when_the_cache_is_full(tmp_path: Path) -> None:
+    cache = PlanCache(tmp_path / "plans", 5000)
+    data = np.zeros(1500, np.uint8)
+    for number in range(3):
+        cache.store_image(f"{number}", data)
+        entry = tmp_path / "plans" / f"{number}.plan"
+        os.utime(entry, (1000 + number, 1000 + number))
+    os.utime(tmp_path / "plans" / "0.plan")  # used again
+    cache.store_image("3", data)
+    assert [entry.stem for entry in entries(tmp_path / "plans")] == ["0", "2", "3"]
+    assert sum(entry.stat().st_size for entry in entries(tmp_path / "plans")) <= 5000
+
+
+def test_a_plan_that_is_larger_than_the_cache_is_not_kept(tmp_path: Path) -> None:
+    cache = PlanCache(tmp_path / "plans", 1000)
+    cache.store_image("a", np.zeros(2000, np.uint8))
+    assert not entries(tmp_path / "plans")
+
+
+def test_what_a_broken_writer_left_is_removed(tmp_path: Path) -> None:
+    folder = tmp_path / "plans"
+    folder.mkdir()
+    (folder / "broken.part").write_bytes(bytes(100))
+    os.utime(folder / "broken.part", (1000, 1000))
+    (folder / "fresh.part").write_bytes(bytes(100))
+    PlanCache(folder, 10_000).store_facts("key", LoadFacts("net", ("x",), ("y",), {}))
+    assert sorted(path.name for path in folder.iterdir()) == ["fresh.part", "key.load"]
+
+
+def test_processes_may_write_at_the_same_time(tmp_path: Path, folder: Path) -> None:
+    models = []
+    for seed in range(2):
+        models.append(tmp_path / f"net{seed}.onnx")
+        models[-1].write_bytes(network(seed))
+    argv = [sys.executable, "-c", START]
+    started = [
+        subprocess.Popen([*argv, str(path)], stdout=subprocess.PIPE, text=True)
+        for path in (*models, *models, *models)
+    ]
+    sums = [process.communicate()[0].split()[2] for process in started]
+    assert all(process.returncode == 0 for process in started)
+    assert sums == [*sums[:2], *sums[:2], *sums[:2]]
+    assert len(entries(folder)) == 2
+    assert {path.suffix for path in folder.iterdir()} <= {".plan", ".load", ".content"}
+    for path in models:
+        assert subprocess.check_output([*argv, str(path)], text=True).startswith("False False")
+
+
+@pytest.mark.parametrize("is_by_variable", [True, False])
+def test_the_cache_can_be_switched_off(
+    model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, *, is_by_variable: bool
+) -> None:
+    if is_by_variable:
+        monkeypatch.setenv(plan_cache.VARIABLE, "0")
+    for _ in range(2):
+        program = trimtab.load(model, cache=is_by_variable)
+        assert not program.origin
+        trimtab.Session(program, cache=is_by_variable)
+        trimtab.Session(model, cache=is_by_variable)
+    assert not folder.exists()
+
+
+def test_a_session_without_cache_keeps_no_plan(model: Path, folder: Path) -> None:
+    trimtab.Session(trimtab.load(model), cache=False)
+    assert not entries(folder)
+
+
+def test_the_size_is_a_number(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(plan_cache.VARIABLE, "much")
+    with pytest.raises(UsageError, match="'much' is not a number of megabytes") as error:
+        trimtab.load(model)
+    assert plan_cache.VARIABLE in error.value.where
+
+
+def test_a_cache_that_cannot_be_written_is_as_good_as_none(
+    model: Path, folder: Path, plans: list[int]
+) -> None:
+    folder.parent.mkdir()
+    folder.write_text("a file, where the folder should be")
+    for _ in range(2):
+        trimtab.Session(trimtab.load(model))
+    assert len(plans) == 2
+
+
+def test_a_changed_program_is_planned(model: Path, folder: Path, plans: list[int]) -> None:
+    expected = trimtab.Session(trimtab.load(model)).run(X)["y"]
+    program = trimtab.load(model)
+    bias = next(program.vars[op.inputs[2]] for op in program.ops if op.type == "gemm")
+    assert bias.data is not None
+    bias.data = bias.data + np.float32(1)
+    assert np.allclose(trimtab.Session(program).run(X)["y"], expected + 1, atol=1e-5)
+    assert len(plans) == 2
+    program = trimtab.load(model)
+    program.outputs = [program.inputs[0]]
+    assert not program.origin
+
+
+def test_copies_of_a_loaded_program_are_independent(model: Path, folder: Path) -> None:
+    for _ in range(2):
+        program = trimtab.load(model)
+        twin = program.copy()
+        twin.ops.clear()
+        assert program.ops
+        assert trimtab.load(model).ops
+
+
+def test_a_recognized_model_outlives_its_file(model: Path, folder: Path) -> None:
+    expected = [op.type for op in trimtab.load(model).ops]
+    deleted, replaced = trimtab.load(model), trimtab.load(model)
+    model.unlink()
+    assert [op.type for op in deleted.ops] == expected
+    model.write_bytes(network(seed=1))
+    assert [op.type for op in replaced.ops] == expected
+
+
+def test_a_model_that_changes_before_it_is_read_is_an_error(model: Path, folder: Path) -> None:
+    trimtab.load(model)
+    program = trimtab.load(model)
+    with model.open("r+b") as file:
+        file.seek(-1, os.SEEK_END)
+        last = file.read(1)
+        file.seek(-1, os.SEEK_END)
+        file.write(bytes([last[0] ^ 1]))
+    with pytest.raises(ModelFileError, match="has changed since it was loaded") as error:
+        _ = program.ops
+    assert error.value.hint == "load it again"
+
+
+def test_bytes_of_a_model_are_recognized(folder: Path, plans: list[int]) -> None:
+    for _ in range(2):
+        program = trimtab.load(network())
+        trimtab.Session(program)
+        assert program.ops
+    assert len(plans) == 1
+
+
+def test_a_model_with_weights_in_other_files_is_not_cached(
+    tmp_path: Path, folder: Path, plans: list[int]
+) -> None:
+    path = tmp_path / "net.onnx"
+    onnx.save_model(
+        onnx.load_from_string(network()), path, save_as_external_data=True, size_threshold=0
+    )
+    for _ in range(2):
+        program = trimtab.load(path)
+        assert not program.origin
+        trimtab.Session(program)
+    assert len(plans) == 2
+    assert not entries(folder)
+
+
+def test_a_recognized_model_is_not_imported(
+    model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trimtab.Session(trimtab.load(model))
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("the model is imported")
+
+    monkeypatch.setattr(onnx_importer, "load", refuse)
+    trimtab.Session(trimtab.load(model))

@@ -1,0 +1,78 @@
+"""The content of a model's files, which stays readable when they are replaced or deleted."""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from io import BufferedReader
+from pathlib import Path
+
+from trimtab import files, plan_cache
+from trimtab.errors import ModelFileError
+
+_CHUNK = 1 << 23
+
+
+class Snapshot:
+    """The mapped files of the model at `path`. OSError if one cannot be read."""
+
+    def __init__(self, path: Path, contents: Sequence[Path]) -> None:
+        self._path = path
+        self._contents: dict[Path, mmap.mmap | bytes] = {}
+        signature = []
+        for file in contents:
+            with file.open("rb") as opened:
+                status = os.fstat(opened.fileno())
+                signature.append(plan_cache.signature_of(str(file.absolute()), status))
+                self._contents[file] = _mapped(opened) if status.st_size else b""
+        self.signature = tuple(signature)
+
+    def digest(self) -> str:
+        """The hash of the names and contents of all files."""
+        running = hashlib.sha256()
+        for file, content in self._contents.items():
+            running.update(f"{file.name}\0{len(content)}\0".encode())
+            for at in range(0, len(content), _CHUNK):
+                with memoryview(content) as view:
+                    running.update(view[at : at + _CHUNK])
+                # The next chunk needs the memory.
+                if isinstance(content, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+                    content.madvise(mmap.MADV_DONTNEED, at, min(_CHUNK, len(content) - at))
+        return running.hexdigest()
+
+    @contextmanager
+    def path(self, digest: str) -> Iterator[Path]:
+        """The path of files with the content `digest`: the original ones, or copies if they have
+        been replaced or deleted. ModelFileError if somebody has changed them in place.
+        """
+        if self.digest() != digest:
+            raise ModelFileError(
+                "has changed since it was loaded", where=str(self._path), hint="load it again"
+            )
+        if self._are_in_place():
+            yield self._path
+            return
+        import tempfile  # which hardly any process needs
+
+        with tempfile.TemporaryDirectory(prefix="trimtab-") as folder:
+            inside = Path(folder) / self._path.name
+            for file, content in self._contents.items():
+                copy = inside if file == self._path else inside.parent / file.name
+                if file.is_relative_to(self._path) and file != self._path:
+                    copy = inside / file.relative_to(self._path)
+                files.write_bytes(copy, memoryview(content), error=ModelFileError)
+            yield inside
+
+    def _are_in_place(self) -> bool:
+        try:
+            statuses = [file.stat() for file in self._contents]
+        except OSError:
+            return False
+        return [(s.st_dev, s.st_ino) for s in statuses] == [s[1:3] for s in self.signature]
+
+
+def _mapped(opened: BufferedReader) -> mmap.mmap:
+    return mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
