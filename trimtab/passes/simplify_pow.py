@@ -5,7 +5,7 @@ from __future__ import annotations
 from trimtab.passes._graph import Graph
 from trimtab.program import Program
 
-ORDER = 206
+ORDER = 220
 
 
 def run(program: Program) -> None:
