@@ -13,6 +13,7 @@ import trimtab
 from tests.importers.caffe_writer import random
 from tests.importers.models import assert_close
 from tests.importers.test_tflite_operators import interpreted
+from tests.importers.tflite_sequence_cases import lstm
 from tests.importers.tflite_writer import Model
 from trimtab.errors import (
     ImportModelError,
@@ -154,14 +155,42 @@ def test_all_unsupported_operators_are_named_at_once(tmp_path: Path) -> None:
     net = _network()
     (a,) = net.add("SIGN", [0], [X.shape])
     (b,) = net.add("RELU", [a], [X.shape])
-    pads = np.zeros((4, 2), np.int32)
-    (c,) = net.add("MIRROR_PAD", [0, net.constant(pads)], [X.shape], "MirrorPadOptions", Mode=1)
+    indices = net.constant([[0]])
+    (c,) = net.add("GATHER", [0, indices], [(1, 1, 8, 3)], "GatherOptions", Axis=1, BatchDims=1)
     net.outputs = [b, c]
     with pytest.raises(UnsupportedOperatorError, match="2 layers are") as caught:
         trimtab.load(_write(net, tmp_path))
     message = str(caught.value)
     assert "operator 6 (SIGN)" in message
-    assert "operator 8 (MIRROR_PAD): its mode is SYMMETRIC" in message
+    assert "operator 8 (GATHER): it gathers by batch" in message
+
+
+@pytest.mark.parametrize(
+    ("type", "reason"),
+    [("ADD", "element type number 17"), ("SEGMENT_SUM", "the engine has no such operator")],
+)
+def test_an_operator_with_a_constant_that_cannot_be_read_is_named(
+    type: str, reason: str, tmp_path: Path
+) -> None:
+    net = Model()
+    x, constant = net.input(X), net.constant(np.zeros(3, np.int8))
+    net.tensors[constant].type = 17  # int4
+    net.outputs = net.add(type, [x, constant], [X.shape])
+    path = tmp_path / "net.tflite"
+    path.write_bytes(net.bytes())
+    with pytest.raises(UnsupportedOperatorError) as error:
+        trimtab.load(path)
+    assert f"operator 0 ({type})" in str(error.value)
+    assert reason in str(error.value)
+
+
+def test_a_clipped_cell_that_can_reach_its_bound_is_refused(tmp_path: Path) -> None:
+    net = lstm(False, True, False, False)
+    net.ops[0][4]["CellClip"] = 4.0  # the sequence has 5 steps
+    path = tmp_path / "net.tflite"
+    path.write_bytes(net.bytes())
+    with pytest.raises(UnsupportedOperatorError, match="clips its cell to 4"):
+        trimtab.load(path)
 
 
 def test_int8_operands_without_a_scale_are_refused(tmp_path: Path) -> None:

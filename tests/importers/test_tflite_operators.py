@@ -10,6 +10,7 @@ import pytest
 
 import trimtab
 from tests.importers.tflite_cases import CASES
+from tests.importers.tflite_sequence_cases import lstm
 from tests.importers.tflite_writer import Model
 from tests.ops.cases.case import Array
 
@@ -42,3 +43,15 @@ def test_an_operator_computes_what_litert_computes(name: str, tmp_path: Path) ->
         assert results[output].shape == expected.shape
         assert results[output].dtype == expected.dtype
         np.testing.assert_allclose(results[output], expected, 1e-4, 1e-5)
+
+
+@pytest.mark.parametrize("peepholes", [False, True])
+def test_merged_outputs_of_both_directions_are_side_by_side(
+    peepholes: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "net.tflite"
+    path.write_bytes(lstm(True, False, peepholes, True).bytes())
+    separate = lstm(True, False, peepholes, False)
+    actual = trimtab.Session(trimtab.load(path)).run({"input_0": separate.feeds[0]})
+    (y,) = actual.values()
+    np.testing.assert_allclose(y, np.concatenate(interpreted(separate), -1), 1e-4, 1e-5)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tests.importers.caffe_writer import random
+from tests.importers.tflite_sequence_cases import sequences
 from tests.importers.tflite_writer import Model
 from tests.ops.cases.case import Array
 
@@ -351,6 +352,49 @@ def _others() -> dict[str, Model]:
     return result
 
 
+def _comparisons() -> dict[str, Model]:
+    x = np.round(IMAGE)
+    result = {
+        f"{name.lower()}_{kind}": _model(
+            name,
+            [np.round(random(*shape, seed=11, low=-2, high=2))],
+            [x.shape],
+            x=x,
+            dtype="bool",
+        )
+        for name in ("EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL")
+        for kind, shape in (("channels", (6,)), ("all", x.shape))
+    }
+    result["floor_div"] = _model("FLOOR_DIV", [random(6, seed=11, low=0.3, high=2)], [x.shape])
+    return result
+
+
+def _orders(behind: bool) -> dict[str, Model]:
+    place: dict[str, Any] = {"behind": behind}
+    pads = np.array([[0, 0], [1, 2], [3, 9], [0, 1]], np.int32)
+    result = {
+        "mirror_pad_symmetric": _model(
+            "MIRROR_PAD", [pads], [(1, 10, 21, 7)], "MirrorPadOptions", Mode=1, **place
+        ),
+        "reverse": _model("REVERSE_V2", [[2]], [IMAGE.shape], **place),
+        "gather_nd": _model(
+            "GATHER_ND", [np.array([[0, 3], [0, 1]], np.int32)], [(2, 9, 6)], **place
+        ),
+    }
+    for reverse in (False, True):
+        for exclusive in (False, True):
+            result[f"cumsum_{reverse}_{exclusive}"] = _model(
+                "CUMSUM",
+                [2],
+                [IMAGE.shape],
+                "CumsumOptions",
+                Reverse=reverse,
+                Exclusive=exclusive,
+                **place,
+            )
+    return result
+
+
 def _dequantized() -> dict[str, Model]:
     """Weights that are stored as float16, or quantized."""
     result = {}
@@ -379,5 +423,9 @@ CASES: dict[str, Model] = {
     **_movements(False),
     **{f"{n}_behind": m for n, m in _movements(True).items()},
     **_others(),
+    **_comparisons(),
+    **_orders(False),
+    **{f"{n}_behind": m for n, m in _orders(True).items()},
+    **sequences(),
     **_dequantized(),
 }

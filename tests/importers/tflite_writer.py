@@ -37,6 +37,7 @@ class _Tensor:
     zeros: Sequence[int] = ()
     axis: int = 0
     is_sparse: bool = False
+    is_variable: bool = False
 
 
 @dataclass
@@ -84,6 +85,11 @@ class Model:
         data = np.ascontiguousarray(array).tobytes()
         type = _TYPES[array.dtype.name]
         return self._tensor(_Tensor(name, array.shape, type, data, (), scales, zeros))
+
+    def variable(self, *shape: int) -> int:
+        """A float32 variable."""
+        name = f"variable_{len(self.tensors)}"
+        return self._tensor(_Tensor(name, shape, _TYPES["float32"], b"", is_variable=True))
 
     def add(
         self,
@@ -193,6 +199,8 @@ def _tensor(b: Any, tensor: _Tensor, buffer: int) -> int:
             ZeroPoint=b.EndVector(),
             QuantizedDimension=tensor.axis,
         )
+    if tensor.is_variable:
+        fields["IsVariable"] = True
     if tensor.is_sparse:
         fields["Sparsity"] = _table(b, "SparsityParameters")
     return _table(b, "Tensor", Type=tensor.type, Buffer=buffer, **fields)

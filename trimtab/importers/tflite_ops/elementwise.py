@@ -115,10 +115,33 @@ def binary(node: TfliteNode) -> Results:
     if node.is_known(0) and node.is_known(1):
         return elementwise.binary(node, op, *(node.numbers(i, "operand") for i in range(2)))
     a, b, image = _pair(node)
+    if op == "floor_div" and a.dtype == "f32":
+        if any(node.quantization(i) for i in range(2)):
+            # TFLite divides the stored integers and ignores their scales.
+            raise node.unsupported("its operands are quantized")
+        return form(node.add("floor", node.add("div", a, b)), image)
     y = node.value(elementwise.binary(node, op, a, b))
     if options and node.has_options(options):
         y = node.activated(y, node.options(options).FusedActivationFunction())
     return form(y, image)
+
+
+# The engine's relation, and whether to swap the operands.
+_COMPARE = {
+    "EQUAL": ("equal", False),
+    "LESS": ("less", False),
+    "LESS_EQUAL": ("less_or_equal", False),
+    "GREATER": ("less", True),
+    "GREATER_EQUAL": ("less_or_equal", True),
+}
+
+
+@handles(*_COMPARE)
+def compare(node: TfliteNode) -> Results:
+    """A comparison with broadcasting."""
+    relation, swapped = _COMPARE[node.type]
+    a, b, image = _pair(node)
+    return form(node.add("compare", *((b, a) if swapped else (a, b)), relation=relation), image)
 
 
 @handles("SQUARED_DIFFERENCE")

@@ -51,6 +51,7 @@ class TfliteTensor:
     """A tensor. `signature` has -1 for a free dimension; `data` is None unless it is constant.
 
     `scales`, `zeros` and `axis` are its quantization. The data of a sparse tensor is not read.
+    A variable has zeros as its data: each run begins with them.
     """
 
     name: str
@@ -200,6 +201,9 @@ class _ModelReader:
         is_sparse = tensor.Sparsity() is not None
         type = int(tensor.Type())
         data = None if is_sparse else self._buffer(tensor.Buffer(), type, shape, buffers)
+        if tensor.IsVariable() and data is None and type in DTYPES:
+            self._count(math.prod(shape), 1)
+            data = np.zeros(shape, DTYPES[type])
         return TfliteTensor(name, shape, signature, type, data, scales, zeros, axis, is_sparse)
 
     def _buffer(

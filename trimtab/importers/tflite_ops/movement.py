@@ -12,6 +12,7 @@ from trimtab.importers.tflite_ops.model import DTYPES
 from trimtab.importers.tflite_ops.node import TfliteNode, handles
 from trimtab.importers.vocabulary import movement
 from trimtab.importers.vocabulary.movement import END, TO_CHANNELS_LAST
+from trimtab.importers.vocabulary.reduction import cumulative_sum
 
 
 @handles("RESHAPE")
@@ -159,7 +160,7 @@ def pad(node: TfliteNode) -> Results:
         value = float(node.numbers(2, "value").reshape(()))
     elif node.type == "MIRROR_PAD":
         if node.options("MirrorPadOptions").Mode():
-            raise node.unsupported("its mode is SYMMETRIC, which repeats the edge")
+            return form(movement.padded_symmetrically(node, x, pairs), image)
         mode = "reflect"
     return form(movement.padded(node, x, pairs, mode, value), image)
 
@@ -177,6 +178,28 @@ def gather(node: TfliteNode) -> Results:
     if options.BatchDims():
         raise node.unsupported("it gathers by batch")
     return movement.gathered(node, node.operand(0), node.operand(1), options.Axis())
+
+
+@handles("GATHER_ND")
+def gather_nd(node: TfliteNode) -> Results:
+    """Gathers elements or slices at constant indices [..., axes]."""
+    return movement.gathered_slices(node, node.operand(), node.known(1, "indices"))
+
+
+@handles("REVERSE_V2")
+def reverse(node: TfliteNode) -> Results:
+    """The elements along some axes in reverse order."""
+    x, rank = node.operand(), len(node.shape())
+    axes = [node.axis(axis, rank) for axis in node.ints(1, "axes")]
+    return movement.sliced(node, x, [(axis, -1, -END, -1) for axis in axes])
+
+
+@handles("CUMSUM")
+def cumulative(node: TfliteNode) -> Results:
+    """Sums along an axis up to each element, or from it on."""
+    options, (axis,) = node.options("CumsumOptions"), node.ints(1, "axis")
+    kinds = {"reverse": bool(options.Reverse()), "exclusive": bool(options.Exclusive())}
+    return cumulative_sum(node, node.x(), node.axis(axis), **kinds)
 
 
 @handles("TILE", "BROADCAST_TO")

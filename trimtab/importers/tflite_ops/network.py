@@ -12,7 +12,7 @@ from trimtab.importers._inputs import Declared, Shapes, declared_inputs
 from trimtab.importers._layer import ImportedLayer
 from trimtab.importers._walk import NetworkImport
 from trimtab.importers.tflite_ops.forms import Blocks, Form, Forms, value_of, with_value
-from trimtab.importers.tflite_ops.model import TfliteModel, TfliteTensor, read
+from trimtab.importers.tflite_ops.model import DTYPES, TfliteModel, TfliteTensor, read
 from trimtab.importers.tflite_ops.node import HANDLERS, TfliteNode
 from trimtab.importers.vocabulary.quantization import dequantized, quantized
 from trimtab.program import Program, Quantization, Var
@@ -94,7 +94,20 @@ class TfliteImport(NetworkImport):
         return quantization
 
     def check_defined(self, layer: ImportedLayer) -> None:
-        """Also rejects operators that write to constants."""
+        """Also rejects operators that write to constants. A constant that cannot be read makes its
+        reader unsupported, also one without a handler.
+        """
+        for key in layer.inputs:
+            if not isinstance(key, int) or self.is_defined(key):
+                continue
+            kind = self.model.tensors[key].type
+            if layer.type not in HANDLERS:
+                self.missing.add(key)
+            elif kind not in DTYPES:
+                self.missing.add(key)
+                with self.layer(layer.title, layer.where):
+                    name = layer.value_name(key)
+                    raise layer.unsupported(f"its input '{name}' has element type number {kind}")
         super().check_defined(layer)
         if any(
             isinstance(i, int) and self.model.tensors[i].data is not None for i in layer.outputs

@@ -172,6 +172,20 @@ def padded(
     return layer.add("pad", x, pads=pads, mode=PAD_MODES[mode], value=value)
 
 
+def padded_symmetrically(
+    layer: ImportedLayer, x: Value, amounts: Mapping[int, Sequence[int]]
+) -> Value:
+    """Pads `x` by reflections that repeat the edge; amounts are (begin, end) by axis."""
+    for axis, (begin, end) in amounts.items():
+        n = x.shape[axis]
+        if not 0 <= begin <= n or not 0 <= end <= n:
+            raise layer.invalid(f"{n} elements cannot be padded by {begin} and {end} reflected")
+        before = [sliced(layer, x, [(axis, begin - 1, -END, -1)])] if begin else []
+        after = [sliced(layer, x, [(axis, -1, n - end - 1 if end < n else -END, -1)])]
+        x = layer.value(concat(layer, [*before, x, *(after if end else [])], axis))
+    return x
+
+
 def expanded(layer: ImportedLayer, x: Operand, target: Sequence[int]) -> Operand:
     """Broadcasts `x` to the shape `target`, in which -1 keeps a dimension."""
     lift = len(target) - len(x.shape)
