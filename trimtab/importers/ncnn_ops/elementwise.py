@@ -100,7 +100,8 @@ def binary(layer: NcnnLayer) -> Results:
     """
     kind = layer.param.integer(0, 0)
     if not 0 <= kind < len(_BINARY) + len(_SWAPPED):
-        raise layer.unsupported(f"the engine has no binary function {kind}")
+        name = "arc tangent of two operands" if kind in (10, 11) else f"binary function {kind}"
+        raise layer.unsupported(f"the engine has no {name}")
     if layer.param.integer(1, 0):
         a, b = layer.x(), layer.constant(layer.param.real(2, 0.0), "b")
     else:
