@@ -15,7 +15,7 @@ class LoadingOptions:
     """Options of `bench.loading`."""
 
     network: tuple[str, ...] = option(
-        "network of the zoo, `yolov8n` or `vit_tiny` (repeatable; default: all)", ()
+        "network of the zoo, `yolov8n` or `vit_tiny` (repeatable; default: those with a bar)", ()
     )
     rounds: int = option("creations of each kind, in interleaved rounds", 7)
     wait: str = option(WAIT_HELP, bare=True)
@@ -37,13 +37,13 @@ def loading(options: LoadingOptions) -> None:
     from trimtab.errors import UsageError
 
     if options.update and options.network:
-        raise UsageError("an update writes all networks", hint="leave out --network")
+        raise UsageError("an update writes all networks with a bar", hint="leave out --network")
     if unknown := sorted({*options.network} - {*measure.names()}):
         hint = f"use {', '.join(measure.names())}"
         raise UsageError(f"unknown networks: {', '.join(unknown)}", hint=hint)
     progress, monitor = shown(quiet=options.json), MachineMonitor()
     with exclusive("bench.loading", parse_wait(options.wait), progress):
-        figures = measure.measure(options.network or measure.names(), options.rounds, progress)
+        figures = measure.measure(options.network or [*measure.BARS], options.rounds, progress)
     page = [measure.table(figures), measure.alone_table(figures)]
     if options.json:
         print(strict_json.dumps([asdict(of_one) for of_one in figures], indent=1))
