@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from trimtab import plugins
 from trimtab.errors import PluginError, TrimtabError
 from trimtab.program import Program
-from trimtab.program.program import NUMPY_DTYPES
+from trimtab.program.block import NUMPY_DTYPES
 
 Array = NDArray[Any]
 

@@ -19,7 +19,7 @@ from trimtab.engine import engine
 from trimtab.kernels import Kernel
 from trimtab.planner.kernel_calls import KernelCall
 from trimtab.program import Op, Program, inspection
-from trimtab.program.program import NUMPY_DTYPES
+from trimtab.program.block import NUMPY_DTYPES
 from trimtab.progress import SILENT, Progress
 from trimtab.session import Session
 from trimtab.target import Target

@@ -19,7 +19,7 @@ from trimtab.pipeline.instructions import emulated_device
 from trimtab.pipeline.loaded import load
 from trimtab.pipeline.planned import plan
 from trimtab.pipeline.recipe import Recipe
-from trimtab.program.program import NUMPY_DTYPES
+from trimtab.program.block import NUMPY_DTYPES
 from trimtab.progress import SILENT, Progress
 
 _SECONDS = 3600.0

@@ -15,7 +15,7 @@ import pytest
 from trimtab import kernels, schema
 from trimtab.engine import EngineError, engine
 from trimtab.program import attributes
-from trimtab.program.program import NUMPY_DTYPES
+from trimtab.program.block import NUMPY_DTYPES
 
 ROUNDS = 400
 LARGEST_RUN = 100_000  # elements

@@ -27,7 +27,7 @@ from trimtab import paths, zoo
 from trimtab.bench.runner import Command
 from trimtab.build import builder, toolchain
 from trimtab.program import Program
-from trimtab.program.program import NUMPY_DTYPES
+from trimtab.program.block import NUMPY_DTYPES
 from trimtab.target import Target
 
 pytestmark = pytest.mark.build

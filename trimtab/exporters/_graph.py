@@ -13,7 +13,7 @@ from onnx import helper, numpy_helper
 from trimtab import schema
 from trimtab.errors import ExportModelError
 from trimtab.program import Op, Program, Var
-from trimtab.program.program import NUMPY_DTYPES
+from trimtab.program.block import NUMPY_DTYPES
 
 OPSET = 20  # the first with Gelu and with Mish, HardSwish and reduction axes as inputs
 

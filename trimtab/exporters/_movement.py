@@ -8,7 +8,7 @@ from onnx import helper
 from trimtab import schema
 from trimtab.exporters._graph import OnnxGraph, emits, refusal
 from trimtab.program import Op
-from trimtab.program.program import NUMPY_DTYPES
+from trimtab.program.block import NUMPY_DTYPES
 
 _RELATIONS = {"equal": "Equal", "less": "Less", "less_or_equal": "LessOrEqual"}
 _TO_NHWC, _TO_PLAIN = (0, 2, 3, 1), (0, 3, 1, 2)

@@ -16,7 +16,7 @@ from trimtab.errors import ExportModelError
 from trimtab.exporters import _activations, _compute, _movement
 from trimtab.exporters._graph import OPSET, OnnxGraph, emit
 from trimtab.program import Program, Var
-from trimtab.program.program import NUMPY_DTYPES
+from trimtab.program.block import NUMPY_DTYPES
 
 __all__ = ["SUFFIX", "encode"]
 

@@ -20,7 +20,7 @@ from trimtab.planner import algorithms, planner
 from trimtab.planner.kernel_selection import KernelSelection
 from trimtab.planner.plan_file import Choice, Plan
 from trimtab.program import Program
-from trimtab.program.program import NUMPY_DTYPES
+from trimtab.program.block import NUMPY_DTYPES
 from trimtab.program.quantization import Quantization
 from trimtab.target import Target
 

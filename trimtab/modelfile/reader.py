@@ -34,7 +34,8 @@ from trimtab.modelfile.records import (
     variable,
 )
 from trimtab.program import attributes
-from trimtab.program.program import NUMPY_DTYPES, Block, Op, Program, Var
+from trimtab.program.block import NUMPY_DTYPES, Block, Op, Var
+from trimtab.program.program import Program
 from trimtab.program.quantization import Quantization
 
 _DTYPE_NAMES = {number: name for name, number in schema.DTYPES.items()}

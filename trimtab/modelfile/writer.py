@@ -34,7 +34,8 @@ from trimtab.modelfile.records import (
     VERSION,
 )
 from trimtab.program import attributes
-from trimtab.program.program import Op, Program, Var
+from trimtab.program.block import Op, Var
+from trimtab.program.program import Program
 from trimtab.program.quantization import Quantization
 
 

@@ -21,7 +21,7 @@ from trimtab.errors import PluginError
 from trimtab.importers._parsers import parsers
 from trimtab.operator_cases import reference_of
 from trimtab.program import Op, Program
-from trimtab.program.program import NUMPY_DTYPES
+from trimtab.program.block import NUMPY_DTYPES
 from trimtab.session import Session
 
 _OF_ONNXRUNTIME = "com.microsoft"  # the domain of the operators that it adds to the standard

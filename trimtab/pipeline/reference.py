@@ -19,7 +19,7 @@ from trimtab.pipeline.recipe import Shapes
 from trimtab.planner.plan_file import Plan
 from trimtab.planner.precision import can_compute_f16
 from trimtab.program import Program
-from trimtab.program.program import NUMPY_DTYPES
+from trimtab.program.block import NUMPY_DTYPES
 from trimtab.quantization.accuracy import Deviation
 from trimtab.session import Session, optimize
 from trimtab.target import Target

@@ -18,7 +18,7 @@ from trimtab.devices.control import Control, controlled
 from trimtab.pipeline.resolve import find_target
 from trimtab.profile import Profile
 from trimtab.program import Program
-from trimtab.program.program import NUMPY_DTYPES
+from trimtab.program.block import NUMPY_DTYPES
 from trimtab.session import optimize
 from trimtab.target import Target
 

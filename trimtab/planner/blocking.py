@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from trimtab.cores import Cache
 from trimtab.kernels import Kernel
 from trimtab.program import Op, Program
-from trimtab.program.program import element_bytes
+from trimtab.program.block import element_bytes
 from trimtab.target import Target
 
 _POINTER = 8  # bytes, on 64-bit machines

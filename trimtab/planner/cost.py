@@ -15,7 +15,7 @@ from trimtab.kernels import Kernel
 from trimtab.planner import fitted
 from trimtab.planner.fitted import Parts
 from trimtab.program import Op, Program
-from trimtab.program.program import element_bytes
+from trimtab.program.block import element_bytes
 from trimtab.target import Target
 
 # Measured cycles per cycle that the pipes, or llvm-mca, allow: branches, cache misses, loop ends.

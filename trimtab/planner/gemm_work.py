@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trimtab import kernels
 from trimtab.kernels import Kernel
-from trimtab.program.program import element_bytes
+from trimtab.program.block import element_bytes
 from trimtab.target import Target
 
 FAMILY = "gemm"

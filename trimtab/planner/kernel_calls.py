@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from trimtab.program.program import element_bytes
+from trimtab.program.block import element_bytes
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
 
-from trimtab.program.program import Op, Program
+from trimtab.program.block import Op
+from trimtab.program.program import Program
 
 
 def activation_bytes(program: Program, operands: Operands | None = None) -> int:

@@ -11,7 +11,7 @@ from onnx import defs, helper, inliner
 
 from trimtab.importers._graph import Operand, Value
 from trimtab.importers.onnx_ops.node import HANDLERS, OnnxNode
-from trimtab.program.program import NUMPY_DTYPES
+from trimtab.program.block import NUMPY_DTYPES
 
 
 def body(

@@ -14,7 +14,7 @@ from trimtab.importers._attributes import AttributedLayer
 from trimtab.importers._graph import ImportGraph, Value
 from trimtab.importers._handlers import Handlers
 from trimtab.importers.vocabulary.quantization import QuantizedConstant
-from trimtab.program.program import NUMPY_DTYPES
+from trimtab.program.block import NUMPY_DTYPES
 
 DTYPE_NAMES = {np.dtype(code).name: name for name, code in NUMPY_DTYPES.items()}
 """The engine's name of an element type by numpy's."""

@@ -23,7 +23,7 @@ from trimtab.importers.vocabulary.functions import Function
 from trimtab.importers.vocabulary.movement import TO_CHANNELS_FIRST
 from trimtab.importers.vocabulary.quantization import QuantizedConstant
 from trimtab.program import Quantization
-from trimtab.program.program import dtype_of
+from trimtab.program.block import dtype_of
 
 # The axes of [n, h, w, c] in [n, c, h, w].
 _NCHW_AXES = (0, 2, 3, 1)

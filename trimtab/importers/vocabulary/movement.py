@@ -10,7 +10,7 @@ import numpy as np
 
 from trimtab.importers._graph import Array, Operand, Value
 from trimtab.importers._layer import ImportedLayer
-from trimtab.program.program import NUMPY_DTYPES
+from trimtab.program.block import NUMPY_DTYPES
 
 END = 2**31 - 1
 """A slice bound beyond any dimension."""

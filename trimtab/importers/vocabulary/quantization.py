@@ -18,7 +18,7 @@ import numpy as np
 from trimtab.importers._graph import Array, Operand, Value
 from trimtab.importers._layer import ImportedLayer
 from trimtab.program import Quantization
-from trimtab.program.program import NUMPY_DTYPES
+from trimtab.program.block import NUMPY_DTYPES
 from trimtab.program.quantization import STORED
 
 DTYPES = tuple(STORED)

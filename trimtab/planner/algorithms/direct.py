@@ -15,7 +15,7 @@ from trimtab.planner.cost import Work, passes
 from trimtab.planner.kernel_calls import KernelCall, gemm_call
 from trimtab.planner.packing import Packing, gemm
 from trimtab.program import Op, Program, Var
-from trimtab.program.program import element_bytes
+from trimtab.program.block import element_bytes
 from trimtab.schema import Attribute
 from trimtab.target import Target
 

@@ -18,7 +18,7 @@ from trimtab.planner.cost import Work, passes
 from trimtab.planner.kernel_calls import KernelCall, gemm_call, window_sizes
 from trimtab.planner.packing import Packing
 from trimtab.program import Op, Program
-from trimtab.program.program import element_bytes
+from trimtab.program.block import element_bytes
 from trimtab.schema import Attribute
 from trimtab.target import Target
 

@@ -19,7 +19,7 @@ from trimtab.planner.kernel_calls import KernelCall, gemm_call
 from trimtab.planner.packing import Array, Packing, Preparation
 from trimtab.planner.packing.gemm import pack_bias, pack_conv, pack_groups, panels
 from trimtab.program import Op, Program
-from trimtab.program.program import element_bytes
+from trimtab.program.block import element_bytes
 from trimtab.schema import Attribute
 from trimtab.target import Target
 
