@@ -88,9 +88,8 @@ Status Executor::CheckDataFlow() {
       scope_.variable(var).written = true;
     }
   }
-  for (uint32_t i = 0; i < program_->output_count(); ++i) {
+  for (uint32_t i = 0; i < program_->output_count(); ++i)
     TRIMTAB_CHECK(known(program_->output(i)), "an output is never written (its index)", i);
-  }
   return Status();
 }
 

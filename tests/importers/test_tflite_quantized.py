@@ -27,11 +27,8 @@ def litert(model: Model, *, reference: bool = False) -> list[Array]:
     interpreter_module = pytest.importorskip(
         "ai_edge_litert.interpreter", reason="ai-edge-litert is the oracle"
     )
-    kind = (
-        interpreter_module.OpResolverType.BUILTIN_REF
-        if reference
-        else interpreter_module.OpResolverType.BUILTIN
-    )
+    kinds = interpreter_module.OpResolverType
+    kind = kinds.BUILTIN_REF if reference else kinds.BUILTIN
     interpreter: Any = interpreter_module.Interpreter(
         model_content=model.bytes(), experimental_op_resolver_type=kind, num_threads=1
     )

@@ -58,7 +58,7 @@ def sequences() -> dict[str, Model]:
     result = {}
     for time_major in (False, True):
         for peepholes in (False, True):
-            # LiteRT 2 reads uninitialized memory for merged outputs that are not time-major.
+            # LiteRT 2 gives merged outputs that are not time-major other values in each run.
             for both, merged in ((False, False), (True, False), (True, True))[: 2 + time_major]:
                 name = f"lstm_{both}_{merged}_{time_major}_{peepholes}"
                 result[name] = lstm(both, time_major, peepholes, merged)

@@ -79,7 +79,7 @@ class _Operands(NamedTuple):
 
 
 Operands = dict[int, _Operands]
-"""By id(op); operators keep their operands meanwhile."""
+"""The operands of each operator, by the id() of the operator; valid while no operator changes."""
 
 
 class _MemoryPlan:

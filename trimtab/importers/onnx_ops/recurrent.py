@@ -13,7 +13,9 @@ from trimtab.importers.vocabulary import recurrent
 from trimtab.importers.vocabulary.recurrent import Weights
 
 _REVERSED = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
-"""For each direction of a node, whether it begins with the last step."""
+"""The parts of a node by the text of its attribute `direction`: true if a part begins with the last
+step.
+"""
 
 # Indices of optional inputs.
 _LENGTHS, _H, _C, _PEEPHOLES = 4, 5, 6, 7
