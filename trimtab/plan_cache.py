@@ -15,7 +15,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib.util
-import json
+import math
 import os
 import sys
 import time
@@ -26,7 +26,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from trimtab import files, paths, plugins
+from trimtab import files, paths, plugins, strict_json
 from trimtab.engine import extension
 from trimtab.errors import FileAccessError, TrimtabError, UsageError
 from trimtab.modelfile import check
@@ -88,21 +88,21 @@ class PlanCache:
         path = self.folder / f"{digest('content', [file[0] for file in signature])}{_CONTENT}"
         now = time.time_ns()
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
-            content = json.loads(path.read_bytes())
+            content = strict_json.loads(path.read_bytes())
             if content["check"] == digest(signature, content["digest"]):
                 return str(content["digest"])
         value = compute()
         # A file that changes again within the resolution of the clock keeps its signature.
         if all(file[-1] < now - _CLOCK_NS for file in signature):
             content = {"check": digest(signature, value), "digest": value}
-            self._store(path, [json.dumps(content).encode()])
+            self._store(path, [strict_json.dumps(content).encode()])
         return value
 
     def facts(self, key: str) -> LoadFacts | None:
         """The facts of a model that has been loaded before; None if there are none."""
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
             path = self.folder / f"{key}{_LOAD}"
-            content = json.loads(path.read_bytes())
+            content = strict_json.loads(path.read_bytes())
             if content["digest"] == digest(key, content["facts"]):
                 self._mark_used(path)
                 return _facts(content["facts"])
@@ -111,8 +111,8 @@ class PlanCache:
     def store_facts(self, key: str, facts: LoadFacts) -> None:
         """Keeps facts for the next process."""
         plain = {f.name: getattr(facts, f.name) for f in fields(facts)}
-        plain = json.loads(json.dumps(plain))
-        content = json.dumps({"digest": digest(key, plain), "facts": plain}).encode()
+        plain = strict_json.loads(strict_json.dumps(plain))
+        content = strict_json.dumps({"digest": digest(key, plain), "facts": plain}).encode()
         self._store(self.folder / f"{key}{_LOAD}", [content])
 
     def image(self, key: str) -> Image | None:
@@ -191,7 +191,7 @@ def current() -> PlanCache | None:
 
 def digest(*facts: object) -> str:
     """The hash of values: numbers, strings, None, collections and dataclasses of them."""
-    return hashlib.sha256(json.dumps([*map(_canonical, facts)]).encode()).hexdigest()
+    return hashlib.sha256(strict_json.dumps([*map(_canonical, facts)]).encode()).hexdigest()
 
 
 def signature_of(path: str, status: os.stat_result) -> FileSignature:
@@ -245,11 +245,15 @@ def _canonical(value: object) -> object:
             {f.name: _canonical(getattr(value, f.name)) for f in fields(value)},
         ]
     if isinstance(value, Mapping):
-        return sorted(([_canonical(k), _canonical(v)] for k, v in value.items()), key=json.dumps)
+        return sorted(
+            ([_canonical(k), _canonical(v)] for k, v in value.items()), key=strict_json.dumps
+        )
     if isinstance(value, set | frozenset):
-        return sorted(map(_canonical, value), key=json.dumps)
+        return sorted(map(_canonical, value), key=strict_json.dumps)
     if isinstance(value, list | tuple):
         return [*map(_canonical, value)]
+    if isinstance(value, float) and not math.isfinite(value):
+        return ["float", repr(value)]  # JSON has no such number
     if isinstance(value, bool | str | int | float | None):
         return value
     return int(value) if isinstance(value, np.integer) else repr(value)

@@ -94,6 +94,8 @@ def run(task: str, cpu: str, model: Path, folder: Path) -> None:
         "bench.zoo-instructions": {"network": ["squeezenet"]},
         "convert": {"input": [], "tensor": [], "model": one, "output": str(folder / "o"), **TARGET},
         "inspect": {"input": [], "model": one, "plan": True, **TARGET},
+        "core.fit": {**BOARD, **results},
+        "tune": {"input": [], "model": one, **BOARD, **results},
         "profile": {"input": [], "model": [one], **TARGET},
         "size": {"binary": [], "model": one, **TARGET},
     }

@@ -45,6 +45,16 @@ def gemm(graph: OnnxGraph, op: Op) -> None:
     epilogue(graph, op, y, op.operand("residual"))
 
 
+@emits("mat_mul")
+def mat_mul(graph: OnnxGraph, op: Op) -> None:
+    """Writes MatMul, after a Transpose of a transposed right operand."""
+    a, b = op.inputs
+    if op.attributes["transpose_b"]:
+        *outer, row, column = range(len(graph.var(b).shape))
+        b = graph.node("Transpose", [b], perm=[*outer, column, row])
+    graph.node("MatMul", [a, b], op.outputs)
+
+
 @emits("add")
 def add(graph: OnnxGraph, op: Op) -> None:
     """Writes Add and its fused activation."""

@@ -6,7 +6,7 @@ import numpy as np
 from onnx import helper
 
 from trimtab import schema
-from trimtab.exporters._graph import OnnxGraph, emits, refusal
+from trimtab.exporters._graph import OnnxGraph, attributes_of, emits, refusal
 from trimtab.program import Op
 from trimtab.program.block import NUMPY_DTYPES
 
@@ -157,6 +157,14 @@ def channel_shuffle(graph: OnnxGraph, op: Op) -> None:
         y = graph.node("Reshape", [y, whole], allowzero=1)
         sizes = graph.constant([graph.var(o).shape[1] for o in op.outputs], "i64", "sizes")
         graph.node("Split", [y, sizes], op.outputs, axis=1)
+
+
+@emits("grid_sample")
+def grid_sample(graph: OnnxGraph, op: Op) -> None:
+    """Writes GridSample, whose padding has another name."""
+    values = attributes_of(op.schema, op.attributes)
+    values["padding_mode"] = values.pop("padding")
+    graph.node("GridSample", op.inputs, op.outputs, **values)
 
 
 @emits("resize")

@@ -13,7 +13,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 from trimtab.errors import ExportModelError
-from trimtab.exporters import _activations, _compute, _movement
+from trimtab.exporters import _activations, _compute, _movement, _recurrent
 from trimtab.exporters._graph import OPSET, OnnxGraph, emit
 from trimtab.program import Program, Var
 from trimtab.program.block import NUMPY_DTYPES
@@ -24,7 +24,12 @@ SUFFIX = ".onnx"
 
 _IR_VERSION = 9  # the version of opset 20; older runtimes refuse newer ones
 _MAX_BYTES = 2**31 - 1  # limit of a protobuf message
-_FAMILIES = (_activations, _compute, _movement)  # importing them registers their emitters
+_FAMILIES = (
+    _activations,
+    _compute,
+    _movement,
+    _recurrent,
+)  # importing them registers their emitters
 
 
 def encode(program: Program) -> bytes:

@@ -8,7 +8,6 @@ devices, networks and branches merge by concatenation (`merge=union` in git).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -73,7 +72,7 @@ class Timings:
             if not line.strip():
                 continue
             try:
-                self._unite(json.loads(line))
+                self._unite(strict_json.loads(line))
             except (ValueError, KeyError, TypeError) as error:
                 raise ResultError(
                     f"line {number} is not a timing: {error}",

@@ -159,10 +159,17 @@ def parse(text: str, path: str) -> Message:
         return message
     except text_format.ParseError as error:
         raise ModelFileError(
-            f"is not a network as text: {str(error)[:_SHOWN]}",
+            f"is not a network as text: {_shown(str(error))}",
             where=path,
             hint="check this place in the file",
         ) from None
+
+
+def _shown(message: str) -> str:
+    """A syntax error without the middle of a long line: place and reason are at its ends."""
+    if len(message) <= _SHOWN:
+        return message
+    return f"{message[: _SHOWN // 2]} ... {message[-_SHOWN // 2 :]}"
 
 
 class _Lines:
