@@ -42,7 +42,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "python_operators": {"errors", "schema", "engine"},
     "program": {"strict_json", "errors", "tables", "schema", "kernels", "engine"},
     "modelfile": {"strict_json", "errors", "files", "schema", "engine", "program"},
-    "plan_cache": {"errors", "files", "paths", "plugins", "engine", "modelfile"},
+    "plan_cache": {"strict_json", "errors", "files", "paths", "plugins", "engine", "modelfile"},
     "operator_cases": {"errors", "plugins", "program"},
     "zoo": {"errors", "paths", "files", "progress"},
     "importers": {

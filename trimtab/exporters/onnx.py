@@ -24,12 +24,8 @@ SUFFIX = ".onnx"
 
 _IR_VERSION = 9  # the version of opset 20; older runtimes refuse newer ones
 _MAX_BYTES = 2**31 - 1  # limit of a protobuf message
-_FAMILIES = (
-    _activations,
-    _compute,
-    _movement,
-    _recurrent,
-)  # importing them registers their emitters
+# Importing them registers their emitters.
+_FAMILIES = (_activations, _compute, _movement, _recurrent)
 
 
 def encode(program: Program) -> bytes:
