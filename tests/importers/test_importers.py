@@ -21,6 +21,7 @@ from trimtab.errors import (
     TtmError,
     UnsupportedOperatorError,
 )
+from trimtab.importers import _parsers
 from trimtab.importers._graph import Value
 from trimtab.importers.onnx_ops.node import HANDLERS, OnnxNode
 from trimtab.zoo.builder import INPUT
@@ -152,6 +153,7 @@ def test_a_handler_that_a_script_adds_is_used_at_once(
     path = tmp_path / "net.onnx"
     onnx.save(model, path)
     monkeypatch.setattr(HANDLERS, "_handlers", {**HANDLERS})
+    monkeypatch.setattr(_parsers, "_foreign", [])
     with pytest.raises(UnsupportedOperatorError, match=r"com\.acme\.Fancy"):
         importers.load(path)
 
@@ -160,6 +162,7 @@ def test_a_handler_that_a_script_adds_is_used_at_once(
         return node.add("relu", node.x())
 
     assert [op.type for op in importers.load(path).ops] == ["relu"]
+    assert _parsers.are_extended()
 
 
 def test_a_second_handler_of_a_type_is_an_error_that_names_both() -> None:
@@ -170,6 +173,7 @@ def test_a_second_handler_of_a_type_is_an_error_that_names_both() -> None:
         with pytest.raises(SchemaError, match=f"'{type}' has two handlers") as caught:
             HANDLERS.handles(type)(mine)
         assert f"trimtab.importers.onnx_ops.{place} and {__name__}.mine" in str(caught.value)
+    assert not _parsers.are_extended()
 
 
 def test_a_saved_program_is_loaded_again_with_its_shapes_and_no_others(tmp_path: Path) -> None:

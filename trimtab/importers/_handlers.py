@@ -35,8 +35,8 @@ class Handlers(Mapping[str, Handler[L]]):
         """
 
         def register(handler: Handler[L]) -> Handler[L]:
-            if not handler.__module__.startswith(f"{self._package}."):
-                _parsers.note_foreign_handler()
+            is_foreign = not handler.__module__.startswith(f"{self._package}.")
+            if is_foreign:
                 self._import()  # so that a conflict is reported for the new handler
             for type in types:
                 if type in self._handlers:
@@ -47,6 +47,8 @@ class Handlers(Mapping[str, Handler[L]]):
                         hint="remove one of them, or let it handle another type",
                     )
             self._handlers.update(dict.fromkeys(types, handler))
+            if is_foreign:
+                _parsers.note_foreign_handler()
             return handler
 
         return register
