@@ -11,7 +11,7 @@ namespace {
 template <typename T>
 struct GemmSource {
   WindowSource<T> window;
-  size_t k;  // channels per group
+  size_t k;  // channels of a group of the GEMM
 };
 
 template <typename T>
@@ -29,6 +29,9 @@ class Conv final : public OperatorOf<ConvAttributes> {
   void Run(ThreadPool& pool) override;
 
  private:
+  // Groups of the GEMM, and input channels of one.
+  int64_t groups() const { return attributes().group / attributes().merged; }
+  int64_t depth() const { return input(1).dims[1] * attributes().merged; }
   size_t pixel_padding() const { return static_cast<size_t>(attributes().gap); }
   const T* PadPixels(T* to, ThreadPool& pool) const;
 
@@ -55,10 +58,12 @@ Status Conv<T>::InferShape() {
 template <typename T>
 Status Conv<T>::Prepare() {
   TRIMTAB_RETURN_IF_ERROR(BindEpilogue(attributes(), &epilogue_));
-  const int64_t k = input(1).dims[1], group = attributes().group;
-  TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(ProductPlan(attributes()), input(1), optional_input(2), group,
-                                     output().c() / group, window_.taps() * k, window_.taps(),
-                                     window_.pointwise() ? 0 : k, threads()));
+  TRIMTAB_CHECK(attributes().group % attributes().merged == 0,
+                "the groups are no multiple of the merged ones", attributes().group);
+  const int64_t k = depth();
+  TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(ProductPlan(attributes()), input(1), optional_input(2),
+                                     groups(), output().c() / groups(), window_.taps() * k,
+                                     window_.taps(), window_.pointwise() ? 0 : k, threads()));
   const Tensor& x = input(0);
   const int64_t copied = pixel_padding() == 0 ? 0 : x.Count() / x.c() * (x.c() + attributes().gap);
   return RequestScratch(gemm_.scratch_bytes() + static_cast<uint64_t>(copied) * sizeof(T));
@@ -84,7 +89,7 @@ void Conv<T>::Run(ThreadPool& pool) {
   Tensor& y = output();
   GemmSource<T> source{{window_, x.h(), x.w(), y.h(), y.w(), x.pixel_stride(), x.data<T>(),
                         gemm_.Zeros(scratch<void>())},
-                       static_cast<size_t>(input(1).dims[1])};
+                       static_cast<size_t>(depth())};
   if (pixel_padding() != 0) {
     source.window.x = PadPixels(scratch<T>(static_cast<size_t>(gemm_.scratch_bytes())), pool);
     source.window.pixel_stride = static_cast<size_t>(x.c()) + pixel_padding();
@@ -101,7 +106,7 @@ void Conv<T>::Run(ThreadPool& pool) {
   job.bias = optional_data<T>(2);
   job.residual = optional_data<T>(3);
   job.c = y.data<T>();
-  job.groups = static_cast<size_t>(attributes().group);
+  job.groups = static_cast<size_t>(groups());
   job.lines = 1;  // the pixels of all rows and images are evenly spaced
   job.line_rows = static_cast<size_t>(y.n()) * y.h() * y.w();
   job.columns = static_cast<size_t>(y.c()) / job.groups;

@@ -119,6 +119,7 @@ def test_a_number_outside_its_range_is_refused(name: str, attribute: str) -> Non
     arguments |= {"tile": 2} if name == "conv_winograd" else {}
     arguments |= {"tile": 2, "stride": 1} if name == "pack_winograd" else {}
     arguments |= {"groups": 2, "columns": 8, "depths": (64,)} if name == "pack_panels" else {}
+    arguments |= {"groups": 1, "merged": 1, "channels": 16} if name == "pack_merged" else {}
     weights = {"conv_winograd": [16, 16, 3, 3], "gemm": [16, 16], "mat_mul": [16, 16]}
     weights |= {key: [16, 1, 1, 1] for key in ("conv_depthwise", "conv_separable")}
     shapes = [[1, 16, 4, 16], weights.get(name, [16, 16, 1, 1])]
@@ -134,7 +135,8 @@ def test_a_number_outside_its_range_is_refused(name: str, attribute: str) -> Non
     if op.prepares:
         winograd = [16, 16, 3, 3]
         packed = {"pack_winograd": winograd, "qlinear_pack_winograd": winograd}
-        shapes = [(packed | {"pack_panels": [16, 64]}).get(name, shapes[1])]
+        packed |= {"pack_panels": [16, 64], "pack_merged": [1, 16, 1, 1]}
+        shapes = [packed.get(name, shapes[1])]
     recurrent = {
         "lstm": [[2, 3, 16], [16, 4], [3, 4], [3, 4]],
         "gru": [[2, 3, 12], [8, 4], [4, 4], [4], [3, 4]],

@@ -20,7 +20,7 @@ RESULTS = Path(__file__).with_name("pnnx_results.npz")
 
 def compute(case: Case) -> list[Array]:
     """The outputs of PyTorch."""
-    import torch  # type: ignore[import-not-found]
+    import torch
 
     space, _, name = case.type.partition(".")
     inputs = [torch.from_numpy(x) for x in case.inputs]

@@ -36,6 +36,19 @@ def panels(blocks: Sequence[Array], panel: int) -> tuple[Array, Array]:
     return weights, np.concatenate([filled(columns, panel).ravel() for columns in groups])
 
 
+def merged(w: Array, panel: int, together: int) -> tuple[Array, Array]:
+    """w: [group, tap, channel, column] -> (stored, packed): rows of `together` groups, tap by tap,
+    with the columns of each group at its own place.
+    """
+    groups, taps, channels, columns = w.shape
+    packed = np.zeros((groups // together, taps, together, channels, panel), w.dtype)
+    for group in range(groups):
+        place = group % together
+        own = packed[group // together, :, place]
+        own[:, :, place * columns : (place + 1) * columns] = w[group]
+    return w.ravel(), packed.ravel()
+
+
 def strassen(w: Array, panel: int) -> tuple[Array, Array]:
     """w: [c_out, c] -> (stored, packed) for one level of Strassen's algorithm in Winograd's form.
 

@@ -252,7 +252,8 @@ def test_two_algorithms_of_one_name_are_an_error(monkeypatch: pytest.MonkeyPatch
 
 def plan_values(op: Op, pick: int) -> dict[str, int | bool]:
     """The numeric attributes of an operator's plan: all minimal, all maximal, or in between."""
-    ranges = {a.name: a.range for a in op.schema.attributes if a.range}
+    # `merged` follows from the groups and the kernel.
+    ranges = {a.name: a.range for a in op.schema.attributes if a.range and a.name != "merged"}
     flags = {a.name: bool(pick) for a in op.schema.attributes if a.plan and a.type == "bool"}
     return {name: (r[0], r[1], min(r[0] + 3, r[1]))[pick] for name, r in ranges.items()} | flags
 

@@ -55,6 +55,23 @@ def test_panels_are_filled_up_with_zeros(dtype: str, panel: int, groups: int, co
 
 
 @pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize(
+    ("groups", "together", "columns", "panel"),
+    [(4, 2, 3, 8), (6, 3, 4, 12), (5, 5, 1, 8), (32, 8, 4, 32), (2, 1, 7, 8)],
+)
+def test_groups_of_a_panel_are_zero_in_the_rows_of_others(
+    dtype: str, groups: int, together: int, columns: int, panel: int
+) -> None:
+    w = weights(groups, 6, 5, columns)
+    stored, expected = packing.merged(w, panel, together)
+    actual = packed_by(
+        "pack_merged", stored, (groups * columns, 5, 2, 3), dtype,
+        groups=groups, merged=together, channels=5, panel=panel,
+    )  # fmt: skip
+    assert actual.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("panel", [4, 8, 16])
 @pytest.mark.parametrize("channels", [2, 10, 600])
 @pytest.mark.parametrize("c_out", [3, 32, 45])

@@ -161,6 +161,8 @@ class DecidedPlan:
         """Neighboring values of a block size."""
         if isinstance(value, bool):
             return (not value,)
+        if attribute == "merged":  # fewer groups leave more of the panel unused
+            return ()
         if attribute.endswith("gap"):
             line = self.target.core.l1d.line_bytes // 4
             return (0,) if value else (line,)

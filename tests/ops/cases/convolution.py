@@ -45,6 +45,11 @@ CONV: dict[str, tuple[Shape, Shape, dict[str, Any]]] = {
         (4, 3, 3, 3),
         {"dilations": [2, 3], "strides": [2, 3], "pads": [1, 2, 3, 4]},
     ),
+    "3x3-dilation-over-image": (
+        (1, 3, 5, 6),
+        (4, 3, 3, 3),
+        {"dilations": [7, 3], "pads": [7, 3, 7, 3]},
+    ),
     "3x3-on-one-pixel": ((1, 5, 1, 1), (6, 5, 3, 3), {"pads": [1, 1, 1, 1]}),
     "5x5": ((1, 6, 9, 9), (10, 6, 5, 5), {"pads": [2, 2, 2, 2]}),
     "5x5-wide": ((1, 32, 14, 13), (48, 32, 5, 5), {"pads": [2, 2, 2, 2]}),
@@ -65,6 +70,9 @@ CONV: dict[str, tuple[Shape, Shape, dict[str, Any]]] = {
     "whole-image": ((1, 6, 5, 7), (11, 6, 5, 7), {}),
     "groups-2": ((1, 8, 7, 7), (6, 4, 3, 3), {"group": 2, "pads": [1, 1, 1, 1]}),
     "groups-3-odd": ((1, 15, 6, 5), (21, 5, 3, 3), {"group": 3}),
+    "groups-32-of-4": ((1, 128, 5, 6), (128, 4, 3, 3), {"group": 32, "pads": [1, 1, 1, 1]}),
+    "groups-15-of-2-to-3": ((2, 30, 5, 4), (45, 2, 2, 3), {"group": 15, "strides": [2, 1]}),
+    "groups-12-1x1": ((1, 24, 5, 7), (36, 2, 1, 1), {"group": 12}),
     "groups-4-1x1": ((1, 32, 6, 6), (64, 8, 1, 1), {"group": 4}),
     "groups-stride-dilation": (
         (2, 8, 11, 11),

@@ -1,4 +1,8 @@
-"""Direct algorithm: an indirect GEMM over the taps of windows, or GEMMs over rows of matrices."""
+"""Direct algorithm: an indirect GEMM over the taps of windows, or GEMMs over rows of matrices.
+
+Groups of a convolution with few output channels would leave most of a kernel's tile unused. As many
+as a panel holds are computed together, by weights that are zero between different groups.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from trimtab import kernels
+from trimtab.errors import PlanError
 from trimtab.kernels import Kernel
 from trimtab.planner import blocking, gemm_work
 from trimtab.planner.algorithms import DIRECT, _mat_mul, _recurrent, derived_op
@@ -39,9 +44,9 @@ _WINDOW = ("strides", "dilations", "pads")
 
 
 class Direct:
-    """One GEMM per group: rows are pixels, depth is taps x input channels, columns are output
-    channels. Products of computed matrices have no weights, and recurrent operators one GEMM per
-    step.
+    """One GEMM per group, or per `merged` groups: rows are pixels, depth is taps x input channels,
+    columns are output channels. Products of computed matrices have no weights, and recurrent
+    operators one GEMM per step.
     """
 
     name = DIRECT
@@ -68,8 +73,9 @@ class Direct:
             return other.work(program, op, kernel)
         x, w, y = (program.vars[name] for name in (*op.inputs[:2], op.outputs[0]))
         columns = _columns(program, op)
-        groups = _groups(op)
-        rows, depth = y.count // columns, w.count // columns
+        merged = _groups_per_panel(program, op, kernel)
+        groups = _groups(op) // merged
+        rows, depth = y.count // columns, w.count // columns * merged
         phases = math.prod(op.attributes["strides"]) if op.type == "conv_transpose" else 1
         rows, depth, columns = -(-rows // phases), -(-depth // phases), columns // groups
         all_gemms = groups * phases * gemm_work.operations(kernel, rows, columns, depth)
@@ -96,11 +102,12 @@ class Direct:
         kernel = kernels.kernel(op.attributes["kernel"])
         w = program.vars[op.inputs[1]]
         columns = _columns(program, op)
-        depth = w.count // columns
+        merged = _groups_per_panel(program, op, kernel)
+        depth = w.count // columns * merged
         if op.type == "conv_transpose":  # one tile per kernel call
             taps = gemm.taps_of_largest_phase(w.shape[2:], *(op.attributes[k] for k in _WINDOW))
             depth = depth // math.prod(w.shape[2:]) * max(taps, 1)
-        columns //= _groups(op)
+        columns //= _groups(op) // merged
         sizes: dict[str, int | bool] = {
             "panels": blocking.panels(target, kernel, columns, depth),
             "call_tiles": 1
@@ -111,6 +118,7 @@ class Direct:
             step = op.attributes["strides"][1] * pixel_stride(program, op.inputs[0])
             conflicts = blocking.conflicts(target, kernel, step)
             sizes["gap"] = blocking.row_padding(target, kernel) if conflicts else 0
+            sizes["merged"] = merged
         return sizes
 
     def packings(self, program: Program, op: Op) -> dict[int, Packing]:
@@ -119,7 +127,14 @@ class Direct:
             return other.packings(program, op)
         groups, nr = _groups(op), kernels.kernel(op.attributes["kernel"]).packing[1]
         w = program.vars[op.inputs[1]]
-        weights, bias = conv_packings(w, groups, nr)
+        merged = int(op.attributes.get("merged", 1))
+        if groups % merged or (merged > 1 and w.shape[0] // groups * merged > nr):
+            raise PlanError(
+                f"merged cannot be {merged} for {groups} groups of {w.shape[0] // groups} columns",
+                where=f"operator {op.name} ({op.type})",
+                hint=f"{merged} must divide the groups, whose columns must fit {nr}",
+            )
+        weights, bias = conv_packings(w, groups, nr, merged)
         if op.type == "conv_transpose":
             window = tuple(op.attributes[name] for name in _WINDOW)
             stored, depths = gemm.phase_panels(w.shape, groups, nr, *window)
@@ -143,22 +158,43 @@ class Direct:
         if op.type == "gemm":
             yield "kernel", gemm_call(dtype, y.count // w[0], *w), 1
         if op.type == "conv":
-            groups, stride = _groups(op), op.attributes["strides"][1]
-            columns, k, taps, kernel_w = w[0] // groups, w[1], w[2], w[3]
+            merged, stride = op.attributes["merged"], op.attributes["strides"][1]
+            groups = _groups(op) // merged
+            columns, k, taps, kernel_w = w[0] // groups, w[1] * merged, w[2], w[3]
             # Away from the padding a row of taps is contiguous; see docs/planner.md.
             rows, width = y.count // w[0], y.shape[3]
             step = stride * k * groups
             yield "kernel", gemm_call(dtype, rows, columns, kernel_w * k, taps, step, width), groups
 
 
-def conv_packings(w: Var, groups: int, nr: int) -> tuple[Packing, Packing]:
-    """The packing of weights and bias of a convolution or a GEMM operator."""
+def conv_packings(w: Var, groups: int, nr: int, merged: int = 1) -> tuple[Packing, Packing]:
+    """The packing of weights and bias of a convolution or a GEMM operator. `merged`: groups that
+    one panel holds.
+    """
+    bias = Packing(("bias", groups, nr, merged), lambda b: gemm.pack_bias(b, groups // merged, nr))
     columns, depth = w.shape[0] // groups, math.prod(w.shape[1:])
-    at_load = gemm.at_load(gemm.panels(groups, nr), groups, columns, (depth,), nr)
+    stored = gemm.panels(groups, nr)
+    if merged > 1:
+        key = ("merged", groups, nr, merged)
+        return Packing(
+            key,
+            lambda data: gemm.pack_merged(data, groups, nr, merged),
+            gemm.merged_at_load(stored, groups, merged, w.shape[1], nr),
+        ), bias
+    at_load = gemm.at_load(stored, groups, columns, (depth,), nr)
     return (
         Packing(("conv", groups, nr), lambda data: gemm.pack_conv(data, groups, nr), at_load),
-        Packing(("bias", groups, nr), lambda data: gemm.pack_bias(data, groups, nr)),
+        bias,
     )
+
+
+def _groups_per_panel(program: Program, op: Op, kernel: Kernel) -> int:
+    """The most groups of a convolution that divide all and whose columns fit one panel."""
+    groups = _groups(op)
+    if op.type != "conv" or groups == 1:
+        return 1
+    most = kernel.packing[1] // (_columns(program, op) // groups)
+    return max((m for m in range(2, most + 1) if groups % m == 0), default=1)
 
 
 def _columns(program: Program, op: Op) -> int:

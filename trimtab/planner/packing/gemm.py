@@ -68,6 +68,25 @@ def at_load(stored: Form, groups: int, columns: int, depths: Sequence[int], nr: 
     return Preparation(stored, "pack_panels", attributes, ready=columns % nr == 0)
 
 
+def pack_merged(w: Array, groups: int, nr: int, merged: int) -> Array:
+    """w: [c_out, c_in / groups, kh, kw] -> [group / merged][kh][kw][merged][c_in / groups][nr]: the
+    columns of `merged` groups side by side, 0 in the rows of another group.
+    """
+    columns, depth = len(w) // groups, w.shape[1]
+    # [panel][group of the panel][column][channel][taps...]
+    by_group = w.reshape(groups // merged, merged, columns, *w.shape[1:])
+    diagonal = np.zeros((groups // merged, merged, columns, merged, *w.shape[1:]), w.dtype)
+    for i in range(merged):
+        diagonal[:, i, :, i] = by_group[:, i]
+    return pack_conv(diagonal.reshape(len(w), merged * depth, *w.shape[2:]), groups // merged, nr)
+
+
+def merged_at_load(stored: Form, groups: int, merged: int, channels: int, nr: int) -> Preparation:
+    """How the engine does the same with weights in panels of one group."""
+    attributes = {"groups": groups, "merged": merged, "channels": channels, "panel": nr}
+    return Preparation(stored, "pack_merged", attributes)
+
+
 def taps_of_phase(phase: int, kernel: int, stride: int, dilation: int, pad: int) -> list[int]:
     """Taps of one axis that contribute to the outputs phase + stride * j of a transposed
     convolution.

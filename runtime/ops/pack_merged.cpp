@@ -1,0 +1,71 @@
+// Packs weights of several groups of a convolution into one panel (block-diagonal weights).
+#include <string.h>
+
+#include "generated/attributes.h"
+#include "runtime/core/operator.h"
+#include "runtime/core/parallel.h"
+#include "runtime/ops/stored_weights.h"
+
+namespace trimtab {
+namespace {
+
+template <typename T>
+class PackMerged final : public OperatorOf<PackMergedAttributes> {
+ public:
+  Status InferShape() override;
+  Status Prepare() override;
+  void Run(ThreadPool& pool) override;
+
+ private:
+  int64_t columns() const { return input(0).dims[0] / attributes().groups; }  // of a group
+};
+
+template <typename T>
+Status PackMerged<T>::InferShape() {
+  const Tensor& w = input(0);
+  const auto& plan = attributes();
+  TRIMTAB_CHECK(w.dims.rank == 4 && w.Count() > 0, "weights must have four dimensions");
+  TRIMTAB_CHECK(plan.groups >= 1 && plan.merged >= 1 && plan.groups % plan.merged == 0,
+                "the groups are no multiple of the merged ones", plan.groups);
+  TRIMTAB_CHECK(w.dims[0] % plan.groups == 0 && w.dims[1] == plan.channels,
+                "groups and channels do not fit the weights (outputs)", w.dims[0]);
+  TRIMTAB_CHECK(plan.merged <= plan.panel && columns() <= plan.panel / plan.merged,
+                "the columns of the merged groups do not fit a panel", columns());
+  output().dims = w.dims;
+  return Status();
+}
+
+template <typename T>
+Status PackMerged<T>::Prepare() {
+  // One panel for `merged` groups, with a row for each tap, group and channel.
+  const int64_t rows = input(0).Count() / columns();
+  return CheckPacking(input(0), rows * attributes().panel, &output());
+}
+
+template <typename T>
+void PackMerged<T>::Run(ThreadPool& pool) {
+  const size_t merged = static_cast<size_t>(attributes().merged);
+  const size_t channels = static_cast<size_t>(attributes().channels);
+  const size_t panel = static_cast<size_t>(attributes().panel);
+  const size_t width = static_cast<size_t>(columns());
+  const size_t groups = static_cast<size_t>(attributes().groups);
+  const size_t taps = input(0).Count() / (groups * width * channels);
+  T* const y = result<T>();
+  const size_t rows = taps * merged * channels;  // of a panel
+  pool.For(groups / merged, rows * panel, [&](size_t begin, size_t end, int) {
+    for (size_t i = begin * rows; i < end * rows; ++i) {
+      const size_t channel = i % channels, place = i / channels % merged;
+      const size_t tap = i / (channels * merged) % taps, group = i / rows * merged + place;
+      const size_t stored = ((group * taps + tap) * channels + channel) * width;
+      T* const to = y + i * panel;
+      memset(to, 0, panel * sizeof(T));
+      StoredRows{input(0), stored, 1, width}.CopyTo(to + place * width, width);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace trimtab
+
+TRIMTAB_TYPED_OPERATOR(PackMerged, float, F32)
+TRIMTAB_TYPED_OPERATOR(PackMerged, Half, F16)
