@@ -45,7 +45,7 @@ def test_a_decision_has_another_key_when_a_source_of_its_kernel_changes(
     plan = by_rule(convolutions((64, 64, 3)))
     before = code_of(plan.planned, {"x1"})
     assert before == code_of(plan.planned, {"x1"})
-    assert "conv_winograd, gemm_f32_6x16_avx2" in before.text
+    assert "winograd_6, gemm_f32_6x16_avx2" in before.text
     real = layers._source_digest
     monkeypatch.setattr(
         layers, "_source_digest", lambda name: "new" if name.startswith("gemm") else real(name)

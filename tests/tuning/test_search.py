@@ -132,7 +132,7 @@ def test_bytes_count_more_when_the_plan_prefers_size() -> None:
 
 
 def test_a_fused_chain_is_tried_together() -> None:
-    chain = convolutions((32, 96, 1), (96, 96, -3), (96, 32, 1), size=56)
+    chain = convolutions((32, 96, 1), (96, 96, -3), (96, 32, 1), size=14)
     rule = by_rule(chain)
     assert len(rule.planned.steps) == 3
 

@@ -26,6 +26,11 @@ _PORTABLE_PER_CYCLE = 1
 # Requantization of one accumulator, in multiply-adds of one float32: five instructions per vector
 # of four (convert, scale, round, narrow, clamp): kernels/arm/requantize.h.
 REQUANTIZATION = 5
+# Bytes per cycle of one core between its second- and third-level caches: an estimate. Intel and AMD
+# state 32 to 64, of which programs see less than half.
+_BEYOND_L2_BYTES_PER_CYCLE = 16
+# Per core, if there is a third level; a larger one is not believed.
+_LARGEST_L2 = 2 * 1024 * 1024
 # One element of an operator without a GEMM, in the same unit.
 _ELEMENT = 4
 
@@ -83,12 +88,15 @@ def cost(
     slots = work.operations / rate(kernel) + work.requantizations * REQUANTIZATION
     instructions = STALLS * slots / pipes / target.threads
     traffic = _traffic_bytes(program, op, work, target, constant_bytes)
-    modeled = instructions + traffic / bytes_per_cycle(target)
+    beyond_l2 = _beyond_l2_cycles(program, op, target)
+    modeled = instructions + traffic / bytes_per_cycle(target) + beyond_l2
     if target.core.fit is None:
         return Cost(modeled, traffic)
     parts = parts_of(program, op, work, kernel, target, constant_bytes)
     cycles = fitted.cycles(target.core.fit, kernel.name, algorithm, target.threads, parts)
-    return Cost(target.core.fit.scale * modeled if cycles is None else cycles, traffic)
+    if cycles is None:
+        return Cost(target.core.fit.scale * modeled, traffic)
+    return Cost(cycles + beyond_l2, traffic)
 
 
 def element_wise_cycles(program: Program, op: Op, kernel: Kernel | None, target: Target) -> float:
@@ -157,6 +165,21 @@ def _traffic_bytes(
     limit = last_level(target) * 3 // 4
     streamed = sum(var.bytes for var in activations if var.bytes > limit)
     return weights + streamed + work.spilled_bytes
+
+
+def _beyond_l2_cycles(program: Program, op: Op, target: Target) -> float:
+    """Cycles for inputs and outputs that a third-level cache holds, and three quarters of the
+    second-level caches of all threads do not.
+    """
+    l2, l3 = target.core.l2, target.core.l3
+    if l3 is None:
+        return 0.0
+    size = min(l2.bytes, _LARGEST_L2 * l2.shared_by)
+    limit = size * -(-target.threads // l2.shared_by) * 3 // 4
+    tensors = [program.vars[name] for name in (*op.inputs, *op.outputs) if name]
+    activations = [var.bytes for var in tensors if var.data is None and not var.packed]
+    far = sum(bytes for bytes in activations if limit < bytes <= last_level(target) * 3 // 4)
+    return far / _BEYOND_L2_BYTES_PER_CYCLE / target.threads
 
 
 def _is_resident(program: Program, op: Op, work: Work, target: Target, constant_bytes: int) -> bool:

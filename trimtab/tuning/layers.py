@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from trimtab import kernels, paths, strict_json
+from trimtab.planner import algorithms
 from trimtab.planner.alternatives import DecidedPlan
 from trimtab.planner.code_bytes import called_kernels
 from trimtab.planner.concat_elision import pixel_stride
@@ -116,8 +117,9 @@ def code_of(planned: Program, region: Iterable[str]) -> Named:
 def _decision(op: Op) -> str:
     values = {a.name: op.attributes[a.name] for a in op.schema.attributes if a.plan}
     sizes = [f"{name} {value}" for name, value in values.items() if not name.endswith("kernel")]
-    kernel = values.get("kernel")
-    return ", ".join([op.type, *([str(kernel)] if kernel else []), *sizes])
+    kernel, algorithm = values.get("kernel"), algorithms.algorithm_of(op)
+    name = algorithm.name if algorithm and algorithm.name != algorithms.DIRECT else op.type
+    return ", ".join([name, *([str(kernel)] if kernel else []), *sizes])
 
 
 @cache

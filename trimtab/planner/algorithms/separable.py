@@ -223,14 +223,15 @@ class _Shape:
 
     def block(self, target: Target) -> int:
         """Output rows of a block: its data and the resident weights fill three quarters of a
-        thread's share of the second-level cache. A multiple of the rows per kernel call; 0 if one
-        row does not fit.
+        thread's share of the second-level cache, or the data MAX_BLOCK_BYTES. A multiple of the
+        rows per kernel call; 0 if one row does not fit.
         """
         cache = target.core.l2
         weights = [count * self.bytes for count in (self.expand, self.project)]
         room = cache.bytes * 3 // 4 - sum(w for w in weights if _is_resident(w, target))
         pixel = (self.channels + self.padding(target)) * self.bytes
-        pixels = room // min(target.threads, cache.shared_by) // pixel
+        own = room // min(target.threads, cache.shared_by)
+        pixels = min(own, blocking.MAX_BLOCK_BYTES) // pixel
         fixed = (self.span - self.stride) * self.width if self.expand else 0
         row = self.stride * self.width if self.expand else 0
         row += self.out_width if self.project else 0
