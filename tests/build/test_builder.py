@@ -366,13 +366,19 @@ def test_an_ndk_is_driven_through_its_own_toolchain_file(
 ) -> None:
     """A stand-in for the NDK: a toolchain file of the same interface, with zig behind it."""
     zig = toolchain.cmake_file(toolchain.find_toolchain("aarch64-linux-musl")).parent
+    # With the flags that the C library of aarch64-linux-musl is compiled with.
+    once = "-Os -g -fno-unwind-tables -fno-asynchronous-unwind-tables"
+    for driver in ("cc", "c++"):
+        script = tmp_path / driver
+        script.write_text(f'#!/bin/sh\nexec {shlex.quote(str(zig / driver))} {once} "$@"\n')
+        script.chmod(0o755)
     file = tmp_path / "ndk/build/cmake/android.toolchain.cmake"
     file.parent.mkdir(parents=True)
     file.write_text(
         'if(NOT "${ANDROID_ABI} ${ANDROID_PLATFORM} ${ANDROID_STL}" STREQUAL '
         '"arm64-v8a android-24 c++_static")\nmessage(FATAL_ERROR "wrong parameters")\nendif()\n'
         "set(CMAKE_SYSTEM_NAME Linux)\nset(CMAKE_SYSTEM_PROCESSOR aarch64)\n"
-        f'set(CMAKE_C_COMPILER "{zig}/cc")\nset(CMAKE_CXX_COMPILER "{zig}/c++")\n'
+        f'set(CMAKE_C_COMPILER "{tmp_path}/cc")\nset(CMAKE_CXX_COMPILER "{tmp_path}/c++")\n'
         f'set(CMAKE_CXX_COMPILER_AR "{zig}/ar" CACHE FILEPATH "")\n'
         f'set(CMAKE_AR "{zig}/ar" CACHE FILEPATH "")\n'
         f'set(CMAKE_RANLIB "{zig}/ranlib" CACHE FILEPATH "")\n'

@@ -17,4 +17,9 @@ set(CMAKE_CXX_COMPILER_ID_FLAGS_ALWAYS -c)
 # fifth smaller. It is compiled once per set of flags, so no core (-mcpu) is named here. -g keeps the symbols.
 string(PREPEND TRIMTAB_LINK_FLAGS "-Os -g -fno-unwind-tables -fno-asynchronous-unwind-tables -Wl,-z,norelro ")
 set(TRIMTAB_LINK_DRIVER "<CMAKE_C_COMPILER>")
+# A user's program in C links with the same flags, and thus the same C library. Without an optimization level zig would add a
+# sanitizer to its objects, whose run-time library this link lacks.
+set(CMAKE_C_FLAGS "-Os ${TRIMTAB_COMPILE_FLAGS}" CACHE STRING "")
+set(CMAKE_C_LINK_EXECUTABLE
+  "<CMAKE_C_COMPILER> ${TRIMTAB_LINK_FLAGS} <CMAKE_C_LINK_FLAGS> <LINK_FLAGS> <OBJECTS> -o <TARGET> <LINK_LIBRARIES>")
 include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
