@@ -6,11 +6,12 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from trimtab import files, strict_json, zoo
+from lab.committed import Results
+from trimtab import __version__, files, strict_json, zoo
 from trimtab.errors import TrimtabError
 from trimtab.pipeline.resolve import load_program
 from trimtab.planner.plan_file import Plan
@@ -19,6 +20,7 @@ from trimtab.tables import Column, Page, Table, number
 from trimtab.tuning.in_process import TunedHere, tuned_here
 from trimtab.tuning.timings import Timings
 
+NAME = "tuning"  # of the committed results
 TOP = 25  # rules that a page lists
 
 Row = dict[str, Any]
@@ -90,6 +92,22 @@ def row_of(result: TunedHere) -> Row:
             for change in result.search.changes
         ],
     }
+
+
+def to_results(rows: Sequence[Row], command: str, machine: Mapping[str, Any]) -> Results:
+    """The ratios as a committed result; networks are named without their folders, and those that
+    could not be tuned have an `error`.
+    """
+    keys = ("threads", "isa", "ratio", "interval", "is_faster", "is_complete", "error")
+    brief = [
+        {
+            "network": Path(row["network"]).stem,
+            **{key: row[key] for key in keys if key in row},
+            "changes": len(row.get("changes", ())),
+        }
+        for row in rows
+    ]
+    return Results(command=command, machine=machine, versions={"trimtab": __version__}, rows=brief)
 
 
 def page(rows: Sequence[Row]) -> Page:

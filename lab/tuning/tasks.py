@@ -19,6 +19,7 @@ NAMESPACE = "bench"
         "minutes": "limit of the search of each network",
         "timings": "file of timings, read and extended",
         "output": "JSON file of the figures, written after each network; read to continue",
+        "update": "write the figures of these networks to lab/tuning/",
     },
 )
 @needs_engine
@@ -30,18 +31,25 @@ def tuning(
     minutes: float = 1.0,
     timings: str = "results/timings.jsonl",
     output: str = "results/tuning.json",
+    update: bool = False,
 ) -> None:
     """Tune a list of networks in this process: tuned beside untuned, and which rules lose."""
     from pathlib import Path
 
+    from lab import committed
+    from lab.machine import MachineMonitor
     from lab.tuning import measure
     from trimtab import tables
     from trimtab.cli._progress import shown
 
-    path = Path(networks)
+    path, monitor = Path(networks), MachineMonitor()
     if not path.is_file():
         measure.write_list(path, [Path(name) for name in folder])
     rows = measure.tune_all(
         measure.read_list(path), threads, minutes, Path(timings), Path(output), shown()
     )
     print(tables.text(measure.page(rows)))
+    if update:
+        line = f"./inv bench.tuning --networks {path.name} --threads {threads} --minutes {minutes}"
+        results = measure.to_results(rows, f"{line} --update", monitor.facts())
+        print(f"written: {committed.write(measure.NAME, results)}")

@@ -53,3 +53,14 @@ def test_the_page_sums_up_networks_and_rules() -> None:
     assert not isinstance(rules, str)
     assert rules.rows == [("a", "b", 2, pytest.approx(0.2))]
     assert failure == "three: no such file"
+
+
+def test_committed_figures_name_networks_without_folders() -> None:
+    figures = {"threads": 1, "isa": "", "ratio": 0.9, "interval": [0.8, 0.95], "is_faster": True}
+    rows = [
+        {**figures, "network": "/models/held/one.onnx", "is_complete": True, "changes": [{}, {}]},
+        {"network": "two.onnx", "threads": 1, "isa": "", "error": "no such file"},
+    ]
+    results = measure.to_results(rows, "./inv bench.tuning --update", {})
+    assert results.rows[0] == {**figures, "network": "one", "is_complete": True, "changes": 2}
+    assert results.rows[1]["error"] == "no such file"

@@ -22,7 +22,7 @@ from trimtab.errors import TrimtabError, UsageError
 from trimtab.pipeline import input_shapes
 from trimtab.toml_table import Minimum, TomlFile
 
-TUNED = "tuned"  # the plan that is measured on the cell's device (docs/tune.md)
+TUNED = "tuned"  # the plan that is measured on the cell's device (docs/tuning.md)
 MAX_CELLS = 10_000  # a larger product is a mistake in the file
 
 

@@ -1,5 +1,5 @@
 """Tuning: a plan whose decisions are measured on the device, operator by operator.
 
 The planner lists alternatives (`trimtab.planner.alternatives`), a clock times them inside of the
-network, and `search` changes what is measurably faster. docs/tune.md describes the procedure.
+network, and `search` changes what is measurably faster. docs/tuning.md describes the procedure.
 """

@@ -77,7 +77,7 @@ class Timings:
                 raise ResultError(
                     f"line {number} is not a timing: {error}",
                     where=str(path),
-                    hint="remove the line; docs/tune.md describes the file",
+                    hint="remove the line; docs/tuning.md describes the file",
                 ) from error
         return bool(lines[-1])
 

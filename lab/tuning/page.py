@@ -1,0 +1,40 @@
+"""Parts of pages from the committed ratios of tuned plans."""
+
+from __future__ import annotations
+
+import math
+
+from lab import committed
+from lab.docs.generator import block
+from lab.docs.sentences import made_by
+from lab.tuning import measure
+from trimtab.tables import Column, Page, Table, number
+
+MEAN, WORST = 0.97, 0.90  # what the rules must reach, tuned relative to untuned
+
+
+@block
+def tuning() -> Page:
+    """Provenance, verdict, and the ratio of each network."""
+    rows = [row for row in committed.read(measure.NAME).rows if "error" not in row]
+    mean = math.exp(sum(math.log(row["ratio"]) for row in rows) / len(rows))
+    worst = min(row["ratio"] for row in rows)
+    faster = sum(row["is_faster"] for row in rows)
+    columns = [Column("network"), number("tuned / rule", ".3f")]
+    columns += [Column("interval"), number("changes")]
+    lines = [
+        (
+            *(row["network"], row["ratio"]),
+            "{:.3f} to {:.3f}".format(*row["interval"]),
+            row["changes"],
+        )
+        for row in sorted(rows, key=lambda row: row["ratio"])
+    ]
+    held = "hold" if mean >= MEAN and worst >= WORST else "do not hold"
+    return [
+        made_by(measure.NAME),
+        f"{len(rows)} networks, {faster} of them faster with a tuned plan: geometric mean"
+        f" {mean:.3f}, largest gain {worst:.3f}. The rules aim at {MEAN:.2f} and {WORST:.2f}, which"
+        f" {held} here.",
+        Table(columns, lines),
+    ]
