@@ -36,10 +36,14 @@ inline float SumOfRow(const Element* x, size_t n, float fill, const Term& term) 
     if (i < end) sums[1] = sums[1] + term(LoadRest(x + i, end - i, fill));
     total = total + ((sums[0] + sums[1]) + (sums[2] + sums[3]));
   }
-  float lanes[kLanes], sum = 0.0f;
+  float lanes[kLanes];
   Store(lanes, total);
-  for (size_t j = 0; j < kLanes; ++j) sum += lanes[j];
-  return sum;
+  TRIMTAB_UNROLL
+  for (size_t width = kLanes / 2; width > 0; width /= 2) {
+    TRIMTAB_UNROLL
+    for (size_t j = 0; j < width; ++j) lanes[j] += lanes[j + width];
+  }
+  return lanes[0];
 }
 
 TRIMTAB_FAMILY(f32, f16, needs(precision))
