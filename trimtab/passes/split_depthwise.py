@@ -19,7 +19,8 @@ def run(program: Program) -> None:
     graph = Graph(program)
     for op in graph.ops("conv"):
         channels, outputs = graph.shape(op.inputs[0])[1], graph.shape(op.outputs[0])[1]
-        has_constants = all(graph.constant(name) is not None for name in op.inputs[1:3] if name)
+        operands = [name for name in op.inputs[1:3] if name]  # the weights, and the bias if any
+        has_constants = all(graph.constant(name) is not None for name in operands)
         if op.attributes["group"] != channels or channels < _MIN_CHANNELS or not has_constants:
             continue
         if outputs > channels and not any(op.inputs[3:]):
