@@ -30,11 +30,11 @@ def tuning() -> Page:
         )
         for row in sorted(rows, key=lambda row: row["ratio"])
     ]
-    held = "hold" if mean >= MEAN and worst >= WORST else "do not hold"
+    verdict = "hold" if mean >= MEAN and worst >= WORST else "do not hold"
     return [
         made_by(measure.NAME),
         f"{len(rows)} networks, {faster} of them faster with a tuned plan: geometric mean"
         f" {mean:.3f}, largest gain {worst:.3f}. The rules aim at {MEAN:.2f} and {WORST:.2f}, which"
-        f" {held} here.",
+        f" {verdict} here.",
         Table(columns, lines),
     ]
