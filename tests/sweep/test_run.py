@@ -12,7 +12,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
 from tests.devices.conftest import require
 from trimtab.errors import UsageError
@@ -21,10 +24,24 @@ from trimtab.sweep import run
 
 MATRIX = """
 [matrix]
-model = ["squeezenet", "mobilenet_v3_small"]
+model = ["dense.onnx", "depthwise.onnx"]
 prefer = ["balanced", "size"]
 device = "qemu-a53"
 """
+
+
+def network(path: Path, groups: int) -> None:
+    """A convolution of a float32[1, 8, 16, 16] with 8 channels, and a ReLU."""
+    weights = np.random.default_rng(0).normal(size=(8, 8 // groups, 3, 3)).astype(np.float32)
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["sums"], kernel_shape=[3, 3], group=groups),
+        helper.make_node("Relu", ["sums"], ["y"]),
+    ]
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 8, 16, 16])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 8, 14, 14])
+    graph = helper.make_graph(nodes, "net", [x], [y], [numpy_helper.from_array(weights, "w")])
+    opset = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=opset, ir_version=8), path)
 
 
 def command(file: Path, folder: Path, *options: str) -> list[str]:
@@ -42,6 +59,8 @@ def test_a_killed_sweep_resumes_at_its_place(tmp_path: Path, root: Path) -> None
     require("qemu-aarch64", "qemu-user")
     file, folder = tmp_path / "mine.toml", tmp_path / "results"
     file.write_text(MATRIX)
+    network(tmp_path / "dense.onnx", 1)
+    network(tmp_path / "depthwise.onnx", 8)
     environment = {**os.environ, "CI": "1"}
     started = subprocess.Popen(
         command(file, folder), cwd=root, env=environment, start_new_session=True
@@ -71,7 +90,7 @@ def test_a_killed_sweep_resumes_at_its_place(tmp_path: Path, root: Path) -> None
     by_prefer = {
         (row["configuration"]["model"], row["configuration"]["prefer"]): row for row in rows
     }
-    small, fast = by_prefer["squeezenet", "size"], by_prefer["squeezenet", "balanced"]
+    small, fast = by_prefer["dense.onnx", "size"], by_prefer["dense.onnx", "balanced"]
     assert small["binary_bytes"] < fast["binary_bytes"]
 
     listed = subprocess.run(
