@@ -77,6 +77,8 @@ def _described(program: Program) -> tuple[list[str], list[Array]]:
     lines = []
 
     def operand(name: str) -> str:
+        if not name:
+            return "(none)"
         var = program.vars[name]
         if var.data is not None:
             constants.append(var.data)
