@@ -29,9 +29,9 @@ class Conv final : public OperatorOf<ConvAttributes> {
   void Run(ThreadPool& pool) override;
 
  private:
-  // Groups of the GEMM, and input channels of one.
+  // Groups of the GEMM, and input channels of each.
   int64_t groups() const { return attributes().group / attributes().merged; }
-  int64_t depth() const { return input(1).dims[1] * attributes().merged; }
+  int64_t channels() const { return input(1).dims[1] * attributes().merged; }
   size_t pixel_padding() const { return static_cast<size_t>(attributes().gap); }
   const T* PadPixels(T* to, ThreadPool& pool) const;
 
@@ -60,7 +60,7 @@ Status Conv<T>::Prepare() {
   TRIMTAB_RETURN_IF_ERROR(BindEpilogue(attributes(), &epilogue_));
   TRIMTAB_CHECK(attributes().group % attributes().merged == 0,
                 "the groups are no multiple of the merged ones", attributes().group);
-  const int64_t k = depth();
+  const int64_t k = channels();
   TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(ProductPlan(attributes()), input(1), optional_input(2),
                                      groups(), output().c() / groups(), window_.taps() * k,
                                      window_.taps(), window_.pointwise() ? 0 : k, threads()));
@@ -89,7 +89,7 @@ void Conv<T>::Run(ThreadPool& pool) {
   Tensor& y = output();
   GemmSource<T> source{{window_, x.h(), x.w(), y.h(), y.w(), x.pixel_stride(), x.data<T>(),
                         gemm_.Zeros(scratch<void>())},
-                       static_cast<size_t>(depth())};
+                       static_cast<size_t>(channels())};
   if (pixel_padding() != 0) {
     source.window.x = PadPixels(scratch<T>(static_cast<size_t>(gemm_.scratch_bytes())), pool);
     source.window.pixel_stride = static_cast<size_t>(x.c()) + pixel_padding();

@@ -171,7 +171,8 @@ def conv_packings(w: Var, groups: int, nr: int, merged: int = 1) -> tuple[Packin
     """The packing of weights and bias of a convolution or a GEMM operator. `merged`: groups that
     one panel holds.
     """
-    bias = Packing(("bias", groups, nr, merged), lambda b: gemm.pack_bias(b, groups // merged, nr))
+    panels = groups // merged
+    bias = Packing(("bias", panels, nr), lambda data: gemm.pack_bias(data, panels, nr))
     columns, depth = w.shape[0] // groups, math.prod(w.shape[1:])
     stored = gemm.panels(groups, nr)
     if merged > 1:
