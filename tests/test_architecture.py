@@ -30,6 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tables": {"escape", "strict_json"},
     "accuracy": {"errors"},
     "input_arrays": {"errors"},
+    "camera": {"errors"},
     "compression": set(),
     "progress": set(),
     "plugins": {"errors"},

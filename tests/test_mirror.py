@@ -19,6 +19,7 @@ COVERED_BY = {
     "build/cmake_runner": "cli/test_progress.py",
     "build/derived_profile": "planner/test_profile_overhead.py",
     "build/host_build": "build/test_builder.py",
+    "camera/*": "camera/test_description.py",
     "cli/*": "cli/test_cli.py",
     "compare/*": "compare/test_ab.py",
     "compression": "pipeline/test_pack.py",

@@ -1,0 +1,8 @@
+"""Cameras: from the description of a frame and of its preprocessing, "camera(nv12, 1920x1080) |
+letterbox(640, 114) | rgb | scale(1/255)", to an operator in front of a network.
+"""
+
+from trimtab.camera.description import Camera, parse
+from trimtab.camera.placement import FramePlacement
+
+__all__ = ["Camera", "FramePlacement", "parse"]
