@@ -35,6 +35,17 @@ def run(argv: Sequence[str], env: Mapping[str, str] | None = None) -> int:
         raise MissingRequirementError(str(error), where=argv[0]) from None
 
 
+def output(argv: Sequence[str]) -> tuple[int, str]:
+    """Runs `argv` in the checkout's root; returns its exit code, and what it printed."""
+    try:
+        done = subprocess.run(
+            argv, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        )
+    except OSError as error:
+        raise MissingRequirementError(str(error), where=argv[0]) from None
+    return done.returncode, done.stdout
+
+
 def scripts() -> list[str]:
     """All shell scripts of the project."""
     package = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "trimtab").rglob("*.sh"))

@@ -24,6 +24,7 @@ def engine(_: Context) -> None:
 def lint(_: Context, tidy: bool = True, deep: bool = False) -> None:
     """Check formatting, lint, types and words of the sources and pages."""
     import sys
+    from concurrent.futures import ThreadPoolExecutor
 
     from lab.dev import cpp, shell
 
@@ -37,9 +38,15 @@ def lint(_: Context, tidy: bool = True, deep: bool = False) -> None:
         ],
         "words": [sys.executable, "-P", "-m", "lab.dev.words"],
     }  # fmt: skip
-    codes = {name: shell.run(argv) for name, argv in checks.items()}
-    if tidy:
-        codes["clang-tidy"] = cpp.tidy(deep)
+    codes = {}
+    with ThreadPoolExecutor(len(checks)) as pool:
+        # These use one core each, most of the time, while clang-tidy uses all.
+        running = {name: pool.submit(shell.output, argv) for name, argv in checks.items()}
+        if tidy:
+            codes["clang-tidy"] = cpp.tidy(deep)
+        for name, future in running.items():
+            codes[name], text = future.result()
+            print(text, end="")
     for name, code in codes.items():
         print(f"{name}: {'FAILED' if code else 'ok'}")
     if failed := [name for name, code in codes.items() if code]:
