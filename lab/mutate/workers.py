@@ -134,7 +134,8 @@ class Worker:
         self, words: Sequence[str], timeout: float | None, *, sanitized: bool = False
     ) -> TestRun:
         """Runs pytest, until the first test that fails."""
-        argv = [str(self.python), "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *words]
+        argv = [str(self.python), "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
+        argv += ["--disable-plugin-autoload", *words]  # importing plug-ins takes two seconds
         environment = self._environment()
         if sanitized:
             from lab.dev import instrumented

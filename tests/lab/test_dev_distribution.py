@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from cyclonedx.schema import SchemaVersion
-from cyclonedx.validation.json import JsonStrictValidator
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -47,6 +46,9 @@ def test_every_locked_package_has_hashes(locked: dict[str, distribution.Locked])
 def test_the_bill_of_materials_is_cyclonedx_and_names_the_dependencies(
     locked: dict[str, distribution.Locked],
 ) -> None:
+    # Not above: the import compiles grammars for seconds, also in processes without this test.
+    from cyclonedx.validation.json import JsonStrictValidator
+
     bom = distribution.sbom(locked)
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(json.dumps(bom)) is None
     names = {component["name"] for component in bom["components"]}
