@@ -192,10 +192,12 @@ def test_initializers_that_are_also_inputs_are_constants(tmp_path: Path) -> None
 
 def test_all_unsupported_nodes_are_reported_at_once(tmp_path: Path) -> None:
     g = Graph()
-    x = g.node("Sinh", normal(1, 2, 8, 8))
+    x = g.node("RandomUniformLike", normal(1, 2, 8, 8))
     g.node("Relu", x)
     g.node("MaxPool", "x0", outputs=2, kernel_shape=[2, 2])
-    g.node("Resize", "x0", None, Const(np.array([1, 1, 2, 2], np.float32)), mode="cubic")
+    roi, scales = (Const(np.array(v, np.float32)) for v in ([0, 0, 0, 0, 1, 1, 1, 1], [1, 1, 2, 2]))
+    mode = "tf_crop_and_resize"
+    g.node("Resize", "x0", roi, scales, mode="cubic", coordinate_transformation_mode=mode)
     g.node("Det", "n3")
     g.node("Conv", "x0", normal(3, 2, 1, 1))
     model = g.model("n1", "n2.1", "n3", "n4", "n5")
@@ -208,9 +210,9 @@ def test_all_unsupported_nodes_are_reported_at_once(tmp_path: Path) -> None:
     text = str(caught.value)
     assert "6 nodes are not supported" in text
     for part in (
-        "'node_n0': Sinh (opset 17)",
+        "'node_n0': RandomUniformLike (opset 17)",
         "'node_n2': MaxPool (opset 17): a node reads its additional output 'n2.1'",
-        "'node_n3': Resize (opset 17): its mode is cubic",
+        "'node_n3': Resize (opset 17): its mode is cubic, or",
         "'node_n4': Det (opset 17)",
         "'node_n5': Conv (opset 17): its weights must be constant",
         "'extra': com.acme.Fancy",

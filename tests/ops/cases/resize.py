@@ -103,6 +103,44 @@ def _linear() -> Iterator[Case]:
     )
 
 
+def _cubic() -> Iterator[Case]:
+    x = normal(2, 3, 5, 7)
+    for mode in (*COORDINATES, "half_pixel_symmetric"):
+        for name in ("grow", "shrink"):
+            yield case(
+                f"cubic-{mode}-{name}",
+                "Resize",
+                *(x, None, None, ints(2, 3, *SIZES[name])),
+                opset=19,
+                mode="cubic",
+                coordinate_transformation_mode=mode,
+                exclude_outside=int(name == "shrink" and mode == "half_pixel"),
+            )
+    for mode in ("linear", "cubic"):
+        yield case(
+            f"{mode}-antialias",
+            "Resize",
+            *(x, None, None, ints(2, 3, 3, 2)),
+            opset=19,
+            mode=mode,
+            antialias=1,
+        )
+    yield case(
+        "cubic-scale",
+        "Resize",
+        *(x, None, floats(1, 1, 1.7, 0.6)),
+        mode="cubic",
+        cubic_coeff_a=-0.5,
+    )
+
+
+def _other_axes() -> Iterator[Case]:
+    volume = normal(1, 2, 4, 5, 6)
+    for mode in ("nearest", "linear"):
+        yield case(f"{mode}-volume", "Resize", volume, None, floats(1, 1, 2, 0.6, 1.3), mode=mode)
+    yield case("nearest-channels", "Resize", normal(1, 4, 3, 5), None, floats(1, 1.5, 1, 2))
+
+
 def _forms() -> Iterator[Case]:
     x = normal(1, 17, 4, 6)
     yield case("axes", "Resize", x, None, floats(2, 0.5), opset=18, axes=[2, 3], mode="linear")
@@ -125,4 +163,6 @@ def cases() -> Iterator[Case]:
     """The cross product where it is small; named corners elsewhere."""
     yield from _nearest()
     yield from _linear()
+    yield from _cubic()
+    yield from _other_axes()
     yield from _forms()

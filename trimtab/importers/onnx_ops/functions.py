@@ -26,21 +26,27 @@ def body(
     if node.type in HANDLERS and not has_more:
         return ()
     try:
-        function = _function(node, proto, values)
-        nodes = _inlined(proto, function, values) if function else []
+        schema = _schema(node, proto)
+        function = _function(schema, proto, values) if schema else None
+        nodes = _inlined(schema, proto, function, values) if function else []
     except Exception:  # a node that violates its operator's rules: many kinds are raised
         return ()
     _rename(nodes, {"", *proto.input, *proto.output}, f"{node.name}.")
     return nodes
 
 
+def _schema(node: OnnxNode, proto: onnx.NodeProto) -> Any:
+    """ONNX's schema of a node's operator; None if it is not one of ONNX's."""
+    version = node.versions.get(node.domain)
+    if version is None or not defs.has(proto.op_type, node.domain):
+        return None
+    return defs.get_schema(proto.op_type, version, node.domain)
+
+
 def _function(
-    node: OnnxNode, proto: onnx.NodeProto, values: Mapping[str, Operand]
+    schema: Any, proto: onnx.NodeProto, values: Mapping[str, Operand]
 ) -> onnx.FunctionProto | None:
     """ONNX's definition of a node's operator by others; None if there is none."""
-    if node.type != proto.op_type or not defs.has(node.type):
-        return None
-    schema: Any = defs.get_schema(node.type, node.opset)
     function = onnx.FunctionProto()
     if schema.function_opset_versions:
         function.ParseFromString(schema.function_body.SerializeToString())
@@ -56,16 +62,17 @@ def _function(
 
 
 def _inlined(
-    proto: onnx.NodeProto, function: onnx.FunctionProto, values: Mapping[str, Operand]
+    schema: Any, proto: onnx.NodeProto, function: onnx.FunctionProto, values: Mapping[str, Operand]
 ) -> Sequence[onnx.NodeProto]:
     """The nodes of the function, called by the node."""
     call = onnx.NodeProto()
     call.CopyFrom(proto)
     call.domain = function.domain = "body"
     function.name = proto.op_type
-    (opset,) = (entry.version for entry in function.opset_import if entry.domain == "")
+    versions = {entry.domain: entry.version for entry in function.opset_import}
+    opset = versions.get("") or defs.onnx_opset_version()
     present = {attribute.name for attribute in proto.attribute}
-    defaults = defs.get_schema(proto.op_type, opset).attributes
+    defaults = schema.attributes
     call.attribute.extend(
         attribute.default_value
         for name, attribute in defaults.items()
@@ -95,7 +102,6 @@ def _rename(nodes: Sequence[onnx.NodeProto], outer: set[str], prefix: str) -> No
             names[:] = [name if name in outer else prefix + name for name in names]
         for attribute in node.attribute:
             for graph in (attribute.g, *attribute.graphs):
-                inner = {info.name for info in graph.output}
                 _rename(graph.node, outer, prefix)
-                for info in graph.output:
-                    info.name = prefix + info.name if info.name in inner - outer else info.name
+                for own in (*graph.input, *graph.output, *graph.initializer):
+                    own.name = own.name if own.name in outer else prefix + own.name

@@ -192,8 +192,8 @@ def _check_size(model: onnx.ModelProto, path: Path) -> None:
         )
 
 
-def opset(model: onnx.ModelProto, path: Path) -> int:
-    """The opset version of the standard operators."""
+def opsets(model: onnx.ModelProto, path: Path) -> Mapping[str, int]:
+    """The opset version of each domain; "" is that of the standard operators."""
     versions = {entry.domain: entry.version for entry in model.opset_import}
     newest = onnx.defs.onnx_opset_version()
     # A model with other domains only has no standard operators: all its nodes are unsupported.
@@ -204,7 +204,7 @@ def opset(model: onnx.ModelProto, path: Path) -> int:
             where=str(path),
             hint="convert it: onnx.version_converter.convert_version(model, 17)",
         )
-    return int(version)
+    return {**versions, "": int(version)}
 
 
 def pixel_range(model: onnx.ModelProto) -> tuple[float, float] | None:

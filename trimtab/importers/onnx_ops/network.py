@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from trimtab.importers._graph import Array, Value
 from trimtab.importers._inputs import Shapes, declared_inputs
 from trimtab.importers._layer import is_known
 from trimtab.importers._walk import NetworkImport
-from trimtab.importers.onnx_ops import functions
+from trimtab.importers.onnx_ops import control, functions
 from trimtab.importers.onnx_ops import model as models
 from trimtab.importers.onnx_ops.node import COMPUTED, HANDLERS, OnnxContext, OnnxNode
 from trimtab.importers.onnx_ops.order import sort_nodes, subgraphs
@@ -52,7 +53,7 @@ def load(path: Path, shapes: Shapes, values: Mapping[str, Array]) -> Program:
     file = models.read(path)
     model = file.model
     sort_nodes(model, path)
-    opset, graph = models.opset(model, path), models.expanded(model, path)
+    versions, graph = models.opsets(model, path), models.expanded(model, path)
     constants = {**models.constants(graph, str(path), path.parent, file.weights), **values}
     sparse = {tensor.values.name for tensor in graph.sparse_initializer}
     infos = [info for info in graph.input if info.name not in constants.keys() | sparse]
@@ -60,7 +61,7 @@ def load(path: Path, shapes: Shapes, values: Mapping[str, Array]) -> Program:
     declared = {info.name: models.declared_shape(info) for info in infos}
     halves = {info.name for info in graph.output if models.is_half(info, path)}
     weights_bytes = sum(weights.nbytes for weights in constants.values())
-    walk = OnnxImport(path, opset, graph, weights_bytes, halves)
+    walk = OnnxImport(path, versions, graph, weights_bytes, halves)
     walk.define(constants)
     walk.add_sparse(graph)
     for name, shape in declared_inputs(declared, shapes, str(path), fixed=True).items():
@@ -88,14 +89,14 @@ class OnnxImport(NetworkImport):
     def __init__(
         self,
         path: Path,
-        opset: int,
+        versions: Mapping[str, int],
         graph: onnx.GraphProto,
         weights_bytes: int,
         halves: Collection[str],
     ) -> None:
         count = sum(node.op_type != "Constant" for node in graph.node)
         super().__init__(path, HANDLERS, count)
-        self._context, self._halves = OnnxContext(opset), halves
+        self._context, self._halves = OnnxContext(versions), halves
         self._add_uses(graph)
         self._budget_bytes = _MIN_BUDGET_BYTES + weights_bytes * _BUDGET_PER_WEIGHT_BYTE
 
@@ -147,15 +148,24 @@ class OnnxImport(NetworkImport):
             self.missing.update(n for n in node.outputs if n and n not in self.values)
 
     def _expand(self, node: OnnxNode, proto: onnx.NodeProto) -> bool:
-        """Imports the nodes by which ONNX defines an operator without a handler; False if there are
-        none.
+        """Imports the nodes by which ONNX defines an operator without a handler, or those of the
+        bodies of control flow; False if there are none.
         """
         if not self.missing.isdisjoint(proto.input):
             return False
-        nodes = functions.body(node, proto, self.values)
-        self._context.used.update(name for inner in nodes for name in inner.input)
-        self.add_nodes(nodes)
-        return bool(nodes)
+        groups = control.expansion(node, proto, self.values), self._definition(node, proto)
+        expanded = False
+        for nodes in chain(*groups):
+            self._context.used.update(name for inner in nodes for name in inner.input)
+            self.add_nodes(nodes)
+            expanded = True
+        return expanded
+
+    def _definition(
+        self, node: OnnxNode, proto: onnx.NodeProto
+    ) -> Iterator[Sequence[onnx.NodeProto]]:
+        if nodes := functions.body(node, proto, self.values):
+            yield nodes
 
     def _evaluate(self, node: OnnxNode, proto: onnx.NodeProto) -> bool:
         """Replaces a node by constants, or an If by one of its branches; False if it cannot."""
@@ -214,7 +224,7 @@ class OnnxImport(NetworkImport):
         empty = [helper.make_empty_tensor_value_info(name) for name in outputs]
         model = helper.make_model(
             helper.make_graph([proto], "constant", infos, empty),
-            opset_imports=[helper.make_opsetid("", self._context.opset)],
+            opset_imports=[helper.make_opsetid("", self._context.versions[""])],
         )
         self._check_budget(_expected_bytes(model, feeds), node.where)
         try:
@@ -222,6 +232,8 @@ class OnnxImport(NetworkImport):
                 values = ReferenceEvaluator(model).run(None, feeds)
         except Exception:  # it raises many kinds, in its own words
             return None
+        if any(isinstance(value, list) for value in values):
+            return None  # a sequence of tensors
         results = {name: np.asarray(value) for name, value in zip(outputs, values, strict=True)}
         self._take_budget(sum(value.nbytes for value in results.values()), node.where)
         return results

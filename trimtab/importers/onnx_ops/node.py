@@ -35,11 +35,12 @@ def dtype_name(elem_type: int) -> str | None:
 class OnnxContext:
     """The state that all nodes of a graph share.
 
+    `versions` holds the opset of each domain; "" is that of the standard operators.
     `used` holds the names that nodes or outputs read. `stored` holds the quantized form of
     constants that `DequantizeLinear` dequantizes, by name.
     """
 
-    opset: int
+    versions: Mapping[str, int]
     used: set[Hashable] = field(default_factory=set)
     stored: dict[Hashable, QuantizedConstant] = field(default_factory=dict)
 
@@ -51,8 +52,9 @@ class OnnxNode(AttributedLayer):
         self, graph: ImportGraph, context: OnnxContext, proto: onnx.NodeProto, index: int
     ) -> None:
         name = proto.name or next(filter(None, proto.output), f"{proto.op_type}_{index}")
-        domain = "" if proto.domain in ("", "ai.onnx") else f"{proto.domain}."
-        type = f"{domain}{proto.op_type}"
+        self.domain = "" if proto.domain == "ai.onnx" else proto.domain
+        self.opset, self.versions = context.versions[""], context.versions
+        type = f"{self.domain}.{proto.op_type}" if self.domain else proto.op_type
         super().__init__(
             graph,
             type,
@@ -60,11 +62,10 @@ class OnnxNode(AttributedLayer):
             [name or None for name in proto.input],
             [name or None for name in proto.output],
             where=f"{graph.path}: node '{name}' ({proto.op_type})",
-            title=f"node '{name}': {type} (opset {context.opset})",
+            title=f"node '{name}': {type} (opset {self.opset})",
         )
         self._attributes = {a.name: helper.get_attribute_value(a) for a in proto.attribute}
         self._context = context
-        self.opset = context.opset
 
     def attribute(self, name: str) -> Any:
         """The value of an attribute; None if it is absent."""

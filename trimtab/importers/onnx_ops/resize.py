@@ -71,6 +71,7 @@ def resize(node: OnnxNode) -> Results:
         extrapolation_value=node.real("extrapolation_value", 0.0),
         antialias=node.boolean("antialias", False),
         exclude_outside=node.boolean("exclude_outside", False),
+        **({"cubic_a": node.real("cubic_coeff_a", -0.75)} if mode == "cubic" else {}),
     )
 
 
@@ -108,13 +109,13 @@ def _target(node: OnnxNode, shape: tuple[int, ...], *, cropped: bool) -> ResizeT
 
 
 def _resize(node: OnnxNode, x: Value, target: ResizeTarget, mode: str, **attributes: Any) -> Value:
-    """Resizes the last two axes, or the middle two of four (an image with channels last)."""
+    """Resizes the last two axes, or the middle two of four (an image with channels last), by one
+    operator; by one per axis if the filter is cubic, or if there are other axes.
+    """
     mode = {"bilinear": "linear"}.get(mode, mode)
-    lift = 4 - len(x.shape)
-    if lift < 0:
-        raise node.unsupported(f"its input has {len(x.shape)} dimensions")
-    sizes, scales = (1,) * lift + target.sizes, (1.0,) * lift + target.scales
     rank = len(x.shape)
+    lift = max(0, 4 - rank)
+    sizes, scales = (1,) * lift + target.sizes, (1.0,) * lift + target.scales
     roi = [(0.0, 1.0)] * lift + list(zip(target.roi[:rank], target.roi[rank:], strict=True))
     changed = {
         lift + i
@@ -127,8 +128,10 @@ def _resize(node: OnnxNode, x: Value, target: ResizeTarget, mode: str, **attribu
         return x
     middle = not lift and changed <= {1, 2}
     plane = (1, 2) if middle else (2, 3)
-    if not changed <= set(plane):
-        raise node.unsupported("it resizes other dimensions than height and width")
+    if mode == "cubic" or rank > 4 or not changed <= set(plane):
+        return _each_axis(
+            node, x, target, [axis - lift for axis in sorted(changed)], mode, **attributes
+        )
     if middle:
         x = node.transpose(x, movement.TO_CHANNELS_FIRST)
     y = images.resize(
@@ -141,6 +144,19 @@ def _resize(node: OnnxNode, x: Value, target: ResizeTarget, mode: str, **attribu
         **attributes,
     )
     return node.transpose(y, movement.TO_CHANNELS_LAST) if middle else node.reshape(y, target.sizes)
+
+
+def _each_axis(
+    node: OnnxNode, x: Value, target: ResizeTarget, axes: list[int], mode: str, **attributes: Any
+) -> Value:
+    """Resizes axes one after the other, those first that shrink most."""
+    attributes.pop("extrapolation_value", None)  # of a mode that this form refuses
+    for axis in sorted(axes, key=lambda axis: target.sizes[axis] / x.shape[axis]):
+        before, after = x.shape[axis], target.sizes[axis]
+        scale = target.scales[axis] if target.scales else after / before
+        resize = images.AxisResize(before, after, scale, mode, **attributes)
+        x = resize.applied(node, x, axis)
+    return x
 
 
 @handles("GridSample")

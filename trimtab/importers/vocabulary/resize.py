@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from trimtab.importers._graph import Value
+import numpy as np
+
+from trimtab.importers._graph import Array, Value
 from trimtab.importers._layer import ImportedLayer
+from trimtab.importers.vocabulary.movement import gathered
 
 # Coordinates and rounding that repeat each pixel if the factor is an integer.
 _CENTERS = ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel")
@@ -54,3 +59,100 @@ def resize(
         nearest_mode=nearest_mode,
         **more,
     )
+
+
+# Along any axis, by a constant matrix of weights or constant indices.
+
+_TIE = 1e-6  # tolerance of ties between two pixels, as in the engine
+_KEYS_A = -0.75  # of the cubic filter
+
+
+@dataclass(frozen=True)
+class AxisResize:
+    """The resizing of one axis from `before` to `after` elements, with ONNX's names of modes.
+
+    `antialias` widens the filter when it shrinks. Weights outside of the input are those of its
+    border, or 0 with `exclude_outside`.
+    """
+
+    before: int
+    after: int
+    scale: float
+    mode: str
+    coordinate_mode: str
+    nearest_mode: str = "round_prefer_floor"
+    cubic_a: float = _KEYS_A
+    antialias: bool = False
+    exclude_outside: bool = False
+
+    def applied(self, layer: ImportedLayer, x: Value, axis: int) -> Value:
+        """Resizes an axis of `x`."""
+        if self.mode == "nearest":
+            return layer.value(gathered(layer, x, self._nearest(layer), axis))
+        outer, inner = math.prod(x.shape[:axis]), math.prod(x.shape[axis + 1 :])
+        layer.check_elements((self.after, self.before))
+        weights = self._weights(layer)
+        if inner == 1:
+            y = layer.reshape(x, (outer, self.before))
+            y = layer.add("gemm", y, layer.constant(weights, "weights"))
+        else:
+            y = layer.reshape(x, (outer, self.before, inner))
+            y = layer.add("mat_mul", layer.constant(weights, "weights"), y)
+        return layer.reshape(y, (*x.shape[:axis], self.after, *x.shape[axis + 1 :]))
+
+    def _coordinates(self, layer: ImportedLayer) -> Array:
+        i = np.arange(self.after, dtype=np.float64)
+        if self.coordinate_mode == "asymmetric":
+            return i / self.scale
+        if self.coordinate_mode == "align_corners":
+            return i * ((self.before - 1) / max(1, self.after - 1))
+        center = (i + 0.5) / self.scale - 0.5
+        if self.coordinate_mode == "half_pixel":
+            return center
+        if self.coordinate_mode == "pytorch_half_pixel":
+            return center if self.after > 1 else np.zeros(1)
+        if self.coordinate_mode == "half_pixel_symmetric":
+            return center + self.before / 2 * (1 - self.after / (self.scale * self.before))
+        raise layer.unsupported(
+            f"its mode is {self.mode}, or it resizes other axes than height and width, with the"
+            f" coordinates {self.coordinate_mode}"
+        )
+
+    def _nearest(self, layer: ImportedLayer) -> Array:
+        x = self._coordinates(layer)
+        below = np.floor(x)
+        rest = x - below
+        tie = np.abs(rest - 0.5) <= _TIE
+        up = {
+            "round_prefer_floor": (rest > 0.5) & ~tie,
+            "round_prefer_ceil": (rest > 0.5) | tie,
+            "floor": np.zeros(x.shape, np.bool_),
+            "ceil": rest > 0,
+        }[self.nearest_mode]
+        places: Array = np.clip(below + up, 0, self.before - 1).astype(np.int64)
+        return places
+
+    def _weights(self, layer: ImportedLayer) -> Array:
+        """float32[after, before]: the weights of the inputs of each result."""
+        shrink = min(self.scale, 1.0) if self.antialias else 1.0
+        support = math.ceil((2 if self.mode == "cubic" else 1) / shrink)
+        centers = self._coordinates(layer)[:, np.newaxis]
+        taps = np.floor(centers) + np.arange(1 - support, support + 1)
+        weights = self._filter(np.abs(taps - centers) * shrink)
+        if self.exclude_outside:
+            weights = np.where((taps >= 0) & (taps < self.before), weights, 0)
+        weights = weights / weights.sum(1, keepdims=True)
+        matrix = np.zeros((self.after, self.before))
+        rows = np.broadcast_to(np.arange(self.after)[:, np.newaxis], taps.shape)
+        np.add.at(matrix, (rows, np.clip(taps, 0, self.before - 1).astype(np.int64)), weights)
+        return matrix.astype(np.float32)
+
+    def _filter(self, x: Array) -> Array:
+        """The weight of an input at the distance x >= 0."""
+        if self.mode == "linear":
+            triangle: Array = np.maximum(0, 1 - x)
+            return triangle
+        a = self.cubic_a  # Keys 1981
+        near = ((a + 2) * x - (a + 3)) * x * x + 1
+        far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+        return np.where(x <= 1, near, np.where(x < 2, far, 0.0))

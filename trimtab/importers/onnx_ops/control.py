@@ -1,0 +1,230 @@
+"""Control flow as the nodes of its bodies: Scan, Loop, and If with a computed condition.
+
+The number of iterations must be known during the import. A body is repeated for each of them, with
+names of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+from trimtab.importers._graph import Array, Operand
+from trimtab.importers._layer import is_known
+from trimtab.importers.onnx_ops.node import OnnxNode
+
+MAX_UNROLLED = 5_000
+"""Nodes that one loop may expand to."""
+
+Nodes = list[onnx.NodeProto]
+
+
+def expansion(
+    node: OnnxNode, proto: onnx.NodeProto, values: Mapping[str, Operand]
+) -> Iterator[Nodes]:
+    """The nodes that compute a node with bodies, in groups: `values` must hold the results of one
+    group before the next is asked for. No group: another node.
+    """
+    expand = _EXPANSIONS.get(node.type)
+    if expand is not None:
+        yield from expand(node, proto, values)
+
+
+class _Names:
+    """New names that begin with that of the node."""
+
+    def __init__(self, node: OnnxNode) -> None:
+        self._prefix, self._count = node.name, 0
+
+    def new(self, role: str) -> str:
+        """Another name."""
+        self._count += 1
+        return f"{self._prefix}.{role}.{self._count}"
+
+    def node(
+        self, op: str, inputs: Sequence[str], output: str, **attributes: Any
+    ) -> onnx.NodeProto:
+        """A node with one output and a new name."""
+        return helper.make_node(op, inputs, [output], self.new(op), **attributes)
+
+    def constant(self, value: Array, output: str) -> onnx.NodeProto:
+        """A Constant."""
+        return self.node("Constant", (), output, value=numpy_helper.from_array(value))
+
+
+def _body(names: _Names, graph: onnx.GraphProto, inputs: Sequence[str]) -> tuple[Nodes, list[str]]:
+    """The nodes of a body with new names, and its outputs; `inputs`: names of its arguments."""
+    renamed = dict(zip((info.name for info in graph.input), inputs, strict=True))
+    nodes = []
+    for tensor in graph.initializer:
+        renamed[tensor.name] = names.new(tensor.name)
+        nodes.append(names.node("Constant", (), renamed[tensor.name], value=tensor))
+    for inner in graph.node:
+        renamed |= {name: names.new(name) for name in inner.output if name}
+    for inner in graph.node:
+        copy = onnx.NodeProto()
+        copy.CopyFrom(inner)
+        copy.name = names.new(inner.name or inner.op_type)
+        _rename(copy, renamed)
+        nodes.append(copy)
+    return nodes, [renamed.get(info.name, info.name) for info in graph.output]
+
+
+def _rename(node: onnx.NodeProto, renamed: Mapping[str, str]) -> None:
+    """Renames the values of a node, and those of its bodies that come from outside."""
+    for listed in (node.input, node.output):
+        listed[:] = [renamed.get(name, name) for name in listed]
+    for attribute in node.attribute:
+        for graph in (attribute.g, *attribute.graphs):
+            for inner in graph.node:
+                _rename(inner, renamed)
+            for info in graph.output:
+                info.name = renamed.get(info.name, info.name)
+
+
+def _check_length(node: OnnxNode, body: onnx.GraphProto, iterations: int) -> None:
+    if iterations * len(body.node) > MAX_UNROLLED:
+        raise node.unsupported(
+            f"it would expand to {iterations} times {len(body.node)} nodes, the limit is"
+            f" {MAX_UNROLLED:,}"
+        )
+
+
+def _identity(names: _Names, old: str, new: str) -> Nodes:
+    return [names.node("Identity", [old], new)] if new else []
+
+
+def _stacked(
+    node: OnnxNode, names: _Names, parts: Sequence[str], axis: int, rank: int, output: str
+) -> Nodes:
+    """The nodes that stack `parts` along a new axis of a result of `rank` dimensions."""
+    axis = node.axis(axis, rank)
+    nodes, lifted = [], []
+    for part in parts:
+        lifted.append(names.new("slice"))
+        if node.opset < 13:
+            nodes.append(names.node("Unsqueeze", [part], lifted[-1], axes=[axis]))
+        else:
+            axes = names.new("axes")
+            nodes.append(names.constant(np.array([axis]), axes))
+            nodes.append(names.node("Unsqueeze", [part, axes], lifted[-1]))
+    return [*nodes, names.node("Concat", lifted, output, axis=axis)]
+
+
+def _scan(node: OnnxNode, proto: onnx.NodeProto, values: Mapping[str, Operand]) -> Iterator[Nodes]:
+    """Repeats the body for the slices of the last `num_scan_inputs` inputs."""
+    if node.opset < 9:
+        raise node.unsupported("it is a Scan of opset 8: convert the model to a newer opset")
+    body: onnx.GraphProto = node.attribute("body")
+    count, names = node.integer("num_scan_inputs"), _Names(node)
+    if not 0 < count <= len(proto.input):
+        raise node.invalid(f"{count} of its {len(proto.input)} inputs are scanned")
+    states, scanned = [*proto.input[:-count]], [*proto.input[-count:]]
+    outputs = len(body.output) - len(states)
+    axes = node.integers("scan_input_axes") or (0,) * count
+    directions = node.integers("scan_input_directions") or (0,) * count
+    output_axes = node.integers("scan_output_axes") or (0,) * outputs
+    output_directions = node.integers("scan_output_directions") or (0,) * outputs
+    axes = tuple(
+        node.axis(axis, len(values[name].shape)) for name, axis in zip(scanned, axes, strict=True)
+    )
+    lengths = {values[name].shape[axis] for name, axis in zip(scanned, axes, strict=True)}
+    if len(lengths) != 1 or 0 in lengths:
+        raise node.unsupported(f"its scanned inputs have {sorted(lengths)} slices")
+    (length,) = lengths
+    _check_length(node, body, length)
+    collected: list[list[str]] = [[] for _ in range(outputs)]
+    for step in range(length):
+        nodes, slices = [], []
+        for name, axis, backward in zip(scanned, axes, directions, strict=True):
+            index, part = names.new("index"), names.new("slice")
+            nodes.append(names.constant(np.array(length - 1 - step if backward else step), index))
+            nodes.append(names.node("Gather", [name, index], part, axis=axis))
+            slices.append(part)
+        inner, results = _body(names, body, [*states, *slices])
+        yield [*nodes, *inner]
+        states = results[: len(states)]
+        for parts, name in zip(collected, results[len(states) :], strict=True):
+            parts.append(name)
+    for old, new in zip(states, proto.output, strict=False):
+        yield _identity(names, old, new)
+    stacks = zip(collected, output_axes, output_directions, strict=True)
+    for (parts, axis, backward), output in zip(stacks, proto.output[len(states) :], strict=False):
+        rank = _rank(node, parts[0], values) + 1
+        ordered = parts[::-1] if backward else parts
+        yield _stacked(node, names, ordered, axis, rank, output) if output else []
+
+
+def _rank(node: OnnxNode, name: str, values: Mapping[str, Operand]) -> int:
+    if name not in values:
+        raise node.unsupported("its body has unsupported nodes")
+    return len(values[name].shape)
+
+
+def _loop(node: OnnxNode, proto: onnx.NodeProto, values: Mapping[str, Operand]) -> Iterator[Nodes]:
+    """Repeats the body for a constant trip count, or until its condition is the constant False."""
+    body: onnx.GraphProto = node.attribute("body")
+    names, states = _Names(node), [*proto.input[2:]]
+    limit: int | None = None
+    if node.has(0):
+        limit = max(0, int(node.known(0, "trip count").reshape(())))
+    goes_on = not node.has(1) or bool(node.known(1, "condition").reshape(()))
+    collected: list[list[str]] = [[] for _ in range(len(body.output) - 1 - len(states))]
+    step = 0
+    while goes_on and (limit is None or step < limit):
+        _check_length(node, body, step + 1 if limit is None else limit)
+        number, condition = names.new("iteration"), names.new("condition")
+        nodes = [names.constant(np.array(step), number), names.constant(np.array(True), condition)]
+        inner, (again, *results) = _body(names, body, [number, condition, *states])
+        yield [*nodes, *inner]
+        value = values.get(again)
+        if value is None or not is_known(value):
+            raise node.unsupported("its condition is computed, so that its length is unknown")
+        goes_on = bool(np.asarray(value).reshape(()))
+        states = results[: len(states)]
+        for parts, name in zip(collected, results[len(states) :], strict=True):
+            parts.append(name)
+        step += 1
+    for old, new in zip(states, proto.output, strict=False):
+        yield _identity(names, old, new)
+    for parts, output in zip(collected, proto.output[len(states) :], strict=False):
+        if output and not parts:
+            raise node.unsupported("it has no iteration, and the results of none are read")
+        if output:
+            rank = _rank(node, parts[0], values) + 1
+            yield _stacked(node, names, parts, 0, rank, output)
+
+
+def _if(node: OnnxNode, proto: onnx.NodeProto, values: Mapping[str, Operand]) -> Iterator[Nodes]:
+    """Computes both branches, whose results must have the same shapes, and selects one."""
+    names = _Names(node)
+    branches = []
+    for branch in ("then_branch", "else_branch"):
+        nodes, results = _body(names, node.attribute(branch), ())
+        yield nodes
+        branches.append(results)
+    shape, condition = names.new("shape"), names.new("condition")
+    scalar: Array = np.zeros(0, np.int64)
+    yield [
+        names.constant(scalar, shape),
+        names.node("Reshape", [proto.input[0], shape], condition),
+    ]
+    for first, second, output in zip(*branches, proto.output, strict=True):
+        one, other = values.get(first), values.get(second)
+        if one is None or other is None:
+            raise node.unsupported("its branches have unsupported nodes")
+        if tuple(one.shape) != tuple(other.shape):
+            raise node.unsupported(
+                f"its condition is computed, and its branches have results of different shapes,"
+                f" {list(one.shape)} and {list(other.shape)}"
+            )
+        yield [names.node("Where", [condition, first, second], output)] if output else []
+
+
+_EXPANSIONS: Mapping[
+    str, Callable[[OnnxNode, onnx.NodeProto, Mapping[str, Operand]], Iterator[Nodes]]
+] = {"Scan": _scan, "Loop": _loop, "If": _if}
