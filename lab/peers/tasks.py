@@ -60,7 +60,7 @@ def peers(options: PeersOptions) -> None:
         )
     is_quantized = options.precision != "f32"
     prefer = options.prefer
-    read_plan("", prefer)  # UsageError for an unknown preference
+    read_plan("", prefer=prefer)  # UsageError for an unknown preference
     engines = Installed(options.python or sys.executable, quantized=is_quantized)
     names = [name for name in options.models.split(",") if name] or zoo.names()
     progress = shown(quiet=options.json)

@@ -29,7 +29,7 @@ def with_memory(target: Target, core_gb_per_s: float, bus_gb_per_s: float = 0) -
 
 
 def best(program: Program, target: Target) -> str:
-    (op,) = planner.decide(program, target, Plan()).ops
+    (op,) = planner.decide(program, target, Plan(accuracy="fast")).ops
     result = algorithms.algorithm_of(op)
     return result.name if result else ""
 

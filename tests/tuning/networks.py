@@ -36,8 +36,8 @@ def convolutions(*layers: tuple[int, int, int], size: int = 28) -> Program:
 
 
 def by_rule(program: Program, target: Target = HASWELL, plan: Plan | None = None) -> DecidedPlan:
-    """The plan of the rules."""
-    plan = plan or Plan()
+    """The plan of the rules, by default with algorithms of any rounding error."""
+    plan = plan or Plan(accuracy="fast")
     return DecidedPlan(program, target, plan, planner.plan(program, target, plan))
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 INPUT_HELP = "shape of a graph input: NAME=1,3,224,224 (repeatable)"
 PREFER_HELP = "balanced, size (small model and binary) or load (short load time)"
+ACCURACY_HELP = "exactness of float32: balanced, strict or fast (docs/precision.md)"
 PRECISION_HELP = "type to compute in: f32, f16, int8 or mixed (docs/precision.md)"
 THREADS_HELP = "threads of the runner; default: those of --plan, or 1"
 RESULTS_HELP = "folder of the run records (default: results/)"
@@ -31,6 +32,7 @@ class PlanChoices:
 
     prefer: str = option(PREFER_HELP)
     weights: str = option("type of stored weights: f32, or f16, which is half the size")
+    accuracy: str = option(ACCURACY_HELP)
     precision: str = option(PRECISION_HELP)
     threads: int | None = option(THREADS_HELP, None)
 
@@ -40,7 +42,14 @@ class PlanChoices:
         """
         from trimtab.pipeline.resolve import read_plan
 
-        return read_plan(path, self.prefer, self.weights, self.precision, self.threads)
+        return read_plan(
+            path,
+            prefer=self.prefer,
+            weights=self.weights,
+            accuracy=self.accuracy,
+            precision=self.precision,
+            threads=self.threads,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from trimtab.cli._command import argument, command, group, option
 from trimtab.cli._options import (
+    ACCURACY_HELP,
     INPUT_HELP,
     PRECISION_HELP,
     PREFER_HELP,
@@ -31,6 +32,7 @@ class InstructionsOptions:
     plan: str = option("plan file with algorithms and kernels (./inv inspect --plan writes one)")
     prefer: str = option(PREFER_HELP)
     weights: str = option("type of stored weights: f32, or f16, which is half the size")
+    accuracy: str = option(ACCURACY_HELP)
     precision: str = option(PRECISION_HELP)
     results: str = option(RESULTS_HELP)
     json: bool = option("print JSON", False)
@@ -50,7 +52,13 @@ def instructions(options: InstructionsOptions) -> None:
         model=options.model,
         cpu=options.cpu,
         shapes=parse_inputs(options.input),
-        plan=read_plan(options.plan, options.prefer, options.weights, options.precision),
+        plan=read_plan(
+            options.plan,
+            prefer=options.prefer,
+            weights=options.weights,
+            accuracy=options.accuracy,
+            precision=options.precision,
+        ),
         calibration=options.calibration.read(),
     )
     folder, progress = results_folder(options.results), shown(quiet=options.json)

@@ -13,6 +13,7 @@ from trimtab.errors import UsageError
 from trimtab.pipeline.recipe import Recipe
 from trimtab.planner.plan_file import MAX_THREADS, PREFERENCES, WEIGHTS_TYPES, Plan
 from trimtab.planner.precision import PRECISIONS
+from trimtab.planner.rounding import ACCURACIES
 from trimtab.profile import find_profile
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
@@ -76,7 +77,13 @@ def find_target(toolchain: str, cpu: str = "", threads: int = 1, profile: str = 
 
 
 def read_plan(
-    path: str, prefer: str = "", weights: str = "", precision: str = "", threads: int | None = None
+    path: str,
+    *,
+    prefer: str = "",
+    weights: str = "",
+    accuracy: str = "",
+    precision: str = "",
+    threads: int | None = None,
 ) -> Plan:
     """The plan of a TOML file, "" for the planner's own, with the other options in place of its
     values. UsageError for a number of threads or a word that is not valid.
@@ -84,6 +91,7 @@ def read_plan(
     words = {
         "prefer": (prefer, PREFERENCES),
         "weights": (weights, WEIGHTS_TYPES),
+        "accuracy": (accuracy, ACCURACIES),
         "precision": (precision, PRECISIONS),
     }
     for option, (word, choices) in words.items():
@@ -96,6 +104,7 @@ def read_plan(
         plan,
         prefer=prefer or plan.prefer,
         weights_type=weights or plan.weights_type,
+        accuracy=accuracy or plan.accuracy,
         precision=precision or plan.precision,
         threads=threads or plan.threads,
     )

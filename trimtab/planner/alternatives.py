@@ -12,7 +12,7 @@ from functools import cached_property
 
 from trimtab import kernels
 from trimtab.kernels import Kernel
-from trimtab.planner import algorithms, planner
+from trimtab.planner import algorithms, planner, rounding
 from trimtab.planner.cost import NO_COST, Cost, bytes_per_cycle
 from trimtab.planner.kernel_selection import KernelSelection
 from trimtab.planner.plan_file import Choice, Plan, operator_keys, plan_of
@@ -93,14 +93,14 @@ class DecidedPlan:
         """The first outputs of the operators that each operator of the plan computes: its own, and
         those that it absorbs.
         """
-        operators = _Operators(self.program, self.target)
+        operators = _Operators(self.program, self.target, rounding.bound(self.plan.accuracy))
         return {
             name: operators.covers(name, choice.algorithm) for name, choice in self.choices.items()
         }
 
     def alternatives(self) -> Iterator[Alternative]:
         """Yields the alternatives of every operator, the likely ones of each first."""
-        operators = _Operators(self.program, self.target)
+        operators = _Operators(self.program, self.target, rounding.bound(self.plan.accuracy))
         absorbed = set[str]().union(*(own - {name} for name, own in self.covers.items()))
         ops = {op.outputs[0]: op for op in self.planned.ops}
         for name in operators.selections:
@@ -118,7 +118,7 @@ class DecidedPlan:
         """
         for algorithm in operators.selections[name]:
             own = operators.covers(name, algorithm)
-            if is_absorbed and own == {name}:
+            if not operators.is_exact(name, algorithm) or (is_absorbed and own == {name}):
                 continue
             touched = [unit for unit, covered in self.covers.items() if covered & own]
             region = own.union(*(self.covers[unit] for unit in touched))
@@ -176,11 +176,13 @@ class DecidedPlan:
 
 
 class _Operators:
-    """The operators of a program with every algorithm that the target can run."""
+    """The operators of a program with every algorithm that the target can run. `error`: the largest
+    rounding error of an alternative (`rounding.bound`).
+    """
 
-    def __init__(self, program: Program, target: Target) -> None:
+    def __init__(self, program: Program, target: Target, error: float) -> None:
         constant_bytes = program.constant_bytes()
-        self._program, self._target = program, target
+        self._program, self._target, self._error = program, target, error
         self._producers = {name: op for op in program.ops for name in op.outputs}
         self.selections: dict[str, dict[str, KernelSelection]] = {}
         for op in program.ops:
@@ -211,6 +213,10 @@ class _Operators:
                 outputs.add(producer.outputs[0])
                 pending += producer.inputs
         return frozenset(outputs)
+
+    def is_exact(self, name: str, algorithm: str) -> bool:
+        """Whether an algorithm rounds no more than an alternative may."""
+        return self.selections[name][algorithm].error() <= self._error
 
     def kernels(self, name: str, algorithm: str) -> list[Kernel]:
         """The candidates for an operator's main kernel; portable ones only if there is no other."""
@@ -266,7 +272,7 @@ class _Operators:
         options = [
             (self._cost(name, choice).cycles, -kernels.isas()[kernel.isa].rank, kernel.name, choice)
             for algorithm in self.selections.get(name, {})
-            if self.covers(name, algorithm) == {name}
+            if self.is_exact(name, algorithm) and self.covers(name, algorithm) == {name}
             for kernel in self.kernels(name, algorithm)
             for choice in [self.choice(name, algorithm, kernel)]
         ]

@@ -11,7 +11,7 @@ from trimtab import kernels, schema
 from trimtab.errors import PlanError
 from trimtab.kernels import Kernel
 from trimtab.planner import concat_elision
-from trimtab.planner.algorithms import Algorithm
+from trimtab.planner.algorithms import Algorithm, Inexact
 from trimtab.planner.cost import NO_COST, Cost, cost
 from trimtab.program import Op, Program
 from trimtab.schema import Attribute
@@ -44,7 +44,7 @@ class KernelSelection:
         if not self.target.holds(self.op.type) and self.op.type not in concat_elision.ELIDED_TYPES:
             return [self.op.type]
         return [
-            f"a {' or '.join(families)} kernel for {self._dtype} ({self.op.type})"
+            f"a {' or '.join(families)} kernel for {self.dtype} ({self.op.type})"
             for attribute in self.op.schema.attributes
             if attribute.type == "kernel"
             and (families := self._families(attribute))
@@ -65,6 +65,12 @@ class KernelSelection:
                 elif self._families(attribute):
                     name = self._by_rule(attribute).name
                 self.op.attributes[attribute.name] = name or ""
+
+    def error(self) -> float:
+        """The algorithm's rounding error beside that of the direct one (`rounding`)."""
+        if not isinstance(self.algorithm, Inexact):
+            return 1.0
+        return self.algorithm.error(self.program, self.op)
 
     def min_cycles(self) -> float:
         """Cycles of the operator with the main kernel that the rule selects."""
@@ -116,7 +122,7 @@ class KernelSelection:
         that has any.
         """
         if attribute.name not in self._memo:
-            ranked = self.target.ranked(families, self._dtype)
+            ranked = self.target.ranked(families, self.dtype)
             fitting = (self._fitting(attribute, members) for members in ranked)
             self._memo[attribute.name] = next(filter(None, fitting), [])
         return self._memo[attribute.name]
@@ -130,7 +136,7 @@ class KernelSelection:
     def candidates(self, attribute: Attribute) -> list[Kernel]:
         """All kernels of the target that fit one plan attribute."""
         of_families = [
-            self.target.families.get((family, self._dtype), ())
+            self.target.families.get((family, self.dtype), ())
             for family in self._families(attribute)
         ]
         return self._fitting(attribute, itertools.chain(*of_families))
@@ -157,8 +163,8 @@ class KernelSelection:
             reason = "there is no such kernel"
         elif kernel.family not in self._families(attribute):
             reason = f"it is of the family {kernel.family}, which does not compute this"
-        elif kernel.dtype != self._dtype:
-            reason = f"it computes in {kernel.dtype}, the operator in {self._dtype}"
+        elif kernel.dtype != self.dtype:
+            reason = f"it computes in {kernel.dtype}, the operator in {self.dtype}"
         elif kernel.isa not in self.target.isas:
             reason = f"{self.target.name} cannot run {kernel.isa}"
         elif self.target.profile and kernel not in self.target.kernels():
@@ -172,7 +178,8 @@ class KernelSelection:
         )
 
     @cached_property
-    def _dtype(self) -> str:
+    def dtype(self) -> str:
+        """The element type that the operator computes in."""
         return self.program.dtype(self.op)
 
     @property

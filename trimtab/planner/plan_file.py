@@ -3,6 +3,7 @@
     algorithms = ["depthwise", "direct"]       # what the rule may choose from; default: all
     prefer = "load"                            # minimize load time instead of file size
     weights_type = "f32"                       # storage of weights that the engine packs
+    accuracy = "balanced"                      # how exact float32 is to be: or strict, or fast
     precision = "f32"                          # dtype of the operators: f32, f16, int8 or mixed
     threads = 4                                # threads that the program will run with
 
@@ -34,6 +35,7 @@ from trimtab.errors import PlanError
 from trimtab.planner import algorithms
 from trimtab.planner.packing import Storage
 from trimtab.planner.precision import PRECISIONS, TYPES, is_quantized
+from trimtab.planner.rounding import ACCURACIES
 from trimtab.program import Op, Program
 from trimtab.target import Target
 from trimtab.toml_table import TomlFile
@@ -45,7 +47,7 @@ PREFERENCES = ("balanced", "size", "load")
 size, or load time.
 """
 
-_STRING_KEYS = ("prefer", "weights_type", "precision")
+_STRING_KEYS = ("prefer", "accuracy", "weights_type", "precision")
 MAX_THREADS = 64  # of an engine
 
 WEIGHTS = ("file", "load")
@@ -89,16 +91,18 @@ class Plan:
 
     `operators`: by operator key (see `operator_keys`). For all others: `algorithms` that the rule
     may choose from, and what it is to `prefer`. `weights_type`: how weights that the engine packs
-    are stored if they are computed with as f32. `precision`: the dtype that operators compute in
-    where the target supports it (`trimtab.planner.precision`); `precisions`: for mixed, the dtype
-    of each operator by its name before quantization. `threads`: number of threads of the program,
-    0 for the target's.
+    are stored if they are computed with as f32. `accuracy`: how exact the algorithms have to be that
+    the rule chooses from, one of `rounding.ACCURACIES`. `precision`: the dtype that operators
+    compute in where the target supports it (`trimtab.planner.precision`); `precisions`: for mixed,
+    the dtype of each operator by its name before quantization. `threads`: number of threads of the
+    program, 0 for the target's.
     """
 
     algorithms: tuple[str, ...] = field(default_factory=algorithms.names)
     operators: Mapping[str, Choice] = field(default_factory=dict)
     prefer: str = PREFERENCES[0]
     weights_type: str = WEIGHTS_TYPES[0]
+    accuracy: str = ACCURACIES[0]
     precision: str = PRECISIONS[0]
     precisions: Mapping[str, str] = field(default_factory=dict)
     threads: int = 0
@@ -106,6 +110,7 @@ class Plan:
     def __post_init__(self) -> None:
         _one_of("prefer", self.prefer, PREFERENCES)
         _one_of("weights_type", self.weights_type, WEIGHTS_TYPES)
+        _one_of("accuracy", self.accuracy, ACCURACIES)
         _one_of("precision", self.precision, PRECISIONS)
         for name, dtype in self.precisions.items():
             _one_of(f"the precision of {name}", dtype, TYPES)
@@ -156,6 +161,7 @@ class Plan:
                 "algorithms": self.algorithms,
                 "prefer": self.prefer,
                 "weights_type": self.weights_type,
+                "accuracy": self.accuracy,
                 "precision": self.precision,
                 **({"threads": self.threads} if self.threads else {}),
                 **precisions,

@@ -21,6 +21,7 @@ from trimtab.planner import (
     pixel_padding,
     precision,
     producer_fusion,
+    rounding,
 )
 from trimtab.planner.cost import Cost, element_wise_cycles
 from trimtab.planner.kernel_selection import KernelSelection
@@ -117,7 +118,7 @@ def decide(program: Program, target: Target, overrides: Plan) -> Program:
     variants = [_variants(planned, op, target, constant_bytes) for op in program.ops]
     _check_possible(variants, target)
     choices = _choices(program, overrides)
-    allowed = [_allowed(of_op, overrides.algorithms) for of_op in variants]
+    allowed = [_allowed(of_op, overrides) for of_op in variants]
     fixed = {output for output, choice in choices.items() if choice != Choice()}
     candidates = FusionCandidates(planned, allowed, fixed)
     if modeled:
@@ -258,12 +259,16 @@ def _excluded(missing: str, profile: Profile) -> ProfileError:
     )
 
 
-def _allowed(variants: Variants, algorithm_names: tuple[str, ...]) -> Variants:
-    """The possible variants among the allowed algorithms, or one other if there is none."""
+def _allowed(variants: Variants, overrides: Plan) -> Variants:
+    """The possible variants among the allowed algorithms that are exact enough, or one other if
+    there is none.
+    """
     possible = {name: variant for name, variant in variants.items() if not variant.missing()}
     fallback = algorithms.DIRECT if algorithms.DIRECT in possible else next(iter(possible))
-    allowed = {name: variant for name, variant in possible.items() if name in algorithm_names}
-    return allowed or {fallback: possible[fallback]}
+    allowed = {name: variant for name, variant in possible.items() if name in overrides.algorithms}
+    bound = rounding.bound(overrides.accuracy)
+    exact = {name: variant for name, variant in allowed.items() if variant.error() <= bound}
+    return exact or allowed or {fallback: possible[fallback]}
 
 
 def _select(

@@ -73,14 +73,20 @@ class CellBuild:
 
 def recipe_of(cell: Cell, model: Path, plan_file: Path | None) -> Recipe:
     """The recipe of a cell whose model and plan are these files."""
-    options = (cell.prefer, cell.weights, cell.precision, cell.threads)
     return Recipe(
         model=cell.model if cell.model in zoo.names() else str(model),
         profile=cell.profile,
         toolchain=cell.toolchain,
         cpu=cell.cpu,
         shapes=input_shapes.parse(cell.input),
-        plan=read_plan(str(plan_file or ""), *options),
+        plan=read_plan(
+            str(plan_file or ""),
+            prefer=cell.prefer,
+            weights=cell.weights,
+            accuracy=cell.accuracy,
+            precision=cell.precision,
+            threads=cell.threads,
+        ),
         calibration=Calibration(samples=cell.calibration, budget=cell.budget),
     )
 

@@ -46,6 +46,7 @@ class Cell:
     plan: str = ""
     prefer: str = ""
     weights: str = ""
+    accuracy: str = ""
     calibration: str = ""
     budget: str = ""
     device: str = "local"

@@ -13,7 +13,7 @@ import pkgutil
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from trimtab import schema
 from trimtab.errors import SchemaError
@@ -75,6 +75,16 @@ class Algorithm(Protocol):
 
     def kernel_calls(self, program: Program, op: Op) -> Iterator[tuple[str, KernelCall, int]]:
         """Yields (plan attribute, call, count) for the kernel calls of an operator of a plan."""
+
+
+@runtime_checkable
+class Inexact(Protocol):
+    """An algorithm whose products or sums round otherwise than those of the direct one."""
+
+    def error(self, program: Program, op: Op) -> float:
+        """The root mean square of the rounding errors of a lowered float32 operator, divided by
+        that of the direct algorithm.
+        """
 
 
 @cache

@@ -93,6 +93,21 @@ _OUTPUT_COSTS = {
     (5, 8): 460,
     (6, 8): 550,
 }
+# Rounding errors of the tiles (m, n) beside those of the direct algorithm; strided tiles have their
+# own. Those of inputs without negative values, as after a ReLU, which are larger.
+_ERRORS = {
+    (2, 4): 0.8,
+    (3, 5): 2.6,
+    (4, 5): 2.6,
+    (2, 6): 1.7,
+    (3, 6): 2.6,
+    (4, 6): 2.6,
+    (5, 7): 7.0,
+    (4, 8): 5.0,
+    (5, 8): 9.0,
+    (6, 8): 9.0,
+}
+_STRIDED_ERRORS = {(2, 5): 0.65}
 # Space-to-depth of one element, in operations of one lane.
 _SPACE_TO_DEPTH_COST = 8
 
@@ -183,6 +198,11 @@ class Winograd:
             transforms=transforms,
             tiles=size**2 * gemm_work.tiles(kernel, tiles, c_out),
         )
+
+    def error(self, program: Program, op: Op) -> float:
+        """That of the tile, measured (tests/planner/test_rounding.py)."""
+        errors = _STRIDED_ERRORS if self.stride > 1 else _ERRORS
+        return errors[self.tile, self._size_of(program, op)]
 
     def block_sizes(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:
         """The block sizes of the GEMMs, in blocks of transformed tiles."""
