@@ -75,7 +75,7 @@ def test_the_errors_of_all_algorithms_are_as_declared() -> None:
 def test_the_accuracy_bounds_the_error_of_each_operator() -> None:
     program, *_ = _layer("3x3")
     machine = Target.of("aarch64", "cortex-a53")
-    errors = []
+    errors: list[float] = []
     for accuracy in ("strict", "balanced", "fast"):
         (op,) = planner.decide(program, machine, Plan(accuracy=accuracy)).ops
         algorithm = algorithms.algorithm_of(op)

@@ -86,7 +86,7 @@ class Strassen:
         )
 
     def error(self, program: Program, op: Op) -> float:
-        """Measured (tests/planner/test_rounding.py): differences of quadrants cancel."""
+        """The error of sums of quadrants, as tests/planner/test_rounding.py measures it."""
         return 2.2
 
     def block_sizes(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:

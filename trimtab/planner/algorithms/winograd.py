@@ -200,7 +200,7 @@ class Winograd:
         )
 
     def error(self, program: Program, op: Op) -> float:
-        """That of the tile, measured (tests/planner/test_rounding.py)."""
+        """The error of the tile, as tests/planner/test_rounding.py measures it."""
         errors = _STRIDED_ERRORS if self.stride > 1 else _ERRORS
         return errors[self.tile, self._size_of(program, op)]
 
