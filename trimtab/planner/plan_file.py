@@ -92,10 +92,10 @@ class Plan:
     `operators`: by operator key (see `operator_keys`). For all others: `algorithms` that the rule
     may choose from, and what it is to `prefer`. `weights_type`: how weights that the engine packs
     are stored if they are computed with as f32. `accuracy`: how exact the algorithms that the
-    rule chooses from have to be, one of `rounding.ACCURACIES`. `precision`: the dtype that operators
-    compute in where the target supports it (`trimtab.planner.precision`); `precisions`: for mixed,
-    the dtype of each operator by its name before quantization. `threads`: number of threads of the
-    program, 0 for the target's.
+    rule chooses from have to be, one of `rounding.ACCURACIES`. `precision`: the dtype that
+    operators compute in where the target supports it (`trimtab.planner.precision`); `precisions`:
+    for mixed, the dtype of each operator by its name before quantization. `threads`: number of
+    threads of the program, 0 for the target's.
     """
 
     algorithms: tuple[str, ...] = field(default_factory=algorithms.names)
