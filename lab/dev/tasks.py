@@ -95,6 +95,8 @@ def run_tests(
 
     from lab.dev import shell
 
+    # Processes that tests start would compile every module again.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     argv = [sys.executable, "-m", "pytest"]
     if full:
         argv.append("--full")
