@@ -24,6 +24,10 @@ if TYPE_CHECKING:  # for type checkers, which do not run `__getattr__`
     from trimtab.importers._parsers import GraphBuilder as GraphBuilder
     from trimtab.importers._parsers import Layer as Layer
     from trimtab.importers._parsers import operator_parser as operator_parser
+    from trimtab.learning.settings import Loss as Loss
+    from trimtab.learning.settings import Solver as Solver
+    from trimtab.learning.trainer import Trainer as Trainer
+    from trimtab.learning.training_program import training as training
     from trimtab.operator_cases import OperatorCase as OperatorCase
     from trimtab.planner.plan_file import Plan as Plan
     from trimtab.profile import Profile as Profile
@@ -41,13 +45,16 @@ if TYPE_CHECKING:  # for type checkers, which do not run `__getattr__`
 _MODULES = {
     "GraphBuilder": "trimtab.importers._parsers",
     "Layer": "trimtab.importers._parsers",
+    "Loss": "trimtab.learning.settings",
     "OperatorCase": "trimtab.operator_cases",
     "Plan": "trimtab.planner.plan_file",
     "Profile": "trimtab.profile",
     "Program": "trimtab.program",
     "Session": "trimtab.session",
+    "Solver": "trimtab.learning.settings",
     "Target": "trimtab.target",
     "TensorType": "trimtab.session",
+    "Trainer": "trimtab.learning.trainer",
     "TrimtabError": "trimtab.errors",
     "errors": "trimtab.errors",
     "load": "trimtab.importers",
@@ -58,6 +65,7 @@ _MODULES = {
     "plugins": "trimtab.plugins",
     "profile_of": "trimtab.build.derived_profile",
     "quantize": "trimtab.quantization",
+    "training": "trimtab.learning.training_program",
     "tune": "trimtab.tuning.in_process",
 }
 # Names that have left the table above, and their replacements: "old": "trimtab.module.name". They

@@ -23,6 +23,7 @@ import trimtab
 from tests.engine.test_hostile_models import network
 from tests.fuzz import networks
 from tests.importers import sources
+from tests.learning.networks import small
 from tests.ops import (
     half,
     test_paired,
@@ -76,7 +77,8 @@ def vectors(load: Callable[[onnx.ModelProto], Program]) -> Planned:
 def _others(
     load: Callable[[onnx.ModelProto], Program], folder: Path, has_few: Callable[..., bool]
 ) -> Planned:
-    """Other algorithms, integers, other formats, f16."""
+    """Other algorithms, a training step, integers, other formats, f16."""
+    yield "training", trimtab.optimize(trimtab.training(small()).program)
     for name in FUSED:
         yield f"chain-{name}", trimtab.optimize(load(Chain(name).case().model), None, Plan((name,)))
     for name, layer in test_strassen.LAYERS.items():

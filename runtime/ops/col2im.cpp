@@ -1,0 +1,107 @@
+#include <string.h>
+
+#include "generated/attributes.h"
+#include "runtime/core/operator.h"
+#include "runtime/core/parallel.h"
+#include "runtime/ops/window.h"
+
+namespace trimtab {
+namespace {
+
+class Col2im final : public OperatorOf<Col2imAttributes> {
+ public:
+  void Run(ThreadPool& pool) override {
+    const Tensor& y = output();
+    const auto lines = static_cast<size_t>(y.n()) * static_cast<size_t>(y.h());
+    const size_t cost = static_cast<size_t>(input(0).Count()) / lines;
+    pool.For(lines, cost, [this](size_t begin, size_t end, int) {
+      for (size_t line = begin; line < end; ++line) AddLine(line);
+    });
+  }
+
+ protected:
+  Status InferShape() override;
+
+ private:
+  void AddLine(size_t line) const;
+  void AddTap(size_t pixel, int32_t tap, float* to) const;
+
+  Window window_;
+  int32_t rows_, columns_;  // of the windows over an image
+};
+
+Status Col2im::InferShape() {
+  const Tensor& x = input(0);
+  const int64_t group = attributes().group;
+  const int64_t h = attributes().image_shape[0], w = attributes().image_shape[1];
+  TRIMTAB_RETURN_IF_ERROR(ReadWindow(attributes().kernel_shape[0], attributes().kernel_shape[1],
+                                     attributes().strides, attributes().pads,
+                                     attributes().dilations, &window_));
+  TRIMTAB_CHECK(x.dims.rank == 3 && group >= 1 && x.dims[0] == group,
+                "the input must be [group, pixels, depth] (rank, groups)", x.dims.rank, group);
+  TRIMTAB_CHECK(h >= 1 && w >= 1 && h <= kMaxElements && w <= kMaxElements && h * w <= kMaxElements,
+                "the size of the image is out of range (height, width)", h, w);
+  TRIMTAB_CHECK(x.dims[2] >= 1 && x.dims[2] % window_.taps() == 0,
+                "the depth is no multiple of the taps (depth, taps)", x.dims[2], window_.taps());
+  const int64_t channels = group * (x.dims[2] / window_.taps());
+  TRIMTAB_CHECK(channels <= kMaxElements, "there are too many channels (channels)", channels);
+  Tensor image;
+  image.dims.rank = 4;
+  image.dims[1] = static_cast<int32_t>(channels);
+  image.dims[2] = static_cast<int32_t>(h);
+  image.dims[3] = static_cast<int32_t>(w);
+  TRIMTAB_RETURN_IF_ERROR(CheckImage(image));
+  TRIMTAB_RETURN_IF_ERROR(WindowOutput(window_, image, false, &rows_, &columns_));
+  const int64_t pixels = int64_t{rows_} * columns_;
+  TRIMTAB_CHECK(pixels >= 1 && x.dims[1] % pixels == 0,
+                "the rows are no multiple of the windows of an image (rows, windows)", x.dims[1],
+                pixels);
+  image.dims[0] = static_cast<int32_t>(x.dims[1] / pixels);
+  output().dims = image.dims;
+  return Status();
+}
+
+// Adds a tap of a window to a pixel of the image, for all groups.
+void Col2im::AddTap(size_t pixel, int32_t tap, float* to) const {
+  const Dims& dims = input(0).dims;
+  const auto depth = static_cast<size_t>(dims[2]);
+  const size_t channels = depth / static_cast<size_t>(window_.taps());
+  const float* from = input(0).data<float>() + pixel * depth + static_cast<size_t>(tap) * channels;
+  for (int32_t group = 0; group < dims[0]; ++group) {
+    for (size_t c = 0; c < channels; ++c) to[c] += from[c];
+    from += static_cast<size_t>(dims[1]) * depth;
+    to += channels;
+  }
+}
+
+// Computes one line of the images: each of its pixels gathers the taps of all windows over it, so
+// that threads share no pixel and the order of the sums is fixed.
+void Col2im::AddLine(size_t line) const {
+  const Tensor& y = output();
+  const auto height = static_cast<size_t>(y.h()), width = static_cast<size_t>(y.w());
+  const auto channels = static_cast<size_t>(y.c());
+  const size_t windows = line / height * static_cast<size_t>(rows_);  // rows of earlier images
+  float* const pixels = output().data<float>() + line * width * channels;
+  memset(pixels, 0, width * channels * sizeof(float));
+  for (int32_t i = 0; i < window_.kernel_h; ++i) {
+    const int32_t below =
+        static_cast<int32_t>(line % height) + window_.pad_top - i * window_.dilation_h;
+    const int32_t row = below / window_.stride_h;
+    if (below < 0 || below % window_.stride_h != 0 || row >= rows_) continue;
+    const size_t first =
+        (windows + static_cast<size_t>(row)) * static_cast<size_t>(columns_);
+    for (int32_t j = 0; j < window_.kernel_w; ++j) {
+      for (int32_t column = 0; column < columns_; ++column) {
+        const int32_t at = column * window_.stride_w - window_.pad_left + j * window_.dilation_w;
+        if (at < 0 || at >= y.w()) continue;
+        AddTap(first + static_cast<size_t>(column), i * window_.kernel_w + j,
+               pixels + static_cast<size_t>(at) * channels);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace trimtab
+
+TRIMTAB_OPERATOR(Col2im)

@@ -1,0 +1,172 @@
+"""Recorded gradients of PyTorch for the cases; PyTorch is too large to be a dependency.
+
+`python -m tests.gradients.torch_record` writes torch.npz beside this file, in an environment with
+PyTorch (1.13 was used). The operands are the same in every run, so the record has gradients only.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.gradients.cases import Array, Case, cases, factors
+
+RECORD = Path(__file__).with_name("torch.npz")
+
+
+def recorded_gradients() -> dict[str, list[Array]]:
+    """The gradients of PyTorch by case."""
+    result: dict[str, list[Array]] = {}
+    with np.load(RECORD) as file:
+        for key in sorted(file.files):
+            result.setdefault(key.rpartition(":")[0], []).append(file[key])
+    return result
+
+
+def _image_padding(pads: tuple[int, ...]) -> tuple[int, ...]:
+    top, left, bottom, right = pads
+    return left, right, top, bottom
+
+
+class _Forward:
+    """The operators in terms of PyTorch's functions; those that it lacks are not recorded."""
+
+    def __init__(self, torch: Any) -> None:
+        self.torch, self.f = torch, torch.nn.functional
+
+    def __call__(self, case: Case, *x: Any) -> Any:
+        method = getattr(self, case.op, None)
+        return method(*x, **case.attributes) if method else None
+
+    def relu(self, x: Any) -> Any:
+        return self.f.relu(x)
+
+    def clip(self, x: Any, alpha: float, beta: float) -> Any:
+        return self.torch.clamp(x, alpha, beta)
+
+    def leaky_relu(self, x: Any, alpha: float) -> Any:
+        return self.f.leaky_relu(x, alpha)
+
+    def sigmoid(self, x: Any) -> Any:
+        return self.torch.sigmoid(x)
+
+    def tanh(self, x: Any) -> Any:
+        return self.torch.tanh(x)
+
+    def softplus(self, x: Any) -> Any:
+        return self.f.softplus(x)
+
+    def swish(self, x: Any, alpha: float) -> Any:
+        return x * self.torch.sigmoid(alpha * x)
+
+    def hard_swish(self, x: Any) -> Any:
+        return self.f.hardswish(x)
+
+    def elu(self, x: Any, alpha: float) -> Any:
+        return self.f.elu(x, alpha)
+
+    def mish(self, x: Any) -> Any:
+        return self.f.mish(x)
+
+    def prelu(self, x: Any, slope: Any) -> Any:
+        return self.f.prelu(x, slope)
+
+    def gemm(self, x: Any, w: Any, bias: Any = None) -> Any:
+        return self.f.linear(x, w, bias)
+
+    def mat_mul(self, a: Any, b: Any, transpose_b: bool = False) -> Any:
+        return self.torch.matmul(a, b.transpose(-1, -2) if transpose_b else b)
+
+    def conv(
+        self,
+        x: Any,
+        w: Any,
+        bias: Any,
+        group: int = 1,
+        strides: Any = 1,
+        dilations: Any = 1,
+        pads: Any = (0, 0, 0, 0),
+    ) -> Any:
+        x = self.f.pad(x, _image_padding(pads))
+        return self.f.conv2d(x, w, bias, strides, 0, dilations, group)
+
+    def conv_transpose(
+        self,
+        x: Any,
+        w: Any,
+        bias: Any,
+        group: int = 1,
+        strides: Any = 1,
+        dilations: Any = 1,
+        pads: Any = (0, 0, 0, 0),
+        output_padding: Any = 0,
+    ) -> Any:
+        y = self.f.conv_transpose2d(x, w, bias, strides, 0, output_padding, group, dilations)
+        return self.f.pad(y, _image_padding(tuple(-pad for pad in pads)))
+
+    def max_pool(
+        self,
+        x: Any,
+        kernel_shape: Any,
+        pads: Any,
+        strides: Any = 1,
+        dilations: Any = 1,
+        ceil_mode: bool = False,
+    ) -> Any:
+        x = self.f.pad(x, _image_padding(pads), value=-np.inf)
+        return self.f.max_pool2d(x, kernel_shape, strides, 0, dilations, ceil_mode)
+
+    def average_pool(
+        self,
+        x: Any,
+        kernel_shape: Any,
+        pads: Any,
+        strides: Any = 1,
+        dilations: Any = 1,
+        ceil_mode: bool = False,
+        count_include_pad: bool = False,
+    ) -> Any:
+        if dilations != 1 or (any(pads) and not count_include_pad):
+            return None
+        x = self.f.pad(x, _image_padding(pads))
+        return self.f.avg_pool2d(x, kernel_shape, strides, 0, ceil_mode)
+
+    def softmax(self, x: Any, axis: int) -> Any:
+        return self.torch.softmax(x, axis)
+
+    def log_softmax(self, x: Any, axis: int) -> Any:
+        return self.torch.log_softmax(x, axis)
+
+    def batch_normalization(
+        self, x: Any, scale: Any, bias: Any, mean: Any, variance: Any, epsilon: float
+    ) -> Any:
+        return self.f.batch_norm(x, mean, variance, scale, bias, False, 0.0, epsilon)
+
+    def layer_normalization(self, x: Any, scale: Any, bias: Any, axis: int, epsilon: float) -> Any:
+        return self.f.layer_norm(x, x.shape[axis:], scale, bias, epsilon)
+
+    def instance_normalization(self, x: Any, scale: Any, bias: Any, epsilon: float) -> Any:
+        return self.f.instance_norm(x, None, None, scale, bias, True, 0.0, epsilon)
+
+
+def _record() -> None:
+    torch = importlib.import_module("torch")
+    forward, recorded = _Forward(torch), {}
+    for case in cases():
+        trained = len(case.operands) - case.fixed
+        operands = [torch.tensor(x, requires_grad=i < trained) for i, x in enumerate(case.operands)]
+        y = forward(case, *operands)
+        if y is None:
+            continue
+        (y * torch.tensor(factors(case)[0])).sum().backward()
+        for i, x in enumerate(operands[:trained]):
+            recorded[f"{case.id}:{i}"] = x.grad.numpy()
+    np.savez_compressed(RECORD, **recorded)
+    print(f"{len(recorded)} gradients")
+
+
+if __name__ == "__main__":
+    _record()

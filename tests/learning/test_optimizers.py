@@ -1,0 +1,121 @@
+"""Optimizers against Caffe's formulas in float64."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import trimtab
+from tests.small_programs import Net, normal
+from trimtab.errors import UsageError
+from trimtab.learning.settings import learning_rate
+
+X, T, W, B = normal(4, 5), normal(4, 3), normal(3, 5), normal(3)
+STEPS = 6
+
+
+def trained(solver: trimtab.Solver, trainable: Any = None) -> list[np.ndarray[Any, Any]]:
+    """Weights and bias of a fully connected layer after some steps."""
+    net = Net(data=X.shape)
+    net.finish(net("gemm", "data", W, B))
+    names = net.program.ops[0].inputs[1:]
+    built = trimtab.training(
+        net.program, loss="euclidean", trainable=trainable and trainable(names), optimizer=solver
+    )
+    trainer = trimtab.Trainer(built)
+    for _ in range(STEPS):
+        trainer.step({"data": X, "label": T})
+    values = {name: net.program.vars[name].data for name in names} | trainer.parameters
+    return [np.asarray(values[name]) for name in names]
+
+
+def expected(
+    solver: trimtab.Solver, factors: tuple[tuple[float, float], ...] = ((1, 1), (1, 1))
+) -> list[np.ndarray[Any, Any]]:
+    """The same in float64, by the formulas of Caffe's solvers."""
+    x, values = X.astype(np.float64), [W.astype(np.float64), B.astype(np.float64)]
+    first, second = [np.zeros_like(v) for v in values], [np.zeros_like(v) for v in values]
+    for step in range(STEPS):
+        error = (x @ values[0].T + values[1] - T) / len(x)
+        gradients = [error.T @ x, error.sum(0)]
+        norm = math.sqrt(sum((g * g).sum() for g in gradients))
+        if solver.clip_gradients and norm > solver.clip_gradients:
+            gradients = [g * solver.clip_gradients / norm for g in gradients]
+        for i, plain in enumerate(gradients):
+            gradient = plain + solver.weight_decay * factors[i][1] * values[i]
+            rate = learning_rate(solver, step) * factors[i][0]
+            before = first[i]
+            if solver.optimizer == "adam":
+                first[i] = solver.momentum * before + (1 - solver.momentum) * gradient
+                second[i] = solver.momentum2 * second[i] + (1 - solver.momentum2) * gradient**2
+                rate *= math.sqrt(1 - solver.momentum2 ** (step + 1))
+                rate /= 1 - solver.momentum ** (step + 1)
+                values[i] = values[i] - rate * first[i] / (np.sqrt(second[i]) + solver.delta)
+                continue
+            first[i] = solver.momentum * before + rate * gradient
+            ahead = solver.optimizer == "nesterov"
+            move = (1 + solver.momentum) * first[i] - solver.momentum * before
+            values[i] = values[i] - (move if ahead else first[i])
+    return values
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "nesterov", "adam"])
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"weight_decay": 0.1, "clip_gradients": 0.5}, {"policy": "inv", "power": 0.75}],
+)
+def test_an_optimizer_computes_the_formulas_of_caffe(
+    optimizer: str, settings: dict[str, Any]
+) -> None:
+    solver = trimtab.Solver(optimizer, rate=0.05, **settings)
+    for actual, value in zip(trained(solver), expected(solver), strict=True):
+        np.testing.assert_allclose(actual, value, rtol=1e-4, atol=1e-6)
+
+
+def test_without_momentum_there_is_no_state() -> None:
+    solver = trimtab.Solver("sgd", rate=0.05, momentum=0.0)
+    for actual, value in zip(trained(solver), expected(solver), strict=True):
+        np.testing.assert_allclose(actual, value, rtol=1e-4, atol=1e-6)
+
+
+def test_parameters_have_multipliers_and_a_rate_of_0_freezes() -> None:
+    solver = trimtab.Solver("sgd", rate=0.05, weight_decay=0.1)
+    factors = (0.5, 2.0), (2.0, 0.0)
+    actual = trained(solver, lambda names: dict(zip(names, factors, strict=True)))
+    for own, value in zip(actual, expected(solver, factors), strict=True):
+        np.testing.assert_allclose(own, value, rtol=1e-4, atol=1e-6)
+    frozen = trained(solver, lambda names: {names[0]: (0.0, 1.0), "*": (1.0, 1.0)})
+    assert np.array_equal(frozen[0], W)
+    assert not np.allclose(frozen[1], B)
+
+
+@pytest.mark.parametrize(
+    ("settings", "factors"),
+    [
+        ({"policy": "fixed"}, (1, 1, 1)),
+        ({"policy": "step", "step": 2, "gamma": 0.5}, (1, 0.5, 0.25)),
+        ({"policy": "multistep", "steps": (1, 4), "gamma": 0.5}, (1, 0.5, 0.25)),
+        ({"policy": "exp", "gamma": 0.9}, (1, 0.9**2, 0.9**4)),
+        ({"policy": "inv", "gamma": 0.5, "power": 2.0}, (1, 1 / 4, 1 / 9)),
+        ({"policy": "poly", "iterations": 8, "power": 2.0}, (1, 0.5625, 0.25)),
+    ],
+)
+def test_learning_rates_follow_the_policies_of_caffe(
+    settings: dict[str, Any], factors: tuple[float, ...]
+) -> None:
+    solver = trimtab.Solver(rate=2.0, **settings)
+    actual = [learning_rate(solver, iteration) for iteration in (0, 2, 4)]
+    assert actual == pytest.approx([2 * factor for factor in factors])
+
+
+def test_solver_settings_are_checked() -> None:
+    for settings, message in (
+        ({"policy": "cosine"}, "no learning-rate policy 'cosine'"),
+        ({"policy": "step", "step": 0}, "step must be at least 1"),
+        ({"policy": "poly"}, "poly needs the number of iterations"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            trimtab.Solver(**settings)

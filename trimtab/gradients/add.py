@@ -1,0 +1,10 @@
+"""Addition."""
+
+from __future__ import annotations
+
+from trimtab.gradients._differentiated import DifferentiatedOp
+
+
+def gradient(op: DifferentiatedOp, index: int) -> str:
+    """The gradient of operand `index`."""
+    return op.sum_to(op.dy, op.shape(op.x(index)))

@@ -1,0 +1,10 @@
+"""Multiplication."""
+
+from __future__ import annotations
+
+from trimtab.gradients._differentiated import DifferentiatedOp
+
+
+def gradient(op: DifferentiatedOp, index: int) -> str:
+    """The gradient of operand `index`."""
+    return op.sum_to(op.add("mul", op.dy, op.x(1 - index)), op.shape(op.x(index)))

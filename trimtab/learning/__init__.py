@@ -1,0 +1,1 @@
+"""Training: a network's losses, backward pass and update, as one program (docs/training.md)."""

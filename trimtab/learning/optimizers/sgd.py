@@ -1,0 +1,21 @@
+"""Stochastic gradient descent with momentum: v' = momentum v + rate g; w' = w - v'."""
+
+from __future__ import annotations
+
+from trimtab.gradients import OpBuilder
+from trimtab.learning.optimizers import Update, decayed_sum
+from trimtab.learning.settings import Solver
+
+
+def states(solver: Solver) -> tuple[str, ...]:
+    """The step of the iteration before, if there is momentum."""
+    return ("momentum",) if solver.momentum else ()
+
+
+def update(builder: OpBuilder, solver: Solver, parameter: Update) -> tuple[str, ...]:
+    """The new parameter and states."""
+    moved = builder.add("mul", parameter.gradient, parameter.rate)
+    if parameter.states:
+        moved = decayed_sum(builder, parameter.states[0], solver.momentum, moved)
+    new = builder.add("sub", parameter.value, moved)
+    return (new, moved) if parameter.states else (new,)

@@ -1,0 +1,207 @@
+"""A training step as a program: forward, losses, backward and update."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trimtab.errors import ProgramError, UsageError
+from trimtab.gradients import OpBuilder
+from trimtab.learning import losses
+from trimtab.learning.backward import Differentiable
+from trimtab.learning.optimizers import Update, optimizer
+from trimtab.learning.parameters import Multipliers, Trainable, choose
+from trimtab.learning.settings import Loss, Solver
+from trimtab.program import Block, Program
+
+RATE, LOSS = "learning_rate", "loss"
+
+Array = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class TrainingProgram:
+    """A program that computes one training step, and what its operands are.
+
+    `network`: the network to train. `program` reads the inputs of the network, the targets of the
+    losses, the learning rate, and the tensors of `kept`: parameters and states of the optimizer. It
+    computes the output `loss` and, as the output `kept[name]`, the next value of each of them.
+    `parameters`: the names of parameters. `initial`: the first value of each kept tensor.
+    """
+
+    network: Program
+    program: Program
+    loss: str
+    solver: Solver
+    parameters: tuple[str, ...]
+    kept: Mapping[str, str]
+    initial: Mapping[str, Array]
+
+
+def training(
+    program: Program,
+    *,
+    loss: str | Loss | Sequence[Loss] = "softmax",
+    trainable: Trainable = None,
+    optimizer: str | Solver = "sgd",
+) -> TrainingProgram:
+    """Builds the training step of a network.
+
+    `loss`: what to minimize: a kind, a `Loss`, or several, whose sum counts. `trainable`: patterns
+    of parameters, see docs/training.md; None: all weights. `optimizer`: its name or a `Solver`.
+
+    UsageError for an unknown name or pattern, ProgramError if an operator between a parameter and
+    the loss has no gradient.
+    """
+    if program.passes:
+        if program.source is None:
+            raise ProgramError(
+                "an optimized program cannot be trained: its layers are fused",
+                where=f"program {program.name}",
+                hint="pass the program that trimtab.load returns for the original model file",
+            )
+        program = program.source
+    wanted = [Loss(loss)] if isinstance(loss, str) else [loss] if isinstance(loss, Loss) else loss
+    solver = Solver(optimizer) if isinstance(optimizer, str) else optimizer
+    return _Builder(program, list(wanted), solver, choose(program, trainable)).build()
+
+
+class _Builder:
+    """Builds a training program in a copy of the network."""
+
+    def __init__(
+        self,
+        network: Program,
+        wanted: list[Loss],
+        solver: Solver,
+        parameters: dict[str, Multipliers],
+    ) -> None:
+        self.network, self.wanted, self.solver, self.parameters = (
+            network,
+            wanted,
+            solver,
+            parameters,
+        )
+        self.program = network.copy()
+        self.program.name = f"{network.name}.training"
+        self.block: Block = self.program.block
+        self.kept: dict[str, str] = {}
+        self.initial: dict[str, Array] = {}
+
+    def build(self) -> TrainingProgram:
+        program, network = self.program, self.network
+        program.outputs = []
+        predictions = [self._prediction(loss) for loss in self.wanted]
+        for name in self.parameters:
+            data = network.vars[name].data
+            assert data is not None
+            self.block.vars[name].data = None
+            self.initial[name] = np.asarray(data, np.float32)
+        graph = Differentiable(self.block, self.parameters, predictions)
+        total = self._total(graph, [graph.name(name) for name in predictions])
+        gradients = graph.add_gradients(total, self.parameters)
+        self._input(RATE, (1,), "f32")
+        self._clip(gradients)
+        for name in self.parameters:
+            self._update(name, gradients[name])
+        return TrainingProgram(
+            network, program, total, self.solver, tuple(self.parameters), self.kept, self.initial
+        )
+
+    def _prediction(self, loss: Loss) -> str:
+        """The tensor that a loss reads: an output, or the operand of an activation that the loss
+        computes itself.
+        """
+        outputs = self.network.outputs
+        if not loss.output and len(outputs) != 1:
+            hint = f"Loss({loss.kind!r}, output=...), one of {', '.join(outputs)}"
+            raise UsageError("the network has several outputs", hint=hint)
+        output = loss.output or outputs[0]
+        if output not in outputs:
+            raise UsageError(f"there is no output {output!r}", hint=f"one of {', '.join(outputs)}")
+        absorbed = losses.kind(loss.kind).ABSORBS
+        for op in self.block.ops:
+            if output in op.outputs and op.type == absorbed:
+                return op.inputs[0]
+        return output
+
+    def _input(self, name: str, shape: tuple[int, ...], dtype: str) -> str:
+        if name in self.block.vars:
+            hint = "choose another name for the target: Loss(..., target=NAME)"
+            raise UsageError(f"the network has a tensor named {name!r}", hint=hint)
+        return self.program.add_input(name, shape, dtype)
+
+    def _target(self, name: str, shape: tuple[int, ...], dtype: str) -> None:
+        """Adds the input of a target; losses and the network may share it."""
+        existing = self.block.vars.get(name)
+        if name not in self.program.inputs or existing is None:
+            self._input(name, shape, dtype)
+        elif (existing.shape, existing.dtype) != (shape, dtype):
+            raise UsageError(
+                f"the input {name!r} is {existing.dtype}{list(existing.shape)}, and the loss needs "
+                f"{dtype}{list(shape)}",
+                hint="choose another name for the target: Loss(..., target=NAME)",
+            )
+
+    def _total(self, graph: Differentiable, predictions: list[str]) -> str:
+        """Adds the losses and returns the name of their sum, [1]."""
+        first = len(self.block.ops)
+        values = []
+        for loss, prediction in zip(self.wanted, predictions, strict=True):
+            target = losses.kind(loss.kind).target(self.block.vars[prediction].shape)
+            if target:
+                self._target(loss.target, *target)
+            values.append(losses.add(self.block, loss, prediction, loss.target))
+        builder = OpBuilder(self.block, LOSS)
+        for value in values[1:]:
+            values[0] = builder.add("add", values[0], value)
+        if values[0] != LOSS:
+            values[0] = self._named(values[0], LOSS)
+        self.program.outputs.append(values[0])
+        graph.extend(first)
+        return values[0]
+
+    def _named(self, tensor: str, name: str) -> str:
+        """A view of a tensor under the name of an output."""
+        shape = self.block.vars[tensor].shape
+        op = self.block.make_op("reshape", [tensor], {"shape": shape}, [name], name)
+        self.block.ops.append(op)
+        return op.outputs[0]
+
+    def _clip(self, gradients: dict[str, str]) -> None:
+        """Scales all gradients so that their common norm is at most `clip_gradients`."""
+        bound = self.solver.clip_gradients
+        if not bound:
+            return
+        builder = OpBuilder(self.block, "clip_gradients")
+        squares = [builder.total(builder.add("mul", g, g)) for g in gradients.values()]
+        total = squares[0]
+        for square in squares[1:]:
+            total = builder.add("add", total, square)
+        norm = builder.add("clip", builder.add("sqrt", total), alpha=bound)
+        scale = builder.add("div", builder.constant([bound]), norm)
+        for name, gradient in gradients.items():
+            gradients[name] = builder.add("mul", gradient, scale)
+
+    def _update(self, name: str, gradient: str) -> None:
+        """Adds the update of a parameter, its states, and the outputs with the next values."""
+        multipliers, rule = self.parameters[name], optimizer(self.solver.optimizer)
+        builder = OpBuilder(self.block, f"{name}.update")
+        shape = self.block.vars[name].shape
+        names = [name]
+        for state in rule.states(self.solver):
+            names.append(self._input(f"{name}.{state}", shape, "f32"))
+            self.initial[names[-1]] = np.zeros(shape, np.float32)
+        self.program.inputs.append(name)
+        decay = self.solver.weight_decay * multipliers.decay
+        if decay:
+            gradient = builder.add("add", gradient, builder.times(name, decay))
+        rate = builder.times(RATE, multipliers.rate)
+        update = Update(name, gradient, rate, tuple(names[1:]))
+        results = rule.update(builder, self.solver, update)
+        for kept, result in zip(names, results, strict=True):
+            self.kept[kept] = self._named(result, f"{kept}.next")
+            self.program.outputs.append(self.kept[kept])
