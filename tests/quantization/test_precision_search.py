@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from tests.small_programs import Net, normal
 from trimtab import passes, quantization
 from trimtab.accuracy import parse_budget
+from trimtab.cores import Fit, KernelFit
 from trimtab.planner import planner
 from trimtab.program import Program
 from trimtab.quantization import Quantized
@@ -92,3 +94,17 @@ def test_a_search_tries_a_limited_number_of_choices(monkeypatch: pytest.MonkeyPa
     (back,) = [one for one in quantized.search.operators if one.precision == "int8"]
     ranked = sorted(quantized.search.operators, key=lambda one: one.saved)
     assert back == ranked[-2], "the first try was of the one that saves most, and errs"
+
+
+@pytest.mark.parametrize(("call", "is_chosen"), [(1.0, True), (1e9, False)])
+def test_the_prices_are_those_that_were_measured_on_the_board(
+    call: float, *, is_chosen: bool
+) -> None:
+    """Whatever the cost model says of int8 kernels, the fit of a core decides."""
+    int8 = [k for k in A53.kernels() if k.family == "gemm" and k.dtype == "i8"]
+    rows = tuple(KernelFit(k.name, "quantized", 1, 10, 0.0, call=call) for k in int8)
+    fit = Fit("2026-11-26", "a board", "ns", 1.0, kernels=rows)
+    board = replace(A53, core=replace(A53.core, fit=fit))
+    result = quantization.quantize(branches("softmax"), SAMPLES, budget=BUDGET, target=board)
+    assert result.search
+    assert any(one.precision == "int8" for one in result.search.operators) == is_chosen
