@@ -50,8 +50,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("strict_json", "errors", "files", "plugins", "schema", "program", "modelfile"),
         *("plan_cache", "zoo"),
     },
-    "exporters": {"errors", "schema", "program"},
     "passes": {"errors", "plugins", "schema", "kernels", "engine", "program"},
+    "exporters": {"errors", "files", "schema", "program", "importers", "passes"},
     "planner": {
         "errors",
         "escape",
@@ -162,7 +162,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "strict_json",
         "escape",
         *("__init__", "errors", "files", "tables", "progress", "plugins", "profile", "program"),
-        *("exporters", "passes", "planner", "build", "size", "zoo", "devices", "results", "bench"),
+        *("exporters", "planner", "build", "size", "zoo", "devices", "results", "bench"),
         *("pipeline", "compare", "fitting", "reports", "tuning", "sweep", "plugin_kit"),
         *("doctor", "demo", "paths"),
     },

@@ -32,7 +32,12 @@ REFUSED = {
 def exported(source: bytes, folder: Path) -> onnx.ModelProto:
     path = folder / "source.onnx"
     path.write_bytes(source)
-    return onnx.load_model_from_string(encode(passes.optimize(trimtab.load(path))))
+    return model_of(trimtab.load(path))
+
+
+def model_of(program: Program) -> onnx.ModelProto:
+    """The program as ONNX."""
+    return onnx.load_model_from_string(encode(exporters.plain(program))[".onnx"])
 
 
 @pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.id)
@@ -61,13 +66,26 @@ def test_a_planned_program_is_refused_with_the_reason(tmp_path: Path) -> None:
     path = tmp_path / "source.onnx"
     path.write_bytes(case.model.SerializeToString())
     with pytest.raises(ExportModelError, match="packed for kernels"):
-        encode(session.optimize(trimtab.load(path)))
+        model_of(session.optimize(trimtab.load(path)))
+
+
+def test_an_optimized_program_is_exported_from_its_source(tmp_path: Path) -> None:
+    case = next(case for case in all_cases() if case.id == "conv-residual-Clip")
+    path = tmp_path / "source.onnx"
+    path.write_bytes(case.model.SerializeToString())
+    optimized = passes.optimize(trimtab.load(path))
+    oracle.assert_agree(case, oracle.run(model_of(optimized), case.inputs), oracle.expected(case))
+    optimized.source = None
+    with pytest.raises(ExportModelError, match="operators are fused"):
+        model_of(optimized)
 
 
 def test_the_suffix_selects_the_format() -> None:
     exporter = exporters.exporter_for(Path("net.onnx"))
     assert exporter is not None
-    assert exporter.SUFFIX == ".onnx"
+    assert exporter.SUFFIXES == (".onnx",)
+    for pair in (("net.prototxt", "net.caffemodel"), ("net.param", "net.bin")):
+        assert len({exporters.exporter_for(Path(name)) for name in pair}) == 1
     assert exporters.exporter_for(Path("net.ttm")) is None
     assert exporters.exporter_for(Path("net")) is None
 
@@ -81,9 +99,9 @@ def test_a_file_larger_than_a_protobuf_message_is_refused(monkeypatch: pytest.Mo
     program = Program("net")
     x = program.add_input("x", (1, 4))
     program.outputs = program.block.add_op("relu", [x])
-    size = len(encode(program))
+    size = len(encode(program)[".onnx"])
     monkeypatch.setattr(onnx_exporter, "_MAX_BYTES", size)
-    assert len(encode(program)) == size
+    assert len(encode(program)[".onnx"]) == size
     monkeypatch.setattr(onnx_exporter, "_MAX_BYTES", size - 1)
     with pytest.raises(ExportModelError, match=f"would have {size} bytes, and the limit is"):
         encode(program)
@@ -96,7 +114,7 @@ def test_a_padding_value_of_a_pooling_is_exported_for_each_side(tmp_path: Path) 
         program.add_input("x", x.shape)
         window = {"kernel_shape": [2, 2], "strides": [2, 2], "pads": pads, "pad_value": 0.0}
         program.outputs = program.block.add_op("max_pool", ["x"], window)
-        model = onnx.load_model_from_string(encode(program))
+        model = model_of(program)
         (expected,) = oracle.run(model, {"x": x}).values()
         (result,) = session.Session(program).run({"x": x}).values()
         np.testing.assert_array_equal(result, expected)
@@ -109,7 +127,7 @@ def test_quantization_of_a_computed_tensor_is_exported_with_its_parameters() -> 
     program.vars[q].quantization = Quantization.of([0.1, 0.2, 0.4], [1, 2, 3], 1)
     program.outputs = program.block.add_op("dequantize_linear", [q], {}, ["y"])
     value = np.random.default_rng(3).normal(0, 20, (1, 3, 4)).astype(np.float32)
-    model = onnx.load_model_from_string(encode(program))
+    model = model_of(program)
     (expected,) = oracle.run(model, {"x": value}).values()
     (result,) = session.Session(program).run({"x": value}).values()
     np.testing.assert_array_equal(result, expected)

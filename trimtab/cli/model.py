@@ -100,7 +100,7 @@ class ConvertOptions:
     """Options of `convert`."""
 
     model: str = argument("model file or zoo network")
-    output: str = argument("the file to write: .ttm, or .onnx for the optimized network")
+    output: str = argument("the file to write: .ttm, .onnx, .param (ncnn) or .prototxt (Caffe)")
     input: tuple[str, ...] = option(INPUT_HELP, ())
     tensor: tuple[str, ...] = option(
         "tensor to return instead of the model's outputs, such as a raw head (repeatable)", ()
@@ -142,10 +142,10 @@ class ConvertOptions:
 
 @command(ConvertOptions, engine=True)
 def convert(options: ConvertOptions) -> None:
-    """Convert a model to .ttm, as it is or planned with --toolchain; or, optimized, to .onnx."""
+    """Convert a model to .ttm, as it is or planned with --toolchain; or to Caffe, ncnn or ONNX."""
     from pathlib import Path
 
-    from trimtab import exporters, files, passes, reports
+    from trimtab import exporters, reports
     from trimtab.cli._progress import shown
     from trimtab.errors import UsageError
     from trimtab.pipeline.loaded import load
@@ -165,10 +165,10 @@ def convert(options: ConvertOptions) -> None:
         for table in reports.precision(loaded.network.accuracy, loaded.network.search):
             print(table.text() + "\n")
     if exporter:
-        program = program if program.planned else passes.optimize(program)
-        files.write_bytes(output, exporter.encode(program))
-    else:
-        program.save(output, names=options.names)
+        for file in exporters.write(program, output, exporter):
+            print(f"written: {file} ({file.stat().st_size:,} bytes)")
+        return
+    program.save(output, names=options.names)
     size, target = output.stat().st_size, program.target or "not planned"
     print(f"written: {output} ({size:,} bytes, {len(program.ops)} operators, {target})")
 

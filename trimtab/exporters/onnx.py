@@ -1,46 +1,36 @@
 """Writes ONNX (https://onnx.ai/onnx/repo-docs/IR.html), for onnxruntime and viewers such as Netron.
 
-    ./inv convert net.ttm net.onnx
-
-The file contains the optimized program: folded operators are absent, and a fused residual or
-activation is a node after its operator.
+Folded operators are absent: batch normalization is in the weights before it, for example.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
 from trimtab.errors import ExportModelError
-from trimtab.exporters import _activations, _compute, _movement, _recurrent
-from trimtab.exporters._graph import OPSET, OnnxGraph, emit
+from trimtab.exporters.onnx_ops.graph import EMITTERS, OPSET, OnnxGraph, emit
 from trimtab.program import Program, Var
 from trimtab.program.block import NUMPY_DTYPES
 
-__all__ = ["SUFFIX", "encode"]
+__all__ = ["SUFFIXES", "encode"]
 
-SUFFIX = ".onnx"
+SUFFIXES = (".onnx",)
 
 _IR_VERSION = 9  # the version of opset 20; older runtimes refuse newer ones
 _MAX_BYTES = 2**31 - 1  # limit of a protobuf message
-# Importing them registers their emitters.
-_FAMILIES = (_activations, _compute, _movement, _recurrent)
 
 
-def encode(program: Program) -> bytes:
-    """A checked ONNX model. ExportModelError if the program is planned, has an operator that ONNX
-    cannot express, or is larger than 2 GiB.
+def encode(program: Program) -> Mapping[str, bytes]:
+    """A checked ONNX model. ExportModelError if ONNX cannot express an operator, or if the model is
+    larger than 2 GiB.
     """
-    if program.planned:
-        raise ExportModelError(
-            f"the program is planned for {program.target}: its weights are packed for kernels",
-            where=program.name,
-            hint="convert its source model, or a .ttm that was written without --toolchain",
-        )
     graph = OnnxGraph(program)
-    for op in program.ops:
-        emit(graph, op)
+    EMITTERS.write(program.ops, partial(emit, graph), program.name)
     used = {name for node in graph.nodes for name in node.input}
     weights = [
         numpy_helper.from_array(np.asarray(var.data, order="C"), var.name)
@@ -72,7 +62,7 @@ def encode(program: Program) -> bytes:
         )
     # Without shape inference, which rounds some fractional scales differently from runtimes.
     onnx.checker.check_model(model)
-    return bytes(model.SerializeToString())
+    return {SUFFIXES[0]: bytes(model.SerializeToString())}
 
 
 def _info(var: Var) -> onnx.ValueInfoProto:

@@ -1,4 +1,4 @@
-"""Model formats and their operators, from the docstrings of the importers."""
+"""Model formats and their operators, from the docstrings of importers and exporters."""
 
 from __future__ import annotations
 
@@ -10,9 +10,29 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from lab.docs.generator import block
-from trimtab import importers
+from trimtab import exporters, importers, schema
+from trimtab.exporters import Exporter
 from trimtab.importers import Importer
 from trimtab.tables import Column, Markup, Page, Table
+
+
+@block
+def written_formats() -> Page:
+    """One section per format: the docstring of its exporter and a table of its emitters."""
+    return [part for name, one in exporters.exporters().items() for part in _exporter(name, one)]
+
+
+def _exporter(name: str, exporter: Exporter) -> Iterator[str | Table]:
+    title, *text = _paragraphs(exporter)
+    yield f"## {re.split(r'[:.]| [(]', title.removeprefix('Writes '))[0]}"
+    yield from (title, *text)
+    graph = importlib.import_module(f"{exporters.__name__}.{name}_ops.graph")
+    forms = {t: _paragraphs(emitter)[0] for t, emitter in graph.EMITTERS.all().items()}
+    if name == "onnx":
+        own = schema.operators().values()
+        forms = {op.name: f"Writes {op.onnx}." for op in own if op.onnx} | forms
+    rows = [(Markup(f"`{type}`"), Markup(form)) for type, form in sorted(forms.items())]
+    yield Table([Column("operator"), Column("form")], rows)
 
 
 @block
@@ -47,7 +67,7 @@ def _operators(name: str) -> Iterator[Table]:
     )
 
 
-def _paragraphs(documented: Importer | Callable[..., Any]) -> list[str]:
+def _paragraphs(documented: Importer | Exporter | Callable[..., Any]) -> list[str]:
     """The paragraphs of a docstring, each on one line."""
     text = inspect.getdoc(documented) or ""
     return [" ".join(paragraph.split()) for paragraph in text.split("\n\n")]

@@ -36,6 +36,9 @@ _SCHEMA: dict[str, dict[str, Field]] = {
     },
     "Layer": {
         "name": (1, "string"),
+        "type": (2, "string"),
+        "bottom": (3, "string*"),
+        "top": (4, "string*"),
         "blobs": (7, "BlobProto*"),
     },
     "V1Layer": {
@@ -43,6 +46,7 @@ _SCHEMA: dict[str, dict[str, Field]] = {
         "blobs": (6, "BlobProto*"),
     },
     "Net": {
+        "name": (1, "string"),
         "layers": (2, "V1Layer*"),
         "layer": (100, "Layer*"),
     },
@@ -52,14 +56,15 @@ _RAW_TYPES = ("<f8", "<f4", "<f2")
 
 
 @cache
-def _net_class() -> Any:
+def net_class() -> Any:
+    """The message of a file."""
     return message_class("caffe", _SCHEMA, "Net")
 
 
 def read(path: Path) -> dict[str, list[Array]]:
     """The blobs of each layer with weights: float32, in the shapes of the file."""
     hint = "copy it again; it must be a binary NetParameter message"
-    net = parsed(_net_class()(), read_bytes(path, LIMIT_BYTES), path, "a Caffe model", hint)
+    net = parsed(net_class()(), read_bytes(path, LIMIT_BYTES), path, "a Caffe model", hint)
     result: dict[str, list[Array]] = {}
     for layer in [*net.layers, *net.layer]:
         if layer.blobs and layer.name not in result:

@@ -173,11 +173,18 @@ def permute(layer: NcnnLayer) -> Results:
     dims = len(x.shape) - 1
     if dims == 1 or order == 0:
         return x
-    orders = _ORDERS[dims].split()
-    if not 0 <= order < len(orders):
+    permutations = orders(dims)
+    if not 0 <= order < len(permutations):
         raise layer.invalid(f"there is no order {order} of {dims} dimensions")
-    permutation = [_NAMES[dims].index(letter) + 1 for letter in reversed(orders[order])]
-    return layer.transpose(x, (0, *permutation))
+    return layer.transpose(x, permutations[order])
+
+
+def orders(dims: int) -> list[tuple[int, ...]]:
+    """The permutation of a tensor [1, ...] for each order_type of blobs with `dims` dimensions."""
+    return [
+        (0, *(_NAMES[dims].index(letter) + 1 for letter in reversed(order)))
+        for order in _ORDERS.get(dims, "").split()
+    ]
 
 
 @handles("Squeeze")

@@ -16,7 +16,7 @@ from trimtab.importers._param_text import Dialect, ParamLine, rows
 _DIALECT = Dialect("an ncnn network", "layers", "blobs", ".param", exact=False)
 
 # In old files an array has the key -23300 - id, and its length as the first element.
-_ARRAY_KEY = -23300
+ARRAY_KEY = -23300
 _PAIR = re.compile(r'(-?\d{1,6})=("[^"]*"|\S*)')
 
 # Notes of ncnn's tools: shapes of the results, a mask of features.
@@ -118,8 +118,8 @@ def _params(text: str, where: str) -> dict[int, list[str]]:
         end = match.end()
         key, value = int(match[1]), match[2].strip('"')
         values = value.strip(",").split(",") if value else []
-        if key <= _ARRAY_KEY:
-            key, length, values = _ARRAY_KEY - key, values[:1], values[1:]
+        if key <= ARRAY_KEY:
+            key, length, values = ARRAY_KEY - key, values[:1], values[1:]
             if length != [str(len(values))]:
                 raise ModelFileError(
                     f"array {key} announces {length} values and has {len(values)}",

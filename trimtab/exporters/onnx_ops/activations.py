@@ -1,4 +1,4 @@
-"""Activations, as operators and as epilogues of other operators."""
+"""Activations whose ONNX form is not one node with the same attributes."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from trimtab import schema
-from trimtab.exporters._graph import OnnxGraph, attributes_of, emits, refusal
+from trimtab.exporters.onnx_ops.graph import OnnxGraph, emits
 from trimtab.program import Op
 
 Function = Callable[[OnnxGraph, str, str, Mapping[str, Any], str], None]
@@ -46,21 +45,3 @@ def activation(graph: OnnxGraph, op: Op) -> None:
     """Writes an activation that is an operator of its own."""
     dtype = graph.var(op.inputs[0]).dtype
     _COMPOSED[op.type](graph, op.inputs[0], dtype, op.attributes, op.outputs[0])
-
-
-def epilogue(graph: OnnxGraph, op: Op, x: str, residual: str = "") -> None:
-    """Writes the epilogue of `op` with the result x: activation(clamp(x + residual))."""
-    values, y, dtype = op.attributes, op.outputs[0], graph.var(op.outputs[0]).dtype
-    if residual:
-        x = graph.node("Add", [x, residual])
-    kind = values["activation"]
-    x = clipped(graph, x, dtype, values["clamp_min"], values["clamp_max"], "" if kind else y)
-    if not kind:
-        return
-    function = schema.operator(kind)
-    if kind in _COMPOSED:
-        _COMPOSED[kind](graph, x, dtype, values, y)
-    elif function.onnx:
-        graph.node(function.onnx, [x], y, **attributes_of(function, values))
-    else:
-        raise refusal(op, f"its activation is {kind}")

@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-from trimtab.exporters._activations import epilogue
-from trimtab.exporters._graph import OnnxGraph, attributes_of, emits, refusal
+from trimtab.exporters.onnx_ops.graph import OnnxGraph, attributes_of, emits, refusal
 from trimtab.program import Op
 
 _WINDOW = ("strides", "pads", "dilations", "group")
@@ -15,10 +14,10 @@ _WINDOW = ("strides", "pads", "dilations", "group")
 
 @emits("conv")
 def conv(graph: OnnxGraph, op: Op) -> None:
-    """Writes Conv with its bias; residual and activation become nodes."""
+    """Writes Conv with its bias."""
     operands = [op.operand(port) for port in ("x", "w", "bias")]
-    y = graph.node("Conv", operands, **{name: op.attributes[name] for name in _WINDOW})
-    epilogue(graph, op, y, op.operand("residual"))
+    attributes = {name: op.attributes[name] for name in _WINDOW}
+    graph.node("Conv", operands, op.outputs, **attributes)
 
 
 @emits("conv_transpose")
@@ -30,7 +29,7 @@ def conv_transpose(graph: OnnxGraph, op: Op) -> None:
         raise refusal(op, f"weights of shape {list(w.shape)}")
     operands = [op.operand(port) for port in ("x", "w", "bias")]
     attributes = {name: op.attributes[name] for name in (*_WINDOW, "output_padding")}
-    epilogue(graph, op, graph.node("ConvTranspose", operands, **attributes))
+    graph.node("ConvTranspose", operands, op.outputs, **attributes)
 
 
 @emits("gemm")
@@ -38,11 +37,13 @@ def gemm(graph: OnnxGraph, op: Op) -> None:
     """Writes x [..., k] times weights [n, k]: Gemm for matrices, MatMul for other ranks."""
     x, w, bias = (op.operand(port) for port in ("x", "w", "bias"))
     if len(graph.var(x).shape) == 2:
-        y = graph.node("Gemm", [x, w, bias], transB=1)
+        graph.node("Gemm", [x, w, bias], op.outputs, transB=1)
+        return
+    operands = [x, graph.node("Transpose", [w], perm=[1, 0])]
+    if bias:
+        graph.node("Add", [graph.node("MatMul", operands), bias], op.outputs)
     else:
-        y = graph.node("MatMul", [x, graph.node("Transpose", [w], perm=[1, 0])])
-        y = graph.node("Add", [y, bias]) if bias else y
-    epilogue(graph, op, y, op.operand("residual"))
+        graph.node("MatMul", operands, op.outputs)
 
 
 @emits("mat_mul")
@@ -57,8 +58,8 @@ def mat_mul(graph: OnnxGraph, op: Op) -> None:
 
 @emits("add")
 def add(graph: OnnxGraph, op: Op) -> None:
-    """Writes Add and its fused activation."""
-    epilogue(graph, op, graph.node("Add", op.inputs))
+    """Writes Add."""
+    graph.node("Add", op.inputs, op.outputs)
 
 
 @emits("max_pool")

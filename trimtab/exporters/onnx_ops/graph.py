@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from onnx import helper, numpy_helper
 
 from trimtab import schema
-from trimtab.errors import ExportModelError
+from trimtab.exporters._emitters import Emitters
 from trimtab.program import Op, Program, Var
 from trimtab.program.block import NUMPY_DTYPES
 
@@ -64,19 +64,9 @@ class OnnxGraph:
 
 
 Emit = Callable[[OnnxGraph, Op], None]
-EMITTERS: dict[str, Emit] = {}
-
-
-def emits(*types: str) -> Callable[[Emit], Emit]:
-    """Registers the emitter of these operators. Any other operator whose schema has `onnx` becomes
-    one node of that name.
-    """
-
-    def register(emit: Emit) -> Emit:
-        EMITTERS.update(dict.fromkeys(types, emit))
-        return emit
-
-    return register
+EMITTERS = Emitters[Emit](__name__, "ONNX")
+# Any other operator whose schema has `onnx` becomes one node of that name.
+emits, refusal = EMITTERS.emits, EMITTERS.refusal
 
 
 def attributes_of(operator: schema.Operator, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -87,19 +77,10 @@ def attributes_of(operator: schema.Operator, values: Mapping[str, Any]) -> dict[
 
 def emit(graph: OnnxGraph, op: Op) -> None:
     """Writes one operator; ExportModelError if ONNX cannot express it."""
-    if op.type in EMITTERS:
-        EMITTERS[op.type](graph, op)
+    if emitter := EMITTERS.get(op.type):
+        emitter(graph, op)
     elif op.schema.onnx:
         values = attributes_of(op.schema, op.attributes)
         graph.node(op.schema.onnx, op.inputs, op.outputs, **values)
     else:
         raise refusal(op, op.schema.doc.rstrip("."))
-
-
-def refusal(op: Op, reason: str) -> ExportModelError:
-    """The error for an operator that ONNX cannot express."""
-    return ExportModelError(
-        f"ONNX has no equivalent operator: {reason}",
-        where=f"operator {op.name} ({op.type})",
-        hint="./inv inspect shows the program; a network without this operator can be exported",
-    )

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trimtab.exporters._graph import OnnxGraph, emits, refusal
+from trimtab.exporters.onnx_ops.graph import OnnxGraph, emits, refusal
 from trimtab.program import Op
 
 

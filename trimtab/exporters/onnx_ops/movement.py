@@ -6,12 +6,11 @@ import numpy as np
 from onnx import helper
 
 from trimtab import schema
-from trimtab.exporters._graph import OnnxGraph, attributes_of, emits, refusal
+from trimtab.exporters.onnx_ops.graph import OnnxGraph, attributes_of, emits, refusal
 from trimtab.program import Op
 from trimtab.program.block import NUMPY_DTYPES
 
 _RELATIONS = {"equal": "Equal", "less": "Less", "less_or_equal": "LessOrEqual"}
-_TO_NHWC, _TO_PLAIN = (0, 2, 3, 1), (0, 3, 1, 2)
 
 
 @emits("where")
@@ -39,27 +38,11 @@ def cast(graph: OnnxGraph, op: Op) -> None:
     graph.node("Cast", op.inputs, op.outputs[0], to=helper.np_dtype_to_tensor_dtype(dtype))
 
 
-@emits("convert_layout")
-def convert_layout(graph: OnnxGraph, op: Op) -> None:
-    """ONNX has one layout: a conversion is the identity."""
-    graph.node("Identity", op.inputs, op.outputs[0])
-
-
 @emits("reshape")
 def reshape(graph: OnnxGraph, op: Op) -> None:
-    """Elements keep their order in memory; an NHWC operand or result needs a Transpose."""
-    x, before, after = op.inputs[0], graph.var(op.inputs[0]), graph.var(op.outputs[0])
-    if before.layout == "nhwc":
-        x = graph.node("Transpose", [x], perm=_TO_NHWC)
-    shape = list(after.shape)
-    if after.layout == "nhwc":
-        shape = [shape[i] for i in _TO_NHWC]
-    target = graph.constant(shape, "i64", "shape")
-    if after.layout == "nhwc":
-        x = graph.node("Reshape", [x, target], allowzero=1)
-        graph.node("Transpose", [x], op.outputs[0], perm=_TO_PLAIN)
-    else:
-        graph.node("Reshape", [x, target], op.outputs[0], allowzero=1)
+    """The shape is an input."""
+    shape = graph.constant(graph.var(op.outputs[0]).shape, "i64", "shape")
+    graph.node("Reshape", [op.inputs[0], shape], op.outputs[0], allowzero=1)
 
 
 @emits("transpose")

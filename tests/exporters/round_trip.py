@@ -1,0 +1,85 @@
+"""Operator vectors and networks, written in another format and read back."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+import trimtab
+from tests.ops import oracle
+from tests.ops.cases import all_cases
+from tests.ops.cases.case import Array, Case
+from trimtab import exporters, zoo
+from trimtab.program import Program
+
+
+@cache
+def vectors() -> dict[str, Case]:
+    """The operator vectors by their ids."""
+    return {case.id: case for case in all_cases()}
+
+
+@cache
+def chosen(name: str) -> list[str]:
+    """The ids of a list of vectors."""
+    ids: list[str] = tomllib.loads(Path(__file__).with_name("vectors.toml").read_text())[name]
+    return ids
+
+
+def program_of(case: Case, folder: Path) -> Program:
+    """The imported program of an operator vector."""
+    path = folder / "source.onnx"
+    path.write_bytes(case.model.SerializeToString())
+    return trimtab.load(path)
+
+
+def written(program: Program, path: Path) -> Path:
+    """The program in the format of `path`."""
+    exporter = exporters.exporter_for(path)
+    assert exporter is not None
+    assert path in exporters.write(program, path, exporter)
+    return path
+
+
+def check_read_back(case: Case, program: Program, path: Path) -> dict[str, Array]:
+    """Asserts that our importer reads a network with the interface of `program`, which computes
+    what onnxruntime computes for the vector. Returns that.
+    """
+    expected = oracle.expected(case)
+    again = trimtab.load(path)
+    assert (again.inputs, again.outputs) == (program.inputs, program.outputs)
+    results = trimtab.Session(again).run(case.inputs)
+    assert {k: v.shape for k, v in results.items()} == {k: v.shape for k, v in expected.items()}
+    oracle.assert_agree(case, results, expected)
+    return expected
+
+
+def check_network(program: Program, path: Path) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Writes a network, reads it with our importer, and asserts that it computes the same. Returns
+    a seeded input and the results of `program`.
+    """
+    written(program, path)
+    rng = np.random.default_rng(1)
+    shapes = {name: program.vars[name].shape for name in program.inputs}
+    inputs = {name: rng.standard_normal(shape, np.float32) for name, shape in shapes.items()}
+    expected = trimtab.Session(program).run(inputs)
+    again = trimtab.load(path)
+    assert (again.inputs, again.outputs) == (program.inputs, program.outputs)
+    assert_close(trimtab.Session(again).run(inputs), expected)
+    return inputs, expected
+
+
+def assert_close(actual: Mapping[str, Array], expected: Mapping[str, Array]) -> None:
+    """Asserts that values agree to 1e-5 of the largest one; a batch of 1 may be absent."""
+    for name, value in expected.items():
+        scale = float(abs(value).max())
+        np.testing.assert_allclose(actual[name].reshape(value.shape), value, 0, 1e-5 * scale)
+
+
+def zoo_network(name: str) -> Program:
+    """A network of the zoo."""
+    return trimtab.load(zoo.cached(name))

@@ -1,0 +1,193 @@
+"""Element-wise operators with one or two operands."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from trimtab.exporters._layers import Array
+from trimtab.exporters.caffe_ops.graph import CaffeOp, emits
+
+# Layers without parameters.
+_LAYERS = {
+    "abs": "AbsVal",
+    "exp": "Exp",
+    "log": "Log",
+    "mish": "Mish",
+    "relu": "ReLU",
+    "sigmoid": "Sigmoid",
+    "softplus": "BNLL",
+    "tanh": "TanH",
+}
+
+
+@emits(*_LAYERS)
+def activation(op: CaffeOp) -> str:
+    """A layer without parameters."""
+    return op.add(_LAYERS[op.op.type], op.x())
+
+
+@emits("leaky_relu")
+def leaky_relu(op: CaffeOp) -> str:
+    """ReLU with a slope."""
+    return op.add("ReLU", op.x(), {"relu_param": {"negative_slope": float(op["alpha"])}})
+
+
+@emits("elu")
+def elu(op: CaffeOp) -> str:
+    """ELU."""
+    return op.add("ELU", op.x(), {"elu_param": {"alpha": float(op["alpha"])}})
+
+
+@emits("prelu")
+def prelu(op: CaffeOp) -> str:
+    """PReLU with a slope, or one per channel."""
+    slope = op.per_channel("slope")
+    if slope is None:
+        raise op.refusal(f"its slope has the shape {list(op.shape('slope'))}")
+    shared = {"prelu_param": {"channel_shared": True}} if slope.size < op.shape()[1] else {}
+    return op.add("PReLU", op.x(), shared, [slope])
+
+
+@emits("clip")
+def clip(op: CaffeOp) -> str:
+    """ReLU6, ReLU, or Clip with both bounds."""
+    return clipped(op, op.x(), float(op["alpha"]), float(op["beta"]))
+
+
+def clipped(op: CaffeOp, x: str, low: float, high: float) -> str:
+    """Adds min(max(x, low), high)."""
+    if low == 0.0 and high in (6.0, math.inf):
+        return op.add("ReLU6" if high == 6.0 else "ReLU", x)
+    limit = float(np.finfo(np.float32).max)
+    bounds = {"min": max(low, -limit), "max": min(high, limit)}
+    return op.add("Clip", x, {"clip_param": bounds})
+
+
+@emits("hard_sigmoid")
+def hard_sigmoid(op: CaffeOp) -> str:
+    """A sixth of ReLU6."""
+    return _hard_sigmoid(op, op.x(), op["alpha"], op["beta"])
+
+
+def _hard_sigmoid(op: CaffeOp, x: str, alpha: float, beta: float) -> str:
+    line = op.power(x, scale=6 * alpha, shift=6 * beta)
+    return op.power(op.add("ReLU6", line), scale=1 / 6)
+
+
+@emits("hard_swish")
+def hard_swish(op: CaffeOp) -> str:
+    """The operand times its hard sigmoid."""
+    return op.eltwise(op.x(), _hard_sigmoid(op, op.x(), 1 / 6, 0.5), "PROD")
+
+
+@emits("swish")
+def swish(op: CaffeOp) -> str:
+    """Swish, or the operand times a sigmoid of the scaled operand."""
+    x, factor = op.x(), op["alpha"]
+    if factor == 1.0:
+        return op.add("Swish", x)
+    return op.eltwise(x, op.add("Sigmoid", op.power(x, scale=factor)), "PROD")
+
+
+@emits("neg")
+def neg(op: CaffeOp) -> str:
+    """Power with a negative scale."""
+    return op.power(op.x(), scale=-1.0)
+
+
+@emits("sqrt")
+def sqrt(op: CaffeOp) -> str:
+    """Power of a half."""
+    return op.power(op.x(), power=0.5)
+
+
+@emits("add", "sub", "mul", "div", "max", "min", "pow")
+def binary(op: CaffeOp) -> str:
+    """Eltwise of two blobs; Power or Scale of a blob and a constant."""
+    for constant, x in ((1, 0), (0, 1)):
+        if op.is_constant(constant):
+            return _with_constant(op, x, op.constant(constant), swapped=x == 1)
+    a, b = op.x(0), op.x(1)
+    match op.op.type:
+        case "sub":
+            b = op.power(b, scale=-1.0)
+        case "div":
+            b = op.power(b, power=-1.0)
+        case "min" | "pow":
+            raise op.refusal("both operands are computed")
+    operation = {"mul": "PROD", "div": "PROD", "max": "MAX"}.get(op.op.type, "SUM")
+    return _combined(op, (a, op.shape(0)), (b, op.shape(1)), operation)
+
+
+def _with_constant(op: CaffeOp, i: int, value: Array, *, swapped: bool) -> str:
+    """Operand `i` and a constant; swapped: the constant is the left operand."""
+    x, type = op.x(i), op.op.type
+    if op.shape(i) != op.result.shape:
+        raise op.refusal(f"a constant of shape {list(value.shape)} extends its other operand")
+    if swapped and type == "sub":
+        x, type = op.power(x, scale=-1.0), "add"
+    elif swapped and type == "div":
+        x, type = op.power(x, power=-1.0), "mul"
+    if type == "sub":
+        value, type = -value, "add"
+    elif type == "div":
+        value, type = np.float32(1) / value, "mul"
+    if value.size > 1 and type in ("add", "mul"):
+        axis, values = _aligned(op, op.shape(i), value)
+        if type == "mul":
+            return op.scale(x, values, axis)
+        return op.scale(x, np.ones_like(values), axis, values)
+    number = float(value.reshape(-1)[0])
+    match type:
+        case _ if value.size > 1:
+            raise op.refusal(f"a constant of shape {list(value.shape)}")
+        case "add":
+            return op.power(x, shift=number)
+        case "mul":
+            return op.power(x, scale=number)
+        case "max":
+            return clipped(op, x, number, math.inf)
+        case "min":
+            return clipped(op, x, -math.inf, number)
+        case _ if not swapped:
+            return op.power(x, power=number)
+    if number <= 0:
+        raise op.refusal(f"its base is {number}")
+    return op.add("Exp", x, {"exp_param": {"base": number}})
+
+
+def _aligned(op: CaffeOp, shape: Sequence[int], value: Array) -> tuple[int, Array]:
+    """The first axis that a constant depends on, and its values from there to the last one."""
+    spread = (1,) * (len(shape) - value.ndim) + value.shape
+    varies = [i for i, n in enumerate(spread) if n > 1]
+    first, last = varies[0], varies[-1] + 1
+    if spread[first:last] != tuple(shape[first:last]):
+        raise op.refusal(f"a constant of shape {list(value.shape)} for {list(shape)}")
+    return first, value.reshape(spread[first:last])
+
+
+def _combined(
+    op: CaffeOp, a: tuple[str, Sequence[int]], b: tuple[str, Sequence[int]], operation: str
+) -> str:
+    """Eltwise of two blobs, of which one may be smaller: a Scale or Bias, or it is tiled."""
+    result = op.result.shape
+    if a[1] == b[1]:
+        return op.eltwise(a[0], b[0], operation)
+    (large, _), (small, shape) = (a, b) if tuple(a[1]) == result else (b, a)
+    if result not in (tuple(a[1]), tuple(b[1])):
+        raise op.refusal(f"its operands have the shapes {list(a[1])} and {list(b[1])}")
+    spread = (1,) * (len(result) - len(shape)) + tuple(shape)
+    equal = [n == m for n, m in zip(spread, result, strict=True)]
+    count = equal.index(False)
+    if set(spread[count:]) == {1} and operation != "MAX":
+        small = op.reshape(small, spread[:count])
+        type, param = ("Scale", "scale_param") if operation == "PROD" else ("Bias", "bias_param")
+        return op.add(type, [large, small], {param: {"axis": 0}})
+    small = small if spread == tuple(shape) else op.reshape(small, spread)
+    for axis, (n, m) in enumerate(zip(spread, result, strict=True)):
+        if n != m:
+            small = op.add("Tile", small, {"tile_param": {"axis": axis, "tiles": m}})
+    return op.eltwise(large, small, operation)

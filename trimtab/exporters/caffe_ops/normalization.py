@@ -1,0 +1,58 @@
+"""Normalizations, softmax and reductions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trimtab.exporters.caffe_ops.graph import CaffeOp, Word, emits
+from trimtab.exporters.caffe_ops.pooling import whole
+
+_REDUCTIONS = {"reduce_sum": "SUM", "reduce_mean": "MEAN"}
+
+
+@emits("batch_normalization")
+def batch_normalization(op: CaffeOp) -> str:
+    """BatchNorm, then the learned Scale."""
+    scale, bias = op.constant("scale"), op.constant("bias")
+    one = np.ones(1, np.float32)  # the number of batches that the statistics are sums of
+    statistics = [op.constant("mean"), op.constant("variance"), one]
+    params = {"use_global_stats": True, "eps": float(op["epsilon"])}
+    y = op.add("BatchNorm", op.x("x"), {"batch_norm_param": params}, statistics)
+    return op.scale(y, scale, 1, bias)
+
+
+@emits("lrn")
+def lrn(op: CaffeOp) -> str:
+    """LRN across channels."""
+    op.image()
+    size, bias, beta = op["size"], float(op["bias"]), float(op["beta"])
+    if size % 2 == 0 or bias <= 0:
+        raise op.refusal(f"its size is {size}, its bias {bias}")
+    # Some readers take the offset k to be 1, so it is a factor of the result.
+    params = {"local_size": size, "alpha": float(op["alpha"]) / bias, "beta": beta}
+    return op.power(op.add("LRN", op.x(), {"lrn_param": params}), scale=bias**-beta)
+
+
+@emits("softmax")
+def softmax(op: CaffeOp) -> str:
+    """Softmax along an axis."""
+    axis = op.axis(op["axis"])
+    return op.add("Softmax", op.x(), {"softmax_param": {"axis": axis}} if axis != 1 else {})
+
+
+@emits(*_REDUCTIONS, "reduce_max")
+def reduction(op: CaffeOp) -> str:
+    """Pooling over a whole image, or Reduction of the last axes."""
+    shape, kind = op.shape(), op.op.type
+    axes = sorted(op.axis(axis) for axis in op["axes"])
+    op["keep_dims"]
+    if axes == [2, 3] and len(shape) == 4 and kind != "reduce_sum":
+        y = whole(op, "AVE" if kind == "reduce_mean" else "MAX")
+        shape = (*shape[:2], 1, 1)
+    elif axes == list(range(axes[0], len(shape))) and axes[0] > 0 and kind in _REDUCTIONS:
+        params = {"operation": Word(_REDUCTIONS[kind]), "axis": axes[0]}
+        y = op.add("Reduction", op.x(), {"reduction_param": params})
+        shape = shape[: axes[0]]
+    else:
+        raise op.refusal(f"its axes are {axes} of {len(shape)} dimensions")
+    return y if shape == op.result.shape else op.reshape(y, op.result.shape, shape)
