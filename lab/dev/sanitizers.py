@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -29,12 +30,8 @@ def memory(small: bool, keyword: str, jobs: int) -> list[str]:
     """Runs the kernel checks and the engine's tests under AddressSanitizer and UBSan; returns the
     failures.
     """
-    tree = instrumented.build("address", "_engine", "check_kernels", "check_core")
-    failed = [
-        program
-        for program in ("check_kernels", "check_core")
-        if not keyword and shell.run([str(tree / program)])
-    ]
+    programs: tuple[str, ...] = () if keyword else ("check_kernels", "check_core")
+    tree = instrumented.build("address", "_engine", *programs)
     argv = [sys.executable, "-m", "pytest", "-q", f"--engine={tree}", "-n", str(jobs)]
     argv += ["-m", "not build and not device"]  # those tests compile their own binaries
     if small:
@@ -43,8 +40,14 @@ def memory(small: bool, keyword: str, jobs: int) -> list[str]:
         argv += ["tests", *(f"--ignore=tests/{folder}" for folder in _OTHER_TESTS)]
     if keyword:
         argv += ["-k", keyword]
-    if shell.run(argv, instrumented.preloaded()):
-        failed.append("tests under AddressSanitizer and UBSan")
+    failed = []
+    with ThreadPoolExecutor(1) as pool:  # they use one core each
+        checks = pool.map(shell.output, [[str(tree / program)] for program in programs])
+        if shell.run(argv, instrumented.preloaded()):
+            failed.append("tests under AddressSanitizer and UBSan")
+        for program, (code, text) in zip(programs, checks, strict=True):
+            print(text, end="", flush=True)
+            failed += [program] * bool(code)
     return failed
 
 
