@@ -7,6 +7,7 @@ operator macros and tables from it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
@@ -18,6 +19,7 @@ from trimtab.errors import ProfileError
 from trimtab.toml_table import TomlFile
 
 ANY = ("*",)
+_WILDCARD = re.compile(r"[*?\[]")
 # The only Winograd tile of a small binary for unknown networks: four outputs and six inputs, 3x3,
 # which most plans use. The transforms of the other tiles are 14 KB.
 _SMALL_TILE = (4, 6)
@@ -93,14 +95,15 @@ class Profile:
 
     def kernels_for(self, arch: str) -> list[kernel_files.Kernel]:
         """The kernels of a binary for `arch`; ProfileError if an operator has no kernel."""
-        families, patterns, isas = self.families(), self.kernels or ANY, kernel_files.isas()
+        families, isas, names = self.families(), kernel_files.isas(), {*self.kernels}
+        patterns = [p for p in self.kernels or ANY if _WILDCARD.search(p)]
         selected = [
             k
             for k in kernel_files.inventory().values()
             if k.family in families
             and arch in isas[k.isa].arch
             and k.dtype in self.dtypes
-            and any(fnmatchcase(k.name, p) for p in patterns)
+            and (k.name in names or any(fnmatchcase(k.name, p) for p in patterns))
         ]
         for op in self.operators():
             for attribute in op.attributes:
