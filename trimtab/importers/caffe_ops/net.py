@@ -98,12 +98,16 @@ class NetInput:
     shape: tuple[int, ...]
 
 
-def layers(net: Message) -> list[NetLayer]:
-    """The layers that run in the TEST phase, without evaluations and losses."""
+def layers(net: Message, phase: str = "") -> list[NetLayer]:
+    """The layers that run in a phase, by default that of the file's `state`, or TEST, without
+    evaluations and losses.
+    """
     layers = [_current(m, i) for i, m in enumerate(net.messages("layer"))]
     if not layers:
         layers = [_v1(m, i) for i, m in enumerate(net.messages("layers"))]
-    active = [layer for layer in layers if _runs(layer.message, net.message("state"))]
+    state = net.message("state")
+    phase = phase or state.choice("phase", _PHASES, "TEST")
+    active = [layer for layer in layers if _runs(layer.message, state, phase)]
     silenced = {b for layer in active if layer.type == "Silence" for b in layer.bottoms}
     return [
         layer
@@ -152,18 +156,18 @@ def _layer(message: Message, type: str, index: int) -> NetLayer:
     return NetLayer(message, name, type, tuple(bottoms), tuple(tops))
 
 
-def _runs(layer: Message, state: Message) -> bool:
+def _runs(layer: Message, state: Message, phase: str) -> bool:
     """Caffe's rule: with `include` rules, at least one holds; otherwise no `exclude` rule holds."""
     includes, excludes = layer.messages("include"), layer.messages("exclude")
     if includes:
-        return any(_holds(rule, state) for rule in includes)
-    return not any(_holds(rule, state) for rule in excludes)
+        return any(_holds(rule, state, phase) for rule in includes)
+    return not any(_holds(rule, state, phase) for rule in excludes)
 
 
-def _holds(rule: Message, state: Message) -> bool:
+def _holds(rule: Message, state: Message, phase: str) -> bool:
     level, stages = state.integer("level", 0), set(state.texts("stage"))
     return (
-        rule.choice("phase", _PHASES, "TEST") == state.choice("phase", _PHASES, "TEST")
+        rule.choice("phase", _PHASES, phase) == phase
         and rule.integer("min_level", level) <= level <= rule.integer("max_level", level)
         and stages.issuperset(rule.texts("stage"))
         and stages.isdisjoint(rule.texts("not_stage"))
