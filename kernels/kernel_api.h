@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/camera_row.h"
 #include "kernels/half.h"
 
 // Largest tile of any kernel: bounds the stack of the portable GEMM and the tile in a model file.

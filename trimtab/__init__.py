@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"  # the only place: the wheel and the runner read it here
 
 if TYPE_CHECKING:  # for type checkers, which do not run `__getattr__`
+    from trimtab import camera as camera
     from trimtab import errors as errors
     from trimtab import plugins as plugins
     from trimtab.build.derived_profile import profile_of as profile_of
@@ -56,6 +57,7 @@ _MODULES = {
     "TensorType": "trimtab.session",
     "Trainer": "trimtab.learning.trainer",
     "TrimtabError": "trimtab.errors",
+    "camera": "trimtab.camera",
     "errors": "trimtab.errors",
     "load": "trimtab.importers",
     "load_plugin": "trimtab.engine",

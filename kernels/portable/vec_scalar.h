@@ -40,14 +40,14 @@ struct M {
 inline F Set(float x) { return {x}; }
 template <typename T>
 inline F Load(const T* p) {
-  return {*p};
+  return {static_cast<float>(*p)};
 }
 template <typename T>
 inline void Store(T* p, F a) {
-  *p = a.v;
+  *p = static_cast<T>(a.v);
 }
-inline F LoadPart(const Element* p, size_t) { return {*p}; }
-inline void StorePart(Element* p, F a, size_t) { *p = a.v; }
+inline F LoadPart(const Element* p, size_t) { return Load(p); }
+inline void StorePart(Element* p, F a, size_t) { Store(p, a); }
 inline void Settle(F&) {}  // other vec_<isa>.h force the compiler to compute it here
 
 inline F operator+(F a, F b) { return {a.v + b.v}; }

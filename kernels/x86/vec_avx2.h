@@ -6,9 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifndef TRIMTAB_ELEMENT
+#define TRIMTAB_ELEMENT float
+#endif
+
 namespace {
 
-using Element = float;
+using Element = TRIMTAB_ELEMENT;
 constexpr size_t kLanes = 8;
 constexpr int kSideBySide = 1;  // vectors that one instruction loads and stores
 constexpr int kMostSideBySide = 1;

@@ -96,7 +96,7 @@ _MAKERS: dict[tuple[str, str], Callable[[Program, Op], KernelCall]] = {
 # unary functions or of GEMM.
 _LIKE_UNARY = (
     *("LookUpArgs", "QuantizeArgs", "QlinearAddArgs", "QlinearMeanArgs", "QlinearMulArgs"),
-    "QlinearPoolArgs",
+    *("QlinearPoolArgs", "CameraRowArgs"),
 )
 _LIKE_GEMM = ("PairedGemmArgs", "WinogradProductArgs")
 _ALIKE = {

@@ -6,6 +6,7 @@
 #include "runtime/core/cpu.h"
 #include "runtime/core/kernel_table.h"
 #include "tests/kernels/check_byte_products.h"
+#include "tests/kernels/check_camera.h"
 #include "tests/kernels/check_elementwise.h"
 #include "tests/kernels/check_products.h"
 #include "tests/kernels/check_quantized.h"
@@ -84,6 +85,13 @@ bool CheckWinograd(const KernelRow& row, Result* result) {
     else
       output_check.Run(As<WinogradOutputArgs<T>>(row), tile, result);
   }
+  return true;
+}
+
+bool CheckCamera(const KernelRow& row, Result* result) {
+  CameraRowCheck check;
+  if (!Of<uint8_t>(row, "camera_row")) return false;
+  check.Run(As<CameraRowArgs<uint8_t>>(row), result);
   return true;
 }
 
@@ -265,6 +273,7 @@ int Check(int count, char** names) {
     Result result;
     if (!CheckTyped<float>(row, &result) && !CheckTyped<Half>(row, &result) &&
         !CheckStrassen(row, &result) && !CheckByteProducts(row, &result) &&
+        !CheckCamera(row, &result) &&
         !CheckQuantized(row, &result) && !CheckWholeWinograd(row, &result) &&
         !CheckRoofline<float>(row, &result) && !CheckRoofline<Half>(row, &result)) {
       printf("FAILED: there is no check for its family\n");

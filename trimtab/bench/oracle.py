@@ -35,9 +35,9 @@ def onnx_golden(
 
     `custom`: nodes that are no standard operators, and what computes them.
 
-    `shapes` are for inputs with free dimensions. Floating-point inputs are standard normal, others
-    are 0 or 1. Raises ModelFileError, DynamicShapeError, or ImportModelError if the oracle cannot
-    run the model.
+    `shapes` are for inputs with free dimensions. Floating-point inputs are standard normal, uint8
+    any value, others are 0 or 1. Raises ModelFileError, DynamicShapeError, or ImportModelError if
+    the oracle cannot run the model.
     """
     try:
         model = onnx.load(path)
@@ -154,4 +154,4 @@ def _of_onnx(
 def _sample(shape: tuple[int, ...], dtype: np.dtype[Any], rng: np.random.Generator) -> Array:
     if np.issubdtype(dtype, np.floating):
         return rng.standard_normal(shape).astype(dtype)
-    return rng.integers(0, 2, shape).astype(dtype)
+    return rng.integers(0, 256 if dtype == np.uint8 else 2, shape).astype(dtype)

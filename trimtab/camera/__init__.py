@@ -2,7 +2,8 @@
 letterbox(640, 114) | rgb | scale(1/255)", to an operator in front of a network.
 """
 
+from trimtab.camera.attach import attach
 from trimtab.camera.description import Camera, parse
 from trimtab.camera.placement import FramePlacement
 
-__all__ = ["Camera", "FramePlacement", "parse"]
+__all__ = ["Camera", "FramePlacement", "attach", "parse"]

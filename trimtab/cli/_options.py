@@ -10,12 +10,17 @@ from typing import TYPE_CHECKING
 from trimtab.cli._command import group, option
 
 if TYPE_CHECKING:
+    from trimtab.camera import Camera
     from trimtab.devices.control import Control
     from trimtab.pipeline.budget import Budget
     from trimtab.pipeline.calibration import Calibration
     from trimtab.planner.plan_file import Plan
 
 INPUT_HELP = "shape of a graph input: NAME=1,3,224,224 (repeatable)"
+CAMERA_HELP = (
+    "shape of a graph input, or the camera in front of it: NAME=1,3,224,224, or "
+    '"NAME=camera(nv12, 1920x1080) | yolo" (docs/camera.md; repeatable)'
+)
 PREFER_HELP = "balanced, size (small model and binary) or load (short load time)"
 ACCURACY_HELP = "exactness of float32: balanced, strict or fast (docs/precision.md)"
 PRECISION_HELP = "type to compute in: f32, f16, int8 or mixed (docs/precision.md)"
@@ -163,6 +168,15 @@ def parse_inputs(inputs: Iterable[str]) -> dict[str, tuple[int, ...]]:
     from trimtab.pipeline import input_shapes
 
     return input_shapes.parse(inputs)
+
+
+def parse_cameras(
+    inputs: Iterable[str],
+) -> tuple[dict[str, tuple[int, ...]], dict[str, Camera]]:
+    """The shapes and the cameras among the texts of inputs; UsageError for anything else."""
+    from trimtab.pipeline import input_shapes
+
+    return input_shapes.parse_with_cameras(inputs)
 
 
 def parse_wait(wait: str | bool) -> float:

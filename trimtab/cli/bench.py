@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from trimtab.cli._command import command, group, option
 from trimtab.cli._options import (
-    INPUT_HELP,
+    CAMERA_HELP,
     RESULTS_HELP,
     TRUST_HELP,
     BudgetOptions,
     ControlOptions,
     PlanOptions,
     PrecisionOptions,
-    parse_inputs,
+    parse_cameras,
 )
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ NAMESPACE = "bench"
 class BenchOptions:
     """Options of `bench`."""
 
-    input: tuple[str, ...] = option(INPUT_HELP, ())
+    input: tuple[str, ...] = option(CAMERA_HELP, ())
     model: str = option(
         "model file or zoo network; default: the zoo's network of the profile's family"
     )
@@ -98,12 +98,14 @@ class BenchOptions:
             accept_wrong=self.accept_wrong,
             control=self.control.read(),
         )
+        shapes, cameras = parse_cameras(self.input)
         return Recipe(
             model=self.model,
             profile=self.profile,
             toolchain=self.toolchain,
             cpu=self.cpu,
-            shapes=parse_inputs(self.input),
+            shapes=shapes,
+            cameras=cameras,
             plan=self.plan.read(),
             calibration=self.precision.read(),
             budget=self.limits.read(self.plan.choices.prefer),

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from trimtab.cli._command import command, group, option
 from trimtab.cli._engine import build_engine
 from trimtab.cli._options import (
-    INPUT_HELP,
+    CAMERA_HELP,
     THREADS_HELP,
     BudgetOptions,
     PlanOptions,
     PrecisionOptions,
-    parse_inputs,
+    parse_cameras,
 )
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ GROUP = "Build"
 class BuildOptions:
     """Options of `build`."""
 
-    input: tuple[str, ...] = option(INPUT_HELP, ())
+    input: tuple[str, ...] = option(CAMERA_HELP, ())
     model: str = option("model file, or zoo network by name")
     profile: str = option(
         "contents of the binary: a profile's name or file; default: exactly what the model needs"
@@ -69,12 +69,14 @@ class BuildOptions:
                 f"--example is a program for the model file, and {why}",
                 hint="leave out --embed-model" if self.model else "name one with --model",
             )
+        shapes, cameras = parse_cameras(self.input)
         return Recipe(
             model=self.model,
             profile=self.profile,
             toolchain=self.toolchain,
             cpu=self.cpu,
-            shapes=parse_inputs(self.input),
+            shapes=shapes,
+            cameras=cameras,
             plan=self.plan.read(),
             calibration=self.precision.read(),
             budget=self.limits.read(self.plan.choices.prefer),

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from trimtab.cli._command import argument, changed, command, group, option, task
 from trimtab.cli._options import (
+    CAMERA_HELP,
     INPUT_HELP,
     PRECISION_HELP,
     THREADS_HELP,
     PlanChoices,
     PlanOptions,
     PrecisionOptions,
+    parse_cameras,
     parse_inputs,
 )
 
@@ -101,7 +103,7 @@ class ConvertOptions:
 
     model: str = argument("model file or zoo network")
     output: str = argument("the file to write: .ttm, .onnx, .param (ncnn) or .prototxt (Caffe)")
-    input: tuple[str, ...] = option(INPUT_HELP, ())
+    input: tuple[str, ...] = option(CAMERA_HELP, ())
     tensor: tuple[str, ...] = option(
         "tensor to return instead of the model's outputs, such as a raw head (repeatable)", ()
     )
@@ -128,12 +130,14 @@ class ConvertOptions:
         planning = changed(self.plan), changed(self.precision), self.cpu, self.profile
         if any(planning) and not self.toolchain:
             raise UsageError("a plan is for a machine: which?", hint="--toolchain NAME, or host")
+        shapes, cameras = parse_cameras(self.input)
         return Recipe(
             model=self.model,
             profile=self.profile,
             toolchain=self.toolchain,
             cpu=self.cpu,
-            shapes=parse_inputs(self.input),
+            shapes=shapes,
+            cameras=cameras,
             outputs=self.tensor,
             plan=self.plan.read(),
             calibration=self.precision.read(),

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from trimtab.cli._command import command, group, option
 from trimtab.cli._options import (
-    INPUT_HELP,
+    CAMERA_HELP,
     RESULTS_HELP,
     TRUST_HELP,
     ControlOptions,
     PlanOptions,
     PrecisionOptions,
-    parse_inputs,
+    parse_cameras,
 )
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class TuneOptions:
     """Options of `tune`."""
 
     model: str = option("model file or zoo network")
-    input: tuple[str, ...] = option(INPUT_HELP, ())
+    input: tuple[str, ...] = option(CAMERA_HELP, ())
     device: str = option("device to measure on (./inv devices)", "local")
     minutes: float = option("limit of the search; builds and the final comparison are extra", 5.0)
     output: str = option("plan file to write; default: NET-DEVICE.plan.toml")
@@ -64,12 +64,14 @@ class TuneOptions:
             raise UsageError("which model?", hint="--model FILE, or --model NAME (./inv zoo)")
         if not 0 < self.minutes < 24 * 60:
             raise UsageError(f"--minutes is {self.minutes:g}, it must be above 0 and below a day")
+        shapes, cameras = parse_cameras(self.input)
         recipe = Recipe(
             model=self.model,
             profile=self.profile,
             toolchain=self.toolchain,
             cpu=self.cpu,
-            shapes=parse_inputs(self.input),
+            shapes=shapes,
+            cameras=cameras,
             plan=self.plan.read(),
             calibration=self.precision.read(),
         )

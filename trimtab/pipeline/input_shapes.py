@@ -1,9 +1,11 @@
-"""The shapes of graph inputs as text: `data=1,3,224,224`."""
+"""The shapes of graph inputs as text, `data=1,3,224,224`, and the cameras in front of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from trimtab import camera
+from trimtab.camera import Camera
 from trimtab.errors import UsageError
 
 
@@ -26,6 +28,25 @@ def parse(inputs: Iterable[str]) -> dict[str, tuple[int, ...]]:
             )
         shapes[name] = shape
     return shapes
+
+
+def parse_with_cameras(
+    inputs: Iterable[str],
+) -> tuple[dict[str, tuple[int, ...]], dict[str, Camera]]:
+    """Shapes, and cameras from texts such as `data=camera(nv12, 1920x1080) | yolo`; UsageError for
+    anything else.
+    """
+    shapes, cameras = [], {}
+    for text in inputs:
+        name, found, description = text.partition("=camera")
+        if not found:
+            shapes.append(text)
+            continue
+        if not name or name in cameras:
+            problem = f"the input {name!r} has two cameras" if name else "a camera has no input"
+            raise UsageError(problem, where=text, hint="write NAME=camera(...), once per input")
+        cameras[name] = camera.parse(f"camera{description}")
+    return parse(shapes), cameras
 
 
 def text(shapes: Mapping[str, Iterable[int]]) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from trimtab import importers
+from trimtab.camera import attach
 from trimtab.errors import ImportModelError
 from trimtab.pipeline.precision import ConvertedNetwork, convert
 from trimtab.pipeline.recipe import Recipe
@@ -52,6 +53,9 @@ def load(recipe: Recipe, progress: Progress = SILENT) -> Loaded:
     target = find_target(recipe.toolchain, recipe.cpu, recipe.threads, recipe.profile)
     calibration = recipe.calibration.for_model(recipe.model)
     network = convert(source, recipe.plan, calibration, target, progress)
+    for name, camera in recipe.cameras.items():
+        source = attach(source, camera, name)
+        network = replace(network, program=attach(network.program, camera, name))
     return Loaded(recipe, path, target, source, network)
 
 

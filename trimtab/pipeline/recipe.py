@@ -8,6 +8,7 @@ from pathlib import Path
 
 from trimtab.bench.jobs import Settings
 from trimtab.build.toolchain import find_toolchain
+from trimtab.camera import Camera
 from trimtab.devices import DeviceDefinition
 from trimtab.pipeline.budget import Budget
 from trimtab.pipeline.calibration import Calibration
@@ -32,7 +33,8 @@ class MeasurementRequest:
 class Recipe:
     """A request to build, and optionally to measure, one binary; "" takes a default.
 
-    `model`: a model file or a zoo network; `outputs`: tensors that replace the model's outputs.
+    `model`: a model file or a zoo network; `outputs`: tensors that replace the model's outputs;
+    `cameras`: those in front of its inputs, by name.
     `profile`: the name or file of a profile; default: exactly what the model needs. `output`: the
     folder to deliver into; default: dist/NAME-TOOLCHAIN, or the cache if the binary is measured.
     `measurement`: None if the binary is only built.
@@ -44,6 +46,7 @@ class Recipe:
     cpu: str = ""
     shapes: Shapes = field(default_factory=dict)
     outputs: tuple[str, ...] = ()
+    cameras: Mapping[str, Camera] = field(default_factory=dict)
     plan: Plan = field(default_factory=Plan)
     calibration: Calibration = field(default_factory=Calibration)
     budget: Budget = field(default_factory=Budget)

@@ -1,0 +1,76 @@
+// Pixels of a camera's frame, weighted and added to the channels of a row, over vectors.
+#ifndef TRIMTAB_KERNELS_GENERIC_CAMERA_ROW_H_
+#define TRIMTAB_KERNELS_GENERIC_CAMERA_ROW_H_
+
+#include "kernels/generic/family.h"
+#include "kernels/generic/unroll.h"
+#include "kernels/kernel_api.h"
+
+namespace {
+
+template <int kByte>
+inline F PixelByte(I word) {
+  if (kByte == 0) return ToFloat(word & SetBits(0xff));
+  return ToFloat(ShiftRight<8 * (kByte == 0 ? 1 : kByte)>(word) & SetBits(0xff));
+}
+
+// A whole number from 0 to 255; the addition rounds (rounding.h).
+inline F Channel(F v) {
+  const F magic = Set(0x1.8p23f);
+  return Max(Min((v + magic) - magic, Set(255.0f)), Set(0.0f));
+}
+
+// f(word, v) computes kChannels values of a pixel.
+template <int kChannels, typename Function>
+inline void AddPixels(const CameraRowArgs<Element>& args, const Function& f) {
+  TRIMTAB_NO_UNROLL
+  for (size_t i = 0; i < args.n; i += kLanes) {
+    F sum[kChannels];
+    TRIMTAB_UNROLL
+    for (int c = 0; c < kChannels; ++c) sum[c] = Set(0.0f);
+    TRIMTAB_NO_UNROLL
+    for (size_t t = 0; t < args.taps; ++t) {
+      F v[kChannels];
+      f(LoadWords(args.x + t * args.n + i), v);
+      const F w = Load(args.w + t * args.n + i);
+      TRIMTAB_UNROLL
+      for (int c = 0; c < kChannels; ++c) sum[c] = Fma(v[c], w, sum[c]);
+    }
+    TRIMTAB_UNROLL
+    for (int c = 0; c < kChannels; ++c) {
+      float* const y = args.y[c] + i;
+      Store(y, Fma(sum[c], Set(args.factor[c]), Load(y)));
+    }
+  }
+}
+
+TRIMTAB_FAMILY(u8)
+inline void CameraRow(const CameraRowArgs<Element>& original) {
+  const CameraRowArgs<Element> args = original;  // stores might alias it
+  const float* const weight = args.weight;
+  if (args.colors == kCameraBytes) {
+    AddPixels<3>(args, [](I word, F(&v)[3]) {
+      v[0] = PixelByte<0>(word);
+      v[1] = PixelByte<1>(word);
+      v[2] = PixelByte<2>(word);
+    });
+  } else if (args.colors == kCameraYuv) {
+    AddPixels<3>(args, [&](I word, F(&v)[3]) {
+      const F b0 = Max(PixelByte<0>(word) - Set(args.black), Set(0.0f)) * Set(weight[0]);
+      const F b1 = PixelByte<1>(word) - Set(128.0f), b2 = PixelByte<2>(word) - Set(128.0f);
+      v[0] = Channel(Fma(b2, Set(weight[1]), b0));
+      v[1] = Channel(Fma(b2, Set(weight[3]), Fma(b1, Set(weight[2]), b0)));
+      v[2] = Channel(Fma(b1, Set(weight[4]), b0));
+    });
+  } else {
+    AddPixels<1>(args, [&](I word, F(&v)[1]) {
+      const F b0 = Max(PixelByte<0>(word) - Set(args.black), Set(0.0f)) * Set(weight[0]);
+      v[0] = Channel(Fma(PixelByte<2>(word), Set(weight[2]),
+                         Fma(PixelByte<1>(word), Set(weight[1]), b0)));
+    });
+  }
+}
+
+}  // namespace
+
+#endif  // TRIMTAB_KERNELS_GENERIC_CAMERA_ROW_H_

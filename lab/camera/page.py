@@ -1,0 +1,24 @@
+"""Parts of pages from the committed figures of cameras."""
+
+from __future__ import annotations
+
+from lab import committed
+from lab.camera import measure
+from lab.docs.generator import block
+from lab.docs.sentences import made_by
+from trimtab.tables import Page
+
+
+@block
+def camera() -> Page:
+    """Provenance, verdict, and the figures of each case."""
+    figures = measure.from_rows(committed.read(measure.NAME).rows)
+    first = figures[0]
+    verdict = "holds" if first.ratio <= measure.BAR else "is missed"
+    return [
+        made_by(measure.NAME),
+        f"The bar for {first.case}, {measure.BAR} of OpenCV's time, {verdict} with"
+        f" {first.ratio:.2f}.",
+        "Milliseconds with one thread:",
+        measure.table(figures),
+    ]

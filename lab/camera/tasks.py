@@ -1,0 +1,39 @@
+"""Measures the conversion of camera frames beside OpenCV."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trimtab.cli._command import command, option
+from trimtab.cli._options import WAIT_HELP, parse_wait
+
+NAMESPACE = "bench"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CameraOptions:
+    """Options of `bench.camera`."""
+
+    rounds: int = option("conversions of each kind, in interleaved rounds", 200)
+    wait: str = option(WAIT_HELP, bare=True)
+    update: bool = option("write the figures to lab/camera/", False)
+
+
+@command(CameraOptions, engine=True)
+def camera(options: CameraOptions) -> None:
+    """Measure the conversion of camera frames beside OpenCV's functions for the same steps."""
+    from lab import committed
+    from lab.camera import measure
+    from lab.exclusive import exclusive
+    from lab.machine import MachineMonitor
+    from trimtab import tables
+    from trimtab.cli._progress import shown
+
+    progress, monitor = shown(), MachineMonitor()
+    with exclusive("bench.camera", parse_wait(options.wait), progress):
+        figures = measure.measure(options.rounds)
+    print(tables.text([measure.table(figures)]))
+    if options.update:
+        line = f"./inv bench.camera --rounds {options.rounds} --update"
+        results = measure.to_results(figures, line, monitor.facts())
+        progress.note(f"written: {committed.write(measure.NAME, results)}")

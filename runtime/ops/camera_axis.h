@@ -1,0 +1,31 @@
+// Resampling of one axis of a picture: the pixels that an element of the result depends on.
+#ifndef TRIMTAB_OPS_CAMERA_AXIS_H_
+#define TRIMTAB_OPS_CAMERA_AXIS_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "generated/attributes.h"
+
+namespace trimtab {
+
+// `in` pixels become `out`. Both are below 2^15, so products fit 64 bits with room to spare.
+struct CameraAxis {
+  int64_t in = 1, out = 1;
+  CameraImageMethod method = CameraImageMethod::kBilinear;
+  CameraImageCenters centers = CameraImageCenters::kHalfPixel;
+
+  // Upper limit of the number of taps.
+  size_t Window() const;
+  // Sets the taps of element `i`: pixels from the result on, and the weights of Window() pixels,
+  // whose sum is 1. Pixels beyond the last have the weight 0.
+  int32_t SetTaps(int64_t i, float* weights) const;
+
+ private:
+  int64_t Nearest(int64_t i) const;
+  double Coordinate(int64_t i) const;  // of the pixels' centers, for bilinear
+};
+
+}  // namespace trimtab
+
+#endif  // TRIMTAB_OPS_CAMERA_AXIS_H_

@@ -1,0 +1,94 @@
+// Checks of rows of pixels. Channels that are sums are whole numbers: near a half, either neighbor
+// is right, so that a row has the tolerance of one step where a channel of a tap is near one.
+#ifndef TRIMTAB_TESTS_KERNELS_CHECK_CAMERA_H_
+#define TRIMTAB_TESTS_KERNELS_CHECK_CAMERA_H_
+
+#include "tests/kernels/check_products.h"
+
+namespace check {
+
+class CameraRowCheck {
+ public:
+  void Run(void (*kernel)(const CameraRowArgs<uint8_t>&), Result* result) {
+    const size_t lengths[] = {0, kCameraUnit, 3 * kCameraUnit, 17 * kCameraUnit};
+    for (CameraColors colors : {kCameraBytes, kCameraYuv, kCameraSum}) {
+      for (size_t n : lengths) {
+        for (size_t taps = 1; taps <= 5; ++taps) RunCase(kernel, colors, n, taps, result);
+      }
+    }
+  }
+
+ private:
+  void RunCase(void (*kernel)(const CameraRowArgs<uint8_t>&), CameraColors colors, size_t n,
+               size_t taps, Result* result) {
+    ++result->cases;
+    const size_t channels = colors == kCameraSum ? 1 : 3;
+    CameraRowArgs<uint8_t> args = {};
+    uint32_t* const x = x_.Take(taps * n);
+    float* const w = w_.Take(taps * n);
+    for (size_t i = 0; i < taps * n; ++i) x[i] = static_cast<uint32_t>(random_.Below(1u << 24));
+    random_.Fill(w, taps * n, 0.0f, 1.0f);
+    args.x = x;
+    args.w = w;
+    args.n = n;
+    args.taps = taps;
+    args.colors = colors;
+    args.black = 16;
+    random_.Fill(args.weight, 5, -1.5f, 1.5f);
+    for (size_t c = 0; c < channels; ++c) {
+      args.y[c] = y_[c].TakeOutput(n);
+      random_.Fill(args.y[c], n);
+      memcpy(before_[c].Take(n), args.y[c], n * sizeof(float));
+      args.factor[c] = random_.Uniform(0.1f, 2.0f);
+    }
+    kernel(args);
+    char place[60];
+    snprintf(place, sizeof(place), "colors %d, n %zu, taps %zu", colors, n, taps);
+    for (size_t c = 0; c < channels; ++c) {
+      y_[c].CheckUntouched(args.y[c], 1, n, n, result, place);
+      for (size_t i = 0; i < n; ++i) {
+        double sum = 0, size = 0, half = 0;
+        for (size_t t = 0; t < taps; ++t) {
+          const double weight = static_cast<double>(w[t * n + i]);
+          bool is_near = false;
+          const double value = Channel(args, x[t * n + i], c, &is_near);
+          sum += weight * value;
+          size += weight * value;
+          half += is_near ? weight : 0;
+        }
+        const double factor = static_cast<double>(args.factor[c]);
+        const double was = static_cast<double>(before_[c].Take(n)[i]);
+        const double allowed = Gamma<float>(taps + 2) * (factor * size + fabs(was));
+        result->Compare(args.y[c][i], was + factor * sum, allowed + factor * half, place);
+      }
+    }
+  }
+
+  // A channel of a pixel, and whether it is near the middle of two whole numbers.
+  static double Channel(const CameraRowArgs<uint8_t>& args, uint32_t word, size_t c,
+                        bool* is_near) {
+    double byte[3], weight[5];
+    for (size_t i = 0; i < 3; ++i) byte[i] = (word >> (8 * i)) & 0xff;
+    for (size_t i = 0; i < 5; ++i) weight[i] = static_cast<double>(args.weight[i]);
+    if (args.colors == kCameraBytes) return byte[c];
+    const double above = byte[0] - static_cast<double>(args.black);
+    const double luma = weight[0] * (above > 0 ? above : 0);
+    const double blue = byte[1] - 128, red = byte[2] - 128;
+    double value = luma + weight[1] * byte[1] + weight[2] * byte[2];
+    if (args.colors == kCameraYuv) {
+      const double channels[] = {weight[1] * red, weight[2] * blue + weight[3] * red,
+                                 weight[4] * blue};
+      value = luma + channels[c];
+    }
+    *is_near = fabs(value - floor(value) - 0.5) < 1e-4;
+    return Clamp(nearbyint(value), 0, 255);
+  }
+
+  Guarded<uint32_t> x_;
+  Guarded<float> w_, y_[3], before_[3];
+  Random random_;
+};
+
+}  // namespace check
+
+#endif  // TRIMTAB_TESTS_KERNELS_CHECK_CAMERA_H_
