@@ -65,8 +65,8 @@ inline void CameraRow(const CameraRowArgs<Element>& original) {
   } else {
     AddPixels<1>(args, [&](I word, F(&v)[1]) {
       const F b0 = Max(PixelByte<0>(word) - Set(args.black), Set(0.0f)) * Set(weight[0]);
-      v[0] = Channel(Fma(PixelByte<2>(word), Set(weight[2]),
-                         Fma(PixelByte<1>(word), Set(weight[1]), b0)));
+      v[0] = Channel(
+          Fma(PixelByte<2>(word), Set(weight[2]), Fma(PixelByte<1>(word), Set(weight[1]), b0)));
     });
   }
 }

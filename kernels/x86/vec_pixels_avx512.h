@@ -7,9 +7,7 @@
 
 namespace {
 
-inline I LoadWords(const uint32_t* p) {
-  return {_mm512_loadu_si512(p)};
-}
+inline I LoadWords(const uint32_t* p) { return {_mm512_loadu_si512(p)}; }
 
 }  // namespace
 

@@ -74,7 +74,7 @@ def standard_rgb(camera: Camera, pixels: Image) -> Image:
     red, blue = (0.299, 0.114) if camera.matrix == "bt601" else (0.2126, 0.0722)
     rgb = [luma + 2 * (1 - red) * r, np.zeros_like(luma), luma + 2 * (1 - blue) * b]
     rgb[1] = (luma - red * rgb[0] - blue * rgb[2]) / (1 - red - blue)
-    return np.clip(np.stack(rgb, -1), 0, 255)
+    return np.asarray(np.clip(np.stack(rgb, -1), 0, 255))
 
 
 def network(shape: tuple[int, ...], dtype: str = "f32") -> Program:
@@ -94,7 +94,7 @@ def converted(text: str, size: tuple[int, int], pixels: Image, threads: int = 1)
     return np.asarray(-output[0].transpose(1, 2, 0))
 
 
-def steps(found: Image, expected: Image) -> float:
+def steps(result: Image, expected: Image) -> float:
     """The largest difference in whole steps of 255."""
-    rounded = np.rint(found) - np.rint(np.asarray(expected, float))
+    rounded = np.rint(result) - np.rint(np.asarray(expected, float))
     return float(np.abs(rounded).max())

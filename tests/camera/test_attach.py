@@ -36,8 +36,8 @@ GROWS, SHRINKS, MIXED = (61, 50), (17, 9), (50, 11)
 def test_every_format_has_opencvs_colors(name: str) -> None:
     camera = parse(f"camera({name}, 38x26)")
     pixels = frame(camera)
-    found = converted(f"camera({name}, 38x26)", (38, 26), pixels)
-    np.testing.assert_array_equal(found, opencv_rgb(camera, pixels))
+    result = converted(f"camera({name}, 38x26)", (38, 26), pixels)
+    np.testing.assert_array_equal(result, opencv_rgb(camera, pixels))
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -63,8 +63,8 @@ def test_yuv_of_odd_sizes_and_strides_follows_the_standards(name: str, colors: s
         text = f"camera({name}, {width}x{height}, {colors}"
         text += f", stride {stride})" if stride else ")"
         pixels = frame(parse(text))
-        found = converted(text, (width, height), pixels)
-        assert steps(found, standard_rgb(parse(text), pixels)) <= 1, text
+        result = converted(text, (width, height), pixels)
+        assert steps(result, standard_rgb(parse(text), pixels)) <= 1, text
 
 
 def test_full_range_is_that_of_pillow() -> None:
@@ -92,12 +92,12 @@ def test_bilinear_is_opencvs(size: tuple[int, int]) -> None:
 @pytest.mark.parametrize("size", [GROWS, SHRINKS, MIXED, ODD, (1, 1)])
 def test_nearest_is_pillows_or_opencvs_exactly(size: tuple[int, int]) -> None:
     pixels = rgb_frame()
-    found = converted(f"{SOURCE} | resize(auto, nearest)", size, pixels)
-    expected = Picture.fromarray(pixels).resize(size, Picture.Resampling.NEAREST)
-    np.testing.assert_array_equal(found, np.asarray(expected))
+    result = converted(f"{SOURCE} | resize(auto, nearest)", size, pixels)
+    expected = np.asarray(Picture.fromarray(pixels).resize(size, Picture.Resampling.NEAREST))
+    np.testing.assert_array_equal(result, expected)
     floored = converted(f"{SOURCE} | resize(auto, nearest, asymmetric)", size, pixels)
-    expected = cv2.resize(pixels, size, interpolation=cv2.INTER_NEAREST)
-    np.testing.assert_array_equal(floored, expected)
+    by_opencv = cv2.resize(pixels, size, interpolation=cv2.INTER_NEAREST)
+    np.testing.assert_array_equal(floored, by_opencv)
 
 
 @pytest.mark.parametrize("size", [SHRINKS, (12, 7), (18, 11), (1, 1), ODD])
@@ -111,8 +111,8 @@ def test_area_is_opencvs(size: tuple[int, int]) -> None:
 def test_antialias_is_pillows_bilinear(size: tuple[int, int]) -> None:
     pixels = rgb_frame()
     expected = Picture.fromarray(pixels).resize(size, Picture.Resampling.BILINEAR)
-    found = converted(f"{SOURCE} | resize(auto, antialias)", size, pixels)
-    assert steps(found, np.asarray(expected)) <= 1
+    result = converted(f"{SOURCE} | resize(auto, antialias)", size, pixels)
+    assert steps(result, np.asarray(expected)) <= 1
 
 
 @pytest.mark.parametrize("centers", ["asymmetric", "align_corners"])
@@ -131,8 +131,8 @@ def test_pixel_centers_of_tflite_are_onnxruntimes(centers: str, size: tuple[int,
     model.ir_version = 8
     session = onnxruntime.InferenceSession(model.SerializeToString())
     (expected,) = session.run(None, {"x": pixels.transpose(2, 0, 1)[None].astype(np.float32)})
-    found = converted(f"{SOURCE} | resize(auto, bilinear, {centers})", size, pixels)
-    np.testing.assert_allclose(found, expected[0].transpose(1, 2, 0), atol=1e-3)
+    result = converted(f"{SOURCE} | resize(auto, bilinear, {centers})", size, pixels)
+    np.testing.assert_allclose(result, expected[0].transpose(1, 2, 0), atol=1e-3)
 
 
 @pytest.mark.parametrize("name", ["nv12", "i420", "yuyv", "rgb", "bgra"])
@@ -150,8 +150,8 @@ def test_crop_rotation_and_letterbox_are_opencvs(name: str, degrees: int) -> Non
     expected = cv2.copyMakeBorder(
         part, top, below, left, right, cv2.BORDER_CONSTANT, value=(7, 8, 9)
     )
-    found = converted(text, (30, 33), pixels, threads=3)
-    assert steps(found, expected) <= 1
+    result = converted(text, (30, 33), pixels, threads=3)
+    assert steps(result, expected) <= 1
 
 
 def test_imagenet_is_torchvisions_pipeline_in_pillow() -> None:
@@ -189,9 +189,9 @@ def test_a_quantized_input_of_either_order_gets_the_quantized_picture() -> None:
         program.vars["x"].quantization = quantization
         program.block.add_op("reshape", ["x"], {"shape": (30 * 24 * 3,)}, ["y"])
         program.outputs = ["y"]
-        found = Session(attach(program, text), cache=False).run(rgb_frame())["y"]
+        result = Session(attach(program, text), cache=False).run(rgb_frame())["y"]
         order = (0, 1, 2) if shape[3] == 3 else (2, 0, 1)
-        difference = found - expected.transpose(order).ravel()
+        difference = result - expected.transpose(order).ravel()
         assert np.abs(difference).max() <= 1  # rounded once instead of twice
         assert np.mean(difference != 0) < 0.01
 

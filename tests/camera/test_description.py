@@ -50,8 +50,8 @@ def test_imagenet_is_the_preprocessing_of_torchvision() -> None:
     camera = parse("camera(rgb, 500x375) | imagenet")
     assert camera.content((224, 224)) == (-58, -16, 341, 256)
     pixel, mean, std = np.array([0, 128, 255]), [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
-    found = pixel * camera.scale + camera.offset
-    np.testing.assert_allclose(found, (pixel / 255 - mean) / std)
+    result = pixel * camera.scale + camera.offset
+    np.testing.assert_allclose(result, (pixel / 255 - mean) / std)
 
 
 @pytest.mark.parametrize(

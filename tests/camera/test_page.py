@@ -48,9 +48,9 @@ def test_the_commands_of_the_page_convert_build_and_run_a_network(tmp_path: Path
         ran = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert ran.returncode == 0, f"{line}\n{ran.stderr}"
     (output,) = tmp_path.glob("*.bin")
-    found = np.fromfile(output, np.float32)
+    result = np.fromfile(output, np.float32)
     converted = trimtab.Session(trimtab.load(tmp_path / "net.ttm"))
-    np.testing.assert_allclose(found, converted.run(frame)["y"].ravel(), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(result, converted.run(frame)["y"].ravel(), rtol=1e-4, atol=1e-4)
 
 
 def test_the_examples_in_python_run() -> None:

@@ -273,9 +273,9 @@ int Check(int count, char** names) {
     Result result;
     if (!CheckTyped<float>(row, &result) && !CheckTyped<Half>(row, &result) &&
         !CheckStrassen(row, &result) && !CheckByteProducts(row, &result) &&
-        !CheckCamera(row, &result) &&
-        !CheckQuantized(row, &result) && !CheckWholeWinograd(row, &result) &&
-        !CheckRoofline<float>(row, &result) && !CheckRoofline<Half>(row, &result)) {
+        !CheckCamera(row, &result) && !CheckQuantized(row, &result) &&
+        !CheckWholeWinograd(row, &result) && !CheckRoofline<float>(row, &result) &&
+        !CheckRoofline<Half>(row, &result)) {
       printf("FAILED: there is no check for its family\n");
       ++failed;
     } else if (result.failures > 0) {

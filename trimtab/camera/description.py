@@ -104,7 +104,7 @@ class Camera:
         return -round((w - across) / 2), -round((h - down) / 2), w, h
 
     def placement(self, size: Size | None = None) -> FramePlacement:
-        """Where a frame is in the network's input of `size` (default: that of the description)."""
+        """The place of a frame in the network's input of `size`; default: that of the description."""
         size = self.size or size
         if size is None:
             raise UsageError("the camera's description has no size", hint="write letterbox(640)")
@@ -218,11 +218,11 @@ def parse(text: str) -> Camera:
     for name, words in expanded:
         at = next((i for i, names in enumerate(_STAGES) if name in names), -1)
         if at < 0:
-            known = [*(step for names in _STAGES for step in names), *FAMILIES]
+            names = [*(step for stage_names in _STAGES for step in stage_names), *FAMILIES]
             raise UsageError(
                 f"the camera's description has an unknown step {name!r}",
                 where=text,
-                hint=f"use {', '.join(known)}",
+                hint=f"use {', '.join(names)}",
             )
         if at < stage or (at == stage and at < len(_STAGES) - 1):
             raise UsageError(

@@ -15,7 +15,7 @@ ROTATIONS = (0, 90, 180, 270)
 
 @dataclass(frozen=True)
 class FramePlacement:
-    """Where the pixels of a frame are in the input of a network.
+    """The place of a frame's pixels in the input of a network.
 
     `width`, `height`: the frame's size. It is turned clockwise by `rotation` degrees, and the point
     (x, y) of the turned frame becomes (x * scale_x + left, y * scale_y + top). Coordinates are in
@@ -38,9 +38,9 @@ class FramePlacement:
 
     def to_frame(self, points: ArrayLike) -> NDArray[Any]:
         """Points [..., 2] (x, y) of the network's input, in the frame's pixels."""
-        found = np.asarray(points, float)
-        x = (found[..., 0] - self.left) / self.scale_x
-        y = (found[..., 1] - self.top) / self.scale_y
+        array = np.asarray(points, float)
+        x = (array[..., 0] - self.left) / self.scale_x
+        y = (array[..., 1] - self.top) / self.scale_y
         turned = {
             0: (x, y),
             90: (y, self.height - x),
@@ -51,8 +51,8 @@ class FramePlacement:
 
     def to_input(self, points: ArrayLike) -> NDArray[Any]:
         """Points [..., 2] (x, y) of the frame, in pixels of the network's input."""
-        found = np.asarray(points, float)
-        x, y = found[..., 0], found[..., 1]
+        array = np.asarray(points, float)
+        x, y = array[..., 0], array[..., 1]
         turned_x, turned_y = {
             0: (x, y),
             90: (self.height - y, x),
@@ -67,8 +67,8 @@ class FramePlacement:
         """Boxes [..., 4] (left, top, right, bottom) of the network's input, in the frame's pixels
         and limited to the frame.
         """
-        found = np.asarray(boxes, float)
-        one, other = self.to_frame(found[..., :2]), self.to_frame(found[..., 2:])
+        array = np.asarray(boxes, float)
+        one, other = self.to_frame(array[..., :2]), self.to_frame(array[..., 2:])
         corners = np.concatenate([np.minimum(one, other), np.maximum(one, other)], axis=-1)
-        frame = np.array([self.width, self.height] * 2, float)
-        return np.minimum(np.maximum(corners, 0.0), frame)
+        low, high = np.zeros(4), np.array([self.width, self.height] * 2, float)
+        return np.asarray(np.minimum(np.maximum(corners, low), high))

@@ -38,8 +38,8 @@ def parse_with_cameras(
     """
     shapes, cameras = [], {}
     for text in inputs:
-        name, found, description = text.partition("=camera")
-        if not found:
+        name, equals, description = text.partition("=camera")
+        if not equals:
             shapes.append(text)
             continue
         if not name or name in cameras:
