@@ -104,7 +104,7 @@ class Camera:
         return -round((w - across) / 2), -round((h - down) / 2), w, h
 
     def placement(self, size: Size | None = None) -> FramePlacement:
-        """The place of a frame in the network's input of `size`; default: that of the description."""
+        """The place of a frame in the network's input of `size` (default: the description's)."""
         size = self.size or size
         if size is None:
             raise UsageError("the camera's description has no size", hint="write letterbox(640)")
