@@ -73,8 +73,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("errors", "accuracy", "files", "progress", "target", "program", "passes"),
         *("planner", "session"),
     },
-    "gradients": {"errors", "plugins", "program"},
-    "learning": {"errors", "gradients", "program", "session"},
+    "gradients": {"errors", "plugins", "schema", "engine", "program"},
+    "learning": {"errors", "files", "gradients", "program", "session"},
     "build": {
         "strict_json",
         *("__init__", "errors", "toml_table", "paths", "plugins", "files", "progress", "schema"),

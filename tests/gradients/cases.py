@@ -44,7 +44,7 @@ def spread(*shape: int) -> NDArray[np.float32]:
 
 
 def factors(case: Case) -> list[Array]:
-    """What each result is multiplied by before all elements are summed up to the loss."""
+    """Random factors of the elements of each result; the loss is the sum of the products."""
     results = case.forward(*(x.astype(np.float64) for x in case.operands))
     results = results if isinstance(results, list) else [results]
     rng = np.random.default_rng(3)
@@ -278,6 +278,19 @@ def _pools() -> Iterator[Case]:
     yield Case("global_max_pool", "global_max_pool", (x,), highest)
 
 
+def _resampling() -> Iterator[Case]:
+    x = normal(2, 3, 4, 5)
+    for sizes in ((8, 10), (3, 7)):
+        for arguments in (
+            {"mode": "linear"},
+            {"mode": "linear", "coordinate_mode": "align_corners"},
+            {"mode": "nearest", "coordinate_mode": "asymmetric", "nearest_mode": "floor"},
+        ):
+            attributes: dict[str, Any] = {"sizes": sizes, **arguments}
+            id = f"resize-{sizes[0]}-{'-'.join(arguments.values())}"
+            yield Case(id, "resize", (x,), partial(reference.resize, **attributes), attributes)
+
+
 def _normalizations() -> Iterator[Case]:
     for axis in (1, -1):
         for op, forward in (
@@ -381,5 +394,6 @@ def cases() -> Iterator[Case]:
     yield from _movement()
     yield from _convolutions()
     yield from _pools()
+    yield from _resampling()
     yield from _normalizations()
     yield from _windows()

@@ -102,3 +102,31 @@ def normalized(x: Array, axes: tuple[int, ...], epsilon: float) -> Array:
     """Mean 0 and variance 1 along axes."""
     deviation = np.sqrt(x.var(axes, keepdims=True) + epsilon)
     return np.asarray((x - x.mean(axes, keepdims=True)) / deviation, np.float64)
+
+
+def resize(
+    x: Array,
+    sizes: tuple[int, int],
+    mode: str,
+    coordinate_mode: str = "half_pixel",
+    nearest_mode: str = "floor",
+) -> Array:
+    """Resampling, one axis after the other."""
+    for axis, result in zip((2, 3), sizes, strict=True):
+        size = x.shape[axis]
+        place: Array = np.arange(result, dtype=np.float64)
+        match coordinate_mode:
+            case "half_pixel":
+                place = (place + 0.5) * size / result - 0.5
+            case "align_corners":
+                place = place * (size - 1) / (result - 1)
+            case "asymmetric":
+                place = place * size / result
+        low = np.floor(place).astype(int)
+        share = place - low if mode == "linear" else np.zeros(result)
+        matrix = np.zeros((result, size))
+        rows = np.arange(result)
+        np.add.at(matrix, (rows, np.clip(low, 0, size - 1)), 1 - share)
+        np.add.at(matrix, (rows, np.clip(low + 1, 0, size - 1)), share)
+        x = np.moveaxis(np.tensordot(x, matrix, (axis, 1)), -1, axis)
+    return x

@@ -7,24 +7,40 @@ import pytest
 
 import trimtab
 from examples.digits.digits import lenet, weights
-from tests.learning.networks import small
-from tests.learning.torch_record import BATCH, DECAY, OPTIMIZERS, RATE, batches, recorded_losses
+from tests.learning.networks import residual_block, small
+from tests.learning.torch_record import (
+    BATCH,
+    DECAY,
+    RATE,
+    batches,
+    block_batches,
+    recorded_losses,
+)
 from tests.small_programs import Net, normal
 from trimtab.errors import ProgramError, UsageError
 
 
-def lenet_trainer(optimizer: str, batch: int, seed: int, decay: float = 0.0) -> trimtab.Trainer:
-    """A trainer of LeNet with random weights."""
-    network = trimtab.load(lenet(batch, weights(seed)))
-    solver = trimtab.Solver(optimizer, rate=RATE, weight_decay=decay)
-    return trimtab.Trainer(trimtab.training(network, optimizer=solver))
-
-
-@pytest.mark.parametrize("optimizer", OPTIMIZERS)
-def test_the_losses_of_lenet_follow_those_of_pytorch(optimizer: str) -> None:
-    trainer = lenet_trainer(optimizer, BATCH, seed=5, decay=DECAY)
+def test_the_losses_of_lenet_follow_those_of_pytorch() -> None:
+    network = trimtab.load(lenet(BATCH, weights(seed=5)))
+    solver = trimtab.Solver("sgd", rate=RATE, weight_decay=DECAY)
+    trainer = trimtab.Trainer(trimtab.training(network, optimizer=solver))
     losses = [trainer.step({"data": x, "label": labels}) for x, labels in batches()]
-    assert losses == pytest.approx(recorded_losses()[optimizer], rel=1e-3, abs=1e-3)
+    assert losses == pytest.approx(recorded_losses()["lenet"], rel=1e-3, abs=1e-3)
+
+
+@pytest.mark.parametrize("statistics", ["fixed statistics", "batch statistics"])
+def test_a_residual_block_with_batch_normalization_follows_pytorch(statistics: str) -> None:
+    batch = ["*"] if statistics == "batch statistics" else []
+    network = residual_block()
+    solver = trimtab.Solver("sgd", rate=0.05)
+    built = trimtab.training(network, optimizer=solver, batch_statistics=batch)
+    trainer = trimtab.Trainer(built)
+    losses = [trainer.step({"data": x, "label": labels}) for x, labels in block_batches()]
+    assert losses == pytest.approx(recorded_losses()[statistics], rel=1e-3, abs=1e-3)
+    variance = trainer.network().vars["project.variance"].data
+    before = network.vars["project.variance"].data
+    expected = recorded_losses()["running"] if batch else before
+    np.testing.assert_allclose(np.asarray(variance), np.asarray(expected), rtol=1e-3)
 
 
 def test_frozen_layers_stay_fused() -> None:
@@ -65,6 +81,7 @@ def test_unknown_names_are_refused_with_those_that_exist() -> None:
         ({"optimizer": "lion"}, "no optimizer 'lion'"),
         ({"trainable": ["cnv*"]}, "no parameter fits 'cnv*'"),
         ({"loss": trimtab.Loss("softmax", output="logits")}, "no output 'logits'"),
+        ({"batch_statistics": ["bn*"]}, "no batch normalization fits 'bn*'"),
         ({"loss": trimtab.Loss("softmax", target="data")}, "'data'"),
     ):
         with pytest.raises(UsageError) as error:

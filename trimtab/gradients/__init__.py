@@ -16,6 +16,7 @@ from types import ModuleType
 from trimtab import plugins
 from trimtab.gradients._builder import OpBuilder as OpBuilder
 from trimtab.gradients._differentiated import DifferentiatedOp as DifferentiatedOp
+from trimtab.gradients._normalize import normalized as normalized
 
 Rule = ModuleType
 """A rule's module. It defines one of these functions, or both:

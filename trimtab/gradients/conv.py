@@ -1,4 +1,4 @@
-"""Convolution: with parameters as weights it is a matrix product of windows (im2col)."""
+"""Convolution: with parameters as weights it is a GEMM of windows (im2col)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transposed convolution: with parameters as weights it adds up the rows of a product (col2im)."""
+"""Transposed convolution: with parameters as weights it adds up the rows of a GEMM (col2im)."""
 
 from __future__ import annotations
 

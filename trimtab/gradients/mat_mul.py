@@ -1,4 +1,4 @@
-"""Matrix product of computed operands."""
+"""GEMM of computed operands."""
 
 from __future__ import annotations
 

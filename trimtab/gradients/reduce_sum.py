@@ -9,5 +9,5 @@ def gradient(op: DifferentiatedOp, index: int) -> str:
     """The gradient of the input."""
     shape = op.shape(op.x())
     reduced = {axis % len(shape) for axis in op.attributes["axes"]}
-    kept = (1 if axis in reduced else size for axis, size in enumerate(shape))
-    return op.add("expand", op.reshape(op.dy, *kept), shape=shape)
+    sizes = (1 if axis in reduced else size for axis, size in enumerate(shape))
+    return op.add("expand", op.reshape(op.dy, *sizes), shape=shape)

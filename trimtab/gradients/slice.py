@@ -16,10 +16,10 @@ def gradient(op: DifferentiatedOp, index: int) -> str:
         if stride < 0:
             raise op.refused("a negative step")
         axis = any_axis % rank
-        taken = range(*slice(start, end, stride).indices(shape[axis]))
+        places = range(*slice(start, end, stride).indices(shape[axis]))
         dy = _spread(op, dy, axis, stride)
-        span = (len(taken) - 1) * stride + 1
-        before[axis], after[axis] = taken.start, shape[axis] - taken.start - span
+        span = (len(places) - 1) * stride + 1
+        before[axis], after[axis] = places.start, shape[axis] - places.start - span
     return op.add("pad", dy, pads=(*before, *after))
 
 

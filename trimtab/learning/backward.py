@@ -102,12 +102,12 @@ class Differentiable:
 
 def _ancestors(ops: list[Op], results: Iterable[str]) -> list[Op]:
     """The operators that compute `results`, in order."""
-    wanted, kept = set(results), []
+    needed, ancestors = set(results), []
     for op in reversed(ops):
-        if not wanted.isdisjoint(op.outputs):
-            wanted.update(op.inputs)
-            kept.append(op)
-    return kept[::-1]
+        if not needed.isdisjoint(op.outputs):
+            needed.update(op.inputs)
+            ancestors.append(op)
+    return ancestors[::-1]
 
 
 def _rule(op: Op) -> Rule:

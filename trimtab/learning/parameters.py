@@ -57,8 +57,8 @@ def choose(program: Program, trainable: Trainable) -> dict[str, Multipliers]:
 
 
 def _readers(program: Program) -> dict[str, tuple[list[str], bool]]:
-    """Of each float32 constant: the operators that read it, and whether it is a weight: an operand
-    that the operator needs to be constant, and no statistic.
+    """The operators that read each float32 constant, and whether it is a weight: an operand that
+    the operator needs to be constant, and no statistic.
     """
     readers: dict[str, tuple[list[str], bool]] = {}
     for op in program.ops:

@@ -1,4 +1,4 @@
-"""What to minimize, and how: the settings of Caffe's loss layers and solvers."""
+"""Settings of losses and optimizers: those of Caffe's loss layers and solvers."""
 
 from __future__ import annotations
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trimtab.learning import checkpoint
 from trimtab.learning.optimizers import optimizer
 from trimtab.learning.settings import learning_rate
 from trimtab.learning.training_program import RATE, TrainingProgram
@@ -15,15 +17,16 @@ from trimtab.session import Session
 
 
 class Trainer:
-    """Trains a network on this machine.
+    """Trains a network on this machine; `seed` decides what dropout sets to zero.
 
     `iteration` is the number of completed steps; `values` are the parameters and the states of the
     optimizer, by name. Both may be set, to continue an earlier training.
     """
 
-    def __init__(self, training: TrainingProgram, threads: int = 1) -> None:
+    def __init__(self, training: TrainingProgram, threads: int = 1, seed: int = 0) -> None:
         self.training = training
         self.session = Session(training.program, threads)
+        self.seed = seed
         self.iteration = 0
         self.values = dict(training.initial)
 
@@ -35,10 +38,23 @@ class Trainer:
         factor = getattr(optimizer(solver.optimizer), "rate_factor", lambda *_: 1.0)
         rate = learning_rate(solver, self.iteration) * factor(solver, self.iteration)
         operands = {**self.values, RATE: np.array([rate], np.float32)}
+        rng = np.random.default_rng((self.seed, self.iteration))
+        operands |= {name: mask.draw(rng) for name, mask in self.training.masks.items()}
         outputs = self.session.run({**inputs, **operands})
-        self.values = {name: outputs[next] for name, next in self.training.kept.items()}
+        self.values = {name: outputs[next] for name, next in self.training.next_values.items()}
         self.iteration += 1
         return float(outputs[self.training.loss][0])
+
+    def save(self, path: str | Path) -> None:
+        """Writes a checkpoint: all values and the iteration. The file is replaced atomically."""
+        checkpoint.write(Path(path), self.values, self.iteration)
+
+    def restore(self, path: str | Path) -> None:
+        """Continues from a checkpoint of the same training, with the same seed bit for bit.
+
+        ModelFileError if the file is damaged or of another training.
+        """
+        self.values, self.iteration = checkpoint.read(Path(path), self.training.initial)
 
     @property
     def parameters(self) -> dict[str, NDArray[np.float32]]:
@@ -46,8 +62,9 @@ class Trainer:
         return {name: self.values[name] for name in self.training.parameters}
 
     def network(self) -> Program:
-        """The network with the trained parameters."""
+        """The network with the trained parameters and running statistics."""
         program = self.training.network.copy()
-        for name, value in self.parameters.items():
-            program.vars[name].data = value
+        for name, value in self.values.items():
+            if name in program.vars:
+                program.vars[name].data = value
         return program

@@ -12,6 +12,8 @@ from trimtab.errors import ProgramError, UsageError
 from trimtab.gradients import OpBuilder
 from trimtab.learning import losses
 from trimtab.learning.backward import Differentiable
+from trimtab.learning.batch_statistics import use_batch_statistics
+from trimtab.learning.dropout import Mask, add_masks
 from trimtab.learning.optimizers import Update, optimizer
 from trimtab.learning.parameters import Multipliers, Trainable, choose
 from trimtab.learning.settings import Loss, Solver
@@ -27,9 +29,10 @@ class TrainingProgram:
     """A program that computes one training step, and what its operands are.
 
     `network`: the network to train. `program` reads the inputs of the network, the targets of the
-    losses, the learning rate, and the tensors of `kept`: parameters and states of the optimizer. It
-    computes the output `loss` and, as the output `kept[name]`, the next value of each of them.
-    `parameters`: the names of parameters. `initial`: the first value of each kept tensor.
+    losses, the learning rate, and the tensors of `next_values`: parameters, states of the optimizer
+    and running statistics. It computes the output `loss` and, as the output `next_values[name]`,
+    the next value of each of them. `parameters`: the names of the trained constants. `initial`: the
+    first value of each tensor of `next_values`. `masks`: inputs that are drawn for each step.
     """
 
     network: Program
@@ -37,8 +40,9 @@ class TrainingProgram:
     loss: str
     solver: Solver
     parameters: tuple[str, ...]
-    kept: Mapping[str, str]
+    next_values: Mapping[str, str]
     initial: Mapping[str, Array]
+    masks: Mapping[str, Mask]
 
 
 def training(
@@ -47,11 +51,17 @@ def training(
     loss: str | Loss | Sequence[Loss] = "softmax",
     trainable: Trainable = None,
     optimizer: str | Solver = "sgd",
+    batch_statistics: Sequence[str] = (),
+    batch_momentum: float = 0.9,
+    dropout: Mapping[str, float] | None = None,
 ) -> TrainingProgram:
     """Builds the training step of a network.
 
     `loss`: what to minimize: a kind, a `Loss`, or several, whose sum counts. `trainable`: patterns
     of parameters, see docs/training.md; None: all weights. `optimizer`: its name or a `Solver`.
+    `batch_statistics`: patterns of batch normalizations that use the mean and the variance of the
+    batch; the running ones keep the share `batch_momentum` of their value. All others are fixed.
+    `dropout`: patterns of operators, and the share of their results that a step sets to zero.
 
     UsageError for an unknown name or pattern, ProgramError if an operator between a parameter and
     the loss has no gradient.
@@ -64,9 +74,11 @@ def training(
                 hint="pass the program that trimtab.load returns for the original model file",
             )
         program = program.source
-    wanted = [Loss(loss)] if isinstance(loss, str) else [loss] if isinstance(loss, Loss) else loss
+    terms = [Loss(loss)] if isinstance(loss, str) else [loss] if isinstance(loss, Loss) else loss
     solver = Solver(optimizer) if isinstance(optimizer, str) else optimizer
-    return _Builder(program, list(wanted), solver, choose(program, trainable)).build()
+    return _Builder(program, list(terms), solver, choose(program, trainable)).build(
+        batch_statistics, batch_momentum, dropout or {}
+    )
 
 
 class _Builder:
@@ -75,40 +87,50 @@ class _Builder:
     def __init__(
         self,
         network: Program,
-        wanted: list[Loss],
+        terms: list[Loss],
         solver: Solver,
         parameters: dict[str, Multipliers],
     ) -> None:
-        self.network, self.wanted, self.solver, self.parameters = (
-            network,
-            wanted,
-            solver,
-            parameters,
-        )
+        self.network, self.terms = network, terms
+        self.solver, self.parameters = solver, parameters
         self.program = network.copy()
         self.program.name = f"{network.name}.training"
         self.block: Block = self.program.block
-        self.kept: dict[str, str] = {}
+        self.next_values: dict[str, str] = {}
         self.initial: dict[str, Array] = {}
 
-    def build(self) -> TrainingProgram:
+    def build(
+        self, batch_statistics: Sequence[str], batch_momentum: float, dropout: Mapping[str, float]
+    ) -> TrainingProgram:
         program, network = self.program, self.network
         program.outputs = []
-        predictions = [self._prediction(loss) for loss in self.wanted]
-        for name in self.parameters:
+        predictions = [self._prediction(loss) for loss in self.terms]
+        masks = add_masks(program, dropout)
+        running = use_batch_statistics(self.block, batch_statistics, batch_momentum)
+        for name in (*self.parameters, *running):
             data = network.vars[name].data
             assert data is not None
             self.block.vars[name].data = None
             self.initial[name] = np.asarray(data, np.float32)
-        graph = Differentiable(self.block, self.parameters, predictions)
+        graph = Differentiable(self.block, self.parameters, [*predictions, *running.values()])
         total = self._total(graph, [graph.name(name) for name in predictions])
         gradients = graph.add_gradients(total, self.parameters)
         self._input(RATE, (1,), "f32")
         self._clip(gradients)
         for name in self.parameters:
             self._update(name, gradients[name])
+        for name, new in running.items():
+            program.inputs.append(name)
+            self._keep(name, graph.name(new))
         return TrainingProgram(
-            network, program, total, self.solver, tuple(self.parameters), self.kept, self.initial
+            network,
+            program,
+            total,
+            self.solver,
+            tuple(self.parameters),
+            self.next_values,
+            self.initial,
+            masks,
         )
 
     def _prediction(self, loss: Loss) -> str:
@@ -150,7 +172,7 @@ class _Builder:
         """Adds the losses and returns the name of their sum, [1]."""
         first = len(self.block.ops)
         values = []
-        for loss, prediction in zip(self.wanted, predictions, strict=True):
+        for loss, prediction in zip(self.terms, predictions, strict=True):
             target = losses.kind(loss.kind).target(self.block.vars[prediction].shape)
             if target:
                 self._target(loss.target, *target)
@@ -202,6 +224,10 @@ class _Builder:
         rate = builder.times(RATE, multipliers.rate)
         update = Update(name, gradient, rate, tuple(names[1:]))
         results = rule.update(builder, self.solver, update)
-        for kept, result in zip(names, results, strict=True):
-            self.kept[kept] = self._named(result, f"{kept}.next")
-            self.program.outputs.append(self.kept[kept])
+        for old, result in zip(names, results, strict=True):
+            self._keep(old, result)
+
+    def _keep(self, name: str, result: str) -> None:
+        """Makes a tensor an output: the next value of the input `name`."""
+        self.next_values[name] = self._named(result, f"{name}.next")
+        self.program.outputs.append(self.next_values[name])

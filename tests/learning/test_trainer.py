@@ -1,0 +1,94 @@
+"""The trainer: checkpoints and dropout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import trimtab
+from tests.learning.networks import small
+from tests.small_programs import Net, normal
+from trimtab.errors import ModelFileError, UsageError
+from trimtab.learning.training_program import TrainingProgram
+
+DATA, LABELS = normal(2, 3, 6, 6), np.array([1, 3], np.int32)
+
+
+def with_dropout() -> TrainingProgram:
+    """The training of a small network with dropout behind its first rectifier."""
+    program = small()
+    relu = next(op.name for op in program.ops if op.type == "relu")
+    return trimtab.training(program, optimizer="adam", dropout={relu: 0.5})
+
+
+def steps(trainer: trimtab.Trainer, count: int) -> list[float]:
+    """The losses of some steps on the same batch."""
+    return [trainer.step({"data": DATA, "label": LABELS}) for _ in range(count)]
+
+
+def test_a_training_continues_bit_for_bit_from_its_checkpoint(tmp_path: Path) -> None:
+    training = with_dropout()
+    whole = trimtab.Trainer(training, seed=3)
+    losses = steps(whole, 6)
+    first = trimtab.Trainer(training, seed=3)
+    assert steps(first, 2) == losses[:2]
+    first.save(tmp_path / "state.checkpoint")
+    second = trimtab.Trainer(training, seed=3)
+    second.restore(tmp_path / "state.checkpoint")
+    assert steps(second, 4) == losses[2:]
+    assert second.iteration == whole.iteration == 6
+    for name, value in whole.values.items():
+        assert np.array_equal(second.values[name], value)
+
+
+def test_a_damaged_or_foreign_checkpoint_is_refused(tmp_path: Path) -> None:
+    trainer = trimtab.Trainer(with_dropout())
+    path = tmp_path / "state.checkpoint"
+    trainer.save(path)
+    data = bytearray(path.read_bytes())
+    before = dict(trainer.values)
+    for place in (0, len(data) // 3, len(data) // 2, len(data) - 1):
+        damaged = bytearray(data)
+        damaged[place] ^= 0x40
+        path.write_bytes(damaged)
+        with pytest.raises(ModelFileError, match="no checkpoint of this training"):
+            trainer.restore(path)
+    path.write_bytes(data[: len(data) // 2])
+    with pytest.raises(ModelFileError):
+        trainer.restore(path)
+    other = trimtab.Trainer(trimtab.training(small(), optimizer="sgd"))
+    other.save(path)
+    with pytest.raises(ModelFileError, match="its tensors are not those of the training"):
+        trainer.restore(path)
+    assert all(trainer.values[name] is value for name, value in before.items())
+
+
+def test_dropout_zeroes_its_share_and_keeps_the_mean() -> None:
+    net = Net(data=(20, 500))
+    net.finish(net("mul", "data", np.ones(500, np.float32)))
+    (name,) = (var.name for var in net.program.constants())
+    training = trimtab.training(
+        net.program,
+        loss=trimtab.Loss("sum"),
+        trainable=[name],
+        optimizer=trimtab.Solver(rate=1.0, momentum=0.0),
+        dropout={"*": 0.25},
+    )
+    trainer = trimtab.Trainer(training, seed=1)
+    loss = trainer.step({"data": np.ones((20, 500), np.float32)})
+    assert loss == pytest.approx(10_000, rel=0.03)
+    gradient = 1 - trainer.parameters[name]  # the sum of a column of the mask
+    assert gradient.sum() == pytest.approx(loss, rel=1e-4)
+    quanta = gradient * 0.75
+    np.testing.assert_allclose(quanta, quanta.round(), atol=1e-3)
+    assert trainer.step({"data": np.ones((20, 500), np.float32)}) != loss
+    same = trimtab.Trainer(training, seed=1)
+    assert same.step({"data": np.ones((20, 500), np.float32)}) == loss
+
+
+def test_dropout_is_checked() -> None:
+    for ratios, message in (({"*": 1.0}, "ratio of dropout"), ({"fc9": 0.5}, "no operator fits")):
+        with pytest.raises(UsageError, match=message):
+            trimtab.training(small(), dropout=ratios)
