@@ -6,6 +6,7 @@ import math
 
 from trimtab.importers._graph import Array
 from trimtab.importers._layer import Results
+from trimtab.importers.caffe_ops.contract import ANY, takes
 from trimtab.importers.caffe_ops.layer import CaffeLayer, handles
 from trimtab.importers.caffe_ops.prototxt import Message
 from trimtab.importers.vocabulary import matrix, movement
@@ -32,6 +33,7 @@ def spatial(layer: CaffeLayer, param: Message, name: str, stem: str, default: in
 
 
 @handles("Convolution", "Deconvolution", "DepthwiseConvolution", "ConvolutionDepthwise")
+@takes(ANY, ANY, equal=True)
 def convolution(layer: CaffeLayer) -> Results:
     """All bottoms share the weights: [m, c / g, h, w], of Deconvolution [c, m / g, h, w]."""
     param = layer.param("convolution_param")
@@ -71,6 +73,5 @@ def inner_product(layer: CaffeLayer) -> Results:
     else:
         weight = layer.blob(0, (outputs, length), "weights")
     bias = layer.blob(1, (outputs,), "bias") if param.boolean("bias_term", True) else None
-    rows = [movement.flatten_to_matrix(layer, x, axis) for x in layer.xs()]
-    products = [matrix.linear(layer, layer.value(x), weight, bias) for x in rows]
-    return tuple(layer.reshape(y, (*lead, outputs)) for y in products)
+    rows = layer.value(movement.flatten_to_matrix(layer, layer.x(), axis))
+    return layer.reshape(matrix.linear(layer, rows, weight, bias), (*lead, outputs))

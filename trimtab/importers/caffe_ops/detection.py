@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from trimtab.importers._layer import Results
+from trimtab.importers.caffe_ops.contract import takes
 from trimtab.importers.caffe_ops.layer import CaffeLayer, handles
 from trimtab.importers.caffe_ops.prototxt import Message
 from trimtab.importers.vocabulary.prior_boxes import PriorBoxes
@@ -14,6 +15,7 @@ def _pair(param: Message, both: str, stem: str) -> tuple[float, float]:
 
 
 @handles("PriorBox")
+@takes((2, 2))
 def prior_box(layer: CaffeLayer) -> Results:
     """Prior boxes of a feature map (first operand) in an image (second operand)."""
     param = layer.param("prior_box_param")
@@ -34,6 +36,7 @@ def prior_box(layer: CaffeLayer) -> Results:
 
 
 @handles("DetectionOutput")
+@takes((3, 4))
 def detection_output(layer: CaffeLayer) -> Results:
     """Decodes locations, scores and priors to rows of image, class, score and box."""
     param = layer.param("detection_output_param")

@@ -6,6 +6,7 @@ import math
 
 from trimtab.importers._graph import Value
 from trimtab.importers._layer import Results
+from trimtab.importers.caffe_ops.contract import takes
 from trimtab.importers.caffe_ops.layer import HANDLERS, CaffeLayer, handles
 from trimtab.importers.vocabulary import activation, elementwise
 from trimtab.importers.vocabulary.functions import Function, Number, handle_functions
@@ -45,6 +46,7 @@ def prelu(layer: CaffeLayer) -> Results:
 
 
 @handles("Eltwise")
+@takes((2, None))
 def eltwise(layer: CaffeLayer) -> Results:
     """Product, sum with coefficients, or maximum of operands of the same shape."""
     param = layer.param("eltwise_param")
@@ -74,6 +76,7 @@ def _operand(layer: CaffeLayer, axis: int, axes: int, role: str) -> Value:
 
 
 @handles("Scale")
+@takes((1, 2))
 def scale(layer: CaffeLayer) -> Results:
     """Multiplies by a second operand or learned factors, and adds learned offsets."""
     param = layer.param("scale_param")
@@ -86,6 +89,7 @@ def scale(layer: CaffeLayer) -> Results:
 
 
 @handles("Bias")
+@takes((1, 2))
 def bias(layer: CaffeLayer) -> Results:
     """Adds a second operand or learned offsets."""
     param = layer.param("bias_param")
@@ -94,6 +98,7 @@ def bias(layer: CaffeLayer) -> Results:
 
 
 @handles("Axpy")
+@takes((3, 3))
 def axpy(layer: CaffeLayer) -> Results:
     """A factor per channel [n, c(, 1, 1)] times an image, plus another image (SENet)."""
     factor = layer.reshape(layer.x(0), (*layer.x(0).shape[:2], 1, 1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from trimtab.importers._layer import Results
+from trimtab.importers.caffe_ops.contract import ANY, takes
 from trimtab.importers.caffe_ops.layer import CaffeLayer, handles
 from trimtab.importers.vocabulary import movement
 
@@ -16,12 +17,14 @@ def identity(layer: CaffeLayer) -> Results:
 
 
 @handles("Split")
+@takes(tops=ANY)
 def split(layer: CaffeLayer) -> Results:
     """Several names for the same operand."""
     return (layer.x(),) * len(layer.outputs)
 
 
 @handles("Concat")
+@takes(ANY)
 def concat(layer: CaffeLayer) -> Results:
     """Concatenation along an axis, by default the channels."""
     param = layer.param("concat_param")
@@ -30,6 +33,7 @@ def concat(layer: CaffeLayer) -> Results:
 
 
 @handles("Slice")
+@takes(tops=ANY)
 def slice_(layer: CaffeLayer) -> Results:
     """Splits at the given points, or into equal parts."""
     param = layer.param("slice_param")
@@ -45,6 +49,7 @@ def slice_(layer: CaffeLayer) -> Results:
 
 
 @handles("Crop")
+@takes((2, 2))
 def crop(layer: CaffeLayer) -> Results:
     """Crops to the size of a second operand, from the axis on."""
     param = layer.param("crop_param")
@@ -62,6 +67,7 @@ def crop(layer: CaffeLayer) -> Results:
 
 
 @handles("Flatten")
+@takes(in_place=False)
 def flatten(layer: CaffeLayer) -> Results:
     """Merges the axes from axis to end_axis."""
     param = layer.param("flatten_param")
@@ -70,6 +76,7 @@ def flatten(layer: CaffeLayer) -> Results:
 
 
 @handles("Reshape")
+@takes(in_place=False)
 def reshape(layer: CaffeLayer) -> Results:
     """0 copies a dimension, -1 takes the remaining elements; the axes before `axis` stay."""
     param = layer.param("reshape_param")

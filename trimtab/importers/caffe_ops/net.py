@@ -107,7 +107,7 @@ def layers(net: Message, phase: str = "") -> list[NetLayer]:
         layers = [_v1(m, i) for i, m in enumerate(net.messages("layers"))]
     state = net.message("state")
     phase = phase or state.choice("phase", _PHASES, "TEST")
-    active = [layer for layer in layers if _runs(layer.message, state, phase)]
+    active = [layer for layer in layers if _runs(layer, state, phase)]
     silenced = {b for layer in active if layer.type == "Silence" for b in layer.bottoms}
     return [
         layer
@@ -156,9 +156,15 @@ def _layer(message: Message, type: str, index: int) -> NetLayer:
     return NetLayer(message, name, type, tuple(bottoms), tuple(tops))
 
 
-def _runs(layer: Message, state: Message, phase: str) -> bool:
+def _runs(layer: NetLayer, state: Message, phase: str) -> bool:
     """Caffe's rule: with `include` rules, at least one holds; otherwise no `exclude` rule holds."""
-    includes, excludes = layer.messages("include"), layer.messages("exclude")
+    includes, excludes = layer.message.messages("include"), layer.message.messages("exclude")
+    if includes and excludes:
+        raise ImportModelError(
+            "it has include and exclude rules",
+            where=layer.where,
+            hint="Caffe takes either: state where it is included",
+        )
     if includes:
         return any(_holds(rule, state, phase) for rule in includes)
     return not any(_holds(rule, state, phase) for rule in excludes)

@@ -11,6 +11,7 @@ from trimtab.importers._inputs import Shapes, declared_inputs
 from trimtab.importers._layer import ImportedLayer
 from trimtab.importers._walk import NetworkImport
 from trimtab.importers.caffe_ops import net, prototxt, weights
+from trimtab.importers.caffe_ops.contract import counts_of
 from trimtab.importers.caffe_ops.layer import HANDLERS, CaffeLayer, Masks
 from trimtab.program import Program
 
@@ -58,12 +59,28 @@ class CaffeImport(NetworkImport):
         return key in self._read
 
     def add(self, layer: ImportedLayer) -> None:
-        """Adds a layer and updates the set of unread blobs."""
+        """Adds a layer and updates the set of unread blobs. ImportModelError if it breaks the
+        contract of its type, or defines a blob of another layer.
+        """
+        assert isinstance(layer, CaffeLayer)
+        layer.check_contract(counts_of(HANDLERS.get(layer.type)))
+        self._check_tops(layer)
         for bottom in layer.inputs:
             self.unread_blobs.pop(str(bottom), None)
         super().add(layer)
         tops = (str(top) for top in layer.outputs if top not in self.masks)
         self.unread_blobs |= dict.fromkeys(tops)
+
+    def _check_tops(self, layer: ImportedLayer) -> None:
+        """A blob has one source; a top that is the bottom at its place is computed in place."""
+        for i, top in enumerate(layer.outputs):
+            in_place = layer.inputs[i : i + 1] == (top,)
+            if top in layer.outputs[:i] or (self.is_defined(top) and not in_place):
+                raise ImportModelError(
+                    f"its top '{top}' has another source already",
+                    where=layer.where,
+                    hint="give each top its own name, or that of the bottom at the same place",
+                )
 
     def check_defined(self, layer: ImportedLayer) -> None:
         """Adds the usual cause to the error for an undefined blob."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from trimtab.importers._graph import Value
 from trimtab.importers._layer import Results
+from trimtab.importers.caffe_ops.contract import takes
 from trimtab.importers.caffe_ops.convolution import spatial
 from trimtab.importers.caffe_ops.layer import CaffeLayer, handles
 from trimtab.importers.caffe_ops.prototxt import Message
@@ -16,6 +17,7 @@ _KINDS: dict[str, pools.Kind] = {"MAX": "max", "AVE": "average"}
 
 
 @handles("Pooling")
+@takes(tops=(1, 2))
 def pooling(layer: CaffeLayer) -> Results:
     """Sizes are rounded up; a mean counts all pixels of the window inside the padded image."""
     param = layer.param("pooling_param")
@@ -23,6 +25,8 @@ def pooling(layer: CaffeLayer) -> Results:
     method = param.choice("pool", ("MAX", "AVE", "STOCHASTIC"), "MAX")
     if method == "STOCHASTIC":
         raise layer.unsupported("its pool is STOCHASTIC")
+    if method == "AVE" and len(layer.outputs) > 1:
+        raise layer.invalid("it has 2 tops, and takes exactly 1: a mean has no mask")
     if param.boolean("global_pooling", False):
         _check_global(layer, param)
         return pools.adaptive_pool(layer, _KINDS[method], x, (1, 1))
@@ -66,6 +70,7 @@ def _check_windows(layer: CaffeLayer, x: Value, kernel: Pair, strides: Pair) -> 
 
 
 @handles("Interp")
+@takes((1, 2))
 def interp(layer: CaffeLayer) -> Results:
     """Bilinear, with aligned corners (DeepLab); negative pads crop."""
     param = layer.param("interp_param")
@@ -89,6 +94,7 @@ def interp(layer: CaffeLayer) -> Results:
 
 
 @handles("Upsample")
+@takes((1, 2))
 def upsample(layer: CaffeLayer) -> Results:
     """Repeats pixels (YOLOv3), or restores the maxima of a pool at its mask (SegNet)."""
     param = layer.param("upsample_param")

@@ -1,0 +1,71 @@
+"""Caffe's contract of a layer: how many bottoms and tops it takes, which is checked before set-up.
+
+Source: `Layer::CheckBlobCounts` of https://github.com/BVLC/caffe/blob/master/include/caffe/layer.hpp
+and the counts that each layer declares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+H = TypeVar("H", bound=Callable[..., Any])
+
+Range = tuple[int, int | None]
+"""The smallest and the largest number, which is None without a limit."""
+
+ONE: Range = (1, 1)
+ANY: Range = (1, None)
+
+_COUNTS = "counts"
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Numbers of bottoms and tops of a layer type.
+
+    `equal`: there are as many tops as bottoms. `in_place`: a top may be the bottom at its place.
+    """
+
+    bottoms: Range = ONE
+    tops: Range = ONE
+    equal: bool = False
+    in_place: bool = True
+
+    def problem(self, bottoms: int, tops: int) -> str:
+        """What is wrong with these numbers; "" if nothing is."""
+        for count, limits, name in ((bottoms, self.bottoms, "bottom"), (tops, self.tops, "top")):
+            least, most = limits
+            if count < least or (most is not None and count > most):
+                bound = "exactly" if least == most else "at least" if count < least else "at most"
+                number = least if count < least else most
+                return f"it has {_counted(count, name)}, and takes {bound} {number}"
+        if self.equal and bottoms != tops:
+            counts = f"{_counted(bottoms, 'bottom')} and {_counted(tops, 'top')}"
+            return f"it has {counts}, and takes equal numbers"
+        return ""
+
+
+def takes(
+    bottoms: Range = ONE, tops: Range = ONE, *, equal: bool = False, in_place: bool = True
+) -> Callable[[H], H]:
+    """Declares the counts of a handler; by default a layer has one bottom and one top."""
+
+    def declare(handler: H) -> H:
+        setattr(handler, _COUNTS, Counts(bottoms, tops, equal, in_place))
+        return handler
+
+    return declare
+
+
+def counts_of(handler: Callable[..., Any] | None) -> Counts | None:
+    """The counts of a handler of this package; None for those of plug-ins and scripts."""
+    if not getattr(handler, "__module__", "").startswith(f"{__package__}."):
+        return None
+    counts: Counts = getattr(handler, _COUNTS, Counts())
+    return counts
+
+
+def _counted(count: int, name: str) -> str:
+    return f"{count} {name}" if count == 1 else f"{count} {name}s"
