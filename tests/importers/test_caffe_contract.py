@@ -12,7 +12,7 @@ from tests.importers.caffe_cases import cases
 from tests.importers.caffe_writer import head, layer, random, write
 from tests.importers.opencv import opencv_caffe
 from trimtab.errors import ImportModelError
-from trimtab.importers.caffe_ops.contract import Counts, counts_of
+from trimtab.importers.caffe_ops.contract import BlobCounts, counts_of
 from trimtab.importers.caffe_ops.layer import HANDLERS
 
 SHAPE = (1, 4, 6, 6)
@@ -20,31 +20,31 @@ SHAPE = (1, 4, 6, 6)
 # Caffe's declared counts that differ from one bottom and one top: ExactNum..., Min..., Max...
 # and EqualNumBottomTopBlobs of its headers; those below are of its forks.
 DECLARED = {
-    "Convolution": Counts((1, None), (1, None), equal=True),
-    "Deconvolution": Counts((1, None), (1, None), equal=True),
-    "Pooling": Counts((1, 1), (1, 2)),
-    "Concat": Counts((1, None)),
-    "Slice": Counts(tops=(1, None)),
-    "Split": Counts(tops=(1, None)),
-    "Eltwise": Counts((2, None)),
-    "Scale": Counts((1, 2)),
-    "Bias": Counts((1, 2)),
-    "Crop": Counts((2, 2)),
-    "Reshape": Counts(in_place=False),
-    "Flatten": Counts(in_place=False),
-    "DepthwiseConvolution": Counts((1, None), (1, None), equal=True),
-    "ConvolutionDepthwise": Counts((1, None), (1, None), equal=True),
-    "PriorBox": Counts((2, 2)),
-    "DetectionOutput": Counts((3, 4)),
-    "Axpy": Counts((3, 3)),
-    "Interp": Counts((1, 2)),
-    "Upsample": Counts((1, 2)),
+    "Convolution": BlobCounts((1, None), (1, None), equal=True),
+    "Deconvolution": BlobCounts((1, None), (1, None), equal=True),
+    "Pooling": BlobCounts((1, 1), (1, 2)),
+    "Concat": BlobCounts((1, None)),
+    "Slice": BlobCounts(tops=(1, None)),
+    "Split": BlobCounts(tops=(1, None)),
+    "Eltwise": BlobCounts((2, None)),
+    "Scale": BlobCounts((1, 2)),
+    "Bias": BlobCounts((1, 2)),
+    "Crop": BlobCounts((2, 2)),
+    "Reshape": BlobCounts(in_place=False),
+    "Flatten": BlobCounts(in_place=False),
+    "DepthwiseConvolution": BlobCounts((1, None), (1, None), equal=True),
+    "ConvolutionDepthwise": BlobCounts((1, None), (1, None), equal=True),
+    "PriorBox": BlobCounts((2, 2)),
+    "DetectionOutput": BlobCounts((3, 4)),
+    "Axpy": BlobCounts((3, 3)),
+    "Interp": BlobCounts((1, 2)),
+    "Upsample": BlobCounts((1, 2)),
 }
 
 
 def test_every_layer_has_the_counts_that_caffe_declares() -> None:
     own = {type: counts_of(HANDLERS[type]) for type in HANDLERS}
-    assert own == {type: DECLARED.get(type, Counts()) for type in HANDLERS}
+    assert own == {type: DECLARED.get(type, BlobCounts()) for type in HANDLERS}
     assert DECLARED.keys() <= own.keys()
 
 

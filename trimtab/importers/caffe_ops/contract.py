@@ -22,7 +22,7 @@ _COUNTS = "counts"
 
 
 @dataclass(frozen=True)
-class Counts:
+class BlobCounts:
     """Numbers of bottoms and tops of a layer type.
 
     `equal`: there are as many tops as bottoms. `in_place`: a top may be the bottom at its place.
@@ -53,17 +53,17 @@ def takes(
     """Declares the counts of a handler; by default a layer has one bottom and one top."""
 
     def declare(handler: H) -> H:
-        setattr(handler, _COUNTS, Counts(bottoms, tops, equal, in_place))
+        setattr(handler, _COUNTS, BlobCounts(bottoms, tops, equal, in_place))
         return handler
 
     return declare
 
 
-def counts_of(handler: Callable[..., Any] | None) -> Counts | None:
+def counts_of(handler: Callable[..., Any] | None) -> BlobCounts | None:
     """The counts of a handler of this package; None for those of plug-ins and scripts."""
     if not getattr(handler, "__module__", "").startswith(f"{__package__}."):
         return None
-    counts: Counts = getattr(handler, _COUNTS, Counts())
+    counts: BlobCounts = getattr(handler, _COUNTS, BlobCounts())
     return counts
 
 

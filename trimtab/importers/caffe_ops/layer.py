@@ -11,7 +11,7 @@ from trimtab.errors import ImportModelError
 from trimtab.importers._graph import Array, ImportGraph, Operand
 from trimtab.importers._handlers import Handlers
 from trimtab.importers._layer import ImportedLayer, Place
-from trimtab.importers.caffe_ops.contract import Counts
+from trimtab.importers.caffe_ops.contract import BlobCounts
 from trimtab.importers.caffe_ops.net import NetLayer
 from trimtab.importers.caffe_ops.prototxt import Message
 
@@ -53,7 +53,7 @@ class CaffeLayer(ImportedLayer):
         self._read.append((name, message))
         return message
 
-    def check_contract(self, counts: Counts | None) -> None:
+    def check_contract(self, counts: BlobCounts | None) -> None:
         """Rejects other numbers of bottoms and tops, before any set-up; None: those of a plug-in.
 
         Fields that are given once per bottom or per top must be complete.
@@ -61,9 +61,9 @@ class CaffeLayer(ImportedLayer):
         if counts and (problem := counts.problem(len(self.inputs), len(self.outputs))):
             raise self._broken(problem)
         for field, values in (("propagate_down", self.inputs), ("loss_weight", self.outputs)):
-            given = len(self._message.texts(field))
-            if given not in (0, len(values)):
-                raise self._broken(f"it has {given} values of '{field}', not {len(values)}")
+            count = len(self._message.texts(field))
+            if count not in (0, len(values)):
+                raise self._broken(f"it has {count} values of '{field}', not {len(values)}")
         shared = set(self.inputs) & set(self.outputs)
         if counts and not counts.in_place and shared:
             raise self._broken("it cannot work in place: give its top a name of its own")
