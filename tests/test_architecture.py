@@ -50,6 +50,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("strict_json", "errors", "files", "plugins", "schema", "program", "modelfile"),
         *("plan_cache", "zoo"),
     },
+    "heads": {"errors", "program"},
     "passes": {"errors", "plugins", "schema", "kernels", "engine", "program"},
     "exporters": {"errors", "files", "schema", "program", "importers", "passes"},
     "planner": {
@@ -112,7 +113,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("__init__", "errors", "paths", "files", "tables", "compression", "progress", "cores"),
         *("accuracy", "profile", "target", "program", "modelfile", "importers", "passes"),
         *("camera", "operator_cases", "planner", "session", "quantization", "build", "size", "zoo"),
-        *("devices", "bench"),
+        *("devices", "bench", "heads"),
         "results",
     },
     "compare": {
@@ -164,7 +165,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("__init__", "errors", "files", "tables", "progress", "plugins", "profile", "program"),
         *("exporters", "planner", "build", "size", "zoo", "devices", "results", "bench"),
         *("camera", "pipeline", "compare", "fitting", "reports", "tuning", "sweep", "plugin_kit"),
-        *("doctor", "demo", "paths"),
+        *("doctor", "demo", "paths", "heads"),
     },
 }
 # The package itself has no row: it loads the names of the Python API when they are first used.

@@ -33,6 +33,7 @@ COVERED_BY = {
     "exporters/caffe_ops/*": "exporters/test_caffe.py",
     "exporters/ncnn_ops/*": "exporters/test_ncnn.py",
     "exporters/onnx_ops/*": "exporters/test_onnx.py",
+    "heads/*": "heads/test_heads.py",
     "fitting/*": "fitting/test_fit.py",
     "gradients/*": "gradients/test_rules.py",
     "importers/*": "importers/test_importers.py",

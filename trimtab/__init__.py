@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # for type checkers, which do not run `__getattr__`
     from trimtab.build.derived_profile import profile_of as profile_of
     from trimtab.engine import load_plugin as load_plugin
     from trimtab.errors import TrimtabError as TrimtabError
+    from trimtab.heads import attach_head as attach_head
     from trimtab.importers import load as load
     from trimtab.importers._parsers import GraphBuilder as GraphBuilder
     from trimtab.importers._parsers import Layer as Layer
@@ -58,6 +59,7 @@ _MODULES = {
     "Trainer": "trimtab.learning.trainer",
     "TrimtabError": "trimtab.errors",
     "camera": "trimtab.camera",
+    "attach_head": "trimtab.heads",
     "errors": "trimtab.errors",
     "load": "trimtab.importers",
     "load_plugin": "trimtab.engine",

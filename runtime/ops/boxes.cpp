@@ -7,6 +7,8 @@ namespace {
 
 float Area(const Box& b, float unit) { return (b.xmax - b.xmin + unit) * (b.ymax - b.ymin + unit); }
 
+}  // namespace
+
 float Overlap(const Box& a, const Box& b, float unit) {
   const float w = fminf(a.xmax, b.xmax) - fmaxf(a.xmin, b.xmin);
   const float h = fminf(a.ymax, b.ymax) - fmaxf(a.ymin, b.ymin);
@@ -14,8 +16,6 @@ float Overlap(const Box& a, const Box& b, float unit) {
   const float common = (w + unit) * (h + unit);
   return common > 0.0f ? common / (Area(a, unit) + Area(b, unit) - common) : 0.0f;
 }
-
-}  // namespace
 
 bool KeptBoxes::Add(const Box& box, float threshold) {
   for (size_t i = 0; i < count; ++i) {
@@ -50,15 +50,21 @@ void Ranking::SiftDown(int32_t* heap, size_t n, size_t i) const {
   heap[i] = item;
 }
 
-void Ranking::SelectBest(int32_t* items, size_t n, size_t k) const {
+void Ranking::MakeHeap(int32_t* items, size_t n) const {
   for (size_t i = n / 2; i-- > 0;) SiftDown(items, n, i);
-  for (; k > 0; --k) {
-    --n;
-    const int32_t best = items[0];
-    items[0] = items[n];
-    SiftDown(items, n, 0);
-    items[n] = best;
-  }
+}
+
+int32_t Ranking::TakeBest(int32_t* items, size_t n) const {
+  const int32_t best = items[0];
+  items[0] = items[n - 1];
+  SiftDown(items, n - 1, 0);
+  items[n - 1] = best;
+  return best;
+}
+
+void Ranking::SelectBest(int32_t* items, size_t n, size_t k) const {
+  MakeHeap(items, n);
+  for (; k > 0; --k) TakeBest(items, n--);
 }
 
 }  // namespace trimtab

@@ -11,6 +11,9 @@ struct Box {
   float xmin, ymin, xmax, ymax;
 };
 
+// Intersection over union; `unit` as in KeptBoxes.
+float Overlap(const Box& a, const Box& b, float unit = 0.0f);
+
 // Boxes selected by non-maximum suppression: each overlaps every better box by at most a threshold
 // (intersection over union).
 struct KeptBoxes {
@@ -32,6 +35,10 @@ struct Ranking {
   // Moves the best `k` of `n` items to the end, the best one last; of equal items the first is
   // better.
   void SelectBest(int32_t* items, size_t n, size_t k) const;
+  // Orders the items so that TakeBest can take one after the other.
+  void MakeHeap(int32_t* items, size_t n) const;
+  // Moves the best of `n` items to the end, and returns it.
+  int32_t TakeBest(int32_t* items, size_t n) const;
 
  private:
   bool Better(int32_t a, int32_t b) const;

@@ -68,7 +68,8 @@ def some_value(rng: random.Random, attribute: schema.Attribute, shape: Shape) ->
         case "ints":
             return some_ints(rng, attribute, shape)
         case "floats":
-            return [rng.choice(WILD_FLOATS) for _ in range(rng.choice((0, 0, 1, 2, 4)))]
+            length = attribute.length or rng.choice((0, 0, 1, 2, 4))
+            return [rng.choice(WILD_FLOATS) for _ in range(length)]
         case "op":
             return rng.choice(("", "", "relu", "tanh"))
         case _:

@@ -12,6 +12,7 @@ from trimtab.cli._command import group, option
 if TYPE_CHECKING:
     from trimtab.camera import Camera
     from trimtab.devices.control import Control
+    from trimtab.heads import HeadRequest
     from trimtab.pipeline.budget import Budget
     from trimtab.pipeline.calibration import Calibration
     from trimtab.planner.plan_file import Plan
@@ -20,6 +21,10 @@ INPUT_HELP = "shape of a graph input: NAME=1,3,224,224 (repeatable)"
 CAMERA_HELP = (
     "shape of a graph input, or the camera in front of it: NAME=1,3,224,224, or "
     '"NAME=camera(nv12, 1920x1080) | yolo" (docs/camera.md; repeatable)'
+)
+HEAD_HELP = (
+    "decode the outputs to boxes, classes or labels: yolov8, or yolov8:score=0.3,iou=0.5 "
+    "(docs/boxes.md)"
 )
 PREFER_HELP = "balanced, size (small model and binary) or load (short load time)"
 ACCURACY_HELP = "exactness of float32: balanced, strict or fast (docs/precision.md)"
@@ -177,6 +182,17 @@ def parse_cameras(
     from trimtab.pipeline import input_shapes
 
     return input_shapes.parse_with_cameras(inputs)
+
+
+def parse_head(head: str) -> HeadRequest | None:
+    """The head that an option asks for, None for ""; UsageError for anything else."""
+    from trimtab import heads
+
+    if not head:
+        return None
+    request = heads.HeadRequest.parse(head)
+    heads.find(request.name)
+    return request
 
 
 def parse_wait(wait: str | bool) -> float:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from trimtab.cli._command import command, group, option
 from trimtab.cli._options import (
     CAMERA_HELP,
+    HEAD_HELP,
     RESULTS_HELP,
     TRUST_HELP,
     BudgetOptions,
@@ -15,6 +16,7 @@ from trimtab.cli._options import (
     PlanOptions,
     PrecisionOptions,
     parse_cameras,
+    parse_head,
 )
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ class BenchOptions:
     model: str = option(
         "model file or zoo network; default: the zoo's network of the profile's family"
     )
+    head: str = option(HEAD_HELP)
     profile: str = option(
         "contents of the binary: a profile's name or file; default: exactly what the model needs"
     )
@@ -106,6 +109,7 @@ class BenchOptions:
             cpu=self.cpu,
             shapes=shapes,
             cameras=cameras,
+            head=parse_head(self.head),
             plan=self.plan.read(),
             calibration=self.precision.read(),
             budget=self.limits.read(self.plan.choices.prefer),

@@ -12,11 +12,13 @@ from trimtab.cli._command import command, group, option
 from trimtab.cli._engine import build_engine
 from trimtab.cli._options import (
     CAMERA_HELP,
+    HEAD_HELP,
     THREADS_HELP,
     BudgetOptions,
     PlanOptions,
     PrecisionOptions,
     parse_cameras,
+    parse_head,
 )
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ class BuildOptions:
 
     input: tuple[str, ...] = option(CAMERA_HELP, ())
     model: str = option("model file, or zoo network by name")
+    head: str = option(HEAD_HELP)
     profile: str = option(
         "contents of the binary: a profile's name or file; default: exactly what the model needs"
     )
@@ -77,6 +80,7 @@ class BuildOptions:
             cpu=self.cpu,
             shapes=shapes,
             cameras=cameras,
+            head=parse_head(self.head),
             plan=self.plan.read(),
             calibration=self.precision.read(),
             budget=self.limits.read(self.plan.choices.prefer),

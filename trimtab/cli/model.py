@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from trimtab.cli._command import argument, changed, command, group, option, task
 from trimtab.cli._options import (
     CAMERA_HELP,
+    HEAD_HELP,
     INPUT_HELP,
     PRECISION_HELP,
     THREADS_HELP,
@@ -15,6 +16,7 @@ from trimtab.cli._options import (
     PlanOptions,
     PrecisionOptions,
     parse_cameras,
+    parse_head,
     parse_inputs,
 )
 
@@ -107,6 +109,7 @@ class ConvertOptions:
     tensor: tuple[str, ...] = option(
         "tensor to return instead of the model's outputs, such as a raw head (repeatable)", ()
     )
+    head: str = option(HEAD_HELP)
     toolchain: str = option("plan for this toolchain's CPUs")
     cpu: str = option("plan for this core")
     plan: PlanOptions = group(PlanOptions, help="{help}; with --toolchain")
@@ -139,6 +142,7 @@ class ConvertOptions:
             shapes=shapes,
             cameras=cameras,
             outputs=self.tensor,
+            head=parse_head(self.head),
             plan=self.plan.read(),
             calibration=self.precision.read(),
         )

@@ -294,12 +294,4 @@ def _replace_outputs(program: Program, outputs: Sequence[str], path: Path) -> No
                 where=str(path),
                 hint=f"similar names are {', '.join(similar)}; `inv inspect` lists all",
             )
-    program.outputs = list(outputs)
-    needed = set(outputs)
-    for op in reversed(program.ops):
-        if needed.intersection(op.outputs):
-            needed.update(op.inputs)
-    program.block.ops = [op for op in program.ops if needed.intersection(op.outputs)]
-    used = needed.union(program.inputs, *(op.outputs for op in program.ops))
-    for name in program.vars.keys() - used:
-        del program.vars[name]
+    program.keep_only(outputs)

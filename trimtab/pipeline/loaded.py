@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from trimtab import importers
+from trimtab import heads, importers
 from trimtab.camera import attach
 from trimtab.errors import ImportModelError
 from trimtab.pipeline.precision import ConvertedNetwork, convert
@@ -50,9 +50,14 @@ def load(recipe: Recipe, progress: Progress = SILENT) -> Loaded:
             path, dict(recipe.shapes), list(recipe.outputs) or None, cache=False
         )
         _check_weights(source, path)
+    if recipe.head:
+        source = heads.without_decoding(source, recipe.head)
     target = find_target(recipe.toolchain, recipe.cpu, recipe.threads, recipe.profile)
     calibration = recipe.calibration.for_model(recipe.model)
     network = convert(source, recipe.plan, calibration, target, progress)
+    if recipe.head:  # after the conversion, which is measured and calibrated on raw outputs
+        source = heads.with_head(source, recipe.head)
+        network = replace(network, program=heads.with_head(network.program, recipe.head))
     for name, camera in recipe.cameras.items():
         source = attach(source, camera, name)
         network = replace(network, program=attach(network.program, camera, name))

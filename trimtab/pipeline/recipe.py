@@ -10,6 +10,7 @@ from trimtab.bench.jobs import Settings
 from trimtab.build.toolchain import find_toolchain
 from trimtab.camera import Camera
 from trimtab.devices import DeviceDefinition
+from trimtab.heads import HeadRequest
 from trimtab.pipeline.budget import Budget
 from trimtab.pipeline.calibration import Calibration
 from trimtab.planner.plan_file import Plan
@@ -34,7 +35,7 @@ class Recipe:
     """A request to build, and optionally to measure, one binary; "" takes a default.
 
     `model`: a model file or a zoo network; `outputs`: tensors that replace the model's outputs;
-    `cameras`: those in front of its inputs, by name.
+    `cameras`: those in front of its inputs, by name; `head`: what is attached to its outputs.
     `profile`: the name or file of a profile; default: exactly what the model needs. `output`: the
     folder to deliver into; default: dist/NAME-TOOLCHAIN, or the cache if the binary is measured.
     `measurement`: None if the binary is only built.
@@ -47,6 +48,7 @@ class Recipe:
     shapes: Shapes = field(default_factory=dict)
     outputs: tuple[str, ...] = ()
     cameras: Mapping[str, Camera] = field(default_factory=dict)
+    head: HeadRequest | None = None
     plan: Plan = field(default_factory=Plan)
     calibration: Calibration = field(default_factory=Calibration)
     budget: Budget = field(default_factory=Budget)

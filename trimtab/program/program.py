@@ -195,6 +195,18 @@ class Program:
         readers = self.block.consumers(var)
         return readers[0] if len(readers) == 1 and not self.is_output(var) else None
 
+    def keep_only(self, outputs: Iterable[str]) -> None:
+        """Makes these tensors the graph outputs, and drops the operators that they do not need."""
+        self.outputs = list(outputs)
+        needed = set(self.outputs)
+        for op in reversed(self.ops):
+            if needed.intersection(op.outputs):
+                needed.update(op.inputs)
+        self.block.ops = [op for op in self.ops if needed.intersection(op.outputs)]
+        used = needed.union(self.inputs, *(op.outputs for op in self.ops))
+        for name in self.vars.keys() - used:
+            del self.vars[name]
+
     def save(self, path: str | Path, names: bool = True) -> None:
         """Writes a .ttm file atomically; `names = False` omits operator and tensor names."""
         from trimtab import modelfile

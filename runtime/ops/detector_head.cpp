@@ -1,0 +1,115 @@
+#include "runtime/ops/detector_head.h"
+
+namespace trimtab {
+namespace {
+
+constexpr size_t kLanes = 16;  // a vector of int8 values, or a few of floats
+
+// The loops of kLanes and kMaxPlaces steps have constant lengths so that compilers vectorize them.
+template <typename T>
+bool ExceedsAny(const T* x, size_t count, T limit) {
+  if (count < kLanes) {
+    for (size_t i = 0; i < count; ++i) {
+      if (x[i] > limit) return true;
+    }
+    return false;
+  }
+  T best[kLanes];
+  for (size_t k = 0; k < kLanes; ++k) best[k] = limit;
+  for (size_t i = 0; i < count; i += kLanes) {
+    // The last step overlaps the one before.
+    const T* const from = x + (i + kLanes <= count ? i : count - kLanes);
+    for (size_t k = 0; k < kLanes; ++k) best[k] = from[k] > best[k] ? from[k] : best[k];
+  }
+  T largest = limit;
+  for (size_t k = 0; k < kLanes; ++k) largest = best[k] > largest ? best[k] : largest;
+  return largest > limit;
+}
+
+// `x`: the first value; those of a place are `place_step` apart, those of a channel `channel_step`.
+template <typename T>
+bool Passing(const T* x, size_t place_step, size_t channel_step, size_t count, size_t classes,
+             T limit, bool* passes) {
+  bool any = false;
+  if (channel_step == 1) {
+    for (size_t i = 0; i < count; ++i) {
+      passes[i] = ExceedsAny(x + i * place_step, classes, limit);
+      any |= passes[i];
+    }
+    return any;
+  }
+  T best[HeadTensor::kMaxPlaces];
+  for (size_t i = 0; i < HeadTensor::kMaxPlaces; ++i) best[i] = limit;
+  for (size_t c = 0; c < classes; ++c) {
+    const T* const row = x + c * channel_step;
+    if (count == HeadTensor::kMaxPlaces) {
+      for (size_t i = 0; i < HeadTensor::kMaxPlaces; ++i)
+        best[i] = row[i] > best[i] ? row[i] : best[i];
+    } else {
+      for (size_t i = 0; i < count; ++i) best[i] = row[i] > best[i] ? row[i] : best[i];
+    }
+  }
+  for (size_t i = 0; i < count; ++i) {
+    passes[i] = best[i] > limit;
+    any |= passes[i];
+  }
+  return any;
+}
+
+}  // namespace
+
+HeadTensor::HeadTensor(const Tensor& tensor, bool channels_first) {
+  const Dims& d = tensor.dims;
+  const Quantization* const q = tensor.quantization;
+  if (d.rank != 3 && d.rank != 4) return;
+  if (tensor.dtype == DType::kI8) {
+    is_stored_ = true;
+    if (q != nullptr && q->count == 1) {
+      scale_ = q->scales()[0];
+      zero_point_ = q->zero_points()[0];
+    }
+  } else if (tensor.dtype != DType::kF32) {
+    return;
+  }
+  images = d[0];
+  if (d.rank == 4) {
+    channels = d[1];
+    places = d[2] * d[3];
+    width = d[3];
+  } else {
+    channels = d[channels_first ? 1 : 2];
+    places = d[channels_first ? 2 : 1];
+  }
+  const auto c = static_cast<size_t>(channels), p = static_cast<size_t>(places);
+  const bool is_outer = d.rank == 3 && channels_first;
+  image_step_ = c * p;
+  place_step_ = is_outer ? 1 : c;
+  channel_step_ = is_outer ? p : 1;
+  tensor_ = &tensor;
+}
+
+void HeadTensor::Attach(float limit) {
+  limit_ = limit;
+  if (!is_stored_) return;
+  int32_t stored = INT8_MAX;
+  while (stored > INT8_MIN && Real(stored) > limit) --stored;
+  stored_limit_ = static_cast<int8_t>(stored);
+  all_values_pass_ = Real(stored) > limit;
+}
+
+bool HeadTensor::AnyAbove(int32_t image, size_t first, size_t count, size_t channel, size_t classes,
+                          bool* passes) const {
+  if (all_values_pass_) {
+    for (size_t i = 0; i < count; ++i) passes[i] = true;
+    return true;
+  }
+  const size_t i = Index(image, first, channel);
+  if (!is_stored_) {
+    return Passing(static_cast<const float*>(tensor_->raw) + i, place_step_, channel_step_, count,
+                   classes, limit_, passes);
+  }
+  return Passing(static_cast<const int8_t*>(tensor_->raw) + i, place_step_, channel_step_, count,
+                 classes, stored_limit_, passes);
+}
+
+}  // namespace trimtab

@@ -1,0 +1,88 @@
+"""Adds the operators of a head to a program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from trimtab.errors import UsageError
+from trimtab.heads._request import HeadRequest
+from trimtab.program import Program, Var
+
+BOXES, COUNT = "boxes", "count"
+"""The outputs of a detector: f32[n, rows, 6] with xmin, ymin, xmax, ymax, score and class, and the
+number of used rows, i32[n]."""
+
+
+class HeadBuilder:
+    """A program that a head is added to. `tensors`: its outputs so far, which the head reads."""
+
+    def __init__(self, program: Program, request: HeadRequest) -> None:
+        self.program, self.request = program, request
+        self.tensors: list[Var] = [program.vars[name] for name in program.outputs]
+
+    def invalid(self, expected: str) -> UsageError:
+        """The exception for tensors that do not fit; `expected` says which do."""
+        actual = ", ".join(f"{var.name} {list(var.shape)}" for var in self.tensors)
+        return UsageError(
+            f"the head {self.request.name} expects {expected}; the outputs are {actual}",
+            where=self.program.name,
+            hint="--tensor NAME names other tensors, and docs/boxes.md lists the heads",
+        )
+
+    def image_size(self) -> tuple[int, int]:
+        """Height and width of the network's input."""
+        for name in self.program.inputs:
+            shape = self.program.vars[name].shape
+            if len(shape) == 4:
+                return shape[2], shape[3]
+        raise self.request.invalid("the network has no input [n, c, h, w]")
+
+    def strides(self, grids: Sequence[Sequence[int]]) -> list[float]:
+        """The stride of each grid of (height, width)."""
+        height, width = self.image_size()
+        strides = [height / h for h, _ in grids]
+        if any(abs(width / w - s) > 1e-3 * s for (_, w), s in zip(grids, strides, strict=True)):
+            raise self.request.invalid("a grid has other proportions than the network's input")
+        return strides
+
+    def add(
+        self, op: str, inputs: Sequence[str], outputs: int | Sequence[str] = 1, **attributes: Any
+    ) -> list[str]:
+        """Appends an operator, and returns the names of its results; `outputs`: their number, or
+        the names to give them.
+        """
+        return self.program.block.add_op(op, list(inputs), attributes, outputs)
+
+    def constant(self, value: Any, name: str) -> str:
+        """Adds a constant."""
+        return self.program.block.add_constant(np.asarray(value), name)
+
+    def boxes(
+        self, tensors: Sequence[str], *, nms: bool = True, unit: float = 1.0, **attributes: Any
+    ) -> None:
+        """Ends the program with boxes: decode_boxes with these attributes, then suppress_boxes.
+
+        `unit`: pixels of the network's input per unit of the decoded coordinates.
+        """
+        r = self.request
+        decoded = {"threshold": r.score, "candidates": r.candidates, "offset": r.offset}
+        decoded |= {"multi_label": r.multi_label, "scale": [s * unit for s in r.scale]}
+        boxes, count, index = self.add("decode_boxes", tensors, 3, **(decoded | attributes))
+        self.suppressed(boxes, count, index, iou=r.iou if nms else 1.0)
+
+    def suppressed(self, boxes: str, count: str, index: str, iou: float) -> None:
+        """Ends the program with the boxes that remain."""
+        r = self.request
+        results = self.add(
+            "suppress_boxes",
+            [boxes, count, index],
+            [BOXES, COUNT, "index"],
+            iou_threshold=iou,
+            class_agnostic=r.agnostic,
+            max_boxes=r.max_boxes,
+            frame=r.frame,
+        )
+        self.program.outputs = results[:2]
