@@ -49,10 +49,10 @@ def detections(
         for c in (range(len(row)) if multi_label else [int(np.nanargmax(row))])
         if row[c] > threshold
     ]
-    kept: list[Array] = []
+    rows: list[Array] = []
     for score, i, c in sorted(pairs, key=lambda pair: (-pair[0], pair[1], pair[2])):
         box = boxes[i].astype(np.float64)
-        same = np.array([row[:4] for row in kept if agnostic or row[5] == c]).reshape(-1, 4)
-        if len(kept) < limit and (overlap(box, same) <= iou).all():
-            kept.append(np.array([*box, score, c]))
-    return np.array(kept).reshape(-1, 6)
+        same = np.array([row[:4] for row in rows if agnostic or row[5] == c]).reshape(-1, 4)
+        if len(rows) < limit and (overlap(box, same) <= iou).all():
+            rows.append(np.array([*box, score, c]))
+    return np.array(rows).reshape(-1, 6)

@@ -12,13 +12,13 @@ BINS = 16
 
 
 def pairs_by_level(
-    program: Program, found: Sequence[Var], classes: int, bins: Sequence[int] = (BINS,)
+    program: Program, tensors: Sequence[Var], classes: int, bins: Sequence[int] = (BINS,)
 ) -> list[tuple[Var, Var]]:
     """Boxes and classes of each level, from the finest on; empty unless each level has just these
     two tensors.
     """
     levels: dict[int, list[Var]] = {}
-    for var in found:
+    for var in tensors:
         levels.setdefault(stride(program, var), []).append(var)
     pairs = []
     for _, level in sorted(levels.items()):

@@ -14,8 +14,8 @@ def raw_tensors(program: Program, output: str) -> list[Var]:
     in execution order. A quantized one counts as its dequantized values.
     """
     producers = {name: op for op in program.ops for name in op.outputs}
-    found = {var.name for var in _nearest(program, producers, output)}
-    return [program.vars[name] for op in program.ops for name in op.outputs if name in found]
+    names = {var.name for var in _nearest(program, producers, output)}
+    return [program.vars[name] for op in program.ops for name in op.outputs if name in names]
 
 
 def _nearest(program: Program, producers: dict[str, Op], output: str) -> Iterator[Var]:
