@@ -8,7 +8,7 @@ from trimtab.passes import _qdq as q
 from trimtab.passes._graph import Graph
 from trimtab.program import Program
 
-ORDER = 445
+ORDER = 446
 
 
 def run(program: Program) -> None:
