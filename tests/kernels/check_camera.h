@@ -11,7 +11,8 @@ class CameraRowCheck {
  public:
   void Run(void (*kernel)(const CameraRowArgs<uint8_t>&), Result* result) {
     const size_t lengths[] = {0, kCameraUnit, 3 * kCameraUnit, 17 * kCameraUnit};
-    for (CameraColors colors : {kCameraBytes, kCameraYuv, kCameraSum}) {
+    const CameraColors kinds[] = {kCameraBytes, kCameraYuv, kCameraSum};
+    for (CameraColors colors : kinds) {
       for (size_t n : lengths) {
         for (size_t taps = 1; taps <= 5; ++taps) RunCase(kernel, colors, n, taps, result);
       }
