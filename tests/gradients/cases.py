@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -75,6 +76,17 @@ def _elementwise() -> Iterator[Case]:
     }
     for name, (forward, attributes) in functions.items():
         yield Case(name, name, (x,), forward, attributes)
+    erf = np.vectorize(math.erf)
+    yield Case("erf", "erf", (x,), erf)
+    yield Case("gelu", "gelu", (x,), lambda x: x / 2 * (1 + erf(x / math.sqrt(2))))
+    root = math.sqrt(2 / math.pi)
+    yield Case(
+        "gelu-tanh",
+        "gelu",
+        (x,),
+        lambda x: x / 2 * (1 + np.tanh(root * (x + 0.044715 * x**3))),
+        {"alpha": 1.0},
+    )
     yield Case("relu-image", "relu", (normal(2, 3, 5, 4),), functions["relu"][0])
     yield Case("log", "log", (positive,), np.log)
     yield Case("sqrt", "sqrt", (positive,), np.sqrt)

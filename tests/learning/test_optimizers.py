@@ -87,6 +87,9 @@ def test_parameters_have_multipliers_and_a_rate_of_0_freezes() -> None:
     actual = trained(solver, lambda names: dict(zip(names, factors, strict=True)))
     for own, value in zip(actual, expected(solver, factors), strict=True):
         np.testing.assert_allclose(own, value, rtol=1e-4, atol=1e-6)
+    others = trained(solver, lambda names: {names[0]: (1, 1), names[1]: (1, 1), "*": (9, 9)})
+    for own, value in zip(others, expected(solver), strict=True):
+        np.testing.assert_allclose(own, value, rtol=1e-4, atol=1e-6)
     frozen = trained(solver, lambda names: {names[0]: (0.0, 1.0), "*": (1.0, 1.0)})
     assert np.array_equal(frozen[0], W)
     assert not np.allclose(frozen[1], B)

@@ -27,9 +27,10 @@ Trainable = Sequence[str] | Mapping[str, tuple[float, float]] | None
 def choose(program: Program, trainable: Trainable) -> dict[str, Multipliers]:
     """The parameters by their names, in the order of the network.
 
-    `trainable`: patterns of names of parameters or of the operators that read them, or a mapping of
-    such patterns to (rate, decay) multipliers, of which the first that fits counts; a rate of 0
-    freezes. None: all weights, biases and slopes. UsageError for a pattern that fits nothing.
+    `trainable`: patterns of names of weights or of the operators that read them, and whole names of
+    other constants; or a mapping of those to (rate, decay) multipliers, of which the first that
+    fits counts; a rate of 0 freezes. None: all weights, biases and slopes. UsageError for a pattern
+    that fits nothing.
     """
     readers = _readers(program)
     if trainable is None:
@@ -39,14 +40,17 @@ def choose(program: Program, trainable: Trainable) -> dict[str, Multipliers]:
     patterns = dict(trainable) if isinstance(trainable, Mapping) else dict.fromkeys(trainable)
     chosen, used = {}, set()
     for name, (operators, is_weight) in readers.items():
-        for pattern, factors in patterns.items():
-            by_operator = is_weight and any(fnmatchcase(one, pattern) for one in operators)
-            if by_operator or fnmatchcase(name, pattern):
-                used.add(pattern)
-                multipliers = Multipliers(*(factors or ()))
-                if multipliers.rate != 0:
-                    chosen[name] = multipliers
-                break
+        names = [name, *operators] if is_weight else []
+        fitting = [
+            pattern
+            for pattern in patterns
+            if pattern == name or any(fnmatchcase(one, pattern) for one in names)
+        ]
+        used.update(fitting)
+        if fitting:
+            multipliers = Multipliers(*(patterns[fitting[0]] or ()))
+            if multipliers.rate != 0:
+                chosen[name] = multipliers
     if unused := [pattern for pattern in patterns if pattern not in used]:
         names = [*readers, *(op for operators, _ in readers.values() for op in operators)]
         near = difflib.get_close_matches(unused[0], names) or list(readers)[:8]
