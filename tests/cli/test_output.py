@@ -79,3 +79,29 @@ def test_a_name_that_no_encoder_accepts_is_printed(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert b"written: " in done.stdout
     check_displayed(done.stdout.decode())
+
+
+def test_converted_files_of_several_parts_are_listed(tmp_path: Path) -> None:
+    model = hostile_model(tmp_path)
+    done = task("convert", str(model), str(tmp_path / "net.caffemodel"))
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[1] for line in done.stdout.decode().splitlines()] == [
+        str(tmp_path / f"net.{suffix}") for suffix in ("prototxt", "caffemodel")
+    ]
+    check_displayed(done.stdout.decode())
+
+
+def test_what_a_format_cannot_express_is_displayed_safely(tmp_path: Path) -> None:
+    done = task("convert", str(hostile_model(tmp_path)), str(tmp_path / "net.param"))
+    assert done.returncode == 0, done.stderr
+    x = helper.make_tensor_value_info(HOSTILE, TensorProto.FLOAT, [2, 3])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 3])
+    node = helper.make_node("Erf", [HOSTILE], ["y"], name=HOSTILE)
+    graph = helper.make_graph([node], "net", [x], [y])
+    path = tmp_path / "other.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
+    for output, reason in (("net.prototxt", b"Gaussian error function"), ("net.bin", b"input")):
+        done = task("convert", str(path), str(tmp_path / "refused" / output))
+        assert done.returncode == 18, done.stderr
+        assert reason in done.stderr
+        check_displayed(done.stderr.decode())

@@ -56,6 +56,11 @@ def convolution(
     )
 
 
+def mixed(op: CaffeOp, x: str, factors: Array) -> str:
+    """Adds sums of the channels of an image, multiplied by the rows of `factors`."""
+    return convolution(op, x, factors[:, :, None, None], None, (1, 1), (0,) * 4, (1, 1), 1)
+
+
 def _window(
     w: Array,
     bias: Array | None,

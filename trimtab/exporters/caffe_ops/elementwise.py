@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from trimtab.exporters._layers import Array
+from trimtab.exporters.caffe_ops.convolution import mixed
 from trimtab.exporters.caffe_ops.graph import CaffeOp, emits
 
 # Layers without parameters.
@@ -53,17 +54,20 @@ def prelu(op: CaffeOp) -> str:
 
 @emits("clip")
 def clip(op: CaffeOp) -> str:
-    """ReLU6, ReLU, or Clip with both bounds."""
+    """ReLU6, ReLU, or a ReLU of the distance to each bound."""
     return clipped(op, op.x(), float(op["alpha"]), float(op["beta"]))
 
 
 def clipped(op: CaffeOp, x: str, low: float, high: float) -> str:
-    """Adds min(max(x, low), high)."""
-    if low == 0.0 and high in (6.0, math.inf):
-        return op.add("ReLU6" if high == 6.0 else "ReLU", x)
-    limit = float(np.finfo(np.float32).max)
-    bounds = {"min": max(low, -limit), "max": min(high, limit)}
-    return op.add("Clip", x, {"clip_param": bounds})
+    """Adds min(max(x, low), high). Few readers have the layer Clip."""
+    if (low, high) == (0.0, 6.0):
+        return op.add("ReLU6", x)
+    if low > -math.inf:
+        x = op.power(op.add("ReLU", op.power(x, shift=-low)), shift=low)
+    if high < math.inf:
+        x = op.add("ReLU", op.power(x, scale=-1.0, shift=high))
+        x = op.power(x, scale=-1.0, shift=high)
+    return x
 
 
 @emits("hard_sigmoid")
@@ -92,6 +96,13 @@ def swish(op: CaffeOp) -> str:
     return op.eltwise(x, op.add("Sigmoid", op.power(x, scale=factor)), "PROD")
 
 
+@emits("softsign")
+def softsign(op: CaffeOp) -> str:
+    """The operand times the inverse of 1 plus its absolute value."""
+    inverse = op.power(op.add("AbsVal", op.x()), shift=1.0, power=-1.0)
+    return op.eltwise(op.x(), inverse, "PROD")
+
+
 @emits("neg")
 def neg(op: CaffeOp) -> str:
     """Power with a negative scale."""
@@ -116,10 +127,13 @@ def binary(op: CaffeOp) -> str:
             b = op.power(b, scale=-1.0)
         case "div":
             b = op.power(b, power=-1.0)
-        case "min" | "pow":
+        case "min":
+            a, b = op.power(a, scale=-1.0), op.power(b, scale=-1.0)
+        case "pow":
             raise op.refusal("both operands are computed")
-    operation = {"mul": "PROD", "div": "PROD", "max": "MAX"}.get(op.op.type, "SUM")
-    return _combined(op, (a, op.shape(0)), (b, op.shape(1)), operation)
+    operation = {"mul": "PROD", "div": "PROD", "max": "MAX", "min": "MAX"}.get(op.op.type, "SUM")
+    y = _combined(op, (a, op.shape(0)), (b, op.shape(1)), operation)
+    return op.power(y, scale=-1.0) if op.op.type == "min" else y
 
 
 def _with_constant(op: CaffeOp, i: int, value: Array, *, swapped: bool) -> str:
@@ -188,6 +202,8 @@ def _combined(
         return op.add(type, [large, small], {param: {"axis": 0}})
     small = small if spread == tuple(shape) else op.reshape(small, spread)
     for axis, (n, m) in enumerate(zip(spread, result, strict=True)):
-        if n != m:
+        if n != m and (axis, len(result)) == (1, 4):
+            small = mixed(op, small, np.ones((m, 1), np.float32))  # more readers have it than Tile
+        elif n != m:
             small = op.add("Tile", small, {"tile_param": {"axis": axis, "tiles": m}})
     return op.eltwise(large, small, operation)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from trimtab.exporters.caffe_ops.convolution import mixed
 from trimtab.exporters.caffe_ops.graph import CaffeOp, Word, emits
 from trimtab.exporters.caffe_ops.pooling import whole
 
@@ -42,13 +43,17 @@ def softmax(op: CaffeOp) -> str:
 
 @emits(*_REDUCTIONS, "reduce_max")
 def reduction(op: CaffeOp) -> str:
-    """Pooling over a whole image, or Reduction of the last axes."""
+    """Pooling of images, a Convolution that adds channels, or Reduction of the last axes."""
     shape, kind = op.shape(), op.op.type
     axes = sorted(op.axis(axis) for axis in op["axes"])
     op["keep_dims"]
     if axes == [2, 3] and len(shape) == 4 and kind != "reduce_sum":
         y = whole(op, "AVE" if kind == "reduce_mean" else "MAX")
         shape = (*shape[:2], 1, 1)
+    elif axes == [1] and len(shape) == 4 and kind in _REDUCTIONS:
+        share = 1.0 if kind == "reduce_sum" else 1 / shape[1]
+        y = mixed(op, op.x(), np.full((1, shape[1]), share, np.float32))
+        shape = (shape[0], 1, *shape[2:])
     elif axes == list(range(axes[0], len(shape))) and axes[0] > 0 and kind in _REDUCTIONS:
         params = {"operation": Word(_REDUCTIONS[kind]), "axis": axes[0]}
         y = op.add("Reduction", op.x(), {"reduction_param": params})

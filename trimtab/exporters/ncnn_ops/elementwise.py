@@ -66,6 +66,13 @@ def swish(op: NcnnOp) -> str:
     return op.add("BinaryOp", [x, op.add("Sigmoid", inner)], {0: _BINARY["mul"]})
 
 
+@emits("softsign")
+def softsign(op: NcnnOp) -> str:
+    """The operand divided by 1 plus its absolute value."""
+    length = op.add("BinaryOp", op.add("AbsVal", op.x()), {0: _BINARY["add"], 1: 1, 2: 1.0})
+    return op.add("BinaryOp", [op.x(), length], {0: _BINARY["div"]})
+
+
 @emits("prelu")
 def prelu(op: NcnnOp) -> str:
     """PReLU with a slope, or one per channel."""

@@ -34,7 +34,7 @@ class BlobCounts:
     in_place: bool = True
 
     def problem(self, bottoms: int, tops: int) -> str:
-        """What is wrong with these numbers; "" if nothing is."""
+        """The rule that these numbers break; "" if they break none."""
         for count, limits, name in ((bottoms, self.bottoms, "bottom"), (tops, self.tops, "top")):
             least, most = limits
             if count < least or (most is not None and count > most):
