@@ -85,9 +85,9 @@ def test_converted_files_of_several_parts_are_listed(tmp_path: Path) -> None:
     model = hostile_model(tmp_path)
     done = task("convert", str(model), str(tmp_path / "net.caffemodel"))
     assert done.returncode == 0, done.stderr
-    assert [line.split()[1] for line in done.stdout.decode().splitlines()] == [
-        str(tmp_path / f"net.{suffix}") for suffix in ("prototxt", "caffemodel")
-    ]
+    lines = [line.split() for line in done.stdout.decode().splitlines()]
+    paths = [words[1] for words in lines if words[:1] == ["written:"]]
+    assert paths == [str(tmp_path / f"net.{suffix}") for suffix in ("prototxt", "caffemodel")]
     check_displayed(done.stdout.decode())
 
 

@@ -25,6 +25,7 @@ __all__ = ["NONE", "NcnnGraph", "NcnnOp", "emits", "raw", "tagged"]
 
 _TAG = bytes(4)  # of float32 weights
 _MAX_DIMENSIONS = 4
+_MAX_NAME = 200  # ncnn reads 255 characters; the names of copies are longer
 
 Emit = Callable[["NcnnOp"], Results]
 EMITTERS = Emitters[Emit](__name__, "ncnn")
@@ -54,8 +55,8 @@ class NcnnGraph(LayerGraph):
         super().__init__(program, EMITTERS)
 
     def file_name(self, name: str) -> str:
-        """A name without spaces, which separate the words of a line."""
-        return re.sub(r"\s", "_", name) or "blob"
+        """A name without spaces, which separate the words of a line, and of limited length."""
+        return re.sub(r"\s", "_", name)[:_MAX_NAME] or "blob"
 
     def add_input(self, name: str, var: Var) -> None:
         """Adds an Input layer with the shape of the blob."""
