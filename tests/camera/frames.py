@@ -27,6 +27,18 @@ OPENCV = {
     "gray": cv2.COLOR_GRAY2RGB,
 }
 
+# Small frames of rare kinds, for networks of 9x8.
+CAMERAS = {
+    name: parse(text)
+    for name, text in {
+        "letterbox": "camera(nv12, 12x10) | letterbox(auto, 114) | bgr | scale(1/255)",
+        "area": "camera(rgb, 20x21) | rotate(90) | resize(auto, area)",
+        "antialias": "camera(i420, 11x7, full) | crop(1, 1, 9, 5)"
+        " | center_crop(9x8, 9, antialias) | gray",
+        "nearest": "camera(yuyv, 7x9, bt709, stride 20) | rotate(270) | resize(auto, nearest)",
+    }.items()
+}
+
 
 def frame(camera: Camera, seed: int = 1) -> Image:
     """Noise, with runs of equal pixels, so that neighbors differ by every amount."""

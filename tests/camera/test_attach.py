@@ -9,7 +9,9 @@ import onnxruntime
 import pytest
 from PIL import Image as Picture
 
+import trimtab
 from tests.camera.frames import (
+    CAMERAS,
     OPENCV,
     Image,
     converted,
@@ -20,6 +22,7 @@ from tests.camera.frames import (
     standard_rgb,
     steps,
 )
+from trimtab import _engine, modelfile
 from trimtab.camera import attach, parse
 from trimtab.camera.formats import FORMATS
 from trimtab.errors import UsageError
@@ -223,6 +226,20 @@ def test_the_input_is_named_if_there_are_several() -> None:
     with pytest.raises(UsageError, match="several inputs"):
         attach(program, SOURCE)
     assert attach(program, SOURCE, "x").inputs == ["x", "z"]
+
+
+@pytest.mark.bounds
+@pytest.mark.parametrize("name", CAMERAS)
+def test_a_frame_of_another_size_is_refused_and_the_network_stays(name: str) -> None:
+    camera = CAMERAS[name]
+    program = attach(network((1, camera.channel_count, 8, 9)), camera)
+    executor = _engine.Executor(modelfile.encode(trimtab.optimize(program)), 3)
+    before = executor.run([frame(camera)])
+    shape = camera.frame_shape
+    for wrong in ((0, *shape[1:]), (*shape[:-1], 0), (shape[0] + 1, *shape[1:])):
+        with pytest.raises(_engine.EngineError, match="rows, stride"):
+            executor.resize_input(0, wrong)
+    np.testing.assert_array_equal(executor.run([frame(camera)]), before)
 
 
 def test_opencv_knows_all_formats_but_rgb() -> None:

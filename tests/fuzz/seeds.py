@@ -20,6 +20,8 @@ import onnx
 import pytest
 
 import trimtab
+from tests.camera.frames import CAMERAS
+from tests.camera.frames import network as behind_a_camera
 from tests.engine.test_hostile_models import network
 from tests.fuzz import networks
 from tests.importers import sources
@@ -77,7 +79,10 @@ def vectors(load: Callable[[onnx.ModelProto], Program]) -> Planned:
 def _others(
     load: Callable[[onnx.ModelProto], Program], folder: Path, has_few: Callable[..., bool]
 ) -> Planned:
-    """Other algorithms, a training step, integers, other formats, f16."""
+    """Cameras, a training step, other algorithms, integers, other formats, f16."""
+    for name, camera in CAMERAS.items():
+        program = behind_a_camera((1, camera.channel_count, 8, 9))
+        yield f"camera-{name}", trimtab.optimize(trimtab.camera.attach(program, camera))
     yield "training", trimtab.optimize(trimtab.training(small()).program)
     for name in FUSED:
         yield f"chain-{name}", trimtab.optimize(load(Chain(name).case().model), None, Plan((name,)))
