@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from trimtab.errors import UsageError
@@ -74,6 +74,21 @@ class HeadRequest:
             key, equals, value = part.partition("=")
             options[key.strip()] = value.strip() if equals else True
         return HeadRequest.of(name.strip(), options)
+
+    def in_frame(
+        self, size: tuple[int, int], scale: tuple[float, float], shift: tuple[float, float]
+    ) -> HeadRequest:
+        """The request for boxes in the pixels of a frame of `size` (width, height), whose point
+        (x, y) is at x * scale + shift in the network's input. UsageError if the user maps them.
+        """
+        if any(getattr(self, n) != getattr(HeadRequest, n) for n in ("scale", "offset", "frame")):
+            raise self.invalid(
+                "a camera maps boxes to its frame: leave out scale, offset and frame"
+            )
+        factors = (1 / scale[0], 1 / scale[1])
+        offset = (-shift[0] / scale[0], -shift[1] / scale[1])
+        frame = (float(size[0]), float(size[1]))
+        return replace(self, scale=factors, offset=offset, frame=frame)
 
     def invalid(self, reason: str) -> UsageError:
         """The exception for options or tensors that do not fit the head."""

@@ -1,0 +1,21 @@
+"""Segmentation: the best class of each pixel of [n, classes, h, w], as the output `classes`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trimtab.heads._builder import HeadBuilder
+from trimtab.program import Program
+
+
+def tensors(program: Program) -> Sequence[str]:
+    """The outputs."""
+    return program.outputs
+
+
+def append(builder: HeadBuilder) -> None:
+    """[n, h, w]; the first of equal classes."""
+    if len(builder.tensors) != 1 or len(builder.tensors[0].shape) != 4:
+        raise builder.invalid("[n, classes, h, w]")
+    (x,) = builder.tensors
+    builder.program.outputs = builder.add("arg_max", [x.name], ["classes"], axis=1, keep_dims=False)

@@ -1,0 +1,69 @@
+"""The custom operator that decodes the boxes of an SSD."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trimtab.importers.tflite_ops.forms import Results
+from trimtab.importers.tflite_ops.node import TfliteNode, handles
+
+_SWAPPED = np.array([1, 0, 3, 2])  # y before x, as TFLite has it, and back
+
+
+@handles("custom TFLite_Detection_PostProcess")
+def detection_post_process(node: TfliteNode) -> Results:
+    """Both kinds of suppression, with one class for each box. Anchors must be constant. Unused rows
+    are 0.
+    """
+    options = node.parameters()
+    rows = int(options["max_detections"])
+    if options.get("max_classes_per_detection", 1) != 1 and not options.get("use_regular_nms"):
+        raise node.unsupported("a box has several classes: its max_classes_per_detection is not 1")
+    boxes, scores = node.x(0), node.x(1)
+    anchors = np.asarray(node.numbers(2, "anchors"), np.float32)
+    classes = int(options["num_classes"])
+    is_regular = bool(options.get("use_regular_nms", False))
+    decoded = node.add_many(
+        "decode_boxes",
+        boxes,
+        scores,
+        node.value(np.ascontiguousarray(anchors[:, _SWAPPED])),
+        outputs=3,
+        parts=2,
+        box="prior",
+        y_first=True,
+        classes=classes,
+        score_channel=scores.shape[-1] - classes,
+        multi_label=is_regular,
+        # TFLite keeps a box whose score equals the threshold.
+        threshold=float(
+            np.nextafter(np.float32(options["nms_score_threshold"]), np.float32(-np.inf))
+        ),
+        candidates=anchors.shape[0] * classes,
+        variances=[1 / float(options[f"{name}_scale"]) for name in "xywh"],
+    )
+    y, count, _ = node.add_many(
+        "suppress_boxes",
+        *decoded,
+        outputs=3,
+        iou_threshold=float(options["nms_iou_threshold"]),
+        class_agnostic=not is_regular,
+        max_boxes=rows,
+        max_per_class=int(options.get("detections_per_class", 100)) if is_regular else -1,
+    )
+    if y.shape[1] < rows:
+        zeros = node.value(np.zeros((1, rows - y.shape[1], y.shape[2]), np.float32))
+        y = node.add("concat", y, zeros, axis=1)
+
+    def columns(indices: Any, shape: tuple[int, ...]) -> Any:
+        picked = node.add("gather", y, node.value(np.asarray(indices, np.int64)), axis=2)
+        return node.reshape(picked, shape)
+
+    return (
+        columns(_SWAPPED, (1, rows, 4)),
+        columns([5], (1, rows)),
+        columns([4], (1, rows)),
+        node.add("cast", count, to="f32"),
+    )
