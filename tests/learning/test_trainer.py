@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -86,6 +87,29 @@ def test_dropout_zeroes_its_share_and_keeps_the_mean() -> None:
     assert trainer.step({"data": np.ones((20, 500), np.float32)}) != loss
     same = trimtab.Trainer(training, seed=1)
     assert same.step({"data": np.ones((20, 500), np.float32)}) == loss
+
+
+def test_labels_may_be_of_any_integer_type_and_inputs_are_checked() -> None:
+    training = trimtab.training(small())
+    losses = {
+        trimtab.Trainer(training).step({"data": DATA, "label": LABELS.astype(dtype)})
+        for dtype in (np.int32, np.int64, np.uint8)
+    }
+    assert len(losses) == 1
+    trainer = trimtab.Trainer(training)
+    cases: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"data": DATA}, "inputs are missing: label"),
+        ({"data": DATA, "label": LABELS, "mask": LABELS}, "unknown inputs: mask"),
+        ({"data": DATA, "label": LABELS.astype(np.float32)}, "label"),
+        ({"data": DATA, "label": np.array([1, 4])}, "input 'label' has the label 4"),
+        ({"data": DATA, "label": np.array([-1, 2**40])}, "input 'label' has the label -1"),
+        ({"data": DATA, "label": LABELS, "learning_rate": 1.0}, "is a value of the trainer"),
+    )
+    for inputs, message in cases:
+        with pytest.raises(UsageError) as error:
+            trainer.step(inputs)
+        assert message in error.value.what
+    assert trainer.iteration == 0
 
 
 def test_dropout_is_checked() -> None:

@@ -66,6 +66,27 @@ def test_the_loss_falls_and_the_trained_network_computes_it() -> None:
     assert trainer.step({"data": data, "label": labels}) == pytest.approx(loss, rel=1e-3)
 
 
+def test_several_losses_are_added_with_their_weights() -> None:
+    net = Net(data=(2, 4))
+    scores, box = net("gemm", "data", normal(3, 4)), net("gemm", "data", normal(4, 4))
+    program = net.finish(scores, box)
+    targets = {"data": normal(2, 4), "label": np.array([2, 0]), "box": normal(2, 4)}
+    terms = (
+        trimtab.Loss("softmax", scores, "label"),
+        trimtab.Loss("smooth_l1", box, "box", weight=0.5),
+    )
+    single = []
+    for loss, weight in zip(terms, (op.inputs[1] for op in program.ops), strict=True):
+        trainer = trimtab.Trainer(trimtab.training(program, loss=loss, trainable=[weight]))
+        single.append(trainer.step({name: targets[name] for name in ("data", loss.target)}))
+    trainer = trimtab.Trainer(trimtab.training(program, loss=terms))
+    assert trainer.step(targets) == pytest.approx(sum(single), rel=1e-5)
+    with pytest.raises(UsageError, match="the network has several outputs"):
+        trimtab.training(program)
+    with pytest.raises(ProgramError, match="the loss does not depend on parameter"):
+        trimtab.training(program, loss=terms[0])
+
+
 def test_what_has_no_gradient_is_named() -> None:
     net = Net(data=(2, 4))
     net.finish(net("round", net("gemm", "data", normal(3, 4))))

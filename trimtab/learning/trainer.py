@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trimtab.errors import UsageError
 from trimtab.learning import checkpoint
 from trimtab.learning.optimizers import optimizer
 from trimtab.learning.settings import learning_rate
@@ -32,7 +33,9 @@ class Trainer:
 
     def step(self, inputs: Mapping[str, ArrayLike]) -> float:
         """Trains on one batch: inputs of the network and targets of the losses, by name. Returns
-        the loss before the update.
+        the loss before the update. Labels may be integers of any type.
+
+        UsageError if an input is missing, unknown, or has another shape or type.
         """
         solver = self.training.solver
         factor = getattr(optimizer(solver.optimizer), "rate_factor", lambda *_: 1.0)
@@ -40,10 +43,27 @@ class Trainer:
         operands = {**self.values, RATE: np.array([rate], np.float32)}
         rng = np.random.default_rng((self.seed, self.iteration))
         operands |= {name: mask.draw(rng) for name, mask in self.training.masks.items()}
-        outputs = self.session.run({**inputs, **operands})
+        if own := sorted(operands.keys() & inputs.keys()):
+            hint = f"pass {', '.join(self.session.inputs.keys() - operands.keys())}"
+            raise UsageError(f"{own[0]!r} is a value of the trainer", hint=hint)
+        batch = {name: self._batch(name, value) for name, value in inputs.items()}
+        outputs = self.session.run({**batch, **operands})
         self.values = {name: outputs[next] for name, next in self.training.next_values.items()}
         self.iteration += 1
         return float(outputs[self.training.loss][0])
+
+    def _batch(self, name: str, value: ArrayLike) -> ArrayLike:
+        """An input; labels as int32. UsageError for a label that is no class."""
+        array, labels = np.asarray(value), self.training.labels.get(name)
+        if labels is None or array.dtype.kind not in "iu":
+            return value
+        wrong = (array < 0) | (array >= labels.classes)
+        if labels.ignored is not None:
+            wrong &= array != labels.ignored
+        if wrong.any():
+            hint = f"labels are from 0 to {labels.classes - 1}; Loss(..., ignore_label=N) skips N"
+            raise UsageError(f"input {name!r} has the label {array[wrong][0]}", hint=hint)
+        return array.astype(np.int32)
 
     def save(self, path: str | Path) -> None:
         """Writes a checkpoint: all values and the iteration. The file is replaced atomically."""

@@ -25,6 +25,14 @@ Array = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
+class Labels:
+    """The valid values of an input with labels: the number of classes, and a label to ignore."""
+
+    classes: int
+    ignored: int | None
+
+
+@dataclass(frozen=True)
 class TrainingProgram:
     """A program that computes one training step, and what its operands are.
 
@@ -33,6 +41,7 @@ class TrainingProgram:
     and running statistics. It computes the output `loss` and, as the output `next_values[name]`,
     the next value of each of them. `parameters`: the names of the trained constants. `initial`: the
     first value of each tensor of `next_values`. `masks`: inputs that are drawn for each step.
+    `labels`: the inputs with labels.
     """
 
     network: Program
@@ -43,6 +52,7 @@ class TrainingProgram:
     next_values: Mapping[str, str]
     initial: Mapping[str, Array]
     masks: Mapping[str, Mask]
+    labels: Mapping[str, Labels]
 
 
 def training(
@@ -98,6 +108,7 @@ class _Builder:
         self.block: Block = self.program.block
         self.next_values: dict[str, str] = {}
         self.initial: dict[str, Array] = {}
+        self.labels: dict[str, Labels] = {}
 
     def build(
         self, batch_statistics: Sequence[str], batch_momentum: float, dropout: Mapping[str, float]
@@ -131,6 +142,7 @@ class _Builder:
             self.next_values,
             self.initial,
             masks,
+            self.labels,
         )
 
     def _prediction(self, loss: Loss) -> str:
@@ -176,6 +188,9 @@ class _Builder:
             target = losses.kind(loss.kind).target(self.block.vars[prediction].shape)
             if target:
                 self._target(loss.target, *target)
+                if target[1] == "i32":
+                    classes = self.block.vars[prediction].shape[1]
+                    self.labels[loss.target] = Labels(classes, loss.ignore_label)
             values.append(losses.add(self.block, loss, prediction, loss.target))
         builder = OpBuilder(self.block, LOSS)
         for value in values[1:]:
