@@ -199,6 +199,25 @@ def test_a_quantized_input_of_either_order_gets_the_quantized_picture() -> None:
         assert np.mean(difference != 0) < 0.01
 
 
+def test_a_quantized_network_takes_int8_values_from_the_camera() -> None:
+    rng = np.random.default_rng(3)
+    program = Program("net")
+    x = program.add_input("x", (1, 3, 18, 21))
+    weights = rng.normal(0, 0.3, (4, 3, 3, 3)).astype(np.float32)
+    program.outputs = program.block.add_op("conv", [x, program.block.add_constant(weights)])
+    text = f"{SOURCE} | letterbox(auto, 114) | rgb | scale(1/255)"
+    pictures = [frame(parse(SOURCE), seed) for seed in range(6)]
+    inputs = np.stack([converted(text, (21, 18), one).transpose(2, 0, 1) for one in pictures])
+    quantized = trimtab.quantize(program, {"x": inputs}).program
+    session = Session(attach(quantized, text), cache=False)
+    (camera,) = (op for op in session.program.ops if op.type == "camera_image")
+    assert session.program.vars[camera.outputs[0]].dtype == "i8"
+    assert not {"quantize_linear", "convert_layout"} & {op.type for op in session.program.ops[:2]}
+    (y,) = session.run(pictures[0]).values()
+    (expected,) = Session(quantized, cache=False).run(inputs[:1]).values()
+    assert np.abs(y - expected).max() <= 0.05 * np.abs(expected).max()
+
+
 @pytest.mark.parametrize(
     ("shape", "dtype", "text", "message"),
     [

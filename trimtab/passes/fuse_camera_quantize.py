@@ -19,4 +19,3 @@ def run(program: Program) -> None:
         y = graph.var(last.outputs[0])
         if y.dtype == q.DTYPE and y.quantization is not None and y.quantization.axis is None:
             graph.substitute(last, op.type, op.inputs, {**op.attributes, "to": q.DTYPE})
-            graph.remove(op)
