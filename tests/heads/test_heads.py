@@ -135,6 +135,64 @@ def test_boxes_of_yolox_are_those_of_its_reference() -> None:
     check(found(heads.with_head(program, request), x)[0], expected)
 
 
+@pytest.mark.parametrize("head", ["nanodet", "nanodet_plus"])
+@pytest.mark.parametrize("is_flat", [False, True])
+def test_boxes_of_nanodet_are_those_of_its_reference(head: str, is_flat: bool) -> None:
+    graph = detectors.Graph(64, 96)
+    levels = []
+    for level, count in detectors.trunk(graph, (8, 16, 32)):
+        both = graph.conv(level, count, 3 + 32, np.zeros(1))
+        shape = graph.constant(np.array([1, 35, -1], np.int64))
+        scores, sides = graph.split(both, [3, 32], 1)
+        joined = graph.op("Concat", graph.op("Sigmoid", scores), sides, axis=1)
+        levels.append((both, graph.op("Reshape", joined, shape)))
+    rows = graph.op("Concat", *(level for _, level in levels), axis=2)
+    rows = graph.op("Transpose", rows, perm=[0, 2, 1])
+    outputs = {f"out{i}": raw for i, (raw, _) in enumerate(levels)}
+    model = graph.model(**outputs, rows=rows)
+    x, program = picture(model), trimtab.load(model)
+    y = oracle.run(model, {"images": x})["rows"][0].astype(np.float64)
+    program.keep_only(["rows"] if is_flat else outputs)
+    actual = found(trimtab.attach_head(program, head, score=0.7), x)[0]
+    steps = [(step, 64 // step, 96 // step) for step in (8, 16, 32)]
+    grids = [np.stack(np.meshgrid(np.arange(w), np.arange(h)), -1) for _, h, w in steps]
+    step = np.concatenate([np.full((h * w, 1), s) for s, h, w in steps])
+    points = np.concatenate([grid.reshape(-1, 2) for grid in grids])
+    points = points + (0.5 if head == "nanodet" else 0.0)
+    bins = np.exp(y[:, 3:].reshape(-1, 4, 8))
+    sides = (bins * np.arange(8)).sum(2) / bins.sum(2)
+    boxes = np.concatenate([points - sides[:, :2], points + sides[:, 2:]], 1) * step
+    expected = reference.detections(boxes, y[:, :3], 0.7)
+    assert len(expected) > 5
+    check(actual, expected)
+
+
+@pytest.mark.parametrize("head", ["detr", "rt_detr"])
+def test_boxes_of_queries_are_those_of_the_papers(head: str) -> None:
+    rng = np.random.default_rng(4)
+    scores = (2 * rng.standard_normal((1, 50, 6))).astype(np.float32)
+    boxes = rng.uniform(0.1, 0.9, (1, 50, 4)).astype(np.float32)
+    program = trimtab.Program(head)
+    for name, shape in (
+        ("scores", scores.shape),
+        ("boxes.in", boxes.shape),
+        ("image", (1, 3, 40, 60)),
+    ):
+        program.add_input(name, shape)
+    program.outputs = ["scores", "boxes.in"]
+    feeds = {"scores": scores, "boxes.in": boxes, "image": np.zeros((1, 3, 40, 60), np.float32)}
+    results = trimtab.Session(trimtab.attach_head(program, head, score=0.5)).run(feeds)
+    if head == "detr":
+        powers = np.exp(scores[0].astype(np.float64))
+        probabilities = (powers / powers.sum(1, keepdims=True))[:, :-1]
+    else:
+        probabilities = reference.sigmoid(scores[0])
+    corners = reference.corners(boxes[0].astype(np.float64)) * np.array([60, 40, 60, 40])
+    expected = reference.detections(corners, probabilities, 0.5, 2.0)
+    assert len(expected) > 3
+    check(results["boxes"][0, : results["count"][0]], expected)
+
+
 def test_boxes_are_in_the_pixels_of_the_frame_and_inside_it() -> None:
     model = detectors.yolov8()
     x, program = picture(model), trimtab.load(model)

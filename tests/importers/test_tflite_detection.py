@@ -20,7 +20,7 @@ def model_of(count: int, classes: int, offset: int = 1, **options: Any) -> Model
     boxes = model.input(rng.standard_normal((1, count, 4)).astype(np.float32))
     scores = model.input(rng.random((1, count, classes + offset)).astype(np.float32))
     anchors = rng.uniform(0.1, 0.5, (count, 4)).astype(np.float32)
-    settings = {
+    settings: dict[str, Any] = {
         "max_detections": 10,
         "max_classes_per_detection": 1,
         "detections_per_class": 100,
@@ -35,7 +35,7 @@ def model_of(count: int, classes: int, offset: int = 1, **options: Any) -> Model
     }
     settings |= options
     rows = settings["max_detections"]
-    shapes = [(1, rows, 4), (1, rows), (1, rows), (1,)]
+    shapes: list[tuple[int, ...]] = [(1, rows, 4), (1, rows), (1, rows), (1,)]
     inputs = [boxes, scores, model.constant(anchors)]
     model.outputs = model.add("TFLite_Detection_PostProcess", inputs, shapes, **settings)
     return model

@@ -60,16 +60,13 @@ class HeadBuilder:
         """Adds a constant."""
         return self.program.block.add_constant(np.asarray(value), name)
 
-    def boxes(
-        self, tensors: Sequence[str], *, nms: bool = True, unit: float = 1.0, **attributes: Any
-    ) -> None:
-        """Ends the program with boxes: decode_boxes with these attributes, then suppress_boxes.
-
-        `unit`: pixels of the network's input per unit of the decoded coordinates.
+    def boxes(self, tensors: Sequence[str], *, nms: bool = True, **attributes: Any) -> None:
+        """Ends the program with boxes: decode_boxes with these attributes, then suppress_boxes,
+        which without `nms` keeps all that there is room for.
         """
         r = self.request
         decoded = {"threshold": r.score, "candidates": r.candidates, "offset": r.offset}
-        decoded |= {"multi_label": r.multi_label, "scale": [s * unit for s in r.scale]}
+        decoded |= {"multi_label": r.multi_label, "scale": r.scale}
         boxes, count, index = self.add("decode_boxes", tensors, 3, **(decoded | attributes))
         self.suppressed(boxes, count, index, iou=r.iou if nms else 1.0)
 
@@ -80,7 +77,7 @@ class HeadBuilder:
             "suppress_boxes",
             [boxes, count, index],
             [BOXES, COUNT, "index"],
-            iou_threshold=iou,
+            iou_threshold=iou if iou < 1 else 2.0,  # above the overlap of equal boxes when rounded
             class_agnostic=r.agnostic,
             max_boxes=r.max_boxes,
             frame=r.frame,

@@ -31,10 +31,11 @@ def pairs_by_level(
 
 
 def append_distances(
-    builder: HeadBuilder, bins: int = BINS, *, scores_first: bool = False, nms: bool = True
+    builder: HeadBuilder, bins: int = BINS, *, scores_first: bool = False, offset: float = 0.5
 ) -> None:
     """One tensor of each level, or two: boxes, then classes. `scores_first`: the classes are before
-    the boxes, in a tensor and in the order of tensors.
+    the boxes, in a tensor and in the order of tensors. `offset`: the place of the point in its cell
+    that distances start from.
     """
     pictures = [var for var in builder.tensors if len(var.shape) == 4]
     grids = list(dict.fromkeys(var.shape[2:] for var in pictures))
@@ -54,12 +55,12 @@ def append_distances(
     order = sorted(range(len(levels)), key=lambda i: -grids[i][0])
     builder.boxes(
         [var.name for i in order for var in levels[i]],
-        nms=nms,
         parts=parts,
         box="distance",
         bins=bins,
         scores="sigmoid",
         classes=classes,
+        cell_offset=offset,
         box_channel=scores if parts == 1 and scores_first else 0,
         score_channel=4 * bins if parts == 1 and not scores_first else 0,
         strides=builder.strides([grids[i] for i in order]),
@@ -77,3 +78,27 @@ def _sorted(
         raise builder.invalid(f"a tensor with {box_channels} channels for the boxes of each level")
     swapped = scores_first if all(fitting) else fitting[1]
     return [level[1], level[0]] if swapped else list(level)
+
+
+def append_flat_distances(builder: HeadBuilder, output: Var, bins: int, offset: float) -> None:
+    """Boxes of an output [n, places, classes + 4 * bins] with the places of all levels, whose
+    scores are sigmoids already.
+    """
+    height, width = builder.image_size()
+    _, places, channels = output.shape
+    classes = channels - 4 * bins
+    for strides in ((8, 16, 32), (8, 16, 32, 64)):
+        grids = [(-(-height // step), -(-width // step)) for step in strides]
+        if sum(h * w for h, w in grids) == places and classes > 0:
+            builder.boxes(
+                [output.name],
+                box="distance",
+                bins=bins,
+                classes=builder.request.classes or classes,
+                cell_offset=offset,
+                box_channel=classes,
+                strides=strides,
+                grids=[size for grid in grids for size in grid],
+            )
+            return
+    raise builder.invalid(f"[n, places, classes + {4 * bins}] on grids of stride 8 to 32 or 64")
