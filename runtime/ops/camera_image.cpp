@@ -67,6 +67,9 @@ struct Table {
   int32_t* offsets[2];  // in bytes, from the starts of the planes
 };
 
+// A multiple of 2^-14: sums of such weights of bytes are exact in float, and so equal on all cores.
+float Exact(float weight) { return ((weight * 0x1p14f + 0x1.8p23f) - 0x1.8p23f) * 0x1p-14f; }
+
 // Half to even; NaN becomes the lowest value.
 int8_t RoundToByte(float v) {
   v = v > INT8_MIN ? v : INT8_MIN;
@@ -218,9 +221,9 @@ void CameraImage::SetColors() {
     }
     if (channels() == 1) {
       args.colors = kCameraSum;
-      args.weight[0] = a.format == Format::kGray ? 1.0f : 0.299f;
-      args.weight[1] = a.format == Format::kGray ? 0.0f : 0.587f;
-      args.weight[2] = a.format == Format::kGray ? 0.0f : 0.114f;
+      args.weight[0] = a.format == Format::kGray ? 1.0f : Exact(0.299f);
+      args.weight[1] = a.format == Format::kGray ? 0.0f : Exact(0.587f);
+      args.weight[2] = a.format == Format::kGray ? 0.0f : Exact(0.114f);
     }
     return;
   }
@@ -231,7 +234,7 @@ void CameraImage::SetColors() {
   args.black = is_limited ? 16.0f : 0.0f;
   if (channels() == 1) {
     args.colors = kCameraSum;
-    args.weight[0] = luma;
+    args.weight[0] = Exact(luma);
     args.weight[1] = args.weight[2] = 0;
     return;
   }
@@ -243,10 +246,11 @@ void CameraImage::SetColors() {
   args.weight[2] = -2 * (1 - blue) * blue / green * chroma;
   args.weight[3] = -2 * (1 - red) * red / green * chroma;
   args.weight[4] = 2 * (1 - blue) * chroma;
-  if (is_limited && is_601) {  // OpenCV's constants, of three decimals in units of 2^-20
-    const float rounded[] = {1220542, 1673527, -409993, -852492, 2116026};
-    for (int i = 0; i < 5; ++i) args.weight[i] = rounded[i] * 0x1p-20f;
+  if (is_limited && is_601) {  // OpenCV's constants, of three decimals
+    const float rounded[] = {1.164f, 1.596f, -0.391f, -0.813f, 2.018f};
+    for (int i = 0; i < 5; ++i) args.weight[i] = rounded[i];
   }
+  for (float& weight : args.weight) weight = Exact(weight);
 }
 
 Table CameraImage::TableAt(size_t offset, size_t entries) const {

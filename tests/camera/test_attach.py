@@ -29,6 +29,7 @@ from trimtab.errors import UsageError
 from trimtab.program import Program
 from trimtab.program.quantization import Quantization
 from trimtab.session import Session
+from trimtab.target import Target
 
 YUV = [name for name, pixels in FORMATS.items() if pixels.is_yuv]
 ODD = (37, 23)
@@ -40,7 +41,10 @@ def test_every_format_has_opencvs_colors(name: str) -> None:
     camera = parse(f"camera({name}, 38x26)")
     pixels = frame(camera)
     result = converted(f"camera({name}, 38x26)", (38, 26), pixels)
-    np.testing.assert_array_equal(result, opencv_rgb(camera, pixels))
+    expected = opencv_rgb(camera, pixels)
+    assert steps(result, expected) <= 1
+    # OpenCV's coefficients have three decimals, and other pixels none.
+    assert np.mean(result != expected) <= (0.1 if FORMATS[name].is_yuv else 0)
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -48,7 +52,7 @@ def test_channels_are_in_the_order_of_the_description(name: str) -> None:
     source = f"camera({name}, 38x26)"
     pixels = frame(parse(source))
     rgb = opencv_rgb(parse(source), pixels)
-    np.testing.assert_array_equal(converted(f"{source} | bgr", (38, 26), pixels), rgb[..., ::-1])
+    assert steps(converted(f"{source} | bgr", (38, 26), pixels), rgb[..., ::-1]) <= 1
     gray = converted(f"{source} | gray", (38, 26), pixels)[..., 0]
     if FORMATS[name].is_yuv:
         luma = np.maximum(planes(parse(source), pixels)[..., 0].astype(float) - 16, 0) * 255 / 219
@@ -68,6 +72,15 @@ def test_yuv_of_odd_sizes_and_strides_follows_the_standards(name: str, colors: s
         pixels = frame(parse(text))
         result = converted(text, (width, height), pixels)
         assert steps(result, standard_rgb(parse(text), pixels)) <= 1, text
+
+
+def test_colors_are_equal_in_all_instruction_sets() -> None:
+    text = "camera(nv12, 640x480)"
+    pixels = frame(parse(text))
+    program = attach(network((1, 3, 480, 640)), text)
+    portable = Target.portable(Target.host().arch)
+    plain = Session(trimtab.optimize(program, portable)).run(pixels)["y"]
+    np.testing.assert_array_equal(-plain[0].transpose(1, 2, 0), converted(text, (640, 480), pixels))
 
 
 def test_full_range_is_that_of_pillow() -> None:

@@ -18,6 +18,9 @@ from trimtab.camera.description import METHODS
 from trimtab.camera.families import FAMILIES
 from trimtab.camera.formats import FORMATS
 from trimtab.pipeline import input_shapes
+from trimtab.pipeline.loaded import load
+from trimtab.pipeline.recipe import Recipe
+from trimtab.pipeline.reference import expected_output
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "camera.md").read_text()
 BUILD = ("--toolchain", "host", "--output", "built")
@@ -51,6 +54,18 @@ def test_the_commands_of_the_page_convert_build_and_run_a_network(tmp_path: Path
     result = np.fromfile(output, np.float32)
     converted = trimtab.Session(trimtab.load(tmp_path / "net.ttm"))
     np.testing.assert_allclose(result, converted.run(frame)["y"].ravel(), rtol=1e-4, atol=1e-4)
+
+
+def test_the_reference_of_a_network_behind_a_camera_is_independent(tmp_path: Path) -> None:
+    network(tmp_path / "net.onnx")
+    camera = trimtab.camera.parse("camera(yuyv, 41x30) | yolo")
+    loaded = load(Recipe(model=str(tmp_path / "net.onnx"), cameras={"images": camera}))
+    expected = expected_output(loaded)
+    assert "onnxruntime" in expected.oracle
+    (pixels,) = expected.inputs
+    assert (pixels.shape, pixels.dtype, pixels.max()) == (camera.frame_shape, np.uint8, 255)
+    (y,) = trimtab.Session(loaded.network.program).run(pixels).values()
+    np.testing.assert_allclose(y, expected.outputs[0], rtol=1e-3, atol=1e-3)
 
 
 def test_the_examples_in_python_run() -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -29,11 +30,15 @@ _Run = Callable[[Path | onnx.ModelProto, Mapping[str, Array]], list[Array]]
 
 
 def onnx_golden(
-    path: Path, shapes: Mapping[str, tuple[int, ...]], custom: CustomNodes | None = None
+    path: Path,
+    shapes: Mapping[str, tuple[int, ...]],
+    custom: CustomNodes | None = None,
+    values: Mapping[str, Array] = MappingProxyType({}),
 ) -> Golden:
     """Seeded inputs for the model at `path`, and the outputs that they must produce.
 
-    `custom`: nodes that are no standard operators, and what computes them.
+    `custom`: nodes that are no standard operators, and what computes them. `values`: inputs by name
+    that are not drawn.
 
     `shapes` are for inputs with free dimensions. Floating-point inputs are standard normal, uint8
     any value, others are 0 or 1. Raises ModelFileError, DynamicShapeError, or ImportModelError if
@@ -50,7 +55,7 @@ def onnx_golden(
     initial = {tensor.name for tensor in model.graph.initializer}
     inputs = [value for value in model.graph.input if value.name not in initial]
     rng = np.random.default_rng(SEED)
-    feed = {value.name: _of_onnx(value, shapes, rng) for value in inputs}
+    feed = {value.name: _of_onnx(value, shapes, rng) for value in inputs} | dict(values)
     names = [value.name for value in model.graph.output]
     try:
         (outputs, *others), oracle = _run(path, model, feed, custom)
