@@ -29,6 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "junit_document": {"escape"},
     "tables": {"escape", "strict_json"},
     "accuracy": {"errors"},
+    "detections": {"errors", "tables"},
     "input_arrays": {"errors"},
     "compression": set(),
     "progress": set(),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # for type checkers, which do not run `__getattr__`
     from trimtab import errors as errors
     from trimtab import plugins as plugins
     from trimtab.build.derived_profile import profile_of as profile_of
+    from trimtab.detections import DetectedBoxes as DetectedBoxes
     from trimtab.engine import load_plugin as load_plugin
     from trimtab.errors import TrimtabError as TrimtabError
     from trimtab.heads import attach_head as attach_head
@@ -45,6 +46,7 @@ if TYPE_CHECKING:  # for type checkers, which do not run `__getattr__`
 # The public names, and the module of each. It is imported on first use: the code generator and
 # `inv --list` must not wait for numpy and onnx.
 _MODULES = {
+    "DetectedBoxes": "trimtab.detections",
     "GraphBuilder": "trimtab.importers._parsers",
     "Layer": "trimtab.importers._parsers",
     "Loss": "trimtab.learning.settings",

@@ -1,0 +1,99 @@
+"""Detected boxes: the results of a network with a head, as rows that print as a table and draw
+themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trimtab.errors import MissingRequirementError, UsageError
+from trimtab.tables import Column, Table
+
+
+@dataclass(frozen=True)
+class DetectedBox:
+    """One box, in pixels, with its score and class; `label` names the class."""
+
+    xmin: float
+    ymin: float
+    xmax: float
+    ymax: float
+    score: float
+    class_index: int
+    label: str
+
+
+class DetectedBoxes(Sequence[DetectedBox]):
+    """The boxes of one image, best first."""
+
+    def __init__(self, rows: Sequence[DetectedBox]) -> None:
+        self.rows = tuple(rows)
+
+    @staticmethod
+    def of(
+        results: Mapping[str, NDArray[Any]], labels: Sequence[str] = (), image: int = 0
+    ) -> DetectedBoxes:
+        """The boxes of an image among the outputs of a session. `labels`: the names of classes;
+        default: their numbers. UsageError for outputs without boxes.
+        """
+        boxes, counts = results.get("boxes"), results.get("count")
+        if boxes is None or counts is None or boxes.ndim != 3 or not 0 <= image < len(boxes):
+            raise UsageError(
+                f"the outputs hold no boxes of image {image}",
+                hint="attach a detector's head: trimtab.attach_head(program, NAME)",
+            )
+        rows = []
+        for values in np.asarray(boxes[image, : int(counts[image])], float):
+            index = int(values[5])
+            label = labels[index] if index < len(labels) else str(index)
+            xmin, ymin, xmax, ymax, score = (float(value) for value in values[:5])
+            rows.append(DetectedBox(xmin, ymin, xmax, ymax, score, index, label))
+        return DetectedBoxes(rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        return DetectedBoxes(self.rows[index]) if isinstance(index, slice) else self.rows[index]
+
+    def __iter__(self) -> Iterator[DetectedBox]:
+        return iter(self.rows)
+
+    def __str__(self) -> str:
+        return self.table().text()
+
+    def table(self) -> Table:
+        """The boxes as a table."""
+        corners = ("xmin", "ymin", "xmax", "ymax")
+        return Table(
+            [Column("class"), Column("score"), *map(Column, corners)],
+            [
+                (row.label, f"{row.score:.3f}", *(f"{getattr(row, name):.1f}" for name in corners))
+                for row in self.rows
+            ],
+        )
+
+    def draw(self, image: Any) -> Any:
+        """A copy of a Pillow image, or an RGB array [h, w, 3], with the boxes drawn, as a Pillow
+        image. MissingRequirementError without Pillow.
+        """
+        try:
+            from PIL import Image, ImageDraw
+        except ImportError as error:
+            raise MissingRequirementError(
+                "drawing boxes needs Pillow", hint="pip install pillow"
+            ) from error
+        picture = Image.fromarray(image) if isinstance(image, np.ndarray) else image.copy()
+        pen = ImageDraw.Draw(picture)
+        for row in reversed(self.rows):  # the best on top
+            color = f"hsl({row.class_index * 47 % 360}, 90%, 50%)"
+            low, high = (row.xmin, row.ymin), (row.xmax, row.ymax)
+            if low <= high and low[1] <= high[1]:
+                pen.rectangle((*low, *high), outline=color, width=2)
+                pen.text((row.xmin + 3, row.ymin + 2), f"{row.label} {row.score:.2f}", fill=color)
+        return picture
