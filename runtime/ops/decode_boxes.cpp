@@ -148,8 +148,8 @@ Status DecodeBoxes::AddLevel(int32_t index, int32_t first_input, int32_t first_p
     level.places = level.boxes.places;
     level.width = level.boxes.width;
   }
-  const bool needs_grid = HasAnchors() || a.box == DecodeBoxesBox::kDistance ||
-                          a.box == DecodeBoxesBox::kCell;
+  const bool needs_grid =
+      HasAnchors() || a.box == DecodeBoxesBox::kDistance || a.box == DecodeBoxesBox::kCell;
   TRIMTAB_CHECK(level.width > 0 || !needs_grid || level.places == 0, "a grid is missing: grids");
   *boxes += level.places * a.per_place;
   TRIMTAB_CHECK(*boxes <= kMaxElements, "too many boxes", *boxes);
@@ -224,8 +224,7 @@ float DecodeBoxes::SoftmaxScale(const HeadTensor& scores, int32_t image, size_t 
   for (size_t c = 0; c < classes; ++c)
     *largest = fmaxf(*largest, scores.At(image, place, channel + c));
   float sum = 0.0f;
-  for (size_t c = 0; c < classes; ++c)
-    sum += expf(scores.At(image, place, channel + c) - *largest);
+  for (size_t c = 0; c < classes; ++c) sum += expf(scores.At(image, place, channel + c) - *largest);
   return 1.0f / sum;
 }
 
@@ -239,8 +238,9 @@ size_t DecodeBoxes::CollectPlace(int32_t image, const Level& level, size_t place
   float factor = 1.0f, largest = 0.0f;
   if (a.objectness_channel >= 0) {
     const HeadTensor& objectness = level.objectness;
-    factor = Score(objectness.At(image, at, objectness.Block(anchor, per_place_) +
-                                                static_cast<size_t>(a.objectness_channel)));
+    factor = Score(objectness.At(
+        image, at,
+        objectness.Block(anchor, per_place_) + static_cast<size_t>(a.objectness_channel)));
   }
   const bool is_softmax = a.scores == DecodeBoxesScores::kSoftmax;
   if (is_softmax) factor = SoftmaxScale(scores, image, at, channel, &largest);
@@ -270,8 +270,8 @@ size_t DecodeBoxes::Collect(int32_t image, const Level& level, Candidate* heap,
   const auto start = static_cast<size_t>(level.first_place);
   const HeadTensor& gate = a.objectness_channel >= 0 ? level.objectness : level.scores;
   const auto classes = a.objectness_channel >= 0 ? 1 : static_cast<size_t>(a.classes);
-  const auto first = static_cast<size_t>(a.objectness_channel >= 0 ? a.objectness_channel
-                                                                  : a.score_channel);
+  const auto first =
+      static_cast<size_t>(a.objectness_channel >= 0 ? a.objectness_channel : a.score_channel);
   // A softmax exceeds the threshold only if the difference to the background exceeds its logit.
   // Without a background, each place is looked at.
   const bool is_softmax = a.scores == DecodeBoxesScores::kSoftmax;
@@ -302,8 +302,8 @@ size_t DecodeBoxes::Collect(int32_t image, const Level& level, Candidate* heap,
   return count;
 }
 
-void DecodeBoxes::DecodeValues(const HeadTensor& boxes, int32_t image, size_t place,
-                               size_t channel, float* values) const {
+void DecodeBoxes::DecodeValues(const HeadTensor& boxes, int32_t image, size_t place, size_t channel,
+                               float* values) const {
   const auto bins = static_cast<size_t>(attributes().bins);
   for (size_t k = 0; k < 4; ++k) {
     if (bins == 1) {

@@ -65,8 +65,7 @@ class HeadTensor {
 
  private:
   size_t Index(int32_t image, size_t place, size_t channel) const {
-    return static_cast<size_t>(image) * image_step_ + place * place_step_ +
-           channel * channel_step_;
+    return static_cast<size_t>(image) * image_step_ + place * place_step_ + channel * channel_step_;
   }
   float Real(int32_t stored) const { return scale_ * static_cast<float>(stored - zero_point_); }
 

@@ -55,9 +55,8 @@ class NonMaxSuppression final : public OperatorOf<NonMaxSuppressionAttributes> {
  private:
   Box BoxAt(int32_t image, int32_t index) const {
     const float* const b =
-        input(0).data<float>() + (static_cast<size_t>(image) * static_cast<size_t>(boxes_) +
-                                  static_cast<size_t>(index)) *
-                                     4;
+        input(0).data<float>() +
+        (static_cast<size_t>(image) * static_cast<size_t>(boxes_) + static_cast<size_t>(index)) * 4;
     if (attributes().center_size) {
       const float half_w = b[2] * 0.5f, half_h = b[3] * 0.5f;
       return {b[0] - half_w, b[1] - half_h, b[0] + half_w, b[1] + half_h};

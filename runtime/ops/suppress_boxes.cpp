@@ -51,7 +51,8 @@ class SuppressBoxes final : public OperatorOf<SuppressBoxesAttributes> {
     const int64_t limit = attributes().max_boxes, per_class = attributes().max_per_class;
     TRIMTAB_CHECK(limit >= 1, "max_boxes is out of range", limit);
     TRIMTAB_CHECK(per_class == -1 || per_class >= 1, "max_per_class is out of range", per_class);
-    SetBoxOutputs(&output(0), &output(1), &output(2), boxes[0], limit < boxes[1] ? limit : boxes[1]);
+    SetBoxOutputs(&output(0), &output(1), &output(2), boxes[0],
+                  limit < boxes[1] ? limit : boxes[1]);
     return Status();
   }
 
