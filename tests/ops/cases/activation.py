@@ -81,6 +81,23 @@ def _prelu() -> Iterator[Case]:
     yield case("opset-7", "PRelu", normal(1, 5, 4, 6), Const(normal(5, 1, 1)), opset=7)
 
 
+def _inverse() -> Iterator[Case]:
+    """To the precision of float32, on both sides of the bounds between formulas."""
+    unit = np.linspace(-0.999, 0.999, 105, dtype=np.float32)
+    wide = np.linspace(-20, 20, 207, dtype=np.float32)
+    for op, x in {
+        "Asin": unit,
+        "Acos": unit,
+        "Atanh": unit,
+        "Atan": wide,
+        "Sinh": wide,
+        "Cosh": wide,
+        "Asinh": np.concatenate([wide, np.array([1e-4, -3e20, 1e30], np.float32)]),
+        "Acosh": np.concatenate([np.abs(wide) + 1, np.array([1.0001, 3e20], np.float32)]),
+    }.items():
+        yield case("inverse", op, x, rtol=4e-6, atol=0.0)
+
+
 def cases() -> Iterator[Case]:
     """Each operator with several ranks; logarithm, root and power on their domains."""
     for op, name, attributes, opset in EVERYWHERE:
@@ -91,6 +108,7 @@ def cases() -> Iterator[Case]:
     for op in ("Log", "Sqrt"):
         for shape in SHAPES:
             yield case("x".join(map(str, shape)), op, np.abs(normal(*shape)) * 5 + 1e-3)
+    yield from _inverse()
     yield from _clip()
     yield from _prelu()
     yield case("numbers", "Relu", np.array([np.inf, -np.inf, 0.0, 1e-30], np.float32))

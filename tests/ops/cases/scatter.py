@@ -1,8 +1,9 @@
-"""Scatters, gathers of slices, cumulative sums and products."""
+"""Scatters, gathers by constant indices, cumulative sums and products."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -44,6 +45,40 @@ def _elements() -> Iterator[Case]:
     yield case("negative", "ScatterElements", X, Const(np.array([[[-1]]])), normal(1, 1, 1), axis=1)
 
 
+def _reductions() -> Iterator[Case]:
+    rng = np.random.default_rng(6)
+    rows = rng.integers(-3, 3, (7, 1))
+    elements = rng.integers(0, 5, (2, 9, 3))
+    for reduction in ("add", "mul", "max", "min"):
+        more: dict[str, Any] = {"opset": 18, "reduction": reduction}
+        yield case(reduction, "ScatterND", X, Const(rows), normal(7, 5, 4), **more)
+        yield case(
+            reduction, "ScatterElements", X, Const(elements), normal(2, 9, 3), axis=1, **more
+        )
+
+
+def _others() -> Iterator[Case]:
+    indices = Const(np.random.default_rng(7).integers(-5, 5, (3, 2, 1)))
+    yield case("batch", "GatherND", X, indices, batch_dims=1)
+    chosen = Const(np.array([True, False, True, True]))
+    yield case("axis", "Compress", X, chosen, axis=-2)
+    yield case("elements", "Compress", X, chosen)
+    lengths = ints(1, 3, 2, 5, 4)
+    for time in (0, 1):
+        yield case(
+            f"time{time}",
+            "ReverseSequence",
+            *(normal(5, 5, 3), lengths),
+            time_axis=time,
+            batch_axis=1 - time,
+        )
+    places = np.array([[0, -1, 6], [7, -7, 3]])
+    for axis in (0, 1, -1):
+        values = np.array([2, 5], np.float32)
+        yield case(f"axis{axis}", "OneHot", places, ints(7), values, axis=axis)
+    yield case("diagonal", "EyeLike", normal(3, 5), k=-1, dtype=7)
+
+
 def _running() -> Iterator[Case]:
     for axis in (0, 1, -1):
         yield case(f"axis{axis}", "CumSum", X, Const(np.array(axis)))
@@ -70,5 +105,7 @@ def cases() -> Iterator[Case]:
     """All cases of this family."""
     yield from _slices()
     yield from _elements()
+    yield from _reductions()
+    yield from _others()
     yield from _running()
     yield from _products()

@@ -13,6 +13,9 @@ from trimtab.importers._graph import Operand, Value
 from trimtab.importers.onnx_ops.node import HANDLERS, OnnxNode
 from trimtab.program.block import NUMPY_DTYPES
 
+# Operators whose handlers compute all outputs; others compute the first one.
+_COMPLETE = ("DynamicQuantizeLinear",)
+
 
 def body(
     node: OnnxNode, proto: onnx.NodeProto, values: Mapping[str, Operand]
@@ -23,7 +26,7 @@ def body(
     Their inner values are named after the node. `values`: its inputs.
     """
     has_more = any(node.uses_output(i) for i in range(1, len(proto.output)))
-    if node.type in HANDLERS and not has_more:
+    if node.type in HANDLERS and (not has_more or node.type in _COMPLETE):
         return ()
     try:
         schema = _schema(node, proto)

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from trimtab.importers._graph import Value
 from trimtab.importers._layer import Results
 from trimtab.importers.onnx_ops import volume
 from trimtab.importers.onnx_ops import window as windows
 from trimtab.importers.onnx_ops.node import OnnxNode, handles
+from trimtab.importers.onnx_ops.scatter import scattered
+from trimtab.importers.vocabulary import movement
 from trimtab.importers.vocabulary import pooling as pools
 from trimtab.importers.vocabulary.activation import square
+from trimtab.importers.vocabulary.elementwise import combine
 from trimtab.importers.vocabulary.quantization import through_float32
 from trimtab.importers.vocabulary.reduction import reduced
 from trimtab.importers.vocabulary.window import from_image, to_image
@@ -31,11 +36,83 @@ def windowed(node: OnnxNode, kind: pools.Kind, x: Value, *, counted: bool = Fals
 
 @handles("MaxPool")
 def max_pool(node: OnnxNode) -> Results:
-    """x: [n, c, (d,) (h,) w], float32, int8 or uint8; without the indices of the maxima."""
+    """x: [n, c, (d,) (h,) w], float32, int8 or uint8; indices of the maxima of float32 images."""
     x = node.x()
+    if node.uses_output(1):
+        y = windowed(node, "max", x)
+        return y, _maximum_indices(node, x, y)
     if x.dtype not in ("i8", "u8") or len(x.shape) == 5:
         return windowed(node, "max", x)
     return through_float32(node, x, lambda y: windowed(node, "max", y))
+
+
+_MAX_TAPS = 100  # pixels of a window whose maximum's index is computed
+
+
+def _maximum_indices(node: OnnxNode, x: Value, y: Value) -> Value:
+    """The place of each maximum in the flattened input, int64: that of its tap in the window."""
+    if x.dtype != "f32" or len(x.shape) not in (3, 4):
+        raise node.unsupported("the indices of its maxima are read, and its input is no image")
+    image = to_image(node, x, len(x.shape) - 2)
+    window = windows.window_of(node, node.integers("kernel_shape"), image.shape[2:])
+    n, c, h, w = image.shape
+    sizes = (1, *y.shape[2:])[-2:]
+    taps = list(np.ndindex(*window.kernel))
+    if len(taps) > _MAX_TAPS:
+        raise node.unsupported(f"the indices of maxima of {len(taps)} pixels are read")
+    spans = [(size - 1) * window.strides[i] + 1 for i, size in enumerate(sizes)]
+    pads = {
+        2 + i: (
+            window.pads[i],
+            max(0, spans[i] + (window.kernel[i] - 1) * window.dilations[i] - size - window.pads[i]),
+        )
+        for i, size in enumerate((h, w))
+    }
+    padded = movement.padded(node, image, pads, "constant", -math.inf)
+    pieces = []
+    for tap in taps:
+        begins = [tap[i] * window.dilations[i] for i in range(2)]
+        slices = [(2 + i, b, b + spans[i], window.strides[i]) for i, b in enumerate(begins)]
+        piece = node.value(movement.sliced(node, padded, slices))
+        pieces.append(node.reshape(piece, (n, c, 1, math.prod(sizes))))
+    stacked = node.value(movement.concat(node, pieces, axis=2))
+    best = node.add("arg_max", stacked, axis=2, keep_dims=False)
+    steps = (1, h) if node.integer("storage_order", 0) else (w, 1)
+    offsets = [sum(tap[i] * window.dilations[i] * steps[i] for i in range(2)) for tap in taps]
+    places = [
+        (np.arange(sizes[i]) * window.strides[i] - window.pads[i]) * steps[i] for i in range(2)
+    ]
+    corners = (places[0][:, np.newaxis] + places[1]).reshape(1, 1, -1)
+    channels = np.arange(n * c).reshape(n, c, 1) * (h * w)
+    indices = node.add("gather", node.value(np.array(offsets)), best, axis=0)
+    for base in (corners, channels):
+        indices = combine(node, "add", indices, node.value(base))
+    return node.reshape(indices, y.shape)
+
+
+@handles("MaxUnpool")
+def max_unpool(node: OnnxNode) -> Results:
+    """Places values at constant indices of the image before a pool, and 0 elsewhere."""
+    x, indices = node.x(0), node.known(1, "indices")
+    rank = len(x.shape) - 2
+    kernel = node.integers("kernel_shape")
+    strides = node.integers("strides") or (1,) * rank
+    pads = node.integers("pads") or (0,) * (2 * rank)
+    sizes = tuple(
+        (x.shape[2 + i] - 1) * strides[i] + kernel[i] - pads[i] - pads[rank + i]
+        for i in range(rank)
+    )
+    shape = (*x.shape[:2], *sizes)
+    node.check_elements(shape)
+    if indices.shape != x.shape or indices.min() < 0 or indices.max() >= math.prod(shape):
+        raise node.invalid(f"its indices do not fit {list(shape)}")
+    zeros = node.constant(np.zeros(shape, np.float32), "zeros")
+    y = scattered(node, zeros, x, (), indices.reshape(-1).astype(np.int64))
+    target = node.optional_ints(2, "output shape")
+    if target and any(big < small for big, small in zip(target[2:], sizes, strict=True)):
+        raise node.invalid(f"its output shape {list(target)} is smaller than {list(shape)}")
+    more = {2 + i: (0, big - sizes[i]) for i, big in enumerate(target[2:])}
+    return movement.padded(node, y, more)
 
 
 @handles("AveragePool")

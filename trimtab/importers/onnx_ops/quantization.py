@@ -5,6 +5,7 @@ Handlers of the latter dequantize the operands, compute on float32 and quantize 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -26,6 +27,7 @@ from trimtab.importers.vocabulary.quantization import (
 )
 from trimtab.importers.vocabulary.window import from_image, to_image
 from trimtab.program import Quantization
+from trimtab.program.quantization import STORED
 
 _ACTIVATIONS = ("i8", "u8")
 
@@ -64,8 +66,12 @@ def _check_dtype(node: OnnxNode, dtype: str, allowed: Sequence[str] = _ACTIVATIO
 
 @handles("QuantizeLinear", "com.microsoft.QuantizeLinear")
 def quantize_linear(node: OnnxNode) -> Results:
-    """Quantization to int8 or uint8 with constant scales, per tensor or per axis."""
+    """Quantization to int8 or uint8 with constant scales, per tensor or per axis, or with a
+    computed scale per tensor.
+    """
     x = node.x()
+    if not node.is_known(1):
+        return _quantized_by_computed(node, x)
     default = "u8"
     if node.integer("output_dtype", 0):
         default = dtype_name(node.integer("output_dtype")) or "another type"
@@ -77,8 +83,12 @@ def quantize_linear(node: OnnxNode) -> Results:
 
 @handles("DequantizeLinear", "com.microsoft.DequantizeLinear")
 def dequantize_linear(node: OnnxNode) -> Results:
-    """Dequantization of int8, uint8 or int32 with constant scales, per tensor or per axis."""
+    """Dequantization of int8, uint8 or int32 with constant scales, per tensor or per axis, or with
+    a computed scale per tensor.
+    """
     x = node.operand()
+    if not node.is_known(1):
+        return _dequantized_by_computed(node)
     dtype = node.dtype(0)
     _check_dtype(node, dtype, DTYPES)
     q, _ = _quantization(node, 1, len(x.shape), node.integer("axis", 1), dtype)
@@ -87,6 +97,31 @@ def dequantize_linear(node: OnnxNode) -> Results:
     stored = QuantizedConstant(x, q)
     node.note_stored(stored)
     return stored.values()
+
+
+def _computed_scale(node: OnnxNode) -> Value:
+    scale = node.x(1)
+    if math.prod(scale.shape) != 1:
+        raise node.unsupported("its scales are computed, one per channel")
+    return node.reshape(scale, ())
+
+
+def _quantized_by_computed(node: OnnxNode, x: Value) -> Value:
+    scale, dtype = _computed_scale(node), node.dtype(2) if node.has(2) else "u8"
+    _check_dtype(node, dtype)
+    low, high = STORED[dtype]
+    y = node.add("round", node.add("div", x, scale))
+    if node.has(2):
+        y = node.add("add", y, node.reshape(node.add("cast", node.x(2), to="f32"), ()))
+    y = node.add("clip", y, alpha=float(low), beta=float(high))
+    return node.add("cast", y, to=dtype)
+
+
+def _dequantized_by_computed(node: OnnxNode) -> Value:
+    scale, y = _computed_scale(node), node.add("cast", node.x(0), to="f32")
+    if node.has(2):
+        y = node.add("sub", y, node.reshape(node.add("cast", node.x(2), to="f32"), ()))
+    return node.add("mul", y, scale)
 
 
 # Operators on quantized operands.
@@ -286,5 +321,23 @@ def _less_zero_point(node: OnnxNode, a: Value) -> Value:
 
 @handles("DynamicQuantizeLinear")
 def dynamic_quantize_linear(node: OnnxNode) -> Results:
-    """Always unsupported: the scale depends on the input, so that it is unknown to the planner."""
-    raise node.unsupported("its scale is computed from its input: quantize the network statically")
+    """uint8 with the scale and the zero point of the input's own range; 0 alone has the scale 1."""
+    x, zero = node.x(0), node.constant(0.0, "zero")
+    axes = tuple(range(len(x.shape)))
+
+    def end(kind: str) -> Value:
+        edge = node.add(f"reduce_{kind}", x, axes=axes, keep_dims=False) if axes else x
+        return node.add(kind, edge, zero)
+
+    low, high = end("min"), end("max")
+    scale = node.scaled(node.add("sub", high, low), 1 / 255)
+    is_zero = node.add("compare", scale, zero, relation="equal")
+    scale = node.add("where", is_zero, node.constant(1.0, "one"), scale)
+
+    def saturated(y: Value) -> Value:
+        return node.add("clip", y, alpha=0.0, beta=255.0)
+
+    point = node.add("round", node.add("neg", node.add("div", low, scale)))
+    point = saturated(point)
+    y = node.add("add", node.add("round", node.add("div", x, scale)), point)
+    return node.add("cast", saturated(y), to="u8"), scale, node.add("cast", point, to="u8")

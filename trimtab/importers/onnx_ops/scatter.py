@@ -1,4 +1,4 @@
-"""GatherND, ScatterND and ScatterElements with constant indices, and CumSum.
+"""Gathers and scatters with constant indices, and CumSum.
 
 A scatter is a gather along the elements of the operand and the updates, one after the other.
 """
@@ -9,63 +9,184 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from onnx import helper
 
 from trimtab.importers._graph import Array, Value
 from trimtab.importers._layer import Results
-from trimtab.importers.onnx_ops.node import OnnxNode, handles
+from trimtab.importers.onnx_ops.node import COMPUTED, OnnxNode, handles
 from trimtab.importers.vocabulary import movement
+from trimtab.importers.vocabulary.elementwise import combine
 from trimtab.importers.vocabulary.movement import flat_indices
 from trimtab.importers.vocabulary.reduction import cumulative_sum
+from trimtab.program.block import NUMPY_DTYPES
+
+_OPERATORS = {"add": "add", "mul": "mul", "max": "max", "min": "min"}
+_MAX_ROUNDS = 64  # updates of one element that a reduction combines one after the other
 
 
 @handles("GatherND")
 def gather_nd(node: OnnxNode) -> Results:
-    """Gathers elements or slices at constant indices [..., axes]; batch_dims is 0."""
-    x, indices = node.x(0), node.known(1, "indices")
-    if node.integer("batch_dims", 0):
-        raise node.unsupported("it gathers by batch")
-    return movement.gathered_slices(node, x, indices)
+    """Gathers elements or slices at constant indices [..., axes], of each batch its own."""
+    x, indices, batch = node.x(0), node.known(1, "indices"), node.integer("batch_dims", 0)
+    if not batch:
+        return movement.gathered_slices(node, x, indices)
+    if not 0 < batch < indices.ndim or indices.shape[:batch] != x.shape[:batch]:
+        raise node.invalid(f"{batch} dimensions of its indices are not those of its input")
+    own = np.indices(indices.shape[:-1])[:batch]
+    return movement.gathered_slices(node, x, np.concatenate([*own[..., np.newaxis], indices], -1))
 
 
-def _scattered(node: OnnxNode, x: Value, rest: Sequence[int], places: Array) -> Value:
-    """Replaces the rows of `rest` elements at `places` by those of input 2, the last one wins."""
-    if node.text("reduction", "none") != "none":
-        raise node.unsupported(f"its reduction is {node.text('reduction')}")
-    rows = math.prod(x.shape) // max(1, math.prod(rest))
-    source = np.arange(rows)
-    source[places] = rows + np.arange(places.size)
-    parts = node.reshape(x, (rows, *rest)), node.reshape(node.x(2), (places.size, *rest))
-    both = node.add("concat", *parts, axis=0)
-    return node.reshape(node.add("gather", both, node.value(source), axis=0), x.shape)
+def scattered(
+    node: OnnxNode,
+    x: Value,
+    updates: Value,
+    rest: Sequence[int],
+    places: Array,
+    reduction: str = "none",
+) -> Value:
+    """Replaces the rows of `rest` elements at `places` by updates, of which the last one wins, or
+    combines them with all updates.
+    """
+    rows = node.reshape(x, (math.prod(x.shape) // max(1, math.prod(rest)), *rest))
+    updates = node.reshape(updates, (places.size, *rest))
+    if reduction == "none":
+        return node.reshape(_replaced(node, rows, updates, places), x.shape)
+    if reduction not in _OPERATORS:
+        raise node.unsupported(f"its reduction is {reduction}")
+    order = np.argsort(places, kind="stable")
+    _, starts, counts = np.unique(places[order], return_index=True, return_counts=True)
+    turns = np.empty(places.size, np.int64)
+    turns[order] = np.arange(places.size) - np.repeat(starts, counts)
+    if turns.max() >= _MAX_ROUNDS:
+        raise node.unsupported(f"its reduction combines {turns.max() + 1} updates of an element")
+    for turn in range(turns.max() + 1):
+        (chosen,) = np.nonzero(turns == turn)
+        old = node.add("gather", rows, node.value(places[chosen]), axis=0)
+        new = node.add("gather", updates, node.value(chosen), axis=0)
+        combined = combine(node, _OPERATORS[reduction], old, new)
+        rows = _replaced(node, rows, combined, places[chosen])
+    return node.reshape(rows, x.shape)
+
+
+def _replaced(node: OnnxNode, rows: Value, updates: Value, places: Array) -> Value:
+    source = np.arange(rows.shape[0])
+    source[places] = rows.shape[0] + np.arange(places.size)
+    both = node.add("concat", rows, updates, axis=0)
+    return node.add("gather", both, node.value(source), axis=0)
 
 
 @handles("ScatterND")
 def scatter_nd(node: OnnxNode) -> Results:
-    """x with elements or slices replaced at constant indices [..., axes]."""
+    """x with elements or slices replaced at, or combined with updates for, constant indices [...,
+    axes].
+    """
     x, indices = node.x(0), node.known(1, "indices")
     depth = indices.shape[-1] if indices.ndim else 0
     if not 1 <= depth <= len(x.shape):
         raise node.invalid(f"its indices are {list(indices.shape)} for {len(x.shape)} dimensions")
     node.check_shape("updates", node.shape(2), (*indices.shape[:-1], *x.shape[depth:]))
+    reduction = node.text("reduction", "none")
     if not indices.size:
         return x
     places = flat_indices(node, indices, x.shape[:depth]).reshape(-1)
-    return _scattered(node, x, x.shape[depth:], places)
+    return scattered(node, x, node.x(2), x.shape[depth:], places, reduction)
 
 
 @handles("ScatterElements", "Scatter")
 def scatter_elements(node: OnnxNode) -> Results:
-    """x with single elements replaced at constant indices along an axis."""
+    """x with single elements replaced at, or combined with updates for, constant indices along an
+    axis.
+    """
     x, indices = node.x(0), node.known(1, "indices")
     axis = node.axis(node.integer("axis", 0))
     node.check_shape("updates", node.shape(2), indices.shape)
     if indices.ndim != len(x.shape):
         raise node.invalid(f"its indices have {indices.ndim} dimensions, not {len(x.shape)}")
+    reduction = node.text("reduction", "none")
     if not indices.size:
         return x
     grid = np.moveaxis(np.indices(indices.shape), 0, -1).copy()
     grid[..., axis] = indices
-    return _scattered(node, x, (), flat_indices(node, grid, x.shape).reshape(-1))
+    places = flat_indices(node, grid, x.shape).reshape(-1)
+    return scattered(node, x, node.x(2), (), places, reduction)
+
+
+@handles("TensorScatter")
+def tensor_scatter(node: OnnxNode) -> Results:
+    """A cache whose elements along an axis are replaced from constant indices on, per batch."""
+    x, updates = node.x(0), node.x(1)
+    axis = node.axis(node.integer("axis", -2))
+    grid = np.moveaxis(np.indices(updates.shape[: axis + 1]), 0, -1).copy()
+    if node.has(2):
+        starts = node.known(2, "write indices").reshape(-1, *[1] * axis)
+        grid[..., axis] += starts
+    if node.text("mode", "linear") == "circular":
+        grid[..., axis] %= x.shape[axis]
+    places = flat_indices(node, grid, x.shape[: axis + 1]).reshape(-1)
+    return scattered(node, x, updates, x.shape[axis + 1 :], places)
+
+
+@handles("Compress")
+def compress(node: OnnxNode) -> Results:
+    """The slices along an axis, or the elements, for which a constant condition holds."""
+    x, condition = node.x(0), node.known(1, "condition").reshape(-1)
+    axis = node.integer("axis") if node.attribute("axis") is not None else None
+    if axis is None:
+        x, axis = node.reshape(x, (-1,)), 0
+    (chosen,) = np.nonzero(condition)
+    if not chosen.size or chosen.max() >= x.shape[node.axis(axis, len(x.shape))]:
+        raise node.unsupported("it selects nothing, or elements behind the end of its input")
+    return movement.gathered(node, x, chosen, axis)
+
+
+@handles("ReverseSequence")
+def reverse_sequence(node: OnnxNode) -> Results:
+    """The first elements along the axis of time reversed, a constant number per batch."""
+    x, lengths = node.x(0), node.known(1, "sequence lengths").reshape(-1)
+    time, batch = node.integer("time_axis", 0), node.integer("batch_axis", 1)
+    if sorted((time, batch)) != [0, 1] or len(x.shape) < 2:
+        raise node.invalid(f"its axes {time} and {batch} are not 0 and 1")
+    if lengths.size != x.shape[batch] or lengths.min() < 0 or lengths.max() > x.shape[time]:
+        raise node.invalid(f"its lengths {lengths.tolist()} do not fit {list(x.shape)}")
+    own = np.indices(x.shape[:2])
+    step, last = own[time], lengths[own[batch]] - 1
+    own[time] = np.where(step <= last, last - step, step)
+    return movement.gathered_slices(node, x, np.moveaxis(own, 0, -1))
+
+
+@handles("OneHot")
+def one_hot(node: OnnxNode) -> Results:
+    """One of two values: the second at the index, which may be negative, along a new axis."""
+    indices, values, depth = node.x(0), node.x(2), int(node.number(1, "depth"))
+    rank = len(indices.shape)
+    axis = node.axis(node.integer("axis", -1), rank + 1)
+    node.check_elements((depth, *indices.shape))
+    column = node.value(movement.unsqueezed(node, indices, axis))
+    dtype = NUMPY_DTYPES[indices.dtype]
+    places: Array = np.arange(depth).reshape(-1, *[1] * (rank - axis))
+
+    def at(offset: int) -> Value:
+        return node.add(
+            "compare", column, node.value((places + offset).astype(dtype)), relation="equal"
+        )
+
+    first, second = at(0), at(-depth)
+    off, on = movement.split(node, node.reshape(values, (2,)), 0, (1, 1))
+    return node.add("where", first, on, node.add("where", second, on, off))
+
+
+@handles("EyeLike")
+def eye_like(node: OnnxNode) -> Results:
+    """A constant diagonal of ones in the shape of x."""
+    shape = node.shape()
+    if len(shape) != 2:
+        raise node.invalid(f"its input has {len(shape)} dimensions, not 2")
+    node.check_elements(shape)
+    to = node.integer("dtype", 0)
+    dtype = helper.tensor_dtype_to_np_dtype(to) if to else NUMPY_DTYPES[node.dtype(0)]
+    return node.value(
+        np.eye(*shape, node.integer("k", 0), dtype=COMPUTED.get(np.dtype(dtype).name, dtype))
+    )
 
 
 @handles("CumSum")

@@ -18,10 +18,14 @@ _NUMPY = {
     "max": np.maximum,
     "min": np.minimum,
     "pow": np.power,
-    # Only for the computation of shapes; the engine has no such operators.
     "floor_div": np.floor_divide,
     "floor_mod": np.mod,
 }
+
+INTEGERS = ("i8", "u8", "i32", "i64")
+
+# Functions of integer_arithmetic that floating-point numbers have operators of their own for.
+_INTEGER_FUNCTIONS = ("add", "sub", "mul", "div", "pow", "floor_mod")
 
 
 def binary(layer: ImportedLayer, op: str, a: Operand, b: Operand) -> Operand:
@@ -31,9 +35,47 @@ def binary(layer: ImportedLayer, op: str, a: Operand, b: Operand) -> Operand:
         if op == "div" and a.dtype.kind != "f":
             op = "floor_div"
         return np.asarray(_NUMPY[op](a, b)).astype(a.dtype, copy=False)
-    if op.startswith("floor_"):
-        raise layer.unsupported("its operands must be constant")
-    return layer.add(op, layer.value(a), layer.value(b))
+    return combine(layer, op, layer.value(a), layer.value(b))
+
+
+def integer(layer: ImportedLayer, function: str, a: Value, b: Value) -> Value:
+    """A function of two integer operands of one type."""
+    return layer.add("integer_arithmetic", a, b, function=function)
+
+
+def combine(layer: ImportedLayer, op: str, a: Value, b: Value) -> Value:
+    """a op b of floating-point numbers, or of integers, which wrap around."""
+    if op in ("max", "min") and a.dtype != "f32":
+        first, second = (a, b) if op == "min" else (b, a)
+        return layer.add("where", layer.add("compare", first, second, relation="less"), a, b)
+    if a.dtype not in INTEGERS:
+        return layer.add(op, a, b)
+    if op == "floor_div":
+        return integer(layer, "div", integer(layer, "sub", a, integer(layer, "floor_mod", a, b)), b)
+    return integer(layer, op, a, b) if op in _INTEGER_FUNCTIONS else layer.add(op, a, b)
+
+
+def float_remainder(layer: ImportedLayer, a: Value, b: Value, *, floor: bool) -> Value:
+    """The remainder of floating-point numbers with the sign of a, or that of b if `floor`."""
+    size, divisor = layer.add("abs", a), layer.add("abs", b)
+    zero = layer.constant(0.0, "zero")
+
+    def less(x: Value, y: Value) -> Value:
+        return layer.add("compare", x, y, relation="less")
+
+    quotient = layer.add("floor", layer.add("div", size, divisor))
+    # 0 times an infinite divisor is 0 here.
+    none = layer.add("compare", quotient, zero, relation="equal")
+    rest = layer.add("mul", quotient, divisor)
+    rest = layer.add("sub", size, layer.add("where", none, zero, rest))
+    # The quotient may be rounded to the next integer.
+    rest = layer.add("where", less(rest, zero), layer.add("add", rest, divisor), rest)
+    rest = layer.add("where", less(rest, divisor), rest, layer.add("sub", rest, divisor))
+    rest = layer.add("where", less(a, zero), layer.add("neg", rest), rest)
+    if not floor:
+        return rest
+    differs = less(layer.add("mul", rest, b), zero)
+    return layer.add("where", differs, layer.add("add", rest, b), rest)
 
 
 def eltwise(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from trimtab.importers._graph import Value
 from trimtab.importers._layer import ImportedLayer
 from trimtab.importers.vocabulary.activation import square
+from trimtab.importers.vocabulary.elementwise import combine
 from trimtab.importers.vocabulary.movement import drop_axes, padded
 
 UnaryFunction = Callable[[ImportedLayer, Value], Value]
@@ -79,6 +80,6 @@ def cumulative_sum(
 
     distance, y = 1, x
     while distance < x.shape[axis]:
-        y = layer.add("add", y, moved(y, distance))
+        y = combine(layer, "add", y, moved(y, distance))
         distance *= 2
     return moved(y, 1) if exclusive else y

@@ -1,0 +1,115 @@
+#include "generated/attributes.h"
+#include "runtime/core/copy.h"
+#include "runtime/core/operator.h"
+#include "runtime/core/parallel.h"
+#include "runtime/ops/broadcast.h"
+
+namespace trimtab {
+namespace {
+
+int64_t Element(const Tensor& x, size_t i) {
+  switch (x.dtype) {
+    case DType::kI8:
+      return static_cast<const int8_t*>(x.raw)[i];
+    case DType::kI32:
+      return static_cast<const int32_t*>(x.raw)[i];
+    case DType::kI64:
+      return static_cast<const int64_t*>(x.raw)[i];
+    default:  // u8
+      return static_cast<const uint8_t*>(x.raw)[i];
+  }
+}
+
+// Unsigned, because overflow of signed numbers is undefined.
+int64_t Product(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+
+int64_t Power(int64_t base, int64_t exponent) {
+  if (exponent < 0) return base == 1 ? 1 : base == -1 ? 1 - 2 * (exponent & 1) : 0;
+  int64_t y = 1;
+  for (; exponent > 0; exponent >>= 1, base = Product(base, base)) {
+    if ((exponent & 1) != 0) y = Product(y, base);
+  }
+  return y;
+}
+
+// Truncated quotient or remainder; 0 for a divisor of 0.
+int64_t Divided(int64_t a, int64_t b, bool remainder) {
+  if (b == 0) return 0;
+  if (b == -1) return remainder ? 0 : Product(a, -1);  // the quotient of INT64_MIN overflows
+  return remainder ? a % b : a / b;
+}
+
+class IntegerArithmetic final : public OperatorOf<IntegerArithmeticAttributes> {
+ public:
+  void Run(ThreadPool& pool) override {
+    const Tensor &a = input(0), &b = input(1);
+    Tensor& y = output();
+    const size_t n = walk_.row_length(), bytes = y.element_size();
+    pool.For(walk_.rows(), n * 8, [&](size_t begin, size_t end, int) {
+      for (size_t row = begin; row < end; ++row) {
+        const size_t a_row = walk_.RowBegin(0, row), b_row = walk_.RowBegin(1, row);
+        uint8_t* to = static_cast<uint8_t*>(y.raw) + row * n * bytes;
+        for (size_t i = 0; i < n; ++i, to += bytes) {
+          // Little-endian: the low bytes come first, so that the result wraps around.
+          const int64_t value = Compute(Element(a, a_row + i * walk_.Step(0)),
+                                        Element(b, b_row + i * walk_.Step(1)));
+          CopyElement(to, &value, bytes);
+        }
+      }
+    });
+  }
+
+ protected:
+  Status InferShape() override {
+    const Tensor* const operands[] = {&input(0), &input(1)};
+    TRIMTAB_CHECK(operands[0]->dtype == operands[1]->dtype, "a and b must be of one type (types)",
+                  static_cast<int64_t>(operands[0]->dtype),
+                  static_cast<int64_t>(operands[1]->dtype));
+    bits_ = static_cast<int64_t>(operands[0]->element_size() * 8);
+    return walk_.SetUp(operands, 2, &output().dims);
+  }
+
+ private:
+  int64_t Compute(int64_t a, int64_t b) const {
+    using Function = IntegerArithmeticFunction;
+    switch (attributes().function) {
+      case Function::kAdd:
+        return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+      case Function::kSub:
+        return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+      case Function::kMul:
+        return Product(a, b);
+      case Function::kDiv:
+        return Divided(a, b, false);
+      case Function::kRemainder:
+        return Divided(a, b, true);
+      case Function::kFloorMod: {
+        const int64_t rest = Divided(a, b, true);
+        return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+      }
+      case Function::kPow:
+        return Power(a, b);
+      case Function::kShiftLeft:
+        return b < 0 || b >= bits_ ? 0 : Product(a, static_cast<int64_t>(uint64_t{1} << b));
+      case Function::kShiftRight:
+        return b < 0 || b >= bits_ ? (a < 0 ? -1 : 0) : a >> b;
+      case Function::kBitAnd:
+        return a & b;
+      case Function::kBitOr:
+        return a | b;
+      case Function::kBitXor:
+        break;
+    }
+    return a ^ b;
+  }
+
+  int64_t bits_ = 8;  // of an element
+  Broadcast walk_;
+};
+
+}  // namespace
+}  // namespace trimtab
+
+TRIMTAB_OPERATOR(IntegerArithmetic)

@@ -1,0 +1,78 @@
+"""RoiAlign, Col2Im, MaxPool with indices, MaxUnpool, Fourier transforms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tests.ops.cases.case import Array, Case, Const, Graph, case, floats, ints, normal
+
+REGIONS: Array = np.array(
+    [[3, 12, 51, 79], [-30, -20, 25, 30], [40, 40, 42, 41], [60, 50, 140, 125]], np.int32
+)
+
+
+def _regions() -> Iterator[Case]:
+    for mode in ("half_pixel", "output_half_pixel"):
+        g = Graph()
+        regions = g.node("Mul", g.node("Cast", REGIONS, to=1), floats(0.1))
+        g.node(
+            "RoiAlign",
+            *(normal(1, 3, 9, 11), regions, Const(np.zeros(4, np.int64))),
+            coordinate_transformation_mode=mode,
+            output_height=3,
+            output_width=2,
+            sampling_ratio=2,
+            spatial_scale=0.75,
+        )
+        yield g.case(f"RoiAlign-{mode}")
+
+
+def _blocks() -> Iterator[Case]:
+    yield case("plain", "Col2Im", normal(2, 18, 12), ints(5, 6), ints(3, 3), opset=18)
+    yield case(
+        "all",
+        "Col2Im",
+        *(normal(1, 12, 16), ints(8, 7), ints(3, 2)),
+        opset=18,
+        strides=[2, 1],
+        dilations=[1, 3],
+        pads=[0, 0, 1, 0],
+    )
+
+
+def _maxima() -> Iterator[Case]:
+    x = normal(2, 3, 7, 9)
+    windows: dict[str, dict[str, Any]] = {
+        "plain": {"kernel_shape": [2, 2], "strides": [2, 2]},
+        "padded": {"kernel_shape": [3, 2], "pads": [1, 0, 1, 1], "strides": [2, 1]},
+        "dilated": {"kernel_shape": [2, 3], "dilations": [2, 2]},
+        "columns": {"kernel_shape": [2, 2], "storage_order": 1},
+        "ceil": {"kernel_shape": [3, 3], "strides": [2, 2], "ceil_mode": 1, "pads": [0, 0, 1, 1]},
+    }
+    for name, more in windows.items():
+        yield case(f"indices-{name}", "MaxPool", x, outputs=2, **more)
+    yield case("indices-signal", "MaxPool", normal(2, 3, 9), outputs=2, kernel_shape=[3])
+    places = np.array([0, 3, 10, 19, 21, 35]).reshape(1, 2, 1, 3)
+    window: dict[str, Any] = {"kernel_shape": [2, 3], "strides": [2, 3]}
+    yield case("plain", "MaxUnpool", normal(1, 2, 1, 3), Const(places), **window)
+
+
+def _spectra() -> Iterator[Case]:
+    x = normal(2, 7, 6, 2)
+    yield case("complex", "DFT", x, axis=1)
+    yield case("inverse", "DFT", x, axis=2, inverse=1)
+    yield case("longer", "DFT", normal(2, 7, 6, 1), Const(np.array(9)), axis=1)
+    yield case("half", "DFT", normal(3, 9, 1), axis=1, onesided=1)
+    window = Const(np.hanning(6).astype(np.float32))
+    yield case("frames", "STFT", normal(2, 21, 1), Const(np.array(4)), window, Const(np.array(6)))
+
+
+def cases() -> Iterator[Case]:
+    """All cases of this family."""
+    yield from _regions()
+    yield from _blocks()
+    yield from _maxima()
+    yield from _spectra()

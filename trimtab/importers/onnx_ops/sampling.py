@@ -1,0 +1,171 @@
+"""DeformConv, RoiAlign and Col2Im, by samples of images and gathers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from trimtab.importers._graph import Array, Value
+from trimtab.importers._layer import Results
+from trimtab.importers.onnx_ops import window as windows
+from trimtab.importers.onnx_ops.node import OnnxNode, handles
+from trimtab.importers.vocabulary import movement
+from trimtab.importers.vocabulary.convolution import convolve
+from trimtab.importers.vocabulary.window import Window
+
+_SWAP = np.array([1, 0])  # rows and columns to x and y
+
+
+def _sampled(node: OnnxNode, x: Value, places: Value, padding: str) -> Value:
+    """Samples x: [n, c, h, w] linearly at normalized places [n, rows, columns, 2]: y, then x."""
+    grid = node.add("gather", places, node.value(_SWAP), axis=3)
+    return node.add("grid_sample", x, grid, mode="linear", padding=padding, align_corners=False)
+
+
+def _normalized(size: tuple[int, ...]) -> tuple[Array, Array]:
+    """Scale and shift from pixels to the places of grid_sample, whose edges are -1 and 1."""
+    scale = 2 / np.array(size, np.float64)
+    return scale, scale / 2 - 1
+
+
+@handles("DeformConv")
+def deform_conv(node: OnnxNode) -> Results:
+    """x: [n, c, h, w], constant w: [m, c / group, kh, kw]; computed offsets, optional mask."""
+    x, weight = node.image(0), node.known(1, "weights")
+    bias = node.known(3, "bias") if node.has(3) else None
+    if weight.ndim != 4:
+        raise node.unsupported(f"it is {weight.ndim - 2}-dimensional")
+    n, c, h, w = x.shape
+    groups, taps = node.integer("offset_group", 1), weight.shape[2] * weight.shape[3]
+    window = windows.window_of(node, weight.shape[2:], (h, w))
+    rows, columns = (
+        (
+            size
+            + window.pads[i]
+            + window.pads[2 + i]
+            - (window.kernel[i] - 1) * window.dilations[i]
+            - 1
+        )
+        // window.strides[i]
+        + 1
+        for i, size in enumerate((h, w))
+    )
+    if groups < 1 or c % groups or min(rows, columns) < 1:
+        raise node.invalid(f"{groups} groups of offsets do not divide {c} channels")
+    count = rows * columns
+    node.check_shape("offsets", node.shape(2), (n, groups * taps * 2, rows, columns))
+    places = [
+        np.arange(window.kernel[i]).reshape(-1, *[1] * (3 - i)) * window.dilations[i]
+        + np.arange(out).reshape(-1, *[1] * (1 - i)) * window.strides[i]
+        - window.pads[i]
+        for i, out in enumerate((rows, columns))
+    ]
+    grid: Array = np.stack(np.broadcast_arrays(*places), -1).reshape(1, taps, count, 2)
+    scale, shift = _normalized((h, w))
+    offsets = node.reshape(node.x(2), (n * groups, taps, 2, count))
+    offsets = node.transpose(offsets, (0, 1, 3, 2))
+    offsets = node.add("mul", offsets, node.constant(scale, "scale"))
+    offsets = node.add("add", offsets, node.constant(grid * scale + shift, "grid"))
+    y = _sampled(node, node.reshape(x, (n * groups, c // groups, h, w)), offsets, "zeros")
+    if node.has(4):
+        y = node.add("mul", y, node.reshape(node.x(4), (n * groups, 1, taps, count)))
+    y = node.reshape(y, (n, c * taps, rows, columns))
+    flat = np.ascontiguousarray(weight.reshape(weight.shape[0], -1, 1, 1))
+    return convolve(node, y, flat, bias, Window((1, 1)), node.integer("group", 1))
+
+
+@handles("RoiAlign")
+def roi_align(node: OnnxNode) -> Results:
+    """Means of linear samples in the cells of regions [regions, 4]; of one image, with a constant
+    number of samples.
+    """
+    x, regions = node.image(0), node.x(1)
+    samples, kind = node.integer("sampling_ratio", 0), node.text("mode", "avg")
+    size = node.integer("output_height", 1), node.integer("output_width", 1)
+    if x.shape[0] != 1:
+        raise node.unsupported(f"its regions are of {x.shape[0]} images")
+    if samples < 1 or kind != "avg":
+        raise node.unsupported(f"its mode is {kind}, its sampling_ratio {samples}")
+    half = "half_pixel" if node.opset >= 16 else "output_half_pixel"
+    aligned = node.text("coordinate_transformation_mode", half) == "half_pixel"
+    count, (c, h, w) = regions.shape[0], x.shape[1:]
+    scaled = node.scaled(regions, node.real("spatial_scale", 1.0))
+    x0, y0, x1, y1 = movement.split(node, scaled, 1, (1,) * 4)
+    places, inside = [], []
+    for begin, end, cells, pixels in ((y0, y1, size[0], h), (x0, x1, size[1], w)):
+        extent = node.add("sub", end, begin)
+        if not aligned:
+            extent = node.add("max", extent, node.constant(1.0, "one"))
+        corner = node.shifted(begin, -0.5 if aligned else 0.0)
+        steps = (np.arange(cells * samples) + 0.5) / (cells * samples)
+        at = node.add("add", node.add("mul", extent, node.constant(steps[None], "steps")), corner)
+        scale, shift = _normalized((pixels,))
+        places.append(node.scale_and_shift(at, float(scale[0]), float(shift[0])))
+        low = node.add("compare", node.constant(-1.0, "low"), at, relation="less_or_equal")
+        high = node.add(
+            "compare", at, node.constant(float(pixels), "high"), relation="less_or_equal"
+        )
+        inside.append(node.add("where", low, high, low))
+    rows, columns = size[0] * samples, size[1] * samples
+    shape = count, rows, columns, 1
+    grid = node.add(
+        "concat",
+        node.add("expand", node.reshape(places[0], (count, rows, 1, 1)), shape=shape),
+        node.add("expand", node.reshape(places[1], (count, 1, columns, 1)), shape=shape),
+        axis=3,
+    )
+    grid = node.reshape(grid, (1, count * rows, columns, 2))
+    y = node.reshape(_sampled(node, x, grid, "border"), (c, count, rows, columns))
+    for mask, form in zip(inside, ((count, rows, 1), (count, 1, columns)), strict=True):
+        y = node.add("where", node.reshape(mask, form), y, node.constant(0.0, "zero"))
+    y = node.add("average_pool", y, kernel_shape=(samples, samples), strides=(samples, samples))
+    return node.transpose(y, (1, 0, 2, 3))
+
+
+@handles("Col2Im")
+def col2im(node: OnnxNode) -> Results:
+    """Sums of overlapping blocks [n, c * block, blocks] to images of constant sizes."""
+    x = node.x(0)
+    image, block = node.ints(1, "image shape"), node.ints(2, "block shape")
+    rank = len(image)
+    strides = node.integers("strides") or (1,) * rank
+    dilations = node.integers("dilations") or (1,) * rank
+    pads = node.integers("pads") or (0,) * (2 * rank)
+    if len(x.shape) != 3 or len(block) != rank or x.shape[1] % math.prod(block):
+        raise node.invalid(f"blocks of {list(block)} do not divide {list(x.shape)}")
+    counts = [
+        (image[i] + pads[i] + pads[rank + i] - dilations[i] * (block[i] - 1) - 1) // strides[i] + 1
+        for i in range(rank)
+    ]
+    if min(counts) < 1 or math.prod(counts) != x.shape[2]:
+        raise node.invalid(f"its input has {x.shape[2]} blocks, the image {counts}")
+    targets = np.zeros((*block, *counts), np.int64)
+    valid = np.ones(targets.shape, np.bool_)
+    for i in range(rank):
+        shape = [1] * (2 * rank)
+        shape[i] = block[i]
+        at = np.arange(block[i]).reshape(shape) * dilations[i]
+        shape[i], shape[rank + i] = 1, counts[i]
+        at = at + np.arange(counts[i]).reshape(shape) * strides[i] - pads[i]
+        valid &= (at >= 0) & (at < image[i])
+        targets = targets * image[i] + at
+    (sources,) = np.nonzero(valid.reshape(-1))
+    table = _contributions(targets.reshape(-1)[sources], sources, math.prod(image), valid.size)
+    node.check_elements(table.shape)
+    channels = x.shape[1] // math.prod(block)
+    y = node.reshape(x, (x.shape[0], channels, valid.size))
+    y = movement.padded(node, y, {2: (0, 1)})
+    y = node.add("gather", y, node.value(table), axis=2)
+    y = node.add("reduce_sum", y, axes=(2,), keep_dims=False)
+    return node.reshape(y, (x.shape[0], channels, *image))
+
+
+def _contributions(targets: Array, sources: Array, pixels: int, absent: int) -> Array:
+    """int64[most, pixels]: the sources of each pixel, filled with `absent`."""
+    order = np.argsort(targets, kind="stable")
+    found, starts, counts = np.unique(targets[order], return_index=True, return_counts=True)
+    table = np.full((counts.max(initial=1), pixels), absent, np.int64)
+    turns = np.arange(targets.size) - np.repeat(starts, counts)
+    table[turns, np.repeat(found, counts)] = sources[order]
+    return table
