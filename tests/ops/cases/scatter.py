@@ -76,7 +76,6 @@ def _others() -> Iterator[Case]:
     for axis in (0, 1, -1):
         values = np.array([2, 5], np.float32)
         yield case(f"axis{axis}", "OneHot", places, ints(7), values, axis=axis)
-    yield case("diagonal", "EyeLike", normal(3, 5), k=-1, dtype=7)
 
 
 def _running() -> Iterator[Case]:

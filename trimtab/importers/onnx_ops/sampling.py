@@ -164,8 +164,8 @@ def col2im(node: OnnxNode) -> Results:
 def _contributions(targets: Array, sources: Array, pixels: int, absent: int) -> Array:
     """int64[most, pixels]: the sources of each pixel, filled with `absent`."""
     order = np.argsort(targets, kind="stable")
-    found, starts, counts = np.unique(targets[order], return_index=True, return_counts=True)
+    pixel, starts, counts = np.unique(targets[order], return_index=True, return_counts=True)
     table = np.full((counts.max(initial=1), pixels), absent, np.int64)
     turns = np.arange(targets.size) - np.repeat(starts, counts)
-    table[turns, np.repeat(found, counts)] = sources[order]
+    table[turns, np.repeat(pixel, counts)] = sources[order]
     return table
