@@ -1,4 +1,4 @@
-"""What onnxruntime's dynamic quantization writes."""
+"""Networks that onnxruntime quantized dynamically."""
 
 from __future__ import annotations
 
