@@ -63,7 +63,9 @@ def test_the_reference_of_a_network_behind_a_camera_is_independent(tmp_path: Pat
     expected = expected_output(loaded)
     assert "onnxruntime" in expected.oracle
     (pixels,) = expected.inputs
-    assert (pixels.shape, pixels.dtype, pixels.max()) == (camera.frame_shape, np.uint8, 255)
+    assert pixels.shape == camera.frame_shape
+    assert pixels.dtype == np.uint8
+    assert pixels.max() == 255
     (y,) = trimtab.Session(loaded.network.program).run(pixels).values()
     np.testing.assert_allclose(y, expected.outputs[0], rtol=1e-3, atol=1e-3)
 
