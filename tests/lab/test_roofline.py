@@ -86,7 +86,7 @@ def test_a_kernel_that_no_network_calls_gets_layers_of_its_argument_type() -> No
 
 
 def test_a_winograd_kernel_gets_no_layer_of_another_tile() -> None:
-    planned = planner.decide(convolution(64, 64, size=56, window=3), HASWELL, Plan())
+    planned = planner.decide(convolution(64, 64, size=56, window=3), HASWELL, Plan(accuracy="fast"))
     by_kernel = layers.collect([planned])
     others = [kernels.kernel(f"winograd_input_f32_{size}_avx2") for size in (4, 8)]
     assigned = layers.assign(others, by_kernel, 4)

@@ -227,3 +227,13 @@ def test_decoders_of_hostile_files_are_refused_or_compute() -> None:
         assert ((results["count"] >= 0) & (results["count"] <= results["boxes"].shape[1])).all()
         computed += 1
     assert computed > 40
+
+
+def test_nodes_that_read_the_selected_boxes_are_refused() -> None:
+    model = onnx_model(*random_boxes(1, 1, 5, seed=1), (3, 0.5))
+    model.graph.node.append(helper.make_node("Cast", ["y"], ["z"], to=TensorProto.FLOAT))
+    model.graph.output[0].CopyFrom(helper.make_tensor_value_info("z", TensorProto.FLOAT, [None, 3]))
+    with pytest.raises(
+        UnsupportedOperatorError, match="other nodes read the boxes that it selects"
+    ):
+        trimtab.load(model)

@@ -9,8 +9,14 @@ from trimtab.importers.onnx_ops.node import OnnxNode, handles
 @handles("NonMaxSuppression")
 def non_max_suppression(node: OnnxNode) -> Results:
     """The result has the maximum number of rows; unused rows, at the end, are -1, where ONNX's
-    result has one row per selected box. Limits and thresholds must be constant.
+    result has one row per selected box. Limits and thresholds must be constant, and no node may
+    read the result: it would take -1 for the last box.
     """
+    if node.feeds_nodes(0):
+        raise node.unsupported(
+            "other nodes read the boxes that it selects, whose number is not constant; "
+            "load the network up to its boxes and scores, and attach a head (docs/boxes.md)"
+        )
     max_boxes = int(node.number(2, "max_output_boxes_per_class")) if node.has(2) else 0
     if max_boxes < 1:
         raise node.unsupported("it selects no boxes: its max_output_boxes_per_class is 0")

@@ -101,7 +101,8 @@ class OnnxImport(NetworkImport):
         self._budget_bytes = _MIN_BUDGET_BYTES + weights_bytes * _BUDGET_PER_WEIGHT_BYTE
 
     def _add_uses(self, graph: onnx.GraphProto) -> None:
-        self._context.used.update(name for node in graph.node for name in node.input)
+        self._context.read.update(name for node in graph.node for name in node.input)
+        self._context.used.update(self._context.read)
         self._context.used.update(info.name for info in graph.output)
         for inner in subgraphs(graph.node):
             self._add_uses(inner)

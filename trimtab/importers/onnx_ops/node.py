@@ -36,12 +36,13 @@ class OnnxContext:
     """The state that all nodes of a graph share.
 
     `versions` holds the opset of each domain; "" is that of the standard operators.
-    `used` holds the names that nodes or outputs read. `stored` holds the quantized form of
-    constants that `DequantizeLinear` dequantizes, by name.
+    `used` holds the names that nodes or outputs read, `read` those that nodes read. `stored` holds
+    the quantized form of constants that `DequantizeLinear` dequantizes, by name.
     """
 
     versions: Mapping[str, int]
     used: set[Hashable] = field(default_factory=set)
+    read: set[Hashable] = field(default_factory=set)
     stored: dict[Hashable, QuantizedConstant] = field(default_factory=dict)
 
 
@@ -108,6 +109,10 @@ class OnnxNode(AttributedLayer):
     def uses_output(self, i: int) -> bool:
         """Whether anything reads output `i`."""
         return i < len(self.outputs) and self.outputs[i] in self._context.used
+
+    def feeds_nodes(self, i: int) -> bool:
+        """Whether other nodes read output `i`, rather than the network's user alone."""
+        return i < len(self.outputs) and self.outputs[i] in self._context.read
 
     # Quantized constants.
 
