@@ -88,8 +88,7 @@ void Col2im::AddLine(size_t line) const {
         static_cast<int32_t>(line % height) + window_.pad_top - i * window_.dilation_h;
     const int32_t row = below / window_.stride_h;
     if (below < 0 || below % window_.stride_h != 0 || row >= rows_) continue;
-    const size_t first =
-        (windows + static_cast<size_t>(row)) * static_cast<size_t>(columns_);
+    const size_t first = (windows + static_cast<size_t>(row)) * static_cast<size_t>(columns_);
     for (int32_t j = 0; j < window_.kernel_w; ++j) {
       for (int32_t column = 0; column < columns_; ++column) {
         const int32_t at = column * window_.stride_w - window_.pad_left + j * window_.dilation_w;

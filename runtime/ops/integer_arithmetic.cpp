@@ -53,8 +53,8 @@ class IntegerArithmetic final : public OperatorOf<IntegerArithmeticAttributes> {
         uint8_t* to = static_cast<uint8_t*>(y.raw) + row * n * bytes;
         for (size_t i = 0; i < n; ++i, to += bytes) {
           // Little-endian: the low bytes come first, so that the result wraps around.
-          const int64_t value = Compute(Element(a, a_row + i * walk_.Step(0)),
-                                        Element(b, b_row + i * walk_.Step(1)));
+          const int64_t value =
+              Compute(Element(a, a_row + i * walk_.Step(0)), Element(b, b_row + i * walk_.Step(1)));
           CopyElement(to, &value, bytes);
         }
       }
