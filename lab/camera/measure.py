@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
+from statistics import median
 from typing import Any
 
 import cv2
@@ -96,7 +97,7 @@ def session(camera: Camera) -> Session:
 
 
 def measure(rounds: int) -> list[CameraFigures]:
-    """The fastest of interleaved rounds, with one thread each: other load only adds time."""
+    """The medians of interleaved rounds, with one thread each."""
     cv2.setNumThreads(1)
     return [_measured(case, text, rounds) for case, text in CASES.items()]
 
@@ -118,7 +119,7 @@ def _measured(case: str, text: str, rounds: int) -> CameraFigures:
         run(pixels)
         theirs.append(time.perf_counter_ns() - begin)
         ours.append(own.time_operators()[at])
-    return CameraFigures(case, min(theirs) / 1e6, min(ours) / 1e6)
+    return CameraFigures(case, median(theirs) / 1e6, median(ours) / 1e6)
 
 
 def to_results(

@@ -78,10 +78,11 @@ def twice(model: Model) -> Model:
     return model
 
 
-# Operators that compute, which the engine does not do for int32 and int64; others move.
+# Operators that compute, and not for int32 and int64 in the engine.
 _FLOAT_ONLY = (
-    *("abs", "neg", "add_", "sub_", "mul_", "div_", "maximum", "minimum", "squared_difference"),
-    *("mean", "sum", "reduce_max", "arg_max", "resize_", "cumsum"),
+    *("abs", "neg", "squared_difference"),
+    *(f"{op}_{activation}" for op in ("add", "sub", "mul", "div") for activation in (1, 2, 3, 5)),
+    *("mean", "sum", "reduce_max", "arg_max", "resize_"),
 )
 
 

@@ -157,7 +157,9 @@ class OnnxImport(NetworkImport):
         groups = control.expansion(node, proto, self.values), self._definition(node, proto)
         expanded = False
         for nodes in chain(*groups):
-            self._context.used.update(name for inner in nodes for name in inner.input)
+            read = {name for inner in nodes for name in inner.input}
+            self._context.read |= read
+            self._context.used |= read
             self.add_nodes(nodes)
             expanded = True
         return expanded

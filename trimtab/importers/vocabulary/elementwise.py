@@ -49,6 +49,8 @@ def combine(layer: ImportedLayer, op: str, a: Value, b: Value) -> Value:
         first, second = (a, b) if op == "min" else (b, a)
         return layer.add("where", layer.add("compare", first, second, relation="less"), a, b)
     if a.dtype not in INTEGERS:
+        if op.startswith("floor_"):
+            raise layer.unsupported("its operands must be integers, or constant")
         return layer.add(op, a, b)
     if op == "floor_div":
         return integer(layer, "div", integer(layer, "sub", a, integer(layer, "floor_mod", a, b)), b)
