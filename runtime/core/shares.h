@@ -46,14 +46,19 @@ class Shares {
                void* context = nullptr) {
     if (threads_ != threads) threads_ = threads;
     if (++loop_ == 0) ++loop_;
+    // A thread that is late for the previous loop may set its speed now: each is read once.
+    uint32_t fixed[kMost];
     uint64_t speeds = 0;
-    for (int i = 0; i < threads; ++i) speeds += speed(i);
+    for (int i = 0; i < threads; ++i) {
+      fixed[i] = speed_[i].load(std::memory_order_relaxed);
+      speeds += fixed[i];
+    }
     size_t last = n, all = 0;
     for (int i = threads; i-- > 0;) {  // the caller's last, because it needs its line at once
       Share& share = share_[i];
       share.last = last;
-      speeds -= speed(i);
-      last = static_cast<size_t>(last * speeds / (speeds + speed(i)));
+      speeds -= fixed[i];
+      last = static_cast<size_t>(last * speeds / (speeds + fixed[i]));
       share.first = last;
       share.grain = grain;
       share.body = body;

@@ -1,12 +1,15 @@
 // Simulates a loop on cores of different speeds with a virtual clock: an idle thread takes the next
 // block, and a block's time is inverse to its core's speed. So the end of a loop is known exactly
 // and is compared with the ideal of infinitely divisible work.
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <atomic>
 
 #include "runtime/core/capacity.h"
 #include "runtime/core/shares.h"
@@ -208,6 +211,39 @@ void CheckCapacities() {
   Expect(none.OfThisThread() == 1024, "and that of a core that nobody tells of is the usual one");
 }
 
+// A helper that is late for a loop sets its speed while the next loop is split: every index is in
+// one block all the same.
+void CheckSpeedsThatChange() {
+  struct Late {
+    Shares shares;
+    std::atomic<bool> stop{false};
+  };
+  static Late late;
+  pthread_t helper;
+  const auto change = [](void* argument) -> void* {
+    auto* const self = static_cast<Late*>(argument);
+    for (uint32_t i = 0; !self->stop.load(std::memory_order_relaxed); ++i)
+      self->shares.SetSpeed(1, i % 2 == 0 ? 1024 : 64);
+    return nullptr;
+  };
+  if (pthread_create(&helper, nullptr, change, &late) != 0) return Expect(false, "a thread starts");
+  bool complete = true;
+  for (int loop = 0; loop < 20000; ++loop) {
+    constexpr size_t kIndices = 1000;
+    late.shares.Split(kIndices, 10, 2, false);
+    size_t indices = 0;
+    for (int thread = 0; thread < 2; ++thread) {
+      Shares::Cursor at = {thread, false};
+      for (size_t begin, end; late.shares.Take(&at, &begin, &end);)
+        indices += begin < end && end <= kIndices ? end - begin : kIndices;
+    }
+    complete = complete && indices == kIndices;
+  }
+  late.stop.store(true);
+  pthread_join(helper, nullptr);
+  Expect(complete, "a loop has all indices while speeds change");
+}
+
 }  // namespace
 
 int main() {
@@ -216,6 +252,7 @@ int main() {
   CheckHeldUpWorker();
   CheckEvenShares();
   CheckCapacities();
+  CheckSpeedsThatChange();
   printf("%d failures\n", failures);
   return failures == 0 ? 0 : 1;
 }
