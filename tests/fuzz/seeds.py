@@ -24,10 +24,12 @@ from tests.camera.frames import CAMERAS
 from tests.camera.frames import network as behind_a_camera
 from tests.engine.test_hostile_models import network
 from tests.fuzz import networks
+from tests.heads import detectors
 from tests.importers import sources
 from tests.learning.networks import small
 from tests.ops import (
     half,
+    test_non_max_suppression,
     test_paired,
     test_quantized_between,
     test_quantized_winograd,
@@ -79,11 +81,16 @@ def vectors(load: Callable[[onnx.ModelProto], Program]) -> Planned:
 def _others(
     load: Callable[[onnx.ModelProto], Program], folder: Path, has_few: Callable[..., bool]
 ) -> Planned:
-    """Cameras, a training step, other algorithms, integers, other formats, f16."""
+    """Cameras, a training step, heads, other algorithms, integers, other formats, f16."""
     for name, camera in CAMERAS.items():
         program = behind_a_camera((1, camera.channel_count, 8, 9))
         yield f"camera-{name}", trimtab.optimize(trimtab.camera.attach(program, camera))
     yield "training", trimtab.optimize(trimtab.training(small()).program)
+    boxes = test_non_max_suppression.random_boxes(2, 3, 20, seed=1)
+    model = test_non_max_suppression.onnx_model(*boxes, (3, 0.5, 0.1))
+    yield "non-max-suppression", trimtab.optimize(load(model))
+    for name, model, options in detectors.of_each_kind():
+        yield f"head-{name}", trimtab.optimize(trimtab.attach_head(load(model), name, **options))
     for name in FUSED:
         yield f"chain-{name}", trimtab.optimize(load(Chain(name).case().model), None, Plan((name,)))
     for name, layer in test_strassen.LAYERS.items():

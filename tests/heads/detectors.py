@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -111,3 +112,15 @@ def yolov8(
     boxes = graph.op("Concat", center, graph.op("Sub", last, first), axis=1)
     scores = graph.op("Sigmoid", raw)
     return graph.model(output0=graph.op("Concat", graph.op("Mul", boxes, step), scores, axis=1))
+
+
+def of_each_kind() -> Iterator[tuple[str, onnx.ModelProto, dict[str, Any]]]:
+    """(head, network, options of the head): small networks whose heads decode boxes each in another
+    way.
+    """
+    yield "yolov8", yolov8(size=(32, 16), strides=(4, 8), images=2), {"multi_label": True}
+    for head in ("yolov3", "yolov5"):
+        graph = Graph(32, 16)
+        levels = enumerate(trunk(graph, (4, 8)))
+        outputs = {f"out{i}": graph.conv(x, n, 18, np.zeros(1)) for i, (x, n) in levels}
+        yield head, graph.model(**outputs), {"anchors": np.arange(4.0, 16.0), "score": 0.1}
