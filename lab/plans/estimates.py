@@ -60,7 +60,8 @@ def estimate(network: str, program: Program, target: Target, before: Mapping[str
     """Estimates an optimized `program`. `before`: algorithms of the fixed rule, by operator."""
     fixed = {key: Choice(before[key]) for key in operator_keys(program) if key in before}
     figures = []
-    for plan in (Plan(), Plan(operators=fixed)):
+    # The fixed choices are of any rounding error, so the rule's may be, too.
+    for plan in (Plan(accuracy="fast"), Plan(operators=fixed)):
         parts = planner.operator_costs(planner.decide(program, target, plan), target)
         figures += [sum(part.cycles for part in parts), sum(part.bytes for part in parts)]
     cycles, traffic, was_cycles, was_traffic = (round(figure / _MILLION, 3) for figure in figures)
