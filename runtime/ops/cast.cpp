@@ -3,6 +3,7 @@
 #include "generated/attributes.h"
 #include "runtime/core/copy.h"
 #include "runtime/core/operator.h"
+#include "runtime/ops/integer_element.h"
 
 namespace trimtab {
 namespace {
@@ -27,21 +28,6 @@ void Convert(const From* __restrict x, size_t n, To* __restrict y) {
   for (size_t i = 0; i < n; ++i) y[i] = static_cast<float>(x[i]);
 }
 
-// Element `i` of an integer tensor. The type is tested per element, which branch prediction makes
-// cheap, instead of one loop per type.
-int64_t Integer(const Tensor& x, size_t i) {
-  switch (x.dtype) {
-    case DType::kI8:
-      return static_cast<const int8_t*>(x.raw)[i];
-    case DType::kI32:
-      return static_cast<const int32_t*>(x.raw)[i];
-    case DType::kI64:
-      return static_cast<const int64_t*>(x.raw)[i];
-    default:  // u8 and bool
-      return static_cast<const uint8_t*>(x.raw)[i];
-  }
-}
-
 void LoadWide(const Tensor& x, size_t begin, size_t n, Wide* wide) {
   switch (x.dtype) {
     case DType::kF32:
@@ -51,7 +37,7 @@ void LoadWide(const Tensor& x, size_t begin, size_t n, Wide* wide) {
       Convert(static_cast<const Half*>(x.raw) + begin, n, wide->f);
       break;
     default:
-      for (size_t i = 0; i < n; ++i) wide->i[i] = Integer(x, begin + i);
+      for (size_t i = 0; i < n; ++i) wide->i[i] = IntegerElement(x, begin + i);
       break;
   }
 }

@@ -2,6 +2,7 @@
 
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
+#include "runtime/ops/box_candidates.h"
 #include "runtime/ops/boxes_output.h"
 #include "runtime/ops/detector_head.h"
 
@@ -12,17 +13,6 @@ constexpr int32_t kMaxLevels = 8;
 constexpr size_t kBlock = HeadTensor::kMaxPlaces;
 constexpr size_t kMaxBins = 64;
 constexpr float kMargin = 1e-3f;  // for the rounding of a softmax
-
-struct Candidate {
-  float score;
-  int32_t index;  // by level, place, anchor
-  int32_t label;
-};
-
-bool Better(const Candidate& a, const Candidate& b) {
-  if (a.score != b.score) return a.score > b.score;
-  return a.index < b.index || (a.index == b.index && a.label < b.label);
-}
 
 // The value of a level in a list that may be empty.
 float PerLevel(const FloatList& list, int32_t level) {
@@ -69,7 +59,7 @@ class DecodeBoxes final : public OperatorOf<DecodeBoxesAttributes> {
   size_t Collect(int32_t image, const Level& level, Candidate* heap, size_t count) const;
   size_t CollectPlace(int32_t image, const Level& level, size_t place, size_t anchor,
                       Candidate* heap, size_t count) const;
-  size_t Offer(const Candidate& candidate, Candidate* heap, size_t count) const;
+  size_t limit() const { return static_cast<size_t>(rows_); }  // of candidates
   float SoftmaxScale(const HeadTensor& scores, int32_t image, size_t place, size_t channel,
                      float* largest) const;
   Box Decode(int32_t image, const Candidate& candidate) const;
@@ -202,20 +192,6 @@ Status DecodeBoxes::InferShape() {
   return Status();
 }
 
-// Adds a candidate to the heap of the best ones, whose worst is on top; returns their new number.
-size_t DecodeBoxes::Offer(const Candidate& candidate, Candidate* heap, size_t count) const {
-  const auto limit = static_cast<size_t>(rows_);
-  if (count < limit) {
-    size_t hole = count;
-    for (; hole > 0 && Better(heap[(hole - 1) / 2], candidate); hole = (hole - 1) / 2)
-      heap[hole] = heap[(hole - 1) / 2];
-    heap[hole] = candidate;
-    return count + 1;
-  }
-  if (Better(candidate, heap[0])) SiftDown(heap, count, candidate, Better);
-  return count;
-}
-
 // The factor that makes an exponential function of a class, relative to the largest, its softmax.
 float DecodeBoxes::SoftmaxScale(const HeadTensor& scores, int32_t image, size_t place,
                                 size_t channel, float* largest) const {
@@ -257,9 +233,9 @@ size_t DecodeBoxes::CollectPlace(int32_t image, const Level& level, size_t place
     best.score = score;
     best.label = label;
     best_value = value;
-    if (a.multi_label) count = Offer(best, heap, count);
+    if (a.multi_label) count = Offer(best, heap, count, limit());
   }
-  return a.multi_label || best.label < 0 ? count : Offer(best, heap, count);
+  return a.multi_label || best.label < 0 ? count : Offer(best, heap, count, limit());
 }
 
 // Offers the boxes of a level whose score may exceed the threshold; returns the number in the heap.
@@ -410,7 +386,7 @@ void DecodeBoxes::Run(ThreadPool&) {
     }
     while (count > 0) {  // the worst first
       const Candidate worst = heap[0], last = heap[--count];
-      SiftDown(heap, count, last, Better);
+      SiftDown(heap, count, last);
       y[count] = {Decode(image, worst), worst.score, static_cast<float>(worst.label)};
       indices[count] = worst.index;
     }

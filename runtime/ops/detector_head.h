@@ -18,19 +18,6 @@ inline float Logit(float p) {
   return p >= 1.0f ? INFINITY : logf(p / (1.0f - p));
 }
 
-// Moves `item` down from the top of a heap of `n` items whose top is the worst by `better`.
-template <typename Item, typename Compare>
-void SiftDown(Item* heap, size_t n, Item item, Compare better) {
-  size_t hole = 0;
-  for (size_t child = 1; child < n; child = 2 * hole + 1) {
-    if (child + 1 < n && better(heap[child], heap[child + 1])) ++child;
-    if (!better(item, heap[child])) break;
-    heap[hole] = heap[child];
-    hole = child;
-  }
-  heap[hole] = item;
-}
-
 // A head as images, places and channels: [n, c, h, w] in NHWC, [n, places, c], or [n, c, places].
 class HeadTensor {
  public:

@@ -3,22 +3,10 @@
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
 #include "runtime/ops/broadcast.h"
+#include "runtime/ops/integer_element.h"
 
 namespace trimtab {
 namespace {
-
-int64_t Element(const Tensor& x, size_t i) {
-  switch (x.dtype) {
-    case DType::kI8:
-      return static_cast<const int8_t*>(x.raw)[i];
-    case DType::kI32:
-      return static_cast<const int32_t*>(x.raw)[i];
-    case DType::kI64:
-      return static_cast<const int64_t*>(x.raw)[i];
-    default:  // u8
-      return static_cast<const uint8_t*>(x.raw)[i];
-  }
-}
 
 // Unsigned, because overflow of signed numbers is undefined.
 int64_t Product(int64_t a, int64_t b) {
@@ -53,8 +41,8 @@ class IntegerArithmetic final : public OperatorOf<IntegerArithmeticAttributes> {
         uint8_t* to = static_cast<uint8_t*>(y.raw) + row * n * bytes;
         for (size_t i = 0; i < n; ++i, to += bytes) {
           // Little-endian: the low bytes come first, so that the result wraps around.
-          const int64_t value =
-              Compute(Element(a, a_row + i * walk_.Step(0)), Element(b, b_row + i * walk_.Step(1)));
+          const int64_t value = Compute(IntegerElement(a, a_row + i * walk_.Step(0)),
+                                        IntegerElement(b, b_row + i * walk_.Step(1)));
           CopyElement(to, &value, bytes);
         }
       }

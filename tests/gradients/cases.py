@@ -363,20 +363,6 @@ def _normalizations() -> Iterator[Case]:
         )
 
 
-def _im2col(x: Any, *, group: int, kernel_shape: tuple[int, int], **rest: Any) -> Any:
-    taps = reference.windows(x, kernel_shape, **rest)
-    n, c, t, h, w = taps.shape
-    split = taps.reshape(n, group, c // group, t, h, w).transpose(1, 0, 4, 5, 3, 2)
-    return split.reshape(group, n * h * w, t * c // group)
-
-
-def _col2im(shape: tuple[int, ...], **arguments: Any) -> Callable[[Any], Any]:
-    """The adjoint of im2col, by its matrix."""
-    basis = np.eye(int(np.prod(shape))).reshape(-1, *shape)
-    matrix = np.stack([_im2col(image, **arguments).ravel() for image in basis])
-    return lambda rows: (matrix @ rows.ravel()).reshape(shape)
-
-
 def _windows() -> Iterator[Case]:
     """Operators of the runtime that gradients consist of."""
     x = normal(2, 4, 3, 5)
@@ -386,14 +372,14 @@ def _windows() -> Iterator[Case]:
         (4, {"dilations": (2, 1), "pads": (0, 2, 0, 0)}),
     ):
         arguments: dict[str, Any] = {"kernel_shape": (2, 3), "group": group, **attributes}
-        to_rows: Callable[[Any], Any] = partial(_im2col, **arguments)
+        to_rows: Callable[[Any], Any] = partial(reference.im2col, **arguments)
         yield Case(f"im2col-{group}", "im2col", (x,), to_rows, arguments)
         rows = normal(*to_rows(x).shape)
         yield Case(
             f"col2im-{group}",
             "col2im",
             (rows,),
-            _col2im(x.shape, **arguments),
+            reference.col2im(x.shape, **arguments),
             {"image_shape": (3, 5), **arguments},
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -130,3 +130,18 @@ def resize(
         np.add.at(matrix, (rows, np.clip(low + 1, 0, size - 1)), share)
         x = np.moveaxis(np.tensordot(x, matrix, (axis, 1)), -1, axis)
     return x
+
+
+def im2col(x: Any, *, group: int, kernel_shape: tuple[int, int], **rest: Any) -> Any:
+    """Rows of the taps of each window, by group."""
+    taps = windows(x, kernel_shape, **rest)
+    n, c, t, h, w = taps.shape
+    split = taps.reshape(n, group, c // group, t, h, w).transpose(1, 0, 4, 5, 3, 2)
+    return split.reshape(group, n * h * w, t * c // group)
+
+
+def col2im(shape: tuple[int, ...], **arguments: Any) -> Callable[[Any], Any]:
+    """The adjoint of im2col, by its matrix."""
+    basis = np.eye(int(np.prod(shape))).reshape(-1, *shape)
+    matrix = np.stack([im2col(image, **arguments).ravel() for image in basis])
+    return lambda rows: (matrix @ rows.ravel()).reshape(shape)

@@ -9,7 +9,9 @@ from trimtab.heads._builder import HeadBuilder
 from trimtab.program import Program
 
 CENTER_SCALES = {2: (1.05, 1.05), 3: (1.2, 1.1, 1.05)}
-"""By the number of levels, from the finest on: scale_x_y of yolov4-tiny.cfg and yolov4.cfg."""
+"""Factors of the centers, from the finest level on, by the number of levels: scale_x_y of
+yolov4-tiny.cfg and yolov4.cfg.
+"""
 
 
 def tensors(program: Program) -> Sequence[str]:
