@@ -1,55 +1,17 @@
-"""Operators to differentiate: operands, attributes, and the forward computation in float64."""
+"""Operators to differentiate."""
 
 from __future__ import annotations
 
 import math
-import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tests.gradients import reference
-
-Array = NDArray[Any]
-
-
-@dataclass(frozen=True)
-class Case:
-    """An operator whose float operands are all differentiated, except the last `fixed` ones."""
-
-    id: str
-    op: str
-    operands: tuple[Array, ...]
-    forward: Callable[..., Any]
-    attributes: dict[str, Any] = field(default_factory=dict)
-    fixed: int = 0
-    outputs: int = 1
-
-
-def normal(*shape: int, seed: str = "") -> NDArray[np.float32]:
-    """Normally distributed values that keep away from the kinks at 0, 3 and 6."""
-    rng = np.random.default_rng(zlib.crc32(f"{shape}{seed}".encode()))
-    values = rng.standard_normal(shape) * 1.5
-    return (values + 0.05 * np.sign(values)).astype(np.float32)
-
-
-def spread(*shape: int) -> NDArray[np.float32]:
-    """Values in a random order that are all at least 0.01 apart, for maxima."""
-    rng = np.random.default_rng(zlib.crc32(f"{shape}".encode()))
-    count = int(np.prod(shape))
-    return ((rng.permutation(count) - count / 2) * 0.01).reshape(shape).astype(np.float32)
-
-
-def factors(case: Case) -> list[Array]:
-    """Random factors of the elements of each result; the loss is the sum of the products."""
-    results = case.forward(*(x.astype(np.float64) for x in case.operands))
-    results = results if isinstance(results, list) else [results]
-    rng = np.random.default_rng(3)
-    return [rng.uniform(-1, 1, np.shape(y)).astype(np.float32) for y in results]
+from tests.gradients.case import Case, normal, spread
+from tests.gradients.window_cases import window_cases
 
 
 def _elementwise() -> Iterator[Case]:
@@ -65,6 +27,9 @@ def _elementwise() -> Iterator[Case]:
         "sigmoid": (sigmoid, {}),
         "tanh": (np.tanh, {}),
         "exp": (np.exp, {}),
+        "sin": (np.sin, {}),
+        "cos": (np.cos, {}),
+        "softsign": (lambda x: x / (1 + np.abs(x)), {}),
         "neg": (lambda x: -x, {}),
         "abs": (np.abs, {}),
         "softplus": (lambda x: np.log1p(np.exp(x)), {}),
@@ -131,12 +96,21 @@ def _matrices() -> Iterator[Case]:
             lambda a, b: a @ np.swapaxes(b, -1, -2),
             {"transpose_b": True},
         )
+    for id, a, b in (("row", (5,), (2, 5, 7)), ("column", (2, 3, 5), (5,)), ("dot", (5,), (5,))):
+        operands = normal(*a), normal(*b, seed="b")
+        yield Case(f"mat_mul-{id}", "mat_mul", operands, np.matmul)
     for shape in ((3, 5), (2, 3, 5)):
         operands = normal(*shape), normal(7, 5), normal(7)
         for fixed in (0, 1, 2):
             id = f"gemm-{len(shape)}-fixed{fixed}"
             yield Case(id, "gemm", operands, lambda x, w, b: x @ w.T + b, {}, fixed)
     yield Case("gemm-no-bias", "gemm", (normal(3, 5), normal(4, 5)), lambda x, w: x @ w.T)
+
+
+_PAIRS = {  # paddings as numpy has them
+    "crop": ((0, 0), (0, 1), (2, 0), (0, 0)),
+    "copies": ((0, 1), (1, 0), (2, 4), (3, 1)),
+}
 
 
 def _movement() -> Iterator[Case]:
@@ -164,6 +138,25 @@ def _movement() -> Iterator[Case]:
     yield case(
         "zeros", "pad", lambda x: np.pad(x, list(zip(pads[:4], pads[4:], strict=True))), pads=pads
     )
+    cropped = (0, -1, 2, -1, 0, 1, -2, 0)
+    yield case("crop", "pad", lambda x: np.pad(x[:, 1:, :3, 1:], _PAIRS["crop"]), pads=cropped)
+    for mode in ("reflect", "edge", "wrap"):
+        yield case(
+            mode,
+            "pad",
+            lambda x, mode=mode: np.pad(x, _PAIRS["copies"], mode),
+            pads=(0, 1, 2, 3, 1, 0, 4, 1),
+            mode=mode,
+        )
+    for axis, indices in ((1, (3, 0, -1, 3)), (-2, ((1, 1), (-5, 4))), (0, 1)):
+        yield Case(
+            f"gather-{axis}",
+            "gather",
+            (x, np.array(indices)),
+            lambda x, i, axis=axis: np.take(x, i.astype(int), axis),
+            {"axis": axis},
+            1,
+        )
     yield case("all", "tile", lambda x: np.tile(x, (2, 1, 3, 1)), repeats=(2, 1, 3, 1))
     yield Case(
         "expand",
@@ -193,11 +186,11 @@ def _movement() -> Iterator[Case]:
     for axes in ((1,), (0, 2), (-1,)):
         for keep in (True, False):
             arguments = {"axes": axes, "keep_dims": keep}
-            for op in ("sum", "mean"):
+            for op in ("sum", "mean", "max", "min"):
                 yield Case(
                     f"reduce_{op}-{axes}-{keep}",
                     f"reduce_{op}",
-                    (x,),
+                    (x if op in ("sum", "mean") else spread(*x.shape),),
                     lambda x, op=op, axes=axes, keep=keep: getattr(x, op)(axes, keepdims=keep),
                     arguments,
                 )
@@ -215,92 +208,6 @@ def _movement() -> Iterator[Case]:
     yield Case(
         "depth_to_space", "depth_to_space", (normal(2, 12, 2, 2),), to_space, {"block_size": 2}
     )
-
-
-def _convolutions() -> Iterator[Case]:
-    for id, x, w, attributes in (
-        ("plain", (1, 3, 5, 4), (2, 3, 3, 3), {}),
-        ("batch", (2, 2, 5, 6), (3, 2, 3, 2), {"pads": (1, 0, 1, 2)}),
-        ("stride", (2, 2, 7, 6), (3, 2, 3, 3), {"strides": (2, 3), "pads": (1, 1, 1, 1)}),
-        ("dilation", (1, 2, 7, 8), (2, 2, 2, 3), {"dilations": (3, 2), "strides": (2, 1)}),
-        ("groups", (2, 4, 5, 4), (6, 2, 3, 3), {"group": 2, "pads": (1, 1, 1, 1)}),
-        ("depthwise", (2, 3, 5, 5), (3, 1, 3, 3), {"group": 3, "strides": (2, 2)}),
-        ("multiplier", (1, 3, 5, 4), (6, 1, 3, 3), {"group": 3}),
-        ("pointwise", (2, 3, 4, 5), (5, 3, 1, 1), {}),
-        ("pointwise-groups", (2, 4, 3, 3), (6, 2, 1, 1), {"group": 2}),
-        ("pointwise-stride", (2, 3, 5, 5), (5, 3, 1, 1), {"strides": (2, 2)}),
-    ):
-        operands = normal(*x), normal(*w, seed="w"), normal(w[0], seed="b")
-        for fixed in (0, 1, 2):
-            yield Case(
-                f"conv-{id}-fixed{fixed}",
-                "conv",
-                operands,
-                partial(reference.conv, **attributes),
-                attributes,
-                fixed,
-            )
-    for id, x, w, attributes in (
-        ("plain", (1, 3, 4, 3), (3, 2, 3, 3), {}),
-        ("stride", (2, 2, 4, 3), (2, 3, 3, 2), {"strides": (2, 3), "pads": (1, 0, 1, 1)}),
-        ("extra", (1, 2, 3, 3), (2, 2, 3, 3), {"strides": (2, 2), "output_padding": (1, 1)}),
-        ("groups", (2, 4, 3, 4), (4, 3, 2, 3), {"group": 2, "dilations": (2, 1)}),
-    ):
-        channels = w[1] * attributes.get("group", 1)  # type: ignore[operator]
-        operands = normal(*x), normal(*w, seed="w"), normal(channels, seed="b")
-        for fixed in (0, 2):
-            yield Case(
-                f"conv_transpose-{id}-fixed{fixed}",
-                "conv_transpose",
-                operands,
-                partial(reference.conv_transpose, **attributes),
-                attributes,
-                fixed,
-            )
-
-
-def _pools() -> Iterator[Case]:
-    for id, kernel, attributes in (
-        ("apart", (2, 2), {"strides": (2, 2)}),
-        ("odd", (2, 3), {"strides": (2, 3), "pads": (1, 1, 0, 1)}),
-        ("overlap", (3, 3), {"strides": (2, 2), "pads": (1, 1, 1, 1)}),
-        ("ceil", (3, 2), {"strides": (2, 2), "ceil_mode": True}),
-        ("dilation", (2, 2), {"dilations": (2, 3)}),
-    ):
-        arguments: dict[str, Any] = {"kernel_shape": kernel, "pads": (0, 0, 0, 0), **attributes}
-        x = spread(2, 3, 7, 8)
-        yield Case(
-            f"max_pool-{id}", "max_pool", (x,), partial(reference.max_pool, **arguments), arguments
-        )
-        for padded in (False, True):
-            if padded and "ceil_mode" in attributes:
-                continue
-            mean_arguments = {**arguments, "count_include_pad": padded}
-            yield Case(
-                f"average_pool-{id}-{padded}",
-                "average_pool",
-                (x,),
-                partial(reference.average_pool, **mean_arguments),
-                mean_arguments,
-            )
-    x = spread(2, 3, 4, 5)
-    mean = lambda x: x.mean((2, 3), keepdims=True)  # noqa: E731
-    yield Case("global_average_pool", "global_average_pool", (x,), mean)
-    highest = lambda x: x.max((2, 3), keepdims=True)  # noqa: E731
-    yield Case("global_max_pool", "global_max_pool", (x,), highest)
-
-
-def _resampling() -> Iterator[Case]:
-    x = normal(2, 3, 4, 5)
-    for sizes in ((8, 10), (3, 7)):
-        for arguments in (
-            {"mode": "linear"},
-            {"mode": "linear", "coordinate_mode": "align_corners"},
-            {"mode": "nearest", "coordinate_mode": "asymmetric", "nearest_mode": "floor"},
-        ):
-            attributes: dict[str, Any] = {"sizes": sizes, **arguments}
-            id = f"resize-{sizes[0]}-{'-'.join(arguments.values())}"
-            yield Case(id, "resize", (x,), partial(reference.resize, **attributes), attributes)
 
 
 def _normalizations() -> Iterator[Case]:
@@ -363,35 +270,11 @@ def _normalizations() -> Iterator[Case]:
         )
 
 
-def _windows() -> Iterator[Case]:
-    """Operators of the runtime that gradients consist of."""
-    x = normal(2, 4, 3, 5)
-    for group, attributes in (
-        (1, {}),
-        (2, {"strides": (2, 1), "pads": (1, 0, 2, 1)}),
-        (4, {"dilations": (2, 1), "pads": (0, 2, 0, 0)}),
-    ):
-        arguments: dict[str, Any] = {"kernel_shape": (2, 3), "group": group, **attributes}
-        to_rows: Callable[[Any], Any] = partial(reference.im2col, **arguments)
-        yield Case(f"im2col-{group}", "im2col", (x,), to_rows, arguments)
-        rows = normal(*to_rows(x).shape)
-        yield Case(
-            f"col2im-{group}",
-            "col2im",
-            (rows,),
-            reference.col2im(x.shape, **arguments),
-            {"image_shape": (3, 5), **arguments},
-        )
-
-
 def cases() -> Iterator[Case]:
     """All cases."""
     yield from _elementwise()
     yield from _binary()
     yield from _matrices()
     yield from _movement()
-    yield from _convolutions()
-    yield from _pools()
-    yield from _resampling()
     yield from _normalizations()
-    yield from _windows()
+    yield from window_cases()

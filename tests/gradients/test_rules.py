@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import trimtab
-from tests.gradients.cases import Case, cases, factors
+from tests.gradients.case import Case, factors
+from tests.gradients.cases import cases
 from tests.gradients.torch_record import recorded_gradients
 from tests.small_programs import Net
 from trimtab.gradients import OpBuilder, rules

@@ -1,7 +1,7 @@
 """Recorded gradients of PyTorch for the cases; PyTorch is too large to be a dependency.
 
 `python -m tests.gradients.torch_record` writes torch.npz beside this file, in an environment with
-PyTorch (1.13 was used). The operands are the same in every run, so the record has gradients only.
+PyTorch (2.14 was used). The operands are the same in every run, so the record has gradients only.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from tests.gradients.cases import Array, Case, cases, factors
+from tests.gradients.case import Array, Case, factors
+from tests.gradients.cases import cases
 
 RECORD = Path(__file__).with_name("torch.npz")
 
@@ -31,6 +32,13 @@ def _image_padding(pads: tuple[int, ...]) -> tuple[int, ...]:
     return left, right, top, bottom
 
 
+# Operators without attributes, and PyTorch's functions.
+_SAME = {name: name for name in ("relu", "sigmoid", "tanh", "sin", "cos", "exp", "log", "sqrt")} | {
+    **{name: name for name in ("neg", "abs", "erf", "add", "sub", "mul", "div", "pow")},
+    **{"max": "maximum", "min": "minimum"},
+}
+
+
 class _Forward:
     """The operators in terms of PyTorch's functions; those that it lacks are not recorded."""
 
@@ -38,11 +46,10 @@ class _Forward:
         self.torch, self.f = torch, torch.nn.functional
 
     def __call__(self, case: Case, *x: Any) -> Any:
-        method = getattr(self, case.op, None)
-        return method(*x, **case.attributes) if method else None
-
-    def relu(self, x: Any) -> Any:
-        return self.f.relu(x)
+        if method := getattr(self, case.op, None):
+            return method(*x, **case.attributes)
+        name = _SAME.get(case.op)
+        return getattr(self.torch, name)(*x) if name else None
 
     def clip(self, x: Any, alpha: float, beta: float) -> Any:
         return self.torch.clamp(x, alpha, beta)
@@ -50,23 +57,65 @@ class _Forward:
     def leaky_relu(self, x: Any, alpha: float) -> Any:
         return self.f.leaky_relu(x, alpha)
 
-    def sigmoid(self, x: Any) -> Any:
-        return self.torch.sigmoid(x)
-
-    def tanh(self, x: Any) -> Any:
-        return self.torch.tanh(x)
-
-    def softplus(self, x: Any) -> Any:
-        return self.f.softplus(x)
-
     def swish(self, x: Any, alpha: float) -> Any:
         return x * self.torch.sigmoid(alpha * x)
+
+    def gelu(self, x: Any, alpha: float = 0) -> Any:
+        return self.f.gelu(x, approximate="tanh" if alpha else "none")
 
     def hard_swish(self, x: Any) -> Any:
         return self.f.hardswish(x)
 
     def elu(self, x: Any, alpha: float) -> Any:
         return self.f.elu(x, alpha)
+
+    def transpose(self, x: Any, permutation: Any) -> Any:
+        return x.permute(permutation)
+
+    def concat(self, *x: Any, axis: int) -> Any:
+        return self.torch.cat(x, axis)
+
+    def gather(self, x: Any, indices: Any, axis: int) -> Any:
+        axis %= x.ndim
+        rows = self.torch.index_select(x, axis, indices.flatten() % x.shape[axis])
+        return rows.reshape(*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
+
+    def reduce_sum(self, x: Any, axes: Any, keep_dims: bool) -> Any:
+        return x.sum(axes, keepdim=keep_dims)
+
+    def reduce_mean(self, x: Any, axes: Any, keep_dims: bool) -> Any:
+        return x.mean(axes, keepdim=keep_dims)
+
+    def reduce_max(self, x: Any, axes: Any, keep_dims: bool) -> Any:
+        return x.amax(axes, keepdim=keep_dims)
+
+    def reduce_min(self, x: Any, axes: Any, keep_dims: bool) -> Any:
+        return x.amin(axes, keepdim=keep_dims)
+
+    def resize(
+        self, x: Any, sizes: Any, mode: str, coordinate_mode: str = "", nearest_mode: str = ""
+    ) -> Any:
+        if mode == "nearest":
+            return self.f.interpolate(x, sizes, mode="nearest")
+        corners = coordinate_mode == "align_corners"
+        return self.f.interpolate(x, sizes, mode="bilinear", align_corners=corners)
+
+    def lrn(self, x: Any, size: int, alpha: float, beta: float, bias: float) -> Any:
+        if size % 2 == 0:
+            return None  # its windows lie elsewhere
+        return self.f.local_response_norm(x, size, alpha, beta, bias)
+
+    def global_average_pool(self, x: Any) -> Any:
+        return x.mean((2, 3), keepdim=True)
+
+    def global_max_pool(self, x: Any) -> Any:
+        return x.amax((2, 3), keepdim=True)
+
+    def softplus(self, x: Any) -> Any:
+        return self.f.softplus(x)
+
+    def softsign(self, x: Any) -> Any:
+        return self.f.softsign(x)
 
     def mish(self, x: Any) -> Any:
         return self.f.mish(x)

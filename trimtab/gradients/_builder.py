@@ -72,3 +72,10 @@ class OpBuilder:
         """`x` with its last two dimensions exchanged."""
         *outer, row, column = range(len(self.shape(x)))
         return self.add("transpose", x, permutation=(*outer, column, row))
+
+    def along(self, matrix: str, x: str, axis: int, shape: tuple[int, ...]) -> str:
+        """The product of a matrix and the vectors of `x` along an axis, in its new shape."""
+        axis %= len(shape)
+        outer, inner = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
+        vectors = self.reshape(x, outer, self.shape(matrix)[1], inner)
+        return self.reshape(self.add("mat_mul", matrix, vectors), *shape)

@@ -7,14 +7,23 @@ from trimtab.gradients._differentiated import DifferentiatedOp
 
 def gradient(op: DifferentiatedOp, index: int) -> str:
     """The gradient of operand `index`."""
-    a, b = op.x(0), op.x(1)
-    if min(len(op.shape(a)), len(op.shape(b))) < 2:
-        raise op.refused("a vector; reshape it to a matrix")
+    a, b, dy = _matrices(op)
     transposed = op.attributes["transpose_b"]
     if index == 0:
-        dx = op.add("mat_mul", op.dy, b, transpose_b=not transposed)
+        dx = op.add("mat_mul", dy, b, transpose_b=not transposed)
     elif transposed:
-        dx = op.add("mat_mul", op.swap_last(op.dy), a)
+        dx = op.add("mat_mul", op.swap_last(dy), a)
     else:
-        dx = op.add("mat_mul", op.swap_last(a), op.dy)
-    return op.sum_to(dx, op.shape(op.x(index)))
+        dx = op.add("mat_mul", op.swap_last(a), dy)
+    shape = op.shape(op.x(index))
+    return op.reshape(op.sum_to(dx, op.shape((a, b)[index])), *shape)
+
+
+def _matrices(op: DifferentiatedOp) -> tuple[str, str, str]:
+    """The operands and the gradient of the result; a vector is a row (left) or a column (right)."""
+    a, b, shape = op.x(0), op.x(1), op.shape(op.y)
+    if len(op.shape(b)) == 1:
+        b, shape = op.reshape(b, *op.shape(b), 1), (*shape, 1)
+    if len(op.shape(a)) == 1:
+        a, shape = op.reshape(a, 1, *op.shape(a)), (*shape[:-1], 1, shape[-1])
+    return a, b, op.reshape(op.dy, *shape)

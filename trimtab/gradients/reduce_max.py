@@ -1,0 +1,5 @@
+"""Maximum along dimensions."""
+
+from __future__ import annotations
+
+from trimtab.gradients._extremes import gradient as gradient

@@ -1,0 +1,5 @@
+"""Minimum along dimensions."""
+
+from __future__ import annotations
+
+from trimtab.gradients._extremes import gradient as gradient

@@ -1,0 +1,10 @@
+"""Sine."""
+
+from __future__ import annotations
+
+from trimtab.gradients._differentiated import DifferentiatedOp
+
+
+def gradient(op: DifferentiatedOp, index: int) -> str:
+    """The gradient of the input."""
+    return op.add("mul", op.dy, op.add("cos", op.x()))
