@@ -96,9 +96,9 @@ def _matrices() -> Iterator[Case]:
             lambda a, b: a @ np.swapaxes(b, -1, -2),
             {"transpose_b": True},
         )
-    for id, a, b in (("row", (5,), (2, 5, 7)), ("column", (2, 3, 5), (5,)), ("dot", (5,), (5,))):
-        operands = normal(*a), normal(*b, seed="b")
-        yield Case(f"mat_mul-{id}", "mat_mul", operands, np.matmul)
+    vectors = normal(5), normal(2, 3, 5), normal(2, 5, 7)
+    for id, pair in (("row", vectors[::2]), ("column", vectors[1::-1]), ("dot", vectors[:1] * 2)):
+        yield Case(f"mat_mul-{id}", "mat_mul", pair, np.matmul)
     for shape in ((3, 5), (2, 3, 5)):
         operands = normal(*shape), normal(7, 5), normal(7)
         for fixed in (0, 1, 2):

@@ -75,9 +75,12 @@ def differences(case: Case) -> list[np.ndarray[Any, Any]]:
 
 @pytest.mark.parametrize("id", CASES)
 def test_a_gradient_equals_central_differences_and_that_of_pytorch(id: str) -> None:
-    case = CASES[id]
-    actual = computed(case)
-    for source in (differences(case), RECORDED.get(id)):
+    assert_gradients_agree(CASES[id], computed(CASES[id]))
+
+
+def assert_gradients_agree(case: Case, actual: list[np.ndarray[Any, Any]]) -> None:
+    """Compares gradients with central differences and with those that are recorded."""
+    for source in (differences(case), RECORDED.get(case.id)):
         for own, expected in zip(actual, source or (), strict=source is not None):
             assert own.shape == expected.shape
             assert np.abs(own - expected).max() <= BOUND * max(np.abs(expected).max(), 1e-3)

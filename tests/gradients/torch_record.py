@@ -14,6 +14,7 @@ import numpy as np
 
 from tests.gradients.case import Array, Case, factors
 from tests.gradients.cases import cases
+from tests.gradients.composed_cases import composed_cases
 
 RECORD = Path(__file__).with_name("torch.npz")
 
@@ -35,7 +36,8 @@ def _image_padding(pads: tuple[int, ...]) -> tuple[int, ...]:
 # Operators without attributes, and PyTorch's functions.
 _SAME = {name: name for name in ("relu", "sigmoid", "tanh", "sin", "cos", "exp", "log", "sqrt")} | {
     **{name: name for name in ("neg", "abs", "erf", "add", "sub", "mul", "div", "pow")},
-    **{"max": "maximum", "min": "minimum"},
+    "max": "maximum",
+    "min": "minimum",
 }
 
 
@@ -200,11 +202,31 @@ class _Forward:
     def instance_normalization(self, x: Any, scale: Any, bias: Any, epsilon: float) -> Any:
         return self.f.instance_norm(x, None, None, scale, bias, True, 0.0, epsilon)
 
+    def LpNormalization(self, x: Any, p: int, axis: int) -> Any:  # noqa: N802
+        return self.f.normalize(x, p, axis)
+
+    def RMSNormalization(self, x: Any, scale: Any, epsilon: float) -> Any:  # noqa: N802
+        return self.f.rms_norm(x, x.shape[-1:], scale, epsilon)
+
+    def GroupNormalization(  # noqa: N802
+        self, x: Any, scale: Any, bias: Any, num_groups: int, epsilon: float
+    ) -> Any:
+        return self.f.group_norm(x, num_groups, scale, bias, epsilon)
+
+    def Swish(self, x: Any) -> Any:  # noqa: N802
+        return self.f.silu(x)
+
+    def Celu(self, x: Any, alpha: float) -> Any:  # noqa: N802
+        return self.f.celu(x, alpha)
+
+    def ReduceLogSumExp(self, x: Any, axes: Any) -> Any:  # noqa: N802
+        return self.torch.logsumexp(x, axes, keepdim=True)
+
 
 def _record() -> None:
     torch = importlib.import_module("torch")
     forward, recorded = _Forward(torch), {}
-    for case in cases():
+    for case in (*cases(), *composed_cases()):
         trained = len(case.operands) - case.fixed
         operands = [torch.tensor(x, requires_grad=i < trained) for i, x in enumerate(case.operands)]
         y = forward(case, *operands)

@@ -1,4 +1,4 @@
-"""Elements at indices: their gradients are added up by a product with a matrix of zeros and ones."""
+"""Elements at indices: a product with a matrix of zeros and ones adds up their gradients."""
 
 from __future__ import annotations
 

@@ -2,4 +2,6 @@
 
 from __future__ import annotations
 
-from trimtab.gradients._extremes import gradient as gradient
+from trimtab.gradients import _extremes
+
+gradient = _extremes.gradient

@@ -21,7 +21,8 @@ class Trainer:
     """Trains a network on this machine; `seed` decides what dropout sets to zero.
 
     `iteration` is the number of completed steps; `values` are the parameters and the states of the
-    optimizer, by name. Both may be set, to continue an earlier training.
+    optimizer, by name. Both may be set, to continue an earlier training. `input_gradients` are
+    those of the last step for the inputs of `force_backward`.
     """
 
     def __init__(self, training: TrainingProgram, threads: int = 1, seed: int = 0) -> None:
@@ -30,6 +31,7 @@ class Trainer:
         self.seed = seed
         self.iteration = 0
         self.values = dict(training.initial)
+        self.input_gradients: dict[str, NDArray[np.float32]] = {}
 
     def step(self, inputs: Mapping[str, ArrayLike]) -> float:
         """Trains on one batch: inputs of the network and targets of the losses, by name. Returns
@@ -49,6 +51,8 @@ class Trainer:
         batch = {name: self._batch(name, value) for name, value in inputs.items()}
         outputs = self.session.run({**batch, **operands})
         self.values = {name: outputs[next] for name, next in self.training.next_values.items()}
+        gradients = self.training.input_gradients
+        self.input_gradients = {name: outputs[gradient] for name, gradient in gradients.items()}
         self.iteration += 1
         return float(outputs[self.training.loss][0])
 

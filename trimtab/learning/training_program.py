@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +42,7 @@ class TrainingProgram:
     and running statistics. It computes the output `loss` and, as the output `next_values[name]`,
     the next value of each of them. `parameters`: the names of the trained constants. `initial`: the
     first value of each tensor of `next_values`. `masks`: inputs that are drawn for each step.
-    `labels`: the inputs with labels.
+    `labels`: the inputs with labels. `input_gradients`: the outputs with the gradients of inputs.
     """
 
     network: Program
@@ -53,6 +54,7 @@ class TrainingProgram:
     initial: Mapping[str, Array]
     masks: Mapping[str, Mask]
     labels: Mapping[str, Labels]
+    input_gradients: Mapping[str, str]
 
 
 def training(
@@ -64,6 +66,7 @@ def training(
     batch_statistics: Sequence[str] = (),
     batch_momentum: float = 0.9,
     dropout: Mapping[str, float] | None = None,
+    force_backward: Sequence[str] = (),
 ) -> TrainingProgram:
     """Builds the training step of a network.
 
@@ -72,6 +75,7 @@ def training(
     `batch_statistics`: patterns of batch normalizations that use the mean and the variance of the
     batch; the running ones keep the share `batch_momentum` of their value. All others are fixed.
     `dropout`: patterns of operators, and the share of their results that a step sets to zero.
+    `force_backward`: patterns of inputs of the network whose gradients a step computes, too.
 
     UsageError for an unknown name or pattern, ProgramError if an operator between a parameter and
     the loss has no gradient.
@@ -87,7 +91,7 @@ def training(
     terms = [Loss(loss)] if isinstance(loss, str) else [loss] if isinstance(loss, Loss) else loss
     solver = Solver(optimizer) if isinstance(optimizer, str) else optimizer
     return _Builder(program, list(terms), solver, choose(program, trainable)).build(
-        batch_statistics, batch_momentum, dropout or {}
+        batch_statistics, batch_momentum, dropout or {}, force_backward
     )
 
 
@@ -111,9 +115,14 @@ class _Builder:
         self.labels: dict[str, Labels] = {}
 
     def build(
-        self, batch_statistics: Sequence[str], batch_momentum: float, dropout: Mapping[str, float]
+        self,
+        batch_statistics: Sequence[str],
+        batch_momentum: float,
+        dropout: Mapping[str, float],
+        force_backward: Sequence[str],
     ) -> TrainingProgram:
         program, network = self.program, self.network
+        forced = self._forced(force_backward)
         program.outputs = []
         predictions = [self._prediction(loss) for loss in self.terms]
         masks = add_masks(program, dropout)
@@ -123,9 +132,13 @@ class _Builder:
             assert data is not None
             self.block.vars[name].data = None
             self.initial[name] = np.asarray(data, np.float32)
-        graph = Differentiable(self.block, self.parameters, [*predictions, *running.values()])
+        active, results = (*self.parameters, *forced), (*predictions, *running.values())
+        graph = Differentiable(self.block, active, results)
         total = self._total(graph, [graph.name(name) for name in predictions])
-        gradients = graph.add_gradients(total, self.parameters)
+        gradients = graph.add_gradients(total, active)
+        input_gradients = {
+            name: self._output(gradients.pop(name), f"{name}.gradient") for name in forced
+        }
         self._input(RATE, (1,), "f32")
         self._clip(gradients)
         for name in self.parameters:
@@ -143,7 +156,18 @@ class _Builder:
             self.initial,
             masks,
             self.labels,
+            input_gradients,
         )
+
+    def _forced(self, patterns: Sequence[str]) -> list[str]:
+        """The inputs whose gradients are computed; UsageError for a pattern that fits none."""
+        allowed = [name for name in self.network.inputs if self.network.vars[name].dtype == "f32"]
+        allowed = [name for name in allowed if all(name != loss.target for loss in self.terms)]
+        for pattern in patterns:
+            if not any(fnmatchcase(name, pattern) for name in allowed):
+                hint = f"there are: {', '.join(allowed) or 'none'}; labels have no gradient"
+                raise UsageError(f"no input with a gradient fits {pattern!r}", hint=hint)
+        return [n for n in allowed if any(fnmatchcase(n, pattern) for pattern in patterns)]
 
     def _prediction(self, loss: Loss) -> str:
         """The tensor that a loss reads: an output, or the operand of an activation that the loss
@@ -208,6 +232,11 @@ class _Builder:
         self.block.ops.append(op)
         return op.outputs[0]
 
+    def _output(self, tensor: str, name: str) -> str:
+        """Makes a tensor an output of that name."""
+        self.program.outputs.append(self._named(tensor, name))
+        return self.program.outputs[-1]
+
     def _clip(self, gradients: dict[str, str]) -> None:
         """Scales all gradients so that their common norm is at most `clip_gradients`."""
         bound = self.solver.clip_gradients
@@ -244,5 +273,4 @@ class _Builder:
 
     def _keep(self, name: str, result: str) -> None:
         """Makes a tensor an output: the next value of the input `name`."""
-        self.next_values[name] = self._named(result, f"{name}.next")
-        self.program.outputs.append(self.next_values[name])
+        self.next_values[name] = self._output(result, f"{name}.next")
