@@ -10,6 +10,7 @@
 #include "runtime/app/json_line.h"
 #include "runtime/app/meter.h"
 #include "runtime/app/options.h"
+#include "runtime/app/pacer.h"
 #include "runtime/core/loader.h"
 
 #if TRIMTAB_EMBEDDED_MODEL
@@ -123,11 +124,36 @@ int RunOnce(trimtab_model* model, Meter* meter, const char* event, int64_t index
   return 0;
 }
 
+#if TRIMTAB_PACED
+// One run per frame; a run's time counts from the arrival of its frame.
+int MeasurePaced(trimtab_model* model, const Options& options, Meter* meter) {
+  Pacer pacer(options.period_us * 1000);
+  const int64_t start = NowNs();
+  for (int64_t i = 0; i < options.runs || NowNs() - start < options.min_time_ms * 1000000; ++i) {
+    pacer.Next();
+    meter->Begin(Phase::kRunBegin, i);
+    const int code = trimtab_run(model);
+    meter->End(Phase::kRunEnd, i);
+    if (code != 0) return Fail(code, trimtab_last_error(model));
+    JsonLine line("run");
+    line.Number("i", i);
+    meter->AddTo(&line);
+    line.Number("frame", pacer.frame());
+    line.Number("wait_ns", meter->start_ns() - pacer.arrival_ns());
+    line.Write();
+  }
+  return 0;
+}
+#endif
+
 int Measure(trimtab_model* model, const Options& options, Meter* meter) {
   if (const int code = RunOnce(model, meter, "first", 0)) return code;
   for (int64_t i = 0; i < options.warmup; ++i) {
     if (const int code = RunOnce(model, meter, "warmup", i)) return code;
   }
+#if TRIMTAB_PACED
+  if (options.period_us > 0) return MeasurePaced(model, options, meter);
+#endif
   const int64_t start = NowNs();
   for (int64_t i = 0; i < options.runs || NowNs() - start < options.min_time_ms * 1000000; ++i) {
     if (const int code = RunOnce(model, meter, "run", i)) return code;

@@ -34,6 +34,9 @@ constexpr Number kNumbers[] = {
     {"--warmup", &Options::warmup, 0, 1000000},
     {"--runs", &Options::runs, 1, 1000000},
     {"--min-time-ms", &Options::min_time_ms, 0, 3600000},
+#if TRIMTAB_PACED
+    {"--period-us", &Options::period_us, 1000, 60000000},
+#endif
     {"--max-memory", &Options::max_memory_bytes, 1, int64_t{1} << 40},
 };
 

@@ -24,6 +24,9 @@ struct Options {
   int64_t warmup = 0;
   int64_t runs = 1;
   int64_t min_time_ms = 0;
+#if TRIMTAB_PACED
+  int64_t period_us = 0;  // between frames; 0: no frames, runs follow each other
+#endif
   int64_t max_memory_bytes = 0;  // 0: no limit
   bool per_op = false;
   bool markers = false;

@@ -37,7 +37,8 @@ if True:
 for i in range(int(option("--warmup"))):
     say("warmup", i=i, ns=850, instructions=None)
 for i in range(int(option("--runs"))):
-    say("run", i=i, ns=800 + i % 3, instructions=None)
+    paced = {{"frame": 2 * i, "wait_ns": 7}} if "--period-us" in args else {{}}
+    say("run", i=i, ns=800 + i % 3, instructions=None, **paced)
 if "--per-op" in args:
     for run in range(int(option("--runs"))):
         for i in range(2):

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from lab.docs import pictures
-from tests.bench.fakes import write_record
+from tests.bench.fakes import make_header, write_record
 from tests.browser import chromium
 from tests.hostile_text import ALL, check_displayed
 from tests.reports.test_server import serving
@@ -21,6 +21,8 @@ from tests.test_accuracy import SEARCH
 from trimtab import paths, reports
 from trimtab.compare import side_by_side
 from trimtab.results import records, summary
+from trimtab.results.paced import Paced, of_record
+from trimtab.results.records import Status, Writer
 from trimtab.results.summary import Summary
 
 GROUPS = {"op:conv": 500, "op:relu": 50, "kernel:gemm_f32_4x8_neon": 300, "core": 100, "libc": 50}
@@ -50,11 +52,26 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[chromium.Page]
         yield page
 
 
+def paced(directory: Path) -> Paced:
+    """A run of 20 frames at 10 a second on a board that becomes warm."""
+    with Writer(directory, make_header()) as writer:
+        samples = [[0.0, 2400.0, 45.0], [1.0, 1500.0, 71.5]]
+        pace = {"fps": 10, "seconds": 2, "samples": samples, "why": ""}
+        writer.event({"event": "pace", **pace})
+        for i in range(20):
+            timing = {"i": i, "ns": 5_000_000 * (i + 1), "frame": i, "wait_ns": 9}
+            writer.event({"event": "run", **timing, "instructions": None})
+        writer.end(Status.OK)
+    result = of_record(records.read(writer.path))
+    assert result
+    return result
+
+
 def whole(directory: Path, **options: Any) -> Summary:
     """A run that knows all that there are charts of."""
     path = write_record(directory, launches=3, groups=GROUPS, **options)
     run = summary.summarize(records.read(path))
-    return replace(run, network=NETWORK, search=SEARCH)
+    return replace(run, network=NETWORK, search=SEARCH, paced=paced(directory / "paced"))
 
 
 def written(directory: Path, text: str) -> str:
@@ -82,7 +99,7 @@ def test_every_chart_of_a_run_is_drawn(
 ) -> None:
     url = written(tmp_path, reports.find("html").run(whole(tmp_path)))
     browser.open(url, width, is_dark=is_dark)
-    check(browser, url, charts=8)
+    check(browser, url, charts=9)
     # Nothing but tables and charts, which scroll by themselves, is wider than the screen.
     assert browser.run("document.documentElement.scrollWidth") <= width
     paper = browser.run("getComputedStyle(document.body).backgroundColor")

@@ -52,6 +52,7 @@ def _more() -> Events:
         {"event": "golden", "oracle": "numpy 2", "tolerance": 0.1, "outputs": [_ERRORS]},
         {"event": "resumed", "discarded": [], "why": "no route"},
         {"event": "conditions", "hot": "soc 90", "before": None, "after": None, "throttled": []},
+        {"event": "pace", "fps": 9, "seconds": 2, "samples": [[0, 9.5, None]], "why": "no route"},
         {"event": "energy", "idle": samples, "busy": samples, "inferences": 3},
     ]
 
@@ -75,6 +76,8 @@ def events(directory: Path, status: Status = Status.OK, **options: Any) -> Event
     }
     for line in lines:
         if line["event"] in ("run", "op"):
+            if line["event"] == "run":
+                line |= {"frame": line["i"], "wait_ns": 5}
             line["counters"] = [[count, 10, 10] for count in _COUNTS.values()]
     return [header, *_more(), *lines, end]
 

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from trimtab.bench import counters, emulator_counts, energy, golden, runner
+from trimtab.bench import counters, emulator_counts, energy, golden, pace, runner
 from trimtab.bench.device_session import DeviceSession
 from trimtab.bench.jobs import Job, ScheduledLaunch
+from trimtab.devices.control import energy as control_energy
 from trimtab.devices.protocol import (
     CommandResult,
     Device,
@@ -41,6 +42,7 @@ class JobRun:
         """`info` is the device's description; the settings of `job` are resolved."""
         self._session, self._device = session, session.device
         self._subject, self._expected = job.subject, job.expected
+        self._is_emulated = info.is_emulated
         self._counters = counters.request(info, job.settings.threads)
         self._settings, self._writer, self._progress = job.settings, writer, progress
         self._base: runner.Command | None = None
@@ -122,8 +124,11 @@ class JobRun:
         self._writer.event(event)
 
     def measure_energy(self) -> None:
-        """Measures energy in a separate launch, if requested. Raises TrimtabError."""
-        if not self._settings.energy:
+        """Measures energy in a separate launch, if requested. Raises TrimtabError.
+
+        A paced launch is sampled itself.
+        """
+        if not self._settings.energy or self._settings.pace:
             return
         with self._progress.step(f"measure energy on {self._device.name}"):
             self.note(energy.measure(self._device, self._prepared, self._settings.timeout_s))
@@ -216,6 +221,11 @@ class JobRun:
     ) -> CommandResult:
         """Runs the command; `counted` uses the device's instruction counter for a single thread."""
         timeout_s = self._settings.timeout_s
+        if counted and self._settings.pace:
+            timeout_s += self._settings.pace.seconds
+            if not self._is_emulated:
+                return self._run_watched(device, command, self._settings.pace, printed, timeout_s)
+            self.note(pace.Watch(device, (), self._settings.pace).event())
         if (
             counted
             and isinstance(device, InstructionCounter)
@@ -225,6 +235,28 @@ class JobRun:
             argv = dataclasses.replace(command, markers=True).argv()
             return device.count_instructions(argv, timeout_s=timeout_s, transcript=printed)[0]
         return device.run(command.argv(), timeout_s=timeout_s, transcript=printed)
+
+    def _run_watched(
+        self,
+        device: Device,
+        command: runner.Command,
+        paced: pace.Pace,
+        printed: Transcript,
+        timeout_s: float,
+    ) -> CommandResult:
+        """Runs a paced launch, and records clock, temperature and energy meanwhile."""
+        idle = energy.sample_idle(device, timeout_s)
+        argv, pause_s = command.argv(), pace.ENERGY_PAUSE_S
+        if idle:
+            argv = control_energy.sampling(argv, sysfs=device.sysfs, pause_s=pause_s)
+        with pace.Watch(device, self._session.control.measured_cores, paced) as watch:
+            result = device.run(argv, timeout_s=timeout_s, transcript=printed)
+        self.note(watch.event())
+        busy, stderr = control_energy.parse(result.stderr)
+        result = dataclasses.replace(result, stderr=stderr)
+        events = runner.interpret(result).events
+        self.note(energy.event(sum(event["event"] == "run" for event in events), idle, busy))
+        return result
 
     def _record(self, events: Sequence[Event]) -> None:
         for event in events:

@@ -12,6 +12,7 @@ from typing import Any
 from trimtab.accuracy import Accuracy, Search
 from trimtab.bench import runner
 from trimtab.bench.golden import Golden
+from trimtab.bench.pace import Pace
 from trimtab.devices.control import Control
 from trimtab.errors import UsageError
 from trimtab.results.footprint import Footprint
@@ -51,7 +52,8 @@ class Settings:
     """How long and how to measure; None is a default that depends on the device (see `resolved`).
 
     `runs` and `min_time_ms` are totals, split evenly among the launches; `warmup` is per launch.
-    `accept_wrong`: measure a float32 binary although its outputs are wrong.
+    `accept_wrong`: measure a float32 binary although its outputs are wrong. `pace`: frames that
+    arrive at a fixed rate, in one launch; `launches`, `runs` and `min_time_ms` do not apply then.
     """
 
     threads: int = 1
@@ -64,6 +66,7 @@ class Settings:
     counters: bool = False
     energy: bool = False
     accept_wrong: bool = False
+    pace: Pace | None = None
     control: Control = field(default_factory=Control)
 
     def __post_init__(self) -> None:
@@ -89,12 +92,14 @@ class Settings:
         counts are exact.
         """
         launches, warmup, runs, min_time_ms = (1, 0, 2, 0) if is_emulated else (10, 3, 30, 5000)
+        if self.pace:
+            launches, runs, min_time_ms = 1, 1, math.ceil(1000 * self.pace.seconds)
         return dataclasses.replace(
             self,
-            launches=launches if self.launches is None else self.launches,
+            launches=launches if self.launches is None or self.pace else self.launches,
             warmup=warmup if self.warmup is None else self.warmup,
-            runs=runs if self.runs is None else self.runs,
-            min_time_ms=min_time_ms if self.min_time_ms is None else self.min_time_ms,
+            runs=runs if self.runs is None or self.pace else self.runs,
+            min_time_ms=min_time_ms if self.min_time_ms is None or self.pace else self.min_time_ms,
         )
 
     def counted(self) -> Settings:
@@ -110,6 +115,7 @@ class Settings:
             runs=math.ceil((self.runs or 1) / launches),
             min_time_ms=math.ceil((self.min_time_ms or 0) / launches),
             per_op=self.per_op,
+            period_us=self.pace.period_us if self.pace else 0,
         )
 
 

@@ -27,7 +27,8 @@ _NOT_STARTED = (126, 127)  # a shell's exit codes for a program that it cannot s
 class Command:
     """One launch of the runner, with paths on the device.
 
-    `model` is None if it is embedded, `cores` None if the runner is not pinned.
+    `model` is None if it is embedded, `cores` None if the runner is not pinned. `period_us`: time
+    between frames; 0 if runs follow each other.
     """
 
     runner: str
@@ -42,6 +43,7 @@ class Command:
     per_op: bool = False
     markers: bool = False
     counters: str = ""
+    period_us: int = 0
 
     def argv(self) -> list[str]:
         """The argument list of the launch."""
@@ -54,6 +56,7 @@ class Command:
         argv += ["--threads", str(self.threads), "--warmup", str(self.warmup)]
         argv += ["--runs", str(self.runs), "--min-time-ms", str(self.min_time_ms)]
         argv += ["--counters", self.counters] if self.counters else []
+        argv += ["--period-us", str(self.period_us)] if self.period_us else []
         flags = {"--per-op": self.per_op, "--markers": self.markers}
         return argv + [flag for flag, is_set in flags.items() if is_set]
 

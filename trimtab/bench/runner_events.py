@@ -134,7 +134,16 @@ EVENTS: tuple[EventSchema, ...] = (
     ),
     EventSchema("first", "after the first run", _RUN),
     EventSchema("warmup", "after each warm-up run", _RUN, minimum=0, maximum=None),
-    EventSchema("run", "after each run of the steady state", _RUN, maximum=None),
+    EventSchema(
+        "run",
+        "after each run of the steady state",
+        (
+            *_RUN,
+            FieldSchema("frame", _COUNT, "number of its frame, with `--period-us`", True),
+            FieldSchema("wait_ns", _COUNT, "from its frame's arrival to the begin", True),
+        ),
+        maximum=None,
+    ),
     EventSchema(
         "op",
         "after each operator, with `--per-op`",

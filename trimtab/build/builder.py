@@ -44,7 +44,8 @@ class BuildRequest:
     `profile`: a Profile, or the path of its file. `model`: a .ttm file to deliver beside the
     runner, or inside it with `embed_model`; `kernels`: the kernels that its plan names. `texts`:
     more files to deliver, by their path in the folder. `cpu`: a core such as `cortex-a53`, None for
-    any machine of the architecture. `build_type`: Release or Debug. `shared`: also install
+    any machine of the architecture. `build_type`: Release or Debug. `paced`: the runner can take
+    frames at a fixed rate. `shared`: also install
     libtrimtab.so, its headers and its CMake targets into the folder.
     """
 
@@ -57,6 +58,7 @@ class BuildRequest:
     embed_model: bool = False
     texts: Mapping[str, str] = field(default_factory=dict)
     build_type: str = "Release"
+    paced: bool = False
     shared: bool = False
 
 
@@ -127,6 +129,8 @@ def build(request: BuildRequest, progress: Progress = SILENT) -> Build:
         if request.shared:
             options["TRIMTAB_SHARED"] = "ON"
             targets.append("trimtab-shared")
+        if request.paced:
+            options["TRIMTAB_PACED"] = "ON"
         if request.embed_model and request.model:
             # The name inside the tree is constant, so that another model needs a new link only, and
             # no new configuration.
@@ -246,6 +250,7 @@ def _key(request: BuildRequest, core: Core, profile: Profile, cmake_file: Path) 
         request.build_type,
         str(request.embed_model),
         *(["shared"] if request.shared else []),
+        *(["paced"] if request.paced else []),
     ]
     facts += [path.read_text(encoding="utf-8") for path in (cmake_file, *shared)]
     digest = hashlib.sha256("\0".join(facts).encode()).hexdigest()[:12]

@@ -20,6 +20,7 @@ from trimtab.cli._options import (
 )
 
 if TYPE_CHECKING:
+    from trimtab.bench.pace import Pace
     from trimtab.pipeline.recipe import Recipe
 
 GROUP = "Measure"
@@ -52,6 +53,12 @@ class BenchOptions:
     min_time_ms: int | None = option(
         "minimum duration of the steady state in all launches; default 5000, emulated 0", None
     )
+    fps: float = option(
+        "frames a second, as of a camera: deadlines missed, latency from frame to result, clock, "
+        "temperature and energy per frame over --seconds",
+        0.0,
+    )
+    seconds: float = option("duration of the frames of --fps; default 60", 0.0)
     timeout: float = option("seconds for one launch of the runner", 600.0)
     per_op: bool = option("also measure each operator", False)
     counters: bool = option(
@@ -99,6 +106,7 @@ class BenchOptions:
             counters=self.counters,
             energy=self.energy,
             accept_wrong=self.accept_wrong,
+            pace=self._pace(),
             control=self.control.read(),
         )
         shapes, cameras = parse_cameras(self.input)
@@ -118,6 +126,23 @@ class BenchOptions:
                 self.device, settings, results_folder(self.results), self.trust_new
             ),
         )
+
+    def _pace(self) -> Pace | None:
+        """The pace of the frames, if any; UsageError for what --fps or --seconds excludes."""
+        from trimtab.bench.pace import DEFAULT_S, Pace
+        from trimtab.errors import UsageError
+
+        if not self.fps:
+            if self.seconds:
+                raise UsageError("--seconds is the duration of --fps", hint="--fps 30 --seconds 60")
+            return None
+        others = ("launches", "runs", "min_time_ms", "per_op", "energy")
+        if excluded := next((name for name in others if getattr(self, name)), ""):
+            raise UsageError(
+                f"--fps excludes --{excluded.replace('_', '-')}",
+                hint="it has one launch of --seconds, and samples energy itself",
+            )
+        return Pace(self.fps, self.seconds or DEFAULT_S)
 
 
 @command(BenchOptions, engine=True, default=True, short_options=False)

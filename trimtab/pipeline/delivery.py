@@ -60,6 +60,7 @@ def deliver(
         embed_model=recipe.embed_model,
         texts=texts,
         build_type=recipe.build_type,
+        paced=recipe.is_paced,
         shared=recipe.shared,
     )
     return builder.build(request, progress)

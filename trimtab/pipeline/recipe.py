@@ -66,6 +66,11 @@ class Recipe:
         return self.plan.threads or 1
 
     @property
+    def is_paced(self) -> bool:
+        """Whether the binary is measured with frames that arrive at a fixed rate."""
+        return self.measurement is not None and self.measurement.settings.pace is not None
+
+    @property
     def machine(self) -> str:
         """The target machine in words: toolchain, core and threads."""
         toolchain = find_toolchain(self.toolchain or "host")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from trimtab.accuracy import Search
 from trimtab.compare.side_by_side import Comparison
 from trimtab.reports import fmt, run_tables
 from trimtab.reports.configurations import FACTS, Configuration
+from trimtab.results.paced import Paced
 from trimtab.results.summary import Figure, Summary, Unit
 from trimtab.results.thread_spans import medians
 
@@ -34,6 +35,7 @@ def of_run(summary: Summary) -> list[Chart]:
     """The charts of one run: precision, time, size and memory, without those that lack data."""
     return [
         *_precision(summary.search),
+        *_paced(summary.paced),
         *_operators(summary),
         *_graph(summary),
         *_samples([("this run", summary)]),
@@ -74,6 +76,24 @@ def of_configurations(configurations: Sequence[Configuration]) -> Chart:
                 "ns": "time of an inference",
                 "instructions": "executed instructions of an inference",
             },
+        },
+    )
+
+
+def _paced(paced: Paced | None) -> Iterator[Chart]:
+    if paced is None or len(paced.spans) < MIN_POINTS:
+        return
+    names = ("at", "mhz", "celsius")
+    yield Chart(
+        "paced",
+        "Frames over time",
+        "Time from a frame's arrival to its result: the line is the median, the band reaches to "
+        "the maximum, and results above the dashed line were late. Below, clock and temperature, "
+        "where the device reports them.",
+        {
+            "spans": [asdict(span) for span in paced.spans],
+            "samples": [dict(zip(names, sample, strict=True)) for sample in paced.samples],
+            "period": paced.period_ns,
         },
     )
 

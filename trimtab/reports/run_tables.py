@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from trimtab.accuracy import Accuracy, Search
 from trimtab.compare.side_by_side import ComparedFigure, Comparison
-from trimtab.reports import fmt
+from trimtab.reports import fmt, paced_tables
 from trimtab.results.counters import OperatorCounters
 from trimtab.results.energy import SourceEnergy
 from trimtab.results.footprint import Footprint
@@ -58,7 +58,8 @@ def _accuracy(summary: Summary) -> str:
 
 def of_run(summary: Summary) -> list[Table]:
     """All tables of one run, first its accuracy and its size; without empty tables."""
-    tables = [*head(summary), _setup([summary]), _figures(summary), _ops(summary.ops)]
+    tables = [*head(summary), *paced_tables.tables(summary.paced), _setup([summary])]
+    tables += [_figures(summary), _ops(summary.ops)]
     tables += [_hardware(summary.hardware or ()), _energy(summary.energy or ())]
     tables += [
         _bytes("Size by part", "part", ["bytes"], [parts(summary.groups)]),

@@ -16,10 +16,13 @@ NOTHING = (
     "The device reports no energy: powercap, hwmon and power_supply have nothing readable "
     "(RAPL is for root only, an emulator has none)."
 )
+ABOVE_IDLE = (
+    f"'Above idle' subtracts the power of the {SPAN_S} s before the launch. Sources overlap, so "
+    f"do not add them. A source with fewer than {MIN_UPDATES} updates in the launch is coarse."
+)
 RULE = (
     f"Energy is that of everything a source feeds, in a launch of at least {SPAN_S} s, including "
-    f"loading. 'Above idle' subtracts the power of the {SPAN_S} s before it. Sources overlap, so "
-    f"do not add them. A source with fewer than {MIN_UPDATES} updates in the launch is coarse."
+    f"loading. {ABOVE_IDLE}"
 )
 
 

@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 RESAMPLES = 10_000
 CONFIDENCE = 0.95
 MIN_SAMPLES = 10  # for a trustworthy interval of a median
+# With fewer samples their maximum is no 95 % bound of p99 (Wilks, 1941: 0.99^299 < 0.05).
+MIN_FOR_P99 = 299
 
 Samples = Sequence[int] | Sequence[float]
 
@@ -58,7 +60,8 @@ def describe(launches: Sequence[Samples]) -> Statistic:
 
     The median is that of the launches' medians, and its interval comes from resampling launches.
     The interval of a single launch resamples its runs, so it lacks the variation between launches.
-    p90 uses numpy's linear interpolation. There is no p99: fifty samples do not determine it.
+    p90 uses numpy's linear interpolation. There is no p99 (`p99`): fifty samples do not determine
+    it.
     """
     values = np.concatenate([np.asarray(samples, np.float64) for samples in launches])
     medians = _medians(launches)
@@ -71,6 +74,11 @@ def describe(launches: Sequence[Samples]) -> Statistic:
         p90=float(np.percentile(values, 90)),
         maximum=float(values.max()),
     )
+
+
+def p99(samples: Samples) -> float | None:
+    """The 99th percentile; None with too few samples."""
+    return float(np.percentile(samples, 99)) if len(samples) >= MIN_FOR_P99 else None
 
 
 def compare(

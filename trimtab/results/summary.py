@@ -17,7 +17,15 @@ import numpy as np
 
 from trimtab.accuracy import Accuracy, Search
 from trimtab.errors import ResultError
-from trimtab.results import counters, disconnects, energy, statistics, thread_spans, variation
+from trimtab.results import (
+    counters,
+    disconnects,
+    energy,
+    paced,
+    statistics,
+    thread_spans,
+    variation,
+)
 from trimtab.results.footprint import Footprint
 from trimtab.results.records import WRONG, Event, Header, Record, Status
 from trimtab.results.statistics import Statistic
@@ -103,7 +111,8 @@ class Summary:
     model against the float32 network, None without samples, and `search` the search of its
     precisions. `hardware` and `energy` are None if they were not requested. `uncontrolled` names
     the settings of the device that could not be controlled, and `losses` describes its disconnects.
-    `network` is the event of that name, empty in records of earlier versions.
+    `network` is the event of that name, empty in records of earlier versions. `paced` is None
+    unless frames arrived at a fixed rate.
     """
 
     header: Header
@@ -124,6 +133,7 @@ class Summary:
     uncontrolled: tuple[str, ...] = ()
     losses: tuple[str, ...] = ()
     network: Mapping[str, Any] = field(default_factory=dict)
+    paced: paced.Paced | None = None
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -131,8 +141,12 @@ class Summary:
         notes = [*self.losses]
         if self.hardware is not None:
             notes.append(counters.RULE if self.hardware else counters.NOTHING)
+        if self.paced is not None:
+            notes.append(paced.EMULATED if self.header.is_emulated else paced.RULE)
+            notes += [f"clock and temperature: {self.paced.why}"] if self.paced.why else []
         if self.energy is not None:
-            notes.append(energy.RULE if self.energy else energy.NOTHING)
+            rule = energy.ABOVE_IDLE if self.paced else energy.RULE
+            notes.append(rule if self.energy else energy.NOTHING)
         return tuple(notes)
 
     def figure(self, key: str) -> Figure | None:
@@ -186,6 +200,7 @@ def _summary(record: Record) -> Summary:
         uncontrolled=_uncontrolled(record),
         losses=disconnects.notes([record]),
         network=record.first("network") or {},
+        paced=paced.of_record(record),
     )
 
 

@@ -110,13 +110,13 @@ class Controlled:
         self._lease.check()
         if self.limit_celsius is not None:
             launch.before, launch.hot = thermal.wait_until_cool(
-                self._device, self._cores, self.limit_celsius, self._note
+                self._device, self.measured_cores, self.limit_celsius, self._note
             )
             self._reference = self._reference or launch.before
         yield launch
         self._lease.confirm()
         if launch.before is not None and self._reference is not None:
-            launch.after = thermal.sample(self._device, self._cores)
+            launch.after = thermal.sample(self._device, self.measured_cores)
             launch.throttled = thermal.slowdowns(
                 self._reference,
                 launch.before,
@@ -153,7 +153,7 @@ class Controlled:
         }
 
     @property
-    def _cores(self) -> frozenset[int]:
+    def measured_cores(self) -> frozenset[int]:
         """The measured cores; all if they are unknown."""
         return sysfs.cores_of(self.cores or f"0-{sysfs.MAX_CORE}")
 
@@ -167,7 +167,7 @@ class Controlled:
         self.cluster = "+".join(c.name for c in clusters.clusters if set(c.cores) & set(cores))
 
     def _clock(self, tree: sysfs.SysfsTree, journal: Path, on_exit: ExitStack) -> None:
-        cores = self._cores
+        cores = self.measured_cores
         present = {text for core, text in tree.find(governor.GOVERNOR) if core in cores}
         drivers = {text for core, text in tree.find(governor.DRIVER) if core in cores}
         self._driver = "+".join(sorted(drivers)) or None

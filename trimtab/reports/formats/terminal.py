@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from trimtab import escape, tables
 from trimtab.compare.side_by_side import Comparison
-from trimtab.reports import configurations, fmt, run_tables, text_plot
+from trimtab.reports import configurations, fmt, paced_tables, run_tables, text_plot
 from trimtab.reports.configurations import Configuration
 from trimtab.results.summary import Summary, Unit
 from trimtab.tables import Column, Table, number
@@ -28,6 +28,7 @@ def run(summary: Summary) -> str:
         rows = [(escape.line(op.label), op.cost, fmt.value(op.cost, unit)) for op in ops[:_BARS]]
         drawn = f"Most expensive operators ({unit})\n{text_plot.bars(rows)}"
         parts.append(drawn)
+    parts += paced_tables.picture(summary.paced)
     parts += [_note(note) for note in summary.notes]
     return tables.text([escape.line(summary.name), *parts, run_tables.answer(summary)]) + "\n"
 

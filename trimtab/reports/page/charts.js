@@ -129,6 +129,34 @@ function roofline({ops, unit, gbPerS}, width) {
   }));
 }
 
+// Latency of frames over time, and below it the device's clock and temperature.
+function paced({spans, samples, period}, width) {
+  const shown = spans.filter((s) => s.median_ns != null).map((s) => ({...s, at: (s.begin_s + s.end_s) / 2}));
+  const text = (s) => `${s.begin_s.toFixed(1)} to ${s.end_s.toFixed(1)} s: median ${time(s.median_ns)}, maximum ${time(s.max_ns)}, ${s.missed} missed`;
+  const x = {label: "seconds →", domain: [0, spans.at(-1).end_s], ticks: Math.max(2, width / 120)};
+  const latency = Plot.plot(base(width, {
+    height: 240, marginLeft: 75, grid: true, x,
+    y: {label: "↑ from frame to result", tickFormat: time, ticks: 5, zero: true},
+    marks: [
+      Plot.areaY(shown, {x: "at", y1: "median_ns", y2: "max_ns", fill: MARK, fillOpacity: 0.25}),
+      Plot.lineY(shown, {x: "at", y: "median_ns", stroke: MARK, strokeWidth: 2}),
+      Plot.dot(shown, {x: "at", y: "median_ns", fill: MARK, ariaLabel: text, title: text, tip}),
+      Plot.ruleY([period], {stroke: INK, strokeDasharray: "4 3"}),
+    ],
+  }));
+  const below = [["mhz", "↑ MHz"], ["celsius", "↑ °C"]].filter(([key]) => samples.some((s) => s[key] != null)).map(([key, label]) => {
+    const known = samples.filter((s) => s[key] != null);
+    const said = (s) => `${s.at.toFixed(1)} s: ${s[key]} ${label.slice(2)}`;
+    return Plot.plot(base(width, {
+      height: 130, marginLeft: 75, grid: true, x, y: {label, ticks: 3, nice: true},
+      marks: [Plot.lineY(known, {x: "at", y: key, stroke: MARK}), Plot.dot(known, {x: "at", y: key, r: 2, fill: MARK, ariaLabel: said, title: said, tip})],
+    }));
+  });
+  const figure = document.createElement("div");
+  figure.append(latency, ...below);
+  return figure;
+}
+
 // Every sample of each launch.
 function samples({series, unit}, width) {
   const rows = series.flatMap((s) => s.launches.flatMap((values, i) => values.map((value, j) => ({run: s.label, launch: i + 1, j, value}))));
