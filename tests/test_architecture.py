@@ -76,7 +76,9 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("planner", "session"),
     },
     "gradients": {"errors", "plugins", "schema", "engine", "program"},
-    "learning": {"errors", "files", "gradients", "program", "session"},
+    "learning": {
+        *("errors", "files", "engine", "gradients", "program", "quantization", "session"),
+    },
     "build": {
         "strict_json",
         *("__init__", "errors", "toml_table", "paths", "plugins", "files", "progress", "schema"),
@@ -114,7 +116,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("__init__", "errors", "paths", "files", "tables", "compression", "progress", "cores"),
         *("accuracy", "profile", "target", "program", "modelfile", "importers", "passes"),
         *("camera", "operator_cases", "planner", "session", "quantization", "build", "size", "zoo"),
-        *("devices", "bench", "heads"),
+        *("devices", "bench", "heads", "learning"),
         "results",
     },
     "compare": {
@@ -166,7 +168,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("__init__", "errors", "files", "tables", "progress", "plugins", "profile", "program"),
         *("exporters", "planner", "build", "size", "zoo", "devices", "results", "bench"),
         *("camera", "pipeline", "compare", "fitting", "reports", "tuning", "sweep", "plugin_kit"),
-        *("doctor", "demo", "paths", "heads"),
+        *("doctor", "demo", "paths", "heads", "learning"),
     },
 }
 # The package itself has no row: it loads the names of the Python API when they are first used.

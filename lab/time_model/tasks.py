@@ -23,7 +23,7 @@ class ModelOptions:
     input: tuple[str, ...] = option(INPUT_HELP, ())
     model: str = option("model file or zoo network; default: the networks of lab/instructions/")
     cpu: str = option(
-        "core to build for, e.g. cortex-a53 (docs/cores.md); a qemu device (./inv devices) must "
+        "core to build for, e.g. cortex-a53 (docs/cores.md); a qemu device (./inv device) must "
         "emulate it",
         "cortex-a53",
     )

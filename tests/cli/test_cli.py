@@ -100,7 +100,11 @@ def test_the_help_of_a_task_needs_no_arguments_and_explains_its_options(
             "build: --threads must be a whole number, not '1.5'",
             "./inv build --help",
         ),
-        (("device", "a", "b"), "device: no option takes 'b'", "./inv device --help"),
+        (
+            ("device.unlock", "a", "b"),
+            "device.unlock: no option takes 'b'",
+            "./inv device.unlock --help",
+        ),
     ],
 )
 def test_a_typing_error_is_named_with_what_was_meant(
@@ -150,7 +154,6 @@ def test_a_name_that_does_not_exist_is_refused_before_the_engine_is_built(
 @pytest.mark.parametrize(
     ("words", "what", "complete"),
     [
-        (("device",), "device: NAME is missing: device (", "device NAME"),
         (("device.unlock",), "device.unlock: NAME is missing", "device.unlock NAME"),
         (("bench.ab", "x"), "bench.ab: B is missing", "bench.ab A B"),
         (("convert",), "OUTPUT is missing: the file to write", "convert MODEL OUTPUT"),

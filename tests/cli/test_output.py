@@ -66,7 +66,7 @@ def test_devices_with_hostile_texts_are_listed_as_text(tmp_path: Path) -> None:
     device = f'transport = "local"\ntoolchain = "host"\ncpu = "native"\ndoc = {doc}\n'
     (folder / "mine.toml").write_text(device)
     (folder / "broken\x1b[31m.toml").write_text("transport = ")
-    done = task("devices", XDG_CONFIG_HOME=str(tmp_path))
+    done = task("device", XDG_CONFIG_HOME=str(tmp_path))
     assert done.returncode == 0
     assert b"mine" in done.stdout
     check_displayed(done.stdout.decode())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -122,3 +123,38 @@ def test_solver_settings_are_checked() -> None:
     ):
         with pytest.raises(UsageError, match=message):
             trimtab.Solver(**settings)
+
+
+def test_the_gradients_of_several_batches_are_averaged() -> None:
+    """An update of two batches is that of one batch with all of their examples."""
+    solver = trimtab.Solver("sgd", rate=0.05, weight_decay=0.1, clip_gradients=0.5)
+    whole = trained(solver)
+    net = Net(data=(2, 5))
+    net.finish(net("gemm", "data", W, B))
+    names = net.program.ops[0].inputs[1:]
+    # The sum of two gradients has twice the norm of their mean.
+    solver = replace(solver, clip_gradients=1.0, iter_size=2)
+    trainer = trimtab.Trainer(trimtab.training(net.program, loss="euclidean", optimizer=solver))
+    for i in range(2 * STEPS):
+        half = slice(0, 2) if i % 2 == 0 else slice(2, 4)
+        before = dict(trainer.parameters)
+        trainer.step({"data": X[half], "label": T[half]})
+        if i % 2 == 0:
+            assert all(np.array_equal(before[name], trainer.values[name]) for name in names)
+    assert (trainer.iteration, trainer.steps) == (STEPS, 2 * STEPS)
+    for name, value in zip(names, whole, strict=True):
+        np.testing.assert_allclose(trainer.values[name], value, rtol=1e-5, atol=1e-6)
+
+
+def test_l1_adds_the_signs_of_the_weights() -> None:
+    """Without errors, only the decay moves weights: by its share of their signs."""
+    weights = np.array([[2.0, -3.0, 0.0]], np.float32)
+    net = Net(data=(1, 3))
+    net.finish(net("gemm", "data", weights))
+    solver = trimtab.Solver(rate=0.5, momentum=0.0, weight_decay=0.25, regularization="L1")
+    trainer = trimtab.Trainer(trimtab.training(net.program, loss="euclidean", optimizer=solver))
+    trainer.step({"data": np.zeros((1, 3), np.float32), "label": np.zeros((1, 1), np.float32)})
+    (moved,) = trainer.parameters.values()
+    np.testing.assert_array_equal(moved, [[1.875, -2.875, 0.0]])
+    with pytest.raises(UsageError, match="no regularization 'L3'"):
+        trimtab.Solver(regularization="L3")

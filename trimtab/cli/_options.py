@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from trimtab.heads import HeadRequest
     from trimtab.pipeline.budget import Budget
     from trimtab.pipeline.calibration import Calibration
+    from trimtab.pipeline.training import TrainingRequest
     from trimtab.planner.plan_file import Plan
 
 INPUT_HELP = "shape of a graph input: NAME=1,3,224,224 (repeatable)"
@@ -118,6 +119,54 @@ class PrecisionOptions:
         from dataclasses import replace
 
         return replace(self.samples.read(), budget=self.budget)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingOptions:
+    """Losses, optimizer and parameters of a training: of a Caffe solver, or as settings."""
+
+    solver: str = option(
+        "Caffe's solver.prototxt, in place of a model, losses, optimizer and parameters"
+    )
+    weights: tuple[str, ...] = option(
+        ".caffemodel that the solver's network begins with (repeatable)", ()
+    )
+    loss: tuple[str, ...] = option(
+        "what to minimize: softmax, or euclidean:output=NAME,weight=0.5 (repeatable)", ()
+    )
+    optimizer: str = option("sgd, nesterov or adam: adam:rate=0.001,weight_decay=0.0005")
+    trainable: tuple[str, ...] = option(
+        "parameters to train, by name or operator: 'ip2*', or with multipliers of rate and decay, "
+        "'*.bias=2,0' (repeatable); default: all",
+        (),
+    )
+    batch_statistics: tuple[str, ...] = option(
+        "batch normalizations that use the statistics of each batch (repeatable)", ()
+    )
+    dropout: tuple[str, ...] = option("operator and share of zeros: relu6=0.5 (repeatable)", ())
+    seed: int = option("seed of the order of examples, of dropout and of fillers", 0)
+
+    def read(self, model: str, shapes: Mapping[str, tuple[int, ...]]) -> TrainingRequest:
+        """The request to train a model, or the network of the solver; UsageError for invalid
+        values.
+        """
+        from trimtab.errors import UsageError
+        from trimtab.pipeline.training import parse_request
+
+        if not model and not self.solver:
+            raise UsageError("what to train?", hint="--model FILE, or --solver solver.prototxt")
+        return parse_request(
+            model=model,
+            solver=self.solver,
+            weights=self.weights,
+            shapes=shapes,
+            losses=self.loss,
+            optimizer=self.optimizer,
+            trainable=self.trainable,
+            batch_statistics=self.batch_statistics,
+            dropout=self.dropout,
+            seed=self.seed,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -42,7 +42,7 @@ class AbOptions:
     a: str = argument(f"the baseline: {_ARM}")
     b: str = argument("what is compared with it: as A")
     input: tuple[str, ...] = option(INPUT_HELP, ())
-    device: str = option("device to measure on (./inv devices)", "local")
+    device: str = option("device to measure on (./inv device)", "local")
     launches: int = option(
         "launches of each arm; default 20, at least 10 before a difference counts as real", 20
     )

@@ -39,7 +39,7 @@ class BenchOptions:
     profile: str = option(
         "contents of the binary: a profile's name or file; default: exactly what the model needs"
     )
-    device: str = option("device to measure on (./inv devices)", "local")
+    device: str = option("device to measure on (./inv device)", "local")
     toolchain: str = option("default: the device's")
     cpu: str = option("core to build for, e.g. cortex-a53; default: the device's")
     plan: PlanOptions = group(PlanOptions)

@@ -14,7 +14,7 @@ GROUP = "Devices"
 class CalibrateOptions:
     """Options of `calibrate`."""
 
-    device: str = argument("device (./inv devices)")
+    device: str = argument("device (./inv device)")
     model: str = option("model file or zoo network to measure; default: shufflenet_v2")
     launches: int = option("launches of each arm; default 40", 40)
     threads: int = option("threads of the runner", 1)

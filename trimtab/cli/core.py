@@ -15,7 +15,7 @@ NAMESPACE = "core"
 class FitOptions:
     """Options of `core.fit`."""
 
-    device: str = option("device (./inv devices); default: this machine", "local")
+    device: str = option("device (./inv device); default: this machine", "local")
     cpu: str = option("the core (docs/cores.md); default: the device's own")
     toolchain: str = option("toolchain; default: the device's own")
     threads: int = option("threads to fit besides one; default: all cores", 0)

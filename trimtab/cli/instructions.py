@@ -26,7 +26,7 @@ class InstructionsOptions:
     model: str = argument("model file or zoo network")
     input: tuple[str, ...] = option(INPUT_HELP, ())
     cpu: str = option(
-        "core to build for (docs/cores.md); a qemu device (./inv devices) must emulate it",
+        "core to build for (docs/cores.md); a qemu device (./inv device) must emulate it",
         "cortex-a53",
     )
     plan: str = option("plan file with algorithms and kernels (./inv inspect --plan writes one)")

@@ -28,7 +28,7 @@ class TuneOptions:
 
     model: str = option("model file or zoo network")
     input: tuple[str, ...] = option(CAMERA_HELP, ())
-    device: str = option("device to measure on (./inv devices)", "local")
+    device: str = option("device to measure on (./inv device)", "local")
     minutes: float = option("limit of the search; builds and the final comparison are extra", 5.0)
     output: str = option("plan file to write; default: NET-DEVICE.plan.toml")
     timings: str = option(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from trimtab.errors import UsageError
 
 NORMALIZATIONS = ("full", "valid", "batch_size", "none")
+REGULARIZATIONS = ("L2", "L1")
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,10 @@ class Solver:
     `optimizer`: a module of `trimtab.learning.optimizers`. `rate`, `policy`, `gamma`, `power`,
     `step`, `steps` and `iterations` are the learning rate and its policy, see `learning_rate`.
     `momentum` is the first coefficient of Adam, too; `momentum2` and `delta` are the others.
-    `weight_decay` adds that share of the weights to their gradient. `clip_gradients`: the largest
-    norm of all gradients together; 0: any.
+    `weight_decay` adds that share of the weights (`regularization` "L2") or of their signs ("L1")
+    to their gradient. `clip_gradients`: the largest norm of all gradients together; 0: any.
+    `iter_size`: the batches of an update, whose gradients are averaged; as in Caffe,
+    `clip_gradients` bounds the norm of their sum.
     """
 
     optimizer: str = "sgd"
@@ -64,7 +67,9 @@ class Solver:
     momentum2: float = 0.999
     delta: float = 1e-8
     weight_decay: float = 0.0
+    regularization: str = "L2"
     clip_gradients: float = 0.0
+    iter_size: int = 1
 
     def __post_init__(self) -> None:
         if self.policy not in POLICIES:
@@ -72,6 +77,13 @@ class Solver:
                 f"there is no learning-rate policy {self.policy!r}",
                 hint=f"one of {', '.join(POLICIES)}",
             )
+        if self.regularization not in REGULARIZATIONS:
+            raise UsageError(
+                f"there is no regularization {self.regularization!r}",
+                hint=f"one of {', '.join(REGULARIZATIONS)}",
+            )
+        if self.iter_size < 1:
+            raise UsageError(f"iter_size must be at least 1, not {self.iter_size}")
         if self.policy == "step" and self.step < 1:
             raise UsageError(f"step must be at least 1, not {self.step}")
         if self.policy == "poly" and self.iterations < 1:

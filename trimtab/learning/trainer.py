@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trimtab.errors import UsageError
-from trimtab.learning import checkpoint
-from trimtab.learning.optimizers import optimizer
-from trimtab.learning.settings import learning_rate
-from trimtab.learning.training_program import RATE, TrainingProgram
+from trimtab.learning import checkpoint, schedule
+from trimtab.learning.training_program import TrainingProgram
 from trimtab.program import Program
 from trimtab.session import Session
 
@@ -20,7 +18,7 @@ from trimtab.session import Session
 class Trainer:
     """Trains a network on this machine; `seed` decides what dropout sets to zero.
 
-    `iteration` is the number of completed steps; `values` are the parameters and the states of the
+    `steps` is the number of completed steps; `values` are the parameters and the states of the
     optimizer, by name. Both may be set, to continue an earlier training. `input_gradients` are
     those of the last step for the inputs of `force_backward`.
     """
@@ -29,9 +27,14 @@ class Trainer:
         self.training = training
         self.session = Session(training.program, threads)
         self.seed = seed
-        self.iteration = 0
+        self.steps = 0
         self.values = dict(training.initial)
         self.input_gradients: dict[str, NDArray[np.float32]] = {}
+
+    @property
+    def iteration(self) -> int:
+        """The number of completed updates: `Solver.iter_size` steps each."""
+        return self.steps // self.training.solver.iter_size
 
     def step(self, inputs: Mapping[str, ArrayLike]) -> float:
         """Trains on one batch: inputs of the network and targets of the losses, by name. Returns
@@ -39,46 +42,36 @@ class Trainer:
 
         UsageError if an input is missing, unknown, or has another shape or type.
         """
-        solver = self.training.solver
-        factor = getattr(optimizer(solver.optimizer), "rate_factor", lambda *_: 1.0)
-        rate = learning_rate(solver, self.iteration) * factor(solver, self.iteration)
-        operands = {**self.values, RATE: np.array([rate], np.float32)}
-        rng = np.random.default_rng((self.seed, self.iteration))
-        operands |= {name: mask.draw(rng) for name, mask in self.training.masks.items()}
+        operands = self.values | schedule.operands(self.training, self.steps, self.seed)
         if own := sorted(operands.keys() & inputs.keys()):
             hint = f"pass {', '.join(self.session.inputs.keys() - operands.keys())}"
             raise UsageError(f"{own[0]!r} is a value of the trainer", hint=hint)
-        batch = {name: self._batch(name, value) for name, value in inputs.items()}
+        batch = {name: self.training.checked(name, value) for name, value in inputs.items()}
         outputs = self.session.run({**batch, **operands})
         self.values = {name: outputs[next] for name, next in self.training.next_values.items()}
         gradients = self.training.input_gradients
         self.input_gradients = {name: outputs[gradient] for name, gradient in gradients.items()}
-        self.iteration += 1
+        self.steps += 1
         return float(outputs[self.training.loss][0])
 
-    def _batch(self, name: str, value: ArrayLike) -> ArrayLike:
-        """An input; labels as int32. UsageError for a label that is no class."""
-        array, labels = np.asarray(value), self.training.labels.get(name)
-        if labels is None or array.dtype.kind not in "iu":
-            return value
-        wrong = (array < 0) | (array >= labels.classes)
-        if labels.ignored is not None:
-            wrong &= array != labels.ignored
-        if wrong.any():
-            hint = f"labels are from 0 to {labels.classes - 1}; Loss(..., ignore_label=N) skips N"
-            raise UsageError(f"input {name!r} has the label {array[wrong][0]}", hint=hint)
-        return array.astype(np.int32)
+    def advance(self, batches: Iterable[Mapping[str, ArrayLike]]) -> Iterator[float]:
+        """Steps with each batch, and yields its loss."""
+        return map(self.step, batches)
 
     def save(self, path: str | Path) -> None:
-        """Writes a checkpoint: all values and the iteration. The file is replaced atomically."""
-        checkpoint.write(Path(path), self.values, self.iteration)
+        """Writes a checkpoint: all values and the steps. The file is replaced atomically."""
+        checkpoint.write(Path(path), self._in_order(), self.steps)
 
     def restore(self, path: str | Path) -> None:
         """Continues from a checkpoint of the same training, with the same seed bit for bit.
 
         ModelFileError if the file is damaged or of another training.
         """
-        self.values, self.iteration = checkpoint.read(Path(path), self.training.initial)
+        self.values, self.steps = checkpoint.read(Path(path), self._in_order())
+
+    def _in_order(self) -> dict[str, NDArray[np.float32]]:
+        """The values in the order of the program's inputs."""
+        return {name: self.values[name] for name in self.training.next_values}
 
     @property
     def parameters(self) -> dict[str, NDArray[np.float32]]:
@@ -87,8 +80,4 @@ class Trainer:
 
     def network(self) -> Program:
         """The network with the trained parameters and running statistics."""
-        program = self.training.network.copy()
-        for name, value in self.values.items():
-            if name in program.vars:
-                program.vars[name].data = value
-        return program
+        return self.training.trained(self.values, self.steps)

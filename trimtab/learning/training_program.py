@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from trimtab.errors import ProgramError, UsageError
 from trimtab.gradients import OpBuilder
@@ -20,7 +20,7 @@ from trimtab.learning.parameters import Multipliers, Trainable, choose
 from trimtab.learning.settings import Loss, Solver
 from trimtab.program import Block, Program
 
-RATE, LOSS = "learning_rate", "loss"
+RATE, LOSS, IS_UPDATE = "learning_rate", "loss", "is_update"
 
 Array = NDArray[np.float32]
 
@@ -38,11 +38,14 @@ class TrainingProgram:
     """A program that computes one training step, and what its operands are.
 
     `network`: the network to train. `program` reads the inputs of the network, the targets of the
-    losses, the learning rate, and the tensors of `next_values`: parameters, states of the optimizer
-    and running statistics. It computes the output `loss` and, as the output `next_values[name]`,
-    the next value of each of them. `parameters`: the names of the trained constants. `initial`: the
-    first value of each tensor of `next_values`. `masks`: inputs that are drawn for each step.
-    `labels`: the inputs with labels. `input_gradients`: the outputs with the gradients of inputs.
+    losses, the learning rate and, last, the tensors of `next_values`: parameters, states of the
+    optimizer and running statistics. It computes the output `loss` and, as its last outputs
+    `next_values[name]`, in the same order, the next value of each of them. If several batches make
+    an update, the input `is_update` says whether this one is the last. `parameters`: the names of
+    the trained constants. `initial`: the first value of each tensor of `next_values`. `masks`:
+    inputs that are drawn for each step. `labels`: the inputs with labels. `input_gradients`: the
+    outputs with the gradients of inputs. `from_zero`: running statistics that began at zero, and
+    the share of their value that a step keeps.
     """
 
     network: Program
@@ -55,6 +58,28 @@ class TrainingProgram:
     masks: Mapping[str, Mask]
     labels: Mapping[str, Labels]
     input_gradients: Mapping[str, str]
+    from_zero: Mapping[str, float]
+
+    def checked(self, name: str, value: ArrayLike) -> ArrayLike:
+        """An input of a step; labels as int32. UsageError for a label that is no class."""
+        array, labels = np.asarray(value), self.labels.get(name)
+        if labels is None or array.dtype.kind not in "iu":
+            return value
+        wrong = (array < 0) | (array >= labels.classes)
+        if labels.ignored is not None:
+            wrong &= array != labels.ignored
+        if wrong.any():
+            hint = f"labels are from 0 to {labels.classes - 1}; Loss(..., ignore_label=N) skips N"
+            raise UsageError(f"input {name!r} has the label {array[wrong][0]}", hint=hint)
+        return array.astype(np.int32)
+
+    def trained(self, values: Mapping[str, Array], steps: int) -> Program:
+        """The network with the parameters and running statistics of `values` after some steps."""
+        program = self.network.copy()
+        for name in values.keys() & program.vars.keys():
+            weight = 1 - self.from_zero.get(name, 0.0) ** steps if steps else 1.0
+            program.vars[name].data = np.asarray(values[name] / weight, np.float32)
+        return program
 
 
 def training(
@@ -65,6 +90,7 @@ def training(
     optimizer: str | Solver = "sgd",
     batch_statistics: Sequence[str] = (),
     batch_momentum: float = 0.9,
+    statistics_from_zero: bool = False,
     dropout: Mapping[str, float] | None = None,
     force_backward: Sequence[str] = (),
 ) -> TrainingProgram:
@@ -74,6 +100,8 @@ def training(
     of parameters, see docs/training.md; None: all weights. `optimizer`: its name or a `Solver`.
     `batch_statistics`: patterns of batch normalizations that use the mean and the variance of the
     batch; the running ones keep the share `batch_momentum` of their value. All others are fixed.
+    `statistics_from_zero`: running statistics begin at zero, and a mean over all steps so far is
+    the result, as in Caffe.
     `dropout`: patterns of operators, and the share of their results that a step sets to zero.
     `force_backward`: patterns of inputs of the network whose gradients a step computes, too.
 
@@ -91,8 +119,20 @@ def training(
     terms = [Loss(loss)] if isinstance(loss, str) else [loss] if isinstance(loss, Loss) else loss
     solver = Solver(optimizer) if isinstance(optimizer, str) else optimizer
     return _Builder(program, list(terms), solver, choose(program, trainable)).build(
-        batch_statistics, batch_momentum, dropout or {}, force_backward
+        batch_statistics,
+        batch_momentum,
+        statistics_from_zero,
+        dropout or {},
+        force_backward,
     )
+
+
+def evaluation(program: Program, loss: Sequence[Loss]) -> Program:
+    """A network with the sum of losses, if there are any, as its first output, `loss`.
+
+    Its inputs are those of the network and the targets of the losses.
+    """
+    return _Builder(program, list(loss), Solver(), {}).build_evaluation()
 
 
 class _Builder:
@@ -118,6 +158,7 @@ class _Builder:
         self,
         batch_statistics: Sequence[str],
         batch_momentum: float,
+        statistics_from_zero: bool,
         dropout: Mapping[str, float],
         force_backward: Sequence[str],
     ) -> TrainingProgram:
@@ -131,7 +172,8 @@ class _Builder:
             data = network.vars[name].data
             assert data is not None
             self.block.vars[name].data = None
-            self.initial[name] = np.asarray(data, np.float32)
+            begin = 0 if statistics_from_zero and name in running else 1
+            self.initial[name] = np.asarray(data * begin, np.float32)
         active, results = (*self.parameters, *forced), (*predictions, *running.values())
         graph = Differentiable(self.block, active, results)
         total = self._total(graph, [graph.name(name) for name in predictions])
@@ -140,12 +182,14 @@ class _Builder:
             name: self._output(gradients.pop(name), f"{name}.gradient") for name in forced
         }
         self._input(RATE, (1,), "f32")
+        self._accumulate(gradients)
         self._clip(gradients)
         for name in self.parameters:
             self._update(name, gradients[name])
         for name, new in running.items():
-            program.inputs.append(name)
             self._keep(name, graph.name(new))
+        program.inputs = [name for name in program.inputs if name not in self.next_values]
+        program.inputs += self.next_values
         return TrainingProgram(
             network,
             program,
@@ -157,6 +201,7 @@ class _Builder:
             masks,
             self.labels,
             input_gradients,
+            dict.fromkeys(running, batch_momentum) if statistics_from_zero else {},
         )
 
     def _forced(self, patterns: Sequence[str]) -> list[str]:
@@ -168,6 +213,16 @@ class _Builder:
                 hint = f"there are: {', '.join(allowed) or 'none'}; labels have no gradient"
                 raise UsageError(f"no input with a gradient fits {pattern!r}", hint=hint)
         return [n for n in allowed if any(fnmatchcase(n, pattern) for pattern in patterns)]
+
+    def build_evaluation(self) -> Program:
+        """The program of `evaluation`."""
+        outputs, self.program.outputs = self.program.outputs, []
+        predictions = [self._prediction(loss) for loss in self.terms]
+        graph = Differentiable(self.block, (), [*predictions, *outputs])
+        if predictions:
+            self._total(graph, predictions)
+        self.program.outputs += outputs
+        return self.program
 
     def _prediction(self, loss: Loss) -> str:
         """The tensor that a loss reads: an output, or the operand of an activation that the loss
@@ -237,9 +292,24 @@ class _Builder:
         self.program.outputs.append(self._named(tensor, name))
         return self.program.outputs[-1]
 
+    def _accumulate(self, gradients: dict[str, str]) -> None:
+        """Averages the gradients of several batches, whose sums are values between steps."""
+        count = self.solver.iter_size
+        if count == 1:
+            return
+        self._input(IS_UPDATE, (1,), "bool")
+        for name, gradient in gradients.items():
+            total = self._input(f"{name}.gradient_sum", self.block.vars[name].shape, "f32")
+            self.initial[total] = np.zeros(self.block.vars[name].shape, np.float32)
+            builder = OpBuilder(self.block, f"{name}.accumulate")
+            summed = builder.add("add", total, gradient)
+            zero = builder.constant([0.0])
+            self._keep(total, builder.add("where", IS_UPDATE, zero, summed))
+            gradients[name] = builder.times(summed, 1 / count)
+
     def _clip(self, gradients: dict[str, str]) -> None:
         """Scales all gradients so that their common norm is at most `clip_gradients`."""
-        bound = self.solver.clip_gradients
+        bound = self.solver.clip_gradients / self.solver.iter_size
         if not bound:
             return
         builder = OpBuilder(self.block, "clip_gradients")
@@ -261,16 +331,27 @@ class _Builder:
         for state in rule.states(self.solver):
             names.append(self._input(f"{name}.{state}", shape, "f32"))
             self.initial[names[-1]] = np.zeros(shape, np.float32)
-        self.program.inputs.append(name)
         decay = self.solver.weight_decay * multipliers.decay
         if decay:
-            gradient = builder.add("add", gradient, builder.times(name, decay))
+            decayed = name if self.solver.regularization == "L2" else _sign(builder, name)
+            gradient = builder.add("add", gradient, builder.times(decayed, decay))
         rate = builder.times(RATE, multipliers.rate)
         update = Update(name, gradient, rate, tuple(names[1:]))
         results = rule.update(builder, self.solver, update)
         for old, result in zip(names, results, strict=True):
-            self._keep(old, result)
+            is_whole = self.solver.iter_size == 1
+            self._keep(old, result if is_whole else builder.add("where", IS_UPDATE, result, old))
 
     def _keep(self, name: str, result: str) -> None:
         """Makes a tensor an output: the next value of the input `name`."""
         self.next_values[name] = self._output(result, f"{name}.next")
+
+
+def _sign(builder: OpBuilder, x: str) -> str:
+    """-1, 0 or 1 for each element."""
+    zero = builder.constant([0.0])
+    negative, positive = (
+        builder.add("cast", builder.add("compare", *sides, relation="less"), to="f32")
+        for sides in ((x, zero), (zero, x))
+    )
+    return builder.add("sub", positive, negative)

@@ -300,10 +300,12 @@ def _pictures(folder: Path, inputs: Inputs) -> Samples:
         )
     ((name, (shape, dtype)),) = inputs.items()
     settings = Pictures.read(folder / SETTINGS)
-    return Samples(len(files), lambda i: {name: _picture(files[i], shape, settings).astype(dtype)})
+    return Samples(
+        len(files), lambda i: {name: read_picture(files[i], shape, settings).astype(dtype)}
+    )
 
 
-def _picture(path: Path, shape: tuple[int, ...], settings: Pictures) -> Array:
+def read_picture(path: Path, shape: tuple[int, ...], settings: Pictures) -> Array:
     """Reads a picture as float32 [1, c, h, w]."""
     try:
         from PIL import Image

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,8 @@ from trimtab.importers._graph import Array, ImportGraph, Operand
 from trimtab.importers._handlers import Handlers
 from trimtab.importers._layer import ImportedLayer, Place
 from trimtab.importers.caffe_ops.contract import BlobCounts
-from trimtab.importers.caffe_ops.net import NetLayer
+from trimtab.importers.caffe_ops.filler import Filler
+from trimtab.importers.caffe_ops.net import TRAIN, NetLayer
 from trimtab.importers.caffe_ops.prototxt import Message
 
 # Fields for training, or for the choice of hardware.
@@ -23,15 +26,37 @@ HARMLESS = frozenset(
 # Parameter messages that every layer may have and that never change its result.
 _GENERAL = frozenset(("loss_param", "transform_param"))
 
-Masks = dict[str, dict[str, Any]]
-"""Max pools whose second top is the position of the maxima: pool attributes by that top."""
+
+@dataclass
+class Phase:
+    """The phase of an import, and what its layers have found.
+
+    `masks`: max pools whose second top is the position of the maxima: pool attributes by that top.
+    For training: `dropout`, the ratio by operator, whose result has that share of zeros;
+    `statistics`, the share of running statistics that a step keeps, by batch normalization.
+    """
+
+    name: str
+    masks: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
+    dropout: dict[str, float] = dataclasses.field(default_factory=dict)
+    statistics: dict[str, float] = dataclasses.field(default_factory=dict)
+
+    @property
+    def is_training(self) -> bool:
+        """Whether layers are those of the TRAIN phase."""
+        return self.name == TRAIN
 
 
 class CaffeLayer(ImportedLayer):
     """One layer of a network."""
 
     def __init__(
-        self, graph: ImportGraph, layer: NetLayer, blobs: Sequence[Array], masks: Masks
+        self,
+        graph: ImportGraph,
+        layer: NetLayer,
+        blobs: Sequence[Array],
+        phase: Phase,
+        filler: Filler | None,
     ) -> None:
         super().__init__(
             graph,
@@ -45,7 +70,8 @@ class CaffeLayer(ImportedLayer):
         self._message = layer.message
         self._blobs = blobs
         self._read: list[tuple[str, Message]] = []
-        self.masks = masks
+        self.phase = phase
+        self._filler = filler
 
     def param(self, name: str) -> Message:
         """A parameter message of the layer; empty if it is absent."""
@@ -106,17 +132,19 @@ class CaffeLayer(ImportedLayer):
 
     def operand(self, place: Place = 0) -> Operand:
         """An operand; only Upsample may read a mask."""
-        if self.type != "Upsample" and self.key(place) in self.masks:
+        if self.type != "Upsample" and self.key(place) in self.phase.masks:
             raise self.unsupported("it reads the positions of a pool's maxima")
         return super().operand(place)
 
     @property
     def blob_count(self) -> int:
-        """Number of weight blobs."""
+        """Number of weight blobs of the file."""
         return len(self._blobs)
 
     def blob(self, i: int, shape: Sequence[int], role: str) -> Array:
         """Weight blob `i` in the shape that follows from the layer's parameters."""
+        if not self._blobs and self._filler:
+            return self._filler.draw(self._message, self.name, i, shape)
         if not self._blobs:
             raise ImportModelError(
                 "its weights are missing",

@@ -11,9 +11,13 @@ from trimtab.importers.vocabulary import movement
 
 
 @handles("Dropout")
-def identity(layer: CaffeLayer) -> Results:
-    """The input itself; the layer acts in training only."""
-    return layer.x()
+def dropout(layer: CaffeLayer) -> Results:
+    """The input itself; for training, an operator whose result gets the zeros."""
+    ratio = layer.param("dropout_param").real("dropout_ratio", 0.5)
+    if not layer.phase.is_training:
+        return layer.x()
+    layer.phase.dropout[layer.name] = ratio
+    return layer.add("reshape", layer.x(), shape=layer.x().shape)
 
 
 @handles("Split")

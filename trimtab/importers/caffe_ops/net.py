@@ -1,4 +1,4 @@
-"""The structure of a Caffe network: its layers in the TEST phase, and its inputs."""
+"""The structure of a Caffe network: its layers in a phase, and its inputs."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _EVALUATIONS = frozenset(
     ("Accuracy", "DetectionEvaluate", "HDF5Output", "SoftmaxWithLoss", "MultiBoxLoss")
 )
 
-_PHASES = ("TRAIN", "TEST")
+TRAIN, TEST = PHASES = "TRAIN", "TEST"
 
 
 @dataclass(frozen=True)
@@ -98,20 +98,27 @@ class NetInput:
     shape: tuple[int, ...]
 
 
-def layers(net: Message, phase: str = "") -> list[NetLayer]:
-    """The layers that run in a phase, by default that of the file's `state`, or TEST, without
-    evaluations and losses.
-    """
+def phase_of(net: Message) -> str:
+    """The phase of the file's `state`, or TEST."""
+    return net.message("state").choice("phase", PHASES, TEST)
+
+
+def active(net: Message, phase: str) -> list[NetLayer]:
+    """The layers that run in a phase."""
     layers = [_current(m, i) for i, m in enumerate(net.messages("layer"))]
     if not layers:
         layers = [_v1(m, i) for i, m in enumerate(net.messages("layers"))]
     state = net.message("state")
-    phase = phase or state.choice("phase", _PHASES, "TEST")
-    active = [layer for layer in layers if _runs(layer, state, phase)]
-    silenced = {b for layer in active if layer.type == "Silence" for b in layer.bottoms}
+    return [layer for layer in layers if _runs(layer, state, phase)]
+
+
+def layers(net: Message, phase: str) -> list[NetLayer]:
+    """The layers that run in a phase, without evaluations and losses."""
+    running = active(net, phase)
+    silenced = {b for layer in running if layer.type == "Silence" for b in layer.bottoms}
     return [
         layer
-        for layer in active
+        for layer in running
         if layer.type not in _EVALUATIONS
         and not layer.type.endswith("Loss")
         and layer.type != "Silence"
@@ -173,7 +180,7 @@ def _runs(layer: NetLayer, state: Message, phase: str) -> bool:
 def _holds(rule: Message, state: Message, phase: str) -> bool:
     level, stages = state.integer("level", 0), set(state.texts("stage"))
     return (
-        rule.choice("phase", _PHASES, phase) == phase
+        rule.choice("phase", PHASES, phase) == phase
         and rule.integer("min_level", level) <= level <= rule.integer("max_level", level)
         and stages.issuperset(rule.texts("stage"))
         and stages.isdisjoint(rule.texts("not_stage"))

@@ -12,11 +12,16 @@ from trimtab.importers.vocabulary.activation import affine
 
 @handles("BatchNorm")
 def batch_norm(layer: CaffeLayer) -> Results:
-    """Normalization with stored statistics: sums over a number of batches, the third blob."""
+    """Normalization with stored statistics: sums over a number of batches, the third blob. For
+    training, with those of the batch.
+    """
     param = layer.param("batch_norm_param")
-    if not param.boolean("use_global_stats", True):
+    stored = param.boolean("use_global_stats", not layer.phase.is_training)
+    if not stored and not layer.phase.is_training:
         raise layer.unsupported("it uses the statistics of each batch (use_global_stats: false)")
-    param.texts("moving_average_fraction")
+    momentum = param.real("moving_average_fraction", 0.999)
+    if not stored:
+        layer.phase.statistics[layer.name] = momentum
     channels = (layer.x().shape[1],)
     factor = float(layer.blob(2, (1,), "scale factor").reshape(-1)[0])
     factor = 0.0 if factor == 0.0 else 1.0 / factor

@@ -43,7 +43,7 @@ def pooling(layer: CaffeLayer) -> Results:
     if method == "AVE" or len(layer.outputs) < 2:
         return y
     # The engine finds the positions of the maxima again, in the input of the pool.
-    layer.masks[str(layer.outputs[1])] = {
+    layer.phase.masks[str(layer.outputs[1])] = {
         "kernel_shape": kernel,
         "strides": strides,
         "pads": window.pads,
@@ -106,8 +106,8 @@ def upsample(layer: CaffeLayer) -> Results:
         return resize(layer, x, sizes, "nearest")
     source = layer.image(1)
     sizes = [param.integer("upsample_h", sizes[0]), param.integer("upsample_w", sizes[1])]
-    if layer.inputs[1] not in layer.masks:
+    if layer.inputs[1] not in layer.phase.masks:
         raise layer.unsupported("its second bottom is not the mask of a pool")
     if sizes != list(source.shape[2:]):
         raise layer.unsupported(f"its size is {sizes}, the pool read {list(source.shape[2:])}")
-    return layer.add("max_unpool", x, source, **layer.masks[str(layer.inputs[1])])
+    return layer.add("max_unpool", x, source, **layer.phase.masks[str(layer.inputs[1])])

@@ -29,7 +29,7 @@ _POLICIES: dict[str, tuple[str, ...]] = {
 # Fields that do not change what is learned.
 _HARMLESS = (
     *("solver_mode", "device_id", "debug_info", "snapshot_format", "snapshot_diff"),
-    *("average_loss", "test_compute_loss", "layer_wise_reduce", "rms_decay", "test_initialization"),
+    *("average_loss", "test_compute_loss", "layer_wise_reduce", "rms_decay"),
 )
 
 # The constants of a layer's weight blobs in the imported program.
@@ -52,8 +52,9 @@ class CaffeSolver:
     the largest norm of all gradients together; 0: any. `iter_size`: batches per update, whose
     gradients are averaged. `regularization`: "L2" or "L1", what `weight_decay` multiplies.
     `random_seed`: -1 if it is not stated. `test_iter`: batches per test of each test network, every
-    `test_interval` iterations. `snapshot`: iterations between snapshots, named `snapshot_prefix`;
-    0: only at the end, if `snapshot_after_train`. `display`: iterations between reports.
+    `test_interval` iterations, from the beginning on if `test_initialization`. `snapshot`:
+    iterations between snapshots, named `snapshot_prefix`; 0: only at the end, if
+    `snapshot_after_train`. `display`: iterations between reports.
     """
 
     network: str
@@ -77,6 +78,7 @@ class CaffeSolver:
     test_networks: tuple[str, ...]
     test_iter: tuple[int, ...]
     test_interval: int
+    test_initialization: bool
     snapshot: int
     snapshot_prefix: str
     snapshot_after_train: bool
@@ -124,6 +126,7 @@ def read(path: Path) -> CaffeSolver:
         test_networks=tuple(m.texts("test_net")),
         test_iter=tuple(m.integers("test_iter")),
         test_interval=m.integer("test_interval", 0),
+        test_initialization=m.boolean("test_initialization", True),
         snapshot=m.integer("snapshot", 0),
         snapshot_prefix=m.text("snapshot_prefix"),
         snapshot_after_train=m.boolean("snapshot_after_train", True),
@@ -139,11 +142,16 @@ def read(path: Path) -> CaffeSolver:
 
 def multipliers(path: Path) -> dict[str, tuple[float, float]]:
     """(lr_mult, decay_mult) of the parameters of a network's .prototxt, by their names in the
-    imported program; the last entry `*` stands for all others. Layers of the TRAIN phase count.
+    imported program; the last entry `*` stands for all others. Layers of the TRAIN phase count. A
+    name that the program lacks is that of a bias that its layer does not have.
     """
     message = prototxt.parse(read_text(path, LIMIT_BYTES), str(path))
     result: dict[str, tuple[float, float]] = {}
-    for layer in net.layers(message, "TRAIN"):
+    for layer in net.layers(message, net.TRAIN):
+        if layer.type == "BatchNorm" and not layer.message.message("batch_norm_param").boolean(
+            "scale_bias", False
+        ):
+            result |= {f"{layer.name}.{role}": (0.0, 0.0) for role in ("scale", "shift")}
         if layer.type not in _ROLES:
             continue  # such as BatchNorm, whose statistics do not learn
         roles = _ROLES[layer.type]
@@ -158,8 +166,9 @@ def multipliers(path: Path) -> dict[str, tuple[float, float]]:
                 where=layer.where,
                 hint=f"a layer of this type learns {len(roles)}",
             )
+        factors += [(1.0, 1.0)] * (len(roles) - len(factors))
         names = (f"{layer.name}.{role}" for role in roles)
-        result |= dict(zip(names, factors, strict=False))
+        result |= dict(zip(names, factors, strict=True))
     return {**result, "*": (1.0, 1.0)}
 
 

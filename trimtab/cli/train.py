@@ -1,0 +1,122 @@
+"""Trains networks, on this machine or on a device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from trimtab.cli._command import command, group, option
+from trimtab.cli._options import INPUT_HELP, TrainingOptions, parse_inputs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from trimtab.pipeline.training import TrainingRequest
+    from trimtab.pipeline.training_run import Event
+    from trimtab.program import Program
+
+GROUP = "Build"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainOptions:
+    """Options of `train`."""
+
+    model: str = option("model file or zoo network to train")
+    training: TrainingOptions = group(TrainingOptions)
+    input: tuple[str, ...] = option(INPUT_HELP, ())
+    data: str = option(
+        "labeled data: a folder of class folders with pictures or of .npy files, or an .npz file; "
+        "`train` and `test` in it separate the parts (docs/training.md)"
+    )
+    test_data: str = option("data for tests, if not in `test` of --data")
+    iterations: int | None = option("updates; default: those of the solver", None)
+    display: int | None = option("iterations between reports; default: the solver's, or 20", None)
+    test_interval: int | None = option("iterations between tests; 0: none", None)
+    snapshot: int | None = option("iterations between checkpoints; 0: only at the end", None)
+    resume: str = option("checkpoint to continue from")
+    output: str = option(
+        "file of the learned network: .ttm, or another format of `convert`; checkpoints are beside "
+        "it; default: NAME.ttm"
+    )
+    threads: int = option("threads of each step", 1)
+    json: bool = option("print one JSON object per report, test and checkpoint", False)
+
+    def request(self) -> TrainingRequest:
+        """What to train; UsageError for invalid values."""
+        return self.training.read(self.model, parse_inputs(self.input))
+
+
+@command(TrainOptions, engine=True, short_options=False)
+def train(options: TrainOptions) -> None:
+    """Train a network on labeled data, here or on a device: by a Caffe solver, or by options."""
+    from pathlib import Path
+
+    from trimtab.cli._progress import shown
+    from trimtab.errors import UsageError
+    from trimtab.learning.trainer import Trainer
+    from trimtab.pipeline.training import prepare
+    from trimtab.pipeline.training_run import TrainingRun, read_data, with_schedule
+
+    request = options.request()
+    if not options.data:
+        raise UsageError("which data?", hint="--data FOLDER, or an .npz file")
+    data, tests = Path(options.data), Path(options.test_data) if options.test_data else None
+    progress = shown(quiet=options.json)
+    prepared = prepare(request, data, progress)
+    output = Path(options.output or f"{prepared.schedule.prefix}.ttm")
+    default = None if request.solver else 20
+    prepared = with_schedule(
+        prepared,
+        iterations=options.iterations,
+        display=default if options.display is None else options.display,
+        test_interval=options.test_interval,
+        snapshot=options.snapshot,
+        prefix=str(output.with_suffix("")),
+    )
+    _check_output(output)
+    run = TrainingRun(
+        prepared, read_data(prepared, data, tests), _reporter(as_json=options.json), progress
+    )
+    trainer = Trainer(prepared.training, options.threads, prepared.seed)
+    if options.resume:
+        trainer.restore(options.resume)
+    run.run(trainer)
+    _write(trainer.network(), output)
+    if not options.json:
+        print(f"written: {output}")
+
+
+def _reporter(*, as_json: bool) -> Callable[[Event], None]:
+    """Prints events, each on a line of its own."""
+    from trimtab.strict_json import dumps
+
+    def report(event: Event) -> None:
+        if as_json:
+            print(dumps(dict(event)), flush=True)
+            return
+        kind, iteration = event["event"], event["iteration"]
+        values = [(name, event[name]) for name in event if name not in ("event", "iteration")]
+        texts = [f"{n} {v:.6g}" if isinstance(v, float) else str(v) for n, v in values]
+        print(f"{kind:>8} {iteration:>6}: {', '.join(texts)}", flush=True)
+
+    return report
+
+
+def _check_output(output: Path) -> None:
+    """UsageError for a format that cannot be written; FileAccessError for a folder that cannot."""
+    from trimtab import exporters, files
+
+    exporters.exporter_for(output)
+    files.check_writable(output)
+
+
+def _write(network: Program, output: Path) -> None:
+    """Writes the network in the format of the file's suffix."""
+    from trimtab import exporters
+
+    if exporter := exporters.exporter_for(output):
+        exporters.write(network, output, exporter)
+    else:
+        network.save(output)

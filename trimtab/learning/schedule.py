@@ -1,0 +1,35 @@
+"""The operands of a step that follow from its number: learning rate, masks of dropout, and whether
+the step ends an update.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trimtab.learning.optimizers import optimizer
+from trimtab.learning.settings import learning_rate
+from trimtab.learning.training_program import IS_UPDATE, RATE, TrainingProgram
+
+
+def rate(training: TrainingProgram, step: int) -> float:
+    """The learning rate in a step, which count from 0, with the factor of the optimizer."""
+    solver = training.solver
+    iteration = step // solver.iter_size
+    factor = getattr(optimizer(solver.optimizer), "rate_factor", lambda *_: 1.0)
+    return float(learning_rate(solver, iteration) * factor(solver, iteration))
+
+
+def operands(training: TrainingProgram, step: int, seed: int) -> dict[str, NDArray[Any]]:
+    """The operands of a step by name; `seed` decides what dropout sets to zero."""
+    rng = np.random.default_rng((seed, step))
+    result: dict[str, NDArray[Any]] = {
+        name: mask.draw(rng) for name, mask in training.masks.items()
+    }
+    result[RATE] = np.array([rate(training, step)], np.float32)
+    count = training.solver.iter_size
+    if count > 1:
+        result[IS_UPDATE] = np.array([step % count == count - 1])
+    return result

@@ -1,0 +1,293 @@
+"""Trainings as requested: by a model and settings, or by Caffe's solver.prototxt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+
+import numpy as np
+
+from trimtab.errors import UsageError
+from trimtab.importers.caffe_ops import solver as caffe_solver
+from trimtab.importers.caffe_ops.net import TEST, TRAIN
+from trimtab.importers.caffe_ops.solver import CaffeSolver
+from trimtab.importers.caffe_ops.training import CaffeNetwork, CaffeSource
+from trimtab.learning import labeled_data, setting_texts
+from trimtab.learning.settings import Loss, Solver
+from trimtab.learning.training_program import TrainingProgram, evaluation, training
+from trimtab.pipeline.resolve import load_program
+from trimtab.program import Program
+from trimtab.program.block import NUMPY_DTYPES
+from trimtab.progress import SILENT, Progress
+from trimtab.quantization.samples import Pictures
+
+Shapes = Mapping[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class TrainingRequest:
+    """What to train, and how.
+
+    `solver`: a solver.prototxt in place of a model, losses, optimizer and trainable parameters;
+    `weights`: .caffemodel files that its network begins with. `trainable`: see
+    `learning.parameters.choose`. `dropout`: the ratio by pattern of operators.
+    """
+
+    model: str = ""
+    solver: str = ""
+    weights: tuple[str, ...] = ()
+    shapes: Shapes = field(default_factory=dict)
+    losses: tuple[Loss, ...] = (Loss("softmax"),)
+    optimizer: Solver = field(default_factory=Solver)
+    trainable: Mapping[str, tuple[float, float]] | None = None
+    batch_statistics: tuple[str, ...] = ()
+    dropout: Mapping[str, float] = field(default_factory=dict)
+    seed: int = 0
+
+
+def parse_request(
+    *,
+    model: str,
+    solver: str,
+    weights: Sequence[str],
+    shapes: Shapes,
+    losses: Sequence[str],
+    optimizer: str,
+    trainable: Sequence[str],
+    batch_statistics: Sequence[str],
+    dropout: Sequence[str],
+    seed: int,
+) -> TrainingRequest:
+    """The request of texts; UsageError for invalid ones, and for settings beside a solver."""
+    settings = losses, optimizer, trainable, batch_statistics, dropout
+    if solver and (model or any(settings)):
+        raise UsageError(
+            "the solver names network, losses, optimizer and parameters",
+            where=solver,
+            hint="leave out --model, --loss, --optimizer, --trainable, --batch-statistics and "
+            "--dropout, or the solver",
+        )
+    if weights and not solver:
+        raise UsageError("--weights is for the network of a solver", hint="name a --model instead")
+    return TrainingRequest(
+        model=model,
+        solver=solver,
+        weights=tuple(weights),
+        shapes=shapes,
+        losses=tuple(map(setting_texts.loss, losses)) or (Loss("softmax"),),
+        optimizer=setting_texts.solver(optimizer or "sgd"),
+        trainable=setting_texts.trainable(trainable),
+        batch_statistics=tuple(batch_statistics),
+        dropout=setting_texts.ratios(dropout),
+        seed=seed,
+    )
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """When a training reports, tests, writes snapshots and ends, in iterations; 0: never.
+
+    `tests`: batches per test; 0: all data of the tests once.
+    """
+
+    iterations: int = 0
+    display: int = 0
+    test_interval: int = 0
+    tests: int = 0
+    test_first: bool = True
+    snapshot: int = 0
+    snapshot_at_end: bool = True
+    prefix: str = ""
+
+
+@dataclass(frozen=True)
+class ShareOfLabels:
+    """The share of labels `target` that are among the `top` largest of the output `output`."""
+
+    name: str
+    output: str
+    target: str
+    top: int = 1
+    ignore_label: int | None = None
+
+
+@dataclass(frozen=True)
+class TestNetwork:
+    """What a test evaluates: a network, whose constants are replaced by the trained ones."""
+
+    __test__ = False  # not a test of pytest
+
+    network: Program
+    losses: tuple[Loss, ...]
+    accuracies: tuple[ShareOfLabels, ...]
+
+    def program(self, trained: Program) -> Program:
+        """The network with trained constants and its loss as first output."""
+        network = self.network.copy()
+        for name, var in network.vars.items():
+            other = trained.vars.get(name)
+            if var.data is not None and other is not None and other.data is not None:
+                var.data = other.data
+        return evaluation(network, self.losses)
+
+
+@dataclass(frozen=True)
+class PreparedTraining:
+    """A training program with its tests, its schedule, and the preprocessing of its data."""
+
+    training: TrainingProgram
+    test: TestNetwork
+    schedule: Schedule
+    seed: int = 0
+    pictures: Pictures | None = None
+    mirror: bool = False
+
+    @property
+    def inputs(self) -> dict[str, tuple[tuple[int, ...], str]]:
+        """Shape and numpy dtype of what each step reads from the data, by name."""
+        own = {*self.training.next_values, *self.training.masks, "learning_rate", "is_update"}
+        return _inputs(self.training.program, own)
+
+    @property
+    def test_inputs(self) -> dict[str, tuple[tuple[int, ...], str]]:
+        """The same for a batch of a test."""
+        inputs = _inputs(evaluation(self.test.network, self.test.losses), set())
+        for one in self.test.accuracies:
+            shape = self.test.network.vars[one.output].shape
+            inputs.setdefault(one.target, ((shape[0], *shape[2:]), "int32"))
+        return inputs
+
+
+def _inputs(program: Program, own: set[str]) -> dict[str, tuple[tuple[int, ...], str]]:
+    shown = {name: program.vars[name] for name in program.inputs if name not in own}
+    return {n: (var.shape, np.dtype(NUMPY_DTYPES[var.dtype]).name) for n, var in shown.items()}
+
+
+def prepare(
+    request: TrainingRequest, data: Path | None = None, progress: Progress = SILENT
+) -> PreparedTraining:
+    """Loads the network of a request and adds losses, gradients and updates.
+
+    `data`: the shapes of a Caffe network's data, which its file does not have. UsageError if the
+    request names no network, or two; errors of importers and of `learning.training`.
+    """
+    if bool(request.model) == bool(request.solver):
+        raise UsageError("what to train?", hint="--model FILE, or --solver solver.prototxt")
+    if request.solver:
+        return _of_solver(request, data)
+    program = load_program(request.model, request.shapes, progress)
+    result = training(
+        program,
+        loss=request.losses,
+        trainable=request.trainable,
+        optimizer=request.optimizer,
+        batch_statistics=request.batch_statistics,
+        dropout=request.dropout,
+    )
+    network = result.network
+    accuracies = tuple(
+        ShareOfLabels("accuracy", loss.output or network.outputs[0], loss.target)
+        for loss in request.losses
+        if loss.kind == "softmax"
+    )
+    test = TestNetwork(network, request.losses, accuracies)
+    schedule = Schedule(iterations=request.optimizer.iterations, prefix=Path(request.model).stem)
+    return PreparedTraining(result, test, schedule, request.seed)
+
+
+def _of_solver(request: TrainingRequest, data: Path | None) -> PreparedTraining:
+    path = Path(request.solver)
+    solver = caffe_solver.read(path)
+    train = _source(request, solver, solver.network_path(path))
+    test = train
+    if solver.test_networks:
+        named = replace(solver, network=solver.test_networks[0]).network_path(path)
+        test = _source(request, solver, named)
+
+    def shape_in(part: str) -> CaffeShape:
+        folder = labeled_data.part(data, part) if data else None
+        return CaffeShape(folder or data)
+
+    network = train.load(TRAIN, shape_in(labeled_data.TRAIN))
+    losses = tuple(Loss(**values) for values in network.losses)
+    if not losses:
+        raise UsageError(
+            "its network has no loss in the TRAIN phase",
+            where=str(train.path),
+            hint="name the network for training, whose last layer is a loss",
+        )
+    constants = {var.name for var in network.program.constants()}
+    multipliers = caffe_solver.multipliers(train.path).items()
+    kept = {*network.phase.statistics.values()}
+    if len(kept) > 1:
+        raise UsageError(
+            "its batch normalizations differ in moving_average_fraction",
+            where=str(train.path),
+            hint="state the same for all",
+        )
+    program = training(
+        network.program,
+        loss=losses,
+        trainable={name: m for name, m in multipliers if name == "*" or name in constants},
+        optimizer=_optimizer(solver),
+        batch_statistics=tuple(network.phase.statistics),
+        batch_momentum=kept.pop() if kept else 0.0,
+        statistics_from_zero=not (request.weights or solver.weights),
+        dropout=network.phase.dropout,
+    )
+    return PreparedTraining(
+        program,
+        _test_of(test, shape_in(labeled_data.TEST)),
+        _schedule(solver, path),
+        train.seed,
+        Pictures(
+            network.data.mean,
+            (network.data.scale,),
+            "bgr",
+            "crop" if network.data.crop else "stretch",
+        ),
+        network.data.mirror,
+    )
+
+
+@dataclass(frozen=True)
+class CaffeShape:
+    """The shapes of examples in a folder."""
+
+    folder: Path | None
+
+    def __call__(self, name: str) -> tuple[int, ...] | None:
+        """The shape of the examples of `name`."""
+        return labeled_data.example_shape(self.folder, name) if self.folder else None
+
+
+def _source(request: TrainingRequest, solver: CaffeSolver, path: Path) -> CaffeSource:
+    stated = tuple(name for text in solver.weights for name in text.split(","))
+    weights = tuple(Path(name) for name in request.weights or stated)
+    seed = request.seed or max(0, solver.random_seed)
+    return CaffeSource(path, weights, request.shapes, seed)
+
+
+def _test_of(source: CaffeSource, shape: CaffeShape) -> TestNetwork:
+    network: CaffeNetwork = source.load(TEST, shape)
+    losses = tuple(Loss(**values) for values in network.losses)
+    accuracies = tuple(ShareOfLabels(**values) for values in network.accuracies)
+    return TestNetwork(network.program, losses, accuracies)
+
+
+def _optimizer(solver: CaffeSolver) -> Solver:
+    return Solver(**{one.name: getattr(solver, one.name) for one in fields(Solver)})
+
+
+def _schedule(solver: CaffeSolver, path: Path) -> Schedule:
+    return Schedule(
+        iterations=solver.iterations,
+        display=solver.display,
+        test_interval=solver.test_interval,
+        tests=solver.test_iter[0] if solver.test_iter else 0,
+        test_first=solver.test_initialization,
+        snapshot=solver.snapshot,
+        snapshot_at_end=solver.snapshot_after_train,
+        prefix=solver.snapshot_prefix or path.stem.removesuffix("_solver"),
+    )
