@@ -162,3 +162,16 @@ def test_the_steps_of_a_build_are_those_that_ninja_counts(
         work.count("[3/3] Linking CXX executable x\n")
     messages = SECONDS.sub("S", capfd.readouterr().err)
     assert messages == "build it\n  compile\n    3 steps in S\n  S\n"
+
+
+def test_the_remaining_time_is_in_proportion_to_what_is_done() -> None:
+    step = progress._DrawnStep("work", "samples", False, lambda: None)
+    step.begin_s = time.monotonic() - 10
+    assert step.left_s is None
+    step.update(2, 10)
+    assert step.left_s == pytest.approx(40, rel=0.01)
+    step.update(10, 10)
+    assert step.left_s is None
+    step.begin_s = time.monotonic()
+    step.update(2, 10)
+    assert step.left_s is None  # too early

@@ -24,6 +24,7 @@ from trimtab.progress import SILENT, Progress
 
 _REFRESHES_PER_S = 4
 _MIN_REPORTED_S = 0.5
+_MIN_ESTIMATED_S = 2.0
 
 
 def shown(*, quiet: bool = False) -> Progress:
@@ -72,6 +73,13 @@ class _DrawnStep:
     @property
     def elapsed_s(self) -> float:
         return time.monotonic() - self.begin_s
+
+    @property
+    def left_s(self) -> float | None:
+        """The estimated remaining time, in proportion to what is done; None if nothing is yet."""
+        if not 0 < self.done < self.total or self.elapsed_s < _MIN_ESTIMATED_S:
+            return None
+        return self.elapsed_s / self.done * (self.total - self.done)
 
     def amount(self) -> str:
         """The finished amount of the total."""
@@ -178,8 +186,14 @@ class Shown:
             cells.append(ProgressBar(step.total, step.done, width=24))
         if step.done:
             cells.append(Text(step.amount()))
-        minutes, seconds = divmod(int(step.elapsed_s), 60)
-        cells.append(Text(f"{minutes}:{seconds:02}", style="cyan"))
+        cells.append(Text(_clock(step.elapsed_s), style="cyan"))
+        if (left_s := step.left_s) is not None:
+            cells.append(Text(f"{_clock(left_s)} left", style="cyan"))
         cells.append(Text(escape.line(step.detail), style="dim", no_wrap=True, overflow="ellipsis"))
         row.add_row(*cells)
         return row
+
+
+def _clock(seconds: float) -> str:
+    """Minutes and seconds."""
+    return "{}:{:02}".format(*divmod(int(seconds), 60))

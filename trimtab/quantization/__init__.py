@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from trimtab import passes
 from trimtab.accuracy import Accuracy, Search, parse_budget
@@ -133,29 +134,33 @@ def quantize(
         data = samples.of_arrays(data, inputs_of(program), cast=cast)
     simple = passes.simplify(program, before="fuse_residual")
     _check_types(simple, types or {})
-    if ranges:
-        check(simple, ranges)
-        rounding = rounding_of(simple, ranges, data.calibrating, progress)
-    else:
-        ranges, rounding = calibrate(simple, data.calibrating, method, progress)
-    log = None
-    if bounds:
-        mixed = search(simple, ranges, rounding, data, bounds, target or Target.host(), progress)
-        types, log = mixed.types, mixed.search
-    plan = Plan(precision="mixed", precisions=types) if types else Plan(precision="int8")
-    keep = [name for name, type in plan.precisions.items() if type != "int8"]
-    twin = insert_qdq.quantized(simple, ranges, keep, rounding)
-    if log:
-        accuracy = log.candidates[log.chosen].accuracy
-    else:
-        accuracy = compare(simple, twin, data.held_out, progress, plan if types else None)
-        meets = all(bound.holds(accuracy) for bound in parse_budget(_BOXES))
-        if not types and accuracy.top1 is None and not meets:
-            progress.note(
-                "if the outputs are boxes, int8 may move them: count the boxes, or let "
-                f'--precision mixed --budget "{_BOXES}" search'
+    # Further BLAS threads would take the cores from the inference.
+    with threadpool_limits(1, user_api="blas"):
+        if ranges:
+            check(simple, ranges)
+            rounding = rounding_of(simple, ranges, data.calibrating, progress)
+        else:
+            ranges, rounding = calibrate(simple, data.calibrating, method, progress)
+        log = None
+        if bounds:
+            mixed = search(
+                simple, ranges, rounding, data, bounds, target or Target.host(), progress
             )
-    return Quantized(twin, ranges, accuracy, plan, log)
+            types, log = mixed.types, mixed.search
+        plan = Plan(precision="mixed", precisions=types) if types else Plan(precision="int8")
+        keep = [name for name, type in plan.precisions.items() if type != "int8"]
+        twin = insert_qdq.quantized(simple, ranges, keep, rounding)
+        if log:
+            accuracy = log.candidates[log.chosen].accuracy
+        else:
+            accuracy = compare(simple, twin, data.held_out, progress, plan if types else None)
+            meets = all(bound.holds(accuracy) for bound in parse_budget(_BOXES))
+            if not types and accuracy.top1 is None and not meets:
+                progress.note(
+                    "if the outputs are boxes, int8 may move them: count the boxes, or let "
+                    f'--precision mixed --budget "{_BOXES}" search'
+                )
+        return Quantized(twin, ranges, accuracy, plan, log)
 
 
 def _check_arguments(data: object, ranges: object) -> None:

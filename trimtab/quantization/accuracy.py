@@ -108,22 +108,27 @@ def noise(
     """
     by_name = {}
     for name in expected[0]:
-        a, b = (
-            np.stack([sample[name].astype(np.float64).ravel() for sample in samples])
-            for samples in (expected, results)
-        )
-        finite = np.isfinite(a) & np.isfinite(b)
-        a, b = np.where(finite, a, 0.0), np.where(finite, b, 0.0)
-        if a.shape[1] == 1:  # a scalar deviates only from the other samples
-            a, b = a.T, b.T
-            finite = finite.T
-        means = a.sum(axis=1, keepdims=True) / np.maximum(finite.sum(axis=1, keepdims=True), 1)
-        variation = np.square(np.where(finite, a - means, 0.0)).sum(axis=1)
-        varies = variation > 0
-        if varies.any():
-            relative = np.square(a - b).sum(axis=1)[varies] / variation[varies]
-            by_name[name] = float(relative.mean())
+        rows = [(a[name].ravel(), b[name].ravel()) for a, b in zip(expected, results, strict=True)]
+        if rows[0][0].size == 1:  # a scalar deviates only from the other samples
+            rows = [(np.concatenate([a for a, _ in rows]), np.concatenate([b for _, b in rows]))]
+        ratios = [ratio for a, b in rows if (ratio := _noise(a, b)) is not None]
+        if ratios:
+            by_name[name] = float(np.mean(ratios))
     return by_name
+
+
+def _noise(expected: Array, actual: Array) -> float | None:
+    """The noise of one sample; None if the expected values do not vary."""
+    finite = np.isfinite(expected) & np.isfinite(actual)
+    if not finite.all():
+        expected, actual = expected[finite], actual[finite]
+    if not expected.size:
+        return None
+    a = expected.astype(np.float64)
+    error = float(np.square(a - actual).sum())
+    a -= a.mean()
+    variation = float(np.square(a).sum())
+    return error / variation if variation > 0 else None
 
 
 def cosine(a: Array, b: Array) -> float:

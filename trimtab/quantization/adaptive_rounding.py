@@ -45,8 +45,8 @@ class Moments:
     def add(self, operands: Array) -> None:
         """Adds the operands of some sums, [groups, sums, depth]."""
         self.count += operands.shape[1]
-        self.sums = self.sums + operands.sum(axis=1, dtype=np.float64)
-        self.products = self.products + operands.transpose(0, 2, 1) @ operands
+        self.sums += operands.sum(axis=1, dtype=np.float64)
+        self.products += operands.transpose(0, 2, 1) @ operands
 
 
 class Rounding:

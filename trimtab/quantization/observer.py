@@ -74,7 +74,7 @@ class Observer:
 
     def add_extremes(self, values: Array) -> None:
         """Adds the range of a sample; ignores infinities and NaN."""
-        finite = values[np.isfinite(values)]
+        finite = _finite(values)
         if finite.size:
             self.extremes.append(Range(float(finite.min()), float(finite.max())))
 
@@ -88,9 +88,11 @@ class Observer:
         """Adds a sample to the histogram; all extremes must be known."""
         width, below = self._bins
         # The bins are equally wide: a division finds them, where np.histogram would sort.
-        bins = np.floor(values[np.isfinite(values)] / width) + below
-        counts = np.bincount(np.clip(bins, 0, BINS - 1).astype(np.int64), minlength=BINS)
-        self.counts = _sum(self.counts, counts)
+        bins = _finite(values) / width
+        np.floor(bins, out=bins)
+        bins += below
+        np.clip(bins, 0, BINS - 1, out=bins)
+        self.counts = _sum(self.counts, np.bincount(bins.astype(np.intp).ravel(), minlength=BINS))
 
     @property
     def edges(self) -> Array:
@@ -115,6 +117,12 @@ class Observer:
         edges = self.edges
         counts = np.zeros(BINS) if self.counts is None else self.counts.astype(np.float64)
         return counts, (edges[:-1] + edges[1:]) / 2
+
+
+def _finite(values: Array) -> Array:
+    """The elements that are finite, without a copy if all are."""
+    finite = np.isfinite(values)
+    return values if finite.all() else values[finite]
 
 
 def _sum(a: Array | None, b: Array | None) -> Array | None:
