@@ -111,12 +111,13 @@ MAY_IMPORT: dict[str, set[str]] = {
         "devices",
         "results",
     },
+    "labels": {"errors", "program", "camera", "heads", "planner", "session", "quantization"},
     "pipeline": {
         "strict_json",
         *("__init__", "errors", "paths", "files", "tables", "compression", "progress", "cores"),
         *("accuracy", "profile", "target", "program", "modelfile", "importers", "passes"),
         *("camera", "operator_cases", "planner", "session", "quantization", "build", "size", "zoo"),
-        *("devices", "bench", "heads", "learning"),
+        *("devices", "bench", "heads", "learning", "labels"),
         "results",
     },
     "compare": {
@@ -138,6 +139,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "files",
         "tables",
         "results",
+        "pipeline",
         "compare",
     },
     "tuning": {
@@ -168,7 +170,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("__init__", "errors", "files", "tables", "progress", "plugins", "profile", "program"),
         *("exporters", "planner", "build", "size", "zoo", "devices", "results", "bench"),
         *("camera", "pipeline", "compare", "fitting", "reports", "tuning", "sweep", "plugin_kit"),
-        *("doctor", "demo", "paths", "heads", "learning"),
+        *("doctor", "demo", "paths", "heads", "learning", "labels"),
     },
 }
 # The package itself has no row: it loads the names of the Python API when they are first used.

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trimtab.errors import UsageError
+from trimtab.labels.average_precision import overlaps
 from trimtab.toml_table import TomlFile
 
 Array = NDArray[Any]
@@ -41,16 +42,6 @@ class Detections:
     corners: Array
     scores: Array
     classes: Array
-
-
-def overlaps(a: Array, b: Array) -> Array:
-    """Intersection over union [n, m] of each box of a [n, 4] with each of b [m, 4]."""
-    low = np.maximum(a[:, None, :2], b[None, :, :2])
-    high = np.minimum(a[:, None, 2:], b[None, :, 2:])
-    common = np.clip(high - low, 0, None).prod(axis=2)
-    areas = [np.clip(x[:, 2:] - x[:, :2], 0, None).prod(axis=1) for x in (a, b)]
-    union = areas[0][:, None] + areas[1][None] - common
-    return np.asarray(common / np.maximum(union, 1e-12))
 
 
 def suppress(boxes: Detections, score: float, overlap: float) -> Detections:

@@ -1,4 +1,4 @@
-"""`report` and `compare` as a user types them."""
+"""`report` as a user types it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_report_without_a_run_lists_them_all(folder: Path) -> None:
 def test_compare_writes_a_file_that_is_complete(folder: Path) -> None:
     page = folder / "deep" / "page.html"
     done = inv(
-        "compare", "last~1", "last", "--format=html", "-o", str(page), "--results", str(folder)
+        "report", "last~1", "last", "--format=html", "-o", str(page), "--results", str(folder)
     )
     assert done.returncode == 0, done.stderr
     assert page.read_text().endswith("</html>\n")
@@ -59,7 +59,7 @@ def test_compare_writes_a_file_that_is_complete(folder: Path) -> None:
     [
         (["report", "nonsense"], 2, "no runs match 'nonsense'"),
         (["report", "last", "--format", "pdf"], 2, "unknown report format 'pdf'"),
-        (["compare", "last", "nonsense"], 2, "no runs match"),
+        (["report", "last", "nonsense"], 2, "no runs match"),
         (["report", "last", "-o", "/proc/x/report.md"], 41, "cannot be written"),
     ],
 )

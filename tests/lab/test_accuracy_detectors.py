@@ -11,6 +11,7 @@ from lab.accuracy import detectors
 from lab.accuracy.detectors import HEADS, Detections
 from tests.ops.cases.case import Array
 from trimtab.errors import UsageError
+from trimtab.labels.average_precision import overlaps
 
 RNG = np.random.default_rng(11)
 
@@ -27,7 +28,7 @@ def test_overlaps_equal_the_ratio_of_counted_pixels() -> None:
 
     low = RNG.integers(0, 12, (8, 2))
     corners = np.concatenate([low, low + RNG.integers(1, 9, (8, 2))], axis=1)
-    result = detectors.overlaps(corners[:4], corners[4:])
+    result = overlaps(corners[:4], corners[4:])
     for i, a in enumerate(corners[:4]):
         for j, b in enumerate(corners[4:]):
             both, either = mask(a) & mask(b), mask(a) | mask(b)

@@ -63,8 +63,8 @@ def test_p99_needs_enough_frames(tmp_path: Path, frames: int, has_p99: bool) -> 
 
 def test_clock_and_temperature_belong_to_the_span_of_their_second(tmp_path: Path) -> None:
     one = paced(tmp_path, [(i, 0, 5) for i in range(20)])
-    known = [(span.mhz, span.celsius) for span in one.spans if span.mhz]
-    assert known == [(2400.0, 45.0), (1500.0, None)]
+    shown = [(span.mhz, span.celsius) for span in one.spans if span.mhz]
+    assert shown == [(2400.0, 45.0), (1500.0, None)]
 
 
 def test_an_emulator_has_no_latencies_and_every_format_says_so(tmp_path: Path) -> None:

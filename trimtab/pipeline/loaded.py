@@ -24,6 +24,7 @@ from trimtab.target import Target
 class Loaded:
     """A network that is not optimized yet. `recipe` has its toolchain filled in; `path` is the
     model file and `source` its program; `target` is the recipe's machine, limited to its profile.
+    `bare` is the network before cameras and a head were attached.
     """
 
     recipe: Recipe
@@ -31,6 +32,7 @@ class Loaded:
     target: Target
     source: Program
     network: ConvertedNetwork
+    bare: Program
 
     @property
     def stem(self) -> str:
@@ -57,13 +59,14 @@ def load(recipe: Recipe, progress: Progress = SILENT) -> Loaded:
     target = find_target(recipe.toolchain, recipe.cpu, recipe.threads, recipe.profile)
     calibration = recipe.calibration.for_model(recipe.model)
     network = convert(source, recipe.plan, calibration, target, progress)
+    bare = network.program
     if head:  # after the conversion, which is measured and calibrated on raw outputs
         source = heads.with_head(source, head)
         network = replace(network, program=heads.with_head(network.program, head))
     for name, camera in recipe.cameras.items():
         source = attach(source, camera, name)
         network = replace(network, program=attach(network.program, camera, name))
-    return Loaded(recipe, path, target, source, network)
+    return Loaded(recipe, path, target, source, network, bare)
 
 
 def _head(recipe: Recipe, source: Program) -> HeadRequest | None:

@@ -307,27 +307,9 @@ def _pictures(folder: Path, inputs: Inputs) -> Samples:
 
 def read_picture(path: Path, shape: tuple[int, ...], settings: Pictures) -> Array:
     """Reads a picture as float32 [1, c, h, w]."""
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise CalibrationError(
-            "reading pictures needs Pillow, which is not installed",
-            where=str(path),
-            hint="install trimtab[pictures], or use an .npz file with arrays",
-        ) from error
     _, channels, height, width = shape
-    try:
-        with Image.open(path, formats=_FORMATS) as image:
-            fitted = _fitted(
-                image.convert("RGB" if channels == 3 else "L"), width, height, settings
-            )
-    except Exception as error:  # the decoders of Pillow raise many kinds for damaged files
-        reason = str(error) or type(error).__name__
-        raise CalibrationError(
-            f"is not a picture: {reason}",
-            where=str(path),
-            hint="remove it from the folder, or save it again",
-        ) from error
+    picture = open_picture(path, "RGB" if channels == 3 else "L")
+    fitted = _fitted(picture, width, height, settings)
     values = np.asarray(fitted, np.float32).reshape(height, width, channels)
     if settings.channels == "bgr":
         values = values[:, :, ::-1]
@@ -340,6 +322,31 @@ def read_picture(path: Path, shape: tuple[int, ...], settings: Pictures) -> Arra
             hint="write one number each",
         )
     return np.ascontiguousarray(values.transpose(2, 0, 1))[np.newaxis]
+
+
+def open_picture(path: Path, mode: str, *, upright: bool = False) -> Image.Image:
+    """The picture of a file, in Pillow's `mode`; `upright`: turned as its camera says.
+
+    CalibrationError without Pillow, or if the file is no picture.
+    """
+    try:
+        from PIL import Image, ImageOps
+    except ImportError as error:
+        raise CalibrationError(
+            "reading pictures needs Pillow, which is not installed",
+            where=str(path),
+            hint="install trimtab[pictures], or use an .npz file with arrays",
+        ) from error
+    try:
+        with Image.open(path, formats=_FORMATS) as image:
+            return (ImageOps.exif_transpose(image) if upright else image).convert(mode)
+    except Exception as error:  # the decoders of Pillow raise many kinds for damaged files
+        reason = str(error) or type(error).__name__
+        raise CalibrationError(
+            f"is not a picture: {reason}",
+            where=str(path),
+            hint="remove it from the folder, or save it again",
+        ) from error
 
 
 def _fitted(image: Image.Image, width: int, height: int, settings: Pictures) -> Image.Image:

@@ -1,0 +1,129 @@
+"""Cards: a page that shows what networks cost on boards, in each precision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from trimtab.cli._command import command, group, option
+from trimtab.cli._options import (
+    CAMERA_HELP,
+    HEAD_HELP,
+    RESULTS_HELP,
+    TRUST_HELP,
+    CalibrationOptions,
+    ControlOptions,
+    parse_cameras,
+    parse_head,
+)
+
+if TYPE_CHECKING:
+    from trimtab.pipeline.recipe import Recipe
+
+GROUP = "Measure"
+_PRECISIONS = ("f32", "f16", "int8")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardOptions:
+    """Options of `card`."""
+
+    model: tuple[str, ...] = option("model file or zoo network (repeatable)", ())
+    device: tuple[str, ...] = option("device to measure on (repeatable); default: local", ())
+    precision: tuple[str, ...] = option(
+        f"precision to measure (repeatable); default: {', '.join(_PRECISIONS)}", ()
+    )
+    input: tuple[str, ...] = option(CAMERA_HELP, ())
+    head: str = option(HEAD_HELP)
+    labels: str = option(
+        "folder of labeled pictures: top-1 of FOLDER/CLASS/picture, or mAP with a text file of "
+        "boxes beside each picture (docs/tasks.md#card)"
+    )
+    peers: tuple[str, ...] = option(
+        "file of other engines' figures, from bench.peers --device NAME --json (repeatable)", ()
+    )
+    threads: int | None = option("threads of the runner; default 1", None)
+    launches: int | None = option("launches of the runner; default 10, emulated 1", None)
+    runs: int | None = option(
+        "minimum of steady-state runs in all launches; default 30, emulated 2", None
+    )
+    min_time_ms: int | None = option(
+        "minimum duration of the steady state in all launches; default 5000, emulated 0", None
+    )
+    energy: bool = option(
+        "joules per inference, if the device measures power (takes 20 s more each)", False
+    )
+    trust_new: bool = option(TRUST_HELP, False)
+    control: ControlOptions = group(ControlOptions)
+    samples: CalibrationOptions = group(CalibrationOptions)
+    results: str = option(RESULTS_HELP)
+    format: str = option("form of the card: terminal, markdown, html or json", "terminal")
+    output: str = option("file to write instead of printing")
+
+    def recipes(self) -> Iterator[tuple[str, Recipe]]:
+        """A precision and a recipe for each network, device and precision."""
+        from trimtab.bench.jobs import Settings
+        from trimtab.pipeline.card import with_operators
+        from trimtab.pipeline.recipe import MeasurementRequest, Recipe
+        from trimtab.pipeline.resolve import read_plan
+        from trimtab.results.folder import results_folder
+
+        settings = Settings(
+            launches=self.launches,
+            runs=self.runs,
+            min_time_ms=self.min_time_ms,
+            energy=self.energy,
+            control=self.control.read(),
+        )
+        shapes, cameras = parse_cameras(self.input)
+        head = parse_head(self.head)
+        for model in self.model:
+            for device in self.device or ("local",):
+                for precision in self.precision or _PRECISIONS:
+                    recipe = Recipe(
+                        model=model,
+                        shapes=shapes,
+                        cameras=cameras,
+                        head=head,
+                        plan=read_plan("", precision=precision, threads=self.threads),
+                        calibration=self.samples.read().for_precision(precision),
+                        measurement=MeasurementRequest(
+                            device, settings, results_folder(self.results), self.trust_new
+                        ),
+                    )
+                    yield precision, with_operators(recipe)
+
+
+@command(CardOptions, engine=True, short_options=False)
+def card(options: CardOptions) -> None:
+    """Measure networks on boards in each precision, and show size, time, memory and accuracy."""
+    from pathlib import Path
+
+    from trimtab import labels
+    from trimtab.cli._progress import shown
+    from trimtab.cli.report import show
+    from trimtab.errors import DeviceError, UsageError
+    from trimtab.pipeline.card import entry, view_of
+    from trimtab.reports import card as cards
+    from trimtab.results import peer_figures
+
+    cards.check_form(options.format)
+    if not options.model:
+        raise UsageError("a card is of a network: which?", hint="--model net.onnx --device NAME")
+    peers = [peer for path in options.peers for peer in peer_figures.read(Path(path))]
+    recipes = [*options.recipes()]  # before any measurement: all options are valid
+    folder = labels.read(Path(options.labels)) if options.labels else None
+    if folder:
+        view_of(recipes[0][1])
+    progress = shown(quiet=options.format == "json" and not options.output)
+    entries = []
+    for precision, recipe in recipes:
+        with progress.step(f"{recipe.model} in {precision}"):
+            entries.append(entry(recipe, precision, folder, progress))
+    show(cards.render(cards.Card(entries, peers), options.format), options.output)
+    if not any(one.is_measured for one in entries):
+        raise DeviceError(
+            f"nothing could be measured; the first reason: {entries[0].reason}",
+            hint="the card has the reason of each precision",
+        )
