@@ -4,10 +4,14 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -21,6 +25,8 @@ namespace {
 
 using Shape = std::vector<int32_t>;
 using Arrays = std::vector<py::array>;
+// An image: the format's number in trimtab.h, width and height, planes, and crop.
+using Picture = std::tuple<int32_t, std::array<int32_t, 2>, Arrays, std::array<int32_t, 4>>;
 
 class Executor {
  public:
@@ -75,6 +81,41 @@ class Executor {
     Compute(std::move(arrays));
     py::dict outputs;
     for (uint32_t i = 0; i < output_names.size(); ++i) outputs[output_names[i]] = CopyOfOutput(i);
+    return outputs;
+  }
+
+  // Runs with the images of cameras for some inputs and `arrays`, by index, for the others.
+  Arrays RunImages(const std::map<uint32_t, py::array>& arrays,
+                   const std::map<uint32_t, Picture>& images) {
+    if (arrays.size() + images.size() != input_types_.size())
+      throw EngineError(TRIMTAB_BAD_ARGUMENT, "wrong number of inputs");
+    const auto lock = Lock();
+    Arrays kept;
+    for (const auto& [index, array] : arrays) {
+      kept.push_back(Contiguous(array));
+      Check(trimtab_set_input(model_.get(), index, kept.back().data(),
+                              static_cast<size_t>(kept.back().nbytes())));
+    }
+    for (const auto& [index, picture] : images) {
+      const auto& [format, size, planes, crop] = picture;
+      trimtab_image image = {};
+      image.format = format;
+      image.width = size[0];
+      image.height = size[1];
+      for (size_t i = 0; i < planes.size() && i < std::size(image.planes); ++i) {
+        image.planes[i] = planes[i].data();
+        image.strides[i] = static_cast<int32_t>(planes[i].strides(0));
+        kept.push_back(planes[i]);
+      }
+      image.crop_left = crop[0];
+      image.crop_top = crop[1];
+      image.crop_width = crop[2];
+      image.crop_height = crop[3];
+      Check(trimtab_set_image(model_.get(), index, &image));
+    }
+    Infer(std::move(kept));
+    Arrays outputs;
+    for (uint32_t i = 0; i < output_types_.size(); ++i) outputs.push_back(CopyOfOutput(i));
     return outputs;
   }
 
@@ -176,6 +217,11 @@ class Executor {
     for (uint32_t i = 0; i < arrays.size(); ++i)
       Check(trimtab_set_input(model_.get(), i, arrays[i].data(),
                               static_cast<size_t>(arrays[i].nbytes())));
+    Infer(std::move(arrays));
+  }
+
+  // Runs with inputs that are set, and keeps their data.
+  void Infer(Arrays arrays) {
     inputs_ = std::move(arrays);
     int code;
     FunctionErrors errors;
@@ -227,6 +273,7 @@ void DefineExecutor(py::module_& module) {
            py::arg("max_memory_bytes") = 0)
       .def("run", &Executor::Run)
       .def("run_by_name", &Executor::RunByName)
+      .def("run_images", &Executor::RunImages)
       .def("resize_input", &Executor::ResizeInput)
       .def("time_operators", &Executor::TimeOperators)
       .def("inputs", &Executor::Inputs)

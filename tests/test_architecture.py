@@ -68,7 +68,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "session": {
         *("errors", "input_arrays", "engine", "target", "program", "modelfile", "plan_cache"),
-        *("importers", "passes", "planner"),
+        *("camera", "importers", "passes", "planner"),
     },
     "quantization": {
         *("strict_json", "toml_table", "input_arrays"),

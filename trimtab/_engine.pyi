@@ -1,6 +1,6 @@
 """The C++ engine (bindings/)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,6 +65,14 @@ class Executor:
         output_names: tuple[str, ...],
         inputs: object,
     ) -> dict[str, NDArray[Any]] | None: ...
+    def run_images(
+        self,
+        arrays: Mapping[int, NDArray[Any]],
+        images: Mapping[
+            int,
+            tuple[int, tuple[int, int], list[NDArray[np.uint8]], tuple[int, int, int, int]],
+        ],
+    ) -> list[NDArray[Any]]: ...
     def resize_input(self, index: int, dims: Sequence[int]) -> None: ...
     def time_operators(self) -> list[float]: ...
     def inputs(self) -> list[tuple[tuple[int, ...], np.dtype[Any]]]: ...

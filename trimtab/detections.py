@@ -39,7 +39,7 @@ class DetectedBoxes(Sequence[DetectedBox]):
         results: Mapping[str, NDArray[Any]], labels: Sequence[str] = (), image: int = 0
     ) -> DetectedBoxes:
         """The boxes of an image among the outputs of a session. `labels`: the names of classes;
-        default: their numbers. UsageError for outputs without boxes.
+        default: those of the model file, or their numbers. UsageError for outputs without boxes.
         """
         boxes, counts = results.get("boxes"), results.get("count")
         if boxes is None or counts is None or boxes.ndim != 3 or not 0 <= image < len(boxes):
@@ -47,6 +47,8 @@ class DetectedBoxes(Sequence[DetectedBox]):
                 f"the outputs hold no boxes of image {image}",
                 hint="attach a detector's head: trimtab.attach_head(program, NAME)",
             )
+        if not labels and "labels" in results and results["labels"].dtype == np.uint8:
+            labels = results["labels"].tobytes().decode().split("\0")[:-1]
         rows = []
         for values in np.asarray(boxes[image, : int(counts[image])], float):
             index = int(values[5])

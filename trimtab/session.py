@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trimtab import importers, input_arrays, modelfile
+from trimtab.camera import Frame
 from trimtab.engine import EngineError, engine
 from trimtab.errors import BudgetError, PlanError, ProgramError, TrimtabError, UsageError
 from trimtab.importers import Model
@@ -95,6 +96,12 @@ class Session:
             where = f"program {program.name}, planned for {program.target}"
             raise _ERRORS.get(code, ProgramError)(message, where=where) from None
         self._settings = threads, max_memory_bytes
+        # The pixel format of each input that is behind a camera.
+        self._cameras = {
+            op.inputs[0]: str(op.attributes["format"])
+            for op in program.ops
+            if op.type == "camera_image"
+        }
         self.inputs: Mapping[str, TensorType] = _types(self.input_names, self._executor.inputs())
         self.outputs: Mapping[str, TensorType] = _types(self.output_names, self._executor.outputs())
 
@@ -118,7 +125,10 @@ class Session:
         return dict(self._executor.memory())
 
     def run(
-        self, inputs: Mapping[str, ArrayLike] | ArrayLike, *, cast: bool = False
+        self,
+        inputs: Mapping[str, ArrayLike | Frame] | ArrayLike | Frame,
+        *,
+        cast: bool = False,
     ) -> dict[str, NDArray[Any]]:
         """Runs one inference and returns the outputs by name, in the layout of the source model
         (NCHW for images).
@@ -126,15 +136,24 @@ class Session:
         `inputs`: one array per input name, or just the array if there is one input. Shapes and
         element types are exactly those of `Session.inputs`; lists of numbers take the input's type.
         `cast` converts the values of other types, unchanged: pixels from 0 to 255 stay so.
+        Inputs behind a camera also take a `trimtab.camera.Frame`, a Pillow image, or an RGB array
+        uint8[h, w, 3]; neither is copied.
 
         UsageError if an input is missing, unknown, or has another shape or type.
         """
         names = self.input_names, self.output_names
         outputs: dict[str, NDArray[Any]] | None = self._executor.run_by_name(*names, inputs)
-        if outputs is None:
-            arrays = self._arrays(inputs, cast)
-            outputs = self._executor.run_by_name(*names, arrays)
-            assert outputs is not None
+        if outputs is not None:
+            return outputs
+        values = self._values(inputs)
+        frames = {name: frame for name in values if (frame := self._frame(name, values[name]))}
+        arrays = self._arrays(
+            {name: value for name, value in values.items() if name not in frames}, cast
+        )
+        if frames:
+            return self._run_frames(arrays, frames)
+        outputs = self._executor.run_by_name(*names, arrays)
+        assert outputs is not None
         return outputs
 
     def time_operators(self) -> list[float]:
@@ -143,10 +162,8 @@ class Session:
         """
         return list(self._executor.time_operators())
 
-    def _arrays(
-        self, inputs: Mapping[str, ArrayLike] | ArrayLike, cast: bool
-    ) -> dict[str, NDArray[Any]]:
-        """The inputs as arrays of the model's types and shapes; UsageError if they do not fit."""
+    def _values(self, inputs: Mapping[str, Any] | Any) -> Mapping[str, Any]:
+        """The values of all inputs by name; UsageError if one is missing or unknown."""
         names = ", ".join(self.input_names)
         if not isinstance(inputs, Mapping):
             if len(self.input_names) != 1:
@@ -162,10 +179,40 @@ class Session:
         if missing := sorted(set(self.input_names) - set(inputs)):
             hint = f"pass arrays for: {names}"
             raise UsageError(f"inputs are missing: {', '.join(missing)}", hint=hint)
+        return inputs
+
+    def _frame(self, name: str, value: Any) -> Frame | None:
+        """The frame for an input behind a camera; None for the bytes of one of its own frames."""
+        if name not in self._cameras:
+            return None
+        if isinstance(value, np.ndarray) and value.shape == self.inputs[name].shape:
+            return None
+        is_own = getattr(value, "ndim", 3) == 2 and not hasattr(value, "convert")
+        return Frame.of(value, self._cameras[name] if is_own else "")
+
+    def _run_frames(
+        self, arrays: Mapping[str, NDArray[Any]], frames: Mapping[str, Frame]
+    ) -> dict[str, NDArray[Any]]:
+        index = {name: i for i, name in enumerate(self.input_names)}
+        images = {
+            index[name]: (frame.number, frame.size, frame.planes(), frame.crop or (0, 0, 0, 0))
+            for name, frame in frames.items()
+        }
+        try:
+            values = self._executor.run_images({index[n]: arrays[n] for n in arrays}, images)
+        except EngineError as error:
+            raise UsageError(
+                error.args[1], where=f"input {', '.join(frames)}", hint="docs/camera.md"
+            ) from None
+        return dict(zip(self.output_names, values, strict=True))
+
+    def _arrays(self, inputs: Mapping[str, Any], cast: bool) -> dict[str, NDArray[Any]]:
+        """The inputs as arrays of the model's types and shapes; UsageError if they do not fit."""
         arrays = {}
-        for name, expected in self.inputs.items():
+        for name, value in inputs.items():
+            expected = self.inputs[name]
             array = input_arrays.converted(
-                inputs[name], expected.dtype, name=name, cast=cast, error=UsageError
+                value, expected.dtype, name=name, cast=cast, error=UsageError
             )
             if array.shape != expected.shape:
                 raise UsageError(

@@ -5,8 +5,8 @@
 
 #include <new>
 
+#include "runtime/api/model.h"
 #include "runtime/core/cpu.h"
-#include "runtime/core/executor.h"
 #include "runtime/core/loader.h"
 #include "runtime/core/memory.h"
 #include "runtime/core/registry.h"
@@ -15,27 +15,21 @@
 // A static program contains the table of the system's texts only if it uses strerror itself.
 #pragma weak strerror
 
-struct trimtab_model {
-  trimtab::Program program;
-  trimtab::Executor executor;
-  const void* map = nullptr;  // set if the model mapped the file itself
-  size_t map_bytes = 0;
-  bool mapped = false;  // the bytes are pages of a file, whoever mapped it
-  trimtab_observer observer = nullptr;
-  void* observer_context = nullptr;
-  char error[256] = "";
-};
-
-namespace {
-
-using trimtab::Code;
-using trimtab::Status;
+namespace trimtab {
 
 int Report(trimtab_model* model, const Status& status) {
   if (status.ok()) return TRIMTAB_OK;
   status.Format(model->error, sizeof(model->error));
   return static_cast<int>(status.code());
 }
+
+}  // namespace trimtab
+
+namespace {
+
+using trimtab::Code;
+using trimtab::Report;
+using trimtab::Status;
 
 int Fail(const Status& status, char* why, size_t why_size) {
   if (why != nullptr) status.Format(why, why_size);

@@ -111,10 +111,60 @@ uint32_t trimtab_output_index(const trimtab_model* model, const char* name);
 /* Points an input at the caller's data: row-major, of the input's type and exact size; must stay
  * valid during trimtab_run. */
 int trimtab_set_input(trimtab_model* model, uint32_t index, const void* data, size_t bytes);
+
+/* An image of a camera in the caller's memory (docs/camera.md): begin with `trimtab_image image =
+ * {0}`. Zeros select what the model's camera says. */
+typedef struct trimtab_image {
+  int32_t format;        /* TRIMTAB_NV12, ...; 0: the model's */
+  int32_t width, height; /* pixels */
+  /* Of the format's planes: NV12: luma, then U and V in turn; I420: luma, U, V; others: one. */
+  const void* planes[3];
+  int32_t strides[3]; /* bytes between rows of each plane; 0: no padding */
+  /* The part to use, in pixels; width and height 0: all of it. */
+  int32_t crop_left, crop_top, crop_width, crop_height;
+} trimtab_image;
+
+enum {
+  TRIMTAB_MODEL_FORMAT = 0,
+  TRIMTAB_NV12 = 1,
+  TRIMTAB_NV21 = 2,
+  TRIMTAB_I420 = 3,
+  TRIMTAB_YUYV = 4,
+  TRIMTAB_UYVY = 5,
+  TRIMTAB_RGB = 6,
+  TRIMTAB_BGR = 7,
+  TRIMTAB_RGBA = 8,
+  TRIMTAB_BGRA = 9,
+  TRIMTAB_GRAY = 10
+};
+
+/* Points an input behind a camera at an image, whose planes are used in place and must stay valid
+ * during trimtab_run; `image` itself is copied. The image has the size that the model's camera
+ * says, or one within its bounds. TRIMTAB_BAD_ARGUMENT if it has not, if a plane is missing, and for
+ * inputs without a camera; the input then stays as it was. */
+int trimtab_set_image(trimtab_model* model, uint32_t index, const trimtab_image* image);
 /* Changes the dimensions of an input, with the same rank, if the program allows it. The input must
  * be set again, and outputs become invalid. After an error all sizes are as before. */
 int trimtab_resize_input(trimtab_model* model, uint32_t index, const int32_t* dims, int32_t rank);
 int trimtab_run(trimtab_model* model);
+
+/* A box of a network with a head (docs/boxes.md), in pixels of the camera's image, or of the input
+ * of a network without a camera. */
+typedef struct trimtab_box {
+  float xmin, ymin, xmax, ymax;
+  float score;
+  int32_t class_index;
+  const char* label;   /* the class's; "" if the model contains no labels */
+  const float* points; /* x, y and score of each keypoint; null: none */
+  int32_t point_count;
+} trimtab_box;
+
+/* The number of boxes of an image, counted from 0, in the last run; 0 without a head. */
+int32_t trimtab_box_count(const trimtab_model* model, int32_t image);
+/* Box `index` of an image, best first; its pointers are valid until the next run. */
+int trimtab_box_at(const trimtab_model* model, int32_t image, int32_t index, trimtab_box* box);
+/* The label of a class; "" if the model contains none. */
+const char* trimtab_label(const trimtab_model* model, int32_t class_index);
 
 void trimtab_memory_use(const trimtab_model* model, trimtab_memory* memory);
 /* The text of this model's last error; "" if there was none. Functions that only ask (of a const

@@ -7,6 +7,9 @@
 
 #include "runtime/api/trimtab.h"
 #include "runtime/app/cores.h"
+#if TRIMTAB_FRAMES
+#include "runtime/app/image.h"
+#endif
 #include "runtime/app/json_line.h"
 #include "runtime/app/meter.h"
 #include "runtime/app/options.h"
@@ -45,6 +48,13 @@ int SetInputs(trimtab_model* model, const Options& options) {
   for (int i = 0; i < options.input_count; ++i) {
     trimtab_tensor tensor;
     const uint32_t index = static_cast<uint32_t>(i);
+#if TRIMTAB_FRAMES
+    if (options.is_image[i]) {
+      if (const char* wrong = SetImageFile(model, index, options.inputs[i]))
+        return Fail(TRIMTAB_IO, wrong);
+      continue;
+    }
+#endif
     if (trimtab_input(model, index, &tensor) != 0)
       return Fail(TRIMTAB_BAD_ARGUMENT, "no such input");
     const void* data =

@@ -79,6 +79,12 @@ const char* ParseOptions(int argc, char** argv, Options* options) {
     if (strcmp(name, "--input") == 0) {
       if (options->input_count == Options::kMaxInputs) return "too many inputs";
       options->inputs[options->input_count++] = value;
+#if TRIMTAB_FRAMES
+    } else if (strcmp(name, "--image") == 0) {
+      if (options->input_count == Options::kMaxInputs) return "too many inputs";
+      options->is_image[options->input_count] = true;
+      options->inputs[options->input_count++] = value;
+#endif
 #if TRIMTAB_RUN_TIME_OPERATORS
     } else if (strcmp(name, "--plugin") == 0) {
       if (options->plugin_count == Options::kMaxPlugins) return "too many plug-ins";

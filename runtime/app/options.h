@@ -12,6 +12,9 @@ struct Options {
   const char* model = nullptr;  // null: the embedded one
   const char* inputs[kMaxInputs] = {};
   int input_count = 0;
+#if TRIMTAB_FRAMES
+  bool is_image[kMaxInputs] = {};
+#endif
   const char* output_dir = nullptr;
   const char* counters = nullptr;
   const char* cores = nullptr;  // null: no pinning

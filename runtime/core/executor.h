@@ -4,6 +4,7 @@
 #define TRIMTAB_CORE_EXECUTOR_H_
 
 #include "runtime/core/arena.h"
+#include "runtime/core/frame.h"
 #include "runtime/core/memory.h"
 #include "runtime/core/memory_plan.h"
 #include "runtime/core/operator.h"
@@ -46,6 +47,9 @@ class Executor {
   // Points input i at the caller's data (its layout and type as input(i) says), which must stay
   // valid during Run.
   Status SetInput(uint32_t i, const void* data, size_t bytes);
+  // Gives the operator that reads input i, which must be its only reader, a frame of the caller's
+  // memory instead, until the input is set again.
+  Status SetFrame(uint32_t i, const Frame& frame);
   // Gives input i other dimensions of the same rank, infers all shapes and plans memory again. The
   // input must be set again, and outputs become invalid. On an error, sizes stay as they were.
   Status Resize(uint32_t i, const Dims& dims);

@@ -31,6 +31,7 @@ OPENCV = {
 CAMERAS = {
     name: parse(text)
     for name, text in {
+        "any_size": "camera(nv12, 3x2..12x10) | letterbox(auto, 114) | rgb",
         "letterbox": "camera(nv12, 12x10) | letterbox(auto, 114) | bgr | scale(1/255)",
         "area": "camera(rgb, 20x21) | rotate(90) | resize(auto, area)",
         "antialias": "camera(i420, 11x7, full) | crop(1, 1, 9, 5)"

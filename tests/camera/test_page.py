@@ -7,7 +7,9 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import cv2
 import numpy as np
 import onnx
 import pytest
@@ -70,9 +72,18 @@ def test_the_reference_of_a_network_behind_a_camera_is_independent(tmp_path: Pat
     np.testing.assert_allclose(y, expected.outputs[0], rtol=1e-3, atol=1e-3)
 
 
-def test_the_examples_in_python_run() -> None:
+def test_the_examples_in_python_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    writer = cv2.VideoWriter("video.mp4", cv2.VideoWriter.fourcc(*"mp4v"), 25, (640, 480))
+    for value in (0, 90):
+        writer.write(np.full((480, 640, 3), value, np.uint8))
+    writer.release()
     examples = re.findall(r"```python\n(.*?)```", PAGE, re.S)
-    exec("\n".join(examples), {})
+    names: dict[str, Any] = {}
+    exec("\n".join(examples), names)
+    assert (names["frame"].pixels > 60).all()
+    with pytest.raises(trimtab.TrimtabError, match="cannot open the video"):
+        next(trimtab.camera.frames("none.mp4"))
 
 
 def test_the_tables_have_all_formats_methods_and_families() -> None:

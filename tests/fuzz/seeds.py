@@ -86,6 +86,8 @@ def _others(
         program = behind_a_camera((1, camera.channel_count, 8, 9))
         yield f"camera-{name}", trimtab.optimize(trimtab.camera.attach(program, camera))
     yield "training", trimtab.optimize(trimtab.training(small()).program)
+    free = trimtab.camera.attach(load(detectors.yolov8(size=(64, 64))), "camera(rgb, 4x4..9x8)")
+    yield "head-camera", trimtab.optimize(trimtab.attach_head(free, "yolov8", labels=["a", "b"]))
     boxes = test_non_max_suppression.random_boxes(2, 3, 20, seed=1)
     model = test_non_max_suppression.onnx_model(*boxes, (3, 0.5, 0.1))
     yield "non-max-suppression", trimtab.optimize(load(model))

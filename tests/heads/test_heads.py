@@ -197,8 +197,8 @@ def test_boxes_are_in_the_pixels_of_the_frame_and_inside_it() -> None:
     model = detectors.yolov8()
     x, program = picture(model), trimtab.load(model)
     plain = found(trimtab.attach_head(program, "yolov8"), x)[0]
-    request = heads.HeadRequest("yolov8").in_frame((30, 40), (2.0, 3.0), (4.0, -9.0))
-    mapped = found(heads.with_head(heads.without_decoding(program, request), request), x)[0]
+    options = {"scale": (1 / 2, 1 / 3), "offset": (-2, 3), "frame": (30, 40)}
+    mapped = found(trimtab.attach_head(program, "yolov8", **options), x)[0]
     expected = plain.copy()
     expected[:, [0, 2]] = ((plain[:, [0, 2]] - 4) / 2).clip(0, 30)
     expected[:, [1, 3]] = ((plain[:, [1, 3]] + 9) / 3).clip(0, 40)

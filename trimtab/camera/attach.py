@@ -110,7 +110,14 @@ def _attributes(camera: Camera, size: Size) -> dict[str, Any]:
     elif camera.channels == "gray":
         color = (round(sum(w * v for w, v in zip(_LUMA, color, strict=True))),)
     stride = camera.stride or camera.pixels.row_bytes(camera.width)
-    return {
+    free: dict[str, Any] = {}
+    if camera.min_size:
+        is_at_corner = camera.fit == "letterbox" and camera.corner == "top_left"
+        free["fit"] = "letterbox_top_left" if is_at_corner else camera.fit
+        free["min_frame"] = camera.min_size[::-1]
+        if camera.fit == "center_crop":
+            free["shorter"] = camera.resized_crop(size)
+    return free | {
         "format": camera.format,
         "range": camera.range,
         "matrix": camera.matrix,

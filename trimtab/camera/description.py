@@ -31,7 +31,8 @@ Size = tuple[int, int]  # width, height
 class Camera:
     """A camera, and how its frames become the input of a network.
 
-    `format`, `width`, `height`: of a frame; `stride`: bytes of a row, 0: no padding. `range`,
+    `format`, `width`, `height`: of a frame; with `min_size`, width and height of the smallest one,
+    those of the largest one. `stride`: bytes of a row, 0: no padding. `range`,
     `matrix`: of YUV. `crop`: left, top, width, height in the frame; then it is turned clockwise by
     `rotation` degrees. `fit`: "stretch", "letterbox", or "center_crop" after the shorter side has
     become `shorter` pixels (0: 8/7 of the result's). `size`: width and height of the result, None:
@@ -58,6 +59,7 @@ class Camera:
     channels: str = "rgb"
     scale: tuple[float, ...] = (1.0,)
     offset: tuple[float, ...] = (0.0,)
+    min_size: Size | None = None
 
     @property
     def pixels(self) -> PixelFormat:
@@ -95,13 +97,17 @@ class Camera:
             if self.corner == "top_left":
                 return 0, 0, w, h
             return round((across - w) / 2 - 0.1), round((down - h) / 2 - 0.1), w, h
-        short = self.shorter or round(max(size) * 8 / 7)  # 256 for 224
+        short = self.resized_crop(size)
         w, h = short, short  # the rounding of torchvision
         if width <= height:
             h = max(1, int(short * height / width))
         else:
             w = max(1, int(short * width / height))
         return -round((w - across) / 2), -round((h - down) / 2), w, h
+
+    def resized_crop(self, size: Size) -> int:
+        """The shorter side, in pixels, of the picture before a center crop to `size`."""
+        return self.shorter or round(max(size) * 8 / 7)  # 256 for 224
 
     def placement(self, size: Size | None = None) -> FramePlacement:
         """The place of a frame in the network's input of `size` (default: the description's)."""
@@ -133,6 +139,11 @@ class _CameraSteps:
         left, top, width, height = _integers(words)
         if min(left, top) < 0 or min(width, height) < 1:
             raise ValueError
+        if camera.min_size:
+            raise UsageError(
+                "frames that differ in size have no crop in the description",
+                hint="pass the crop with each image: trimtab_set_image, trimtab.camera.Frame",
+            )
         if left + width > camera.width or top + height > camera.height:
             raise UsageError(
                 f"the crop {', '.join(words)} exceeds the frame of {camera.width}x{camera.height}",
@@ -179,7 +190,8 @@ class _CameraSteps:
 
 
 _FORMS = {
-    "camera": "camera(FORMAT, WIDTHxHEIGHT), such as camera(nv12, 1920x1080)",
+    "camera": "camera(FORMAT, WIDTHxHEIGHT), such as camera(nv12, 1920x1080), or "
+    "camera(nv12, 64x64..1920x1080) for frames of any size between",
     "crop": "crop(left, top, width, height)",
     "rotate": "rotate(90), rotate(180) or rotate(270), clockwise",
     "resize": f"resize(auto) or resize(640x384, METHOD), METHOD one of {', '.join(METHODS)}",
@@ -260,8 +272,11 @@ def _source(name: str, words: list[str]) -> Camera:
         form = f"{_FORMS['camera']}; formats are {', '.join(FORMATS)}"
         raise _malformed(text, form, text)
     try:
-        width, height = _size(words[1])
-        camera = Camera(words[0], width, height)
+        smallest, dots, largest = words[1].rpartition("..")
+        width, height = _size(largest)
+        camera = Camera(words[0], width, height, min_size=_size(smallest) if dots else None)
+        if camera.min_size and (camera.min_size[0] > width or camera.min_size[1] > height):
+            raise ValueError
         for word in words[2:]:
             if word in ("full", "limited"):
                 camera = replace(camera, range=word)

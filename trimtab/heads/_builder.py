@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from trimtab.errors import UsageError
 from trimtab.heads._request import HeadRequest
+from trimtab.heads._trace import CAMERA, image_sizes
 from trimtab.program import Program, Var
 
-BOXES, COUNT = "boxes", "count"
-"""The outputs of a detector: f32[n, rows, 6] with xmin, ymin, xmax, ymax, score and class, and the
-number of used rows, i32[n]."""
+BOXES, COUNT, LABELS = "boxes", "count", "labels"
+"""The outputs of a detector: f32[n, rows, 6] with xmin, ymin, xmax, ymax, score and class, the
+number of used rows, i32[n], and the names of classes, u8[bytes], if they are known."""
+
+MAPPING = ("scale", "offset", "frame")
+"""The fields of a request that map boxes to a frame."""
+
+PLACEMENT_VALUES = 6
+"""The length of the output `placement` of a camera's operator."""
 
 
 class HeadBuilder:
@@ -34,10 +42,8 @@ class HeadBuilder:
 
     def image_size(self) -> tuple[int, int]:
         """Height and width of the network's input."""
-        for name in self.program.inputs:
-            shape = self.program.vars[name].shape
-            if len(shape) == 4:
-                return shape[2], shape[3]
+        for size in image_sizes(self.program):
+            return size
         raise self.request.invalid("the network has no input [n, c, h, w]")
 
     def strides(self, grids: Sequence[Sequence[int]]) -> list[float]:
@@ -76,10 +82,41 @@ class HeadBuilder:
         results = self.add(
             "suppress_boxes",
             [boxes, count, index],
-            [BOXES, COUNT, "index"],
+            [BOXES if self.placement is None else f"{BOXES}.of_input", COUNT, "index"],
             iou_threshold=iou if iou < 1 else 2.0,  # above the overlap of equal boxes when rounded
             class_agnostic=r.agnostic,
             max_boxes=r.max_boxes,
             frame=r.frame,
         )
-        self.program.outputs = results[:2]
+        boxes = self.in_frame(results[0], results[1], BOXES)
+        self.program.outputs = [boxes, results[1], *self.labels()]
+
+    def labels(self) -> list[str]:
+        """The output of the labels that the user gives, each ending with a zero; or none."""
+        text = b"".join(label.encode() + b"\0" for label in self.request.labels)
+        return [self.constant(np.frombuffer(text, np.uint8), LABELS)] if text else []
+
+    @cached_property
+    def placement(self) -> str | None:
+        """The placement of a camera's frame in the network's input; None without a camera, and with
+        several.
+        """
+        cameras = [op for op in self.program.ops if op.type == CAMERA]
+        if len(cameras) != 1:
+            return None
+        (camera,), block, r = cameras, self.program.block, self.request
+        if any(getattr(r, name) != getattr(HeadRequest, name) for name in MAPPING):
+            raise r.invalid("a camera maps boxes to its frame: leave out scale, offset and frame")
+        if len(camera.outputs) == 1:
+            name = block.new_name("placement")
+            block.vars[name] = Var(name, (PLACEMENT_VALUES,), "f32")
+            camera.outputs = [*camera.outputs, name]
+        return camera.outputs[1]
+
+    def in_frame(self, x: str, count: str, name: str) -> str:
+        """Boxes or points in pixels of the camera's frame, as it is turned, called `name`; `x`
+        itself without a camera.
+        """
+        if self.placement is None:
+            return x
+        return self.add("boxes_to_frame", [x, count, self.placement], [name])[0]

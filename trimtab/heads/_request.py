@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 from trimtab.errors import UsageError
@@ -20,7 +21,8 @@ class HeadRequest:
     boxes of different classes suppress each other. `multi_label`: a box may have several classes.
     `anchors`: width and height of each anchor in pixels of the input, from the finest level on;
     empty: those of the family. `variances`: those of an SSD's priors. `top`: classes of a
-    classifier. `blank`: the blank label of CTC.
+    classifier. `blank`: the blank label of CTC. `labels`: the names of classes, which the model
+    file then contains; as text, the path of a file with one on each line.
 
     `scale`, `offset` and `frame` map pixels of the network's input to the frame: x_frame = x *
     scale + offset; boxes are clipped to `frame`, its width and height, unless that is 0.
@@ -38,6 +40,7 @@ class HeadRequest:
     variances: tuple[float, ...] = (0.1, 0.1, 0.2, 0.2)
     top: int = 5
     blank: int = 0
+    labels: tuple[str, ...] = ()
     scale: tuple[float, ...] = (1.0, 1.0)
     offset: tuple[float, ...] = (0.0, 0.0)
     frame: tuple[float, ...] = (0.0, 0.0)
@@ -75,21 +78,6 @@ class HeadRequest:
             options[key.strip()] = value.strip() if equals else True
         return HeadRequest.of(name.strip(), options)
 
-    def in_frame(
-        self, size: tuple[int, int], scale: tuple[float, float], shift: tuple[float, float]
-    ) -> HeadRequest:
-        """The request for boxes in the pixels of a frame of `size` (width, height), whose point
-        (x, y) is at x * scale + shift in the network's input. UsageError if the user maps them.
-        """
-        if any(getattr(self, n) != getattr(HeadRequest, n) for n in ("scale", "offset", "frame")):
-            raise self.invalid(
-                "a camera maps boxes to its frame: leave out scale, offset and frame"
-            )
-        factors = (1 / scale[0], 1 / scale[1])
-        offset = (-shift[0] / scale[0], -shift[1] / scale[1])
-        frame = (float(size[0]), float(size[1]))
-        return replace(self, scale=factors, offset=offset, frame=frame)
-
     def invalid(self, reason: str) -> UsageError:
         """The exception for options or tensors that do not fit the head."""
         return UsageError(
@@ -99,6 +87,8 @@ class HeadRequest:
 
 def _converted(key: str, value: Any, like: Any) -> Any:
     """A value with the type of its default; UsageError if it has another one."""
+    if key == "labels":
+        return _labels(value)
     try:
         if isinstance(like, tuple):
             values = value.split("/") if isinstance(value, str) else value
@@ -114,6 +104,24 @@ def _converted(key: str, value: Any, like: Any) -> Any:
             f"option {key} of a head is {value!r}, not {kind}",
             hint='such as --head "yolov8:score=0.3,agnostic,scale=2/2"',
         ) from None
+
+
+def _labels(value: Any) -> tuple[str, ...]:
+    """Labels of a sequence, or of the lines of a file; UsageError if they cannot be read."""
+    if isinstance(value, str):
+        try:
+            value = Path(value).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeError) as error:
+            raise UsageError(
+                f"cannot read the labels in {value!r}: {error}",
+                hint="labels=FILE names a text file with one label on each line",
+            ) from None
+    labels = tuple(str(label).strip() for label in value) if isinstance(value, Iterable) else ()
+    if not labels or any("\0" in label for label in labels):
+        raise UsageError(
+            "labels must be texts without zeros, at least one", hint="such as labels=['cat', 'dog']"
+        )
+    return labels
 
 
 def _finite(value: float) -> float:

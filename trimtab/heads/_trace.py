@@ -8,6 +8,9 @@ from trimtab.program import Op, Program, Var
 
 _PICTURE = 4  # dimensions
 
+CAMERA = "camera_image"
+"""The operator that makes an input of the network from a camera's frame."""
+
 
 def raw_tensors(program: Program, output: str) -> list[Var]:
     """The nearest results of convolutions on grids of the network's input that `output` depends on,
@@ -38,9 +41,22 @@ def stride(program: Program, var: Var) -> int:
     if len(var.shape) != _PICTURE:
         return 0
     _, _, h, w = var.shape
+    for height, width in image_sizes(program):
+        if h and w and height % h == 0 and width % w == 0:
+            step = height // h
+            return step if step == width // w and step > 1 else 0
+    return 0
+
+
+def image_sizes(program: Program) -> Iterator[tuple[int, int]]:
+    """Height and width of each image [n, c, h, w] that the network sees: that of a camera, if it is
+    behind one, or an input.
+    """
+    for op in program.ops:
+        if op.type == CAMERA:
+            height, width = op.attributes["sizes"]
+            yield int(height), int(width)
     for name in program.inputs:
         shape = program.vars[name].shape
-        if len(shape) == _PICTURE and h and w and shape[2] % h == 0 and shape[3] % w == 0:
-            step = shape[2] // h
-            return step if step == shape[3] // w and step > 1 else 0
-    return 0
+        if len(shape) == _PICTURE:
+            yield shape[2], shape[3]

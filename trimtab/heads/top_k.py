@@ -21,4 +21,5 @@ def append(builder: HeadBuilder) -> None:
         raise builder.invalid("[n, classes]")
     (x,) = builder.tensors
     names = ["scores", "classes"]
-    builder.program.outputs = builder.add("top_k", [x.name], names, k=builder.request.top, axis=1)
+    results = builder.add("top_k", [x.name], names, k=builder.request.top, axis=1)
+    builder.program.outputs = [*results, *builder.labels()]

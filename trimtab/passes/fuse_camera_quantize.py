@@ -18,4 +18,9 @@ def run(program: Program) -> None:
             continue
         y = graph.var(last.outputs[0])
         if y.dtype == q.DTYPE and y.quantization is not None and y.quantization.axis is None:
-            graph.substitute(last, op.type, op.inputs, {**op.attributes, "to": q.DTYPE})
+            new = graph.substitute(last, op.type, op.inputs, {**op.attributes, "to": q.DTYPE})
+            if op.outputs[1:]:  # the placement
+                outputs = [*new.outputs, *op.outputs[1:]]
+                graph.set_outputs(op, op.outputs[:1])
+                graph.set_outputs(new, outputs)
+                graph.remove(op)

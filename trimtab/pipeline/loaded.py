@@ -11,7 +11,6 @@ import numpy as np
 from trimtab import heads, importers
 from trimtab.camera import attach
 from trimtab.errors import ImportModelError
-from trimtab.heads import HeadRequest
 from trimtab.pipeline.precision import ConvertedNetwork, convert
 from trimtab.pipeline.recipe import Recipe
 from trimtab.pipeline.resolve import find_target, model_path
@@ -53,36 +52,21 @@ def load(recipe: Recipe, progress: Progress = SILENT) -> Loaded:
             path, dict(recipe.shapes), list(recipe.outputs) or None, cache=False
         )
         _check_weights(source, path)
-    head = _head(recipe, source)
+    head = recipe.head
     if head:
         source = heads.without_decoding(source, head)
     target = find_target(recipe.toolchain, recipe.cpu, recipe.threads, recipe.profile)
     calibration = recipe.calibration.for_model(recipe.model)
     network = convert(source, recipe.plan, calibration, target, progress)
     bare = network.program
-    if head:  # after the conversion, which is measured and calibrated on raw outputs
-        source = heads.with_head(source, head)
-        network = replace(network, program=heads.with_head(network.program, head))
+    # After the conversion, which is measured and calibrated on the network's own tensors.
     for name, camera in recipe.cameras.items():
         source = attach(source, camera, name)
         network = replace(network, program=attach(network.program, camera, name))
+    if head:
+        source = heads.with_head(source, head)
+        network = replace(network, program=heads.with_head(network.program, head))
     return Loaded(recipe, path, target, source, network, bare)
-
-
-def _head(recipe: Recipe, source: Program) -> HeadRequest | None:
-    """The head of a recipe; behind a single camera, its boxes are in pixels of the frame, as the
-    camera turns it.
-    """
-    if recipe.head is None or len(recipe.cameras) != 1:
-        return recipe.head
-    ((name, camera),) = recipe.cameras.items()
-    shape = source.vars[name].shape if name in source.inputs else ()
-    if len(shape) != 4:
-        return recipe.head  # `attach` says what is wrong with the camera
-    place = camera.placement((shape[3], shape[2]))
-    is_turned = place.rotation in (90, 270)
-    size = (place.height, place.width) if is_turned else (place.width, place.height)
-    return recipe.head.in_frame(size, (place.scale_x, place.scale_y), (place.left, place.top))
 
 
 def _check_weights(source: Program, path: Path) -> None:

@@ -1,0 +1,177 @@
+"""Images of any size and format in front of networks: Python, C and the runner."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image as Picture
+
+import trimtab
+from tests.camera.frames import Image, converted, frame, network
+from tests.camera.test_page import network as onnx_network
+from tests.heads import detectors
+from trimtab.camera import Frame, attach, parse
+from trimtab.camera.formats import FORMATS
+from trimtab.errors import UsageError
+from trimtab.pipeline.built import build
+from trimtab.pipeline.loaded import load
+from trimtab.pipeline.planned import plan
+from trimtab.pipeline.recipe import Recipe
+from trimtab.session import Session
+
+FREE = "16x16..640x480"
+SIZES = ((640, 480), (101, 77), (16, 16), (300, 480), (33, 400))
+FITS = (
+    "letterbox(auto, 114)",
+    "letterbox(auto, 9, top_left, antialias)",
+    "resize(auto)",
+    "center_crop(auto, 140, antialias)",
+    "rotate(90) | letterbox(auto, 7)",
+)
+
+
+def free(fit: str, format: str = "nv12") -> Session:
+    program = attach(network((1, 3, 96, 128)), f"camera({format}, {FREE}) | {fit} | rgb")
+    return Session(program, cache=False)
+
+
+def picture(result: dict[str, Image]) -> Image:
+    return np.asarray(-result["y"][0].transpose(1, 2, 0))
+
+
+@pytest.mark.parametrize("fit", FITS)
+def test_images_of_any_size_are_those_of_a_camera_of_that_size(fit: str) -> None:
+    session = free(fit)
+    for width, height in SIZES:
+        text = f"camera(nv12, {width}x{height}) | {fit} | rgb"
+        pixels = frame(parse(text))
+        result = picture(session.run(Frame(pixels, "nv12", width=width)))
+        np.testing.assert_array_equal(result, converted(text, (128, 96), pixels))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_an_image_may_have_any_format(name: str) -> None:
+    session = free(FITS[0])
+    text = f"camera({name}, 101x77, stride {FORMATS[name].row_bytes(101) + 6}) | {FITS[0]} | rgb"
+    pixels = frame(parse(text))
+    expected = converted(text, (128, 96), pixels)
+    kind = FORMATS[name]
+    if kind.channels > 1:
+        rows = pixels[:, : 101 * kind.bytes].reshape(77, 101, kind.bytes)
+        one = Frame(rows, name)
+    else:
+        one = Frame(pixels, name, width=101)
+    np.testing.assert_array_equal(picture(session.run(one)), expected)
+
+
+def test_arrays_pictures_and_crops_are_frames() -> None:
+    session = free(FITS[0])
+    pixels = frame(parse("camera(rgb, 101x77)"))
+    expected = converted(f"camera(rgb, 101x77) | {FITS[0]} | rgb", (128, 96), pixels)
+    values: list[Any] = [pixels, Picture.fromarray(pixels), Frame(pixels[..., ::-1], "bgr")]
+    for value in values:
+        np.testing.assert_array_equal(picture(session.run(value)), expected)
+    part = np.ascontiguousarray(pixels[7:57, 11:91])
+    cropped = picture(session.run(Frame(pixels, "rgb", crop=(11, 7, 80, 50))))
+    np.testing.assert_array_equal(cropped, picture(session.run(part)))
+    own = frame(parse("camera(nv12, 640x480)"))  # bytes of the largest frame, set as an input
+    np.testing.assert_array_equal(
+        picture(session.run(own)), picture(session.run(Frame(own, "nv12")))
+    )
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "crop", "message"),
+    [
+        (641, 100, None, "exceeds the camera's frame"),
+        (15, 100, None, "smaller than"),
+        (100, 100, (0, 60, 10, 41), "crop exceeds"),
+        (100, 100, (-1, 0, 10, 10), "crop exceeds"),
+        (100, 100, (5, 5, 0, 9), "crop exceeds"),
+    ],
+)
+def test_an_image_beyond_the_bounds_is_refused(
+    width: int, height: int, crop: tuple[int, int, int, int] | None, message: str
+) -> None:
+    session = free(FITS[0])
+    with pytest.raises(UsageError, match=message):
+        session.run(Frame(np.zeros((height, width, 3), np.uint8), "rgb", crop))
+
+
+def test_a_camera_of_one_size_takes_other_formats_and_no_other_size() -> None:
+    text = "camera(nv12, 64x48) | resize(auto) | rgb"
+    session = Session(attach(network((1, 3, 30, 40)), text), cache=False)
+    pixels = frame(parse("camera(bgr, 64x48)"))
+    expected = converted("camera(bgr, 64x48) | resize(auto) | rgb", (40, 30), pixels)
+    np.testing.assert_array_equal(picture(session.run(Frame(pixels, "bgr"))), expected)
+    with pytest.raises(UsageError, match="smaller than"):
+        session.run(pixels[1:])
+    with pytest.raises(UsageError, match="one size"):
+        session.run(Frame(pixels, "bgr", (0, 0, 4, 4)))
+
+
+@pytest.mark.parametrize(
+    "pixels",
+    [np.zeros((4, 4, 3)), np.zeros((4, 4, 2), np.uint8), np.zeros((0, 4, 3), np.uint8), [1, 2]],
+)
+def test_an_array_that_is_no_image_is_refused(pixels: Image) -> None:
+    with pytest.raises(UsageError):
+        free(FITS[0]).run(pixels)
+
+
+def test_boxes_are_in_the_pixels_of_each_image() -> None:
+    source = trimtab.load(detectors.yolov8(size=(64, 64)))
+    text = "letterbox(64, 114) | rgb | scale(1/255)"
+    program = attach(source, f"camera(rgb, 8x8..320x320) | {text}")
+    session = Session(trimtab.attach_head(program, "yolov8", score=0.02), cache=False)
+    for width, height in ((320, 160), (90, 133), (64, 64)):
+        pixels = np.random.default_rng(2).integers(0, 256, (height, width, 3), np.uint8)
+        camera = parse(f"camera(rgb, {width}x{height}) | {text}")
+        plain = attach(trimtab.attach_head(source, "yolov8", score=0.02), camera)
+        expected = Session(plain, cache=False).run(pixels)
+        results = session.run(pixels)
+        count = int(expected["count"][0])
+        assert results["count"][0] == count > 3
+        mapped = camera.placement((64, 64)).boxes_to_frame(expected["boxes"][0, :count, :4])
+        np.testing.assert_allclose(results["boxes"][0, :count, :4], mapped, 1e-4, 1e-2)
+
+
+@pytest.mark.build
+def test_the_runner_takes_picture_files(tmp_path: Path) -> None:
+    onnx_network(tmp_path / "net.onnx")
+    camera = parse("camera(nv12, 8x8..200x160) | yolo")
+    recipe = Recipe(str(tmp_path / "net.onnx"), toolchain="host", output=tmp_path / "built",
+                    cameras={"images": camera})  # fmt: skip
+    delivery = build(plan(load(recipe))).delivered
+    assert delivery.model is not None
+    pixels = frame(parse("camera(rgb, 101x77)"))
+    head = b"P6 # a comment\n101\n# another\n77 255\n"
+    files = {"a.ppm": head + pixels.tobytes(), "own.nv12": b"P6" + frame(camera).tobytes()[2:]}
+    files |= {"short.ppm": files["a.ppm"][:-1], "deep.ppm": b"P6 1 1 65535 123456", "b.ppm": b"P6 "}
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    session = Session(trimtab.load(delivery.model))
+    own = np.frombuffer(files["own.nv12"], np.uint8).reshape(camera.frame_shape)
+    inputs = {"a.ppm": pixels, "own.nv12": own}
+    for name in files:
+        words = [
+            delivery.runner,
+            delivery.model,
+            "--image",
+            tmp_path / name,
+            "--output-dir",
+            tmp_path,
+        ]
+        ran = subprocess.run([*map(str, words)], capture_output=True, text=True, check=False)
+        if name not in inputs:
+            assert ran.returncode == 8
+            assert "not a whole PPM" in ran.stdout
+            continue
+        assert ran.returncode == 0, ran.stdout
+        expected = session.run(inputs[name])["y"].ravel()
+        result = np.fromfile(tmp_path / "out0.bin", np.float32)
+        np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4)
