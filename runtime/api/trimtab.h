@@ -171,6 +171,23 @@ void trimtab_memory_use(const trimtab_model* model, trimtab_memory* memory);
  * model) leave it unchanged, and success does not clear it. */
 const char* trimtab_last_error(const trimtab_model* model);
 
+/* Training (docs/training.md), in libraries of `trimtab build --train`. The last inputs of such a model
+ * are the values that a step changes: parameters, and states of the optimizer. A trainer holds them.
+ * The other inputs (a batch, its labels, the learning rate) are set before each step. */
+typedef struct trimtab_trainer trimtab_trainer;
+/* Reads the values from the checkpoint `path`. `why`, if not null, receives one line on failure. The
+ * trainer must be closed before the model, whose inputs it has set. */
+int trimtab_train_open(trimtab_model* model, const char* path, trimtab_trainer** trainer, char* why,
+                       size_t why_size);
+/* Runs the model, replaces the values, and sets `loss` to that before the update. */
+int trimtab_train_step(trimtab_trainer* trainer, float* loss);
+/* The number of completed steps, from the first training of the checkpoint on. */
+uint64_t trimtab_train_steps(const trimtab_trainer* trainer);
+/* Writes a checkpoint to `path`.partial and renames it: whenever the power fails, `path` is the old
+ * or the new one. TRIMTAB_IO on failure, whose reason is in errno. */
+int trimtab_train_save(trimtab_trainer* trainer, const char* path);
+void trimtab_train_close(trimtab_trainer* trainer);
+
 /* Called before (begin = 1) and after (begin = 0) every operator; null turns it off. */
 typedef void (*trimtab_observer)(void* context, uint32_t op_index, int begin);
 void trimtab_set_observer(trimtab_model* model, trimtab_observer observer, void* context);

@@ -14,6 +14,7 @@
 #include "runtime/app/meter.h"
 #include "runtime/app/options.h"
 #include "runtime/app/pacer.h"
+#include "runtime/app/train.h"
 #include "runtime/core/loader.h"
 
 #if TRIMTAB_EMBEDDED_MODEL
@@ -183,6 +184,20 @@ int Measure(trimtab_model* model, const Options& options, Meter* meter) {
   return 0;
 }
 
+// Trains if that is asked for; otherwise sets the inputs, measures inferences, writes the outputs.
+int Work(trimtab_model* model, const Options& options, Meter* meter) {
+#if TRIMTAB_TRAIN
+  if (options.train != nullptr) {
+    const TrainResult result = Train(model, options, meter);
+    return result.code == 0 ? 0 : Fail(result.code, result.message);
+  }
+#endif
+  int code = SetInputs(model, options);
+  if (code == 0) code = Measure(model, options, meter);
+  if (code == 0 && options.output_dir != nullptr) code = WriteOutputs(model, options.output_dir);
+  return code;
+}
+
 int OpenModel(const Options& options, trimtab_model** model, char* why, size_t why_size) {
   // The weights are verified separately, because that is measured by itself.
   const trimtab_options limits = {static_cast<int32_t>(options.threads),
@@ -248,9 +263,7 @@ int RunModel(const Options& options, Meter* meter) {
       .Number("prepared_bytes", static_cast<int64_t>(memory.prepared_bytes))
       .Write();
   int code = options.trust ? 0 : Verify(model, meter);
-  if (code == 0) code = SetInputs(model, options);
-  if (code == 0) code = Measure(model, options, meter);
-  if (code == 0 && options.output_dir != nullptr) code = WriteOutputs(model, options.output_dir);
+  if (code == 0) code = Work(model, options, meter);
   if (code == 0) {
     const Resident resident = ReadResident();
     JsonLine("peak")

@@ -28,6 +28,9 @@ constexpr Word kWords[] = {
     {"--output-dir", &Options::output_dir},
     {"--counters", &Options::counters},
     {"--cores", &Options::cores},
+#if TRIMTAB_TRAIN
+    {"--train", &Options::train},
+#endif
 };
 constexpr Number kNumbers[] = {
     {"--threads", &Options::threads, 1, 64},
@@ -38,6 +41,9 @@ constexpr Number kNumbers[] = {
     {"--period-us", &Options::period_us, 1000, 60000000},
 #endif
     {"--max-memory", &Options::max_memory_bytes, 1, int64_t{1} << 40},
+#if TRIMTAB_TRAIN
+    {"--save-every", &Options::save_every, 1, 1000000},
+#endif
 };
 
 // Null if no option of `known` has this name.

@@ -23,6 +23,10 @@ struct Options {
   const char* plugins[kMaxPlugins] = {};
   int plugin_count = 0;
 #endif
+#if TRIMTAB_TRAIN
+  const char* train = nullptr;  // the checkpoint; null: inference
+  int64_t save_every = 0;       // steps; 0: only at the end
+#endif
   int64_t threads = 1;
   int64_t warmup = 0;
   int64_t runs = 1;

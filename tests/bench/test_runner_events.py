@@ -42,6 +42,21 @@ def printed(events: list[dict[str, Any]]) -> bytes:
     return b"".join(json.dumps(event).encode() + b"\n" for event in events)
 
 
+STEP = {"event": "step", "steps": 3, "loss_bits": 1065353216, "saved": 1, **SPAN}
+TRAINING = [*WHOLE[:4], {**STEP, "i": 0}, {**STEP, "i": 1}, *WHOLE[-2:]]
+
+
+def test_a_launch_that_trains_has_steps_in_place_of_runs() -> None:
+    launch = runner.interpret(CommandResult(0, None, printed(TRAINING), b""), "training")
+    assert launch.error is None
+    assert list(launch.events) == TRAINING
+    assert "step in a launch for inference" in str(interpret(printed(TRAINING)).error)
+    inference = CommandResult(0, None, printed(WHOLE), b"")
+    assert "first in a launch for training" in str(runner.interpret(inference, "training").error)
+    without = CommandResult(0, None, printed([*TRAINING[:4], *TRAINING[6:]]), b"")
+    assert "before any step" in str(runner.interpret(without, "training").error)
+
+
 def interpret(stdout: bytes) -> runner.LaunchResult:
     return runner.interpret(CommandResult(0, None, stdout, b""))
 

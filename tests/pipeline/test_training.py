@@ -14,7 +14,8 @@ import trimtab
 from trimtab.errors import UsageError
 from trimtab.learning import labeled_data
 from trimtab.learning.trainer import Trainer
-from trimtab.pipeline.training import PreparedTraining, TrainingRequest, prepare
+from trimtab.pipeline.training import PreparedTraining, prepare
+from trimtab.pipeline.training_request import TrainingRequest
 from trimtab.pipeline.training_run import TrainingRun, read_data, with_schedule
 
 SOLVER = """
@@ -57,6 +58,10 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def request(folder: Path) -> TrainingRequest:
+    return TrainingRequest(solver=str(folder / "solver.prototxt"), data=str(folder))
+
+
 def trained(
     prepared: PreparedTraining, folder: Path, checkpoint: str = ""
 ) -> tuple[Trainer, list[Mapping[str, Any]]]:
@@ -71,7 +76,7 @@ def trained(
 
 
 def test_a_solver_trains_its_network_and_resumes_bit_for_bit(folder: Path) -> None:
-    prepared = prepare(TrainingRequest(solver=str(folder / "solver.prototxt")), folder)
+    prepared = prepare(request(folder))
     assert set(prepared.training.parameters) == {
         *("hidden.weight", "hidden.bias", "ip.weight", "ip.bias"),
     }
@@ -90,7 +95,7 @@ def test_a_solver_trains_its_network_and_resumes_bit_for_bit(folder: Path) -> No
 
 def test_running_statistics_are_those_of_caffe(folder: Path) -> None:
     """Caffe sums decayed statistics and decayed ones, and divides the former by the latter."""
-    prepared = prepare(TrainingRequest(solver=str(folder / "solver.prototxt")), folder)
+    prepared = prepare(request(folder))
     network = trained(prepared, folder)[0].network()
     examples = labeled_data.read(folder / "train", prepared.inputs)
     mean, variance, factor = np.zeros(2), np.zeros(2), 0.0
@@ -105,7 +110,7 @@ def test_running_statistics_are_those_of_caffe(folder: Path) -> None:
 
 
 def test_a_test_has_the_loss_and_accuracy_of_the_test_phase(folder: Path) -> None:
-    prepared = prepare(TrainingRequest(solver=str(folder / "solver.prototxt")), folder)
+    prepared = prepare(request(folder))
     trainer, events = trained(prepared, folder)
     data = np.load(folder / "test" / "data.npz")
     program = prepared.test.network.copy()
@@ -124,7 +129,7 @@ def test_a_test_has_the_loss_and_accuracy_of_the_test_phase(folder: Path) -> Non
 def test_requests_that_name_nothing_to_do_are_refused(folder: Path) -> None:
     with pytest.raises(UsageError, match="what to train"):
         prepare(TrainingRequest())
-    prepared = prepare(TrainingRequest(solver=str(folder / "solver.prototxt")), folder)
+    prepared = prepare(request(folder))
     endless = replace(prepared, schedule=replace(prepared.schedule, iterations=0))
     with pytest.raises(UsageError, match="how many iterations"):
         trained(endless, folder)

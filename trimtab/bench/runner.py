@@ -28,7 +28,8 @@ class Command:
     """One launch of the runner, with paths on the device.
 
     `model` is None if it is embedded, `cores` None if the runner is not pinned. `period_us`: time
-    between frames; 0 if runs follow each other.
+    between frames; 0 if runs follow each other. `train`: the checkpoint of a training, which is
+    written each `save_every` steps and at the end.
     """
 
     runner: str
@@ -44,6 +45,8 @@ class Command:
     markers: bool = False
     counters: str = ""
     period_us: int = 0
+    train: str = ""
+    save_every: int = 0
 
     def argv(self) -> list[str]:
         """The argument list of the launch."""
@@ -57,6 +60,8 @@ class Command:
         argv += ["--runs", str(self.runs), "--min-time-ms", str(self.min_time_ms)]
         argv += ["--counters", self.counters] if self.counters else []
         argv += ["--period-us", str(self.period_us)] if self.period_us else []
+        argv += ["--train", self.train] if self.train else []
+        argv += ["--save-every", str(self.save_every)] if self.save_every else []
         flags = {"--per-op": self.per_op, "--markers": self.markers}
         return argv + [flag for flag, is_set in flags.items() if is_set]
 
@@ -69,10 +74,10 @@ class LaunchResult:
     error: DeviceError | None
 
 
-def interpret(result: CommandResult) -> LaunchResult:
+def interpret(result: CommandResult, kind: str = runner_events.INFERENCE) -> LaunchResult:
     """Interprets the runner's output. Events before a failure stay, since they may explain it."""
-    output = runner_events.read(result.stdout)
-    return LaunchResult(output.events, _failure(result, output))
+    output = runner_events.read(result.stdout, kind)
+    return LaunchResult(output.events, _failure(result, output, kind))
 
 
 def cut_off(stdout: bytes, error: DeviceError) -> LaunchResult:
@@ -80,7 +85,9 @@ def cut_off(stdout: bytes, error: DeviceError) -> LaunchResult:
     return LaunchResult(runner_events.read(stdout.rpartition(b"\n")[0]).events, error)
 
 
-def _failure(result: CommandResult, output: runner_events.RunnerOutput) -> DeviceError | None:
+def _failure(
+    result: CommandResult, output: runner_events.RunnerOutput, kind: str
+) -> DeviceError | None:
     events = output.events
     stderr = result.stderr.decode(errors="replace").strip()[-400:]
     last = events[-1] if events else {}
@@ -111,7 +118,7 @@ def _failure(result: CommandResult, output: runner_events.RunnerOutput) -> Devic
             f"the runner's output violates its protocol: {output.error}",
             hint="the binary on the device is no trimtab runner, or has another version",
         )
-    if missing := runner_events.missing(events):
+    if missing := runner_events.missing(events, kind):
         return RunnerError(f"the runner's output stops{after}, without {missing[0]}{message}")
     if events[-1]["status"] != "OK":
         return RunnerError(f"the runner ended with status {events[-1]['status']}{message}")

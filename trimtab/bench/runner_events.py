@@ -20,6 +20,8 @@ MAX_LINE_BYTES = 4096  # the runner's own buffer holds no more
 MAX_OUTPUT_BYTES = 64 << 20  # a million runs, the maximum, print 55 MB
 _MAX_NUMBER = (1 << 63) - 1
 _MAX_TEXT = 1024
+INFERENCE, TRAINING = "inference", "training"
+"""The kinds of launches."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class EventSchema:
     """One kind of event: when it is printed, how often, and its fields.
 
     Events come in the order of `EVENTS`. At least `minimum` come before `end`, and at most
-    `maximum`, where None is no limit.
+    `maximum`, where None is no limit. `only`: the kind of launch that prints it, "" for each.
     """
 
     event: str
@@ -53,6 +55,7 @@ class EventSchema:
     fields: tuple[FieldSchema, ...]
     minimum: int = 1
     maximum: int | None = 1
+    only: str = ""
 
 
 def _number(minimum: int) -> Callable[[Any], bool]:
@@ -132,8 +135,21 @@ EVENTS: tuple[EventSchema, ...] = (
         _SPAN,
         minimum=0,
     ),
-    EventSchema("first", "after the first run", _RUN),
-    EventSchema("warmup", "after each warm-up run", _RUN, minimum=0, maximum=None),
+    EventSchema(
+        "step",
+        "after each step of a training, with `--train`, in place of runs",
+        (
+            FieldSchema("i", _COUNT),
+            FieldSchema("steps", _POSITIVE, "from the first training of the checkpoint on"),
+            FieldSchema("loss_bits", _COUNT, "the loss: the bits of a float32"),
+            FieldSchema("saved", _COUNT, "1 if the checkpoint was written after this step"),
+            *_SPAN,
+        ),
+        maximum=None,
+        only=TRAINING,
+    ),
+    EventSchema("first", "after the first run", _RUN, only=INFERENCE),
+    EventSchema("warmup", "after each warm-up run", _RUN, minimum=0, maximum=None, only=INFERENCE),
     EventSchema(
         "run",
         "after each run of the steady state",
@@ -143,6 +159,7 @@ EVENTS: tuple[EventSchema, ...] = (
             FieldSchema("wait_ns", _COUNT, "from its frame's arrival to the begin", True),
         ),
         maximum=None,
+        only=INFERENCE,
     ),
     EventSchema(
         "op",
@@ -199,14 +216,14 @@ class RunnerOutput:
     error: str | None
 
 
-def read(output: bytes) -> RunnerOutput:
-    """Checks a runner's output line by line; it need not be complete."""
+def read(output: bytes, kind: str = INFERENCE) -> RunnerOutput:
+    """Checks a runner's output line by line; it need not be complete. `kind`: of the launch."""
     events: list[Event] = []
     counts = dict.fromkeys(_RANKS, 0)
     for number, line in enumerate(output[:MAX_OUTPUT_BYTES].splitlines(), 1):
         try:
             event = _parse(line)
-            _check_order(event, events, counts)
+            _check_order(event, events, counts, kind)
         except ValueError as error:
             return RunnerOutput(tuple(events), f"line {number}: {error}: {line[:80]!r}")
         counts[event["event"]] += 1
@@ -216,10 +233,15 @@ def read(output: bytes) -> RunnerOutput:
     return RunnerOutput(tuple(events), None)
 
 
-def missing(events: Sequence[Event]) -> list[str]:
+def missing(events: Sequence[Event], kind: str = INFERENCE) -> list[str]:
     """The required events of a complete launch that are absent."""
     present = {event["event"] for event in events}
-    return [schema.event for schema in EVENTS if schema.minimum and schema.event not in present]
+    return [one.event for one in _of(EVENTS, kind) if one.minimum and one.event not in present]
+
+
+def _of(schemas: Sequence[EventSchema], kind: str) -> list[EventSchema]:
+    """The events of a kind of launch."""
+    return [schema for schema in schemas if schema.only in ("", kind)]
 
 
 def _parse(line: bytes) -> Event:
@@ -242,9 +264,13 @@ def _parse(line: bytes) -> Event:
     return event
 
 
-def _check_order(event: Event, before: Sequence[Event], counts: Mapping[str, int]) -> None:
+def _check_order(
+    event: Event, before: Sequence[Event], counts: Mapping[str, int], launch: str
+) -> None:
     kind = event["event"]
     schema = EVENTS[_RANKS[kind]]
+    if schema.only not in ("", launch):
+        raise ValueError(f"{kind} in a launch for {launch}")
     last = before[-1]["event"] if before else None
     if last in ("end", "error"):
         raise ValueError(f"{kind} after {last}")
@@ -253,7 +279,7 @@ def _check_order(event: Event, before: Sequence[Event], counts: Mapping[str, int
     if schema.maximum is not None and counts[kind] == schema.maximum:
         raise ValueError(f"second {kind}")
     if kind != "error":
-        for earlier in EVENTS[: _RANKS[kind]]:
+        for earlier in _of(EVENTS[: _RANKS[kind]], launch):
             if counts[earlier.event] < earlier.minimum:
                 raise ValueError(f"{kind} before any {earlier.event}")
     if "i" in event and event["i"] != counts[kind]:

@@ -45,8 +45,8 @@ class BuildRequest:
     runner, or inside it with `embed_model`; `kernels`: the kernels that its plan names. `texts`:
     more files to deliver, by their path in the folder. `cpu`: a core such as `cortex-a53`, None for
     any machine of the architecture. `build_type`: Release or Debug. `paced`: the runner can take
-    frames at a fixed rate. `shared`: also install
-    libtrimtab.so, its headers and its CMake targets into the folder.
+    frames at a fixed rate; `trains`: runner and library make steps of a training. `shared`: also
+    install libtrimtab.so, its headers and its CMake targets into the folder.
     """
 
     profile: Profile | Path
@@ -56,9 +56,10 @@ class BuildRequest:
     model: Path | None = None
     kernels: tuple[str, ...] = ()
     embed_model: bool = False
-    texts: Mapping[str, str] = field(default_factory=dict)
+    texts: Mapping[str, str | bytes] = field(default_factory=dict)
     build_type: str = "Release"
     paced: bool = False
+    trains: bool = False
     shared: bool = False
 
 
@@ -131,6 +132,8 @@ def build(request: BuildRequest, progress: Progress = SILENT) -> Build:
             targets.append("trimtab-shared")
         if request.paced:
             options["TRIMTAB_PACED"] = "ON"
+        if request.trains:
+            options["TRIMTAB_TRAIN"] = "ON"
         if request.embed_model and request.model:
             # The name inside the tree is constant, so that another model needs a new link only, and
             # no new configuration.
@@ -251,6 +254,7 @@ def _key(request: BuildRequest, core: Core, profile: Profile, cmake_file: Path) 
         str(request.embed_model),
         *(["shared"] if request.shared else []),
         *(["paced"] if request.paced else []),
+        *(["trains"] if request.trains else []),
     ]
     facts += [path.read_text(encoding="utf-8") for path in (cmake_file, *shared)]
     digest = hashlib.sha256("\0".join(facts).encode()).hexdigest()[:12]
@@ -355,7 +359,8 @@ def _deliver(request: BuildRequest, tree: Path, record: dict[str, Any]) -> Build
         for name, source in delivered.items():
             shutil.copy(source, fresh / name)
         for name, text in request.texts.items():
-            files.write_text(fresh / name, text)
+            data = text if isinstance(text, bytes) else text.encode()
+            files.write_bytes(fresh / name, data)
         runner = fresh / "trimtab-run"
         files.write_bytes(runner, elf_strip.strip((tree / "trimtab-run").read_bytes()), mode=0o755)
         installed = _install(tree, fresh, "package")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from trimtab.heads import HeadRequest
     from trimtab.pipeline.budget import Budget
     from trimtab.pipeline.calibration import Calibration
-    from trimtab.pipeline.training import TrainingRequest
+    from trimtab.pipeline.training_request import TrainingRequest
     from trimtab.planner.plan_file import Plan
 
 INPUT_HELP = "shape of a graph input: NAME=1,3,224,224 (repeatable)"
@@ -128,8 +128,8 @@ class TrainingOptions:
     solver: str = option(
         "Caffe's solver.prototxt, in place of a model, losses, optimizer and parameters"
     )
-    weights: tuple[str, ...] = option(
-        ".caffemodel that the solver's network begins with (repeatable)", ()
+    caffemodel: tuple[str, ...] = option(
+        "weights that the solver's network begins with (repeatable)", ()
     )
     loss: tuple[str, ...] = option(
         "what to minimize: softmax, or euclidean:output=NAME,weight=0.5 (repeatable)", ()
@@ -146,19 +146,21 @@ class TrainingOptions:
     dropout: tuple[str, ...] = option("operator and share of zeros: relu6=0.5 (repeatable)", ())
     seed: int = option("seed of the order of examples, of dropout and of fillers", 0)
 
-    def read(self, model: str, shapes: Mapping[str, tuple[int, ...]]) -> TrainingRequest:
+    def read(
+        self, model: str, shapes: Mapping[str, tuple[int, ...]], data: str = ""
+    ) -> TrainingRequest:
         """The request to train a model, or the network of the solver; UsageError for invalid
         values.
         """
         from trimtab.errors import UsageError
-        from trimtab.pipeline.training import parse_request
+        from trimtab.pipeline.training_request import parse_request
 
         if not model and not self.solver:
             raise UsageError("what to train?", hint="--model FILE, or --solver solver.prototxt")
         return parse_request(
             model=model,
             solver=self.solver,
-            weights=self.weights,
+            weights=self.caffemodel,
             shapes=shapes,
             losses=self.loss,
             optimizer=self.optimizer,
@@ -166,6 +168,7 @@ class TrainingOptions:
             batch_statistics=self.batch_statistics,
             dropout=self.dropout,
             seed=self.seed,
+            data=data,
         )
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trimtab.cli._command import command, group, option
+from trimtab.cli._command import changed, command, group, option
 from trimtab.cli._engine import build_engine
 from trimtab.cli._options import (
     CAMERA_HELP,
@@ -17,6 +17,7 @@ from trimtab.cli._options import (
     BudgetOptions,
     PlanOptions,
     PrecisionOptions,
+    TrainingOptions,
     parse_cameras,
     parse_head,
 )
@@ -54,12 +55,18 @@ class BuildOptions:
     debug: bool = option("without optimization, with debug information", False)
     json: bool = option("print the build record and the sizes as JSON", False)
     precision: PrecisionOptions = group(PrecisionOptions)
+    train: bool = option(
+        "a binary that trains the model, or the network of --solver, in place of its inference",
+        False,
+    )
+    training: TrainingOptions = group(TrainingOptions, help="{help}; with --train")
 
     def validate(self) -> None:
         """Errors of `resolve.check`."""
         from trimtab.pipeline import resolve
 
-        resolve.check(self.recipe(), needs_model=not self.profile)
+        recipe = self.recipe()
+        resolve.check(recipe, needs_model=not (self.profile or recipe.training))
 
     def recipe(self) -> Recipe:
         """The recipe of these options; UsageError for invalid values."""
@@ -73,6 +80,11 @@ class BuildOptions:
                 hint="leave out --embed-model" if self.model else "name one with --model",
             )
         shapes, cameras = parse_cameras(self.input)
+        if not self.train and changed(self.training):
+            options = ", ".join(f"--{name.replace('_', '-')}" for name in changed(self.training))
+            raise UsageError(f"{options} are for trainings", hint="add --train")
+        if self.train and self.example:
+            raise UsageError("--example is a program for inference", hint="leave out --train")
         return Recipe(
             model=self.model,
             profile=self.profile,
@@ -90,6 +102,7 @@ class BuildOptions:
             build_type="Debug" if self.debug else "Release",
             shared=self.shared,
             output=Path(self.output) if self.output else None,
+            training=self.training.read(self.model, shapes) if self.train else None,
         )
 
 
@@ -105,7 +118,7 @@ def build(options: BuildOptions) -> None:
     recipe, progress = options.recipe(), shown(quiet=options.json)
     footprints: list[Footprint] = []
     accuracy = search = None
-    if recipe.model:
+    if recipe.model or recipe.training:
         loaded = load(recipe, progress)
         accuracy, search = loaded.network.accuracy, loaded.network.search
         result = built.build(plan(loaded, progress), progress)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from trimtab.cli._command import command, group, option
-from trimtab.cli._options import INPUT_HELP, TrainingOptions, parse_inputs
+from trimtab.cli._options import INPUT_HELP, TRUST_HELP, TrainingOptions, parse_inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from trimtab.pipeline.training import TrainingRequest
-    from trimtab.pipeline.training_run import Event
+    from trimtab.pipeline.training import PreparedTraining
+    from trimtab.pipeline.training_request import TrainingRequest
+    from trimtab.pipeline.training_run import Event, Stepper
     from trimtab.program import Program
+    from trimtab.progress import Progress
 
 GROUP = "Build"
 
@@ -40,12 +43,16 @@ class TrainOptions:
         "file of the learned network: .ttm, or another format of `convert`; checkpoints are beside "
         "it; default: NAME.ttm"
     )
+    device: str = option("device to train on (./inv device); default: this process")
+    toolchain: str = option("with --device: machine to build for; default: the device's")
+    cpu: str = option("with --device: core to build for; default: the device's")
+    trust_new: bool = option(TRUST_HELP, False)
     threads: int = option("threads of each step", 1)
     json: bool = option("print one JSON object per report, test and checkpoint", False)
 
     def request(self) -> TrainingRequest:
-        """What to train; UsageError for invalid values."""
-        return self.training.read(self.model, parse_inputs(self.input))
+        """The request of these options; UsageError for invalid values."""
+        return self.training.read(self.model, parse_inputs(self.input), self.data)
 
 
 @command(TrainOptions, engine=True, short_options=False)
@@ -55,7 +62,6 @@ def train(options: TrainOptions) -> None:
 
     from trimtab.cli._progress import shown
     from trimtab.errors import UsageError
-    from trimtab.learning.trainer import Trainer
     from trimtab.pipeline.training import prepare
     from trimtab.pipeline.training_run import TrainingRun, read_data, with_schedule
 
@@ -64,7 +70,7 @@ def train(options: TrainOptions) -> None:
         raise UsageError("which data?", hint="--data FOLDER, or an .npz file")
     data, tests = Path(options.data), Path(options.test_data) if options.test_data else None
     progress = shown(quiet=options.json)
-    prepared = prepare(request, data, progress)
+    prepared = prepare(request, progress)
     output = Path(options.output or f"{prepared.schedule.prefix}.ttm")
     default = None if request.solver else 20
     prepared = with_schedule(
@@ -79,13 +85,42 @@ def train(options: TrainOptions) -> None:
     run = TrainingRun(
         prepared, read_data(prepared, data, tests), _reporter(as_json=options.json), progress
     )
-    trainer = Trainer(prepared.training, options.threads, prepared.seed)
-    if options.resume:
-        trainer.restore(options.resume)
-    run.run(trainer)
-    _write(trainer.network(), output)
+    with _stepper(options, prepared, progress) as stepper:
+        run.run(stepper)
+        _write(stepper.network(), output)
     if not options.json:
         print(f"written: {output}")
+
+
+@contextmanager
+def _stepper(
+    options: TrainOptions, prepared: PreparedTraining, progress: Progress
+) -> Iterator[Stepper]:
+    """The maker of the steps: this process, or the device, for which a runner is built first."""
+    if not options.device:
+        from trimtab.learning.trainer import Trainer
+
+        trainer = Trainer(prepared.training, options.threads, prepared.seed)
+        if options.resume:
+            trainer.restore(options.resume)
+        yield trainer
+        return
+    from trimtab.devices import find_device
+    from trimtab.pipeline.remote_training import remote_trainer, runner_for
+
+    definition = find_device(options.device)
+    built = runner_for(
+        prepared,
+        definition,
+        toolchain=options.toolchain,
+        cpu=options.cpu,
+        threads=options.threads,
+        trust_new=options.trust_new,
+        progress=progress,
+    )
+    with remote_trainer(built, definition, prepared.seed, trust_new=options.trust_new) as remote:
+        remote.begin(options.resume)
+        yield remote
 
 
 def _reporter(*, as_json: bool) -> Callable[[Event], None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -54,24 +54,24 @@ class Trainer:
         self.steps += 1
         return float(outputs[self.training.loss][0])
 
-    def advance(self, batches: Iterable[Mapping[str, ArrayLike]]) -> Iterator[float]:
-        """Steps with each batch, and yields its loss."""
-        return map(self.step, batches)
+    def advance(
+        self, batches: Iterable[Mapping[str, ArrayLike]], on_loss: Callable[[float], None]
+    ) -> None:
+        """Steps with each batch, and reports its loss."""
+        for batch in batches:
+            on_loss(self.step(batch))
 
     def save(self, path: str | Path) -> None:
         """Writes a checkpoint: all values and the steps. The file is replaced atomically."""
-        checkpoint.write(Path(path), self._in_order(), self.steps)
+        checkpoint.write(Path(path), self.training.in_order(self.values), self.steps)
 
     def restore(self, path: str | Path) -> None:
         """Continues from a checkpoint of the same training, with the same seed bit for bit.
 
         ModelFileError if the file is damaged or of another training.
         """
-        self.values, self.steps = checkpoint.read(Path(path), self._in_order())
-
-    def _in_order(self) -> dict[str, NDArray[np.float32]]:
-        """The values in the order of the program's inputs."""
-        return {name: self.values[name] for name in self.training.next_values}
+        expected = self.training.in_order(self.values)
+        self.values, self.steps = checkpoint.read(Path(path), expected)
 
     @property
     def parameters(self) -> dict[str, NDArray[np.float32]]:

@@ -73,6 +73,10 @@ class TrainingProgram:
             raise UsageError(f"input {name!r} has the label {array[wrong][0]}", hint=hint)
         return array.astype(np.int32)
 
+    def in_order(self, values: Mapping[str, Array]) -> dict[str, Array]:
+        """Values in the order of the program's inputs, as in a checkpoint."""
+        return {name: values[name] for name in self.next_values}
+
     def trained(self, values: Mapping[str, Array], steps: int) -> Program:
         """The network with the parameters and running statistics of `values` after some steps."""
         program = self.network.copy()

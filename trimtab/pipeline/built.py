@@ -13,6 +13,7 @@ from trimtab.bench.jobs import Subject
 from trimtab.build.builder import Build
 from trimtab.build.toolchain import find_toolchain
 from trimtab.errors import UsageError
+from trimtab.learning import checkpoint
 from trimtab.pipeline import delivery
 from trimtab.pipeline.planned import Planned
 from trimtab.pipeline.recipe import Recipe
@@ -42,9 +43,11 @@ def build(planned: Planned, progress: Progress = SILENT) -> Built:
     """Builds and delivers the binary of a planned network; errors of `builder.build`."""
     recipe, profile, stem = planned.recipe, planned.profile, planned.stem
     search = planned.loaded.network.search
-    texts = {}
+    texts: dict[str, str | bytes] = {}
     if search and recipe.measurement is None:
         texts[PLAN] = planned.plan.to_toml("\n".join((stem, *search.lines())))
+    if training := planned.loaded.training:
+        texts[f"{stem}.checkpoint"] = checkpoint.encode(training.in_order(training.initial), 0)
     with _workspace(planned) as (folder, output):
         model = folder / f"{stem}.ttm"
         delivered = delivery.deliver(
@@ -77,6 +80,8 @@ def footprints(built: Built, progress: Progress = SILENT) -> list[Footprint]:
     """
     planned = built.planned
     variants = planned.variants
+    if planned.loaded.training:
+        return []  # its files are no alternatives of an inference
     with progress.step("measure the size of the alternatives"):
         own = replace(
             variants.footprint(planned.program, planned.plan.prefer),

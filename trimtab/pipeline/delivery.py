@@ -37,7 +37,7 @@ def deliver(
     program: Program | None = None,
     model: Path | None = None,
     progress: Progress = SILENT,
-    texts: Mapping[str, str] | None = None,
+    texts: Mapping[str, str | bytes] | None = None,
 ) -> Build:
     """Builds the binary of a profile into `output`; errors of `builder.build`.
 
@@ -61,6 +61,7 @@ def deliver(
         texts=texts,
         build_type=recipe.build_type,
         paced=recipe.is_paced,
+        trains=recipe.training is not None,
         shared=recipe.shared,
     )
     return builder.build(request, progress)

@@ -13,6 +13,7 @@ from trimtab.devices import DeviceDefinition
 from trimtab.heads import HeadRequest
 from trimtab.pipeline.budget import Budget
 from trimtab.pipeline.calibration import Calibration
+from trimtab.pipeline.training_request import TrainingRequest
 from trimtab.planner.plan_file import Plan
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -38,7 +39,8 @@ class Recipe:
     `cameras`: those in front of its inputs, by name; `head`: what is attached to its outputs.
     `profile`: the name or file of a profile; default: exactly what the model needs. `output`: the
     folder to deliver into; default: dist/NAME-TOOLCHAIN, or the cache if the binary is measured.
-    `measurement`: None if the binary is only built.
+    `measurement`: None if the binary is only built. `training`: what the binary trains, in place of
+    the inference of `model`.
     """
 
     model: str = ""
@@ -59,6 +61,7 @@ class Recipe:
     shared: bool = False
     output: Path | None = None
     measurement: MeasurementRequest | None = None
+    training: TrainingRequest | None = None
 
     @property
     def threads(self) -> int:

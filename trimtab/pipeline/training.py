@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,75 +12,15 @@ from trimtab.importers.caffe_ops import solver as caffe_solver
 from trimtab.importers.caffe_ops.net import TEST, TRAIN
 from trimtab.importers.caffe_ops.solver import CaffeSolver
 from trimtab.importers.caffe_ops.training import CaffeNetwork, CaffeSource
-from trimtab.learning import labeled_data, setting_texts
+from trimtab.learning import labeled_data
 from trimtab.learning.settings import Loss, Solver
 from trimtab.learning.training_program import TrainingProgram, evaluation, training
 from trimtab.pipeline.resolve import load_program
+from trimtab.pipeline.training_request import TrainingRequest
 from trimtab.program import Program
 from trimtab.program.block import NUMPY_DTYPES
 from trimtab.progress import SILENT, Progress
 from trimtab.quantization.samples import Pictures
-
-Shapes = Mapping[str, tuple[int, ...]]
-
-
-@dataclass(frozen=True)
-class TrainingRequest:
-    """What to train, and how.
-
-    `solver`: a solver.prototxt in place of a model, losses, optimizer and trainable parameters;
-    `weights`: .caffemodel files that its network begins with. `trainable`: see
-    `learning.parameters.choose`. `dropout`: the ratio by pattern of operators.
-    """
-
-    model: str = ""
-    solver: str = ""
-    weights: tuple[str, ...] = ()
-    shapes: Shapes = field(default_factory=dict)
-    losses: tuple[Loss, ...] = (Loss("softmax"),)
-    optimizer: Solver = field(default_factory=Solver)
-    trainable: Mapping[str, tuple[float, float]] | None = None
-    batch_statistics: tuple[str, ...] = ()
-    dropout: Mapping[str, float] = field(default_factory=dict)
-    seed: int = 0
-
-
-def parse_request(
-    *,
-    model: str,
-    solver: str,
-    weights: Sequence[str],
-    shapes: Shapes,
-    losses: Sequence[str],
-    optimizer: str,
-    trainable: Sequence[str],
-    batch_statistics: Sequence[str],
-    dropout: Sequence[str],
-    seed: int,
-) -> TrainingRequest:
-    """The request of texts; UsageError for invalid ones, and for settings beside a solver."""
-    settings = losses, optimizer, trainable, batch_statistics, dropout
-    if solver and (model or any(settings)):
-        raise UsageError(
-            "the solver names network, losses, optimizer and parameters",
-            where=solver,
-            hint="leave out --model, --loss, --optimizer, --trainable, --batch-statistics and "
-            "--dropout, or the solver",
-        )
-    if weights and not solver:
-        raise UsageError("--weights is for the network of a solver", hint="name a --model instead")
-    return TrainingRequest(
-        model=model,
-        solver=solver,
-        weights=tuple(weights),
-        shapes=shapes,
-        losses=tuple(map(setting_texts.loss, losses)) or (Loss("softmax"),),
-        optimizer=setting_texts.solver(optimizer or "sgd"),
-        trainable=setting_texts.trainable(trainable),
-        batch_statistics=tuple(batch_statistics),
-        dropout=setting_texts.ratios(dropout),
-        seed=seed,
-    )
 
 
 @dataclass(frozen=True)
@@ -114,7 +53,7 @@ class ShareOfLabels:
 
 @dataclass(frozen=True)
 class TestNetwork:
-    """What a test evaluates: a network, whose constants are replaced by the trained ones."""
+    """The network of a test, whose constants are replaced by the trained ones."""
 
     __test__ = False  # not a test of pytest
 
@@ -134,8 +73,12 @@ class TestNetwork:
 
 @dataclass(frozen=True)
 class PreparedTraining:
-    """A training program with its tests, its schedule, and the preprocessing of its data."""
+    """A training program with its tests, its schedule, and the preprocessing of its data.
 
+    `path`: the network's file.
+    """
+
+    path: Path
     training: TrainingProgram
     test: TestNetwork
     schedule: Schedule
@@ -164,18 +107,16 @@ def _inputs(program: Program, own: set[str]) -> dict[str, tuple[tuple[int, ...],
     return {n: (var.shape, np.dtype(NUMPY_DTYPES[var.dtype]).name) for n, var in shown.items()}
 
 
-def prepare(
-    request: TrainingRequest, data: Path | None = None, progress: Progress = SILENT
-) -> PreparedTraining:
+def prepare(request: TrainingRequest, progress: Progress = SILENT) -> PreparedTraining:
     """Loads the network of a request and adds losses, gradients and updates.
 
-    `data`: the shapes of a Caffe network's data, which its file does not have. UsageError if the
-    request names no network, or two; errors of importers and of `learning.training`.
+    UsageError if the request names no network, or two; errors of importers and of
+    `learning.training`.
     """
     if bool(request.model) == bool(request.solver):
         raise UsageError("what to train?", hint="--model FILE, or --solver solver.prototxt")
     if request.solver:
-        return _of_solver(request, data)
+        return _of_solver(request)
     program = load_program(request.model, request.shapes, progress)
     result = training(
         program,
@@ -193,11 +134,11 @@ def prepare(
     )
     test = TestNetwork(network, request.losses, accuracies)
     schedule = Schedule(iterations=request.optimizer.iterations, prefix=Path(request.model).stem)
-    return PreparedTraining(result, test, schedule, request.seed)
+    return PreparedTraining(Path(request.model), result, test, schedule, request.seed)
 
 
-def _of_solver(request: TrainingRequest, data: Path | None) -> PreparedTraining:
-    path = Path(request.solver)
+def _of_solver(request: TrainingRequest) -> PreparedTraining:
+    path, data = Path(request.solver), Path(request.data) if request.data else None
     solver = caffe_solver.read(path)
     train = _source(request, solver, solver.network_path(path))
     test = train
@@ -219,8 +160,8 @@ def _of_solver(request: TrainingRequest, data: Path | None) -> PreparedTraining:
         )
     constants = {var.name for var in network.program.constants()}
     multipliers = caffe_solver.multipliers(train.path).items()
-    kept = {*network.phase.statistics.values()}
-    if len(kept) > 1:
+    momenta = {*network.phase.statistics.values()}
+    if len(momenta) > 1:
         raise UsageError(
             "its batch normalizations differ in moving_average_fraction",
             where=str(train.path),
@@ -232,11 +173,12 @@ def _of_solver(request: TrainingRequest, data: Path | None) -> PreparedTraining:
         trainable={name: m for name, m in multipliers if name == "*" or name in constants},
         optimizer=_optimizer(solver),
         batch_statistics=tuple(network.phase.statistics),
-        batch_momentum=kept.pop() if kept else 0.0,
+        batch_momentum=momenta.pop() if momenta else 0.0,
         statistics_from_zero=not (request.weights or solver.weights),
         dropout=network.phase.dropout,
     )
     return PreparedTraining(
+        train.path,
         program,
         _test_of(test, shape_in(labeled_data.TEST)),
         _schedule(solver, path),

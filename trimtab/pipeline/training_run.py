@@ -6,7 +6,7 @@ follows from the number of the step alone, so that a training continues bit for 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -30,12 +30,12 @@ Event = Mapping[str, Any]
 
 
 class Stepper(Protocol):
-    """What makes the steps."""
+    """The maker of the steps."""
 
     steps: int
 
-    def advance(self, batches: Iterable[Batch]) -> Iterator[float]:
-        """Makes a step with each batch, and yields its loss."""
+    def advance(self, batches: Iterable[Batch], on_loss: Callable[[float], None]) -> None:
+        """Makes a step with each batch, and reports its loss."""
 
     def save(self, path: str | Path) -> None:
         """Writes a checkpoint."""
@@ -82,19 +82,23 @@ class TrainingRun:
             self._test(stepper)
         with self.progress.step("train", "iterations") as step:
             losses: list[float] = []
+            done = stepper.steps
+
+            def on_loss(loss: float) -> None:
+                nonlocal done
+                done += 1
+                losses.append(loss)
+                step.update(done // size, plan.iterations, f"loss {loss:.4g}")
+
             while stepper.steps < plan.iterations * size:
                 first = stepper.steps
-                batches = map(self._batch, range(first, self._end(first)))
-                for loss in stepper.advance(batches):
-                    losses.append(loss)
-                    detail = f"loss {loss:.4g}"
-                    step.update((first + len(losses)) // size, plan.iterations, detail)
+                stepper.advance(map(self._batch, range(first, self._end(first))), on_loss)
                 iteration = stepper.steps // size
                 if _is_due(iteration, plan.display, plan.iterations):
                     rate = schedule.rate(self.prepared.training, stepper.steps - 1)
                     mean = float(np.mean(losses))
                     self._event("train", iteration, loss=mean, rate=rate)
-                    losses = []
+                    losses.clear()
                 end = plan.iterations if plan.snapshot_at_end else 0
                 if _is_due(iteration, plan.snapshot, end):
                     path = f"{plan.prefix}_iter_{iteration}.checkpoint"
