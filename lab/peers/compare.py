@@ -136,7 +136,9 @@ class Installed:
         peers = {
             name: version
             for name, version in probe(python).items()
-            if name != US and (ENGINES[name].quantized or not quantized)
+            if name != US
+            and ENGINES[name].reads == ".onnx"
+            and (ENGINES[name].quantized or not quantized)
         }
         if not peers:
             raise MissingRequirementError("no peer is installed", where=python, hint=INSTALL)

@@ -11,7 +11,9 @@ import numpy as np
 
 from lab.committed import Results, Row
 from lab.peers.compare import US, PeerComparison, Result
-from trimtab import strict_json
+from trimtab import escape, strict_json
+from trimtab.reports.card import peers_table
+from trimtab.results.peer_figures import PeerFigure
 from trimtab.tables import Column, Page, Table, number
 
 NAMES = {"f32": "peers", "int8": "peers/int8"}  # result files by precision
@@ -233,3 +235,9 @@ def geometric_mean(ratios: Iterable[float]) -> float | None:
     """Geometric mean of the ratios other than 0; None without any."""
     logs = [math.log(ratio) for ratio in ratios if ratio]
     return math.exp(sum(logs) / len(logs)) if logs else None
+
+
+def device_page(figures: Sequence[PeerFigure], left_out: Sequence[str]) -> Page:
+    """The figures of a device, and the reasons why engines are missing."""
+    missing = "\n".join(escape.line(f"not measured: {reason}") for reason in left_out)
+    return [peers_table(figures), *([missing] if missing else [])]

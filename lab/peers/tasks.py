@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from trimtab.cli._command import command, option
 from trimtab.cli._options import PREFER_HELP, WAIT_HELP, parse_wait
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 NAMESPACE = "bench"
 
@@ -24,16 +28,75 @@ def _counts(text: str) -> list[int]:
 class PeersOptions:
     """Options of `bench.peers`."""
 
+    device: str = option(
+        "device on which onnxruntime, ncnn and LiteRT run beside trimtab; default: this machine"
+    )
+    runner: tuple[str, ...] = option(
+        "program of another engine for --device: NAME=PROGRAM or NAME=PROGRAM:FILE:FILE "
+        "(repeatable; docs/tasks.md#benchpeers)",
+        (),
+    )
     models: str = option("comma-separated zoo networks or ONNX files; default: the whole zoo")
     threads: str = option("comma-separated thread counts", "1")
     rounds: int = option("rounds of inferences of each engine on each model", 10)
-    precision: str = option("f32, or int8: QDQ files quantized by onnxruntime", "f32")
+    precision: str = option(
+        "f32, or int8: QDQ files quantized by onnxruntime; on a device also f16, beside ncnn", "f32"
+    )
     prefer: str = option(PREFER_HELP)
-    python: str = option("interpreter that has the peers; default: this one")
+    python: str = option(
+        "interpreter that has the peers, default: this one; of --device, default: its python3"
+    )
     wait: str = option(WAIT_HELP, bare=True)
     json: bool = option("print JSON", False)
     output: str = option("also write the tables to this Markdown file")
     update: bool = option("write the figures to lab/peers/", False)
+
+
+def _on_device(options: PeersOptions, counts: list[int], models: list[Path]) -> None:
+    """Measures on a device, and prints the figures."""
+    from dataclasses import asdict
+    from pathlib import Path
+
+    from lab.peers import on_device, report
+    from trimtab import files, paths, strict_json, tables
+    from trimtab.bench.jobs import Settings
+    from trimtab.cli._progress import shown
+    from trimtab.devices.control import Control
+    from trimtab.errors import UsageError
+    from trimtab.pipeline.recipe import MeasurementRequest, Recipe
+    from trimtab.pipeline.resolve import read_plan
+
+    if options.update:
+        raise UsageError("--update is for this machine", hint="leave out --device")
+    settings = Settings(control=Control(wait_s=parse_wait(options.wait)))
+    recipes = [
+        Recipe(
+            model=str(model),
+            plan=read_plan(
+                "",
+                prefer=options.prefer,
+                precision="f16" if options.precision == "f16" else "",
+                threads=threads,
+            ),
+            measurement=MeasurementRequest(options.device, settings),
+        )
+        for model in models
+        for threads in counts
+    ]
+    runners = [on_device.NamedRunner.parse(text) for text in options.runner]
+    scope = on_device.Scope(
+        options.device, recipes, options.rounds, options.precision, options.python, runners
+    )
+    progress = shown(quiet=options.json)
+    figures, left_out = on_device.compare(scope, paths.cache() / "peers", progress)
+    page = report.device_page(figures, left_out)
+    if options.json:
+        rows = [asdict(figure) for figure in figures]
+        print(strict_json.dumps({"device": options.device, "rows": rows, "left_out": left_out}))
+    else:
+        print(tables.text(page))
+    if options.output:
+        files.write_text(Path(options.output), tables.markdown(page) + "\n")
 
 
 @command(PeersOptions, engine=True)
@@ -54,14 +117,16 @@ def peers(options: PeersOptions) -> None:
     from trimtab.pipeline.resolve import model_path, read_plan
 
     counts = _counts(options.threads)
-    if options.precision not in report.NAMES:
+    is_half = bool(options.device) and options.precision == "f16"
+    if options.precision not in report.NAMES and not is_half:
         raise UsageError(
             f"unknown precision {options.precision!r}", hint=f"use {' or '.join(report.NAMES)}"
         )
-    is_quantized = options.precision != "f32"
+    is_quantized = options.precision == "int8"
     prefer = options.prefer
     read_plan("", prefer=prefer)  # UsageError for an unknown preference
-    engines = Installed(options.python or sys.executable, quantized=is_quantized)
+    if options.runner and not options.device:
+        raise UsageError("--runner is a program of a device", hint="--device NAME")
     names = [name for name in options.models.split(",") if name] or zoo.names()
     progress = shown(quiet=options.json)
     model_files = [model_path(name, progress=progress) for name in names]
@@ -70,6 +135,10 @@ def peers(options: PeersOptions) -> None:
             for number, path in enumerate(model_files):
                 step.update(number, len(model_files))
                 model_files[number] = quantized(path, paths.cache() / "peers")
+    if options.device:
+        _on_device(options, counts, model_files)
+        return
+    engines = Installed(options.python or sys.executable, quantized=is_quantized)
     scope = ComparisonScope(model_files, counts, options.rounds, prefer)
     monitor = MachineMonitor()
     with exclusive("bench.peers", parse_wait(options.wait), progress):

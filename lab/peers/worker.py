@@ -3,17 +3,21 @@
     python worker.py probe                 versions of the installed engines, as JSON
     python worker.py prepare JOB           convert the job's model for its engine
     python worker.py serve JOB             load the model, then time inferences on demand
+    python worker.py once JOB COUNT        the same for COUNT inferences, marked for emulators
 
-JOB is JSON: {"engine", "model" (an ONNX file), "folder" (for converted files), "threads", "inputs"
-(an .npz with one array per input, in the model's order), "names" (of the outputs), "prefer" (of
-trimtab's plan, or "")}. `serve` writes a line of JSON when the model is loaded, then reads numbers
-of inferences, one per line, and answers each with a line. It imports trimtab only as an engine,
+JOB is JSON: {"engine", "model" (an ONNX or TFLite file), "folder" (for converted files), "threads",
+"inputs" (an .npz with one array per input, in the model's order), "names" (of the outputs),
+"prefer" (of trimtab's plan, or ""), "cores" (to run on; default: the first ones), "is_half" (ncnn
+may compute in f16)}. `serve` writes a line of JSON when the model is loaded, then reads numbers of
+inferences, one per line, and answers each with a line. It imports trimtab only as an engine,
 because the interpreter may not have it.
 """
 
 from __future__ import annotations
 
+import ctypes
 import importlib
+import io
 import json
 import os
 import shutil
@@ -31,6 +35,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 Run = Callable[[], Sequence[Array]]
+Mark = Callable[[int], object]
+_RUN_BEGIN, _RUN_END = 3, 4
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,8 @@ class PeerJob:
     inputs: dict[str, Array]
     names: list[str]
     prefer: str
+    cores: Sequence[int] = ()
+    is_half: bool = False
 
     def converted(self, suffix: str) -> Path:
         """The model's file in the engine's own format."""
@@ -55,7 +63,7 @@ class EngineAdapter:
 
     `packages`: names on PyPI, the one whose version counts first; `modules`: imported before the
     clock starts, and passed to `create`; `shipped`: the model files that a user would ship;
-    `quantized`: reads QDQ files and computes in int8.
+    `quantized`: reads QDQ files and computes in int8; `reads`: the suffix of its models.
     """
 
     packages: tuple[str, ...]
@@ -64,6 +72,7 @@ class EngineAdapter:
     convert: Callable[[PeerJob], None] = lambda job: None
     shipped: Callable[[PeerJob], Sequence[Path]] = lambda job: [job.model]
     quantized: bool = False
+    reads: str = ".onnx"
 
 
 def onnxruntime(job: PeerJob, ort: Any) -> Run:
@@ -111,15 +120,17 @@ def ncnn(job: PeerJob, ncnn: Any) -> Run:
     net = ncnn.Net()
     net.opt.num_threads = job.threads
     net.opt.use_vulkan_compute = False
+    for option in ("storage", "packed", "arithmetic"):
+        setattr(net.opt, f"use_fp16_{option}", job.is_half)
     net.load_param(str(job.converted(".ncnn.param")))
     net.load_model(str(job.converted(".ncnn.bin")))
     inputs = [ncnn.Mat(array[0]).clone() for array in job.inputs.values()]
-    outputs = net.output_names()
+    names, outputs = net.input_names(), net.output_names()
 
     def run() -> list[Array]:
         extractor = net.create_extractor()
         for index, array in enumerate(inputs):
-            extractor.input(f"in{index}", array)
+            extractor.input(names[index], array)
         return [np.asarray(extractor.extract(name)[1]) for name in outputs]
 
     return run
@@ -149,6 +160,22 @@ def mnn(job: PeerJob, nn: Any, expr: Any) -> Run:
     return lambda: [output.read() for output in net.forward(inputs)]
 
 
+def litert(job: PeerJob, interpreter: Any) -> Run:
+    """Loads TFLite; its default delegate is XNNPACK. Inputs are in the order of the model."""
+    network = interpreter.Interpreter(model_path=str(job.model), num_threads=job.threads)
+    network.allocate_tensors()
+    details = network.get_input_details()
+    for detail, array in zip(details, job.inputs.values(), strict=True):
+        network.set_tensor(detail["index"], array)
+    outputs = [detail["index"] for detail in network.get_output_details()]
+
+    def run() -> list[Array]:
+        network.invoke()
+        return [network.get_tensor(index) for index in outputs]
+
+    return run
+
+
 def trimtab_convert(job: PeerJob) -> None:
     """Plans for this machine; always converts again, because the planner may have changed."""
     trimtab = importlib.import_module("trimtab")
@@ -170,6 +197,9 @@ ENGINES = {
     "ncnn": EngineAdapter(("ncnn", "pnnx"), ("ncnn",), ncnn, ncnn_convert, ncnn_shipped),
     "mnn": EngineAdapter(
         ("MNN",), ("MNN.nn", "MNN.expr"), mnn, mnn_convert, lambda job: [job.converted(".mnn")]
+    ),
+    "litert": EngineAdapter(
+        ("ai-edge-litert",), ("ai_edge_litert.interpreter",), litert, reads=".tflite"
     ),
     "trimtab": EngineAdapter(
         ("trimtab",),
@@ -208,37 +238,51 @@ def resident_bytes(field: str) -> int:
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{field}:"))
 
 
-def _timed(run: Run) -> tuple[int, Sequence[Array]]:
+def _timed(run: Run, mark: Mark) -> tuple[int, Sequence[Array]]:
+    mark(_RUN_BEGIN)
     start = time.perf_counter_ns()
     outputs = run()
-    return time.perf_counter_ns() - start, outputs
+    end = time.perf_counter_ns()
+    mark(_RUN_END)
+    return end - start, outputs
+
+
+def _marker() -> Mark:
+    """Marks phases for a plug-in of the emulator, as the runner does (docs/runner.md)."""
+    libc = ctypes.CDLL(None)
+    return lambda phase: libc.prctl(0x7472696D, phase, 0, 0, 0)
 
 
 def serve(
-    engine: EngineAdapter, job: PeerJob, commands: TextIO, answers: TextIO, outputs: Path
+    engine: EngineAdapter,
+    job: PeerJob,
+    commands: TextIO,
+    answers: TextIO,
+    outputs: Path,
+    mark: Mark = lambda phase: None,
 ) -> None:
     """Loads the model and answers `commands`: the mode `serve`."""
 
     def answer(**fields: Any) -> None:
         print(json.dumps(fields), file=answers, flush=True)
 
-    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: job.threads])
+    os.sched_setaffinity(0, job.cores or sorted(os.sched_getaffinity(0))[: job.threads])
     before = resident_bytes("VmRSS")
     modules = [importlib.import_module(name) for name in engine.modules]
     start = time.perf_counter_ns()
     run = engine.create(job, *modules)
     create_ns = time.perf_counter_ns() - start
-    first_ns, results = _timed(run)
+    first_ns, results = _timed(run, mark)
     np.savez(outputs, *[np.asarray(result) for result in results])
     run()  # some engines allocate again in the second inference, once shapes are final
     peak = resident_bytes("VmHWM") - before
-    shipped = sum(file.stat().st_size for file in engine.shipped(job))
+    shipped = sum(file.stat().st_size for file in engine.shipped(job) if file.exists())
     answer(create_ns=create_ns, first_ns=first_ns, peak_bytes=peak, shipped_bytes=shipped)
     for line in commands:
-        answer(ns=[_timed(run)[0] for _ in range(int(line))])
+        answer(ns=[_timed(run, mark)[0] for _ in range(int(line))])
 
 
-def main(mode: str, text: str = "") -> None:
+def main(mode: str, text: str = "", count: str = "") -> None:
     """Runs one of the modes described at the top of this file."""
     if mode == "probe":
         print(json.dumps(_versions()))
@@ -249,14 +293,19 @@ def main(mode: str, text: str = "") -> None:
         inputs = {name: archive[name] for name in archive.files}
     model, folder = Path(fields["model"]), Path(fields["folder"])
     names = list(fields["names"])
-    job = PeerJob(model, folder, int(fields["threads"]), inputs, names, fields["prefer"])
+    more = fields.get("cores", ()), fields.get("is_half", False)
+    job = PeerJob(model, folder, int(fields["threads"]), inputs, names, fields["prefer"], *more)
     if mode == "prepare":
         engine.convert(job)
         return
     # Engines may print to stdout, so answers use a copy of it.
     with os.fdopen(os.dup(1), "w") as answers:
         os.dup2(2, 1)
-        serve(engine, job, sys.stdin, answers, folder / "outputs.npz")
+        if mode == "once":
+            commands = io.StringIO(f"{count}\n")
+            serve(engine, job, commands, answers, folder / "outputs.npz", _marker())
+        else:
+            serve(engine, job, sys.stdin, answers, folder / "outputs.npz")
 
 
 if __name__ == "__main__":

@@ -41,6 +41,11 @@ def merge(events: Sequence[Event], marks: Sequence[Mark]) -> tuple[Event, ...]:
     )
 
 
+def runs(marks: Sequence[Mark]) -> list[int]:
+    """The instructions of each marked inference, in order."""
+    return list(_spans(marks, _RUN))
+
+
 def _spans(marks: Sequence[Mark], begin: int) -> Iterator[int]:
     """The instructions of each span from mark `begin` to mark `begin` + 1, in order."""
     start = None

@@ -94,7 +94,7 @@ def _json(card: Card) -> str:
 def _tables(card: Card) -> list[Table]:
     """The tables of a card; those without rows are left out."""
     entries = card.entries
-    whole = [_costs(entries), _accuracies(entries), _parts(entries), _peers(card.peers)]
+    whole = [_costs(entries), _accuracies(entries), _parts(entries), peers_table(card.peers)]
     return [table for table in whole if table.rows]
 
 
@@ -199,7 +199,7 @@ def _part_cost(cost: OpCost) -> str:
     return _cost(cost.instructions, Unit.INSTRUCTIONS)
 
 
-def _peers(peers: Sequence[PeerFigure]) -> Table:
+def peers_table(peers: Sequence[PeerFigure]) -> Table:
     """Other engines that ran on the same device, interleaved with trimtab."""
     columns = [*map(Column, ("network", "device", "engine", "precision"))]
     columns += map(number, ("threads", "engine's p50", "trimtab's p50", "trimtab : engine"))

@@ -1,0 +1,390 @@
+"""Measures trimtab and other engines on a device, interleaved.
+
+Each round launches each engine once, in a seeded random order; a launch loads the network and runs
+a few inferences.
+
+The engines are wheels for the device's Python, or programs that the user names. On an emulator that
+counts instructions, these stand in place of times.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import statistics
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lab.peers import wheels, worker
+from lab.peers.wheels import DevicePython
+from trimtab import exporters, importers
+from trimtab.bench import emulator_counts, golden, runner
+from trimtab.bench.device_session import DeviceSession
+from trimtab.bench.golden import Golden
+from trimtab.devices import Device, find_device
+from trimtab.devices.control import sysfs
+from trimtab.devices.protocol import CommandResult, InstructionCounter, Transcript
+from trimtab.devices.qemu_user import QemuUserDevice
+from trimtab.errors import DeviceError, MissingRequirementError, RunnerError, TrimtabError
+from trimtab.pipeline.built import Built
+from trimtab.pipeline.measured import archived, build_for, ready_device
+from trimtab.pipeline.recipe import Recipe
+from trimtab.progress import Progress
+from trimtab.results.peer_figures import PeerFigure
+
+RUNS = 5  # inferences of a launch that count, after the first two
+TIMEOUT_S = 900.0
+ENGINES = ("onnxruntime", "ncnn", "litert")
+_PRECISIONS = {"f32": ENGINES, "f16": ("ncnn",), "int8": ("onnxruntime", "litert")}
+_US = "trimtab"
+
+
+@dataclass(frozen=True)
+class NamedRunner:
+    """A program of another engine: `NAME=PROGRAM` or `NAME=PROGRAM:FILE:FILE`.
+
+    It is called with the number of threads, the number of inferences and the files' paths, and
+    prints the nanoseconds of an inference per line.
+    """
+
+    name: str
+    program: Path
+    files: tuple[Path, ...]
+
+    @staticmethod
+    def parse(text: str) -> NamedRunner:
+        """The runner of an option; MissingRequirementError for files that do not exist."""
+        name, separator, paths = text.partition("=")
+        program, *others = map(Path, paths.split(":"))
+        for path in (program, *others):
+            if not separator or not path.is_file():
+                raise MissingRequirementError(
+                    f"--runner {text!r} names no file {str(path)!r}",
+                    hint="write it as NAME=PROGRAM or NAME=PROGRAM:FILE:FILE",
+                )
+        return NamedRunner(name, program, tuple(others))
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A comparison on a device. `python`: the interpreter there, "" for python3."""
+
+    device: str
+    recipes: Sequence[Recipe]
+    rounds: int
+    precision: str
+    python: str = ""
+    runners: Sequence[NamedRunner] = ()
+
+
+@dataclass
+class EngineLaunches:
+    """The engine's command on the device, and its costs so far, by launch."""
+
+    name: str
+    argv: Sequence[str]
+    env: Mapping[str, str] = field(default_factory=dict)
+    is_worker: bool = False
+    times: list[float] = field(default_factory=list)
+    counts: list[float] = field(default_factory=list)
+
+
+def compare(scope: Scope, cache: Path, progress: Progress) -> tuple[list[PeerFigure], list[str]]:
+    """The figures of all networks, and the reasons why engines are missing."""
+    definition = find_device(scope.device)
+    figures: list[PeerFigure] = []
+    left_out: list[str] = []
+    for recipe in scope.recipes:
+        whole = recipe.on_device(definition)
+        room = ready_device(definition, whole.toolchain)
+        built = build_for(room, whole, progress)
+        with definition.open() as device, _Comparison(device, built, scope, progress) as one:
+            figures += one.run(cache, left_out)
+    return figures, list(dict.fromkeys(left_out))
+
+
+class _Comparison(AbstractContextManager["_Comparison"]):
+    """One network on a device that is held and under control meanwhile."""
+
+    def __init__(self, device: Device, built: Built, scope: Scope, progress: Progress) -> None:
+        self._device, self._built, self._scope = device, built, scope
+        self._progress = progress
+        self._threads = built.recipe.threads
+        self._stack = ExitStack()
+
+    def __enter__(self) -> _Comparison:
+        measurement = self._built.recipe.measurement
+        assert measurement is not None
+        self._session = self._stack.enter_context(
+            DeviceSession(
+                self._device,
+                measurement.settings.control,
+                threads=self._threads,
+                lanes=1,
+                note=self._progress.note,
+            )
+        )
+        self._folder = self._stack.enter_context(self._device.scratch())
+        self._local = Path(self._stack.enter_context(tempfile.TemporaryDirectory()))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def run(self, cache: Path, left_out: list[str]) -> list[PeerFigure]:
+        """The figures of all engines that run the network; adds the others to `left_out`."""
+        subject, self._expected = archived(self._built, self._progress)
+        engines = [self._ours(subject.binary, subject.model)]
+        engines += [self._named(one) for one in self._scope.runners]
+        try:
+            python = self._python()
+            facts = self._facts(python)
+            engines += self._workers(python, facts, cache, left_out)
+        except (DeviceError, MissingRequirementError) as error:
+            left_out.append(error.what)
+        order = random.Random(0)
+        title = f"{self._built.planned.stem} on {self._device.name}"
+        with self._progress.step(title, "rounds") as step:
+            for number in range(self._scope.rounds):
+                step.update(number, self._scope.rounds)
+                order.shuffle(engines)
+                for engine in list(engines):
+                    try:
+                        with self._session.control.launch():
+                            self._launch(engine)
+                    except (RunnerError, ValueError, KeyError) as error:
+                        if engine.name == _US:
+                            raise
+                        left_out.append(f"{engine.name} on {self._built.planned.stem}: {error}")
+                        engines.remove(engine)
+        return self._figures(engines)
+
+    def _ours(self, binary: Path, model: Path) -> EngineLaunches:
+        command = runner.Command(
+            runner=self._push(binary),
+            model=None if self._built.recipe.embed_model else self._push(model),
+            inputs=[self._push(path) for path in self._expected.write_inputs(self._local)],
+            threads=self._threads,
+            cores=self._session.control.cores,
+            warmup=1,
+            runs=RUNS,
+            markers=self._counts,
+        )
+        return EngineLaunches(_US, command.argv())
+
+    def _named(self, one: NamedRunner) -> EngineLaunches:
+        paths = [self._push(path) for path in one.files]
+        argv = [self._push(one.program), str(self._threads), str(RUNS), *paths]
+        return EngineLaunches(one.name, argv)
+
+    def _workers(
+        self, python: str, facts: DevicePython, cache: Path, left_out: list[str]
+    ) -> list[EngineLaunches]:
+        """The engines of wheels, unpacked on the device, whose first inference is right."""
+        model = self._built.planned.loaded.path
+        archives = {}
+        suffix = ".tflite" if model.suffix == ".tflite" else ".onnx"
+        for name in ENGINES:
+            if (name == "litert") != (suffix == ".tflite"):
+                continue
+            if name not in _PRECISIONS[self._scope.precision]:
+                continue
+            try:
+                archives[name] = wheels.download(worker.ENGINES[name].packages[0], facts, cache)
+            except MissingRequirementError as error:
+                left_out.append(error.what)
+        if not archives:
+            return []
+        numpy = wheels.download("numpy", facts, cache)
+        pushed = [self._push(path) for path in (numpy, *archives.values())]
+        unpack = "import sys, zipfile\nfor w in sys.argv[2:]: zipfile.ZipFile(w).extractall("
+        script = f"{unpack}sys.argv[1])"
+        with self._progress.step(f"unpack {len(pushed)} wheels on {self._device.name}"):
+            site = f"{self._folder}/site"
+            done = self._device.run([python, "-c", script, site, *pushed], timeout_s=TIMEOUT_S)
+            _check(done, "unpacking the wheels")
+        files = {}
+        for name in list(archives):
+            try:
+                files[name] = self._files(name, model)
+            except TrimtabError as error:  # ncnn's format cannot express it
+                left_out.append(f"{name} on {self._built.planned.stem}: {error.what}")
+                del archives[name]
+        worker_path = self._push(Path(worker.__file__))
+        cores = self._session.control.cores
+        inputs = self._local / "inputs.npz"
+        names = self._built.planned.loaded.source.inputs
+        arrays: dict[str, Any] = dict(zip(names, self._expected.inputs, strict=True))
+        np.savez(inputs, **arrays)
+        engines = []
+        for name, wheel in archives.items():
+            folder = f"{self._folder}/{name}"
+            job = {
+                "engine": name,
+                "model": f"{folder}/{self._placed(folder, files[name])}",
+                "folder": folder,
+                "threads": self._threads,
+                "inputs": self._push(inputs),
+                "names": list(self._expected.output_names),
+                "prefer": "",
+                "is_half": self._scope.precision == "f16",
+                "cores": sorted(sysfs.cores_of(cores)) if cores else [],
+            }
+            argv = [python, worker_path, "once", json.dumps(job), str(RUNS)]
+            version = wheel.name.split("-")[1]
+            label = f"{worker.ENGINES[name].packages[0]} {version}"
+            engines.append(EngineLaunches(label, argv, {"PYTHONPATH": site}, is_worker=True))
+        return [engine for engine in engines if self._is_right(engine, left_out)]
+
+    def _files(self, engine: str, model: Path) -> list[Path]:
+        """The files of the network for an engine; ncnn's are those of trimtab's exporter."""
+        if engine != "ncnn":
+            return [model]
+        path = self._local / f"{model.stem}.ncnn.param"
+        exporter = exporters.exporter_for(path)
+        assert exporter is not None
+        program = importers.load(model, dict(self._built.recipe.shapes), None, cache=False)
+        return exporters.write(program, path, exporter)
+
+    def _placed(self, folder: str, paths: Sequence[Path]) -> str:
+        """Pushes files into a folder of the device under their names; returns the model's name,
+        which is ONNX's for a converted one.
+        """
+        copies = [(self._push(path), f"{folder}/{path.name}") for path in paths]
+        script = "mkdir -p " + folder
+        for source, target in copies:
+            script += f" && cp '{source}' '{target}'"
+        self._device.shell(script, "place the network's files")
+        return paths[0].name.replace(".ncnn.param", ".onnx")
+
+    def _is_right(self, engine: EngineLaunches, left_out: list[str]) -> bool:
+        """Whether an engine computes the expected outputs; else adds the reason."""
+        name = f"{engine.name} on {self._built.planned.stem}"
+        try:
+            done = self._device.run(engine.argv, timeout_s=TIMEOUT_S, env=engine.env)
+            _check(done, name)
+            path = self._local / "outputs.npz"
+            folder = json.loads(engine.argv[3])["folder"]
+            self._device.pull(f"{folder}/outputs.npz", path)
+            with np.load(path) as archive:
+                outputs = [archive[key] for key in archive.files]
+            wrong = _wrong(self._expected, outputs)
+        except TrimtabError as error:
+            wrong = error.what
+        if wrong:
+            left_out.append(f"{name}: {wrong}")
+        return not wrong
+
+    def _launch(self, engine: EngineLaunches) -> None:
+        """One launch; adds the median of its inferences. RunnerError if it fails."""
+        printed = Transcript()
+        if self._counts:
+            assert isinstance(self._device, InstructionCounter)
+            result, _ = self._device.count_instructions(
+                engine.argv, timeout_s=TIMEOUT_S, env=engine.env, transcript=printed
+            )
+        else:
+            result = self._device.run(
+                engine.argv, timeout_s=TIMEOUT_S, env=engine.env, transcript=printed
+            )
+        if engine.name == _US:
+            launch = runner.interpret(result)
+            if launch.error:
+                raise launch.error
+            events = emulator_counts.merge(launch.events, printed.marks)
+            runs = [event for event in events if event["event"] == "run"]
+            times = [event["ns"] for event in runs]
+            counts = [event["instructions"] for event in runs if event["instructions"]]
+        else:
+            _check(result, engine.name)
+            lines = result.stdout.decode(errors="replace").splitlines()
+            times = json.loads(lines[-1])["ns"] if engine.is_worker else [*map(int, lines)]
+            counts = emulator_counts.runs(printed.marks)[-RUNS:] if engine.is_worker else []
+        engine.times.append(statistics.median(times))
+        if counts:
+            engine.counts.append(statistics.median(counts))
+
+    def _figures(self, engines: Sequence[EngineLaunches]) -> list[PeerFigure]:
+        ours = next(engine for engine in engines if engine.name == _US)
+        is_emulated = self._device.describe().is_emulated
+        rows = []
+        for engine in sorted(engines, key=lambda one: one.name):
+            if engine is ours:
+                continue
+            times = [None if is_emulated else _median(one.times) for one in (engine, ours)]
+            counts = [_median(one.counts) for one in (engine, ours)]
+            rows.append(
+                PeerFigure(
+                    self._device.name,
+                    Path(self._built.recipe.model).stem,
+                    engine.name,
+                    self._scope.precision,
+                    self._threads,
+                    *(times[0], times[1], counts[0], counts[1]),
+                )
+            )
+        return rows
+
+    @property
+    def _counts(self) -> bool:
+        """Whether instructions are counted in place of times."""
+        device = self._device
+        return isinstance(device, InstructionCounter) and device.can_count_instructions()
+
+    def _python(self) -> str:
+        """The Python of the device; DeviceError without one."""
+        if self._scope.python:
+            return self._scope.python
+        if isinstance(self._device, QemuUserDevice):
+            path = Path(self._device.emulator.sysroot) / "usr/bin/python3"
+            if path.is_file():
+                return str(path)
+        elif path_there := self._device.shell("command -v python3; true", "find Python").strip():
+            return path_there
+        raise DeviceError(
+            f"{self._device.name} has no python3",
+            hint="--python names it, or --runner NAME=PROGRAM a program of the engine",
+        )
+
+    def _facts(self, python: str) -> DevicePython:
+        done = self._device.run([python, "-c", wheels.FACTS], timeout_s=TIMEOUT_S)
+        try:
+            return DevicePython.parse(done.stdout)
+        except (ValueError, IndexError) as error:
+            raise DeviceError(
+                f"{python} does not run: {done.stderr.decode(errors='replace').strip()[-300:]}",
+                where=self._device.name,
+            ) from error
+
+    def _push(self, path: Path) -> str:
+        return self._device.push(path, self._progress).path
+
+
+def _check(result: CommandResult, what: str) -> None:
+    """RunnerError if a command failed, with the end of what it printed."""
+    if result.ok:
+        return
+    last = result.stderr.decode(errors="replace").strip().rpartition("\n")[2][-300:]
+    cause = f"signal {result.signal}" if result.signal else f"exit code {result.exit_code}"
+    raise RunnerError(f"{what} failed: {cause}; {last or 'no message'}")
+
+
+def _wrong(expected: Golden, outputs: Sequence[Any]) -> str:
+    """Why outputs are not the expected ones; "" if they are."""
+    if [output.size for output in outputs] != [one.size for one in expected.outputs]:
+        return "its outputs have other sizes"
+    for index, output in enumerate(outputs):
+        values = np.ascontiguousarray(output, expected.outputs[index].dtype)
+        if wrong := golden.compare(expected, index, values.tobytes()).wrong:
+            return f"output {expected.output_names[index]}: {wrong}"
+    return ""
+
+
+def _median(values: Sequence[float]) -> float | None:
+    return statistics.median(values) if values else None

@@ -1,0 +1,71 @@
+"""Wheels of the peers for a device's Python, from PyPI; the device itself needs no network."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from trimtab.errors import MissingRequirementError
+
+FACTS = (
+    "import json, platform, sys; print(json.dumps([f'{sys.version_info[0]}.{sys.version_info[1]}',"
+    " platform.machine(), *platform.libc_ver()]))"
+)
+_OLDEST_GLIBC = 17  # of the wheels of aarch64
+
+
+@dataclass(frozen=True)
+class DevicePython:
+    """A Python: its version, such as 3.11, the machine, and the C library with its version."""
+
+    version: str
+    machine: str
+    libc: str
+    libc_version: str
+
+    @staticmethod
+    def parse(output: bytes) -> DevicePython:
+        """The output of `FACTS`; ValueError for anything else."""
+        version, machine, libc, libc_version = json.loads(output.splitlines()[-1])
+        return DevicePython(version, machine, libc, libc_version)
+
+    @property
+    def platforms(self) -> list[str]:
+        """The platform tags of wheels that it can load, the newest first."""
+        if self.libc == "glibc" and self.libc_version.startswith("2."):
+            newest = int(self.libc_version.split(".")[1])
+            tags = [f"manylinux_2_{minor}" for minor in range(newest, _OLDEST_GLIBC - 1, -1)]
+        else:
+            tags = ["musllinux_1_2", "musllinux_1_1"]
+        return [f"{tag}_{self.machine}" for tag in [*tags, "manylinux2014", "linux"]]
+
+    def __str__(self) -> str:
+        return f"Python {self.version} on {self.machine}, {self.libc} {self.libc_version}"
+
+
+def download(package: str, python: DevicePython, cache: Path) -> Path:
+    """The newest wheel of a package for this Python, without its dependencies.
+
+    A wheel that was downloaded before is taken without network. MissingRequirementError if there is
+    none.
+    """
+    folder = cache / f"wheels-{python.version}-{python.machine}-{python.libc_version}" / package
+    if wheels := sorted(folder.glob("*.whl")):
+        return wheels[-1]
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest"]
+    command += [str(folder), "--only-binary=:all:", "--implementation", "cp"]
+    command += ["--python-version", python.version]
+    for platform in python.platforms:
+        command += ["--platform", platform]
+    done = subprocess.run([*command, package], capture_output=True, text=True, check=False)
+    wheels = sorted(folder.glob("*.whl"))
+    if done.returncode or not wheels:
+        raise MissingRequirementError(
+            f"PyPI has no wheel of {package} for {python}",
+            hint="name a program of it with --runner, or install it on the device and name its "
+            "Python with --python",
+        )
+    return wheels[-1]

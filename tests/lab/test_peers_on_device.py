@@ -1,0 +1,122 @@
+"""Peers on a device: this machine with its own onnxruntime, beside a runner that is a script."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from types import SimpleNamespace
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from lab.peers import on_device, report, wheels
+from lab.peers.on_device import NamedRunner, Scope
+from lab.peers.wheels import DevicePython
+from tests.bench.fakes import make_golden, make_subject
+from tests.recorded_progress import RecordedProgress
+from trimtab import tables
+from trimtab.errors import MissingRequirementError
+from trimtab.pipeline.recipe import MeasurementRequest, Recipe
+from trimtab.results import peer_figures
+
+
+@pytest.fixture(name="model")
+def doubling(tmp_path: Path) -> Path:
+    """y = x + x, which the script computes, too."""
+    ends = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, 8]) for n in "xy"]
+    graph = helper.make_graph(
+        [helper.make_node("Add", ["x", "x"], ["y"])], "net", ends[:1], ends[1:]
+    )
+    path = tmp_path / "net.onnx"
+    opset = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=opset, ir_version=9), path)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def network(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A network that is not compiled, and wheels that are empty: packages are installed here."""
+    monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(tmp_path / "cache"))
+
+    def build(room: object, recipe: Recipe, progress: object) -> SimpleNamespace:
+        source = SimpleNamespace(inputs=["x"])
+        loaded = SimpleNamespace(path=model, source=source)
+        return SimpleNamespace(recipe=recipe, planned=SimpleNamespace(loaded=loaded, stem="net"))
+
+    def download(package: str, python: DevicePython, cache: Path) -> Path:
+        if package == "ncnn":
+            raise MissingRequirementError("PyPI has no wheel of ncnn", hint="--runner")
+        path = tmp_path / f"{package}-1.2.3-py3-none-any.whl"
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("empty.txt", package)
+        return path
+
+    monkeypatch.setattr(on_device, "ready_device", lambda *_: None)
+    monkeypatch.setattr(on_device, "build_for", build)
+    monkeypatch.setattr(on_device, "archived", lambda *_: (make_subject(tmp_path), make_golden()))
+    monkeypatch.setattr(wheels, "download", download)
+
+
+def measured(
+    model: Path, tmp_path: Path, runner: str = ""
+) -> tuple[list[peer_figures.PeerFigure], list[str]]:
+    recipe = Recipe(model=str(model), measurement=MeasurementRequest("local"))
+    runners = [NamedRunner.parse(runner)] if runner else []
+    scope = Scope("local", [recipe], 2, "f32", sys.executable, runners)
+    return on_device.compare(scope, tmp_path / "peers", RecordedProgress())
+
+
+def test_engines_run_on_the_device_in_rounds_and_others_have_a_reason(
+    model: Path, tmp_path: Path
+) -> None:
+    script = tmp_path / "mine"
+    script.write_text('#!/bin/sh\n[ "$1 $2" = "1 5" ] && printf "1600\\n1602\\n1604\\n"\n')
+    script.chmod(0o755)
+    figures, left_out = measured(model, tmp_path, f"mine={script}:{model}")
+    mine, ort = figures
+    assert (mine.engine, mine.device, mine.network) == ("mine", "local", "net")
+    assert (mine.p50_ns, mine.trimtab_ns) == (1602, 801)
+    assert mine.ratio == 0.5
+    assert ort.engine == "onnxruntime 1.2.3"
+    assert ort.p50_ns is not None
+    assert ort.p50_ns > 0
+    assert left_out == ["PyPI has no wheel of ncnn"]
+    text = tables.text(report.device_page(figures, left_out))
+    assert "not measured: PyPI has no wheel of ncnn" in text
+    assert "0.50" in text
+
+
+def test_an_engine_that_fails_or_is_wrong_is_left_out(model: Path, tmp_path: Path) -> None:
+    graph = onnx.load(model)
+    graph.graph.node[0].op_type = "Mul"
+    onnx.save(graph, model)
+    figures, left_out = measured(model, tmp_path, f"broken={sys.executable}:{model}")
+    assert figures == []
+    assert any(text.startswith("onnxruntime 1.2.3 on net: output y") for text in left_out)
+    assert any(text.startswith("broken on net") for text in left_out)
+
+
+def test_a_device_without_python_says_what_to_name(model: Path, tmp_path: Path) -> None:
+    recipe = Recipe(model=str(model), measurement=MeasurementRequest("local"))
+    scope = Scope("local", [recipe], 1, "f32", "/bin/true")
+    figures, left_out = on_device.compare(scope, tmp_path, RecordedProgress())
+    assert figures == []
+    assert left_out == ["/bin/true does not run: "]
+    with pytest.raises(MissingRequirementError, match="names no file"):
+        NamedRunner.parse("mine=/nowhere/mine")
+    with pytest.raises(MissingRequirementError, match="names no file"):
+        NamedRunner.parse("/bin/true")
+
+
+def test_the_platforms_of_a_python_are_those_that_pip_accepts() -> None:
+    done = subprocess.run([sys.executable, "-c", wheels.FACTS], capture_output=True, check=True)
+    here = DevicePython.parse(done.stdout)
+    assert here.version == f"{sys.version_info[0]}.{sys.version_info[1]}"
+    debian = DevicePython("3.11", "aarch64", "glibc", "2.36")
+    assert debian.platforms[0] == "manylinux_2_36_aarch64"
+    assert "manylinux_2_17_aarch64" in debian.platforms
+    assert "manylinux2014_aarch64" in debian.platforms
+    assert DevicePython("3.12", "armv7l", "", "").platforms[0] == "musllinux_1_2_armv7l"
