@@ -104,12 +104,12 @@ def compare(scope: Scope, cache: Path, progress: Progress) -> tuple[list[PeerFig
         whole = recipe.on_device(definition)
         room = ready_device(definition, whole.toolchain)
         built = build_for(room, whole, progress)
-        with definition.open() as device, _Comparison(device, built, scope, progress) as one:
+        with definition.open() as device, _DeviceRounds(device, built, scope, progress) as one:
             figures += one.run(cache, left_out)
     return figures, list(dict.fromkeys(left_out))
 
 
-class _Comparison(AbstractContextManager["_Comparison"]):
+class _DeviceRounds(AbstractContextManager["_DeviceRounds"]):
     """One network on a device that is held and under control meanwhile."""
 
     def __init__(self, device: Device, built: Built, scope: Scope, progress: Progress) -> None:
@@ -118,7 +118,7 @@ class _Comparison(AbstractContextManager["_Comparison"]):
         self._threads = built.recipe.threads
         self._stack = ExitStack()
 
-    def __enter__(self) -> _Comparison:
+    def __enter__(self) -> _DeviceRounds:
         measurement = self._built.recipe.measurement
         assert measurement is not None
         self._session = self._stack.enter_context(
