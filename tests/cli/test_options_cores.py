@@ -26,6 +26,7 @@ NEEDS = {
     "bench.mca": ("llvm-mca-19", "llvm-19"),
     "bench.model": ("qemu-aarch64", "qemu-user"),
     "bench.run": ("qemu-aarch64", "qemu-user"),
+    "train": ("qemu-aarch64", "qemu-user"),
     "bench.zoo-instructions": ("qemu-aarch64", "qemu-user"),
 }
 # No device emulates a generic core, no figures are committed for it, and a file without detectors
@@ -76,6 +77,9 @@ def run(task: str, cpu: str, model: Path, folder: Path) -> None:
     (folder / "none.toml").write_text("")
     for name in ("one", "two"):
         Image.new("RGB", (8, 8)).save(folder / f"{name}.png")
+    images = np.zeros((1, 16, 8, 8), np.float32)
+    np.savez(folder / "data.npz", x=images, label=np.zeros((1, 8, 8), np.int32))
+    training = {"data": str(folder / "data.npz"), "output": str(folder / "t.ttm"), "iterations": 1}
     one, results = str(model), {"results": str(folder / "results")}
     arguments: dict[str, dict[str, Any]] = {
         "build": {"input": [], "model": one, **TARGET},
@@ -96,6 +100,7 @@ def run(task: str, cpu: str, model: Path, folder: Path) -> None:
         "inspect": {"input": [], "model": one, "plan": True, **TARGET},
         "core.fit": {**BOARD, **results},
         "tune": {"input": [], "model": one, **BOARD, **results},
+        "train": {"input": [], "model": one, **training, **BOARD},
         "profile": {"input": [], "model": [one], **TARGET},
         "size": {"binary": [], "model": one, **TARGET},
     }

@@ -259,3 +259,19 @@ def test_lenet_has_the_same_losses_on_arm_for_long(tmp_path: Path) -> None:
     here, there = losses_of_lenet(tmp_path, batch=16, steps=40)
     assert there == pytest.approx(here, abs=1e-5)
     assert here[-1] < 0.7 * here[0]
+
+
+@pytest.mark.slow
+def test_a_binary_for_the_last_block_of_mobilenet_v2_has_at_most_160_kilobytes(
+    tmp_path: Path,
+) -> None:
+    block = [f"conv_{i}" for i in (141, 144, 146)] + ["gemm_150"]
+    block += [f"batchnormalization_{i}" for i in (142, 145, 147)]
+    request = TrainingRequest("mobilenet_v2", trainable=dict.fromkeys(block, (1.0, 1.0)))
+    recipe = Recipe(
+        toolchain="aarch64-linux-musl",
+        cpu="cortex-a53",
+        output=tmp_path / "last",
+        training=request,
+    )
+    assert build(plan(load(recipe))).delivered.runner.stat().st_size <= 160_000

@@ -50,6 +50,20 @@ class TrainOptions:
     threads: int = option("threads of each step", 1)
     json: bool = option("print one JSON object per report, test and checkpoint", False)
 
+    def validate(self) -> None:
+        """Errors of `resolve.check`; UsageError for a machine without a device."""
+        from trimtab.errors import UsageError
+        from trimtab.pipeline import resolve
+        from trimtab.pipeline.recipe import MeasurementRequest, Recipe
+
+        resolve.check(Recipe(model=self.model), needs_model=bool(self.request().model))
+        if self.device:
+            measured = MeasurementRequest(device=self.device)
+            recipe = Recipe(toolchain=self.toolchain, cpu=self.cpu, measurement=measured)
+            resolve.check(recipe, needs_model=False)
+        elif self.toolchain or self.cpu:
+            raise UsageError("--toolchain and --cpu are for --device", hint="name a device, too")
+
     def request(self) -> TrainingRequest:
         """The request of these options; UsageError for invalid values."""
         return self.training.read(self.model, parse_inputs(self.input), self.data)

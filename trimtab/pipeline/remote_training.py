@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from trimtab import files, paths, strict_json
 from trimtab.bench.runner import Command, interpret
 from trimtab.bench.runner_events import TRAINING
+from trimtab.build.toolchain import find_toolchain
 from trimtab.devices import Device, DeviceDefinition
 from trimtab.devices.control import Control, controlled
 from trimtab.devices.protocol import Transcript
@@ -164,7 +165,8 @@ def runner_for(
     """
     recipe = Recipe(toolchain=toolchain, cpu=cpu, plan=Plan(threads=threads)).on_device(definition)
     ready_device(definition, recipe.toolchain, trust_new=trust_new)
-    name = f"{prepared.training.program.name}-{recipe.toolchain}-{recipe.cpu or 'any'}"
+    core = find_toolchain(recipe.toolchain).core(recipe.cpu).name
+    name = f"{prepared.training.program.name}-{recipe.toolchain}-{core}"
     output = paths.cache() / "train" / re.sub(r"[^\w.-]", "_", name)
     recipe = replace(recipe, output=output, training=TrainingRequest())
     return build(plan(of_training(recipe, prepared), progress), progress)
