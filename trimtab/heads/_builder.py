@@ -13,9 +13,10 @@ from trimtab.heads._request import HeadRequest
 from trimtab.heads._trace import CAMERA, image_sizes
 from trimtab.program import Program, Var
 
-BOXES, COUNT, LABELS = "boxes", "count", "labels"
+BOXES, COUNT, LABELS, POINTS = "boxes", "count", "labels", "points"
 """The outputs of a detector: f32[n, rows, 6] with xmin, ymin, xmax, ymax, score and class, the
-number of used rows, i32[n], and the names of classes, u8[bytes], if they are known."""
+number of used rows, i32[n], the names of classes, u8[bytes], if they are known, and keypoints,
+f32[n, rows, points, 3] with x, y and score."""
 
 MAPPING = ("scale", "offset", "frame")
 """The fields of a request that map boxes to a frame."""
@@ -29,6 +30,7 @@ class HeadBuilder:
 
     def __init__(self, program: Program, request: HeadRequest) -> None:
         self.program, self.request = program, request
+        self.selected = ""  # the numbers of the boxes that remain, i32[n, rows]
         self.tensors: list[Var] = [program.vars[name] for name in program.outputs]
 
     def invalid(self, expected: str) -> UsageError:
@@ -88,8 +90,46 @@ class HeadBuilder:
             max_boxes=r.max_boxes,
             frame=r.frame,
         )
-        boxes = self.in_frame(results[0], results[1], BOXES)
-        self.program.outputs = [boxes, results[1], *self.labels()]
+        self.selected = results[2]
+        self.end(results[0], results[1])
+
+    def end(self, boxes: str, count: str) -> None:
+        """Ends the program with boxes [n, rows, 6] in the network's input, and their number."""
+        self.program.outputs = [self.in_frame(boxes, count, BOXES), count, *self.labels()]
+
+    def of_selected(self, x: str, axis: int = 1) -> str:
+        """The values of the selected boxes, [1, rows, values], of `x`, [1, places, values], or with
+        `axis` 2 [1, values, places]. Those of unused rows mean nothing.
+        """
+        images, rows = self.program.vars[self.selected].shape
+        if images != 1:
+            raise self.request.invalid("keypoints and masks are those of one image")
+        (index,) = self.add("reshape", [self.selected], shape=(rows,))
+        (values,) = self.add("gather", [x, index], axis=axis)
+        if axis == 2:
+            (values,) = self.add("transpose", [values], permutation=(0, 2, 1))
+        return values
+
+    def add_points(self, values: str) -> None:
+        """Adds the output of the boxes' keypoints, [1, rows, points * 3]: x, y and score, in pixels
+        of the network's input.
+        """
+        r, (images, rows, count) = self.request, self.program.vars[values].shape
+        if r.scale != HeadRequest.scale or r.offset != HeadRequest.offset:
+            scale, offset = (
+                self.constant(np.array([*pair, last] * (count // 3), np.float32), name)
+                for name, pair, last in (("scale", r.scale, 1), ("offset", r.offset, 0))
+            )
+            (values,) = self.add("mul", [values, scale])
+            (values,) = self.add("add", [values, offset])
+        name = POINTS if self.placement is None else f"{POINTS}.of_input"
+        shape = (images, rows, count // 3, 3)
+        (points,) = self.add("reshape", [values], [name], shape=shape)
+        self.add_output(self.in_frame(points, self.program.outputs[1], POINTS))
+
+    def add_output(self, name: str) -> None:
+        """Adds an output after boxes and count, before the labels."""
+        self.program.outputs = [*self.program.outputs[:2], name, *self.program.outputs[2:]]
 
     def labels(self) -> list[str]:
         """The output of the labels that the user gives, each ending with a zero; or none."""

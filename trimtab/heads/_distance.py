@@ -31,11 +31,16 @@ def pairs_by_level(
 
 
 def append_distances(
-    builder: HeadBuilder, bins: int = BINS, *, scores_first: bool = False, offset: float = 0.5
+    builder: HeadBuilder,
+    bins: int = BINS,
+    *,
+    scores_first: bool = False,
+    offset: float = 0.5,
+    nms: bool = True,
 ) -> None:
     """One tensor of each level, or two: boxes, then classes. `scores_first`: the classes are before
     the boxes, in a tensor and in the order of tensors. `offset`: the place of the point in its cell
-    that distances start from.
+    that distances start from. `nms`: boxes suppress each other.
     """
     pictures = [var for var in builder.tensors if len(var.shape) == 4]
     grids = list(dict.fromkeys(var.shape[2:] for var in pictures))
@@ -55,6 +60,7 @@ def append_distances(
     order = sorted(range(len(levels)), key=lambda i: -grids[i][0])
     builder.boxes(
         [var.name for i in order for var in levels[i]],
+        nms=nms,
         parts=parts,
         box="distance",
         bins=bins,

@@ -1,0 +1,241 @@
+"""Heads with keypoints, masks or priors, and those of grids, beside formulas of their papers in
+numpy and OpenCV's suppression.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+import trimtab
+from tests.heads import reference
+from tests.heads.reference import Array
+from trimtab.errors import UsageError
+
+SIZE = (96, 128)  # height, width
+SCORE, IOU = 0.4, 0.45
+
+
+def run(head: str, arrays: dict[str, Array], size: tuple[int, int] = SIZE, **options: Any) -> Any:
+    """The results of a head on arrays, behind an image of `size`."""
+    program = trimtab.Program(head)
+    program.add_input("image", (1, 3, *size))
+    for name, array in arrays.items():
+        program.add_input(name, array.shape)
+    program.outputs = list(arrays)
+    behind = trimtab.attach_head(program, head, score=SCORE, **options)
+    feeds = {name: array.astype(np.float32) for name, array in arrays.items()}
+    return trimtab.Session(behind, cache=False).run(
+        {**feeds, "image": np.zeros((1, 3, *size), np.float32)}
+    )
+
+
+def selected(boxes: Array, scores: Array) -> Array:
+    """The numbers of the boxes [m, 4] that OpenCV keeps of each class of scores [m, classes], best
+    first.
+    """
+    best, classes = scores.max(1).astype(float), scores.argmax(1)
+    rectangles = np.concatenate([boxes[:, :2], boxes[:, 2:] - boxes[:, :2]], 1)
+    arguments = rectangles.tolist(), best.tolist(), classes.tolist(), SCORE, IOU
+    chosen = np.asarray(cv2.dnn.NMSBoxesBatched(*arguments)).ravel()
+    return np.asarray(chosen[np.argsort(-best[chosen], kind="stable")])
+
+
+def check(results: Any, boxes: Array, scores: Array, chosen: Array) -> None:
+    count = int(results["count"][0])
+    assert count == len(chosen) > 3
+    rows = results["boxes"][0, :count]
+    np.testing.assert_allclose(rows[:, :4], boxes[chosen], 1e-4, 1e-3)
+    np.testing.assert_allclose(rows[:, 4], scores[chosen].max(1), 1e-4, 1e-5)
+    np.testing.assert_array_equal(rows[:, 5], scores[chosen].argmax(1))
+    assert not results["boxes"][0, count:].any()
+
+
+def random_boxes(count: int, seed: int = 1) -> Array:
+    """x, y, width, height in pixels."""
+    rng = np.random.default_rng(seed)
+    centers = rng.uniform(0, 1, (count, 2)) * SIZE[::-1]
+    return np.concatenate([centers, rng.uniform(5, 40, (count, 2))], 1).astype(np.float32)
+
+
+def test_keypoints_of_yolov8_belong_to_the_boxes_that_remain() -> None:
+    rng = np.random.default_rng(2)
+    boxes, scores = random_boxes(200), rng.random((200, 1)).astype(np.float32)
+    points = rng.uniform(0, 100, (200, 17 * 3)).astype(np.float32)
+    x = np.concatenate([boxes, scores, points], 1).T[None]
+    results = run("yolov8_pose", {"out": x})
+    chosen = selected(reference.corners(boxes), scores)
+    check(results, reference.corners(boxes), scores, chosen)
+    np.testing.assert_array_equal(
+        results["points"][0, : len(chosen)], points[chosen].reshape(-1, 17, 3)
+    )
+    mapped = run("yolov8_pose", {"out": x}, scale=(2, 3), offset=(1, -4))["points"]
+    expected = points[chosen].reshape(-1, 17, 3) * [2, 3, 1] + [1, -4, 0]
+    np.testing.assert_allclose(mapped[0, : len(chosen)], expected, 1e-5)
+
+
+def test_masks_of_yolov8_are_products_with_prototypes() -> None:
+    rng = np.random.default_rng(3)
+    boxes, scores = random_boxes(150), rng.random((150, 5)).astype(np.float32) ** 2
+    factors = rng.standard_normal((150, 8)).astype(np.float32)
+    prototypes = rng.standard_normal((1, 8, 24, 32)).astype(np.float32)
+    x = np.concatenate([boxes, scores, factors], 1).T[None]
+    results = run("yolov8_seg", {"out": x, "protos": prototypes})
+    chosen = selected(reference.corners(boxes), scores)
+    check(results, reference.corners(boxes), scores, chosen)
+    expected = reference.sigmoid(np.einsum("rm,mhw->rhw", factors[chosen], prototypes[0]))
+    np.testing.assert_allclose(results["masks"][0, : len(chosen)], expected, 1e-4, 1e-5)
+
+
+@pytest.mark.parametrize("form", ["chosen", "decoded"])
+def test_boxes_of_yolov10_are_not_suppressed(form: str) -> None:
+    rng = np.random.default_rng(4)
+    boxes, scores = random_boxes(60), rng.random((60, 3)).astype(np.float32)
+    best = np.argsort(-scores.max(1), kind="stable")
+    corners = reference.corners(boxes)
+    if form == "chosen":
+        rows = [corners[best], scores[best].max(1)[:, None], scores[best].argmax(1)[:, None]]
+        x = np.concatenate(rows, 1)[None]
+    else:
+        x = np.concatenate([boxes, scores], 1).T[None]
+    chosen = best[scores[best].max(1) > SCORE]
+    check(run("yolov10", {"out": x}), corners, scores, chosen)
+
+
+def test_boxes_of_ultraface_are_relative_to_the_image() -> None:
+    rng = np.random.default_rng(5)
+    corners, scores = reference.corners(random_boxes(300)), rng.random((300, 2))
+    relative = corners / ([SIZE[1], SIZE[0]] * 2)
+    results = run("ultraface", {"scores": scores[None], "corners": relative[None]})
+    faces = scores * [0, 1]
+    check(results, corners, faces, selected(corners, faces))
+
+
+def test_faces_of_retinaface_are_offsets_from_its_priors() -> None:
+    rng = np.random.default_rng(6)
+    priors = []
+    for step, sides in ((8, (16, 32)), (16, (64, 128)), (32, (256, 512))):
+        for i in range(SIZE[0] // step):
+            for j in range(SIZE[1] // step):
+                center = (j + 0.5) * step / SIZE[1], (i + 0.5) * step / SIZE[0]
+                priors += [(*center, s / SIZE[1], s / SIZE[0]) for s in sides]
+    p, n = np.array(priors), len(priors)
+    loc, marks = rng.standard_normal((n, 4)), rng.standard_normal((n, 10))
+    faces = rng.random((n, 1)) ** 3
+    centers = p[:, :2] + loc[:, :2] * 0.1 * p[:, 2:]
+    boxes = np.concatenate([centers, p[:, 2:] * np.exp(loc[:, 2:] * 0.2)], 1)
+    corners = reference.corners(boxes) * ([SIZE[1], SIZE[0]] * 2)
+    scores = np.concatenate([1 - faces, faces], 1)
+    arrays = {"loc": loc[None], "conf": scores[None], "landms": marks[None]}
+    results = run("retinaface", arrays)
+    only = np.concatenate([faces * 0, faces], 1)
+    chosen = selected(corners, only)
+    check(results, corners, only, chosen)
+    points = p[:, None, :2] + marks.reshape(n, 5, 2) * 0.1 * p[:, None, 2:]
+    expected = points[chosen] * SIZE[::-1]
+    np.testing.assert_allclose(results["points"][0, : len(chosen), :, :2], expected, 1e-4, 1e-3)
+    assert (results["points"][0, : len(chosen), :, 2] == 1).all()
+
+
+def test_faces_of_blazeface_are_relative_to_the_middle_of_their_cell() -> None:
+    rng = np.random.default_rng(7)
+    anchors = [((j + 0.5) * s, (i + 0.5) * s) for s, count in ((8, 2), (16, 6))
+               for i in range(128 // s) for j in range(128 // s) for _ in range(count)]  # fmt: skip
+    a, raw = np.array(anchors), rng.uniform(-20, 20, (896, 16))
+    raw[:, 2:4] = abs(raw[:, 2:4]) + 4
+    logits = rng.standard_normal((896, 1)) - 2
+    boxes = np.concatenate([a + raw[:, :2], raw[:, 2:4]], 1)
+    results = run("blazeface", {"values": raw[None], "scores": logits[None]}, (128, 128))
+    scores = reference.sigmoid(logits)
+    corners = reference.corners(boxes)
+    chosen = selected(corners, scores)
+    check(results, corners, scores, chosen)
+    expected = a[:, None] + raw[:, 4:].reshape(-1, 6, 2)
+    points = results["points"][0, : len(chosen), :, :2]
+    np.testing.assert_allclose(points, expected[chosen], 1e-4, 1e-3)
+
+
+def test_boxes_of_centernet_are_at_maxima_of_the_heat_map() -> None:
+    rng = np.random.default_rng(8)
+    heat = rng.standard_normal((3, 24, 32)) * 2
+    sizes, offsets = rng.uniform(1, 9, (2, 24, 32)), rng.random((2, 24, 32))
+    arrays = {"heat": heat[None], "size": sizes[None], "offset": offsets[None]}
+    rows = []
+    for c, y, x in np.ndindex(*heat.shape):
+        window = heat[c, max(y - 1, 0) : y + 2, max(x - 1, 0) : x + 2]
+        score = float(reference.sigmoid(heat[c, y, x]))
+        if heat[c, y, x] == window.max() and score > SCORE:
+            center, half = offsets[:, y, x] + [x, y], sizes[:, y, x] / 2
+            rows.append([*(center - half) * 4, *(center + half) * 4, score, c])
+    expected = np.array(sorted(rows, key=lambda row: -row[4]))[:300]
+    results = run("centernet", arrays)
+    count = int(results["count"][0])
+    assert count == len(expected) > 20
+    np.testing.assert_allclose(results["boxes"][0, :count], expected, 1e-4, 1e-3)
+
+
+def test_scores_of_fcos_are_roots_of_products() -> None:
+    rng = np.random.default_rng(9)
+    arrays: dict[str, Array] = {}
+    boxes, scores = [], []
+    for step in (8, 16):
+        h, w = SIZE[0] // step, SIZE[1] // step
+        cls, ctr = rng.standard_normal((5, h, w)), rng.standard_normal((1, h, w))
+        sides = rng.uniform(0.2, 3, (4, h, w))
+        arrays |= {f"c{step}": cls[None], f"b{step}": sides[None], f"o{step}": ctr[None]}
+        y, x = (np.mgrid[:h, :w] + 0.5) * step
+        corners = [x - sides[0] * step, y - sides[1] * step, x + sides[2] * step,
+                   y + sides[3] * step]  # fmt: skip
+        boxes.append(np.stack(corners, -1).reshape(-1, 4))
+        product = reference.sigmoid(cls) * reference.sigmoid(ctr)
+        scores.append(np.sqrt(product).reshape(5, -1).T)
+    joined, values = np.concatenate(boxes), np.concatenate(scores)
+    check(run("fcos", arrays), joined, values, selected(joined, values))
+
+
+def test_boxes_of_ssd_are_offsets_from_the_anchors_of_tensorflow() -> None:
+    """The formula and the anchors of the detection API for an image of 300 x 300, in 6 levels."""
+    rng = np.random.default_rng(10)
+    scales = [0.2 + 0.15 * i for i in range(6)] + [1.0]
+    rows = []
+    for level, grid in enumerate((19, 10, 5, 3, 2, 1)):
+        pairs = [(scales[level], r) for r in (1.0, 2.0, 0.5, 3.0, 1 / 3)]
+        pairs += [((scales[level] * scales[level + 1]) ** 0.5, 1.0)]
+        if level == 0:
+            pairs = [(0.1, 1.0), (0.2, 2.0), (0.2, 0.5)]
+        for y, x in np.ndindex(grid, grid):
+            rows += [((y + 0.5) / grid, (x + 0.5) / grid, s / r**0.5, s * r**0.5)
+                     for s, r in pairs]  # fmt: skip
+    anchors = np.array(rows)
+    assert len(anchors) == 1917
+    raw, logits = rng.standard_normal((1917, 4)), rng.standard_normal((1917, 4)) * 1.2 - 3
+    center = raw[:, :2] / 10 * anchors[:, 2:] + anchors[:, :2]
+    half = np.exp(raw[:, 2:] / 5) * anchors[:, 2:] / 2
+    corners = np.concatenate([center - half, center + half], 1)[:, [1, 0, 3, 2]] * 300
+    scores = reference.sigmoid(logits)
+    scores[:, 0] = 0
+    arrays = {"boxes.in": raw[None], "scores": logits[None]}
+    arrays["scores"] = np.concatenate([logits, logits[:, :1] * 0 - 9], 1)[None]
+    scores = np.concatenate([scores, np.full((1917, 1), 1e-4)], 1)
+    check(run("ssd", arrays, (300, 300)), corners, scores, selected(corners, scores))
+
+
+def test_keypoints_of_movenet_are_in_pixels_with_x_first() -> None:
+    x = np.random.default_rng(11).random((1, 1, 17, 3))
+    points = run("movenet", {"out": x})["points"]
+    expected = x[0, 0][:, [1, 0, 2]] * [SIZE[1], SIZE[0], 1]
+    np.testing.assert_allclose(points[0, 0], expected, 1e-5)
+
+
+@pytest.mark.parametrize(
+    "head",
+    ["yolov8_pose", "yolov8_seg", "yolov10", "ultraface", "retinaface", "blazeface", "centernet",
+     "fcos", "ssd", "movenet"],
+)  # fmt: skip
+@pytest.mark.parametrize("shapes", [[(1, 7)], [(1, 3, 4, 4)] * 2, [(1, 5, 4), (1, 6, 9)]])
+def test_other_tensors_are_refused_by_name(head: str, shapes: list[tuple[int, ...]]) -> None:
+    with pytest.raises(UsageError, match=f"{head} expects"):
+        run(head, {f"x{i}": np.zeros(shape) for i, shape in enumerate(shapes)})
