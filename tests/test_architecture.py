@@ -66,6 +66,9 @@ MAY_IMPORT: dict[str, set[str]] = {
         "engine",
         "program",
     },
+    "explanation": {
+        *("strict_json", "tables", "target", "program", "importers", "passes", "planner"),
+    },
     "session": {
         *("errors", "input_arrays", "engine", "target", "program", "modelfile", "plan_cache"),
         *("camera", "importers", "passes", "planner"),
@@ -170,7 +173,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("__init__", "errors", "files", "tables", "progress", "plugins", "profile", "program"),
         *("exporters", "planner", "build", "size", "zoo", "devices", "results", "bench"),
         *("camera", "pipeline", "compare", "fitting", "reports", "tuning", "sweep", "plugin_kit"),
-        *("doctor", "demo", "paths", "heads", "learning", "labels"),
+        *("doctor", "demo", "paths", "heads", "learning", "labels", "explanation"),
     },
 }
 # The package itself has no row: it loads the names of the Python API when they are first used.

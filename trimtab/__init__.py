@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # for type checkers, which do not run `__getattr__`
     from trimtab.detections import DetectedBoxes as DetectedBoxes
     from trimtab.engine import load_plugin as load_plugin
     from trimtab.errors import TrimtabError as TrimtabError
+    from trimtab.explanation import explain as explain
     from trimtab.heads import attach_head as attach_head
     from trimtab.importers import load as load
     from trimtab.importers._parsers import GraphBuilder as GraphBuilder
@@ -63,6 +64,7 @@ _MODULES = {
     "camera": "trimtab.camera",
     "attach_head": "trimtab.heads",
     "errors": "trimtab.errors",
+    "explain": "trimtab.explanation",
     "load": "trimtab.importers",
     "load_plugin": "trimtab.engine",
     "operator": "trimtab.python_operators",

@@ -1,11 +1,11 @@
-"""Tasks on models: inspect, convert, profile, zoo."""
+"""Tasks on models: inspect, explain, convert, profile."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from trimtab.cli._command import argument, changed, command, group, option, task
+from trimtab.cli._command import argument, changed, command, group, option
 from trimtab.cli._options import (
     CAMERA_HELP,
     HEAD_HELP,
@@ -21,18 +21,19 @@ from trimtab.cli._options import (
 )
 
 if TYPE_CHECKING:
-    from invoke.context import Context
-
     from trimtab.pipeline.recipe import Recipe
 
 GROUP = "Build"
+RENAMED = {"zoo": "inspect"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class InspectOptions:
     """Options of `inspect`."""
 
-    model: str = argument("model file or zoo network")
+    model: tuple[str, ...] = option(
+        "model file or zoo network; without one: list the networks of the zoo", ()
+    )
     input: tuple[str, ...] = option(INPUT_HELP, ())
     optimized: bool = option("show the network before and after optimization", False)
     toolchain: str = option("plan for this toolchain; default: this machine")
@@ -45,17 +46,21 @@ class InspectOptions:
     precision: PrecisionOptions = group(PrecisionOptions)
 
     def validate(self) -> None:
-        """Errors of `resolve.check`."""
+        """Errors of `resolve.check`; UsageError for several models."""
+        from trimtab.errors import UsageError
         from trimtab.pipeline import resolve
 
-        resolve.check(self.recipe())
+        if len(self.model) > 1:
+            raise UsageError("it inspects one model", hint="leave out the others")
+        if self.model:
+            resolve.check(self.recipe())
 
     def recipe(self) -> Recipe:
         """The recipe of these options; UsageError for invalid values."""
         from trimtab.pipeline.recipe import Recipe
 
         return Recipe(
-            model=self.model,
+            model=self.model[0],
             toolchain=self.toolchain,
             cpu=self.cpu,
             shapes=parse_inputs(self.input),
@@ -66,16 +71,19 @@ class InspectOptions:
 
 @command(InspectOptions, engine=True)
 def inspect(options: InspectOptions) -> None:
-    """Show a model's operators, shapes, MACs, parameters and activation memory; or its plan."""
+    """Show a model's operators, shapes, MACs, parameters and memory; its plan; or list the zoo."""
     from dataclasses import asdict
 
-    from trimtab import reports, tables
+    from trimtab import reports, tables, zoo
     from trimtab.cli._progress import shown
     from trimtab.pipeline.loaded import load
     from trimtab.pipeline.planned import plan
     from trimtab.planner.plan_file import plan_of
     from trimtab.program import inspection
 
+    if not options.model:
+        print("\n".join(zoo.names()))
+        return
     recipe, progress = options.recipe(), shown(quiet=options.json)
     loaded = load(recipe, progress)
     source, network = loaded.source, loaded.network
@@ -97,6 +105,24 @@ def inspect(options: InspectOptions) -> None:
     accuracy = reports.precision(network.accuracy, network.search)
     order = ["passes, in order: " + ", ".join(programs[-1].passes)] if options.optimized else []
     print(tables.text([*accuracy, *order, *inspection.page(facts)]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainOptions:
+    """Options of `explain`."""
+
+    model: str = argument("model file or zoo network")
+    input: tuple[str, ...] = option(INPUT_HELP, ())
+    json: bool = option("print JSON", False)
+
+
+@command(ExplainOptions, engine=True)
+def explain(options: ExplainOptions) -> None:
+    """Show what each layer of a model becomes, weighs and costs; what is not supported, and why."""
+    from trimtab import explanation, tables
+
+    explained = explanation.explain(options.model, parse_inputs(options.input))
+    print(explained.to_json() if options.json else tables.text(explained.page()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -254,11 +280,3 @@ def profile(options: ProfileOptions) -> None:
     else:
         lines = [f"# {escape.line(comment)}\n" for comment in comments]
         print("".join(lines) + union.to_toml(), end="")
-
-
-@task
-def zoo(_: Context) -> None:
-    """List the networks that trimtab can build itself, with seeded weights."""
-    from trimtab import zoo as networks
-
-    print("\n".join(networks.names()))

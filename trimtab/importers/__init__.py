@@ -27,6 +27,7 @@ from trimtab.errors import (
 )
 from trimtab.files import temporary
 from trimtab.importers._inputs import Shapes
+from trimtab.importers._walk import UnsupportedLayersError
 from trimtab.program import Block, Program
 
 if TYPE_CHECKING:
@@ -137,8 +138,9 @@ def load(
     bytes of a model that is a single file (ONNX, TFLite, .ttm), or an `onnx.ModelProto`.
     `inputs`: the shapes of inputs with free dimensions, {"data": (1, 3, 224, 224)}.
     `outputs` replaces the outputs of the network by tensors inside it, such as the raw heads of a
-    detector; operators that they do not need are dropped. `cache`: whether to recognize a model
-    that was loaded before, whose operators are then read when they are needed (docs/plan-cache.md).
+    detector; operators that they do not need are dropped, and may be unsupported. `cache`: whether
+    to recognize a model that was loaded before, whose operators are then read when they are needed
+    (docs/plan-cache.md).
 
     ModelFileError: the file is missing, damaged, or of an unknown format. ImportModelError: the
     network is invalid; UnsupportedOperatorError lists all unsupported operators, DynamicShapeError
@@ -198,6 +200,11 @@ def _imported(
 ) -> Program:
     try:
         program = importer.load(path, inputs or {})
+    except UnsupportedLayersError as error:
+        program = error.supported
+        if not outputs or not set(outputs) <= set(program.vars):
+            raise
+        program.reads_more_files = True  # for all that is known
     except ImportError as error:
         raise _missing_package(error, path) from error
     if outputs:

@@ -20,10 +20,18 @@ from trimtab.errors import (
 from trimtab.importers._graph import ImportGraph, UnsupportedFormError, Value
 from trimtab.importers._handlers import Handlers
 from trimtab.importers._layer import ImportedLayer
-from trimtab.program import Program, Var
+from trimtab.program import ImportedLayerFacts, Program, Var
 
 MAX_LAYERS = 10_000
 """The deepest known networks have some thousand layers; more would only take long."""
+
+
+class UnsupportedLayersError(UnsupportedOperatorError):
+    """`supported`: the operators of the other layers, a program without outputs."""
+
+    def __init__(self, supported: Program, what: str, *, where: str, hint: str) -> None:
+        super().__init__(what, where=where, hint=hint)
+        self.supported = supported
 
 
 class NetworkImport(ImportGraph):
@@ -49,6 +57,8 @@ class NetworkImport(ImportGraph):
         self._handlers = handlers
         self._unsupported: list[str] = []
         self._skipped = 0  # layers that read the output of an unsupported one
+        self._layers: list[ImportedLayerFacts] = []
+        self._depth = 0  # of layers that are expanded into others
 
     def is_defined(self, key: Hashable) -> bool:
         """Whether an input, a constant or a layer defines the value `key`, supported or not."""
@@ -132,6 +142,8 @@ class NetworkImport(ImportGraph):
     @contextmanager
     def layer(self, title: str, where: str) -> Iterator[None]:
         """Collects unsupported forms under `title`; any other failure is an error at `where`."""
+        first_op, refusals, skipped = len(self.program.ops), len(self._unsupported), self._skipped
+        self._depth += 1
         try:
             yield
         except UnsupportedFormError as reason:
@@ -145,6 +157,14 @@ class NetworkImport(ImportGraph):
             raise ImportModelError(
                 f"it is malformed: {error}", where=where, hint="check its parameters"
             ) from error
+        finally:
+            self._depth -= 1
+        if not self._depth:
+            reasons = self._unsupported[refusals:]
+            refused = tuple(reason.removeprefix(f"{title}: ") for reason in reasons)
+            indices = range(first_op, len(self.program.ops))
+            checked = self._skipped == skipped
+            self._layers.append(ImportedLayerFacts(title, indices, refused, checked))
 
     def _hint(self, error: ProgramError) -> str:
         """The hint for operands that do not match: the cause is often different input batches."""
@@ -159,8 +179,9 @@ class NetworkImport(ImportGraph):
 
         UnsupportedOperatorError lists all unsupported layers.
         """
+        self.program.layers = tuple(self._layers)
         if self._unsupported:
-            raise self._unsupported_layers()
+            raise UnsupportedLayersError(self.program, **self._unsupported_layers())
         if not outputs:
             raise ImportModelError(
                 "it has no outputs", where=self.path, hint="check that the file is complete"
@@ -176,18 +197,19 @@ class NetworkImport(ImportGraph):
                 self.program.outputs.append(self._output(name, self.result(key, name)))
         return self.program
 
-    def _unsupported_layers(self) -> UnsupportedOperatorError:
+    def _unsupported_layers(self) -> dict[str, str]:
+        """What, where and hint of the error."""
         count = len(self._unsupported)
         verb = f"{self.layer_word}s are" if count > 1 else f"{self.layer_word} is"
         lines = [f"{count} {verb} not supported:", *self._unsupported]
         if self._skipped:
             lines.append(f"not checked, because they read these results: {self._skipped} more")
-        return UnsupportedOperatorError(
-            "\n  ".join(lines),
-            where=self.path,
-            hint="docs/importers.md lists what is supported; export the network without these"
-            f" {self.layer_word}s",
-        )
+        return {
+            "what": "\n  ".join(lines),
+            "where": self.path,
+            "hint": "`inv explain` tells more, docs/importers.md lists what is supported; export"
+            f" the network without these {self.layer_word}s",
+        }
 
     def result(self, key: Hashable, name: str) -> Value:
         """The tensor that leaves the program for a value of the file."""

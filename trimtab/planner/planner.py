@@ -200,19 +200,24 @@ def operator_costs(planned: Program, target: Target) -> list[Cost]:
     ]
 
 
-def total_cycles(planned: Program, target: Target) -> float:
-    """Modeled cycles of a whole inference.
-
-    Operators with a single algorithm count with an estimate, so that programs with different
-    operators (such as those of a precision search) can be compared.
+def operator_cycles(planned: Program, target: Target) -> list[float]:
+    """Modeled cycles of each step of an inference; those of operators with a single algorithm are a
+    coarse estimate.
     """
-    others = 0.0
-    for op in planned.steps:
+    cycles = [cost.cycles for cost in operator_costs(planned, target)]
+    for index, op in enumerate(planned.steps):
         if algorithms.algorithm_of(op) is None:
             name = op.attributes.get("kernel", "")
             kernel = kernels.kernel(name) if name else None
-            others += element_wise_cycles(planned, op, kernel, target)
-    return others + sum(cost.cycles for cost in operator_costs(planned, target))
+            cycles[index] += element_wise_cycles(planned, op, kernel, target)
+    return cycles
+
+
+def total_cycles(planned: Program, target: Target) -> float:
+    """Modeled cycles of a whole inference, by which programs with different operators (such as
+    those of a precision search) can be compared.
+    """
+    return sum(operator_cycles(planned, target))
 
 
 def _variants(program: Program, op: Op, target: Target, constant_bytes: int) -> Variants:

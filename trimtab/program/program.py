@@ -30,6 +30,19 @@ class _File:
     origin: str = ""
 
 
+@dataclass(frozen=True)
+class ImportedLayerFacts:
+    """One layer of a file, as its importer saw it: `operators` are the indices of those that it
+    became in the program, `refused` the reasons why it is not supported. A layer that reads the
+    result of such a one is not `checked`.
+    """
+
+    title: str
+    operators: range
+    refused: tuple[str, ...]
+    checked: bool
+
+
 class Program:
     """A network: a block, its graph inputs and outputs by name, and its history.
 
@@ -37,7 +50,7 @@ class Program:
     `threads` are those of the plan. `passes` lists the passes that have run, in order.
     `input_ranges`: the lowest and the highest value of inputs, where the model's file declares
     them; a .ttm file does not. `reads_more_files`: whether constants come from files that the model
-    names.
+    names. `layers`: those of the model's file in its order, if an importer has just read it.
     """
 
     def __init__(self, name: str = "") -> None:
@@ -50,6 +63,7 @@ class Program:
         self.passes: list[str] = []
         self.input_ranges: dict[str, tuple[float, float]] = {}
         self.reads_more_files = False
+        self.layers: tuple[ImportedLayerFacts, ...] = ()
         self.target: str = ""
         self.threads: int = 1
 
