@@ -69,9 +69,9 @@ def _network(name: str) -> ModuleType:
 
 @functools.cache
 def _fingerprint(name: str) -> str:
-    """Hash of everything that determines the bytes of a network: its source and the builder's."""
+    """Hash of what determines the bytes of a network: its source, the builder and all blocks."""
     digest = hashlib.sha256(np.__version__.encode())
-    sources = [Path(__file__).with_name(stem) for stem in ("builder.py", "blocks.py")]
+    sources = sorted(Path(__file__).parent.glob("*.py"))
     for source in (*sources, Path(str(_network(name).__file__))):
         digest.update(source.read_bytes())
     return digest.hexdigest()

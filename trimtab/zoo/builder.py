@@ -33,10 +33,15 @@ class Net:
         self._weights: list[TensorProto] = []
         self._outputs: list[str] = []
         self._channels: dict[str, int] = {INPUT: input_shape[1]}
+        self._strides: dict[str, int] = {INPUT: 1}
 
     def channels(self, x: str) -> int:
         """Channels of value `x`."""
         return self._channels[x]
+
+    def size(self, x: str) -> int:
+        """Width and height of `x`, a map of the square input at some stride."""
+        return self._input_shape[-1] // self._strides[x]
 
     def constant(self, name: str, value: NDArray[np.generic]) -> str:
         """An initializer."""
@@ -50,6 +55,8 @@ class Net:
         name = f"{op_type.lower()}_{len(self._nodes)}"
         self._nodes.append(helper.make_node(op_type, list(inputs), [name], name, **attributes))
         self._channels[name] = self._channels[inputs[0]] if channels is None else channels
+        stride = self._strides[inputs[0]] * attributes.get("strides", (1,))[0]
+        self._strides[name] = stride
         return name
 
     def conv(
@@ -163,6 +170,27 @@ class Net:
         inputs = [x, self.constant(f"{name}.weight", weight), self.constant(f"{name}.bias", bias)]
         return self.op("Gemm", inputs, out, transB=1)
 
+    def tokens_linear(self, x: str, out: int) -> str:
+        """A fully connected layer of each token: [n, tokens, c] -> [n, tokens, out]."""
+        name, fan_in = f"fc_{len(self._nodes)}", self.channels(x)
+        weight = self._uniform((fan_in, out), 0.0, fan_in**-0.5)
+        bias = self._uniform(out, 0.0, fan_in**-0.5)
+        y = self.op("MatMul", [x, self.constant(f"{name}.weight", weight)], out)
+        return self.op("Add", [y, self.constant(f"{name}.bias", bias)])
+
+    def layer_norm(self, x: str) -> str:
+        """Layer normalization over the channels of each token: scale near 1, shift near 0."""
+        name, count = f"norm_{len(self._nodes)}", self.channels(x)
+        weight = self.constant(f"{name}.weight", self._uniform(count, 1.0, 0.2))
+        bias = self.constant(f"{name}.bias", self._uniform(count, 0.0, 0.1))
+        return self.op("LayerNormalization", [x, weight, bias], axis=-1, epsilon=1e-6)
+
+    def gelu(self, x: str) -> str:
+        """GELU as exporters write it: x / 2 * (1 + erf(x / sqrt(2)))."""
+        one = self.constant(f"{x}.one", np.array(1, np.float32))
+        y = self.op("Erf", [self.scaled(x, 0.5**0.5)])
+        return self.scaled(self.op("Mul", [x, self.op("Add", [y, one])]), 0.5)
+
     def softmax(self, x: str) -> str:
         """Softmax over the channels."""
         return self.op("Softmax", [x], axis=1)
@@ -182,24 +210,42 @@ class Net:
         parts = f"{name}.a", f"{name}.b"
         self._nodes.append(helper.make_node("Split", [x, sizes], parts, name, axis=1))
         self._channels |= dict.fromkeys(parts, half)
+        self._strides |= dict.fromkeys(parts, self._strides[x])
         return parts
 
-    def reshape(self, x: str, shape: Sequence[int]) -> str:
+    def split(self, x: str, sizes: Sequence[int], axis: int) -> list[str]:
+        """Parts of these sizes along an axis, which count as their channels."""
+        name = f"split_{len(self._nodes)}"
+        lengths = self.constant(f"{name}.sizes", np.array(sizes, np.int64))
+        parts = [f"{name}.{number}" for number in range(len(sizes))]
+        self._nodes.append(helper.make_node("Split", [x, lengths], parts, name, axis=axis))
+        self._channels |= dict(zip(parts, sizes, strict=True))
+        self._strides |= dict.fromkeys(parts, self._strides[x])
+        return parts
+
+    def scaled(self, x: str, factor: float) -> str:
+        """Product with a number."""
+        name = f"scale_{len(self._nodes)}"
+        return self.op("Mul", [x, self.constant(name, np.array(factor, np.float32))])
+
+    def reshape(self, x: str, shape: Sequence[int], channels: int | None = None) -> str:
         """A reshape to fixed dimensions."""
         name = f"reshape_{len(self._nodes)}.shape"
-        return self.op("Reshape", [x, self.constant(name, np.array(shape, np.int64))])
+        return self.op("Reshape", [x, self.constant(name, np.array(shape, np.int64))], channels)
 
     def upsample(self, x: str, scale: int) -> str:
         """Nearest-neighbor upsampling by a whole factor."""
         scales = np.array([1, 1, scale, scale], np.float32)
         name = self.constant(f"resize_{len(self._nodes)}.scales", scales)
-        return self.op(
+        larger = self.op(
             "Resize",
             [x, "", name],
             mode="nearest",
             coordinate_transformation_mode="asymmetric",
             nearest_mode="floor",
         )
+        self._strides[larger] //= scale
+        return larger
 
     def output(self, x: str, name: str) -> None:
         """Declares `x` a network output called `name`."""

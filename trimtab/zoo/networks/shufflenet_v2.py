@@ -34,11 +34,20 @@ def _unit(net: Net, x: str, out: int, size: int) -> str:
     return _shuffle(net, net.concat(left, right), size)
 
 
+def levels(net: Net, x: str) -> list[str]:
+    """The maps of the three stages, at strides 8, 16 and 32."""
+    maps = []
+    whole = net.size(x)
+    x = net.max_pool(net.conv_bn(x, 24, 3, 2), 3, 2, 1)
+    for out, repeats, stride in ((116, 4, 8), (232, 8, 16), (464, 4, 32)):
+        for _ in range(repeats):
+            x = _unit(net, x, out, whole // stride)
+        maps.append(x)
+    return maps
+
+
 def build(net: Net, x: str) -> None:
     """data: float32[1, 3, 224, 224] -> output: float32[1, 1000], logits."""
-    x = net.max_pool(net.conv_bn(x, 24, 3, 2), 3, 2, 1)
-    for out, repeats, size in ((116, 4, 28), (232, 8, 14), (464, 4, 7)):
-        for _ in range(repeats):
-            x = _unit(net, x, out, size)
+    *_, x = levels(net, x)
     x = net.conv_bn(x, 1024)
     net.output(net.linear(net.global_mean(x), 1000), "output")
