@@ -39,7 +39,7 @@ class ExplainedLayer:
 
     @property
     def verdict(self) -> str:
-        """What is to be known at a glance."""
+        """A word for refused layers, or the types of the operators."""
         if self.refused:
             return "not supported"
         if not self.checked:
@@ -63,7 +63,7 @@ class Explanation:
         return tuple(layer for layer in self.layers if layer.refused)
 
     def advice(self) -> list[str]:
-        """What would help, a line for each possibility; nothing if all layers are supported."""
+        """Remedies, a line for each; none if all layers are supported."""
         if not self.refused:
             return []
         other = "export the network without these layers, or in another form: docs/importers.md "
@@ -146,8 +146,8 @@ def explain(model: Model, inputs: Shapes | None = None) -> Explanation:
 
 def _sum(shares: Iterable[float | None]) -> float | None:
     """The sum of what is known; None if nothing is."""
-    known = [share for share in shares if share is not None]
-    return sum(known) if known else None
+    summands = [share for share in shares if share is not None]
+    return sum(summands) if summands else None
 
 
 def _ends(program: Program) -> tuple[str, ...]:

@@ -103,9 +103,10 @@ Status CompleteFrame(const CameraImageAttributes& a, Frame* frame) {
     return holds ? Status() : Status(Code::kBadArgument, text, x, y);
   };
   if (frame->format == -1) frame->format = static_cast<int32_t>(a.format);
-  TRIMTAB_RETURN_IF_ERROR(
-      check(frame->format >= 0 && frame->format <= static_cast<int32_t>(Format::kGray),
-            TRIMTAB_TEXT("no such pixel format"), frame->format, Status::kNoFact));
+  if (frame->format < 0 || frame->format > static_cast<int32_t>(Format::kGray)) {
+    return {Code::kBadArgument, TRIMTAB_TEXT("no such pixel format"), frame->format,
+            Status::kNoFact};
+  }
   const auto format = static_cast<Format>(frame->format);
   const int64_t width = frame->width, height = frame->height;
   const bool is_free = a.fit != Fit::kFixed;

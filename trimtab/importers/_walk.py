@@ -198,7 +198,7 @@ class NetworkImport(ImportGraph):
         return self.program
 
     def _unsupported_layers(self) -> dict[str, str]:
-        """What, where and hint of the error."""
+        """The arguments of the error."""
         count = len(self._unsupported)
         verb = f"{self.layer_word}s are" if count > 1 else f"{self.layer_word} is"
         lines = [f"{count} {verb} not supported:", *self._unsupported]

@@ -1,4 +1,4 @@
-"""What to train, and how: by a model and settings, or by Caffe's solver.prototxt."""
+"""A training that a user asks for: by a model and settings, or by Caffe's solver.prototxt."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class TrainingRequest:
-    """What to train, and how.
+    """A model with losses, optimizer and trainable parameters, or a solver that names them.
 
     `solver`: a solver.prototxt in place of a model, losses, optimizer and trainable parameters;
     `weights`: .caffemodel files that its network begins with. `trainable`: see
