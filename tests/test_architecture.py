@@ -44,7 +44,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "program": {"strict_json", "errors", "tables", "schema", "kernels", "engine"},
     "camera": {"errors", "program"},
     "modelfile": {"strict_json", "errors", "files", "schema", "engine", "program"},
-    "plan_cache": {"strict_json", "errors", "files", "paths", "plugins", "engine", "modelfile"},
+    "plan_cache": {
+        *("strict_json", "errors", "files", "paths", "plugins", "engine", "modelfile"),
+        "program",
+    },
     "operator_cases": {"errors", "plugins", "program"},
     "zoo": {"errors", "paths", "files", "progress"},
     "importers": {
@@ -121,7 +124,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("accuracy", "profile", "target", "program", "modelfile", "importers", "passes"),
         *("camera", "operator_cases", "planner", "session", "quantization", "build", "size", "zoo"),
         *("devices", "bench", "heads", "learning", "labels"),
-        "results",
+        *("results", "toml_table"),
     },
     "compare": {
         "strict_json",

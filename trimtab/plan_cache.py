@@ -20,7 +20,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -31,6 +31,7 @@ from trimtab.engine import extension
 from trimtab.errors import FileAccessError, TrimtabError, UsageError
 from trimtab.modelfile import check
 from trimtab.modelfile.image import Image, new_image
+from trimtab.program import ModelHints
 
 VARIABLE = "TRIMTAB_PLAN_CACHE_MB"
 _DEFAULT_MB = 2048
@@ -61,6 +62,7 @@ class LoadFacts:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     input_ranges: Mapping[str, tuple[float, float]]
+    hints: ModelHints = ModelHints()
 
 
 @dataclass(frozen=True)
@@ -110,8 +112,7 @@ class PlanCache:
 
     def store_facts(self, key: str, facts: LoadFacts) -> None:
         """Keeps facts for the next process."""
-        plain = {f.name: getattr(facts, f.name) for f in fields(facts)}
-        plain = strict_json.loads(strict_json.dumps(plain))
+        plain = strict_json.loads(strict_json.dumps(asdict(facts)))
         content = strict_json.dumps({"digest": digest(key, plain), "facts": plain}).encode()
         self._store(self.folder / f"{key}{_LOAD}", [content])
 
@@ -263,7 +264,12 @@ def _facts(content: Mapping[str, Any]) -> LoadFacts:
     ranges = {
         name: (float(low), float(high)) for name, (low, high) in content["input_ranges"].items()
     }
-    return LoadFacts(content["name"], tuple(content["inputs"]), tuple(content["outputs"]), ranges)
+    ends = tuple(content["inputs"]), tuple(content["outputs"])
+    hints = content["hints"]
+    labels = tuple(str(label) for label in hints["labels"])
+    return LoadFacts(
+        content["name"], *ends, ranges, ModelHints(labels, hints["camera"], hints["head"])
+    )
 
 
 def _head(key: str) -> bytes:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -96,12 +97,6 @@ class Session:
             where = f"program {program.name}, planned for {program.target}"
             raise _ERRORS.get(code, ProgramError)(message, where=where) from None
         self._settings = threads, max_memory_bytes
-        # The pixel format of each input that is behind a camera.
-        self._cameras = {
-            op.inputs[0]: str(op.attributes["format"])
-            for op in program.ops
-            if op.type == "camera_image"
-        }
         self.inputs: Mapping[str, TensorType] = _types(self.input_names, self._executor.inputs())
         self.outputs: Mapping[str, TensorType] = _types(self.output_names, self._executor.outputs())
 
@@ -181,11 +176,21 @@ class Session:
             raise UsageError(f"inputs are missing: {', '.join(missing)}", hint=hint)
         return inputs
 
+    @cached_property
+    def _cameras(self) -> Mapping[str, str]:
+        """The pixel format of each input that is behind a camera."""
+        # Of a copy: decoding a program's operators would let go of its file.
+        return {
+            op.inputs[0]: str(op.attributes["format"])
+            for op in self.program.copy().ops
+            if op.type == "camera_image"
+        }
+
     def _frame(self, name: str, value: Any) -> Frame | None:
         """The frame for an input behind a camera; None for the bytes of one of its own frames."""
-        if name not in self._cameras:
-            return None
         if isinstance(value, np.ndarray) and value.shape == self.inputs[name].shape:
+            return None
+        if name not in self._cameras:
             return None
         is_own = getattr(value, "ndim", 3) == 2 and not hasattr(value, "convert")
         return Frame.of(value, self._cameras[name] if is_own else "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trimtab.camera.description import Camera, Size, parse
+from trimtab.camera.description import Camera, Size, parse, with_steps
 from trimtab.errors import UsageError
 from trimtab.program import Program, Var
 
@@ -26,6 +26,14 @@ def attach(program: Program, camera: Camera | str, input: str = "") -> Program:
             where=program.name,
             hint="attach the camera to the network that was loaded, and plan that",
         )
+    if camera.follows_model:
+        if not program.hints.camera:
+            raise UsageError(
+                "the model's file does not say how pictures become its input",
+                where=program.name,
+                hint="write the steps instead of auto, such as yolo or imagenet: docs/camera.md",
+            )
+        camera = with_steps(camera, program.hints.camera)
     twin = program.copy()
     name = _input(twin, input)
     block, old = twin.block, twin.vars[name]

@@ -20,6 +20,8 @@ METHODS = ("nearest", "bilinear", "area", "antialias")
 CENTERS = ("half_pixel", "asymmetric", "align_corners")
 CORNERS = ("center", "top_left")
 CHANNELS = ("rgb", "bgr", "gray")
+AUTO = "auto"
+"""The step that stands for those that the model's file says."""
 
 MAX_SIDE = 1 << 14
 """The largest width and height of a frame and of a network's input, in pixels."""
@@ -38,7 +40,7 @@ class Camera:
     become `shorter` pixels (0: 8/7 of the result's). `size`: width and height of the result, None:
     those of the network's input. `color` (red, green, blue) fills the rest, and `corner` says where
     the picture is. `method`, `centers`: of the resize. Each value v of `channels` becomes v * scale
-    + offset.
+    + offset. `follows_model`: the steps are those that the model's file says.
     """
 
     format: str
@@ -60,6 +62,7 @@ class Camera:
     scale: tuple[float, ...] = (1.0,)
     offset: tuple[float, ...] = (0.0,)
     min_size: Size | None = None
+    follows_model: bool = False
 
     @property
     def pixels(self) -> PixelFormat:
@@ -216,6 +219,20 @@ def parse(text: str) -> Camera:
     """The camera that a text describes; UsageError for a malformed one."""
     first, *steps = [_split(step, text) for step in text.split("|")]
     camera = _source(*first)
+    if [name for name, _ in steps] == [AUTO] and not steps[0][1]:
+        return replace(camera, follows_model=True)
+    return _after(camera, steps, text)
+
+
+def with_steps(camera: Camera, steps: str) -> Camera:
+    """The camera with the steps of a text, such as a model's file says; UsageError for a malformed
+    one.
+    """
+    parts = [_split(step, steps) for step in steps.split("|")]
+    return _after(replace(camera, follows_model=False), parts, steps)
+
+
+def _after(camera: Camera, steps: Sequence[tuple[str, list[str]]], text: str) -> Camera:
     expanded = []
     for name, words in steps:
         if name in FAMILIES:

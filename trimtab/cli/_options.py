@@ -242,6 +242,10 @@ def parse_head(head: str) -> HeadRequest | None:
 
     if not head:
         return None
+    if head.endswith(".toml") and ":" not in head:
+        from trimtab.pipeline import input_shapes
+
+        head = input_shapes.read_use(head).head
     request = heads.HeadRequest.parse(head)
     heads.find(request.name)
     return request

@@ -132,8 +132,11 @@ class HeadBuilder:
         self.program.outputs = [*self.program.outputs[:2], name, *self.program.outputs[2:]]
 
     def labels(self) -> list[str]:
-        """The output of the labels that the user gives, each ending with a zero; or none."""
-        text = b"".join(label.encode() + b"\0" for label in self.request.labels)
+        """The output of the labels that the user gives, or the model's file, each ending with a
+        zero; or none.
+        """
+        labels = self.request.labels or self.program.hints.labels
+        text = b"".join(label.replace("\0", " ").encode() + b"\0" for label in labels)
         return [self.constant(np.frombuffer(text, np.uint8), LABELS)] if text else []
 
     @cached_property

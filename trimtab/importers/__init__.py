@@ -180,7 +180,9 @@ def _cached(
         program = _imported(importer, path, inputs, outputs)
         if not program.reads_more_files:
             ends = tuple(program.inputs), tuple(program.outputs)
-            plans.store_facts(key, plan_cache.LoadFacts(program.name, *ends, program.input_ranges))
+            plans.store_facts(
+                key, plan_cache.LoadFacts(program.name, *ends, program.input_ranges, program.hints)
+            )
             program.defer(key)
         return program
 
@@ -190,7 +192,7 @@ def _cached(
 
     program = Program(facts.name)
     program.inputs, program.outputs = list(facts.inputs), list(facts.outputs)
-    program.input_ranges = dict(facts.input_ranges)
+    program.input_ranges, program.hints = dict(facts.input_ranges), facts.hints
     program.defer(key, block)
     return program
 

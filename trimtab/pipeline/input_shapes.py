@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from trimtab import camera
 from trimtab.camera import Camera
 from trimtab.errors import UsageError
+from trimtab.toml_table import TomlFile
 
 
 def parse(inputs: Iterable[str]) -> dict[str, tuple[int, ...]]:
@@ -37,7 +40,7 @@ def parse_with_cameras(
     anything else.
     """
     shapes, cameras = [], {}
-    for text in inputs:
+    for text in _without_files(inputs):
         name, equals, description = text.partition("=camera")
         if not equals:
             shapes.append(text)
@@ -47,6 +50,29 @@ def parse_with_cameras(
             raise UsageError(problem, where=text, hint="write NAME=camera(...), once per input")
         cameras[name] = camera.parse(f"camera{description}")
     return parse(shapes), cameras
+
+
+def _without_files(inputs: Iterable[str]) -> Iterator[str]:
+    """The texts, and those in the table `inputs` of TOML files among them."""
+    for text in inputs:
+        if not text.endswith(".toml"):
+            yield text
+            continue
+        for name, description in read_use(text).inputs.items():
+            yield f"{name}={description}"
+
+
+def read_use(path: str) -> ModelUse:
+    """The use of a model that a TOML file says; UsageError for a malformed one."""
+    return TomlFile(Path(path), UsageError, hint="docs/camera.md").record(ModelUse)
+
+
+@dataclass(frozen=True)
+class ModelUse:
+    """A TOML file beside a model: its inputs, as shapes or cameras, and its head."""
+
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    head: str = ""
 
 
 def text(shapes: Mapping[str, Iterable[int]]) -> str:

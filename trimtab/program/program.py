@@ -11,11 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trimtab.errors import ProgramError
-from trimtab.program.block import (
-    Block,
-    Op,
-    Var,
-)
+from trimtab.program.block import Block, Op, Var
+from trimtab.program.hints import ModelHints
 
 
 @dataclass(frozen=True)
@@ -49,8 +46,9 @@ class Program:
     `source` is the program before optimization (None if this is not optimized). `target` and
     `threads` are those of the plan. `passes` lists the passes that have run, in order.
     `input_ranges`: the lowest and the highest value of inputs, where the model's file declares
-    them; a .ttm file does not. `reads_more_files`: whether constants come from files that the model
-    names. `layers`: those of the model's file in its order, if an importer has just read it.
+    them; a .ttm file does not. `hints`: what that file says about its use. `reads_more_files`:
+    whether constants come from files that the model names. `layers`: those of the model's file in
+    its order, if an importer has just read it.
     """
 
     def __init__(self, name: str = "") -> None:
@@ -62,6 +60,7 @@ class Program:
         self.source: Program | None = None
         self.passes: list[str] = []
         self.input_ranges: dict[str, tuple[float, float]] = {}
+        self.hints = ModelHints()
         self.reads_more_files = False
         self.layers: tuple[ImportedLayerFacts, ...] = ()
         self.target: str = ""
@@ -197,7 +196,7 @@ class Program:
         twin.inputs, twin.outputs = list(self.inputs), list(self.outputs)
         twin.source, twin.passes = self.source, list(self.passes)
         twin.target, twin.threads = self.target, self.threads
-        twin.input_ranges = dict(self.input_ranges)
+        twin.input_ranges, twin.hints = dict(self.input_ranges), self.hints
         return twin
 
     def is_output(self, var: str) -> bool:

@@ -19,6 +19,7 @@ from trimtab.importers._layer import is_known
 from trimtab.importers._walk import NetworkImport
 from trimtab.importers.onnx_ops import control, functions
 from trimtab.importers.onnx_ops import model as models
+from trimtab.importers.onnx_ops.hints import of_ultralytics
 from trimtab.importers.onnx_ops.node import COMPUTED, HANDLERS, OnnxContext, OnnxNode
 from trimtab.importers.onnx_ops.order import sort_nodes, subgraphs
 from trimtab.importers.vocabulary.quantization import DTYPES
@@ -69,6 +70,7 @@ def load(path: Path, shapes: Shapes, values: Mapping[str, Array]) -> Program:
     walk.add_nodes(graph.node)
     program = walk.finish({info.name: info.name for info in graph.output})
     program.reads_more_files = file.reads_more_files
+    program.hints = of_ultralytics({entry.key: entry.value for entry in model.metadata_props})
     if pixels := models.pixel_range(model):
         pictures = (name for name in program.inputs if len(program.vars[name].shape) == _PICTURE)
         program.input_ranges |= dict.fromkeys(pictures, pixels)

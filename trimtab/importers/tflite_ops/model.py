@@ -20,7 +20,8 @@ import tflite
 from trimtab.errors import ModelFileError, UnsupportedOperatorError
 from trimtab.importers._files import read_bytes
 from trimtab.importers._graph import Array
-from trimtab.program import Quantization
+from trimtab.importers.tflite_ops import hints
+from trimtab.program import ModelHints, Quantization
 
 LIMIT_BYTES = 2**32
 
@@ -94,6 +95,7 @@ class TfliteModel:
     operators: Sequence[TfliteOperator]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+    hints: ModelHints
 
 
 def read(path: Path) -> TfliteModel:
@@ -171,7 +173,7 @@ class _ModelReader:
         invalid += [i for i in (*inputs, *outputs) if not 0 <= i < len(tensors)]
         if invalid:
             raise ValueError(f"tensor {invalid[0]} is used, it has {len(tensors)}")
-        return TfliteModel(tensors, operators, inputs, outputs)
+        return TfliteModel(tensors, operators, inputs, outputs, hints.read(self._data))
 
     def _code(self, code: Any) -> str:
         number = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())

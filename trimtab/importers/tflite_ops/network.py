@@ -33,7 +33,9 @@ def load(path: Path, inputs: Shapes) -> Program:
     for index in dict.fromkeys(model.outputs):
         name = model.tensors[index].name
         outputs[f"{name}_{index}" if name in outputs else name] = index
-    return walk.finish(outputs)
+    program = walk.finish(outputs)
+    program.hints = model.hints
+    return program
 
 
 def _inputs(path: Path, model: TfliteModel, shapes: Shapes) -> dict[int, tuple[int, ...]]:

@@ -1,0 +1,18 @@
+"""Hints of a model's file at its use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ModelHints:
+    """What a model's file says about its use; "" and () if it says nothing.
+
+    `labels`: the names of its classes. `camera`: the steps from a camera's frame to its input, as
+    in docs/camera.md. `head`: the name of the head that its results need. A .ttm file has none.
+    """
+
+    labels: tuple[str, ...] = ()
+    camera: str = ""
+    head: str = ""
