@@ -79,7 +79,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "quantization": {
         *("strict_json", "toml_table", "input_arrays"),
         *("errors", "accuracy", "files", "progress", "target", "program", "passes"),
-        *("planner", "session"),
+        *("planner", "session", "heads", "detections"),
     },
     "gradients": {"errors", "plugins", "schema", "engine", "program"},
     "learning": {
@@ -117,7 +117,10 @@ MAY_IMPORT: dict[str, set[str]] = {
         "devices",
         "results",
     },
-    "labels": {"errors", "program", "camera", "heads", "planner", "session", "quantization"},
+    "labels": {
+        *("errors", "program", "camera", "heads", "planner", "session", "quantization"),
+        "detections",
+    },
     "pipeline": {
         "strict_json",
         *("__init__", "errors", "paths", "files", "tables", "compression", "progress", "cores"),

@@ -29,6 +29,9 @@ class Accuracy:
     with the largest ratio (the inverse of its signal-to-noise ratio); None in records from before
     this figure. `is_seeded`: the samples were seeded noise, which says little about real data.
 
+    `boxes`: share of the boxes of a detector's head that both programs have
+    (`trimtab.quantization.boxes`); None without a head or without boxes.
+
     Elements that are not finite in float32 count only here: `not_finite` is the number of elements
     of which one value is not finite (NaN or infinity) and the other differs, out of `elements`, and
     with any of them the errors are infinite and the cosine is 0. Both are 0 in earlier records.
@@ -43,6 +46,7 @@ class Accuracy:
     is_seeded: bool = False
     not_finite: int = 0
     elements: int = 0
+    boxes: float | None = None
 
     @property
     def summary(self) -> str:
@@ -65,7 +69,11 @@ class Accuracy:
         ]
         if self.noise is not None:
             rows.append(("noise, of the output with most", f"{self.noise:.4%}"))
-        return rows if self.top1 is None else [*rows, ("same largest output", f"{self.top1:.1%}")]
+        if self.top1 is not None:
+            rows.append(("same largest output", f"{self.top1:.1%}"))
+        if self.boxes is not None:
+            rows.append(("boxes that both have", f"{self.boxes:.1%}"))
+        return rows
 
     @staticmethod
     def of(record: Mapping[str, Any]) -> Accuracy:
@@ -82,21 +90,23 @@ class Accuracy:
 # Name in a budget -> the figure and the direction of its bound.
 _FIGURES = {
     "top1": ("top1", ">="),
+    "boxes": ("boxes", ">="),
     "error": ("max_error", "<="),
     "cosine": ("cosine", ">="),
     "noise": ("noise", "<="),
 }
 _BOUND = re.compile(r"\s*(\w+)\s*(>=|<=)\s*([\d.]+(?:e-?\d+)?)\s*(%?)\s*", re.ASCII)
 _HINT = (
-    'write it as "top1 >= 99 %", "error <= 0.02", "cosine >= 0.999" or "noise <= 0.01 %", or '
+    'write it as "top1 >= 99 %", "boxes >= 95 %", "error <= 0.02", "cosine >= 0.999" or '
+    '"noise <= 0.01 %", or '
     "several with commas"
 )
 
 
 @dataclass(frozen=True)
 class AccuracyBound:
-    """A bound on one figure of `Accuracy`: a minimum of `top1` or `cosine`, a maximum of `error`
-    (`max_error`) or `noise`.
+    """A bound on one figure of `Accuracy`: a minimum of `top1`, `boxes` or `cosine`, a maximum of
+    `error` (`max_error`) or `noise`.
     """
 
     figure: str
@@ -105,10 +115,17 @@ class AccuracyBound:
     def holds(self, accuracy: Accuracy) -> bool:
         """Whether the figure is within the bound.
 
-        UsageError for top1 of a network whose first output is not a row of scores.
+        UsageError for top1 of a network whose first output is not a row of scores, and for boxes
+        of a network that has none on the samples.
         """
         attribute, sign = _FIGURES[self.figure]
         value = getattr(accuracy, attribute)
+        if value is None and self.figure == "boxes":
+            raise UsageError(
+                "there are no boxes to count on the samples that are held out",
+                where=f"budget {self}",
+                hint="--head NAME of the detector (docs/boxes.md), with samples that show objects",
+            )
         if value is None:
             raise UsageError(
                 "the first output is not a row of scores, so it has no top1",

@@ -99,3 +99,13 @@ class DetectedBoxes(Sequence[DetectedBox]):
                 pen.rectangle((*low, *high), outline=color, width=2)
                 pen.text((row.xmin + 3, row.ymin + 2), f"{row.label} {row.score:.2f}", fill=color)
         return picture
+
+
+def overlaps(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """Intersection over union of boxes a[n, 4] with boxes b[m, 4]: [n, m]."""
+    low = np.maximum(a[:, None, :2], b[None, :, :2])
+    high = np.minimum(a[:, None, 2:4], b[None, :, 2:4])
+    common = np.clip(high - low, 0, None).prod(axis=2)
+    areas = [np.clip(box[:, 2:4] - box[:, :2], 0, None).prod(axis=1) for box in (a, b)]
+    union = areas[0][:, None] + areas[1][None, :] - common
+    return np.asarray(common / np.maximum(union, 1e-12))

@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trimtab.detections import overlaps
 from trimtab.errors import UsageError
-from trimtab.labels.average_precision import overlaps
 from trimtab.toml_table import TomlFile
 
 Array = NDArray[Any]

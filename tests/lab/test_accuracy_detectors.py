@@ -10,8 +10,8 @@ import pytest
 from lab.accuracy import detectors
 from lab.accuracy.detectors import HEADS, Detections
 from tests.ops.cases.case import Array
+from trimtab.detections import overlaps
 from trimtab.errors import UsageError
-from trimtab.labels.average_precision import overlaps
 
 RNG = np.random.default_rng(11)
 

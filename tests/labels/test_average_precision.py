@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trimtab.labels.average_precision import Array, average_precision, overlaps
+from trimtab.detections import overlaps
+from trimtab.labels.average_precision import Array, average_precision
 
 # COCOeval of pycocotools 2.0 on the boxes of `drawn(seed)`: AP, and AP with an overlap of 0.5.
 COCO = (

@@ -110,8 +110,8 @@ class PrecisionOptions:
 
     samples: CalibrationOptions = group(CalibrationOptions)
     budget: str = option(
-        'accuracy that --precision mixed must keep: "top1 >= 99 %", "error <= 0.02", '
-        '"cosine >= 0.999" or "noise <= 0.01 %"'
+        'accuracy that --precision mixed must keep: "top1 >= 99 %", "boxes >= 95 %" of --head, '
+        '"error <= 0.02", "cosine >= 0.999" or "noise <= 0.01 %"'
     )
 
     def read(self) -> Calibration:

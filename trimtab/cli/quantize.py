@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from trimtab.cli._command import argument, command, group, option
-from trimtab.cli._options import INPUT_HELP, CalibrationOptions, parse_inputs
+from trimtab.cli._options import INPUT_HELP, PrecisionOptions, parse_head, parse_inputs
 
 if TYPE_CHECKING:
     from trimtab.pipeline.recipe import Recipe
@@ -22,7 +22,10 @@ class QuantizeOptions:
     output: str = argument("the .ttm file to write")
     input: tuple[str, ...] = option(INPUT_HELP, ())
     json: bool = option("print JSON", False)
-    calibration: CalibrationOptions = group(CalibrationOptions)
+    head: str = option(
+        "count the boxes of this head (docs/boxes.md); the file keeps the network's raw outputs"
+    )
+    precision: PrecisionOptions = group(PrecisionOptions)
 
     def validate(self) -> None:
         """Errors of `resolve.check`."""
@@ -37,13 +40,17 @@ class QuantizeOptions:
         return Recipe(
             model=self.model,
             shapes=parse_inputs(self.input),
-            calibration=self.calibration.read(),
+            head=parse_head(self.head),
+            calibration=self.precision.read(),
         )
 
 
 @command(QuantizeOptions, engine=True)
 def quantize(options: QuantizeOptions) -> None:
-    """Quantize a float32 network to int8, and measure its accuracy on held-out samples."""
+    """Quantize a float32 network to int8, and measure its accuracy on held-out samples.
+
+    With a budget, operators stay in float32 where it needs them.
+    """
     from pathlib import Path
 
     from trimtab.cli._progress import shown

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from trimtab.detections import overlaps
+
 Array = NDArray[np.float64]
 
 OVERLAPS = np.linspace(0.5, 0.95, 10)
@@ -37,16 +39,6 @@ def average_precision(labels: Sequence[Array], detected: Sequence[Array]) -> Ave
     by_class = [_of_class(index, labels, detected) for index in classes]
     means = np.mean(by_class, axis=0) if by_class else np.zeros(len(OVERLAPS))
     return AveragePrecision(float(means.mean()), float(means[0]))
-
-
-def overlaps(a: Array, b: Array) -> Array:
-    """Intersection over union of boxes a[n, 4] with boxes b[m, 4]: [n, m]."""
-    low = np.maximum(a[:, None, :2], b[None, :, :2])
-    high = np.minimum(a[:, None, 2:4], b[None, :, 2:4])
-    common = np.clip(high - low, 0, None).prod(axis=2)
-    areas = [np.clip(box[:, 2:4] - box[:, :2], 0, None).prod(axis=1) for box in (a, b)]
-    union = areas[0][:, None] + areas[1][None, :] - common
-    return np.asarray(common / np.maximum(union, 1e-12))
 
 
 def _of_class(index: int, labels: Sequence[Array], detected: Sequence[Array]) -> Array:

@@ -9,6 +9,7 @@ from pathlib import Path
 from trimtab import files, quantization, zoo
 from trimtab.accuracy import parse_budget
 from trimtab.errors import UsageError
+from trimtab.heads import HeadRequest
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
 from trimtab.quantization.methods import DEFAULT
@@ -20,8 +21,9 @@ class Calibration:
     """How to quantize a network; "" takes a default. `samples`: an .npz file or a folder of
     pictures; `method`: a module of `trimtab.quantization.methods`, default: the best of several;
     `ranges`: a file of ranges, read if it exists and written otherwise; `budget`: the accuracy that
-    mixed precision must keep; `noise`: seeded noise may replace missing samples; `cast`: arrays of
-    other element types than the inputs have are converted.
+    mixed precision must keep; `head`: of a detector, whose boxes are counted; `noise`: seeded noise
+    may replace missing samples; `cast`: arrays of other element types than the inputs have are
+    converted.
     """
 
     samples: str = ""
@@ -30,6 +32,7 @@ class Calibration:
     budget: str = ""
     noise: bool = False
     cast: bool = False
+    head: HeadRequest | None = None
 
     def for_model(self, model: str) -> Calibration:
         """Allows noise for networks of the zoo: their weights are seeded, so no data fits them."""
@@ -40,9 +43,9 @@ class Calibration:
         accuracy of f16.
         """
         if precision == "f32":
-            return Calibration(noise=self.noise)
+            return Calibration(noise=self.noise, head=self.head)
         if precision == "f16":
-            return Calibration(self.samples, noise=self.noise)
+            return Calibration(self.samples, noise=self.noise, head=self.head)
         return self if precision == "mixed" else replace(self, budget="")
 
     def __bool__(self) -> bool:
@@ -105,6 +108,7 @@ class Calibration:
             budget=self.budget,
             target=target,
             types=types,
+            head=self.head,
             progress=progress,
         )
         if path and not ranges:

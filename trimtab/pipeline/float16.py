@@ -85,7 +85,9 @@ def check(
             beyond = ()
         if not beyond:
             optimized = passes.optimize(program)
-            accuracy = quantization.compare(program, optimized, data.to_compare, progress, plan)
+            accuracy = quantization.compare(
+                program, optimized, data.to_compare, progress, plan, calibration.head
+            )
     except expected_errors as error:
         progress.note(f"the accuracy of f16 is unknown: {error.what}")
     if beyond:

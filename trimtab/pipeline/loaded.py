@@ -62,7 +62,7 @@ def load(recipe: Recipe, progress: Progress = SILENT) -> Loaded:
     if head:
         source = heads.without_decoding(source, head)
     target = find_target(recipe.toolchain, recipe.cpu, recipe.threads, recipe.profile)
-    calibration = recipe.calibration.for_model(recipe.model)
+    calibration = replace(recipe.calibration.for_model(recipe.model), head=head)
     network = convert(source, recipe.plan, calibration, target, progress)
     bare = network.program
     # After the conversion, which is measured and calibrated on the network's own tensors.

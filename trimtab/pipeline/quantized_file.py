@@ -58,7 +58,8 @@ class QuantizedFile:
 
 
 def quantize(recipe: Recipe, output: Path, progress: Progress = SILENT) -> QuantizedFile:
-    """Writes the int8 network of a recipe into the .ttm file `output`, not planned yet.
+    """Writes the int8 network of a recipe, or a mixed one with a budget, into the .ttm file
+    `output`, not planned yet.
 
     UsageError if `output` has another suffix, ProgramError if the model is not in float32; errors
     of `Calibration.quantize`.
@@ -71,7 +72,8 @@ def quantize(recipe: Recipe, output: Path, progress: Progress = SILENT) -> Quant
         )
     recipe.calibration.for_model(recipe.model).check()
     files.check_writable(output)
-    loaded = load(replace(recipe, plan=Plan(precision="int8")), progress)
+    precision = "mixed" if recipe.calibration.budget else "int8"
+    loaded = load(replace(recipe, plan=Plan(precision=precision)), progress)
     quantized = loaded.network.quantized
     if quantized is None:
         raise ProgramError(

@@ -12,12 +12,14 @@ from threadpoolctl import threadpool_limits
 from trimtab import passes
 from trimtab.accuracy import Accuracy, Search, parse_budget
 from trimtab.errors import PlanError, ProgramError, UsageError
+from trimtab.heads import HeadRequest
 from trimtab.planner.plan_file import Plan
 from trimtab.planner.precision import is_quantized
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
 from trimtab.quantization import input_ranges, insert_qdq, samples
 from trimtab.quantization.accuracy import compare
+from trimtab.quantization.boxes import has_boxes
 from trimtab.quantization.calibration import calibrate, check, rounding_of
 from trimtab.quantization.methods import DEFAULT
 from trimtab.quantization.observer import Array, Range
@@ -97,6 +99,7 @@ def quantize(
     target: Target | None = None,
     types: Mapping[str, str] | None = None,
     cast: bool = False,
+    head: HeadRequest | None = None,
     progress: Progress = SILENT,
 ) -> Quantized:
     """The int8 twin of an unoptimized float32 `program`.
@@ -109,6 +112,8 @@ def quantize(
     `budget`: the required accuracy, such as "top1 >= 99 %". Operators then stay in floating point
     where necessary, as cheaply as possible on `target` (default: this machine).
     `types`: the precision of operators by name ("f32", "f16" or "int8"), from an earlier search.
+    `head`: the head of a detector whose raw outputs the program has; its boxes are counted then, as
+    for the budget "boxes >= 95 %".
 
     ProgramError: the program is optimized or quantized. CalibrationError: samples or ranges do not
     fit. PlanError: `types` names unknown operators. UsageError: an argument has a wrong type, or
@@ -127,6 +132,12 @@ def quantize(
             hint="quantize the float32 network; build, bench and convert accept this one as it is",
         )
     bounds = parse_budget(budget) if budget else ()
+    if any(bound.figure == "boxes" for bound in bounds) and not (head or has_boxes(program)):
+        raise UsageError(
+            "a budget of boxes needs to know which outputs are boxes",
+            where=f"budget {budget}",
+            hint="--head NAME of the detector (docs/boxes.md)",
+        )
     _check_arguments(data, ranges)
     if isinstance(data, str | Path):
         data = read_samples(data, program, cast=cast)
@@ -144,7 +155,7 @@ def quantize(
         log = None
         if bounds:
             mixed = search(
-                simple, ranges, rounding, data, bounds, target or Target.host(), progress
+                simple, ranges, rounding, data, bounds, target or Target.host(), progress, head
             )
             types, log = mixed.types, mixed.search
         plan = Plan(precision="mixed", precisions=types) if types else Plan(precision="int8")
@@ -153,12 +164,13 @@ def quantize(
         if log:
             accuracy = log.candidates[log.chosen].accuracy
         else:
-            accuracy = compare(simple, twin, data.held_out, progress, plan if types else None)
+            by_plan = plan if types else None
+            accuracy = compare(simple, twin, data.held_out, progress, by_plan, head)
             meets = all(bound.holds(accuracy) for bound in parse_budget(_BOXES))
-            if not types and accuracy.top1 is None and not meets:
+            if not types and accuracy.top1 is None and accuracy.boxes is None and not meets:
                 progress.note(
-                    "if the outputs are boxes, int8 may move them: count the boxes, or let "
-                    f'--precision mixed --budget "{_BOXES}" search'
+                    "if the outputs are boxes, int8 may move them: count them with --head NAME, "
+                    f'and let --precision mixed --budget "boxes >= 95 %" or "{_BOXES}" search'
                 )
         return Quantized(twin, ranges, accuracy, plan, log)
 

@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trimtab.accuracy import Accuracy
+from trimtab.heads import HeadRequest
 from trimtab.planner.plan_file import Plan
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
+from trimtab.quantization import boxes
 from trimtab.quantization.samples import Samples
 from trimtab.session import Session
 
@@ -21,26 +23,32 @@ Array = NDArray[Any]
 
 
 class Reference:
-    """The outputs of the float32 program for some samples."""
+    """The outputs of the float32 program for some samples; with a `head`, also its boxes."""
 
-    def __init__(self, program: Program, samples: Samples) -> None:
-        self._program, self._samples = program, samples
-        session = Session(program)
-        self._outputs = [session.run(feed) for feed in samples]
+    def __init__(self, program: Program, samples: Samples, head: HeadRequest | None = None) -> None:
+        self._program, self._samples, self._head = program, samples, head
+        session = Session(boxes.with_boxes(program, head))
+        results = [session.run(feed) for feed in samples]
+        self._outputs = [{name: one[name] for name in program.outputs} for one in results]
+        self._boxes = [boxes.rows(one) for one in results]
 
     def compare(
         self, program: Program, progress: Progress = SILENT, plan: Plan | None = None
     ) -> Accuracy:
         """The accuracy of `program`, which has the same inputs and outputs, run by `plan`."""
-        session = Session(program, plan=plan)
+        session = Session(boxes.with_boxes(program, self._head), plan=plan)
         deviations: list[Deviation] = []
         same_top1: list[bool] = []
         results: list[Mapping[str, Array]] = []
+        detected: list[tuple[Array, Array]] = []
         first = self._program.outputs[0]
         with progress.step("comparing with float32", "samples") as step:
             for number, feed in enumerate(self._samples):
                 expected, actual = self._outputs[number], session.run(feed)
-                results.append(actual)
+                pair = self._boxes[number], boxes.rows(actual)
+                if pair[0] is not None and pair[1] is not None:
+                    detected.append((pair[0], pair[1]))
+                results.append({name: actual[name] for name in self._program.outputs})
                 deviations += [Deviation.of(expected[n], actual[n]) for n in self._program.outputs]
                 if _is_row(self._program.vars[first].shape):
                     same_top1.append(int(expected[first].argmax()) == int(actual[first].argmax()))
@@ -57,6 +65,7 @@ class Reference:
             self._samples.is_seeded,
             not_finite,
             sum(one.elements for one in deviations),
+            boxes.kept([a for a, _ in detected], [b for _, b in detected]),
         )
 
 
@@ -94,9 +103,10 @@ def compare(
     samples: Samples,
     progress: Progress = SILENT,
     plan: Plan | None = None,
+    head: HeadRequest | None = None,
 ) -> Accuracy:
     """The accuracy of `program` relative to `reference` on these samples."""
-    return Reference(reference, samples).compare(program, progress, plan)
+    return Reference(reference, samples, head).compare(program, progress, plan)
 
 
 def noise(

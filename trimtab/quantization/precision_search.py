@@ -23,6 +23,7 @@ from trimtab.accuracy import (
     Search,
     SearchCandidate,
 )
+from trimtab.heads import HeadRequest
 from trimtab.passes.fuse_qdq_conv import is_weighted
 from trimtab.planner import planner
 from trimtab.planner.plan_file import Plan
@@ -57,13 +58,15 @@ def search(
     bounds: tuple[AccuracyBound, ...],
     target: Target,
     progress: Progress = SILENT,
+    head: HeadRequest | None = None,
 ) -> MixedPrecision:
     """The cheapest choice for `target`, among those tried, that meets all `bounds`.
 
     `simple`: a simplified float32 program. Errors of operators are measured on calibration samples,
-    the bounds on the held-out samples. float32 is always tried and meets every bound.
+    the bounds on the held-out samples, where `head` tells the boxes. float32 is always tried and
+    meets every bound.
     """
-    return _Searcher(simple, ranges, rounding, samples, bounds, target, progress).run()
+    return _Searcher(simple, ranges, rounding, samples, bounds, target, progress, head).run()
 
 
 class _Searcher:
@@ -76,13 +79,14 @@ class _Searcher:
         bounds: tuple[AccuracyBound, ...],
         target: Target,
         progress: Progress,
+        head: HeadRequest | None,
     ) -> None:
         self._simple, self._ranges, self._target = simple, ranges, target
         self._bounds, self._progress = bounds, progress
         self._rounding = rounding
         count = min(samples.calibrating.count, _ERROR_SAMPLES)
         self._calibration = Reference(simple, Samples(count, samples.calibrating.feed))
-        self._held_out = Reference(simple, samples.held_out)
+        self._held_out = Reference(simple, samples.held_out, head)
         self._quantizable = insert_qdq.quantizable(simple, ranges)
         names = dict.fromkeys(op.name for op in simple.ops if is_weighted(op))
         self._weighted = [name for name in names if name in self._quantizable]
