@@ -43,7 +43,7 @@ struct trimtab_trainer {
   uint32_t first_input() const { return trimtab_input_count(model) - header().count; }
   uint32_t first_output() const { return trimtab_output_count(model) - header().count; }
 
-  // Null, or what is wrong with the file.
+  // Null, or what is wrong with the file. Only a file without faults changes the model.
   const char* Check() {
     Header& begin = header();
     if (bytes < sizeof(Header) || memcmp(begin.magic, "trimtabw", 8) != 0)
@@ -65,11 +65,16 @@ struct trimtab_trainer {
       const uint64_t size = reinterpret_cast<const uint64_t*>(file + sizeof(Header))[i];
       if (size != input.bytes || size != output.bytes || at > bytes || bytes - at < Padded(size))
         return TRIMTAB_TEXT("a checkpoint of another model");
-      if (trimtab_set_input(model, first_input() + i, file + at, input.bytes) != TRIMTAB_OK)
-        return TRIMTAB_TEXT("a checkpoint of another model");
       at += Padded(input.bytes);
     }
-    return at == bytes ? nullptr : TRIMTAB_TEXT("a checkpoint of another model");
+    if (at != bytes) return TRIMTAB_TEXT("a checkpoint of another model");
+    for (uint32_t i = count; i-- > 0;) {
+      trimtab_tensor input;
+      trimtab_input(model, first_input() + i, &input);
+      at -= Padded(input.bytes);
+      trimtab_set_input(model, first_input() + i, file + at, input.bytes);
+    }
+    return nullptr;
   }
 };
 
