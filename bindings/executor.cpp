@@ -3,6 +3,8 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include <string.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -66,8 +68,9 @@ class Executor {
   // The same by name; no value unless `inputs` is a dictionary of exactly the model's inputs, all
   // arrays of their type and shape. In C++, because after a network has run, the interpreter's code
   // is no longer in cache: there it takes 30 to 50 us instead of 4.
+  // `out`: arrays that take the outputs of these names, of their type and shape.
   std::optional<py::dict> RunByName(const py::tuple& input_names, const py::tuple& output_names,
-                                    const py::object& inputs) {
+                                    const py::object& inputs, const py::dict& out) {
     Arrays arrays;
     if (!py::isinstance<py::dict>(inputs) || py::len(inputs) != input_names.size())
       return std::nullopt;
@@ -80,7 +83,11 @@ class Executor {
     const auto lock = Lock();
     Compute(std::move(arrays));
     py::dict outputs;
-    for (uint32_t i = 0; i < output_names.size(); ++i) outputs[output_names[i]] = CopyOfOutput(i);
+    for (uint32_t i = 0; i < output_names.size(); ++i) {
+      PyObject* const array = PyDict_GetItem(out.ptr(), output_names[i].ptr());
+      outputs[output_names[i]] =
+          array == nullptr ? CopyOfOutput(i) : CopiedOutput(i, py::reinterpret_borrow<py::array>(array));
+    }
     return outputs;
   }
 
@@ -237,6 +244,16 @@ class Executor {
     const trimtab_tensor tensor = Output(index);
     return py::array(output_types_[index], Shape(tensor.dims, tensor.dims + tensor.rank),
                      tensor.data);
+  }
+
+  // `array`, with the elements of the output.
+  py::array CopiedOutput(uint32_t index, py::array array) const {
+    const trimtab_tensor tensor = Output(index);
+    if (static_cast<size_t>(array.nbytes()) != tensor.bytes || !array.writeable() ||
+        (array.flags() & py::array::c_style) == 0)
+      throw EngineError(TRIMTAB_BAD_ARGUMENT, "an array cannot take its output");
+    memcpy(array.mutable_data(), tensor.data, tensor.bytes);
+    return array;
   }
 
   void Check(int code) const {

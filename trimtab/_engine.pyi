@@ -64,6 +64,7 @@ class Executor:
         input_names: tuple[str, ...],
         output_names: tuple[str, ...],
         inputs: object,
+        out: dict[str, NDArray[Any]],
     ) -> dict[str, NDArray[Any]] | None: ...
     def run_images(
         self,

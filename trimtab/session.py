@@ -124,6 +124,7 @@ class Session:
         inputs: Mapping[str, ArrayLike | Frame] | ArrayLike | Frame,
         *,
         cast: bool = False,
+        out: Mapping[str, NDArray[Any]] | None = None,
     ) -> dict[str, NDArray[Any]]:
         """Runs one inference and returns the outputs by name, in the layout of the source model
         (NCHW for images).
@@ -133,11 +134,15 @@ class Session:
         `cast` converts the values of other types, unchanged: pixels from 0 to 255 stay so.
         Inputs behind a camera also take a `trimtab.camera.Frame`, a Pillow image, or an RGB array
         uint8[h, w, 3]; neither is copied.
+        `out`: arrays that take the outputs of these names instead of new ones; they may be inputs.
 
-        UsageError if an input is missing, unknown, or has another shape or type.
+        UsageError if an input is missing, unknown, or has another shape or type, or if an array
+        cannot take its output.
         """
-        names = self.input_names, self.output_names
-        outputs: dict[str, NDArray[Any]] | None = self._executor.run_by_name(*names, inputs)
+        names, taken = (self.input_names, self.output_names), dict(out or {})
+        for name, array in taken.items():
+            self._check_out(name, array)
+        outputs: dict[str, NDArray[Any]] | None = self._executor.run_by_name(*names, inputs, taken)
         if outputs is not None:
             return outputs
         values = self._values(inputs)
@@ -146,10 +151,25 @@ class Session:
             {name: value for name, value in values.items() if name not in frames}, cast
         )
         if frames:
-            return self._run_frames(arrays, frames)
-        outputs = self._executor.run_by_name(*names, arrays)
+            outputs = self._run_frames(arrays, frames)
+            for name, array in taken.items():
+                array[...] = outputs[name]
+            return outputs | taken
+        outputs = self._executor.run_by_name(*names, arrays, taken)
         assert outputs is not None
         return outputs
+
+    def _check_out(self, name: str, array: NDArray[Any]) -> None:
+        type = self.outputs.get(name)
+        if type is None:
+            hint = f"there are {', '.join(self.output_names)}"
+            raise UsageError(f"`out` has {name!r}, which is no output", hint=hint)
+        flags = array.flags
+        if TensorType(array.shape, array.dtype) != type or not (flags.carray and flags.aligned):
+            raise UsageError(
+                f"the array of `out` for {name!r} cannot take it",
+                hint=f"pass a contiguous, writeable array {type}",
+            )
 
     def time_operators(self) -> list[float]:
         """Runs another inference with the inputs of the last `run` and returns the nanoseconds of

@@ -1,9 +1,14 @@
+#include <string.h>
+
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
 
 namespace trimtab {
 namespace {
+
+// Elements whose copies compilers compute as vectors: y may be dy.
+constexpr size_t kBlock = 16;
 
 class ClipGradient final : public OperatorOf<ClipGradientAttributes> {
  public:
@@ -12,7 +17,16 @@ class ClipGradient final : public OperatorOf<ClipGradientAttributes> {
     const float *dy = data<float>(0), *x = data<float>(1);
     float* const y = output().data<float>();
     pool.For(static_cast<size_t>(output().Count()), 1, [=](size_t begin, size_t end, int) {
-      for (size_t i = begin; i < end; ++i) y[i] = x[i] > low && x[i] < high ? dy[i] : 0.0f;
+      size_t i = begin;
+      for (; i + kBlock <= end; i += kBlock) {
+        float value[kBlock], gradient[kBlock];
+        memcpy(value, x + i, sizeof(value));
+        memcpy(gradient, dy + i, sizeof(gradient));
+        for (size_t j = 0; j < kBlock; ++j)
+          gradient[j] = (value[j] > low) & (value[j] < high) ? gradient[j] : 0.0f;
+        memcpy(y + i, gradient, sizeof(gradient));
+      }
+      for (; i < end; ++i) y[i] = x[i] > low && x[i] < high ? dy[i] : 0.0f;
     });
   }
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import trimtab
+from tests.small_programs import Net
 from trimtab import zoo
 from trimtab.errors import UsageError
 from trimtab.planner import planner
@@ -135,3 +136,22 @@ def test_a_session_can_be_copied_and_pickled(session: trimtab.Session) -> None:
 def test_text_is_no_input(session: trimtab.Session) -> None:
     with pytest.raises(UsageError, match="not numbers"):
         session.run({"left": [["a", "b", "c"]] * 2, "right": RIGHT})
+
+
+def test_outputs_are_written_into_arrays() -> None:
+    net = Net(x=(3, 5))
+    session = trimtab.Session(net.finish(net("exp", "x"), net("neg", "x")))
+    first, second = session.output_names
+    x, out = np.ones((3, 5), np.float32), np.zeros((3, 5), np.float32)
+    results = session.run({"x": x}, out={second: x, first: out})  # an input may be one of them
+    assert results[first] is out
+    assert results[second] is x
+    np.testing.assert_allclose(out, np.e, rtol=1e-6)
+    np.testing.assert_array_equal(x, -1)
+    fixed = np.zeros((3, 5), np.float32)
+    fixed.setflags(write=False)
+    for array in (np.zeros((3, 5)), np.zeros((5, 3), np.float32).T, fixed, out[:2]):
+        with pytest.raises(UsageError, match=first):
+            session.run({"x": x}, out={first: array})
+    with pytest.raises(UsageError, match="'z', which is no output"):
+        session.run({"x": x}, out={"z": out})

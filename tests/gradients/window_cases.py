@@ -139,9 +139,26 @@ def _windows() -> Iterator[Case]:
         )
 
 
+def _depthwise() -> Iterator[Case]:
+    """More than one vector of channels, and a rest."""
+    for id, attributes in (
+        ("plain", {}),
+        ("pads", {"strides": (2, 1), "pads": (1, 0, 2, 1)}),
+        ("all", {"strides": (2, 3), "dilations": (2, 1), "pads": (2, 1, 0, 2)}),
+    ):
+        x, w = normal(2, 19, 6, 7), normal(6, 19, seed="w")
+
+        def forward(x: Any, w: Any, attributes: dict[str, Any] = attributes) -> Any:
+            return reference.conv(x, w.T.reshape(19, 1, 2, 3), group=19, **attributes)
+
+        arguments = {"computes": "result", "kernel_shape": (2, 3), **attributes}
+        yield Case(f"computed_depthwise-{id}", "computed_depthwise", (x, w), forward, arguments)
+
+
 def window_cases() -> Iterator[Case]:
     """All of them."""
     yield from _convolutions()
     yield from _pools()
     yield from _resampling()
     yield from _windows()
+    yield from _depthwise()

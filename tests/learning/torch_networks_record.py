@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 import trimtab
-from trimtab.program import Op, Program
+from lab.training import peer
+from trimtab.program import Program
 from trimtab.zoo import networks
 from trimtab.zoo.builder import INPUT, Net
 
@@ -57,43 +58,6 @@ def _tensor(torch: Any, values: np.ndarray[Any, Any]) -> Any:
     return flat.reshape(values.shape).clone()
 
 
-def _result(torch: Any, op: Op, x: list[Any]) -> Any:
-    """The operator in terms of PyTorch's functions."""
-    f, values = torch.nn.functional, op.attributes
-    match op.type:
-        case "conv":
-            top, left, bottom, right = values["pads"]
-            padded = f.pad(x[0], (left, right, top, bottom))
-            bias = x[2] if len(x) > 2 else None
-            return f.conv2d(
-                padded, x[1], bias, values["strides"], 0, values["dilations"], values["group"]
-            )
-        case "batch_normalization":
-            return f.batch_norm(x[0], x[3], x[4], x[1], x[2], False, 0.0, values["epsilon"])
-        case "gemm":
-            return f.linear(*x)
-        case "relu":
-            return f.relu(x[0])
-        case "clip":
-            return f.hardtanh(x[0], values["alpha"], values["beta"])
-        case "add":
-            return x[0] + x[1]
-        case "concat":
-            return torch.cat(x, values["axis"])
-        case "max_pool":
-            top, left, bottom, right = values["pads"]
-            padded = f.pad(x[0], (left, right, top, bottom), value=-np.inf)
-            ceil = values["ceil_mode"]
-            return f.max_pool2d(padded, values["kernel_shape"], values["strides"], 0, 1, ceil)
-        case "global_average_pool":
-            return x[0].mean((2, 3), keepdim=True)
-        case "reduce_mean":
-            return x[0].mean(values["axes"], keepdim=values["keep_dims"])
-        case "reshape":
-            return x[0].reshape(values["shape"])
-    raise NotImplementedError(op.type)
-
-
 def _losses(torch: Any, program: Program, rate: float) -> list[float]:
     torch.set_num_threads(1)
     constants = {var.name: _tensor(torch, np.asarray(var.data)) for var in program.constants()}
@@ -108,7 +72,7 @@ def _losses(torch: Any, program: Program, rate: float) -> list[float]:
         tensors = {**constants, program.inputs[0]: _tensor(torch, images)}
         for op in ops:
             operands = [tensors[name] for name in op.inputs if name]
-            tensors[op.outputs[0]] = _result(torch, op, operands)
+            tensors[op.outputs[0]] = peer.apply(torch, op.type, op.attributes, operands)
         scores = tensors[ops[-1].outputs[0]]
         loss = torch.nn.functional.cross_entropy(scores, _tensor(torch, labels).long())
         solver.zero_grad()

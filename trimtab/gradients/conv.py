@@ -1,6 +1,8 @@
-"""Convolution: with parameters as weights it is a GEMM of windows (im2col)."""
+"""Convolution: with parameters as weights it is a GEMM of windows (im2col), or depthwise."""
 
 from __future__ import annotations
+
+import math
 
 from trimtab.gradients import _windows
 from trimtab.gradients._differentiated import DifferentiatedOp
@@ -30,6 +32,11 @@ def lowered(op: DifferentiatedOp) -> str:
     group = values["group"]
     n, _, height, width = op.shape(op.y)
     window = _windows.exact(op, tuple(kernel), x, op.y)
+    if group == channels == op.shape(x)[1]:
+        by_tap = op.add("transpose", w, permutation=(2, 3, 1, 0))
+        taps = op.reshape(by_tap, math.prod(kernel), channels)
+        y = op.add("computed_depthwise", x, taps, computes="result", **window)
+        return op.add("add", y, op.reshape(op.x(2), channels, 1, 1)) if op.has(2) else y
     is_pointwise = (*kernel, *window["strides"], *window["pads"]) == (1, 1, 1, 1, 0, 0, 0, 0)
     columns = (
         _windows.rows(op, x, group) if is_pointwise else op.add("im2col", x, group=group, **window)

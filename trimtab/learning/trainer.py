@@ -19,7 +19,8 @@ class Trainer:
     """Trains a network on this machine; `seed` decides what dropout sets to zero.
 
     `steps` is the number of completed steps; `values` are the parameters and the states of the
-    optimizer, by name. Both may be set, to continue an earlier training. `input_gradients` are
+    optimizer, by name, in arrays that a step overwrites. Both may be set, to continue an earlier
+    training; values are copied. `input_gradients` are
     those of the last step for the inputs of `force_backward`.
     """
 
@@ -28,8 +29,17 @@ class Trainer:
         self.session = Session(training.program, threads)
         self.seed = seed
         self.steps = 0
-        self.values = dict(training.initial)
+        self.values = training.initial
         self.input_gradients: dict[str, NDArray[np.float32]] = {}
+
+    @property
+    def values(self) -> Mapping[str, NDArray[np.float32]]:
+        """The parameters and the states of the optimizer."""
+        return self._values
+
+    @values.setter
+    def values(self, values: Mapping[str, NDArray[np.float32]]) -> None:
+        self._values = {name: np.array(value, np.float32) for name, value in values.items()}
 
     @property
     def iteration(self) -> int:
@@ -42,13 +52,13 @@ class Trainer:
 
         UsageError if an input is missing, unknown, or has another shape or type.
         """
-        operands = self.values | schedule.operands(self.training, self.steps, self.seed)
+        operands = self._values | schedule.operands(self.training, self.steps, self.seed)
         if own := sorted(operands.keys() & inputs.keys()):
             hint = f"pass {', '.join(self.session.inputs.keys() - operands.keys())}"
             raise UsageError(f"{own[0]!r} is a value of the trainer", hint=hint)
         batch = {name: self.training.checked(name, value) for name, value in inputs.items()}
-        outputs = self.session.run({**batch, **operands})
-        self.values = {name: outputs[next] for name, next in self.training.next_values.items()}
+        out = {next: self.values[name] for name, next in self.training.next_values.items()}
+        outputs = self.session.run({**batch, **operands}, out=out)
         gradients = self.training.input_gradients
         self.input_gradients = {name: outputs[gradient] for name, gradient in gradients.items()}
         self.steps += 1
@@ -75,8 +85,8 @@ class Trainer:
 
     @property
     def parameters(self) -> dict[str, NDArray[np.float32]]:
-        """The trained parameters by name."""
-        return {name: self.values[name] for name in self.training.parameters}
+        """Copies of the trained parameters by name."""
+        return {name: self.values[name].copy() for name in self.training.parameters}
 
     def network(self) -> Program:
         """The network with the trained parameters and running statistics."""
