@@ -2,7 +2,6 @@
 
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
-
 #include <string.h>
 
 #include <algorithm>
@@ -85,8 +84,9 @@ class Executor {
     py::dict outputs;
     for (uint32_t i = 0; i < output_names.size(); ++i) {
       PyObject* const array = PyDict_GetItem(out.ptr(), output_names[i].ptr());
-      outputs[output_names[i]] =
-          array == nullptr ? CopyOfOutput(i) : CopiedOutput(i, py::reinterpret_borrow<py::array>(array));
+      outputs[output_names[i]] = array == nullptr
+                                     ? CopyOfOutput(i)
+                                     : CopiedOutput(i, py::reinterpret_borrow<py::array>(array));
     }
     return outputs;
   }

@@ -139,10 +139,11 @@ class Session:
         UsageError if an input is missing, unknown, or has another shape or type, or if an array
         cannot take its output.
         """
-        names, taken = (self.input_names, self.output_names), dict(out or {})
-        for name, array in taken.items():
+        names, targets = (self.input_names, self.output_names), dict(out or {})
+        run = self._executor.run_by_name
+        for name, array in targets.items():
             self._check_out(name, array)
-        outputs: dict[str, NDArray[Any]] | None = self._executor.run_by_name(*names, inputs, taken)
+        outputs: dict[str, NDArray[Any]] | None = run(*names, inputs, targets)
         if outputs is not None:
             return outputs
         values = self._values(inputs)
@@ -152,10 +153,10 @@ class Session:
         )
         if frames:
             outputs = self._run_frames(arrays, frames)
-            for name, array in taken.items():
+            for name, array in targets.items():
                 array[...] = outputs[name]
-            return outputs | taken
-        outputs = self._executor.run_by_name(*names, arrays, taken)
+            return outputs | targets
+        outputs = run(*names, arrays, targets)
         assert outputs is not None
         return outputs
 

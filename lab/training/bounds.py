@@ -28,10 +28,11 @@ def extra_products(training: TrainingProgram) -> float:
 
 
 def memory_bytes(training: TrainingProgram) -> int:
-    """A lower bound of the memory of a step: the batch, weights, parameters and states of the optimizer
-    once, and the largest sum of the activations that live at the same time. In the forward pass
-    these are the ones of inference; in the backward pass the activations that earlier layers still
-    need, the gradients of the results and operands of one layer, and that of its weights.
+    """A lower bound of the memory of a step: the batch, weights, parameters and states of the
+    optimizer once, and the largest sum of the activations that live at the same time. In the
+    forward pass these are the ones of inference; in the backward pass the activations that earlier
+    layers still need, the gradients of the results and operands of one layer, and that of its
+    weights.
     """
     network, values = training.network, sum(int(v.nbytes) for v in training.initial.values())
     frozen = {

@@ -68,10 +68,9 @@ class Peer:
     """PyTorch in a process of its own. MissingRequirementError if the interpreter lacks it."""
 
     def __init__(self, python: str, training: Training, folder: Path) -> None:
-        self._log = (folder / "peer.log").open("w+")
         self._process = subprocess.Popen(
             [python, "-P", peer.__file__, str(_job(training, folder))],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         self.version = str(self._answer())
 
@@ -86,17 +85,15 @@ class Peer:
     def close(self) -> None:
         """Ends the process."""
         self._process.kill()
-        self._process.wait()
-        self._log.close()
+        self._process.communicate()
 
     def _answer(self) -> Any:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if line:
             return json.loads(line)
-        self._process.wait()
-        self._log.seek(0)
-        *_, last = ["it wrote nothing", *self._log.read().strip().splitlines()]
+        _, errors = self._process.communicate()
+        *_, last = ["it wrote nothing", *errors.strip().splitlines()]
         kind: type[TrimtabError] = RunnerError
         if "No module named" in last:
             kind = MissingRequirementError

@@ -11,7 +11,7 @@ NAMESPACE = "bench"
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingOptions:
+class MeasuredTrainingOptions:
     """Options of `bench.training`."""
 
     training: tuple[str, ...] = option("training by its name (repeatable; default: all)", ())
@@ -22,8 +22,8 @@ class TrainingOptions:
     update: bool = option("write the figures to lab/training/; takes no --training", False)
 
 
-@command(TrainingOptions, engine=True)
-def training(options: TrainingOptions) -> None:
+@command(MeasuredTrainingOptions, engine=True)
+def training(options: MeasuredTrainingOptions) -> None:
     """Measure training steps beside PyTorch: time, share of the products, memory."""
     import sys
     from dataclasses import asdict

@@ -97,8 +97,8 @@ Status ComputedDepthwise::InferShape() {
     output().layout = Layout::kPlain;  // the input's layout is for four dimensions
     return Status();
   }
-  TRIMTAB_CHECK(!from_result || a.dims == result, "a must be the gradient of the result (height, width)",
-                out_h_, out_w_);
+  TRIMTAB_CHECK(!from_result || a.dims == result,
+                "a must be the gradient of the result (height, width)", out_h_, out_w_);
   TRIMTAB_CHECK(b.dims == weights, "b must be [taps, channels] (taps, channels)", weights[0],
                 weights[1]);
   output().dims = from_result ? image.dims : result;
@@ -177,8 +177,7 @@ void ComputedDepthwise::AddWeights(size_t first, size_t count) const {
         for (int32_t row = 0; row < out_h_; ++row) {
           for (int32_t column = 0; column < out_w_; ++column, gradient += stride) {
             size_t pixel;
-            if (Inside(tap, row, column, &pixel))
-              sums.Add(image + pixel * stride, gradient);
+            if (Inside(tap, row, column, &pixel)) sums.Add(image + pixel * stride, gradient);
           }
         }
       }

@@ -20,8 +20,8 @@ class Trainer:
 
     `steps` is the number of completed steps; `values` are the parameters and the states of the
     optimizer, by name, in arrays that a step overwrites. Both may be set, to continue an earlier
-    training; values are copied. `input_gradients` are
-    those of the last step for the inputs of `force_backward`.
+    training; values are copied. `input_gradients` are those of the last step for the inputs of
+    `force_backward`.
     """
 
     def __init__(self, training: TrainingProgram, threads: int = 1, seed: int = 0) -> None:
