@@ -62,7 +62,7 @@ def apply(torch: Any, type: str, attributes: Mapping[str, Any], x: Sequence[Any]
     raise NotImplementedError(type)
 
 
-class Steps:
+class PeerTraining:
     """A training in one memory format."""
 
     def __init__(self, torch: Any, job: Mapping[str, Any], arrays: Any, format: str) -> None:
@@ -98,7 +98,7 @@ def main(path: str) -> None:
     torch.set_num_threads(1)
     job = json.loads(Path(path).read_text(encoding="utf-8"))
     with np.load(job["arrays"]) as arrays:
-        steps = {format: Steps(torch, job, arrays, format) for format in FORMATS}
+        steps = {format: PeerTraining(torch, job, arrays, format) for format in FORMATS}
     print(json.dumps(torch.__version__), flush=True)
     for line in sys.stdin:
         format, count = line.split()
