@@ -20,7 +20,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -62,7 +62,7 @@ class LoadFacts:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     input_ranges: Mapping[str, tuple[float, float]]
-    hints: ModelHints = ModelHints()
+    hints: ModelHints = field(default_factory=ModelHints)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ def tensors(program: Program) -> Sequence[str]:
 
 
 def append(builder: HeadBuilder) -> None:
-    """[n, steps]: the labels that are not -1 are the text."""
+    """[n, steps]: the labels that are not -1 are the text. Their characters follow, if known."""
     if len(builder.tensors) != 1 or len(builder.tensors[0].shape) != 3:
         raise builder.invalid("[n, steps, labels]")
     (x,) = builder.tensors
@@ -36,4 +36,5 @@ def append(builder: HeadBuilder) -> None:
         if other == before:
             (labels,) = builder.add("where", [same, none, best])
         else:
-            builder.program.outputs = builder.add("where", [same, none, labels], ["labels"])
+            results = builder.add("where", [same, none, labels], ["labels"])
+    builder.program.outputs = [*results, *builder.labels()]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ModelHints:
-    """What a model's file says about its use; "" and () if it says nothing.
+    """The use of a model that its file describes; "" and () if it says nothing.
 
     `labels`: the names of its classes. `camera`: the steps from a camera's frame to its input, as
     in docs/camera.md. `head`: the name of the head that its results need. A .ttm file has none.

@@ -56,7 +56,7 @@ def _camera(data: bytes) -> str:
         if entry.Name() != b"TFLITE_METADATA" or not 0 <= entry.Buffer() < model.BuffersLength():
             continue
         content = model.Buffers(entry.Buffer()).DataAsNumpy()
-        root = _Row.root(np.asarray(content, np.uint8).tobytes())
+        root = _FlatTable.root(np.asarray(content, np.uint8).tobytes())
         for subgraph in root.rows(_SUBGRAPHS)[:1]:
             for tensor in subgraph.rows(_INPUTS)[:1]:
                 for unit in tensor.rows(_UNITS):
@@ -65,20 +65,20 @@ def _camera(data: bytes) -> str:
     return ""
 
 
-def _steps(options: _Row) -> str:
+def _steps(options: _FlatTable) -> str:
     mean, std = (", ".join(f"{v:g}" for v in options.floats(field)) for field in (_MEAN, _STD))
     return f"resize(auto) | rgb | mean({mean}) | std({std})" if mean and std else ""
 
 
-class _Row:
+class _FlatTable:
     """A table of a flatbuffer without a generated class; fields are counted from 0."""
 
     def __init__(self, data: bytes, position: int) -> None:
         self._table = Table(data, position)
 
     @staticmethod
-    def root(data: bytes) -> _Row:
-        return _Row(data, flatbuffers.encode.Get(flatbuffers.packer.uoffset, data, 0))
+    def root(data: bytes) -> _FlatTable:
+        return _FlatTable(data, flatbuffers.encode.Get(flatbuffers.packer.uoffset, data, 0))
 
     def _at(self, field: int) -> int:
         offset = self._table.Offset(4 + 2 * field)
@@ -88,11 +88,11 @@ class _Row:
         at = self._at(field)
         return int(self._table.Get(number_types.Uint8Flags, at)) if at else 0
 
-    def row(self, field: int) -> _Row:
+    def row(self, field: int) -> _FlatTable:
         at = self._at(field)
         if not at:
             raise ValueError("a field is missing")
-        return _Row(self._table.Bytes, self._table.Indirect(at))
+        return _FlatTable(self._table.Bytes, self._table.Indirect(at))
 
     def _vector(self, field: int) -> tuple[int, int]:
         """The first element and the number of elements."""
@@ -104,10 +104,10 @@ class _Row:
             raise ValueError("a vector is too long")
         return self._table.Vector(offset), count
 
-    def rows(self, field: int) -> list[_Row]:
+    def rows(self, field: int) -> list[_FlatTable]:
         start, count = self._vector(field)
         return [
-            _Row(self._table.Bytes, self._table.Indirect(start + 4 * i))
+            _FlatTable(self._table.Bytes, self._table.Indirect(start + 4 * i))
             for i in range(min(count, 16))
         ]
 
