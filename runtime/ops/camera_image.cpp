@@ -112,6 +112,9 @@ Status CameraImage::InferShape() {
                       place >= -kMaxCameraSide && place <= kMaxCameraSide,
                   "the size of the result or the content is out of range (axis)", i);
   }
+  TRIMTAB_CHECK(
+      a.fit != CameraImageFit::kCenterCrop || (a.shorter > 0 && a.shorter <= kMaxCameraSide),
+      "the shorter side before a center crop is out of range", a.shorter);
   const size_t count = channels();
   TRIMTAB_CHECK(a.color.size == count && a.scale.size == count && a.offset.size == count,
                 "color, scale and offset need a value for each channel (channels)", count);

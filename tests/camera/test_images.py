@@ -84,6 +84,21 @@ def test_arrays_pictures_and_crops_are_frames() -> None:
     )
 
 
+@pytest.mark.parametrize("fit", (*FITS, "resize(auto, antialias)", "center_crop(auto, 200)"))
+def test_any_part_of_any_image_fits_the_memory_of_the_largest(fit: str) -> None:
+    program = attach(network((1, 3, 24, 33)), f"camera(rgb, 1x1..200x150) | {fit} | rgb")
+    session, rng = Session(program, 2, cache=False), np.random.default_rng(3)
+    for _ in range(40):
+        width, height = (int(min(rng.integers(1, n), rng.integers(1, 600))) for n in (201, 151))
+        left, top = int(rng.integers(0, width)), int(rng.integers(0, height))
+        right, below = int(rng.integers(left, width)) + 1, int(rng.integers(top, height)) + 1
+        pixels = rng.integers(0, 256, (height, width, 3), np.uint8)
+        part = np.ascontiguousarray(pixels[top:below, left:right])
+        crop = (left, top, right - left, below - top)
+        result = session.run(Frame(pixels, "rgb", crop))["y"]
+        np.testing.assert_array_equal(result, session.run(part)["y"])
+
+
 @pytest.mark.parametrize(
     ("width", "height", "crop", "message"),
     [
