@@ -26,7 +26,7 @@ from tests.engine.test_hostile_models import network
 from tests.fuzz import networks
 from tests.heads import detectors
 from tests.importers import sources
-from tests.learning.networks import small
+from tests.learning.networks import depthwise, small
 from tests.ops import (
     half,
     test_non_max_suppression,
@@ -85,8 +85,10 @@ def _others(
     for name, camera in CAMERAS.items():
         program = behind_a_camera((1, camera.channel_count, 8, 9))
         yield f"camera-{name}", trimtab.optimize(trimtab.camera.attach(program, camera))
-    yield "training", trimtab.optimize(trimtab.training(small()).program)
-    free = trimtab.camera.attach(load(detectors.yolov8(size=(64, 64))), "camera(rgb, 4x4..9x8)")
+    for name, learner in (("training", small()), ("training-depthwise", depthwise())):
+        yield name, trimtab.optimize(trimtab.training(learner).program)
+    detector = load(detectors.yolov8(size=(32, 16), strides=(4, 8)))
+    free = trimtab.camera.attach(detector, "camera(rgb, 4x4..9x8)")
     yield "head-camera", trimtab.optimize(trimtab.attach_head(free, "yolov8", labels=["a", "b"]))
     boxes = test_non_max_suppression.random_boxes(2, 3, 20, seed=1)
     model = test_non_max_suppression.onnx_model(*boxes, (3, 0.5, 0.1))

@@ -16,6 +16,14 @@ def small() -> Program:
     return net.finish(net("softmax", net("gemm", x, normal(4, 45), normal(4)), axis=1))
 
 
+def depthwise() -> Program:
+    """A depthwise convolution, whose weights are computed while it learns."""
+    net = Net(data=(2, 4, 6, 5))
+    x = net("conv", "data", normal(4, 1, 3, 3), group=4, pads=[1] * 4, strides=(2, 1))
+    x = net("reshape", net("global_average_pool", x), shape=(2, 4))
+    return net.finish(net("softmax", x, axis=1))
+
+
 def residual_block() -> Program:
     """The block of the recorded losses: every parameter is named as in its weights."""
     net = Net(data=(6, 3, 9, 11))
