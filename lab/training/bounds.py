@@ -1,4 +1,4 @@
-"""What a training step cannot do without: its multiply-adds, and its memory."""
+"""Lower bounds of a training step: its multiply-adds, and its memory."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _backward(training: TrainingProgram) -> Iterator[int]:
     """The bytes that live while the gradients of each operator are computed."""
     network, active = training.network, set(training.parameters)
     owner: dict[str, str] = {}  # reshaped tensors have the memory of others
-    kept: dict[str, int] = {}
+    bytes_by_owner: dict[str, int] = {}
     for op in network.ops:
         learns = [name for name in op.inputs if name in active]
         for name in op.outputs:
@@ -61,12 +61,12 @@ def _backward(training: TrainingProgram) -> Iterator[int]:
         active.update(op.outputs)
         for name in _needed(op, set(training.parameters), active):
             if name not in network.inputs:
-                kept[owner.get(name, name)] = network.vars[name].bytes
+                bytes_by_owner[owner.get(name, name)] = network.vars[name].bytes
         gradients = [network.vars[name].bytes for name in op.outputs]
         if macs(network, op) or op.type.endswith("_pool"):
             gradients += [network.vars[name].bytes for name in op.inputs[:1] if name in active]
         weights = [network.vars[n].bytes for n in learns if n in training.parameters]
-        yield sum(kept.values()) + sum(gradients) + max(weights, default=0)
+        yield sum(bytes_by_owner.values()) + sum(gradients) + max(weights, default=0)
 
 
 def _needed(op: Op, parameters: set[str], active: set[str]) -> list[str]:

@@ -57,8 +57,8 @@ def test_all_trainings_can_be_built() -> None:
 
 
 def test_the_page_names_what_misses_a_bar() -> None:
-    held = TrainingFigures("fast", 1, 1.0, 2.0, 1.0, 10.0, 9.0)
-    missed = TrainingFigures("slow", 8, 3.0, 2.0, 2.0, 10.0, 5.0)
-    (verdict, *_) = [page._verdict([held, missed], *bar) for bar in page._BARS]
+    fast = TrainingFigures("fast", 1, 1.0, 2.0, 1.0, 10.0, 9.0)
+    slow = TrainingFigures("slow", 8, 3.0, 2.0, 2.0, 10.0, 5.0)
+    (verdict, *_) = [page._verdict([fast, slow], *bar) for bar in page._BARS]
     assert verdict.endswith("slow, batch 8 (1.50) exceed it.")
-    assert "0.50" in tables.text([measure.table([held, missed])])
+    assert "0.50" in tables.text([measure.table([fast, slow])])

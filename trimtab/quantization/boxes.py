@@ -48,11 +48,11 @@ def kept(expected: Sequence[Array], actual: Sequence[Array]) -> float | None:
     A counterpart has the same class and an overlap of at least `MIN_OVERLAP`; no two boxes share
     one. None without any expected box.
     """
-    wanted, made = (sum(map(len, boxes)) for boxes in (expected, actual))
-    if not wanted:
+    expected_count, actual_count = (sum(map(len, boxes)) for boxes in (expected, actual))
+    if not expected_count:
         return None
     matches = sum(_matches(a, b) for a, b in zip(expected, actual, strict=True))
-    return matches / max(wanted, made)
+    return matches / max(expected_count, actual_count)
 
 
 def _matches(expected: Array, actual: Array) -> int:
