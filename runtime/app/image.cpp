@@ -1,4 +1,4 @@
-// Compiled into runners of networks with a camera only.
+// Compiled only into runners of networks whose frames may differ in size.
 #if TRIMTAB_FRAMES
 #include "runtime/app/image.h"
 

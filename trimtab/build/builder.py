@@ -45,8 +45,9 @@ class BuildRequest:
     runner, or inside it with `embed_model`; `kernels`: the kernels that its plan names. `texts`:
     more files to deliver, by their path in the folder. `cpu`: a core such as `cortex-a53`, None for
     any machine of the architecture. `build_type`: Release or Debug. `paced`: the runner can take
-    frames at a fixed rate; `trains`: runner and library make steps of a training. `shared`: also
-    install libtrimtab.so, its headers and its CMake targets into the folder.
+    frames at a fixed rate; `trains`: runner and library make steps of a training.
+    `takes_images`: the runner has `--image`. `shared`: also install libtrimtab.so, its headers and
+    its CMake targets into the folder.
     """
 
     profile: Profile | Path
@@ -60,6 +61,7 @@ class BuildRequest:
     build_type: str = "Release"
     paced: bool = False
     trains: bool = False
+    takes_images: bool = False
     shared: bool = False
 
 
@@ -132,6 +134,8 @@ def build(request: BuildRequest, progress: Progress = SILENT) -> Build:
             targets.append("trimtab-shared")
         if request.paced:
             options["TRIMTAB_PACED"] = "ON"
+        if request.takes_images:
+            options["TRIMTAB_FRAMES"] = "ON"
         if request.trains:
             options["TRIMTAB_TRAIN"] = "ON"
         if request.embed_model and request.model:
@@ -255,6 +259,7 @@ def _key(request: BuildRequest, core: Core, profile: Profile, cmake_file: Path) 
         *(["shared"] if request.shared else []),
         *(["paced"] if request.paced else []),
         *(["trains"] if request.trains else []),
+        *(["takes_images"] if request.takes_images else []),
     ]
     facts += [path.read_text(encoding="utf-8") for path in (cmake_file, *shared)]
     digest = hashlib.sha256("\0".join(facts).encode()).hexdigest()[:12]

@@ -254,7 +254,6 @@ def sources_cmake(
     sources = [op.path.with_suffix(".cpp") for op in foreign if not op.is_generated]
     sources += sorted({helper for path in sources for helper in _helpers(path.parent)})
     out.append(f"set(TRIMTAB_RUN_TIME_OPERATORS {'ON' if run_time else 'OFF'})")
-    out.append(f"set(TRIMTAB_FRAMES {'ON' if any(op.reads_frames for op in ops) else 'OFF'})")
     out += ["set(TRIMTAB_PLUGIN_SOURCES", *(f'  "{path.as_posix()}"' for path in sources), ")"]
     generated = [
         f"${{CMAKE_CURRENT_LIST_DIR}}/{_OPS}/{op.name}.cpp" for op in ops if op.is_generated

@@ -62,6 +62,7 @@ def deliver(
         build_type=recipe.build_type,
         paced=recipe.is_paced,
         trains=recipe.training is not None,
+        takes_images=any(camera.min_size for camera in recipe.cameras.values()),
         shared=recipe.shared,
     )
     return builder.build(request, progress)

@@ -99,7 +99,6 @@ class Operator:
     order for all of them, "converts" is the conversion itself. `typed`: there is a C++ class for
     each type of the first input. `prepares`: computes constants for other operators from constants,
     once per model load. `accepts_empty`: its result may have elements though an input has none.
-    `reads_frames`: its input may be a frame of a camera in the caller's memory (core/frame.h).
     `run_time`: registered by the process that runs it instead of compiled in
     (docs/run-time-plugins.md). `path`: the schema file, with the source file beside it.
     `replaces`: the built-in operator that a plug-in's operator replaces.
@@ -134,7 +133,6 @@ class Operator:
     view: bool = False
     prepares: bool = False
     accepts_empty: bool = False
-    reads_frames: bool = False
     typed: bool = False
     run_time: bool = False
     macs: Macs | None = None
