@@ -188,8 +188,9 @@ def test_networks_without_scores_get_a_hint_about_a_budget_for_boxes(source: Pat
     assert created.accuracy.noise is not None
     assert created.accuracy.noise > 1e-4
     (line,) = (line for line in progress.lines if "boxes" in line)
-    (budget,) = re.findall('--budget "(.*)"', line)
-    assert [demand.holds(created.accuracy) for demand in parse_budget(budget)] == [False]
+    boxes, noise = re.findall('"([^"]*)"', line)
+    assert parse_budget(boxes)
+    assert [demand.holds(created.accuracy) for demand in parse_budget(noise)] == [False]
     assert not any("boxes" in line for line in unsaid.lines)
 
 
