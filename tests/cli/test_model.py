@@ -33,7 +33,7 @@ def int8(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def inspected(source: Path, capsys: pytest.CaptureFixture[str], **options: Any) -> str:
-    namespace["inspect"](Context(), model=str(source), **options)
+    namespace["inspect"](Context(), model=[str(source)], **options)
     return capsys.readouterr().out
 
 

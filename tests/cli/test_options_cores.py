@@ -97,7 +97,7 @@ def run(task: str, cpu: str, model: Path, folder: Path) -> None:
         "bench.sizes": {"network": ["squeezenet"]},
         "bench.zoo-instructions": {"network": ["squeezenet"]},
         "convert": {"input": [], "tensor": [], "model": one, "output": str(folder / "o"), **TARGET},
-        "inspect": {"input": [], "model": one, "plan": True, **TARGET},
+        "inspect": {"input": [], "model": [one], "plan": True, **TARGET},
         "core.fit": {**BOARD, **results},
         "tune": {"input": [], "model": one, **BOARD, **results},
         "train": {"input": [], "model": one, **training, **BOARD},
