@@ -58,12 +58,13 @@ struct trimtab_trainer {
         count > bytes / sizeof(uint64_t))
       return TRIMTAB_TEXT("a checkpoint of another model");
     size_t at = sizeof(Header) + Padded(count * sizeof(uint64_t));
+    if (at > bytes) return TRIMTAB_TEXT("a checkpoint of another model");
     for (uint32_t i = 0; i < count; ++i) {
       trimtab_tensor input, output;
       trimtab_input(model, first_input() + i, &input);
       trimtab_output(model, first_output() + i, &output);
       const uint64_t size = reinterpret_cast<const uint64_t*>(file + sizeof(Header))[i];
-      if (size != input.bytes || size != output.bytes || at > bytes || bytes - at < Padded(size))
+      if (size != input.bytes || size != output.bytes || bytes - at < Padded(size))
         return TRIMTAB_TEXT("a checkpoint of another model");
       at += Padded(input.bytes);
     }
