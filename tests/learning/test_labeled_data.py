@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
-from trimtab.errors import UsageError
+from trimtab.errors import CalibrationError, UsageError
 from trimtab.learning import labeled_data
 from trimtab.quantization.samples import Pictures
 
@@ -86,3 +87,15 @@ def test_data_that_do_not_fit_are_errors_that_say_what_is_needed(tmp_path: Path)
     folder = pictures(tmp_path / "classes", {"a": 1})
     with pytest.raises(UsageError, match="pictures in class folders do not fit"):
         labeled_data.read(folder, {"data": ((2, 7), "float32"), "label": ((2,), "int32")})
+
+
+def test_the_shape_of_an_example_is_that_of_the_first_picture(tmp_path: Path) -> None:
+    folder = tmp_path / "0"
+    folder.mkdir()
+    Image.new("L", (7, 5)).save(folder / "a.png")
+    assert labeled_data.example_shape(tmp_path, "data") == (1, 5, 7)
+    Image.new("RGBA", (7, 5)).save(folder / "a.png")
+    assert labeled_data.example_shape(tmp_path, "data") == (3, 5, 7)
+    (folder / "a.png").write_bytes(b"no picture")
+    with pytest.raises(CalibrationError, match="is not a picture"):
+        labeled_data.example_shape(tmp_path, "data")

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trimtab.errors import UsageError
-from trimtab.quantization.samples import PICTURES, SETTINGS, Pictures, read_picture
+from trimtab.quantization.samples import PICTURES, SETTINGS, Pictures, open_picture, read_picture
 
 Array = NDArray[Any]
 Inputs = Mapping[str, tuple[tuple[int, ...], str]]
@@ -77,16 +77,13 @@ def part(path: Path, name: str) -> Path | None:
 
 def example_shape(path: Path, name: str) -> tuple[int, ...] | None:
     """The shape of an example's input `name`; that of the first picture, if there are pictures.
-    None if the data do not have it.
+    None if the data do not have it. CalibrationError if the picture cannot be read.
     """
     arrays = _arrays(path)
     if arrays is not None:
         return arrays[name].shape[1:] if name in arrays else None
-    from PIL import Image
-
-    file = _pictures(path)[0][0]
-    with Image.open(file) as image:
-        return (1 if image.mode in ("1", "L", "I;16") else 3, image.height, image.width)
+    image = open_picture(_pictures(path)[0][0], None)
+    return (1 if image.mode in ("1", "L", "I;16") else 3, image.height, image.width)
 
 
 def read(path: Path, inputs: Inputs, settings: Pictures | None = None) -> Examples:

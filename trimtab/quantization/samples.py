@@ -324,8 +324,9 @@ def read_picture(path: Path, shape: tuple[int, ...], settings: Pictures) -> Arra
     return np.ascontiguousarray(values.transpose(2, 0, 1))[np.newaxis]
 
 
-def open_picture(path: Path, mode: str, *, upright: bool = False) -> Image.Image:
-    """The picture of a file, in Pillow's `mode`; `upright`: turned as its camera says.
+def open_picture(path: Path, mode: str | None, *, upright: bool = False) -> Image.Image:
+    """The picture of a file, in Pillow's `mode`, or in its own; `upright`: turned as its camera
+    says.
 
     CalibrationError without Pillow, or if the file is no picture.
     """
@@ -339,7 +340,8 @@ def open_picture(path: Path, mode: str, *, upright: bool = False) -> Image.Image
         ) from error
     try:
         with Image.open(path, formats=_FORMATS) as image:
-            return (ImageOps.exif_transpose(image) if upright else image).convert(mode)
+            turned = ImageOps.exif_transpose(image) if upright else image
+            return turned.convert(mode or image.mode)
     except Exception as error:  # the decoders of Pillow raise many kinds for damaged files
         reason = str(error) or type(error).__name__
         raise CalibrationError(
