@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import random
+import shlex
 import statistics
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -257,9 +258,8 @@ class _DeviceRounds(AbstractContextManager["_DeviceRounds"]):
         which is ONNX's for a converted one.
         """
         copies = [(self._push(path), f"{folder}/{path.name}") for path in paths]
-        script = "mkdir -p " + folder
-        for source, target in copies:
-            script += f" && cp '{source}' '{target}'"
+        commands = [["mkdir", "-p", folder], *(["cp", *pair] for pair in copies)]
+        script = " && ".join(map(shlex.join, commands))
         self._device.shell(script, "place the network's files")
         return paths[0].name.replace(".ncnn.param", ".onnx")
 
