@@ -34,9 +34,9 @@ def test_watching_in_a_pipe_shows_clocks_temperatures_load_and_the_holder_once(
     device: Device, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with controlled(device, Control(cores="big"), purpose="calibrate"):
-        namespace["device.show"].body(Context(), "board1", watch=True)
+        namespace["device.show"].body(Context(), ["board1"], watch=True)
         shown = capsys.readouterr().out
-        namespace["device.show"].body(Context(), "board1", watch=True, json=True)
+        namespace["device.show"].body(Context(), ["board1"], watch=True, json=True)
         state = json.loads(capsys.readouterr().out)
     cores = [line.split() for line in shown.splitlines() if line.split()[:1] in (["0"], ["1"])]
     assert cores == [

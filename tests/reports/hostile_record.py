@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -74,10 +75,11 @@ def events(directory: Path, status: Status = Status.OK, **options: Any) -> Event
             "project": {"commit": "ab", "is_changed": False, "subject": "s", "time": "t"}
         },
     }
+    frames = itertools.count()
     for line in lines:
         if line["event"] in ("run", "op"):
             if line["event"] == "run":
-                line |= {"frame": line["i"], "wait_ns": 5}
+                line |= {"frame": next(frames), "wait_ns": 5}
             line["counters"] = [[count, 10, 10] for count in _COUNTS.values()]
     return [header, *_more(), *lines, end]
 

@@ -23,11 +23,11 @@ from trimtab.errors import (
     MissingRequirementError,
     ModelFileError,
     TrimtabError,
+    UnsupportedOperatorError,
     UsageError,
 )
 from trimtab.files import temporary
 from trimtab.importers._inputs import Shapes
-from trimtab.importers._walk import UnsupportedLayersError
 from trimtab.program import Block, Program
 
 if TYPE_CHECKING:
@@ -202,7 +202,11 @@ def _imported(
 ) -> Program:
     try:
         program = importer.load(path, inputs or {})
-    except UnsupportedLayersError as error:
+    except UnsupportedOperatorError as error:
+        from trimtab.importers._walk import UnsupportedLayersError  # not for a planned file
+
+        if not isinstance(error, UnsupportedLayersError):
+            raise
         program = error.supported
         if not outputs or not set(outputs) <= set(program.vars):
             raise
