@@ -63,4 +63,4 @@ TRAININGS: Mapping[str, Callable[[int], Training]] = {
     "MobileNet v2, last layer": lambda batch: _mobilenet(batch, 0),
     "MobileNet v2, last block": lambda batch: _mobilenet(batch, 1),
 }
-"""By name, for a batch size."""
+"""The maker of each training by its name; it takes the size of the batch."""

@@ -59,7 +59,7 @@ def apply(torch: Any, type: str, attributes: Mapping[str, Any], x: Sequence[Any]
             return x[0].mean(values["axes"], keepdim=values["keep_dims"])
         case "reshape":
             return x[0].reshape(values["shape"])
-    raise NotImplementedError(type)
+    raise ValueError(f"there is no function of PyTorch here for the operator {type}")
 
 
 class PeerTraining:

@@ -61,7 +61,9 @@ class TuneOptions:
         from trimtab.tuning.tuned import TIMINGS, TuneRequest
 
         if not self.model:
-            raise UsageError("which model?", hint="--model FILE, or --model NAME (./inv zoo)")
+            raise UsageError(
+                "which model?", hint="--model FILE, or --model NAME (./inv inspect lists them)"
+            )
         if not 0 < self.minutes < 24 * 60:
             raise UsageError(f"--minutes is {self.minutes:g}, it must be above 0 and below a day")
         shapes, cameras = parse_cameras(self.input)

@@ -36,7 +36,8 @@ def _of_family(profile: str) -> str:
     family = [name for name in zoo.names() if profile and name.startswith(profile)]
     if not family:
         raise UsageError(
-            "which model?", hint="--model FILE, or --model NAME of a zoo network (./inv zoo)"
+            "which model?",
+            hint="--model FILE, or --model NAME of a zoo network (./inv inspect lists them)",
         )
     return family[0]
 

@@ -77,7 +77,8 @@ def _checked(cell: Cell, path: Path) -> Cell:
         raise UsageError(
             f"model {cell.model!r} is neither a file nor a network of the zoo",
             where=str(path),
-            hint=f"paths are relative to the sweep's file; ./inv zoo: {', '.join(zoo.names())}",
+            hint="paths are relative to the sweep's file; networks of the zoo: "
+            + ", ".join(zoo.names()),
         )
     find_toolchain(cell.toolchain).core(cell.cpu)
     if cell.profile:

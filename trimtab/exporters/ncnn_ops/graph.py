@@ -64,7 +64,8 @@ class NcnnGraph(LayerGraph):
             raise ExportModelError(
                 f"ncnn cannot have an input with {problem}",
                 where=f"input {var.name}",
-                hint="import the network for one image: --input NAME=1,C,H,W",
+                hint="convert the original file for one image: --input NAME=1,C,H,W; a .ttm file "
+                "keeps its sizes",
             )
         self.add("Input", [], [name], sizes(var.shape[1:]))
 
