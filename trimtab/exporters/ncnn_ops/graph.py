@@ -64,8 +64,8 @@ class NcnnGraph(LayerGraph):
             raise ExportModelError(
                 f"ncnn cannot have an input with {problem}",
                 where=f"input {var.name}",
-                hint="convert the original file for one image: --input NAME=1,C,H,W; a .ttm file "
-                "keeps its sizes",
+                hint="export the network for one image; or with a free batch, and convert it with "
+                "--input NAME=1,C,H,W",
             )
         self.add("Input", [], [name], sizes(var.shape[1:]))
 
