@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from trimtab.passes import _channel_affine
+from trimtab.passes._channel_affine import Array
 from trimtab.passes._graph import Graph
-from trimtab.program import Program
+from trimtab.program import Op, Program
 
 ORDER = 500
 
@@ -16,13 +17,23 @@ def run(program: Program) -> None:
     graph = Graph(program)
     for op in graph.ops("batch_normalization"):
         target = _channel_affine.producer(graph, op.inputs[0])
-        parameters = [graph.constant(name) for name in op.inputs[1:5]]
         rank = len(graph.shape(op.inputs[0]))
-        if target is None or any(p is None for p in parameters):
+        if target is None:
             continue
         if target.type == "gemm" and rank != 2:
             continue  # its channels are the last dimension, batch normalization's the second
-        scale, bias, mean, variance = (np.asarray(p, np.float64) for p in parameters)
-        factor = scale / np.sqrt(variance + op.attributes["epsilon"])
-        _channel_affine.apply(graph, target, factor, bias - mean * factor)
+        factors = line(graph, op)
+        if factors is None:
+            continue
+        _channel_affine.apply(graph, target, *factors)
         graph.bypass(op)
+
+
+def line(graph: Graph, op: Op) -> tuple[Array, Array] | None:
+    """(scale, shift) of a batch normalization, float64[channels]; None if they are computed."""
+    parameters = [graph.constant(name) for name in op.inputs[1:5]]
+    if any(p is None for p in parameters):
+        return None
+    scale, bias, mean, variance = (np.asarray(p, np.float64) for p in parameters)
+    factor = scale / np.sqrt(variance + op.attributes["epsilon"])
+    return factor, bias - mean * factor
