@@ -10,6 +10,7 @@ import onnxruntime
 import pytest
 
 import trimtab
+from tests.importers.onnx_text import assert_matches
 from tests.ops.cases.case import Array, normal
 
 MODEL = """
@@ -48,3 +49,15 @@ def test_a_dynamically_quantized_product(tmp_path: Path, x: Array) -> None:
     assert np.abs(q.astype(int) - expected[1].astype(int)).max() <= 1
     assert (q != expected[1]).mean() < 0.01
     np.testing.assert_allclose(y, expected[0], rtol=1e-3, atol=255 * float(scale) * 0.02)
+
+
+@pytest.mark.parametrize("is_conv", [False, True])
+def test_sums_that_float32_cannot_hold_are_exact(is_conv: bool, tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    shape, weights = ((1, 150, 5, 4), (6, 150, 3, 3)) if is_conv else ((3, 1100), (1100, 6))
+    op = "ConvInteger <pads = [1, 1, 1, 1]>" if is_conv else "MatMulInteger"
+    text = f"net (uint8{list(shape)} x) => (int32[a] y) {{ y = {op} (x, w, point) }}"
+    inputs = {"x": rng.integers(0, 256, shape).astype(np.uint8)}
+    # All products are large, so that the sums are beyond 2^24.
+    constants = {"w": rng.integers(100, 128, weights).astype(np.int8), "point": np.uint8(3)}
+    assert_matches(text, inputs, constants, tmp_path, opset=17, tolerance=0)

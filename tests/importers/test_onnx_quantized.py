@@ -12,6 +12,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import trimtab
+from tests.importers.onnx_text import saved
 from tests.ops.quantized import MICROSOFT, Array, QuantizedGraph, onnxruntime_of
 from trimtab.errors import UnsupportedOperatorError
 from trimtab.target import Target
@@ -196,12 +197,12 @@ def test_weights_with_a_zero_point_are_dequantized(tmp_path: Path) -> None:
     assert np.abs(actual.astype(int) - want.astype(int)).max() <= 1
 
 
-def test_operators_without_a_static_int8_form_are_refused(tmp_path: Path) -> None:
-    graph = QuantizedGraph()
-    graph.input(1, 4)
-    operands = ["x0", graph.constant(np.float32(1)), graph.constant(np.int16(0))]
-    graph.nodes.append(helper.make_node("QuantizeLinear", operands, ["y"]))
-    path = tmp_path / "case.onnx"
-    path.write_bytes(graph.model("y").SerializeToString())
-    with pytest.raises(UnsupportedOperatorError, match="its quantized type is"):
-        trimtab.load(path)
+def test_quantized_types_that_are_not_integers_are_refused(tmp_path: Path) -> None:
+    text = """net (float[4] x) => (float[4] y) {
+      q = QuantizeLinear (x, s, p)
+      y = DequantizeLinear (q, s, p)
+    }"""
+    point = helper.make_tensor("p", TensorProto.FLOAT8E4M3FN, (), [0.0])
+    saved(text, {"s": np.float32(1), "p": point}, tmp_path)
+    with pytest.raises(UnsupportedOperatorError, match="its quantized type is float8"):
+        trimtab.load(tmp_path / "net.onnx")

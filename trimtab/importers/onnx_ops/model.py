@@ -17,7 +17,7 @@ from onnx.external_data_helper import load_external_data_for_model, uses_externa
 
 from trimtab.errors import ImportModelError, ModelFileError
 from trimtab.importers._graph import Array
-from trimtab.importers.onnx_ops.node import DTYPE_NAMES, dtype_name
+from trimtab.importers.onnx_ops.node import DTYPE_NAMES, dtype_name, type_name
 from trimtab.importers.onnx_ops.weights import split
 from trimtab.program import MAX_ELEMENTS
 
@@ -282,14 +282,6 @@ def dense_bytes(sparse: onnx.SparseTensorProto) -> int:
     return int(math.prod(max(size, 0) for size in sparse.dims) * dtype.itemsize)
 
 
-def type_name(elem_type: int) -> str:
-    """The name of an ONNX element type, such as float64 or string."""
-    try:
-        return str(helper.tensor_dtype_to_np_dtype(elem_type).name).replace("object", "string")
-    except KeyError:
-        return f"number {elem_type}"
-
-
 def input_dtype(info: onnx.ValueInfoProto, path: Path) -> str:
     """The engine's dtype of an input."""
     elem_type = info.type.tensor_type.elem_type
@@ -305,13 +297,14 @@ def input_dtype(info: onnx.ValueInfoProto, path: Path) -> str:
 
 
 def is_half(info: onnx.ValueInfoProto, path: Path) -> bool:
-    """Whether an output is float16; ImportModelError if the engine lacks its floating type."""
-    name = type_name(info.type.tensor_type.elem_type)
-    if name in ("bfloat16", "float64"):
+    """Whether an output is float16; ImportModelError if the engine lacks its type."""
+    elem_type = info.type.tensor_type.elem_type
+    name = type_name(elem_type)
+    if elem_type and name not in DTYPE_NAMES:
         raise ImportModelError(
             f"output '{info.name}' holds {name}, which the engine cannot return",
             where=str(path),
-            hint="export the model with float32 or float16 outputs",
+            hint=f"export the model with outputs of {', '.join(DTYPE_NAMES.values())}",
         )
     return name == "float16"
 

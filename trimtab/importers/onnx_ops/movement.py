@@ -34,7 +34,9 @@ def dropout(node: OnnxNode) -> Results:
 
 @handles("Cast")
 def cast(node: OnnxNode) -> Results:
-    """Conversion to one of the engine's dtypes; float16 and bfloat16 are computed in float32."""
+    """Conversion to one of the engine's dtypes; float16, bfloat16 and float64 are computed in
+    float32.
+    """
     to = helper.tensor_dtype_to_np_dtype(node.integer("to"))
     return movement.cast(node, node.x(), COMPUTED.get(to.name, to))
 
@@ -119,7 +121,7 @@ def transpose(node: OnnxNode) -> Results:
     return node.transpose(node.x(), node.integers("perm") or range(len(node.shape()))[::-1])
 
 
-@handles("Pad")
+@handles("Pad", "com.microsoft.Pad")
 def pad(node: OnnxNode) -> Results:
     """Amounts are an attribute before opset 11, later a constant input with optional axes."""
     x, axes = node.x(), tuple(range(len(node.shape())))

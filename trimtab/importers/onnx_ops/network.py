@@ -13,16 +13,15 @@ from onnx import helper, numpy_helper, shape_inference
 from onnx.reference import ReferenceEvaluator
 
 from trimtab.errors import ImportModelError
-from trimtab.importers._graph import Array, Value
+from trimtab.importers._graph import Array, Operand, Value
 from trimtab.importers._inputs import Shapes, declared_inputs
 from trimtab.importers._layer import is_known
 from trimtab.importers._walk import NetworkImport
 from trimtab.importers.onnx_ops import control, functions
 from trimtab.importers.onnx_ops import model as models
 from trimtab.importers.onnx_ops.hints import of_ultralytics
-from trimtab.importers.onnx_ops.node import COMPUTED, HANDLERS, OnnxContext, OnnxNode
+from trimtab.importers.onnx_ops.node import COMPUTED, HALVES, HANDLERS, OnnxContext, OnnxNode
 from trimtab.importers.onnx_ops.order import sort_nodes, subgraphs
-from trimtab.importers.vocabulary.quantization import DTYPES
 from trimtab.program import Program
 
 # Constant folding would give these the same result in every run.
@@ -112,7 +111,7 @@ class OnnxImport(NetworkImport):
     def define(self, constants: Mapping[str, Array]) -> None:
         """Binds constants to names."""
         for name, value in constants.items():
-            to = COMPUTED.get(value.dtype.name)
+            to = HALVES.get(value.dtype.name)
             self.values[name] = value.astype(to) if to else value
 
     def add_sparse(self, graph: onnx.GraphProto) -> None:
@@ -126,6 +125,12 @@ class OnnxImport(NetworkImport):
         if x.dtype == "f16":
             (x,) = self.add_op("cast", [x], {"to": "f32"}, 1, f"{name}.f32")
         self.values[name] = x
+
+    def operand(self, value: Operand, name: str) -> Value:
+        """A value as a tensor of the program; float64 constants become float32."""
+        if isinstance(value, np.ndarray) and (to := COMPUTED.get(value.dtype.name)):
+            value = value.astype(to)
+        return super().operand(value, name)
 
     def result(self, key: Hashable, name: str) -> Value:
         """The tensor that leaves the program."""
@@ -304,7 +309,7 @@ def _is_foldable(node: OnnxNode, proto: onnx.NodeProto) -> bool:
         return False
     if any(a.HasField("g") or a.graphs for a in proto.attribute):
         return False
-    if node.type == "DequantizeLinear" and node.dtype(0) in DTYPES:
+    if node.type == "DequantizeLinear":
         return False  # the handler keeps the quantized form
     return bool(proto.input)
 

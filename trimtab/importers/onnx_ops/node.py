@@ -19,8 +19,11 @@ from trimtab.program.block import NUMPY_DTYPES
 DTYPE_NAMES = {np.dtype(code).name: name for name, code in NUMPY_DTYPES.items()}
 """The engine's name of an element type by numpy's."""
 
-COMPUTED = {"float16": "float32", "bfloat16": "float32"}
-"""The type in which values of another type are computed, by numpy's name of that one."""
+HALVES = {"float16": "float32", "bfloat16": "float32"}
+COMPUTED = HALVES | {"float64": "float32"}
+"""The type in which values of another type are computed, by numpy's name of that one. Constants of
+`HALVES` get it at once; those of float64 when an operator reads them, so that folding is exact.
+"""
 
 
 def dtype_name(elem_type: int) -> str | None:
@@ -29,6 +32,14 @@ def dtype_name(elem_type: int) -> str | None:
         return DTYPE_NAMES.get(helper.tensor_dtype_to_np_dtype(elem_type).name)
     except KeyError:
         return None
+
+
+def type_name(elem_type: int) -> str:
+    """The name of an ONNX element type, such as float64 or string."""
+    try:
+        return str(helper.tensor_dtype_to_np_dtype(elem_type).name).replace("object", "string")
+    except KeyError:
+        return f"number {elem_type}"
 
 
 @dataclass
@@ -90,9 +101,10 @@ class OnnxNode(AttributedLayer):
         operand = self.operand(i)
         if isinstance(operand, Value):
             return operand.dtype
-        if operand.dtype.name not in DTYPE_NAMES:
-            raise self.unsupported(f"input {i} has element type {operand.dtype.name}")
-        return DTYPE_NAMES[operand.dtype.name]
+        name = COMPUTED.get(operand.dtype.name, operand.dtype.name)
+        if name not in DTYPE_NAMES:
+            raise self.unsupported(f"input {i} has element type {name}")
+        return DTYPE_NAMES[name]
 
     def floats(self, i: int, what: str) -> tuple[float, ...]:
         """A constant vector of floats."""

@@ -11,11 +11,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from trimtab.importers._graph import Array, Operand, Value
+from trimtab.importers._graph import Array, Value
 from trimtab.importers._layer import Results
-from trimtab.importers.onnx_ops import pooling
+from trimtab.importers.onnx_ops import emulated, pooling
 from trimtab.importers.onnx_ops import window as windows
-from trimtab.importers.onnx_ops.node import DTYPE_NAMES, OnnxNode, dtype_name, handles
+from trimtab.importers.onnx_ops.node import (
+    DTYPE_NAMES,
+    OnnxNode,
+    dtype_name,
+    handles,
+    type_name,
+)
 from trimtab.importers.onnx_ops.reduction import normalized
 from trimtab.importers.vocabulary import matrix
 from trimtab.importers.vocabulary.convolution import convolve
@@ -66,10 +72,12 @@ def _check_dtype(node: OnnxNode, dtype: str, allowed: Sequence[str] = _ACTIVATIO
 
 @handles("QuantizeLinear", "com.microsoft.QuantizeLinear")
 def quantize_linear(node: OnnxNode) -> Results:
-    """Quantization to int8 or uint8 with constant scales, per tensor or per axis, or with a
-    computed scale per tensor.
+    """Quantization with constant scales, per tensor or per axis, or with a computed scale per
+    tensor; 16 and 4 bits are computed in float32.
     """
     x = node.x()
+    if ends := emulated.value_range(_result_type(node)):
+        return emulated.quantized(node, x, ends)
     if not node.is_known(1):
         return _quantized_by_computed(node, x)
     default = "u8"
@@ -81,12 +89,22 @@ def quantize_linear(node: OnnxNode) -> Results:
     return quantized(node, x, q, dtype)
 
 
+def _result_type(node: OnnxNode) -> str:
+    """numpy's name of the type to quantize to; empty for the default."""
+    if node.has(2):
+        point = node.operand(2)
+        return "" if isinstance(point, Value) else point.dtype.name
+    return type_name(node.integer("output_dtype", 0)) if node.integer("output_dtype", 0) else ""
+
+
 @handles("DequantizeLinear", "com.microsoft.DequantizeLinear")
 def dequantize_linear(node: OnnxNode) -> Results:
     """Dequantization of int8, uint8 or int32 with constant scales, per tensor or per axis, or with
-    a computed scale per tensor.
+    a computed scale per tensor; 16 and 4 bits, and scales for blocks of constants, in float32.
     """
     x = node.operand()
+    if emulated.is_emulated(node):
+        return emulated.dequantized(node)
     if not node.is_known(1):
         return _dequantized_by_computed(node)
     dtype = node.dtype(0)
@@ -275,69 +293,16 @@ def qlinear_pool(node: OnnxNode) -> Results:
     return _result(node, pooling.windowed(node, "average", x, counted=counted), 3)
 
 
-# Operators on integers without scales.
+@handles("com.microsoft.QLinearReduceMean")
+def qlinear_reduce_mean(node: OnnxNode) -> Results:
+    """Mean of quantized x over axes."""
+    x = _operand(node, 0)
+    axes = tuple(node.axis(axis) for axis in node.integers("axes", range(len(x.shape))))
+    keep = node.boolean("keepdims", True)
+    return _result(node, node.add("reduce_mean", x, axes=axes, keep_dims=keep), 3)
 
 
-@handles("MatMulInteger", "ConvInteger")
-def integer_product(node: OnnxNode) -> Results:
-    """Matrix multiplication or convolution of int8 and uint8 values, if float32 holds all sums
-    exactly.
-    """
-    a = node.add("cast", node.x(0), to="f32")
-    b = _shifted(node, node.known(1, "second operand"), 3)
-    depth = b.shape[-2] if node.type == "MatMulInteger" else b[0].size
-    if depth * 255 * int(np.abs(b).max(initial=0)) >= 2**24:
-        raise node.unsupported("its sums may be more than float32 holds exactly")
-    a = _less_zero_point(node, a)
-    if node.type == "MatMulInteger":
-        y = matrix.mat_mul(node, a, b)
-    else:
-        if b.ndim != 4:
-            raise node.unsupported(f"it is {b.ndim - 2}-dimensional")
-        window = windows.window_of(node, b.shape[2:], a.shape[2:])
-        y = convolve(node, a, b, None, window, node.integer("group", 1))
-    return node.add("cast", y, to="i32")
-
-
-def _shifted(node: OnnxNode, b: Array, i: int) -> Array:
-    """Constant integers minus their zero point, as float32."""
-    point = node.known(i, "zero point").astype(np.float32) if node.has(i) else np.float32(0)
-    if point.ndim == 1 and node.type == "ConvInteger":
-        point = point.reshape(-1, *[1] * (b.ndim - 1))
-    return b.astype(np.float32) - point
-
-
-def _less_zero_point(node: OnnxNode, a: Value) -> Value:
-    if not node.has(2):
-        return a
-    point: Operand = node.operand(2)
-    if isinstance(point, np.ndarray) and point.size == 1:
-        return node.shifted(a, -float(point.reshape(-1)[0]))
-    shift = node.add("cast", node.x(2), to="f32")
-    if node.type == "MatMulInteger" and len(shift.shape) == 1 and shift.shape[0] > 1:
-        shift = node.reshape(shift, (-1, 1))
-    return node.add("sub", a, shift)
-
-
-@handles("DynamicQuantizeLinear")
-def dynamic_quantize_linear(node: OnnxNode) -> Results:
-    """uint8 with the scale and the zero point of the input's own range; 0 alone has the scale 1."""
-    x, zero = node.x(0), node.constant(0.0, "zero")
-    axes = tuple(range(len(x.shape)))
-
-    def end(kind: str) -> Value:
-        edge = node.add(f"reduce_{kind}", x, axes=axes, keep_dims=False) if axes else x
-        return node.add(kind, edge, zero)
-
-    low, high = end("min"), end("max")
-    scale = node.scaled(node.add("sub", high, low), 1 / 255)
-    is_zero = node.add("compare", scale, zero, relation="equal")
-    scale = node.add("where", is_zero, node.constant(1.0, "one"), scale)
-
-    def saturated(y: Value) -> Value:
-        return node.add("clip", y, alpha=0.0, beta=255.0)
-
-    point = node.add("round", node.add("neg", node.add("div", low, scale)))
-    point = saturated(point)
-    y = node.add("add", node.add("round", node.add("div", x, scale)), point)
-    return node.add("cast", saturated(y), to="u8"), scale, node.add("cast", point, to="u8")
+@handles("com.microsoft.QLinearWhere")
+def qlinear_where(node: OnnxNode) -> Results:
+    """condition ? a : b of quantized a and b."""
+    return _result(node, node.add("where", node.x(0), _operand(node, 1), _operand(node, 4)), 7)

@@ -159,7 +159,7 @@ def _each_axis(
     return x
 
 
-@handles("GridSample")
+@handles("GridSample", "com.microsoft.GridSample")
 def grid_sample(node: OnnxNode) -> Results:
     """Samples images [n, c, h, w] at the places of a grid; opset 16 and later names of modes."""
     x, mode = node.image(), node.text("mode", "linear")
