@@ -64,13 +64,15 @@ class Net:
         x: str,
         out: int,
         kernel: int = 1,
-        stride: int = 1,
+        stride: int | tuple[int, int] = 1,
         *,
         groups: int = 1,
         pad: int | None = None,
         bias: bool = True,
     ) -> str:
-        """A square convolution; padded to keep the size at stride 1 unless `pad` says otherwise."""
+        """A convolution with a square window; padded to keep the size at stride 1 unless `pad` says
+        otherwise. Two strides are those of rows and columns.
+        """
         name = f"conv_{len(self._nodes)}"
         shape = (out, self.channels(x) // groups, kernel, kernel)
         fan_in = int(np.prod(shape[1:]))
@@ -83,7 +85,7 @@ class Net:
             inputs,
             out,
             kernel_shape=[kernel, kernel],
-            strides=[stride, stride],
+            strides=[stride, stride] if isinstance(stride, int) else list(stride),
             pads=[kernel // 2 if pad is None else pad] * 4,
             dilations=[1, 1],
             group=groups,
@@ -109,7 +111,7 @@ class Net:
         x: str,
         out: int,
         kernel: int = 1,
-        stride: int = 1,
+        stride: int | tuple[int, int] = 1,
         act: str = "relu",
         *,
         groups: int = 1,
@@ -132,6 +134,8 @@ class Net:
                 return self.op("Clip", [x, *bounds])
             case "silu":
                 return self.op("Mul", [x, self.op("Sigmoid", [x])])
+            case "gelu":
+                return self._gelu(x)
             case "leaky":
                 return self.op("LeakyRelu", [x], alpha=0.1)
             case "hard_sigmoid":
@@ -184,12 +188,6 @@ class Net:
         weight = self.constant(f"{name}.weight", self._uniform(count, 1.0, 0.2))
         bias = self.constant(f"{name}.bias", self._uniform(count, 0.0, 0.1))
         return self.op("LayerNormalization", [x, weight, bias], axis=-1, epsilon=1e-6)
-
-    def gelu(self, x: str) -> str:
-        """GELU as exporters write it: x / 2 * (1 + erf(x / sqrt(2)))."""
-        one = self.constant(f"{x}.one", np.array(1, np.float32))
-        y = self.op("Erf", [self.scaled(x, 0.5**0.5)])
-        return self.scaled(self.op("Mul", [x, self.op("Add", [y, one])]), 0.5)
 
     def softmax(self, x: str) -> str:
         """Softmax over the channels."""
@@ -276,3 +274,9 @@ class Net:
         self, shape: int | tuple[int, ...], center: float, spread: float
     ) -> NDArray[np.float32]:
         return self._rng.uniform(center - spread, center + spread, shape).astype(np.float32)
+
+    def _gelu(self, x: str) -> str:
+        """GELU as exporters write it: x / 2 * (1 + erf(x / sqrt(2)))."""
+        one = self.constant(f"{x}.one", np.array(1, np.float32))
+        y = self.op("Erf", [self.scaled(x, 0.5**0.5)])
+        return self.scaled(self.op("Mul", [x, self.op("Add", [y, one])]), 0.5)

@@ -34,6 +34,25 @@ def _c3k(net: Net, x: str) -> str:
     return conv(net, net.concat(y, conv(net, x, hidden)), out)
 
 
+def levels(net: Net, x: str, joined: str, last: str, *, shortcut: bool) -> tuple[str, str, str]:
+    """Backbone and joined levels of strides 8, 16 and 32, at the width of the smallest networks.
+
+    `joined`, `last`: the inner blocks of the stages behind the backbone, and of the last one.
+    `shortcut`: whether the pyramid has one.
+    """
+    x = conv(net, conv(net, x, 16, 3, 2), 32, 3, 2)
+    x = conv(net, c3k2(net, x, 64, expansion=0.25), 64, 3, 2)
+    fine = c3k2(net, x, 128, expansion=0.25)
+    middle = c3k2(net, conv(net, fine, 128, 3, 2), 128, "c3k")
+    x = c3k2(net, conv(net, middle, 256, 3, 2), 256, "c3k")
+    coarse = c2psa(net, spatial_pyramid(net, x, shortcut=shortcut))
+    middle = c3k2(net, net.concat(net.upsample(coarse, 2), middle), 128, joined)
+    fine = c3k2(net, net.concat(net.upsample(middle, 2), fine), 64, joined)
+    middle = c3k2(net, net.concat(conv(net, fine, 64, 3, 2), middle), 128, joined)
+    x = net.concat(conv(net, middle, 128, 3, 2), coarse)
+    return fine, middle, c3k2(net, x, 256, last)
+
+
 def c3k2(net: Net, x: str, out: int, inner: str = "residual", expansion: float = 0.5) -> str:
     """A partial stage: one half of the channels passes through `inner` ("residual", "c3k" or
     "attention"), and all parts are joined.

@@ -20,10 +20,16 @@ BLOCKS = [
 ]
 
 
+def features(net: Net, x: str, act: str = "relu") -> str:
+    """All convolutions: 1024 channels at stride 32."""
+    x = net.conv_bn(x, 32, 3, 2, act)
+    for out, stride in BLOCKS:
+        x = net.conv_bn(x, net.channels(x), 3, stride, act, groups=net.channels(x))
+        x = net.conv_bn(x, out, act=act)
+    return x
+
+
 def build(net: Net, x: str) -> None:
     """data: float32[1, 3, 224, 224] -> output: float32[1, 1000], probabilities."""
-    x = net.conv_bn(x, 32, 3, 2)
-    for out, stride in BLOCKS:
-        x = net.conv_bn(x, net.channels(x), 3, stride, groups=net.channels(x))
-        x = net.conv_bn(x, out)
+    x = features(net, x)
     net.output(net.softmax(net.linear(net.global_mean(x), 1000)), "output")

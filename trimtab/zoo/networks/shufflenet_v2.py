@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
+from trimtab.zoo.blocks import channel_shuffle
 from trimtab.zoo.builder import RESIDUAL_GAMMA, Net
 
 INPUT_SHAPE = (1, 3, 224, 224)
-
-
-def _shuffle(net: Net, x: str, size: int) -> str:
-    """Interleaves the two halves of the channels of x: float32[1, c, size, size]."""
-    channels = net.channels(x)
-    x = net.reshape(x, (1, 2, channels // 2, size, size))
-    x = net.op("Transpose", [x], perm=[0, 2, 1, 3, 4])
-    return net.reshape(x, (1, channels, size, size))
 
 
 def _branch(net: Net, x: str, out: int, stride: int) -> str:
@@ -21,8 +14,8 @@ def _branch(net: Net, x: str, out: int, stride: int) -> str:
     return net.conv_bn(x, out)
 
 
-def _unit(net: Net, x: str, out: int, size: int) -> str:
-    """A unit of the network; the first of a stage halves height and width to `size`."""
+def _unit(net: Net, x: str, out: int) -> str:
+    """A unit of the network; the first of a stage halves height and width."""
     if out != net.channels(x):
         left = net.conv_bn(
             x, net.channels(x), 3, 2, "linear", groups=net.channels(x), gamma=RESIDUAL_GAMMA
@@ -31,17 +24,16 @@ def _unit(net: Net, x: str, out: int, size: int) -> str:
     else:
         left, right = net.halves(x)
         right = _branch(net, right, out // 2, 1)
-    return _shuffle(net, net.concat(left, right), size)
+    return channel_shuffle(net, net.concat(left, right))
 
 
 def levels(net: Net, x: str) -> list[str]:
     """The maps of the three stages, at strides 8, 16 and 32."""
     maps = []
-    whole = net.size(x)
     x = net.max_pool(net.conv_bn(x, 24, 3, 2), 3, 2, 1)
-    for out, repeats, stride in ((116, 4, 8), (232, 8, 16), (464, 4, 32)):
+    for out, repeats in ((116, 4), (232, 8), (464, 4)):
         for _ in range(repeats):
-            x = _unit(net, x, out, whole // stride)
+            x = _unit(net, x, out)
         maps.append(x)
     return maps
 

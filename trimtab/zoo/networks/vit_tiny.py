@@ -6,28 +6,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from trimtab.zoo.blocks import transformer
 from trimtab.zoo.builder import Net
 
 INPUT_SHAPE = (1, 3, 224, 224)
 _WIDTH, _HEADS, _BLOCKS, _TOKENS = 192, 3, 12, 197
-
-
-def _heads(net: Net, x: str) -> str:
-    """[1, tokens, width] -> [1, heads, tokens, width / heads]."""
-    split = net.reshape(x, (1, _TOKENS, _HEADS, _WIDTH // _HEADS))
-    return net.op("Transpose", [split], perm=[0, 2, 1, 3])
-
-
-def _attention(net: Net, x: str) -> str:
-    parts = net.split(net.tokens_linear(x, 3 * _WIDTH), (_WIDTH,) * 3, axis=2)
-    query, key, value = (_heads(net, part) for part in parts)
-    turned = net.op("Transpose", [key], perm=[0, 1, 3, 2])
-    scores = net.op("MatMul", [net.scaled(query, (_WIDTH // _HEADS) ** -0.5), turned])
-    mixed = net.op("MatMul", [net.op("Softmax", [scores], axis=-1), value])
-    joined = net.reshape(
-        net.op("Transpose", [mixed], perm=[0, 2, 1, 3]), (1, _TOKENS, _WIDTH), _WIDTH
-    )
-    return net.tokens_linear(joined, _WIDTH)
 
 
 def build(net: Net, x: str) -> None:
@@ -41,9 +24,7 @@ def build(net: Net, x: str) -> None:
     )
     x = net.op("Add", [net.op("Concat", [x, first], _WIDTH, axis=1), places])
     for _ in range(_BLOCKS):
-        x = net.add(x, _attention(net, net.layer_norm(x)))
-        y = net.gelu(net.tokens_linear(net.layer_norm(x), 4 * _WIDTH))
-        x = net.add(x, net.tokens_linear(y, _WIDTH))
+        x = transformer(net, x, (1, _TOKENS), _HEADS, 4 * _WIDTH, "gelu")
     last = net.constant("last", np.array(_TOKENS - 1, np.int64))
     x = net.op("Gather", [net.layer_norm(x), last], axis=1)
     net.output(net.linear(x, 1000), "output")
