@@ -34,6 +34,7 @@ class Profile:
     "!name". `kernels`: glob patterns of kernel names; () for all that the operators may call.
     `strings`: include names of operators and variables and error texts; `threads`: include the
     thread pool; `small`: prefer kernels with little code, and compile all of them for size.
+    `constants`: specialized attributes that have one value, as "operator.attribute=number".
     """
 
     name: str
@@ -44,6 +45,7 @@ class Profile:
     strings: bool = True
     threads: bool = True
     small: bool = False
+    constants: tuple[str, ...] = ()
 
     def operators(self) -> list[schema.Operator]:
         """The included operators in the order of their ids; ProfileError for unknown names and
@@ -68,6 +70,23 @@ class Profile:
                     hint=f"add {', '.join(missing)} to ops",
                 )
         return included
+
+    def constants_of(self, op: schema.Operator) -> dict[str, int]:
+        """The attributes of an operator that have one value in this binary, with their numbers in
+        .ttm files.
+        """
+        rows = (re.fullmatch(r"(\w+)\.(\w+)=(\d+)", text) for text in self.constants)
+        own = {row[2]: int(row[3]) for row in rows if row and row[1] == op.name}
+        for name, number in own.items():
+            attribute = op.attribute(name)
+            limit = len(attribute.values) or (2 if attribute.type == "bool" else 0)
+            if not attribute.specialized or number > schema.MAX_CONSTANT or 0 < limit <= number:
+                raise ProfileError(
+                    f"constants: {op.name}.{name}={number} is not possible",
+                    where=f"profile {self.name}",
+                    hint="docs/adding-an-operator.md describes `specialized`",
+                )
+        return own
 
     @property
     def _has_wildcard(self) -> bool:
@@ -179,9 +198,15 @@ class Profile:
             return tuple(sorted({*a, *b}))
 
         ops = both(self.ops, other.ops)
+        own, others = ({op.name for op in profile.operators()} for profile in (self, other))
         if self._has_wildcard or other._has_wildcard:
-            names = {op.name for profile in (self, other) for op in profile.operators()}
-            ops = ANY + tuple(name for name in ops if name[0] == "!" and name[1:] not in names)
+            ops = ANY + tuple(n for n in ops if n[0] == "!" and n[1:] not in own | others)
+        constants = {*self.constants} & {*other.constants}
+        constants |= {
+            text
+            for text in {*self.constants, *other.constants}
+            if text.partition(".")[0] not in own & others
+        }
         return Profile(
             name=f"{self.name}+{other.name}",
             doc=f"{self.doc} {other.doc}".strip(),
@@ -193,6 +218,7 @@ class Profile:
             strings=self.strings or other.strings,
             threads=self.threads or other.threads,
             small=self.small and other.small,
+            constants=tuple(sorted(constants)),
         )
 
     def digest(self) -> str:
@@ -200,6 +226,8 @@ class Profile:
         import hashlib  # loads OpenSSL, which running a model does not need
 
         facts = asdict(replace(self, name="", doc=""))
+        if not self.constants:
+            del facts["constants"]
         return hashlib.sha256(strict_json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
     def to_toml(self) -> str:
@@ -207,8 +235,9 @@ class Profile:
         import tomli_w  # not available when CMake runs the code generator
 
         table = {key: value for key, value in asdict(self).items() if key != "name"}
-        if not self.kernels:
-            del table["kernels"]
+        for key in ("kernels", "constants"):
+            if not table[key]:
+                del table[key]
         return tomli_w.dumps(table)
 
 

@@ -16,6 +16,12 @@ BASELINE = Baseline("sizes", ("network", "toolchain", "cpu"), ("runner_bytes", "
 EXAMPLE = ("squeezenet", "cortex-a53")  # the runner that docs/size.md breaks down
 # Profiles instead of a network: all operators, and those of float32 networks.
 FULL, FLOAT32 = PROFILES = ("full", "float32")
+# A network behind a camera and with a head: NV12 of 1920x1080 in, boxes out.
+DETECTOR = "nv12_to_boxes"
+DETECTOR_NETWORK, DETECTOR_INPUT, DETECTOR_HEAD = "yolo_fastest", "data", "yolov3"
+DETECTOR_CAMERA = "camera(nv12, 1920x1080) | yolo"
+DETECTOR_BAR = 90 * 1024
+"""The largest runner of the detector on a Cortex-A53 that the project promises, in bytes."""
 # Toolchain and core of each target.
 TARGETS = (
     ("aarch64-linux-musl", "cortex-a53"),

@@ -7,10 +7,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from lab.sizes.figures import EXAMPLE, PROFILES, TARGETS, RunnerSize
+from lab.sizes.figures import (
+    DETECTOR,
+    DETECTOR_CAMERA,
+    DETECTOR_HEAD,
+    DETECTOR_INPUT,
+    DETECTOR_NETWORK,
+    EXAMPLE,
+    PROFILES,
+    TARGETS,
+    RunnerSize,
+)
 from trimtab import __version__, cores, files, size
 from trimtab.build.toolchain import find_toolchain
+from trimtab.camera import parse
 from trimtab.errors import UsageError
+from trimtab.heads import HeadRequest
 from trimtab.pipeline.built import build, build_profile
 from trimtab.pipeline.loaded import load
 from trimtab.pipeline.pack import pack
@@ -41,16 +53,16 @@ def measure_runners(
             hint=f"use one of {', '.join(known_cpus)}",
         )
     recipes = [
-        Recipe(*(("", name) if name in PROFILES else (name, "")), toolchain, cpu)
+        (name, _recipe(name, toolchain, cpu))
         for name in networks
         for toolchain, cpu in TARGETS
         if cpu in (selection or known_cpus)
     ]
     sizes = []
     with progress.step("measure the sizes of runners", "runners") as step:
-        for done, recipe in enumerate(recipes):
-            step.update(done, len(recipes), f"{recipe.model or recipe.profile}, {recipe.cpu}")
-            sizes.append(_measure(recipe, progress))
+        for done, (name, recipe) in enumerate(recipes):
+            step.update(done, len(recipes), f"{name}, {recipe.cpu}")
+            sizes.append(_measure(name, recipe, progress))
         step.update(len(recipes), len(recipes))
     return sizes
 
@@ -72,7 +84,21 @@ def measure_code(progress: Progress = SILENT) -> dict[str, CodeSizes]:
     return sizes
 
 
-def _measure(recipe: Recipe, progress: Progress) -> RunnerSize:
+def _recipe(name: str, toolchain: str, cpu: str) -> Recipe:
+    """The build of a network, of a profile, or of the detector behind a camera."""
+    if name == DETECTOR:
+        return Recipe(
+            DETECTOR_NETWORK,
+            toolchain=toolchain,
+            cpu=cpu,
+            cameras={DETECTOR_INPUT: parse(DETECTOR_CAMERA)},
+            head=HeadRequest(DETECTOR_HEAD),
+        )
+    model, profile = ("", name) if name in PROFILES else (name, "")
+    return Recipe(model, profile, toolchain, cpu)
+
+
+def _measure(name: str, recipe: Recipe, progress: Progress) -> RunnerSize:
     with tempfile.TemporaryDirectory(prefix="trimtab-") as folder:
         recipe = replace(recipe, output=Path(folder) / "build")
         models = {}
@@ -84,7 +110,7 @@ def _measure(recipe: Recipe, progress: Progress) -> RunnerSize:
         else:
             delivery = build_profile(recipe, progress)
         return RunnerSize(
-            recipe.model or recipe.profile,
+            name,
             recipe.toolchain,
             recipe.cpu,
             runner_bytes=delivery.runner.stat().st_size,
@@ -94,9 +120,7 @@ def _measure(recipe: Recipe, progress: Progress) -> RunnerSize:
             load_ttm_bytes=models.get("load"),
             size_ttm_bytes=models.get("size"),
             versions={"trimtab": __version__, "compiler": delivery.compiler},
-            parts=size.measure(delivery.output_dir).groups
-            if (recipe.model, recipe.cpu) == EXAMPLE
-            else {},
+            parts=size.measure(delivery.output_dir).groups if (name, recipe.cpu) == EXAMPLE else {},
         )
 
 

@@ -14,7 +14,8 @@ class SizesOptions:
     """Options of `bench.sizes`."""
 
     network: tuple[str, ...] = option(
-        "zoo network, or a profile of all operators: `full`, `float32` (repeatable; default: all)",
+        "zoo network, a profile of all operators (`full`, `float32`), or `nv12_to_boxes`, a "
+        "detector behind a camera (repeatable; default: all)",
         (),
     )
     cpu: tuple[str, ...] = option("only targets with this core (repeatable; default: all)", ())
@@ -48,7 +49,7 @@ def sizes(options: SizesOptions) -> None:
         if options.check:
             figures.check_code(code_sizes)
         return
-    names = options.network or [*zoo.names(), *figures.PROFILES]
+    names = options.network or [*zoo.names(), *figures.PROFILES, figures.DETECTOR]
     runners = measure_runners(names, options.cpu, progress)
     table = figures.table(runners)
     print(table.json() if options.json else table.text())

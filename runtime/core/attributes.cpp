@@ -63,7 +63,7 @@ Status DecodeAttributes(const uint8_t* block, size_t bytes, const AttributeField
   for (size_t i = 0; i < count; ++i) {
     uint8_t* field = static_cast<uint8_t*>(out) + fields->offset;
     const bool legal = DecodeSlot(block, bytes, block + i * 8, *fields, field);
-    TRIMTAB_CHECK(legal, "attribute is out of range (its index)", static_cast<int64_t>(i));
+    TRIMTAB_CHECK(legal, "unsupported attribute value (index)", static_cast<int64_t>(i));
     fields += fields->type == AttributeType::kRecords ? 1 + fields->limit : 1;
   }
   return Status();

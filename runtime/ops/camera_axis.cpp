@@ -14,15 +14,16 @@ int64_t Limited(int64_t value, int64_t low, int64_t high) {
 
 size_t CameraAxis::Window() const {
   int64_t taps = 1;
-  if (method == Method::kBilinear && in != out) taps = 2;
+  if (attributes->method == Method::kBilinear && in != out) taps = 2;
   // A covered area begins and ends within a pixel, unless the ratio is whole.
-  if (method == Method::kArea) taps = in % out == 0 ? in / out : in / out + 2;
-  if (method == Method::kAntialias && in != out) taps = in > out ? 2 * (in / out + 1) + 1 : 3;
+  if (attributes->method == Method::kArea) taps = in % out == 0 ? in / out : in / out + 2;
+  if (attributes->method == Method::kAntialias && in != out)
+    taps = in > out ? 2 * (in / out + 1) + 1 : 3;
   return static_cast<size_t>(Limited(taps, 1, in));
 }
 
 int64_t CameraAxis::Nearest(int64_t i) const {
-  switch (centers) {
+  switch (attributes->centers) {
     case Centers::kHalfPixel:
       return (2 * i + 1) * in / (2 * out);
     case Centers::kAsymmetric:
@@ -36,7 +37,7 @@ int64_t CameraAxis::Nearest(int64_t i) const {
 double CameraAxis::Coordinate(int64_t i) const {
   const auto x = static_cast<double>(i), from = static_cast<double>(in);
   const auto to = static_cast<double>(out);
-  switch (centers) {
+  switch (attributes->centers) {
     case Centers::kHalfPixel:
       return (x + 0.5) * from / to - 0.5;
     case Centers::kAsymmetric:
@@ -52,12 +53,12 @@ int32_t CameraAxis::SetTaps(int64_t i, float* weights) const {
   for (int64_t t = 0; t < window; ++t) weights[t] = 0;
   // Pixels before the first of `window` neighbors in the picture.
   const auto place = [&](int64_t first) { return Limited(first, 0, in - window); };
-  if (method == Method::kNearest || window == 1) {
-    const int64_t at = method == Method::kNearest ? Nearest(i) : in == out ? i : 0;
+  if (attributes->method == Method::kNearest || window == 1) {
+    const int64_t at = attributes->method == Method::kNearest ? Nearest(i) : in == out ? i : 0;
     weights[0] = 1;
     return static_cast<int32_t>(Limited(at, 0, in - 1));
   }
-  if (method == Method::kBilinear) {
+  if (attributes->method == Method::kBilinear) {
     double x = Coordinate(i);
     x = x < 0 ? 0 : x > static_cast<double>(in - 1) ? static_cast<double>(in - 1) : x;
     const int64_t first = place(static_cast<int64_t>(x));
@@ -66,7 +67,7 @@ int32_t CameraAxis::SetTaps(int64_t i, float* weights) const {
     weights[1] = share;
     return static_cast<int32_t>(first);
   }
-  if (method == Method::kArea) {  // in units of 1 / out pixel
+  if (attributes->method == Method::kArea) {  // in units of 1 / out pixel
     const int64_t begin = i * in, end = begin + in, first = place(begin / out);
     for (int64_t t = 0; t < window; ++t) {
       const int64_t low = (first + t) * out, high = low + out;

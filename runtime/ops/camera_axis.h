@@ -5,15 +5,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "generated/attributes.h"
+#include "generated/attributes/camera_image.h"
 
 namespace trimtab {
 
 // `in` pixels become `out`. Both are below 2^15, so products fit 64 bits with room to spare.
 struct CameraAxis {
   int64_t in = 1, out = 1;
-  CameraImageMethod method = CameraImageMethod::kBilinear;
-  CameraImageCenters centers = CameraImageCenters::kHalfPixel;
+  const CameraImageAttributes* attributes = nullptr;  // method and centers
 
   // Upper limit of the number of taps.
   size_t Window() const;

@@ -1,4 +1,5 @@
-#include "generated/attributes.h"
+#include "generated/attributes/camera_image.h"
+
 #include "generated/op_ids.h"
 #include "runtime/core/operator.h"
 #include "runtime/ops/camera_view.h"

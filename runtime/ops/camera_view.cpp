@@ -175,7 +175,7 @@ Status CameraView::Set(const CameraImageAttributes& a, const Frame& frame) {
     const int64_t out = content[i + 2], place = content[i], size = a.sizes[i];
     TRIMTAB_CHECK(out <= kMaxCameraSide, "the picture in the result is too large (axis)",
                   static_cast<int64_t>(i));
-    axis.resampling = {length, out, a.method, a.centers};
+    axis.resampling = {length, out, &a};
     TRIMTAB_CHECK(a.method != CameraImageMethod::kArea || out <= length,
                   "the mean of areas only shrinks pictures (axis)", static_cast<int64_t>(i));
     axis.begin = place < 0 ? -place : 0;

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "generated/attributes.h"
+#include "generated/attributes/camera_image.h"
 #include "kernels/kernel_api.h"
 #include "runtime/core/frame.h"
 #include "runtime/ops/camera_axis.h"

@@ -1,7 +1,8 @@
+#include "generated/attributes/resize.h"
+
 #include <math.h>
 #include <string.h>
 
-#include "generated/attributes.h"
 #include "runtime/core/copy.h"
 #include "runtime/core/operator.h"
 

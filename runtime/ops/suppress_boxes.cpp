@@ -1,6 +1,7 @@
+#include "generated/attributes/suppress_boxes.h"
+
 #include <math.h>
 
-#include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/ops/boxes_output.h"
 

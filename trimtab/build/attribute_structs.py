@@ -5,7 +5,7 @@ Uses the standard library only, like `trimtab.build.codegen`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from trimtab import schema
 
@@ -38,16 +38,24 @@ MEMBER_ORDER = (
 )
 
 
+_DECODED = "decoded"
+
+
 def pascal(name: str) -> str:
     """Converts snake_case to PascalCase."""
     return "".join(part.capitalize() for part in name.split("_"))
 
 
-def struct_of(name: str, attributes: Iterable[schema.Attribute], *more: str) -> list[str]:
+def struct_of(
+    name: str,
+    attributes: Iterable[schema.Attribute],
+    *more: str,
+    constants: Mapping[str, int] | None = None,
+) -> list[str]:
     """The struct of an operator's attributes, or of a record. `name`: prefix of the type names;
-    `more`: additional member declarations.
+    `more`: additional member declarations; `constants`: members that are no variables.
     """
-    out, own = [], list(attributes)
+    out, own, constants = [], list(attributes), constants or {}
     for a in own:
         if a.type == "enum":
             values = ", ".join(f"k{pascal(v)}" for v in a.values)
@@ -66,8 +74,22 @@ def struct_of(name: str, attributes: Iterable[schema.Attribute], *more: str) -> 
     for a in sorted(own, key=lambda a: MEMBER_ORDER.index(a.type)):
         record = name + pascal(a.name)
         cpp = {"enum": record, "records": f"RecordList<{record}>"}.get(a.type) or CPP_TYPES[a.type]
-        out.append(f"  {cpp} {a.name};")
+        if a.name in constants:
+            number = constants[a.name]
+            out.append(f"  static constexpr {cpp} {a.name} = static_cast<{cpp}>({number});")
+        else:
+            out.append(f"  {cpp} {a.name};")
+    if constants:
+        out.append(f"  int64_t {_DECODED};  // what the file has for a constant")
     return [*out, *more, "};\n"]
+
+
+def constant_row_of(struct: str, number: int) -> str:
+    """The table row of an attribute that has one value, whatever its type is: the loader refuses
+    others. The limit 0 of an int means none; an enum of one value has only 0.
+    """
+    kind, low, limit = ("Int", number, number) if number else ("Enum", 0, 1)
+    return f"    {{AttributeType::k{kind}, {low}, offsetof({struct}, {_DECODED}), {limit}}},"
 
 
 def rows_of(struct: str, name: str, a: schema.Attribute) -> Iterator[str]:

@@ -6,6 +6,7 @@ CMake runs this at configure time: `python -m trimtab.build.codegen --profile FI
 that builds stay incremental:
 
     generated/attributes.h      one struct per operator, in schema order
+    generated/attributes/NAME.h  the struct of an operator with specialized attributes
     generated/op_ids.h          operator ids
     generated/plugin_attributes.h  the same for operators of plug-ins
     generated/config.h          switches and the version
@@ -21,11 +22,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from trimtab import __version__, files, kernels, paths, plugins, schema, strict_json
-from trimtab.build.attribute_structs import pascal, rows_of, struct_of
+from trimtab.build.attribute_structs import constant_row_of, pascal, rows_of, struct_of
 from trimtab.errors import SchemaError, TrimtabError
 from trimtab.profile import Profile, find_profile
 
@@ -46,22 +47,33 @@ def _is_known(op: schema.Operator) -> bool:
     return _is_own(op) or bool(op.replaces)
 
 
+def _header_of(op: schema.Operator) -> str:
+    """The header with the struct of an operator's attributes, if they are specialized."""
+    return f"generated/attributes/{op.name}.h"
+
+
+def _common(ops: Iterable[schema.Operator]) -> list[schema.Operator]:
+    """The operators whose structs are the same in all profiles."""
+    return [op for op in ops if not op.is_specialized]
+
+
 def attributes_header(
     ops: Iterable[schema.Operator],
     guard: str = "ATTRIBUTES",
     include: str = "runtime/core/attributes.h",
+    constants: Mapping[str, int] | None = None,
 ) -> str:
     """Text of generated/attributes.h: enums and attribute structs of `ops`, with members ordered by
     type.
 
     The structs of plug-ins are in a separate header that includes this one, so that adding a
-    plug-in does not recompile other operators.
+    plug-in does not recompile other operators; those that depend on the profile have a header each.
     """
     guard = f"TRIMTAB_GENERATED_{guard}_H_"
     out = [BANNER, f"#ifndef {guard}\n#define {guard}\n"]
     out.append(f'#include "{include}"\n\nnamespace trimtab {{\n')
     for op in ops:
-        out += struct_of(op.class_name, op.attributes)
+        out += struct_of(op.class_name, op.attributes, constants=constants)
     out.append("}  // namespace trimtab\n\n#endif")
     return "\n".join(out) + "\n"
 
@@ -114,6 +126,7 @@ def registry_source(profile: Profile, selected: list[kernels.Kernel]) -> str:
     out = [
         BANNER,
         '#include "runtime/core/registry.h"\n\n#include <stddef.h>\n',
+        *(f'#include "{_header_of(op)}"' for op in ops if op.is_specialized),
         '#include "generated/plugin_attributes.h"\n',
         "namespace trimtab {\n",
     ]
@@ -135,7 +148,12 @@ def registry_source(profile: Profile, selected: list[kernels.Kernel]) -> str:
         if op.attributes:
             fields = f"k{op.class_name}Fields"
             out.append(f"static const AttributeField {fields}[] = {{")
-            out += [row for a in op.attributes for row in rows_of(struct, op.class_name, a)]
+            constants = profile.constants_of(op)
+            for a in op.attributes:
+                if a.name in constants:
+                    out.append(constant_row_of(struct, constants[a.name]))
+                else:
+                    out += rows_of(struct, op.class_name, a)
             out.append("};")
         (min_in, max_in), (min_out, max_out) = op.input_counts, op.output_counts
         dtypes = hex(sum(1 << schema.DTYPES[d] for d in profile.dtypes_of(op, selected)))
@@ -308,8 +326,12 @@ def generate(
         selected += kernels.instruments(arch, {family for op in ops for family in op.families})
     generated = output / "generated"
     own, foreign = [op for op in ops if _is_known(op)], [op for op in ops if not _is_known(op)]
-    files.write_if_changed(generated / "attributes.h", attributes_header(own))
-    header = attributes_header(foreign, "PLUGIN_ATTRIBUTES", "generated/attributes.h")
+    for op in ops:
+        if op.is_specialized:
+            header = attributes_header([op], op.name.upper(), constants=profile.constants_of(op))
+            files.write_if_changed(output / _header_of(op), header)
+    files.write_if_changed(generated / "attributes.h", attributes_header(_common(own)))
+    header = attributes_header(_common(foreign), "PLUGIN_ATTRIBUTES", "generated/attributes.h")
     files.write_if_changed(generated / "plugin_attributes.h", header)
     files.write_if_changed(generated / "op_ids.h", op_ids_header(own))
     files.write_if_changed(generated / "config.h", config_header(profile))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from trimtab import kernels
+from collections.abc import Iterator
+
+from trimtab import kernels, schema
 from trimtab.profile import Profile
 from trimtab.program import Program
 from trimtab.session import optimize
@@ -30,4 +32,19 @@ def profile_of(
         kernels=tuple(sorted(names)),
         strings=strings,
         threads=threads,
+        constants=tuple(sorted(_constants(planned))),
     )
+
+
+def _constants(program: Program) -> Iterator[str]:
+    """The specialized attributes that have the same value in all operators of a kind."""
+    values: dict[tuple[str, str], set[int]] = {}
+    for op in program.ops:
+        for a in op.schema.attributes:
+            if a.specialized:
+                number = a.number(op.attributes.get(a.name, a.default))
+                values.setdefault((op.type, a.name), set()).add(number)
+    for (op_type, name), numbers in values.items():
+        number, *others = numbers
+        if not others and 0 <= number <= schema.MAX_CONSTANT:
+            yield f"{op_type}.{name}={number}"

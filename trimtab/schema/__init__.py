@@ -15,11 +15,21 @@ from pathlib import Path
 
 from trimtab import paths, plugins
 from trimtab.errors import SchemaError
-from trimtab.schema.model import DTYPES, Attribute, Macs, Operator, Port, name_hash, sha256
+from trimtab.schema.model import (
+    DTYPES,
+    MAX_CONSTANT,
+    Attribute,
+    Macs,
+    Operator,
+    Port,
+    name_hash,
+    sha256,
+)
 from trimtab.schema.reading import read_operator
 
 __all__ = [
     "DTYPES",
+    "MAX_CONSTANT",
     "Attribute",
     "Macs",
     "Operator",

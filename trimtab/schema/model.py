@@ -11,6 +11,9 @@ from typing import Any
 
 from trimtab.errors import SchemaError
 
+SPECIALIZED_TYPES = ("enum", "bool", "int")
+MAX_CONSTANT = 255
+"""The largest value of an attribute that a binary can be specialized for."""
 FIELD_TYPES = ("int", "uint", "float", "double", "bool", "enum", "ints", "floats")
 """Types that the fields of a record may have."""
 ATTRIBUTE_TYPES = (*FIELD_TYPES, "op", "kernel", "records")
@@ -49,7 +52,8 @@ class Attribute:
 
     `default` is None when the attribute is required. `range`: [min, max] of an int, checked by the
     loader and the planner. `plan`: the planner sets it. `fields`: the attributes of each record,
-    for an attribute of type "records".
+    for an attribute of type "records". `specialized`: a binary whose models have one value of the
+    attribute has code for that value only.
     """
 
     name: str
@@ -63,7 +67,12 @@ class Attribute:
     families: tuple[str, ...] = ()
     optional: bool = False
     plan: bool = False
+    specialized: bool = False
     fields: tuple[Attribute, ...] = ()
+
+    def number(self, value: Any) -> int:
+        """The integer that a .ttm file has for a value of an enum, bool or int."""
+        return self.values.index(value) if self.type == "enum" else int(value)
 
     @property
     def signature(self) -> str:
@@ -164,6 +173,11 @@ class Operator:
     def attributes_by_name(self) -> Mapping[str, Attribute]:
         """The attributes, in their order."""
         return {attribute.name: attribute for attribute in self.attributes}
+
+    @property
+    def is_specialized(self) -> bool:
+        """Whether binaries may be specialized for values of its attributes."""
+        return any(a.specialized for a in self.attributes)
 
     @cached_property
     def input_indices(self) -> Mapping[str, int]:

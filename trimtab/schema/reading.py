@@ -14,6 +14,7 @@ from trimtab.schema.model import (
     FIELD_TYPES,
     KINDS,
     LAYOUTS,
+    SPECIALIZED_TYPES,
     Attribute,
     Macs,
     Operator,
@@ -54,6 +55,12 @@ def _attributes(
             )
         if problem := _range_problem(attribute):
             raise SchemaError(f"attribute {name} {problem}", where=where, hint=_RANGE_HINT)
+        if attribute.specialized and (plan or attribute.type not in SPECIALIZED_TYPES):
+            raise SchemaError(
+                f"attribute {name} cannot be specialized",
+                where=where,
+                hint=f"only attributes of type {', '.join(SPECIALIZED_TYPES)} can be",
+            )
         attributes.append(attribute)
     return attributes
 
