@@ -18,7 +18,7 @@
 
 #include "bindings/engine_error.h"
 #include "bindings/run_time_operators.h"
-#include "runtime/api/trimtab.h"
+#include "runtime/api/model.h"
 
 namespace py = pybind11;
 
@@ -126,6 +126,13 @@ class Executor {
     return outputs;
   }
 
+  // Runs then overwrite the arrays of the last `count` inputs: Executor::OverwriteInputs.
+  void OverwriteInputs(uint32_t count) {
+    const auto lock = Lock();
+    Check(trimtab::Report(model_.get(), model_->executor.OverwriteInputs(count)));
+    overwritten_ = count;
+  }
+
   void ResizeInput(uint32_t index, const Shape& dims) {
     const auto lock = Lock();
     FunctionErrors errors;
@@ -221,9 +228,12 @@ class Executor {
 
   // Requires the model's lock.
   void Compute(Arrays arrays) {
-    for (uint32_t i = 0; i < arrays.size(); ++i)
+    for (uint32_t i = 0; i < arrays.size(); ++i) {
+      if (i + overwritten_ >= arrays.size() && !arrays[i].writeable())
+        throw EngineError(TRIMTAB_BAD_ARGUMENT, "an array that a run overwrites is not writable");
       Check(trimtab_set_input(model_.get(), i, arrays[i].data(),
                               static_cast<size_t>(arrays[i].nbytes())));
+    }
     Infer(std::move(arrays));
   }
 
@@ -252,7 +262,7 @@ class Executor {
     if (static_cast<size_t>(array.nbytes()) != tensor.bytes || !array.writeable() ||
         (array.flags() & py::array::c_style) == 0)
       throw EngineError(TRIMTAB_BAD_ARGUMENT, "an array cannot take its output");
-    memcpy(array.mutable_data(), tensor.data, tensor.bytes);
+    if (array.data() != tensor.data) memcpy(array.mutable_data(), tensor.data, tensor.bytes);
     return array;
   }
 
@@ -277,7 +287,8 @@ class Executor {
   std::mutex mutex_;
   py::array_t<uint8_t, py::array::c_style> bytes_;
   std::vector<py::dtype> input_types_, output_types_;
-  Arrays inputs_;  // keeps the model's input data alive
+  uint32_t overwritten_ = 0;  // inputs, the last ones, whose arrays a run overwrites
+  Arrays inputs_;             // keeps the model's input data alive
   std::unique_ptr<trimtab_model, Close> model_;
 };
 
@@ -291,6 +302,7 @@ void DefineExecutor(py::module_& module) {
       .def("run", &Executor::Run)
       .def("run_by_name", &Executor::RunByName)
       .def("run_images", &Executor::RunImages)
+      .def("overwrite_inputs", &Executor::OverwriteInputs)
       .def("resize_input", &Executor::ResizeInput)
       .def("time_operators", &Executor::TimeOperators)
       .def("inputs", &Executor::Inputs)

@@ -119,6 +119,14 @@ class Session:
         """
         return dict(self._executor.memory())
 
+    def overwrite_inputs(self, count: int) -> None:
+        """Lets runs compute the last `count` outputs in the arrays of the last `count` inputs, each
+        in that of the input at its place, where no operator reads the input later. These arrays
+        must then be writable, and their elements are lost. Other outputs stay in memory of their
+        own. Images of cameras cannot be inputs of such a session.
+        """
+        self._executor.overwrite_inputs(count)
+
     def run(
         self,
         inputs: Mapping[str, ArrayLike | Frame] | ArrayLike | Frame,

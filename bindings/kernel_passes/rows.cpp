@@ -46,6 +46,20 @@ Pass NormalizePass(Kernel<NormalizeArgs<T>> kernel, const LayerSizes& s) {
   };
 }
 
+// A step of Adam, which has the most states.
+Pass UpdatePass(Kernel<UpdateArgs<float>> kernel, const LayerSizes& s) {
+  static Elements<float> mean, square;
+  UpdateArgs<float> args = {};
+  args.n = s.at("n");
+  float* const values[] = {Shared<float>().y.Take(args.n), mean.Take(args.n), square.Take(args.n)};
+  for (int j = 0; j < 3; ++j) args.x[j] = args.y[j] = values[j];
+  args.gradient = Shared<float>().x.Take(args.n);
+  args.rate = args.scale = args.momentum = 0.5f;
+  args.momentum2 = 0;  // so that squares are positive
+  args.delta = 1;
+  return [=] { kernel(args); };
+}
+
 const PassMaker kMakers[] = {
     {"UnaryArgs<float>", MakePass<UnaryArgs<float>, UnaryPass<float>>},
     {"UnaryArgs<Half>", MakePass<UnaryArgs<Half>, UnaryPass<Half>>},
@@ -54,6 +68,7 @@ const PassMaker kMakers[] = {
     {"SoftmaxArgs<float>", MakePass<SoftmaxArgs<float>, SoftmaxPass<float>>},
     {"SoftmaxArgs<Half>", MakePass<SoftmaxArgs<Half>, SoftmaxPass<Half>>},
     {"NormalizeArgs<float>", MakePass<NormalizeArgs<float>, NormalizePass<float>>},
+    {"UpdateArgs<float>", MakePass<UpdateArgs<float>, UpdatePass>},
     {"NormalizeArgs<Half>", MakePass<NormalizeArgs<Half>, NormalizePass<Half>>},
 };
 

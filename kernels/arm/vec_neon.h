@@ -88,6 +88,7 @@ inline F Min(F a, F b) { return {vminq_f32(a.v, b.v)}; }
 
 #if defined(__aarch64__)
 inline F Divide(F a, F b) { return {vdivq_f32(a.v, b.v)}; }
+inline F Sqrt(F a) { return {vsqrtq_f32(a.v)}; }
 #else
 // Armv7 only has an estimate; two Newton steps refine it to 2 ulp for 2^-126 <= b < 2^126, the
 // range of the activations.
@@ -96,6 +97,11 @@ inline F Divide(F a, F b) {
   r = vmulq_f32(r, vrecpsq_f32(b.v, r));
   r = vmulq_f32(r, vrecpsq_f32(b.v, r));
   return {vmulq_f32(a.v, r)};
+}
+// Armv7 has square roots of scalars only.
+inline F Sqrt(F a) {
+  for (int i = 0; i < 4; ++i) a.v[i] = __builtin_sqrtf(a.v[i]);
+  return a;
 }
 #endif
 

@@ -54,6 +54,7 @@ inline F operator+(F a, F b) { return {a.v + b.v}; }
 inline F operator-(F a, F b) { return {a.v - b.v}; }
 inline F operator*(F a, F b) { return {a.v * b.v}; }
 inline F Divide(F a, F b) { return {a.v / b.v}; }
+inline F Sqrt(F a) { return {__builtin_sqrtf(a.v)}; }
 inline F Fma(F a, F b, F c) { return {a.v * b.v + c.v}; }  // fused if the compiler chooses
 inline F Max(F a, F b) { return {b.v > a.v ? b.v : a.v}; }
 inline F Min(F a, F b) { return {b.v < a.v ? b.v : a.v}; }

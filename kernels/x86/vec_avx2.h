@@ -52,6 +52,7 @@ inline F operator+(F a, F b) { return {_mm256_add_ps(a.v, b.v)}; }
 inline F operator-(F a, F b) { return {_mm256_sub_ps(a.v, b.v)}; }
 inline F operator*(F a, F b) { return {_mm256_mul_ps(a.v, b.v)}; }
 inline F Divide(F a, F b) { return {_mm256_div_ps(a.v, b.v)}; }
+inline F Sqrt(F a) { return {_mm256_sqrt_ps(a.v)}; }
 inline F Fma(F a, F b, F c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
 inline F Max(F a, F b) {
   return {_mm256_max_ps(b.v, a.v)};

@@ -58,6 +58,7 @@ inline F operator+(F a, F b) { return {_mm512_add_ps(a.v, b.v)}; }
 inline F operator-(F a, F b) { return {_mm512_sub_ps(a.v, b.v)}; }
 inline F operator*(F a, F b) { return {_mm512_mul_ps(a.v, b.v)}; }
 inline F Divide(F a, F b) { return {_mm512_div_ps(a.v, b.v)}; }
+inline F Sqrt(F a) { return {_mm512_sqrt_ps(a.v)}; }
 inline F Fma(F a, F b, F c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
 inline F Max(F a, F b) {
   return {_mm512_max_ps(b.v, a.v)};

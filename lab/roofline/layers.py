@@ -92,11 +92,11 @@ _MAKERS: dict[tuple[str, str], Callable[[Program, Op], KernelCall]] = {
 }
 
 
-# The zoo's networks are float32. Kernels that only int8 networks call are timed on the layers of
-# unary functions or of GEMM.
+# The zoo's networks are float32 and do not learn. Kernels that only others call are timed on the
+# layers of unary functions or of GEMM.
 _LIKE_UNARY = (
     *("LookUpArgs", "QuantizeArgs", "QlinearAddArgs", "QlinearMeanArgs", "QlinearMulArgs"),
-    *("QlinearPoolArgs", "CameraRowArgs"),
+    *("QlinearPoolArgs", "CameraRowArgs", "UpdateArgs"),
 )
 _LIKE_GEMM = ("PairedGemmArgs", "WinogradProductArgs")
 _ALIKE = {

@@ -1,12 +1,12 @@
-// Training: steps of a model whose last inputs are values that its last outputs replace, and their
-// checkpoint. Compiled for profiles with `train` alone; uses only the rest of the API.
+// Training: steps of a model whose last inputs are values that its last outputs replace, most of
+// them in place, and their checkpoint. Compiled for profiles with `train` alone.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/api/trimtab.h"
+#include "runtime/api/model.h"
 #include "runtime/core/loader.h"
 #include "runtime/core/memory.h"
 #include "runtime/core/text.h"
@@ -69,6 +69,8 @@ struct trimtab_trainer {
       at += Padded(input.bytes);
     }
     if (at != bytes) return TRIMTAB_TEXT("a checkpoint of another model");
+    if (!model->executor.OverwriteInputs(count).ok())
+      return TRIMTAB_TEXT("no memory to train with the checkpoint");
     for (uint32_t i = count; i-- > 0;) {
       trimtab_tensor input;
       trimtab_input(model, first_input() + i, &input);
@@ -141,7 +143,7 @@ int trimtab_train_step(trimtab_trainer* trainer, float* loss) {
   for (uint32_t i = 0; i < count; ++i) {
     trimtab_input(model, trainer->first_input() + i, &to);
     trimtab_output(model, trainer->first_output() + i, &from);
-    memmove(to.data, from.data, to.bytes);
+    if (to.data != from.data) memcpy(to.data, from.data, to.bytes);
   }
   ++trainer->header().steps;
   return TRIMTAB_OK;

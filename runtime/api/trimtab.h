@@ -176,8 +176,8 @@ const char* trimtab_last_error(const trimtab_model* model);
  * The other inputs (a batch, its labels, the learning rate) are set before each step. */
 typedef struct trimtab_trainer trimtab_trainer;
 /* Reads the values from the checkpoint `path`. `why`, if not null, receives one line on failure. The
- * trainer must be closed before the model; the model's inputs must be set again before it runs
- * without it. */
+ * trainer must be closed before the model. From then on, runs of the model overwrite the data of these
+ * inputs, which must be set again, and writable, before it runs without the trainer. */
 int trimtab_train_open(trimtab_model* model, const char* path, trimtab_trainer** trainer, char* why,
                        size_t why_size);
 /* Runs the model, replaces the values, and sets `loss` to that before the update. */

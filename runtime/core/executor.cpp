@@ -313,6 +313,50 @@ bool Executor::SameOffset(uint32_t x, uint32_t y) const {
          scope_.variable(x).channel == scope_.variable(y).channel;
 }
 
+Status Executor::OverwriteInputs(uint32_t count) {
+  const uint32_t inputs = program_->input_count(), outputs = program_->output_count();
+  TRIMTAB_CHECK(count <= inputs && count <= outputs, "too many values (inputs, outputs)", inputs,
+                outputs);
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t x = program_->input(inputs - count + i);
+    const uint32_t y = program_->output(outputs - count + i);
+    FindAliasRoots();
+    if (MayOverwrite(x, y)) scope_.variable(y).root = x;
+  }
+  return PlanArena();
+}
+
+// True if all readers of input x are done when the operator that computes y writes it. Requires the
+// alias roots before operators share memory in place.
+bool Executor::MayOverwrite(uint32_t x, uint32_t y) const {
+  const auto is_x = [=](uint32_t var) { return var != kAbsent && alias_root_[var] == x; };
+  const bool is_part = scope_.variable(x).next != x || scope_.variable(y).next != y;
+  if (x == y || is_part || scope_.variable(x).constant || alias_root_[y] != y) return false;
+  if (!SameOffset(x, y) || scope_.tensor(x).dtype != scope_.tensor(y).dtype) return false;
+  for (uint32_t i = 0; i < program_->var_count(); ++i) {
+    if (i != x && scope_.variable(i).root == x) return false;
+  }
+  for (uint32_t i = 0; i < program_->output_count(); ++i) {
+    if (is_x(program_->output(i))) return false;
+  }
+  bool is_computed = false;
+  for (uint32_t i = 0; i < program_->op_count(); ++i) {
+    const OpRecord& op = program_->op(i);
+    const OperatorRow& row = *FindOperator(op.op_id);
+    const uint32_t* operand = program_->operands(op);
+    bool computes = false;
+    for (uint32_t j = 0; j < op.output_count; ++j) computes |= operand[op.input_count + j] == y;
+    if (computes && row.prepares) return false;
+    is_computed |= computes;
+    for (uint32_t j = 0; j < op.input_count && is_computed; ++j) {
+      if (!is_x(operand[j])) continue;
+      const bool in_place = j < 8 && (row.in_place_inputs >> j & 1) != 0;
+      if (!computes || !in_place || !SameOffset(operand[j], y)) return false;
+    }
+  }
+  return is_computed;
+}
+
 Status Executor::PlanArena() {
   const uint32_t vars = program_->var_count(), ops = program_->op_count();
   FindAliasRoots();

@@ -54,6 +54,11 @@ class Executor {
   // input must be set again, and outputs become invalid. On an error, sizes stay as they were.
   Status Resize(uint32_t i, const Dims& dims);
 
+  // Puts the last `count` outputs into the memory of the last `count` inputs, each into that of the
+  // input at its place, where no operator reads the input later. Run then overwrites the data of
+  // these inputs, which must be writable. What cannot share stays in memory of its own.
+  Status OverwriteInputs(uint32_t count);
+
   // Computes the outputs; they stay valid until the next Run. All inputs must be set.
   Status Run();
 
@@ -80,6 +85,7 @@ class Executor {
   void ShareInPlace();
   bool MayTakePlace(uint32_t op_index, const OperatorRow& row, uint32_t input) const;
   bool SameOffset(uint32_t x, uint32_t y) const;
+  bool MayOverwrite(uint32_t x, uint32_t y) const;
   Status PrepareConstants(bool mapped);
   void BindViews();
 

@@ -85,8 +85,11 @@ def _others(
     for name, camera in CAMERAS.items():
         program = behind_a_camera((1, camera.channel_count, 8, 9))
         yield f"camera-{name}", trimtab.optimize(trimtab.camera.attach(program, camera))
-    for name, learner in (("training", small()), ("training-depthwise", depthwise())):
-        yield name, trimtab.optimize(trimtab.training(learner).program)
+    for name, learner, optimizer in (
+        ("training", small(), "sgd"),
+        ("training-depthwise", depthwise(), "adam"),
+    ):
+        yield name, trimtab.optimize(trimtab.training(learner, optimizer=optimizer).program)
     detector = load(detectors.yolov8(size=(32, 16), strides=(4, 8)))
     free = trimtab.camera.attach(detector, "camera(rgb, 4x4..9x8)")
     yield "head-camera", trimtab.optimize(trimtab.attach_head(free, "yolov8", labels=["a", "b"]))

@@ -12,6 +12,7 @@
 #include "tests/kernels/check_quantized.h"
 #include "tests/kernels/check_roofline.h"
 #include "tests/kernels/check_strassen.h"
+#include "tests/kernels/check_update.h"
 #include "tests/kernels/check_whole_winograd.h"
 #include "tests/kernels/check_winograd.h"
 
@@ -168,6 +169,15 @@ bool CheckTyped(const KernelRow& row, Result* result) {
          CheckElementwise<T>(row, result);
 }
 
+bool CheckUpdate(const KernelRow& row, Result* result) {
+  const bool is_sgd = Of<float>(row, "sgd_update");
+  if (!is_sgd && !Of<float>(row, "adam_update")) return false;
+  UpdateCheck check;
+  check.Run(As<UpdateArgs<float>>(row), is_sgd ? 2 : 3, result);
+  if (is_sgd) check.Run(As<UpdateArgs<float>>(row), 1, result);
+  return true;
+}
+
 // Only the Python engine contains these.
 template <typename T>
 bool CheckRoofline(const KernelRow& row, Result* result) {
@@ -272,10 +282,10 @@ int Check(int count, char** names) {
     }
     Result result;
     if (!CheckTyped<float>(row, &result) && !CheckTyped<Half>(row, &result) &&
-        !CheckStrassen(row, &result) && !CheckByteProducts(row, &result) &&
-        !CheckCamera(row, &result) && !CheckQuantized(row, &result) &&
-        !CheckWholeWinograd(row, &result) && !CheckRoofline<float>(row, &result) &&
-        !CheckRoofline<Half>(row, &result)) {
+        !CheckStrassen(row, &result) && !CheckUpdate(row, &result) &&
+        !CheckByteProducts(row, &result) && !CheckCamera(row, &result) &&
+        !CheckQuantized(row, &result) && !CheckWholeWinograd(row, &result) &&
+        !CheckRoofline<float>(row, &result) && !CheckRoofline<Half>(row, &result)) {
       printf("FAILED: there is no check for its family\n");
       ++failed;
     } else if (result.failures > 0) {

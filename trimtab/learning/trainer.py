@@ -27,6 +27,7 @@ class Trainer:
     def __init__(self, training: TrainingProgram, threads: int = 1, seed: int = 0) -> None:
         self.training = training
         self.session = Session(training.program, threads)
+        self.session.overwrite_inputs(len(training.next_values))
         self.seed = seed
         self.steps = 0
         self.values = training.initial

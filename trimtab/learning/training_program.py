@@ -17,6 +17,7 @@ from trimtab.learning.batch_statistics import use_batch_statistics
 from trimtab.learning.dropout import Mask, add_masks
 from trimtab.learning.optimizers import Update, optimizer
 from trimtab.learning.parameters import Multipliers, Trainable, choose
+from trimtab.learning.placement import update_early
 from trimtab.learning.settings import Loss, Solver
 from trimtab.program import Block, Program
 
@@ -185,11 +186,13 @@ class _Builder:
         input_gradients = {
             name: self._output(gradients.pop(name), f"{name}.gradient") for name in forced
         }
+        update = len(self.block.ops)
         self._input(RATE, (1,), "f32")
-        self._accumulate(gradients)
-        self._clip(gradients)
+        is_update = self._accumulate(gradients)
+        scale = self._clip(gradients)
         for name in self.parameters:
-            self._update(name, gradients[name])
+            self._update(name, gradients[name], scale, is_update)
+        update_early(self.block, update, self.next_values)
         for name, new in running.items():
             self._keep(name, graph.name(new))
         program.inputs = [name for name in program.inputs if name not in self.next_values]
@@ -296,11 +299,12 @@ class _Builder:
         self.program.outputs.append(self._named(tensor, name))
         return self.program.outputs[-1]
 
-    def _accumulate(self, gradients: dict[str, str]) -> None:
-        """Averages the gradients of several batches, whose sums are values between steps."""
-        count = self.solver.iter_size
-        if count == 1:
-            return
+    def _accumulate(self, gradients: dict[str, str]) -> str:
+        """Adds up the gradients of several batches, whose sums are values between steps. Returns
+        the tensor that is not 0 if the step ends an update; "" if all steps do.
+        """
+        if self.solver.iter_size == 1:
+            return ""
         self._input(IS_UPDATE, (1,), "bool")
         for name, gradient in gradients.items():
             total = self._input(f"{name}.gradient_sum", self.block.vars[name].shape, "f32")
@@ -309,53 +313,52 @@ class _Builder:
             summed = builder.add("add", total, gradient)
             zero = builder.constant([0.0])
             self._keep(total, builder.add("where", IS_UPDATE, zero, summed))
-            gradients[name] = builder.times(summed, 1 / count)
+            gradients[name] = summed
+        return OpBuilder(self.block, IS_UPDATE).add("cast", IS_UPDATE, to="f32")
 
-    def _clip(self, gradients: dict[str, str]) -> None:
-        """Scales all gradients so that their common norm is at most `clip_gradients`."""
-        bound = self.solver.clip_gradients / self.solver.iter_size
+    def _clip(self, gradients: dict[str, str]) -> str:
+        """The factor that makes the common norm of all gradients at most `clip_gradients`; "" if
+        there is no bound.
+        """
+        bound = self.solver.clip_gradients
         if not bound:
-            return
+            return ""
         builder = OpBuilder(self.block, "clip_gradients")
         squares = [builder.total(builder.add("mul", g, g)) for g in gradients.values()]
         total = squares[0]
         for square in squares[1:]:
             total = builder.add("add", total, square)
         norm = builder.add("clip", builder.add("sqrt", total), alpha=bound)
-        scale = builder.add("div", builder.constant([bound]), norm)
-        for name, gradient in gradients.items():
-            gradients[name] = builder.add("mul", gradient, scale)
+        return builder.add("div", builder.constant([bound]), norm)
 
-    def _update(self, name: str, gradient: str) -> None:
+    def _update(self, name: str, gradient: str, scale: str, is_update: str) -> None:
         """Adds the update of a parameter, its states, and the outputs with the next values."""
         multipliers, rule = self.parameters[name], optimizer(self.solver.optimizer)
-        builder = OpBuilder(self.block, f"{name}.update")
         shape = self.block.vars[name].shape
         names = [name]
         for state in rule.states(self.solver):
             names.append(self._input(f"{name}.{state}", shape, "f32"))
             self.initial[names[-1]] = np.zeros(shape, np.float32)
-        decay = self.solver.weight_decay * multipliers.decay
-        if decay:
-            decayed = name if self.solver.regularization == "L2" else _sign(builder, name)
-            gradient = builder.add("add", gradient, builder.times(decayed, decay))
-        rate = builder.times(RATE, multipliers.rate)
-        update = Update(name, gradient, rate, tuple(names[1:]))
-        results = rule.update(builder, self.solver, update)
+        update = Update(
+            name,
+            gradient,
+            RATE,
+            tuple(names[1:]),
+            scale,
+            is_update,
+            multipliers.rate,
+            1 / self.solver.iter_size,
+            self.solver.weight_decay * multipliers.decay,
+            self.solver.regularization,
+        )
+        results = rule.update(OpBuilder(self.block, f"{name}.update"), self.solver, update)
         for old, result in zip(names, results, strict=True):
-            is_whole = self.solver.iter_size == 1
-            self._keep(old, result if is_whole else builder.add("where", IS_UPDATE, result, old))
+            self._keep(old, result)
 
     def _keep(self, name: str, result: str) -> None:
         """Makes a tensor an output: the next value of the input `name`."""
-        self.next_values[name] = self._output(result, f"{name}.next")
-
-
-def _sign(builder: OpBuilder, x: str) -> str:
-    """-1, 0 or 1 for each element."""
-    zero = builder.constant([0.0])
-    negative, positive = (
-        builder.add("cast", builder.add("compare", *sides, relation="less"), to="f32")
-        for sides in ((x, zero), (zero, x))
-    )
-    return builder.add("sub", positive, negative)
+        new = f"{name}.next"
+        if result != new:
+            result = self._named(result, new)
+        self.program.outputs.append(result)
+        self.next_values[name] = result

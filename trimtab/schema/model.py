@@ -30,8 +30,8 @@ class Port:
     `index`: holds i32 or i64 whatever the operator's dtypes are. `half`: may also hold f16, which
     the operator converts to f32. `real`: holds f32 whatever the operator's dtypes are. `strided`:
     may be a channel slice of a larger NHWC tensor, so that its pixels are not contiguous.
-    `in_place` (inputs only): the first output may share this input's memory, because no input
-    element is read after the output element at its offset has been written.
+    `in_place` (inputs only): an output may share this input's memory, because no input element is
+    read after the output elements at its offset have been written.
     """
 
     name: str

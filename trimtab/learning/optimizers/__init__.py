@@ -1,8 +1,9 @@
 """Optimizers, found by their file names, as operators.
 
 A module defines `states(solver)`, the names of the tensors that it keeps for each parameter, which
-begin as zeros; `update(builder, solver, parameter)`, the new parameter and the new states; and may
-define `rate_factor(solver, iteration)`, which multiplies the learning rate.
+begin as zeros; `update(builder, solver, parameter)`, the new parameter and the new states, mostly
+by an operator of its own (`Update.in_one_pass`); and may define `rate_factor(solver, iteration)`,
+which multiplies the learning rate.
 """
 
 from __future__ import annotations
@@ -19,12 +20,36 @@ from trimtab.gradients import OpBuilder
 
 @dataclass(frozen=True)
 class Update:
-    """The tensors of a parameter's update, by their names."""
+    """The tensors of a parameter's update, by their names, and the settings that all optimizers
+    have. `scale` multiplies the gradient, as `gradient_factor` does; where `is_update` is 0, all
+    values stay; "" if there is none. `decay` is the share of the parameter, or of its signs
+    (`regularization` "L1"), that is added to the gradient.
+    """
 
     value: str
     gradient: str
     rate: str
     states: tuple[str, ...]
+    scale: str = ""
+    is_update: str = ""
+    rate_factor: float = 1.0
+    gradient_factor: float = 1.0
+    decay: float = 0.0
+    regularization: str = "L2"
+
+    def in_one_pass(self, builder: OpBuilder, type: str, **settings: float) -> tuple[str, ...]:
+        """Adds an operator that computes the new parameter and states (runtime/ops/update.h)."""
+        inputs = self.value, self.gradient, self.rate, self.scale, self.is_update, *self.states
+        attributes = {
+            "rate_factor": self.rate_factor,
+            "gradient_factor": self.gradient_factor,
+            "decay": self.decay,
+            "regularization": self.regularization.lower(),
+        }
+        names = [f"{name}.next" for name in (self.value, *self.states)]
+        op = builder.block.make_op(type, inputs, attributes | settings, names, builder.name)
+        builder.append(op)
+        return tuple(op.outputs)
 
 
 @cache
@@ -40,10 +65,3 @@ def optimizer(name: str) -> ModuleType:
         hint = f"one of {', '.join(optimizers())}"
         raise UsageError(f"there is no optimizer {name!r}", hint=hint)
     return optimizers()[name]
-
-
-def decayed_sum(
-    builder: OpBuilder, old: str, share: float, new: str, new_share: float = 1.0
-) -> str:
-    """share old + new_share new."""
-    return builder.add("add", builder.times(old, share), builder.times(new, new_share))

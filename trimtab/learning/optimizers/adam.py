@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from trimtab.gradients import OpBuilder
-from trimtab.learning.optimizers import Update, decayed_sum
+from trimtab.learning.optimizers import Update
 from trimtab.learning.settings import Solver
 
 
@@ -22,11 +22,10 @@ def rate_factor(solver: Solver, iteration: int) -> float:
 
 def update(builder: OpBuilder, solver: Solver, parameter: Update) -> tuple[str, ...]:
     """The new parameter and states."""
-    gradient = parameter.gradient
-    mean, square = parameter.states
-    mean = decayed_sum(builder, mean, solver.momentum, gradient, 1 - solver.momentum)
-    product = builder.add("mul", gradient, gradient)
-    square = decayed_sum(builder, square, solver.momentum2, product, 1 - solver.momentum2)
-    size = builder.plus(builder.add("sqrt", square), solver.delta)
-    moved = builder.add("mul", builder.add("div", mean, size), parameter.rate)
-    return builder.add("sub", parameter.value, moved), mean, square
+    return parameter.in_one_pass(
+        builder,
+        "adam_update",
+        momentum=solver.momentum,
+        momentum2=solver.momentum2,
+        delta=solver.delta,
+    )

@@ -5,7 +5,7 @@ momentum v.
 from __future__ import annotations
 
 from trimtab.gradients import OpBuilder
-from trimtab.learning.optimizers import Update, decayed_sum
+from trimtab.learning.optimizers import Update
 from trimtab.learning.settings import Solver
 
 
@@ -16,8 +16,4 @@ def states(solver: Solver) -> tuple[str, ...]:
 
 def update(builder: OpBuilder, solver: Solver, parameter: Update) -> tuple[str, ...]:
     """The new parameter and states."""
-    (before,) = parameter.states
-    moved = builder.add("mul", parameter.gradient, parameter.rate)
-    moved = decayed_sum(builder, before, solver.momentum, moved)
-    ahead = decayed_sum(builder, before, -solver.momentum, moved, 1 + solver.momentum)
-    return builder.add("sub", parameter.value, ahead), moved
+    return parameter.in_one_pass(builder, "sgd_update", momentum=solver.momentum, nesterov=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trimtab.gradients import OpBuilder
-from trimtab.learning.optimizers import Update, decayed_sum
+from trimtab.learning.optimizers import Update
 from trimtab.learning.settings import Solver
 
 
@@ -14,8 +14,4 @@ def states(solver: Solver) -> tuple[str, ...]:
 
 def update(builder: OpBuilder, solver: Solver, parameter: Update) -> tuple[str, ...]:
     """The new parameter and states."""
-    moved = builder.add("mul", parameter.gradient, parameter.rate)
-    if parameter.states:
-        moved = decayed_sum(builder, parameter.states[0], solver.momentum, moved)
-    new = builder.add("sub", parameter.value, moved)
-    return (new, moved) if parameter.states else (new,)
+    return parameter.in_one_pass(builder, "sgd_update", momentum=solver.momentum)
