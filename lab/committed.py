@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -83,9 +83,28 @@ class Baseline:
                 hint="find the change that caused it; to accept the cost, use --update and commit",
             )
 
+    def merged(self, results: Results) -> Results:
+        """The committed results with the rows of `results` in place of those with the same keys, or
+        behind them, and a note that names them with their date.
+
+        FileAccessError without a result file.
+        """
+        before = read(self.name)
+        rows = {self._key(row): row for row in (*before.rows, *results.rows)}
+        measured = ", ".join(self._key(row) for row in results.rows)
+        return replace(
+            before,
+            versions={**before.versions, **results.versions},
+            notes=[*before.notes, f"Measured on {results.date}: {measured}."],
+            rows=list(rows.values()),
+        )
+
+    def _key(self, row: Row) -> str:
+        return " ".join(str(row[key]) for key in self.keys)
+
     def _by_key(self, rows: Sequence[Row]) -> dict[str, float]:
         return {
-            " ".join([*(str(row[key]) for key in self.keys), figure]): row[figure]
+            f"{self._key(row)} {figure}": row[figure]
             for row in rows
             for figure in self.figures
             if row[figure] is not None

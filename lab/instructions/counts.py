@@ -12,6 +12,19 @@ from trimtab.tables import Column, Table, number
 
 BASELINE = Baseline("instructions", ("model", "cpu", "precision"), ("instructions_per_inference",))
 NETWORKS = ("squeezenet", "mobilenet_v1", "mobilenet_v2", "googlenet", "resnet18")
+RECENT_NETWORKS = (
+    "detector_nanodet_m",
+    "detector_picodet_s",
+    "detector_yolo11n",
+    "detector_yolo26n",
+    "detector_yolox_nano",
+    "mobilenet_v4_small",
+    "mobilevit_xxs",
+    "posenet",
+    "recognizer_svtr",
+    "vit_tiny",
+)
+"""Counted on the cores without i8mm."""
 TARGETS = (
     ("cortex-a53", "f32"),
     ("cortex-a53", "int8"),
@@ -33,14 +46,14 @@ def select(
     selection = [
         (network, *target)
         for target in TARGETS
-        for network in NETWORKS
+        for network in (*NETWORKS, *(() if target[0] == "neoverse-v1" else RECENT_NETWORKS))
         if core in ("", target[0]) and precision in ("", target[1])
-        if network in (networks or NETWORKS)
+        if not networks or network in networks
     ]
     if not selection:
         raise UsageError(
             f"no count is committed for {' '.join(filter(None, (*networks, cpu, precision)))}",
-            hint=f"networks: {', '.join(NETWORKS)}; cores and precisions: "
+            hint=f"networks: {', '.join((*NETWORKS, *RECENT_NETWORKS))}; cores and precisions: "
             + ", ".join(map(" ".join, TARGETS)),
         )
     return selection

@@ -18,7 +18,7 @@ class ZooInstructionsOptions:
     precision: str = option("only counts in this precision")
     json: bool = option("print JSON", False)
     check: bool = option("fail when a figure is more than 2 % above the committed one", False)
-    update: bool = option("write the figures to lab/instructions/; takes no selection", False)
+    update: bool = option("write the figures to lab/instructions/; a selection only its own", False)
 
 
 @command(ZooInstructionsOptions, engine=True)
@@ -27,16 +27,11 @@ def zoo_instructions(options: ZooInstructionsOptions) -> None:
     from lab import committed
     from lab.instructions import counts
     from trimtab.cli._progress import shown
-    from trimtab.errors import UsageError
     from trimtab.pipeline.instructions import count_instructions
     from trimtab.pipeline.recipe import Recipe
     from trimtab.planner.plan_file import Plan
     from trimtab.results.folder import results_folder
 
-    if options.update and (options.network or options.cpu or options.precision):
-        raise UsageError(
-            "an update writes all counts", hint="leave out --network, --cpu and --precision"
-        )
     progress, folder = shown(quiet=options.json), results_folder()
     counted = [
         count_instructions(
@@ -49,4 +44,6 @@ def zoo_instructions(options: ZooInstructionsOptions) -> None:
     table = counts.totals(counted)
     print(table.json() if options.json else table.text())
     results = counts.to_results(counted, "./inv bench.zoo-instructions --update")
+    if options.update and (options.network or options.cpu or options.precision):
+        results = counts.BASELINE.merged(results)
     committed.hold(counts.BASELINE, results, options.check, options.update, progress)

@@ -18,7 +18,7 @@ from trimtab.errors import UsageError
 from trimtab.planner.cost import STALLS
 from trimtab.tables import Column, Table, number
 
-BASELINE = Baseline("time_model", ("model", "cpu", "threads"), ("modeled_ms",))
+BASELINE = Baseline("time_model", ("model", "cpu", "precision", "threads"), ("modeled_ms",))
 _MEGA = 1e6
 
 
@@ -28,6 +28,7 @@ class ModeledInference:
 
     model: str
     core: Core
+    precision: str
     threads: int
     operators: tuple[tuple[str, Traffic], ...]
     versions: Mapping[str, str]
@@ -45,20 +46,19 @@ class ModeledInference:
         """A JSON object of the memory, the total and the operators, each with `modeled_ms`."""
         whole = self._row(self.total)
         operators = [{"label": label, **self._row(part)} for label, part in self.operators]
-        facts = {"model": self.model, "cpu": self.core.name, "threads": self.threads}
+        facts = self._facts()
         memory = asdict(memory_of(self.core))
         values = {**facts, "memory": memory, "total": whole, "operators": operators}
         return strict_json.dumps({**values, "versions": self.versions}, indent=1)
 
     def record(self) -> dict[str, object]:
         """The committed row."""
-        facts = {"model": self.model, "cpu": self.core.name, "threads": self.threads}
-        return {**facts, **self._row(self.total)}
+        return {**self._facts(), **self._row(self.total)}
 
     def table(self) -> Table:
         """The total, then one row per operator."""
         columns = [
-            Column(f"{self.model}, {self.core.name}, {self.threads} threads"),
+            Column(f"{self.model}, {self.core.name}, {self.precision}, {self.threads} threads"),
             *(number("instructions", ","), number("cycles", ",.0f")),
             *(number("L1 misses", ","), number("L2 misses", ",")),
             *(number("MB read", ".2f"), number("MB written", ".2f")),
@@ -74,6 +74,10 @@ class ModeledInference:
             for label, part in parts
         ]
         return Table(columns, rows)
+
+    def _facts(self) -> dict[str, object]:
+        facts = {"model": self.model, "cpu": self.core.name, "precision": self.precision}
+        return {**facts, "threads": self.threads}
 
     def _row(self, traffic: Traffic) -> dict[str, object]:
         modeled = round(self.seconds(traffic) * 1e3, 4)
@@ -121,12 +125,13 @@ def with_board(core: Core, l2_bytes: int | None, gb_per_s: float | None) -> Core
 def totals(inferences: Sequence[ModeledInference]) -> Table:
     """One row per network."""
     columns = [
-        *(Column("model"), Column("cpu"), number("threads"), number("instructions", ",")),
+        *(Column("model"), Column("cpu"), Column("precision"), number("threads")),
+        number("instructions", ","),
         *(number("MB read", ".1f"), number("MB written", ".1f"), number("modeled ms", ".1f")),
     ]
     rows = [
         (
-            *(one.model, one.core.name, one.threads, one.total.instructions),
+            *(one.model, one.core.name, one.precision, one.threads, one.total.instructions),
             *(one.total.read_bytes / _MEGA, one.total.written_bytes / _MEGA),
             one.seconds(one.total) * 1e3,
         )

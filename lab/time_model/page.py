@@ -40,12 +40,14 @@ def modeled_boards() -> Page:
 def modeled_networks() -> Page:
     """The modeled times of the committed networks."""
     columns = [
-        *(Column("network"), Column("core"), number("million instructions", ".1f")),
+        *(Column("network"), Column("core"), Column("precision"), number("threads")),
+        number("million instructions", ".1f"),
         *(number("MB read", ".1f"), number("MB written", ".1f"), number("modeled ms", ".1f")),
     ]
     rows = [
         (
-            *(row["model"], row["cpu"], row["instructions"] / 1e6),
+            *(row["model"], row["cpu"], row["precision"], row["threads"]),
+            row["instructions"] / 1e6,
             *(row["read_bytes"] / 1e6, row["written_bytes"] / 1e6, row["modeled_ms"]),
         )
         for row in committed.read("time_model").rows

@@ -74,6 +74,7 @@ def model_time(recipe: Recipe, core: Core, progress: Progress = SILENT) -> Model
     return ModeledInference(
         model=Path(subject.model).stem,
         core=core,
+        precision=recipe.plan.precision,
         threads=recipe.threads,
         operators=tuple((subject.operators[index], cost) for index, cost in costs.items()),
         versions={"trimtab": __version__, "compiler": subject.compiler, "emulator": emulator},

@@ -14,6 +14,7 @@ from trimtab.cli._options import (
 )
 
 NAMESPACE = "bench"
+_OF_A_ROW = {"model", "cpu", "precision", "threads"}  # options that tell rows apart
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +34,9 @@ class ModelOptions:
     plan: PlanOptions = group(PlanOptions)
     json: bool = option("print JSON", False)
     check: bool = option("fail when a figure is more than 2 % above the committed one", False)
-    update: bool = option("write the figures to lab/time_model/; takes only --cpu", False)
+    update: bool = option(
+        "write the figures to lab/time_model/; of one --model they replace only its own", False
+    )
     precision: PrecisionOptions = group(PrecisionOptions)
 
 
@@ -49,10 +52,10 @@ def model(options: ModelOptions) -> None:
     from trimtab.errors import UsageError
     from trimtab.pipeline.recipe import Recipe
 
-    if options.update and changed(options).keys() - {"cpu", "update", "check", "json"}:
+    if options.update and changed(options).keys() - _OF_A_ROW - {"update", "check", "json"}:
         raise UsageError(
-            "an update writes the networks of the zoo, for the unchanged core, with one thread",
-            hint="leave out all options but --cpu",
+            "an update writes networks of the zoo, for unchanged cores and plans",
+            hint="leave out all options but --model, --cpu, --precision and --threads",
         )
     cpu, progress = options.cpu, shown(quiet=options.json)
     core = figures.with_board(
@@ -78,4 +81,6 @@ def model(options: ModelOptions) -> None:
         table = figures.totals(modeled)
         print(table.json() if options.json else table.text())
     results = figures.to_results(modeled, f"./inv bench.model --cpu {core.name} --update")
+    if options.update and options.model:
+        results = figures.BASELINE.merged(results)
     committed.hold(figures.BASELINE, results, options.check, options.update, progress)

@@ -46,8 +46,6 @@ def test_the_records_of_the_table_are_the_committed_rows() -> None:
     [
         ("bench.sizes", {"network": ["squeezenet"], "cpu": []}),
         ("bench.sizes", {"network": [], "cpu": ["cortex-a53"]}),
-        ("bench.zoo-instructions", {"network": ["squeezenet"]}),
-        ("bench.zoo-instructions", {"network": [], "precision": "int8"}),
         ("bench.kernels", {"isa": [], "family": ["gemm"], "network": []}),
         ("bench.kernels", {"isa": [], "family": [], "network": [], "operators": "squeezenet"}),
     ],
