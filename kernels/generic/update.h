@@ -1,4 +1,5 @@
-// Steps of optimizers: one pass over a parameter, its gradient and its states.
+// Steps of optimizers: one pass over a parameter, its gradient and its states. No product is left to
+// the compiler to fuse: all machines with fused multiply-add compute the same values.
 #ifndef TRIMTAB_KERNELS_GENERIC_UPDATE_H_
 #define TRIMTAB_KERNELS_GENERIC_UPDATE_H_
 
@@ -42,8 +43,10 @@ inline void UpdateEach(const UpdateArgs<Element>& original, const Step& step) {
 TRIMTAB_FAMILY(f32)
 inline void SgdUpdate(const UpdateArgs<Element>& args) {
   const F rate = Set(args.rate), momentum = Set(args.momentum), lookahead = Set(args.lookahead);
-  if (args.x[1] == nullptr)
-    return UpdateEach<1>(args, [=](F g, F(&x)[1]) { x[0] = x[0] - rate * g; });
+  if (args.x[1] == nullptr) {
+    const F back = Set(-args.rate);
+    return UpdateEach<1>(args, [=](F g, F(&x)[1]) { x[0] = Fma(back, g, x[0]); });
+  }
   UpdateEach<2>(args, [=](F g, F(&x)[2]) {
     const F moved = Fma(momentum, x[1], rate * g);
     x[0] = x[0] - Fma(lookahead, moved - x[1], moved);

@@ -70,18 +70,18 @@ def test_outputs_overwrite_inputs_that_nobody_reads_later(build: Callable[[Net],
     program = build(network())
     arrays = {name: normal(*SHAPE) for name in ("batch", "z", "x")}
     plain = trimtab.Session(program, cache=False)
-    wanted = list(plain.run({name: value.copy() for name, value in arrays.items()}).values())
+    expected = list(plain.run({name: value.copy() for name, value in arrays.items()}).values())
     session = trimtab.Session(program, threads=3, cache=False)
     session.overwrite_inputs(2)
     for _ in range(2):
         values: dict[str, Array] = {name: value.copy() for name, value in arrays.items()}
         outputs = list(session.run(values).values())
-        for output, want in zip(outputs, wanted, strict=True):
+        for output, want in zip(outputs, expected, strict=True):
             np.testing.assert_array_equal(output, want)
         assert np.array_equal(values["batch"], arrays["batch"])
-        for name, output, may in zip(("z", "x"), wanted[-2:], CASES[build], strict=True):
-            kept = output if may else arrays[name]
-            np.testing.assert_array_equal(values[name], kept, err_msg=name)
+        for name, output, may in zip(("z", "x"), expected[-2:], CASES[build], strict=True):
+            value_after = output if may else arrays[name]
+            np.testing.assert_array_equal(values[name], value_after, err_msg=name)
     assert session.memory["arena_bytes"] <= plain.memory["arena_bytes"]
 
 

@@ -40,6 +40,27 @@ def test_labels_and_unknown_inputs_refuse_gradients() -> None:
         assert "there are: data" in error.value.hint
 
 
+def test_no_gradient_goes_through_a_blocked_operator() -> None:
+    net = Net(data=(3, 4))
+    first, second = normal(4), normal(4)
+    h = net("mul", "data", first)
+    copy = net("reshape", h, shape=(3, 4))
+    net.program.ops[-1].name = "cut"
+    program = net.finish(net("add", net("mul", copy, second), h))
+    solver = trimtab.Solver(rate=1.0, momentum=0.0)
+    names = [var.name for var in program.constants()]
+    built = trimtab.training(
+        program, loss="euclidean", trainable=names, optimizer=solver, blocked=["cut"]
+    )
+    trainer = trimtab.Trainer(built)
+    data, target = normal(3, 4), normal(3, 4)
+    error = (data * first * (second + 1) - target) / 3
+    trainer.step({"data": data, "label": target})
+    moved = [first - (error * data).sum(0), second - (error * data * first).sum(0)]
+    for name, value in zip(names, moved, strict=True):
+        np.testing.assert_allclose(trainer.values[name], value, rtol=1e-4, atol=1e-5)
+
+
 def test_without_it_nothing_is_propagated_to_the_input() -> None:
     first = next(op.inputs[1] for op in small().ops if op.type == "conv")
     counts = {}

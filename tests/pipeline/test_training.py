@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import trimtab
-from trimtab.errors import UsageError
+from trimtab.errors import ImportModelError, UsageError
 from trimtab.learning import labeled_data
 from trimtab.learning.trainer import Trainer
 from trimtab.pipeline.training import PreparedTraining, prepare
@@ -91,6 +91,23 @@ def test_a_solver_trains_its_network_and_resumes_bit_for_bit(folder: Path) -> No
     for name, value in trainer.values.items():
         assert np.array_equal(again.values[name], value)
     assert later[-1] == events[-1]
+
+
+def test_a_bottom_without_propagate_down_cuts_the_backward_program(folder: Path) -> None:
+    cut = NETWORK.replace('bottom: "f" top: "ip"', 'bottom: "f" top: "ip" propagate_down: false')
+    (folder / "net.prototxt").write_text(cut)
+    prepared = prepare(request(folder))
+    assert set(prepared.training.parameters) == {"ip.weight", "ip.bias"}
+    trainer, _ = trained(prepared, folder)
+    network, before = trainer.network(), prepared.training.network
+    for name, var in before.vars.items():
+        changes = name in ("ip.weight", "ip.bias", "norm.mean", "norm.variance")
+        if var.data is not None and network.vars[name].data is not None:
+            assert np.array_equal(np.asarray(network.vars[name].data), var.data) != changes
+    label = cut.replace('top: "loss"', 'top: "loss" propagate_down: 0 propagate_down: 0')
+    (folder / "net.prototxt").write_text(label)
+    with pytest.raises(ImportModelError, match="its prediction has no gradient"):
+        prepare(request(folder))
 
 
 def test_running_statistics_are_those_of_caffe(folder: Path) -> None:

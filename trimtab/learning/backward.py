@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import numpy as np
 
@@ -19,11 +19,18 @@ class Differentiable:
 
     Operators whose parameters the engine needs as constants are replaced by others (`lowered`);
     everything that depends on no parameter stays as it is. `active` are the tensors that depend on
-    parameters (Caffe's propagate_down); `renamed` has the new name of a replaced result.
+    parameters (Caffe's propagate_down), but not behind the operators `blocked`, by their names;
+    `renamed` has the new name of a replaced result.
     """
 
-    def __init__(self, block: Block, parameters: Iterable[str], results: Iterable[str]) -> None:
-        self.block = block
+    def __init__(
+        self,
+        block: Block,
+        parameters: Iterable[str],
+        results: Iterable[str],
+        blocked: Collection[str] = (),
+    ) -> None:
+        self.block, self._blocked = block, blocked
         self.active = set(parameters)
         self.renamed: dict[str, str] = {}
         block.ops = _ancestors(block.ops, results)
@@ -38,7 +45,7 @@ class Differentiable:
         op.inputs = [self.name(name) for name in op.inputs]
         read = [i for i, name in enumerate(op.inputs) if name in self.active]
         floats = [name for name in op.outputs if self.block.vars[name].dtype == "f32"]
-        if not read or not floats:
+        if not read or not floats or op.name in self._blocked:
             self.block.ops.append(op)
             return
         rule = _rule(op)
@@ -98,6 +105,15 @@ class Differentiable:
             gradients = [builder.add("add", first, second), *rest]
         terms.update({name: gradients} if gradients else {})
         return gradients[0] if gradients else ""
+
+
+def reaching(block: Block, results: Iterable[str], blocked: Collection[str]) -> set[str]:
+    """The tensors that change results through other operators than the blocked ones."""
+    tensors = set(results)
+    for op in reversed(block.ops):
+        if op.name not in blocked and not tensors.isdisjoint(op.outputs):
+            tensors.update(op.inputs)
+    return tensors
 
 
 def _ancestors(ops: list[Op], results: Iterable[str]) -> list[Op]:

@@ -12,12 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from trimtab.errors import ProgramError, UsageError
 from trimtab.gradients import OpBuilder
 from trimtab.learning import losses
-from trimtab.learning.backward import Differentiable
+from trimtab.learning.backward import Differentiable, reaching
 from trimtab.learning.batch_statistics import use_batch_statistics
 from trimtab.learning.dropout import Mask, add_masks
 from trimtab.learning.optimizers import Update, optimizer
 from trimtab.learning.parameters import Multipliers, Trainable, choose
 from trimtab.learning.placement import update_early
+from trimtab.learning.reproducible import make_reproducible
 from trimtab.learning.settings import Loss, Solver
 from trimtab.program import Block, Program
 
@@ -98,6 +99,7 @@ def training(
     statistics_from_zero: bool = False,
     dropout: Mapping[str, float] | None = None,
     force_backward: Sequence[str] = (),
+    blocked: Sequence[str] = (),
 ) -> TrainingProgram:
     """Builds the training step of a network.
 
@@ -109,6 +111,8 @@ def training(
     the result, as in Caffe.
     `dropout`: patterns of operators, and the share of their results that a step sets to zero.
     `force_backward`: patterns of inputs of the network whose gradients a step computes, too.
+    `blocked`: operators, by their names, through which no gradient goes (Caffe's `propagate_down:
+    false`).
 
     UsageError for an unknown name or pattern, ProgramError if an operator between a parameter and
     the loss has no gradient.
@@ -129,6 +133,7 @@ def training(
         statistics_from_zero,
         dropout or {},
         force_backward,
+        blocked,
     )
 
 
@@ -166,11 +171,15 @@ class _Builder:
         statistics_from_zero: bool,
         dropout: Mapping[str, float],
         force_backward: Sequence[str],
+        blocked: Sequence[str],
     ) -> TrainingProgram:
         program, network = self.program, self.network
         forced = self._forced(force_backward)
         program.outputs = []
         predictions = [self._prediction(loss) for loss in self.terms]
+        if blocked:
+            reached = reaching(self.block, predictions, blocked)
+            self.parameters = {n: m for n, m in self.parameters.items() if n in reached}
         masks = add_masks(program, dropout)
         running = use_batch_statistics(self.block, batch_statistics, batch_momentum)
         for name in (*self.parameters, *running):
@@ -180,12 +189,13 @@ class _Builder:
             begin = 0 if statistics_from_zero and name in running else 1
             self.initial[name] = np.asarray(data * begin, np.float32)
         active, results = (*self.parameters, *forced), (*predictions, *running.values())
-        graph = Differentiable(self.block, active, results)
+        graph = Differentiable(self.block, active, results, blocked)
         total = self._total(graph, [graph.name(name) for name in predictions])
         gradients = graph.add_gradients(total, active)
         input_gradients = {
             name: self._output(gradients.pop(name), f"{name}.gradient") for name in forced
         }
+        make_reproducible(self.block)
         update = len(self.block.ops)
         self._input(RATE, (1,), "f32")
         is_update = self._accumulate(gradients)

@@ -176,6 +176,7 @@ def _of_solver(request: TrainingRequest) -> PreparedTraining:
         batch_momentum=momenta.pop() if momenta else 0.0,
         statistics_from_zero=not (request.weights or solver.weights),
         dropout=network.phase.dropout,
+        blocked=network.phase.blocked,
     )
     return PreparedTraining(
         train.path,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from trimtab.errors import ImportModelError
-from trimtab.importers._graph import Array, ImportGraph, Operand
+from trimtab.importers._graph import Array, ImportGraph, Operand, Value
 from trimtab.importers._handlers import Handlers
 from trimtab.importers._layer import ImportedLayer, Place
 from trimtab.importers.caffe_ops.contract import BlobCounts
@@ -33,13 +33,15 @@ class Phase:
 
     `masks`: max pools whose second top is the position of the maxima: pool attributes by that top.
     For training: `dropout`, the ratio by operator, whose result has that share of zeros;
-    `statistics`, the share of running statistics that a step keeps, by batch normalization.
+    `statistics`, the share of running statistics that a step keeps, by batch normalization;
+    `blocked`, operators that copy bottoms without `propagate_down`.
     """
 
     name: str
     masks: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
     dropout: dict[str, float] = dataclasses.field(default_factory=dict)
     statistics: dict[str, float] = dataclasses.field(default_factory=dict)
+    blocked: list[str] = dataclasses.field(default_factory=list)
 
     @property
     def is_training(self) -> bool:
@@ -134,7 +136,14 @@ class CaffeLayer(ImportedLayer):
         """An operand; only Upsample may read a mask."""
         if self.type != "Upsample" and self.key(place) in self.phase.masks:
             raise self.unsupported("it reads the positions of a pool's maxima")
-        return super().operand(place)
+        operand = super().operand(place)
+        propagated = self._message.booleans("propagate_down") if self.phase.is_training else []
+        assert isinstance(place, int)
+        if all(propagated[place : place + 1]) or not isinstance(operand, Value):
+            return operand
+        name = f"{self.name}.blocked_{place}"
+        self.phase.blocked.append(name)
+        return self._graph.add_op("reshape", (operand,), {"shape": operand.shape}, 1, name)[0]
 
     @property
     def blob_count(self) -> int:

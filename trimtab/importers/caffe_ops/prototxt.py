@@ -107,12 +107,16 @@ class Message:
 
     def boolean(self, name: str, default: bool) -> bool:
         """A boolean."""
+        values = self.booleans(name)
+        return values[-1] if values else default
+
+    def booleans(self, name: str) -> list[bool]:
+        """A repeated field of booleans."""
         scalars = self._scalars(name)
-        if not scalars:
-            return default
-        if scalars[-1].text not in _BOOLEANS:
-            raise self._invalid(name, scalars[-1], "true or false")
-        return _BOOLEANS[scalars[-1].text]
+        for scalar in scalars:
+            if scalar.text not in _BOOLEANS:
+                raise self._invalid(name, scalar, "true or false")
+        return [_BOOLEANS[scalar.text] for scalar in scalars]
 
     def choice(self, name: str, values: tuple[str, ...], default: str) -> str:
         """An enumeration: the name of a value, or its number."""

@@ -126,6 +126,12 @@ def _loss(layer: NetLayer) -> dict[str, Any]:
             where=layer.where,
             hint="a loss takes a prediction and a target here",
         )
+    if not all(layer.message.booleans("propagate_down")[:1]):
+        raise ImportModelError(
+            "its prediction has no gradient: propagate_down is false",
+            where=layer.where,
+            hint="remove propagate_down, or the layer",
+        )
     param = layer.message.message("loss_param")
     normalization = ""
     if param.has("normalization"):
