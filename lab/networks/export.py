@@ -1,4 +1,4 @@
-"""Writes the networks of list.toml as ONNX files: `python export.py FOLDER [mend|held]`.
+"""Writes the networks of list.toml as ONNX files: `python export.py FOLDER [PART ...]`.
 
 Needs an interpreter with torch, torchvision and timm, which trimtab itself does not use. Weights
 are random, drawn from the seed 0. Statistics of batch normalizations are those of random images, so
@@ -17,7 +17,14 @@ from typing import Any
 import torch
 
 OPSET = 14
-INPUT_SIZES = {"inception_v3": 299}
+INPUT_SIZES = {
+    "inception_v3": 299,
+    "inception_resnet_v2": 299,
+    "crossvit_tiny_240": 240,
+    "halonet26t": 256,
+    "lambda_resnet26t": 256,
+    "maxvit_nano_rw_256": 256,
+}
 STATISTICS_BATCH = 4
 
 

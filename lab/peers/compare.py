@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import statistics
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
@@ -19,10 +19,11 @@ from typing import Protocol, TypeVar
 
 from lab.peers.process import LoadFigures, PeerCase, Process, prepare, probe
 from lab.peers.worker import ENGINES
-from trimtab.errors import MissingRequirementError, RunnerError
+from trimtab.errors import MissingRequirementError, RunnerError, TrimtabError
 from trimtab.progress import SILENT, Progress, Step
 
 US = "trimtab"
+SUITE_PEERS = ("onnxruntime", "openvino", "ncnn")
 RUNS_PER_ROUND = 4
 LOADS = 5  # fresh processes whose loading is timed
 INSTALL = (
@@ -92,12 +93,16 @@ class PeerComparison:
 
 @dataclass(frozen=True)
 class ComparisonScope:
-    """The scope of a comparison. `prefer`: the preference of trimtab's plans, or ""."""
+    """The scope of a comparison. `prefer`: the preference of trimtab's plans, or "". `loads`: fresh
+    processes whose loading is timed. `tolerant`: a network that trimtab fails on is left out, too.
+    """
 
     models: Sequence[Path]
     threads: Sequence[int] = (1,)
     rounds: int = 10
     prefer: str = ""
+    loads: int = LOADS
+    tolerant: bool = False
 
 
 class RunningEngine(Protocol):
@@ -129,16 +134,18 @@ class Engines(Protocol):
 class Installed:
     """The peers installed for the interpreter `python`, and trimtab in this one.
 
-    `quantized`: only engines that run QDQ files in int8. MissingRequirementError without a peer.
+    `quantized`: only engines that run QDQ files in int8; `only`: these peers, by default all.
+    MissingRequirementError without a peer.
     """
 
-    def __init__(self, python: str, *, quantized: bool = False) -> None:
+    def __init__(self, python: str, *, quantized: bool = False, only: Collection[str] = ()) -> None:
         peers = {
             name: version
             for name, version in probe(python).items()
             if name != US
             and ENGINES[name].reads == ".onnx"
             and (ENGINES[name].quantized or not quantized)
+            and (name in only or not only)
         }
         if not peers:
             raise MissingRequirementError("no peer is installed", where=python, hint=INSTALL)
@@ -157,23 +164,34 @@ def compare(
 ) -> PeerComparison:
     """Measures all engines on each model. `cache`: folder for files in the engines' own formats.
 
-    A peer that fails on a model is left out for it; RunnerError when trimtab fails.
+    A peer that fails on a model is left out for it; RunnerError when trimtab fails, unless the
+    scope is tolerant.
     """
     results: list[Result] = []
     left_out: list[str] = []
     with progress.step("measure beside the peers", "networks") as networks:
         for number, model in enumerate(work.models, 1):
-            case = PeerCase.of(model, cache, work.prefer)
-            for threads in work.threads:
-                title = f"{model.stem}, {threads} thread{'s' * (threads > 1)}"
-                with progress.step(title, "rounds", still=True) as step:
-                    results += _on_one(case, threads, work.rounds, engines, left_out, step)
+            try:
+                case = PeerCase.of(model, cache, work.prefer)
+                for threads in work.threads:
+                    title = f"{model.stem}, {threads} thread{'s' * (threads > 1)}"
+                    with progress.step(title, "rounds", still=True) as step:
+                        results += _on_one(case, threads, work, engines, left_out, step)
+            except TrimtabError as error:
+                if not work.tolerant:
+                    raise
+                left_out.append(f"{model.stem}: {error.what}")
             networks.update(number, len(work.models))
     return PeerComparison(engines.versions, tuple(results), tuple(left_out))
 
 
 def _on_one(
-    case: PeerCase, threads: int, rounds: int, engines: Engines, left_out: list[str], step: Step
+    case: PeerCase,
+    threads: int,
+    work: ComparisonScope,
+    engines: Engines,
+    left_out: list[str],
+    step: Step,
 ) -> list[Result]:
     """The results of all engines on one model; adds the reasons of failures to `left_out`."""
     loads: dict[str, list[LoadFigures]] = {name: [] for name in engines.versions}
@@ -190,13 +208,13 @@ def _on_one(
         return engine
 
     starts = _each(engines.versions, lambda name, _: engines.prepare(name, case, threads), left_out)
-    total = LOADS + rounds
-    for number in range(LOADS):
+    total = work.loads + work.rounds
+    for number in range(work.loads):
         step.update(number, total, "load")
         starts = _each(starts, load, left_out)
     with ExitStack() as stack:
         running = _each(starts, lambda _, start: stack.enter_context(closing(start())), left_out)
-        for number in range(LOADS, total):
+        for number in range(work.loads, total):
             step.update(number, total, "run")
             running = _each(running, run, left_out)
             running = _rotated(running)

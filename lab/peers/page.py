@@ -44,6 +44,18 @@ def peers_int8() -> Page:
 
 
 @block
+def peers_suite() -> Page:
+    """Provenance, verdict and medians of a suite of exported networks."""
+    if not committed.path_of(report.SUITE).exists():
+        command = (
+            "./inv bench.peers --suite lab/networks/list.toml --exports EXPORTS --threads 1,2"
+            " --python PEERS/bin/python --update"
+        )
+        return [f"Not measured yet: `{command}`."]
+    return [*_provenance(report.SUITE), _verdict(report.SUITE), *_inference(report.SUITE)]
+
+
+@block
 def peers_start() -> Page:
     """Loading and first inference."""
     return _table(report.START, min(_threads(_figures())))

@@ -18,6 +18,7 @@ from trimtab.tables import Column, Page, Table, number
 
 NAMES = {"f32": "peers", "int8": "peers/int8"}  # result files by precision
 NAME = NAMES["f32"]
+SUITE = "peers/suite"
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,19 @@ def figures(rows: Iterable[Row]) -> list[Figures]:
 def page(comparison: PeerComparison) -> Page:
     """One table per figure, and the reasons for missing results."""
     parts = [*_tables([Figures.of(r) for r in comparison.results], comparison.versions)]
+    if comparison.left_out:
+        parts.append(Table([Column("reason")], [[why] for why in comparison.left_out], "Left out"))
+    return parts
+
+
+def suite_page(comparison: PeerComparison) -> Page:
+    """Median times and ratios, per number of threads, and the reasons for missing results."""
+    measured = [Figures.of(result) for result in comparison.results]
+    parts: list[str | Table] = []
+    for threads in sorted({figures.threads for figures in measured}):
+        title = f"{MEDIAN.title}, {threads} thread{'s' * (threads > 1)}"
+        engines = {name: name for name in comparison.versions}
+        parts.append(table(MEDIAN, measured, threads, engines, title))
     if comparison.left_out:
         parts.append(Table([Column("reason")], [[why] for why in comparison.left_out], "Left out"))
     return parts

@@ -37,6 +37,11 @@ class PeersOptions:
         (),
     )
     models: str = option("comma-separated zoo networks or ONNX files; default: the whole zoo")
+    suite: str = option(
+        "TOML list of networks, measured beside onnxruntime, OpenVINO and ncnn; one that fails is "
+        "left out with its reason (docs/tasks.md#benchpeers)"
+    )
+    exports: str = option("folder of the ONNX files that --suite names; default: in the cache")
     threads: str = option("comma-separated thread counts", "1")
     rounds: int = option("rounds of inferences of each engine on each model", 10)
     precision: str = option(
@@ -99,17 +104,30 @@ def _on_device(options: PeersOptions, counts: list[int], models: list[Path]) -> 
         files.write_text(Path(options.output), tables.markdown(page) + "\n")
 
 
+def _check_suite(options: PeersOptions) -> None:
+    """UsageError for options that a suite excludes."""
+    from trimtab.errors import UsageError
+
+    if options.models or options.device or options.precision != "f32":
+        raise UsageError(
+            "a suite is of float32 networks on this machine",
+            hint="leave out --models, --device and --precision",
+        )
+
+
 @command(PeersOptions, engine=True)
 def peers(options: PeersOptions) -> None:
     """Measure trimtab beside onnxruntime, OpenVINO, ncnn and MNN: time, loading, memory."""
     import sys
+    from dataclasses import replace
     from pathlib import Path
 
     from lab import committed
     from lab.exclusive import exclusive
     from lab.machine import MachineMonitor
     from lab.peers import report
-    from lab.peers.compare import ComparisonScope, Installed, compare
+    from lab.peers import suite as suites
+    from lab.peers.compare import SUITE_PEERS, ComparisonScope, Installed, compare
     from lab.peers.quantized import quantized
     from trimtab import files, paths, tables, zoo
     from trimtab.cli._progress import shown
@@ -127,9 +145,15 @@ def peers(options: PeersOptions) -> None:
     read_plan("", prefer=prefer)  # UsageError for an unknown preference
     if options.runner and not options.device:
         raise UsageError("--runner is a program of a device", hint="--device NAME")
-    names = [name for name in options.models.split(",") if name] or zoo.names()
     progress = shown(quiet=options.json)
-    model_files = [model_path(name, progress=progress) for name in names]
+    missing: list[str] = []
+    if options.suite:
+        _check_suite(options)
+        exports = Path(options.exports) if options.exports else paths.cache() / "networks"
+        model_files, missing = suites.models(Path(options.suite), exports)
+    else:
+        names = [name for name in options.models.split(",") if name] or zoo.names()
+        model_files = [model_path(name, progress=progress) for name in names]
     if is_quantized:
         with progress.step("quantize", "networks") as step:
             for number, path in enumerate(model_files):
@@ -138,12 +162,17 @@ def peers(options: PeersOptions) -> None:
     if options.device:
         _on_device(options, counts, model_files)
         return
-    engines = Installed(options.python or sys.executable, quantized=is_quantized)
+    python, only = options.python or sys.executable, SUITE_PEERS if options.suite else ()
+    engines = Installed(python, quantized=is_quantized, only=only)
     scope = ComparisonScope(model_files, counts, options.rounds, prefer)
+    if options.suite:
+        scope = replace(scope, loads=1, tolerant=True)
     monitor = MachineMonitor()
     with exclusive("bench.peers", parse_wait(options.wait), progress):
         comparison = compare(scope, engines, paths.cache() / "peers", progress)
-    page = report.page(comparison)
+    absent = (f"{name}: it is not exported" for name in missing)
+    comparison = replace(comparison, left_out=(*comparison.left_out, *absent))
+    page = report.suite_page(comparison) if options.suite else report.page(comparison)
     print(report.to_json(comparison) if options.json else tables.text(page))
     if options.output:
         files.write_text(Path(options.output), tables.markdown(page) + "\n")
@@ -151,9 +180,11 @@ def peers(options: PeersOptions) -> None:
     if options.update:
         words = [f"--threads {options.threads} --rounds {options.rounds}"]
         words += [f"--models {options.models}"] * bool(options.models)
+        words += [f"--suite {options.suite} --exports EXPORTS"] * bool(options.suite)
         words += [f"--precision {options.precision}"] * is_quantized
         words += [f"--prefer {prefer}"] * bool(prefer)
         words += ["--python PEERS/bin/python"] * bool(options.python)
         command = " ".join(["./inv bench.peers", *words, "--update"])
         results = report.to_results(comparison, command, monitor.facts())
-        progress.note(f"written: {committed.write(report.NAMES[options.precision], results)}")
+        name = report.SUITE if options.suite else report.NAMES[options.precision]
+        progress.note(f"written: {committed.write(name, results)}")

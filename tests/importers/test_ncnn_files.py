@@ -137,14 +137,20 @@ def test_all_unsupported_layers_are_named_at_once_with_their_lines(tmp_path: Pat
         line("Unheard", "data", "a"),
         line("ReLU", "a", "b"),
         line("SPP", "b", "c"),
-        line("Interp", "data", "d", {0: 3, 1: 2.0, 2: 2.0}),
+        line("Interp", "data", "d", {0: 5, 1: 2.0, 2: 2.0}),
         line("ReLU", "data", "e", {7: 5}),
         line("InnerProduct", "data", "f", {0: 4, 2: 576, 8: 1}),
     ]
     with pytest.raises(UnsupportedOperatorError, match="5 layers are") as caught:
         trimtab.load(write(tmp_path, lines, WEIGHTS))
     message = str(caught.value)
-    parts = ("'a' (Unheard), line 4", "'c' (SPP)", "bicubic", "7=5", "'f' (InnerProduct)")
+    parts = (
+        "'a' (Unheard), line 4",
+        "'c' (SPP)",
+        "its resize_type is 5",
+        "7=5",
+        "'f' (InnerProduct)",
+    )
     assert all(part in message for part in parts)
     assert "'b'" not in message
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from tests.importers.caffe_writer import random
 from tests.importers.tflite_case import IMAGE, POINTWISE, SAME, VALID, model_of
+from tests.importers.tflite_selection_cases import SELECTION
 from tests.importers.tflite_sequence_cases import sequences
 from tests.importers.tflite_writer import Model
 
@@ -390,5 +391,6 @@ CASES: dict[str, Model] = {
     **_orders(False),
     **{f"{n}_behind": m for n, m in _orders(True).items()},
     **sequences(),
+    **SELECTION,
     **_dequantized(),
 }

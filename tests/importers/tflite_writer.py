@@ -26,6 +26,17 @@ _TYPES = {
 }
 
 
+@dataclass(frozen=True)
+class Sparsity:
+    """The levels of a sparse tensor in the order of traversal: the size of a dense one, or the
+    segments and indices of a compressed one.
+    """
+
+    order: Sequence[int]
+    levels: Sequence[int | tuple[Sequence[int], Sequence[int]]]
+    blocks: Sequence[int] = ()
+
+
 @dataclass
 class _Tensor:
     name: str
@@ -36,7 +47,7 @@ class _Tensor:
     scales: Sequence[float] = ()
     zeros: Sequence[int] = ()
     axis: int = 0
-    is_sparse: bool = False
+    sparsity: Sparsity | None = None
     is_variable: bool = False
 
 
@@ -101,7 +112,7 @@ class Model:
         **fields: Any,
     ) -> list[int]:
         """An operator, whose results have `shapes`; returns their numbers. One that TFLite does not
-        have is a custom one, with `fields` as a flexbuffer.
+        have is a custom one, with `fields` as a flexbuffer, or with the bytes `struct`.
         """
         names = [f"{type.lower()}_{len(self.tensors) + i}" for i in range(len(shapes))]
         indices = [
@@ -201,9 +212,28 @@ def _tensor(b: Any, tensor: _Tensor, buffer: int) -> int:
         )
     if tensor.is_variable:
         fields["IsVariable"] = True
-    if tensor.is_sparse:
-        fields["Sparsity"] = _table(b, "SparsityParameters")
+    if tensor.sparsity:
+        fields["Sparsity"] = _sparsity(b, tensor.sparsity)
     return _table(b, "Tensor", Type=tensor.type, Buffer=buffer, **fields)
+
+
+def _sparsity(b: Any, sparsity: Sparsity) -> int:
+    dense, compressed, int32 = 0, 1, 1  # of the schema
+    levels = []
+    for level in sparsity.levels:
+        if isinstance(level, int):
+            fields: dict[str, Any] = {"Format": dense, "DenseSize": level}
+        else:
+            segments, indices = (_table(b, "Int32Vector", Values=_ints(b, v)) for v in level)
+            types = {"ArraySegmentsType": int32, "ArrayIndicesType": int32}
+            arrays = {"ArraySegments": segments, "ArrayIndices": indices}
+            fields = {"Format": compressed, **types, **arrays}
+        levels.append(_table(b, "DimensionMetadata", **fields))
+    blocks = {"BlockMap": _ints(b, sparsity.blocks)} if sparsity.blocks else {}
+    order = _ints(b, sparsity.order)
+    return _table(
+        b, "SparsityParameters", TraversalOrder=order, DimMetadata=_offsets(b, levels), **blocks
+    )
 
 
 def _code(b: Any, type: str) -> tuple[int, dict[str, Any]]:
@@ -240,6 +270,7 @@ def _op(
             "BuiltinOptions": _table(b, options, **values),
         }
     elif fields:
-        more = {"CustomOptions": b.CreateByteVector(_flexbuffer(fields))}
+        encoded = fields["struct"] if "struct" in fields else _flexbuffer(fields)
+        more = {"CustomOptions": b.CreateByteVector(encoded)}
     ins, outs = _ints(b, inputs), _ints(b, outputs)
     return _table(b, "Operator", OpcodeIndex=code, Inputs=ins, Outputs=outs, **more)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from trimtab.importers._graph import Value
@@ -11,7 +13,7 @@ from trimtab.importers.ncnn_ops.expression import evaluate
 from trimtab.importers.ncnn_ops.layer import NONE, NcnnLayer, handles
 from trimtab.importers.vocabulary import pooling as pools
 from trimtab.importers.vocabulary.movement import expanded
-from trimtab.importers.vocabulary.resize import resize
+from trimtab.importers.vocabulary.resize import AxisResize, resize
 from trimtab.importers.vocabulary.window import Window
 
 _KINDS: tuple[pools.Kind, ...] = ("max", "average")
@@ -74,7 +76,7 @@ def _windowed(layer: NcnnLayer, x: Value, kind: pools.Kind) -> Value:
 
 @handles("Interp")
 def interp(layer: NcnnLayer) -> Results:
-    """Resizes by nearest neighbor or linearly; a vector [1, c] is broadcast to an image."""
+    """Resizes by nearest neighbor, linearly or by cubics; a vector [1, c] becomes an image."""
     kind = layer.param.integer(0, 0)
     aligned = bool(layer.param.integer(6, 0))
     scales = (layer.param.real(1, 1.0), layer.param.real(2, 1.0))
@@ -102,13 +104,26 @@ def interp(layer: NcnnLayer) -> Results:
         x = layer.reshape(x, (1, *shape))
     elif len(shape) != 4:
         raise layer.unsupported(f"its input has {len(shape) - 1} dimensions")
-    if sizes != x.shape[2:] and kind not in (1, 2):
-        raise layer.unsupported("it is bicubic" if kind == 3 else f"its resize_type is {kind}")
+    if sizes != x.shape[2:] and kind not in (1, 2, 3):
+        raise layer.unsupported(f"its resize_type is {kind}")
+    if kind == 3:
+        y = _bicubic(layer, x, sizes, "align_corners" if aligned else "half_pixel")
+        return layer.reshape(y, y.shape[1:]) if len(shape) == 3 else y
     mode, coordinates = "nearest", "asymmetric"
     if kind == 2:
         mode, coordinates = "linear", "align_corners" if aligned else "half_pixel"
     y = resize(layer, x, sizes, mode, coordinates, scales=() if exact else scales)
     return layer.reshape(y, y.shape[1:]) if len(shape) == 3 else y
+
+
+def _bicubic(layer: NcnnLayer, x: Value, sizes: Sequence[int], coordinates: str) -> Value:
+    """Resizes height and width with Keys' cubic filter."""
+    for axis, after in ((2, sizes[0]), (3, sizes[1])):
+        before = x.shape[axis]
+        if after != before:
+            resized = AxisResize(before, after, after / before, "cubic", coordinates)
+            x = resized.applied(layer, x, axis)
+    return x
 
 
 def _scaled(layer: NcnnLayer, size: int, scale: float) -> int:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
 from trimtab.importers._graph import Value
 from trimtab.importers._layer import Results
 from trimtab.importers.onnx_ops.node import OnnxNode, handles
-from trimtab.importers.vocabulary import movement, normalization
+from trimtab.importers.vocabulary import normalization
 from trimtab.importers.vocabulary.movement import flatten_to_matrix
-from trimtab.importers.vocabulary.reduction import reduced
+from trimtab.importers.vocabulary.reduction import product, reduced
 
 SOFTMAX = {"Softmax": "softmax", "LogSoftmax": "log_softmax"}
 
@@ -72,19 +72,8 @@ def reduce(node: OnnxNode) -> Results:
         axes = tuple(range(len(node.shape())))
     x, keep_dims = node.x(), node.boolean("keepdims", True)
     if node.type == "ReduceProd":
-        return _product(node, x, [node.axis(axis) for axis in axes], keep_dims)
+        return product(node, x, [node.axis(axis) for axis in axes], keep_dims)
     return reduced(node, KINDS[node.type], x, axes, keep_dims=keep_dims)
-
-
-def _product(node: OnnxNode, x: Value, axes: Sequence[int], keep_dims: bool) -> Value:
-    """The product over axes: the halves of an axis are multiplied until one element remains."""
-    for axis in axes:
-        while (size := x.shape[axis]) > 1:
-            first, second, *rest = movement.split(node, x, axis, [size // 2] * 2 + [1] * (size % 2))
-            x = node.add("mul", first, second)
-            if rest:
-                x = node.add("concat", x, *rest, axis=axis)
-    return x if keep_dims else node.reshape(x, movement.drop_axes(x.shape, axes))
 
 
 @handles("LpNormalization")

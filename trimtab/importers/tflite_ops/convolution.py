@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from trimtab.importers._graph import Operand, Value
@@ -14,6 +16,7 @@ from trimtab.importers.vocabulary.pooling import pool as windowed_pool
 from trimtab.importers.vocabulary.window import Pair, Window
 
 _SAME, _VALID = 0, 1
+_TRANSPOSED = struct.Struct("<iii")  # padding (1: SAME, 2: VALID), horizontal and vertical stride
 
 
 def _window(
@@ -71,8 +74,54 @@ def _convolved(node: TfliteNode, options: Any, weight: Operand, group: int) -> R
 @handles("TRANSPOSE_CONV")
 def transposed_convolution(node: TfliteNode) -> Results:
     """Transposed convolution of input 2 with weights [m, kh, kw, c]; input 0 is the output size."""
-    options, x = node.options("TransposeConvOptions"), node.image(2)
-    size = node.ints(0, "output size")
+    options = node.options("TransposeConvOptions")
+    y = _deconvolved(node, options, 2, 3, node.ints(0, "output size"))
+    return NchwImage(node.activated(y, options.FusedActivationFunction()))
+
+
+@dataclass(frozen=True)
+class _CustomWindow:
+    """The options of a custom operator: the struct TfLiteTransposeConvParams of TFLite."""
+
+    node: TfliteNode
+
+    def _numbers(self) -> tuple[int, ...]:
+        data = self.node.custom_options()
+        if len(data) < _TRANSPOSED.size:
+            raise self.node.invalid("its options are shorter than padding and strides")
+        return _TRANSPOSED.unpack_from(data)
+
+    def Padding(self) -> int:  # noqa: N802, as in TFLite's schema
+        """SAME or VALID, with the numbers of TFLite's schema."""
+        return self._numbers()[0] - 1
+
+    def StrideW(self) -> int:  # noqa: N802
+        """Pixels of the result per pixel, horizontally."""
+        return self._numbers()[1]
+
+    def StrideH(self) -> int:  # noqa: N802
+        """Pixels of the result per pixel, vertically."""
+        return self._numbers()[2]
+
+
+@handles("custom Convolution2DTransposeBias")
+def media_pipe_transposed_convolution(node: TfliteNode) -> Results:
+    """Transposed convolution of input 0 with weights [m, kh, kw, c] and a bias (MediaPipe)."""
+    options = _CustomWindow(node)
+    n, h, w, _ = node.shape(0)
+    outputs, kernel_h, kernel_w, _ = node.shape(1)
+    size = [h * options.StrideH(), w * options.StrideW()]
+    if options.Padding() == _VALID:
+        more = kernel_h - options.StrideH(), kernel_w - options.StrideW()
+        size = [s + max(0, m) for s, m in zip(size, more, strict=True)]
+    return NchwImage(_deconvolved(node, options, 0, 2, (n, *size, outputs)))
+
+
+def _deconvolved(
+    node: TfliteNode, options: Any, image: int, bias: int, size: Sequence[int]
+) -> Value:
+    """Transposed convolution of the input `image` to a `size` of [n, h, w, m]."""
+    x = node.image(image)
     weight = node.weights(1, (-1, -1, -1, x.shape[1]), (3, 0, 1, 2))
     _, outputs, kernel_h, kernel_w = weight.shape
     if len(size) != 4:
@@ -85,8 +134,7 @@ def transposed_convolution(node: TfliteNode) -> Results:
     ]
     window = window.padded((*begin, *(max(0, end) for end in ends)))
     extra = max(0, -ends[0]), max(0, -ends[1])
-    y = deconvolve(node, x, weight, node.bias(3, outputs, x=2), window, 1, extra)
-    return NchwImage(node.activated(y, options.FusedActivationFunction()))
+    return deconvolve(node, x, weight, node.bias(bias, outputs, x=image), window, 1, extra)
 
 
 @handles("MAX_POOL_2D", "AVERAGE_POOL_2D")

@@ -21,6 +21,7 @@ from trimtab.errors import ModelFileError, UnsupportedOperatorError
 from trimtab.importers._files import read_bytes
 from trimtab.importers._graph import Array
 from trimtab.importers.tflite_ops import hints
+from trimtab.importers.tflite_ops.sparse import places
 from trimtab.program import ModelHints, Quantization
 
 LIMIT_BYTES = 2**32
@@ -44,6 +45,7 @@ DTYPES = {
 _QUANTIZED = (2, 3, 7, 9)  # int32, uint8, int16, int8
 
 _CUSTOM = 32
+_MAX_SPARSE_GROWTH = 64  # elements of a sparse constant per byte of the file
 _PLACEHOLDER = 127  # the value of the old one-byte field for operators beyond its range
 
 
@@ -51,7 +53,7 @@ _PLACEHOLDER = 127  # the value of the old one-byte field for operators beyond i
 class TfliteTensor:
     """A tensor. `signature` has -1 for a free dimension; `data` is None unless it is constant.
 
-    `scales`, `zeros` and `axis` are its quantization. The data of a sparse tensor is not read.
+    `scales`, `zeros` and `axis` are its quantization. A sparse constant is dense here.
     A variable has zeros as its data: each run begins with them.
     """
 
@@ -63,7 +65,6 @@ class TfliteTensor:
     scales: tuple[float, ...]
     zeros: tuple[int, ...]
     axis: int
-    is_sparse: bool
 
     def quantization(self) -> Quantization | None:
         """The quantization, unchecked; None if the tensor is not quantized."""
@@ -160,12 +161,6 @@ class _ModelReader:
         tensors = [
             self._tensor(t, i, buffers) for i, t in enumerate(self._tables(graph, "Tensors"))
         ]
-        if sparse := [t.name for t in tensors if t.is_sparse]:
-            raise UnsupportedOperatorError(
-                f"{len(sparse)} constants are stored as sparse tensors, the first is '{sparse[0]}'",
-                where=self._path,
-                hint="convert the network without tf.lite.Optimize.EXPERIMENTAL_SPARSITY",
-            )
         operators = [self._operator(op, codes) for op in self._tables(graph, "Operators")]
         inputs, outputs = self._numbers(graph, "Inputs"), self._numbers(graph, "Outputs")
         used = [i for op in operators for i in (*op.inputs, *op.outputs)]
@@ -200,13 +195,15 @@ class _ModelReader:
             zeros = self._numbers(quantization, "ZeroPoint")
             axis = int(quantization.QuantizedDimension())
         name = self._text(tensor.Name()) or f"tensor_{index}"
-        is_sparse = tensor.Sparsity() is not None
         type = int(tensor.Type())
-        data = None if is_sparse else self._buffer(tensor.Buffer(), type, shape, buffers)
+        if sparsity := tensor.Sparsity():
+            data = self._sparse(tensor.Buffer(), type, shape, buffers, sparsity)
+        else:
+            data = self._buffer(tensor.Buffer(), type, shape, buffers)
         if tensor.IsVariable() and data is None and type in DTYPES:
             self._count(math.prod(shape), 1)
             data = np.zeros(shape, DTYPES[type])
-        return TfliteTensor(name, shape, signature, type, data, scales, zeros, axis, is_sparse)
+        return TfliteTensor(name, shape, signature, type, data, scales, zeros, axis)
 
     def _buffer(
         self, index: int, type: int, shape: tuple[int, ...], buffers: list[Any]
@@ -216,6 +213,24 @@ class _ModelReader:
         if key not in self._arrays:
             self._arrays[key] = self._array(index, type, shape, buffers)
         return self._arrays[key]
+
+    def _sparse(
+        self, index: int, type: int, shape: tuple[int, ...], buffers: list[Any], sparsity: Any
+    ) -> Array | None:
+        """The elements of a sparse constant; ValueError if its form is damaged, or its shape is of
+        many more bytes than the file.
+        """
+        if min(shape, default=1) < 0 or type not in DTYPES:
+            return None
+        if math.prod(shape) > _MAX_SPARSE_GROWTH * len(self._data):
+            raise ValueError(f"a sparse tensor of shape {list(shape)} is out of proportion")
+        positions = places(sparsity, shape)
+        elements = self._buffer(index, type, (positions.size,), buffers)
+        if elements is None:
+            return None
+        data = np.zeros(math.prod(shape), elements.dtype)
+        data[positions] = elements
+        return data.reshape(shape)
 
     def _array(
         self, index: int, type: int, shape: tuple[int, ...], buffers: list[Any]

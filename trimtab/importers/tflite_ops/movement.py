@@ -254,3 +254,9 @@ def cast(node: TfliteNode) -> Results:
         return movement.cast(node, node.operand(), code)
     x, image = node.either()
     return form(node.value(movement.cast(node, x, code)), image)
+
+
+@handles("DENSIFY")
+def densify(node: TfliteNode) -> Results:
+    """A sparse constant as a dense one."""
+    return node.known(0, "operand")

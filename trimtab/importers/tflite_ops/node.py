@@ -72,6 +72,10 @@ class TfliteNode(ImportedLayer):
         """Whether it has these options."""
         return options(self._op, name) is not None
 
+    def custom_options(self) -> bytes:
+        """The encoded options of a custom operator."""
+        return self._op.custom
+
     def parameters(self) -> Mapping[str, Any]:
         """All options by name: the flexbuffer map of a custom operator, or the fields of TFLite's
         schema, such as stride_w.

@@ -24,6 +24,14 @@ def reduce(node: TfliteNode) -> Results:
     return form(y, image and (keep or not axes))
 
 
+@handles("REDUCE_PROD")
+def reduce_product(node: TfliteNode) -> Results:
+    """The product over constant axes."""
+    axes = [node.axis(axis) for axis in node.ints(1, "axes")]
+    keep = bool(node.options("ReducerOptions").KeepDims())
+    return reduction.product(node, node.x(), axes, keep)
+
+
 @handles("SOFTMAX", "LOG_SOFTMAX")
 def softmax(node: TfliteNode) -> Results:
     """Softmax or its logarithm along the last axis."""

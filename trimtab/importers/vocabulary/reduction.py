@@ -8,7 +8,7 @@ from trimtab.importers._graph import Value
 from trimtab.importers._layer import ImportedLayer
 from trimtab.importers.vocabulary.activation import square
 from trimtab.importers.vocabulary.elementwise import combine
-from trimtab.importers.vocabulary.movement import drop_axes, padded
+from trimtab.importers.vocabulary.movement import drop_axes, padded, split
 
 UnaryFunction = Callable[[ImportedLayer, Value], Value]
 
@@ -83,3 +83,14 @@ def cumulative_sum(
         y = combine(layer, "add", y, moved(y, distance))
         distance *= 2
     return moved(y, 1) if exclusive else y
+
+
+def product(layer: ImportedLayer, x: Value, axes: Sequence[int], keep_dims: bool) -> Value:
+    """The product over axes: the halves of an axis are multiplied until one element remains."""
+    for axis in axes:
+        while (size := x.shape[axis]) > 1:
+            first, second, *rest = split(layer, x, axis, [size // 2] * 2 + [1] * (size % 2))
+            x = layer.add("mul", first, second)
+            if rest:
+                x = layer.add("concat", x, *rest, axis=axis)
+    return x if keep_dims else layer.reshape(x, drop_axes(x.shape, axes))

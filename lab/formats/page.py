@@ -1,0 +1,70 @@
+"""The parts of docs/coverage.md: operators of each format, and files of published packages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lab import committed
+from lab.docs.generator import block
+from lab.docs.sentences import made_by
+from lab.formats import operators
+from lab.formats.measure import NAME, FileOutcome, counts
+from lab.formats.worker import MATCHES, STATUSES
+from trimtab.tables import Column, Page, Table, number
+
+
+@block
+def published_files() -> Page:
+    """Files of published packages that match their own runtime."""
+    if not committed.path_of(NAME).exists():
+        return ["Not measured yet: `./inv formats --fetch --update`."]
+    results = committed.read(NAME)
+    outcomes = [FileOutcome(**row) for row in results.rows]
+    packages = sorted({outcome.package for outcome in outcomes})
+    matching = sum(outcome.status == MATCHES for outcome in outcomes)
+    return [
+        made_by(NAME),
+        f"{matching} of {len(outcomes)} files of {len(packages)} packages match.",
+        *outcome_tables(outcomes),
+        f"The packages: {', '.join(packages)}.",
+        *results.notes,
+    ]
+
+
+def outcome_tables(outcomes: Sequence[FileOutcome]) -> list[Table]:
+    """Numbers of files by status, and the files that do not match."""
+    return [
+        Table([Column("runtime"), *map(number, STATUSES)], counts(outcomes)),
+        Table(
+            [Column("file"), Column("of"), Column("status"), Column("reason")],
+            [(o.file, o.package, o.status, o.reason) for o in outcomes if o.status != MATCHES],
+        ),
+    ]
+
+
+@block
+def operators_of_formats() -> Page:
+    """The operators of each format's own list that are not supported, with the reasons."""
+    parts: list[str | Table] = []
+    for listed in operators.all_lists():
+        refused = listed.refused()
+        total = len(listed.names)
+        parts += [
+            f"### {listed.title}",
+            f"{total - len(refused)} of {total} {listed.source} are supported.",
+        ]
+        if refused:
+            rows = [
+                (", ".join(f"`{n}`" for n in names), reason)
+                for reason, names in refused_by(refused)
+            ]
+            parts.append(Table([Column("not supported"), Column("reason")], rows))
+    return parts
+
+
+def refused_by(refused: dict[str, str]) -> list[tuple[str, list[str]]]:
+    """Reasons with the names of their operators."""
+    reasons: dict[str, list[str]] = {}
+    for name, reason in refused.items():
+        reasons.setdefault(reason, []).append(name)
+    return [*reasons.items()]

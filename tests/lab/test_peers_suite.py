@@ -1,0 +1,71 @@
+"""Lists of networks for bench.peers, and networks that fail."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+import pytest
+
+from lab.peers import report, suite
+from lab.peers.compare import ComparisonScope, compare
+from tests.lab.test_peers import FakeEngines, small_model  # noqa: F401 (a fixture)
+from trimtab import paths, tables
+from trimtab.errors import FileAccessError, UsageError
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "list.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_list_names_files_and_exported_networks(tmp_path: Path) -> None:
+    for name in ("exports/held/resnet.onnx", "own/a.onnx", "own/b.onnx"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    text = '[mine]\nfiles = ["own/*.onnx", "none/*.onnx"]\ntimm = ["resnet", "absent"]\n'
+    found, missing = suite.models(written(tmp_path, text), tmp_path / "exports")
+    assert [path.stem for path in found] == ["a", "b", "resnet"]
+    assert missing == ["none/*.onnx", "absent"]
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ("[a", "cannot be read"),
+        ("[a]\ntimm = 3", "'timm' is no list of names"),
+        ("timm = ['x']", "its entries must be tables"),
+        ("[a]\ntimm = ['x']", "no file of the list"),
+        ("[a]\nfiles = ['own/x.onnx', 'more/x.onnx']", "x is listed twice"),
+    ],
+)
+def test_a_malformed_list_is_an_error(text: str, match: str, tmp_path: Path) -> None:
+    for name in ("own", "more"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.onnx").touch()
+    with pytest.raises((FileAccessError, UsageError), match=match):
+        suite.models(written(tmp_path, text), tmp_path / "exports")
+
+
+def test_the_list_of_networks_is_long_and_has_no_name_twice() -> None:
+    names = [name for _, name in suite._entries(paths.root() / "lab/networks/list.toml")]
+    assert len(names) == len({*names}) >= 80
+
+
+def test_a_network_that_fails_is_left_out_of_a_suite(model: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.onnx"
+    node = onnx.helper.make_node("NoSuchOperator", ["x"], ["y"])
+    info = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1])
+    out = onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1])
+    onnx.save(onnx.helper.make_model(onnx.helper.make_graph([node], "g", [info], [out])), broken)
+    engines = FakeEngines({"ncnn": 4_000_000, "trimtab": 2_000_000})
+    scope = ComparisonScope([broken, model], rounds=1, loads=1, tolerant=True)
+    outcome = compare(scope, engines, tmp_path)
+    assert [result.engine for result in outcome.results] == ["ncnn", "trimtab"]
+    assert [len(result.loads) for result in outcome.results] == [1, 1]
+    assert outcome.left_out[0].startswith("broken: ")
+    figures = [report.Figures.of(result) for result in outcome.results]
+    assert report.ratios_of(report.MEDIAN, figures, 1) == {"small": 0.5}
+    assert "geometric mean" in tables.text(report.suite_page(outcome))
