@@ -55,5 +55,47 @@ def modeled_networks() -> Page:
     return [made_by("time_model"), Table(columns, rows)]
 
 
+@block
+def modeled_yolo26n() -> Page:
+    """A detector like YOLO26n beside published times, and the operators that take its time."""
+    rows = committed.read("time_model/yolo26n").rows
+    engines = [row for row in rows if "engine" in row]
+    operators = [row for row in rows if "operator" in row]
+    times = [number(name, ".1f", absent="-") for name in ("measured ms", "modeled ms")]
+    counts = [number(name, ".0f", absent="-") for name in ("million instructions", "MB of traffic")]
+    parts = [
+        Column("operators of trimtab"),
+        number("number"),
+        number("million instructions", ".1f"),
+    ]
+    return [
+        made_by("time_model/yolo26n"),
+        Table(
+            [Column("engine"), *times, *counts],
+            [
+                (
+                    *(row["engine"], row.get("measured_ms"), row.get("modeled_ms")),
+                    *(
+                        _millions(row, "instructions"),
+                        _millions(row, "read_bytes", "written_bytes"),
+                    ),
+                )
+                for row in engines
+            ],
+        ),
+        Table(
+            [*parts, number("modeled ms", ".1f")],
+            [
+                (row["operator"], row["count"], row["instructions"] / 1e6, row["modeled_ms"])
+                for row in operators
+            ],
+        ),
+    ]
+
+
+def _millions(row: committed.Row, *keys: str) -> float | None:
+    return sum(row[key] for key in keys) / 1e6 if keys[0] in row else None
+
+
 def _shown(errors: Errors) -> tuple[str, str]:
     return f"{boards.median(errors):.0%}", f"{boards.worst(errors)[1]:+.0%}"
