@@ -4,7 +4,8 @@
 
 int trimtab_set_image(trimtab_model* model, uint32_t index, const trimtab_image* image) {
   trimtab::Frame frame;
-  frame.format = image->format - TRIMTAB_NV12;  // TRIMTAB_MODEL_FORMAT: -1
+  // TRIMTAB_MODEL_FORMAT becomes -1; unsigned, because the format may be any number.
+  frame.format = static_cast<int32_t>(static_cast<uint32_t>(image->format) - TRIMTAB_NV12);
   frame.width = image->width;
   frame.height = image->height;
   const int32_t crop[] = {image->crop_top, image->crop_left, image->crop_height, image->crop_width};

@@ -61,8 +61,6 @@ class DecodeBoxes final : public OperatorOf<DecodeBoxesAttributes> {
   size_t CollectPlace(int32_t image, const Level& level, size_t place, size_t anchor,
                       Candidate* heap, size_t count) const;
   size_t limit() const { return static_cast<size_t>(rows_); }  // of candidates
-  float SoftmaxScale(const HeadTensor& scores, int32_t image, size_t place, size_t channel,
-                     float* largest) const;
   Box Decode(int32_t image, const Candidate& candidate) const;
   void DecodeValues(const HeadTensor& boxes, int32_t image, size_t place, size_t channel,
                     float* values) const;
@@ -193,18 +191,6 @@ Status DecodeBoxes::InferShape() {
   return Status();
 }
 
-// The factor that makes an exponential function of a class, relative to the largest, its softmax.
-float DecodeBoxes::SoftmaxScale(const HeadTensor& scores, int32_t image, size_t place,
-                                size_t channel, float* largest) const {
-  const auto classes = static_cast<size_t>(attributes().classes);
-  *largest = -INFINITY;
-  for (size_t c = 0; c < classes; ++c)
-    *largest = fmaxf(*largest, scores.At(image, place, channel + c));
-  float sum = 0.0f;
-  for (size_t c = 0; c < classes; ++c) sum += expf(scores.At(image, place, channel + c) - *largest);
-  return 1.0f / sum;
-}
-
 // Offers the classes of an anchor, one of whose raw scores exceeds the limit.
 size_t DecodeBoxes::CollectPlace(int32_t image, const Level& level, size_t place, size_t anchor,
                                  Candidate* heap, size_t count) const {
@@ -219,10 +205,20 @@ size_t DecodeBoxes::CollectPlace(int32_t image, const Level& level, size_t place
         image, at,
         objectness.Block(anchor, per_place_) + static_cast<size_t>(a.objectness_channel)));
   }
+  const auto classes = static_cast<size_t>(a.classes);
   const bool is_softmax = a.scores == DecodeBoxesScores::kSoftmax;
-  if (is_softmax) factor = SoftmaxScale(scores, image, at, channel, &largest);
+  if (is_softmax) factor = scores.SoftmaxScale(image, at, channel, classes, &largest);
   Candidate best = {a.threshold, static_cast<int32_t>(place * per_place_ + anchor), -1};
   best.index += level.first_index;
+  if (!is_softmax && factor >= 0.0f && a.background < 0) {
+    // One score tells whether any exceeds the threshold: they rise with their raw values.
+    const size_t label = scores.Best(image, at, channel, classes);
+    const float value = scores.At(image, at, channel + label), score = factor * Score(value);
+    if (!(value > limit_) || !(score > a.threshold)) return count;
+    best.score = score;
+    best.label = static_cast<int32_t>(label);
+    if (!a.multi_label) return Offer(best, heap, count, limit());
+  }
   float best_value = -INFINITY;
   for (int32_t label = 0; label < static_cast<int32_t>(a.classes); ++label) {
     const float value = scores.At(image, at, channel + static_cast<size_t>(label));

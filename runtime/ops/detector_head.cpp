@@ -6,24 +6,39 @@ namespace {
 constexpr size_t kLanes = 16;  // a vector of int8 values, or a few of floats
 
 // The loops of kLanes and kMaxPlaces steps have constant lengths so that compilers vectorize them.
+
+// The largest of `count` values and of `least`.
 template <typename T>
-bool ExceedsAny(const T* x, size_t count, T limit) {
+T Largest(const T* x, size_t count, T least) {
+  T largest = least;
   if (count < kLanes) {
-    for (size_t i = 0; i < count; ++i) {
-      if (x[i] > limit) return true;
-    }
-    return false;
+    for (size_t i = 0; i < count; ++i) largest = x[i] > largest ? x[i] : largest;
+    return largest;
   }
   T best[kLanes];
-  for (size_t k = 0; k < kLanes; ++k) best[k] = limit;
+  for (size_t k = 0; k < kLanes; ++k) best[k] = least;
   for (size_t i = 0; i < count; i += kLanes) {
     // The last step overlaps the one before.
     const T* const from = x + (i + kLanes <= count ? i : count - kLanes);
     for (size_t k = 0; k < kLanes; ++k) best[k] = from[k] > best[k] ? from[k] : best[k];
   }
-  T largest = limit;
   for (size_t k = 0; k < kLanes; ++k) largest = best[k] > largest ? best[k] : largest;
-  return largest > limit;
+  return largest;
+}
+
+// The first of the largest values, `step` apart; 0 if all are `least` or NaN.
+template <typename T>
+size_t FirstLargest(const T* x, size_t step, size_t count, T least) {
+  T largest = least;
+  if (step == 1) {
+    largest = Largest(x, count, least);
+  } else {
+    for (size_t i = 0; i < count; ++i) largest = x[i * step] > largest ? x[i * step] : largest;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (x[i * step] == largest) return i;
+  }
+  return 0;
 }
 
 // `x`: the first value; those of a place are `place_step` apart, those of a channel `channel_step`.
@@ -33,7 +48,7 @@ bool Passing(const T* x, size_t place_step, size_t channel_step, size_t count, s
   bool any = false;
   if (channel_step == 1) {
     for (size_t i = 0; i < count; ++i) {
-      passes[i] = ExceedsAny(x + i * place_step, classes, limit);
+      passes[i] = Largest(x + i * place_step, classes, limit) > limit;
       any |= passes[i];
     }
     return any;
@@ -110,6 +125,25 @@ bool HeadTensor::AnyAbove(int32_t image, size_t first, size_t count, size_t chan
   }
   return Passing(static_cast<const int8_t*>(tensor_->raw) + i, place_step_, channel_step_, count,
                  classes, stored_limit_, passes);
+}
+
+float HeadTensor::SoftmaxScale(int32_t image, size_t place, size_t channel, size_t classes,
+                               float* largest) const {
+  *largest = -INFINITY;
+  for (size_t c = 0; c < classes; ++c) *largest = fmaxf(*largest, At(image, place, channel + c));
+  float sum = 0.0f;
+  for (size_t c = 0; c < classes; ++c) sum += expf(At(image, place, channel + c) - *largest);
+  return 1.0f / sum;
+}
+
+size_t HeadTensor::Best(int32_t image, size_t place, size_t channel, size_t classes) const {
+  const size_t i = Index(image, place, channel);
+  if (!is_stored_) {
+    return FirstLargest(static_cast<const float*>(tensor_->raw) + i, channel_step_, classes,
+                        -INFINITY);
+  }
+  return FirstLargest<int8_t>(static_cast<const int8_t*>(tensor_->raw) + i, channel_step_, classes,
+                              INT8_MIN);
 }
 
 }  // namespace trimtab

@@ -49,6 +49,11 @@ class HeadTensor {
   bool AnyAbove(int32_t image, size_t first, size_t count, size_t channel, size_t classes,
                 bool* passes) const;
   static constexpr size_t kMaxPlaces = 64;
+  // The factor that makes an exponential function of a class, relative to the largest, its softmax.
+  float SoftmaxScale(int32_t image, size_t place, size_t channel, size_t classes,
+                     float* largest) const;
+  // The class with the largest value; the first of equal ones.
+  size_t Best(int32_t image, size_t place, size_t channel, size_t classes) const;
 
  private:
   size_t Index(int32_t image, size_t place, size_t channel) const {

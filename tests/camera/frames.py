@@ -32,6 +32,9 @@ CAMERAS = {
     name: parse(text)
     for name, text in {
         "any_size": "camera(nv12, 3x2..12x10) | letterbox(auto, 114) | rgb",
+        "any_turned": "camera(rgb, 2x1..9x14) | rotate(90) | center_crop(auto, 9) | bgr",
+        "any_area": "camera(uyvy, 20x18..41x37) | rotate(180) | resize(auto, area)",
+        "any_antialias": "camera(gray, 1x1..50x40) | rotate(270) | letterbox(auto, antialias)",
         "letterbox": "camera(nv12, 12x10) | letterbox(auto, 114) | bgr | scale(1/255)",
         "area": "camera(rgb, 20x21) | rotate(90) | resize(auto, area)",
         "antialias": "camera(i420, 11x7, full) | crop(1, 1, 9, 5)"

@@ -4,7 +4,7 @@ this machine and followed by bytes for the target's decisions.
 The seeds in `operators` are all operator vectors, and models of other formats, types and algorithms
 that contain rare operators; with plug-ins, the cases of their operators only. An operator with
 vectors needs no other registration. Those in `networks` are small networks in several precisions,
-for the target of that name.
+for the target of that name, and those in `images` have cameras.
 """
 
 from __future__ import annotations
@@ -78,13 +78,18 @@ def vectors(load: Callable[[onnx.ModelProto], Program]) -> Planned:
             yield f"paired-{name}", trimtab.optimize(program, None, test_paired.paired(program))
 
 
+def behind_cameras() -> Planned:
+    """Small networks behind cameras, of one size of frames and of any, also turned."""
+    for name, camera in CAMERAS.items():
+        program = behind_a_camera((1, camera.channel_count, 8, 9))
+        yield f"camera-{name}", trimtab.optimize(trimtab.camera.attach(program, camera))
+
+
 def _others(
     load: Callable[[onnx.ModelProto], Program], folder: Path, has_few: Callable[..., bool]
 ) -> Planned:
     """Cameras, a training step, heads, other algorithms, integers, other formats, f16."""
-    for name, camera in CAMERAS.items():
-        program = behind_a_camera((1, camera.channel_count, 8, 9))
-        yield f"camera-{name}", trimtab.optimize(trimtab.camera.attach(program, camera))
+    yield from behind_cameras()
     for name, learner, optimizer in (
         ("training", small(), "sgd"),
         ("training-depthwise", depthwise(), "adam"),
@@ -172,6 +177,7 @@ def write(folder: Path) -> set[str]:
     kinds = {"operators": of_plugins()}
     if not plugins.for_engine():
         kinds = {"operators": programs(scratch), "networks": networks.programs(scratch)}
+        kinds["images"] = behind_cameras()
     operators: set[str] = set()
     for kind, planned in kinds.items():
         for name, program in planned:
