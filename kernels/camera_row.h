@@ -20,6 +20,10 @@ enum CameraColors : uint8_t {
 //
 //   y[c][i] += factor[c] * sum over t < taps of w[t * n + i] * channel c of x[t * n + i]
 //
+// The first row of several begins with base[c] in place of y[c][i] (`is_first`). The last may have
+// z: the results go there and not to y, the three channels of a pixel in turn, from the last one on
+// if it `reverses` them.
+//
 // A word of x holds three bytes of a pixel, from the lowest. With `colors` of kCameraYuv or
 // kCameraSum, channels are rounded to whole numbers, half to even, and limited to [0, 255]; with
 // b0 = max(byte 0 - black, 0) and b1, b2 = bytes 1 and 2, minus 128:
@@ -33,11 +37,13 @@ struct CameraRowArgs {
   const uint32_t* x;
   const float* w;
   float* y[3];
+  float* z;
   size_t n, taps;
-  float factor[3];
+  float factor[3], base[3];
   float black;
   float weight[5];
   CameraColors colors;
+  bool is_first, reverses;
 };
 
 #endif  // TRIMTAB_KERNELS_CAMERA_ROW_H_

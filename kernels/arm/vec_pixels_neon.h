@@ -10,6 +10,12 @@ namespace {
 
 inline I LoadWords(const uint32_t* p) { return {vreinterpretq_s32_u32(vld1q_u32(p))}; }
 
+// a[0], b[0], c[0], a[1], ...
+inline void StoreInTurn(float* p, F a, F b, F c) {
+  const float32x4x3_t all = {{a.v, b.v, c.v}};
+  vst3q_f32(p, all);
+}
+
 }  // namespace
 
 #endif  // TRIMTAB_KERNELS_ARM_VEC_PIXELS_NEON_H_

@@ -11,6 +11,7 @@ namespace {
 template <int kByte>
 inline F PixelByte(I word) {
   if (kByte == 0) return ToFloat(word & SetBits(0xff));
+  if (kByte == 2) return ToFloat(ShiftRight<16>(word));  // there is no fourth byte
   return ToFloat(ShiftRight<8 * (kByte == 0 ? 1 : kByte)>(word) & SetBits(0xff));
 }
 
@@ -38,8 +39,16 @@ inline void AddPixels(const CameraRowArgs<Element>& args, const Function& f) {
     }
     TRIMTAB_UNROLL
     for (int c = 0; c < kChannels; ++c) {
-      float* const y = args.y[c] + i;
-      Store(y, Fma(sum[c], Set(args.factor[c]), Load(y)));
+      const F before = args.is_first ? Set(args.base[c]) : Load(args.y[c] + i);
+      sum[c] = Fma(sum[c], Set(args.factor[c]), before);
+    }
+    if (kChannels == 3 && args.z != nullptr) {
+      const int last = kChannels - 1;
+      StoreInTurn(args.z + 3 * i, args.reverses ? sum[last] : sum[0], sum[last / 2],
+                  args.reverses ? sum[0] : sum[last]);
+    } else {
+      TRIMTAB_UNROLL
+      for (int c = 0; c < kChannels; ++c) Store(args.y[c] + i, sum[c]);
     }
   }
 }

@@ -9,6 +9,13 @@ namespace {
 
 inline I LoadWords(const uint32_t* p) { return {*p}; }
 
+// a[0], b[0], c[0], a[1], ...
+inline void StoreInTurn(float* p, F a, F b, F c) {
+  p[0] = a.v;
+  p[1] = b.v;
+  p[2] = c.v;
+}
+
 }  // namespace
 
 #endif  // TRIMTAB_KERNELS_PORTABLE_VEC_PIXELS_H_

@@ -11,6 +11,16 @@ inline I LoadWords(const uint32_t* p) {
   return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))};
 }
 
+// a[0], b[0], c[0], a[1], ...
+inline void StoreInTurn(float* p, F a, F b, F c) {
+  float values[3][kLanes];
+  Store(values[0], a);
+  Store(values[1], b);
+  Store(values[2], c);
+  for (size_t i = 0; i < kLanes; ++i)
+    for (size_t k = 0; k < 3; ++k) p[3 * i + k] = values[k][i];
+}
+
 }  // namespace
 
 #endif  // TRIMTAB_KERNELS_X86_VEC_PIXELS_AVX2_H_

@@ -14,12 +14,18 @@ int64_t Limited(int64_t value, int64_t low, int64_t high) {
 
 size_t CameraAxis::Window() const {
   int64_t taps = 1;
-  if (attributes->method == Method::kBilinear && in != out) taps = 2;
+  if (attributes->method == Method::kBilinear && in != out) taps = IsWhole() ? 1 : 2;
   // A covered area begins and ends within a pixel, unless the ratio is whole.
   if (attributes->method == Method::kArea) taps = in % out == 0 ? in / out : in / out + 2;
   if (attributes->method == Method::kAntialias && in != out)
     taps = in > out ? 2 * (in / out + 1) + 1 : 3;
   return static_cast<size_t>(Limited(taps, 1, in));
+}
+
+bool CameraAxis::IsWhole() const {
+  if (in % out != 0) return false;
+  return attributes->centers == Centers::kAsymmetric ||
+         (attributes->centers == Centers::kHalfPixel && in / out % 2 != 0);
 }
 
 int64_t CameraAxis::Nearest(int64_t i) const {
@@ -54,7 +60,9 @@ int32_t CameraAxis::SetTaps(int64_t i, float* weights) const {
   // Pixels before the first of `window` neighbors in the picture.
   const auto place = [&](int64_t first) { return Limited(first, 0, in - window); };
   if (attributes->method == Method::kNearest || window == 1) {
-    const int64_t at = attributes->method == Method::kNearest ? Nearest(i) : in == out ? i : 0;
+    int64_t at = in == out ? i : 0;
+    if (attributes->method == Method::kNearest) at = Nearest(i);
+    if (attributes->method == Method::kBilinear) at = static_cast<int64_t>(Coordinate(i));
     weights[0] = 1;
     return static_cast<int32_t>(Limited(at, 0, in - 1));
   }

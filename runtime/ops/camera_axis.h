@@ -21,6 +21,7 @@ struct CameraAxis {
   int32_t SetTaps(int64_t i, float* weights) const;
 
  private:
+  bool IsWhole() const;  // all coordinates of bilinear are those of pixels
   int64_t Nearest(int64_t i) const;
   double Coordinate(int64_t i) const;  // of the pixels' centers, for bilinear
 };

@@ -1,6 +1,7 @@
 #include "generated/attributes/camera_image.h"
 
 #include "generated/op_ids.h"
+#include "runtime/core/copy.h"
 #include "runtime/core/operator.h"
 #include "runtime/ops/camera_view.h"
 
@@ -287,8 +288,6 @@ void CameraImage::ComputeRow(const Source& source, int64_t row, const Table& dow
   const int64_t element = row - view.down.place;
   const bool has_content = element >= 0 && element < static_cast<int64_t>(view.down.size());
   if (!has_content) return WriteRow(view, row, sums, false);
-  for (size_t c = 0; c < channels(); ++c)
-    for (size_t i = 0; i < padded; ++i) sums[c * padded + i] = offset_[c];
   CameraRowArgs<uint8_t> args = view.colors;
   args.x = words;
   args.w = across.weights;
@@ -296,36 +295,61 @@ void CameraImage::ComputeRow(const Source& source, int64_t row, const Table& dow
   args.taps = view.across.resampling.Window();
   const bool is_bgr = attributes().channels == CameraImageChannels::kBgr;
   const bool exchanges = is_bgr && args.colors == kCameraYuv;
-  for (size_t c = 0; c < kMaxChannels; ++c)
-    args.y[c] = sums + (exchanges ? kMaxChannels - 1 - c : c) * padded;
-  const size_t window = view.down.resampling.Window();
-  for (size_t tap = 0; tap < window; ++tap) {
+  const auto channel = [&](size_t c) { return exchanges ? kMaxChannels - 1 - c : c; };
+  for (size_t c = 0; c < kMaxChannels; ++c) {
+    args.y[c] = sums + channel(c) * padded;
+    args.base[c] = offset_[channel(c)];
+  }
+  args.is_first = true;
+  args.reverses = exchanges;
+  // The last row of pixels may complete the result in place.
+  const bool in_place =
+      output().dtype == DType::kF32 && channels() == kMaxChannels && padded == view.across.size();
+  const size_t width = static_cast<size_t>(output().w()), window = view.down.resampling.Window();
+  size_t last = window - 1;
+  const float* const weights = down.weights + static_cast<size_t>(element) * window;
+  while (last > 0 && weights[last] == 0) --last;
+  for (size_t tap = 0; tap <= last; ++tap) {
     const size_t at = static_cast<size_t>(element) * window + tap;
-    if (down.weights[at] == 0) continue;
-    for (size_t c = 0; c < channels(); ++c)
-      args.factor[c] = down.weights[at] * scale_[exchanges ? kMaxChannels - 1 - c : c];
+    if (weights[tap] == 0 && tap < last) continue;
+    if (tap == last && in_place) {
+      const size_t pixel =
+          static_cast<size_t>(row) * width + static_cast<size_t>(view.across.place);
+      args.z = result<float>() + pixel * kMaxChannels;
+    }
+    for (size_t c = 0; c < channels(); ++c) args.factor[c] = weights[tap] * scale_[channel(c)];
     const uint8_t* const rows[] = {source.bytes[0] + down.offsets[0][at],
                                    source.bytes[1] + down.offsets[1][at],
                                    source.bytes[2] + down.offsets[1][at]};
     Gather(rows, {across.offsets[0], across.offsets[1]}, AcrossEntries(view), words);
     kernel_(args);
+    args.is_first = false;
   }
-  WriteRow(view, row, sums, true);
+  WriteRow(view, row, in_place ? nullptr : sums, true);
 }
 
-// A row of the result: the color around the content, and the channels of the content.
+// A row of the result: the color around the content, and the channels of the content, unless
+// `sums` is null because they are there.
 void CameraImage::WriteRow(const CameraView& view, int64_t row, const float* sums,
                            bool has_content) const {
   const size_t count = channels(), width = static_cast<size_t>(output().w());
   const size_t begin = has_content ? static_cast<size_t>(view.across.place) : width;
   const size_t end = has_content ? begin + view.across.size() : width;
   const auto write = [&](auto* y, const auto& value) {
-    for (size_t i = 0; i < begin; ++i)
-      for (size_t c = 0; c < count; ++c) *y++ = value(around_[c]);
+    const auto fill = [&](size_t first, size_t last) {
+      if (first == last) return;
+      const size_t bytes = count * sizeof(*y);
+      auto* const to = y + first * count;
+      for (size_t c = 0; c < count; ++c) to[c] = value(around_[c]);
+      for (size_t i = 1, n = last - first; i < n; i *= 2)
+        Copy(to + i * count, to, (i < n - i ? i : n - i) * bytes);
+    };
+    fill(0, begin);
+    fill(end, width);
+    if (sums == nullptr) return;
     for (size_t i = 0; i < end - begin; ++i)
-      for (size_t c = 0; c < count; ++c) *y++ = value(sums[c * Padded(view) + i]);
-    for (size_t i = end; i < width; ++i)
-      for (size_t c = 0; c < count; ++c) *y++ = value(around_[c]);
+      for (size_t c = 0; c < count; ++c)
+        y[(begin + i) * count + c] = value(sums[c * Padded(view) + i]);
   };
   const size_t at = static_cast<size_t>(row) * width * count;
   if (output().dtype == DType::kF32) {

@@ -24,6 +24,16 @@ def overlap(box: Array, boxes: Array) -> Array:
     return np.asarray(np.where(common > 0, common / np.where(union > 0, union, 1), 0))
 
 
+def cropped(masks: Array, boxes: Array) -> Array:
+    """Masks [m, h, w] with zeros outside of the boxes [m, 4], in the masks' pixels, as Ultralytics
+    crops them.
+    """
+    _, height, width = masks.shape
+    x1, y1, x2, y2 = (boxes[:, i][:, None, None] for i in range(4))
+    x, y = np.arange(width)[None, None], np.arange(height)[None, :, None]
+    return masks * ((x >= x1) & (x < x2) & (y >= y1) & (y < y2))
+
+
 def corners(boxes: Array) -> Array:
     """x, y, width, height -> xmin, ymin, xmax, ymax."""
     return np.concatenate([boxes[:, :2] - boxes[:, 2:] / 2, boxes[:, :2] + boxes[:, 2:] / 2], 1)

@@ -75,19 +75,33 @@ def test_keypoints_of_yolov8_belong_to_the_boxes_that_remain() -> None:
     mapped = run("yolov8_pose", {"out": x}, scale=(2, 3), offset=(1, -4))["points"]
     expected = points[chosen].reshape(-1, 17, 3) * [2, 3, 1] + [1, -4, 0]
     np.testing.assert_allclose(mapped[0, : len(chosen)], expected, 1e-5)
+    first, other = x[:, :, rng.permutation(200)] + np.float32(0.25), x
+    both = run("yolov8_pose", {"out": np.concatenate([first, other])})
+    for image, one in enumerate((first, other)):
+        alone, count = run("yolov8_pose", {"out": one}), int(both["count"][image])
+        assert count == int(alone["count"][0])
+        np.testing.assert_array_equal(both["points"][image, :count], alone["points"][0, :count])
 
 
-def test_masks_of_yolov8_are_products_with_prototypes() -> None:
+@pytest.mark.parametrize("mapping", [{}, {"scale": (2, 3), "offset": (1, -4)}])
+def test_masks_of_yolov8_are_products_with_prototypes_within_boxes(mapping: dict[str, Any]) -> None:
     rng = np.random.default_rng(3)
-    boxes, scores = random_boxes(150), rng.random((150, 5)).astype(np.float32) ** 2
-    factors = rng.standard_normal((150, 8)).astype(np.float32)
-    prototypes = rng.standard_normal((1, 8, 24, 32)).astype(np.float32)
-    x = np.concatenate([boxes, scores, factors], 1).T[None]
-    results = run("yolov8_seg", {"out": x, "protos": prototypes})
-    chosen = selected(reference.corners(boxes), scores)
-    check(results, reference.corners(boxes), scores, chosen)
-    expected = reference.sigmoid(np.einsum("rm,mhw->rhw", factors[chosen], prototypes[0]))
-    np.testing.assert_allclose(results["masks"][0, : len(chosen)], expected, 1e-4, 1e-5)
+    boxes, scores = random_boxes(150), rng.random((2, 150, 5)).astype(np.float32) ** 2
+    factors = rng.standard_normal((2, 150, 8)).astype(np.float32)
+    prototypes = rng.standard_normal((2, 8, 24, 32)).astype(np.float32)
+    x = np.concatenate([np.stack([boxes] * 2), scores, factors], 2).transpose(0, 2, 1)
+    corners = reference.corners(boxes)
+    for images in (slice(0, 1), slice(1, 2), slice(0, 2)):
+        results = run("yolov8_seg", {"out": x[images], "protos": prototypes[images]}, **mapping)
+        for at, image in enumerate(range(2)[images]):
+            chosen = selected(corners, scores[image])
+            if images == slice(0, 1) and not mapping:
+                check(results, corners, scores[image], chosen)
+            masks = np.einsum("rm,mhw->rhw", factors[image, chosen], prototypes[image])
+            expected = reference.cropped(reference.sigmoid(masks), corners[chosen] / 4)
+            actual = results["masks"][at, : len(chosen)]
+            np.testing.assert_allclose(actual, expected, 1e-4, 1e-5)
+            assert 0 < (actual == 0).mean() < 1
 
 
 @pytest.mark.parametrize("form", ["chosen", "decoded"])
@@ -111,6 +125,27 @@ def test_boxes_of_ultraface_are_relative_to_the_image() -> None:
     relative = corners / ([SIZE[1], SIZE[0]] * 2)
     results = run("ultraface", {"scores": scores[None], "corners": relative[None]})
     faces = scores * [0, 1]
+    check(results, corners, faces, selected(corners, faces))
+
+
+def test_a_networks_own_tensors_may_have_the_names_of_results() -> None:
+    rng = np.random.default_rng(5)
+    corners, scores = reference.corners(random_boxes(300)), rng.random((1, 300, 2))
+    program = trimtab.Program("net")
+    program.add_input("image", (1, 3, *SIZE))
+    for name, shape in (("a", (1, 300, 2)), ("b", (1, 300, 4))):
+        program.add_input(name, shape)
+    program.block.add_op("relu", ["a"], outputs=["scores"])
+    program.block.add_op("neg", ["b"], outputs=["boxes"])
+    program.outputs = ["scores", "boxes"]
+    behind = trimtab.attach_head(program, "ultraface", score=SCORE)
+    assert behind.outputs == ["boxes", "count"]
+    relative = (-corners / ([SIZE[1], SIZE[0]] * 2))[None]
+    feeds = {"image": np.zeros((1, 3, *SIZE)), "a": scores, "b": relative}
+    results = trimtab.Session(behind, cache=False).run(
+        {name: array.astype(np.float32) for name, array in feeds.items()}
+    )
+    faces = scores[0] * [0, 1]
     check(results, corners, faces, selected(corners, faces))
 
 

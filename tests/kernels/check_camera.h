@@ -14,14 +14,18 @@ class CameraRowCheck {
     const CameraColors kinds[] = {kCameraBytes, kCameraYuv, kCameraSum};
     for (CameraColors colors : kinds) {
       for (size_t n : lengths) {
-        for (size_t taps = 1; taps <= 5; ++taps) RunCase(kernel, colors, n, taps, result);
+        for (size_t taps = 1; taps <= 5; ++taps) {
+          for (int kind = 0; kind < 8; ++kind) RunCase(kernel, colors, n, taps, kind, result);
+        }
       }
     }
   }
 
  private:
   void RunCase(void (*kernel)(const CameraRowArgs<uint8_t>&), CameraColors colors, size_t n,
-               size_t taps, Result* result) {
+               size_t taps, int kind, Result* result) {
+    const bool is_in_turn = kind / 4 > 0;
+    if (is_in_turn && colors == kCameraSum) return;
     ++result->cases;
     const size_t channels = colors == kCameraSum ? 1 : 3;
     CameraRowArgs<uint8_t> args = {};
@@ -41,12 +45,19 @@ class CameraRowCheck {
       random_.Fill(args.y[c], n);
       memcpy(before_[c].Take(n), args.y[c], n * sizeof(float));
       args.factor[c] = random_.Uniform(0.1f, 2.0f);
+      args.base[c] = random_.Uniform(-2.0f, 2.0f);
     }
+    args.is_first = kind % 2 > 0;
+    args.reverses = kind / 2 % 2 > 0;
+    if (is_in_turn) args.z = z_.TakeOutput(3 * n);
     kernel(args);
     char place[60];
-    snprintf(place, sizeof(place), "colors %d, n %zu, taps %zu", colors, n, taps);
+    snprintf(place, sizeof(place), "colors %d, n %zu, taps %zu, %d", colors, n, taps, kind);
+    if (is_in_turn) z_.CheckUntouched(args.z, 1, 3 * n, 3 * n, result, place);
     for (size_t c = 0; c < channels; ++c) {
       y_[c].CheckUntouched(args.y[c], 1, n, n, result, place);
+      if (is_in_turn && n > 0 && memcmp(args.y[c], before_[c].Take(n), n * sizeof(float)) != 0)
+        result->Compare(1, 0, 0, "y changed beside z");
       for (size_t i = 0; i < n; ++i) {
         double sum = 0, size = 0, half = 0;
         for (size_t t = 0; t < taps; ++t) {
@@ -58,9 +69,12 @@ class CameraRowCheck {
           half += is_near ? weight : 0;
         }
         const double factor = static_cast<double>(args.factor[c]);
-        const double was = static_cast<double>(before_[c].Take(n)[i]);
+        const float* const y =
+            is_in_turn ? args.z + 3 * i + (args.reverses ? 2 - c : c) : args.y[c] + i;
+        const double was =
+            static_cast<double>(args.is_first ? args.base[c] : before_[c].Take(n)[i]);
         const double allowed = Gamma<float>(taps + 2) * (factor * size + fabs(was));
-        result->Compare(args.y[c][i], was + factor * sum, allowed + factor * half, place);
+        result->Compare(*y, was + factor * sum, allowed + factor * half, place);
       }
     }
   }
@@ -86,7 +100,7 @@ class CameraRowCheck {
   }
 
   Guarded<uint32_t> x_;
-  Guarded<float> w_, y_[3], before_[3];
+  Guarded<float> w_, y_[3], z_, before_[3];
   Random random_;
 };
 

@@ -17,6 +17,9 @@ from trimtab.heads._builder import HeadBuilder
 from trimtab.heads._request import HeadRequest as HeadRequest
 from trimtab.program import Program
 
+OUTPUTS = {"boxes", "count", "labels", "points", "masks", "scores", "classes"}
+"""The names of what heads compute."""
+
 
 class Head(Protocol):
     """The interface of a head. The first paragraph of its docstring describes it in docs/boxes.md.
@@ -60,6 +63,7 @@ def with_head(program: Program, request: HeadRequest) -> Program:
     head = find(request.name)
     _check_not_planned(program, request)
     copy = program.copy()
+    _free_names(copy)
     try:
         head.append(HeadBuilder(copy, request))
     except UsageError:
@@ -71,6 +75,18 @@ def with_head(program: Program, request: HeadRequest) -> Program:
             hint="check its options, and the outputs that `inv inspect` shows",
         ) from error
     return copy
+
+
+def _free_names(program: Program) -> None:
+    """Renames computed tensors that have the names of a head's outputs, as exports may."""
+    for op in program.ops:
+        for name in OUTPUTS & {*op.outputs}:
+            free = program.block.new_name(f"{name}.raw")
+            program.vars[free] = program.vars.pop(name)
+            program.vars[free].name = free
+            program.block.replace_uses(name, free)
+            op.outputs = [free if output == name else output for output in op.outputs]
+            program.outputs = [free if output == name else output for output in program.outputs]
 
 
 def attach_head(program: Program, head: str, **options: Any) -> Program:

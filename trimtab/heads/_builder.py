@@ -98,20 +98,26 @@ class HeadBuilder:
         self.program.outputs = [self.in_frame(boxes, count, BOXES), count, *self.labels()]
 
     def of_selected(self, x: str, axis: int = 1) -> str:
-        """The values of the selected boxes, [1, rows, values], of `x`, [1, places, values], or with
-        `axis` 2 [1, values, places]. Those of unused rows mean nothing.
+        """The values of the selected boxes, [n, rows, values], of `x`, [n, places, values], or with
+        `axis` 2 [n, values, places]. Those of unused rows mean nothing.
         """
         images, rows = self.program.vars[self.selected].shape
-        if images != 1:
-            raise self.request.invalid("keypoints and masks are those of one image")
-        (index,) = self.add("reshape", [self.selected], shape=(rows,))
-        (values,) = self.add("gather", [x, index], axis=axis)
+        if images == 1:
+            (index,) = self.add("reshape", [self.selected], shape=(rows,))
+            (values,) = self.add("gather", [x, index], axis=axis)
+        else:  # each image has its own boxes
+            count = self.program.vars[x].shape[3 - axis]
+            one, all_values = [images, rows, rows], [images, rows, rows]
+            one[3 - axis], all_values[3 - axis] = 1, count
+            (index,) = self.add("reshape", [self.selected], shape=tuple(one))
+            (index,) = self.add("expand", [index], shape=tuple(all_values))
+            (values,) = self.add("gather_elements", [x, index], axis=axis)
         if axis == 2:
             (values,) = self.add("transpose", [values], permutation=(0, 2, 1))
         return values
 
     def add_points(self, values: str) -> None:
-        """Adds the output of the boxes' keypoints, [1, rows, points * 3]: x, y and score, in pixels
+        """Adds the output of the boxes' keypoints, [n, rows, points * 3]: x, y and score, in pixels
         of the network's input.
         """
         r, (images, rows, count) = self.request, self.program.vars[values].shape
@@ -126,6 +132,31 @@ class HeadBuilder:
         shape = (images, rows, count // 3, 3)
         (points,) = self.add("reshape", [values], [name], shape=shape)
         self.add_output(self.in_frame(points, self.program.outputs[1], POINTS))
+
+    def within_boxes(self, masks: str, result: str) -> str:
+        """Masks [n, rows, h, w] of the whole input, with zeros outside of each row's box, called
+        `result`.
+        """
+        r, (images, rows, *sizes) = self.request, self.program.vars[masks].shape
+        name = self.program.outputs[0] if self.placement is None else f"{BOXES}.of_input"
+        for axis in (1, 0):  # x, y
+            pixels = np.arange(sizes[axis], dtype=np.float32)
+            # Places of the mask's pixels in pixels of the boxes.
+            step = self.image_size()[axis] / sizes[axis] * r.scale[1 - axis]
+            places = self.constant(np.float32(pixels * step + r.offset[1 - axis]), "pixels")
+            ends = []
+            for end in (1 - axis, 3 - axis):
+                (slice_,) = self.add("slice", [name], starts=(end,), ends=(end + 1,), axes=(2,))
+                ends.append(slice_)
+            (is_left,) = self.add("compare", [places, ends[0]], relation="less")
+            (is_in,) = self.add("compare", [places, ends[1]], relation="less")
+            zero, one = self.constant(np.float32(0), "zero"), self.constant(np.float32(1), "one")
+            (share,) = self.add("where", [is_in, one, zero])
+            (share,) = self.add("where", [is_left, zero, share])
+            shape = (images, rows, 1, sizes[1]) if axis else (images, rows, sizes[0], 1)
+            (share,) = self.add("reshape", [share], shape=shape)
+            (masks,) = self.add("mul", [masks, share], [f"{result}.rows" if axis else result])
+        return masks
 
     def add_output(self, name: str) -> None:
         """Adds an output after boxes and count, before the labels."""

@@ -1,5 +1,5 @@
-"""YOLOv8-pose and YOLO11-pose: reads the output [1, 4 + classes + 3 * points, places]; the
-keypoints are the output `points`, [1, rows, points, 3] with x, y and score. One class unless
+"""YOLOv8-pose and YOLO11-pose: reads the output [n, 4 + classes + 3 * points, places]; the
+keypoints are the output `points`, [n, rows, points, 3] with x, y and score. One class unless
 `classes` is given.
 """
 
@@ -22,7 +22,7 @@ def append(builder: HeadBuilder) -> None:
     channels = x.shape[1] if len(x.shape) == 3 else 0
     count = channels - 4 - classes
     if others or count < 3 or count % 3:
-        raise builder.invalid("[1, 4 + classes + 3 * points, places]")
+        raise builder.invalid("[n, 4 + classes + 3 * points, places]")
     builder.boxes(
         [x.name], box="center_size", channels_first=True, score_channel=4, classes=classes
     )

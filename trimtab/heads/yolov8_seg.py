@@ -1,6 +1,6 @@
-"""YOLOv8-seg and YOLO11-seg: reads the outputs [1, 4 + classes + m, places] and prototypes [1, m,
-h, w]; the output `masks`, f32[1, rows, h, w], has the probability of each pixel on the prototypes'
-grid. A box's mask is the part within the box.
+"""YOLOv8-seg and YOLO11-seg: reads the outputs [n, 4 + classes + m, places] and prototypes [n, m,
+h, w]; the output `masks`, f32[n, rows, h, w], has the probability of each pixel within the box, on
+the prototypes' grid.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ def tensors(program: Program) -> Sequence[str]:
 
 def append(builder: HeadBuilder) -> None:
     """Boxes, and the masks of those that remain."""
-    expected = "[1, 4 + classes + m, places] and prototypes [1, m, h, w]"
+    expected = "[n, 4 + classes + m, places] and prototypes [n, m, h, w]"
     ranks = sorted(len(var.shape) for var in builder.tensors)
     if ranks != [3, 4]:
         raise builder.invalid(expected)
     x, prototypes = sorted(builder.tensors, key=lambda var: len(var.shape))
-    _, count, height, width = prototypes.shape
+    images, count, height, width = prototypes.shape
     classes = x.shape[1] - 4 - count
     if classes < 1 or builder.request.classes not in (0, classes):
         raise builder.invalid(expected)
@@ -33,8 +33,9 @@ def append(builder: HeadBuilder) -> None:
     starts, ends = (4 + classes,), (x.shape[1],)
     (factors,) = builder.add("slice", [x.name], starts=starts, ends=ends, axes=(1,))
     factors = builder.of_selected(factors, axis=2)
-    (grid,) = builder.add("reshape", [prototypes.name], shape=(1, count, height * width))
+    (grid,) = builder.add("reshape", [prototypes.name], shape=(images, count, height * width))
     (sums,) = builder.add("mat_mul", [factors, grid])
     rows = builder.program.vars[factors].shape[1]
-    (sums,) = builder.add("reshape", [sums], shape=(1, rows, height, width))
-    builder.add_output(builder.add("sigmoid", [sums], ["masks"])[0])
+    (sums,) = builder.add("reshape", [sums], shape=(images, rows, height, width))
+    (masks,) = builder.add("sigmoid", [sums])
+    builder.add_output(builder.within_boxes(masks, "masks"))

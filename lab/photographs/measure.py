@@ -1,0 +1,173 @@
+"""The boxes of detectors on photographs, beside those of a reference pipeline: OpenCV's letterbox,
+its network of the published Darknet files, its decoding and suppression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+import trimtab
+from lab.committed import Results
+from lab.photographs.pictures import Picture
+from trimtab.camera import Frame
+from trimtab.errors import UsageError
+from trimtab.tables import Column, Table, number
+
+NAME = "photographs"
+BAR = 0.99
+"""The overlap (intersection over union) of a box with that of the reference pipeline."""
+SCORE, IOU = 0.25, 0.45
+FRAMES = "32x32..2048x2048"
+
+Array = NDArray[Any]
+Detector = Callable[[Picture], Array]  # rows of xmin, ymin, xmax, ymax, score, class
+
+
+@dataclass(frozen=True)
+class BoxAgreement:
+    """One network. `boxes`: of the reference pipeline; `same`: those with a box of the same class
+    and at least `BAR` overlap; `others`: own boxes without one there; `lowest`: the smallest best
+    overlap of a reference box; `equal`: photographs all of whose boxes are the same.
+    """
+
+    network: str
+    photographs: int
+    equal: int
+    boxes: int
+    same: int
+    others: int
+    lowest: float
+
+
+def letterboxed(picture: Picture, width: int, height: int) -> tuple[Picture, Array, Array]:
+    """The picture in a gray frame, as Ultralytics places it; factors and offsets of x and y that
+    map boxes back.
+    """
+    h, w = picture.shape[:2]
+    ratio = min(width / w, height / h)
+    size = round(w * ratio), round(h * ratio)
+    left, top = round((width - size[0]) / 2 - 0.1), round((height - size[1]) / 2 - 0.1)
+    small = cv2.resize(picture, size, interpolation=cv2.INTER_LINEAR)
+    edges = top, height - size[1] - top, left, width - size[0] - left
+    placed = cv2.copyMakeBorder(small, *edges, cv2.BORDER_CONSTANT, value=(114, 114, 114))
+    factors = np.array([w / size[0], h / size[1]])
+    return np.asarray(placed, np.uint8), factors, -factors * [left, top]
+
+
+def suppressed(boxes: Array, scores: Array, size: tuple[int, int]) -> Array:
+    """The rows that OpenCV keeps, clipped to (width, height)."""
+    best, classes = scores.max(1).astype(float), scores.argmax(1)
+    rectangles = np.concatenate([boxes[:, :2], boxes[:, 2:] - boxes[:, :2]], 1)
+    arguments = rectangles.tolist(), best.tolist(), classes.tolist(), SCORE, IOU
+    chosen = np.asarray(cv2.dnn.NMSBoxesBatched(*arguments), int).ravel()
+    kept = boxes[chosen].clip(0, [*size, *size])
+    return np.column_stack([kept, best[chosen], classes[chosen]])
+
+
+def yolo_fastest(folder: Path) -> tuple[Detector, Detector]:
+    """Yolo-Fastest, whose Darknet files OpenCV runs."""
+    config, weights = _file(folder, "*.cfg"), _file(folder, "*.weights")
+    net = cv2.dnn.readNetFromDarknet(str(config), str(weights))
+    decoded = trimtab.load(config)
+    _, _, height, width = decoded.vars[decoded.inputs[0]].shape
+    # The raw tensors, and the file's anchors, from the finest level on.
+    layers = [op for op in decoded.ops if op.type == "yolo"][::-1]
+    relative = np.reshape([a for op in layers for a in op.attributes["anchors"]], (-1, 2))
+    anchors = tuple((relative * [width, height]).ravel().tolist())
+    program = trimtab.load(config, outputs=[op.inputs[0] for op in layers])
+
+    def reference(picture: Picture) -> Array:
+        placed, factors, offsets = letterboxed(picture, width, height)
+        net.setInput(cv2.dnn.blobFromImage(placed, 1 / 255, (width, height)))
+        rows = np.concatenate(net.forward(net.getUnconnectedOutLayersNames()))
+        centers, sizes = rows[:, :2] * [width, height], rows[:, 2:4] * [width, height]
+        corners = [p * factors + offsets for p in (centers - sizes / 2, centers + sizes / 2)]
+        size = picture.shape[1], picture.shape[0]
+        return suppressed(np.concatenate(corners, 1), rows[:, 5:], size)
+
+    steps = f"camera(rgb, {FRAMES}) | letterbox(auto, 114) | rgb | scale(1/255)"
+    return reference, _own(program, steps, "yolov3", anchors=anchors)
+
+
+NETWORKS = {"yolo_fastest_darknet": yolo_fastest}
+
+
+def _own(program: trimtab.Program, steps: str, head: str, **options: Any) -> Detector:
+    behind = trimtab.camera.attach(program, steps)
+    detector = trimtab.attach_head(behind, head, score=SCORE, iou=IOU, **options)
+    session = trimtab.Session(detector, cache=False)
+
+    def run(picture: Picture) -> Array:
+        results = session.run(Frame(picture, "rgb"))
+        return np.asarray(results["boxes"][0, : int(results["count"][0])])
+
+    return run
+
+
+def _file(folder: Path, pattern: str) -> Path:
+    if paths := sorted(folder.glob(pattern)):
+        return paths[0]
+    raise UsageError(
+        f"there is no {pattern} in {folder}",
+        hint=f"--models takes a folder with the folders {', '.join(NETWORKS)}",
+    )
+
+
+def overlaps(a: Array, b: Array) -> Array:
+    """Intersection over union of each row of a with each of b; 0 for other classes."""
+    low, high = (f(a[:, None, s], b[None, :, s]) for f, s in (
+        (np.maximum, slice(0, 2)), (np.minimum, slice(2, 4))
+    ))  # fmt: skip
+    common = (high - low).clip(0).prod(2)
+    areas = [(x[:, 2:4] - x[:, :2]).prod(1) for x in (a, b)]
+    union = areas[0][:, None] + areas[1][None] - common
+    return np.where(a[:, None, 5] == b[None, :, 5], common / np.maximum(union, 1e-9), 0)
+
+
+def compare(network: str, folder: Path, pictures: Iterable[tuple[str, Picture]]) -> BoxAgreement:
+    """The boxes of one network on all pictures."""
+    reference, own = NETWORKS[network](folder / network)
+    count = equal = boxes = same = others = 0
+    lowest = 1.0
+    for _, picture in pictures:
+        expected, actual = reference(picture), own(picture)
+        table = overlaps(expected, actual)
+        best = table.max(1, initial=0)
+        lone = int((table.max(0, initial=0) < BAR).sum())
+        count, boxes, same = count + 1, boxes + len(expected), same + int((best >= BAR).sum())
+        others += lone
+        equal += bool((best >= BAR).all()) and not lone
+        lowest = min(lowest, float(best.min(initial=1)))
+    return BoxAgreement(network, count, equal, boxes, same, others, lowest)
+
+
+def to_results(measured: Sequence[BoxAgreement], command: str) -> Results:
+    """The figures as a committed result."""
+    rows = [{**vars(a), "lowest": round(a.lowest, 4)} for a in measured]
+    names = ("opencv-python-headless", "numpy")
+    versions = {name: metadata.version(name) for name in names}
+    return Results(command=command, versions=versions | {"trimtab": trimtab.__version__}, rows=rows)
+
+
+def from_rows(rows: Sequence[Mapping[str, Any]]) -> list[BoxAgreement]:
+    """The figures of a committed result."""
+    return [BoxAgreement(**row) for row in rows]
+
+
+def table(measured: Sequence[BoxAgreement]) -> Table:
+    """One row for each network."""
+    columns = [Column("network"), *(number(head, ",") for head in (
+        "photographs", "all boxes the same", "boxes", "the same", "others"
+    )), number("lowest overlap", ".3f")]  # fmt: skip
+    rows = [
+        (a.network, a.photographs, a.equal, a.boxes, a.same, a.others, a.lowest) for a in measured
+    ]
+    return Table(columns, rows)
