@@ -80,6 +80,9 @@ struct GemmTraits<int8_t> {
   }
 };
 
+// Outputs of a part of a grouped convolution: as small as a second-level cache holds with its inputs.
+constexpr size_t kPartOutputs = 1 << 15;
+
 // Order of the work: parts of the rows, groups, column blocks, row tiles. A block is as many weight
 // panels as the plan says: large weights are read from memory once, and small weights make one
 // block, so inputs are read once. Each thread has one part, whose rows it also computes in the
@@ -200,6 +203,12 @@ void GemmDriver<T>::Run(const GemmJob<T>& job, const Epilogue<T>& epilogue, void
   if (part_tiles == tiles) {
     while (blocks < all_panels && job.groups * tiles * blocks < kBlocksPerThread * threads)
       blocks *= 2;
+  }
+  if (job.groups > 1) {
+    // Each group reads its piece of all pixels: those of a smaller part stay in the cache meanwhile.
+    const size_t outputs = part_tiles * mr_ * job.columns * job.groups;
+    const size_t weights = job.depth * job.columns * job.groups;
+    part_tiles = DivideUp(part_tiles, Min(outputs / kPartOutputs, outputs / weights) + 1);
   }
   const size_t block_panels = DivideUp(all_panels, blocks);
   blocks = DivideUp(all_panels, block_panels);

@@ -161,16 +161,17 @@ class DecidedPlan:
         """Neighboring values of a block size."""
         if isinstance(value, bool):
             return (not value,)
-        if attribute == "merged":  # fewer groups leave more of the panel unused
-            return ()
         if attribute.endswith("gap"):
             line = self.target.core.l1d.line_bytes // 4
             return (0,) if value else (line,)
         sizes = [size for size in (value // 2, value * 2) if size and size != value]
-        if attribute == "panels":
+        if attribute in ("panels", "merged"):
+            groups = int(op.attributes.get("group", 1))
             columns = self.planned.vars[op.outputs[0]].shape[-1 if op.type == "gemm" else 1]
+            columns //= groups
             nr = kernels.kernel(op.attributes["kernel"]).packing[1] or 1
-            columns //= int(op.attributes.get("group", 1))
+            if attribute == "merged":
+                return [size for size in sizes if groups % size == 0 and columns * size <= nr]
             sizes = [size for size in sizes if size < value or value * nr < columns]
         return sizes
 

@@ -1,7 +1,7 @@
 """Direct algorithm: an indirect GEMM over the taps of windows, or GEMMs over rows of matrices.
 
-Groups of a convolution with few output channels would leave most of a kernel's tile unused. As many
-as a panel holds are computed together, by weights that are zero between different groups.
+Groups of a convolution with few output channels would leave most of a kernel's tile unused. Several
+are computed together, by weights that are zero between different groups.
 """
 
 from __future__ import annotations
@@ -41,6 +41,10 @@ _OTHERS: dict[str, _Gemms] = {
 """The modules of operators whose GEMMs are not those of a convolution or a matrix of weights."""
 _OPERATORS = ("conv", "conv_transpose", "gemm", *_OTHERS)
 _WINDOW = ("strides", "dilations", "pads")
+_MERGED_COLUMNS = 16
+"""More columns per merged group would be faster on no core: their products with 0 take longer than
+the loads that they share. Measured with AVX2 and AVX-512, counted on Armv8.
+"""
 
 
 class Direct:
@@ -190,11 +194,13 @@ def conv_packings(w: Var, groups: int, nr: int, merged: int = 1) -> tuple[Packin
 
 
 def _groups_per_panel(program: Program, op: Op, kernel: Kernel) -> int:
-    """The most groups of a convolution that divide all and whose columns fit one panel."""
+    """The most groups of a convolution that divide all and whose columns fit one panel, or the half
+    of a wide one, which kernels compute in half the time.
+    """
     groups = _groups(op)
     if op.type != "conv" or groups == 1:
         return 1
-    most = kernel.packing[1] // (_columns(program, op) // groups)
+    most = min(kernel.packing[1], _MERGED_COLUMNS) // (_columns(program, op) // groups)
     return max((m for m in range(2, most + 1) if groups % m == 0), default=1)
 
 
