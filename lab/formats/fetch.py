@@ -72,14 +72,14 @@ def fetch(root: Path, progress: Progress = SILENT) -> dict[Package, str]:
 def _fetch_one(package: Package, folder: Path) -> str:
     """The reason if a package cannot be had; otherwise empty, and `folder` has its files."""
     with tempfile.TemporaryDirectory() as scratch:
-        wanted = f"{package.name}=={package.version}", f"{package.name}@{package.version}"
+        releases = f"{package.name}=={package.version}", f"{package.name}@{package.version}"
         commands = {
             # Wheels only: building a source distribution would run its code.
             "pypi": [
                 *(sys.executable, "-m", "pip", "download", "--only-binary", ":all:"),
-                *("--no-deps", "--quiet", "--dest", scratch, wanted[0]),
+                *("--no-deps", "--quiet", "--dest", scratch, releases[0]),
             ],
-            "npm": ["npm", "pack", "--silent", "--pack-destination", scratch, wanted[1]],
+            "npm": ["npm", "pack", "--silent", "--pack-destination", scratch, releases[1]],
         }
         try:
             done = subprocess.run(

@@ -24,27 +24,27 @@ def models(suite: Path, exports: Path) -> tuple[list[Path], list[str]]:
     FileAccessError or UsageError for a list that cannot be read, is malformed, or names two files
     alike.
     """
-    found: list[Path] = []
+    chosen: list[Path] = []
     missing: list[str] = []
     exported = {path.stem: path for path in sorted(exports.rglob("*.onnx"))}
     for key, name in _entries(suite):
         if key == _FILES:
-            paths = sorted(suite.parent.glob(name))
-            found += paths
-            missing += [] if paths else [name]
+            fitting = sorted(suite.parent.glob(name))
+            chosen += fitting
+            missing += [] if fitting else [name]
         elif name in exported:
-            found.append(exported[name])
+            chosen.append(exported[name])
         else:
             missing.append(name)
-    if twice := sorted(n for n, count in Counter(p.stem for p in found).items() if count > 1):
+    if twice := sorted(n for n, count in Counter(p.stem for p in chosen).items() if count > 1):
         raise UsageError(f"{twice[0]} is listed twice", where=str(suite), hint="rename one file")
-    if not found:
+    if not chosen:
         raise UsageError(
             f"no file of the list is below {exports}",
             where=str(suite),
             hint="write them: python lab/networks/export.py FOLDER; then --exports FOLDER",
         )
-    return found, missing
+    return chosen, missing
 
 
 def _entries(suite: Path) -> Iterator[tuple[str, str]]:

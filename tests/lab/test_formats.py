@@ -87,8 +87,8 @@ def test_model_files_of_archives_are_extracted(
     monkeypatch.setattr(measure, "packages", lambda: listed)
     monkeypatch.setattr(subprocess, "run", download)
     assert fetch.fetch(tmp_path) == {}
-    found = {path.relative_to(tmp_path).as_posix() for _, path in measure.model_files(tmp_path)}
-    assert found == {"pypi/a-1/a/net.onnx", "npm/@b+c-2/package/net.tflite"}
+    paths = {path.relative_to(tmp_path).as_posix() for _, path in measure.model_files(tmp_path)}
+    assert paths == {"pypi/a-1/a/net.onnx", "npm/@b+c-2/package/net.tflite"}
 
 
 def test_a_package_that_cannot_be_had_is_named(

@@ -10,7 +10,8 @@ import pytest
 from lab.peers import report, suite
 from lab.peers.compare import ComparisonScope, compare
 from tests.lab.test_peers import FakeEngines, small_model  # noqa: F401 (a fixture)
-from trimtab import paths, tables
+from trimtab import paths as places
+from trimtab import tables
 from trimtab.errors import FileAccessError, UsageError
 
 
@@ -26,8 +27,8 @@ def test_a_list_names_files_and_exported_networks(tmp_path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     text = '[mine]\nfiles = ["own/*.onnx", "none/*.onnx"]\ntimm = ["resnet", "absent"]\n'
-    found, missing = suite.models(written(tmp_path, text), tmp_path / "exports")
-    assert [path.stem for path in found] == ["a", "b", "resnet"]
+    paths, missing = suite.models(written(tmp_path, text), tmp_path / "exports")
+    assert [path.stem for path in paths] == ["a", "b", "resnet"]
     assert missing == ["none/*.onnx", "absent"]
 
 
@@ -50,7 +51,7 @@ def test_a_malformed_list_is_an_error(text: str, match: str, tmp_path: Path) -> 
 
 
 def test_the_list_of_networks_is_long_and_has_no_name_twice() -> None:
-    names = [name for _, name in suite._entries(paths.root() / "lab/networks/list.toml")]
+    names = [name for _, name in suite._entries(places.root() / "lab/networks/list.toml")]
     assert len(names) == len({*names}) >= 80
 
 
