@@ -43,6 +43,25 @@ struct trimtab_trainer {
   uint32_t first_input() const { return trimtab_input_count(model) - header().count; }
   uint32_t first_output() const { return trimtab_output_count(model) - header().count; }
 
+  // True while inputs and outputs have the sizes of the checkpoint, and the inputs its memory: a
+  // caller can resize them, or set others.
+  bool Fits() const {
+    trimtab_tensor loss;
+    trimtab_output(model, 0, &loss);
+    if (loss.bytes < sizeof(float)) return false;
+    const auto* const sizes = reinterpret_cast<const uint64_t*>(file + sizeof(Header));
+    size_t at = sizeof(Header) + Padded(header().count * sizeof(uint64_t));
+    for (uint32_t i = 0; i < header().count; ++i) {
+      trimtab_tensor input, output;
+      trimtab_input(model, first_input() + i, &input);
+      trimtab_output(model, first_output() + i, &output);
+      if (input.data != file + at || input.bytes != sizes[i] || output.bytes != sizes[i])
+        return false;
+      at += Padded(input.bytes);
+    }
+    return true;
+  }
+
   // Null, or what is wrong with the file. Only a file without faults changes the model.
   const char* Check() {
     Header& begin = header();
@@ -135,6 +154,11 @@ int trimtab_train_open(trimtab_model* model, const char* path, trimtab_trainer**
 
 int trimtab_train_step(trimtab_trainer* trainer, float* loss) {
   trimtab_model* const model = trainer->model;
+  if (!trainer->Fits()) {
+    const char* const why =
+        TRIMTAB_TEXT("the values are no longer the checkpoint's: open it again");
+    return trimtab::Report(model, trimtab::Status(trimtab::Code::kBadArgument, why));
+  }
   if (const int code = trimtab_run(model)) return code;
   trimtab_tensor from, to;
   trimtab_output(model, 0, &from);

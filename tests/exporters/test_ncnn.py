@@ -24,7 +24,7 @@ from tests.importers.models import model
 from tests.importers.ncnn_writer import run_ncnn
 from tests.ops import oracle
 from tests.ops.cases.case import Array
-from trimtab.errors import ExportModelError
+from trimtab.errors import ExportModelError, TrimtabError
 from trimtab.exporters.ncnn_ops.graph import EMITTERS
 from trimtab.program import Program
 
@@ -44,6 +44,24 @@ def test_an_exported_operator_computes_the_same(id: str, tmp_path: Path) -> None
     results = from_ncnn(path, case.inputs, program.outputs)
     assert {k: v.shape for k, v in results.items()} == {k: v.shape for k, v in expected.items()}
     oracle.assert_agree(case, results, expected)
+
+
+@pytest.mark.slow
+def test_every_vector_that_is_written_is_read_back(tmp_path: Path) -> None:
+    failures, count = {}, 0
+    for id, case in vectors().items():
+        program = program_of(case, tmp_path)
+        try:
+            path = written(program, tmp_path / "net.param")
+        except ExportModelError:
+            continue  # what ncnn cannot say is refused by name
+        count += 1
+        try:
+            check_read_back(case, program, path)
+        except (AssertionError, TrimtabError) as error:
+            failures[id] = str(error).strip().splitlines()[0]
+    assert failures == {}
+    assert count > 500
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ this machine and followed by bytes for the target's decisions.
 The seeds in `operators` are all operator vectors, and models of other formats, types and algorithms
 that contain rare operators; with plug-ins, the cases of their operators only. An operator with
 vectors needs no other registration. Those in `networks` are small networks in several precisions,
-for the target of that name, and those in `images` have cameras.
+for the target of that name, those in `images` have cameras, and those in `training` are training
+steps.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import random
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +51,19 @@ DECISIONS = 64
 FEW = 4  # seeds of an operator in one dtype; later ones come from other sources than ONNX vectors
 
 Planned = Iterator[tuple[str, Program]]
+
+
+def trainings() -> Planned:
+    """Training steps of small networks with each optimizer."""
+    momentum = trimtab.Solver("sgd", weight_decay=0.1, clip_gradients=1.0)
+    for name, learner, solver in (
+        ("plain", small(), trimtab.Solver("sgd", momentum=0.0)),
+        ("momentum", small(), momentum),
+        ("several-batches", small(), replace(momentum, iter_size=2)),
+        ("depthwise", depthwise(), trimtab.Solver("adam")),
+    ):
+        training = trimtab.training(learner, optimizer=solver)
+        yield f"training-{name}", trimtab.optimize(training.program)
 
 
 def quantized() -> onnx.ModelProto:
@@ -90,11 +105,7 @@ def _others(
 ) -> Planned:
     """Cameras, a training step, heads, other algorithms, integers, other formats, f16."""
     yield from behind_cameras()
-    for name, learner, optimizer in (
-        ("training", small(), "sgd"),
-        ("training-depthwise", depthwise(), "adam"),
-    ):
-        yield name, trimtab.optimize(trimtab.training(learner, optimizer=optimizer).program)
+    yield from trainings()
     detector = load(detectors.yolov8(size=(32, 16), strides=(4, 8)))
     free = trimtab.camera.attach(detector, "camera(rgb, 4x4..9x8)")
     yield "head-camera", trimtab.optimize(trimtab.attach_head(free, "yolov8", labels=["a", "b"]))
@@ -176,8 +187,12 @@ def write(folder: Path) -> set[str]:
     scratch.mkdir(exist_ok=True)
     kinds = {"operators": of_plugins()}
     if not plugins.for_engine():
-        kinds = {"operators": programs(scratch), "networks": networks.programs(scratch)}
-        kinds["images"] = behind_cameras()
+        kinds = {
+            "operators": programs(scratch),
+            "networks": networks.programs(scratch),
+            "images": behind_cameras(),
+            "training": trainings(),
+        }
     operators: set[str] = set()
     for kind, planned in kinds.items():
         for name, program in planned:

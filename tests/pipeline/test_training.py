@@ -93,6 +93,15 @@ def test_a_solver_trains_its_network_and_resumes_bit_for_bit(folder: Path) -> No
     assert later[-1] == events[-1]
 
 
+def test_a_loss_has_an_anonymous_top_and_a_weight(folder: Path) -> None:
+    losses = []
+    for top in ('top: "loss"', "", 'top: "loss" loss_weight: 2'):
+        (folder / "net.prototxt").write_text(NETWORK.replace('top: "loss"', top))
+        _, events = trained(prepare(request(folder)), folder)
+        losses.append(events[0]["loss"])
+    assert losses == pytest.approx([losses[0], losses[0], 2 * losses[0]])
+
+
 def test_a_bottom_without_propagate_down_cuts_the_backward_program(folder: Path) -> None:
     cut = NETWORK.replace('bottom: "f" top: "ip"', 'bottom: "f" top: "ip" propagate_down: false')
     (folder / "net.prototxt").write_text(cut)
