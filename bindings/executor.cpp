@@ -68,18 +68,20 @@ class Executor {
   // arrays of their type and shape. In C++, because after a network has run, the interpreter's code
   // is no longer in cache: there it takes 30 to 50 us instead of 4.
   // `out`: arrays that take the outputs of these names, of their type and shape.
+  // `resizes`: arrays of other shapes resize the inputs.
   std::optional<py::dict> RunByName(const py::tuple& input_names, const py::tuple& output_names,
-                                    const py::object& inputs, const py::dict& out) {
+                                    const py::object& inputs, const py::dict& out, bool resizes) {
     Arrays arrays;
     if (!py::isinstance<py::dict>(inputs) || py::len(inputs) != input_names.size())
       return std::nullopt;
     for (uint32_t i = 0; i < input_names.size(); ++i) {
       PyObject* const value = PyDict_GetItemWithError(inputs.ptr(), input_names[i].ptr());
       if (value == nullptr && PyErr_Occurred() != nullptr) throw py::error_already_set();
-      if (value == nullptr || !Fits(i, value)) return std::nullopt;
+      if (value == nullptr || !Fits(i, value, resizes)) return std::nullopt;
       arrays.push_back(Contiguous(py::reinterpret_borrow<py::array>(value)));
     }
     const auto lock = Lock();
+    if (resizes) ResizeTo(arrays);
     Compute(std::move(arrays));
     py::dict outputs;
     for (uint32_t i = 0; i < output_names.size(); ++i) {
@@ -216,14 +218,39 @@ class Executor {
     return py::array::ensure(array, static_cast<int>(py::array::c_style) | kAligned);
   }
 
-  bool Fits(uint32_t index, py::handle value) const {
+  bool Fits(uint32_t index, py::handle value, bool any_shape) const {
     if (!py::isinstance<py::array>(value)) return false;
     const auto array = py::reinterpret_borrow<py::array>(value);
     const trimtab_tensor tensor = Input(index);
     const py::dtype type = array.dtype();
     return (type.is(input_types_[index]) || type.equal(input_types_[index])) &&
-           std::equal(array.shape(), array.shape() + array.ndim(), tensor.dims,
+           (any_shape || HasShape(array, tensor));
+  }
+
+  static bool HasShape(const py::array& array, const trimtab_tensor& tensor) {
+    return std::equal(array.shape(), array.shape() + array.ndim(), tensor.dims,
                       tensor.dims + tensor.rank);
+  }
+
+  // Resizes the inputs to the shapes of the arrays, if these differ. Requires the model's lock.
+  void ResizeTo(const Arrays& arrays) {
+    std::vector<trimtab_tensor> inputs(arrays.size());
+    bool differs = false;
+    for (uint32_t i = 0; i < inputs.size(); ++i) {
+      const py::array& array = arrays[i];
+      differs = differs || !HasShape(array, Input(i));
+      if (array.ndim() > static_cast<py::ssize_t>(std::size(inputs[i].dims)) ||
+          std::any_of(array.shape(), array.shape() + array.ndim(),
+                      [](py::ssize_t size) { return size > INT32_MAX; }))
+        throw EngineError(TRIMTAB_BAD_ARGUMENT, "an input is too large");
+      inputs[i].rank = static_cast<int32_t>(array.ndim());
+      std::copy(array.shape(), array.shape() + array.ndim(), inputs[i].dims);
+    }
+    if (!differs) return;
+    FunctionErrors errors;
+    const int code = trimtab_resize_inputs(model_.get(), inputs.data());
+    errors.Raise();
+    Check(code);
   }
 
   // Requires the model's lock.
@@ -300,7 +327,8 @@ void DefineExecutor(py::module_& module) {
            py::arg("model"), py::arg("threads") = 1, py::arg("mapped") = false,
            py::arg("max_memory_bytes") = 0)
       .def("run", &Executor::Run)
-      .def("run_by_name", &Executor::RunByName)
+      .def("run_by_name", &Executor::RunByName, py::arg("input_names"), py::arg("output_names"),
+           py::arg("inputs"), py::arg("out"), py::arg("resizes") = false)
       .def("run_images", &Executor::RunImages)
       .def("overwrite_inputs", &Executor::OverwriteInputs)
       .def("resize_input", &Executor::ResizeInput)

@@ -65,6 +65,7 @@ class Executor:
         output_names: tuple[str, ...],
         inputs: object,
         out: dict[str, NDArray[Any]],
+        resizes: bool = False,
     ) -> dict[str, NDArray[Any]] | None: ...
     def run_images(
         self,

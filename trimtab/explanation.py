@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass
 
 from trimtab import importers, passes, strict_json
 from trimtab.importers import Model
-from trimtab.importers._inputs import Shapes
 from trimtab.importers._walk import UnsupportedLayersError
+from trimtab.importers.free_dimensions.bounds import FreeShapes
 from trimtab.planner import planner
 from trimtab.planner.plan_file import Plan
 from trimtab.program import ImportedLayerFacts, Program, inspection, lineage
@@ -109,7 +109,7 @@ class Explanation:
         return strict_json.dumps({**asdict(self), "advice": self.advice()}, indent=2)
 
 
-def explain(model: Model, inputs: Shapes | None = None) -> Explanation:
+def explain(model: Model, inputs: FreeShapes | None = None) -> Explanation:
     """Explains a model of any format; see `trimtab.load` for arguments and errors.
 
     Layers that are not supported are explained instead of refused.

@@ -138,7 +138,8 @@ class Session:
         (NCHW for images).
 
         `inputs`: one array per input name, or just the array if there is one input. Shapes and
-        element types are exactly those of `Session.inputs`; lists of numbers take the input's type.
+        element types are exactly those of `Session.inputs`, which are the largest ones of free
+        dimensions; lists of numbers take the input's type.
         `cast` converts the values of other types, unchanged: pixels from 0 to 255 stay so.
         Inputs behind a camera also take a `trimtab.camera.Frame`, a Pillow image, or an RGB array
         uint8[h, w, 3]; neither is copied.
@@ -149,8 +150,9 @@ class Session:
         """
         names, targets = (self.input_names, self.output_names), dict(out or {})
         run = self._executor.run_by_name
-        for name, array in targets.items():
-            self._check_out(name, array)
+        if not (targets and self._free):
+            for name, array in targets.items():
+                self._check_out(name, array)
         outputs: dict[str, NDArray[Any]] | None = run(*names, inputs, targets)
         if outputs is not None:
             return outputs
@@ -164,7 +166,14 @@ class Session:
             for name, array in targets.items():
                 array[...] = outputs[name]
             return outputs | targets
-        outputs = run(*names, arrays, targets)
+        try:
+            outputs = run(*names, arrays, targets, bool(self._free))
+        except EngineError as error:
+            raise UsageError(
+                error.args[1],
+                where=", ".join(f"{name} {arrays[name].shape}" for name in self.input_names),
+                hint="docs/free-dimensions.md",
+            ) from None
         assert outputs is not None
         return outputs
 
@@ -215,6 +224,12 @@ class Session:
             if op.type == "camera_image"
         }
 
+    @cached_property
+    def _free(self) -> frozenset[str]:
+        """The inputs that have free dimensions."""
+        ops = self.program.copy().ops
+        return frozenset(name for op in ops if op.type == "free_sizes" for name in op.inputs)
+
     def _frame(self, name: str, value: Any) -> Frame | None:
         """The frame for an input behind a camera; None for the bytes of one of its own frames."""
         if isinstance(value, np.ndarray) and value.shape == self.inputs[name].shape:
@@ -248,7 +263,7 @@ class Session:
             array = input_arrays.converted(
                 value, expected.dtype, name=name, cast=cast, error=UsageError
             )
-            if array.shape != expected.shape:
+            if array.shape != expected.shape and name not in self._free:
                 raise UsageError(
                     f"input {name!r} has shape {array.shape}, the model expects {expected.shape}",
                     hint="load the model with inputs={name: shape} to use another shape",

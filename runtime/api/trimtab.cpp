@@ -160,6 +160,22 @@ int trimtab_resize_input(trimtab_model* model, uint32_t index, const int32_t* di
   return Report(model, model->executor.Resize(index, new_dims));
 }
 
+int trimtab_resize_inputs(trimtab_model* model, const trimtab_tensor* inputs) {
+  trimtab::Memory memory;
+  trimtab::Dims* dims = nullptr;
+  Status status = memory.Take(model->program.input_count(), &dims);
+  for (uint32_t i = 0; status.ok() && i < model->program.input_count(); ++i) {
+    if (inputs[i].rank < 0 || inputs[i].rank > trimtab::Dims::kMaxRank) {
+      status = Status(Code::kBadArgument, TRIMTAB_TEXT("rank must be 0 to 8"), inputs[i].rank);
+      break;
+    }
+    dims[i].rank = inputs[i].rank;
+    for (int j = 0; j < dims[i].rank; ++j) dims[i][j] = inputs[i].dims[j];
+  }
+  if (status.ok()) status = model->executor.Resize(dims);
+  return Report(model, status);
+}
+
 int trimtab_run(trimtab_model* model) { return Report(model, model->executor.Run()); }
 
 void trimtab_memory_use(const trimtab_model* model, trimtab_memory* memory) {

@@ -146,6 +146,10 @@ int trimtab_set_image(trimtab_model* model, uint32_t index, const trimtab_image*
 /* Changes the dimensions of an input, with the same rank, if the program allows it. The input must
  * be set again, and outputs become invalid. After an error all sizes are as before. */
 int trimtab_resize_input(trimtab_model* model, uint32_t index, const int32_t* dims, int32_t rank);
+/* The same for all inputs together: rank and dims of `inputs`, one for each input, in order. Inputs
+ * whose sizes change must be set again. Within the bounds of free dimensions
+ * (docs/free-dimensions.md) memory is neither planned nor allocated. */
+int trimtab_resize_inputs(trimtab_model* model, const trimtab_tensor* inputs);
 int trimtab_run(trimtab_model* model);
 
 /* A box of a network with a head (docs/boxes.md), in pixels of the camera's image, or of the input

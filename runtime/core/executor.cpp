@@ -169,64 +169,6 @@ Status Executor::SetUpOperator(uint32_t index, Tensor** pointers) {
   return Status();
 }
 
-Status Executor::Resize(uint32_t i, const Dims& dims) {
-  if (i >= program_->input_count() || dims.Count() < 0 || dims.rank != input(i).dims.rank)
-    return Status(Code::kBadArgument, TRIMTAB_TEXT("no such input, or bad dimensions"), i);
-  Memory memory;
-  Dims* before = nullptr;
-  TRIMTAB_RETURN_IF_ERROR(memory.Take(scope_.size(), &before));
-  for (uint32_t var = 0; var < scope_.size(); ++var) before[var] = scope_.tensor(var).dims;
-  Tensor& resized = scope_.tensor(program_->input(i));
-  resized.dims = dims;
-  const Status status = Reshape();
-  if (status.ok()) {
-    resized.raw = nullptr;  // the caller's data still have the old size
-    BindViews();
-  } else {
-    for (uint32_t var = 0; var < scope_.size(); ++var) scope_.tensor(var).dims = before[var];
-    static_cast<void>(
-        Reshape());  // cannot fail: the old sizes were planned before, in the present arena
-  }
-  return status;
-}
-
-// Infers all shapes from those of the inputs and plans memory.
-Status Executor::Reshape() {
-  for (uint32_t op = 0; op < program_->op_count(); ++op) {
-    const OpRecord& record = program_->op(op);
-    for (uint32_t j = 0; j < record.output_count && !operators_[op]->prepares(); ++j)
-      scope_.variable(program_->operands(record)[record.input_count + j]).written = false;
-  }
-  for (uint32_t op = 0; op < program_->op_count(); ++op) {
-    if (operators_[op]->prepares()) continue;
-    Status status = operators_[op]->Reshape();
-    if (status.ok()) status = ShareSize(op);
-    if (!status.ok()) return status.At(static_cast<int32_t>(op), program_->op(op).op_id);
-  }
-  return PlanArena();
-}
-
-// All sub-tensors of one image must have the same size: the first result sets it.
-Status Executor::ShareSize(uint32_t op_index) {
-  const OpRecord& op = program_->op(op_index);
-  for (uint32_t j = 0; j < op.output_count; ++j) {
-    const uint32_t var = program_->operands(op)[op.input_count + j];
-    scope_.variable(var).written = true;
-    Dims size = scope_.tensor(var).dims;
-    for (uint32_t i = scope_.variable(var).next; i != var; i = scope_.variable(i).next) {
-      TRIMTAB_CHECK(size[1] == program_->var(var).dims[1],
-                    "channels of a sub-tensor cannot change (its output)", j);
-      Dims& other = scope_.tensor(i).dims;
-      Dims shared = size;
-      shared[1] = other[1];
-      TRIMTAB_CHECK(other == shared || !scope_.variable(i).written,
-                    "sub-tensors differ in size (output)", j);
-      other = shared;
-    }
-  }
-  return Status();
-}
-
 // Sub-tensors share their parent's memory, views their input's.
 void Executor::FindAliasRoots() {
   const uint32_t vars = program_->var_count();
@@ -378,12 +320,19 @@ Status Executor::PlanArena() {
     return Status(Code::kOutOfMemory, TRIMTAB_TEXT("no memory for the arena (bytes)"),
                   static_cast<int64_t>(bytes));
   }
+  PlaceTensors();
+  return Status();
+}
+
+// Gives tensors and scratch memory their places in the arena.
+void Executor::PlaceTensors() {
+  const uint32_t vars = program_->var_count(), ops = program_->op_count();
   uint8_t* const base = arena_.begin();
   for (uint32_t i = 0; i < vars; ++i) {
     Tensor& tensor = scope_.tensor(i);
     if (buffers_[i].bytes == 0) continue;
     tensor.raw = base + static_cast<size_t>(buffers_[i].offset);
-    tensor.bytes = static_cast<size_t>(buffers_[i].bytes);
+    tensor.bytes = tensor.CountBytes();
   }
   for (uint32_t i = 0; i < ops; ++i) {
     operators_[i]->set_scratch(base + static_cast<size_t>(buffers_[vars + i].offset));
@@ -397,7 +346,6 @@ Status Executor::PlanArena() {
     }
   }
   BindViews();
-  return Status();
 }
 
 void Executor::BindViews() {

@@ -50,9 +50,12 @@ class Executor {
   // Gives the operator that reads input i, which must be its only reader, a frame of the caller's
   // memory instead, until the input is set again.
   Status SetFrame(uint32_t i, const Frame& frame);
-  // Gives input i other dimensions of the same rank, infers all shapes and plans memory again. The
-  // input must be set again, and outputs become invalid. On an error, sizes stay as they were.
+  // Gives input i other dimensions of the same rank and infers all shapes; memory is planned again
+  // unless the present plan holds. The input must be set again, and outputs become invalid. On an
+  // error, sizes stay as they were.
   Status Resize(uint32_t i, const Dims& dims);
+  // The same for all inputs at once, which have input_count() dims.
+  Status Resize(const Dims* dims);
 
   // Puts the last `count` outputs into the memory of the last `count` inputs, each into that of the
   // input at its place, where no operator reads the input later. Run then overwrites the data of
@@ -80,6 +83,10 @@ class Executor {
   Status Reshape();
   Status ShareSize(uint32_t op_index);
   Status PlanArena();
+  void PlaceTensors();
+  bool PlanHolds() const;
+  Status MeasureLowerBound();
+  bool IsInput(uint32_t var) const;
   void FindAliasRoots();
   void FindLifetimes();
   void ShareInPlace();

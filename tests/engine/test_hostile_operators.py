@@ -22,6 +22,16 @@ LARGEST_RUN = 100_000  # elements
 
 WILD_INTS = (0, 1, -1, 2**31 - 1, -(2**31), 2**31, 2**32, 2**63 - 1, -(2**63), 65536, 46341)
 WILD_FLOATS = (0.0, -1.0, 0.5, 1e-30, 1e30, math.inf, -math.inf, math.nan)
+FREE_SIZES = {
+    "free": (-1, 1),
+    "multiply": (-1, 2),
+    "add": (-1, 4),
+    "divide": (1, 2),
+    "minimum": (0, 1),
+    "maximum": (4, 9),
+    "step": (1, 1),
+    "dimensions": (-1, 3),
+}
 Shape = list[int]
 
 
@@ -35,6 +45,9 @@ def some_ints(rng: random.Random, attribute: schema.Attribute, shape: Shape) -> 
     rank = len(shape)
     if attribute.name == "axes":
         return rng.sample(range(rank), rng.randint(0, rank))
+    if attribute.name in FREE_SIZES and rng.random() < 0.9:
+        count = rank if attribute.name != "free" or rng.random() < 0.5 else 2
+        return [rng.randint(*FREE_SIZES[attribute.name]) for _ in range(count)]
     if attribute.name == "permutation":
         return rng.sample(range(rank), rank)
     if attribute.name == "shape" and rng.random() < 0.5:

@@ -28,6 +28,7 @@ from tests.engine.test_hostile_models import network
 from tests.fuzz import networks
 from tests.heads import detectors
 from tests.importers import sources
+from tests.importers.free_dimensions.networks import NETWORKS
 from tests.learning.networks import depthwise, small
 from tests.ops import (
     half,
@@ -109,6 +110,10 @@ def _others(
     detector = load(detectors.yolov8(size=(32, 16), strides=(4, 8)))
     free = trimtab.camera.attach(detector, "camera(rgb, 4x4..9x8)")
     yield "head-camera", trimtab.optimize(trimtab.attach_head(free, "yolov8", labels=["a", "b"]))
+    for name, one in NETWORKS.items():
+        (folder / "free.onnx").write_bytes(one.build().SerializeToString())
+        loaded = trimtab.load(folder / "free.onnx", {"x": one.bounds})
+        yield f"free-{name}", trimtab.optimize(loaded)
     boxes = test_non_max_suppression.random_boxes(2, 3, 20, seed=1)
     model = test_non_max_suppression.onnx_model(*boxes, (3, 0.5, 0.1))
     yield "non-max-suppression", trimtab.optimize(load(model))

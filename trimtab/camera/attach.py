@@ -26,6 +26,7 @@ def attach(program: Program, camera: Camera | str, input: str = "") -> Program:
             where=program.name,
             hint="attach the camera to the network that was loaded, and plan that",
         )
+    program.require_fixed_sizes("a camera")
     if camera.follows_model:
         if not program.hints.camera:
             raise UsageError(

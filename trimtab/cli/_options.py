@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,10 +15,14 @@ if TYPE_CHECKING:
     from trimtab.heads import HeadRequest
     from trimtab.pipeline.budget import Budget
     from trimtab.pipeline.calibration import Calibration
+    from trimtab.pipeline.recipe import Shapes
     from trimtab.pipeline.training_request import TrainingRequest
     from trimtab.planner.plan_file import Plan
 
-INPUT_HELP = "shape of a graph input: NAME=1,3,224,224 (repeatable)"
+INPUT_HELP = (
+    "shape of a graph input: NAME=1,3,224,224, or with bounds: NAME=1..8,3,64..640,64..640 "
+    "(docs/free-dimensions.md; repeatable)"
+)
 CAMERA_HELP = (
     "shape of a graph input, or the camera in front of it: NAME=1,3,224,224, or "
     '"NAME=camera(nv12, 1920x1080) | yolo" (docs/camera.md; repeatable)'
@@ -146,13 +150,12 @@ class TrainingOptions:
     dropout: tuple[str, ...] = option("operator and share of zeros: relu6=0.5 (repeatable)", ())
     seed: int = option("seed of the order of examples, of dropout and of fillers", 0)
 
-    def read(
-        self, model: str, shapes: Mapping[str, tuple[int, ...]], data: str = ""
-    ) -> TrainingRequest:
+    def read(self, model: str, shapes: Shapes, data: str = "") -> TrainingRequest:
         """The request to train a model, or the network of the solver; UsageError for invalid
         values.
         """
         from trimtab.errors import UsageError
+        from trimtab.pipeline import input_shapes
         from trimtab.pipeline.training_request import parse_request
 
         if not model and not self.solver:
@@ -161,7 +164,7 @@ class TrainingOptions:
             model=model,
             solver=self.solver,
             weights=self.caffemodel,
-            shapes=shapes,
+            shapes=input_shapes.without_bounds(shapes),
             losses=self.loss,
             optimizer=self.optimizer,
             trainable=self.trainable,
@@ -220,8 +223,8 @@ class ControlOptions:
         return Control(self.cores, self.governor, self.max_celsius or None, parse_wait(self.wait))
 
 
-def parse_inputs(inputs: Iterable[str]) -> dict[str, tuple[int, ...]]:
-    """["data=1,3,224,224"] -> {"data": (1, 3, 224, 224)}; UsageError for anything else."""
+def parse_inputs(inputs: Iterable[str]) -> Shapes:
+    """["data=1..8,3,224,224"] -> {"data": ("1..8", 3, 224, 224)}; UsageError for anything else."""
     from trimtab.pipeline import input_shapes
 
     return input_shapes.parse(inputs)
@@ -229,7 +232,7 @@ def parse_inputs(inputs: Iterable[str]) -> dict[str, tuple[int, ...]]:
 
 def parse_cameras(
     inputs: Iterable[str],
-) -> tuple[dict[str, tuple[int, ...]], dict[str, Camera]]:
+) -> tuple[Shapes, dict[str, Camera]]:
     """The shapes and the cameras among the texts of inputs; UsageError for anything else."""
     from trimtab.pipeline import input_shapes
 

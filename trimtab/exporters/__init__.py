@@ -61,7 +61,8 @@ def plain(program: Program) -> Program:
     """A simplified copy of the program in plain operators: nothing is fused into an epilogue, and
     all tensors have the plain layout.
 
-    ExportModelError if the program is planned, or optimized without its source.
+    ExportModelError if the program is planned, or optimized without its source; UsageError if it
+    has free dimensions.
     """
     hint = "convert its source model, or a .ttm that was written without --toolchain"
     if program.planned:
@@ -70,6 +71,7 @@ def plain(program: Program) -> Program:
             where=program.name,
             hint=hint,
         )
+    program.require_fixed_sizes("another format")
     source = program.source if program.passes and program.source else program
     twin = passes.simplify(source, before=_FIRST_OF_ENGINE)
     for op in twin.ops:

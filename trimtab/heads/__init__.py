@@ -101,6 +101,7 @@ def attach_head(program: Program, head: str, **options: Any) -> Program:
 
 
 def _check_not_planned(program: Program, request: HeadRequest) -> None:
+    program.require_fixed_sizes(f"the head {request.name}")
     if program.planned:
         raise UsageError(
             f"a planned program cannot have the head {request.name}",

@@ -12,7 +12,7 @@ import ast
 import difflib
 import importlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -28,6 +28,7 @@ from trimtab.errors import (
 )
 from trimtab.files import temporary
 from trimtab.importers._inputs import Shapes
+from trimtab.importers.free_dimensions.bounds import FreeShapes, Size, fixed, parsed
 from trimtab.program import Block, Program
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 Model: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | ModelProto"
 """A path, the name of a network of the zoo, the bytes of a model of one file, or an ONNX model."""
+
+_Sizes: TypeAlias = Mapping[str, tuple[Size, ...]]
 
 # The package to install for a module of another name.
 _PACKAGES = {"google": "protobuf"}
@@ -127,7 +130,7 @@ def files(path: Path) -> list[Path]:
 
 def load(
     model: Model,
-    inputs: Shapes | None = None,
+    inputs: FreeShapes | None = None,
     outputs: Sequence[str] | None = None,
     *,
     cache: bool = True,
@@ -136,7 +139,8 @@ def load(
 
     `model`: the path of a file or folder, the name of a network of the zoo ("squeezenet"), the
     bytes of a model that is a single file (ONNX, TFLite, .ttm), or an `onnx.ModelProto`.
-    `inputs`: the shapes of inputs with free dimensions, {"data": (1, 3, 224, 224)}.
+    `inputs`: the shapes of inputs with free dimensions, {"data": (1, 3, 224, 224)}; with bounds,
+    {"data": "1..8,3,64..640,64..640"}, one program serves all sizes (docs/free-dimensions.md).
     `outputs` replaces the outputs of the network by tensors inside it, such as the raw heads of a
     detector; operators that they do not need are dropped, and may be unsupported. `cache`: whether
     to recognize a model that was loaded before, whose operators are then read when they are needed
@@ -147,14 +151,15 @@ def load(
     all inputs that need a shape. MissingRequirementError: the package that reads this format is not
     installed. UsageError: `model` is something else.
     """
+    shapes = {name: parsed(shape) for name, shape in (inputs or {}).items()}
     with _file_of(model) as path:
         importer_ = find(path)
-        cached = _cached(path, importer_, inputs, outputs) if cache else None
-        return cached or _imported(importer_, path, inputs, outputs)
+        cached = _cached(path, importer_, shapes, outputs) if cache else None
+        return cached or _imported(importer_, path, shapes, outputs)
 
 
 def _cached(
-    path: Path, importer: Importer, inputs: Shapes | None, outputs: Sequence[str] | None
+    path: Path, importer: Importer, inputs: _Sizes, outputs: Sequence[str] | None
 ) -> Program | None:
     """The program of a model that the cache of plans may know; None if there is no cache, or the
     model needs none.
@@ -173,7 +178,7 @@ def _cached(
     except OSError:  # the importer reports it
         return None
     content = plans.content_digest(snapshot.signature, snapshot.digest)
-    what = path.name, content, inputs or {}, outputs or ()
+    what = path.name, content, inputs, outputs or ()
     key = plan_cache.digest("load", plans.package_digest(), *what)
     facts = plans.facts(key)
     if facts is None:
@@ -198,10 +203,23 @@ def _cached(
 
 
 def _imported(
-    importer: Importer, path: Path, inputs: Shapes | None, outputs: Sequence[str] | None
+    importer: Importer, path: Path, inputs: _Sizes, outputs: Sequence[str] | None
+) -> Program:
+    shapes = fixed(inputs)
+    if shapes is not None:
+        return _imported_at(importer, path, shapes, outputs)
+    from trimtab.importers import free_dimensions  # which few networks have
+
+    return free_dimensions.load(
+        lambda shapes: _imported_at(importer, path, shapes, outputs), inputs, str(path)
+    )
+
+
+def _imported_at(
+    importer: Importer, path: Path, inputs: Shapes, outputs: Sequence[str] | None
 ) -> Program:
     try:
-        program = importer.load(path, inputs or {})
+        program = importer.load(path, inputs)
     except UnsupportedOperatorError as error:
         from trimtab.importers._walk import UnsupportedLayersError  # not for a planned file
 

@@ -125,6 +125,7 @@ def training(
                 hint="pass the program that trimtab.load returns for the original model file",
             )
         program = program.source
+    program.require_fixed_sizes("a training")
     terms = [Loss(loss)] if isinstance(loss, str) else [loss] if isinstance(loss, Loss) else loss
     solver = Solver(optimizer) if isinstance(optimizer, str) else optimizer
     return _Builder(program, list(terms), solver, choose(program, trainable)).build(

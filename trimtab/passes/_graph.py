@@ -21,6 +21,7 @@ class Graph:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.block = program.block
+        self.is_free = program.is_free
         self._index: tuple[dict[str, Op], dict[str, list[Op]]] | None = None
         # Variables whose readers the index has out of order, and the order of operators: by
         # id(op), empty if an edit has changed it.
@@ -203,6 +204,15 @@ class Graph:
         self.replace(op, new)
         return new
 
+    def view(self, name: str, dimensions: Sequence[int]) -> tuple[str, dict[str, Any]]:
+        """Type and attributes of an operator that views `name` as a tensor of these of its
+        dimensions (-1: a dimension of 1), where that moves no element.
+        """
+        if self.is_free:
+            return "free_view", {"dimensions": tuple(dimensions)}
+        shape = self.shape(name)
+        return "reshape", {"shape": tuple(1 if i < 0 else shape[i] for i in dimensions)}
+
     def bypass(self, op: Op) -> bool:
         """Removes `op`, whose result equals its first input; False if an input of the graph would
         become an output.
@@ -237,6 +247,8 @@ class Graph:
             producer = self._producer.get(name)
             if producer is None:
                 self.block.vars.pop(name, None)
+            elif producer.schema.checks:
+                continue
             elif not any(self.readers(o) or self.program.is_output(o) for o in producer.outputs):
                 del self.block.ops[self._position(producer)]
                 self._unlink(producer)

@@ -21,7 +21,8 @@ def merge(graph: Graph, op: Op) -> bool:
     if op.type == "transpose" and keeps_order(graph, op):
         shape = graph.shape(op.outputs[0])
         if shape != graph.shape(op.inputs[0]):
-            graph.substitute(op, "reshape", op.inputs, {"shape": shape})
+            type, values = graph.view(op.inputs[0], op.attributes["permutation"])
+            graph.substitute(op, type, op.inputs, values)
             return True
     first = graph.producer(op.inputs[0], op.type) if op.inputs else None
     if first is None or op.type not in ("reshape", "transpose"):

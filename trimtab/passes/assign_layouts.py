@@ -122,15 +122,16 @@ class _Converter:
     def _as_view(self, op: Op) -> Op:
         """Replaces a transpose that only spells out the other layout by a reshape."""
         x, y = op.inputs[0], op.outputs[0]
-        shape = {"shape": self.graph.shape(y)}
         if _permutation(op) == TO_CHANNELS_LAST and self._layout(x) == "nhwc":
-            view = self.graph.substitute(op, "reshape", [x], shape)
+            type, values = self.graph.view(x, TO_CHANNELS_LAST)
+            view = self.graph.substitute(op, type, [x], values)
             self._finish(view, "plain")
             return view
         if _permutation(op) == TO_CHANNELS_FIRST and self._layout(x) == "plain":
             readers = self.graph.readers(y)
             if any(self.choice.get(id(r), _read_layout(r)) == "nhwc" for r in readers):
-                view = self.graph.substitute(op, "reshape", [x], shape)
+                type, values = self.graph.view(x, TO_CHANNELS_FIRST)
+                view = self.graph.substitute(op, type, [x], values)
                 self._finish(view, "nhwc")
                 return view
         return op
@@ -161,7 +162,8 @@ class _Converter:
     def _conversion(self, name: str, layout: Layout, result: str) -> Op:
         var = self.graph.var(name)
         if _is_free(var.shape):
-            op = self.graph.block.make_op("reshape", [name], {"shape": var.shape}, [result])
+            type, values = self.graph.view(name, range(4))
+            op = self.graph.block.make_op(type, [name], values, [result])
         else:
             op = self.graph.block.make_op("convert_layout", [name], {"layout": layout}, [result])
         twin = self.graph.var(op.outputs[0])
@@ -199,7 +201,9 @@ class _Converter:
         shape = (1,) * (4 - len(var.shape)) + var.shape
         if var.data is not None:
             return self.graph.block.add_constant(var.data.reshape(shape), name, var.quantization)
-        view = self.graph.block.make_op("reshape", [name], {"shape": shape})
+        rank = len(var.shape)
+        type, values = self.graph.view(name, [*[-1] * (4 - rank), *range(rank)])
+        view = self.graph.block.make_op(type, [name], values)
         self.graph.insert_before(reader, view)
         return view.outputs[0]
 

@@ -20,7 +20,8 @@ def run(program: Program) -> None:
             _reduce(graph, op)
     for op in graph.ops(*_POOLS):
         window = op.attributes["kernel_shape"]
-        if not any(op.attributes["pads"]) and window == graph.shape(op.inputs[0])[2:]:
+        whole = window == graph.shape(op.inputs[0])[2:]
+        if whole and not any(op.attributes["pads"]) and not graph.is_free:
             graph.substitute(op, _POOLS[op.type], op.inputs)
 
 
@@ -31,4 +32,5 @@ def _reduce(graph: Graph, op: Op) -> None:
         return
     pooled = graph.block.make_op(pool, op.inputs, name=op.name)
     graph.insert_before(op, pooled)
-    graph.substitute(op, "reshape", pooled.outputs, {"shape": graph.shape(op.outputs[0])})
+    type, values = graph.view(pooled.outputs[0], range(2))
+    graph.substitute(op, type, pooled.outputs, values)

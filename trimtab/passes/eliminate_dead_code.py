@@ -11,11 +11,11 @@ ORDER = 10
 
 
 def run(program: Program) -> None:
-    """One backward sweep: an operator is live if one of its results is."""
+    """One backward sweep: an operator is live if one of its results is, or if it checks inputs."""
     live = set(program.outputs)
     live_ops = []
     for op in reversed(program.ops):
-        if live.intersection(op.outputs):
+        if op.schema.checks or live.intersection(op.outputs):
             live.update(name for name in op.inputs if name)
             live_ops.append(op)
     program.block.ops[:] = reversed(live_ops)

@@ -38,6 +38,8 @@ def run(program: Program) -> None:
         w = q.stored_constant(graph, op.inputs[1])
         if x is None or w is None or op.operand("residual"):
             continue
+        if graph.is_free and len(x.shape) not in (2, 4):
+            continue  # the number of its rows is a product of free dimensions
         operands = _operands(graph, op, x, w)
         if operands is None:
             continue
@@ -179,10 +181,16 @@ def _replace(
         graph.substitute(last, type, [x.name, *names], values)
         return
     rows, columns = x.count // x.shape[-1], len(constants["weight"])
-    pixels = block.make_op("reshape", [x.name], {"shape": (rows, x.shape[-1], 1, 1)})
+    to_pixels: tuple[str, dict[str, Any]] = "reshape", {"shape": (rows, x.shape[-1], 1, 1)}
+    if graph.is_free:
+        to_pixels = graph.view(x.name, (0, 1, -1, -1))
+    pixels = block.make_op(to_pixels[0], [x.name], to_pixels[1])
     product = block.make_op(type, [*pixels.outputs, *names], result, 1, op.name)
     y = graph.var(last.outputs[0])
     graph.var(product.outputs[0]).quantization = y.quantization
     assert graph.shape(product.outputs[0])[1] == columns
     graph.insert_before(last, pixels, product)
-    graph.substitute(last, "reshape", product.outputs, {"shape": y.shape})
+    to_rows: tuple[str, dict[str, Any]] = "reshape", {"shape": y.shape}
+    if graph.is_free:
+        to_rows = graph.view(product.outputs[0], (0, 1))
+    graph.substitute(last, to_rows[0], product.outputs, to_rows[1])

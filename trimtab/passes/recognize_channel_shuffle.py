@@ -10,13 +10,15 @@ from trimtab.program import Op, Program
 # After the QDQ passes: in a quantized network, QDQ pairs separate the three operators.
 ORDER = 480
 
+_RESHAPES = ("reshape", "free_reshape")
+
 
 def run(program: Program) -> None:
     """[n, c, h, w] -> [n, g, c / g, ...] -> [n, c / g, g, ...] -> [n, c, h, w]."""
     graph = Graph(program)
-    for last in graph.ops("reshape"):
+    for last in graph.ops(*_RESHAPES):
         swap = graph.producer(last.inputs[0], "transpose")
-        first = graph.producer(swap.inputs[0], "reshape") if swap else None
+        first = graph.producer(swap.inputs[0], *_RESHAPES) if swap else None
         if swap is None or first is None:
             continue
         x, split = first.inputs[0], graph.shape(swap.inputs[0])

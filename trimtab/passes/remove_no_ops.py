@@ -53,6 +53,10 @@ def _always(graph: Graph, op: Op) -> bool:
     return True
 
 
+def _at_any_size(graph: Graph, op: Op) -> bool:
+    return not graph.is_free
+
+
 def _single(graph: Graph, op: Op) -> bool:
     return len(op.inputs) == len(op.outputs) == 1
 
@@ -78,7 +82,8 @@ def _resizes_nothing(graph: Graph, op: Op) -> bool:
         "align_corners",
         "asymmetric",
     )
-    unscaled = all(scale == 1 for scale in op.attributes["scales"])
+    scales = op.attributes["scales"]
+    unscaled = all(scale == 1 for scale in scales) and (bool(scales) or not graph.is_free)
     return unscaled and op.attributes["coordinate_mode"] in modes
 
 
@@ -100,7 +105,7 @@ _TESTS: dict[str, Callable[[Graph, Op], bool]] = {
     "channel_shuffle": _one_group,
     "concat": _single,
     "depth_to_space": _unit_block,
-    "expand": _always,
+    "expand": _at_any_size,
     "max_pool": _unit_window,
     "pad": _pads_nothing,
     "reshape": _always,

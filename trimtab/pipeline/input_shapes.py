@@ -9,21 +9,23 @@ from pathlib import Path
 from trimtab import camera
 from trimtab.camera import Camera
 from trimtab.errors import UsageError
+from trimtab.importers.free_dimensions.bounds import Size, fixed, parsed
 from trimtab.toml_table import TomlFile
 
 
-def parse(inputs: Iterable[str]) -> dict[str, tuple[int, ...]]:
-    """["data=1,3,224,224"] -> {"data": (1, 3, 224, 224)}; UsageError for anything else."""
-    shapes: dict[str, tuple[int, ...]] = {}
+def parse(inputs: Iterable[str]) -> dict[str, tuple[Size, ...]]:
+    """["data=1..8,3,224,224"] -> {"data": ("1..8", 3, 224, 224)}; UsageError for anything else."""
+    shapes: dict[str, tuple[Size, ...]] = {}
     for text in inputs:
         name, _, dims = text.rpartition("=")
         try:
-            shape = tuple(int(d) for d in dims.split(","))
+            shape = parsed(dims)
         except ValueError:
             shape = ()
-        if not name or not shape or min(shape) < 1:
+        if not name or not shape or any(isinstance(n, int) and n < 1 for n in shape):
             raise UsageError(
-                f"cannot read the input shape {text!r}", hint="write it as NAME=1,3,224,224"
+                f"cannot read the input shape {text!r}",
+                hint="write it as NAME=1,3,224,224, or with bounds as NAME=1..8,3,64..640,64..640",
             )
         if name in shapes:
             raise UsageError(
@@ -33,9 +35,17 @@ def parse(inputs: Iterable[str]) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
+def without_bounds(shapes: Mapping[str, tuple[Size, ...]]) -> dict[str, tuple[int, ...]]:
+    """The shapes, if all sizes are numbers; UsageError otherwise."""
+    sizes = fixed(shapes)
+    if sizes is None:
+        raise UsageError("bounds of an input do not fit here", hint="give each dimension one size")
+    return sizes
+
+
 def parse_with_cameras(
     inputs: Iterable[str],
-) -> tuple[dict[str, tuple[int, ...]], dict[str, Camera]]:
+) -> tuple[dict[str, tuple[Size, ...]], dict[str, Camera]]:
     """Shapes, and cameras from texts such as `data=camera(nv12, 1920x1080) | yolo`; UsageError for
     anything else.
     """
@@ -75,6 +85,6 @@ class ModelUse:
     head: str = ""
 
 
-def text(shapes: Mapping[str, Iterable[int]]) -> str:
+def text(shapes: Mapping[str, Iterable[Size]]) -> str:
     """{"a": (1, 3), "b": (4,)} -> "a=1,3 b=4"."""
     return " ".join(f"{name}={','.join(map(str, shape))}" for name, shape in shapes.items())

@@ -11,12 +11,13 @@ from trimtab.build.toolchain import find_toolchain
 from trimtab.camera import Camera
 from trimtab.devices import DeviceDefinition
 from trimtab.heads import HeadRequest
+from trimtab.importers.free_dimensions.bounds import Size
 from trimtab.pipeline.budget import Budget
 from trimtab.pipeline.calibration import Calibration
 from trimtab.pipeline.training_request import TrainingRequest
 from trimtab.planner.plan_file import Plan
 
-Shapes = Mapping[str, tuple[int, ...]]
+Shapes = Mapping[str, tuple[Size, ...]]
 
 
 @dataclass(frozen=True)

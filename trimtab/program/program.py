@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trimtab.errors import ProgramError
+from trimtab.errors import ProgramError, UsageError
+from trimtab.program import shapes
 from trimtab.program.block import Block, Op, Var
 from trimtab.program.hints import ModelHints
 
@@ -159,6 +160,20 @@ class Program:
         return self.block.dtype(op)
 
     @property
+    def is_free(self) -> bool:
+        """Whether inputs have free dimensions; shapes are then those of the largest sizes."""
+        return any(op.type == "free_sizes" for op in self.ops)
+
+    def require_fixed_sizes(self, what: str) -> None:
+        """UsageError that `what` needs inputs of one size, if inputs have free dimensions."""
+        if self.is_free:
+            raise UsageError(
+                f"{what} needs inputs of one size, not free dimensions",
+                where=self.name,
+                hint="load the network with sizes instead of bounds",
+            )
+
+    @property
     def planned(self) -> bool:
         """Whether the planner has chosen kernels, so that the engine can run the program."""
         return bool(self.target)
@@ -204,17 +219,34 @@ class Program:
         return var in self.outputs
 
     def sole_reader(self, var: str) -> Op | None:
-        """The only operator that reads `var`; None if there are others or it is a graph output."""
-        readers = self.block.consumers(var)
+        """The only operator that computes with `var`; None if there are others or it is a graph
+        output.
+        """
+        readers = [op for op in self.block.consumers(var) if not op.schema.checks]
         return readers[0] if len(readers) == 1 and not self.is_output(var) else None
+
+    def shapes_at(self, inputs: Mapping[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
+        """The shape of every tensor if the graph inputs have the shapes `inputs`.
+
+        ProgramError with the engine's reason if operators do not fit these.
+        """
+        result = {name: var.shape for name, var in self.vars.items()} | dict(inputs)
+        for op in self.steps:
+            operands = [
+                (result[name], self.vars[name].dtype) if name else None for name in op.inputs
+            ]
+            where = f"operator {op.name}"
+            inferred = shapes.infer(op.schema, operands, op.attributes, len(op.outputs), where)
+            result.update(zip(op.outputs, (shape for shape, _ in inferred), strict=True))
+        return result
 
     def keep_only(self, outputs: Iterable[str]) -> None:
         """Makes these tensors the graph outputs, and drops the operators that they do not need."""
         self.outputs = list(outputs)
         needed = set(self.outputs)
         for op in reversed(self.ops):
-            if needed.intersection(op.outputs):
-                needed.update(op.inputs)
+            if op.schema.checks or needed.intersection(op.outputs):
+                needed.update((*op.inputs, *op.outputs))
         self.block.ops = [op for op in self.ops if needed.intersection(op.outputs)]
         used = needed.union(self.inputs, *(op.outputs for op in self.ops))
         for name in self.vars.keys() - used:

@@ -57,7 +57,7 @@ def quantized(
     inputs: dict[str, _QuantizedInput] = {}
     for name in twin.inputs:
         if name in tensors:
-            readers = [op for op in ops if name in op.inputs]
+            readers = [op for op in ops if name in op.inputs and not op.schema.checks]
             can_shift = all(op in weighted for op in readers) and not twin.is_output(name)
             shift = _shift(by_tensor[name]) if can_shift else 0.0
             result = _quantize_input(twin, name, by_tensor[name], shift, ops)
@@ -254,7 +254,8 @@ def _quantize_input(program: Program, name: str, range_: Range, shift: float, op
         range_ = Range(min(range_.low, 0.0) + shift, max(range_.high, 0.0) + shift)
     _add_pair(program, source, range_, result)
     for op in ops:
-        op.inputs = [result if i == name else i for i in op.inputs]
+        if not op.schema.checks:
+            op.inputs = [result if i == name else i for i in op.inputs]
     return result
 
 
