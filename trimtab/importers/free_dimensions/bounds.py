@@ -87,14 +87,14 @@ class FreeDimensions:
         self._numbers: dict[str, list[int]] = {}
         known: dict[tuple[Bounds, int], int] = {}
         for name in sorted(shapes, key=lambda name: names.index(name) if name in names else 0):
-            seen: dict[Bounds, int] = {}
+            occurrences: dict[Bounds, int] = {}
             self._numbers[name] = []
             for size in shapes[name]:
                 if isinstance(size, int):
                     self._numbers[name].append(-1)
                     continue
                 bounds = Bounds.parse(size)
-                occurrence = seen[bounds] = seen.get(bounds, -1) + 1
+                occurrence = occurrences[bounds] = occurrences.get(bounds, -1) + 1
                 number = known.setdefault((bounds, occurrence), len(known))
                 if number == len(self.bounds):
                     self.bounds.append(bounds)

@@ -110,14 +110,14 @@ def _slice(it: Occurrence, fit: TermFit) -> FreeForm | None:
     axes, steps = it.op.attributes["axes"], it.op.attributes["steps"]
     if it.differing() - {"starts", "ends"}:
         return None
-    known = [i for i, value in enumerate(it.attributes) if value is not None]
+    present = [i for i, value in enumerate(it.attributes) if value is not None]
     starts: list[int] = []
     ends: list[int] = []
     for k, axis in enumerate(axes):
-        sizes = [it.x[i][axis] for i in known]
-        first = _common_bound([it.attributes[i]["starts"][k] for i in known], sizes)  # type: ignore[index]
-        last = _common_bound([it.attributes[i]["ends"][k] for i in known], sizes)  # type: ignore[index]
-        if first is None or last is None or len(known) < len(it.x):
+        sizes = [it.x[i][axis] for i in present]
+        first = _common_bound([it.attributes[i]["starts"][k] for i in present], sizes)  # type: ignore[index]
+        last = _common_bound([it.attributes[i]["ends"][k] for i in present], sizes)  # type: ignore[index]
+        if first is None or last is None or len(present) < len(it.x):
             break
         starts.append(first)
         ends.append(last)

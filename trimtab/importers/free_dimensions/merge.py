@@ -177,9 +177,9 @@ class Merge:
             ports = op.schema.inputs
             if ports[min(index, len(ports) - 1)].constant:
                 raise FixedSizeError(f"its weights {name!r} follow the sizes")
-            kept, terms = self._part(name, arrays)
+            source_data, terms = self._part(name, arrays)
             block = program.block
-            source = block.add_constant(kept, name, program.vars[name].quantization)
+            source = block.add_constant(source_data, name, program.vars[name].quantization)
             (part,) = block.add_op(
                 "free_crop", [source, self._sizes], attributes(terms), [f"{name}.part"]
             )
