@@ -320,19 +320,12 @@ Status Executor::PlanArena() {
     return Status(Code::kOutOfMemory, TRIMTAB_TEXT("no memory for the arena (bytes)"),
                   static_cast<int64_t>(bytes));
   }
-  PlaceTensors();
-  return Status();
-}
-
-// Gives tensors and scratch memory their places in the arena.
-void Executor::PlaceTensors() {
-  const uint32_t vars = program_->var_count(), ops = program_->op_count();
   uint8_t* const base = arena_.begin();
   for (uint32_t i = 0; i < vars; ++i) {
     Tensor& tensor = scope_.tensor(i);
     if (buffers_[i].bytes == 0) continue;
     tensor.raw = base + static_cast<size_t>(buffers_[i].offset);
-    tensor.bytes = tensor.CountBytes();
+    tensor.bytes = static_cast<size_t>(buffers_[i].bytes);
   }
   for (uint32_t i = 0; i < ops; ++i) {
     operators_[i]->set_scratch(base + static_cast<size_t>(buffers_[vars + i].offset));
@@ -346,6 +339,7 @@ void Executor::PlaceTensors() {
     }
   }
   BindViews();
+  return Status();
 }
 
 void Executor::BindViews() {

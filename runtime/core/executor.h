@@ -83,9 +83,8 @@ class Executor {
   Status Reshape();
   Status ShareSize(uint32_t op_index);
   Status PlanArena();
-  void PlaceTensors();
   bool PlanHolds() const;
-  Status MeasureLowerBound();
+  Status KeepPlan();
   bool IsInput(uint32_t var) const;
   void FindAliasRoots();
   void FindLifetimes();

@@ -28,11 +28,13 @@ Status Executor::Resize(const Dims* dims) {
   TRIMTAB_RETURN_IF_ERROR(memory.Take(scope_.size(), &before));
   for (uint32_t var = 0; var < scope_.size(); ++var) before[var] = scope_.tensor(var).dims;
   for (uint32_t i = 0; i < inputs; ++i) scope_.tensor(program_->input(i)).dims = dims[i];
-  const Status status = Reshape();
+  Status status = Reshape();
+  if (status.ok()) status = PlanHolds() ? KeepPlan() : PlanArena();
   if (!status.ok()) {
     for (uint32_t var = 0; var < scope_.size(); ++var) scope_.tensor(var).dims = before[var];
-    static_cast<void>(
-        Reshape());  // cannot fail: the old sizes were planned before, in the present arena
+    // The old sizes were planned before, in the present arena. A plan that failed is not kept.
+    static_cast<void>(Reshape());
+    static_cast<void>(PlanArena());
     return status;
   }
   for (uint32_t i = 0; i < inputs; ++i) {
@@ -44,7 +46,7 @@ Status Executor::Resize(const Dims* dims) {
   return Status();
 }
 
-// Infers all shapes from those of the inputs, and plans memory unless the present plan holds.
+// Infers all shapes from those of the inputs.
 Status Executor::Reshape() {
   for (uint32_t op = 0; op < program_->op_count(); ++op) {
     const OpRecord& record = program_->op(op);
@@ -57,9 +59,6 @@ Status Executor::Reshape() {
     if (status.ok()) status = ShareSize(op);
     if (!status.ok()) return status.At(static_cast<int32_t>(op), program_->op(op).op_id);
   }
-  if (!PlanHolds()) return PlanArena();
-  TRIMTAB_RETURN_IF_ERROR(MeasureLowerBound());
-  PlaceTensors();
   return Status();
 }
 
@@ -110,8 +109,8 @@ bool Executor::PlanHolds() const {
   return true;
 }
 
-// Of the present sizes, which may be smaller than those of the plan.
-Status Executor::MeasureLowerBound() {
+// Keeps the places of tensors and scratch memory in the arena.
+Status Executor::KeepPlan() {
   const uint32_t vars = program_->var_count(), ops = program_->op_count();
   Memory memory;
   Buffer* present = nullptr;
@@ -119,10 +118,13 @@ Status Executor::MeasureLowerBound() {
   for (uint32_t i = 0; i < vars + ops; ++i) {
     present[i] = buffers_[i];
     if (present[i].bytes == 0) continue;
-    present[i].bytes = i < vars ? scope_.tensor(i).CountBytes() : operators_[i - vars]->scratch_bytes();
+    present[i].bytes =
+        i < vars ? scope_.tensor(i).CountBytes() : operators_[i - vars]->scratch_bytes();
+    if (i < vars) scope_.tensor(i).bytes = static_cast<size_t>(present[i].bytes);
   }
-  arena_lower_bound_bytes_ = static_cast<size_t>(
-      MemoryLowerBound(present, size_t{vars} + ops, static_cast<int32_t>(ops)));
+  arena_lower_bound_bytes_ =
+      static_cast<size_t>(MemoryLowerBound(present, size_t{vars} + ops, static_cast<int32_t>(ops)));
+  BindViews();
   return Status();
 }
 

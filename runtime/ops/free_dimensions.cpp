@@ -6,9 +6,9 @@ Status SizeTerms::Compute(const Dims& dims, uint32_t count, int32_t* sizes) cons
   // Products and sums of these stay within 64 bits.
   constexpr int64_t kMaxTerm = int64_t{1} << 31;
   TRIMTAB_CHECK(count <= kMaxFreeSizes, "too many sizes", count);
-  TRIMTAB_CHECK(free.size == count && multiply.size == count && add.size == count &&
-                    divide.size == count,
-                "the lists of sizes differ in length (expected, sizes)", count, free.size);
+  TRIMTAB_CHECK(
+      free.size == count && multiply.size == count && add.size == count && divide.size == count,
+      "the lists of sizes differ in length (expected, sizes)", count, free.size);
   for (uint32_t i = 0; i < count; ++i) {
     const int64_t dimension = free[i], q = divide[i];
     TRIMTAB_CHECK(dimension >= -1 && dimension < dims.rank - 1, "no such free dimension",

@@ -1,4 +1,5 @@
 #include "generated/attributes/free_resize.h"
+
 #include "runtime/ops/free_dimensions.h"
 #include "runtime/ops/resize.h"
 

@@ -50,8 +50,8 @@ class FreeSizes final : public OperatorOf<FreeSizesAttributes> {
                   size, a.minimum[at]);
     TRIMTAB_CHECK(size <= a.maximum[at], "an input is larger than its bounds (size, largest)", size,
                   a.maximum[at]);
-    TRIMTAB_CHECK(a.minimum[at] >= 0 && a.step[at] > 0, "bounds are negative or in steps of 0 (step)",
-                  a.step[at]);
+    TRIMTAB_CHECK(a.minimum[at] >= 0 && a.step[at] > 0,
+                  "bounds are negative or in steps of 0 (step)", a.step[at]);
     TRIMTAB_CHECK((size - a.minimum[at]) % a.step[at] == 0,
                   "the size of an input is between the steps of its bounds (size, step)", size,
                   a.step[at]);
