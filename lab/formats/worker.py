@@ -16,12 +16,18 @@ import trimtab
 from lab.formats.runtimes import RUNTIMES, Array
 from trimtab.errors import TrimtabError
 
-MATCHES, DIFFERS, REFUSED, NOT_RUN = STATUSES = ("matches", "differs", "refused", "not run")
+MATCHES, NEARLY, DIFFERS, REFUSED, NOT_RUN = STATUSES = (
+    "matches",
+    "nearly matches",
+    "differs",
+    "refused",
+    "not run",
+)
 
 FLOAT_TOLERANCE = 1e-3  # of the largest value of an output
 FLOAT_FLOOR = 1e-6  # for outputs that are almost 0 everywhere
 INTEGER_TOLERANCE = 2  # units, of quantized outputs
-OUTLIERS = 1e-3  # share of elements: peaks and ranks that a last bit decides
+OUTLIERS = 1e-3  # share of elements of a near match: peaks and ranks that a last bit decides
 
 
 def outcome(path: Path, shape: Sequence[int]) -> tuple[str, str]:
@@ -41,10 +47,14 @@ def outcome(path: Path, shape: Sequence[int]) -> tuple[str, str]:
         return REFUSED, error.what
     if len(actual) != len(expected):
         return DIFFERS, f"{len(actual)} outputs, not {len(expected)}"
+    worst = MATCHES, ""
     for (name, own), want in zip(actual.items(), expected, strict=True):
-        if problem := _difference(own, want):
+        problem, share = _difference(own, want)
+        if share > OUTLIERS:
             return DIFFERS, f"{name} {problem}"
-    return MATCHES, ""
+        if problem:
+            worst = NEARLY, f"{name} {problem}"
+    return worst
 
 
 def _is_loaded(path: Path) -> str:
@@ -61,23 +71,26 @@ def _free(path: Path, shapes: dict[str, tuple[int, ...]]) -> dict[str, tuple[int
     return shapes if path.suffix in (".onnx", ".param") else {}
 
 
-def _difference(own: Array, want: Array) -> str:
-    """How an output differs from the expected one; empty if it does not."""
+def _difference(own: Array, want: Array) -> tuple[str, float]:
+    """How an output differs from the expected one, empty if it does not; and the share of its
+    elements that do.
+    """
     if own.size != want.size:
-        return f"has shape {list(own.shape)}, not {list(want.shape)}"
+        return f"has shape {list(own.shape)}, not {list(want.shape)}", 1.0
     a, b = own.ravel().astype(np.float64), want.ravel().astype(np.float64)
     if not a.size:
-        return ""
+        return "", 0.0
     if not np.array_equal(np.isnan(a), np.isnan(b)):
-        return "has other NaN"
+        return "has other NaN", 1.0
     limit: float = INTEGER_TOLERANCE
     if want.dtype.kind == "f":
         limit = FLOAT_FLOOR + FLOAT_TOLERANCE * float(np.nanmax(np.abs(b), initial=0))
     errors = np.nan_to_num(np.abs(a - b))
     share = float(np.mean(errors > limit))
-    if share <= OUTLIERS:
-        return ""
-    return f"differs by {errors.max():.2g}, {limit:.2g} is allowed, in {share:.2%} of its elements"
+    if not share:
+        return "", 0.0
+    of = f"in {share:.2g} of its elements"
+    return f"differs by {errors.max():.2g}, {limit:.2g} is allowed, {of}", share
 
 
 if __name__ == "__main__":

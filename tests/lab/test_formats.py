@@ -60,9 +60,9 @@ def test_a_file_matches_is_refused_or_is_not_run(tmp_path: Path) -> None:
 )
 def test_a_difference_is_named(own: Array, want: Array, problem: str) -> None:
     if problem:
-        assert worker._difference(own, want).startswith(problem)
+        assert worker._difference(own, want)[0].startswith(problem)
     else:
-        assert worker._difference(own, want) == ""
+        assert worker._difference(own, want)[0] == ""
 
 
 def test_model_files_of_archives_are_extracted(
