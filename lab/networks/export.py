@@ -24,6 +24,11 @@ INPUT_SIZES = {
     "halonet26t": 256,
     "lambda_resnet26t": 256,
     "maxvit_nano_rw_256": 256,
+    "botnet26t_256": 256,
+    "eca_botnext26ts_256": 256,
+    "maxxvit_rmlp_nano_rw_256": 256,
+    "mobilevit_xs": 256,
+    "swinv2_tiny_window8_256": 256,
 }
 STATISTICS_BATCH = 4
 
