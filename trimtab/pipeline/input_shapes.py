@@ -20,7 +20,9 @@ def parse(inputs: Iterable[str]) -> dict[str, tuple[Size, ...]]:
         name, _, dims = text.rpartition("=")
         try:
             shape = parsed(dims)
-        except ValueError:
+        except UsageError:
+            if ".." in dims:  # which says what is wrong with the bounds
+                raise
             shape = ()
         if not name or not shape or any(isinstance(n, int) and n < 1 for n in shape):
             raise UsageError(
