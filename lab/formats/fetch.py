@@ -43,9 +43,9 @@ def packages() -> list[Package]:
     """The packages of packages.toml."""
     listed = listing()
     return [
-        Package(registry, name, version)
-        for registry in ("pypi", "npm")
-        for name, version in listed[registry].items()
+        Package(registry, *entry.rsplit(separator, 1))
+        for registry, separator in (("pypi", "=="), ("npm", "@"))
+        for entry in listed[registry]
     ]
 
 

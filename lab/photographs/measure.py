@@ -68,8 +68,8 @@ def suppressed(boxes: Array, scores: Array, size: tuple[int, int]) -> Array:
     rectangles = np.concatenate([boxes[:, :2], boxes[:, 2:] - boxes[:, :2]], 1)
     arguments = rectangles.tolist(), best.tolist(), classes.tolist(), SCORE, IOU
     chosen = np.asarray(cv2.dnn.NMSBoxesBatched(*arguments), int).ravel()
-    kept = boxes[chosen].clip(0, [*size, *size])
-    return np.column_stack([kept, best[chosen], classes[chosen]])
+    inside = boxes[chosen].clip(0, [*size, *size])
+    return np.column_stack([inside, best[chosen], classes[chosen]])
 
 
 def yolo_fastest(folder: Path) -> tuple[Detector, Detector]:

@@ -27,9 +27,9 @@ def photographs(options: PhotographsOptions) -> None:
     from trimtab import paths, tables
     from trimtab.cli._progress import shown
 
-    taken = list(pictures.photographs(paths.cache() / "photographs"))
+    images = list(pictures.photographs(paths.cache() / "photographs"))
     models = Path(options.models)
-    figures = [measure.compare(name, models, taken) for name in measure.NETWORKS]
+    figures = [measure.compare(name, models, images) for name in measure.NETWORKS]
     print(tables.text([measure.table(figures)]))
     if options.update:
         line = "./inv bench.photographs --models FOLDER --update"

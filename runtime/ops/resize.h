@@ -119,6 +119,9 @@ class ResizedImage : public OperatorOf<Attributes> {
   }
 
  private:
+  friend Derived;
+  ResizedImage() = default;
+
   // Half the width of the linear filter in input pixels, rounded up.
   size_t CeilSupport(const AxisTable& axis) const {
     return static_cast<size_t>(ceilf(FilterScale(axis)));

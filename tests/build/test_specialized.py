@@ -92,8 +92,8 @@ def test_a_constant_is_no_variable_of_the_struct() -> None:
 
 
 def test_only_numbers_can_be_specialized(tmp_path: Path) -> None:
-    source = schema.operators()["resize"].path.read_text()
+    source = schema.operators()["box_coder"].path.read_text()
     source = source.replace('type = "floats"', 'type = "floats"\nspecialized = true', 1)
-    (tmp_path / "resize.toml").write_text(source)
+    (tmp_path / "box_coder.toml").write_text(source)
     with pytest.raises(SchemaError, match="cannot be specialized"):
-        schema.read_operator(tmp_path / "resize.toml")
+        schema.read_operator(tmp_path / "box_coder.toml")

@@ -30,17 +30,17 @@ def test_a_term_is_found_and_has_its_values_at_all_sizes(term: SizeTerm) -> None
     while True:
         fit = TermFit(BOUNDS, points)
         try:
-            found = fit.term([value(point) for point in points])
+            result = fit.term([value(point) for point in points])
             break
         except AmbiguousError as error:
             points.append(error.point)
     assert len(points) == len(set(points))
-    assert found is not None
+    assert result is not None
     assert len(points) < 20
     for size in BOUNDS[term.free].sizes:
         point = tuple(size if i == term.free else b.maximum for i, b in enumerate(BOUNDS))
-        free = 0 if found.free < 0 else point[found.free]
-        assert (free * found.multiply + found.add) // found.divide == value(point)
+        free = 0 if result.free < 0 else point[result.free]
+        assert (free * result.multiply + result.add) // result.divide == value(point)
 
 
 def test_a_product_of_two_dimensions_has_no_term() -> None:

@@ -85,7 +85,7 @@ class FreeDimensions:
         self.shapes = dict(shapes)
         self.bounds: list[Bounds] = []
         self._numbers: dict[str, list[int]] = {}
-        known: dict[tuple[Bounds, int], int] = {}
+        numbers: dict[tuple[Bounds, int], int] = {}
         for name in sorted(shapes, key=lambda name: names.index(name) if name in names else 0):
             occurrences: dict[Bounds, int] = {}
             self._numbers[name] = []
@@ -95,7 +95,7 @@ class FreeDimensions:
                     continue
                 bounds = Bounds.parse(size)
                 occurrence = occurrences[bounds] = occurrences.get(bounds, -1) + 1
-                number = known.setdefault((bounds, occurrence), len(known))
+                number = numbers.setdefault((bounds, occurrence), len(numbers))
                 if number == len(self.bounds):
                     self.bounds.append(bounds)
                 self._numbers[name].append(number)
