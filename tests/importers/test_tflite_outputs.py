@@ -82,8 +82,10 @@ def twice(model: Model) -> Model:
 _FLOAT_ONLY = (
     *("abs", "neg", "squared_difference"),
     *(f"{op}_{activation}" for op in ("add", "sub", "mul", "div") for activation in (1, 2, 3, 5)),
-    *("mean", "sum", "reduce_max", "arg_max", "resize_"),
+    *("mean", "sum", "reduce_max", "reduce_prod", "arg_max", "resize_", "sign", "top_k"),
 )
+# Operators that are not for quantized operands. Those of FLOOR_DIV LiteRT does not scale.
+_NOT_QUANTIZED = ("floor_div", "select", "top_k")
 
 
 @pytest.mark.parametrize("dtype", _NUMBERS)
@@ -96,8 +98,8 @@ def test_an_operator_that_is_an_output_has_the_type_of_the_file(
         expected = litert(model)
     except (RuntimeError, ValueError) as error:
         pytest.skip(f"LiteRT does not run it: {str(error)[:80]}")
-    is_integer = dtype in ("int32", "int64") and name.startswith(_FLOAT_ONLY)
-    if is_integer or name == "floor_div":  # whose quantized operands LiteRT does not scale
+    is_integer = dtype in ("int32", "int64")
+    if name.startswith(_FLOAT_ONLY if is_integer else _NOT_QUANTIZED) or name == "floor_div":
         with pytest.raises(UnsupportedOperatorError):
             load(model, tmp_path)
         return

@@ -150,7 +150,13 @@ def test_a_session_runs_a_planned_file_in_place(program: Program, tmp_path: Path
     imported = modules_of_a_session(tmp_path)
     assert "onnx" not in imported
     importers = [m for m in imported if m.startswith("trimtab.importers.")]
-    assert importers == ["trimtab.importers._inputs", "trimtab.importers.ttm"]
+    free = "trimtab.importers.free_dimensions"
+    assert importers == [
+        "trimtab.importers._inputs",
+        free,
+        f"{free}.bounds",
+        "trimtab.importers.ttm",
+    ]
     # OpenSSL and the planner take megabytes, more than a small network.
     assert not [m for m in imported if m == "hashlib" or m.startswith("trimtab.planner")]
     constants = [var.data for var in session.program.constants()]

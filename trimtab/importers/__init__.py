@@ -208,7 +208,7 @@ def _imported(
     shapes = fixed(inputs)
     if shapes is not None:
         return _imported_at(importer, path, shapes, outputs)
-    from trimtab.importers import free_dimensions  # which few networks have
+    from trimtab.importers import free_dimensions
 
     return free_dimensions.load(
         lambda shapes: _imported_at(importer, path, shapes, outputs), inputs, str(path)

@@ -7,15 +7,17 @@ constants that follow the sizes become operators that compute them from the inpu
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trimtab.errors import ImportModelError, ProgramError, TrimtabError
 from trimtab.importers._inputs import Shapes
 from trimtab.importers.free_dimensions.bounds import FreeDimensions, Point, Size
-from trimtab.importers.free_dimensions.merge import Merge
-from trimtab.importers.free_dimensions.terms import AmbiguousError, TermFit
 from trimtab.program import Program
+
+if TYPE_CHECKING:
+    from trimtab.importers.free_dimensions.merge import Merge
 
 _MAX_POINTS = 40
 
@@ -28,6 +30,10 @@ def load(
     The program has the largest sizes. ImportModelError names the operators that cannot follow the
     sizes, or sizes at which the network is invalid.
     """
+    # Not at the top: sessions of networks without free dimensions need the bounds alone.
+    from trimtab.importers.free_dimensions.merge import Merge
+    from trimtab.importers.free_dimensions.terms import AmbiguousError, TermFit
+
     free = FreeDimensions(inputs, ())
     largest = import_at(free.at(free.largest))
     free = FreeDimensions(inputs, largest.inputs)

@@ -49,6 +49,8 @@ def select(node: TfliteNode) -> Results:
 def sign(node: TfliteNode) -> Results:
     """1 for x > 0, -1 for x < 0, otherwise x."""
     x, zero = node.x(0), node.constant(0.0, "zero")
+    if x.dtype not in ("f32", "f16"):
+        raise node.unsupported(f"its operand is {x.dtype}, not a float")
     above = node.add("compare", zero, x, relation="less")
     below = node.add("compare", x, zero, relation="less")
     not_above = node.add("where", below, node.constant(-1.0, "minus"), x)
