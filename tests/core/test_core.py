@@ -16,10 +16,11 @@ pytestmark = pytest.mark.build
 
 CHECKS = ("check_core", "check_counters", "check_row_driver", "check_shares", "check_thread_pool")
 
-# Only these files allocate, when a model is opened; operators and kernels never do.
+# Only these files allocate, when a model or a trainer is opened or its inputs are resized;
+# operators and kernels never do.
 ALLOCATING_FILES = {
-    *("arena", "executor", "load_plugin", "loader", "memory", "run_time_operator", "scope"),
-    *("thread_pool", "trimtab"),
+    *("arena", "executor", "executor_resize", "load_plugin", "loader", "memory"),
+    *("run_time_operator", "scope", "thread_pool", "train", "trimtab"),
 }
 ALLOCATORS = {
     "malloc",
@@ -73,7 +74,7 @@ def test_the_engine_neither_prints_nor_ends_the_process() -> None:
     assert calls == set()
 
 
-def test_only_opening_a_model_allocates() -> None:
+def test_only_opening_and_resizing_allocate() -> None:
     calls = {(stem, symbol) for stem, symbol in undefined_symbols() if symbol in ALLOCATORS}
     assert {stem for stem, _ in calls} == ALLOCATING_FILES
 
