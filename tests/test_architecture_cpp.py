@@ -43,7 +43,10 @@ MAY_INCLUDE = {
     "kernels/portable": ("kernels/kernel_api.h", "kernels/generic/", "kernels/portable/"),
     "kernels/arm": ("kernels/kernel_api.h", "kernels/generic/", "kernels/arm/"),
     "kernels/x86": ("kernels/kernel_api.h", "kernels/generic/", "kernels/x86/"),
-    "kernels": ("kernels/kernel_api.h", "kernels/camera_row.h", "kernels/half.h"),
+    "kernels": (
+        *("kernels/kernel_api.h", "kernels/camera_row.h", "kernels/half.h"),
+        "kernels/update_step.h",
+    ),
     "runtime/core": ("runtime/core/", "kernels/kernel_api.h", "generated/"),
     "runtime/ops": ("runtime/core/", "runtime/ops/", "kernels/kernel_api.h", "generated/"),
     "runtime/api": ("runtime/api/", "runtime/core/", "generated/"),
