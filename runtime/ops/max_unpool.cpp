@@ -9,6 +9,55 @@ namespace trimtab {
 namespace {
 
 constexpr int64_t kNoDilation[2] = {1, 1};
+constexpr size_t kLanes = 16;  // channels that one window searches together
+
+// Pixels of a window that lie inside of the image. Pointers are at the first one and first channel.
+struct InnerWindow {
+  int32_t height, width;
+  size_t row_stride, pixel_stride;  // in elements
+
+  size_t Place(int32_t y, int32_t x) const {
+    return static_cast<size_t>(y) * row_stride + static_cast<size_t>(x) * pixel_stride;
+  }
+};
+
+// Puts each of `count` values, at most kLanes, at the first maximum of its channel. Without branches
+// on data, and of constant length where `count` is a constant, so that compilers vectorize it.
+inline void PutChannels(const InnerWindow& window, const float* from, const float* values,
+                        size_t count, float* to) {
+  float largest[kLanes];
+  int32_t best[kLanes] = {};
+  for (size_t c = 0; c < count; ++c) largest[c] = from[c];
+  for (int32_t y = 0; y < window.height; ++y) {
+    for (int32_t x = 0; x < window.width; ++x) {
+      const float* const pixel = from + window.Place(y, x);
+      const int32_t tap = y * window.width + x;
+      for (size_t c = 0; c < count; ++c) {
+        const bool larger = pixel[c] > largest[c];
+        largest[c] = larger ? pixel[c] : largest[c];
+        best[c] = larger ? tap : best[c];
+      }
+    }
+  }
+  for (int32_t y = 0; y < window.height; ++y) {
+    for (int32_t x = 0; x < window.width; ++x) {
+      float* const pixel = to + window.Place(y, x);
+      const int32_t tap = y * window.width + x;
+      for (size_t c = 0; c < count; ++c) pixel[c] = best[c] == tap ? values[c] : pixel[c];
+    }
+  }
+}
+
+// All channels of a window. The last block may repeat channels of the one before, which changes
+// nothing.
+void PutWindow(const InnerWindow& window, const float* from, const float* values, float* to) {
+  const size_t channels = window.pixel_stride;
+  if (channels < kLanes) return PutChannels(window, from, values, channels, to);
+  for (size_t c = 0; c < channels; c += kLanes) {
+    const size_t first = c + kLanes <= channels ? c : channels - kLanes;
+    PutChannels(window, from + first, values + first, kLanes, to + first);
+  }
+}
 
 class MaxUnpool final : public OperatorOf<MaxUnpoolAttributes> {
  public:
@@ -43,7 +92,7 @@ void MaxUnpool::PutRow(size_t image, int32_t row) const {
   const size_t pixels = static_cast<size_t>(source.h()) * width;
   const float* const from = source.data<float>() + image * pixels * channels;
   float* const to = output().data<float>() + image * pixels * channels;
-  const float* value =
+  const float* const values =
       x.data<float>() +
       (image * static_cast<size_t>(x.h()) + static_cast<size_t>(row)) * x.w() * channels;
   const int32_t top = row * window_.stride_h - window_.pad_top;
@@ -54,20 +103,12 @@ void MaxUnpool::PutRow(size_t image, int32_t row) const {
     const int32_t first_x = left < 0 ? 0 : left;
     const int32_t end_x =
         left + window_.kernel_w < source.w() ? left + window_.kernel_w : source.w();
-    for (size_t c = 0; c < channels; ++c, ++value) {
-      // A window may lie entirely in the padding.
-      if (first_y >= end_y || first_x >= end_x) continue;
-      size_t best = (static_cast<size_t>(first_y) * width + static_cast<size_t>(first_x));
-      best = best * channels + c;
-      for (int32_t y = first_y; y < end_y; ++y) {
-        for (int32_t at = first_x; at < end_x; ++at) {
-          const size_t place =
-              (static_cast<size_t>(y) * width + static_cast<size_t>(at)) * channels + c;
-          if (from[place] > from[best]) best = place;
-        }
-      }
-      to[best] = *value;
-    }
+    // A window may lie entirely in the padding.
+    if (first_y >= end_y || first_x >= end_x) continue;
+    const InnerWindow inner{end_y - first_y, end_x - first_x, width * channels, channels};
+    const size_t first =
+        (static_cast<size_t>(first_y) * width + static_cast<size_t>(first_x)) * channels;
+    PutWindow(inner, from + first, values + static_cast<size_t>(column) * channels, to + first);
   }
 }
 
