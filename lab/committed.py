@@ -85,17 +85,20 @@ class Baseline:
 
     def merged(self, results: Results) -> Results:
         """The committed results with the rows of `results` in place of those with the same keys, or
-        behind them, and a note that names them with their date.
+        behind them, and a note that names them with their date: one note for each date.
 
         FileAccessError without a result file.
         """
         before = read(self.name)
         rows = {self._key(row): row for row in (*before.rows, *results.rows)}
         measured = ", ".join(self._key(row) for row in results.rows)
+        notes, of_the_day = [*before.notes], f"Measured on {results.date}: "
+        if notes and notes[-1].startswith(of_the_day):
+            of_the_day = notes.pop().removesuffix(".") + ", "
         return replace(
             before,
             versions={**before.versions, **results.versions},
-            notes=[*before.notes, f"Measured on {results.date}: {measured}."],
+            notes=[*notes, f"{of_the_day}{measured}."],
             rows=list(rows.values()),
         )
 

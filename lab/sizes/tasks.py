@@ -24,7 +24,9 @@ class SizesOptions:
         "instead: code bytes of each operator and kernel, the input of the cost model", False
     )
     check: bool = option("fail when a figure is more than 2 % above the committed one", False)
-    update: bool = option("write the figures to lab/sizes/; takes no --network and no --cpu", False)
+    update: bool = option(
+        "write the figures to lab/sizes/; those of a selection replace only its own", False
+    )
 
 
 @command(SizesOptions, engine=True)
@@ -35,10 +37,7 @@ def sizes(options: SizesOptions) -> None:
     from lab.sizes.measure import measure_code, measure_runners
     from trimtab import zoo
     from trimtab.cli._progress import shown
-    from trimtab.errors import UsageError
 
-    if options.update and (options.network or options.cpu):
-        raise UsageError("an update writes all sizes", hint="leave out --network and --cpu")
     progress = shown(quiet=options.json)
     if options.code:
         code_sizes = measure_code(progress)
@@ -54,4 +53,6 @@ def sizes(options: SizesOptions) -> None:
     table = figures.table(runners)
     print(table.json() if options.json else table.text())
     results = figures.to_results(runners, "./inv bench.sizes --update")
+    if options.update and (options.network or options.cpu):
+        results = figures.BASELINE.merged(results)
     committed.hold(figures.BASELINE, results, options.check, options.update, progress)

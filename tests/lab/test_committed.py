@@ -57,6 +57,14 @@ def test_some_figures_replace_those_of_the_same_keys_and_are_named_in_a_note() -
     assert [one["network"] for one in more.rows] == ["a", "b", "c"]
 
 
+def test_the_updates_of_a_day_share_a_note() -> None:
+    for network, date in (("a", "2026-01-02"), ("b", "2026-01-02"), ("c", "2026-01-03")):
+        some = Results(date=date, command="", versions={}, rows=[row(network, 3)])
+        committed.write("counts", COUNTS.merged(some))
+    notes = ["Measured on 2026-01-02: a x, b x.", "Measured on 2026-01-03: c x."]
+    assert committed.read("counts").notes == notes
+
+
 @pytest.mark.parametrize("count", [50.0, 100.0, 102.0])
 def test_a_figure_may_be_two_percent_worse(count: float) -> None:
     COUNTS.check([row("a", count)])

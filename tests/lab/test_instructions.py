@@ -44,9 +44,10 @@ def test_an_inference_executes_no_more_instructions_than_committed(
 
 @pytest.mark.build
 def test_a_trimmed_runner_and_its_model_are_no_larger_than_committed() -> None:
-    runners = measure_runners(["squeezenet"], ["cortex-a53"])
+    runners = measure_runners(["squeezenet", sizes.DETECTOR], ["cortex-a53"])
     sizes.BASELINE.check(sizes.table(runners).records())
     assert runners[0].runner_bytes < (runners[0].onnx_bytes or 0) < (runners[0].ttm_bytes or 0)
+    assert runners[1].runner_bytes <= sizes.DETECTOR_BAR
 
 
 # Minimum share of time that the GEMM loop of a plan for the core keeps its FMA pipes busy.

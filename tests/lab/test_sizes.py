@@ -44,8 +44,6 @@ def test_the_records_of_the_table_are_the_committed_rows() -> None:
 @pytest.mark.parametrize(
     ("task", "options"),
     [
-        ("bench.sizes", {"network": ["squeezenet"], "cpu": []}),
-        ("bench.sizes", {"network": [], "cpu": ["cortex-a53"]}),
         ("bench.kernels", {"isa": [], "family": ["gemm"], "network": []}),
         ("bench.kernels", {"isa": [], "family": [], "network": [], "operators": "squeezenet"}),
     ],
