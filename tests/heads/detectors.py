@@ -82,10 +82,17 @@ def yolov8(
     strides: tuple[int, ...] = (8, 16, 32),
     images: int = 1,
     seed: int = 7,
+    points: int = 0,
+    factors: int = 0,
 ) -> onnx.ModelProto:
-    """The head of Ultralytics' export: output0 is [n, 4 + classes, places]."""
+    """The head of Ultralytics' export: output0 is [n, 4 + classes, places]. With `points` or
+    `factors` of masks it has these values behind the classes, and the raw tensors are outputs, too:
+    boxes0, classes0 and more0 of the first level and so on, `more` of all, and `prototypes`.
+    """
     graph = Graph(*size, images, seed)
-    levels, points, steps = [], [], []
+    levels, corners, steps = [], [], []
+    more: list[str] = []
+    outputs: dict[str, str] = {}
     for stride, (x, channels) in zip(strides, trunk(graph, strides), strict=True):
         both = [
             graph.conv(x, channels, 64, np.zeros(1)),
@@ -93,11 +100,17 @@ def yolov8(
         ]
         shape = graph.constant(np.array([images, 64 + classes, -1], np.int64))
         levels.append(graph.op("Reshape", graph.op("Concat", *both, axis=1), shape))
+        if values := 3 * points + factors:
+            raw = graph.conv(x, channels, values, np.zeros(1))
+            outputs |= zip((f"{part}{len(more)}" for part in ("boxes", "classes", "more")),
+                           (*both, raw), strict=True)  # fmt: skip
+            shape = graph.constant(np.array([images, values, -1], np.int64))
+            more.append(graph.op("Reshape", raw, shape))
         h, w = size[0] // stride, size[1] // stride
         y, x_grid = np.mgrid[:h, :w] + 0.5
-        points.append(np.stack([x_grid.ravel(), y.ravel()]))
+        corners.append(np.stack([x_grid.ravel(), y.ravel()]))
         steps.append(np.full(h * w, stride))
-    anchors = graph.constant(np.concatenate(points, 1)[None].astype(np.float32))
+    anchors = graph.constant(np.concatenate(corners, 1)[None].astype(np.float32))
     step = graph.constant(np.concatenate(steps)[None, None].astype(np.float32))
     bins, raw = graph.split(graph.op("Concat", *levels, axis=2), [64, classes], 1)
     shape = graph.constant(np.array([images, 4, 16, -1], np.int64))
@@ -110,8 +123,26 @@ def yolov8(
     first, last = graph.op("Sub", anchors, low), graph.op("Add", anchors, high)
     center = graph.op("Div", graph.op("Add", first, last), graph.constant(np.float32(2)))
     boxes = graph.op("Concat", center, graph.op("Sub", last, first), axis=1)
-    scores = graph.op("Sigmoid", raw)
-    return graph.model(output0=graph.op("Concat", graph.op("Mul", boxes, step), scores, axis=1))
+    rows = [graph.op("Mul", boxes, step), graph.op("Sigmoid", raw)]
+    if more:
+        outputs["more"] = graph.op("Concat", *more, axis=2)
+        rows.append(_keypoints(graph, outputs["more"], points, anchors, step) if points
+                    else outputs["more"])  # fmt: skip
+    if factors:
+        outputs["prototypes"] = graph.conv("images", 3, factors, np.zeros(1), 4)
+    return graph.model(output0=graph.op("Concat", *rows, axis=1), **outputs)
+
+
+def _keypoints(graph: Graph, raw: str, count: int, anchors: str, step: str) -> str:
+    """Keypoints as Ultralytics decodes them."""
+    shape = graph.constant(np.array([graph.shape[0], count, 3, -1], np.int64))
+    places, logits = graph.split(graph.op("Reshape", raw, shape), [2, 1], 2)
+    corners = graph.op("Sub", anchors, graph.constant(np.float32(0.5)))
+    places = graph.op("Mul", places, graph.constant(np.float32(2)))
+    places = graph.op("Mul", graph.op("Add", places, corners), step)
+    shape = graph.constant(np.array([graph.shape[0], 3 * count, -1], np.int64))
+    joined = graph.op("Concat", places, graph.op("Sigmoid", logits), axis=2)
+    return graph.op("Reshape", joined, shape)
 
 
 def of_each_kind() -> Iterator[tuple[str, onnx.ModelProto, dict[str, Any]]]:

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import trimtab
-from tests.heads import reference
+from tests.heads import detectors, reference
 from tests.heads.reference import Array
+from tests.ops import oracle
 from trimtab.errors import UsageError
 
 SIZE = (96, 128)  # height, width
@@ -102,6 +103,41 @@ def test_masks_of_yolov8_are_products_with_prototypes_within_boxes(mapping: dict
             actual = results["masks"][at, : len(chosen)]
             np.testing.assert_allclose(actual, expected, 1e-4, 1e-5)
             assert 0 < (actual == 0).mean() < 1
+
+
+@pytest.mark.parametrize("images", [1, 2])
+@pytest.mark.parametrize("form", ["recognized", "pairs", "joined", "flat"])
+@pytest.mark.parametrize("head", ["yolov8_pose", "yolov8_seg"])
+def test_raw_tensors_have_the_results_of_decoded_ones(head: str, form: str, images: int) -> None:
+    """The decoded output is onnxruntime's; behind it, the head has an oracle above."""
+    kind: Any = {"points": 5} if head == "yolov8_pose" else {"factors": 7}
+    classes = 1 if head == "yolov8_pose" else 3
+    model = detectors.yolov8(classes, bias=-1.0, images=images, **kind)
+    x = np.random.default_rng(5).standard_normal((images, 3, 96, 64)).astype(np.float32)
+    outputs = oracle.run(model, {"images": x})
+    last = [] if head == "yolov8_pose" else ["prototypes"]
+    arrays = {name: outputs[name] for name in ("output0", *last)}
+    expected = run(head, arrays, (96, 64))
+    program = trimtab.load(model)
+    levels = [[f"{part}{i}" for part in ("boxes", "classes", "more")] for i in range(3)]
+    if form == "joined":
+        for level in levels:
+            level[:2] = program.block.add_op("concat", level[:2], {"axis": 1})
+    tensors = {
+        "recognized": ["output0"],
+        "flat": [n for level in levels for n in level[:2]] + ["more"],
+    }
+    program.keep_only([*last, *tensors.get(form, [name for level in levels for name in level])])
+    behind = trimtab.attach_head(program, head, score=SCORE)
+    if form == "recognized":
+        assert "softmax" not in [op.type for op in behind.ops]
+    actual = trimtab.Session(behind, cache=False).run(x)
+    assert (actual["count"] == expected["count"]).all()
+    assert (actual["count"] > 3).all()
+    for image, count in enumerate(actual["count"]):
+        for name in {*expected} - {"count"}:
+            pair = actual[name][image, :count], expected[name][image, :count]
+            np.testing.assert_allclose(*pair, 1e-4, 1e-3)
 
 
 @pytest.mark.parametrize("form", ["chosen", "decoded"])

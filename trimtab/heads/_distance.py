@@ -5,49 +5,72 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trimtab.heads._builder import HeadBuilder
-from trimtab.heads._trace import stride
+from trimtab.heads._trace import raw_tensors, stride
 from trimtab.program import Program, Var
 
 BINS = 16
 
 
-def pairs_by_level(
-    program: Program, tensors: Sequence[Var], classes: int, bins: Sequence[int] = (BINS,)
-) -> list[tuple[Var, Var]]:
-    """Boxes and classes of each level, from the finest on; empty unless each level has just these
-    two tensors.
+def levels_behind(program: Program, output: Var, channels: Sequence[int]) -> list[str]:
+    """The convolutions that `output`, [n, c, places], is decoded from: of each level, from the
+    finest on, one for each number of `channels`, in this order. Empty unless there are just these.
     """
     levels: dict[int, list[Var]] = {}
-    for var in tensors:
+    for var in raw_tensors(program, output.name):
         levels.setdefault(stride(program, var), []).append(var)
-    pairs = []
+    names, places = [], 0
     for _, level in sorted(levels.items()):
-        boxes = [var for var in level if var.shape[1] in [4 * n for n in bins]]
-        scores = [var for var in level if var.shape[1] == classes]
-        if len(level) != 2 or len(boxes) != 1 or len(scores) != 1:
+        by_channels = {var.shape[1]: var for var in level}
+        if len(by_channels) < len(level) or sorted(by_channels) != sorted(channels):
             return []
-        pairs.append((boxes[0], scores[0]))
-    return pairs
+        names += [by_channels[n].name for n in channels]
+        places += level[0].shape[2] * level[0].shape[3]
+    return names if places == output.shape[2] else []
+
+
+def values_of_places(
+    builder: HeadBuilder, tensors: Sequence[Var], grids: Sequence[Sequence[int]]
+) -> tuple[str, int] | None:
+    """The name and the channels of values [n, c, places]: of such a tensor, or of one [n, c, h, w]
+    of each level of `grids`; None if `tensors` are something else.
+    """
+    by_grid = {tuple(var.shape[2:]): var for var in tensors}
+    shapes = [tuple(grid) for grid in grids]
+    places = (sum(h * w for h, w in shapes),)
+    if len(tensors) == 1 and places in by_grid:
+        return tensors[0].name, tensors[0].shape[1]
+    channels = {var.shape[1] for var in tensors}
+    if len(tensors) != len(shapes) or {*by_grid} != {*shapes} or len(channels) != 1:
+        return None
+    (count,) = channels
+    rows = []
+    for grid in shapes:
+        shape = (by_grid[grid].shape[0], count, grid[0] * grid[1])
+        rows += builder.add("reshape", [by_grid[grid].name], shape=shape)
+    return builder.add("concat", rows, axis=2)[0], count
 
 
 def append_distances(
     builder: HeadBuilder,
     bins: int = BINS,
     *,
+    tensors: Sequence[Var] = (),
     scores_first: bool = False,
     offset: float = 0.5,
     nms: bool = True,
-) -> None:
-    """One tensor of each level, or two: boxes, then classes. `scores_first`: the classes are before
-    the boxes, in a tensor and in the order of tensors. `offset`: the place of the point in its cell
-    that distances start from. `nms`: boxes suppress each other.
+) -> list[Sequence[int]]:
+    """One tensor of each level, or two: boxes, then classes. `tensors`: those, if there are others.
+    `scores_first`: the classes are before the boxes, in a tensor and in the order of tensors.
+    `offset`: the place of the point in its cell that distances start from. `nms`: boxes suppress
+    each other. Returns height and width of each level, in the order of the boxes' numbers.
     """
-    pictures = [var for var in builder.tensors if len(var.shape) == 4]
+    tensors = tensors or builder.tensors
+    pictures = [var for var in tensors if len(var.shape) == 4]
     grids = list(dict.fromkeys(var.shape[2:] for var in pictures))
     levels = [[var for var in pictures if var.shape[2:] == grid] for grid in grids]
     parts = len(levels[0]) if levels else 0
     expected = f"one or two tensors [n, c, h, w] of each level, with {4 * bins} channels for boxes"
-    if len(pictures) != len(builder.tensors) or any(len(level) != parts for level in levels):
+    if len(pictures) != len(tensors) or any(len(level) != parts for level in levels):
         raise builder.invalid(expected)
     if parts == 2:
         levels = [_sorted(builder, level, 4 * bins, scores_first) for level in levels]
@@ -71,6 +94,7 @@ def append_distances(
         score_channel=4 * bins if parts == 1 and not scores_first else 0,
         strides=builder.strides([grids[i] for i in order]),
     )
+    return [grids[i] for i in order]
 
 
 def _sorted(

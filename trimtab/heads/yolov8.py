@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trimtab.heads._builder import HeadBuilder
-from trimtab.heads._distance import append_distances, pairs_by_level
-from trimtab.heads._trace import raw_tensors
+from trimtab.heads._distance import BINS, append_distances, levels_behind
 from trimtab.program import Program, Var
 
 
@@ -20,10 +19,7 @@ def tensors(program: Program) -> Sequence[str]:
     output = program.vars[program.outputs[0]]
     if len(output.shape) != 3:
         return program.outputs
-    pairs = pairs_by_level(program, raw_tensors(program, output.name), output.shape[1] - 4)
-    if sum(box.shape[2] * box.shape[3] for box, _ in pairs) != output.shape[2]:
-        return program.outputs
-    return [var.name for pair in pairs for var in pair]
+    return levels_behind(program, output, (4 * BINS, output.shape[1] - 4)) or program.outputs
 
 
 def append(builder: HeadBuilder) -> None:

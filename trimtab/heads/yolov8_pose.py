@@ -1,31 +1,84 @@
-"""YOLOv8-pose and YOLO11-pose: reads the output [n, 4 + classes + 3 * points, places]; the
-keypoints are the output `points`, [n, rows, points, 3] with x, y and score. One class unless
-`classes` is given.
+"""YOLOv8-pose and YOLO11-pose: reads the output [n, 4 + classes + 3 * points, places], or the raw
+tensors of yolov8 and those of the keypoints: [n, 3 * points, h, w] of each level, or one of all
+places, [n, 3 * points, places]. The keypoints are the output `points`, [n, rows, points, 3] with x,
+y and score. One class unless `classes` is given.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from trimtab.heads._builder import HeadBuilder
+from trimtab.heads._distance import BINS, append_distances, levels_behind, values_of_places
 from trimtab.program import Program
+
+_EXPECTED = (
+    "[n, 4 + classes + 3 * points, places], or raw tensors of boxes and classes of each level, and "
+    "of 3 * points"
+)
 
 
 def tensors(program: Program) -> Sequence[str]:
-    """The outputs."""
-    return program.outputs
+    """The convolutions of each level, if they are found behind a single output."""
+    outputs = [program.vars[name] for name in program.outputs]
+    if len(outputs) != 1 or len(outputs[0].shape) != 3:
+        return program.outputs
+    count = outputs[0].shape[1] - 5
+    return levels_behind(program, outputs[0], (4 * BINS, 1, count)) or program.outputs
 
 
 def append(builder: HeadBuilder) -> None:
     """Boxes, and the keypoints of those that remain."""
-    (x, *others), classes = builder.tensors, builder.request.classes or 1
+    classes = builder.request.classes or 1
+    if len(builder.tensors) > 1:
+        _append_raw(builder, classes)
+        return
+    (x,) = builder.tensors
     channels = x.shape[1] if len(x.shape) == 3 else 0
     count = channels - 4 - classes
-    if others or count < 3 or count % 3:
-        raise builder.invalid("[n, 4 + classes + 3 * points, places]")
+    if count < 3 or count % 3:
+        raise builder.invalid(_EXPECTED)
     builder.boxes(
         [x.name], box="center_size", channels_first=True, score_channel=4, classes=classes
     )
     starts, ends = (4 + classes,), (channels,)
     (points,) = builder.add("slice", [x.name], starts=starts, ends=ends, axes=(1,))
     builder.add_points(builder.of_selected(points, axis=2))
+
+
+def _append_raw(builder: HeadBuilder, classes: int) -> None:
+    """Boxes, and the decoded keypoints of those that remain: twice the offset from the corner of
+    the cell, in units of the stride, and the logit of the score.
+    """
+    of_boxes = (4 * BINS + classes, 4 * BINS, classes)
+    boxes = [var for var in builder.tensors if len(var.shape) == 4 and var.shape[1] in of_boxes]
+    others = [var for var in builder.tensors if var not in boxes]
+    if not boxes:
+        raise builder.invalid(_EXPECTED)
+    grids = append_distances(builder, tensors=boxes)
+    raw = values_of_places(builder, others, grids)
+    if raw is None or raw[1] % 3:
+        raise builder.invalid(_EXPECTED)
+    values = builder.of_selected(raw[0], axis=2)
+    images, rows, count = builder.program.vars[values].shape
+    shape = (images, rows, count // 3, 3)
+    (values,) = builder.add("reshape", [values], shape=shape)
+    table = []  # of each place: x and y of the corner, and twice the stride
+    for (h, w), stride in zip(grids, builder.strides(grids), strict=True):
+        y, x = np.mgrid[:h, :w] * stride
+        table.append(np.stack([x, y, np.full_like(x, 2 * stride)], -1).reshape(-1, 3))
+    cells = builder.constant(np.concatenate(table).astype(np.float32), "cells")
+    (index,) = builder.add("reshape", [builder.selected], shape=(images * rows,))
+    (cells,) = builder.add("gather", [cells, index], axis=0)
+    (cells,) = builder.add("reshape", [cells], shape=(images, rows, 1, 3))
+
+    def part(of: str, start: int, end: int) -> str:
+        return builder.add("slice", [of], starts=(start,), ends=(end,), axes=(3,))[0]
+
+    (places,) = builder.add("mul", [part(values, 0, 2), part(cells, 2, 3)])
+    (places,) = builder.add("add", [places, part(cells, 0, 2)])
+    (scores,) = builder.add("sigmoid", [part(values, 2, 3)])
+    (points,) = builder.add("concat", [places, scores], axis=3)
+    builder.add_points(builder.add("reshape", [points], shape=(images, rows, count))[0])

@@ -1,6 +1,7 @@
 """YOLOv8-seg and YOLO11-seg: reads the outputs [n, 4 + classes + m, places] and prototypes [n, m,
-h, w]; the output `masks`, f32[n, rows, h, w], has the probability of each pixel within the box, on
-the prototypes' grid.
+h, w], or the prototypes, the raw tensors of yolov8 and those of the factors: [n, m, h, w] of each
+level, or one of all places, [n, m, places]. The output `masks`, f32[n, rows, h, w], has the
+probability of each pixel within the box, on the prototypes' grid.
 """
 
 from __future__ import annotations
@@ -8,34 +9,70 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trimtab.heads._builder import HeadBuilder
-from trimtab.program import Program
+from trimtab.heads._distance import BINS, append_distances, levels_behind, values_of_places
+from trimtab.program import Program, Var
+
+_EXPECTED = (
+    "[n, 4 + classes + m, places] and prototypes [n, m, h, w], or raw tensors of boxes, classes "
+    "and m factors of each level, and prototypes"
+)
 
 
 def tensors(program: Program) -> Sequence[str]:
-    """The outputs."""
-    return program.outputs
+    """The convolutions of each level and the prototypes, if they are found behind the outputs."""
+    outputs = sorted((program.vars[name] for name in program.outputs), key=lambda x: len(x.shape))
+    if [len(var.shape) for var in outputs] != [3, 4]:
+        return program.outputs
+    x, prototypes = outputs
+    count = prototypes.shape[1]
+    levels = levels_behind(program, x, (4 * BINS, x.shape[1] - 4 - count, count))
+    return [*levels, prototypes.name] if levels else program.outputs
 
 
 def append(builder: HeadBuilder) -> None:
     """Boxes, and the masks of those that remain."""
-    expected = "[n, 4 + classes + m, places] and prototypes [n, m, h, w]"
-    ranks = sorted(len(var.shape) for var in builder.tensors)
-    if ranks != [3, 4]:
-        raise builder.invalid(expected)
-    x, prototypes = sorted(builder.tensors, key=lambda var: len(var.shape))
-    images, count, height, width = prototypes.shape
-    classes = x.shape[1] - 4 - count
-    if classes < 1 or builder.request.classes not in (0, classes):
-        raise builder.invalid(expected)
-    builder.boxes(
-        [x.name], box="center_size", channels_first=True, score_channel=4, classes=classes
-    )
-    starts, ends = (4 + classes,), (x.shape[1],)
-    (factors,) = builder.add("slice", [x.name], starts=starts, ends=ends, axes=(1,))
+    pictures = [var for var in builder.tensors if len(var.shape) == 4]
+    others = [var for var in builder.tensors if len(var.shape) == 3]
+    if not pictures or len(pictures) + len(others) != len(builder.tensors):
+        raise builder.invalid(_EXPECTED)
+    prototypes = max(pictures, key=lambda var: var.shape[2] * var.shape[3])
+    levels = [var for var in pictures if var is not prototypes]
+    if levels:
+        factors = _append_raw(builder, prototypes, [*levels, *others])
+    elif len(others) == 1:
+        factors = _append_decoded(builder, prototypes, others[0])
+    else:
+        raise builder.invalid(_EXPECTED)
     factors = builder.of_selected(factors, axis=2)
+    images, count, height, width = prototypes.shape
     (grid,) = builder.add("reshape", [prototypes.name], shape=(images, count, height * width))
     (sums,) = builder.add("mat_mul", [factors, grid])
     rows = builder.program.vars[factors].shape[1]
     (sums,) = builder.add("reshape", [sums], shape=(images, rows, height, width))
     (masks,) = builder.add("sigmoid", [sums])
     builder.add_output(builder.within_boxes(masks, "masks"))
+
+
+def _append_decoded(builder: HeadBuilder, prototypes: Var, x: Var) -> str:
+    """Boxes of the decoded output; the factors, [n, m, places]."""
+    classes = x.shape[1] - 4 - prototypes.shape[1]
+    if classes < 1 or builder.request.classes not in (0, classes):
+        raise builder.invalid(_EXPECTED)
+    builder.boxes(
+        [x.name], box="center_size", channels_first=True, score_channel=4, classes=classes
+    )
+    starts, ends = (4 + classes,), (x.shape[1],)
+    return builder.add("slice", [x.name], starts=starts, ends=ends, axes=(1,))[0]
+
+
+def _append_raw(builder: HeadBuilder, prototypes: Var, tensors: Sequence[Var]) -> str:
+    """Boxes of the raw tensors; the factors, [n, m, places]."""
+    count = prototypes.shape[1]
+    boxes = [var for var in tensors if len(var.shape) == 4 and var.shape[1] != count]
+    if not boxes:
+        raise builder.invalid(_EXPECTED)
+    grids = append_distances(builder, tensors=boxes)
+    raw = values_of_places(builder, [var for var in tensors if var not in boxes], grids)
+    if raw is None or raw[1] != count:
+        raise builder.invalid(_EXPECTED)
+    return raw[0]

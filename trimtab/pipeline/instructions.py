@@ -17,6 +17,8 @@ from trimtab.results import records, summary
 from trimtab.results.summary import Summary, Unit
 from trimtab.tables import Column, Table, number
 
+_SECONDS = 3600.0
+
 
 @dataclass(frozen=True)
 class Counts:
@@ -89,7 +91,8 @@ def count_instructions(recipe: Recipe, folder: Path, progress: Progress = SILENT
     The run is recorded in `folder`. UsageError when no emulated device has that core; errors of the
     run are raised.
     """
-    measurement = MeasurementRequest(emulated_device(recipe.cpu), Settings(per_op=True), folder)
+    settings = Settings(per_op=True, timeout_s=_SECONDS)
+    measurement = MeasurementRequest(emulated_device(recipe.cpu), settings, folder)
     outcome = bench(replace(recipe, measurement=measurement), progress).outcome
     if outcome.error is not None:
         raise outcome.error
