@@ -1,5 +1,6 @@
 """The boxes of detectors on photographs, beside those of a reference pipeline: OpenCV's letterbox,
-its network of the published Darknet files, its decoding and suppression.
+its network of the published Darknet files, its decoding and suppression. The reference resizes
+bytes, as detectors' programs do, or float32: OpenCV interpolates bytes in fixed point and rounds.
 """
 
 from __future__ import annotations
@@ -30,15 +31,22 @@ FRAMES = "32x32..2048x2048"
 Array = NDArray[Any]
 Detector = Callable[[Picture], Array]  # rows of xmin, ymin, xmax, ymax, score, class
 
+BYTES, FLOATS, OWN = "OpenCV, bytes", "OpenCV, float32", "trimtab"
+PAIRS = ((BYTES, OWN), (FLOATS, OWN), (BYTES, FLOATS))
+"""Reference and other pipeline of each comparison."""
+
 
 @dataclass(frozen=True)
 class BoxAgreement:
-    """One network. `boxes`: of the reference pipeline; `same`: those with a box of the same class
-    and at least `BAR` overlap; `others`: own boxes without one there; `lowest`: the smallest best
-    overlap of a reference box; `equal`: photographs all of whose boxes are the same.
+    """One network and two pipelines. `boxes`: of the reference; `same`: those with a box of the
+    same class and at least `BAR` overlap; `others`: boxes of the other pipeline without one there;
+    `lowest`: the smallest best overlap of a reference box; `equal`: photographs all of whose boxes
+    are the same.
     """
 
     network: str
+    reference: str
+    other: str
     photographs: int
     equal: int
     boxes: int
@@ -47,7 +55,7 @@ class BoxAgreement:
     lowest: float
 
 
-def letterboxed(picture: Picture, width: int, height: int) -> tuple[Picture, Array, Array]:
+def letterboxed(picture: Array, width: int, height: int) -> tuple[Array, Array, Array]:
     """The picture in a gray frame, as Ultralytics places it; factors and offsets of x and y that
     map boxes back.
     """
@@ -59,7 +67,7 @@ def letterboxed(picture: Picture, width: int, height: int) -> tuple[Picture, Arr
     edges = top, height - size[1] - top, left, width - size[0] - left
     placed = cv2.copyMakeBorder(small, *edges, cv2.BORDER_CONSTANT, value=(114, 114, 114))
     factors = np.array([w / size[0], h / size[1]])
-    return np.asarray(placed, np.uint8), factors, -factors * [left, top]
+    return np.asarray(placed), factors, -factors * [left, top]
 
 
 def suppressed(boxes: Array, scores: Array, size: tuple[int, int]) -> Array:
@@ -72,8 +80,8 @@ def suppressed(boxes: Array, scores: Array, size: tuple[int, int]) -> Array:
     return np.column_stack([inside, best[chosen], classes[chosen]])
 
 
-def yolo_fastest(folder: Path) -> tuple[Detector, Detector]:
-    """Yolo-Fastest, whose Darknet files OpenCV runs."""
+def yolo_fastest(folder: Path) -> dict[str, Detector]:
+    """The pipelines of Yolo-Fastest, whose Darknet files OpenCV runs."""
     config, weights = _file(folder, "*.cfg"), _file(folder, "*.weights")
     net = cv2.dnn.readNetFromDarknet(str(config), str(weights))
     decoded = trimtab.load(config)
@@ -84,7 +92,7 @@ def yolo_fastest(folder: Path) -> tuple[Detector, Detector]:
     anchors = tuple((relative * [width, height]).ravel().tolist())
     program = trimtab.load(config, outputs=[op.inputs[0] for op in layers])
 
-    def reference(picture: Picture) -> Array:
+    def reference(picture: Array) -> Array:
         placed, factors, offsets = letterboxed(picture, width, height)
         net.setInput(cv2.dnn.blobFromImage(placed, 1 / 255, (width, height)))
         rows = np.concatenate(net.forward(net.getUnconnectedOutLayersNames()))
@@ -94,7 +102,11 @@ def yolo_fastest(folder: Path) -> tuple[Detector, Detector]:
         return suppressed(np.concatenate(corners, 1), rows[:, 5:], size)
 
     steps = f"camera(rgb, {FRAMES}) | letterbox(auto, 114) | rgb | scale(1/255)"
-    return reference, _own(program, steps, "yolov3", anchors=anchors)
+    return {
+        BYTES: reference,
+        FLOATS: lambda picture: reference(picture.astype(np.float32)),
+        OWN: _own(program, steps, "yolov3", anchors=anchors),
+    }
 
 
 NETWORKS = {"yolo_fastest_darknet": yolo_fastest}
@@ -132,21 +144,31 @@ def overlaps(a: Array, b: Array) -> Array:
     return np.where(a[:, None, 5] == b[None, :, 5], common / np.maximum(union, 1e-9), 0)
 
 
-def compare(network: str, folder: Path, pictures: Iterable[tuple[str, Picture]]) -> BoxAgreement:
-    """The boxes of one network on all pictures."""
-    reference, own = NETWORKS[network](folder / network)
-    count = equal = boxes = same = others = 0
+def compare(
+    network: str, folder: Path, pictures: Iterable[tuple[str, Picture]]
+) -> list[BoxAgreement]:
+    """The boxes of one network on all pictures, for each of `PAIRS`."""
+    pipelines = NETWORKS[network](folder / network)
+    boxes = [{name: run(picture) for name, run in pipelines.items()} for _, picture in pictures]
+    return [
+        _agreement(network, pair, [(of[pair[0]], of[pair[1]]) for of in boxes]) for pair in PAIRS
+    ]
+
+
+def _agreement(
+    network: str, pair: tuple[str, str], boxes: Sequence[tuple[Array, Array]]
+) -> BoxAgreement:
+    equal = count = same = others = 0
     lowest = 1.0
-    for _, picture in pictures:
-        expected, actual = reference(picture), own(picture)
+    for expected, actual in boxes:
         table = overlaps(expected, actual)
         best = table.max(1, initial=0)
         lone = int((table.max(0, initial=0) < BAR).sum())
-        count, boxes, same = count + 1, boxes + len(expected), same + int((best >= BAR).sum())
+        count, same = count + len(expected), same + int((best >= BAR).sum())
         others += lone
         equal += bool((best >= BAR).all()) and not lone
         lowest = min(lowest, float(best.min(initial=1)))
-    return BoxAgreement(network, count, equal, boxes, same, others, lowest)
+    return BoxAgreement(network, *pair, len(boxes), equal, count, same, others, lowest)
 
 
 def to_results(measured: Sequence[BoxAgreement], command: str) -> Results:
@@ -163,11 +185,9 @@ def from_rows(rows: Sequence[Mapping[str, Any]]) -> list[BoxAgreement]:
 
 
 def table(measured: Sequence[BoxAgreement]) -> Table:
-    """One row for each network."""
-    columns = [Column("network"), *(number(head, ",") for head in (
+    """One row for each network and pair of pipelines."""
+    texts = [Column(head) for head in ("network", "reference", "beside it")]
+    columns = [*texts, *(number(head, ",") for head in (
         "photographs", "all boxes the same", "boxes", "the same", "others"
     )), number("lowest overlap", ".3f")]  # fmt: skip
-    rows = [
-        (a.network, a.photographs, a.equal, a.boxes, a.same, a.others, a.lowest) for a in measured
-    ]
-    return Table(columns, rows)
+    return Table(columns, [tuple(vars(a).values()) for a in measured])

@@ -13,11 +13,14 @@ from trimtab.tables import Page
 def photographs() -> Page:
     """Provenance, verdict, and the figures of each network."""
     figures = measure.from_rows(committed.read(measure.NAME).rows)
-    same, boxes = sum(a.same for a in figures), sum(a.boxes for a in figures)
-    others = sum(a.others for a in figures)
-    return [
-        made_by(measure.NAME),
-        f"Of {boxes:,} boxes of the reference pipeline, {same:,} have a box of the same class with"
-        f" an overlap of at least {measure.BAR}; {others:,} boxes are only in trimtab's.",
-        measure.table(figures),
-    ]
+    sentences = []
+    for pair in measure.PAIRS:
+        rows = [a for a in figures if (a.reference, a.other) == pair]
+        boxes, same, others = (
+            sum(getattr(a, n) for a in rows) for n in ("boxes", "same", "others")
+        )
+        sentences.append(
+            f"Of {boxes:,} boxes of {pair[0]}, {same:,} have a box of {pair[1]} of the same class"
+            f" with an overlap of at least {measure.BAR}; {others:,} boxes are only in {pair[1]}'s."
+        )
+    return [made_by(measure.NAME), *sentences, measure.table(figures)]

@@ -29,7 +29,7 @@ def photographs(options: PhotographsOptions) -> None:
 
     images = list(pictures.photographs(paths.cache() / "photographs"))
     models = Path(options.models)
-    figures = [measure.compare(name, models, images) for name in measure.NETWORKS]
+    figures = [one for name in measure.NETWORKS for one in measure.compare(name, models, images)]
     print(tables.text([measure.table(figures)]))
     if options.update:
         line = "./inv bench.photographs --models FOLDER --update"
