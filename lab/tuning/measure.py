@@ -20,10 +20,16 @@ from trimtab.tables import Column, Page, Table, number
 from trimtab.tuning.in_process import TunedHere, tuned_here
 from trimtab.tuning.timings import Timings
 
-NAME = "tuning"  # of the committed results
 TOP = 25  # rules that a page lists
 
 Row = dict[str, Any]
+
+
+def result_name(threads: int, isa: str) -> str:
+    """The name of the committed results with these threads and this TRIMTAB_ISA, which may be
+    empty.
+    """
+    return f"tuning/{isa or 'best'}_{threads}"
 
 
 def write_list(path: Path, folders: Iterable[Path]) -> None:

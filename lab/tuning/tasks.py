@@ -34,6 +34,7 @@ def tuning(
     update: bool = False,
 ) -> None:
     """Tune a list of networks in this process: tuned beside untuned, and which rules lose."""
+    import os
     from pathlib import Path
 
     from lab import committed
@@ -50,6 +51,8 @@ def tuning(
     )
     print(tables.text(measure.page(rows)))
     if update:
+        isa = os.environ.get("TRIMTAB_ISA", "")
         line = f"./inv bench.tuning --networks {path.name} --threads {threads} --minutes {minutes}"
+        line = f"TRIMTAB_ISA={isa} {line}" if isa else line
         results = measure.to_results(rows, f"{line} --update", monitor.facts())
-        print(f"written: {committed.write(measure.NAME, results)}")
+        print(f"written: {committed.write(measure.result_name(threads, isa), results)}")
