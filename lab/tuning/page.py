@@ -17,7 +17,7 @@ MEASURED = [("", 1), ("", 2), ("avx2", 1), ("avx2", 2)]  # TRIMTAB_ISA and threa
 @block
 def tuning() -> Page:
     """Provenance, verdict and ratios of each instruction set and number of threads."""
-    page: Page = []
+    page: list[str | Table] = []
     for isa, threads in MEASURED:
         name = measure.result_name(threads, isa)
         words = f"{isa.upper() or 'The best instruction set'}, threads: {threads}."
