@@ -51,7 +51,8 @@ class Pipes:
     """Operations that a core can start per cycle without stalls.
 
     `issue_width`: instructions. `f32_fmas_per_cycle`: float32 multiply-adds, all lanes of all pipes
-    together. `load_bytes_per_cycle`: from the first-level cache.
+    together. `load_bytes_per_cycle`: from the first-level cache. `l2_bytes_per_cycle`: into the
+    second level and out of it, as programs see it; 0: not known, and plans ignore it.
     """
 
     in_order: bool
@@ -59,6 +60,7 @@ class Pipes:
     f32_fmas_per_cycle: Count
     loads_per_cycle: Count
     load_bytes_per_cycle: Count
+    l2_bytes_per_cycle: int = 0
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ exported is reported, and the exit code is 1.
 
 from __future__ import annotations
 
+import inspect
 import sys
 import tomllib
 from pathlib import Path
@@ -16,7 +17,13 @@ from typing import Any
 
 import torch
 
-OPSET = 14
+# PyTorch 2.9 and later have another exporter, which writes large weights into a file of their own.
+IS_NEW = "external_data" in inspect.signature(torch.onnx.export).parameters
+OPTIONS: dict[str, Any] = (
+    {"opset_version": 18, "dynamo": True, "external_data": False}
+    if IS_NEW
+    else {"opset_version": 14}
+)
 INPUT_SIZES = {
     "inception_v3": 299,
     "inception_resnet_v2": 299,
@@ -29,6 +36,11 @@ INPUT_SIZES = {
     "maxxvit_rmlp_nano_rw_256": 256,
     "mobilevit_xs": 256,
     "swinv2_tiny_window8_256": 256,
+    "flexivit_small": 240,
+    "bat_resnext26ts": 256,
+    "sebotnet33ts_256": 256,
+    "crossvit_9_240": 240,
+    "vit_wee_patch16_reg1_gap_256": 256,
 }
 STATISTICS_BATCH = 4
 
@@ -63,7 +75,7 @@ def export(module: Any, size: int, path: Path) -> None:
         module.eval()
         partial = path.with_suffix(".part")
         image = torch.randn(1, 3, size, size)
-        torch.onnx.export(module, image, str(partial), opset_version=OPSET, input_names=["image"])
+        torch.onnx.export(module, (image,), str(partial), input_names=["image"], **OPTIONS)
         partial.rename(path)
 
 

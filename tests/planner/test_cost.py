@@ -185,3 +185,22 @@ def test_a_core_without_memory_figures_uses_those_of_the_generic_core() -> None:
 )
 def test_the_generic_core_of_an_architecture_has_a_memory(arch: str) -> None:
     assert cores.find(cores.GENERIC, arch).memory is not None
+
+
+def test_intermediate_values_pass_through_the_second_level() -> None:
+    """Each is written and read again, at the rate of the core's file."""
+    work, target = Work(10**6, 10**3, buffered_bytes=3_200), Target.of("x86_64", threads=2)
+    rates = (0, 32)
+    pipes = [replace(target.core.pipes, l2_bytes_per_cycle=rate) for rate in rates]
+    free, paid = (cycles(work, replace(target, core=replace(target.core, pipes=p))) for p in pipes)
+    assert paid - free == pytest.approx(2 * 3_200 / 32 / 2)
+
+
+def test_narrow_vectors_do_not_fill_wide_pipes() -> None:
+    """AVX2 does half of the multiply-adds of a core with two pipes of AVX-512."""
+    target, work = Target.of("x86_64", "sapphirerapids"), Work(10**6, 0)
+    wide, narrow = (
+        kernels.kernel(name) for name in ("gemm_f32_14x32_avx512", "gemm_f32_6x16_avx2")
+    )
+    both = [cost(PROGRAM, PROGRAM.ops[0], work, kernel, target).cycles for kernel in (wide, narrow)]
+    assert both[1] - both[0] == pytest.approx(STALLS * 10**6 / 32)

@@ -17,11 +17,12 @@ class Isa:
     """One row of isa.toml: an instruction set, its compiler flags and the CPU features it needs.
 
     `vectors`: the header of its vector type in `folder`, by dtype; `lacks`: what these vectors
-    cannot do. `sum_cost`: cost of an instruction of Strassen's matrix sums, in multiply-adds.
-    `cores`: the cores that its kernels are scheduled for; empty: any. `slower`: families whose
-    kernels have less code than those of higher rows -> their relative run time. `i8_rate`: families
-    -> int8 multiply-adds in the time of one of float32. `tap_cost`: cost of a tap of an int8 row
-    and panel, in multiply-adds.
+    cannot do. `f32_fmas_per_cycle`: the most multiply-adds per cycle with these vectors; 0: as
+    many as the core can do. `sum_cost`: cost of an instruction of Strassen's matrix sums, in
+    multiply-adds. `cores`: the cores that its kernels are scheduled for; empty: any. `slower`:
+    families whose kernels have less code than those of higher rows -> their relative run time.
+    `i8_rate`: families -> int8 multiply-adds in the time of one of float32. `tap_cost`: cost of a
+    tap of an int8 row and panel, in multiply-adds.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Isa:
     flags: tuple[str, ...]
     features: tuple[str, ...]
     rank: int
+    f32_fmas_per_cycle: int = 0
     sum_cost: float = 1
     zig_flags: tuple[str, ...] = ()
     cores: tuple[str, ...] = ()

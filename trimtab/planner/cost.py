@@ -39,8 +39,9 @@ _ELEMENT = 4
 class Work:
     """The work of an operator. `operations`: multiply-adds of one vector lane, and equivalents;
     `weight_bytes`: size of its packed weights, which are read `passes` times; `spilled_bytes`:
-    memory traffic beyond one read of the inputs and one write of the outputs; `requantizations`:
-    int32 accumulators that become int8 values.
+    memory traffic beyond one read of the inputs and one write of the outputs; `buffered_bytes`:
+    intermediate values, each written and read once, that caches hold; `requantizations`: int32
+    accumulators that become int8 values.
 
     The others are parts that only a fitted core prices: `packed_bytes` of the weights with their
     padding (0: as `weight_bytes`), `padded` multiply-adds of whole tiles, `macs` without padding,
@@ -51,6 +52,7 @@ class Work:
     weight_bytes: int
     passes: int = 1
     spilled_bytes: int = 0
+    buffered_bytes: int = 0
     requantizations: int = 0
     packed_bytes: int = 0
     padded: int = 0
@@ -84,12 +86,13 @@ def cost(
     instructions plus the time of the memory traffic, or as the core is fitted. `constant_bytes`:
     those of all operators.
     """
-    pipes = _PORTABLE_PER_CYCLE if kernel.portable else target.core.pipes.f32_fmas_per_cycle
+    pipes = fmas_per_cycle(kernel, target)
     slots = work.operations / rate(kernel) + work.requantizations * REQUANTIZATION
     instructions = STALLS * slots / pipes / target.threads
     traffic = _traffic_bytes(program, op, work, target, constant_bytes)
     beyond_l2 = _beyond_l2_cycles(program, op, target)
     modeled = instructions + traffic / bytes_per_cycle(target) + beyond_l2
+    modeled += _buffer_cycles(work, target)
     if target.core.fit is None:
         return Cost(modeled, traffic)
     parts = parts_of(program, op, work, kernel, target, constant_bytes)
@@ -107,13 +110,20 @@ def element_wise_cycles(program: Program, op: Op, kernel: Kernel | None, target:
         return 0.0
     names = [name for name in (*op.inputs, *op.outputs) if name]
     activations = [program.vars[name] for name in names if program.vars[name].data is None]
-    portable = kernel is not None and kernel.portable
-    lanes = _PORTABLE_PER_CYCLE if portable else target.core.pipes.f32_fmas_per_cycle
+    lanes = fmas_per_cycle(kernel, target) if kernel else target.core.pipes.f32_fmas_per_cycle
     elements = max((var.count for var in activations), default=0)
     traffic = sum(var.bytes for var in activations if var.bytes * 4 > 3 * last_level(target))
     cycles = STALLS * elements * _ELEMENT / lanes / target.threads
     scale = target.core.fit.scale if target.core.fit else 1.0
     return scale * (cycles + traffic / bytes_per_cycle(target))
+
+
+def fmas_per_cycle(kernel: Kernel, target: Target) -> int:
+    """Float32 multiply-adds of the core with the kernel's vectors."""
+    if kernel.portable:
+        return _PORTABLE_PER_CYCLE
+    most, own = target.core.pipes.f32_fmas_per_cycle, kernels.isas()[kernel.isa].f32_fmas_per_cycle
+    return min(most, own) if own else most
 
 
 def rate(kernel: Kernel) -> float:
@@ -180,6 +190,14 @@ def _beyond_l2_cycles(program: Program, op: Op, target: Target) -> float:
     activations = [var.bytes for var in tensors if var.data is None and not var.packed]
     far = sum(bytes for bytes in activations if limit < bytes <= last_level(target) * 3 // 4)
     return far / _BEYOND_L2_BYTES_PER_CYCLE / target.threads
+
+
+def _buffer_cycles(work: Work, target: Target) -> float:
+    """Cycles for intermediate values between the first and second levels; none where the core's
+    file does not have that rate.
+    """
+    rate = target.core.pipes.l2_bytes_per_cycle
+    return 2 * work.buffered_bytes / rate / target.threads if rate else 0.0
 
 
 def _is_resident(program: Program, op: Op, work: Work, target: Target, constant_bytes: int) -> bool:

@@ -12,7 +12,7 @@ from trimtab.kernels import Kernel
 from trimtab.planner import blocking, gemm_work
 from trimtab.planner.algorithms import depthwise, derived_op
 from trimtab.planner.concat_elision import pixel_stride
-from trimtab.planner.cost import REQUANTIZATION, Work, rate
+from trimtab.planner.cost import REQUANTIZATION, Work, fmas_per_cycle, rate
 from trimtab.planner.kernel_calls import KernelCall
 from trimtab.planner.packing import Packing, gemm, weight_pairs
 from trimtab.program import Op, Program
@@ -196,7 +196,7 @@ def _packed_pixels(program: Program, op: Op, kernel: Kernel, target: Target) -> 
     if int(op.attributes["group"]) != 1 or not adjacent or not (is_pointwise or is_im2col):
         return 1
     channels, depth = w.shape[0], math.prod(w.shape[1:]) + _row_padding(op, w.shape, kernel)
-    row = _ROW_CYCLES * target.core.pipes.f32_fmas_per_cycle * rate(kernel)
+    row = _ROW_CYCLES * fmas_per_cycle(kernel, target) * rate(kernel)
     unit, kr = min(kernel.packing[1], _COLUMNS), kernel.depth_step
 
     def cost(fold: int) -> float:

@@ -192,6 +192,7 @@ class Winograd:
             weights,
             passes(target, weights, -(-tiles // (block * target.threads)), at_once),
             spilled_bytes=round(2 * tiles * tile_bytes * (1 - cached)),
+            buffered_bytes=tiles * tile_bytes,
             packed_bytes=size**2 * gemm_work.packed_bytes(kernel, c_out, depth),
             padded=size**2 * gemm_work.padded(kernel, tiles, c_out, depth),
             macs=size**2 * tiles * c_out * depth,
