@@ -301,10 +301,36 @@ def test_keypoints_of_movenet_are_in_pixels_with_x_first() -> None:
     np.testing.assert_allclose(points[0, 0], expected, 1e-5)
 
 
+@pytest.mark.parametrize("is_last", [False, True])
+def test_keypoints_of_posenet_are_at_the_maxima_of_its_maps(is_last: bool) -> None:
+    """The formula of the paper: the best cell times the output stride, plus its offset."""
+    rng = np.random.default_rng(12)
+    heat, offsets = rng.standard_normal((2, 5, 4, 5)), rng.uniform(-20, 20, (2, 10, 4, 5))
+    arrays = {"heat": heat, "offsets": offsets, "forward": rng.random((2, 8, 4, 5))}
+    if is_last:
+        arrays = {name: array.transpose(0, 2, 3, 1) for name, array in arrays.items()}
+    expected = np.empty((2, 1, 5, 3))
+    for image, k in np.ndindex(2, 5):
+        y, x = np.unravel_index(heat[image, k].argmax(), (4, 5))
+        place = np.array([x * 8, y * 8]) + offsets[image, [k + 5, k], y, x]
+        expected[image, 0, k] = [*place, reference.sigmoid(heat[image, k, y, x])]
+    points = run("posenet", arrays, (25, 33))["points"]
+    np.testing.assert_allclose(points, expected, 1e-5, 1e-4)
+    mapped = run("posenet", arrays, (25, 33), scale=(2, 3), offset=(1, -4))["points"]
+    np.testing.assert_allclose(mapped, expected * [2, 3, 1] + [1, -4, 0], 1e-5, 1e-4)
+
+
+def test_scores_of_posenet_that_the_network_computes_are_probabilities_already() -> None:
+    program = trimtab.load("posenet")
+    behind = trimtab.attach_head(program, "posenet")
+    assert [op.type for op in behind.ops].count("sigmoid") == 1
+    assert [behind.vars[name].shape for name in behind.outputs] == [(1, 1, 17, 3)]
+
+
 @pytest.mark.parametrize(
     "head",
     ["yolov8_pose", "yolov8_seg", "yolov10", "ultraface", "retinaface", "blazeface", "centernet",
-     "fcos", "ssd", "movenet"],
+     "fcos", "ssd", "movenet", "posenet"],
 )  # fmt: skip
 @pytest.mark.parametrize("shapes", [[(1, 7)], [(1, 3, 4, 4)] * 2, [(1, 5, 4), (1, 6, 9)]])
 def test_other_tensors_are_refused_by_name(head: str, shapes: list[tuple[int, ...]]) -> None:

@@ -120,6 +120,12 @@ class HeadBuilder:
         """Adds the output of the boxes' keypoints, [n, rows, points * 3]: x, y and score, in pixels
         of the network's input.
         """
+        self.add_output(self.points_in_frame(values, self.program.outputs[1]))
+
+    def points_in_frame(self, values: str, row_count: str) -> str:
+        """The keypoints [n, rows, points * 3] of `add_points`, of which each image has a number of
+        rows, in pixels of the frame: [n, rows, points, 3].
+        """
         r, (images, rows, count) = self.request, self.program.vars[values].shape
         if r.scale != HeadRequest.scale or r.offset != HeadRequest.offset:
             scale, offset = (
@@ -131,7 +137,7 @@ class HeadBuilder:
         name = POINTS if self.placement is None else f"{POINTS}.of_input"
         shape = (images, rows, count // 3, 3)
         (points,) = self.add("reshape", [values], [name], shape=shape)
-        self.add_output(self.in_frame(points, self.program.outputs[1], POINTS))
+        return self.in_frame(points, row_count, POINTS)
 
     def within_boxes(self, masks: str, result: str) -> str:
         """Masks [n, rows, h, w] of the whole input, with zeros outside of each row's box, called

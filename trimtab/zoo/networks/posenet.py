@@ -1,7 +1,8 @@
 """A pose estimator like PoseNet (Papandreou et al. 2018; Oved 2018) on MobileNet v1: 3.3 M
 parameters.
 
-Many persons with 17 keypoints; assembling persons from the maps is left to the caller.
+Many persons with 17 keypoints; the head `posenet` reads one, and assembling several is left to the
+caller.
 """
 
 from __future__ import annotations
