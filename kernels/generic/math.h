@@ -54,6 +54,15 @@ inline F ExpNormal(F x) {
   return Fma(m, scale, scale);
 }
 
+// e^x for x <= 0, with 0 instead of denormal numbers, whose products take a hundred times as long.
+inline F ExpNegative(F x) {
+  I n;
+  const F lowest = Set(-87.33f);
+  const F m = ExpParts(Max(x, lowest), &n);
+  const F scale = PowerOfTwo(n);
+  return Select(Less(x, lowest), Set(0.0f), Fma(m, scale, scale));
+}
+
 // 1 + 2^x with x clamped to [-126, 126]: relative to e^x, the error of rounding x log2(e) grows with
 // x. The power is a factor, because integer arithmetic on the bits of a NaN would lose it.
 inline F OnePlusPowerOfTwo(F x) {

@@ -48,7 +48,7 @@ inline float SumExp(const SoftmaxArgs<Element>& args, float maximum, const Each&
     for (size_t i = block; i < args.n && i < block + kBlock; i += kLanes) {
       F x = LoadRow(args, args.x, i);
       Settle(x);  // else the compiler duplicates the exponential for each kind of load
-      const F e = Exp(x - Set(maximum));
+      const F e = ExpNegative(x - Set(maximum));
       each(i, e);
       partial = partial + e;
     }
