@@ -12,8 +12,8 @@
 #include "runtime/core/memory_plan.h"
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
-#include "runtime/core/strided_copy.h"
 #include "runtime/ops/gemm_driver.h"
+#include "runtime/ops/matrix_batch.h"
 
 namespace trimtab {
 namespace {
@@ -33,34 +33,14 @@ class MatMul final : public OperatorOf<MatMulAttributes> {
     size_t packed;  // the matrix of b in the panels
   };
 
-  // The matrices of a and b that make matrix `index` of the result.
-  void Find(size_t index, size_t* a, size_t* b) const;
-  // Packs a matrix [k, n] into [panel][k][nr].
-  void Pack(const T* b, T* panels);
-
   int32_t m_, n_, k_;
-  Dims stack_;  // batch dimensions of the result
-  // Matrices per index of stack_; 0: broadcast.
-  size_t a_step_[Dims::kMaxRank], b_step_[Dims::kMaxRank];
+  Dims batch_;  // batch dimensions of the result
+  // Matrices per index of batch_; 0: broadcast.
+  size_t a_steps_[Dims::kMaxRank], b_steps_[Dims::kMaxRank];
   GemmDriver<T> gemm_;
   size_t own_bytes_;  // memory of each thread: Own, scratch memory of the GEMM, panels
   ThreadPool alone_;  // of the thread that computes a part
 };
-
-// Computes an operand's steps through the batch from its own batch dimensions, aligned at the
-// right.
-bool Steps(const Dims& dims, int matrix_rank, Dims* stack, size_t* step) {
-  size_t matrices = 1;
-  for (int i = stack->rank - 1, j = dims.rank - matrix_rank - 1; i >= 0; --i, --j) {
-    const int32_t size = j >= 0 ? dims[j] : 1;
-    step[i] = size == 1 ? 0 : matrices;
-    matrices *= static_cast<size_t>(size);
-    if (size == 1) continue;
-    if ((*stack)[i] != 1 && (*stack)[i] != size) return false;
-    (*stack)[i] = size;
-  }
-  return true;
-}
 
 template <typename T>
 Status MatMul<T>::InferShape() {
@@ -76,11 +56,12 @@ Status MatMul<T>::InferShape() {
   TRIMTAB_CHECK(depth == k_, "inner dimensions differ (left, right)", k_, depth);
 
   const int a_stack = a.rank - a_matrix, b_stack = b.rank - b_matrix;
-  stack_.rank = a_stack > b_stack ? a_stack : b_stack;
-  for (int i = 0; i < stack_.rank; ++i) stack_[i] = 1;
-  TRIMTAB_CHECK(Steps(a, a_matrix, &stack_, a_step_) && Steps(b, b_matrix, &stack_, b_step_),
-                "leading dimensions do not broadcast");
-  Dims y = stack_;
+  batch_.rank = a_stack > b_stack ? a_stack : b_stack;
+  for (int i = 0; i < batch_.rank; ++i) batch_[i] = 1;
+  TRIMTAB_CHECK(
+      BatchSteps(a, a_matrix, &batch_, a_steps_) && BatchSteps(b, b_matrix, &batch_, b_steps_),
+      "leading dimensions do not broadcast");
+  Dims y = batch_;
   if (a_matrix == 2) y[y.rank++] = m_;
   if (b_matrix == 2) y[y.rank++] = n_;
   output().dims = y;
@@ -104,42 +85,11 @@ Status MatMul<T>::Prepare() {
 }
 
 template <typename T>
-void MatMul<T>::Find(size_t index, size_t* a, size_t* b) const {
-  *a = *b = 0;
-  for (int i = stack_.rank - 1; i >= 0; --i) {
-    const size_t at = index % static_cast<size_t>(stack_[i]);
-    index /= static_cast<size_t>(stack_[i]);
-    *a += at * a_step_[i];
-    *b += at * b_step_[i];
-  }
-}
-
-template <typename T>
-void MatMul<T>::Pack(const T* b, T* panels) {
-  const bool transposed = attributes().transpose_b;
-  const ptrdiff_t row = transposed ? 1 : n_, column = transposed ? k_ : 1;
-  const auto nr = static_cast<int32_t>(gemm_.nr());
-  const int32_t whole = n_ / nr, rest = n_ % nr;
-  StridedCopy copy(sizeof(T));
-  copy.AddAxis(whole, nr * column, nr * static_cast<ptrdiff_t>(k_));
-  copy.AddAxis(k_, row, nr);
-  copy.AddAxis(nr, column, 1);
-  copy.Run(b, panels, alone_);
-  if (rest == 0) return;
-  panels += static_cast<size_t>(whole) * static_cast<size_t>(k_) * gemm_.nr();
-  memset(panels, 0, static_cast<size_t>(k_) * gemm_.nr() * sizeof(T));
-  StridedCopy last(sizeof(T));
-  last.AddAxis(k_, row, nr);
-  last.AddAxis(rest, column, 1);
-  last.Run(b + whole * nr * column, panels, alone_);
-}
-
-template <typename T>
 void MatMul<T>::Run(ThreadPool& pool) {
   const size_t m = static_cast<size_t>(m_), n = static_cast<size_t>(n_),
                k = static_cast<size_t>(k_);
   const auto threads = static_cast<size_t>(pool.threads());
-  const auto matrices = static_cast<size_t>(stack_.Count());
+  const auto matrices = static_cast<size_t>(batch_.Count());
   if (k == 0) {
     memset(output().raw, 0, matrices * m * n * sizeof(T));
     return;
@@ -159,9 +109,11 @@ void MatMul<T>::Run(ThreadPool& pool) {
     auto* const panels = reinterpret_cast<T*>(memory + Aligned(gemm_.scratch_bytes()));
     for (size_t item = begin; item < end; ++item) {
       const size_t first = item % parts * rows;
-      size_t a = 0, b = 0;
-      Find(item / parts, &a, &b);
-      if (b != own->packed) Pack(data<T>(1) + b * k * n, panels);
+      const size_t a = MatrixAt(item / parts, batch_, a_steps_),
+                   b = MatrixAt(item / parts, batch_, b_steps_);
+      if (b != own->packed)
+        PackMatrix(data<T>(1) + b * k * n, k_, n_, attributes().transpose_b, gemm_.nr(), panels,
+                   alone_);
       own->packed = b;
       const EvenRows<T> source{data<T>(0) + (a * m + first) * k, k, k, 0};
       GemmJob<T> job;

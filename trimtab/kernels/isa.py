@@ -22,7 +22,7 @@ class Isa:
     multiply-adds. `cores`: the cores that its kernels are scheduled for; empty: any. `slower`:
     families whose kernels have less code than those of higher rows -> their relative run time.
     `i8_rate`: families -> int8 multiply-adds in the time of one of float32. `tap_cost`: cost of a
-    tap of an int8 row and panel, in multiply-adds.
+    tap of an int8 row and panel, in multiply-adds. `lanes`: float32 elements of a vector.
     """
 
     name: str
@@ -32,6 +32,7 @@ class Isa:
     features: tuple[str, ...]
     rank: int
     f32_fmas_per_cycle: int = 0
+    lanes: int = 4
     sum_cost: float = 1
     zig_flags: tuple[str, ...] = ()
     cores: tuple[str, ...] = ()

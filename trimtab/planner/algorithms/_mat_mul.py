@@ -17,14 +17,14 @@ from trimtab.target import Target
 TYPE = "mat_mul"
 
 # Copying an element of the right operand into its panel takes as long as this many multiply-adds.
-_PACKING_COST = 4
+PACKING_COST = 4
 
 
 def work(program: Program, op: Op, kernel: Kernel) -> Work:
     """The GEMMs, one for each matrix of the result, and the packing of their right operands."""
     count, rows, columns, depth = _sizes(program, op)
     product = gemm_work.operations(kernel, rows, columns, depth)
-    return Work(count * (product + columns * depth * _PACKING_COST), 0)
+    return Work(count * (product + columns * depth * PACKING_COST), 0)
 
 
 def block_sizes(program: Program, op: Op, target: Target) -> dict[str, int | bool]:

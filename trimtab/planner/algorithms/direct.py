@@ -14,7 +14,7 @@ from trimtab import kernels
 from trimtab.errors import PlanError
 from trimtab.kernels import Kernel
 from trimtab.planner import blocking, gemm_work
-from trimtab.planner.algorithms import DIRECT, _mat_mul, _recurrent, derived_op
+from trimtab.planner.algorithms import DIRECT, _attention, _mat_mul, _recurrent, derived_op
 from trimtab.planner.concat_elision import pixel_stride
 from trimtab.planner.cost import Work, passes
 from trimtab.planner.kernel_calls import KernelCall, gemm_call
@@ -35,6 +35,7 @@ class _Gemms(Protocol):
 
 
 _OTHERS: dict[str, _Gemms] = {
+    _attention.TYPE: _attention,
     _mat_mul.TYPE: _mat_mul,
     **dict.fromkeys(_recurrent.TYPES, _recurrent),
 }

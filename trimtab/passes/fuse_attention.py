@@ -1,0 +1,110 @@
+"""`softmax(q k + mask) v` of computed matrices becomes attention, whose scores are never in memory.
+Masks, such as relative position biases, are added to each other first, also where a reshape of the
+scores is between them.
+
+Vaswani et al. 2017, "Attention Is All You Need", equation 1; Liu et al. 2021, "Swin Transformer",
+equation 4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from trimtab.passes import _channel_affine
+from trimtab.passes._graph import Graph
+from trimtab.program import Op, Program
+
+ORDER = 630
+Shape = tuple[int, ...]
+
+
+@dataclass
+class _Scores:
+    """Scores of `product` in `shape`, the longest that they are reshaped to, and their masks."""
+
+    product: Op
+    shape: Shape
+    masks: list[str] = field(default_factory=list)
+
+
+def run(program: Program) -> None:
+    """Tries every product of computed matrices as the weighted sum of values."""
+    graph = Graph(program)
+    for op in graph.ops("mat_mul"):
+        softmax = graph.producer(op.inputs[0], "softmax") if graph.alive(op) else None
+        if softmax is not None and graph.sole_reader(op.inputs[0]) is op:
+            _fuse(graph, op, softmax)
+
+
+def _fuse(graph: Graph, op: Op, softmax: Op) -> None:
+    shape = graph.shape(op.inputs[0])
+    scores = _scores(graph, softmax.inputs[0], softmax, shape)
+    if scores is None or softmax.attributes["axis"] % len(shape) != len(shape) - 1:
+        return
+    operands = [*scores.product.inputs, op.inputs[1]]
+    shapes = [graph.shape(name) for name in operands]
+    if any(len(matrix) < 2 or 0 in matrix for matrix in shapes):
+        return
+    values = {
+        "transpose_k": scores.product.attributes["transpose_b"],
+        "transpose_v": op.attributes["transpose_b"],
+    }
+    if scores.shape != shape:
+        if any(matrix[:-2] != shape[:-2] for matrix in shapes):
+            return
+        operands = [
+            _add(graph, op, "reshape", [name], {"shape": scores.shape[:-2] + matrix[-2:]})
+            for name, matrix in zip(operands, shapes, strict=True)
+        ]
+    mask = scores.masks[:1]
+    for other in scores.masks[1:]:
+        mask = [_add(graph, op, "add", [*mask, other])]
+    if scores.shape != shape:
+        y = _add(graph, op, "attention", [*operands, *mask], values)
+        graph.substitute(op, "reshape", [y], {"shape": graph.shape(op.outputs[0])})
+    else:
+        graph.substitute(op, "attention", [*operands, *mask], values)
+
+
+def _add(
+    graph: Graph, op: Op, type: str, inputs: list[str], values: dict[str, object] | None = None
+) -> str:
+    """The result of a new operator before `op`."""
+    new = graph.block.make_op(type, inputs, values, name=op.name)
+    graph.insert_before(op, new)
+    return new.outputs[0]
+
+
+def _scores(graph: Graph, name: str, reader: Op, longest: Shape) -> _Scores | None:
+    """The scores `name`, which `reader` alone may read; None if they are not a product with masks.
+    `longest`: the longest shape from here to the softmax.
+    """
+    op, shape = graph.producer(name, "mat_mul", "reshape", "add"), graph.shape(name)
+    if op is None or graph.sole_reader(name) is not reader or shape[-2:] != longest[-2:]:
+        return None
+    longest = max(longest, shape, key=len)
+    if op.type == "mat_mul":
+        return _Scores(op, longest)
+    if op.type == "reshape":
+        return _scores(graph, op.inputs[0], op, longest)
+    if _channel_affine.is_epilogue_used(op):
+        return None
+    for inner, mask in (op.inputs, op.inputs[::-1]):
+        scores = _scores(graph, inner, op, longest) if graph.shape(inner) == shape else None
+        if scores and _fits(graph, graph.shape(mask), shape, scores.shape):
+            scores.masks.append(mask)
+            return scores
+    return None
+
+
+def _fits(graph: Graph, mask: Shape, scores: Shape, longest: Shape) -> bool:
+    """Whether a mask of `scores` has a row for all queries, or one for each, and broadcasts to them
+    in their longest shape, too.
+    """
+    rows, columns = scores[-2:]
+    if not mask or mask[-1] != columns or (columns == 1 and graph.is_free):
+        return False
+    same = 0
+    while same < len(scores) and scores[-1 - same] == longest[-1 - same]:
+        same += 1
+    return (len(mask) == 1 or mask[-2] in (1, rows)) and all(n == 1 for n in mask[:-same])
