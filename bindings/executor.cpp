@@ -135,6 +135,11 @@ class Executor {
     overwritten_ = count;
   }
 
+  void Reset() {
+    const auto lock = Lock();
+    Check(trimtab_reset(model_.get()));
+  }
+
   void ResizeInput(uint32_t index, const Shape& dims) {
     const auto lock = Lock();
     FunctionErrors errors;
@@ -331,6 +336,7 @@ void DefineExecutor(py::module_& module) {
            py::arg("inputs"), py::arg("out"), py::arg("resizes") = false)
       .def("run_images", &Executor::RunImages)
       .def("overwrite_inputs", &Executor::OverwriteInputs)
+      .def("reset", &Executor::Reset)
       .def("resize_input", &Executor::ResizeInput)
       .def("time_operators", &Executor::TimeOperators)
       .def("inputs", &Executor::Inputs)

@@ -119,6 +119,10 @@ class Session:
         """
         return dict(self._executor.memory())
 
+    def reset(self) -> None:
+        """Gives the states that the model keeps between runs their first values."""
+        self._executor.reset()
+
     def overwrite_inputs(self, count: int) -> None:
         """Lets runs compute the last `count` outputs in the arrays of the last `count` inputs, each
         in that of the input at its place, where no operator reads the input later. These arrays

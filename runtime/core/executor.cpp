@@ -67,6 +67,13 @@ Status Executor::PrepareConstants(bool mapped) {
   return Status();
 }
 
+Status Executor::PrepareAgain() {
+  for (uint32_t i = 0; i < program_->op_count(); ++i) {
+    if (operators_[i]->prepares()) operators_[i]->Compute(pool_);
+  }
+  return Status();
+}
+
 // Every channel of a variable is written exactly once, before it is read, and constants are never
 // written: this makes planning and running safe.
 Status Executor::CheckDataFlow() {

@@ -62,6 +62,9 @@ class Executor {
   // these inputs, which must be writable. What cannot share stays in memory of its own.
   Status OverwriteInputs(uint32_t count);
 
+  // Prepares all constants again, from those of the file: states then have their first values.
+  Status PrepareAgain();
+
   // Computes the outputs; they stay valid until the next Run. All inputs must be set.
   Status Run();
 

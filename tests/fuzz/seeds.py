@@ -27,7 +27,7 @@ from tests.camera.frames import network as behind_a_camera
 from tests.engine.test_hostile_models import network
 from tests.fuzz import networks
 from tests.heads import detectors
-from tests.importers import sources
+from tests.importers import sources, streams
 from tests.importers.free_dimensions.networks import NETWORKS
 from tests.learning.networks import depthwise, small
 from tests.ops import (
@@ -114,6 +114,8 @@ def _others(
         (folder / "free.onnx").write_bytes(one.build().SerializeToString())
         loaded = trimtab.load(folder / "free.onnx", {"x": one.bounds})
         yield f"free-{name}", trimtab.optimize(loaded)
+    for name, program in streams.programs():
+        yield f"states-{name}", trimtab.optimize(program)
     boxes = test_non_max_suppression.random_boxes(2, 3, 20, seed=1)
     model = test_non_max_suppression.onnx_model(*boxes, (3, 0.5, 0.1))
     yield "non-max-suppression", trimtab.optimize(load(model))

@@ -5,7 +5,7 @@ They come from an independent implementation that runs the source model, never f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -130,6 +130,24 @@ class Golden:
         """The golden output with the tolerance of `precision`, for compute or for weights."""
         tolerance = HALF_TOLERANCE if precision == "f16" else TOLERANCE
         return replace(self, precision=precision, tolerance=tolerance)
+
+    def without(self, names: Collection[str]) -> Golden:
+        """The golden output without the outputs of these names, unless there are no others."""
+        left = [i for i, name in enumerate(self.output_names) if name not in names]
+        if not names or not left:
+            return self
+
+        def those(values: Sequence[Any]) -> list[Any]:
+            return [values[i] for i in left] if values else []
+
+        return replace(
+            self,
+            outputs=those(self.outputs),
+            output_names=those(self.output_names),
+            scales=those(self.scales),
+            others=those(self.others),
+            rounding=those(self.rounding),
+        )
 
     def write_inputs(self, directory: Path) -> list[Path]:
         """Writes each input as the runner reads it: one raw little-endian file."""

@@ -34,11 +34,13 @@ def onnx_golden(
     shapes: Mapping[str, tuple[int, ...]],
     custom: CustomNodes | None = None,
     values: Mapping[str, Array] = MappingProxyType({}),
+    states: Mapping[str, str] = MappingProxyType({}),
 ) -> Golden:
     """Seeded inputs for the model at `path`, and the outputs that they must produce.
 
     `custom`: nodes that are no standard operators, and what computes them. `values`: inputs by name
-    that are not drawn.
+    that are not drawn. `states`: inputs that are zeros, and the outputs with their next values; the
+    result has none of them.
 
     `shapes` are for inputs with free dimensions. Floating-point inputs are standard normal, uint8
     any value, others are 0 or 1. Raises ModelFileError, DynamicShapeError, or ImportModelError if
@@ -56,6 +58,7 @@ def onnx_golden(
     inputs = [value for value in model.graph.input if value.name not in initial]
     rng = np.random.default_rng(SEED)
     feed = {value.name: _of_onnx(value, shapes, rng) for value in inputs} | dict(values)
+    feed |= {name: np.zeros_like(feed[name]) for name in states}
     names = [value.name for value in model.graph.output]
     try:
         (outputs, *others), oracle = _run(path, model, feed, custom)
@@ -67,7 +70,9 @@ def onnx_golden(
         ) from error
     scales = qdq_form.output_scales(model)
     alternatives = others[0] if others else []
-    result = Golden(list(feed.values()), outputs, names, oracle, scales=scales, others=alternatives)
+    arrays = [array for name, array in feed.items() if name not in states]
+    result = Golden(arrays, outputs, names, oracle, scales=scales, others=alternatives)
+    result = result.without(states.values())
     return result.within("f16") if _has_float16(model.graph) else result
 
 

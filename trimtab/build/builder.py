@@ -46,7 +46,8 @@ class BuildRequest:
     more files to deliver, by their path in the folder. `cpu`: a core such as `cortex-a53`, None for
     any machine of the architecture. `build_type`: Release or Debug. `paced`: the runner can take
     frames at a fixed rate; `trains`: runner and library make steps of a training.
-    `takes_images`: the runner has `--image`. `shared`: also install libtrimtab.so, its headers and
+    `takes_images`: the runner has `--image`. `keeps_states`: the library can reset the states that
+    the model keeps between runs. `shared`: also install libtrimtab.so, its headers and
     its CMake targets into the folder.
     """
 
@@ -62,6 +63,7 @@ class BuildRequest:
     paced: bool = False
     trains: bool = False
     takes_images: bool = False
+    keeps_states: bool = False
     shared: bool = False
 
 
@@ -136,6 +138,8 @@ def build(request: BuildRequest, progress: Progress = SILENT) -> Build:
             options["TRIMTAB_PACED"] = "ON"
         if request.takes_images:
             options["TRIMTAB_FRAMES"] = "ON"
+        if request.keeps_states:
+            options["TRIMTAB_STATES"] = "ON"
         if request.trains:
             options["TRIMTAB_TRAIN"] = "ON"
         if request.embed_model and request.model:
@@ -260,6 +264,7 @@ def _key(request: BuildRequest, core: Core, profile: Profile, cmake_file: Path) 
         *(["paced"] if request.paced else []),
         *(["trains"] if request.trains else []),
         *(["takes_images"] if request.takes_images else []),
+        *(["keeps_states"] if request.keeps_states else []),
     ]
     facts += [path.read_text(encoding="utf-8") for path in (cmake_file, *shared)]
     digest = hashlib.sha256("\0".join(facts).encode()).hexdigest()[:12]

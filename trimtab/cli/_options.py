@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 INPUT_HELP = (
     "shape of a graph input: NAME=1,3,224,224, or with bounds: NAME=1..8,3,64..640,64..640 "
-    "(docs/free-dimensions.md; repeatable)"
+    "(docs/free-dimensions.md), or a state whose next value is an output: NAME=@OUTPUT "
+    "(docs/states.md; repeatable)"
 )
 CAMERA_HELP = (
     "shape of a graph input, or the camera in front of it: NAME=1,3,224,224, or "

@@ -28,7 +28,7 @@ from trimtab.errors import (
 )
 from trimtab.files import temporary
 from trimtab.importers._inputs import Shapes
-from trimtab.importers.free_dimensions.bounds import FreeShapes, Size, fixed, parsed
+from trimtab.importers.free_dimensions.bounds import FreeShapes, Size, fixed, parsed, split_states
 from trimtab.program import Block, Program
 
 if TYPE_CHECKING:
@@ -140,7 +140,8 @@ def load(
     `model`: the path of a file or folder, the name of a network of the zoo ("squeezenet"), the
     bytes of a model that is a single file (ONNX, TFLite, .ttm), or an `onnx.ModelProto`.
     `inputs`: the shapes of inputs with free dimensions, {"data": (1, 3, 224, 224)}; with bounds,
-    {"data": "1..8,3,64..640,64..640"}, one program serves all sizes (docs/free-dimensions.md).
+    {"data": "1..8,3,64..640,64..640"}, one program serves all sizes (docs/free-dimensions.md). An
+    input {"h0": "@hn"} is a state, whose next value is the output hn (docs/states.md).
     `outputs` replaces the outputs of the network by tensors inside it, such as the raw heads of a
     detector; operators that they do not need are dropped, and may be unsupported. `cache`: whether
     to recognize a model that was loaded before, whose operators are then read when they are needed
@@ -205,14 +206,22 @@ def _cached(
 def _imported(
     importer: Importer, path: Path, inputs: _Sizes, outputs: Sequence[str] | None
 ) -> Program:
-    shapes = fixed(inputs)
-    if shapes is not None:
-        return _imported_at(importer, path, shapes, outputs)
-    from trimtab.importers import free_dimensions
+    if not any(isinstance(size, str) for shape in inputs.values() for size in shape):
+        return _imported_at(importer, path, fixed(inputs) or {}, outputs)
+    from trimtab.importers import _states, free_dimensions
 
-    return free_dimensions.load(
-        lambda shapes: _imported_at(importer, path, shapes, outputs), inputs, str(path)
-    )
+    shapes, states = split_states(inputs)
+    if outputs:
+        outputs = [*dict.fromkeys((*outputs, *states.values()))]
+    sizes = fixed(shapes)
+    if sizes is not None:
+        program = _imported_at(importer, path, sizes, outputs)
+    else:
+        program = free_dimensions.load(
+            lambda sizes: _imported_at(importer, path, sizes, outputs), shapes, str(path)
+        )
+    _states.keep(program, states, str(path))
+    return program
 
 
 def _imported_at(

@@ -9,7 +9,7 @@ from pathlib import Path
 from trimtab import camera
 from trimtab.camera import Camera
 from trimtab.errors import UsageError
-from trimtab.importers.free_dimensions.bounds import Size, fixed, parsed
+from trimtab.importers.free_dimensions.bounds import STATE, Size, fixed, parsed
 from trimtab.toml_table import TomlFile
 
 
@@ -27,7 +27,8 @@ def parse(inputs: Iterable[str]) -> dict[str, tuple[Size, ...]]:
         if not name or not shape or any(isinstance(n, int) and n < 1 for n in shape):
             raise UsageError(
                 f"cannot read the input shape {text!r}",
-                hint="write it as NAME=1,3,224,224, or with bounds as NAME=1..8,3,64..640,64..640",
+                hint="write it as NAME=1,3,224,224, or with bounds as NAME=1..8,3,64..640,64..640;"
+                " NAME=@OUTPUT is a state",
             )
         if name in shapes:
             raise UsageError(
@@ -89,4 +90,7 @@ class ModelUse:
 
 def text(shapes: Mapping[str, Iterable[Size]]) -> str:
     """{"a": (1, 3), "b": (4,)} -> "a=1,3 b=4"."""
-    return " ".join(f"{name}={','.join(map(str, shape))}" for name, shape in shapes.items())
+    return " ".join(
+        f"{name}={','.join(map(str, shape)).replace(f',{STATE}', STATE)}"
+        for name, shape in shapes.items()
+    )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from trimtab.bench import golden, oracle
 from trimtab.bench.golden import Golden, RoundingLoss
 from trimtab.errors import PlanError, WrongOutputError
-from trimtab.importers.free_dimensions.bounds import largest
+from trimtab.importers.free_dimensions.bounds import largest, split_states
 from trimtab.pipeline.loaded import Loaded
 from trimtab.pipeline.plugin_nodes import plugin_nodes
 from trimtab.pipeline.recipe import Shapes
@@ -94,9 +94,10 @@ def reference_output(path: Path, source: Program, shapes: Shapes) -> Golden:
     importer, and the record says so. A planned .ttm file runs as it is: PlanError if this machine
     lacks the kernels of its plan.
     """
-    if path.suffix == ".onnx":
-        return oracle.onnx_golden(path, largest(shapes), plugin_nodes())
-    return host_output(source)
+    if path.suffix != ".onnx":
+        return host_output(source)
+    shapes, states = split_states(shapes)
+    return oracle.onnx_golden(path, largest(shapes), plugin_nodes(), states=states)
 
 
 def _output_behind_cameras(loaded: Loaded) -> Golden:

@@ -154,7 +154,7 @@ def _port(op: Op, index: int) -> schema.Port:
 
 def _supports_f16(program: Program, op: Op, kernel_families: set[tuple[str, str]]) -> bool:
     """Whether the kernels of the target's binary can compute `op` in f16."""
-    if "f16" not in op.schema.dtypes or op.type == "cast" or op.schema.checks:
+    if "f16" not in op.schema.dtypes or op.type == "cast" or op.schema.checks or op.schema.prepares:
         return False
     if not _has_f32(program, op):
         return False

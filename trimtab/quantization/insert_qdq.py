@@ -62,11 +62,16 @@ def quantized(
             shift = _shift(by_tensor[name]) if can_shift else 0.0
             result = _quantize_input(twin, name, by_tensor[name], shift, ops)
             inputs[result] = _QuantizedInput(name, shift)
+    states: dict[str, str] = {}
     for op in ops:
+        if op.schema.checks:
+            op.inputs = [states.get(name, name) for name in op.inputs]
         if op in weighted:
             _quantize_weights(twin, op, ranges, rounding, inputs.get(op.inputs[0]))
         results = [name for name in op.outputs if name in tensors]
         renamed = {name: _renamed(twin, op, name) for name in results}
+        if op.schema.prepares:
+            states |= renamed
         twin.block.ops.append(op)
         for name in results:
             _add_pair(twin, renamed[name], by_tensor[name], name)

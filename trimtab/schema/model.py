@@ -108,7 +108,7 @@ class Operator:
     order for all of them, "converts" is the conversion itself. `typed`: there is a C++ class for
     each type of the first input. `prepares`: computes constants for other operators from constants,
     once per model load. `accepts_empty`: its result may have elements though an input has none.
-    `checks`: it checks its inputs, and stays in a program without readers.
+    `checks`: it checks its inputs, or updates a state, and stays in a program without readers.
     `run_time`: registered by the process that runs it instead of compiled in
     (docs/run-time-plugins.md). `path`: the schema file, with the source file beside it.
     `replaces`: the built-in operator that a plug-in's operator replaces.

@@ -15,6 +15,9 @@ Size = int | str
 FreeShapes = Mapping[str, str | Sequence[Size]]
 """Shapes of inputs by name, in which sizes may be bounds."""
 
+STATE = "@"
+"""Begins the last part of a state's shape, `@NAME`: the output with its next value."""
+
 Point = tuple[int, ...]
 """A size for each free dimension."""
 
@@ -48,16 +51,23 @@ class Bounds:
 
 
 def parsed(shape: str | Sequence[Size]) -> tuple[Size, ...]:
-    """A shape as numbers and texts of bounds; UsageError if it is neither."""
+    """A shape as numbers, texts of bounds and the mark of a state; UsageError for anything else."""
     sizes: list[Size] = []
-    for size in shape.split(",") if isinstance(shape, str) else shape:
-        if isinstance(size, str) and not size.strip().isdecimal():
+    for size in _parts(shape) if isinstance(shape, str) else shape:
+        if isinstance(size, str) and size.startswith(STATE):
+            sizes.append(size)
+        elif isinstance(size, str) and not size.strip().isdecimal():
             bounds = Bounds.parse(size)
             only = bounds.minimum == bounds.maximum
             sizes.append(bounds.minimum if only else size.strip())
         else:
             sizes.append(int(size))
     return tuple(sizes)
+
+
+def _parts(text: str) -> list[str]:
+    dims, mark, output = text.partition(STATE)
+    return [*(dims.split(",") if dims or not mark else ()), *([mark + output] if mark else ())]
 
 
 def fixed(shapes: Mapping[str, tuple[Size, ...]]) -> dict[str, tuple[int, ...]] | None:
@@ -67,11 +77,37 @@ def fixed(shapes: Mapping[str, tuple[Size, ...]]) -> dict[str, tuple[int, ...]] 
 
 
 def largest(shapes: Mapping[str, tuple[Size, ...]]) -> dict[str, tuple[int, ...]]:
-    """The shapes with the largest sizes."""
-    return {
-        name: tuple(n if isinstance(n, int) else Bounds.parse(n).maximum for n in shape)
+    """The shapes with the largest sizes; states without a shape are not among them."""
+    numbers = {
+        name: tuple(
+            n if isinstance(n, int) else Bounds.parse(n).maximum
+            for n in shape
+            if isinstance(n, int) or not n.startswith(STATE)
+        )
         for name, shape in shapes.items()
     }
+    return {name: shape for name, shape in numbers.items() if shape or not shapes[name]}
+
+
+def split_states(
+    inputs: Mapping[str, tuple[Size, ...]],
+) -> tuple[dict[str, tuple[Size, ...]], dict[str, str]]:
+    """The shapes of inputs, and their states. UsageError for a state with bounds."""
+    shapes: dict[str, tuple[Size, ...]] = {}
+    states = {}
+    for name, sizes in inputs.items():
+        marks = [size for size in sizes if isinstance(size, str) and size.startswith(STATE)]
+        rest = tuple(size for size in sizes if size not in marks)
+        if marks:
+            states[name] = marks[0].removeprefix(STATE)
+        if rest or not marks:
+            shapes[name] = rest
+        if marks and any(isinstance(size, str) for size in rest):
+            raise UsageError(
+                f"the state {name!r} has bounds",
+                hint="a state keeps its size between runs: give each dimension one size",
+            )
+    return shapes, states
 
 
 class FreeDimensions:
