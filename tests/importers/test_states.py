@@ -67,12 +67,12 @@ def test_an_int8_network_keeps_its_states() -> None:
 
 def test_a_saved_model_and_one_from_the_cache_have_states(tmp_path: Path) -> None:
     onnx.save(streams.recurrent(), tmp_path / "net.onnx")
-    wanted = [*expected(streams.recurrent())]
+    expectations = [*expected(streams.recurrent())]
     for _ in range(2):
         program = trimtab.load(tmp_path / "net.onnx", streams.STATES)
         program.save(tmp_path / "net.ttm")
         for session in trimtab.Session(program), trimtab.Session(tmp_path / "net.ttm"):
-            for frame, want in zip(frames(), wanted, strict=True):
+            for frame, want in zip(frames(), expectations, strict=True):
                 np.testing.assert_allclose(session.run(frame)["out"], want, atol=1e-6)
 
 
@@ -90,11 +90,11 @@ def test_other_outputs_and_bounds_of_other_inputs_remain() -> None:
     parts = np.concatenate(frames())
     whole = trimtab.Session(trimtab.load(streams.recurrent(), streams.STATES))
     want = np.concatenate([whole.run(frame)["out"] for frame in frames()], axis=2)
-    got, at = [], 0
+    parts_of_out, at = [], 0
     for steps in (1, 4, 2, 3, 1, 4):
-        got.append(session.run(parts[at : at + steps])["out"])
+        parts_of_out.append(session.run(parts[at : at + steps])["out"])
         at += steps
-    np.testing.assert_allclose(np.concatenate(got, axis=2), want, atol=1e-6)
+    np.testing.assert_allclose(np.concatenate(parts_of_out, axis=2), want, atol=1e-6)
 
 
 @pytest.mark.parametrize(

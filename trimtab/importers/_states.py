@@ -41,15 +41,15 @@ def add_state(program: Program, name: str, first: Array, index: int) -> None:
 
 
 def _check(program: Program, name: str, output: str, where: str) -> None:
-    for kind, one, known in (
+    for kind, one, names in (
         ("input", name, program.inputs),
         ("output", output, program.outputs),
     ):
-        if one not in known:
+        if one not in names:
             raise ImportModelError(
                 f"there is no {kind} {one!r} for a state",
                 where=where,
-                hint=f"its {kind}s are: {', '.join(known)}",
+                hint=f"its {kind}s are: {', '.join(names)}",
             )
     state, value = program.vars[name], program.vars[output]
     if (state.shape, state.dtype) != (value.shape, value.dtype):
