@@ -5,8 +5,10 @@ from __future__ import annotations
 from lab import committed
 from lab.docs.generator import block
 from lab.docs.sentences import made_by
-from lab.time_model import boards
+from lab.time_model import boards, figures
 from lab.time_model.boards import Errors
+from trimtab import cores
+from trimtab.planner.cost import STALLS
 from trimtab.tables import Column, Page, Table, number
 
 
@@ -70,6 +72,7 @@ def modeled_yolo26n() -> Page:
     ]
     return [
         made_by("time_model/yolo26n"),
+        *_verdict(engines, operators),
         Table(
             [Column("engine"), *times, *counts],
             [
@@ -90,6 +93,27 @@ def modeled_yolo26n() -> Page:
                 for row in operators
             ],
         ),
+    ]
+
+
+def _verdict(engines: list[committed.Row], operators: list[committed.Row]) -> list[str]:
+    """Sentences about Arm's measured time, what takes trimtab's, and what its threads lose."""
+    bar = engines[0]["measured_ms"]
+    four, one = (
+        next(row for row in engines if row["engine"].startswith("trimtab") and row["threads"] == n)
+        for n in (4, 1)
+    )
+    modeled, first = four["modeled_ms"], operators[:2]
+    names = " and ".join(f"`{row['operator']}`" for row in first)
+    even = STALLS * one["cycles"] / 4
+    lost = STALLS * four["cycles"] - even
+    milliseconds = lost / (figures.memory_of(cores.find("cortex-a76")).clock_ghz * 1e6)
+    return [
+        f"trimtab's modeled {modeled:.1f} ms are {modeled / bar - 1:+.0%} beside Arm's {bar} ms; "
+        f"{sum(row['modeled_ms'] for row in first) / modeled:.0%} of them are {names}.",
+        f"The busiest of four threads has {four['cycles'] / one['cycles'] * 4:.2f} times a quarter "
+        f"of the cycles of one thread; evenly shared, the network would take "
+        f"{modeled - milliseconds:.1f} ms.",
     ]
 
 
