@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lab import committed
-from lab.camera import measure
+from lab.camera import measure, ncnn
 from lab.docs.generator import block
 from lab.docs.sentences import made_by
 from trimtab.tables import Page
@@ -21,4 +21,19 @@ def camera() -> Page:
         f" {first.ratio:.2f}.",
         "Milliseconds with one thread:",
         measure.table(figures),
+    ]
+
+
+@block
+def camera_ncnn() -> Page:
+    """Provenance, verdict, and the counts."""
+    results = committed.read(ncnn.NAME)
+    row = results.rows[0]
+    ratio = row["own_instructions"] / row["ncnn_instructions"]
+    verdict = "holds" if ratio <= ncnn.BAR else "is missed"
+    return [
+        made_by(ncnn.NAME),
+        f"The bar for {ncnn.CASE}, {ncnn.BAR} of ncnn's instructions, {verdict} with {ratio:.3f}.",
+        "Million instructions of a frame:",
+        ncnn.table(results),
     ]

@@ -16,20 +16,31 @@ class CameraOptions:
 
     rounds: int = option("conversions of each kind, in interleaved rounds", 200)
     wait: str = option(WAIT_HELP, bare=True)
+    ncnn: str = option(
+        "instead: checkout of ncnn, whose instructions for these steps a Cortex-A53 counts"
+    )
     update: bool = option("write the figures to lab/camera/", False)
 
 
 @command(CameraOptions, engine=True)
 def camera(options: CameraOptions) -> None:
     """Measure the conversion of camera frames beside OpenCV's functions for the same steps."""
+    from pathlib import Path
+
     from lab import committed
-    from lab.camera import measure
+    from lab.camera import measure, ncnn
     from lab.exclusive import exclusive
     from lab.machine import MachineMonitor
     from trimtab import tables
     from trimtab.cli._progress import shown
 
     progress, monitor = shown(), MachineMonitor()
+    if options.ncnn:
+        counted = ncnn.measure(Path(options.ncnn), progress)
+        print(tables.text([ncnn.table(counted)]))
+        if options.update:
+            progress.note(f"written: {committed.write(ncnn.NAME, counted)}")
+        return
     with exclusive("bench.camera", parse_wait(options.wait), progress):
         figures = measure.measure(options.rounds)
     print(tables.text([measure.table(figures)]))

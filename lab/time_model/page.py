@@ -106,8 +106,8 @@ def _verdict(engines: list[committed.Row], operators: list[committed.Row]) -> li
     modeled, first = four["modeled_ms"], operators[:2]
     names = " and ".join(f"`{row['operator']}`" for row in first)
     even = STALLS * one["cycles"] / 4
-    lost = STALLS * four["cycles"] - even
-    milliseconds = lost / (figures.memory_of(cores.find("cortex-a76")).clock_ghz * 1e6)
+    uneven = STALLS * four["cycles"] - even
+    milliseconds = uneven / (figures.memory_of(cores.find("cortex-a76")).clock_ghz * 1e6)
     return [
         f"trimtab's modeled {modeled:.1f} ms are {modeled / bar - 1:+.0%} beside Arm's {bar} ms; "
         f"{sum(row['modeled_ms'] for row in first) / modeled:.0%} of them are {names}.",
