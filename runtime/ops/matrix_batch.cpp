@@ -35,18 +35,18 @@ void PackMatrix(const T* matrix, int32_t depth, int32_t columns, bool transposed
   const ptrdiff_t row = transposed ? 1 : columns, column = transposed ? depth : 1;
   const auto width = static_cast<int32_t>(nr);
   const int32_t whole = columns / width, rest = columns % width;
-  StridedCopy copy(sizeof(T));
-  copy.AddAxis(whole, width * column, width * static_cast<ptrdiff_t>(depth));
-  copy.AddAxis(depth, row, width);
-  copy.AddAxis(width, column, 1);
-  copy.Run(matrix, panels, pool);
-  if (rest == 0) return;
-  panels += static_cast<size_t>(whole) * static_cast<size_t>(depth) * nr;
-  memset(panels, 0, static_cast<size_t>(depth) * nr * sizeof(T));
-  StridedCopy last(sizeof(T));
-  last.AddAxis(depth, row, width);
-  last.AddAxis(rest, column, 1);
-  last.Run(matrix + whole * width * column, panels, pool);
+  // All whole panels, and then the last one if it is narrower.
+  for (int32_t count = whole, used = width;; count = 1, used = rest) {
+    StridedCopy copy(sizeof(T));
+    copy.AddAxis(count, width * column, width * static_cast<ptrdiff_t>(depth));
+    copy.AddAxis(depth, row, width);
+    copy.AddAxis(used, column, 1);
+    copy.Run(matrix, panels, pool);
+    if (rest == 0 || used == rest) return;
+    matrix += whole * width * column;
+    panels += static_cast<size_t>(whole) * static_cast<size_t>(depth) * nr;
+    memset(panels, 0, static_cast<size_t>(depth) * nr * sizeof(T));
+  }
 }
 
 template void PackMatrix(const float*, int32_t, int32_t, bool, size_t, float*, ThreadPool&);
