@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import sysconfig
+import threading
 import zlib
 from functools import cache
 from pathlib import Path
@@ -27,6 +28,7 @@ __all__ = [
 ]
 
 _NAME = "trimtab._engine"
+_LOADING = threading.RLock()  # threads of a sweep begin with the engine at the same time
 
 
 class EngineError(Exception):
@@ -48,14 +50,15 @@ def engine_file() -> Path:
 
 def _loaded() -> ModuleType:
     """The extension, imported once; ImportError if it is missing."""
-    if _NAME not in sys.modules:
-        spec = importlib.util.spec_from_file_location(_NAME, engine_file())
-        if spec is None or spec.loader is None:
-            raise ImportError(f"{engine_file()} is not an extension module")
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        sys.modules[_NAME] = module
-    return sys.modules[_NAME]
+    with _LOADING:
+        if _NAME not in sys.modules:
+            spec = importlib.util.spec_from_file_location(_NAME, engine_file())
+            if spec is None or spec.loader is None:
+                raise ImportError(f"{engine_file()} is not an extension module")
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+            sys.modules[_NAME] = module
+        return sys.modules[_NAME]
 
 
 @cache
@@ -63,12 +66,13 @@ def engine() -> Any:
     """The extension, with the operators that plug-ins provide in shared libraries and Python
     functions; MissingRequirementError if it has not been built for this Python.
     """
-    module = extension()
-    for library in plugins.libraries():
-        with plugins.isolated(library):
-            load_plugin(library.folder)
-    plugins.modules("functions")  # importing a module registers its operators
-    return module
+    with _LOADING:
+        module = extension()
+        for library in plugins.libraries():
+            with plugins.isolated(library):
+                load_plugin(library.folder)
+        plugins.modules("functions")  # importing a module registers its operators
+        return module
 
 
 @cache

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +14,23 @@ import trimtab
 from trimtab.program import Program
 
 Array = np.ndarray[Any, Any]
+
+_LOAD_AT_ONCE = """
+import sys
+import threading
+from trimtab.engine import engine
+
+def load():
+    start.wait()
+    loaded.append(hasattr(engine(), "infer_shapes") and engine())
+
+sys.setswitchinterval(1e-6)
+start, loaded = threading.Barrier(8), []
+threads = [threading.Thread(target=load) for _ in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+assert len(loaded) == 8 and loaded[0] and {*map(id, loaded)} == {id(loaded[0])}, loaded
+"""
 
 # Loops over elements, over rows, over pixels and over tiles of a product, and their results.
 OPERATORS: dict[str, tuple[dict[str, object], Callable[[Array], Array]]] = {
@@ -39,3 +58,9 @@ def test_a_loop_reaches_its_end_with_any_number_of_threads(type: str, threads: i
         x = np.random.default_rng(len(type)).uniform(1, 2, shape).astype(np.float32)
         (y,) = session.run({"x": x}).values()
         np.testing.assert_allclose(y, reference(x), rtol=1e-5)
+
+
+def test_threads_that_begin_at_the_same_time_load_one_engine() -> None:
+    argv = [sys.executable, "-P", "-c", _LOAD_AT_ONCE]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
