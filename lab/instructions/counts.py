@@ -24,8 +24,8 @@ RECENT_NETWORKS = (
     "recognizer_svtr",
     "vit_tiny",
 )
-"""For the cores without i8mm. Not counted yet: a `--check` of all networks says that they are
-missing, until `--network NAME --update` adds them.
+"""Networks counted on the cores without i8mm. A `--check` of all networks names those of them whose
+counts are missing; `--network NAME --update` adds them.
 """
 TARGETS = (
     ("cortex-a53", "f32"),

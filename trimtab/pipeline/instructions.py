@@ -17,7 +17,7 @@ from trimtab.results import records, summary
 from trimtab.results.summary import Summary, Unit
 from trimtab.tables import Column, Table, number
 
-_SECONDS = 3600.0
+_TIMEOUT_S = 3600.0  # counting takes some hundred times as long as running
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def count_instructions(recipe: Recipe, folder: Path, progress: Progress = SILENT
     The run is recorded in `folder`. UsageError when no emulated device has that core; errors of the
     run are raised.
     """
-    settings = Settings(per_op=True, timeout_s=_SECONDS)
+    settings = Settings(per_op=True, timeout_s=_TIMEOUT_S)
     measurement = MeasurementRequest(emulated_device(recipe.cpu), settings, folder)
     outcome = bench(replace(recipe, measurement=measurement), progress).outcome
     if outcome.error is not None:
