@@ -201,5 +201,6 @@ int trimtab_train_save(trimtab_trainer* trainer, const char* path) {
 
 void trimtab_train_close(trimtab_trainer* trainer) {
   if (trainer == nullptr) return;
+  trainer->model->executor.ForgetInputs(trainer->file, trainer->bytes);
   trimtab::UnmapMemory(trainer->file, Padded(trainer->bytes) + sizeof(trimtab_trainer));
 }

@@ -194,6 +194,7 @@ uint64_t trimtab_train_steps(const trimtab_trainer* trainer);
 /* Writes a checkpoint to `path`.partial and renames it: whenever the power fails, `path` is the old
  * or the new one. TRIMTAB_IO on failure, whose reason is in errno. */
 int trimtab_train_save(trimtab_trainer* trainer, const char* path);
+/* Frees the values: inputs that have them are no longer set. */
 void trimtab_train_close(trimtab_trainer* trainer);
 
 /* Called before (begin = 1) and after (begin = 0) every operator; null turns it off. */

@@ -47,6 +47,9 @@ class Executor {
   // Points input i at the caller's data (its layout and type as input(i) says), which must stay
   // valid during Run.
   Status SetInput(uint32_t i, const void* data, size_t bytes);
+  // Unsets the inputs whose data lies in these bytes, which their owner is about to free. They must
+  // be set again before the next Run.
+  void ForgetInputs(const void* begin, size_t bytes);
   // Gives the operator that reads input i, which must be its only reader, a frame of the caller's
   // memory instead, until the input is set again.
   Status SetFrame(uint32_t i, const Frame& frame);
@@ -90,6 +93,7 @@ class Executor {
   Status KeepPlan();
   bool IsInput(uint32_t var) const;
   void FindAliasRoots();
+  bool Outgrew(uint32_t var) const;
   void FindLifetimes();
   void ShareInPlace();
   bool MayTakePlace(uint32_t op_index, const OperatorRow& row, uint32_t input) const;

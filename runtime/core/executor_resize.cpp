@@ -90,6 +90,7 @@ bool Executor::PlanHolds() const {
   const uint32_t vars = program_->var_count();
   for (uint32_t i = 0; i < vars; ++i) {
     const uint32_t root = alias_root_[i];
+    if (root != i && Outgrew(i)) return false;
     if (scope_.variable(i).constant || scope_.variable(root).constant || IsInput(root)) continue;
     if (scope_.tensor(i).CountBytes() > buffers_[root].bytes) return false;
   }

@@ -11,6 +11,7 @@ import pytest
 
 import trimtab
 from tests.small_programs import Array, Net, normal
+from trimtab import _engine, modelfile
 from trimtab.engine import EngineError
 from trimtab.program import Program
 
@@ -98,6 +99,21 @@ def test_an_array_that_a_run_overwrites_must_be_writable() -> None:
     session.run(values)
     with pytest.raises(EngineError, match="too many values"):
         session.overwrite_inputs(4)
+
+
+def test_a_result_that_outgrew_its_input_has_memory_of_its_own() -> None:
+    net = Net(batch=(1, 4), x=(1, 4))
+    program = trimtab.optimize(net.finish(net("add", "x", "batch")))
+    engine = _engine.Executor(modelfile.encode(program))
+    engine.overwrite_inputs(1)
+    memory = normal(33, 4)
+    x, beyond = memory[:1], memory[1:].copy()
+    for count in (1, 32, 1):
+        engine.resize_input(0, (count, 4))
+        batch, before = normal(count, 4), x.copy()
+        (output,) = engine.run([batch, x])
+        np.testing.assert_array_equal(output, before + batch)
+        np.testing.assert_array_equal(memory[1:], beyond)
 
 
 @pytest.mark.parametrize("is_update", [0.0, 1.0])
