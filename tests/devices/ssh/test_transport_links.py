@@ -9,9 +9,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import paramiko
 import pytest
+from paramiko.pipe import PosixPipe
 
 from tests.devices.conftest import SshServer
 from tests.devices.fake_boot_id import BOOT_ID, play_boot_id
@@ -71,6 +73,25 @@ def test_the_output_of_a_login_script_stays_out_of_results(
         with pytest.raises(DeviceTimeoutError, match="ended there"):
             device.run(["sleep", "30"], timeout_s=0.5)
         assert device.describe().boot_id == Path(BOOT_ID).read_text().strip()
+
+
+def test_output_behind_the_result_does_not_end_the_connection(
+    start_sshd: Callable[..., SshServer], config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def close(pipe: Any) -> None:
+        """The original, in the middle of which another thread runs."""
+        os.close(pipe._rfd)
+        os.close(pipe._wfd)
+        time.sleep(0.3)
+        pipe._closed = True
+
+    monkeypatch.setattr(PosixPipe, "close", close)
+    server = start_sshd('ForceCommand eval "$SSH_ORIGINAL_COMMAND"; sleep 0.1; echo good bye')
+    server.define(config, "board1")
+    with find_device("board1").open(trust_new=True) as device:
+        connection = ["sh", "-c", "echo $SSH_CONNECTION"]
+        first, second = (device.run(connection, timeout_s=10).stdout for _ in range(2))
+        assert first == second
 
 
 def test_a_login_that_refuses_every_command_is_no_success(

@@ -6,7 +6,6 @@ fills the channel's window while the other is read, and stdin is sent as far as 
 
 from __future__ import annotations
 
-import select
 import threading
 from collections.abc import Mapping
 from typing import Self
@@ -40,6 +39,7 @@ class ChannelCommand:
         self._unsent = b""
         self._channel: paramiko.Channel | None = None
         self._opened = threading.Event()
+        self._arrived = threading.Event()  # output that is not read yet, or the end of it
         self._is_abandoned = False
         arguments = (transport, script, environment)
         threading.Thread(target=self._open, args=arguments, daemon=True).start()
@@ -65,7 +65,7 @@ class ChannelCommand:
                 break
             wait_s = remaining_s(deadline)
             if not has_moved:
-                select.select([channel], [], [], min(wait_s, _POLL_S) if self._stdin else wait_s)
+                self._arrived.wait(min(wait_s, _POLL_S) if self._stdin else wait_s)
         return channel.exit_status if channel.exit_status_ready() else None
 
     def end(self, grace_s: float = 0.0) -> None:
@@ -79,6 +79,10 @@ class ChannelCommand:
     ) -> None:
         try:
             channel = transport.open_session(timeout=_UNLIMITED_S)
+            # Not `select`: a channel closes the pipe behind its descriptor while paramiko's thread
+            # may write to it, which ends the connection.
+            for buffer in (channel.in_buffer, channel.in_stderr_buffer):
+                buffer.set_event(self._arrived)
             if environment:
                 channel.update_environment(dict(environment))
             channel.exec_command(script)
