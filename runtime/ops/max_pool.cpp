@@ -4,14 +4,14 @@
 namespace trimtab {
 namespace {
 
-// `value` as T; values outside of int8 become its bounds.
+// `value` as T; values outside of int8 become its bounds, and NaN the lower one.
 template <typename T>
 T Saturated(float value) {
   return value;
 }
 template <>
 int8_t Saturated(float value) {
-  if (value <= INT8_MIN) return INT8_MIN;
+  if (!(value > INT8_MIN)) return INT8_MIN;
   return value >= INT8_MAX ? int8_t{INT8_MAX} : static_cast<int8_t>(value);
 }
 
