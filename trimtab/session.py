@@ -120,8 +120,14 @@ class Session:
         return dict(self._executor.memory())
 
     def reset(self) -> None:
-        """Gives the states that the model keeps between runs their first values."""
-        self._executor.reset()
+        """Gives the states that the model keeps between runs their first values; UsageError if it
+        keeps none.
+        """
+        try:
+            self._executor.reset()
+        except EngineError as error:
+            hint = "load it with NAME=@OUTPUT for each state, see docs/states.md"
+            raise UsageError(error.args[1], where=self.program.name, hint=hint) from None
 
     def overwrite_inputs(self, count: int) -> None:
         """Lets runs compute the last `count` outputs in the arrays of the last `count` inputs, each

@@ -2,5 +2,5 @@
 #include "runtime/api/model.h"
 
 int trimtab_reset(trimtab_model* model) {
-  return trimtab::Report(model, model->executor.PrepareAgain());
+  return trimtab::Report(model, model->executor.ResetStates());
 }

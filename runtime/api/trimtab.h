@@ -152,7 +152,7 @@ int trimtab_resize_input(trimtab_model* model, uint32_t index, const int32_t* di
 int trimtab_resize_inputs(trimtab_model* model, const trimtab_tensor* inputs);
 int trimtab_run(trimtab_model* model);
 /* Gives the states that a model keeps between runs (docs/states.md) their first values, as at a new
- * stream. In libraries of models that have states. */
+ * stream. TRIMTAB_BAD_ARGUMENT for a model that has none. In libraries of models that have states. */
 int trimtab_reset(trimtab_model* model);
 
 /* A box of a network with a head (docs/boxes.md), in pixels of the camera's image, or of the input

@@ -67,11 +67,15 @@ Status Executor::PrepareConstants(bool mapped) {
   return Status();
 }
 
-Status Executor::PrepareAgain() {
+Status Executor::ResetStates() {
+  bool has_states = false;
   for (uint32_t i = 0; i < program_->op_count(); ++i) {
-    if (operators_[i]->prepares()) operators_[i]->Compute(pool_);
+    if (!FindOperator(program_->op(i).op_id)->is_state) continue;
+    operators_[i]->Compute(pool_);
+    has_states = true;
   }
-  return Status();
+  if (has_states) return Status();
+  return Status(Code::kBadArgument, TRIMTAB_TEXT("the model keeps no states"));
 }
 
 // Every channel of a variable is written exactly once, before it is read, and constants are never

@@ -65,8 +65,9 @@ class Executor {
   // these inputs, which must be writable. What cannot share stays in memory of its own.
   Status OverwriteInputs(uint32_t count);
 
-  // Prepares all constants again, from those of the file: states then have their first values.
-  Status PrepareAgain();
+  // Gives the states that the model keeps between runs their first values. An error, and no change,
+  // if it keeps none.
+  Status ResetStates();
 
   // Computes the outputs; they stay valid until the next Run. All inputs must be set.
   Status Run();

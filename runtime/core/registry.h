@@ -30,6 +30,7 @@ struct OperatorRow {
   uint8_t in_place_inputs;  // bit i set: output 0 may reuse the memory of input i
   uint8_t field_count;
   uint8_t factory_count;
+  bool is_state;             // its output is a state: a copy of its input until it is replaced
   uint16_t strided_inputs;   // bit i set: input i may be a sub-tensor
   uint16_t strided_outputs;  // bit i set: output i may be a sub-tensor
   const AttributeField* fields;

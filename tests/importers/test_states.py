@@ -112,13 +112,43 @@ def test_a_state_that_does_not_fit_is_an_error(states: dict[str, str], message: 
         trimtab.load(streams.recurrent(), states)
 
 
-def test_a_state_that_leaves_unchanged_is_an_error() -> None:
+def test_a_state_may_leave_unchanged() -> None:
     model = streams.counter()
     same = onnx.helper.make_tensor_value_info("same", onnx.TensorProto.INT64, [2, 3])
     model.graph.node.append(onnx.helper.make_node("Identity", ["n"], ["same"]))
     model.graph.output.append(same)
-    with pytest.raises(ImportModelError, match="the output 'same' is the state 'n' itself"):
-        trimtab.load(model, {"n": "@next"})
+    session = trimtab.Session(trimtab.load(model, {"n": "@next"}))
+    assert session.output_names == ("same",)
+    by = np.arange(6).reshape(2, 3)
+    for run in range(4):
+        np.testing.assert_array_equal(session.run(by)["same"], run * by)
+
+
+def delays(first: str, second: str) -> onnx.ModelProto:
+    """Two states, whose next values are `first` and `second`: names of x, a and b."""
+    node, info = onnx.helper.make_node, onnx.helper.make_tensor_value_info
+    infos = [info(n, onnx.TensorProto.FLOAT, [2, 3]) for n in ("x", "a", "b", "an", "bn", "y")]
+    nodes = [
+        node("Identity", [first], ["an"]),
+        node("Identity", [second], ["bn"]),
+        node("Sub", ["a", "b"], ["c"]),
+        node("Add", ["c", "x"], ["y"]),
+    ]
+    graph = onnx.helper.make_graph(nodes, "delays", infos[:3], infos[3:])
+    opsets = [onnx.helper.make_opsetid("", 17)]
+    return onnx.helper.make_model(graph, opset_imports=opsets, ir_version=8)
+
+
+@pytest.mark.parametrize(("first", "second"), [("x", "a"), ("b", "x"), ("b", "a"), ("a", "x")])
+def test_a_state_may_take_the_value_of_another(first: str, second: str) -> None:
+    session = trimtab.Session(trimtab.load(delays(first, second), {"a": "@an", "b": "@bn"}))
+    values = {name: np.zeros((2, 3), np.float32) for name in "ab"}
+    for number in range(1, 5):
+        values["x"] = np.arange(number, number + 6, dtype=np.float32).reshape(2, 3)
+        np.testing.assert_array_equal(
+            session.run(values["x"])["y"], values["a"] - values["b"] + values["x"]
+        )
+        values |= {"a": values[first], "b": values[second]}
 
 
 def test_the_engine_writes_no_constant_of_a_file() -> None:
@@ -129,3 +159,9 @@ def test_the_engine_writes_no_constant_of_a_file() -> None:
     net = Net(x=(2, 3), z=(2, 3))
     with pytest.raises(ProgramError, match="a weight must be constant"):
         trimtab.Session(net.finish(net("update_state", "z", "x")))
+
+
+def test_a_reset_of_a_network_without_states_is_an_error() -> None:
+    session = trimtab.Session(trimtab.load(streams.counter()))
+    with pytest.raises(UsageError, match="the model keeps no states"):
+        session.reset()

@@ -164,7 +164,7 @@ def registry_source(profile: Profile, selected: list[kernels.Kernel]) -> str:
             f"    {{{op.schema_hash:#x}u, {op.id}, {min_in}, {max_in}, {min_out}, {max_out}, "
             f"LayoutRule::{LAYOUT_RULES[op.layout]}, {str(op.view).lower()}, "
             f"{str(op.prepares).lower()}, {str(op.accepts_empty).lower()}, {dtypes}, {masks}, "
-            f"{len(op.attributes)}, {len(factories)}, {strided}, "
+            f"{len(op.attributes)}, {len(factories)}, {str(op.state).lower()}, {strided}, "
             f"{fields}, k{op.class_name}Factories, "
             f'"{op.name if profile.strings else ""}"}},'
         )

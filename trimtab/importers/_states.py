@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from trimtab.errors import ImportModelError
-from trimtab.importers._graph import Array
 from trimtab.program import Program
+from trimtab.program import states as program_states
 from trimtab.program.block import NUMPY_DTYPES
 
 States = Mapping[str, str]
@@ -21,23 +21,14 @@ def keep(program: Program, states: States, where: str) -> None:
     Their outputs are removed, unless the program has no other. ImportModelError if there is no such
     input or output, or they do not fit.
     """
-    for index, (name, output) in enumerate(states.items()):
+    for name, output in states.items():
         _check(program, name, output, where)
         var = program.vars.pop(name)
         program.inputs.remove(name)
         program.input_ranges = {n: r for n, r in program.input_ranges.items() if n != name}
-        zeros = np.zeros(var.shape, NUMPY_DTYPES[var.dtype])
-        add_state(program, name, zeros, index)
-    for name, output in states.items():
-        program.block.add_op("update_state", [name, output], {}, 1, f"{name}.next")
+        program_states.add(program, np.zeros(var.shape, NUMPY_DTYPES[var.dtype]), name)
     program.outputs = [n for n in program.outputs if n not in states.values()] or program.outputs
-
-
-def add_state(program: Program, name: str, first: Array, index: int) -> None:
-    """Adds a state before all operators. `name`: of its value; `index`: its number."""
-    constant = program.block.add_constant(first, f"{name}.first")
-    state = program.block.make_op("state", [constant], {"index": index}, [name], name)
-    program.ops.insert(0, state)
+    program_states.replace(program, states)
 
 
 def _check(program: Program, name: str, output: str, where: str) -> None:
@@ -59,20 +50,3 @@ def _check(program: Program, name: str, output: str, where: str) -> None:
             where=where,
             hint="give shapes of inputs for which they are equal",
         )
-    for other in program.outputs:
-        if _is_state(program, other, name):
-            raise ImportModelError(
-                f"the output {other!r} is the state {name!r} itself",
-                where=where,
-                hint="leave it an input and an output, or compute the output from it",
-            )
-
-
-def _is_state(program: Program, output: str, name: str) -> bool:
-    """Whether an output has the elements of an input in their order."""
-    while output != name:
-        producer = program.block.producer(output)
-        if producer is None or producer.type not in ("reshape", "transpose"):
-            return False
-        output = producer.inputs[0]
-    return True

@@ -33,7 +33,7 @@ from trimtab.modelfile.records import (
     VAR_FLAG_PART,
     VERSION,
 )
-from trimtab.program import attributes
+from trimtab.program import attributes, states
 from trimtab.program.block import Op, Var
 from trimtab.program.program import Program
 from trimtab.program.quantization import Quantization
@@ -151,6 +151,7 @@ class _Encoder:
     """Encodes the tables of a program; `names` is whether the file has names."""
 
     def __init__(self, program: Program, names: bool) -> None:
+        states.check(program)
         self._program, self._names = program, names
         self._vars = _used_vars(program)
         self._index = {var.name: i for i, var in enumerate(self._vars)}

@@ -17,7 +17,7 @@ from typing import Protocol, cast
 
 from trimtab import plugins
 from trimtab.errors import SchemaError, TrimtabError
-from trimtab.program import Program
+from trimtab.program import Program, states
 
 
 class Pass(Protocol):
@@ -71,9 +71,13 @@ def _file(module: object) -> str:
 
 
 def _apply(rewrite: Pass, program: Program) -> None:
-    """Runs a pass; an exception in a plug-in's pass becomes a PluginError that names the line."""
+    """Runs a pass; an exception in a plug-in's pass becomes a PluginError that names the line.
+
+    ProgramError if it moves a reader of a state behind the state's update.
+    """
     try:
         rewrite.run(program)
+        states.check(program)
     except TrimtabError:
         raise
     except Exception as error:

@@ -12,7 +12,7 @@ from trimtab.errors import CalibrationError
 from trimtab.passes.fuse_qdq_conv import is_weighted
 from trimtab.passes.fuse_qdq_table import computed
 from trimtab.planner.plan_file import Plan
-from trimtab.program import Program
+from trimtab.program import Program, states
 from trimtab.progress import SILENT, Progress
 from trimtab.quantization import equalization
 from trimtab.quantization.adaptive_rounding import Rounding, empty_moments, sampled_operands
@@ -186,10 +186,12 @@ def run_on_samples(
     twin = program.copy()
     twin.outputs = list(dict.fromkeys([*program.outputs, *names]))
     twin.outputs = [tensor for tensor in twin.outputs if tensor not in program.inputs]
+    copies = states.copy_outputs(twin)
     session = Session(twin, plan=plan)
     with progress.step(title, "samples") as step:
         for number, feed in enumerate(samples):
-            note(number, {**feed, **session.run(feed)})
+            results = {copies.get(name, name): value for name, value in session.run(feed).items()}
+            note(number, {**feed, **results})
             step.update(number + 1, samples.count)
 
 

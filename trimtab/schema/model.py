@@ -31,7 +31,8 @@ class Port:
     the operator converts to f32. `real`: holds f32 whatever the operator's dtypes are. `strided`:
     may be a channel slice of a larger NHWC tensor, so that its pixels are not contiguous.
     `in_place` (inputs only): an output may share this input's memory, because no input element is
-    read after the output elements at its offset have been written.
+    read after the output elements at its offset have been written. `overwritten` (inputs only): is
+    a state, which the operator replaces: nothing reads it afterwards.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Port:
     real: bool = False
     strided: bool = False
     in_place: bool = False
+    overwritten: bool = False
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,9 @@ class Operator:
     `layout`: "nhwc" requires NHWC order of 4-D tensors, "plain" row-major order, "any" the same
     order for all of them, "converts" is the conversion itself. `typed`: there is a C++ class for
     each type of the first input. `prepares`: computes constants for other operators from constants,
-    once per model load. `accepts_empty`: its result may have elements though an input has none.
+    once per model load. `state`: such a constant is a state, which lasts until it is replaced, and
+    which a reset computes again. `accepts_empty`: its result may have elements though an input has
+    none.
     `checks`: it checks its inputs, or updates a state, and stays in a program without readers.
     `run_time`: registered by the process that runs it instead of compiled in
     (docs/run-time-plugins.md). `path`: the schema file, with the source file beside it.
@@ -142,6 +146,7 @@ class Operator:
     fuses_residual: bool = False
     view: bool = False
     prepares: bool = False
+    state: bool = False
     accepts_empty: bool = False
     checks: bool = False
     typed: bool = False
