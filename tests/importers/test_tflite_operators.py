@@ -15,8 +15,8 @@ from tests.importers.tflite_writer import Model
 from tests.ops.cases.case import Array
 
 
-def interpreted(model: Model) -> list[Array]:
-    """The outputs of LiteRT."""
+def interpreter_of(model: Model) -> Any:
+    """LiteRT's interpreter of a model."""
     litert = pytest.importorskip(
         "ai_edge_litert.interpreter", reason="ai-edge-litert is the oracle"
     )
@@ -25,6 +25,12 @@ def interpreted(model: Model) -> list[Array]:
         model_content=model.bytes(), experimental_op_resolver_type=resolver
     )
     interpreter.allocate_tensors()
+    return interpreter
+
+
+def interpreted(model: Model) -> list[Array]:
+    """The outputs of LiteRT."""
+    interpreter = interpreter_of(model)
     for detail, value in zip(interpreter.get_input_details(), model.feeds, strict=True):
         interpreter.set_tensor(detail["index"], value)
     interpreter.invoke()

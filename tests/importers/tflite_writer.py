@@ -23,6 +23,7 @@ _TYPES = {
     "bool": 6,
     "int16": 7,
     "int8": 9,
+    "resource": 13,
 }
 
 
@@ -53,7 +54,7 @@ class _Tensor:
 
 @dataclass
 class Model:
-    """A model under construction; a tensor is an index."""
+    """A model under construction, or one of its `graphs`, counted from 1; a tensor is an index."""
 
     tensors: list[_Tensor] = field(default_factory=list)
     ops: list[tuple[str, Sequence[int], Sequence[int], str, dict[str, Any]]] = field(
@@ -62,6 +63,32 @@ class Model:
     feeds: list[Array] = field(default_factory=list)
     inputs: list[int] = field(default_factory=list)
     outputs: list[int] = field(default_factory=list)
+    graphs: list[Model] = field(default_factory=list)
+
+    def graph(self, graph: Model) -> int:
+        """Adds a subgraph and returns its number."""
+        self.graphs.append(graph)
+        return len(self.graphs)
+
+    def argument(self, *shape: int, dtype: str = "float32") -> int:
+        """An input of a subgraph."""
+        name = f"argument_{len(self.inputs)}"
+        self.inputs.append(self._tensor(_Tensor(name, shape, _TYPES[dtype], b"")))
+        return self.inputs[-1]
+
+    def handle(self, name: str) -> int:
+        """The handle of a variable."""
+        fields = {"SharedName": name}
+        return self.add("VAR_HANDLE", [], [()], "VarHandleOptions", "resource", **fields)[0]
+
+    def read(self, name: str, *shape: int) -> int:
+        """The value of a float32 variable."""
+        handle = self.handle(name)
+        return self.add("READ_VARIABLE", [handle], [shape], "ReadVariableOptions")[0]
+
+    def assign(self, name: str, value: int) -> None:
+        """Replaces the value of a variable."""
+        self.add("ASSIGN_VARIABLE", [self.handle(name), value], [], "AssignVariableOptions")
 
     def _tensor(self, tensor: _Tensor) -> int:
         self.tensors.append(tensor)
@@ -126,17 +153,9 @@ class Model:
         """The file."""
         b = flatbuffers.Builder(1024)
         buffers = [_table(b, "Buffer")]
-        tensors = []
-        for tensor in self.tensors:
-            index = 0
-            if tensor.data:
-                b.StartVector(1, len(tensor.data), 16)
-                b.head -= len(tensor.data)
-                b.Bytes[b.head : b.head + len(tensor.data)] = tensor.data
-                index = len(buffers)
-                buffers.append(_table(b, "Buffer", Data=b.EndVector()))
-            tensors.append(_tensor(b, tensor, index))
-        types = list(dict.fromkeys(op[0] for op in self.ops))
+        every = [self, *self.graphs]
+        types = list(dict.fromkeys(op[0] for graph in every for op in graph.ops))
+        graphs = [graph._table(b, types, buffers) for graph in every]
         codes = [
             _table(
                 b,
@@ -147,8 +166,31 @@ class Model:
             )
             for number, name in (_code(b, type) for type in types)
         ]
+        model = _table(
+            b,
+            "Model",
+            Version=3,
+            Description=b.CreateString("a test"),
+            OperatorCodes=_offsets(b, codes),
+            Subgraphs=_offsets(b, graphs),
+            Buffers=_offsets(b, buffers),
+        )
+        b.Finish(model, b"TFL3")
+        return bytes(b.Output())
+
+    def _table(self, b: Any, types: Sequence[str], buffers: list[int]) -> int:
+        tensors = []
+        for tensor in self.tensors:
+            index = 0
+            if tensor.data:
+                b.StartVector(1, len(tensor.data), 16)
+                b.head -= len(tensor.data)
+                b.Bytes[b.head : b.head + len(tensor.data)] = tensor.data
+                index = len(buffers)
+                buffers.append(_table(b, "Buffer", Data=b.EndVector()))
+            tensors.append(_tensor(b, tensor, index))
         ops = [_op(b, types.index(op[0]), *op[1:]) for op in self.ops]
-        graph = _table(
+        return _table(
             b,
             "SubGraph",
             Tensors=_offsets(b, tensors),
@@ -156,17 +198,6 @@ class Model:
             Inputs=_ints(b, self.inputs),
             Outputs=_ints(b, self.outputs),
         )
-        model = _table(
-            b,
-            "Model",
-            Version=3,
-            Description=b.CreateString("a test"),
-            OperatorCodes=_offsets(b, codes),
-            Subgraphs=_offsets(b, [graph]),
-            Buffers=_offsets(b, buffers),
-        )
-        b.Finish(model, b"TFL3")
-        return bytes(b.Output())
 
 
 def _table(b: Any, name: str, **fields: Any) -> int:
@@ -254,6 +285,14 @@ def _flexbuffer(fields: dict[str, Any]) -> bytes:
     return bytes(b.Finish())
 
 
+def _field(b: Any, value: Any) -> Any:
+    if isinstance(value, bytes):
+        return b.CreateByteVector(value)
+    if isinstance(value, list):
+        return _ints(b, value)
+    return b.CreateString(value) if isinstance(value, str) else value
+
+
 def _op(
     b: Any,
     code: int,
@@ -264,10 +303,11 @@ def _op(
 ) -> int:
     more = {}
     if options:
-        values = {k: _ints(b, v) if isinstance(v, list) else v for k, v in fields.items()}
+        values = {k: _field(b, v) for k, v in fields.items()}
+        union = "BuiltinOptions2" if hasattr(tflite.BuiltinOptions2, options) else "BuiltinOptions"
         more = {
-            "BuiltinOptionsType": getattr(tflite.BuiltinOptions, options),
-            "BuiltinOptions": _table(b, options, **values),
+            f"{union}Type": getattr(getattr(tflite, union), options),
+            union: _table(b, options, **values),
         }
     elif fields:
         encoded = fields["struct"] if "struct" in fields else _flexbuffer(fields)

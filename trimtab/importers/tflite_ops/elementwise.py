@@ -126,6 +126,14 @@ def binary(node: TfliteNode) -> Results:
     return form(y, image)
 
 
+_NUMPY = {
+    "EQUAL": np.equal,
+    "LESS": np.less,
+    "LESS_EQUAL": np.less_equal,
+    "GREATER": np.greater,
+    "GREATER_EQUAL": np.greater_equal,
+}
+
 # The engine's relation, and whether to swap the operands.
 _COMPARE = {
     "EQUAL": ("equal", False),
@@ -140,6 +148,8 @@ _COMPARE = {
 def compare(node: TfliteNode) -> Results:
     """A comparison with broadcasting."""
     relation, swapped = _COMPARE[node.type]
+    if node.is_known(0) and node.is_known(1):
+        return np.asarray(_NUMPY[node.type](*(node.numbers(i, "operand") for i in range(2))))
     a, b, image = _pair(node)
     return form(node.add("compare", *((b, a) if swapped else (a, b)), relation=relation), image)
 

@@ -76,8 +76,8 @@ class TfliteTensor:
 
 @dataclass(frozen=True)
 class TfliteOperator:
-    """An operator: operands by index (-1: absent). `table` has its options, `custom` the encoded
-    options of a custom operator.
+    """An operator: operands by index (-1: absent). `table` has its options, `table2` those of newer
+    operators, `custom` the encoded options of a custom operator.
     """
 
     type: str
@@ -86,16 +86,25 @@ class TfliteOperator:
     options_type: int
     table: Any
     custom: bytes = b""
+    options2_type: int = 0
+    table2: Any = None
 
 
 @dataclass(frozen=True)
-class TfliteModel:
-    """The first subgraph."""
+class TfliteGraph:
+    """A subgraph: its tensors, and its operators, inputs and outputs by their indices."""
 
     tensors: Sequence[TfliteTensor]
     operators: Sequence[TfliteOperator]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class TfliteModel:
+    """The subgraphs, of which the first is the network."""
+
+    graphs: Sequence[TfliteGraph]
     hints: ModelHints
 
 
@@ -155,9 +164,12 @@ class _ModelReader:
         model = tflite.Model.GetRootAs(self._data, 0)
         codes = [self._code(code) for code in self._tables(model, "OperatorCodes")]
         buffers = self._tables(model, "Buffers")
-        if model.SubgraphsLength() < 1:
+        graphs = [self._graph(g, codes, buffers) for g in self._tables(model, "Subgraphs")]
+        if not graphs:
             raise ValueError("it has no graph")
-        graph = model.Subgraphs(0)
+        return TfliteModel(graphs, hints.read(self._data))
+
+    def _graph(self, graph: Any, codes: list[str], buffers: list[Any]) -> TfliteGraph:
         tensors = [
             self._tensor(t, i, buffers) for i, t in enumerate(self._tables(graph, "Tensors"))
         ]
@@ -168,7 +180,7 @@ class _ModelReader:
         invalid += [i for i in (*inputs, *outputs) if not 0 <= i < len(tensors)]
         if invalid:
             raise ValueError(f"tensor {invalid[0]} is used, it has {len(tensors)}")
-        return TfliteModel(tensors, operators, inputs, outputs, hints.read(self._data))
+        return TfliteGraph(tensors, operators, inputs, outputs)
 
     def _code(self, code: Any) -> str:
         number = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
@@ -266,15 +278,21 @@ class _ModelReader:
             int(op.BuiltinOptionsType()),
             op.BuiltinOptions(),
             b"" if op.CustomOptionsIsNone() else op.CustomOptionsAsNumpy().tobytes(),
+            int(op.BuiltinOptions2Type()),
+            op.BuiltinOptions2(),
         )
 
 
 def options(operator: TfliteOperator, name: str) -> Any:
     """The options of an operator as the class `name` of the package; None if it has no such."""
-    if operator.table is None or operator.options_type != getattr(tflite.BuiltinOptions, name):
+    is_new = hasattr(tflite.BuiltinOptions2, name)
+    union = operator.table2 if is_new else operator.table
+    kind = operator.options2_type if is_new else operator.options_type
+    numbers = tflite.BuiltinOptions2 if is_new else tflite.BuiltinOptions
+    if union is None or kind != getattr(numbers, name):
         return None
     table = getattr(tflite, name)()
-    table.Init(operator.table.Bytes, operator.table.Pos)
+    table.Init(union.Bytes, union.Pos)
     return table
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from trimtab.errors import ImportModelError
 from trimtab.importers._graph import Value
@@ -12,10 +15,22 @@ from trimtab.importers._inputs import Declared, Shapes, declared_inputs
 from trimtab.importers._layer import ImportedLayer
 from trimtab.importers._walk import NetworkImport
 from trimtab.importers.tflite_ops.forms import Blocks, Form, Forms, value_of, with_value
-from trimtab.importers.tflite_ops.model import DTYPES, TfliteModel, TfliteTensor, read
-from trimtab.importers.tflite_ops.node import HANDLERS, TfliteNode
+from trimtab.importers.tflite_ops.model import (
+    DTYPES,
+    TfliteGraph,
+    TfliteModel,
+    TfliteTensor,
+    read,
+)
+from trimtab.importers.tflite_ops.node import HANDLERS, TfliteContext, TfliteNode
+from trimtab.importers.tflite_ops.variables import Variable, Variables
 from trimtab.importers.vocabulary.quantization import dequantized, quantized
 from trimtab.program import Program, Quantization, Var
+
+MAX_INLINED = 5_000
+"""Operators of subgraphs, each counted as often as it runs."""
+
+_MAX_NESTED = 16  # graphs within graphs
 
 _INPUT_DTYPES = {0: "f32", 2: "i32", 3: "u8", 4: "i64", 6: "bool", 9: "i8"}
 
@@ -23,22 +38,23 @@ _INPUT_DTYPES = {0: "f32", 2: "i32", 3: "u8", 4: "i64", 6: "bool", 9: "i8"}
 def load(path: Path, inputs: Shapes) -> Program:
     """The program of the model at `path`."""
     model = read(path)
-    walk = TfliteImport(path, model)
-    for index, shape in _inputs(path, model, inputs).items():
-        tensor = model.tensors[index]
+    graph, walk = model.graphs[0], TfliteImport(path, model)
+    for index, shape in _inputs(path, graph, inputs).items():
+        tensor = graph.tensors[index]
         walk.add_tensor(index, walk.add_input(tensor.name, shape, _INPUT_DTYPES[tensor.type]))
-    for index, op in enumerate(model.operators):
-        walk.add(TfliteNode(walk, op, index, model, walk.forms))
+    for index, op in enumerate(graph.operators):
+        walk.add(TfliteNode(walk, op, index, walk.context))
     outputs: dict[str, Hashable] = {}
-    for index in dict.fromkeys(model.outputs):
-        name = model.tensors[index].name
+    for index in dict.fromkeys(graph.outputs):
+        name = graph.tensors[index].name
         outputs[f"{name}_{index}" if name in outputs else name] = index
     program = walk.finish(outputs)
+    walk.context.variables.keep(walk)
     program.hints = model.hints
     return program
 
 
-def _inputs(path: Path, model: TfliteModel, shapes: Shapes) -> dict[int, tuple[int, ...]]:
+def _inputs(path: Path, model: TfliteGraph, shapes: Shapes) -> dict[int, tuple[int, ...]]:
     """The shape of every input, by the index of its tensor."""
     indices = {model.tensors[i].name: i for i in model.inputs}
     if len(indices) != len(model.inputs):
@@ -68,16 +84,60 @@ class TfliteImport(NetworkImport):
     """Values are tensors by index, in one of the forms of `forms.py`."""
 
     def __init__(self, path: Path, model: TfliteModel) -> None:
-        super().__init__(path, HANDLERS, len(model.operators))
+        super().__init__(path, HANDLERS, len(model.graphs[0].operators))
         self.model = model
-        self.values |= {i: t.data for i, t in enumerate(model.tensors) if t.data is not None}
         self.forms = Forms(self.values)
+        self.context = TfliteContext([], self.forms, Variables(model), self.inline)
+        self._tensors = self.context.tensors
+        self._inlined = self._nested = 0  # operators of subgraphs, and uses of graphs in graphs
+        self._add_tensors(model.graphs[0])
         # Quantized tensors: `values` holds the dequantized tensor, `_stored` the quantized one.
         self._stored: dict[Hashable, Form] = {}
 
+    def _add_tensors(self, graph: TfliteGraph) -> int:
+        """Adds the tensors of a graph and its constants; returns the place of its first tensor."""
+        begin = len(self._tensors)
+        self._tensors.extend(graph.tensors)
+        for i, tensor in enumerate(graph.tensors):
+            if tensor.data is not None:
+                self.values[begin + i] = tensor.data
+        return begin
+
+    def inline(self, node: TfliteNode, number: int, keys: Sequence[Hashable]) -> tuple[int, ...]:
+        """Adds the operators of a subgraph: see `TfliteContext`."""
+        if not 0 <= number < len(self.model.graphs):
+            raise node.invalid(f"it uses graph {number} of {len(self.model.graphs)}")
+        graph = self.model.graphs[number]
+        self._inlined += len(graph.operators) + 1
+        if self._inlined > MAX_INLINED or self._nested > _MAX_NESTED:
+            raise node.unsupported(
+                f"graphs within the network have more than {MAX_INLINED:,} operators, each counted"
+                " as often as it runs"
+            )
+        if len(keys) != len(graph.inputs):
+            raise node.invalid(f"it has {len(keys)} inputs, graph {number} {len(graph.inputs)}")
+        begin = self._add_tensors(graph)
+        for inner, outer in zip(graph.inputs, keys, strict=True):
+            self.values[begin + inner] = self.values[outer]
+            if outer in self._stored:
+                self._stored[begin + inner] = self._stored[outer]
+        self._nested += 1
+        for index, op in enumerate(graph.operators):
+            inputs, outputs = (
+                tuple(i + begin if i >= 0 else i for i in indices)
+                for indices in (op.inputs, op.outputs)
+            )
+            moved = replace(op, inputs=inputs, outputs=outputs)
+            self.add(TfliteNode(self, moved, index, self.context, f" of graph {number}"))
+        self._nested -= 1
+        results = tuple(begin + i for i in graph.outputs)
+        if any(key not in self.values or key in self.missing for key in results):
+            raise node.unsupported(f"graph {number} has unsupported operators")
+        return results
+
     def add_tensor(self, index: int, x: Value) -> None:
         """Binds an input of the program to a tensor."""
-        name = self.model.tensors[index].name
+        name = self._tensors[index].name
         start = ImportedLayer(
             self, "input", f"{name}.real", [], [index], where=self.path, title=f"input '{name}'"
         )
@@ -90,7 +150,7 @@ class TfliteImport(NetworkImport):
     def _quantization(self, layer: ImportedLayer, key: Hashable) -> Quantization | None:
         """The quantization of a computed tensor."""
         assert isinstance(key, int)
-        quantization = self.model.tensors[key].quantization()
+        quantization = self._tensors[key].quantization()
         if quantization is not None and quantization.axis is not None:
             raise layer.unsupported(f"its tensor '{layer.value_name(key)}' has several scales")
         return quantization
@@ -102,7 +162,10 @@ class TfliteImport(NetworkImport):
         for key in layer.inputs:
             if not isinstance(key, int) or self.is_defined(key):
                 continue
-            kind = self.model.tensors[key].type
+            kind, shape = self._tensors[key].type, self._tensors[key].shape
+            if 0 in shape and kind in DTYPES:  # a constant without elements has no data
+                self.values[key] = np.zeros(shape, DTYPES[kind])
+                continue
             if layer.type not in HANDLERS:
                 self.missing.add(key)
             elif kind not in DTYPES:
@@ -111,15 +174,18 @@ class TfliteImport(NetworkImport):
                     name = layer.value_name(key)
                     raise layer.unsupported(f"its input '{name}' has element type number {kind}")
         super().check_defined(layer)
-        if any(
-            isinstance(i, int) and self.model.tensors[i].data is not None for i in layer.outputs
-        ):
+        if any(isinstance(i, int) and self._tensors[i].data is not None for i in layer.outputs):
             raise ImportModelError(
                 "it writes to a constant", where=layer.where, hint="convert the network again"
             )
 
     def bind(self, layer: ImportedLayer, results: Mapping[Hashable, Any], first_op: int) -> None:
-        """Binds the results to tensors, rounded where a tensor is quantized."""
+        """Binds the results to tensors, rounded where a tensor is quantized; handles of variables
+        are no values of the program.
+        """
+        handles = {key: form for key, form in results.items() if isinstance(form, Variable)}
+        self.values |= handles
+        results = {key: form for key, form in results.items() if key not in handles}
         self.forms.forget(layer.outputs)
         rounded = {key: self._rounded(layer, key, form) for key, form in results.items()}
         super().bind(layer, rounded, first_op)
@@ -142,7 +208,7 @@ class TfliteImport(NetworkImport):
         if isinstance(form, Blocks) and any(form.pads):
             return form  # the padding is not part of the value yet
         assert isinstance(key, int)
-        to = _INPUT_DTYPES.get(self.model.tensors[key].type, "i16")
+        to = _INPUT_DTYPES.get(self._tensors[key].type, "i16")
         if to not in ("i8", "u8"):
             raise layer.unsupported(f"its result is quantized to {to}, not i8 or u8")
         stored = quantized(layer, layer.value(value), quantization, to)

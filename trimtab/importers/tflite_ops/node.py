@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,12 @@ from trimtab.importers._handlers import Handlers
 from trimtab.importers._layer import ImportedLayer, Place, is_known
 from trimtab.importers.tflite_ops.forms import Blocks, Forms
 from trimtab.importers.tflite_ops.model import (
-    TfliteModel,
     TfliteOperator,
     TfliteTensor,
     all_options,
     options,
 )
+from trimtab.importers.tflite_ops.variables import Variable, Variables
 from trimtab.importers.vocabulary.functions import Function
 from trimtab.importers.vocabulary.movement import TO_CHANNELS_FIRST
 from trimtab.importers.vocabulary.quantization import QuantizedConstant
@@ -37,16 +38,35 @@ _FUSED = {
 }
 
 
+@dataclass
+class TfliteContext:
+    """The parts that operators share: `tensors` by index, to which each use of a subgraph adds its
+    own, their forms, and the variables of the model. `inline` adds the operators of a subgraph,
+    whose inputs are tensors of the caller, and returns the indices of its outputs.
+    """
+
+    tensors: list[TfliteTensor]
+    forms: Forms
+    variables: Variables
+    inline: Callable[[TfliteNode, int, Sequence[Hashable]], tuple[int, ...]]
+
+
 class TfliteNode(ImportedLayer):
-    """One operator of a model."""
+    """One operator of a model. `place`: where its subgraph is used."""
 
     def __init__(
-        self, graph: ImportGraph, op: TfliteOperator, index: int, model: TfliteModel, forms: Forms
+        self,
+        graph: ImportGraph,
+        op: TfliteOperator,
+        index: int,
+        context: TfliteContext,
+        place: str = "",
     ) -> None:
-        self._model, self._forms, self._op = model, forms, op
+        self.context, self._forms, self._op = context, context.forms, op
+        self._index, self._place = index, place
         outputs = [i if i >= 0 else None for i in op.outputs]
         named = [i for i in outputs if i is not None]
-        title = f"operator {index} ({op.type})"
+        title = f"operator {index} ({op.type}){place}"
         super().__init__(
             graph,
             op.type,
@@ -59,7 +79,7 @@ class TfliteNode(ImportedLayer):
 
     def value_name(self, key: Any) -> str:
         """The name of a tensor; of several names of fused operators, the first."""
-        return str(self._model.tensors[key].name.split(";")[0])
+        return str(self.context.tensors[key].name.split(";")[0])
 
     def options(self, name: str) -> Any:
         """The operator's options; every field has a default."""
@@ -91,6 +111,37 @@ class TfliteNode(ImportedLayer):
         """A constant input as float32, dequantized if necessary."""
         value = np.asarray(self.numbers(place, what), np.float32)
         self.check_shape(what, value.shape, shape)
+        return value
+
+    def reading(self, keys: Sequence[Hashable]) -> TfliteNode:
+        """The same operator with these tensors as its inputs."""
+        inputs = tuple(key if isinstance(key, int) else -1 for key in keys)
+        op = replace(self._op, inputs=inputs)
+        return TfliteNode(self._graph, op, self._index, self.context, self._place)
+
+    @property
+    def op(self) -> TfliteOperator:
+        """The operator in the file."""
+        return self._op
+
+    def state(self, first: Array, name: str) -> Value:
+        """Adds a state that begins with `first`."""
+        number = sum(op.schema.state for op in self._graph.program.ops)
+        return self.add("state", self.constant(first, f"{name}.first"), index=number)
+
+    def inline(self, graph: int, keys: Sequence[Hashable]) -> tuple[int, ...]:
+        """Adds the operators of a subgraph and returns the tensors of its outputs."""
+        return self.context.inline(self, graph, keys)
+
+    def form(self, key: Hashable) -> Any:
+        """A tensor in its present form."""
+        return self._graph.values[key]
+
+    def variable(self) -> Variable:
+        """The variable that the first input is the handle of."""
+        value = self._graph.values[self.key(0)]
+        if not isinstance(value, Variable):
+            raise self.unsupported("its input is not the handle of a variable")
         return value
 
     # Operands.
@@ -149,7 +200,7 @@ class TfliteNode(ImportedLayer):
         return self._quantization(self.key(place))
 
     def _quantization(self, key: Any) -> Quantization | None:
-        tensor: TfliteTensor = self._model.tensors[key]
+        tensor: TfliteTensor = self.context.tensors[key]
         return tensor.quantization()
 
     def stored(self, place: Place) -> QuantizedConstant | None:
@@ -197,7 +248,7 @@ class TfliteNode(ImportedLayer):
 
     def output_type(self) -> int:
         """TensorType of the first output."""
-        return self._model.tensors[self._op.outputs[0]].type
+        return self.context.tensors[self._op.outputs[0]].type
 
     def activated(self, y: Value, function: int) -> Value:
         """Applies a fused activation."""

@@ -18,25 +18,42 @@ def _is(node: TfliteNode, x: Value, value: bool) -> Value:
 @handles("LOGICAL_NOT")
 def logical_not(node: TfliteNode) -> Results:
     """Logical negation."""
+    if node.is_known(0):
+        return np.asarray(np.logical_not(node.known(0, "operand")))
     return _is(node, node.x(), False)
 
 
 @handles("LOGICAL_AND", "LOGICAL_OR")
 def logic(node: TfliteNode) -> Results:
     """AND is a ? b : a, OR is a ? a : b."""
+    is_and = node.type == "LOGICAL_AND"
+    constants = [i for i in range(2) if node.is_known(i)]
+    if len(constants) == 2:
+        function = np.logical_and if is_and else np.logical_or
+        return np.asarray(function(node.known(0, "operand"), node.known(1, "operand")))
+    if constants and node.shape(0) == node.shape(1):
+        # One operand may decide, as in the condition of a loop.
+        value, other = node.known(constants[0], "operand"), node.operand(1 - constants[0])
+        if value.size and (value == value.reshape(-1)[0]).all():
+            return value if bool(value.reshape(-1)[0]) is not is_and else other
     a, b = node.x(0), node.x(1)
-    return node.add("where", *((a, b, a) if node.type == "LOGICAL_AND" else (a, a, b)))
+    return node.add("where", *((a, b, a) if is_and else (a, a, b)))
 
 
 @handles("NOT_EQUAL")
 def not_equal(node: TfliteNode) -> Results:
     """Inequality with broadcasting."""
+    if node.is_known(0) and node.is_known(1):
+        return np.asarray(np.not_equal(*(node.numbers(i, "operand") for i in range(2))))
     return _is(node, node.add("compare", node.x(0), node.x(1), relation="equal"), False)
 
 
 @handles("SELECT", "SELECT_V2")
 def select(node: TfliteNode) -> Results:
     """condition ? a : b, with broadcasting; a vector of conditions of SELECT selects rows."""
+    if all(node.is_known(i) for i in range(3)) and node.type == "SELECT_V2":
+        choice, *ways = (node.numbers(i, "operand") for i in range(3))
+        return np.asarray(np.where(choice.astype(bool), *ways))
     condition, a, b = (node.x(i) for i in range(3))
     if any(node.quantization(i) for i in (1, 2)):
         raise node.unsupported("its operands are quantized")
