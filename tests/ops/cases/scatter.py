@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.ops.cases.case import Case, Const, case, ints, normal
+from tests.ops.cases.case import Case, Const, Graph, case, ints, normal
 
 X = normal(3, 5, 4)
 
@@ -55,6 +55,41 @@ def _reductions() -> Iterator[Case]:
         yield case(
             reduction, "ScatterElements", X, Const(elements), normal(2, 9, 3), axis=1, **more
         )
+
+
+def _computed() -> Iterator[Case]:
+    """Indices that are inputs."""
+    rng = np.random.default_rng(8)
+    slices = np.stack([rng.permutation(15)[:7] // 5 - 3, rng.permutation(5)[[0, 1, 2, 3, 4, 0, 1]]])
+    for name, indices in (
+        ("rows", np.array([[2], [0]])),
+        ("slices", np.array([[[0, 4], [2, -1]], [[1, 1], [-3, 0]]])),
+        ("elements", np.array([[[0, 1, 2], [-1, 4, -4]]])),
+        ("repeated", slices.T),
+    ):
+        yield case(f"computed-{name}", "GatherND", X, indices)
+        updates = normal(*indices.shape[:-1], *X.shape[indices.shape[-1] :], seed="updates")
+        for kind in ("none", "add", "mul", "max", "min"):
+            if kind != "none" or name != "repeated":
+                more: dict[str, Any] = {"opset": 18, "reduction": kind}
+                yield case(f"computed-{name}-{kind}", "ScatterND", X, indices, updates, **more)
+    whole = np.arange(60).reshape(X.shape)
+    yield case("integers", "ScatterND", whole, np.array([[2], [0]]), -whole[:2], opset=16)
+    for axis in (0, 1, -1):
+        places = rng.permutation(X.shape[axis])[None, None, :2] + np.zeros((2, 3, 1), np.int64)
+        places = np.moveaxis(places, -1, axis)
+        updates = normal(*places.shape, seed="updates")
+        yield case(f"computed-{axis}", "ScatterElements", X, places, updates, axis=axis)
+        for kind in ("add", "mul", "max", "min"):
+            at = rng.integers(-X.shape[axis], X.shape[axis], (2, 4, 3))
+            more = {"opset": 18, "reduction": kind, "axis": axis}
+            updates = normal(*at.shape, seed=kind)
+            yield case(f"computed-{axis}-{kind}", "ScatterElements", X, at, updates, **more)
+    graph = Graph()
+    image = normal(2, 3, 6, 8)
+    pooled = graph.node("MaxPool", image, outputs=2, kernel_shape=[2, 2], strides=[2, 2])
+    graph.node("MaxUnpool", pooled, f"{pooled}.1", kernel_shape=[2, 2], strides=[2, 2])
+    yield graph.case("computed-unpool")
 
 
 def _others() -> Iterator[Case]:
@@ -105,6 +140,7 @@ def cases() -> Iterator[Case]:
     yield from _slices()
     yield from _elements()
     yield from _reductions()
+    yield from _computed()
     yield from _others()
     yield from _running()
     yield from _products()

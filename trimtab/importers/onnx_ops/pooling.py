@@ -12,7 +12,7 @@ from trimtab.importers.onnx_ops import volume
 from trimtab.importers.onnx_ops import window as windows
 from trimtab.importers.onnx_ops.node import OnnxNode, handles
 from trimtab.importers.onnx_ops.scatter import scattered
-from trimtab.importers.vocabulary import movement
+from trimtab.importers.vocabulary import movement, scatter
 from trimtab.importers.vocabulary import pooling as pools
 from trimtab.importers.vocabulary.activation import square
 from trimtab.importers.vocabulary.elementwise import combine
@@ -92,8 +92,8 @@ def _maximum_indices(node: OnnxNode, x: Value, y: Value) -> Value:
 
 @handles("MaxUnpool")
 def max_unpool(node: OnnxNode) -> Results:
-    """Places values at constant indices of the image before a pool, and 0 elsewhere."""
-    x, indices = node.x(0), node.known(1, "indices")
+    """Places values at indices of the image before a pool, and 0 elsewhere."""
+    x = node.x(0)
     rank = len(x.shape) - 2
     kernel = node.integers("kernel_shape")
     strides = node.integers("strides") or (1,) * rank
@@ -104,10 +104,15 @@ def max_unpool(node: OnnxNode) -> Results:
     )
     shape = (*x.shape[:2], *sizes)
     node.check_elements(shape)
-    if indices.shape != x.shape or indices.min() < 0 or indices.max() >= math.prod(shape):
-        raise node.invalid(f"its indices do not fit {list(shape)}")
+    node.check_shape("indices", node.shape(1), x.shape)
     zeros = node.constant(np.zeros(shape, np.float32), "zeros")
-    y = scattered(node, zeros, x, (), indices.reshape(-1).astype(np.int64))
+    if node.is_known(1):
+        indices = node.known(1, "indices").reshape(-1).astype(np.int64)
+        if indices.min() < 0 or indices.max() >= math.prod(shape):
+            raise node.invalid(f"its indices do not fit {list(shape)}")
+        y = scattered(node, zeros, x, (), indices)
+    else:
+        y = scatter.scattered(node, zeros, x, node.reshape(node.x(1), (-1,)))
     target = node.optional_ints(2, "output shape")
     if target and any(big < small for big, small in zip(target[2:], sizes, strict=True)):
         raise node.invalid(f"its output shape {list(target)} is smaller than {list(shape)}")

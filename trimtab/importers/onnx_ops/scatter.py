@@ -1,6 +1,7 @@
-"""Gathers and scatters with constant indices, and CumSum.
+"""Gathers and scatters, and CumSum.
 
-A scatter is a gather along the elements of the operand and the updates, one after the other.
+A scatter with constant indices is a gather along the elements of the operand and the updates, one
+after the other.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from onnx import helper
 from trimtab.importers._graph import Array, Value
 from trimtab.importers._layer import Results
 from trimtab.importers.onnx_ops.node import COMPUTED, OnnxNode, handles
-from trimtab.importers.vocabulary import movement
+from trimtab.importers.vocabulary import movement, scatter
 from trimtab.importers.vocabulary.elementwise import combine
 from trimtab.importers.vocabulary.movement import flat_indices
 from trimtab.importers.vocabulary.reduction import cumulative_sum
@@ -26,10 +27,11 @@ _MAX_ROUNDS = 64  # updates of one element that a reduction combines one after t
 
 @handles("GatherND")
 def gather_nd(node: OnnxNode) -> Results:
-    """Gathers elements or slices at constant indices [..., axes], of each batch its own."""
-    x, indices, batch = node.x(0), node.known(1, "indices"), node.integer("batch_dims", 0)
+    """Gathers elements or slices at indices [..., axes]; of each batch its own at constant ones."""
+    x, batch = node.x(0), node.integer("batch_dims", 0)
     if not batch:
-        return movement.gathered_slices(node, x, indices)
+        return scatter.gathered_slices(node, x, node.operand(1))
+    indices = node.known(1, "indices")
     if not 0 < batch < indices.ndim or indices.shape[:batch] != x.shape[:batch]:
         raise node.invalid(f"{batch} dimensions of its indices are not those of its input")
     own = np.indices(indices.shape[:-1])[:batch]
@@ -77,10 +79,12 @@ def _replaced(node: OnnxNode, rows: Value, updates: Value, places: Array) -> Val
 
 @handles("ScatterND")
 def scatter_nd(node: OnnxNode) -> Results:
-    """x with elements or slices replaced at, or combined with updates for, constant indices [...,
-    axes].
-    """
-    x, indices = node.x(0), node.known(1, "indices")
+    """x with elements or slices replaced at, or combined with updates for, indices [..., axes]."""
+    x = node.x(0)
+    if not node.is_known(1):
+        kind = node.text("reduction", "none")
+        return scatter.scattered_slices(node, x, node.x(1), node.x(2), kind)
+    indices = node.known(1, "indices")
     depth = indices.shape[-1] if indices.ndim else 0
     if not 1 <= depth <= len(x.shape):
         raise node.invalid(f"its indices are {list(indices.shape)} for {len(x.shape)} dimensions")
@@ -94,11 +98,12 @@ def scatter_nd(node: OnnxNode) -> Results:
 
 @handles("ScatterElements", "Scatter")
 def scatter_elements(node: OnnxNode) -> Results:
-    """x with single elements replaced at, or combined with updates for, constant indices along an
-    axis.
-    """
-    x, indices = node.x(0), node.known(1, "indices")
-    axis = node.axis(node.integer("axis", 0))
+    """x with single elements replaced at, or combined with updates for, indices along an axis."""
+    x, axis = node.x(0), node.axis(node.integer("axis", 0))
+    if not node.is_known(1):
+        kind = node.text("reduction", "none")
+        return scatter.scattered_elements(node, x, node.x(1), node.x(2), axis, kind)
+    indices = node.known(1, "indices")
     node.check_shape("updates", node.shape(2), indices.shape)
     if indices.ndim != len(x.shape):
         raise node.invalid(f"its indices have {indices.ndim} dimensions, not {len(x.shape)}")
