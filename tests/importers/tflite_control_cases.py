@@ -99,7 +99,7 @@ _BOTH = (True, False)
 
 CONTROL: dict[str, Model] = {
     "composite": composite(),
-    **{f"if_{value}_{known}": branches(value, known) for value in _BOTH for known in _BOTH},
+    **{f"if_{value}_{fixed}": branches(value, fixed) for value in _BOTH for fixed in _BOTH},
     "while": loop(0, True),
     **{f"while_{limit}": loop(limit, False) for limit in (-100.0, 2.0, 5.0, 1000.0)},
 }

@@ -69,9 +69,7 @@ def scattered(
         return x
     length = math.prod(updates.shape) // count
     rows, updates = layer.reshape(x, (-1, length)), layer.reshape(updates, (count, length))
-    return layer.reshape(
-        layer.add("scatter", rows, places, updates, reduction=reduction), x.shape
-    )
+    return layer.reshape(layer.add("scatter", rows, places, updates, reduction=reduction), x.shape)
 
 
 def scattered_slices(
