@@ -145,21 +145,21 @@ def test_computed_shapes_are_constant(tmp_path: Path) -> None:
 
 def test_all_unsupported_operators_are_named_at_once(tmp_path: Path) -> None:
     net = _network()
-    (a,) = net.add("ATAN2", [0, 0], [X.shape])
+    (a,) = net.add("BUCKETIZE", [0], [X.shape])
     (b,) = net.add("RELU", [a], [X.shape])
-    indices = net.constant([[0]])
-    (c,) = net.add("GATHER", [0, indices], [(1, 1, 8, 3)], "GatherOptions", Axis=1, BatchDims=1)
+    operands = [net.constant([[0]]), net.constant(X[0, 0]), net.input(np.array([3], np.int32))]
+    (c,) = net.add("SCATTER_ND", operands, [X.shape])
     net.outputs = [b, c]
     with pytest.raises(UnsupportedOperatorError, match="2 layers are") as caught:
         trimtab.load(_write(net, tmp_path))
     message = str(caught.value)
-    assert "operator 6 (ATAN2)" in message
-    assert "operator 8 (GATHER): it gathers by batch" in message
+    assert "operator 6 (BUCKETIZE)" in message
+    assert "operator 8 (SCATTER_ND): its shape must be constant" in message
 
 
 @pytest.mark.parametrize(
     ("type", "reason"),
-    [("ADD", "element type number 17"), ("SEGMENT_SUM", "the engine has no such operator")],
+    [("ADD", "element type number 17"), ("FAKE_QUANT", "the engine has no such operator")],
 )
 def test_an_operator_with_a_constant_that_cannot_be_read_is_named(
     type: str, reason: str, tmp_path: Path

@@ -11,6 +11,7 @@ import numpy as np
 
 from tests.importers.caffe_writer import random
 from tests.importers.tflite_case import IMAGE, POINTWISE, SAME, VALID, model_of
+from tests.importers.tflite_indexing_cases import INDEXING
 from tests.importers.tflite_selection_cases import SELECTION
 from tests.importers.tflite_sequence_cases import sequences
 from tests.importers.tflite_writer import Model
@@ -392,5 +393,6 @@ CASES: dict[str, Model] = {
     **{f"{n}_behind": m for n, m in _orders(True).items()},
     **sequences(),
     **SELECTION,
+    **INDEXING,
     **_dequantized(),
 }

@@ -46,9 +46,6 @@ def max_pool(node: OnnxNode) -> Results:
     return through_float32(node, x, lambda y: windowed(node, "max", y))
 
 
-_MAX_TAPS = 100  # pixels of a window whose maximum's index is computed
-
-
 def _maximum_indices(node: OnnxNode, x: Value, y: Value) -> Value:
     """The place of each maximum in the flattened input, int64: that of its tap in the window."""
     if x.dtype != "f32" or len(x.shape) not in (3, 4):
@@ -57,26 +54,8 @@ def _maximum_indices(node: OnnxNode, x: Value, y: Value) -> Value:
     window = windows.window_of(node, node.integers("kernel_shape"), image.shape[2:])
     n, c, h, w = image.shape
     sizes = (1, *y.shape[2:])[-2:]
-    taps = list(np.ndindex(*window.kernel))
-    if len(taps) > _MAX_TAPS:
-        raise node.unsupported(f"the indices of maxima of {len(taps)} pixels are read")
-    spans = [(size - 1) * window.strides[i] + 1 for i, size in enumerate(sizes)]
-    pads = {
-        2 + i: (
-            window.pads[i],
-            max(0, spans[i] + (window.kernel[i] - 1) * window.dilations[i] - size - window.pads[i]),
-        )
-        for i, size in enumerate((h, w))
-    }
-    padded = movement.padded(node, image, pads, "constant", -math.inf)
-    pieces = []
-    for tap in taps:
-        begins = [tap[i] * window.dilations[i] for i in range(2)]
-        slices = [(2 + i, b, b + spans[i], window.strides[i]) for i, b in enumerate(begins)]
-        piece = node.value(movement.sliced(node, padded, slices))
-        pieces.append(node.reshape(piece, (n, c, 1, math.prod(sizes))))
-    stacked = node.value(movement.concat(node, pieces, axis=2))
-    best = node.add("arg_max", stacked, axis=2, keep_dims=False)
+    best = pools.maximum_taps(node, image, window, sizes)
+    taps = np.ndindex(*window.kernel)
     steps = (1, h) if node.integer("storage_order", 0) else (w, 1)
     offsets = [sum(tap[i] * window.dilations[i] * steps[i] for i in range(2)) for tap in taps]
     places = [

@@ -10,6 +10,7 @@ from typing import Any
 from trimtab.importers._graph import Operand, Value
 from trimtab.importers.tflite_ops.forms import Blocks, NchwImage, Results
 from trimtab.importers.tflite_ops.node import TfliteNode, handles
+from trimtab.importers.vocabulary.activation import square
 from trimtab.importers.vocabulary.convolution import convolve, deconvolve
 from trimtab.importers.vocabulary.pooling import Kind
 from trimtab.importers.vocabulary.pooling import pool as windowed_pool
@@ -137,11 +138,14 @@ def _deconvolved(
     return deconvolve(node, x, weight, node.bias(bias, outputs, x=image), window, 1, extra)
 
 
-@handles("MAX_POOL_2D", "AVERAGE_POOL_2D")
+@handles("MAX_POOL_2D", "AVERAGE_POOL_2D", "L2_POOL_2D")
 def pool(node: TfliteNode) -> Results:
-    """Max or average pooling; a mean does not count padding."""
+    """Max or average pooling, or the root of the mean of squares; a mean does not count padding."""
     options, x = node.options("Pool2DOptions"), node.image()
     kind: Kind = "max" if node.type == "MAX_POOL_2D" else "average"
     kernel = options.FilterHeight(), options.FilterWidth()
+    is_root = node.type == "L2_POOL_2D"
+    x = square(node, x) if is_root else x
     y = windowed_pool(node, kind, x, _window(node, options, x.shape[2:], kernel))
+    y = node.add("sqrt", y) if is_root else y
     return NchwImage(node.activated(y, options.FusedActivationFunction()))

@@ -7,7 +7,7 @@ import numpy as np
 from trimtab.importers._graph import Array, Value
 from trimtab.importers.tflite_ops.forms import Results, form
 from trimtab.importers.tflite_ops.node import HANDLERS, TfliteNode, handles
-from trimtab.importers.vocabulary import activation, elementwise
+from trimtab.importers.vocabulary import activation, elementwise, trigonometry
 from trimtab.importers.vocabulary.functions import Function, handle_functions
 from trimtab.importers.vocabulary.movement import TO_CHANNELS_FIRST
 
@@ -22,6 +22,10 @@ _BINARY = {
     "POW": ("pow", ""),
     "FLOOR_DIV": ("floor_div", ""),
     "FLOOR_MOD": ("floor_mod", ""),
+    "STABLEHLO_ADD": ("add", ""),
+    "STABLEHLO_MULTIPLY": ("mul", ""),
+    "STABLEHLO_MAXIMUM": ("max", ""),
+    "STABLEHLO_MINIMUM": ("min", ""),
 }
 
 
@@ -120,6 +124,8 @@ def binary(node: TfliteNode) -> Results:
             # TFLite divides the stored integers and ignores their scales.
             raise node.unsupported("its operands are quantized")
         return form(node.add("floor", node.add("div", a, b)), image)
+    if op == "floor_mod" and a.dtype == "f32":
+        return form(elementwise.float_remainder(node, a, b, floor=True), image)
     y = node.value(elementwise.binary(node, op, a, b))
     if options and node.has_options(options):
         y = node.activated(y, node.options(options).FusedActivationFunction())
@@ -159,6 +165,26 @@ def squared_difference(node: TfliteNode) -> Results:
     """(a - b)^2."""
     a, b, image = _pair(node)
     return form(activation.square(node, node.add("sub", a, b)), image)
+
+
+_BITS = {
+    "RIGHT_SHIFT": "shift_right",
+    "STABLEHLO_SHIFT_LEFT": "shift_left",
+    "BITWISE_XOR": "bit_xor",
+}
+
+
+@handles(*_BITS)
+def bits(node: TfliteNode) -> Results:
+    """A shift of bits, or the exclusive or of integers."""
+    return elementwise.integer(node, _BITS[node.type], node.x(0), node.x(1))
+
+
+@handles("ATAN2")
+def atan2(node: TfliteNode) -> Results:
+    """The angle of the point (b, a), in radians."""
+    a, b, image = _pair(node)
+    return form(trigonometry.atan2(node, a, b), image)
 
 
 @handles("ADD_N")

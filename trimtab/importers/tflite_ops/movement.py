@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -122,7 +123,7 @@ def strided_slice(node: TfliteNode) -> Results:
     """Slices with masks for open bounds and for axes to drop."""
     options, shape = node.options("StridedSliceOptions"), node.shape()
     if options.EllipsisMask() or options.NewAxisMask():
-        raise node.unsupported("it has an ellipsis or a new axis")
+        return _indexed(node, options)
     starts, ends, steps = (list(node.ints(i, "bounds")) for i in (1, 2, 3))
     if not len(starts) == len(ends) == len(steps) <= len(shape) or 0 in steps:
         raise node.invalid(f"its bounds are {starts}, {ends}, {steps}")
@@ -143,6 +144,38 @@ def strided_slice(node: TfliteNode) -> Results:
     bounds = zip(range(len(shape)), starts, ends, steps, strict=True)
     y = movement.sliced(node, node.operand(), bounds)
     return node.reshape(y, movement.drop_axes(y.shape, dropped))
+
+
+def _indexed(node: TfliteNode, options: Any) -> Results:
+    """A strided slice with an ellipsis or new axes, as numpy's index would be."""
+    rows = zip(*(node.ints(i, "bounds") for i in (1, 2, 3)), strict=True)
+    bounds: list[movement.AxisSlice] = []
+    dropped: list[int] = []
+    added: list[int] = []
+    axis = 0
+    specifications = list(enumerate(rows))
+    for i, (start, end, step) in specifications:
+        bit = 1 << i
+        if options.EllipsisMask() & bit:
+            behind = sum(not options.NewAxisMask() >> j & 1 for j, _ in specifications[i + 1 :])
+            axis = max(axis, len(node.shape()) - behind)
+        elif options.NewAxisMask() & bit:
+            added.append(axis - len(dropped) + len(added))
+        elif axis >= len(node.shape()) or step == 0:
+            raise node.invalid(f"its bounds do not fit {list(node.shape())}")
+        else:
+            if options.ShrinkAxisMask() & bit:
+                begin = node.axis(start, node.shape()[axis])
+                bounds.append((axis, begin, begin + 1, 1))
+                dropped.append(axis)
+            else:
+                first, last = (0, END) if step > 0 else (END, -END)
+                begin = first if options.BeginMask() & bit else start
+                bounds.append((axis, begin, last if options.EndMask() & bit else end, step))
+            axis += 1
+    y = movement.sliced(node, node.operand(), bounds)
+    y = node.reshape(y, movement.drop_axes(y.shape, dropped))
+    return movement.unsqueezed(node, y, *added)
 
 
 @handles("PAD", "PADV2", "MIRROR_PAD")
@@ -169,21 +202,6 @@ def pad(node: TfliteNode) -> Results:
 def shape(node: TfliteNode) -> Results:
     """The shape of the input, a constant."""
     return np.array(node.shape(), np.int32)
-
-
-@handles("GATHER")
-def gather(node: TfliteNode) -> Results:
-    """Gathers along an axis at indices of any shape."""
-    options = node.options("GatherOptions")
-    if options.BatchDims():
-        raise node.unsupported("it gathers by batch")
-    return movement.gathered(node, node.operand(0), node.operand(1), options.Axis())
-
-
-@handles("GATHER_ND")
-def gather_nd(node: TfliteNode) -> Results:
-    """Gathers elements or slices at constant indices [..., axes]."""
-    return movement.gathered_slices(node, node.operand(), node.known(1, "indices"))
 
 
 @handles("REVERSE_V2")

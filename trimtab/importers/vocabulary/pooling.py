@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal
 
@@ -9,13 +11,15 @@ import numpy as np
 
 from trimtab.importers._graph import Array, Value
 from trimtab.importers._layer import ImportedLayer
-from trimtab.importers.vocabulary.movement import axis_slice
+from trimtab.importers.vocabulary.movement import axis_slice, concat, padded, sliced
 from trimtab.importers.vocabulary.window import Pair, Window
 
 Kind = Literal["average", "max"]
 
 MAX_WINDOWS = 64
 """Limit of windows per axis that differ in size: each needs an operator of its own."""
+
+_MAX_TAPS = 100  # pixels of a window whose maximum's index is computed
 
 _MAX_PIXELS = 2**16  # per axis; no image has more
 
@@ -50,6 +54,33 @@ def pool(
         ceil_mode=filled != window,
         **(counted if kind == "average" else {}),
     )
+
+
+def maximum_taps(layer: ImportedLayer, x: Value, window: Window, size: Sequence[int]) -> Value:
+    """The index in its window, by rows, of the first maximum of each window of images x: [n, c, h,
+    w]. The result is i64[n, c, windows], where `size` has the windows per height and width.
+    """
+    taps = list(np.ndindex(*window.kernel))
+    if len(taps) > _MAX_TAPS:
+        raise layer.unsupported(f"the indices of maxima of {len(taps)} pixels are read")
+    n, c, *image = x.shape
+    spans = [(count - 1) * window.strides[i] + 1 for i, count in enumerate(size)]
+    pads = {
+        2 + i: (
+            window.pads[i],
+            max(0, spans[i] + (window.kernel[i] - 1) * window.dilations[i] - n - window.pads[i]),
+        )
+        for i, n in enumerate(image)
+    }
+    y = padded(layer, x, pads, "constant", -math.inf)
+    pieces = []
+    for tap in taps:
+        begins = [tap[i] * window.dilations[i] for i in range(2)]
+        slices = [(2 + i, b, b + spans[i], window.strides[i]) for i, b in enumerate(begins)]
+        piece = layer.value(sliced(layer, y, slices))
+        pieces.append(layer.reshape(piece, (n, c, 1, math.prod(size))))
+    stacked = layer.value(concat(layer, pieces, axis=2))
+    return layer.add("arg_max", stacked, axis=2, keep_dims=False)
 
 
 def adaptive_pool(layer: ImportedLayer, kind: Kind, x: Value, size: Pair) -> Value:

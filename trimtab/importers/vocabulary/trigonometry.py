@@ -68,6 +68,23 @@ def atan(layer: ImportedLayer, x: Value) -> Value:
     return _signed(layer, x, y)
 
 
+def atan2(layer: ImportedLayer, y: Value, x: Value) -> Value:
+    """The angle of the point (x, y); 0 at the origin."""
+    sizes = layer.add("abs", y), layer.add("abs", x)
+    zero = layer.constant(0.0, "zero")
+    is_steep = layer.add("compare", sizes[1], sizes[0], relation="less")
+    large = layer.add("where", is_steep, *sizes)
+    is_origin = layer.add("compare", large, zero, relation="equal")
+    large = layer.add("where", is_origin, layer.constant(1.0, "one"), large)
+    small = layer.add("where", is_steep, sizes[1], sizes[0])
+    angle = atan(layer, layer.add("div", small, large))
+    angle = layer.add("where", is_steep, _minus(layer, angle, math.pi / 2), angle)
+    is_left = layer.add("compare", x, zero, relation="less")
+    angle = layer.add("where", is_left, _minus(layer, angle, math.pi), angle)
+    is_below = layer.add("compare", y, zero, relation="less")
+    return layer.add("where", is_below, layer.add("neg", angle), angle)
+
+
 def _half_angle(layer: ImportedLayer, size: Value) -> Value:
     """The arc cosine of 0.5 <= size <= 1."""
     root = layer.add("sqrt", layer.scale_and_shift(size, -0.5, 0.5))
