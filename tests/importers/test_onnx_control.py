@@ -58,6 +58,22 @@ net (float[3, 4] x) => (float[3, 4] y, float[n, 4] rows) {
 }
 """
 
+COMPUTED = """
+net (float[3, 4] x, bool go) => (float[3, 4] y, int64 count) {
+  trips = Constant <value = int64 {6}> ()
+  zero = Constant <value = int64 {0}> ()
+  y, count = Loop <body = step (int64 i, bool before, float[3, 4] a, int64 n)
+      => (bool after, float[3, 4] b, int64 m) {
+    one = Constant <value = int64 {1}> ()
+    limit = Constant <value = float {40}> ()
+    m = Add (n, one)
+    b = Add (a, x)
+    s = ReduceSum <keepdims = 0> (b)
+    after = Less (s, limit)
+  }> (trips, go, x, zero)
+}
+"""
+
 IF = """
 net (float[2, 3] x, bool[1] c) => (float[2, 3] y, int64[2] n) {
   y, n = If <
@@ -96,6 +112,15 @@ def test_a_loop_ends_by_its_trip_count(tmp_path: Path) -> None:
     check(save(tmp_path, endless.replace("{7}", "{2}")), {"x": normal(3, 4)})
 
 
+@pytest.mark.parametrize("go", [False, True])
+@pytest.mark.parametrize("value", [-1.0, 0.1, 1.0, 9.0])
+def test_a_loop_with_a_bound_ends_by_its_computed_condition(
+    tmp_path: Path, value: float, go: bool
+) -> None:
+    feeds = {"x": np.full((3, 4), value, np.float32), "go": np.array(go)}
+    check(save(tmp_path, COMPUTED), feeds)
+
+
 @pytest.mark.parametrize("condition", [False, True])
 def test_a_computed_condition_selects_a_branch(tmp_path: Path, condition: bool) -> None:
     check(save(tmp_path, IF), {"x": normal(2, 3), "c": np.array([condition])})
@@ -110,8 +135,9 @@ def test_a_computed_condition_selects_a_branch(tmp_path: Path, condition: bool) 
                 "s = ReduceSum <keepdims = 0> (a) "
                 "z = Constant <value = float {0}> () after = Less (s, z)",
             ),
-            "its condition is computed",
+            "its condition is computed, and so is the length of its results",
         ),
+        (COMPUTED.replace("(trips, go,", "(, go,"), "is computed, and it has no trip count"),
         (
             LOOP.replace("after = Less (i, two)", "after = Identity (before)").replace(
                 "{7}", "{700000}"

@@ -1,7 +1,7 @@
 """Control flow as the nodes of its bodies: Scan, Loop, and If with a computed condition.
 
-The number of iterations must be known during the import. A body is repeated for each of them, with
-names of its own.
+The number of iterations, or the largest one, must be known during the import. A body is repeated
+for each of them, with names of its own.
 """
 
 from __future__ import annotations
@@ -166,13 +166,20 @@ def _rank(node: OnnxNode, name: str, values: Mapping[str, Operand]) -> int:
 
 
 def _loop(node: OnnxNode, proto: onnx.NodeProto, values: Mapping[str, Operand]) -> Iterator[Nodes]:
-    """Repeats the body for a constant trip count, or until its condition is the constant False."""
+    """Repeats the body for a constant trip count, or until its condition is the constant False.
+
+    Where the condition is computed, the trip count is the bound: the results are those of the
+    iteration after which it is false, and what is computed behind that one is not used.
+    """
     body: onnx.GraphProto = node.attribute("body")
     names, states = _Names(node), [*proto.input[2:]]
     limit: int | None = None
     if node.has(0):
         limit = max(0, int(node.known(0, "trip count").reshape(())))
-    goes_on = not node.has(1) or bool(node.known(1, "condition").reshape(()))
+    ends: list[tuple[str, list[str]]] = []
+    goes_on = not node.has(1) or _goes_on(node, proto.input[1], values, limit)
+    if node.has(1) and not is_known(values[proto.input[1]]):
+        ends.append((proto.input[1], states))
     collected: list[list[str]] = [[] for _ in range(len(body.output) - 1 - len(states))]
     step = 0
     while goes_on and (limit is None or step < limit):
@@ -181,22 +188,62 @@ def _loop(node: OnnxNode, proto: onnx.NodeProto, values: Mapping[str, Operand]) 
         nodes = [names.constant(np.array(step), number), names.constant(np.array(True), condition)]
         inner, (again, *results) = _body(names, body, [number, condition, *states])
         yield [*nodes, *inner]
-        value = values.get(again)
-        if value is None or not is_known(value):
-            raise node.unsupported("its condition is computed, so that its length is unknown")
-        goes_on = bool(np.asarray(value).reshape(()))
+        goes_on = _goes_on(node, again, values, limit)
         states = results[: len(states)]
+        if not is_known(values[again]):
+            ends.append((again, states))
         for parts, name in zip(collected, results[len(states) :], strict=True):
             parts.append(name)
         step += 1
-    for old, new in zip(states, proto.output, strict=False):
-        yield _identity(names, old, new)
+    if ends and any(proto.output[len(states) :]):
+        raise node.unsupported("its condition is computed, and so is the length of its results")
+    for old, new in zip(_selected(node, names, states, ends, values), proto.output, strict=False):
+        yield [*old[1], *_identity(names, old[0], new)] if new else []
     for parts, output in zip(collected, proto.output[len(states) :], strict=False):
         if output and not parts:
             raise node.unsupported("it has no iteration, and the results of none are read")
         if output:
             rank = _rank(node, parts[0], values) + 1
             yield _stacked(node, names, parts, 0, rank, output)
+
+
+def _goes_on(node: OnnxNode, name: str, values: Mapping[str, Operand], limit: int | None) -> bool:
+    """Whether a loop has another iteration; True if its condition is computed."""
+    value = values.get(name)
+    if value is None:
+        raise node.unsupported("its body has unsupported nodes")
+    if isinstance(value, np.ndarray):
+        return bool(value.reshape(()))
+    if limit is None:
+        raise node.unsupported("its condition is computed, and it has no trip count")
+    return True
+
+
+def _selected(
+    node: OnnxNode,
+    names: _Names,
+    states: Sequence[str],
+    ends: Sequence[tuple[str, Sequence[str]]],
+    values: Mapping[str, Operand],
+) -> Iterator[tuple[str, Nodes]]:
+    """The name of each state after the last iteration that counts, and the nodes that select it."""
+    conditions, nodes = [], []
+    for condition, _ in ends:
+        shape, scalar = names.new("shape"), names.new("condition")
+        nodes.append(names.constant(np.zeros(0, np.int64), shape))
+        nodes.append(names.node("Reshape", [condition, shape], scalar))
+        conditions.append(scalar)
+    for i, state in enumerate(states):
+        result = state
+        for scalar, (_, before) in zip(reversed(conditions), reversed(ends), strict=True):
+            if tuple(values[before[i]].shape) != tuple(values[state].shape):
+                raise node.unsupported("its condition is computed, and its states change shape")
+            if before[i] != result:
+                selected = names.new("selected")
+                nodes.append(names.node("Where", [scalar, result, before[i]], selected))
+                result = selected
+        yield result, nodes
+        nodes = []
 
 
 def _if(node: OnnxNode, proto: onnx.NodeProto, values: Mapping[str, Operand]) -> Iterator[Nodes]:

@@ -5,11 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from trimtab.importers._graph import Array, Operand
-from trimtab.importers._layer import Results
+from trimtab.importers._layer import Results, is_known
 from trimtab.importers.onnx_ops import volume
 from trimtab.importers.onnx_ops import window as windows
 from trimtab.importers.onnx_ops.node import OnnxNode, handles
-from trimtab.importers.vocabulary.convolution import convolve, deconvolve
+from trimtab.importers.vocabulary.convolution import (
+    convolve,
+    convolve_computed,
+    deconvolve,
+    deconvolve_computed,
+)
 from trimtab.importers.vocabulary.window import from_image, to_image
 
 
@@ -28,9 +33,39 @@ def _weights(node: OnnxNode) -> tuple[Array, Array | None]:
     return weight, node.known(2, "bias") if node.has(2) else None
 
 
+def _is_computed(node: OnnxNode) -> bool:
+    """Whether weights or bias are computed."""
+    return any(
+        node.has(i) and node.stored(i) is None and not is_known(node.operand(i)) for i in (1, 2)
+    )
+
+
+def _computed(node: OnnxNode) -> Results:
+    """A convolution whose weights or bias are computed, of images or signals."""
+    shape, spatial, group = node.shape(1), len(node.shape()) - 2, node.integer("group", 1)
+    if spatial not in (1, 2) or len(shape) != spatial + 2:
+        raise node.unsupported(f"it is {len(shape) - 2}-dimensional, and its weights are computed")
+    x = to_image(node, node.x(), spatial)
+    weight = to_image(node, node.x(1), spatial)
+    kernel = weight.shape[2:]
+    if node.type == "Conv":
+        window = windows.window_of(node, kernel, x.shape[2:])
+        y = convolve_computed(node, x, weight, window, group)
+    else:
+        window, extra = windows.transposed(node, kernel, x.shape[2:])
+        y = deconvolve_computed(node, x, weight, window, group, extra)
+    if node.has(2):
+        y = node.add("add", y, node.reshape(node.x(2), (1, -1, 1, 1)))
+    return from_image(node, y, spatial, node.x())
+
+
 @handles("Conv")
 def conv(node: OnnxNode) -> Results:
-    """x: [n, c, (d,) (h,) w], constant w: [m, c / group, (kd,) (kh,) kw], b: [m]."""
+    """x: [n, c, (d,) (h,) w], w: [m, c / group, (kd,) (kh,) kw], b: [m]; computed weights of images
+    and signals, and computed biases.
+    """
+    if _is_computed(node):
+        return _computed(node)
     weight, bias = _weights(node)
     if weight.ndim == 5:
         return volume.conv(node, weight, bias)
@@ -54,7 +89,9 @@ def _as_stored(node: OnnxNode, i: int, data: Array) -> Operand:
 
 @handles("ConvTranspose")
 def conv_transpose(node: OnnxNode) -> Results:
-    """x: [n, c, (h,) w], constant w: [c, m / group, (kh,) kw], b: [m]."""
+    """x: [n, c, (h,) w], w: [c, m / group, (kh,) kw], b: [m]."""
+    if _is_computed(node):
+        return _computed(node)
     weight, bias = _weights(node)
     if weight.ndim == 5:
         raise node.unsupported("it is 3-dimensional")

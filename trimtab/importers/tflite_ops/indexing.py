@@ -219,7 +219,7 @@ def non_max_suppression(node: TfliteNode) -> Results:
         raise node.unsupported("it lowers scores softly: its sigma is not 0")
     limits = [float(node.known(i, "threshold").reshape(-1)[0]) for i in (3, 4)]
     count = scores.shape[0]
-    kept, number = node.add_many(
+    selected, number = node.add_many(
         "non_max_suppression",
         node.reshape(boxes, (1, count, 4)),
         node.reshape(scores, (1, 1, count)),
@@ -228,7 +228,7 @@ def non_max_suppression(node: TfliteNode) -> Results:
         iou_threshold=limits[0],
         score_threshold=limits[1],
     )
-    column = node.reshape(movement.axis_slice(node, kept, 1, 2, 3), (-1,))
+    column = node.reshape(movement.axis_slice(node, selected, 1, 2, 3), (-1,))
     column = node.add("cast", column, to="i32")
     zero = node.value(np.zeros((), np.int32))
     is_unused = node.add("compare", column, zero, relation="less")

@@ -57,6 +57,21 @@ class Window:
             ends.append(pad_end if exact else max(0, last * stride + extent - end))
         return self.padded((*self.pads[:2], *ends))
 
+    def convolved_size(self, size: Sequence[int]) -> list[int]:
+        """The size of the result for an image of this size."""
+        return [
+            (
+                size[i]
+                + self.pads[i]
+                + self.pads[2 + i]
+                - (self.kernel[i] - 1) * self.dilations[i]
+                - 1
+            )
+            // self.strides[i]
+            + 1
+            for i in range(2)
+        ]
+
     def full_size(self, size: Sequence[int]) -> list[int]:
         """The size of a transposed convolution's result before its padding crops it."""
         return [
