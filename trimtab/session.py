@@ -163,7 +163,11 @@ class Session:
         if not (targets and self._free):
             for name, array in targets.items():
                 self._check_out(name, array)
-        outputs: dict[str, NDArray[Any]] | None = run(*names, inputs, targets)
+        outputs: dict[str, NDArray[Any]] | None
+        try:
+            outputs = run(*names, inputs, targets)
+        except EngineError as error:
+            raise self._failed(error) from None
         if outputs is not None:
             return outputs
         values = self._values(inputs)
@@ -179,6 +183,8 @@ class Session:
         try:
             outputs = run(*names, arrays, targets, bool(self._free))
         except EngineError as error:
+            if not self._free:
+                raise self._failed(error) from None
             raise UsageError(
                 error.args[1],
                 where=", ".join(f"{name} {arrays[name].shape}" for name in self.input_names),
@@ -186,6 +192,15 @@ class Session:
             ) from None
         assert outputs is not None
         return outputs
+
+    def _failed(self, error: EngineError) -> TrimtabError:
+        """The error of a run whose data have sizes that the network cannot have."""
+        code, message = error.args
+        return _ERRORS.get(code, ProgramError)(
+            message,
+            where=f"program {self.program.name}",
+            hint="docs/free-dimensions.md#sizes-that-depend-on-data",
+        )
 
     def _check_out(self, name: str, array: NDArray[Any]) -> None:
         type = self.outputs.get(name)

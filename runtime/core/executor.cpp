@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "generated/counts.h"
 #include "runtime/core/registry.h"
 
 namespace trimtab {
@@ -172,6 +173,7 @@ Status Executor::SetUpOperator(uint32_t index, Tensor** pointers) {
                   "output shape or type differs from the file's (output)", i);
   }
   TRIMTAB_RETURN_IF_ERROR(operators_[index]->SetUpRun(pool_.threads()));
+  if constexpr (kHasCounts) MarkCounted(op);
   if (row.prepares) {
     Variable& prepared = scope_.variable(operand[op.input_count]);
     prepared.constant = true;
@@ -215,10 +217,15 @@ Status Executor::Run() {
   for (uint32_t i = 0, ops = program_->op_count(); i < ops; ++i) {
     if (operators_[i]->prepares()) continue;
     if (observer_.notify != nullptr) observer_.notify(observer_.context, i, true);
-    operators_[i]->Compute(pool_);
+    if constexpr (kHasCounts) {
+      Status status = ComputeCounted(i);
+      if (!status.ok()) return status.At(static_cast<int32_t>(i), program_->op(i).op_id);
+    } else {
+      operators_[i]->Compute(pool_);
+    }
     if (observer_.notify != nullptr) observer_.notify(observer_.context, i, false);
   }
-  return Status();
+  return kHasCounts ? CheckOutputs() : Status();
 }
 
 }  // namespace trimtab

@@ -69,7 +69,8 @@ class Executor {
   // if it keeps none.
   Status ResetStates();
 
-  // Computes the outputs; they stay valid until the next Run. All inputs must be set.
+  // Computes the outputs; they stay valid until the next Run. All inputs must be set. Outputs whose
+  // sizes depend on data have their largest sizes before, then those of this run.
   Status Run();
 
   void set_observer(const OperatorObserver& observer) { observer_ = observer; }
@@ -93,6 +94,12 @@ class Executor {
   bool PlanHolds() const;
   Status KeepPlan();
   bool IsInput(uint32_t var) const;
+  // Of results whose sizes depend on data (executor_counts.cpp).
+  void MarkCounted(const OpRecord& op);
+  Status ComputeCounted(uint32_t op_index);
+  bool IsAbsent(const OpRecord& op, bool joins) const;
+  Status CheckPlace(uint32_t op_index);
+  Status CheckOutputs() const;
   void FindAliasRoots();
   bool Outgrew(uint32_t var) const;
   void FindLifetimes();

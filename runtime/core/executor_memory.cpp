@@ -1,6 +1,7 @@
 // Where a program's tensors lie: in the caller's memory, or in the arena.
 #include <string.h>
 
+#include "generated/counts.h"
 #include "runtime/core/executor.h"
 #include "runtime/core/registry.h"
 
@@ -82,6 +83,10 @@ bool Executor::MayTakePlace(uint32_t op_index, const OperatorRow& row, uint32_t 
   const auto in_place = [&](uint32_t i) { return i < 8 && (row.in_place_inputs >> i & 1) != 0; };
   if (!in_place(input) || operand[input] == kAbsent) return false;
   const uint32_t x = operand[input], y = operand[op.input_count];
+  // In a run, x may be smaller than y.
+  if constexpr (kHasCounts) {
+    if (scope_.variable(y).counted) return false;
+  }
   const Buffer &from = buffers_[alias_root_[x]], &to = buffers_[alias_root_[y]];
   const auto now = static_cast<int32_t>(op_index);
   if (from.bytes == 0 || from.bytes != to.bytes || from.last != now || to.first != now ||

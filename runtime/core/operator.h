@@ -54,6 +54,8 @@ class Operator {
   void Compute(ThreadPool& pool) {
     if (has_results_) Run(pool);
   }
+  // The same for an operator that sets the sizes of its results, also to none.
+  void ComputeAny(ThreadPool& pool) { Run(pool); }
 
   // True if the operator prepares a constant: it runs once, when the model is set up, and Prepare()
   // sets the size of the output in bytes.

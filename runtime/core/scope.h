@@ -13,6 +13,8 @@ struct Variable {
   const char* name;  // "" when the model carries no names
   bool constant;
   bool written;      // by an operator, the caller or the file
+  bool counted;      // its sizes may depend on data; until a run knows them, it has the largest
+  bool absent;       // in this run: it is of a branch that does not run
   uint32_t root;     // the variable whose pixels contain this one; itself if there is none
   uint32_t channel;  // first channel in `root`
   uint32_t next;     // next sub-tensor of the same root, in a ring

@@ -43,10 +43,16 @@ def test_a_hand_written_kernel_is_compiled_in_place(tmp_path: Path) -> None:
     assert not (tmp_path / "generated" / "kernels" / "gemm_f32_4x8_neonv7.cpp").exists()
 
 
+def test_a_build_says_whether_it_has_sizes_that_depend_on_data(tmp_path: Path) -> None:
+    for ops, text in ((("softmax",), "kHasCounts = false"), (("non_zero",), "kHasCounts = true")):
+        codegen.generate(Profile("net", ops=ops), "x86_64", "gcc", tmp_path)
+        assert text in (tmp_path / "generated" / "counts.h").read_text()
+
+
 def test_the_headers_and_tables_of_a_build_name_its_operators_and_kernels(tmp_path: Path) -> None:
     codegen.generate(Profile("net", ops=("softmax",)), "x86_64", "gcc", tmp_path)
     texts = {path.name: path.read_text() for path in (tmp_path / "generated").glob("*.*")}
-    headers = {"attributes.h", "plugin_attributes.h", "op_ids.h", "config.h"}
+    headers = {"attributes.h", "plugin_attributes.h", "op_ids.h", "config.h", "counts.h"}
     assert texts.keys() == {*headers, "registry.cpp", "kernel_table.cpp", "isa_table.cpp"}
     assert "struct SoftmaxAttributes {" in texts["attributes.h"]
     assert "struct ConvAttributes {" in texts["attributes.h"]  # shared code may name it

@@ -10,6 +10,7 @@ that builds stay incremental:
     generated/op_ids.h          operator ids
     generated/plugin_attributes.h  the same for operators of plug-ins
     generated/config.h          switches and the version
+    generated/counts.h          the operators whose results have sizes that depend on data
     generated/registry.cpp      the operators of the profile
     generated/kernel_table.cpp  the kernels of the profile, best first within a family
     generated/kernels/NAME.cpp  the generated kernels among them
@@ -98,6 +99,28 @@ def config_header(profile: Profile) -> str:
         f'#define TRIMTAB_VERSION "{__version__}"',
     ]
     return BANNER + "\n".join(rows) + "\n"
+
+
+def counts_header(profile: Profile) -> str:
+    """Text of generated/counts.h: the operators of the profile whose results have sizes that depend
+    on data. A binary without any has no code for them.
+    """
+    ops = [op for op in profile.operators() if op.counts]
+    guard = "#ifndef TRIMTAB_GENERATED_COUNTS_H_\n#define TRIMTAB_GENERATED_COUNTS_H_\n"
+    rows = [f"{{{op.id}, {str(op.joins).lower()}}}" for op in ops] or ["{0, false}"]
+    return "\n".join(
+        [
+            BANNER + guard,
+            "#include <stdint.h>\n\nnamespace trimtab {\n",
+            "struct CountingOp {",
+            "  uint16_t id;",
+            "  bool joins;  // reads one of several branches, of which the others did not run",
+            "};",
+            f"constexpr bool kHasCounts = {str(bool(ops)).lower()};",
+            f"constexpr CountingOp kCountingOps[] = {{{', '.join(rows)}}};",
+            "\n}  // namespace trimtab\n\n#endif\n",
+        ]
+    )
 
 
 def _mask(ports: tuple[schema.Port, ...], trait: str) -> str:
@@ -335,6 +358,7 @@ def generate(
     files.write_if_changed(generated / "plugin_attributes.h", header)
     files.write_if_changed(generated / "op_ids.h", op_ids_header(own))
     files.write_if_changed(generated / "config.h", config_header(profile))
+    files.write_if_changed(generated / "counts.h", counts_header(profile))
     files.write_if_changed(generated / "registry.cpp", registry_source(profile, selected))
     files.write_if_changed(generated / "kernel_table.cpp", kernel_table_source(selected))
     files.write_if_changed(generated / "isa_table.cpp", isa_table_source(arch, profile.strings))

@@ -18,7 +18,7 @@ from trimtab.errors import (
     UnsupportedOperatorError,
 )
 from trimtab.importers._graph import ImportGraph, UnsupportedFormError, Value
-from trimtab.importers._handlers import Handlers
+from trimtab.importers._handlers import Handler, Handlers
 from trimtab.importers._layer import ImportedLayer
 from trimtab.program import ImportedLayerFacts, Program, Var
 
@@ -68,6 +68,10 @@ class NetworkImport(ImportGraph):
         """Whether a layer reads the value `key`."""
         return True
 
+    def handler(self, layer: Any) -> Handler[Any] | None:
+        """The handler of a layer: that of its type, if there is one."""
+        return self._handlers.get(layer.type)
+
     def add(self, layer: ImportedLayer) -> None:
         """Runs the handler of a layer and binds its results to the layer's outputs.
 
@@ -77,7 +81,7 @@ class NetworkImport(ImportGraph):
         complete = self.missing.isdisjoint(layer.inputs)
         self.missing.update(key for key in layer.outputs if key is not None)
         with self.layer(layer.title, layer.where):
-            handler = self._handlers.get(layer.type)
+            handler = self.handler(layer)
             if handler is None:
                 raise layer.unsupported("the engine has no such operator")
             if not complete:

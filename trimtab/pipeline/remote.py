@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -59,8 +60,21 @@ class RemoteRunner:
                 self.device.pull(f"{scratch}/out{i}.bin", folder / "out.bin")
                 var = program.vars[name]
                 values = np.fromfile(folder / "out.bin", NUMPY_DTYPES[var.dtype])
-                outputs[name] = values.reshape(var.shape)
+                outputs[name] = _of_run(values, var.shape)
         return outputs
+
+
+def _of_run(values: Array, largest: tuple[int, ...]) -> Array:
+    """An output in its shape, of which one dimension may be smaller than in `largest`: the longest
+    one that can be.
+    """
+    sizes = list(largest)
+    for axis in sorted(range(len(sizes)), key=lambda axis: -largest[axis]):
+        others = math.prod(largest[:axis] + largest[axis + 1 :])
+        if others and values.size % others == 0 and values.size // others <= largest[axis]:
+            sizes[axis] = values.size // others
+            break
+    return values.reshape(sizes)
 
 
 @contextmanager

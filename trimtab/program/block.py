@@ -58,7 +58,8 @@ class Var:
     `parent` is the concatenated tensor that contains this one from `channel` on, "" if there is
     none; the planner decides that (`trimtab.planner.concat_elision`).
 
-    `quantization` is None unless the tensor is quantized.
+    `quantization` is None unless the tensor is quantized. `counted`: its sizes may depend on data,
+    and `shape` has the largest ones; known where an importer or a pass makes operators.
 
     ProgramError if there are too many elements or the quantization is invalid; the check is
     repeated when the program is written.
@@ -73,6 +74,7 @@ class Var:
     parent: str = ""
     channel: int = 0
     quantization: Quantization | None = None
+    counted: bool = False
 
     def __post_init__(self) -> None:
         self.check()
@@ -199,11 +201,12 @@ class Block:
         hints = list(outputs) if not isinstance(outputs, int) else [""] * outputs
         operands = [(self.vars[i].shape, self.vars[i].dtype) if i else None for i in inputs]
         results = shapes.infer(op_schema, operands, values, len(hints), where)
+        counted = op_schema.counts or any(self.vars[name].counted for name in inputs if name)
         names = []
         for hint, (shape, dtype) in zip(hints, results, strict=True):
             out = hint if hint and hint not in self.vars else self.new_name(hint or name or type)
             quantization = self._propagated_quantization(op_schema, inputs, dtype)
-            self.vars[out] = Var(out, shape, dtype, quantization=quantization)
+            self.vars[out] = Var(out, shape, dtype, quantization=quantization, counted=counted)
             names.append(out)
         return Op(type, list(inputs), names, values, name or (names[0] if names else type))
 

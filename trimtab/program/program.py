@@ -161,8 +161,10 @@ class Program:
 
     @property
     def is_free(self) -> bool:
-        """Whether inputs have free dimensions; shapes are then those of the largest sizes."""
-        return any(op.type == "free_sizes" for op in self.ops)
+        """Whether inputs have free dimensions, or sizes depend on data; shapes are then those of
+        the largest sizes.
+        """
+        return any(op.type == "free_sizes" or op.schema.counts for op in self.ops)
 
     def require_fixed_sizes(self, what: str) -> None:
         """UsageError that `what` needs inputs of one size, if inputs have free dimensions."""

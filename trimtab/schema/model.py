@@ -111,7 +111,8 @@ class Operator:
     each type of the first input. `prepares`: computes constants for other operators from constants,
     once per model load. `state`: such a constant is a state, which lasts until it is replaced, and
     which a reset computes again. `accepts_empty`: its result may have elements though an input has
-    none.
+    none. `counts`: the sizes of its results depend on data; shapes are then the largest ones.
+    `joins`: it reads one of several branches, of which the others did not run.
     `checks`: it checks its inputs, or updates a state, and stays in a program without readers.
     `run_time`: registered by the process that runs it instead of compiled in
     (docs/run-time-plugins.md). `path`: the schema file, with the source file beside it.
@@ -148,6 +149,8 @@ class Operator:
     prepares: bool = False
     state: bool = False
     accepts_empty: bool = False
+    counts: bool = False
+    joins: bool = False
     checks: bool = False
     typed: bool = False
     run_time: bool = False

@@ -7,6 +7,7 @@ for each of them, with names of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ from onnx import helper, numpy_helper
 
 from trimtab.importers._graph import Array, Operand
 from trimtab.importers._layer import is_known
+from trimtab.importers.onnx_ops.counted import is_counted
 from trimtab.importers.onnx_ops.node import OnnxNode
+from trimtab.importers.onnx_ops.order import subgraphs
 
 MAX_UNROLLED = 5_000
 """Nodes that one loop may expand to."""
@@ -51,14 +54,28 @@ class _Names:
         """A node with one output and a new name."""
         return helper.make_node(op, inputs, [output], self.new(op), **attributes)
 
+    def branch(
+        self, op: str, inputs: Sequence[str], output: str, **attributes: Any
+    ) -> onnx.NodeProto:
+        """A node of this importer's own for a branch."""
+        new = self.new(op)
+        return helper.make_node(op, inputs, [output], new, domain="trimtab", **attributes)
+
     def constant(self, value: Array, output: str) -> onnx.NodeProto:
         """A Constant."""
         return self.node("Constant", (), output, value=numpy_helper.from_array(value))
 
 
-def _body(names: _Names, graph: onnx.GraphProto, inputs: Sequence[str]) -> tuple[Nodes, list[str]]:
-    """The nodes of a body with new names, and its outputs; `inputs`: names of its arguments."""
-    renamed = dict(zip((info.name for info in graph.input), inputs, strict=True))
+def _body(
+    names: _Names,
+    graph: onnx.GraphProto,
+    inputs: Sequence[str],
+    outer: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[Nodes, list[str]]:
+    """The nodes of a body with new names, and its outputs; `inputs`: names of its arguments,
+    `outer`: new names of values from outside.
+    """
+    renamed = {**outer, **dict(zip((info.name for info in graph.input), inputs, strict=True))}
     nodes = []
     for tensor in graph.initializer:
         renamed[tensor.name] = names.new(tensor.name)
@@ -247,29 +264,52 @@ def _selected(
 
 
 def _if(node: OnnxNode, proto: onnx.NodeProto, values: Mapping[str, Operand]) -> Iterator[Nodes]:
-    """Computes both branches, whose results must have the same shapes, and selects one."""
-    names = _Names(node)
+    """Computes both branches and selects one result; if a branch reads values whose sizes depend on
+    data, which may be empty, only the one that the condition chooses is computed.
+    """
+    names, condition = _Names(node), proto.input[0]
+    read = [_read(node.attribute(name)) for name in ("then_branch", "else_branch")]
+    chooses = any(is_counted(values.get(name)) for name in (*read[0], *read[1]))
     branches = []
-    for branch in ("then_branch", "else_branch"):
-        nodes, results = _body(names, node.attribute(branch), ())
-        yield nodes
+    for branch, when, outer in zip(("then_branch", "else_branch"), (1, 0), read, strict=True):
+        gates, renamed = [], {}
+        for name in outer if chooses else ():
+            if name in values and not is_known(values[name]):
+                renamed[name] = names.new(name)
+                inputs = [name, condition]
+                gates.append(names.branch("BranchInput", inputs, renamed[name], when=when))
+        nodes, results = _body(names, node.attribute(branch), (), renamed)
+        yield [*gates, *nodes]
         branches.append(results)
-    shape, condition = names.new("shape"), names.new("condition")
-    scalar: Array = np.zeros(0, np.int64)
-    yield [
-        names.constant(scalar, shape),
-        names.node("Reshape", [proto.input[0], shape], condition),
-    ]
     for first, second, output in zip(*branches, proto.output, strict=True):
         one, other = values.get(first), values.get(second)
         if one is None or other is None:
             raise node.unsupported("its branches have unsupported nodes")
-        if tuple(one.shape) != tuple(other.shape):
-            raise node.unsupported(
-                f"its condition is computed, and its branches have results of different shapes,"
-                f" {list(one.shape)} and {list(other.shape)}"
-            )
-        yield [names.node("Where", [condition, first, second], output)] if output else []
+        if not output:
+            continue
+        if chooses or tuple(one.shape) != tuple(other.shape):
+            yield [names.branch("BranchResult", [first, second, condition], output)]
+        else:
+            scalar = names.new("condition")
+            yield _reshaped_scalar(names, condition, scalar)
+            yield [names.node("Where", [scalar, first, second], output)]
+
+
+def _reshaped_scalar(names: _Names, condition: str, scalar: str) -> Nodes:
+    shape, none = names.new("shape"), np.zeros(0, np.int64)
+    return [names.constant(none, shape), names.node("Reshape", [condition, shape], scalar)]
+
+
+def _read(graph: onnx.GraphProto) -> list[str]:
+    """The values from outside that a body reads, or returns."""
+    own = {info.name for info in graph.input} | {tensor.name for tensor in graph.initializer}
+    own |= {tensor.values.name for tensor in graph.sparse_initializer}
+    own |= {name for inner in graph.node for name in inner.output}
+    read = [name for inner in graph.node for name in inner.input]
+    for inner in subgraphs(graph.node):
+        read += _read(inner)
+    read += [info.name for info in graph.output]
+    return [name for name in dict.fromkeys(read) if name and name not in own]
 
 
 _EXPANSIONS: Mapping[

@@ -14,10 +14,11 @@ from onnx.reference import ReferenceEvaluator
 
 from trimtab.errors import ImportModelError
 from trimtab.importers._graph import Array, Operand, Value
+from trimtab.importers._handlers import Handler
 from trimtab.importers._inputs import Shapes, declared_inputs
 from trimtab.importers._layer import is_known
 from trimtab.importers._walk import NetworkImport
-from trimtab.importers.onnx_ops import control, functions
+from trimtab.importers.onnx_ops import control, counted, functions
 from trimtab.importers.onnx_ops import model as models
 from trimtab.importers.onnx_ops.hints import of_ultralytics
 from trimtab.importers.onnx_ops.node import COMPUTED, HALVES, HANDLERS, OnnxContext, OnnxNode
@@ -98,6 +99,8 @@ class OnnxImport(NetworkImport):
         count = sum(node.op_type != "Constant" for node in graph.node)
         super().__init__(path, HANDLERS, count)
         self._context, self._halves = OnnxContext(versions), halves
+        self._largest: dict[str, Array] = {}  # values computed from sizes, at the largest ones
+        self._own_handler: Handler[OnnxNode] | None = None  # of the present node
         self._add_uses(graph)
         self._budget_bytes = _MIN_BUDGET_BYTES + weights_bytes * _BUDGET_PER_WEIGHT_BYTE
 
@@ -151,9 +154,34 @@ class OnnxImport(NetworkImport):
             node = OnnxNode(self, self._context, proto, index)
             self.check_defined(node)
             with self.layer(node.title, node.where):
-                if not self._evaluate(node, proto) and not self._expand(node, proto):
-                    self.add(node)
+                self._add_node(node, proto)
             self.missing.update(n for n in node.outputs if n and n not in self.values)
+
+    def _add_node(self, node: OnnxNode, proto: onnx.NodeProto) -> None:
+        if self._evaluate(node, proto):
+            return
+        complete = self.missing.isdisjoint(node.inputs)
+        self._own_handler = counted.added(node, self.values, self._largest) if complete else None
+        if self._own_handler or not self._expand(node, proto):
+            self.add(node)
+        if complete:
+            self._note_largest(node, proto)
+
+    def handler(self, layer: OnnxNode) -> Handler[OnnxNode] | None:
+        """The handler of a node, which may depend on its operands."""
+        own, self._own_handler = self._own_handler, None
+        return own or super().handler(layer)
+
+    def _note_largest(self, node: OnnxNode, proto: onnx.NodeProto) -> None:
+        """Computes a node whose operands are constant or follow from sizes for the largest ones."""
+        inputs = [name for name in proto.input if name]
+        if self._largest.keys().isdisjoint(inputs) or not _is_foldable(node, proto):
+            return
+        feeds = {name: self._largest.get(name, self.values[name]) for name in inputs}
+        if not all(is_known(v) and v.size <= _MAX_SHAPE_ELEMENTS for v in feeds.values()):
+            return
+        results = self._compute(node, proto, feeds) or {}
+        self._largest |= {n: v for n, v in results.items() if v.size <= _MAX_SHAPE_ELEMENTS}
 
     def _expand(self, node: OnnxNode, proto: onnx.NodeProto) -> bool:
         """Imports the nodes by which ONNX defines an operator without a handler, or those of the
@@ -184,13 +212,13 @@ class OnnxImport(NetworkImport):
             return node.type in _SHAPE_OPERATORS
         constant = all(is_known(self.values[name]) for name in inputs)
         if node.type in _SHAPE_OPERATORS and not constant:
-            self.values[proto.output[0]] = _shape_or_size(node, node.shape())
+            self._add_shape(node)
         elif node.type == "If" and is_known(self.values[inputs[0]]):
             self._add_branch(proto)
         elif node.type == "Constant":
             self.define({proto.output[0]: self._constant(node, proto)})
         elif constant and _is_foldable(node, proto):
-            results = self._compute(node, proto, inputs)
+            results = self._compute(node, proto, {name: self.values[name] for name in inputs})
             if results is None and node.type in HANDLERS:
                 return False  # it tells what is wrong with the node
             if results is None:
@@ -201,6 +229,17 @@ class OnnxImport(NetworkImport):
         else:
             return False
         return True
+
+    def _add_shape(self, node: OnnxNode) -> None:
+        """Binds the shape or size of a value: a constant, unless it depends on data."""
+        x, output = node.operand(), str(node.outputs[0])
+        sizes = _shape_or_size(node, node.shape())
+        if not counted.is_counted(x):
+            self.values[output] = sizes
+            return
+        if node.type == "Size" or sizes.size != len(node.shape()):
+            raise node.unsupported("the size of its operand depends on data")
+        self.values[output], self._largest[output] = counted.shape_of(node, node.x()), sizes
 
     def _constant(self, node: OnnxNode, proto: onnx.NodeProto) -> Array:
         """The value of a Constant."""
@@ -220,12 +259,11 @@ class OnnxImport(NetworkImport):
         return models.dense(tensor, where)
 
     def _compute(
-        self, node: OnnxNode, proto: onnx.NodeProto, inputs: list[str]
+        self, node: OnnxNode, proto: onnx.NodeProto, feeds: Mapping[str, Array]
     ) -> dict[str, Array] | None:
         """The outputs of a node with constant inputs, by ONNX's reference implementation; None if
         that fails.
         """
-        feeds = {name: self.values[name] for name in inputs}
         infos = [
             helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape)
             for name, v in feeds.items()
@@ -239,7 +277,7 @@ class OnnxImport(NetworkImport):
         self._check_budget(_expected_bytes(model, feeds), node.where)
         try:
             with np.errstate(all="ignore"):
-                values = ReferenceEvaluator(model).run(None, feeds)
+                values = ReferenceEvaluator(model).run(None, dict(feeds))
         except Exception:  # it raises many kinds, in its own words
             return None
         if any(isinstance(value, list) for value in values):

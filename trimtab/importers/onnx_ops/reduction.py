@@ -12,7 +12,7 @@ from trimtab.importers._layer import Results
 from trimtab.importers.onnx_ops.node import OnnxNode, handles
 from trimtab.importers.vocabulary import normalization
 from trimtab.importers.vocabulary.movement import flatten_to_matrix
-from trimtab.importers.vocabulary.reduction import product, reduced
+from trimtab.importers.vocabulary.reduction import halved, reduced
 
 SOFTMAX = {"Softmax": "softmax", "LogSoftmax": "log_softmax"}
 
@@ -72,7 +72,8 @@ def reduce(node: OnnxNode) -> Results:
         axes = tuple(range(len(node.shape())))
     x, keep_dims = node.x(), node.boolean("keepdims", True)
     if node.type == "ReduceProd":
-        return product(node, x, [node.axis(axis) for axis in axes], keep_dims)
+        axes = tuple(node.axis(axis) for axis in axes)
+        return halved(node, "mul", x, axes, keep_dims=keep_dims)
     return reduced(node, KINDS[node.type], x, axes, keep_dims=keep_dims)
 
 

@@ -1,4 +1,4 @@
-"""DeformConv, RoiAlign and Col2Im, by samples of images and gathers."""
+"""DeformConv and Col2Im by samples of images and gathers, and RoiAlign."""
 
 from __future__ import annotations
 
@@ -77,50 +77,21 @@ def deform_conv(node: OnnxNode) -> Results:
 
 @handles("RoiAlign")
 def roi_align(node: OnnxNode) -> Results:
-    """Means of linear samples in the cells of regions [regions, 4]; of one image, with a constant
-    number of samples.
-    """
-    x, regions = node.image(0), node.x(1)
-    samples, kind = node.integer("sampling_ratio", 0), node.text("mode", "avg")
-    size = node.integer("output_height", 1), node.integer("output_width", 1)
-    if x.shape[0] != 1:
-        raise node.unsupported(f"its regions are of {x.shape[0]} images")
-    if samples < 1 or kind != "avg":
-        raise node.unsupported(f"its mode is {kind}, its sampling_ratio {samples}")
+    """Means of linear samples in the cells of regions [regions, 4]."""
+    if (kind := node.text("mode", "avg")) != "avg":
+        raise node.unsupported(f"its mode is {kind}")
     half = "half_pixel" if node.opset >= 16 else "output_half_pixel"
-    aligned = node.text("coordinate_transformation_mode", half) == "half_pixel"
-    count, (c, h, w) = regions.shape[0], x.shape[1:]
-    scaled = node.scaled(regions, node.real("spatial_scale", 1.0))
-    x0, y0, x1, y1 = movement.split(node, scaled, 1, (1,) * 4)
-    places, inside = [], []
-    for begin, end, cells, pixels in ((y0, y1, size[0], h), (x0, x1, size[1], w)):
-        extent = node.add("sub", end, begin)
-        if not aligned:
-            extent = node.add("max", extent, node.constant(1.0, "one"))
-        corner = node.shifted(begin, -0.5 if aligned else 0.0)
-        steps = (np.arange(cells * samples) + 0.5) / (cells * samples)
-        at = node.add("add", node.add("mul", extent, node.constant(steps[None], "steps")), corner)
-        scale, shift = _normalized((pixels,))
-        places.append(node.scale_and_shift(at, float(scale[0]), float(shift[0])))
-        low = node.add("compare", node.constant(-1.0, "low"), at, relation="less_or_equal")
-        high = node.add(
-            "compare", at, node.constant(float(pixels), "high"), relation="less_or_equal"
-        )
-        inside.append(node.add("where", low, high, low))
-    rows, columns = size[0] * samples, size[1] * samples
-    shape = count, rows, columns, 1
-    grid = node.add(
-        "concat",
-        node.add("expand", node.reshape(places[0], (count, rows, 1, 1)), shape=shape),
-        node.add("expand", node.reshape(places[1], (count, 1, columns, 1)), shape=shape),
-        axis=3,
+    return node.add(
+        "roi_align",
+        node.image(0),
+        node.x(1),
+        node.x(2),
+        rows=node.integer("output_height", 1),
+        columns=node.integer("output_width", 1),
+        samples=node.integer("sampling_ratio", 0),
+        scale=node.real("spatial_scale", 1.0),
+        half_pixel=node.text("coordinate_transformation_mode", half) == "half_pixel",
     )
-    grid = node.reshape(grid, (1, count * rows, columns, 2))
-    y = node.reshape(_sampled(node, x, grid, "border"), (c, count, rows, columns))
-    for mask, form in zip(inside, ((count, rows, 1), (count, 1, columns)), strict=True):
-        y = node.add("where", node.reshape(mask, form), y, node.constant(0.0, "zero"))
-    y = node.add("average_pool", y, kernel_shape=(samples, samples), strides=(samples, samples))
-    return node.transpose(y, (1, 0, 2, 3))
 
 
 @handles("Col2Im")

@@ -14,6 +14,7 @@ from onnx import helper
 
 from trimtab.importers._graph import Array, Value
 from trimtab.importers._layer import Results
+from trimtab.importers.onnx_ops.counted import coordinates
 from trimtab.importers.onnx_ops.node import COMPUTED, OnnxNode, handles
 from trimtab.importers.vocabulary import movement, scatter
 from trimtab.importers.vocabulary.elementwise import combine
@@ -133,11 +134,18 @@ def tensor_scatter(node: OnnxNode) -> Results:
 
 @handles("Compress")
 def compress(node: OnnxNode) -> Results:
-    """The slices along an axis, or the elements, for which a constant condition holds."""
-    x, condition = node.x(0), node.known(1, "condition").reshape(-1)
-    axis = node.integer("axis") if node.attribute("axis") is not None else None
+    """The slices along an axis, or the elements, for which a condition holds. Of a computed
+    condition, their number is that of each run.
+    """
+    x, axis = node.x(0), node.integer("axis") if node.attribute("axis") is not None else None
     if axis is None:
+        if x.counted:
+            raise node.unsupported("it flattens a value whose size depends on data")
         x, axis = node.reshape(x, (-1,)), 0
+    if not node.is_known(1):
+        places = node.add("free_view", coordinates(node, node.x(1)), dimensions=(1,))
+        return node.add("gather", x, places, axis=axis)
+    condition = node.known(1, "condition").reshape(-1)
     (chosen,) = np.nonzero(condition)
     if not chosen.size or chosen.max() >= x.shape[node.axis(axis, len(x.shape))]:
         raise node.unsupported("it selects nothing, or elements behind the end of its input")

@@ -29,7 +29,7 @@ def reduce_product(node: TfliteNode) -> Results:
     """The product over constant axes."""
     axes = [node.axis(axis) for axis in node.ints(1, "axes")]
     keep = bool(node.options("ReducerOptions").KeepDims())
-    return reduction.product(node, node.x(), axes, keep)
+    return reduction.halved(node, "mul", node.x(), axes, keep_dims=keep)
 
 
 @handles("SOFTMAX", "LOG_SOFTMAX")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from trimtab.importers._graph import Value
 from trimtab.importers._layer import ImportedLayer
 from trimtab.importers.vocabulary.activation import square
-from trimtab.importers.vocabulary.elementwise import combine
+from trimtab.importers.vocabulary.elementwise import INTEGERS, combine
 from trimtab.importers.vocabulary.movement import drop_axes, padded, split
 
 UnaryFunction = Callable[[ImportedLayer, Value], Value]
@@ -29,6 +29,8 @@ _SUMS: dict[str, tuple[UnaryFunction, UnaryFunction]] = {
     "log_sum": (_identity, _operator("log")),
 }
 
+_HALVED = {"max": "max", "min": "min", "sum": "add"}
+
 KINDS = ("mean", "sum", "max", "min", *_SUMS, "log_sum_exp")
 
 
@@ -40,6 +42,8 @@ def reduced(
     The result over all axes is a scalar; see `at_least_a_vector` for formats without scalars.
     """
     axes = tuple(sorted({layer.axis(axis, len(x.shape)) for axis in axes}))
+    if x.dtype in INTEGERS and kind in _HALVED:
+        return halved(layer, _HALVED[kind], x, axes, keep_dims=keep_dims)
     if kind == "log_sum_exp":
         return _log_sum_exp(layer, x, axes, keep_dims) if axes else x
     if kind not in _SUMS:
@@ -85,12 +89,16 @@ def cumulative_sum(
     return moved(y, 1) if exclusive else y
 
 
-def product(layer: ImportedLayer, x: Value, axes: Sequence[int], keep_dims: bool) -> Value:
-    """The product over axes: the halves of an axis are multiplied until one element remains."""
+def halved(
+    layer: ImportedLayer, op: str, x: Value, axes: Sequence[int], *, keep_dims: bool
+) -> Value:
+    """Combines the halves of each axis by a binary operator until one element remains, for products
+    and for integers.
+    """
     for axis in axes:
         while (size := x.shape[axis]) > 1:
             first, second, *rest = split(layer, x, axis, [size // 2] * 2 + [1] * (size % 2))
-            x = layer.add("mul", first, second)
+            x = combine(layer, op, first, second)
             if rest:
                 x = layer.add("concat", x, *rest, axis=axis)
     return x if keep_dims else layer.reshape(x, drop_axes(x.shape, axes))

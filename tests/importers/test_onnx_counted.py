@@ -1,0 +1,172 @@
+"""Networks with sizes that depend on data: what follows them, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+
+import trimtab
+from tests.ops.cases.case import normal
+from trimtab.errors import ProgramError, TrimtabError, UnsupportedOperatorError
+from trimtab.importers.onnx_ops import counted
+
+HEADER = '<ir_version: 8, opset_import: ["" : 17]> '
+
+# The best of the boxes above a threshold, as torchvision's detectors select them.
+DETECTOR = """
+net (float[1, 6, 4] boxes, float[6] scores) => (float[n, 4] kept, float[n] best) {
+  limit = Constant <value = float {0.5}> ()
+  axis0 = Constant <value = int64[1] {0}> ()
+  axis1 = Constant <value = int64[1] {1}> ()
+  flat = Squeeze (boxes, axis0)
+  above = Greater (scores, limit)
+  found = NonZero (above)
+  places = Squeeze (found, axis0)
+  chosen = Gather (flat, places)
+  values = Gather (scores, places)
+  shape = Shape (chosen)
+  size = ReduceProd <keepdims = 0> (shape)
+  zero = Constant <value = int64 {0}> ()
+  is_empty = Equal (size, zero)
+  keep = If <
+    then_branch = t () => (int64[n] none) { none = Constant <value = int64[0] {}> () },
+    else_branch = e () => (int64[n] rows) {
+      largest = ReduceMax <keepdims = 0> (chosen)
+      moved = Add (chosen, largest)
+      batch = Unsqueeze (moved, axis0)
+      both = Constant <value = int64[2] {0, 1}> ()
+      marks = Unsqueeze (values, both)
+      most = Constant <value = int64 {9223372036854775807}> ()
+      overlap = Constant <value = float {0.4}> ()
+      selected = NonMaxSuppression (batch, marks, most, overlap)
+      two = Constant <value = int64[1] {2}> ()
+      column = Gather <axis = 1> (selected, two)
+      rows = Squeeze (column, axis1)
+    }> (is_empty)
+  kept = Gather (chosen, keep)
+  best = Gather (values, keep)
+}
+"""
+
+BRANCHES = """
+net (float[3, 4] x, bool[1] c) => (float[n, 4] y, float[m] sums) {
+  y = If <
+    then_branch = t () => (float[n, 4] a) {
+      flags = Constant <value = bool[3] {1, 0, 1}> ()
+      a = Compress <axis = 0> (x, flags) },
+    else_branch = e () => (float[n, 4] b) { b = Concat <axis = 0> (x, x) }> (c)
+  axis = Constant <value = int64[1] {1}> ()
+  sums = ReduceSum <keepdims = 0> (y, axis)
+}
+"""
+
+
+def model(text: str) -> onnx.ModelProto:
+    return onnx.parser.parse_model(HEADER + text)
+
+
+def check(text: str, *runs: dict[str, Any]) -> None:
+    """Every run of one session has the results of onnxruntime."""
+    proto = model(text)
+    reference = onnxruntime.InferenceSession(proto.SerializeToString())
+    session = trimtab.Session(proto, cache=False)
+    for feeds in runs:
+        expected = reference.run(None, feeds)
+        for result, want in zip(session.run(feeds).values(), expected, strict=True):
+            assert result.shape == want.shape
+            np.testing.assert_allclose(result, want, 1e-5, 1e-6)
+
+
+def boxes() -> Any:
+    corners = np.sort(np.abs(normal(6, 2, 2)), 1)
+    return corners.reshape(1, 6, 4)
+
+
+def test_each_run_has_the_sizes_of_its_data_and_an_empty_one_takes_the_other_branch() -> None:
+    scores = np.array([0.9, 0.1, 0.8, 0.7, 0.2, 0.6], np.float32)
+    runs = [scores, scores * 0, scores + 1, -scores, scores * 0.7]
+    check(DETECTOR, *({"boxes": boxes(), "scores": one} for one in runs))
+
+
+def test_a_condition_selects_a_branch_whose_result_has_another_size() -> None:
+    feeds = [{"x": normal(3, 4), "c": np.array([c])} for c in (True, False, True)]
+    check(BRANCHES, *feeds)
+
+
+def test_the_program_has_the_largest_sizes() -> None:
+    session = trimtab.Session(model(DETECTOR), cache=False)
+    assert session.outputs["kept"].shape == (6, 4)
+    assert all(n >= 0 for n in session.memory.values())
+
+
+def test_a_planned_file_keeps_its_sizes(tmp_path: Path) -> None:
+    path = tmp_path / "net.ttm"
+    trimtab.session.optimize(trimtab.load(model(DETECTOR))).save(path)
+    scores = np.array([0.9, 0.1, 0.2, 0.3, 0.2, 0.1], np.float32)
+    results = trimtab.Session(path).run({"boxes": boxes(), "scores": scores})
+    np.testing.assert_array_equal(results["best"], scores[:1])
+
+
+REFUSED = {
+    "a handler that takes sizes for constant": (
+        "net (float[5] x) => (float[n] y) { i = NonZero (x) t = Transpose (i) v = GatherND (x, t)"
+        " axis = Constant <value = int64 {0}> () y = CumSum (v, axis) }",
+        "it reads a value whose size depends on data",
+    ),
+    "a size that is no size of a value": (
+        "net (float[1] x, int64[2] n) => (float[a, b] y) { y = Expand (x, n) }",
+        "its shape must be constant",
+    ),
+    "the size of all dimensions": (
+        "net (float[5] x) => (int64 y) { i = NonZero (x) y = Size (i) }",
+        "the size of its operand depends on data",
+    ),
+    "axes that follow sizes": (
+        "net (float[5] x) => (int64[n] y) { i = NonZero (x) y = Squeeze (i) }",
+        "its axes follow from sizes",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_follow_a_size_is_refused_by_name(name: str) -> None:
+    text, reason = REFUSED[name]
+    with pytest.raises(UnsupportedOperatorError, match=reason):
+        trimtab.load(model(text))
+
+
+def test_coordinates_that_would_need_too_much_memory_are_refused() -> None:
+    size = counted.MAX_COORDINATES // 2 + 1
+    text = f"net (float[{size}, 1] x) => (int64[2, n] y) {{ y = NonZero (x) }}"
+    with pytest.raises(UnsupportedOperatorError, match=r"there may be .* coordinates"):
+        trimtab.load(model(text))
+
+
+def test_a_size_that_a_run_cannot_have_is_an_error_and_the_next_run_is_not() -> None:
+    text = """
+    net (float[5] x) => (float[3] y, int64[3] i) {
+      found = NonZero (x)
+      places = Transpose <perm = [1, 0]> (found)
+      values = GatherND (x, places)
+      three = Constant <value = int64[1] {3}> ()
+      y, i = TopK (values, three)
+    }
+    """
+    session = trimtab.Session(model(text), cache=False)
+    with pytest.raises(ProgramError, match="k exceeds the number of elements"):
+        session.run(np.array([0, 1, 0, 2, 0], np.float32))
+    result = session.run(np.array([5, 1, 0, 2, 9], np.float32))
+    np.testing.assert_array_equal(result["y"], np.array([9, 5, 2], np.float32))
+
+
+def test_an_array_takes_an_output_only_if_it_has_its_size() -> None:
+    session = trimtab.Session(model("net (float[4] x) => (int64[1, n] y) { y = NonZero (x) }"))
+    out = {"y": np.zeros((1, 4), np.int64)}
+    assert session.run(np.ones(4, np.float32), out=out)["y"] is out["y"]
+    with pytest.raises(TrimtabError, match="cannot take its output"):
+        session.run(np.zeros(4, np.float32), out=out)

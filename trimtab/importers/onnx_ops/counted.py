@@ -1,0 +1,283 @@
+"""Nodes that read or make sizes that depend on data (docs/adr/0016-sizes-from-data.md).
+
+The program has the largest sizes. Handlers of such nodes make operators that follow the sizes of a
+run; all other nodes with such operands are refused, because a handler may take the largest sizes
+for those of every run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from trimtab.importers._graph import Array, Operand, Value
+from trimtab.importers._layer import Results
+from trimtab.importers.onnx_ops import condition, elementwise
+from trimtab.importers.onnx_ops.node import OnnxNode, handles
+from trimtab.importers.vocabulary import movement
+
+MAX_COORDINATES = 1 << 24
+"""The largest results whose size depends on data, in elements: 128 MB of indices."""
+
+# Their operators infer all sizes from those of their operands.
+_FOLLOWING = frozenset(
+    (
+        *elementwise.BINARY,
+        *elementwise.VARIADIC,
+        *elementwise.BITWISE,
+        *condition.COMPARE,
+        *("Relu", "LeakyRelu", "Sigmoid", "Tanh", "HardSigmoid", "HardSwish", "Exp", "Log"),
+        *("Sqrt", "Abs", "Neg", "Erf", "Floor", "Ceil", "Round", "Sin", "Cos", "Reciprocal"),
+        *("Clip", "Mod", "Where", "Not", "And", "Or", "Xor", "Identity", "Cast", "CastLike"),
+        *("Concat", "Split", "Transpose", "Gather", "GatherElements", "ArgMax"),
+        *("ReduceMax", "ReduceMin", "ReduceSum", "ReduceMean", "Softmax", "NonZero", "Compress"),
+        *("NonMaxSuppression", "MatMul", "Gemm", "Conv", "ConvTranspose", "RoiAlign"),
+    )
+)
+
+
+def is_counted(operand: Operand | None) -> bool:
+    """Whether the sizes of an operand depend on data."""
+    return isinstance(operand, Value) and operand.counted
+
+
+def added(
+    node: OnnxNode, values: Mapping[str, Operand], largest: Mapping[str, Array]
+) -> Callable[[OnnxNode], Results] | None:
+    """The handler of a node that reads or makes a size that depends on data, and has one of its
+    own; None: the usual one. `largest`: the values that are computed from sizes, at the largest
+    ones. UnsupportedFormError if the usual handler takes the sizes for constant.
+    """
+    if node.type in _BRANCHES:
+        return _BRANCHES[node.type]
+    counted = any(name is not None and is_counted(values[str(name)]) for name in node.inputs)
+    handler, places = _HANDLERS.get(node.type, (None, ()))
+    computed = any(node.has(i) and node.key(i) in largest for i in places)
+    if handler is not None and (counted or computed):
+        return lambda node: handler(node, _SizeOperands(node, largest))
+    if counted and node.type not in _FOLLOWING:
+        raise node.unsupported("it reads a value whose size depends on data")
+    return None
+
+
+class _SizeOperands:
+    """The operands of a node that are sizes: constant, or computed."""
+
+    def __init__(self, node: OnnxNode, largest: Mapping[str, Array]) -> None:
+        self._node, self._largest = node, largest
+
+    def at_most(self, i: int, what: str) -> Array:
+        """An operand at the largest sizes."""
+        value = self._node.operand(i)
+        if isinstance(value, np.ndarray):
+            return value
+        if self._node.key(i) not in self._largest:
+            raise self._node.unsupported(
+                f"its {what} is computed from data, so that its result has no largest size"
+            )
+        return self._largest[str(self._node.key(i))]
+
+    def shape(self, i: int, what: str) -> tuple[int, ...]:
+        """A shape at the largest sizes."""
+        return tuple(int(n) for n in self.at_most(i, what).reshape(-1))
+
+
+def _checked(node: OnnxNode, shape: tuple[int, ...]) -> tuple[int, ...]:
+    node.check_elements(shape)
+    return shape
+
+
+def _reshaped(node: OnnxNode, x: Value, sizes: Value, shape: tuple[int, ...]) -> Value:
+    """`sizes`: the shape in every run, as ONNX Reshape has it; `shape`: the same for the largest
+    sizes.
+    """
+    rest = [i for i, n in enumerate(shape) if n == -1]
+    product = int(np.prod([n for n in shape if n != -1]))
+    if len(rest) > 1 or not shape:
+        raise node.unsupported("its result has no dimension, or several of unknown size")
+    most = tuple(x.count // max(1, product) if n == -1 else n for n in shape)
+    return node.add("computed_reshape", x, sizes, largest=_checked(node, most))
+
+
+def _reshape(node: OnnxNode, sizes: _SizeOperands) -> Results:
+    if node.integer("allowzero", 0):
+        raise node.unsupported("its allowzero is set")
+    shape = node.integers("shape") or sizes.shape(1, "shape")
+    operand = node.x(1) if node.has(1) else node.value(np.array(shape, np.int64))
+    x = node.x(0)
+    if not shape:
+        return node.add("free_view", x, dimensions=())
+    return _reshaped(node, x, operand, tuple(movement.resolve_zeros(node, x, shape)))
+
+
+def _flatten(node: OnnxNode, sizes: _SizeOperands) -> Results:
+    x = node.x(0)
+    forms = {0: (1, -1), 1: (0, -1), len(x.shape): (-1, 1)}
+    axis = node.integer("axis", 1)
+    form = forms.get(axis + len(x.shape) if axis < 0 else axis)
+    if form is None:
+        raise node.unsupported("it keeps several dimensions, whose sizes depend on data")
+    shape = tuple(movement.resolve_zeros(node, x, form))
+    return _reshaped(node, x, node.value(np.array(form, np.int64)), shape)
+
+
+def _squeeze(node: OnnxNode, sizes: _SizeOperands) -> Results:
+    axes = node.integers("axes") or node.optional_ints(1, "axes")
+    if not axes:
+        raise node.unsupported("its axes follow from sizes that depend on data")
+    x = node.x(0)
+    gone = {node.axis(axis) for axis in axes}
+    dimensions = tuple(axis for axis in range(len(x.shape)) if axis not in gone)
+    return node.add("free_view", x, dimensions=dimensions)
+
+
+def _unsqueeze(node: OnnxNode, sizes: _SizeOperands) -> Results:
+    x, axes = node.x(0), node.integers("axes") or node.ints(1, "axes")
+    rank = len(x.shape) + len(axes)
+    dimensions = list(range(len(x.shape)))
+    for axis in sorted(node.axis(axis, rank) for axis in axes):
+        dimensions.insert(axis, -1)
+    return node.add("free_view", x, dimensions=tuple(dimensions))
+
+
+def _slice(node: OnnxNode, sizes: _SizeOperands) -> Results:
+    """The engine clamps bounds to the sizes of a run, as ONNX does."""
+    ends: list[Operand]
+    steps: tuple[int, ...] = ()
+    if node.opset < 10:
+        ends = [np.array(node.integers(name), np.int64) for name in ("starts", "ends")]
+        axes = node.integers("axes")
+    else:
+        ends = [node.operand(1), node.operand(2)]
+        axes, steps = node.optional_ints(3, "axes"), node.optional_ints(4, "steps")
+    axes = tuple(node.axis(axis) for axis in axes or range(ends[0].shape[0]))
+    steps = steps or (1,) * len(axes)
+    constants = [
+        np.clip(end, -movement.END, movement.END).tolist()
+        for end in ends
+        if isinstance(end, np.ndarray)
+    ]
+    if len(constants) == len(ends):
+        starts, stops = constants
+        return node.add("slice", node.x(0), starts=starts, ends=stops, axes=axes, steps=steps)
+    bounds = [node.value(end) for end in ends]
+    return node.add("computed_slice", node.x(0), *bounds, axes=axes, steps=steps)
+
+
+def _expand(node: OnnxNode, sizes: _SizeOperands) -> Results:
+    x = node.x(0)
+    most = np.broadcast_shapes(x.shape, sizes.shape(1, "shape"))
+    return node.add("computed_expand", x, node.x(1), largest=_checked(node, most))
+
+
+def _constant_of_shape(node: OnnxNode, sizes: _SizeOperands) -> Results:
+    value = node.parameters().get("value", np.zeros(1, np.float32))
+    scalar = node.value(np.asarray(value).reshape(()))
+    most = _checked(node, sizes.shape(0, "shape"))
+    return node.add("computed_expand", scalar, node.x(0), largest=most)
+
+
+def _top_k(node: OnnxNode, sizes: _SizeOperands) -> Results:
+    if node.opset < 10 or node.is_known(1):
+        results: Results = condition.top_k(node)
+        return results
+    return node.add_many(
+        "computed_top_k",
+        node.x(0),
+        node.x(1),
+        outputs=2,
+        k=int(sizes.at_most(1, "k").reshape(())),
+        axis=node.axis(node.integer("axis", -1)),
+        largest=node.boolean("largest", True),
+    )
+
+
+def _range(node: OnnxNode, sizes: _SizeOperands) -> Results:
+    ends = [sizes.at_most(i, "end").reshape(()) for i in range(3)]
+    count = max(0, int(np.ceil((ends[1] - ends[0]) / ends[2]))) if ends[2] else 0
+    operands = [node.x(i) for i in range(3)]
+    return node.add("computed_range", *operands, largest=_checked(node, (count,)))
+
+
+def _gather_nd(node: OnnxNode, sizes: _SizeOperands) -> Results:
+    if node.integer("batch_dims", 0):
+        raise node.unsupported("it gathers from batches, and a size depends on data")
+    return node.add("gather_nd", node.x(0), node.x(1))
+
+
+def _scatter(node: OnnxNode, sizes: _SizeOperands) -> Results:
+    if (reduction := node.text("reduction", "none")) != "none":
+        raise node.unsupported(f"its reduction is {reduction}, and a size depends on data")
+    operands = [node.x(i) for i in range(3)]
+    if node.type == "ScatterND":
+        return node.add("scatter_nd", *operands)
+    return node.add("scatter_elements", *operands, axis=node.axis(node.integer("axis", 0)))
+
+
+# With the places of operands that are sizes.
+_HANDLERS: Mapping[str, tuple[Callable[[OnnxNode, _SizeOperands], Results], tuple[int, ...]]] = {
+    "Reshape": (_reshape, (1,)),
+    "Flatten": (_flatten, ()),
+    "Squeeze": (_squeeze, ()),
+    "Unsqueeze": (_unsqueeze, ()),
+    "Slice": (_slice, (1, 2)),
+    "Expand": (_expand, (1,)),
+    "ConstantOfShape": (_constant_of_shape, (0,)),
+    "TopK": (_top_k, (1,)),
+    "Range": (_range, (0, 1, 2)),
+    "GatherND": (_gather_nd, ()),
+    "ScatterND": (_scatter, ()),
+    "ScatterElements": (_scatter, ()),
+}
+
+
+def shape_of(node: OnnxNode, x: Value) -> Value:
+    """The sizes of x in every run."""
+    y = node.add("shape", x)
+    y.counted = False
+    return y
+
+
+@handles("NonZero")
+def non_zero(node: OnnxNode) -> Results:
+    """The coordinates of elements that are not 0; their number is that of each run, at most that of
+    the elements.
+    """
+    return coordinates(node, node.x())
+
+
+def coordinates(node: OnnxNode, x: Value) -> Value:
+    """The coordinates of the elements of x that are not 0; refuses more than fit memory."""
+    if len(x.shape) * x.count > MAX_COORDINATES:
+        raise node.unsupported(
+            f"there may be {x.count:,} coordinates, for which memory would be planned; the limit is"
+            f" {MAX_COORDINATES:,} numbers: load the network at a smaller size, or up to its raw"
+            " results, and attach a head (docs/boxes.md)"
+        )
+    if not x.shape:
+        raise node.unsupported("its operand is a scalar")
+    return node.add("non_zero", x)
+
+
+def _branch_input(node: OnnxNode) -> Results:
+    """An operand of a branch of If; nothing if the other one runs."""
+    return node.add("branch_input", node.x(0), node.x(1), when=node.boolean("when", True))
+
+
+def _branch_result(node: OnnxNode) -> Results:
+    """The result of the branch that runs."""
+    first, second = node.x(0), node.x(1)
+    if len(first.shape) != len(second.shape) or first.dtype != second.dtype:
+        raise node.unsupported(
+            "its condition is computed, and its branches have results of different types or ranks,"
+            f" {first.dtype}{list(first.shape)} and {second.dtype}{list(second.shape)}"
+        )
+    return node.add("branch_result", first, second, node.x(2))
+
+
+# The nodes that `control` writes for If.
+_BRANCHES: Mapping[str, Callable[[OnnxNode], Results]] = {
+    "trimtab.BranchInput": _branch_input,
+    "trimtab.BranchResult": _branch_result,
+}
