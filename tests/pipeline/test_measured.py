@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -126,9 +127,10 @@ def test_a_network_runs_in_the_binary_of_a_profile_without_its_best_algorithms(
     record = records.read(outcome.path)
     assert record.status is Status.OK
     assert record.header.profile == "yolo"
-    assert "strassen" not in {op.label for op in summary.summarize(record).ops}
     (note,) = [line for line in progress.lines if "within the profile" in line]
-    assert "direct instead of strassen" in note
+    missing = set(re.findall(r"instead of (\w+)", note))  # which ones depends on this machine
+    assert missing
+    assert not (missing | {"strassen"}) & {op.label for op in summary.summarize(record).ops}
 
 
 @pytest.mark.build
