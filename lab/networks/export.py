@@ -41,6 +41,11 @@ INPUT_SIZES = {
     "sebotnet33ts_256": 256,
     "crossvit_9_240": 240,
     "vit_wee_patch16_reg1_gap_256": 256,
+    "crossvit_15_240": 240,
+    "mobilevit_s": 256,
+    "mobilevitv2_100": 256,
+    "fastvit_mci0": 256,
+    "csatv2": 512,
 }
 STATISTICS_BATCH = 4
 
