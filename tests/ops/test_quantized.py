@@ -39,12 +39,6 @@ CONVOLUTIONS: dict[str, tuple[Shape, Shape, dict[str, Any]]] = {
         (5, 7, 3, 3),
         {"pads": [2, 2, 2, 2], "dilations": [2, 2]},
     ),
-    "3x3-on-one-pixel": ((2, 12, 1, 1), (5, 12, 3, 3), {"pads": [1, 1, 1, 1]}),
-    "3x3-dilated-past-the-image": (
-        (1, 9, 6, 11),
-        (8, 9, 3, 3),
-        {"pads": [8, 8, 8, 8], "dilations": [8, 8]},
-    ),
     "groups-odd": ((1, 9, 8, 8), (6, 3, 3, 3), {"group": 3, "pads": [1, 1, 1, 1]}),
     "groups": ((1, 12, 8, 8), (18, 4, 3, 3), {"group": 3, "pads": [1, 1, 1, 1]}),
     "depthwise": ((2, 20, 9, 8), (20, 1, 3, 3), {"group": 20, "pads": [1, 1, 1, 1]}),
