@@ -98,6 +98,13 @@ def test_a_condition_selects_a_branch_whose_result_has_another_size() -> None:
     check(BRANCHES, *feeds)
 
 
+def test_a_result_may_be_several_outputs() -> None:
+    text = """
+    net (float[5] x) => (int64[1, n] y, int64[1, n] again) { y = NonZero (x) again = Identity (y) }
+    """
+    check(text, *({"x": np.array([1, 0, n, 2, n], np.float32)} for n in (0, 3)))
+
+
 def test_the_program_has_the_largest_sizes() -> None:
     session = trimtab.Session(model(DETECTOR), cache=False)
     assert session.outputs["kept"].shape == (6, 4)
@@ -121,6 +128,13 @@ REFUSED = {
     "a size that is no size of a value": (
         "net (float[1] x, int64[2] n) => (float[a, b] y) { y = Expand (x, n) }",
         "its shape must be constant",
+    ),
+    "a reshape within a handler": (
+        "net (float[4, 2, 6] x, bool[4] c) => (float[n, 3, 4] y) {"
+        " v = Compress <axis = 0> (x, c) w = Constant <value = float[3, 2, 3] {"
+        + ", ".join(["1"] * 18)
+        + "}> () y = Conv (v, w) }",
+        "it needs the size of its operand",
     ),
     "the size of all dimensions": (
         "net (float[5] x) => (int64 y) { i = NonZero (x) y = Size (i) }",

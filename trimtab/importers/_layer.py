@@ -16,6 +16,9 @@ from trimtab.program import MAX_ELEMENTS, Quantization
 Results = Operand | tuple[Operand, ...]
 """The result of a handler: the layer's output, or all of its outputs."""
 
+_FIXED = ("reshape", "expand")
+"""Operators whose attributes have sizes of results."""
+
 Place = int | str
 """An input of a layer: its index, or the name of its slot."""
 
@@ -190,6 +193,8 @@ class ImportedLayer:
         self, op: str, *inputs: Value, outputs: int, **attributes: Any
     ) -> tuple[Value, ...]:
         """Adds an operator with several outputs."""
+        if op in _FIXED and inputs[0].counted:
+            raise self.unsupported("it needs the size of its operand, which depends on data")
         allowed = schema.operator(op).dtypes
         if inputs and inputs[0].dtype not in allowed:
             raise self.unsupported(f"its operands are {inputs[0].dtype}, not {', '.join(allowed)}")

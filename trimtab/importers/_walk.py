@@ -225,6 +225,8 @@ class NetworkImport(ImportGraph):
             return name
         if value.data is not None or value.name in (*self.program.inputs, *self.program.outputs):
             # The tensor must keep its name, so a view of it gets the output's name.
-            (value,) = self.add_op("reshape", [value], {"shape": value.shape}, 1, name)
+            same = {"dimensions": tuple(range(len(value.shape)))}
+            view = ("free_view", same) if value.counted else ("reshape", {"shape": value.shape})
+            (value,) = self.add_op(view[0], [value], view[1], 1, name)
         self.rename(value, name)
         return value.name

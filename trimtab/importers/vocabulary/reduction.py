@@ -42,7 +42,7 @@ def reduced(
     The result over all axes is a scalar; see `at_least_a_vector` for formats without scalars.
     """
     axes = tuple(sorted({layer.axis(axis, len(x.shape)) for axis in axes}))
-    if x.dtype in INTEGERS and kind in _HALVED:
+    if x.dtype in (*INTEGERS, "bool") and kind in _HALVED:
         return halved(layer, _HALVED[kind], x, axes, keep_dims=keep_dims)
     if kind == "log_sum_exp":
         return _log_sum_exp(layer, x, axes, keep_dims) if axes else x
