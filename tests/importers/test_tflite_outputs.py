@@ -84,8 +84,8 @@ _FLOAT_ONLY = (
     *(f"{op}_{activation}" for op in ("add", "sub", "mul", "div") for activation in (1, 2, 3, 5)),
     *("mean", "sum", "reduce_max", "reduce_prod", "arg_max", "resize_", "sign", "top_k"),
 )
-# Operators that are not for quantized operands. Those of FLOOR_DIV LiteRT does not scale.
-_NOT_QUANTIZED = ("floor_div", "select", "top_k")
+# Operators that are not for quantized operands. LiteRT takes those of some as integers.
+_NOT_QUANTIZED = ("floor_div", "select", "top_k", "scatter_nd", "matrix_diagonal", "stablehlo")
 
 
 @pytest.mark.parametrize("dtype", _NUMBERS)

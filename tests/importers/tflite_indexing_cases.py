@@ -63,7 +63,7 @@ def _scatters() -> dict[str, Model]:
         "scatter_nd_elements": computed(
             "SCATTER_ND", [[PLACES], normal(3, 4), [np.array(X.shape, np.int32)]], [X.shape]
         ),
-        "scatter_nd_integers": computed(
+        "scatter_integers": computed(
             "SCATTER_ND",
             [ROWS, np.arange(4, dtype=np.int32), [np.array([3], np.int32)]],
             [(3,)],
@@ -162,7 +162,7 @@ def _others() -> dict[str, Model]:
         ),
         "stablehlo_add": computed("STABLEHLO_ADD", [x, y], [x.shape]),
         "stablehlo_maximum": computed("STABLEHLO_MAXIMUM", [x, y], [x.shape]),
-        "stablehlo_shift_left": computed(
+        "shift_left": computed(
             "STABLEHLO_SHIFT_LEFT",
             [integers, np.broadcast_to(shifts, (3, 5))],
             [(3, 5)],

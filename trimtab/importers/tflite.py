@@ -1,5 +1,7 @@
 """TFLite models (.tflite): float32, int8 or uint8, or with weights of these types or float16.
 
+Activations of 16 bits are computed in float32; inputs and outputs of that type are int32.
+
 Inputs and outputs keep the shapes of the file, [n, h, w, c] for images.
 `trimtab.importers.tflite_ops` reads the file and translates its operators. Format:
 https://github.com/tensorflow/tensorflow/blob/master/tensorflow/lite/schema/schema.fbs.

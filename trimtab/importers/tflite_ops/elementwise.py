@@ -118,6 +118,8 @@ def binary(node: TfliteNode) -> Results:
     op, options = _BINARY[node.type]
     if node.is_known(0) and node.is_known(1):
         return elementwise.binary(node, op, *(node.numbers(i, "operand") for i in range(2)))
+    if node.type.startswith("STABLEHLO_") and any(node.quantization(i) for i in range(2)):
+        raise node.unsupported("its operands are quantized")  # it computes on stored integers
     a, b, image = _pair(node)
     if op == "floor_div" and a.dtype == "f32":
         if any(node.quantization(i) for i in range(2)):

@@ -82,7 +82,7 @@ def scatter_nd(node: TfliteNode) -> Results:
 @handles("SPARSE_TO_DENSE")
 def sparse_to_dense(node: TfliteNode) -> Results:
     """Values at indices, and a default elsewhere."""
-    shape, values, default = node.ints(1, "shape"), node.x(2), node.known(3, "default")
+    shape, values, default = node.ints(1, "shape"), node.x(2), node.numbers(3, "default")
     node.check_elements(shape)
     rank, indices = len(node.shape(0)), node.x(0)
     indices = node.reshape(indices, (-1, len(shape) if rank == 2 else 1))
@@ -125,7 +125,6 @@ def segments(node: TfliteNode) -> Results:
 @handles("DYNAMIC_UPDATE_SLICE")
 def dynamic_update_slice(node: TfliteNode) -> Results:
     """x with a part replaced, which begins at places that are moved into it."""
-    _refuse_quantized(node, 0, 1)
     x, update, begin = node.x(0), node.x(1), node.operand(2)
     room = np.array(x.shape) - update.shape
     if len(update.shape) != len(x.shape) or room.min(initial=0) < 0:
@@ -200,6 +199,7 @@ def _are_within(values: Array, limit: int) -> bool:
 @handles("MATRIX_DIAG")
 def matrix_diagonal(node: TfliteNode) -> Results:
     """Matrices with the last dimension on their diagonals, and 0 elsewhere."""
+    _refuse_quantized(node, 0)
     x = node.x()
     size = x.shape[-1]
     node.check_elements((*x.shape, size))

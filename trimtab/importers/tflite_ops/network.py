@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from trimtab.errors import ImportModelError
-from trimtab.importers._graph import Value
+from trimtab.importers._graph import Array, Value
 from trimtab.importers._inputs import Declared, Shapes, declared_inputs
 from trimtab.importers._layer import ImportedLayer
 from trimtab.importers._walk import NetworkImport
@@ -24,13 +24,15 @@ from trimtab.importers.tflite_ops.model import (
 )
 from trimtab.importers.tflite_ops.node import HANDLERS, TfliteContext, TfliteNode
 from trimtab.importers.tflite_ops.variables import Variable, Variables
-from trimtab.importers.vocabulary.quantization import dequantized, quantized
+from trimtab.importers.vocabulary.quantization import QuantizedConstant, dequantized, quantized
 from trimtab.program import Program, Quantization, Var
 
 MAX_INLINED = 5_000
 """Operators of subgraphs, each counted as often as it runs."""
 
 _MAX_NESTED = 16  # graphs within graphs
+
+_I16, _I16_ENDS = 7, (-(2.0**15), 2.0**15 - 1)
 
 _INPUT_DTYPES = {0: "f32", 2: "i32", 3: "u8", 4: "i64", 6: "bool", 9: "i8"}
 
@@ -41,7 +43,7 @@ def load(path: Path, inputs: Shapes) -> Program:
     graph, walk = model.graphs[0], TfliteImport(path, model)
     for index, shape in _inputs(path, graph, inputs).items():
         tensor = graph.tensors[index]
-        walk.add_tensor(index, walk.add_input(tensor.name, shape, _INPUT_DTYPES[tensor.type]))
+        walk.add_tensor(index, walk.add_input(tensor.name, shape, _input_dtype(tensor)))
     for index, op in enumerate(graph.operators):
         walk.add(TfliteNode(walk, op, index, walk.context))
     outputs: dict[str, Hashable] = {}
@@ -62,7 +64,7 @@ def _inputs(path: Path, model: TfliteGraph, shapes: Shapes) -> dict[int, tuple[i
             "two inputs have the same name", where=str(path), hint="rename one and convert again"
         )
     for name, index in indices.items():
-        if model.tensors[index].type not in _INPUT_DTYPES:
+        if model.tensors[index].type not in (*_INPUT_DTYPES, _I16):
             raise ImportModelError(
                 f"input '{name}' has element type number {model.tensors[index].type}",
                 where=str(path),
@@ -71,6 +73,11 @@ def _inputs(path: Path, model: TfliteGraph, shapes: Shapes) -> dict[int, tuple[i
     declared = {name: _declared(model.tensors[i], shapes.get(name)) for name, i in indices.items()}
     complete = declared_inputs(declared, shapes, str(path), fixed=True)
     return {indices[name]: shape for name, shape in complete.items()}
+
+
+def _input_dtype(tensor: TfliteTensor) -> str:
+    """The type of an input of the program; the engine has no i16."""
+    return "i32" if tensor.type == _I16 else _INPUT_DTYPES[tensor.type]
 
 
 def _declared(tensor: TfliteTensor, shape: Sequence[int] | None) -> Declared:
@@ -100,7 +107,7 @@ class TfliteImport(NetworkImport):
         self._tensors.extend(graph.tensors)
         for i, tensor in enumerate(graph.tensors):
             if tensor.data is not None:
-                self.values[begin + i] = tensor.data
+                self.values[begin + i] = _readable(tensor, tensor.data)
         return begin
 
     def inline(self, node: TfliteNode, number: int, keys: Sequence[Hashable]) -> tuple[int, ...]:
@@ -142,10 +149,15 @@ class TfliteImport(NetworkImport):
             self, "input", f"{name}.real", [], [index], where=self.path, title=f"input '{name}'"
         )
         self.values[index] = x
+        self.missing.add(index)
         with self.layer(start.title, f"{self.path}: {start.title}"):
-            if quantization := self._quantization(start, index):
+            if self._tensors[index].type == _I16:
+                if scale := self._scale(start, index):
+                    self.values[index] = start.scaled(start.add("cast", x, to="f32"), scale)
+            elif quantization := self._quantization(start, index):
                 self._stored[index] = x
                 self.values[index] = dequantized(start, x, quantization)
+            self.missing.discard(index)
 
     def _quantization(self, layer: ImportedLayer, key: Hashable) -> Quantization | None:
         """The quantization of a computed tensor."""
@@ -154,6 +166,15 @@ class TfliteImport(NetworkImport):
         if quantization is not None and quantization.axis is not None:
             raise layer.unsupported(f"its tensor '{layer.value_name(key)}' has several scales")
         return quantization
+
+    def _scale(self, layer: ImportedLayer, key: Hashable) -> float:
+        """The scale of an int16 tensor; 0 if it has none."""
+        quantization = self._quantization(layer, key)
+        if quantization is None:
+            return 0.0
+        if quantization.zero_point[0] or quantization.scale[0] <= 0:
+            raise layer.unsupported(f"its tensor '{layer.value_name(key)}' has a zero point")
+        return quantization.scale[0]
 
     def check_defined(self, layer: ImportedLayer) -> None:
         """Also rejects operators that write to constants. A constant that cannot be read makes its
@@ -208,7 +229,14 @@ class TfliteImport(NetworkImport):
         if isinstance(form, Blocks) and any(form.pads):
             return form  # the padding is not part of the value yet
         assert isinstance(key, int)
-        to = _INPUT_DTYPES.get(self._tensors[key].type, "i16")
+        if self._tensors[key].type == _I16:
+            # float32 holds its values exactly.
+            scale = self._scale(layer, key)
+            whole = layer.add("round", layer.scaled(layer.value(value), 1 / scale))
+            whole = layer.add("clip", whole, alpha=_I16_ENDS[0], beta=_I16_ENDS[1])
+            self._stored[key] = with_value(form, whole)
+            return with_value(form, layer.scaled(whole, scale))
+        to = _INPUT_DTYPES.get(self._tensors[key].type, "i32")
         if to not in ("i8", "u8"):
             raise layer.unsupported(f"its result is quantized to {to}, not i8 or u8")
         stored = quantized(layer, layer.value(value), quantization, to)
@@ -224,9 +252,24 @@ class TfliteImport(NetworkImport):
         end = ImportedLayer(self, "output", "output", [key], [], where=self.path, title=name)
         if key in self._stored:
             y = self.operand(Forms(self._stored).plain(key, end), name)
+            if isinstance(key, int) and self._tensors[key].type == _I16:
+                return end.add("cast", y, to="i32")
             y.quantization = self._quantization(end, key)
             return y
         # Blocks with padding have the value of their tensor only in the file's layout.
         plain = self._rounded(end, key, self.forms.plain(key, end))
+        if key in self._stored:
+            return self.result(key, name)
         stored = self._stored.get(key, plain)
         return self.operand(value_of(stored), name)
+
+
+def _readable(tensor: TfliteTensor, data: Array) -> Array:
+    """A constant in a type that the engine has: int16 with a scale becomes float32."""
+    if tensor.type != _I16:
+        return data
+    if tensor.quantization() is None:
+        return data.astype(np.int32)
+    quantization = tensor.quantization()
+    assert quantization is not None
+    return QuantizedConstant(data, quantization).values()

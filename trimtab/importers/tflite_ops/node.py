@@ -207,8 +207,8 @@ class TfliteNode(ImportedLayer):
         """A constant input in its stored form, if it is quantized."""
         key = self.key(place)
         value, quantization = self._graph.values[key], self._quantization(key)
-        if quantization is None or not isinstance(value, np.ndarray):
-            return None
+        if quantization is None or not isinstance(value, np.ndarray) or value.dtype.kind == "f":
+            return None  # int16 is dequantized
         stored = QuantizedConstant(value, quantization).with_live_scales()
         stored.quantization.check(self.value_name(key), value.shape, dtype_of(value))
         return stored
@@ -239,10 +239,12 @@ class TfliteNode(ImportedLayer):
         value, of_weights, of_x = self.known(place, "bias"), *map(self.quantization, (weights, x))
         if value.dtype.kind == "f" or of_weights is None or of_x is None:
             return self.parameter(place, "bias", (outputs,))
-        if value.dtype != np.int32:
-            raise self.unsupported(f"its bias is {value.dtype}, not int32")
+        if value.dtype not in (np.int32, np.int64):
+            raise self.unsupported(f"its bias is {value.dtype}, not int32 or int64")
         self.check_shape("bias", value.shape, (outputs,))
         scales = np.float32(of_x.scale[0]) * np.array(of_weights.scale, np.float32)
+        if value.dtype == np.int64:  # beside int16
+            return (value * scales.astype(np.float64)).astype(np.float32)
         axis = None if scales.size == 1 else 0
         return QuantizedConstant(value, Quantization.of(scales, 0, axis)).dequantized(self, "bias")
 
