@@ -6,68 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 import onnxruntime
 import pytest
 
 import trimtab
 from tests.ops.cases.case import normal
+from tests.ops.cases.counted import BRANCHES, DETECTOR, boxes, model
 from trimtab.errors import ProgramError, TrimtabError, UnsupportedOperatorError
 from trimtab.importers.onnx_ops import counted
-
-HEADER = '<ir_version: 8, opset_import: ["" : 17]> '
-
-# The best of the boxes above a threshold, as torchvision's detectors select them.
-DETECTOR = """
-net (float[1, 6, 4] boxes, float[6] scores) => (float[n, 4] kept, float[n] best) {
-  limit = Constant <value = float {0.5}> ()
-  axis0 = Constant <value = int64[1] {0}> ()
-  axis1 = Constant <value = int64[1] {1}> ()
-  flat = Squeeze (boxes, axis0)
-  above = Greater (scores, limit)
-  found = NonZero (above)
-  places = Squeeze (found, axis0)
-  chosen = Gather (flat, places)
-  values = Gather (scores, places)
-  shape = Shape (chosen)
-  size = ReduceProd <keepdims = 0> (shape)
-  zero = Constant <value = int64 {0}> ()
-  is_empty = Equal (size, zero)
-  keep = If <
-    then_branch = t () => (int64[n] none) { none = Constant <value = int64[0] {}> () },
-    else_branch = e () => (int64[n] rows) {
-      largest = ReduceMax <keepdims = 0> (chosen)
-      moved = Add (chosen, largest)
-      batch = Unsqueeze (moved, axis0)
-      both = Constant <value = int64[2] {0, 1}> ()
-      marks = Unsqueeze (values, both)
-      most = Constant <value = int64 {9223372036854775807}> ()
-      overlap = Constant <value = float {0.4}> ()
-      selected = NonMaxSuppression (batch, marks, most, overlap)
-      two = Constant <value = int64[1] {2}> ()
-      column = Gather <axis = 1> (selected, two)
-      rows = Squeeze (column, axis1)
-    }> (is_empty)
-  kept = Gather (chosen, keep)
-  best = Gather (values, keep)
-}
-"""
-
-BRANCHES = """
-net (float[3, 4] x, bool[1] c) => (float[n, 4] y, float[m] sums) {
-  y = If <
-    then_branch = t () => (float[n, 4] a) {
-      flags = Constant <value = bool[3] {1, 0, 1}> ()
-      a = Compress <axis = 0> (x, flags) },
-    else_branch = e () => (float[n, 4] b) { b = Concat <axis = 0> (x, x) }> (c)
-  axis = Constant <value = int64[1] {1}> ()
-  sums = ReduceSum <keepdims = 0> (y, axis)
-}
-"""
-
-
-def model(text: str) -> onnx.ModelProto:
-    return onnx.parser.parse_model(HEADER + text)
 
 
 def check(text: str, *runs: dict[str, Any]) -> None:
@@ -80,11 +26,6 @@ def check(text: str, *runs: dict[str, Any]) -> None:
         for result, want in zip(session.run(feeds).values(), expected, strict=True):
             assert result.shape == want.shape
             np.testing.assert_allclose(result, want, 1e-5, 1e-6)
-
-
-def boxes() -> Any:
-    corners = np.sort(np.abs(normal(6, 2, 2)), 1)
-    return corners.reshape(1, 6, 4)
 
 
 def test_each_run_has_the_sizes_of_its_data_and_an_empty_one_takes_the_other_branch() -> None:

@@ -57,6 +57,8 @@ def difference(case: Case, inputs: Mapping[str, Array], folder: Path) -> str:
     program = trimtab.load(folder / "net.onnx")
     outputs = trimtab.Session(program, plan=separate_groups(program)).run(inputs)
     for name, want in oracle.run(case.model, dict(inputs)).items():
+        if outputs[name].shape != want.shape:
+            return f"{name}: {outputs[name].shape} instead of {want.shape}"
         scale = max(1.0, float(np.abs(want[np.isfinite(want)]).max(initial=0)))
         same = np.isclose(outputs[name], want, case.rtol, case.atol * scale, equal_nan=True)
         if not same.all():

@@ -5,9 +5,69 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import onnx
 from onnx import TensorProto, helper
 
 from tests.ops.cases.case import Array, Case, Const, Graph, case, floats, ints, normal
+
+HEADER = '<ir_version: 8, opset_import: ["" : 17]> '
+
+# The best of the boxes above a threshold, as torchvision's detectors select them.
+DETECTOR = """
+net (float[1, 6, 4] boxes, float[6] scores) => (float[n, 4] kept, float[n] best) {
+  limit = Constant <value = float {0.5}> ()
+  axis0 = Constant <value = int64[1] {0}> ()
+  axis1 = Constant <value = int64[1] {1}> ()
+  flat = Squeeze (boxes, axis0)
+  above = Greater (scores, limit)
+  found = NonZero (above)
+  places = Squeeze (found, axis0)
+  chosen = Gather (flat, places)
+  values = Gather (scores, places)
+  shape = Shape (chosen)
+  size = ReduceProd <keepdims = 0> (shape)
+  zero = Constant <value = int64 {0}> ()
+  is_empty = Equal (size, zero)
+  keep = If <
+    then_branch = t () => (int64[n] none) { none = Constant <value = int64[0] {}> () },
+    else_branch = e () => (int64[n] rows) {
+      largest = ReduceMax <keepdims = 0> (chosen)
+      moved = Add (chosen, largest)
+      batch = Unsqueeze (moved, axis0)
+      both = Constant <value = int64[2] {0, 1}> ()
+      marks = Unsqueeze (values, both)
+      most = Constant <value = int64 {9223372036854775807}> ()
+      overlap = Constant <value = float {0.4}> ()
+      selected = NonMaxSuppression (batch, marks, most, overlap)
+      two = Constant <value = int64[1] {2}> ()
+      column = Gather <axis = 1> (selected, two)
+      rows = Squeeze (column, axis1)
+    }> (is_empty)
+  kept = Gather (chosen, keep)
+  best = Gather (values, keep)
+}
+"""
+
+BRANCHES = """
+net (float[3, 4] x, bool[1] c) => (float[n, 4] y, float[m] sums) {
+  y = If <
+    then_branch = t () => (float[n, 4] a) {
+      flags = Constant <value = bool[3] {1, 0, 1}> ()
+      a = Compress <axis = 0> (x, flags) },
+    else_branch = e () => (float[n, 4] b) { b = Concat <axis = 0> (x, x) }> (c)
+  axis = Constant <value = int64[1] {1}> ()
+  sums = ReduceSum <keepdims = 0> (y, axis)
+}
+"""
+
+
+def model(text: str) -> onnx.ModelProto:
+    return onnx.parser.parse_model(HEADER + text)
+
+
+def boxes() -> Array:
+    """Six boxes [1, 6, 4]."""
+    return np.sort(np.abs(normal(6, 2, 2)), 1).reshape(1, 6, 4)
 
 
 def _some(*shape: int, dtype: type = np.float32) -> Array:
@@ -130,24 +190,36 @@ def _scattered() -> Iterator[Case]:
 
 
 def _regions() -> Iterator[Case]:
-    corners = np.array(
-        [[0, 1, 7, 9], [-3, -2, 4, 2], [5, 5, 5.1, 5.2], [6, 4, 13, 12.5]], np.float32
-    )
+    corners = np.array([[0, 10, 70, 90], [-30, -20, 40, 20], [50, 50, 51, 52], [60, 40, 130, 125]])
     images = np.array([0, 1, 1, 0])
     for mode in ("half_pixel", "output_half_pixel"):
         for samples in (0, 2):
-            yield case(
-                f"{mode}-{samples}",
-                *("RoiAlign", normal(2, 5, 9, 11), corners.astype(np.float32), images),
+            g = Graph()
+            # Integers, because regions must be finite.
+            regions = g.node("Mul", g.node("Cast", corners, to=1), floats(0.1))
+            g.node(
+                "RoiAlign",
+                *(normal(2, 5, 9, 11), regions, images),
                 coordinate_transformation_mode=mode,
                 output_height=3,
                 output_width=2,
                 sampling_ratio=samples,
                 spatial_scale=0.75,
             )
+            yield g.case(f"RoiAlign-{mode}-{samples}")
+
+
+def _branches() -> Iterator[Case]:
+    scores = np.array([0.9, 0.1, 0.8, 0.7, 0.2, 0.6], np.float32)
+    for id, one in (("some", scores), ("empty", -scores)):
+        yield Case(f"If-{id}", model(DETECTOR), {"boxes": boxes(), "scores": one})
+    for flag in (False, True):
+        feeds = {"x": normal(3, 4), "c": np.array([flag])}
+        yield Case(f"If-sizes-{flag}", model(BRANCHES), feeds)
 
 
 def cases() -> Iterator[Case]:
+    yield from _branches()
     yield from _coordinates()
     yield from _chosen()
     yield from _chain()
