@@ -199,7 +199,7 @@ def test_all_unsupported_nodes_are_reported_at_once(tmp_path: Path) -> None:
     mode = "tf_crop_and_resize"
     g.node("Resize", "x0", roi, scales, mode="cubic", coordinate_transformation_mode=mode)
     g.node("Det", "n3")
-    g.node("Conv", "x0", normal(3, 2, 1, 1))
+    g.node("Conv", normal(1, 2, 3, 4, 4), normal(3, 2, 1, 1, 1))
     model = g.model("n1", "n2.1", "n3", "n4", "n5")
     model.graph.node.add(
         op_type="Fancy", domain="com.acme", name="extra", input=["x0"], output=["f"]
@@ -214,7 +214,7 @@ def test_all_unsupported_nodes_are_reported_at_once(tmp_path: Path) -> None:
         "'node_n2': Unique (opset 17)",
         "'node_n3': Resize (opset 17): its mode is cubic, or",
         "'node_n4': Det (opset 17)",
-        "'node_n5': Conv (opset 17): its weights must be constant",
+        "'node_n5': Conv (opset 17): it is 3-dimensional, and its weights are computed",
         "'extra': com.acme.Fancy",
     ):
         assert part in text

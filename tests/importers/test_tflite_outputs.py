@@ -82,7 +82,7 @@ def twice(model: Model) -> Model:
 _FLOAT_ONLY = (
     *("abs", "neg", "squared_difference"),
     *(f"{op}_{activation}" for op in ("add", "sub", "mul", "div") for activation in (1, 2, 3, 5)),
-    *("mean", "sum", "reduce_max", "reduce_prod", "arg_max", "resize_", "sign", "top_k"),
+    *("mean", "arg_max", "resize_", "sign", "top_k"),
 )
 # Operators that are not for quantized operands. LiteRT takes those of some as integers.
 _NOT_QUANTIZED = ("floor_div", "select", "top_k", "scatter_nd", "matrix_diagonal", "stablehlo")

@@ -388,9 +388,9 @@ def test_quantized_weights_work_with_float32_operators(tmp_path: Path) -> None:
 def test_operators_without_an_int8_form_are_refused_with_the_reason(tmp_path: Path) -> None:
     model = Model()
     x = model.input(np.zeros((1, 4), np.float32))
-    (y,) = model.add("QUANTIZE", [x], [(1, 4)], dtype="int16")
+    (y,) = model.add("QUANTIZE", [x], [(1, 4)], dtype="int32")
     model.outputs = [model.quantized(y, 0.1, 0)]
-    with pytest.raises(UnsupportedOperatorError, match="quantized to i16"):
+    with pytest.raises(UnsupportedOperatorError, match="quantized to i32"):
         load(model, tmp_path)
     net = Network()
     x = net.input(1, 4)

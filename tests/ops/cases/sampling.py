@@ -31,6 +31,39 @@ def _regions() -> Iterator[Case]:
         yield g.case(f"RoiAlign-{mode}")
 
 
+def _pixels() -> Iterator[Case]:
+    """Regions of several images, and maxima."""
+    for mode in ("avg", "max"):
+        g = Graph()
+        regions = g.node("Mul", g.node("Cast", REGIONS, to=1), floats(0.1))
+        g.node(
+            "RoiAlign",
+            *(normal(3, 2, 9, 11), regions, np.array([2, 0, 1, 2], np.int64)),
+            mode=mode,
+            output_height=3,
+            output_width=2,
+            sampling_ratio=2,
+            spatial_scale=0.75,
+        )
+        yield g.case(f"RoiAlign-images-{mode}")
+
+
+def _volumes() -> Iterator[Case]:
+    x, grid = normal(2, 3, 4, 5, 6), 1.2 * normal(2, 3, 2, 5, 3)
+    for mode in ("nearest", "linear"):
+        for padding in ("zeros", "border", "reflection"):
+            for aligned in (0, 1):
+                more: dict[str, Any] = {"mode": mode, "padding_mode": padding}
+                yield case(
+                    f"volume-{mode}-{padding}-{aligned}",
+                    "GridSample",
+                    *(x, grid),
+                    opset=20,
+                    align_corners=aligned,
+                    **more,
+                )
+
+
 def _blocks() -> Iterator[Case]:
     yield case("plain", "Col2Im", normal(2, 18, 12), ints(5, 6), ints(3, 3), opset=18)
     yield case(
@@ -101,6 +134,8 @@ def cases() -> Iterator[Case]:
     """All cases of this family."""
     yield from _grids()
     yield from _regions()
+    yield from _pixels()
+    yield from _volumes()
     yield from _blocks()
     yield from _maxima()
     yield from _spectra()

@@ -10,9 +10,12 @@ import numpy as np
 
 from trimtab.importers._graph import Value
 from trimtab.importers._layer import Results
+from trimtab.importers.onnx_ops import volume
 from trimtab.importers.onnx_ops.node import OnnxNode, handles
 from trimtab.importers.vocabulary import movement
 from trimtab.importers.vocabulary import resize as images
+
+_VOLUME = 5  # dimensions
 
 
 @dataclass(frozen=True)
@@ -161,8 +164,13 @@ def _each_axis(
 
 @handles("GridSample", "com.microsoft.GridSample")
 def grid_sample(node: OnnxNode) -> Results:
-    """Samples images [n, c, h, w] at the places of a grid; opset 16 and later names of modes."""
-    x, mode = node.image(), node.text("mode", "linear")
+    """Samples images [n, c, h, w] at the places of a grid, or volumes, by nearest neighbor or
+    linearly; opset 16 and later names of modes.
+    """
+    mode = node.text("mode", "linear")
+    if len(node.shape()) == _VOLUME:
+        return volume.grid_sample(node)
+    x = node.image()
     return node.add(
         "grid_sample",
         x,

@@ -10,8 +10,9 @@ from trimtab.importers._graph import Array, Value
 from trimtab.importers._layer import Results
 from trimtab.importers.onnx_ops import window as windows
 from trimtab.importers.onnx_ops.node import OnnxNode, handles
-from trimtab.importers.vocabulary import movement
+from trimtab.importers.vocabulary import movement, sampling
 from trimtab.importers.vocabulary.convolution import convolve
+from trimtab.importers.vocabulary.elementwise import integer
 from trimtab.importers.vocabulary.window import Window
 
 _SWAP = np.array([1, 0])  # rows and columns to x and y
@@ -77,9 +78,13 @@ def deform_conv(node: OnnxNode) -> Results:
 
 @handles("RoiAlign")
 def roi_align(node: OnnxNode) -> Results:
-    """Means of linear samples in the cells of regions [regions, 4]."""
-    if (kind := node.text("mode", "avg")) != "avg":
-        raise node.unsupported(f"its mode is {kind}")
+    """Means of linear samples in the cells of regions [regions, 4], or maxima of weighted pixels
+    around the samples, as in onnxruntime.
+    """
+    if (kind := node.text("mode", "avg")) == "max":
+        return _regional_maxima(node)
+    if kind != "avg":
+        raise node.invalid(f"its mode is {kind}")
     half = "half_pixel" if node.opset >= 16 else "output_half_pixel"
     return node.add(
         "roi_align",
@@ -92,6 +97,52 @@ def roi_align(node: OnnxNode) -> Results:
         scale=node.real("spatial_scale", 1.0),
         half_pixel=node.text("coordinate_transformation_mode", half) == "half_pixel",
     )
+
+
+def _regional_maxima(node: OnnxNode) -> Value:
+    """Maxima of the weighted pixels around a constant number of samples in the cells of regions."""
+    x, regions, samples = node.image(0), node.x(1), node.integer("sampling_ratio", 0)
+    if samples < 1:
+        raise node.unsupported(f"its mode is max, its sampling_ratio {samples}")
+    half = "half_pixel" if node.opset >= 16 else "output_half_pixel"
+    aligned = node.text("coordinate_transformation_mode", half) == "half_pixel"
+    (n, c, h, w), count = x.shape, regions.shape[0]
+    cells = node.integer("output_height", 1), node.integer("output_width", 1)
+    scaled = node.scaled(regions, node.real("spatial_scale", 1.0))
+    x0, y0, x1, y1 = movement.split(node, scaled, 1, (1,) * 4)
+    forms = (count, -1, 1), (count, 1, -1)
+    taps = []
+    for i, (begin, end, pixels) in enumerate(((y0, y1, h), (x0, x1, w))):
+        extent = node.add("sub", end, begin)
+        if not aligned:
+            extent = node.add("max", extent, node.constant(1.0, "one"))
+        corner = node.shifted(begin, -0.5 if aligned else 0.0)
+        steps = (np.arange(cells[i] * samples) + 0.5) / (cells[i] * samples)
+        at = node.add("add", node.add("mul", extent, node.constant(steps[None], "steps")), corner)
+        taps.append(
+            [
+                sampling.Tap(node.reshape(tap.index, forms[i]), node.reshape(tap.weight, forms[i]))
+                for tap in _region_taps(node, at, pixels)
+            ]
+        )
+    flat = node.reshape(node.transpose(x, (1, 0, 2, 3)), (c, n * h * w))
+    image = node.reshape(node.x(2), (count, 1, 1))
+    image = image if image.dtype == "i64" else node.add("cast", image, to="i64")
+    base = integer(node, "mul", image, node.value(np.array(h * w, np.int64)))
+    y = node.combined("max", sampling.corners(node, flat, (h, w), taps, base))
+    y = node.add("max_pool", y, kernel_shape=(samples, samples), strides=(samples, samples))
+    return node.transpose(y, (1, 0, 2, 3))
+
+
+def _region_taps(node: OnnxNode, at: Value, pixels: int) -> list[sampling.Tap]:
+    """The pixels around places [regions, samples]; none counts for places outside of the image."""
+    inside = sampling.within(node, at, -1.0, float(pixels))
+    clamped = node.add("clip", at, alpha=0.0, beta=float(pixels - 1))
+    zero = node.constant(0.0, "zero")
+    return [
+        sampling.Tap(tap.index, node.add("where", inside, tap.weight, zero))
+        for tap in sampling.linear_taps(node, clamped, pixels)
+    ]
 
 
 @handles("Col2Im")

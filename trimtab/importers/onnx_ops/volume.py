@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,8 +10,9 @@ import numpy as np
 from trimtab.importers._graph import Array, Value
 from trimtab.importers.onnx_ops.node import OnnxNode
 from trimtab.importers.vocabulary import pooling as pools
+from trimtab.importers.vocabulary import sampling
 from trimtab.importers.vocabulary.convolution import convolve
-from trimtab.importers.vocabulary.movement import concat, padded, sliced
+from trimtab.importers.vocabulary.movement import axis_slice, concat, padded, sliced
 from trimtab.importers.vocabulary.pooling import Kind
 from trimtab.importers.vocabulary.window import Window, as_pair, same_pads
 
@@ -90,3 +92,35 @@ def conv(node: OnnxNode, weight: Array, bias: Array | None) -> Value:
     _, m, h, w = y.shape
     y = node.transpose(node.reshape(y, (n, depth, m, h * w)), (0, 2, 1, 3))
     return node.reshape(y, (n, m, depth, h, w))
+
+
+def grid_sample(node: OnnxNode) -> Value:
+    """Samples volumes [n, c, d, h, w] at the places of a grid [n, ..., 3]: x, y, z."""
+    x, grid, mode = node.x(0), node.x(1), node.text("mode", "linear")
+    padding, aligned = node.text("padding_mode", "zeros"), bool(node.integer("align_corners", 0))
+    is_nearest = mode == "nearest"
+    if mode not in ("nearest", "linear", "bilinear"):
+        raise node.unsupported(f"its input has 5 dimensions, its mode is {mode}")
+    n, c, *sizes = x.shape
+    shape = (n, *grid.shape[1:4])
+    taps = []
+    for axis, size in enumerate(sizes):
+        at = node.reshape(axis_slice(node, grid, 4, 2 - axis, 3 - axis), shape)
+        if aligned:
+            at = node.scale_and_shift(at, (size - 1) / 2, (size - 1) / 2)
+        else:
+            at = node.scale_and_shift(at, size / 2, (size - 1) / 2)
+        if padding == "reflection":
+            edge = 0.0 if aligned else -0.5
+            at = sampling.reflected(node, at, edge, size - 1 - edge)
+        if padding != "zeros":
+            at = node.add("clip", at, alpha=0.0, beta=float(size - 1))
+        around = (sampling.nearest_tap if is_nearest else sampling.linear_taps)(node, at, size)
+        if padding == "zeros":
+            around = sampling.zero_outside(node, around, at, size, nearest=is_nearest)
+        taps.append(around)
+    elements = math.prod(sizes)
+    flat = node.reshape(node.transpose(x, (1, 0, 2, 3, 4)), (c, n * elements))
+    base = node.value((np.arange(n, dtype=np.int64) * elements).reshape(n, 1, 1, 1))
+    y = node.combined("add", sampling.corners(node, flat, sizes, taps, base))
+    return node.transpose(y, (1, 0, 2, 3, 4))
