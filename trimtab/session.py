@@ -145,7 +145,7 @@ class Session:
         out: Mapping[str, NDArray[Any]] | None = None,
     ) -> dict[str, NDArray[Any]]:
         """Runs one inference and returns the outputs by name, in the layout of the source model
-        (NCHW for images).
+        (NCHW for images). Sizes that depend on data are those of this run.
 
         `inputs`: one array per input name, or just the array if there is one input. Shapes and
         element types are exactly those of `Session.inputs`, which are the largest ones of free

@@ -101,6 +101,7 @@ void trimtab_close(trimtab_model* model);
 uint32_t trimtab_input_count(const trimtab_model* model);
 uint32_t trimtab_output_count(const trimtab_model* model);
 int trimtab_input(const trimtab_model* model, uint32_t index, trimtab_tensor* tensor);
+/* Sizes that depend on data are the largest ones before trimtab_run, then those of the last run. */
 int trimtab_output(const trimtab_model* model, uint32_t index, trimtab_tensor* tensor);
 /* The index of the input or output of that name; TRIMTAB_NO_INDEX, for which every function returns
  * TRIMTAB_BAD_ARGUMENT, if there is none or the model contains no names. */

@@ -78,7 +78,15 @@ Status Executor::CheckPlace(uint32_t op_index) {
     const uint64_t planned =
         place.constant || IsInput(root) ? place.tensor.CountBytes() : buffers_[root].bytes;
     tensor.bytes = tensor.CountBytes();
-    TRIMTAB_CHECK(tensor.bytes <= planned, "a result is larger than planned (its output)", i);
+    uint64_t bytes = tensor.bytes;
+    if (tensor.parent_channels != 0 && count != 0) {
+      // Its pixels are as far apart as those of the image that contains it.
+      TRIMTAB_CHECK(tensor.dims.rank == 4 && tensor.c() == program_->var(result[i]).dims[1],
+                    "channels of a sub-tensor cannot change (its output)", i);
+      bytes =
+          bytes / static_cast<uint64_t>(tensor.c()) * static_cast<uint64_t>(tensor.parent_channels);
+    }
+    TRIMTAB_CHECK(bytes <= planned, "a result is larger than planned (its output)", i);
   }
   return Status();
 }
