@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from trimtab.importers._graph import Operand, Value
 from trimtab.importers._layer import ImportedLayer
-from trimtab.importers.vocabulary.window import Pair, Window
+from trimtab.importers.vocabulary import movement
+from trimtab.importers.vocabulary.window import NO_PADS, Pair, Window
 
 
 def check_groups(layer: ImportedLayer, group: int, channels: int, outputs: int) -> None:
@@ -73,7 +74,11 @@ def convolve_computed(
         "dilations": window.dilations,
     }
     if group == c == m:
+        # The operator skips its padding, and so products of 0 and weights that are not finite.
+        top, left, bottom, right = window.pads
+        x = movement.padded(layer, x, {2: (top, bottom), 3: (left, right)})
         taps = layer.transpose(layer.reshape(weight, (c, -1)), (1, 0))
+        common["pads"] = NO_PADS
         return layer.add("computed_depthwise", x, taps, computes="result", **common)
     rows = layer.add("im2col", x, group=group, **common)
     taps = layer.transpose(weight, (0, 2, 3, 1))
