@@ -164,10 +164,21 @@ class Program:
         """Whether inputs have free dimensions, or sizes depend on data; shapes are then those of
         the largest sizes.
         """
-        return any(op.type == "free_sizes" or op.schema.counts for op in self.ops)
+        return self.is_counted or any(op.type == "free_sizes" for op in self.ops)
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether sizes depend on data; shapes are then those of the largest sizes."""
+        return any(op.schema.counts for op in self.ops)
 
     def require_fixed_sizes(self, what: str) -> None:
-        """UsageError that `what` needs inputs of one size, if inputs have free dimensions."""
+        """UsageError that `what` needs one size, if sizes are free or depend on data."""
+        if self.is_counted:
+            raise UsageError(
+                f"{what} needs fixed sizes, and some depend on data",
+                where=self.name,
+                hint="load the part of the network before them, with `outputs` or --tensor",
+            )
         if self.is_free:
             raise UsageError(
                 f"{what} needs inputs of one size, not free dimensions",

@@ -112,6 +112,27 @@ def top_k(graph: OnnxGraph, op: Op) -> None:
     graph.node("TopK", [op.inputs[0], k], op.outputs, **attributes)
 
 
+@emits("roi_align")
+def roi_align(graph: OnnxGraph, op: Op) -> None:
+    """Writes RoiAlign with means; the indices of images must be i64."""
+    values = op.attributes
+    images = op.inputs[2]
+    if graph.program.vars[images].dtype != "i64":
+        images = graph.node("Cast", [images], to=7)
+    half = "half_pixel" if values["half_pixel"] else "output_half_pixel"
+    graph.node(
+        "RoiAlign",
+        [*op.inputs[:2], images],
+        op.outputs[0],
+        output_height=values["rows"],
+        output_width=values["columns"],
+        sampling_ratio=values["samples"],
+        spatial_scale=values["scale"],
+        coordinate_transformation_mode=half,
+        mode="avg",
+    )
+
+
 @emits("depth_to_space", "space_to_depth")
 def blocks(graph: OnnxGraph, op: Op) -> None:
     """Writes SpaceToDepth or DepthToSpace."""
