@@ -193,8 +193,10 @@ class Session:
         assert outputs is not None
         return outputs
 
-    def _failed(self, error: EngineError) -> TrimtabError:
-        """The error of a run whose data have sizes that the network cannot have."""
+    def _failed(self, error: EngineError) -> Exception:
+        """The error of a run, whose data may lead to sizes that the network cannot have."""
+        if not self.program.is_counted:
+            return error
         code, message = error.args
         return _ERRORS.get(code, ProgramError)(
             message,

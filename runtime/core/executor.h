@@ -91,6 +91,7 @@ class Executor {
   Status Reshape();
   Status ShareSize(uint32_t op_index);
   Status PlanArena();
+  bool PartOutgrown();
   bool PlanHolds() const;
   Status KeepPlan();
   bool IsInput(uint32_t var) const;
@@ -101,7 +102,6 @@ class Executor {
   Status CheckPlace(uint32_t op_index);
   Status CheckOutputs() const;
   void FindAliasRoots();
-  bool Outgrew(uint32_t var) const;
   void FindLifetimes();
   void ShareInPlace();
   bool MayTakePlace(uint32_t op_index, const OperatorRow& row, uint32_t input) const;

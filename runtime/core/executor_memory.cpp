@@ -8,7 +8,7 @@
 namespace trimtab {
 
 // Sub-tensors share their parent's memory, views their input's, and results that overwrite an input
-// that input's, while they have its size.
+// that input's.
 void Executor::FindAliasRoots() {
   const uint32_t vars = program_->var_count();
   for (uint32_t i = 0; i < vars; ++i) alias_root_[i] = i;
@@ -18,16 +18,7 @@ void Executor::FindAliasRoots() {
     if (FindOperator(op.op_id)->view)
       alias_root_[operand[op.input_count]] = alias_root_[operand[0]];
   }
-  for (uint32_t i = 0; i < vars; ++i) {
-    if (!Outgrew(i)) alias_root_[i] = alias_root_[scope_.variable(i).root];
-  }
-}
-
-// True if this result of OverwriteInputs no longer has the size of its input.
-bool Executor::Outgrew(uint32_t var) const {
-  const Variable& result = scope_.variable(var);
-  const bool is_part = result.next != var;
-  return !is_part && result.root != var && !SameOffset(var, result.root);
+  for (uint32_t i = 0; i < vars; ++i) alias_root_[i] = alias_root_[scope_.variable(i).root];
 }
 
 // Inputs are the caller's memory, and constants are in the file or prepared: only variables that

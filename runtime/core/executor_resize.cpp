@@ -29,7 +29,7 @@ Status Executor::Resize(const Dims* dims) {
   for (uint32_t var = 0; var < scope_.size(); ++var) before[var] = scope_.tensor(var).dims;
   for (uint32_t i = 0; i < inputs; ++i) scope_.tensor(program_->input(i)).dims = dims[i];
   Status status = Reshape();
-  if (status.ok()) status = PlanHolds() ? KeepPlan() : PlanArena();
+  if (status.ok()) status = !PartOutgrown() && PlanHolds() ? KeepPlan() : PlanArena();
   if (!status.ok()) {
     for (uint32_t var = 0; var < scope_.size(); ++var) scope_.tensor(var).dims = before[var];
     // The old sizes were planned before, in the present arena. A plan that failed is not kept.
@@ -83,6 +83,20 @@ Status Executor::ShareSize(uint32_t op_index) {
   return Status();
 }
 
+// Gives results of OverwriteInputs that no longer have the size of their input memory of their own.
+// True if there were any.
+bool Executor::PartOutgrown() {
+  bool parted = false;
+  for (uint32_t i = 0; i < program_->var_count(); ++i) {
+    Variable& result = scope_.variable(i);
+    const bool is_part = result.next != i;
+    if (is_part || result.root == i || SameOffset(i, result.root)) continue;
+    result.root = i;
+    parted = true;
+  }
+  return parted;
+}
+
 // True if every tensor and all scratch memory fits its place in the present plan, and operators that
 // overwrite an input still may. So a network within its bounds is not planned again, because the
 // plan in its file is that of the largest sizes.
@@ -90,7 +104,6 @@ bool Executor::PlanHolds() const {
   const uint32_t vars = program_->var_count();
   for (uint32_t i = 0; i < vars; ++i) {
     const uint32_t root = alias_root_[i];
-    if (root != i && Outgrew(i)) return false;
     if (scope_.variable(i).constant || scope_.variable(root).constant || IsInput(root)) continue;
     if (scope_.tensor(i).CountBytes() > buffers_[root].bytes) return false;
   }

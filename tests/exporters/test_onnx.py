@@ -27,6 +27,8 @@ REFUSED = {
     "Resize-nearest-tf-half-pixel-for-nn",
     "Resize-policy-not_smaller",
 }
+# Steps of convolutions with computed weights.
+REFUSED_OPERATORS = {"im2col", "col2im", "computed_depthwise"}
 
 
 def exported(source: bytes, folder: Path) -> onnx.ModelProto:
@@ -42,11 +44,12 @@ def model_of(program: Program) -> onnx.ModelProto:
 
 @pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.id)
 def test_an_exported_operator_computes_the_same(case: Case, tmp_path: Path) -> None:
-    if case.id in REFUSED:
+    program = trimtab.load(case.model)
+    if case.id in REFUSED or REFUSED_OPERATORS & {op.type for op in program.ops}:
         with pytest.raises(ExportModelError, match="ONNX has no equivalent operator"):
             exported(case.model.SerializeToString(), tmp_path)
         return
-    if trimtab.load(case.model).is_counted:
+    if program.is_counted:
         with pytest.raises(UsageError, match="some depend on data"):
             exported(case.model.SerializeToString(), tmp_path)
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from onnx import helper
+from onnx import TensorProto, helper
 
 from trimtab import schema
 from trimtab.exporters.onnx_ops.graph import OnnxGraph, attributes_of, emits, refusal
@@ -49,6 +49,18 @@ def reshape(graph: OnnxGraph, op: Op) -> None:
 def transpose(graph: OnnxGraph, op: Op) -> None:
     """Writes Transpose with the same permutation."""
     graph.node("Transpose", op.inputs, op.outputs[0], perm=op.attributes["permutation"])
+
+
+@emits("scatter")
+def scatter(graph: OnnxGraph, op: Op) -> None:
+    """Writes ScatterND; an index has one number."""
+    x, places, updates = op.inputs
+    column = graph.constant((-1, 1), "i64", "column")
+    indices = graph.node("Reshape", [places, column])
+    if graph.var(places).dtype != "i64":
+        indices = graph.node("Cast", [indices], to=TensorProto.INT64)
+    reduction = op.attributes["reduction"]
+    graph.node("ScatterND", [x, indices, updates], op.outputs[0], reduction=reduction)
 
 
 @emits("split")
