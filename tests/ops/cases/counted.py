@@ -91,7 +91,7 @@ def _chosen() -> Iterator[Case]:
     for axis, count in ((0, 3), (1, 5), (-1, 4)):
         yield case(f"axis{axis}", "Compress", x, flags[:count], axis=axis)
     yield case("short", "Compress", x, flags[:3], axis=1)
-    yield case("elements", "Compress", x, flags)
+    yield case("computed-flags", "Compress", x, flags)
     yield case("none", "Compress", x, np.zeros(5, np.bool_), axis=1)
     yield case("image", "Compress", normal(1, 5, 3, 4), flags, axis=1)
 
@@ -162,7 +162,7 @@ def _images() -> Iterator[Case]:
     x = g.node("Compress", normal(4, 3, 6, 5), np.array([1, 0, 1, 1], np.bool_), axis=0)
     weight = Const(normal(8, 3, 3, 3))
     y = g.node("Relu", g.node("Conv", x, weight, pads=[1, 1, 1, 1]))
-    yield g.case("images", g.node("Conv", y, Const(normal(2, 8, 1, 1))))
+    yield g.case("counted-images", g.node("Conv", y, Const(normal(2, 8, 1, 1))))
 
 
 def _suppressed() -> Iterator[Case]:
