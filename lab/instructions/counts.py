@@ -42,7 +42,7 @@ def select(
 ) -> list[tuple[str, str, str]]:
     """(network, core, precision) of the committed counts, or of a selection of them.
 
-    UsageError when nothing matches.
+    UsageError when nothing matches, or a network is unknown.
     """
     core = cores.find(cpu).name if cpu else ""
     selection = [
@@ -52,7 +52,7 @@ def select(
         if core in ("", target[0]) and precision in ("", target[1])
         if not networks or network in networks
     ]
-    if not selection:
+    if not selection or {*networks} - {network for network, _, _ in selection}:
         raise UsageError(
             f"no count is committed for {' '.join(filter(None, (*networks, cpu, precision)))}",
             hint=f"networks: {', '.join((*NETWORKS, *RECENT_NETWORKS))}; cores and precisions: "

@@ -20,7 +20,7 @@ from lab.time_model.simulate import model_time
 from tests.devices.conftest import require, require_counting
 from trimtab import cores
 from trimtab.devices.qemu_user import QemuUserDevice
-from trimtab.errors import EmulatorError
+from trimtab.errors import EmulatorError, UsageError
 from trimtab.pipeline.instructions import count_instructions
 from trimtab.pipeline.recipe import Recipe
 
@@ -117,3 +117,9 @@ def test_the_error_of_an_emulator_without_plugins_names_it(
     recipe = Recipe(model=str(gemm_network(tmp_path / "gemm.onnx", 512)), cpu="cortex-a53")
     with pytest.raises(EmulatorError, match="without TCG plug-ins"):
         model_time(recipe, cores.find("cortex-a53"))
+
+
+def test_a_network_without_a_committed_count_is_named() -> None:
+    assert {model for model, _, _ in instructions.select(["vit_tiny"])} == {"vit_tiny"}
+    with pytest.raises(UsageError, match="yolo26n"):
+        instructions.select(["vit_tiny", "yolo26n"])
