@@ -121,6 +121,18 @@ def test_a_loop_with_a_bound_ends_by_its_computed_condition(
     check(save(tmp_path, COMPUTED), feeds)
 
 
+def test_a_state_that_nobody_reads_is_left_out(tmp_path: Path) -> None:
+    path = save(tmp_path, COMPUTED)
+    feeds = {"x": np.ones((3, 4), np.float32), "go": np.array(True)}
+    _, count = onnxruntime.InferenceSession(path).run(None, feeds)
+    model = onnx.load(path)
+    (loop,) = (node for node in model.graph.node if node.op_type == "Loop")
+    loop.output[0] = ""  # onnxruntime crashes at that
+    del model.graph.output[0]
+    onnx.save(model, path)
+    np.testing.assert_equal(trimtab.Session(path, cache=False).run(feeds), {"count": count})
+
+
 @pytest.mark.parametrize("condition", [False, True])
 def test_a_computed_condition_selects_a_branch(tmp_path: Path, condition: bool) -> None:
     check(save(tmp_path, IF), {"x": normal(2, 3), "c": np.array([condition])})

@@ -214,8 +214,9 @@ def _loop(node: OnnxNode, proto: onnx.NodeProto, values: Mapping[str, Operand]) 
         step += 1
     if ends and any(proto.output[len(states) :]):
         raise node.unsupported("its condition is computed, and so is the length of its results")
-    for old, new in zip(_selected(node, names, states, ends, values), proto.output, strict=False):
-        yield [*old[1], *_identity(names, old[0], new)] if new else []
+    selected = _selected(node, names, states, ends, values)
+    for (state, nodes), output in zip(selected, proto.output, strict=False):
+        yield [*nodes, *_identity(names, state, output)]
     for parts, output in zip(collected, proto.output[len(states) :], strict=False):
         if output and not parts:
             raise node.unsupported("it has no iteration, and the results of none are read")
