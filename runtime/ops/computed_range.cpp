@@ -8,25 +8,41 @@
 namespace trimtab {
 namespace {
 
+// The number of steps from start to limit; negative if there are too many, or the step is 0.
+int32_t Count(double start, double limit, double step) {
+  const double count = ceil((limit - start) / step);
+  if (!(count <= kMaxElements)) return -1;  // or NaN
+  return count > 0 ? static_cast<int32_t>(count) : 0;
+}
+int32_t Count(int64_t start, int64_t limit, int64_t step) {
+  if (step == 0) return -1;
+  if (step > 0 ? start >= limit : start <= limit) return 0;
+  // Unsigned, because differences of large numbers overflow.
+  const uint64_t from = static_cast<uint64_t>(start), to = static_cast<uint64_t>(limit);
+  const uint64_t stride = static_cast<uint64_t>(step);
+  const uint64_t count =
+      step > 0 ? (to - from - 1) / stride + 1 : (from - to - 1) / (0 - stride) + 1;
+  return count <= kMaxElements ? static_cast<int32_t>(count) : -1;
+}
+
 class ComputedRange final : public OperatorOf<ComputedRangeAttributes> {
  public:
   void Run(ThreadPool&) override {
-    const bool is_float = input(0).dtype == DType::kF32;
-    double ends[3];
-    for (int i = 0; i < 3; ++i)
-      ends[i] = is_float ? static_cast<double>(*data<float>(i))
-                         : static_cast<double>(IntegerElement(input(i), 0));
-    const double count = ceil((ends[1] - ends[0]) / ends[2]);
-    const bool fits = count <= kMaxElements;  // false for NaN
-    SetDims({1, {!fits ? -1 : count > 0 ? static_cast<int32_t>(count) : 0}}, &output().dims);
+    if (input(0).dtype == DType::kF32) {
+      const double start = *data<float>(0), step = *data<float>(2);
+      SetDims({1, {Count(start, *data<float>(1), step)}}, &output().dims);
+      for (int32_t i = 0; i < output().dims[0]; ++i)
+        result<float>()[i] = static_cast<float>(start + i * step);
+      return;
+    }
+    const int64_t start = IntegerElement(input(0), 0), step = IntegerElement(input(2), 0);
+    SetDims({1, {Count(start, IntegerElement(input(1), 0), step)}}, &output().dims);
     const size_t bytes = output().element_size();
     auto* to = static_cast<uint8_t*>(output().raw);
-    for (int32_t i = 0; i < output().dims[0]; ++i, to += bytes) {
-      const double value = ends[0] + i * ends[2];
-      const auto real = static_cast<float>(value);
-      const auto whole = static_cast<int64_t>(value);  // little-endian: the low bytes come first
-      CopyElement(to, is_float ? static_cast<const void*>(&real) : &whole, bytes);
-    }
+    auto value = static_cast<uint64_t>(start);  // little-endian: the low bytes come first
+    for (int32_t i = 0; i < output().dims[0];
+         ++i, to += bytes, value += static_cast<uint64_t>(step))
+      CopyElement(to, &value, bytes);
   }
 
  protected:

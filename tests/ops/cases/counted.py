@@ -131,6 +131,9 @@ def _sizes() -> Iterator[Case]:
         count = g.node("Shape", values)
         scalar = g.node("Squeeze", count, ints(0))
         numbers = g.node("Range", Const(np.array(0)), scalar, Const(np.array(1)))
+        far = np.array(2**60 + 1)  # beyond the integers of float64
+        limit = g.node("Sub", Const(far), scalar)
+        numbers_back = g.node("Range", Const(far), limit, Const(np.array(-1)))
         column = g.node("Unsqueeze", values, ints(1))
         square = g.node("Expand", column, g.node("Concat", count, ints(3), axis=0))
         flat = g.node("Reshape", square, ints(-1))
@@ -139,7 +142,7 @@ def _sizes() -> Iterator[Case]:
         first = g.node("Slice", values, ints(0), count, ints(0), ints(2))
         last = g.node("Slice", values, ints(-2), ints(2**40), ints(0))
         back = g.node("Slice", values, count, ints(-100), ints(0), ints(-1))
-        outputs = numbers, square, again, row, first, last, back
+        outputs = numbers, numbers_back, square, again, row, first, last, back
         yield g.case(f"sizes-{id}", *outputs)
 
 
