@@ -59,6 +59,9 @@ class BestElements : public OperatorOf<Attributes> {
   int axis_ = 0;
 
  private:
+  BestElements() = default;
+  friend Self;
+
   struct Item {
     float value;
     int32_t index;
