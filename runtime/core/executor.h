@@ -95,7 +95,7 @@ class Executor {
   bool PlanHolds() const;
   Status KeepPlan();
   bool IsInput(uint32_t var) const;
-  // Of results whose sizes depend on data (executor_counts.cpp).
+  // executor_counts.cpp has these five, which serve results whose sizes depend on data.
   void MarkCounted(const OpRecord& op);
   Status ComputeCounted(uint32_t op_index);
   bool IsAbsent(const OpRecord& op, bool joins) const;

@@ -10,22 +10,17 @@ class GatherNd final : public OperatorOf<GatherNdAttributes> {
  public:
   void Run(ThreadPool& pool) override {
     const Tensor &x = input(0), &indices = input(1);
-    const auto depth = static_cast<size_t>(depth_);
     const auto rows = static_cast<size_t>(indices.dims.Count(0, indices.dims.rank - 1));
     const size_t run = static_cast<size_t>(x.dims.Count(depth_, x.dims.rank)) * x.element_size();
     const auto* from = static_cast<const uint8_t*>(x.raw);
     auto* to = static_cast<uint8_t*>(output().raw);
-    pool.For(rows, run / x.element_size() + depth, [&](size_t begin, size_t end, int) {
-      for (size_t row = begin; row < end; ++row) {
-        size_t place = 0;
-        for (size_t i = 0; i < depth; ++i) {
-          const int64_t length = x.dims[static_cast<int>(i)];
-          place = place * static_cast<size_t>(length) +
-                  static_cast<size_t>(ElementIndex(indices, row * depth + i, length));
-        }
-        Copy(to + row * run, from + place * run, run);
-      }
-    });
+    pool.For(rows, run / x.element_size() + static_cast<size_t>(depth_),
+             [&](size_t begin, size_t end, int) {
+               for (size_t row = begin; row < end; ++row) {
+                 const size_t place = ElementPlace(indices, row, depth_, x.dims);
+                 Copy(to + row * run, from + place * run, run);
+               }
+             });
   }
 
  protected:

@@ -11,19 +11,13 @@ class ScatterNd final : public OperatorOf<ScatterNdAttributes> {
   // Single-threaded: the last update of an element wins.
   void Run(ThreadPool&) override {
     const Tensor &x = input(0), &indices = input(1);
-    const auto depth = static_cast<size_t>(depth_);
     const auto rows = static_cast<size_t>(indices.dims.Count(0, indices.dims.rank - 1));
     const size_t run = static_cast<size_t>(x.dims.Count(depth_, x.dims.rank)) * x.element_size();
     const auto* from = static_cast<const uint8_t*>(input(2).raw);
     auto* const to = static_cast<uint8_t*>(output().raw);
     Copy(to, x.raw, x.CountBytes());
     for (size_t row = 0; row < rows && run > 0; ++row) {
-      size_t place = 0;
-      for (size_t i = 0; i < depth; ++i) {
-        const int64_t length = x.dims[static_cast<int>(i)];
-        place = place * static_cast<size_t>(length) +
-                static_cast<size_t>(ElementIndex(indices, row * depth + i, length));
-      }
+      const size_t place = ElementPlace(indices, row, depth_, x.dims);
       Copy(to + place * run, from + row * run, run);
     }
   }

@@ -1,0 +1,24 @@
+"""Headers that say what a binary has."""
+
+from __future__ import annotations
+
+import trimtab
+from tests.small_programs import Net
+from trimtab import schema
+from trimtab.build import profile_headers
+
+
+def test_only_operators_that_count_are_listed() -> None:
+    net = Net(x=(2, 3))
+    plain = net.finish(net("relu", "x"))
+    text = profile_headers.counts_header(trimtab.profile_of(plain))
+    assert "constexpr bool kHasCounts = false;" in text
+    counted = net.finish(net("non_zero", "x"))
+    text = profile_headers.counts_header(trimtab.profile_of(counted))
+    assert "constexpr bool kHasCounts = true;" in text
+    assert f"kCountingOps[] = {{{{{schema.operator('non_zero').id}, false}}}};" in text
+
+
+def test_each_operator_has_its_id() -> None:
+    text = profile_headers.op_ids_header([schema.operator("relu")])
+    assert f"  kOpRelu = {schema.operator('relu').id}," in text
