@@ -26,6 +26,15 @@ class JsonLine {
     Key(key).Add("null");
     return *this;
   }
+  JsonLine& Numbers(const char* key, const int32_t* values, int32_t count) {
+    Key(key).Add("[");
+    for (int32_t i = 0; i < count; ++i) {
+      if (i > 0) text_.Put(',');
+      text_.Add(int64_t{values[i]});
+    }
+    text_.Put(']');
+    return *this;
+  }
   JsonLine& Hex(const char* key, uint64_t value) {
     Key(key).Add("\"").AddHex(value).Add("\"");
     return *this;

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "generated/counts.h"
 #include "runtime/api/trimtab.h"
 #include "runtime/app/cores.h"
 #if TRIMTAB_FRAMES
@@ -80,6 +81,8 @@ int WriteOutputs(trimtab_model* model, const char* directory) {
       return Fail(TRIMTAB_IO, error == ENOSPC
                                   ? "cannot write an output file: No space left on device"
                                   : "cannot write an output file");
+    if constexpr (kHasCounts)
+      JsonLine("output").Number("i", i).Numbers("dims", tensor.dims, tensor.rank).Write();
   }
   return 0;
 }

@@ -32,6 +32,7 @@ say("load", ns=1000, instructions=None)
 say("memory", arena_bytes=4096, arena_lower_bound_bytes=4000, weights_bytes=64, prepared_bytes=32)
 say("first", i=0, ns=900, instructions=None)
 scale = 2.0
+told = {{}}
 if True:
     pass
 for i in range(int(option("--warmup"))):
@@ -48,6 +49,8 @@ if is_golden:
     values = struct.unpack(f"<{{len(data) // 4}}f", data)
     with open(option("--output-dir") + "/out0.bin", "wb") as out:
         out.write(struct.pack(f"<{{len(values)}}f", *(scale * v for v in values)))
+for i, dims in told.items():
+    say("output", i=i, dims=dims)
 say("peak", vm_hwm_bytes=123456)
 say("end", status="OK")
 """

@@ -32,6 +32,8 @@ WHOLE: list[dict[str, Any]] = [
     {"event": "run", "i": 1, **SPAN, "counters": [None, [0, 0, 0]]},
     {"event": "op", **OP},
     {"event": "op", **OP, "shares": [[0, 9], None]},
+    {"event": "output", "i": 0, "dims": [3, 0]},
+    {"event": "output", "i": 1, "dims": []},
     {"event": "peak", "vm_hwm_bytes": None},
     {"event": "end", "status": "OK"},
 ]

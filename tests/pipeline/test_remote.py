@@ -45,3 +45,19 @@ def test_what_the_runner_reports_is_raised(device: Device, tmp_path: Path) -> No
     runner = RemoteRunner(device, str(fakes.write_runner(tmp_path, fault)), Target.host())
     with pytest.raises(RunnerError, match="no memory"):
         runner.compute(network(), {"x": np.zeros((1, 2, 3, 4), np.float32)}, tmp_path)
+
+
+def test_an_output_has_the_shape_that_the_runner_tells(device: Device, tmp_path: Path) -> None:
+    fault = "told = {0: [4, 6]}"
+    runner = RemoteRunner(device, str(fakes.write_runner(tmp_path, fault)), Target.host())
+    x = np.arange(24, dtype=np.float32).reshape(1, 2, 3, 4)
+    program = network()
+    outputs = runner.compute(program, {"x": x}, tmp_path)
+    np.testing.assert_array_equal(outputs[program.outputs[0]], 2 * x.reshape(4, 6))
+
+
+def test_a_shape_that_is_not_of_the_output_is_an_error(device: Device, tmp_path: Path) -> None:
+    fault = "told = {0: [4, 5]}"
+    runner = RemoteRunner(device, str(fakes.write_runner(tmp_path, fault)), Target.host())
+    with pytest.raises(RunnerError, match=r"24 elements, and the shape \(4, 5\)"):
+        runner.compute(network(), {"x": np.zeros((1, 2, 3, 4), np.float32)}, tmp_path)

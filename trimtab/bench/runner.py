@@ -80,6 +80,11 @@ def interpret(result: CommandResult, kind: str = runner_events.INFERENCE) -> Lau
     return LaunchResult(output.events, _failure(result, output, kind))
 
 
+def output_dims(events: Sequence[Event]) -> dict[int, tuple[int, ...]]:
+    """The shapes that a launch tells, by the outputs' positions: those that may depend on data."""
+    return {event["i"]: tuple(event["dims"]) for event in events if event["event"] == "output"}
+
+
 def cut_off(stdout: bytes, error: DeviceError) -> LaunchResult:
     """The result of a launch that `error` ended from outside: its complete lines of output."""
     return LaunchResult(runner_events.read(stdout.rpartition(b"\n")[0]).events, error)

@@ -97,6 +97,7 @@ _NAMES = ValueKind("list of texts", _is_list(_is_text))
 _READINGS = ValueKind(
     "list of [count, enabled_ns, running_ns] or null", _is_list(_or_null(_is_reading))
 )
+_DIMS = ValueKind("list of sizes", _is_list(_number(0)))
 _SPANS = ValueKind("list of [begin, end] or null", _is_list(_or_null(_is_span)))
 
 _INSTRUCTIONS = FieldSchema("instructions", _COUNT_OR_NULL)
@@ -183,6 +184,15 @@ EVENTS: tuple[EventSchema, ...] = (
         ),
         minimum=0,
         maximum=None,
+    ),
+    EventSchema(
+        "output",
+        "after each output is written, with `--output-dir`, by runners that can run networks whose "
+        "sizes depend on data",
+        (FieldSchema("i", _COUNT), FieldSchema("dims", _DIMS, "its shape after the last run")),
+        minimum=0,
+        maximum=None,
+        only=INFERENCE,
     ),
     EventSchema(
         "peak",

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trimtab import files
-from trimtab.bench.runner import Command, interpret
+from trimtab.bench.runner import Command, interpret, output_dims
 from trimtab.devices import Device, DeviceDefinition
 from trimtab.devices.control import Control, controlled
+from trimtab.errors import RunnerError
 from trimtab.pipeline.resolve import find_target
 from trimtab.profile import Profile
 from trimtab.program import Program
@@ -56,25 +57,17 @@ class RemoteRunner:
             launch = interpret(self.device.run(command.argv(), timeout_s=_LAUNCH_S))
             if launch.error:
                 raise launch.error
+            dims = output_dims(launch.events)
             for i, name in enumerate(program.outputs):
                 self.device.pull(f"{scratch}/out{i}.bin", folder / "out.bin")
                 var = program.vars[name]
                 values = np.fromfile(folder / "out.bin", NUMPY_DTYPES[var.dtype])
-                outputs[name] = _of_run(values, var.shape)
+                shape = dims.get(i, var.shape)
+                if values.size != math.prod(shape):
+                    what = f"output {name} has {values.size} elements, and the shape {shape}"
+                    raise RunnerError(what, hint="the runner may have another version")
+                outputs[name] = values.reshape(shape)
         return outputs
-
-
-def _of_run(values: Array, largest: tuple[int, ...]) -> Array:
-    """An output in its shape, of which one dimension may be smaller than in `largest`: the longest
-    one that can be.
-    """
-    sizes = list(largest)
-    for axis in sorted(range(len(sizes)), key=lambda axis: -largest[axis]):
-        others = math.prod(largest[:axis] + largest[axis + 1 :])
-        if others and values.size % others == 0 and values.size // others <= largest[axis]:
-            sizes[axis] = values.size // others
-            break
-    return values.reshape(sizes)
 
 
 @contextmanager
