@@ -21,21 +21,27 @@ _FILES = "files"
 def models(suite: Path, exports: Path) -> tuple[list[Path], list[str]]:
     """The ONNX files of a list, and the names without a file.
 
+    Tables of which nothing is exported do not take part: `export.py` writes the tables it is told.
     FileAccessError or UsageError for a list that cannot be read, is malformed, or names two files
     alike.
     """
     chosen: list[Path] = []
     missing: list[str] = []
     exported = {path.stem: path for path in sorted(exports.rglob("*.onnx"))}
-    for key, name in _entries(suite):
-        if key == _FILES:
-            fitting = sorted(suite.parent.glob(name))
-            chosen += fitting
-            missing += [] if fitting else [name]
-        elif name in exported:
-            chosen.append(exported[name])
-        else:
-            missing.append(name)
+    for table in _tables(suite):
+        found: list[Path] = []
+        absent: list[str] = []
+        for key, name in table:
+            if key == _FILES:
+                fitting = sorted(suite.parent.glob(name))
+                found += fitting
+                absent += [] if fitting else [name]
+            elif name in exported:
+                found.append(exported[name])
+            else:
+                absent.append(name)
+        chosen += found
+        missing += absent if found else []
     if twice := sorted(n for n, count in Counter(p.stem for p in chosen).items() if count > 1):
         raise UsageError(f"{twice[0]} is listed twice", where=str(suite), hint="rename one file")
     if not chosen:
@@ -47,18 +53,17 @@ def models(suite: Path, exports: Path) -> tuple[list[Path], list[str]]:
     return chosen, missing
 
 
-def _entries(suite: Path) -> Iterator[tuple[str, str]]:
-    """The key and the name of each entry of a list."""
+def _tables(suite: Path) -> Iterator[list[tuple[str, str]]]:
+    """The entries of each table of a list, as key and name."""
     try:
         tables = tomllib.loads(suite.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         hint = "see lab/networks/list.toml for one"
         raise FileAccessError(f"cannot be read: {error}", where=str(suite), hint=hint) from error
     for table in tables.values():
-        lists = table.items() if isinstance(table, dict) else ()
-        for key, names in lists:
-            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-                raise UsageError(f"'{key}' is no list of names", where=str(suite))
-            yield from ((key, name) for name in names)
         if not isinstance(table, dict):
             raise UsageError("its entries must be tables", where=str(suite), hint="[networks]")
+        for key, names in table.items():
+            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+                raise UsageError(f"'{key}' is no list of names", where=str(suite))
+        yield [(key, name) for key, names in table.items() for name in names]

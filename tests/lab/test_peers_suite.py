@@ -11,7 +11,7 @@ from lab.peers import report, suite
 from lab.peers.compare import ComparisonScope, compare
 from tests.lab.test_peers import FakeEngines, small_model  # noqa: F401 (a fixture)
 from trimtab import paths as places
-from trimtab import tables
+from trimtab import tables as drawn
 from trimtab.errors import FileAccessError, UsageError
 
 
@@ -27,6 +27,7 @@ def test_a_list_names_files_and_exported_networks(tmp_path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     text = '[mine]\nfiles = ["own/*.onnx", "none/*.onnx"]\ntimm = ["resnet", "absent"]\n'
+    text += '[other]\ntimm = ["not", "exported"]\n'
     paths, missing = suite.models(written(tmp_path, text), tmp_path / "exports")
     assert [path.stem for path in paths] == ["a", "b", "resnet"]
     assert missing == ["none/*.onnx", "absent"]
@@ -51,7 +52,8 @@ def test_a_malformed_list_is_an_error(text: str, match: str, tmp_path: Path) -> 
 
 
 def test_the_list_of_networks_is_long_and_has_no_name_twice() -> None:
-    names = [name for _, name in suite._entries(places.root() / "lab/networks/list.toml")]
+    tables = suite._tables(places.root() / "lab/networks/list.toml")
+    names = [name for table in tables for _, name in table]
     assert len(names) == len({*names}) >= 80
 
 
@@ -69,4 +71,4 @@ def test_a_network_that_fails_is_left_out_of_a_suite(model: Path, tmp_path: Path
     assert outcome.left_out[0].startswith("broken: ")
     figures = [report.Figures.of(result) for result in outcome.results]
     assert report.ratios_of(report.MEDIAN, figures, 1) == {"small": 0.5}
-    assert "geometric mean" in tables.text(report.suite_page(outcome))
+    assert "geometric mean" in drawn.text(report.suite_page(outcome))
