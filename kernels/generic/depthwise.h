@@ -126,6 +126,65 @@ void DepthwiseBlocks(const DepthwiseArgs<Element>& args) {
   }
 }
 
+// The same for fewer channels than a tile, in vectors that overlap. A tile of one vector is computed
+// in part.
+template <int kKernel, int kStride, int kRows, int kPixels, int kVectors>
+inline void NarrowBlock(const DepthwiseArgs<Element>& args, size_t row, size_t pixel) {
+  constexpr int kHeight = (kRows - 1) * kStride + kKernel;
+  constexpr int kWidth = (kPixels - 1) * kStride + kKernel;
+  constexpr bool kPart = kVectors == 1;
+  const Element* const* const a = args.a + (pixel * args.column + row) * kStride;
+  Element* const y = args.y + row * args.y_row_stride + pixel * args.y_stride;
+  const size_t count = Smaller(args.channels, kLanes);
+  for (size_t c = 0;; c = args.channels - count) {
+    F sum[kRows][kPixels];
+    const F bias = kPart ? LoadPart(args.bias, count) : Load(args.bias + c);
+    TRIMTAB_UNROLL
+    for (int r = 0; r < kRows; ++r) {
+      TRIMTAB_UNROLL
+      for (int p = 0; p < kPixels; ++p) sum[r][p] = bias;
+    }
+    TRIMTAB_UNROLL
+    for (int i = 0; i < kHeight; ++i) {
+      TRIMTAB_UNROLL
+      for (int j = 0; j < kWidth; ++j) {
+        const Element* const x = a[j * args.column + i] + c;
+        const F in = kPart ? LoadPart(x, count) : Load(x);
+        TRIMTAB_UNROLL
+        for (int r = 0; r < kRows; ++r) {
+          TRIMTAB_UNROLL
+          for (int p = 0; p < kPixels; ++p) {
+            const int ky = i - r * kStride, kx = j - p * kStride;
+            if (ky < 0 || ky >= kKernel || kx < 0 || kx >= kKernel) continue;
+            const F weight = Load(args.w + (ky * kKernel + kx) * kVectors * kLanes + c);
+            sum[r][p] = Fma(in, weight, sum[r][p]);
+          }
+        }
+      }
+    }
+    TRIMTAB_UNROLL
+    for (int r = 0; r < kRows; ++r) {
+      TRIMTAB_UNROLL
+      for (int p = 0; p < kPixels; ++p) {
+        Element* const out = y + r * args.y_row_stride + p * args.y_stride + c;
+        const F result = Clamp(args, sum[r][p]);
+        kPart ? StorePart(out, result, count) : Store(out, result);
+      }
+    }
+    if (c + count == args.channels) return;
+  }
+}
+
+template <int kKernel, int kStride, int kRows, int kPixels, int kVectors>
+void NarrowBlocks(const DepthwiseArgs<Element>& args) {
+  for (size_t r = 0; r < args.rows; r += kRows) {
+    for (size_t p = 0; p < args.pixels; p += kPixels) {
+      NarrowBlock<kKernel, kStride, kRows, kPixels, kVectors>(args, Smaller(r, args.rows - kRows),
+                                                              Smaller(p, args.pixels - kPixels));
+    }
+  }
+}
+
 constexpr int kAnyPixels = 4;
 
 // Any window: one tile of channels of four pixels.
@@ -208,9 +267,25 @@ inline void Depthwise(const DepthwiseArgs<Element>& original) {
   const DepthwiseArgs<Element> args = original;  // stores to y might alias it
   constexpr int kVectors = kTile / static_cast<int>(kLanes);
   constexpr int kRows = 2, kFarRows = kLoadsStep ? 1 : 2, kPixels = 4 / kVectors;
+  constexpr int kNarrowPixels = 4;
   const bool block = args.kernel_h == args.kernel_w && args.step_h == args.step_w &&
-                     args.rows >= kRows && args.pixels >= kPixels && args.channels >= kTile;
-  switch (block ? args.kernel_h * 4 + args.step_h : 0) {
+                     args.rows >= kRows && args.pixels >= kPixels;
+  const size_t shape = args.kernel_h * 4 + args.step_h;
+  // Short vectors waste little on fewer channels than a tile.
+  if constexpr (kLanes >= 8 && !kLoadsStep) {
+    const bool narrow = args.channels < kTile && (kVectors == 1 || args.channels >= kLanes);
+    switch (block && narrow && args.pixels >= kNarrowPixels ? shape : 0) {
+      case 3 * 4 + 1:
+        return NarrowBlocks<3, 1, kRows, kNarrowPixels, kVectors>(args);
+      case 3 * 4 + 2:
+        return NarrowBlocks<3, 2, kRows, kNarrowPixels, kVectors>(args);
+      case 5 * 4 + 1:
+        return NarrowBlocks<5, 1, kRows, kNarrowPixels, kVectors>(args);
+      case 5 * 4 + 2:
+        return NarrowBlocks<5, 2, kRows, kNarrowPixels, kVectors>(args);
+    }
+  }
+  switch (block && args.channels >= kTile ? shape : 0) {
     case 3 * 4 + 1:
       return DepthwiseBlocks<3, 1, kRows, kPixels, kVectors>(args);
     case 3 * 4 + 2:
