@@ -1,8 +1,8 @@
 // 2-D convolution as indirect GEMM.
 #include "generated/attributes.h"
-#include "runtime/core/copy.h"
 #include "runtime/core/operator.h"
 #include "runtime/ops/gemm_driver.h"
+#include "runtime/ops/padded_pixels.h"
 #include "runtime/ops/window.h"
 
 namespace trimtab {
@@ -33,7 +33,6 @@ class Conv final : public OperatorOf<ConvAttributes> {
   int64_t groups() const { return attributes().group / attributes().merged; }
   int64_t channels() const { return input(1).dims[1] * attributes().merged; }
   size_t pixel_padding() const { return static_cast<size_t>(attributes().gap); }
-  const T* PadPixels(T* to, ThreadPool& pool) const;
 
   Window window_;
   Epilogue<T> epilogue_;
@@ -64,23 +63,8 @@ Status Conv<T>::Prepare() {
   TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(ProductPlan(attributes()), input(1), optional_input(2),
                                      groups(), output().c() / groups(), window_.taps() * k,
                                      window_.taps(), window_.pointwise() ? 0 : k, threads()));
-  const Tensor& x = input(0);
-  const int64_t copied = pixel_padding() == 0 ? 0 : x.Count() / x.c() * (x.c() + attributes().gap);
-  return RequestScratch(gemm_.scratch_bytes() + static_cast<uint64_t>(copied) * sizeof(T));
-}
-
-// Copies the input with a padding of pixel_padding() elements behind every pixel, which avoids
-// cache conflicts.
-template <typename T>
-const T* Conv<T>::PadPixels(T* to, ThreadPool& pool) const {
-  const Tensor& x = input(0);
-  const size_t channels = static_cast<size_t>(x.c()), pixels = x.Count() / channels;
-  pool.For(pixels, channels, [&](size_t begin, size_t end, int) {
-    for (size_t i = begin; i < end; ++i)
-      Copy(to + i * (channels + pixel_padding()), x.data<T>() + i * x.pixel_stride(),
-           channels * sizeof(T));
-  });
-  return to;
+  return RequestScratch(gemm_.scratch_bytes() +
+                        PaddedPixelsBytes<T>(input(0), attributes().gap));
 }
 
 template <typename T>
@@ -91,7 +75,8 @@ void Conv<T>::Run(ThreadPool& pool) {
                         gemm_.Zeros(scratch<void>())},
                        static_cast<size_t>(channels())};
   if (pixel_padding() != 0) {
-    source.window.x = PadPixels(scratch<T>(static_cast<size_t>(gemm_.scratch_bytes())), pool);
+    T* const copy = scratch<T>(static_cast<size_t>(gemm_.scratch_bytes()));
+    source.window.x = PadPixels(x, pixel_padding(), copy, pool);
     source.window.pixel_stride = static_cast<size_t>(x.c()) + pixel_padding();
   }
   const EvenRows<T> pixels{source.window.x, source.window.pixel_stride, source.k, source.k};

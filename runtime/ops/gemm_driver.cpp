@@ -185,6 +185,7 @@ const T* GemmDriver<T>::Zeros(void* scratch, int byte) const {
 }
 
 template <typename T>
+template <bool kSkipsTaps>
 void GemmDriver<T>::Run(const GemmJob<T>& job, const Epilogue<T>& epilogue, void* scratch,
                         ThreadPool& pool) const {
   const size_t threads = static_cast<size_t>(pool.threads());
@@ -262,6 +263,11 @@ void GemmDriver<T>::Run(const GemmJob<T>& job, const Epilogue<T>& epilogue, void
         args.taps = call.taps;
         args.k = call.k;
         args.rows = call.rows;
+        if constexpr (kSkipsTaps) {
+          args.a = call.a;
+          const size_t skipped = static_cast<size_t>(call.a - pointers) / mr_ * call.k;
+          args.w = job.w + ((at.group * all_panels + at.block) * job.depth + skipped) * nr_;
+        }
         kernel_(args);
         epilogue.Activate(args.c, call.rows, args.columns, job.row_stride);
       }
@@ -276,5 +282,15 @@ template class GemmDriver<float>;
 template class GemmDriver<Half>;
 template void PointAtEvenRows<int8_t>(const void*, GemmTiles<int8_t>*);
 template class GemmDriver<int8_t>;
+template void GemmDriver<float>::Run<false>(const GemmJob<float>&, const Epilogue<float>&, void*,
+                                            ThreadPool&) const;
+template void GemmDriver<Half>::Run<false>(const GemmJob<Half>&, const Epilogue<Half>&, void*,
+                                           ThreadPool&) const;
+template void GemmDriver<int8_t>::Run<false>(const GemmJob<int8_t>&, const Epilogue<int8_t>&, void*,
+                                             ThreadPool&) const;
+template void GemmDriver<float>::Run<true>(const GemmJob<float>&, const Epilogue<float>&, void*,
+                                           ThreadPool&) const;
+template void GemmDriver<Half>::Run<true>(const GemmJob<Half>&, const Epilogue<Half>&, void*,
+                                          ThreadPool&) const;
 
 }  // namespace trimtab

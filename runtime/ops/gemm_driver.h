@@ -16,7 +16,8 @@ struct GemmTiles {
   size_t group, line, row;
   size_t rows;  // in: requested; out: all of these, or fewer, in whole tiles
   size_t mr;
-  const T** a;     // out: mr pointers per tile and tap; rows past the last repeat a valid one
+  const T** a;     // out: mr pointers per tile and tap; rows past the last repeat a valid one.
+                   // With kSkipsTaps it may be advanced past the first taps, and taps may be fewer
   void* buffer;    // the thread's buffer of Bind's `buffer_bytes`
   size_t taps, k;  // out: taps * k is the job's depth
 };
@@ -80,6 +81,8 @@ class GemmDriver {
   // Fills the padding row, at the start of the scratch memory, with `byte`; call once per run,
   // before Run.
   const T* Zeros(void* scratch, int byte = 0) const;
+  // `kSkipsTaps`: each tile has a range of the taps of its own; requires a plan of one panel.
+  template <bool kSkipsTaps = false>
   void Run(const GemmJob<T>& job, const Epilogue<T>& epilogue, void* scratch,
            ThreadPool& pool) const;
 

@@ -39,7 +39,9 @@ def network() -> Program:
     (s,) = b.add_op("conv", [y, weights(12, 8, 1, 1), weights(12)])
     (s,) = b.add_op("conv", [s, weights(12, 1, 3, 3)], {"pads": (1, 1, 1, 1), "group": 12})
     (s,) = b.add_op("conv", [s, weights(8, 12, 1, 1), weights(8), y], {}, name="separable")
-    (z,) = b.add_op("concat", [y, z, v, u, t, s], {"axis": 1})
+    far = {"pads": (6, 6, 6, 6), "dilations": (6, 6)}
+    (r,) = b.add_op("conv", [y, weights(8, 8, 3, 3), weights(8)], far, name="dilated")
+    (z,) = b.add_op("concat", [y, z, v, u, t, s, r], {"axis": 1})
     (z,) = b.add_op("pad", [z], {"pads": (0, 0, 1, 1, 0, 0, 1, 1), "mode": "reflect"})
     (z,) = b.add_op("slice", [z], {"starts": (1,), "ends": (8,), "axes": (2,)})
     (z,) = b.add_op("average_pool", [z], {"kernel_shape": (2, 2)})
@@ -66,14 +68,15 @@ def test_damaged_models_with_a_valid_checksum_never_crash_the_engine(
 ) -> None:
     chosen = {
         "strassen": "strassen",
+        "dilated": "dilated",
         "squares": "winograd_5",
         "separable": "expand_depthwise_project",
     }
     plan = Plan(operators={name: Choice(algorithm) for name, algorithm in chosen.items()})
     planned = trimtab.optimize(network(), plan=plan)
     types = {op.type for op in planned.ops}
-    output = {"conv_depthwise", "conv_separable", "conv_strassen", "conv_winograd"}
-    assert {"conv", "add", *output} <= types
+    convolutions = ("depthwise", "dilated", "separable", "strassen", "winograd")
+    assert {"conv", "add", *(f"conv_{name}" for name in convolutions)} <= types
     assert {"pack_panels", "pack_strassen", "pack_winograd"} <= types
     planned.save(tmp_path / "net.ttm")
     result = subprocess.run(

@@ -12,7 +12,7 @@ import pytest
 
 import trimtab
 from tests.fuzz import networks
-from tests.ops import test_quantized_slopes, test_strassen
+from tests.ops import test_dilated, test_quantized_slopes, test_strassen
 from tests.ops.test_quantized import loaded
 from tests.small_programs import Net, normal
 from trimtab.errors import ProgramError
@@ -25,6 +25,7 @@ pytestmark = pytest.mark.bounds
 OPERANDS = {
     "conv": ("w", "bias"),
     "conv_depthwise": ("w",),
+    "conv_dilated": ("w", "bias"),
     "conv_separable": ("w", "expand", "expand_bias", "project", "project_bias"),
     "conv_strassen": ("w", "bias"),
     "conv_transpose": ("w", "bias"),
@@ -51,6 +52,8 @@ def programs(folder: Path) -> Iterator[Program]:
     for algorithm in ("direct", "depthwise", "winograd_4"):
         yield trimtab.optimize(several, None, Plan((algorithm,), prefer="load"))
     yield trimtab.optimize(strassen, None, Plan(("strassen",), prefer="load"))
+    dilated, _ = test_dilated.program_of(test_dilated.LAYERS["rows"])
+    yield trimtab.optimize(dilated, None, Plan(("dilated",), prefer="load"))
     for _, program in networks.chains(folder, "load"):
         yield program
     for name, algorithms in (

@@ -43,7 +43,10 @@ def test_an_operator_uses_the_algorithm_of_the_plan_file(name: str) -> None:
     group = 64 if name == "depthwise" else 1
     stride = 2 if name.endswith("_strided") else 1
     window = windows.get(name, 3)
-    program = convolution(64, 64, group, size=56, window=window, strides=(stride, stride))
+    dilation = 20 if name == "dilated" else 1
+    program = convolution(
+        64, 64, group, size=56, window=window, strides=(stride, stride), dilations=(dilation,) * 2
+    )
     assert algorithm(program, Plan(operators={"conv": Choice(name)})) == name
 
 
