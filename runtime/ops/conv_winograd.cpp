@@ -7,9 +7,11 @@
 // A convolution with strides of s is one with strides of 1 after space-to-depth: a cell is s x s
 // pixels, its channels are those of all its pixels, and a kernel of k covers r = ceil(k / s) cells.
 // Kernels that have tiles for the strides themselves need no space-to-depth.
+//
+// A convolution with a dilation of d is one without on each of d x d phases of the image.
 #include <string.h>
 
-#include "generated/attributes.h"
+#include "generated/attributes/conv_winograd.h"
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
 #include "runtime/ops/gemm_driver.h"
@@ -59,7 +61,14 @@ class ConvWinograd final : public OperatorOf<ConvWinogradAttributes> {
 
  private:
   Status BindTransforms();
-  Tile TileAt(size_t index) const { return tiles_.At(index); }
+  size_t dilation() const { return static_cast<size_t>(attributes().dilation); }
+  Tile TileAt(size_t index) const {
+    const Tile tile = tiles_.At(index);
+    return dilation() == 1 ? tile : TileOfPhase(tile, output(), dilation());
+  }
+  bool IsEmpty(size_t index) const {
+    return index >= tiles_.count || (dilation() > 1 && TileAt(index).rows == 0);
+  }
   void CopyCells(const Tile& tile, size_t tiles, const T* zeros, T* cells) const;
   void PointAtCells(const T* cells, size_t tiles, size_t tile, const T** a) const;
   void TransformOutput(const Tile& tile, const T* products) const;
@@ -94,13 +103,17 @@ class ConvWinograd final : public OperatorOf<ConvWinogradAttributes> {
 template <typename T>
 Status ConvWinograd<T>::InferShape() {
   const Tensor &x = input(0), &w = input(1);
+  const int64_t dilations[] = {attributes().dilation, attributes().dilation};
   TRIMTAB_RETURN_IF_ERROR(ReadConvolution({x, w, optional_input(2), optional_input(3)},
-                                          attributes().strides, attributes().pads, {kOnes, 2},
-                                          &window_, &output().dims));
+                                          attributes().strides, attributes().pads,
+                                          {dilation() == 1 ? kOnes : dilations, 2}, &window_,
+                                          &output().dims));
   TRIMTAB_CHECK(w.dims[1] == x.c() && w.dims[2] == w.dims[3],
                 "weights must be square and fit the input's channels", x.c());
   TRIMTAB_CHECK(window_.stride_h == window_.stride_w, "strides must be equal", window_.stride_h,
                 window_.stride_w);
+  TRIMTAB_CHECK(dilation() == 1 || window_.stride_h == 1, "a dilation requires strides of 1",
+                window_.stride_h);
   const WinogradTile* const tile =
       FindWinogradTile(attributes().tile, window_.kernel_h, window_.stride_h);
   TRIMTAB_CHECK(tile != nullptr, "there is no Winograd tile of this size for this kernel",
@@ -142,7 +155,7 @@ Status ConvWinograd<T>::Prepare() {
   const int64_t c_in = static_cast<int64_t>(channels_);
   TRIMTAB_CHECK(!has_input(2) || input(2).bytes / sizeof(T) >= static_cast<size_t>(c_out),
                 "bias is too short", c_out);
-  tiles_ = ImageTiles(y, static_cast<size_t>(tile));
+  tiles_ = ImageTiles(y, static_cast<size_t>(tile), dilation());
   const int64_t share = (static_cast<int64_t>(tiles_.count) + threads() - 1) / threads();
   share_ = static_cast<size_t>(share);
   block_ = EvenBlocks(share_, static_cast<size_t>(attributes().block), gemm_.mr());
@@ -210,13 +223,13 @@ void ConvWinograd<T>::TransformOutput(const Tile& tile, const T* products) const
   args.bias = optional_data<T>(2);
   args.residual = nullptr;
   if (residual != nullptr) {
-    args.residual_pixel_stride = input(3).pixel_stride();
+    args.residual_pixel_stride = input(3).pixel_stride() * dilation();
     args.residual_row_stride = static_cast<size_t>(y.w()) * args.residual_pixel_stride;
-    args.residual = residual + pixel * args.residual_pixel_stride;
+    args.residual = residual + pixel * input(3).pixel_stride();
   }
-  args.pixel_stride = y.pixel_stride();
+  args.pixel_stride = y.pixel_stride() * dilation();
   args.row_stride = static_cast<size_t>(y.w()) * args.pixel_stride;
-  args.y = y.data<T>() + pixel * args.pixel_stride;
+  args.y = y.data<T>() + pixel * y.pixel_stride();
   args.channels = args.x_stride = channels;
   args.rows = tile.rows;
   args.columns = tile.columns;
@@ -275,9 +288,13 @@ void ConvWinograd<T>::Run(ThreadPool& pool) {
       size_t cached_begin = 0, cached_end = 0;  // range of tiles whose cells are in scratch memory
       for (size_t i = begin; i < end; ++i) {
         const size_t tile = tile_of(i);
-        if (tile >= tiles_.count) continue;
+        if (IsEmpty(tile)) continue;
         if (!uses_cells()) {
-          PointAtTile(input(0), window_, TileAt(tile), size_, zeros, a);
+          if (dilation() == 1) {
+            PointAtTile(input(0), window_, TileAt(tile), size_, zeros, a);
+          } else {
+            PointAtTile<true>(input(0), window_, TileAt(tile), size_, zeros, a);
+          }
         } else {
           if (tile >= cached_end) {
             cached_begin = tile;
@@ -293,7 +310,7 @@ void ConvWinograd<T>::Run(ThreadPool& pool) {
     gemm_.Run(job, none, scratch<void>(), pool);
     pool.For(tiles, cost * job.columns, [&](size_t begin, size_t end, int) {
       for (size_t i = begin; i < end; ++i) {
-        if (const size_t tile = tile_of(i); tile < tiles_.count)
+        if (const size_t tile = tile_of(i); !IsEmpty(tile))
           TransformOutput(TileAt(tile), products + slot_of(i) * job.row_stride);
       }
     });

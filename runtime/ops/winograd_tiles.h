@@ -26,19 +26,20 @@ struct Tile {
   size_t image, top, left, rows, columns;
 };
 
-// Tiles of `side` x `side` outputs that cover all images of an output.
+// Tiles of `side` x `side` outputs that cover all images of an output. With a dilation d, an image
+// is d x d phases, of each d-th pixel in each d-th row, and tiles are those of phases.
 struct ImageTiles {
-  size_t side = 1, h = 0, w = 0;  // of an image, in pixels
+  size_t side = 1, h = 0, w = 0;  // of an image or a phase, in pixels
   size_t columns = 0, in_image = 0, count = 0;
 
   ImageTiles() = default;
-  ImageTiles(const Tensor& y, size_t side_of_tile)
+  ImageTiles(const Tensor& y, size_t side_of_tile, size_t dilation = 1)
       : side(side_of_tile),
-        h(static_cast<size_t>(y.h())),
-        w(static_cast<size_t>(y.w())),
+        h(DivideUp(static_cast<size_t>(y.h()), dilation)),
+        w(DivideUp(static_cast<size_t>(y.w()), dilation)),
         columns(DivideUp(w, side)),
         in_image(columns * DivideUp(h, side)),
-        count(in_image * static_cast<size_t>(y.n())) {}
+        count(in_image * dilation * dilation * static_cast<size_t>(y.n())) {}
 
   Tile At(size_t index) const {
     const size_t offset = index % in_image;
@@ -47,24 +48,39 @@ struct ImageTiles {
   }
 };
 
+// A tile of a phase as one of the image y: (top, left) is a pixel of y, and its outputs are `dilation`
+// pixels apart. It is empty where the phase has no pixels.
+inline Tile TileOfPhase(const Tile& tile, const Tensor& y, size_t dilation) {
+  const size_t phases = dilation * dilation, phase = tile.image % phases;
+  const size_t top = tile.top * dilation + phase / dilation;
+  const size_t left = tile.left * dilation + phase % dilation;
+  const size_t h = static_cast<size_t>(y.h()), w = static_cast<size_t>(y.w());
+  if (top >= h || left >= w) return {tile.image / phases, top, left, 0, 0};
+  return {tile.image / phases, top, left, Min(tile.rows, DivideUp(h - top, dilation)),
+          Min(tile.columns, DivideUp(w - left, dilation))};
+}
+
 // Writes pointers to the size x size inputs of a tile in x; outside of the image, to `padding`.
-template <typename T>
+// `kDilated`: they are as far apart as the window says.
+template <bool kDilated = false, typename T>
 void PointAtTile(const Tensor& x, const Window& window, const Tile& tile, size_t size,
                  const T* padding, const T** a) {
+  const int32_t step = kDilated ? window.dilation_w : 1;
   const int32_t n = static_cast<int32_t>(size);
   const int32_t top = static_cast<int32_t>(tile.top) * window.stride_h - window.pad_top;
   const int32_t left = static_cast<int32_t>(tile.left) * window.stride_w - window.pad_left;
   const size_t pixel_stride = x.pixel_stride(), w = static_cast<size_t>(x.w());
   const T* const image = x.data<T>() + tile.image * x.h() * w * pixel_stride;
   // The columns of the tile that lie inside of the image.
-  const int32_t begin = left < 0 ? -left : 0, end = left + n > x.w() ? x.w() - left : n;
-  for (int32_t i = top; i < top + n; ++i) {
+  const int32_t begin = left < 0 ? (step - 1 - left) / step : 0;
+  const int32_t end = left + (n - 1) * step >= x.w() ? (x.w() - left + step - 1) / step : n;
+  for (int32_t i = top; i < top + n * step; i += step) {
     int32_t j = 0;
     if (i >= 0 && i < x.h() && begin < end) {
       for (; j < begin; ++j) *a++ = padding;
-      const size_t offset = static_cast<size_t>(i) * w + static_cast<size_t>(left + begin);
+      const size_t offset = static_cast<size_t>(i) * w + static_cast<size_t>(left + begin * step);
       const T* pixel = image + offset * pixel_stride;
-      for (; j < end; ++j, pixel += pixel_stride) *a++ = pixel;
+      for (; j < end; ++j, pixel += step * pixel_stride) *a++ = pixel;
     }
     for (; j < n; ++j) *a++ = padding;
   }

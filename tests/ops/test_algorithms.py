@@ -48,6 +48,12 @@ CASES = {
     "3x3 with strides": Case(
         "conv", (1, 17, 13, 11), (35, 17, 3, 3), {"pads": (1, 0, 1, 2), "strides": (2, 2)}
     ),
+    "3x3 dilated": Case(
+        "conv", (2, 17, 13, 11), (35, 17, 3, 3), {"pads": (3, 1, 3, 4), "dilations": (3, 3)}
+    ),
+    "3x3 beyond the image": Case(
+        "conv", (2, 17, 9, 12), (35, 17, 3, 3), {"pads": (8, 9, 8, 9), "dilations": (8, 9)}
+    ),
     "4x4": Case("conv", (1, 17, 13, 11), (35, 17, 4, 4), {"pads": (1, 2, 2, 1)}),
     "5x5": Case("conv", (2, 18, 9, 7), (19, 18, 5, 5), {"pads": (2, 2, 2, 2)}),
     "squares of pixels": Case("conv", (1, 3, 15, 17), (17, 3, 7, 7), {"strides": (2, 2)}),

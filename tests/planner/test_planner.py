@@ -281,7 +281,8 @@ def test_a_strided_3x3_convolution_takes_tiles_of_2(
         convolution(64, 64, size=56),
         convolution(64, 64, size=56, window=7),
         convolution(256, 256, size=4, window=3, strides=(2, 2)),
-        convolution(64, 64, size=56, window=3, dilations=(2, 2)),
+        convolution(64, 64, size=56, window=3, dilations=(2, 1)),
+        convolution(64, 64, size=56, window=3, dilations=(2, 2), strides=(2, 2)),
         convolution(64, 64, size=56, window=3, group=2),
         convolution(15, 64, size=56, window=3),
         convolution(64, 15, size=56, window=3),
@@ -292,6 +293,7 @@ def test_a_strided_3x3_convolution_takes_tiles_of_2(
         "7x7",
         "strides, few pixels",
         "dilations",
+        "dilations with strides",
         "groups",
         "inputs",
         "outputs",
@@ -300,6 +302,12 @@ def test_a_strided_3x3_convolution_takes_tiles_of_2(
 )
 def test_other_convolutions_are_direct(program: Program) -> None:
     assert tile(program) == 0
+
+
+@pytest.mark.parametrize("dilation", [2, 3])
+def test_phases_of_a_dilated_convolution_are_computed_in_tiles(dilation: int) -> None:
+    program = convolution(64, 64, size=56, window=3, dilations=(dilation, dilation))
+    assert tile(program) > 0
 
 
 @pytest.mark.parametrize("target", [A53, Target.of("x86_64", "haswell"), Target.portable()])

@@ -30,7 +30,7 @@ from trimtab.planner.cost import Work, last_level, passes
 from trimtab.planner.kernel_calls import KernelCall, gemm_call
 from trimtab.planner.packing import Array, Packing, Preparation
 from trimtab.planner.packing.gemm import panels
-from trimtab.program import Op, Program, Var
+from trimtab.program import Op, Program
 from trimtab.program.block import element_bytes
 from trimtab.schema import Attribute
 from trimtab.target import Target
@@ -137,18 +137,24 @@ class Winograd:
         return f"winograd_{self.tile}" + ("_strided" if self.stride > 1 else "")
 
     def lower(self, program: Program, op: Op, target: Target) -> Op | None:
-        """Applicable to square windows and strides, one group, and enough channels for a vector."""
-        if op.type != "conv" or op.attributes["group"] != 1 or {*op.attributes["dilations"]} != {1}:
+        """Applicable to square windows, strides and dilations, one group, and enough channels for a
+        vector.
+        """
+        if op.type != "conv" or op.attributes["group"] != 1:
             return None
         c_out, c_in, kernel, other = program.vars[op.inputs[1]].shape
-        stride = op.attributes["strides"][0]
+        stride, dilation = op.attributes["strides"][0], op.attributes["dilations"][0]
+        if {*op.attributes["dilations"]} != {dilation} or (dilation > 1 and stride > 1):
+            return None
         if stride % self.stride or not self._is_for(stride):
             return None
         enough = min(c_out, c_in if stride == self.stride else c_out) >= _MIN_CHANNELS
         square = kernel == other and stride == op.attributes["strides"][1]
         size = self._size(kernel, stride)
         has_tile = self._costs(size) is not None and size <= _MAX_SIZE[program.dtype(op)]
-        return derived_op(op, _OPERATOR, tile=self.tile) if enough and square and has_tile else None
+        if not (enough and square and has_tile):
+            return None
+        return derived_op(op, _OPERATOR, tile=self.tile, dilation=dilation)
 
     def computes(self, op: Op) -> bool:
         """The tile of the operator identifies the algorithm."""
@@ -172,7 +178,7 @@ class Winograd:
         """
         c_out, c_in, *_ = program.vars[op.inputs[1]].shape
         size, block_size = self._size_of(program, op), self._block_of(op)
-        height, width = self._tiles(program.vars[op.outputs[0]])
+        height, width = self._tiles(program, op)
         depth = block_size**2 * c_in
         # Neighboring tiles of a row share inputs.
         rearranged = size * self.tile * depth * _SPACE_TO_DEPTH_COST if block_size > 1 else 0
@@ -266,7 +272,7 @@ class Winograd:
         """The GEMM calls of all tiles, and the transforms."""
         c_out, c_in, *_ = program.vars[op.inputs[1]].shape
         size, block_size = self._size_of(program, op), self._block_of(op)
-        height, width = self._tiles(program.vars[op.outputs[0]])
+        height, width = self._tiles(program, op)
         dtype = program.dtype(op)
         yield "kernel", gemm_call(dtype, height * width, c_out, block_size**2 * c_in), size**2
 
@@ -303,10 +309,13 @@ class Winograd:
         """Returns n, the inputs of a tile of the lowered `op` along one axis."""
         return self._size(program.vars[op.inputs[1]].shape[2], op.attributes["strides"][0])
 
-    def _tiles(self, y: Var) -> tuple[int, int]:
-        """Tiles that cover y: vertically, for all images together, and horizontally."""
-        n, _, h, w = y.shape
-        return n * -(-h // self.tile), -(-w // self.tile)
+    def _tiles(self, program: Program, op: Op) -> tuple[int, int]:
+        """Tiles that cover the result, or the phases of a dilated one: vertically, for all images
+        together, and horizontally, for all phases of a row.
+        """
+        n, _, h, w = program.vars[op.outputs[0]].shape
+        d, side = op.attributes["dilation"], self.tile
+        return n * d * -(-h // d // side), d * -(-w // d // side)
 
 
 def taps(kernel: int, block: int) -> int:
