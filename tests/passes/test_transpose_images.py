@@ -1,0 +1,36 @@
+"""Tokens that become images, and images that become tokens."""
+
+from __future__ import annotations
+
+import trimtab
+from tests.small_programs import Net, after, types
+
+
+def test_tokens_become_an_image_and_tokens_again() -> None:
+    net = Net(x=(2, 35, 16))
+    matrix = net("transpose", "x", permutation=(0, 2, 1))
+    image = net("reshape", matrix, shape=(2, 16, 5, 7))
+    image = net.conv(image, 16, 3, group=16)
+    matrix = net("reshape", image, shape=(2, 16, 35))
+    program = net.finish(net("transpose", matrix, permutation=(0, 2, 1)))
+    changed = after(program, "transpose_images", "eliminate_dead_code")
+    assert types(changed) == ["reshape", "transpose", "conv", "transpose", "reshape"]
+    assert "convert_layout" not in types(trimtab.optimize(program))
+    assert "transpose" not in types(trimtab.optimize(program))
+
+
+def test_a_matrix_that_others_read_stays() -> None:
+    net = Net(x=(1, 12, 8))
+    matrix = net("transpose", "x", permutation=(0, 2, 1))
+    image = net("reshape", matrix, shape=(1, 8, 3, 4))
+    program = after(net.finish(net.conv(image, 8), net("relu", matrix)), "transpose_images")
+    assert sorted(types(program)) == ["conv", "relu", "reshape", "transpose", "transpose"]
+
+
+def test_channels_that_are_split_are_no_image() -> None:
+    net = Net(x=(1, 12, 8), image=(1, 4, 3, 5))
+    heads = net("reshape", net("transpose", "x", permutation=(0, 2, 1)), shape=(1, 2, 4, 12))
+    rows = net("reshape", "image", shape=(1, 12, 5))
+    program = net.finish(heads, net("transpose", rows, permutation=(0, 2, 1)))
+    changed = after(program, "transpose_images")
+    assert types(changed) == types(program)

@@ -1,0 +1,55 @@
+"""Sequences of pixels and images are exchanged by transposes of images.
+
+Vision transformers compute with tokens [n, h * w, c], and turn them into images [n, c, h, w] for a
+convolution and back: they transpose the matrix of an image, and split or join its pixels. Split
+before, or joined after, the transpose is one between the two layouts of an image, which moves
+nothing where the convolution is in NHWC.
+"""
+
+from __future__ import annotations
+
+from trimtab.passes._graph import Graph
+from trimtab.passes.assign_layouts import TO_CHANNELS_FIRST, TO_CHANNELS_LAST
+from trimtab.program import Op, Program
+
+ORDER = 690
+
+_MATRIX = (0, 2, 1)
+
+
+def run(program: Program) -> None:
+    """Reshapes of fixed sizes only."""
+    graph = Graph(program)
+    for op in graph.ops("reshape"):
+        _split_before(graph, op)
+    for op in graph.ops("transpose"):
+        _join_after(graph, op)
+
+
+def _split_before(graph: Graph, reshape: Op) -> None:
+    """[n, p, c] -> [n, c, p] -> [n, c, h, w] becomes [n, p, c] -> [n, h, w, c] -> [n, c, h, w]."""
+    transpose = graph.producer(reshape.inputs[0], "transpose")
+    if transpose is None or transpose.attributes["permutation"] != _MATRIX:
+        return
+    x, y = graph.shape(transpose.inputs[0]), graph.shape(reshape.outputs[0])
+    if len(y) != 4 or y[:2] != (x[0], x[2]):
+        return
+    shape = {"shape": tuple(y[axis] for axis in TO_CHANNELS_LAST)}
+    pixels = graph.block.make_op("reshape", transpose.inputs, shape, 1, reshape.name)
+    graph.insert_before(reshape, pixels)
+    permutation = {"permutation": TO_CHANNELS_FIRST}
+    graph.substitute(reshape, "transpose", pixels.outputs, permutation)
+
+
+def _join_after(graph: Graph, transpose: Op) -> None:
+    """[n, c, h, w] -> [n, c, p] -> [n, p, c] becomes [n, c, h, w] -> [n, h, w, c] -> [n, p, c]."""
+    reshape = graph.producer(transpose.inputs[0], "reshape")
+    if reshape is None or transpose.attributes["permutation"] != _MATRIX:
+        return
+    x, y = graph.shape(reshape.inputs[0]), graph.shape(transpose.outputs[0])
+    if len(x) != 4 or x[:2] != (y[0], y[2]):
+        return
+    permutation = {"permutation": TO_CHANNELS_LAST}
+    image = graph.block.make_op("transpose", reshape.inputs, permutation, 1, transpose.name)
+    graph.insert_before(transpose, image)
+    graph.substitute(transpose, "reshape", image.outputs, {"shape": y})
