@@ -8,6 +8,7 @@ is timed in fresh processes. The expected outputs come from onnxruntime without 
 
 from __future__ import annotations
 
+import shutil
 import statistics
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -171,6 +172,7 @@ def compare(
     left_out: list[str] = []
     with progress.step("measure beside the peers", "networks") as networks:
         for number, model in enumerate(work.models, 1):
+            case = None
             try:
                 case = PeerCase.of(model, cache, work.prefer)
                 for threads in work.threads:
@@ -181,6 +183,9 @@ def compare(
                 if not work.tolerant:
                     raise
                 left_out.append(f"{model.stem}: {error.what}")
+            finally:
+                if work.tolerant and case is not None:  # half a gigabyte for each network of a list
+                    shutil.rmtree(case.folder, ignore_errors=True)
             networks.update(number, len(work.models))
     return PeerComparison(engines.versions, tuple(results), tuple(left_out))
 
