@@ -4,7 +4,8 @@
 // output pixels: a loaded input serves every window of the block that contains it. Blocks are the
 // outer loop, channels the inner one, so that memory is read in streams; along a row it would be
 // read with a stride of one pixel, which is often a power of two and maps to few sets of a cache.
-// Other windows are computed four pixels at a time, so that a loaded weight serves four.
+// Other windows are computed four pixels at a time, so that a loaded weight serves four; wide ones
+// seven pixels and seven taps at a time, so that a loaded input serves seven as well.
 //
 // Remainders of rows, pixels or tiles of channels are computed by a last block that overlaps the
 // previous one.
@@ -258,6 +259,65 @@ void DepthwiseWindows(const DepthwiseArgs<Element>& args) {
   }
 }
 
+constexpr int kRowPixels = 7, kRowTaps = 7;
+
+// Adds kTaps neighboring taps of one window row to kRowPixels neighboring pixels: a vector of
+// inputs is loaded once for all of them. `c`: the first channel; `tile`: elements between weights.
+template <int kTaps>
+inline void AddTaps(const Element* const* a, size_t column, const Element* w, size_t tile, size_t c,
+                    F (&sum)[kRowPixels]) {
+  F weight[kTaps];
+  TRIMTAB_UNROLL
+  for (int t = 0; t < kTaps; ++t) weight[t] = Load(w + t * tile);
+  TRIMTAB_UNROLL
+  for (int j = 0; j < kRowPixels + kTaps - 1; ++j) {
+    const F in = Load(a[j * column] + c);
+    TRIMTAB_UNROLL
+    for (int t = 0; t < kTaps; ++t) {
+      const int p = j - t;
+      if (p >= 0 && p < kRowPixels) sum[p] = Fma(in, weight[t], sum[p]);
+    }
+  }
+}
+
+// Wide windows with a horizontal stride of one.
+template <int kVectors>
+void DepthwiseWideWindows(const DepthwiseArgs<Element>& args) {
+  constexpr size_t kTile = kVectors * kLanes;
+  const size_t taps = args.kernel_h * args.kernel_w, column = args.column;
+  for (size_t r = 0; r < args.rows; ++r) {
+    for (size_t pixel = 0; pixel < args.pixels; pixel += kRowPixels) {
+      const size_t first = Smaller(pixel, args.pixels - kRowPixels);
+      const Element* const* const a = args.a + first * column + r * args.step_h;
+      Element* const y = args.y + r * args.y_row_stride + first * args.y_stride;
+      TRIMTAB_NO_UNROLL
+      for (size_t v = 0, tile = 0; tile < args.channels; v += kLanes, tile = v / kTile * kTile) {
+        const size_t c = Smaller(tile, args.channels - kTile) + v % kTile;
+        const F bias = Load(args.bias + c);
+        F sum[kRowPixels];
+        TRIMTAB_UNROLL
+        for (int p = 0; p < kRowPixels; ++p) sum[p] = bias;
+        const Element* w = args.w + tile * taps + v % kTile;
+        TRIMTAB_NO_UNROLL
+        for (size_t i = 0; i < args.kernel_h; ++i) {
+          const Element* const* tap = a + i;
+          size_t left = args.kernel_w;
+          TRIMTAB_NO_UNROLL
+          for (; left >= kRowTaps; left -= kRowTaps, w += kRowTaps * kTile) {
+            AddTaps<kRowTaps>(tap, column, w, kTile, c, sum);
+            tap += kRowTaps * column;
+          }
+          TRIMTAB_NO_UNROLL
+          for (; left > 0; --left, w += kTile, tap += column)
+            AddTaps<1>(tap, column, w, kTile, c, sum);
+        }
+        TRIMTAB_UNROLL
+        for (int p = 0; p < kRowPixels; ++p) Store(y + p * args.y_stride + c, Clamp(args, sum[p]));
+      }
+    }
+  }
+}
+
 // Blocks of kRows x kPixels pixels and kTile channels have 8 vectors of sums, half of 16 registers.
 // Windows with a stride of two share less: if each has its own pointers, two rows of them need more
 // pointers than there are registers.
@@ -271,7 +331,7 @@ inline void Depthwise(const DepthwiseArgs<Element>& original) {
   const bool block = args.kernel_h == args.kernel_w && args.step_h == args.step_w &&
                      args.rows >= kRows && args.pixels >= kPixels;
   const size_t shape = args.kernel_h * 4 + args.step_h;
-  // Short vectors waste little on fewer channels than a tile.
+  // Cores with few lanes gain less from this code, and their binaries are small.
   if constexpr (kLanes >= 8 && !kLoadsStep) {
     const bool narrow = args.channels < kTile && (kVectors == 1 || args.channels >= kLanes);
     switch (block && narrow && args.pixels >= kNarrowPixels ? shape : 0) {
@@ -283,6 +343,10 @@ inline void Depthwise(const DepthwiseArgs<Element>& original) {
         return NarrowBlocks<5, 1, kRows, kNarrowPixels, kVectors>(args);
       case 5 * 4 + 2:
         return NarrowBlocks<5, 2, kRows, kNarrowPixels, kVectors>(args);
+    }
+    if (args.kernel_w >= kRowTaps && args.step_w == 1 && args.pixels >= kRowPixels &&
+        args.channels >= kTile) {
+      return DepthwiseWideWindows<kVectors>(args);
     }
   }
   switch (block && args.channels >= kTile ? shape : 0) {

@@ -147,7 +147,7 @@ class DepthwiseCheck {
     const size_t channels[] = {1,  3,      4,           5,      nr / 2,     nr - 1,
                                nr, nr + 1, nr + nr / 2, 2 * nr, 2 * nr + 5, 3 * nr - 1};
     // 3x3 and 5x5 windows have code of their own, and so do their strides.
-    static const size_t kWindows[][2] = {{1, 1}, {3, 3}, {5, 5}, {2, 3}, {3, 1}, {7, 7}};
+    static const size_t kWindows[][2] = {{1, 1}, {3, 3}, {5, 5}, {2, 3}, {3, 1}, {7, 7}, {2, 16}};
     static const size_t kSteps[][2] = {{1, 1}, {2, 2}, {1, 2}, {3, 3}, {5, 7}};
     size_t turn = 0;
     for (size_t c : channels) {

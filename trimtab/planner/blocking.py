@@ -87,8 +87,9 @@ def block_rows(
 def pixels(target: Target, op: Op, window: Sequence[int], width: int, rows: int = 1) -> int:
     """Neighboring outputs per call of a kernel whose `window` slides over lines of `width` outputs.
 
-    The pointers to their taps take at most a quarter of the first-level cache; a line is divided
-    into equal pieces.
+    The pointers to their taps take at most a quarter of the first-level cache, unless the outputs
+    are fewer than the window has columns: each call would write nearly all pointers again. A line
+    is divided into equal pieces.
     """
     (stride_h, stride), (_, dilation) = op.attributes["strides"], op.attributes["dilations"]
     step = stride if dilation == 1 and stride <= window[1] else window[1]
@@ -96,7 +97,7 @@ def pixels(target: Target, op: Op, window: Sequence[int], width: int, rows: int 
     column = (2 * rows - 2) * stride_h + window[0]
     limit = target.core.l1d.bytes // 4 // _POINTER
     count = _MAX_PIXELS
-    while count > 1 and ((count - 1) * step + window[1]) * column > limit:
+    while count > window[1] and ((count - 1) * step + window[1]) * column > limit:
         count -= _PIXEL_BLOCK if count > _PIXEL_BLOCK else 1
     pieces = -(-width // count)
     return min(count, -(-width // pieces // _PIXEL_BLOCK) * _PIXEL_BLOCK)
