@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 import trimtab
 from tests.small_programs import Net, after, types
 
@@ -34,3 +36,20 @@ def test_channels_that_are_split_are_no_image() -> None:
     program = net.finish(heads, net("transpose", rows, permutation=(0, 2, 1)))
     changed = after(program, "transpose_images")
     assert types(changed) == types(program)
+
+
+def test_a_normalization_of_whole_images_is_one_in_nhwc() -> None:
+    net = Net(x=(2, 6, 5, 7))
+    joined = net("reshape", net.conv("x", 6), shape=(2, 1, 210))
+    joined = net("instance_normalization", joined, np.array([2.0]), np.array([0.5]))
+    program = net.finish(net.conv(net("reshape", joined, shape=(2, 6, 5, 7)), 6))
+    after(program, "transpose_images")
+    assert types(trimtab.optimize(program)).count("convert_layout") == 2  # input and output
+
+
+def test_a_normalization_of_several_groups_keeps_their_order() -> None:
+    net = Net(x=(2, 6, 5, 7))
+    joined = net("reshape", "x", shape=(2, 2, 105))
+    joined = net("instance_normalization", joined, np.array([2.0, 1.0]), np.array([0.5, 0.0]))
+    program = net.finish(net("reshape", joined, shape=(2, 6, 5, 7)))
+    assert types(after(program, "transpose_images")) == types(program)

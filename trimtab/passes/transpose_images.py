@@ -4,6 +4,9 @@ Vision transformers compute with tokens [n, h * w, c], and turn them into images
 convolution and back: they transpose the matrix of an image, and split or join its pixels. Split
 before, or joined after, the transpose is one between the two layouts of an image, which moves
 nothing where the convolution is in NHWC.
+
+A group normalization of one group joins all of an image to [n, 1, c * h * w], whose order does not
+matter: it takes that of NHWC.
 """
 
 from __future__ import annotations
@@ -24,6 +27,8 @@ def run(program: Program) -> None:
         _split_before(graph, op)
     for op in graph.ops("transpose"):
         _join_after(graph, op)
+    for op in graph.ops("instance_normalization"):
+        _normalize_last(graph, op)
 
 
 def _split_before(graph: Graph, reshape: Op) -> None:
@@ -53,3 +58,23 @@ def _join_after(graph: Graph, transpose: Op) -> None:
     image = graph.block.make_op("transpose", reshape.inputs, permutation, 1, transpose.name)
     graph.insert_before(transpose, image)
     graph.substitute(transpose, "reshape", image.outputs, {"shape": y})
+
+
+def _normalize_last(graph: Graph, op: Op) -> None:
+    """[n, c, h, w] -> [n, 1, c * h * w] -> [n, c, h, w] becomes one of [n, h, w, c]."""
+    before = graph.producer(op.inputs[0], "reshape")
+    after = graph.sole_reader(op.outputs[0])
+    if before is None or after is None or after.type != "reshape":
+        return
+    image, joined = graph.shape(before.inputs[0]), graph.shape(op.inputs[0])
+    if len(image) != 4 or graph.shape(after.outputs[0]) != image or joined[:2] != (image[0], 1):
+        return
+    block, last = graph.block, tuple(image[axis] for axis in TO_CHANNELS_LAST)
+    permutation = {"permutation": TO_CHANNELS_LAST}
+    moved = block.make_op("transpose", before.inputs, permutation, 1, before.name)
+    flat = block.make_op("reshape", moved.outputs, {"shape": joined}, 1, before.name)
+    graph.insert_before(op, moved, flat)
+    graph.set_inputs(op, [*flat.outputs, *op.inputs[1:]])
+    split = block.make_op("reshape", op.outputs, {"shape": last}, 1, after.name)
+    graph.insert_before(after, split)
+    graph.substitute(after, "transpose", split.outputs, {"permutation": TO_CHANNELS_FIRST})
