@@ -29,19 +29,19 @@ def models(suite: Path, exports: Path) -> tuple[list[Path], list[str]]:
     missing: list[str] = []
     exported = {path.stem: path for path in sorted(exports.rglob("*.onnx"))}
     for table in _tables(suite):
-        found: list[Path] = []
+        model_files: list[Path] = []
         absent: list[str] = []
         for key, name in table:
             if key == _FILES:
                 fitting = sorted(suite.parent.glob(name))
-                found += fitting
+                model_files += fitting
                 absent += [] if fitting else [name]
             elif name in exported:
-                found.append(exported[name])
+                model_files.append(exported[name])
             else:
                 absent.append(name)
-        chosen += found
-        missing += absent if found else []
+        chosen += model_files
+        missing += absent if model_files else []
     if twice := sorted(n for n, count in Counter(p.stem for p in chosen).items() if count > 1):
         raise UsageError(f"{twice[0]} is listed twice", where=str(suite), hint="rename one file")
     if not chosen:

@@ -63,8 +63,7 @@ Status Conv<T>::Prepare() {
   TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(ProductPlan(attributes()), input(1), optional_input(2),
                                      groups(), output().c() / groups(), window_.taps() * k,
                                      window_.taps(), window_.pointwise() ? 0 : k, threads()));
-  return RequestScratch(gemm_.scratch_bytes() +
-                        PaddedPixelsBytes<T>(input(0), attributes().gap));
+  return RequestScratch(gemm_.scratch_bytes() + PaddedPixelsBytes<T>(input(0), attributes().gap));
 }
 
 template <typename T>

@@ -9,9 +9,10 @@
 // Kernels that have tiles for the strides themselves need no space-to-depth.
 //
 // A convolution with a dilation of d is one without on each of d x d phases of the image.
+#include "generated/attributes/conv_winograd.h"
+
 #include <string.h>
 
-#include "generated/attributes/conv_winograd.h"
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
 #include "runtime/ops/gemm_driver.h"
@@ -104,10 +105,9 @@ template <typename T>
 Status ConvWinograd<T>::InferShape() {
   const Tensor &x = input(0), &w = input(1);
   const int64_t dilations[] = {attributes().dilation, attributes().dilation};
-  TRIMTAB_RETURN_IF_ERROR(ReadConvolution({x, w, optional_input(2), optional_input(3)},
-                                          attributes().strides, attributes().pads,
-                                          {dilation() == 1 ? kOnes : dilations, 2}, &window_,
-                                          &output().dims));
+  TRIMTAB_RETURN_IF_ERROR(ReadConvolution(
+      {x, w, optional_input(2), optional_input(3)}, attributes().strides, attributes().pads,
+      {dilation() == 1 ? kOnes : dilations, 2}, &window_, &output().dims));
   TRIMTAB_CHECK(w.dims[1] == x.c() && w.dims[2] == w.dims[3],
                 "weights must be square and fit the input's channels", x.c());
   TRIMTAB_CHECK(window_.stride_h == window_.stride_w, "strides must be equal", window_.stride_h,

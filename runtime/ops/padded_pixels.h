@@ -17,12 +17,12 @@ uint64_t PaddedPixelsBytes(const Tensor& x, int64_t padding) {
 
 // Writes the copy; returns `to`. Inlined: a binary rarely has several operators that call it.
 template <typename T>
-__attribute__((always_inline)) inline const T* PadPixels(const Tensor& x, size_t padding, T* to, ThreadPool& pool) {
+__attribute__((always_inline)) inline const T* PadPixels(const Tensor& x, size_t padding, T* to,
+                                                         ThreadPool& pool) {
   const size_t channels = static_cast<size_t>(x.c()), pixels = x.Count() / channels;
   pool.For(pixels, channels, [&](size_t begin, size_t end, int) {
     for (size_t i = begin; i < end; ++i)
-      Copy(to + i * (channels + padding), x.data<T>() + i * x.pixel_stride(),
-           channels * sizeof(T));
+      Copy(to + i * (channels + padding), x.data<T>() + i * x.pixel_stride(), channels * sizeof(T));
   });
   return to;
 }
