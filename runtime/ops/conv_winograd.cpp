@@ -62,13 +62,14 @@ class ConvWinograd final : public OperatorOf<ConvWinogradAttributes> {
 
  private:
   Status BindTransforms();
+  bool is_dilated() const { return attributes().dilation != 1; }
   size_t dilation() const { return static_cast<size_t>(attributes().dilation); }
   Tile TileAt(size_t index) const {
     const Tile tile = tiles_.At(index);
-    return dilation() == 1 ? tile : TileOfPhase(tile, output(), dilation());
+    return is_dilated() ? Phases(output(), attributes().dilation).InImage(tile) : tile;
   }
   bool IsEmpty(size_t index) const {
-    return index >= tiles_.count || (dilation() > 1 && TileAt(index).rows == 0);
+    return index >= tiles_.count || (is_dilated() && TileAt(index).rows == 0);
   }
   void CopyCells(const Tile& tile, size_t tiles, const T* zeros, T* cells) const;
   void PointAtCells(const T* cells, size_t tiles, size_t tile, const T** a) const;
@@ -107,12 +108,12 @@ Status ConvWinograd<T>::InferShape() {
   const int64_t dilations[] = {attributes().dilation, attributes().dilation};
   TRIMTAB_RETURN_IF_ERROR(ReadConvolution(
       {x, w, optional_input(2), optional_input(3)}, attributes().strides, attributes().pads,
-      {dilation() == 1 ? kOnes : dilations, 2}, &window_, &output().dims));
+      {is_dilated() ? dilations : kOnes, 2}, &window_, &output().dims));
   TRIMTAB_CHECK(w.dims[1] == x.c() && w.dims[2] == w.dims[3],
                 "weights must be square and fit the input's channels", x.c());
   TRIMTAB_CHECK(window_.stride_h == window_.stride_w, "strides must be equal", window_.stride_h,
                 window_.stride_w);
-  TRIMTAB_CHECK(dilation() == 1 || window_.stride_h == 1, "a dilation requires strides of 1",
+  TRIMTAB_CHECK(!is_dilated() || window_.stride_h == 1, "a dilation requires strides of 1",
                 window_.stride_h);
   const WinogradTile* const tile =
       FindWinogradTile(attributes().tile, window_.kernel_h, window_.stride_h);
@@ -155,7 +156,8 @@ Status ConvWinograd<T>::Prepare() {
   const int64_t c_in = static_cast<int64_t>(channels_);
   TRIMTAB_CHECK(!has_input(2) || input(2).bytes / sizeof(T) >= static_cast<size_t>(c_out),
                 "bias is too short", c_out);
-  tiles_ = ImageTiles(y, static_cast<size_t>(tile), dilation());
+  const size_t side = static_cast<size_t>(tile);
+  tiles_ = is_dilated() ? Phases(y, attributes().dilation).Tiles(y, side) : ImageTiles(y, side);
   const int64_t share = (static_cast<int64_t>(tiles_.count) + threads() - 1) / threads();
   share_ = static_cast<size_t>(share);
   block_ = EvenBlocks(share_, static_cast<size_t>(attributes().block), gemm_.mr());
@@ -290,10 +292,10 @@ void ConvWinograd<T>::Run(ThreadPool& pool) {
         const size_t tile = tile_of(i);
         if (IsEmpty(tile)) continue;
         if (!uses_cells()) {
-          if (dilation() == 1) {
-            PointAtTile(input(0), window_, TileAt(tile), size_, zeros, a);
-          } else {
+          if (is_dilated()) {
             PointAtTile<true>(input(0), window_, TileAt(tile), size_, zeros, a);
+          } else {
+            PointAtTile(input(0), window_, TileAt(tile), size_, zeros, a);
           }
         } else {
           if (tile >= cached_end) {

@@ -26,20 +26,22 @@ struct Tile {
   size_t image, top, left, rows, columns;
 };
 
-// Tiles of `side` x `side` outputs that cover all images of an output. With a dilation d, an image
-// is d x d phases, of each d-th pixel in each d-th row, and tiles are those of phases.
+// Tiles of `side` x `side` outputs that cover all images of an output.
 struct ImageTiles {
-  size_t side = 1, h = 0, w = 0;  // of an image or a phase, in pixels
+  size_t side = 1, h = 0, w = 0;  // of an image, in pixels
   size_t columns = 0, in_image = 0, count = 0;
 
   ImageTiles() = default;
-  ImageTiles(const Tensor& y, size_t side_of_tile, size_t dilation = 1)
+  ImageTiles(const Tensor& y, size_t side_of_tile)
+      : ImageTiles(side_of_tile, static_cast<size_t>(y.h()), static_cast<size_t>(y.w()),
+                   static_cast<size_t>(y.n())) {}
+  ImageTiles(size_t side_of_tile, size_t height, size_t width, size_t images)
       : side(side_of_tile),
-        h(DivideUp(static_cast<size_t>(y.h()), dilation)),
-        w(DivideUp(static_cast<size_t>(y.w()), dilation)),
+        h(height),
+        w(width),
         columns(DivideUp(w, side)),
         in_image(columns * DivideUp(h, side)),
-        count(in_image * dilation * dilation * static_cast<size_t>(y.n())) {}
+        count(in_image * images) {}
 
   Tile At(size_t index) const {
     const size_t offset = index % in_image;
@@ -48,17 +50,33 @@ struct ImageTiles {
   }
 };
 
-// A tile of a phase as one of the image y: (top, left) is a pixel of y, and its outputs are `dilation`
-// pixels apart. It is empty where the phase has no pixels.
-inline Tile TileOfPhase(const Tile& tile, const Tensor& y, size_t dilation) {
-  const size_t phases = dilation * dilation, phase = tile.image % phases;
-  const size_t top = tile.top * dilation + phase / dilation;
-  const size_t left = tile.left * dilation + phase % dilation;
-  const size_t h = static_cast<size_t>(y.h()), w = static_cast<size_t>(y.w());
-  if (top >= h || left >= w) return {tile.image / phases, top, left, 0, 0};
-  return {tile.image / phases, top, left, Min(tile.rows, DivideUp(h - top, dilation)),
-          Min(tile.columns, DivideUp(w - left, dilation))};
-}
+// The phases of each image of y under a dilation d: every d-th pixel of every d-th row. All have the
+// size of the first one, which is the largest.
+struct Phases {
+  size_t dilation, h, w, rows, columns;  // size of y, and number of phases in either direction
+
+  Phases(const Tensor& y, int64_t d)
+      : dilation(static_cast<size_t>(d)),
+        h(static_cast<size_t>(y.h())),
+        w(static_cast<size_t>(y.w())),
+        rows(Min(dilation, h)),
+        columns(Min(dilation, w)) {}
+
+  ImageTiles Tiles(const Tensor& y, size_t side) const {
+    return {side, DivideUp(h, dilation), DivideUp(w, dilation),
+            rows * columns * static_cast<size_t>(y.n())};
+  }
+  // A tile of those as one of y: (top, left) is a pixel of y, and its outputs are `dilation` pixels
+  // apart. It is empty where a phase ends before the first one.
+  Tile InImage(const Tile& tile) const {
+    const size_t image = tile.image / (rows * columns), phase = tile.image % (rows * columns);
+    const size_t top = tile.top * dilation + phase / columns;
+    const size_t left = tile.left * dilation + phase % columns;
+    if (top >= h || left >= w) return {image, top, left, 0, 0};
+    return {image, top, left, Min(tile.rows, DivideUp(h - top, dilation)),
+            Min(tile.columns, DivideUp(w - left, dilation))};
+  }
+};
 
 // Writes pointers to the size x size inputs of a tile in x; outside of the image, to `padding`.
 // `kDilated`: they are as far apart as the window says.

@@ -315,7 +315,7 @@ class Winograd:
         """
         n, _, h, w = program.vars[op.outputs[0]].shape
         d, side = op.attributes["dilation"], self.tile
-        return n * d * -(-h // d // side), d * -(-w // d // side)
+        return n * min(d, h) * -(-h // d // side), min(d, w) * -(-w // d // side)
 
 
 def taps(kernel: int, block: int) -> int:
