@@ -1,9 +1,9 @@
 """Lists of networks to compare on, made before any of them is measured.
 
-A list is a TOML file of tables. In a table, `files` are paths or patterns of ONNX files relative to
-the list; any other key, such as `timm`, has names of networks, whose files are NAME.onnx somewhere
-below the folder of exports. `lab/networks/list.toml` is such a list, and `export.py` beside it
-writes its networks.
+A list is a TOML file of tables. In a table, `files` are paths or patterns of ONNX files, relative
+to the list unless they are absolute; any other key, such as `timm`, has names of networks, whose
+files are NAME.onnx somewhere below the folder of exports. `lab/networks/list.toml` is such a list,
+and `export.py` beside it writes its networks.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def models(suite: Path, exports: Path) -> tuple[list[Path], list[str]]:
         absent: list[str] = []
         for key, name in table:
             if key == _FILES:
-                fitting = sorted(suite.parent.glob(name))
+                fitting = _fitting(suite, Path(name))
                 model_files += fitting
                 absent += [] if fitting else [name]
             elif name in exported:
@@ -51,6 +51,16 @@ def models(suite: Path, exports: Path) -> tuple[list[Path], list[str]]:
             hint="write them: python lab/networks/export.py FOLDER; then --exports FOLDER",
         )
     return chosen, missing
+
+
+def _fitting(suite: Path, pattern: Path) -> list[Path]:
+    """The files of a pattern, which is relative to the list or absolute."""
+    folder, relative = suite.parent / pattern.anchor, pattern.relative_to(pattern.anchor)
+    try:
+        return sorted(folder.glob(str(relative)))
+    except (ValueError, IndexError) as error:  # "a**", and ""
+        what = f"'{pattern}' is no pattern of files"
+        raise UsageError(what, where=str(suite), hint="name files, or use * and ?") from error
 
 
 def _tables(suite: Path) -> Iterator[list[tuple[str, str]]]:

@@ -22,14 +22,15 @@ def written(folder: Path, text: str) -> Path:
 
 
 def test_a_list_names_files_and_exported_networks(tmp_path: Path) -> None:
-    for name in ("exports/held/resnet.onnx", "own/a.onnx", "own/b.onnx"):
+    for name in ("exports/held/resnet.onnx", "own/a.onnx", "own/b.onnx", "absolute/c.onnx"):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     text = '[mine]\nfiles = ["own/*.onnx", "none/*.onnx"]\ntimm = ["resnet", "absent"]\n'
+    text += f'[elsewhere]\nfiles = ["{tmp_path}/absolute/*.onnx"]\n'
     text += '[other]\ntimm = ["not", "exported"]\n'
     paths, missing = suite.models(written(tmp_path, text), tmp_path / "exports")
-    assert [path.stem for path in paths] == ["a", "b", "resnet"]
+    assert [path.stem for path in paths] == ["a", "b", "resnet", "c"]
     assert missing == ["none/*.onnx", "absent"]
 
 
@@ -40,6 +41,8 @@ def test_a_list_names_files_and_exported_networks(tmp_path: Path) -> None:
         ("[a]\ntimm = 3", "'timm' is no list of names"),
         ("timm = ['x']", "its entries must be tables"),
         ("[a]\ntimm = ['x']", "no file of the list"),
+        ("[a]\nfiles = ['own**']", "no pattern of files"),
+        ("[a]\nfiles = ['']", "no pattern of files"),
         ("[a]\nfiles = ['own/x.onnx', 'more/x.onnx']", "x is listed twice"),
     ],
 )
