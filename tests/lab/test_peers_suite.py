@@ -9,6 +9,7 @@ import pytest
 
 from lab.peers import report, suite
 from lab.peers.compare import ComparisonScope, compare
+from lab.peers.process import PeerCase
 from tests.lab.test_peers import FakeEngines, small_model  # noqa: F401 (a fixture)
 from trimtab import paths as places
 from trimtab import tables as drawn
@@ -68,7 +69,10 @@ def test_a_network_that_fails_is_left_out_of_a_suite(model: Path, tmp_path: Path
     onnx.save(onnx.helper.make_model(onnx.helper.make_graph([node], "g", [info], [out])), broken)
     engines = FakeEngines({"ncnn": 4_000_000, "trimtab": 2_000_000})
     scope = ComparisonScope([broken, model], rounds=1, loads=1, tolerant=True)
+    converted = PeerCase.of(model, tmp_path).folder
+    converted.mkdir()
     outcome = compare(scope, engines, tmp_path)
+    assert not converted.exists()
     assert [result.engine for result in outcome.results] == ["ncnn", "trimtab"]
     assert [len(result.loads) for result in outcome.results] == [1, 1]
     assert outcome.left_out[0].startswith("broken: ")

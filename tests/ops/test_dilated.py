@@ -1,4 +1,6 @@
-"""Dilated convolutions that skip taps, against float64, at planned and at other sizes."""
+"""Dilated convolutions that skip taps or transform tiles of phases, against float64, at planned and
+at other sizes.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ FORCED = Plan(algorithms=("dilated",))
 @pytest.fixture(autouse=True)
 def any_share(monkeypatch: pytest.MonkeyPatch) -> None:
     """Layers that skip little are computed so, too."""
-    monkeypatch.setattr(dilated, "_MOST", 1.0)
+    monkeypatch.setattr(dilated, "_LARGEST_SHARE", 1.0)
 
 
 @dataclass(frozen=True)
@@ -134,6 +136,48 @@ def test_a_plan_for_few_taps_is_right_where_more_are_inside(size: tuple[int, int
     (actual,) = executor.run([inputs["x"]])
     want = expected(other, of_other, inputs)
     np.testing.assert_allclose(actual, want, rtol=0, atol=1e-4)
+
+
+PHASES = {
+    "phases of one pixel": Layer(16, 35, 4, 5, (4, 4)),
+    "fewer pixels than phases": Layer(17, 16, 3, 8, (5, 5), n=2),
+    "phases of different sizes": Layer(20, 33, 13, 17, (4, 4), n=3, residual=True),
+    "tiles beyond a phase": Layer(16, 16, 22, 23, (3, 3), activation="sigmoid", residual=True),
+    "pads at one side": Layer(16, 18, 20, 21, (2, 2), pads=(4, 0, 0, 3)),
+    "kernel 5x5": Layer(18, 20, 19, 20, (2, 2), kernel=(5, 5)),
+}
+
+
+@pytest.mark.parametrize("tile", [2, 4])
+@pytest.mark.parametrize("name", PHASES)
+def test_phases_are_computed_in_tiles_with_every_instruction_set(
+    name: str, tile: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layer = PHASES[name]
+    program, inputs = program_of(layer)
+    want = expected(layer, program, inputs)
+    for isa in Target.host().isas:
+        monkeypatch.setenv("TRIMTAB_ISA", isa)
+        for threads in (1, 3):
+            session = trimtab.Session(program, threads, Plan(algorithms=(f"winograd_{tile}",)))
+            assert "conv_winograd" in {op.type for op in session.program.ops}
+            (actual,) = session.run(inputs).values()
+            tolerance = 1e-5 * max(np.abs(want).max(), 1)
+            np.testing.assert_allclose(actual, want, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("size", [(2, 3), (40, 29)])
+def test_phases_follow_the_size_of_the_image(size: tuple[int, int]) -> None:
+    layer = PHASES["phases of one pixel"]
+    program, _ = program_of(layer)
+    planned = trimtab.optimize(program, plan=Plan(algorithms=("winograd_4",)))
+    executor = engine().Executor(modelfile.encode(planned), 2)
+    other = replace(layer, h=size[0], w=size[1])
+    of_other, inputs = program_of(other)
+    executor.resize_input(0, list(inputs["x"].shape))
+    (actual,) = executor.run([inputs["x"]])
+    want = expected(other, of_other, inputs)
+    np.testing.assert_allclose(actual, want, rtol=0, atol=1e-5 * np.abs(want).max())
 
 
 def test_the_planner_counts_the_taps_that_tiles_compute() -> None:

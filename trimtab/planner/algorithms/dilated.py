@@ -30,7 +30,8 @@ from trimtab.target import Target
 
 _OPERATOR = "conv_dilated"
 _TYPICAL_ROWS = 8  # of a kernel's tile
-_MOST = 0.85  # of all taps: fewer that are skipped do not pay for reading inputs once per panel
+# Of all taps: skipping fewer does not pay for reading inputs once per panel.
+_LARGEST_SHARE = 0.85
 
 
 class Dilated:
@@ -46,7 +47,7 @@ class Dilated:
         if op.type != "conv" or attributes["group"] != 1 or {*attributes["dilations"]} == {1}:
             return None
         all_taps = math.prod(program.vars[op.inputs[1]].shape[2:])
-        skips = _taps(program, op, _TYPICAL_ROWS) <= _MOST * all_taps
+        skips = _taps(program, op, _TYPICAL_ROWS) <= _LARGEST_SHARE * all_taps
         return derived_op(op, _OPERATOR) if skips else None
 
     def computes(self, op: Op) -> bool:
