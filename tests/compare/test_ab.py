@@ -28,9 +28,13 @@ from trimtab.results.records import Status
 
 NET = Arm("net")
 QUICK = Settings(warmup=0, runs=8, min_time_ms=0, timeout_s=20)
-# Times like a machine's: each launch has its own level, each run its own jitter.
+# Times like a machine's: each launch has its own level, each run its own jitter, which the arm's
+# folder and the number of the launch decide.
 JITTER = (
-    "import random; level = random.gauss(1, 0.002); was = say; "
+    "import random; launches = open(__file__ + '.launches', 'ab'); launches.write(b'.'); "
+    "launches.flush(); folder = os.path.basename(os.path.dirname(__file__)); "
+    "random.seed(f'{{folder}} {{launches.tell()}}'); "
+    "level = random.gauss(1, 0.002); was = say; "
     "say = lambda e, **f: was(e, **({{**f, 'ns': int(1e6 * {factor} * level "
     "* (1 + random.expovariate(400)))}} if e == 'run' else f))"
 )
