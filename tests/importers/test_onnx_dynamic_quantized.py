@@ -10,7 +10,8 @@ import onnxruntime
 import pytest
 
 import trimtab
-from tests.importers.onnx_text import assert_matches
+from tests.importers.onnx_text import assert_matches, saved
+from tests.ops import oracle
 from tests.ops.cases.case import Array, normal
 
 MODEL = """
@@ -61,3 +62,36 @@ def test_sums_that_float32_cannot_hold_are_exact(is_conv: bool, tmp_path: Path) 
     # All products are large, so that the sums are beyond 2^24.
     constants = {"w": rng.integers(100, 128, weights).astype(np.int8), "point": np.uint8(3)}
     assert_matches(text, inputs, constants, tmp_path, opset=17, tolerance=0)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8], ids=["i8", "u8"])
+@pytest.mark.parametrize("per_row", [False, True], ids=["per-tensor", "per-row"])
+@pytest.mark.parametrize("direction", ["reverse", "bidirectional"])
+def test_a_quantized_lstm(direction: str, per_row: bool, dtype: type, tmp_path: Path) -> None:
+    directions, steps, n, inputs, size = 1 + (direction == "bidirectional"), 6, 3, 11, 7
+    rng = np.random.default_rng(7)
+    bits = np.iinfo(dtype)
+    middle = 0 if dtype is np.int8 else 128
+    constants: dict[str, Array] = {"b": rng.normal(size=(directions, 8 * size)).astype(np.float32)}
+    real: dict[str, Array] = dict(constants)
+    for name, rows in (("w", inputs), ("r", size)):
+        values: Array = rng.integers(bits.min, bits.max, (directions, rows, 4 * size)).astype(dtype)
+        shape = (directions, 4 * size) if per_row else (directions,)
+        scale = rng.uniform(0.002, 0.006, shape).astype(np.float32)
+        point: Array = np.full(shape, middle, dtype)
+        constants |= {name: values, f"{name}_scale": scale, f"{name}_point": point}
+        factor = scale.reshape(directions, 1, -1)
+        real[name] = ((values.astype(np.float32) - middle) * factor).transpose(0, 2, 1)
+    x = {"x": rng.normal(size=(steps, n, inputs)).astype(np.float32)}
+    layer = """net (float[6, 3, 11] x) => (float[a, b, c, d] y, float[e, f, g] h) {{
+        y, h = {op} <direction = "{direction}", hidden_size = {size}> (x, w, r, b{more})
+    }}"""
+    arguments = {"direction": direction, "size": size}
+    scales = ", , , , , w_scale, w_point, r_scale, r_point"
+    text = layer.format(op="com.microsoft.DynamicQuantizeLSTM", more=scales, **arguments)
+    # onnxruntime also rounds x and h to 8 bits: x has a range of about 8.
+    assert_matches(text, x, constants, tmp_path, opset=17, tolerance=0.03)
+    actual = trimtab.Session(tmp_path / "net.onnx", cache=False).run(x)
+    model = saved(layer.format(op="LSTM", more="", **arguments), real, tmp_path, opset=17)
+    for name, expected in oracle.run(model, x).items():
+        np.testing.assert_allclose(actual[name], expected, atol=1e-5, err_msg=name)

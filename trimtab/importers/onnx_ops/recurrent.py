@@ -20,13 +20,54 @@ step.
 # Indices of optional inputs.
 _LENGTHS, _H, _C, _PEEPHOLES = 4, 5, 6, 7
 
+# Indices of the scales of the weights of a quantized LSTM; each zero point is the next input.
+_SCALES = {1: 8, 2: 10}
+
 _Direction = Callable[[Value, Weights, int, bool], tuple[Value, ...]]
 """(x, weights, index, reverse) -> h of all steps and the last states of one direction."""
+
+_Matrices = Callable[[OnnxNode, int, str, tuple[int, int, int]], Array]
+"""(node, input, role, [directions, rows, columns]) -> the weights of all directions, float32."""
+
+
+def _constant(node: OnnxNode, place: int, what: str, shape: tuple[int, ...]) -> Array:
+    return node.parameter(place, what, shape).astype(np.float32)
 
 
 @handles("LSTM")
 def lstm(node: OnnxNode) -> Results:
     """Long short-term memory: all directions, initial states, peepholes; no sequence lengths."""
+    return _lstm(node, _constant)
+
+
+@handles("com.microsoft.DynamicQuantizeLSTM")
+def quantized_lstm(node: OnnxNode) -> Results:
+    """LSTM in float32 with int8 or uint8 weights [directions, inputs, 4 size], which are
+    dequantized; onnxruntime also rounds x and h of each step to 8 bits.
+    """
+    return _lstm(node, _dequantized)
+
+
+def _dequantized(node: OnnxNode, place: int, what: str, shape: tuple[int, int, int]) -> Array:
+    """The dequantized weights [directions, rows, columns] of an input [directions, columns, rows],
+    with one scale per direction, or per direction and row.
+    """
+    directions, rows, columns = shape
+    data = node.known(place, what)
+    node.check_shape(what, data.shape, (directions, columns, rows))
+
+    def along(array: Array, role: str) -> Array:
+        if array.size not in (directions, directions * rows):
+            raise node.invalid(f"the {role} of its {what} has shape {list(array.shape)}")
+        return array.astype(np.float32).reshape(directions, 1, -1)
+
+    scale = along(node.parameter(_SCALES[place], f"scale of the {what}"), "scale")
+    point = along(node.known(_SCALES[place] + 1, f"zero point of the {what}"), "zero point")
+    weights: Array = (data.astype(np.float32) - point) * scale
+    return np.ascontiguousarray(weights.swapaxes(1, 2))
+
+
+def _lstm(node: OnnxNode, matrices: _Matrices) -> Results:
     _check_activations(node, ("sigmoid", "tanh", "tanh"))
     if node.integer("input_forget", 0):
         raise node.unsupported("its input and forget gates are coupled")
@@ -38,7 +79,7 @@ def lstm(node: OnnxNode) -> Results:
             peepholes = _constant(node, _PEEPHOLES, "peepholes", (-1, 3 * weights.size))[i]
         return recurrent.lstm(node, x, weights, *states, peepholes=peepholes, reverse=reverse)
 
-    return _results(node, 4, direction)
+    return _results(node, 4, direction, matrices)
 
 
 @handles("GRU")
@@ -69,7 +110,9 @@ def rnn(node: OnnxNode) -> Results:
     return _results(node, 1, direction)
 
 
-def _results(node: OnnxNode, gates: int, direction: _Direction) -> Results:
+def _results(
+    node: OnnxNode, gates: int, direction: _Direction, matrices: _Matrices = _constant
+) -> Results:
     """The outputs of a node, whose directions are side by side: h of all steps, then last states,
     each [directions, n, size].
     """
@@ -87,7 +130,7 @@ def _results(node: OnnxNode, gates: int, direction: _Direction) -> Results:
     if node.has(_LENGTHS) and any(n != x.shape[0] for n in node.ints(_LENGTHS, "sequence lengths")):
         raise node.unsupported("its sequences have different lengths")
     each = [
-        direction(x, _weights(node, gates, len(reversed), x.shape[2], i), i, reverse)
+        direction(x, _weights(node, gates, len(reversed), x.shape[2], i, matrices), i, reverse)
         for i, reverse in enumerate(reversed)
     ]
     sequences, *states = zip(*each, strict=True)
@@ -106,20 +149,18 @@ def _side_by_side(node: OnnxNode, values: Sequence[Value], axis: int) -> Value:
     return parts[0] if len(parts) == 1 else node.add("concat", *parts, axis=axis)
 
 
-def _weights(node: OnnxNode, gates: int, directions: int, inputs: int, i: int) -> Weights:
+def _weights(
+    node: OnnxNode, gates: int, directions: int, inputs: int, i: int, matrices: _Matrices
+) -> Weights:
     """The parameters of direction `i`."""
-    size = node.integer("hidden_size", node.shape(2)[-1] if node.shape(2) else 0)
+    size = node.integer("hidden_size", min(node.shape(2)[1:], default=0))
     rows = gates * size
-    w = _constant(node, 1, "input weights", (directions, rows, inputs))
-    r = _constant(node, 2, "state weights", (directions, rows, size))
+    w = matrices(node, 1, "input weights", (directions, rows, inputs))
+    r = matrices(node, 2, "state weights", (directions, rows, size))
     bias = np.zeros((directions, 2 * rows), np.float32)
     if node.has(3):
         bias = _constant(node, 3, "bias", (directions, 2 * rows))
     return Weights(w[i], r[i], bias[i, :rows], bias[i, rows:])
-
-
-def _constant(node: OnnxNode, place: int, what: str, shape: tuple[int, ...]) -> Array:
-    return node.parameter(place, what, shape).astype(np.float32)
 
 
 def _state(node: OnnxNode, x: Value, size: int, place: int, i: int) -> Value:
