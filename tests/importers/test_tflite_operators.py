@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import trimtab
+from tests.importers.caffe_writer import random
 from tests.importers.tflite_cases import CASES
 from tests.importers.tflite_sequence_cases import lstm
 from tests.importers.tflite_writer import Model
@@ -49,6 +50,28 @@ def test_an_operator_computes_what_litert_computes(name: str, tmp_path: Path) ->
         assert results[output].shape == expected.shape
         assert results[output].dtype == expected.dtype
         np.testing.assert_allclose(results[output], expected, 1e-4, 1e-5)
+
+
+@pytest.mark.parametrize("memory", [1, 4])
+@pytest.mark.parametrize("rank", [1, 2])
+def test_a_filter_over_time_keeps_its_features(rank: int, memory: int, tmp_path: Path) -> None:
+    model, filters = Model(), 3 * rank
+    frames = [random(2, 5, seed=seed, low=-2, high=2) for seed in range(memory + 3)]
+    shapes = ((filters, 5), (filters, memory), (3,))
+    operands = [model.input(frames[0])]
+    operands += [model.constant(random(*shape, seed=7 + len(shape))) for shape in shapes]
+    operands.append(model.variable(2, filters * memory))
+    fields: dict[str, Any] = {"Rank": rank, "FusedActivationFunction": 1}
+    model.outputs = model.add("SVDF", operands, [(2, 3)], "SVDFOptions", **fields)
+    path = tmp_path / "net.tflite"
+    path.write_bytes(model.bytes())
+    session, interpreter = trimtab.Session(trimtab.load(path)), interpreter_of(model)
+    for frame in frames:
+        interpreter.set_tensor(interpreter.get_input_details()[0]["index"], frame)
+        interpreter.invoke()
+        expected = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
+        (y,) = session.run({"input_0": frame}).values()
+        np.testing.assert_allclose(y, expected, 1e-5, 1e-5)
 
 
 @pytest.mark.parametrize("peepholes", [False, True])

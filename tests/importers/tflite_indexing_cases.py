@@ -140,6 +140,7 @@ def _others() -> dict[str, Model]:
     x, y = normal(4, 6, seed="x"), normal(4, 6, seed="y")
     y[0, :3], x[0, 2:4], x[1, 0] = 0, 0, -x[1, 0]
     x[0, 1] = -2
+    wide = np.ascontiguousarray(X.transpose(0, 2, 1))
     return {
         **result,
         "reverse_sequence": computed(
@@ -151,6 +152,8 @@ def _others() -> dict[str, Model]:
             BatchDim=2,
         ),
         "matrix_diagonal": computed("MATRIX_DIAG", [x], [(4, 6, 6)], "MatrixDiagOptions"),
+        "matrix_set_diagonal": computed("MATRIX_SET_DIAG", [wide, X[:, 0]], [wide.shape]),
+        "matrix_set_diagonal_high": computed("MATRIX_SET_DIAG", [X, X[:, 0]], [X.shape]),
         "rank": computed("RANK", [x], [()], "RankOptions", dtype="int32"),
         "atan2": computed("ATAN2", [y, x], [x.shape], "ATan2Options"),
         "floor_mod": computed("FLOOR_MOD", [x, [np.float32(0.7)]], [x.shape], "FloorModOptions"),

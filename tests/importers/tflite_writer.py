@@ -222,6 +222,13 @@ def _ints(b: Any, values: Sequence[int]) -> int:
     return int(b.EndVector())
 
 
+def _floats(b: Any, values: Sequence[float]) -> int:
+    b.StartVector(4, len(values), 4)
+    for value in reversed(values):
+        b.PrependFloat32(value)
+    return int(b.EndVector())
+
+
 def _tensor(b: Any, tensor: _Tensor, buffer: int) -> int:
     fields: dict[str, Any] = {"Name": b.CreateString(tensor.name), "Shape": _ints(b, tensor.shape)}
     if tensor.signature:
@@ -289,7 +296,7 @@ def _field(b: Any, value: Any) -> Any:
     if isinstance(value, bytes):
         return b.CreateByteVector(value)
     if isinstance(value, list):
-        return _ints(b, value)
+        return _ints(b, value) if isinstance(value[0], int) else _floats(b, value)
     return b.CreateString(value) if isinstance(value, str) else value
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trimtab.importers._layer import Results
 from trimtab.importers.ncnn_ops.layer import NcnnLayer, handles
-from trimtab.importers.vocabulary.reduction import cumulative_sum, reduced
+from trimtab.importers.vocabulary.reduction import cumulative, reduced
 
 _PRODUCT = "prod"
 _KINDS = (
@@ -41,9 +41,9 @@ def reduction(layer: NcnnLayer) -> Results:
 
 
 @handles("CumulativeSum")
-def cumulative(layer: NcnnLayer) -> Results:
+def cumulative_sum(layer: NcnnLayer) -> Results:
     """Sums along an axis up to each element."""
-    return cumulative_sum(layer, layer.x(), layer.blob_axis(layer.param.integer(0, 0)))
+    return cumulative(layer, "add", layer.x(), layer.blob_axis(layer.param.integer(0, 0)))
 
 
 @handles("ArgMax")

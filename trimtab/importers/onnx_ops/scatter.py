@@ -1,4 +1,4 @@
-"""Gathers and scatters, and CumSum.
+"""Gathers and scatters, CumSum and CumProd.
 
 A scatter with constant indices is a gather along the elements of the operand and the updates, one
 after the other.
@@ -19,7 +19,7 @@ from trimtab.importers.onnx_ops.node import COMPUTED, OnnxNode, handles
 from trimtab.importers.vocabulary import movement, scatter
 from trimtab.importers.vocabulary.elementwise import combine
 from trimtab.importers.vocabulary.movement import flat_indices
-from trimtab.importers.vocabulary.reduction import cumulative_sum
+from trimtab.importers.vocabulary.reduction import cumulative
 from trimtab.program.block import NUMPY_DTYPES
 
 _OPERATORS = {"add": "add", "mul": "mul", "max": "max", "min": "min"}
@@ -202,11 +202,12 @@ def eye_like(node: OnnxNode) -> Results:
     )
 
 
-@handles("CumSum")
-def cum_sum(node: OnnxNode) -> Results:
-    """Sums along a constant axis up to each element, or from it on."""
-    return cumulative_sum(
+@handles("CumSum", "CumProd")
+def cumulated(node: OnnxNode) -> Results:
+    """Sums or products along a constant axis up to each element, or from it on."""
+    return cumulative(
         node,
+        "add" if node.type == "CumSum" else "mul",
         node.x(0),
         node.axis(int(node.number(1, "axis"))),
         reverse=node.boolean("reverse", False),

@@ -189,6 +189,46 @@ def atan2(node: TfliteNode) -> Results:
     return form(trigonometry.atan2(node, a, b), image)
 
 
+@handles("FAKE_QUANT")
+def fake_quant(node: TfliteNode) -> Results:
+    """Values rounded to those of an unsigned integer with the nearest range that has 0."""
+    options = node.options("FakeQuantOptions")
+    x, image = node.either()
+    low, high = np.float32(options.Min()), np.float32(options.Max())
+    last = 2.0 ** options.NumBits() - 1
+    if node.quantization(0) or x.dtype != "f32":
+        raise node.unsupported("its operand is not float32")
+    if options.NarrowRange():
+        raise node.unsupported("its range is narrow, which TFLite refuses, too")
+    if not low < high or not 2 <= options.NumBits() <= 16:
+        raise node.invalid(f"its range is {low} to {high} with {options.NumBits()} bits")
+    scale = (high - low) / np.float32(last)
+    point = np.clip(np.floor(np.float32(0.5) - low / scale), 0, last)
+    begin, end = (float(np.float32(edge - point) * scale) for edge in (0, last))
+    steps = node.shifted(node.add("clip", x, alpha=begin, beta=end), -begin)
+    steps = node.scale_and_shift(steps, float(np.float32(1) / scale), 0.5)
+    return form(node.scale_and_shift(node.add("floor", steps), float(scale), begin), image)
+
+
+@handles("BUCKETIZE")
+def bucketize(node: TfliteNode) -> Results:
+    """The number of constant boundaries that are not above x."""
+    x, options = node.x(), node.options("BucketizeOptions")
+    if node.quantization(0):
+        raise node.unsupported("its operand is quantized")
+    x = x if x.dtype == "f32" else node.add("cast", x, to="f32")
+    count = options.BoundariesLength()
+    node.check_elements((*x.shape, count))
+    if not count:
+        return np.zeros(x.shape, np.int32)
+    ends = np.array([options.Boundaries(i) for i in range(count)], np.float32)
+    column = node.reshape(x, (*x.shape, 1))
+    is_reached = node.add("compare", node.value(ends), column, relation="less_or_equal")
+    numbers = node.add("cast", is_reached, to="f32")
+    total = node.add("reduce_sum", numbers, axes=(len(x.shape),), keep_dims=False)
+    return node.add("cast", total, to="i32")
+
+
 @handles("ADD_N")
 def add_n(node: TfliteNode) -> Results:
     """The sum of any number of operands."""

@@ -209,6 +209,18 @@ def matrix_diagonal(node: TfliteNode) -> Results:
     return node.add("where", node.value(np.eye(size, dtype=bool)), column, zero)
 
 
+@handles("MATRIX_SET_DIAG")
+def set_diagonal(node: TfliteNode) -> Results:
+    """Matrices with other elements on their diagonals."""
+    _refuse_quantized(node, 0, 1)
+    x, diagonal = node.x(0), node.x(1)
+    rows, columns = x.shape[-2:]
+    node.check_shape("diagonal", diagonal.shape, (*x.shape[:-2], min(rows, columns)))
+    axis = len(x.shape) - 1 if rows <= columns else len(x.shape) - 2
+    line = node.value(movement.unsqueezed(node, diagonal, axis))
+    return node.add("where", node.value(np.eye(rows, columns, dtype=bool)), line, x)
+
+
 @handles("NON_MAX_SUPPRESSION_V4", "NON_MAX_SUPPRESSION_V5")
 def non_max_suppression(node: TfliteNode) -> Results:
     """The indices of the boxes that are kept, followed by zeros, their scores, and their number."""

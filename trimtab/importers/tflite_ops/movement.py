@@ -11,9 +11,8 @@ import numpy as np
 from trimtab.importers.tflite_ops.forms import Results, form
 from trimtab.importers.tflite_ops.model import DTYPES
 from trimtab.importers.tflite_ops.node import TfliteNode, handles
-from trimtab.importers.vocabulary import movement
+from trimtab.importers.vocabulary import movement, reduction
 from trimtab.importers.vocabulary.movement import END, TO_CHANNELS_LAST
-from trimtab.importers.vocabulary.reduction import cumulative_sum
 
 
 @handles("RESHAPE")
@@ -198,6 +197,21 @@ def pad(node: TfliteNode) -> Results:
     return form(movement.padded(node, x, pairs, mode, value), image)
 
 
+@handles("DILATE")
+def dilate(node: TfliteNode) -> Results:
+    """A value between the elements along each axis, as often as constant distances say."""
+    x, distances = node.x(), node.ints(1, "distances")
+    if node.quantization(0):
+        raise node.unsupported("its operand is quantized")
+    if len(distances) != len(x.shape) or min(distances, default=1) < 1:
+        raise node.invalid(f"its distances are {list(distances)} for {len(x.shape)} dimensions")
+    value = float(node.numbers(2, "value").reshape(()))
+    for axis, distance in enumerate(distances):
+        if distance > 1:
+            x = movement.dilated(node, x, axis, distance, value)
+    return x
+
+
 @handles("SHAPE")
 def shape(node: TfliteNode) -> Results:
     """The shape of the input, a constant."""
@@ -217,7 +231,7 @@ def cumulative(node: TfliteNode) -> Results:
     """Sums along an axis up to each element, or from it on."""
     options, (axis,) = node.options("CumsumOptions"), node.ints(1, "axis")
     kinds = {"reverse": bool(options.Reverse()), "exclusive": bool(options.Exclusive())}
-    return cumulative_sum(node, node.x(), node.axis(axis), **kinds)
+    return reduction.cumulative(node, "add", node.x(), node.axis(axis), **kinds)
 
 
 @handles("TILE", "BROADCAST_TO")

@@ -1,6 +1,4 @@
-"""LSTM and RNN over sequences. State tensors of a file that are variables begin with zeros in
-each run.
-"""
+"""LSTM and RNN over sequences, whose state tensors begin with zeros in each run, and SVDF."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ import numpy as np
 from trimtab.importers._graph import Array, Value
 from trimtab.importers.tflite_ops.forms import Results
 from trimtab.importers.tflite_ops.node import TfliteNode, handles
-from trimtab.importers.vocabulary import movement, recurrent
+from trimtab.importers.vocabulary import matrix, movement, recurrent
 from trimtab.importers.vocabulary.recurrent import Weights
 
 _RELU, _TANH = 1, 4  # ActivationFunctionType
@@ -66,6 +64,33 @@ def bidirectional_rnn(node: TfliteNode) -> Results:
     x = _sequence(node, options)
     y = [_rnn(node, options, x, 1 + 4 * i, reverse=i > 0) for i in (0, 1)]
     return _both(node, options, y)
+
+
+@handles("SVDF")
+def svdf(node: TfliteNode) -> Results:
+    """Filters over time, whose last features are a state that the model keeps; float32."""
+    options, x = node.options("SVDFOptions"), node.x()
+    filters, memory = node.shape(2)
+    n, rank = x.shape[0], options.Rank()
+    if rank < 1 or filters % rank:
+        raise node.invalid(f"its rank {rank} does not divide {filters} filters")
+    weights = node.parameter(1, "weights", (filters, x.shape[1]))
+    times = node.parameter(2, "weights of time", (filters, memory))
+    name = node.value_name(node.key(4))
+    state = node.context.variables.named(name)
+    if state.value is None:
+        state.state = node.state(np.zeros((n, filters, memory), np.float32), name)
+        state.value = state.state
+    feature = node.reshape(matrix.linear(node, x, weights), (n, filters, 1))
+    older = movement.axis_slice(node, node.value(state.value), 2, 1, memory)
+    state.value = node.value(movement.concat(node, [older, feature], 2)) if memory > 1 else feature
+    products = node.add("mul", state.value, node.constant(times, "weights of time"))
+    y = node.add("reduce_sum", products, axes=(2,), keep_dims=False)
+    y = node.reshape(y, (n, filters // rank, rank))
+    y = node.add("reduce_sum", y, axes=(2,), keep_dims=False)
+    if node.has(3):
+        y = node.add("add", y, node.constant(node.parameter(3, "bias", y.shape[1:]), "bias"))
+    return node.activated(y, options.FusedActivationFunction())
 
 
 def _refuse_auxiliary(node: TfliteNode, place: int) -> None:

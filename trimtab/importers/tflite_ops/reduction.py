@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from trimtab.importers._graph import Value
 from trimtab.importers.tflite_ops.forms import NchwImage, Results, form
 from trimtab.importers.tflite_ops.node import TfliteNode, handles
 from trimtab.importers.vocabulary import reduction
+from trimtab.importers.vocabulary.elementwise import combine
+from trimtab.importers.vocabulary.movement import sliced
 from trimtab.importers.vocabulary.normalization import l2_norm, lrn
 
 _REDUCE = {"MEAN": "mean", "SUM": "sum", "REDUCE_MAX": "max", "REDUCE_MIN": "min"}
@@ -30,6 +37,46 @@ def reduce_product(node: TfliteNode) -> Results:
     axes = [node.axis(axis) for axis in node.ints(1, "axes")]
     keep = bool(node.options("ReducerOptions").KeepDims())
     return reduction.halved(node, "mul", node.x(), axes, keep_dims=keep)
+
+
+def _combining(op: str) -> Callable[[TfliteNode, Value, Value], Value]:
+    return lambda node, a, b: combine(node, op, a, b)
+
+
+# ReduceWindowFunction.
+_WINDOWS: Mapping[int, Callable[[TfliteNode, Value, Value], Value]] = {
+    1: _combining("add"),
+    2: _combining("mul"),
+    3: _combining("min"),
+    4: _combining("max"),
+    5: lambda node, a, b: node.add("where", a, b, a),
+    6: lambda node, a, b: node.add("where", a, a, b),
+}
+
+
+@handles("REDUCE_WINDOW")
+def reduce_window(node: TfliteNode) -> Results:
+    """Sums, products, extremes or logic of windows without padding, and of one more value, tap by
+    tap along one axis after the other.
+    """
+    function = _WINDOWS.get(node.options("ReduceWindowOptions").ReduceFunction())
+    if function is None or any(node.quantization(i) for i in (0, 1)):
+        raise node.unsupported("its function is not known, or its operands are quantized")
+    x = node.x()
+    forms = (node.ints(i, "window") for i in (2, 3, 4))
+    for axis, (size, stride, distance) in enumerate(zip(*forms, strict=True)):
+        if min(size, stride, distance) < 1 or (size - 1) * distance >= x.shape[axis]:
+            raise node.invalid(f"its window does not fit {list(x.shape)}")
+        last = x.shape[axis] - (size - 1) * distance
+        taps = [
+            node.value(sliced(node, x, [(axis, begin, begin + last, stride)]))
+            for begin in range(0, size * distance, distance)
+        ]
+        x = taps[0]
+        for tap in taps[1:]:
+            x = function(node, x, tap)
+    first = node.numbers(1, "first value")
+    return function(node, x, node.value(np.asarray(first).reshape(())))
 
 
 @handles("SOFTMAX", "LOG_SOFTMAX")

@@ -172,6 +172,15 @@ def padded(
     return layer.add("pad", x, pads=pads, mode=PAD_MODES[mode], value=value)
 
 
+def dilated(layer: ImportedLayer, x: Value, axis: int, distance: int, value: float = 0.0) -> Value:
+    """Puts `distance - 1` times `value` between the elements along an axis."""
+    before, n, behind = x.shape[:axis], x.shape[axis], x.shape[axis + 1 :]
+    y = layer.reshape(x, (*before, n, 1, *behind))
+    y = padded(layer, y, {axis + 1: (0, distance - 1)}, value=value)
+    y = layer.reshape(y, (*before, n * distance, *behind))
+    return axis_slice(layer, y, axis, 0, (n - 1) * distance + 1)
+
+
 def padded_symmetrically(
     layer: ImportedLayer, x: Value, amounts: Mapping[int, Sequence[int]]
 ) -> Value:

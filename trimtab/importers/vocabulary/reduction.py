@@ -74,17 +74,27 @@ def arg_max(
     return layer.add("arg_max", x, axis=layer.axis(axis, len(x.shape)), keep_dims=keep_dims)
 
 
-def cumulative_sum(
-    layer: ImportedLayer, x: Value, axis: int, *, reverse: bool = False, exclusive: bool = False
+def cumulative(
+    layer: ImportedLayer,
+    op: str,
+    x: Value,
+    axis: int,
+    *,
+    reverse: bool = False,
+    exclusive: bool = False,
 ) -> Value:
-    """Sums along an axis up to each element, or from it on, in log2(length) additions."""
+    """Sums (`op` is add) or products (mul) along an axis up to each element, or from it on, in
+    log2(length) operations on the whole tensor.
+    """
+    neutral = 1.0 if op == "mul" else 0.0
 
     def moved(y: Value, by: int) -> Value:
-        return padded(layer, y, {axis: (-by, by) if reverse else (by, -by)})
+        amounts = {axis: (-by, by) if reverse else (by, -by)}
+        return padded(layer, y, amounts, value=neutral)
 
     distance, y = 1, x
     while distance < x.shape[axis]:
-        y = combine(layer, "add", y, moved(y, distance))
+        y = combine(layer, op, y, moved(y, distance))
         distance *= 2
     return moved(y, 1) if exclusive else y
 
