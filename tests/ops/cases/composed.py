@@ -65,8 +65,12 @@ def _volumes() -> Iterator[Case]:
     }
     for id, form in forms.items():
         for group in (1, 2, 4):
-            weights = Const(normal(8, 4 // group, 2, 3, 2)), Const(normal(8))
-            yield case(f"volume-{id}-group{group}", "Conv", x, *weights, group=group, **form)
+            weights = normal(8, 4 // group, 2, 3, 2), normal(8)
+            transposed = normal(4, 3, 2, 3, 2), normal(3 * group)
+            for op, operands in (("Conv", weights), ("ConvTranspose", transposed)):
+                name = f"volume-{op}-{id}-group{group}"
+                yield case(name, op, x, *map(Const, operands), group=group, **form)
+                yield case(f"{name}-computed", op, x, *operands, group=group, **form)
         yield case(f"volume-{id}", "MaxPool", x, kernel_shape=[2, 3, 2], **form)
         if id != "dilations":
             for counts in (0, 1):
@@ -77,6 +81,14 @@ def _volumes() -> Iterator[Case]:
                     count_include_pad=counts,
                     **form,
                 )
+    more: dict[str, dict[str, Any]] = {
+        "padded": {"output_padding": [1, 0, 2], "strides": [3, 1, 3]},
+        "shape": {"output_shape": [11, 9, 13], "strides": [2, 1, 2]},
+        "cropped": {"pads": [2, 1, 0, 2, 0, 3], "strides": [1, 2, 2]},
+    }
+    for id, form in more.items():
+        weights = normal(4, 3, 3, 3, 2), normal(6)
+        yield case(f"volume-{id}", "ConvTranspose", x, *map(Const, weights), group=2, **form)
     deep = Const(normal(3, 4, 5, 1, 1))
     yield case("volume-whole-depth", "Conv", x, deep)
     yield case("volume-ceil", "MaxPool", x, kernel_shape=[2, 2, 2], strides=[2, 2, 4], ceil_mode=1)

@@ -198,9 +198,8 @@ def cases() -> Iterator[Case]:
         operands = normal(*x), normal(*w), normal(w[1] * attributes.get("group", 1), seed="bias")
         yield case(f"{name}-computed", "ConvTranspose", *operands, **attributes)
     for name, (x, w, attributes) in CONV.items():
-        if len(w) <= 4:  # volumes have constant weights
-            operands = normal(*x), normal(*w), normal(w[0], seed="bias")
-            yield case(f"{name}-computed", "Conv", *operands, **attributes)
+        operands = normal(*x), normal(*w), normal(w[0], seed="bias")
+        yield case(f"{name}-computed", "Conv", *operands, **attributes)
     for name in ("2x2-stride-2", "groups", "1d"):
         x, w, attributes = TRANSPOSED[name]
         weight = Const(normal(*w))

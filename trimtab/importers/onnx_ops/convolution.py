@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trimtab.importers._graph import Array, Operand
+from trimtab.importers._graph import Array, Operand, Value
 from trimtab.importers._layer import Results, is_known
 from trimtab.importers.onnx_ops import volume
 from trimtab.importers.onnx_ops import window as windows
@@ -41,10 +41,12 @@ def _is_computed(node: OnnxNode) -> bool:
 
 
 def _computed(node: OnnxNode) -> Results:
-    """A convolution whose weights or bias are computed, of images or signals."""
+    """A convolution whose weights or bias are computed."""
     shape, spatial, group = node.shape(1), len(node.shape()) - 2, node.integer("group", 1)
-    if spatial not in (1, 2) or len(shape) != spatial + 2:
+    if spatial not in (1, 2, 3) or len(shape) != spatial + 2:
         raise node.unsupported(f"it is {len(shape) - 2}-dimensional, and its weights are computed")
+    if spatial == 3:
+        return _volume(node, node.x(1), None)
     x = to_image(node, node.x(), spatial)
     weight = to_image(node, node.x(1), spatial)
     kernel = weight.shape[2:]
@@ -54,21 +56,32 @@ def _computed(node: OnnxNode) -> Results:
     else:
         window, extra = windows.transposed(node, kernel, x.shape[2:])
         y = deconvolve_computed(node, x, weight, window, group, extra)
-    if node.has(2):
-        y = node.add("add", y, node.reshape(node.x(2), (1, -1, 1, 1)))
-    return from_image(node, y, spatial, node.x())
+    return from_image(node, _shifted(node, y), spatial, node.x())
+
+
+def _shifted(node: OnnxNode, y: Value) -> Value:
+    """`y` with the bias of its channels, if there is one."""
+    if not node.has(2):
+        return y
+    return node.add("add", y, node.reshape(node.x(2), (1, -1, *[1] * (len(y.shape) - 2))))
+
+
+def _volume(node: OnnxNode, weight: Operand, bias: Array | None) -> Value:
+    """A convolution of a volume; a computed `weight` is without bias."""
+    convolved = (volume.conv if node.type == "Conv" else volume.conv_transpose)(node, weight, bias)
+    return _shifted(node, convolved) if isinstance(weight, Value) else convolved
 
 
 @handles("Conv")
 def conv(node: OnnxNode) -> Results:
-    """x: [n, c, (d,) (h,) w], w: [m, c / group, (kd,) (kh,) kw], b: [m]; computed weights of images
-    and signals, and computed biases.
+    """x: [n, c, (d,) (h,) w], w: [m, c / group, (kd,) (kh,) kw], b: [m]; weights and biases may be
+    computed.
     """
     if _is_computed(node):
         return _computed(node)
     weight, bias = _weights(node)
     if weight.ndim == 5:
-        return volume.conv(node, weight, bias)
+        return _volume(node, weight, bias)
     spatial = len(node.shape()) - 2
     x = to_image(node, node.x(), spatial)
     window = windows.window_of(node, weight.shape[2:], x.shape[2:])
@@ -89,12 +102,14 @@ def _as_stored(node: OnnxNode, i: int, data: Array) -> Operand:
 
 @handles("ConvTranspose")
 def conv_transpose(node: OnnxNode) -> Results:
-    """x: [n, c, (h,) w], w: [c, m / group, (kh,) kw], b: [m]."""
+    """x: [n, c, (d,) (h,) w], w: [c, m / group, (kd,) (kh,) kw], b: [m]; weights and biases may be
+    computed.
+    """
     if _is_computed(node):
         return _computed(node)
     weight, bias = _weights(node)
     if weight.ndim == 5:
-        raise node.unsupported("it is 3-dimensional")
+        return _volume(node, weight, bias)
     spatial = len(node.shape()) - 2
     x = to_image(node, node.x(), spatial)
     window, extra = windows.transposed(node, weight.shape[2:], x.shape[2:])
