@@ -74,6 +74,13 @@ net (float[3, 4] x, bool go) => (float[3, 4] y, int64 count) {
 }
 """
 
+TRIPS = COMPUTED.replace("bool go)", "bool go, int64[1] wanted)").replace(
+    "trips = Constant <value = int64 {6}> ()",
+    """most = Constant <value = int64[1] {6}> ()
+  some = Min (wanted, most)
+  trips = Squeeze (some)""",
+)
+
 IF = """
 net (float[2, 3] x, bool[1] c) => (float[2, 3] y, int64[2] n) {
   y, n = If <
@@ -121,6 +128,14 @@ def test_a_loop_with_a_bound_ends_by_its_computed_condition(
     check(save(tmp_path, COMPUTED), feeds)
 
 
+@pytest.mark.parametrize("wanted", [-2, 0, 1, 5, 6, 9])
+@pytest.mark.parametrize("value", [-1.0, 1.0])
+def test_a_loop_ends_by_its_computed_trip_count(tmp_path: Path, value: float, wanted: int) -> None:
+    x = np.full((3, 4), value, np.float32)
+    feeds = {"x": x, "go": np.array(True), "wanted": np.array([wanted])}
+    check(save(tmp_path, TRIPS), feeds)
+
+
 def test_a_state_that_nobody_reads_is_left_out(tmp_path: Path) -> None:
     path = save(tmp_path, COMPUTED)
     feeds = {"x": np.ones((3, 4), np.float32), "go": np.array(True)}
@@ -147,8 +162,9 @@ def test_a_computed_condition_selects_a_branch(tmp_path: Path, condition: bool) 
                 "s = ReduceSum <keepdims = 0> (a) "
                 "z = Constant <value = float {0}> () after = Less (s, z)",
             ),
-            "its condition is computed, and so is the length of its results",
+            "its last iteration is computed, and so the length of its results",
         ),
+        (TRIPS.replace("Min (", "Max ("), "its trip count is computed, and has no constant bound"),
         (COMPUTED.replace("(trips, go,", "(, go,"), "is computed, and it has no trip count"),
         (
             LOOP.replace("after = Less (i, two)", "after = Identity (before)").replace(

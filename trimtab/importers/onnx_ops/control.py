@@ -185,14 +185,13 @@ def _rank(node: OnnxNode, name: str, values: Mapping[str, Operand]) -> int:
 def _loop(node: OnnxNode, proto: onnx.NodeProto, values: Mapping[str, Operand]) -> Iterator[Nodes]:
     """Repeats the body for a constant trip count, or until its condition is the constant False.
 
-    Where the condition is computed, the trip count is the bound: the results are those of the
-    iteration after which it is false, and what is computed behind that one is not used.
+    Where the condition or the trip count is computed, the largest trip count is the bound: the
+    results are those of the last iteration, and what is computed behind that one is not used.
     """
     body: onnx.GraphProto = node.attribute("body")
     names, states = _Names(node), [*proto.input[2:]]
-    limit: int | None = None
-    if node.has(0):
-        limit = max(0, int(node.known(0, "trip count").reshape(())))
+    limit = _largest_trip_count(node) if node.has(0) else None
+    is_computed = node.has(0) and not node.is_known(0)
     ends: list[tuple[str, list[str]]] = []
     goes_on = not node.has(1) or _goes_on(node, proto.input[1], values, limit)
     if node.has(1) and not is_known(values[proto.input[1]]):
@@ -203,6 +202,9 @@ def _loop(node: OnnxNode, proto: onnx.NodeProto, values: Mapping[str, Operand]) 
         _check_length(node, body, step + 1 if limit is None else limit)
         number, condition = names.new("iteration"), names.new("condition")
         nodes = [names.constant(np.array(step), number), names.constant(np.array(True), condition)]
+        if is_computed:
+            ends.append((names.new("is_within"), states))
+            nodes.append(names.node("Less", [number, proto.input[0]], ends[-1][0]))
         inner, (again, *results) = _body(names, body, [number, condition, *states])
         yield [*nodes, *inner]
         goes_on = _goes_on(node, again, values, limit)
@@ -213,7 +215,7 @@ def _loop(node: OnnxNode, proto: onnx.NodeProto, values: Mapping[str, Operand]) 
             parts.append(name)
         step += 1
     if ends and any(proto.output[len(states) :]):
-        raise node.unsupported("its condition is computed, and so is the length of its results")
+        raise node.unsupported("its last iteration is computed, and so the length of its results")
     selected = _selected(node, names, states, ends, values)
     for (state, nodes), output in zip(selected, proto.output, strict=False):
         yield [*nodes, *_identity(names, state, output)]
@@ -223,6 +225,13 @@ def _loop(node: OnnxNode, proto: onnx.NodeProto, values: Mapping[str, Operand]) 
         if output:
             rank = _rank(node, parts[0], values) + 1
             yield _stacked(node, names, parts, 0, rank, output)
+
+
+def _largest_trip_count(node: OnnxNode) -> int:
+    bound = node.bound(0)
+    if bound is None:
+        raise node.unsupported("its trip count is computed, and has no constant bound, as of a Min")
+    return max(0, int(bound))
 
 
 def _goes_on(node: OnnxNode, name: str, values: Mapping[str, Operand], limit: int | None) -> bool:
@@ -255,7 +264,9 @@ def _selected(
         result = state
         for scalar, (_, before) in zip(reversed(conditions), reversed(ends), strict=True):
             if tuple(values[before[i]].shape) != tuple(values[state].shape):
-                raise node.unsupported("its condition is computed, and its states change shape")
+                raise node.unsupported(
+                    "its last iteration is computed, and its states change shape"
+                )
             if before[i] != result:
                 selected = names.new("selected")
                 nodes.append(names.node("Where", [scalar, result, before[i]], selected))

@@ -18,7 +18,7 @@ from trimtab.importers._handlers import Handler
 from trimtab.importers._inputs import Shapes, declared_inputs
 from trimtab.importers._layer import is_known
 from trimtab.importers._walk import NetworkImport
-from trimtab.importers.onnx_ops import control, counted, functions
+from trimtab.importers.onnx_ops import bounds, control, counted, functions
 from trimtab.importers.onnx_ops import model as models
 from trimtab.importers.onnx_ops.hints import of_ultralytics
 from trimtab.importers.onnx_ops.node import COMPUTED, HALVES, HANDLERS, OnnxContext, OnnxNode
@@ -166,6 +166,7 @@ class OnnxImport(NetworkImport):
             self.add(node)
         if complete:
             self._note_largest(node, proto)
+            bounds.note(node)
 
     def handler(self, layer: OnnxNode) -> Handler[OnnxNode] | None:
         """The handler of a node, which may depend on its operands."""

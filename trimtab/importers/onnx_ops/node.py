@@ -48,13 +48,15 @@ class OnnxContext:
 
     `versions` holds the opset of each domain; "" is that of the standard operators.
     `used` holds the names that nodes or outputs read, `read` those that nodes read. `stored` holds
-    the quantized form of constants that `DequantizeLinear` dequantizes, by name.
+    the quantized form of constants that `DequantizeLinear` dequantizes, by name. `bounds` holds the
+    largest value of computed values, where it is known.
     """
 
     versions: Mapping[str, int]
     used: set[Hashable] = field(default_factory=set)
     read: set[Hashable] = field(default_factory=set)
     stored: dict[Hashable, QuantizedConstant] = field(default_factory=dict)
+    bounds: dict[Hashable, float] = field(default_factory=dict)
 
 
 class OnnxNode(AttributedLayer):
@@ -125,6 +127,19 @@ class OnnxNode(AttributedLayer):
     def feeds_nodes(self, i: int) -> bool:
         """Whether other nodes read output `i`, rather than the network's user alone."""
         return i < len(self.outputs) and self.outputs[i] in self._context.read
+
+    # Bounds of computed values.
+
+    def note_bound(self, bound: float) -> None:
+        """Records the largest value of the node's first output."""
+        self._context.bounds[self.outputs[0]] = bound
+
+    def bound(self, i: int) -> float | None:
+        """The largest value that the elements of input `i` can have; None if it is not known."""
+        operand = self.operand(i)
+        if isinstance(operand, Value):
+            return self._context.bounds.get(self.key(i))
+        return float(operand.max()) if operand.size and operand.dtype.kind in "iuf" else None
 
     # Quantized constants.
 
