@@ -1,12 +1,14 @@
-"""Gemm, MatMul, Einsum."""
+"""Gemm, MatMul, Einsum, Det."""
 
 from __future__ import annotations
+
+from itertools import combinations
 
 import numpy as np
 
 from trimtab.importers._layer import Results
 from trimtab.importers.onnx_ops.node import OnnxNode, handles
-from trimtab.importers.vocabulary import matrix
+from trimtab.importers.vocabulary import matrix, movement
 from trimtab.importers.vocabulary.einsum import einsum as einstein_sum
 from trimtab.importers.vocabulary.quantization import QuantizedConstant
 
@@ -57,3 +59,36 @@ def mat_mul(node: OnnxNode) -> Results:
 def einsum(node: OnnxNode) -> Results:
     """Einstein summation without repeated labels in a term, by matrix multiplication."""
     return einstein_sum(node, node.text("equation"), node.operands())
+
+
+_MAX_DETERMINANT = 8  # rows: the expansion has n 2^(n - 1) products
+
+
+@handles("Det")
+def determinant(node: OnnxNode) -> Results:
+    """Determinants of matrices [..., n, n] of up to 8 rows, by Laplace's expansion: those of the
+    first k rows and any k columns follow from those of k - 1.
+    """
+    x = node.x()
+    *batch, n, columns = x.shape
+    if n != columns:
+        raise node.invalid(f"its matrices are {n} x {columns}")
+    if n > _MAX_DETERMINANT:
+        raise node.unsupported(f"its matrices have {n} rows, more than {_MAX_DETERMINANT}")
+    rank, minors = len(batch), movement.axis_slice(node, x, len(batch), 0, 1)
+    minors = node.reshape(minors, (*batch, n))
+    smaller: dict[tuple[int, ...], int] = {(column,): column for column in range(n)}
+    for k in range(2, n + 1):
+        sets = list(combinations(range(n), k))
+        removed = [[(*s[:i], *s[i + 1 :]) for i in range(k)] for s in sets]
+        signs = np.resize(np.array([1, -1], np.float32), k)[::-1] * np.ones(
+            (len(sets), 1), np.float32
+        )
+        row = node.reshape(movement.axis_slice(node, x, rank, k - 1, k), (*batch, n))
+        entries = node.add("gather", row, node.value(np.array(sets)), axis=rank)
+        places = np.array([[smaller[s] for s in each] for each in removed])
+        parts = node.add("gather", minors, node.value(places), axis=rank)
+        terms = node.add("mul", node.add("mul", entries, node.constant(signs, "signs")), parts)
+        minors = node.add("reduce_sum", terms, axes=(rank + 1,), keep_dims=False)
+        smaller = {s: i for i, s in enumerate(sets)}
+    return node.reshape(minors, tuple(batch))
