@@ -41,7 +41,7 @@ def test_every_operator_is_supported_or_has_a_reason(listed: operators.OperatorL
 def test_a_file_matches_is_refused_or_is_not_run(tmp_path: Path) -> None:
     shape = (2, 3)
     assert worker.outcome(saved(tmp_path, "Relu"), shape) == (worker.MATCHES, "")
-    status, reason = worker.outcome(saved(tmp_path, "Det"), (3, 3))
+    status, reason = worker.outcome(saved(tmp_path, "Unique"), shape)
     assert (status, "the engine has no such operator" in reason) == (worker.REFUSED, True)
     status, _ = worker.outcome(saved(tmp_path, "NoSuchOperator"), shape)
     assert status == worker.NOT_RUN

@@ -49,6 +49,7 @@ def _nearest() -> Iterator[Case]:
         op = "Upsample" if opset == 9 else "Resize"
         yield case(f"nearest-opset-{opset}", op, x, floats(1, 1, 2, 2), opset=opset, mode="nearest")
         yield case(f"linear-opset-{opset}", op, x, floats(1, 1, 2, 3), opset=opset, mode="linear")
+    yield case("nearest-opset-10-both", "Resize", x, floats(1, 1, 0.6, 1.7), opset=10)
     yield case("nearest-opset-7", "Upsample", x, opset=7, scales=[1.0, 1.0, 2.0, 2.0])
 
 
@@ -64,13 +65,11 @@ def _linear() -> Iterator[Case]:
                 mode="linear",
                 coordinate_transformation_mode=mode,
             )
-        # Engines agree on aligned corners only for scales that give whole sizes.
-        whole = mode == "align_corners"
-        for scale in (2.0, 3.0, 0.6) if whole else (2.0, 1.7, 0.6):
+        for scale in (2.0, 1.7, 0.6):
             yield case(
                 f"linear-{mode}-scale-{scale}",
                 "Resize",
-                *(x, None, floats(1, 1, scale, 2.0 if whole else scale * 0.9)),
+                *(x, None, floats(1, 1, scale, scale * 0.9)),
                 opset=19 if mode == "half_pixel_symmetric" else 13,
                 mode="linear",
                 coordinate_transformation_mode=mode,
@@ -82,6 +81,13 @@ def _linear() -> Iterator[Case]:
         mode="linear",
         coordinate_transformation_mode="tf_crop_and_resize",
         extrapolation_value=7.0,
+    )
+    yield case(
+        "linear-crop-scales",
+        "Resize",
+        *(x, floats(0, 0, 0.2, -0.1, 1, 1, 0.9, 1.2), floats(1, 1, 1.7, 0.6)),
+        mode="linear",
+        coordinate_transformation_mode="tf_crop_and_resize",
     )
     for name in ("shrink", "grow"):
         yield case(
@@ -126,6 +132,14 @@ def _cubic() -> Iterator[Case]:
             antialias=1,
         )
     yield case(
+        "cubic-crop",
+        "Resize",
+        *(x, floats(0, 0, 0.2, -0.1, 1, 1, 0.9, 1.2), None, ints(2, 3, 6, 8)),
+        mode="cubic",
+        coordinate_transformation_mode="tf_crop_and_resize",
+        extrapolation_value=7.0,
+    )
+    yield case(
         "cubic-scale",
         "Resize",
         *(x, None, floats(1, 1, 1.7, 0.6)),
@@ -139,6 +153,19 @@ def _other_axes() -> Iterator[Case]:
     for mode in ("nearest", "linear"):
         yield case(f"{mode}-volume", "Resize", volume, None, floats(1, 1, 2, 0.6, 1.3), mode=mode)
     yield case("nearest-channels", "Resize", normal(1, 4, 3, 5), None, floats(1, 1.5, 1, 2))
+    region = floats(0, 0, 0.2, -0.1, 0.3, 1, 1, 0.9, 1.2, 1)
+    for mode in ("nearest", "linear"):
+        yield case(
+            f"{mode}-volume-crop",
+            "Resize",
+            *(volume, region, None, ints(1, 2, 6, 4, 5)),
+            mode=mode,
+            coordinate_transformation_mode="tf_crop_and_resize",
+            extrapolation_value=7.0,
+        )
+    for dtype in (np.int8, np.uint8, np.int32):
+        x = (normal(2, 3, 5, 7) * 40).astype(dtype)
+        yield case(f"nearest-{np.dtype(dtype)}", "Resize", x, None, floats(1, 1, 1.7, 0.6))
 
 
 def _forms() -> Iterator[Case]:

@@ -14,6 +14,7 @@ from trimtab.importers.onnx_ops import volume
 from trimtab.importers.onnx_ops.node import OnnxNode, handles
 from trimtab.importers.vocabulary import movement
 from trimtab.importers.vocabulary import resize as images
+from trimtab.importers.vocabulary.quantization import through_float32
 
 _VOLUME = 5  # dimensions
 
@@ -48,22 +49,9 @@ def resize(node: OnnxNode) -> Results:
     """Opset 10 has scales only; later opsets have sizes, regions and several modes."""
     x, mode = node.x(0), node.text("mode", "nearest")
     if node.opset < 11:
-        scales = node.floats(1, "scales")
-        sizes = tuple(math.floor(_scaled(n, s)) for n, s in zip(x.shape, scales, strict=True))
-        # onnxruntime, which defined this version of the operator, rounds up when it shrinks.
-        rounding = "ceil" if min(scales) < 1 else "floor"
-        if min(scales) < 1 < max(scales):
-            raise node.unsupported("it enlarges one axis and shrinks another, before opset 11")
-        target = ResizeTarget(sizes, scales, ())
-        return _resize(node, x, target, mode, coordinate_mode="asymmetric", nearest_mode=rounding)
+        return _first_version(node, x, mode)
     coordinates = node.text("coordinate_transformation_mode", "half_pixel")
     target = _target(node, x.shape, cropped=coordinates == "tf_crop_and_resize")
-    if coordinates == "align_corners" and any(
-        _scaled(n, s) != size
-        for n, s, size in zip(x.shape, target.scales, target.sizes, strict=False)
-    ):
-        # ONNX's reference puts the corner at n * s, onnxruntime and PyTorch at the last pixel.
-        raise node.unsupported("it aligns corners, and its scales give no integer size")
     return _resize(
         node,
         x,
@@ -76,6 +64,17 @@ def resize(node: OnnxNode) -> Results:
         exclude_outside=node.boolean("exclude_outside", False),
         **({"cubic_a": node.real("cubic_coeff_a", -0.75)} if mode == "cubic" else {}),
     )
+
+
+def _first_version(node: OnnxNode, x: Value, mode: str) -> Value:
+    """onnxruntime, which defined opset 10 of the operator, rounds up along axes that shrink."""
+    scales = node.floats(1, "scales")
+    for rounding in ("ceil", "floor"):
+        own = tuple(s if (s < 1) == (rounding == "ceil") else 1.0 for s in scales)
+        sizes = tuple(math.floor(_scaled(n, s)) for n, s in zip(x.shape, own, strict=True))
+        target = ResizeTarget(sizes, own, ())
+        x = _resize(node, x, target, mode, coordinate_mode="asymmetric", nearest_mode=rounding)
+    return x
 
 
 def _target(node: OnnxNode, shape: tuple[int, ...], *, cropped: bool) -> ResizeTarget:
@@ -94,7 +93,7 @@ def _target(node: OnnxNode, shape: tuple[int, ...], *, cropped: bool) -> ResizeT
         raise node.invalid("there must be one scale or size per axis")
     for axis, scale in zip(axes, input_scales, strict=False):
         scales[axis] = scale
-        sizes[axis] = math.floor(_scaled(shape[axis] * (roi[rank + axis] - roi[axis]), scale))
+        sizes[axis] = math.floor(_scaled(shape[axis], scale))
     if input_sizes:
         targets = dict(zip(axes, input_sizes, strict=True))
         policy = node.text("keep_aspect_ratio_policy", "stretch")
@@ -113,9 +112,19 @@ def _target(node: OnnxNode, shape: tuple[int, ...], *, cropped: bool) -> ResizeT
 
 def _resize(node: OnnxNode, x: Value, target: ResizeTarget, mode: str, **attributes: Any) -> Value:
     """Resizes the last two axes, or the middle two of four (an image with channels last), by one
-    operator; by one per axis if the filter is cubic, or if there are other axes.
+    operator; by one per axis if the filter is cubic, or if there are other axes. int8 and uint8
+    are rounded, as the standard says; onnxruntime truncates them.
     """
+    if x.dtype in ("i8", "u8"):
+        if target.roi and x.quantization:
+            raise node.unsupported("it crops quantized values")
+        return through_float32(node, x, lambda y: _resize(node, y, target, mode, **attributes))
+    if any(size < 1 <= n for n, size in zip(x.shape, target.sizes, strict=True)):
+        raise node.unsupported(f"its result {list(target.sizes)} has no elements")
     mode = {"bilinear": "linear"}.get(mode, mode)
+    is_float = x.dtype in ("f32", "f16")
+    if not is_float and mode != "nearest":
+        raise node.unsupported(f"its mode is {mode}, and its operand is {x.dtype}")
     rank = len(x.shape)
     lift = max(0, 4 - rank)
     sizes, scales = (1,) * lift + target.sizes, (1.0,) * lift + target.scales
@@ -131,7 +140,7 @@ def _resize(node: OnnxNode, x: Value, target: ResizeTarget, mode: str, **attribu
         return x
     middle = not lift and changed <= {1, 2}
     plane = (1, 2) if middle else (2, 3)
-    if mode == "cubic" or rank > 4 or not changed <= set(plane):
+    if mode == "cubic" or rank > 4 or not changed <= set(plane) or not is_float:
         return _each_axis(
             node, x, target, [axis - lift for axis in sorted(changed)], mode, **attributes
         )
@@ -153,10 +162,11 @@ def _each_axis(
     node: OnnxNode, x: Value, target: ResizeTarget, axes: list[int], mode: str, **attributes: Any
 ) -> Value:
     """Resizes axes one after the other, those first that shrink most."""
-    attributes.pop("extrapolation_value", None)  # of a mode that this form refuses
     for axis in sorted(axes, key=lambda axis: target.sizes[axis] / x.shape[axis]):
         before, after = x.shape[axis], target.sizes[axis]
         scale = target.scales[axis] if target.scales else after / before
+        if target.roi:
+            attributes["roi"] = target.roi[axis], target.roi[len(x.shape) + axis]
         resize = images.AxisResize(before, after, scale, mode, **attributes)
         x = resize.applied(node, x, axis)
     return x

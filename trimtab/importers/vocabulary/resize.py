@@ -12,6 +12,7 @@ import numpy as np
 from trimtab.importers._graph import Array, Value
 from trimtab.importers._layer import ImportedLayer
 from trimtab.importers.vocabulary.movement import gathered
+from trimtab.program.block import NUMPY_DTYPES
 
 # Coordinates and rounding that repeat each pixel if the factor is an integer.
 _CENTERS = ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel")
@@ -65,6 +66,7 @@ def resize(
 
 _TIE = 1e-6  # tolerance of ties between two pixels, as in the engine
 _KEYS_A = -0.75  # of the cubic filter
+_CROP = "tf_crop_and_resize"
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,8 @@ class AxisResize:
     """The resizing of one axis from `before` to `after` elements, with ONNX's names of modes.
 
     `antialias` widens the filter when it shrinks. Weights outside of the input are those of its
-    border, or 0 with `exclude_outside`.
+    border, or 0 with `exclude_outside`. `roi` is the part of the input that tf_crop_and_resize
+    resizes, normalized; results at places outside of the input are `extrapolation_value`.
     """
 
     before: int
@@ -84,11 +87,30 @@ class AxisResize:
     cubic_a: float = _KEYS_A
     antialias: bool = False
     exclude_outside: bool = False
+    roi: tuple[float, float] = (0.0, 1.0)
+    extrapolation_value: float = 0.0
 
     def applied(self, layer: ImportedLayer, x: Value, axis: int) -> Value:
         """Resizes an axis of `x`."""
         if self.mode == "nearest":
-            return layer.value(gathered(layer, x, self._nearest(layer), axis))
+            y = layer.value(gathered(layer, x, self._nearest(layer), axis))
+        else:
+            y = self._weighted(layer, x, axis)
+        return self._extrapolated(layer, y, axis)
+
+    def _extrapolated(self, layer: ImportedLayer, y: Value, axis: int) -> Value:
+        if self.coordinate_mode != _CROP:
+            return y
+        places = self._coordinates(layer)
+        outside = (places < 0) | (places > self.before - 1)
+        if not outside.any():
+            return y
+        shape = [1] * len(y.shape)
+        shape[axis] = self.after
+        value = np.array(self.extrapolation_value).astype(NUMPY_DTYPES[y.dtype])
+        return layer.add("where", layer.value(outside.reshape(shape)), layer.value(value), y)
+
+    def _weighted(self, layer: ImportedLayer, x: Value, axis: int) -> Value:
         outer, inner = math.prod(x.shape[:axis]), math.prod(x.shape[axis + 1 :])
         layer.check_elements((self.after, self.before))
         weights = self._weights(layer)
@@ -106,6 +128,10 @@ class AxisResize:
             return i / self.scale
         if self.coordinate_mode == "align_corners":
             return i * ((self.before - 1) / max(1, self.after - 1))
+        if self.coordinate_mode == "tf_half_pixel_for_nn":
+            return (i + 0.5) / self.scale
+        if self.coordinate_mode == _CROP:
+            return self._cropped(i)
         center = (i + 0.5) / self.scale - 0.5
         if self.coordinate_mode == "half_pixel":
             return center
@@ -113,10 +139,17 @@ class AxisResize:
             return center if self.after > 1 else np.zeros(1)
         if self.coordinate_mode == "half_pixel_symmetric":
             return center + self.before / 2 * (1 - self.after / (self.scale * self.before))
-        raise layer.unsupported(
-            f"its mode is {self.mode}, or it resizes other axes than height and width, with the"
-            f" coordinates {self.coordinate_mode}"
-        )
+        raise layer.unsupported(f"its coordinates are {self.coordinate_mode}")
+
+    def _cropped(self, i: Array) -> Array:
+        """In float32 like onnxruntime, because rounding decides which places are outside."""
+        begin, end = np.array(self.roi, np.float32)
+        last = np.float32(self.before - 1)
+        if self.after == 1:
+            return np.array([np.float32(0.5) * (begin + end) * last])
+        steps = i.astype(np.float32) * (end - begin) * last / np.float32(self.after - 1)
+        places: Array = begin * last + steps
+        return places
 
     def _nearest(self, layer: ImportedLayer) -> Array:
         x = self._coordinates(layer)
