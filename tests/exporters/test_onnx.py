@@ -24,6 +24,7 @@ from trimtab.program.quantization import Quantization
 # Vectors that must be refused, because ONNX has no operator for them.
 REFUSED = {
     "Resize-linear-crop",
+    "Resize-linear-crop-scales",
     "Resize-nearest-tf-half-pixel-for-nn",
     "Resize-policy-not_smaller",
 }
