@@ -39,6 +39,8 @@ DECLARED = {
     "Axpy": BlobCounts((3, 3)),
     "Interp": BlobCounts((1, 2)),
     "Upsample": BlobCounts((1, 2)),
+    "BatchReindex": BlobCounts((2, 2)),
+    "Parameter": BlobCounts((0, 0)),
 }
 
 

@@ -8,16 +8,18 @@ import numpy as np
 import pytest
 
 import trimtab
+from tests.importers import caffe_cases, caffe_rare_cases
 from tests.importers.caffe_case import Case
-from tests.importers.caffe_cases import cases
 from tests.importers.caffe_writer import head, write
 from tests.importers.opencv import opencv_caffe
 from trimtab.importers.caffe_ops.layer import HANDLERS
 
+CASES = [*caffe_cases.cases(), *caffe_rare_cases.cases()]
+
 TOLERANCE = 2e-6  # relative to the largest value
 
 
-@pytest.mark.parametrize("case", cases(), ids=lambda case: case.id)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_a_layer_computes_what_opencv_or_its_formula_says(case: Case, tmp_path: Path) -> None:
     text = head({name: value.shape for name, value in case.inputs.items()}) + case.text
     program = trimtab.load(write(tmp_path, text, case.blobs))
@@ -35,4 +37,4 @@ def test_a_layer_computes_what_opencv_or_its_formula_says(case: Case, tmp_path: 
 
 def test_every_handled_layer_type_has_a_case() -> None:
     elsewhere = {"PriorBox", "DetectionOutput", "Slice", "Split"}
-    assert {case.id.partition("-")[0] for case in cases()} | elsewhere == set(HANDLERS)
+    assert {case.id.partition("-")[0] for case in CASES} | elsewhere == set(HANDLERS)

@@ -1,4 +1,4 @@
-"""Convolution, Deconvolution, InnerProduct, and their names in forks of Caffe."""
+"""Convolution, Deconvolution, Im2col, InnerProduct, and their names in forks of Caffe."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trimtab.importers.caffe_ops.contract import ANY, takes
 from trimtab.importers.caffe_ops.layer import CaffeLayer, handles
 from trimtab.importers.caffe_ops.prototxt import Message
 from trimtab.importers.vocabulary import matrix, movement
-from trimtab.importers.vocabulary.convolution import check_groups, convolve, deconvolve
+from trimtab.importers.vocabulary.convolution import check_groups, convolve, deconvolve, unfold
 from trimtab.importers.vocabulary.window import Pair, Window
 
 
@@ -32,15 +32,25 @@ def spatial(layer: CaffeLayer, param: Message, name: str, stem: str, default: in
     return pair
 
 
+def _window(layer: CaffeLayer, param: Message) -> Window:
+    """The window of a convolution over height and width."""
+    if param.integer("axis", 1) not in (1, -3):
+        raise layer.unsupported("its axis is not 1")
+    pads = spatial(layer, param, "pad", "pad", 0)
+    return Window(
+        spatial(layer, param, "kernel_size", "kernel", None),
+        spatial(layer, param, "stride", "stride", 1),
+        (*pads, *pads),
+        spatial(layer, param, "dilation", "dilation", 1),
+    )
+
+
 @handles("Convolution", "Deconvolution", "DepthwiseConvolution", "ConvolutionDepthwise")
 @takes(ANY, ANY, equal=True)
 def convolution(layer: CaffeLayer) -> Results:
     """All bottoms share the weights: [m, c / g, h, w], of Deconvolution [c, m / g, h, w]."""
     param = layer.param("convolution_param")
-    if param.integer("axis", 1) not in (1, -3):
-        raise layer.unsupported("its axis is not 1")
-    kernel = spatial(layer, param, "kernel_size", "kernel", None)
-    pads = spatial(layer, param, "pad", "pad", 0)
+    window = _window(layer, param)
     channels = layer.image().shape[1]
     outputs = param.integer("num_output", 0)
     # ConvolutionDepthwise of some forks has no field `group`: it is the number of channels.
@@ -48,16 +58,19 @@ def convolution(layer: CaffeLayer) -> Results:
     check_groups(layer, group, channels, outputs)
     transposed = layer.type == "Deconvolution"
     shape = (channels, outputs // group) if transposed else (outputs, channels // group)
-    weight = layer.constant(layer.blob(0, (*shape, *kernel), "weights"), "weight")
+    weight = layer.constant(layer.blob(0, (*shape, *window.kernel), "weights"), "weight")
     bias = None
     if param.boolean("bias_term", True):
         bias = layer.constant(layer.blob(1, (outputs,), "bias"), "bias")
-    strides = spatial(layer, param, "stride", "stride", 1)
-    dilations = spatial(layer, param, "dilation", "dilation", 1)
-    window = Window(kernel, strides, (*pads, *pads), dilations)
     images = [layer.image(i) for i in range(len(layer.inputs))]
     add = deconvolve if transposed else convolve
     return tuple(add(layer, x, weight, bias, window, group) for x in images)
+
+
+@handles("Im2col")
+def im2col(layer: CaffeLayer) -> Results:
+    """The pixels of each window as channels, in the order channel, row, column."""
+    return unfold(layer, layer.image(), _window(layer, layer.param("convolution_param")))
 
 
 @handles("InnerProduct")

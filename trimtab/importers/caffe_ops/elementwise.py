@@ -30,6 +30,7 @@ handle_functions(
         "Clip": Function("clip", ("clip_param.min", -math.inf), ("clip_param.max", math.inf)),
         "ELU": Function("elu", ("elu_param.alpha", 1.0)),
         "Swish": Function("swish", ("swish_param.beta", 1.0)),
+        "Threshold": Function(activation.above, ("threshold_param.threshold", 0.0)),
         "Power": Function(activation.power, ("power_param.power", 1.0), *_linear("power")),
         "Exp": Function(activation.exp, ("exp_param.base", -1.0), *_linear("exp")),
         "Log": Function(activation.log, ("log_param.base", -1.0), *_linear("log")),

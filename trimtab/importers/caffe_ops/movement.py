@@ -104,6 +104,37 @@ def permute(layer: CaffeLayer) -> Results:
     return layer.transpose(layer.x(), (*order, *unlisted))
 
 
+@handles("BatchReindex")
+@takes((2, 2))
+def batch_reindex(layer: CaffeLayer) -> Results:
+    """The images of a batch at the indices [count] of a second operand."""
+    indices = layer.x(1)
+    if len(indices.shape) != 1:
+        raise layer.invalid(f"its indices are {list(indices.shape)}, not a vector")
+    return movement.gathered(layer, layer.x(), movement.cast(layer, indices, "int64"), 0)
+
+
+@handles("Embed")
+def embed(layer: CaffeLayer) -> Results:
+    """The row of learned values [count, values] at each index, with optional offsets."""
+    param = layer.param("embed_param")
+    count, values = param.integer("input_dim", 0), param.integer("num_output", 0)
+    rows = layer.constant(layer.blob(0, (count, values), "weights"), "weight")
+    y = movement.gathered(layer, rows, movement.cast(layer, layer.x(), "int64"), 0)
+    if not param.boolean("bias_term", True):
+        return y
+    offset = layer.constant(layer.blob(1, (values,), "bias"), "bias")
+    return layer.add("add", layer.value(y), offset)
+
+
+@handles("Parameter")
+@takes((0, 0))
+def parameter(layer: CaffeLayer) -> Results:
+    """Learned values without an operand."""
+    shape = layer.param("parameter_param").message("shape").integers("dim")
+    return layer.constant(layer.blob(0, shape, "values"), "values")
+
+
 @handles("Tile")
 def tile(layer: CaffeLayer) -> Results:
     """Repeats the input along one axis."""

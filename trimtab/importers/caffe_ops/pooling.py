@@ -1,4 +1,4 @@
-"""Pooling, Interp and Upsample."""
+"""Pooling, SPP, Interp and Upsample."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from trimtab.importers.caffe_ops.convolution import spatial
 from trimtab.importers.caffe_ops.layer import CaffeLayer, handles
 from trimtab.importers.caffe_ops.prototxt import Message
 from trimtab.importers.vocabulary import pooling as pools
-from trimtab.importers.vocabulary.movement import sliced
+from trimtab.importers.vocabulary.movement import concat, flattened, sliced
 from trimtab.importers.vocabulary.resize import resize
 from trimtab.importers.vocabulary.window import Pair, Window
 
 _KINDS: dict[str, pools.Kind] = {"MAX": "max", "AVE": "average"}
+_METHODS = (*_KINDS, "STOCHASTIC")
+
+_MAX_LEVELS = 16  # of a pyramid; more bins than an image has pixels
 
 
 @handles("Pooling")
@@ -22,7 +25,7 @@ def pooling(layer: CaffeLayer) -> Results:
     """Sizes are rounded up; a mean counts all pixels of the window inside the padded image."""
     param = layer.param("pooling_param")
     x = layer.image()
-    method = param.choice("pool", ("MAX", "AVE", "STOCHASTIC"), "MAX")
+    method = param.choice("pool", _METHODS, "MAX")
     if method == "STOCHASTIC":
         raise layer.unsupported("its pool is STOCHASTIC")
     if method == "AVE" and len(layer.outputs) > 1:
@@ -67,6 +70,35 @@ def _check_windows(layer: CaffeLayer, x: Value, kernel: Pair, strides: Pair) -> 
     for size, k, stride in zip(x.shape[2:], kernel, strides, strict=True):
         if -(-(size - k) // stride) * stride >= size:
             raise layer.unsupported("its last window lies outside of the image")
+
+
+@handles("SPP")
+def spatial_pyramid(layer: CaffeLayer) -> Results:
+    """Pools to 1 x 1, 2 x 2, 4 x 4, ... bins, which become one row of values per image (He et al.
+    2014). A pyramid of one level remains an image.
+    """
+    param = layer.param("spp_param")
+    x = layer.image()
+    method, levels = param.choice("pool", _METHODS, "MAX"), param.integer("pyramid_height", 0)
+    if method == "STOCHASTIC":
+        raise layer.unsupported("its pool is STOCHASTIC")
+    if not 1 <= levels <= _MAX_LEVELS:
+        raise layer.invalid(f"its pyramid_height is {levels}, not 1 to {_MAX_LEVELS}")
+    pooled = [_bins(layer, _KINDS[method], x, 2**level) for level in range(levels)]
+    if levels == 1:
+        return pooled[0]
+    return concat(layer, [flattened(layer, y, 1) for y in pooled], axis=1)
+
+
+def _bins(layer: CaffeLayer, kind: pools.Kind, x: Value, bins: int) -> Value:
+    """Pools to bins x bins windows of one size, centered on the image."""
+    kernel = [-(-size // bins) for size in x.shape[2:]]
+    pads = [(k * bins - size + 1) // 2 for k, size in zip(kernel, x.shape[2:], strict=True)]
+    if any(pad >= k for pad, k in zip(pads, kernel, strict=True)):
+        raise layer.invalid(f"{bins} x {bins} bins do not fit an image of {list(x.shape[2:])}")
+    size = kernel[0], kernel[1]
+    window = Window(size, size, (*pads, *pads))
+    return pools.pool(layer, kind, x, window, ceil_mode=True, count_include_pad=True)
 
 
 @handles("Interp")

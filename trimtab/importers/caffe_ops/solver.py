@@ -40,6 +40,8 @@ _ROLES: dict[str, tuple[str, ...]] = {
     "Scale": ("scale", "bias"),
     "Bias": ("bias",),
     "Normalize": ("scale",),
+    "Embed": ("weight", "bias"),
+    "Parameter": ("values",),
 }
 
 

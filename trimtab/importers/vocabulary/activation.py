@@ -38,6 +38,12 @@ def affine(layer: ImportedLayer, x: Value, scale: Array | None, shift: Array | N
     return x
 
 
+def above(layer: ImportedLayer, x: Value, threshold: float) -> Value:
+    """1 for x > threshold, 0 otherwise."""
+    limit = layer.constant(threshold, "threshold")
+    return layer.add("cast", layer.add("compare", limit, x, relation="less"), to="f32")
+
+
 def celu(layer: ImportedLayer, x: Value, alpha: float) -> Value:
     """x for x >= 0, alpha * (e^(x / alpha) - 1) otherwise."""
     if alpha <= 0:

@@ -1,6 +1,10 @@
-"""Convolution and transposed convolution."""
+"""Convolution and transposed convolution, and the windows that they read."""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
 
 from trimtab.importers._graph import Operand, Value
 from trimtab.importers._layer import ImportedLayer
@@ -67,12 +71,7 @@ def convolve_computed(
     check_groups(layer, group, c, m)
     if depth * group != c:
         raise layer.invalid(f"weights of {depth} channels do not fit {c} in {group} groups")
-    common = {
-        "kernel_shape": window.kernel,
-        "strides": window.strides,
-        "pads": window.pads,
-        "dilations": window.dilations,
-    }
+    common = _attributes(window)
     if group == c == m:
         # The operator skips its padding, and so products of 0 and weights that are not finite.
         top, left, bottom, right = window.pads
@@ -119,12 +118,45 @@ def deconvolve_computed(
         "col2im",
         layer.add("mat_mul", pixels, taps),
         image_shape=size,
-        kernel_shape=window.kernel,
-        strides=window.strides,
-        pads=window.pads,
-        dilations=window.dilations,
         group=group,
+        **_attributes(window),
     )
+
+
+def unfold(layer: ImportedLayer, x: Value, window: Window, pad_value: float = 0.0) -> Value:
+    """The pixels of every window of x: [n, c, h, w], as [n, c * kh * kw, h_out, w_out]."""
+    window.check(layer)
+    n, c = x.shape[:2]
+    size = window.convolved_size(x.shape[2:])
+    if min(size) < 1:
+        raise layer.invalid(f"its window is larger than the padded image {list(x.shape[2:])}")
+    rows = layer.add("im2col", x, pad_value=pad_value, **_attributes(window))
+    taps = math.prod(window.kernel)
+    y = layer.transpose(layer.reshape(rows, (n, *size, taps, c)), (0, 4, 3, 1, 2))
+    return layer.reshape(y, (n, c * taps, *size))
+
+
+def fold(layer: ImportedLayer, x: Value, size: Sequence[int], window: Window) -> Value:
+    """The sums of windows x: [n, c * kh * kw, windows] in an image [n, c, height, width]: the
+    reverse of `unfold`.
+    """
+    window.check(layer)
+    counts, taps = window.convolved_size(size), math.prod(window.kernel)
+    n, rows, windows = x.shape
+    if min(counts) < 1 or math.prod(counts) != windows or rows % taps:
+        raise layer.invalid(f"{windows} windows of {rows} values do not fit {list(size)}")
+    y = layer.transpose(layer.reshape(x, (n, rows // taps, taps, windows)), (0, 3, 2, 1))
+    y = layer.reshape(y, (1, n * windows, rows))
+    return layer.add("col2im", y, image_shape=tuple(size), **_attributes(window))
+
+
+def _attributes(window: Window) -> dict[str, Any]:
+    return {
+        "kernel_shape": window.kernel,
+        "strides": window.strides,
+        "pads": window.pads,
+        "dilations": window.dilations,
+    }
 
 
 def _operands(layer: ImportedLayer, weight: Operand, bias: Operand | None) -> list[Value]:
