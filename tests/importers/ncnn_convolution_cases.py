@@ -16,7 +16,10 @@ IMAGE, MATRIX, VECTOR = (6, 7, 9), (6, 9), (12,)
 
 @dataclass(frozen=True)
 class Case:
-    """`params` and `weights` of a layer with inputs x0, x1, ... and output y (or y0, y1, ...)."""
+    """`params` and `weights` of a layer with inputs x0, x1, ... and output y (or y0, y1, ...).
+
+    The inputs are random, of these `shapes`; then come `values`.
+    """
 
     id: str
     type: str
@@ -26,14 +29,16 @@ class Case:
     tops: int = 1
     low: float = -1.0
     scale: float = 3.0
+    values: tuple[Array, ...] = ()
 
     @property
     def inputs(self) -> dict[str, Array]:
         """Values of the inputs, without a batch."""
-        return {
-            f"x{i}": random(*shape, seed=10 + i, low=self.low) * self.scale
+        drawn = [
+            random(*shape, seed=10 + i, low=self.low) * self.scale
             for i, shape in enumerate(self.shapes)
-        }
+        ]
+        return {f"x{i}": x for i, x in enumerate([*drawn, *self.values])}
 
 
 def tagged(*shape: int, seed: int = 1, form: str = "f32") -> Tagged:

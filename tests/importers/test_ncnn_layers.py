@@ -8,16 +8,18 @@ import numpy as np
 import pytest
 
 import trimtab
+from tests.importers import ncnn_cases, ncnn_rare_cases
 from tests.importers.caffe_writer import random
-from tests.importers.ncnn_cases import cases
 from tests.importers.ncnn_convolution_cases import Case
 from tests.importers.ncnn_writer import head, line, run_ncnn, write
 from trimtab.importers.ncnn_ops.layer import HANDLERS
 
+CASES = [*ncnn_cases.cases(), *ncnn_rare_cases.cases()]
+
 TOLERANCE = 3e-6  # relative to the largest value
 
 
-@pytest.mark.parametrize("case", cases(), ids=lambda case: f"{case.type}-{case.id}")
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.type}-{case.id}")
 def test_a_layer_computes_what_ncnn_computes(case: Case, tmp_path: Path) -> None:
     shapes = {name: value.shape for name, value in case.inputs.items()}
     names = ["y"] if case.tops == 1 else [f"y{i}" for i in range(case.tops)]
@@ -45,4 +47,4 @@ def test_argmax_matches_numpy(tmp_path: Path) -> None:
 def test_every_handled_layer_type_has_a_case() -> None:
     elsewhere = {"ArgMax", "MemoryData", "Noop", "DeepCopy", "PriorBox", "DetectionOutput"}
     elsewhere |= {"YoloDetectionOutput", "Yolov3DetectionOutput"}
-    assert {case.type for case in cases()} | elsewhere == set(HANDLERS) | elsewhere
+    assert {case.type for case in CASES} | elsewhere == set(HANDLERS) | elsewhere

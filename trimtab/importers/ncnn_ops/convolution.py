@@ -1,4 +1,4 @@
-"""Convolution and deconvolution, with groups."""
+"""Convolution and deconvolution, with groups, and the windows that they read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,13 @@ from trimtab.importers._graph import Array, Operand, Value
 from trimtab.importers._layer import Results
 from trimtab.importers.ncnn_ops import quantization
 from trimtab.importers.ncnn_ops.layer import NcnnLayer, handles
-from trimtab.importers.vocabulary.convolution import check_groups, convolve, deconvolve
+from trimtab.importers.vocabulary.convolution import (
+    check_groups,
+    convolve,
+    deconvolve,
+    fold,
+    unfold,
+)
 from trimtab.importers.vocabulary.movement import padded
 from trimtab.importers.vocabulary.window import (
     NO_PADS,
@@ -50,6 +56,13 @@ def _window(layer: NcnnLayer) -> Window:
         padding = above, left, above, layer.param.integer(15, left)
         window = Window((1, kernel), (1, stride), padding, (1, dilation))
     window.check(layer)
+    return window
+
+
+def _resolved(window: Window, x: Value) -> Window:
+    """The window with the padding that SAME means for an image."""
+    if set(window.pads) <= {SAME_UPPER, SAME_LOWER}:
+        return window.same(x.shape[2:], lower=window.pads[0] == SAME_LOWER)
     return window
 
 
@@ -108,8 +121,7 @@ def convolution(layer: NcnnLayer) -> Results:
             raise layer.unsupported("it is quantized and has a padding value other than 0")
         int8 = quantization.read(layer, weight, group if depthwise else None)
         x, weight = int8.rounded(layer, x), int8.weight
-    if set(window.pads) <= {SAME_UPPER, SAME_LOWER}:
-        window = window.same(x.shape[2:], lower=window.pads[0] == SAME_LOWER)
+    window = _resolved(window, x)
     if value := layer.param.real(18, 0.0):
         x = padded(layer, x, {2: window.pads[0::2], 3: window.pads[1::2]}, value=value)
         window = window.padded(NO_PADS)
@@ -148,3 +160,20 @@ def deconvolution(layer: NcnnLayer) -> Results:
     window = window.padded(tuple(0 if n in (SAME_UPPER, SAME_LOWER) else n for n in padding))
     y = layer.activate(deconvolve(layer, x, *operands, window, group, extra))
     return from_image(layer, y, _spatial(layer), layer.x())
+
+
+@handles("Unfold")
+def unfold_windows(layer: NcnnLayer) -> Results:
+    """The pixels of each window as a column, in the order channel, row, column."""
+    x, value = layer.image(), layer.param.real(18, 0.0)
+    y = unfold(layer, x, _resolved(_window(layer), x), value)
+    return layer.reshape(y, (*y.shape[:2], -1))
+
+
+@handles("Fold")
+def fold_windows(layer: NcnnLayer) -> Results:
+    """The sums of columns, each the pixels of a window, in an image."""
+    x, width = layer.x(), layer.param.integer(20, 0)
+    if len(x.shape) != 3:
+        raise layer.unsupported(f"its input has {len(x.shape) - 1} dimensions, not 2")
+    return fold(layer, x, (layer.param.integer(21, width), width), _window(layer))

@@ -29,6 +29,7 @@ handle_functions(
         "HardSigmoid": Function("hard_sigmoid", (0, 0.2), (1, 0.5)),
         "HardSwish": Function(activation.hard_swish, (0, 0.2), (1, 0.5)),
         "GELU": Function(activation.gelu, (0, 0.0)),
+        "Threshold": Function(activation.above, (0, 0.0)),
         "Shrink": Function(activation.shrunk, (0, 0.0), (1, 0.5)),
         "Power": Function(activation.power, (0, 1.0), (1, 1.0), (2, 0.0)),
         "Exp": Function(activation.exp, (0, -1.0), (1, 1.0), (2, 0.0)),

@@ -14,7 +14,7 @@ from trimtab.importers.ncnn_ops.layer import NONE, NcnnLayer, handles
 from trimtab.importers.vocabulary import pooling as pools
 from trimtab.importers.vocabulary.movement import expanded
 from trimtab.importers.vocabulary.resize import AxisResize, resize
-from trimtab.importers.vocabulary.window import Window
+from trimtab.importers.vocabulary.window import Window, from_image, to_image
 
 _KINDS: tuple[pools.Kind, ...] = ("max", "average")
 
@@ -37,7 +37,30 @@ def pooling(layer: NcnnLayer) -> Results:
     if layer.param.integer(7, 0):
         layer.param.read.update(layer.param.params)
         return _adaptive(layer, x, _KINDS[kind])
-    return _windowed(layer, x, _KINDS[kind])
+    window = Window(pair(layer, 1, 0), pair(layer, 2, 1), pads(layer, 3, 13, 14, 15))
+    return _windowed(layer, x, _KINDS[kind], window)
+
+
+@handles("Pooling1D")
+def pooling_1d(layer: NcnnLayer) -> Results:
+    """Pools the rows of a matrix with a window, whole (the result is a vector), or to a size."""
+    p, kind = layer.param, layer.param.integer(0, 0)
+    if kind not in (0, 1):
+        raise layer.unsupported(f"its pooling_type {kind} is not known")
+    image = to_image(layer, layer.x(), 1)
+    if p.integer(4, 0):
+        p.read.update(p.params)
+        y = pools.adaptive_pool(layer, _KINDS[kind], image, (1, 1))
+        return layer.reshape(y, y.shape[:2])
+    if p.integer(7, 0):
+        p.read.update(p.params)
+        y = pools.adaptive_pool(layer, _KINDS[kind], image, (1, p.integer(8, 0)))
+        return from_image(layer, y, 1, layer.x())
+    left = p.integer(3, 0)
+    padding = 0, left, 0, p.integer(14, left)
+    window = Window((1, p.integer(1, 0)), (1, p.integer(2, 1)), padding)
+    y = _windowed(layer, image, _KINDS[kind], window)
+    return from_image(layer, y, 1, layer.x())
 
 
 def _adaptive(layer: NcnnLayer, x: Value, kind: pools.Kind) -> Value:
@@ -47,8 +70,7 @@ def _adaptive(layer: NcnnLayer, x: Value, kind: pools.Kind) -> Value:
     return pools.adaptive_pool(layer, kind, x, (height, width))
 
 
-def _windowed(layer: NcnnLayer, x: Value, kind: pools.Kind) -> Value:
-    window = Window(pair(layer, 1, 0), pair(layer, 2, 1), pads(layer, 3, 13, 14, 15))
+def _windowed(layer: NcnnLayer, x: Value, kind: pools.Kind, window: Window) -> Value:
     mode = layer.param.integer(5, 0)
     counted = bool(layer.param.integer(6, 0))
     window.check(layer)

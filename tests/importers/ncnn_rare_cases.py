@@ -1,0 +1,113 @@
+"""Test cases of ncnn layers that few networks have."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from tests.importers.ncnn_convolution_cases import IMAGE, MATRIX, VECTOR, Case, Params
+
+# Corners of regions inside, across the border and outside of the image, and in the wrong order.
+_REGIONS = (
+    (3, 12, 51, 79),
+    (-30, -20, 25, 30),
+    (40, 40, 52, 60),
+    (60, 50, 140, 125),
+    (30, 30, 20, 9),
+)
+
+
+def _regions() -> list[Case]:
+    layers: dict[str, tuple[str, Params, tuple[int, ...]]] = {
+        "adaptive": ("ROIAlign", {0: 2, 1: 3, 2: 0.11, 5: 1}, IMAGE),
+        "aligned": ("ROIAlign", {0: 2, 1: 3, 2: 0.11, 3: 2, 4: 1, 5: 1}, IMAGE),
+    }
+    return [
+        Case(
+            f"{name} {i}",
+            type,
+            params,
+            shapes=(shape,),
+            values=(np.array(region, np.float32),),
+        )
+        for (name, (type, params, shape)), (i, region) in itertools.product(
+            layers.items(), enumerate(_REGIONS)
+        )
+    ]
+
+
+def _flips() -> list[Case]:
+    axes = [[0], [1], [2], [-1], [-3], [0, 1], [0, 2], [1, 2], [0, 1, 2]]
+    return [
+        *(Case(f"{a}", "Flip", {0: a}) for a in axes),
+        *(Case(f"{a} of 2", "Flip", {0: a}, (), (MATRIX,)) for a in [*axes[:2], [0, 1]]),
+        Case("vector", "Flip", {0: [0]}, (), (VECTOR,)),
+    ]
+
+
+def _diagonals() -> list[Case]:
+    return [
+        *(Case(f"vector {k}", "Diag", {0: k}, (), ((5,),)) for k in (0, 2, -3)),
+        *(Case(f"wide {k}", "Diag", {0: k}, (), (MATRIX,)) for k in (0, 2, 5, 8, -1, -5)),
+        *(Case(f"tall {k}", "Diag", {0: k}, (), ((9, 6),)) for k in (0, 4, -2, -7)),
+    ]
+
+
+def _rows() -> list[Case]:
+    windows: dict[str, Params] = {
+        "full": {1: 3, 2: 2},
+        "full with padding": {1: 3, 2: 2, 3: 1},
+        "full of 2": {1: 2, 2: 2},
+        "valid": {1: 3, 2: 2, 5: 1},
+        "uneven": {1: 4, 2: 2, 3: 2, 14: 1, 5: 1},
+        "counted": {1: 3, 2: 2, 3: 1, 6: 1},
+        "same upper": {1: 3, 2: 2, 5: 2},
+        "same lower": {1: 2, 2: 2, 5: 3},
+        "global": {4: 1},
+        "adaptive": {7: 1, 8: 3},
+        "adaptive uneven": {7: 1, 8: 4},
+    }
+    return [
+        Case(f"{'AVG' if kind else 'MAX'} {name}", "Pooling1D", {0: kind, **params}, (), (MATRIX,))
+        for kind, (name, params) in itertools.product((0, 1), windows.items())
+    ]
+
+
+def _columns() -> list[Case]:
+    windows: dict[str, Params] = {
+        "plain": {1: 3},
+        "oblong": {1: 2, 11: 3, 3: 2, 13: 1},
+        "padded": {1: 3, 3: 2, 4: 1, 14: 2, 15: 0, 16: 1},
+        "dilated": {1: 3, 2: 2, 4: 2},
+    }
+    counts = {"plain": 5 * 7, "oblong": 5 * 4, "padded": 4 * 4, "dilated": 7 * 9}
+    return [
+        *(Case(name, "Unfold", params) for name, params in windows.items()),
+        Case("border value", "Unfold", {1: 3, 4: 1, 18: 0.5}),
+        Case("same upper", "Unfold", {1: 3, 3: 2, 4: -233, 14: -233, 15: -233, 16: -233}),
+        Case("same lower", "Unfold", {1: 2, 4: -234, 14: -234, 15: -234, 16: -234}),
+        *(
+            Case(
+                name,
+                "Fold",
+                {**params, 20: 9, 21: 7},
+                (),
+                ((12 if name == "oblong" else 18, counts[name]),),
+            )
+            for name, params in windows.items()
+        ),
+    ]
+
+
+def cases() -> list[Case]:
+    """All cases."""
+    return [
+        *_regions(),
+        *_flips(),
+        *_diagonals(),
+        *_rows(),
+        *_columns(),
+        Case("zero", "Threshold", {}),
+        Case("half", "Threshold", {0: 0.5}),
+    ]

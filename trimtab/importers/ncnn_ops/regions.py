@@ -1,0 +1,38 @@
+"""Samples of one region, whose corners are the second operand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trimtab.importers._graph import Value
+from trimtab.importers._layer import Results
+from trimtab.importers.ncnn_ops.layer import NcnnLayer, handles
+
+
+@handles("ROIAlign")
+def roi_align(layer: NcnnLayer) -> Results:
+    """Means of linear samples in the cells of the region, as in detectron2 (version 1)."""
+    columns, rows = layer.param.integer(0, 0), layer.param.integer(1, 0)
+    scale, samples = layer.param.real(2, 1.0), layer.param.integer(3, 0)
+    aligned, version = layer.param.integer(4, 0), layer.param.integer(5, 0)
+    if version != 1:
+        raise layer.unsupported(f"its version is {version}, which clamps cells to the image")
+    image = layer.value(np.zeros(1, np.int64))
+    return layer.add(
+        "roi_align",
+        layer.image(),
+        _region(layer),
+        image,
+        rows=rows,
+        columns=columns,
+        samples=samples,
+        scale=scale,
+        half_pixel=bool(aligned),
+    )
+
+
+def _region(layer: NcnnLayer) -> Value:
+    """The corners [1, 4]."""
+    if layer.x(1).count != 4:
+        raise layer.unsupported(f"its second operand has {layer.x(1).count} values, not a region")
+    return layer.reshape(layer.x(1), (1, 4))
