@@ -195,6 +195,31 @@ def _response(x: Array) -> Array:
     return np.asarray(x * (2 + 0.1 * sums) ** -0.75)
 
 
+def _signs(x: Array) -> Array:
+    """Convolution with 3 x 3 windows of signs; the padding is 0 (convolutional_layer.c)."""
+    weight = values(216, 1).reshape(4, 6, 3, 3).astype(float)
+    sizes = abs(weight).mean((1, 2, 3), keepdims=True)
+    padded = np.pad(np.where(x > 0, 1.0, -1.0), ((0, 0), (0, 0), (1, 1), (1, 1)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3))
+    y = np.einsum("nchwij,mcij->nmhw", windows, np.where(weight > 0, sizes, -sizes))
+    return np.asarray(y + values(4).reshape(4, 1, 1))
+
+
+def _gaussian(x: Array) -> Array:
+    """gaussian_yolo_layer.c, for an anchor of 3 x 5 pixels, 3 classes and images of 12 x 8."""
+    rows = []
+    n, _, h, w = x.shape
+    for anchor, j, i in ((a, j, i) for j in range(h) for i in range(w) for a in range(n)):
+        v = x[anchor, :, j, i]
+        center = 1.5 * _sigmoid(v[[0, 2]]) - 0.25
+        size = np.exp(v[[4, 6]]) * [3 / 12, 5 / 8]
+        doubt, objectness = _sigmoid(v[1:8:2]).mean(), _sigmoid(v[8])
+        scores = objectness * _sigmoid(v[9:]) * (1 - doubt)
+        place = (np.array([i, j]) + center) / [w, h]
+        rows.append([*place, *size, objectness, *np.where(scores > 0.2, scores, 0.0)])
+    return np.array(rows)
+
+
 # Layers that OpenCV lacks, with their formulas and weights.
 FORMULAS: dict[str, tuple[str, Callable[[Array], Array], list[Array]]] = {
     "local_avgpool": (section("local_avgpool", size=3, stride=1), _pooled_mean, []),
@@ -246,6 +271,36 @@ FORMULAS: dict[str, tuple[str, Callable[[Array], Array], list[Array]]] = {
         ),
         [values(2, 1), values(48, 2)],
     ),
+    "implicit_add": (
+        section("implicit_add", filters=6) + section("shift_channels", **{"from": 0}),
+        lambda x: x + values(6, 1).reshape(6, 1, 1),
+        [values(6, 1)],
+    ),
+    "implicit_mul": (
+        section("implicit_mul", filters=6, atoms=8)
+        + section("route", layers="0")
+        + section("control_channels", **{"from": 1}),
+        lambda x: x * values(48, 1).reshape(6, 8, 1),
+        [values(48, 1)],
+    ),
+    "xnor": (
+        section("convolutional", filters=4, size=3, pad=1, xnor=1, activation="linear"),
+        _signs,
+        [values(4), values(216, 1)],
+    ),
+    "binary": (
+        section("convolutional", filters=4, size=1, binary=1, activation="linear"),
+        lambda x: (
+            np.einsum(
+                "nchw,mc->nmhw",
+                x,
+                np.sign(values(24, 1).reshape(4, 6))
+                * abs(values(24, 1).reshape(4, 6)).mean(1, keepdims=True),
+            )
+            + values(4).reshape(4, 1, 1)
+        ),
+        [values(4), values(24, 1)],
+    ),
     "shortcut of more channels": (
         section("route", layers="0", groups=2, group_id=0)
         + section("shortcut", **{"from": 0}, activation="linear"),
@@ -283,6 +338,18 @@ def test_a_reversed_reorg_computes_its_formula(tmp_path: Path) -> None:
     np.testing.assert_array_equal(actual, _reorg(x))
 
 
+@pytest.mark.parametrize("anchors", [1, 2])
+def test_a_gaussian_yolo_head_computes_its_formula(anchors: int, tmp_path: Path) -> None:
+    x = values(anchors * 12 * 8 * 12).reshape(1, anchors * 12, 8, 12) * np.float32(4)
+    text = net(12, 8, anchors * 12) + section(
+        "Gaussian_yolo", anchors=",".join(["3,5"] * anchors), num=anchors, classes=3, scale_x_y=1.5
+    )
+    (actual,) = _run(tmp_path, text, None, x)
+    expected = _gaussian(x.reshape(anchors, 12, 8, 12).astype(np.float64))
+    assert 0 < np.count_nonzero(expected[:, 5:]) < expected[:, 5:].size
+    assert_close(actual, expected, 1e-5)
+
+
 def test_connected_weights_of_old_files_are_transposed(tmp_path: Path) -> None:
     matrix = values(30).reshape(6, 5)
     text = net(1, 1, 6) + section("connected", output=5, activation="linear")
@@ -295,6 +362,6 @@ def test_connected_weights_of_old_files_are_transposed(tmp_path: Path) -> None:
 def test_every_handled_layer_type_is_tested() -> None:
     tested = {part.split("]")[0] for text in NETWORKS.values() for part in text.split("[")[1:]}
     tested |= {part.split("]")[0] for t, _, _ in FORMULAS.values() for part in t.split("[")[1:]}
-    tested |= {"convolutional", "activation", "yolo", "region"}
+    tested |= {"convolutional", "activation", "yolo", "region", "gaussian_yolo"}
     other_names = {"conv", "deconv", "conn", "max", "avg", "lrn", "soft", "noise", "silence"}
     assert tested | other_names == set(HANDLERS)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from trimtab.importers._graph import Array, Value
 from trimtab.importers.darknet_ops.activation import activate
 from trimtab.importers.darknet_ops.layer import DarknetLayer, handles
+from trimtab.importers.vocabulary.activation import above
 from trimtab.importers.vocabulary.convolution import check_groups, convolve, deconvolve
 from trimtab.importers.vocabulary.matrix import linear
 from trimtab.importers.vocabulary.normalization import batch_norm
@@ -48,8 +51,11 @@ def _strides(layer: DarknetLayer) -> tuple[int, int]:
 
 @handles("convolutional", "conv")
 def convolutional(layer: DarknetLayer) -> Value:
-    """Convolution; `pad` is half of the window, `padding` a number of pixels."""
-    layer.reject("binary", "xnor", "antialiasing", "share_index", "sway", "rotate", "stretch")
+    """Convolution; `pad` is half of the window, `padding` a number of pixels. With `binary` and
+    `xnor`, weights are their signs times their mean size per filter; with `xnor`, the input is its
+    signs.
+    """
+    layer.reject("antialiasing", "share_index", "sway", "rotate", "stretch")
     filters, size = layer.positive("filters", 1), layer.positive("size", 1)
     group = layer.positive("groups", 1)
     channels = layer.image().shape[1]
@@ -59,7 +65,13 @@ def convolutional(layer: DarknetLayer) -> Value:
     weight = layer.weights((filters, channels // group, size, size), "weights")
     pads = (_padding(layer, size) * dilation,) * 4
     window = Window((size, size), _strides(layer), pads, (dilation, dilation))
-    y = convolve(layer, layer.image(), weight, _bias(biases), window, group)
+    x, signs = layer.image(), layer.options.integer("xnor", 0)
+    if signs or layer.options.integer("binary", 0):
+        sizes = abs(weight).mean((1, 2, 3), keepdims=True)
+        weight = np.where(weight > 0, sizes, -sizes)
+    if signs:
+        x = layer.scale_and_shift(above(layer, x, 0.0), 2.0, -1.0)
+    y = convolve(layer, x, weight, _bias(biases), window, group)
     return activate(layer, _normalized(layer, y, biases), "logistic")
 
 

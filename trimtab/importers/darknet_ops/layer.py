@@ -22,7 +22,12 @@ _SOURCES = {
     "shortcut": "from",
     "scale_channels": "from",
     "sam": "from",
+    "shift_channels": "from",
+    "control_channels": "from",
 }
+
+# Layers that read no other one.
+_SOURCELESS = ("implicit_add", "implicit_mul")
 
 
 class DarknetLayer(ImportedLayer):
@@ -42,7 +47,8 @@ class DarknetLayer(ImportedLayer):
         name = f"{section.type}_{index}"
         where = f"{section.where}: {name}"
         listed = _listed_sources(section, index, where)
-        sources = listed if section.type == "route" else [index - 1, *listed]
+        reads_previous = section.type not in ("route", *_SOURCELESS)
+        sources = [index - 1, *listed] if reads_previous else listed
         title = f"{name}, line {section.line}"
         super().__init__(graph, section.type, name, sources, [index], where=where, title=title)
         self._weights = weights

@@ -72,6 +72,27 @@ def sam(layer: DarknetLayer) -> Results:
     return activate(layer, layer.add("mul", other, layer.image()), "linear")
 
 
+@handles("implicit_add", "implicit_mul")
+def implicit(layer: DarknetLayer) -> Results:
+    """Learned values [1, filters, atoms, 1] (YOLOR)."""
+    shape = 1, layer.positive("filters", 1), layer.positive("atoms", 1), 1
+    return layer.constant(layer.weights(shape, "weights"), "values")
+
+
+@handles("shift_channels")
+def shift_channels(layer: DarknetLayer) -> Results:
+    """Adds another layer, whose dimensions of 1 are repeated (YOLOR)."""
+    (other,) = layer.listed_operands()
+    return layer.add("add", layer.image(), other)
+
+
+@handles("control_channels")
+def control_channels(layer: DarknetLayer) -> Results:
+    """Multiplies by another layer, whose dimensions of 1 are repeated (YOLOR)."""
+    (other,) = layer.listed_operands()
+    return layer.add("mul", layer.image(), other)
+
+
 @handles("reorg")
 def reorg(layer: DarknetLayer) -> Results:
     """Moves the pixels of each block into channels (YOLOv2), or back with `reverse`."""
