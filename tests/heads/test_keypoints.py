@@ -330,7 +330,7 @@ def test_scores_of_posenet_that_the_network_computes_are_probabilities_already()
 @pytest.mark.parametrize(
     "head",
     ["yolov8_pose", "yolov8_seg", "yolov10", "ultraface", "retinaface", "blazeface", "centernet",
-     "fcos", "ssd", "movenet", "posenet"],
+     "fcos", "ssd", "movenet", "posenet", "posenet_multi"],
 )  # fmt: skip
 @pytest.mark.parametrize("shapes", [[(1, 7)], [(1, 3, 4, 4)] * 2, [(1, 5, 4), (1, 6, 9)]])
 def test_other_tensors_are_refused_by_name(head: str, shapes: list[tuple[int, ...]]) -> None:

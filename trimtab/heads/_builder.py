@@ -127,17 +127,19 @@ class HeadBuilder:
         rows, in pixels of the frame: [n, rows, points, 3].
         """
         r, (images, rows, count) = self.request, self.program.vars[values].shape
-        if r.scale != HeadRequest.scale or r.offset != HeadRequest.offset:
-            scale, offset = (
-                self.constant(np.array([*pair, last] * (count // 3), np.float32), name)
-                for name, pair, last in (("scale", r.scale, 1), ("offset", r.offset, 0))
-            )
-            (values,) = self.add("mul", [values, scale])
-            (values,) = self.add("add", [values, offset])
+        points = count // 3
+        values = self.mapped(values, [*r.scale, 1] * points, [*r.offset, 0] * points)
         name = POINTS if self.placement is None else f"{POINTS}.of_input"
-        shape = (images, rows, count // 3, 3)
-        (points,) = self.add("reshape", [values], [name], shape=shape)
-        return self.in_frame(points, row_count, POINTS)
+        (result,) = self.add("reshape", [values], [name], shape=(images, rows, points, 3))
+        return self.in_frame(result, row_count, POINTS)
+
+    def mapped(self, values: str, scale: Sequence[float], offset: Sequence[float]) -> str:
+        """values * scale + offset, along the last dimension: the mapping of the request."""
+        r = self.request
+        if r.scale == HeadRequest.scale and r.offset == HeadRequest.offset:
+            return values
+        (values,) = self.add("mul", [values, self.constant(np.float32(scale), "scale")])
+        return self.add("add", [values, self.constant(np.float32(offset), "offset")])[0]
 
     def within_boxes(self, masks: str, result: str) -> str:
         """Masks [n, rows, h, w] of the whole input, with zeros outside of each row's box, called

@@ -42,7 +42,7 @@ def append(builder: HeadBuilder) -> None:
     heat, offsets = builder.tensors
     axis = next((axis for axis in (1, 3) if _are_offsets(offsets, heat, axis)), 0)
     sizes = heat.shape[2:] if axis == 1 else heat.shape[1:3]
-    steps = [_stride(size, count) for size, count in zip(builder.image_size(), sizes, strict=True)]
+    steps = [stride(size, count) for size, count in zip(builder.image_size(), sizes, strict=True)]
     if not axis or not all(steps):
         raise builder.invalid(f"{_EXPECTED}, of an image with whole steps between places")
     images, points, places = heat.shape[0], heat.shape[axis], sizes[0] * sizes[1]
@@ -69,7 +69,7 @@ def append(builder: HeadBuilder) -> None:
     builder.program.outputs = [builder.points_in_frame(joined, count)]
 
 
-def _stride(size: int, count: int) -> int:
+def stride(size: int, count: int) -> int:
     """Pixels between places of a map whose first and last place are the corners of the image."""
     return 0 if count < 2 or (size - 1) % (count - 1) else (size - 1) // (count - 1)
 

@@ -1,4 +1,4 @@
-"""The custom operator that decodes the boxes of an SSD."""
+"""The custom operators that decode the boxes of an SSD and the persons of PoseNet."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from trimtab.importers._graph import Value
 from trimtab.importers.tflite_ops.forms import Results
 from trimtab.importers.tflite_ops.node import TfliteNode, handles
 
+_PERSON_RESULTS = 4  # without masks
 _SWAPPED = np.array([1, 0, 3, 2])  # y before x, as TFLite has it, and back
 
 
@@ -57,13 +59,43 @@ def detection_post_process(node: TfliteNode) -> Results:
         zeros = node.value(np.zeros((1, rows - y.shape[1], y.shape[2]), np.float32))
         y = node.add("concat", y, zeros, axis=1)
 
-    def columns(indices: Any, shape: tuple[int, ...]) -> Any:
-        picked = node.add("gather", y, node.value(np.asarray(indices, np.int64)), axis=2)
-        return node.reshape(picked, shape)
-
     return (
-        columns(_SWAPPED, (1, rows, 4)),
-        columns([5], (1, rows)),
-        columns([4], (1, rows)),
+        _columns(node, y, _SWAPPED, (1, rows, 4)),
+        _columns(node, y, [5], (1, rows)),
+        _columns(node, y, [4], (1, rows)),
         node.add("cast", count, to="f32"),
     )
+
+
+@handles("custom PosenetDecoder")
+def posenet_decoder(node: TfliteNode) -> Results:
+    """Coral's operator for several persons. Unused rows are 0."""
+    options = node.parameters()
+    if len(node.op.outputs) > _PERSON_RESULTS:
+        raise node.unsupported("it computes the masks of persons")
+    boxes, count, keypoints = node.add_many(
+        "decode_poses",
+        *(node.image(i) for i in range(3)),
+        outputs=3,
+        stride=float(options["stride"]),
+        threshold=float(options["score_threshold"]),
+        radius=float(options["nms_radius"]),
+        max_persons=int(options["max_detections"]),
+    )
+    images, persons, values = keypoints.shape
+    points = values // 3
+    keypoints = node.reshape(keypoints, (images, persons, points, 3))
+
+    return (
+        _columns(node, keypoints, [1, 0], (images, persons, points, 2)),
+        _columns(node, keypoints, [2], (images, persons, points)),
+        _columns(node, boxes, [4], (images, persons)),
+        node.add("cast", count, to="f32"),
+    )
+
+
+def _columns(node: TfliteNode, x: Value, indices: Any, shape: tuple[int, ...]) -> Value:
+    """These elements of the last dimension of `x`, with the shape of a result."""
+    axis = len(x.shape) - 1
+    picked = node.add("gather", x, node.value(np.asarray(indices, np.int64)), axis=axis)
+    return node.reshape(picked, shape)

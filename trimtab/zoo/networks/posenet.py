@@ -1,8 +1,7 @@
 """A pose estimator like PoseNet (Papandreou et al. 2018; Oved 2018) on MobileNet v1: 3.3 M
 parameters.
 
-Many persons with 17 keypoints; the head `posenet` reads one, and assembling several is left to the
-caller.
+Many persons with 17 keypoints; the head `posenet` reads one, and `posenet_multi` several.
 """
 
 from __future__ import annotations
