@@ -18,15 +18,18 @@ enum CameraColors : uint8_t {
 // Adds one row of pixels to the channels of a row of the result, for n pixels, a multiple of
 // kCameraUnit:
 //
-//   y[c][i] += factor[c] * sum over t < taps of w[t * n + i] * channel c of x[t * n + i]
+//   y[c][i] += factor[c] * sum over t < taps of w[t * n + i] * channel c of pixel t * n + i
+//
+// The bytes of pixel k are rows[0][offsets[0][k]], rows[1][offsets[1][k]], rows[2][offsets[1][k]];
+// a kernel reads no byte that lies outside of those between the first and the last of a row's. It
+// may write them to words[k], byte 0 being the lowest.
 //
 // The first row of several begins with base[c] in place of y[c][i] (`is_first`). The last may have
 // z: the results go there and not to y, the three channels of a pixel in turn, from the last one on
 // if it `reverses` them.
 //
-// A word of x holds three bytes of a pixel, from the lowest. With `colors` of kCameraYuv or
-// kCameraSum, channels are rounded to whole numbers, half to even, and limited to [0, 255]; with
-// b0 = max(byte 0 - black, 0) and b1, b2 = bytes 1 and 2, minus 128:
+// With `colors` of kCameraYuv or kCameraSum, channels are rounded to whole numbers, half to even,
+// and limited to [0, 255]; with b0 = max(byte 0 - black, 0) and b1, b2 = bytes 1 and 2, minus 128:
 //
 //   kCameraYuv   v0 = weight[0] b0 + weight[1] b2
 //                v1 = weight[0] b0 + weight[2] b1 + weight[3] b2
@@ -34,7 +37,9 @@ enum CameraColors : uint8_t {
 //   kCameraSum   v0 = weight[0] b0 + weight[1] byte 1 + weight[2] byte 2; y[1], y[2] are not used
 template <typename T>
 struct CameraRowArgs {
-  const uint32_t* x;
+  const uint8_t* rows[3];
+  const int32_t* offsets[2];
+  uint32_t* words;
   const float* w;
   float* y[3];
   float* z;

@@ -8,6 +8,25 @@
 
 namespace {
 
+// Writes the words of pixels, one by one.
+inline void GatherPixels(const CameraRowArgs<Element>& args, size_t begin, size_t end) {
+  const uint8_t *const row0 = args.rows[0], *const row1 = args.rows[1], *const row2 = args.rows[2];
+  const int32_t *const first = args.offsets[0], *const others = args.offsets[1];
+  uint32_t* const words = args.words;
+  if (row2 == row1 + 1) {
+    for (size_t i = begin; i < end; ++i) {
+      uint16_t two;
+      __builtin_memcpy(&two, row1 + others[i], sizeof(two));
+      words[i] = row0[first[i]] | static_cast<uint32_t>(two) << 8;
+    }
+    return;
+  }
+  for (size_t i = begin; i < end; ++i) {
+    words[i] = row0[first[i]] | static_cast<uint32_t>(row1[others[i]]) << 8 |
+               static_cast<uint32_t>(row2[others[i]]) << 16;
+  }
+}
+
 template <int kByte>
 inline F PixelByte(I word) {
   if (kByte == 0) return ToFloat(word & SetBits(0xff));
@@ -21,7 +40,7 @@ inline F Channel(F v) {
   return Max(Min((v + magic) - magic, Set(255.0f)), Set(0.0f));
 }
 
-// f(word, v) computes kChannels values of a pixel.
+// Adds pixels, of which f(word, v) computes kChannels values.
 template <int kChannels, typename Function>
 inline void AddPixels(const CameraRowArgs<Element>& args, const Function& f) {
   TRIMTAB_NO_UNROLL
@@ -32,7 +51,7 @@ inline void AddPixels(const CameraRowArgs<Element>& args, const Function& f) {
     TRIMTAB_NO_UNROLL
     for (size_t t = 0; t < args.taps; ++t) {
       F v[kChannels];
-      f(LoadWords(args.x + t * args.n + i), v);
+      f(LoadWords(args.words + t * args.n + i), v);
       const F w = Load(args.w + t * args.n + i);
       TRIMTAB_UNROLL
       for (int c = 0; c < kChannels; ++c) sum[c] = Fma(v[c], w, sum[c]);
@@ -53,8 +72,8 @@ inline void AddPixels(const CameraRowArgs<Element>& args, const Function& f) {
   }
 }
 
-TRIMTAB_FAMILY(u8)
-inline void CameraRow(const CameraRowArgs<Element>& original) {
+// Adds the pixels of args.words.
+inline void AddWords(const CameraRowArgs<Element>& original) {
   const CameraRowArgs<Element> args = original;  // stores might alias it
   const float* const weight = args.weight;
   if (args.colors == kCameraBytes) {
@@ -78,6 +97,12 @@ inline void CameraRow(const CameraRowArgs<Element>& original) {
           Fma(PixelByte<2>(word), Set(weight[2]), Fma(PixelByte<1>(word), Set(weight[1]), b0)));
     });
   }
+}
+
+TRIMTAB_FAMILY(u8)
+inline void CameraRow(const CameraRowArgs<Element>& args) {
+  GatherPixels(args, 0, args.taps * args.n);
+  AddWords(args);
 }
 
 }  // namespace

@@ -102,14 +102,17 @@ def measure(rounds: int) -> list[CameraFigures]:
     return [_measured(case, text, rounds) for case, text in CASES.items()]
 
 
-def _measured(case: str, text: str, rounds: int) -> CameraFigures:
-    camera = parse(text)
-    rng = np.random.default_rng(1)
-    # A smooth picture with noise, as cameras give.
-    shape = camera.frame_shape
+def picture(camera: Camera) -> Image:
+    """A smooth frame with noise, as cameras give."""
+    rng, shape = np.random.default_rng(1), camera.frame_shape
     waves = np.add.outer(*(np.sin(np.arange(n) / 40) for n in shape[:2])) * 50 + 128
     waves = waves.reshape(*shape[:2], *(1,) * (len(shape) - 2))
-    pixels = np.clip(waves + rng.normal(0, 4, shape), 0, 255).astype(np.uint8)
+    return np.clip(waves + rng.normal(0, 4, shape), 0, 255).astype(np.uint8)
+
+
+def _measured(case: str, text: str, rounds: int) -> CameraFigures:
+    camera = parse(text)
+    pixels = picture(camera)
     run, own = opencv(camera), session(camera)
     own.run(pixels)
     at = [op.type for op in own.program.steps].index("camera_image")

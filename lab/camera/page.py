@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lab import committed
-from lab.camera import measure, ncnn
+from lab.camera import boxes, measure, ncnn
 from lab.docs.generator import block
 from lab.docs.sentences import made_by
 from trimtab.tables import Page
@@ -36,4 +36,18 @@ def camera_ncnn() -> Page:
         f"The bar for {ncnn.CASE}, {ncnn.BAR} of ncnn's instructions, {verdict} with {ratio:.3f}.",
         "Million instructions of a frame:",
         ncnn.table(results),
+    ]
+
+
+@block
+def camera_boxes() -> Page:
+    """Provenance, verdict, and the figures of each detector."""
+    rows = committed.read(boxes.NAME).rows
+    above = [row["model"] for row in rows if max(boxes.ratios(row)) > boxes.BAR]
+    verdict = f"is missed by {', '.join(f'`{name}`' for name in above)}" if above else "holds"
+    return [
+        made_by(boxes.NAME),
+        f"The bar, {boxes.BAR} of the network alone, {verdict}.",
+        "Milliseconds with one thread here, and million instructions on a Cortex-A53:",
+        boxes.table(rows),
     ]

@@ -1,4 +1,4 @@
-"""Measures the conversion of camera frames beside OpenCV."""
+"""Measures the conversion of camera frames beside OpenCV, and the way from a frame to boxes."""
 
 from __future__ import annotations
 
@@ -19,16 +19,20 @@ class CameraOptions:
     ncnn: str = option(
         "instead: checkout of ncnn, whose instructions for these steps a Cortex-A53 counts"
     )
+    boxes: bool = option(
+        "instead: what camera and head add to the time and instructions of detectors", False
+    )
     update: bool = option("write the figures to lab/camera/", False)
 
 
 @command(CameraOptions, engine=True)
 def camera(options: CameraOptions) -> None:
     """Measure the conversion of camera frames beside OpenCV's functions for the same steps."""
+    from dataclasses import replace
     from pathlib import Path
 
     from lab import committed
-    from lab.camera import measure, ncnn
+    from lab.camera import boxes, measure, ncnn
     from lab.exclusive import exclusive
     from lab.machine import MachineMonitor
     from trimtab import tables
@@ -42,6 +46,12 @@ def camera(options: CameraOptions) -> None:
             progress.note(f"written: {committed.write(ncnn.NAME, counted)}")
         return
     with exclusive("bench.camera", parse_wait(options.wait), progress):
+        if options.boxes:
+            results = replace(boxes.measure(options.rounds, progress), machine=monitor.facts())
+            print(tables.text([boxes.table(results.rows)]))
+            if options.update:
+                progress.note(f"written: {committed.write(boxes.NAME, results)}")
+            return
         figures = measure.measure(options.rounds)
     print(tables.text([measure.table(figures)]))
     if options.update:

@@ -2,12 +2,18 @@
 #if TRIMTAB_FRAMES
 #include "runtime/app/image.h"
 
+#include "runtime/app/picture.h"
 #include "runtime/core/loader.h"
 
 namespace trimtab {
 namespace {
 
 constexpr int kMaxSide = 1 << 14;
+#if TRIMTAB_PICTURES
+constexpr char kNotDecoded[] = "a JPEG or PNG file is damaged or too large";
+#else
+constexpr char kNotDecoded[] = "this runner reads no JPEG or PNG files: build it with --pictures";
+#endif
 
 // Reads the header of a PPM (P6) or PGM (P5) file.
 class Header {
@@ -60,12 +66,16 @@ const char* SetImageFile(trimtab_model* model, uint32_t index, const char* path)
   const auto* const begin = static_cast<const uint8_t*>(data);
   trimtab_image image = {};
   trimtab_tensor tensor;
-  const bool is_picture = bytes > 2 && begin[0] == 'P' && (begin[1] == '5' || begin[1] == '6');
-  if (is_picture && Header(begin, bytes).Read(&image))
+  const bool is_coded = IsPicture(begin, bytes);
+  const bool is_picture =
+      is_coded || (bytes > 2 && begin[0] == 'P' && (begin[1] == '5' || begin[1] == '6'));
+  if (is_coded ? DecodePicture(begin, bytes, &image)
+               : is_picture && Header(begin, bytes).Read(&image))
     return trimtab_set_image(model, index, &image) == 0 ? nullptr : trimtab_last_error(model);
-  // Pixels of a frame can begin as the header does.
+  // Pixels of a frame can begin as these files do.
   if (is_picture && trimtab_input(model, index, &tensor) == 0 && tensor.bytes != bytes)
-    return "an image file is not a whole PPM or PGM with 8 bits per channel";
+    return is_coded ? kNotDecoded
+                    : "an image file is not a whole PPM or PGM with 8 bits per channel";
   return trimtab_set_input(model, index, data, bytes) == 0 ? nullptr : trimtab_last_error(model);
 }
 

@@ -260,25 +260,6 @@ void CameraImage::Run(ThreadPool& pool) {
   });
 }
 
-// The words of pixels at `offsets` from the planes' rows.
-void Gather(const uint8_t* const (&rows)[3], const int32_t* const (&offsets)[2], size_t count,
-            uint32_t* words) {
-  const uint8_t *const row0 = rows[0], *const row1 = rows[1], *const row2 = rows[2];
-  const int32_t *const first = offsets[0], *const others = offsets[1];
-  if (row2 == row1 + 1) {
-    for (size_t i = 0; i < count; ++i) {
-      uint16_t two;
-      __builtin_memcpy(&two, row1 + others[i], sizeof(two));
-      words[i] = row0[first[i]] | static_cast<uint32_t>(two) << 8;
-    }
-    return;
-  }
-  for (size_t i = 0; i < count; ++i) {
-    words[i] = row0[first[i]] | static_cast<uint32_t>(row1[others[i]]) << 8 |
-               static_cast<uint32_t>(row2[others[i]]) << 16;
-  }
-}
-
 void CameraImage::ComputeRow(const Source& source, int64_t row, const Table& down,
                              const Table& across, uint8_t* memory) const {
   const CameraView& view = *source.view;
@@ -289,7 +270,8 @@ void CameraImage::ComputeRow(const Source& source, int64_t row, const Table& dow
   const bool has_content = element >= 0 && element < static_cast<int64_t>(view.down.size());
   if (!has_content) return WriteRow(view, row, sums, false);
   CameraRowArgs<uint8_t> args = view.colors;
-  args.x = words;
+  for (size_t i = 0; i < 2; ++i) args.offsets[i] = across.offsets[i];
+  args.words = words;
   args.w = across.weights;
   args.n = padded;
   args.taps = view.across.resampling.Window();
@@ -318,10 +300,8 @@ void CameraImage::ComputeRow(const Source& source, int64_t row, const Table& dow
       args.z = result<float>() + pixel * kMaxChannels;
     }
     for (size_t c = 0; c < channels(); ++c) args.factor[c] = weights[tap] * scale_[channel(c)];
-    const uint8_t* const rows[] = {source.bytes[0] + down.offsets[0][at],
-                                   source.bytes[1] + down.offsets[1][at],
-                                   source.bytes[2] + down.offsets[1][at]};
-    Gather(rows, {across.offsets[0], across.offsets[1]}, AcrossEntries(view), words);
+    for (size_t i = 0; i < 3; ++i)
+      args.rows[i] = source.bytes[i] + down.offsets[i > 0 ? 1 : 0][at];
     kernel_(args);
     args.is_first = false;
   }

@@ -14,6 +14,7 @@ import trimtab
 from tests.camera.frames import Image, converted, frame, network
 from tests.camera.test_page import network as onnx_network
 from tests.heads import detectors
+from trimtab.build import builder
 from trimtab.camera import Frame, attach, parse
 from trimtab.camera.formats import FORMATS
 from trimtab.errors import UsageError
@@ -155,38 +156,72 @@ def test_boxes_are_in_the_pixels_of_each_image() -> None:
         np.testing.assert_allclose(results["boxes"][0, :count, :4], mapped, 1e-4, 1e-2)
 
 
-@pytest.mark.build
-def test_the_runner_takes_picture_files(tmp_path: Path) -> None:
+def built(tmp_path: Path, pictures: bool = False) -> builder.Build:
+    """The runner and the model of a network behind frames of any size."""
     onnx_network(tmp_path / "net.onnx")
     camera = parse("camera(nv12, 8x8..200x160) | yolo")
     recipe = Recipe(str(tmp_path / "net.onnx"), toolchain="host", output=tmp_path / "built",
-                    cameras={"images": camera})  # fmt: skip
-    delivery = build(plan(load(recipe))).delivered
+                    cameras={"images": camera}, pictures=pictures)  # fmt: skip
+    return build(plan(load(recipe))).delivered
+
+
+def launched(delivery: builder.Build, image: Path) -> subprocess.CompletedProcess[str]:
+    """The runner, with an image file; its result is `out0.bin` beside the file."""
+    words = [delivery.runner, delivery.model, "--image", image, "--output-dir", image.parent]
+    return subprocess.run([*map(str, words)], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.build
+def test_the_runner_takes_picture_files(tmp_path: Path) -> None:
+    delivery, camera = built(tmp_path), parse("camera(nv12, 8x8..200x160) | yolo")
     assert delivery.model is not None
     pixels = frame(parse("camera(rgb, 101x77)"))
     head = b"P6 # a comment\n101\n# another\n77 255\n"
     files = {"a.ppm": head + pixels.tobytes(), "own.nv12": b"P6" + frame(camera).tobytes()[2:]}
     files |= {"short.ppm": files["a.ppm"][:-1], "deep.ppm": b"P6 1 1 65535 123456", "b.ppm": b"P6 "}
+    files["a.jpg"] = b"\xff\xd8\xff\xe0 and more"
     for name, data in files.items():
         (tmp_path / name).write_bytes(data)
     session = Session(trimtab.load(delivery.model))
     own = np.frombuffer(files["own.nv12"], np.uint8).reshape(camera.frame_shape)
     inputs = {"a.ppm": pixels, "own.nv12": own}
     for name in files:
-        words = [
-            delivery.runner,
-            delivery.model,
-            "--image",
-            tmp_path / name,
-            "--output-dir",
-            tmp_path,
-        ]
-        ran = subprocess.run([*map(str, words)], capture_output=True, text=True, check=False)
+        ran = launched(delivery, tmp_path / name)
         if name not in inputs:
             assert ran.returncode == 8
-            assert "not a whole PPM" in ran.stdout
+            assert ("build it with --pictures" if name == "a.jpg" else "whole PPM") in ran.stdout
             continue
         assert ran.returncode == 0, ran.stdout
         expected = session.run(inputs[name])["y"].ravel()
         result = np.fromfile(tmp_path / "out0.bin", np.float32)
         np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.build
+@pytest.mark.skipif(not builder.PICTURE_DECODER.is_file(), reason="libstb-dev is not installed")
+def test_a_runner_with_the_decoder_takes_jpeg_and_png_files(tmp_path: Path) -> None:
+    delivery = built(tmp_path, pictures=True)
+    assert delivery.model is not None
+    session = Session(trimtab.load(delivery.model))
+    rows, columns = np.mgrid[:77, :101]
+    smooth = np.stack([rows * 3, columns * 2, (rows + columns) % 256], -1).astype(np.uint8)
+    pictures = {"rgb.png": Picture.fromarray(smooth), "photo.jpg": Picture.fromarray(smooth)}
+    pictures["gray.png"] = Picture.fromarray(smooth[..., 0])
+    pictures["indexed.png"] = Picture.fromarray(smooth // 64 * 64).quantize(64)
+    for name, picture in pictures.items():
+        picture.save(tmp_path / name, quality=95)
+        ran = launched(delivery, tmp_path / name)
+        assert ran.returncode == 0, ran.stdout
+        # Pillow's decoders are the oracle; those of JPEG differ in rounding and in chroma between.
+        pixels = np.asarray(Picture.open(tmp_path / name).convert("RGB"))
+        expected = session.run(pixels)["y"].ravel()
+        result = np.fromfile(tmp_path / "out0.bin", np.float32)
+        steps = 3 if name.endswith("jpg") else 1e-2
+        largest = np.abs(expected).max()
+        np.testing.assert_allclose(result, expected, rtol=0, atol=steps / 255 * largest)
+    whole = (tmp_path / "rgb.png").read_bytes()
+    for size in (4, 20, 60, len(whole) // 2):
+        (tmp_path / "cut.png").write_bytes(whole[:size])
+        ran = launched(delivery, tmp_path / "cut.png")
+        assert ran.returncode == 8
+        assert "damaged or too large" in ran.stdout

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import trimtab
-from tests.heads import persons
+from tests.heads import coral, persons
 from tests.heads.reference import Array
-from tests.importers.tflite_writer import Model
 from trimtab.errors import UnsupportedOperatorError
 from trimtab.target import Target
-
-NAMES = ("heat", "offsets", "displacements")
-CORAL = Path(__file__).with_name("coral.npz")
-"""Maps [c, h, w] of two pictures, and what DecodeAllPoses of google-coral/libcoral 6589d0b, compiled
-with GCC 12, returns for them: a stride of 8, a radius of 20 pixels, 10 persons, 5 refinements."""
-
 
 def run(maps: dict[str, Array], **options: Any) -> Any:
     """The results of the head on maps [n, c, h, w] or [n, h, w, c]."""
@@ -62,7 +54,7 @@ def test_persons_are_those_of_the_formulas_of_the_paper(
     size: tuple[int, int], count: int, threshold: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     images = [random_maps(seed, size, count) for seed in range(3)]
-    maps = {name: np.stack(x) for name, x in zip(NAMES, zip(*images, strict=True), strict=True)}
+    maps = {name: np.stack(x) for name, x in zip(coral.MAPS, zip(*images, strict=True), strict=True)}
     found = 0
     for isa in Target.host().isas:
         monkeypatch.setenv("TRIMTAB_ISA", isa)
@@ -74,22 +66,22 @@ def test_persons_are_those_of_the_formulas_of_the_paper(
     assert found or threshold > 0.5
 
 
-@pytest.mark.parametrize("name", ["a", "b"])
+@pytest.mark.parametrize("name", coral.NAMES)
 @pytest.mark.parametrize("form", ["together", "apart", "channels last"])
 def test_persons_are_those_of_corals_decoder(name: str, form: str) -> None:
-    stored = np.load(CORAL)
-    maps = {of: stored[f"{name}.{of}"][None] for of in NAMES}
+    stored = coral.recorded(name)
+    maps = {of: stored[of][None] for of in coral.MAPS}
     if form == "apart":
         forward, backward = np.split(maps.pop("displacements"), 2, 1)
         maps |= {"forward": forward, "backward": backward}
     elif form == "channels last":
         maps = {of: np.moveaxis(x, 1, -1) for of, x in maps.items()}
-    results = run(maps, score=float(stored[f"{name}.threshold"]), max_boxes=10)
-    check(results, stored[f"{name}.points"], stored[f"{name}.scores"])
+    results = run(maps, score=float(stored["threshold"]), max_boxes=10)
+    check(results, stored["points"], stored["scores"])
 
 
 def test_persons_are_mapped_to_the_frame_and_their_boxes_are_clipped_to_it() -> None:
-    maps = {name: x[None] for name, x in zip(NAMES, random_maps(1, (17, 17), 3), strict=True)}
+    maps = {name: x[None] for name, x in zip(coral.MAPS, random_maps(1, (17, 17), 3), strict=True)}
     plain = run(maps)
     count = int(plain["count"][0])
     assert count > 1
@@ -115,39 +107,14 @@ def test_the_logits_behind_a_networks_probabilities_are_read() -> None:
     check(trimtab.Session(behind).run(image), *expected)
 
 
-def decoder(name: str, masks: bool = False, **options: Any) -> Model:
-    stored, model = np.load(CORAL), Model()
-    maps = [np.moveaxis(stored[f"{name}.{of}"], 0, -1)[None].astype(np.float32) for of in NAMES]
-    settings = {
-        "max_detections": 10,
-        "score_threshold": float(stored[f"{name}.threshold"]),
-        "stride": 8,
-        "nms_radius": 20.0,
-        **options,
-    }
-    shapes: list[tuple[int, ...]] = [(1, 10, 17, 2), (1, 10, 17), (1, 10), (1,)]
-    inputs = [model.input(x) for x in maps]
-    model.outputs = model.add(
-        "PosenetDecoder", inputs, shapes + [(1, 10, 33, 33)] * masks, **settings
-    )
-    return model
-
-
-@pytest.mark.parametrize("name", ["a", "b"])
+@pytest.mark.parametrize("name", coral.NAMES)
 def test_corals_operator_in_tflite_files_computes_what_coral_computes(name: str) -> None:
-    stored, model = np.load(CORAL), decoder(name)
+    model = coral.model(name)
     program = trimtab.load(model.bytes())
     feeds = dict(zip(program.inputs, model.feeds, strict=True))
-    places, scores, of_persons, count = trimtab.Session(program).run(feeds).values()
-    n = len(stored[f"{name}.scores"])
-    np.testing.assert_array_equal(count, [n])
-    points = stored[f"{name}.points"]
-    np.testing.assert_allclose(places[0, :n], points[..., [1, 0]], 1e-4, 1e-2)
-    np.testing.assert_allclose(scores[0, :n], points[..., 2], 1e-4, 1e-5)
-    np.testing.assert_allclose(of_persons[0, :n], stored[f"{name}.scores"], 1e-4, 1e-5)
-    assert not places[0, n:].any()
+    coral.check(name, trimtab.Session(program).run(feeds))
 
 
 def test_masks_of_persons_are_refused_by_name() -> None:
     with pytest.raises(UnsupportedOperatorError, match="masks of persons"):
-        trimtab.load(decoder("a", masks=True).bytes())
+        trimtab.load(coral.model("a", masks=True).bytes())

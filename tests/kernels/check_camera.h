@@ -15,7 +15,7 @@ class CameraRowCheck {
     for (CameraColors colors : kinds) {
       for (size_t n : lengths) {
         for (size_t taps = 1; taps <= 5; ++taps) {
-          for (int kind = 0; kind < 8; ++kind) RunCase(kernel, colors, n, taps, kind, result);
+          for (int kind = 0; kind < 32; ++kind) RunCase(kernel, colors, n, taps, kind, result);
         }
       }
     }
@@ -24,16 +24,14 @@ class CameraRowCheck {
  private:
   void RunCase(void (*kernel)(const CameraRowArgs<uint8_t>&), CameraColors colors, size_t n,
                size_t taps, int kind, Result* result) {
-    const bool is_in_turn = kind / 4 > 0;
+    const bool is_in_turn = kind / 4 % 2 > 0;
     if (is_in_turn && colors == kCameraSum) return;
     ++result->cases;
     const size_t channels = colors == kCameraSum ? 1 : 3;
     CameraRowArgs<uint8_t> args = {};
-    uint32_t* const x = x_.Take(taps * n);
+    const uint32_t* const x = TakePixels(taps * n, kind / 8, &args);
     float* const w = w_.Take(taps * n);
-    for (size_t i = 0; i < taps * n; ++i) x[i] = static_cast<uint32_t>(random_.Below(1u << 24));
     random_.Fill(w, taps * n, 0.0f, 1.0f);
-    args.x = x;
     args.w = w;
     args.n = n;
     args.taps = taps;
@@ -79,6 +77,35 @@ class CameraRowCheck {
     }
   }
 
+  // Random pixels, and their words. The distance of pixels is 1 to 40 bytes (`kind` / 2), and they
+  // are in one row from its end on, or at random places of three rows.
+  const uint32_t* TakePixels(size_t count, int kind, CameraRowArgs<uint8_t>* args) {
+    const size_t steps[] = {1, 40}, step = steps[kind / 2], size = (count + 1) * step + 2;
+    uint8_t* const bytes = bytes_.Take(3 * size);
+    for (size_t i = 0; i < 3 * size; ++i) bytes[i] = static_cast<uint8_t>(random_.Below(256));
+    const bool is_mixed = kind % 2 > 0;
+    args->rows[0] = bytes;
+    args->rows[1] = bytes + (is_mixed ? size : 1);
+    args->rows[2] = bytes + (is_mixed ? 2 * size : 2);
+    int32_t* const offsets = offsets_.Take(2 * count);
+    uint32_t* const words = expected_.Take(count);
+    for (size_t i = 0; i < count; ++i) {
+      for (size_t k = 0; k < 2; ++k) {
+        const size_t place = is_mixed ? random_.Below(count + 1) : count - i;
+        offsets[k * count + i] = static_cast<int32_t>(place * step);
+      }
+      words[i] = 0;
+      for (size_t k = 0; k < 3; ++k) {
+        const uint8_t byte = args->rows[k][offsets[(k > 0 ? count : 0) + i]];
+        words[i] |= static_cast<uint32_t>(byte) << (8 * k);
+      }
+    }
+    args->offsets[0] = offsets;
+    args->offsets[1] = offsets + count;
+    args->words = words_.TakeOutput(count);
+    return words;
+  }
+
   // A channel of a pixel, and whether it is near the middle of two whole numbers.
   static double Channel(const CameraRowArgs<uint8_t>& args, uint32_t word, size_t c,
                         bool* is_near) {
@@ -99,7 +126,9 @@ class CameraRowCheck {
     return Clamp(nearbyint(value), 0, 255);
   }
 
-  Guarded<uint32_t> x_;
+  Guarded<uint8_t> bytes_;
+  Guarded<int32_t> offsets_;
+  Guarded<uint32_t> expected_, words_;
   Guarded<float> w_, y_[3], z_, before_[3];
   Random random_;
 };

@@ -20,6 +20,7 @@ import pytest
 
 import trimtab
 from lab.conformance import suites as conformance
+from tests.heads import coral
 from tests.importers import models
 from tests.ops import oracle
 from tests.ops.cases import by_family
@@ -89,6 +90,16 @@ def test_a_family_of_operators_computes_the_same_on_the_device(
         except AssertionError as error:
             wrong[case.id] = str(error)
     assert wrong == {}
+
+
+@pytest.mark.parametrize("name", coral.NAMES)
+def test_persons_are_those_of_corals_decoder_on_the_device(
+    subject: RemoteRunner, name: str, tmp_path: Path
+) -> None:
+    model = coral.model(name)
+    program = trimtab.load(model.bytes())
+    feeds = dict(zip(program.inputs, model.feeds, strict=True))
+    coral.check(name, subject.compute(program, feeds, tmp_path))
 
 
 @pytest.mark.parametrize("suite", ["node", "pytorch-converted"])

@@ -23,7 +23,7 @@ from trimtab import __version__, files, kernels, paths, plugins, schema, strict_
 from trimtab.build import cmake_runner, elf_strip, toolchain
 from trimtab.cores import Core
 from trimtab.engine import is_python, provider_of
-from trimtab.errors import BuildError, PluginError, UsageError
+from trimtab.errors import BuildError, MissingRequirementError, PluginError, UsageError
 from trimtab.profile import Profile, find_profile
 from trimtab.progress import SILENT, Progress
 from trimtab.target import Target
@@ -31,6 +31,9 @@ from trimtab.target import Target
 RECORD = "build.json"
 RECORD_FORMAT = 1
 BUILD_TYPES = ("Release", "Debug")
+PICTURE_DECODER = Path("/usr/include/stb/stb_image.h")
+"""Where Debian's libstb-dev has the decoder of JPEG and PNG files."""
+
 # The optimization level with the smallest code, as a CMake list. zig passes -Oz on as -Os.
 _SMALLEST = {"zig": "-Os;-Xclang;-Oz", "ndk": "-Oz", "gcc": "-Os"}
 _ELSEWHERE = "name another folder with --output"
@@ -46,7 +49,8 @@ class BuildRequest:
     more files to deliver, by their path in the folder. `cpu`: a core such as `cortex-a53`, None for
     any machine of the architecture. `build_type`: Release or Debug. `paced`: the runner can take
     frames at a fixed rate; `trains`: runner and library make steps of a training.
-    `takes_images`: the runner has `--image`. `keeps_states`: the library can reset the states that
+    `takes_images`: the runner has `--image`; `pictures`: also for JPEG and PNG files.
+    `keeps_states`: the library can reset the states that
     the model keeps between runs. `shared`: also install libtrimtab.so, its headers and
     its CMake targets into the folder.
     """
@@ -63,6 +67,7 @@ class BuildRequest:
     paced: bool = False
     trains: bool = False
     takes_images: bool = False
+    pictures: bool = False
     keeps_states: bool = False
     shared: bool = False
 
@@ -99,8 +104,8 @@ class Build:
 def build(request: BuildRequest, progress: Progress = SILENT) -> Build:
     """Builds and delivers into `request.output_dir`.
 
-    Raises ToolchainError (unknown toolchain, missing compiler), ProfileError, UsageError
-    (conflicting options) and BuildError (compiler, linker, disk; it names the log file). After an
+    Raises ToolchainError (unknown toolchain, missing compiler), MissingRequirementError (without
+    the decoder of pictures), ProfileError, UsageError (conflicting options) and BuildError (compiler, linker, disk; it names the log file). After an
     error the output folder is unchanged.
     """
     chosen = toolchain.find_toolchain(request.toolchain)
@@ -138,6 +143,8 @@ def build(request: BuildRequest, progress: Progress = SILENT) -> Build:
             options["TRIMTAB_PACED"] = "ON"
         if request.takes_images:
             options["TRIMTAB_FRAMES"] = "ON"
+        if request.pictures:
+            options["TRIMTAB_PICTURES"] = str(PICTURE_DECODER.parent)
         if request.keeps_states:
             options["TRIMTAB_STATES"] = "ON"
         if request.trains:
@@ -205,6 +212,12 @@ def _check(request: BuildRequest) -> None:
         raise UsageError("there is no model to embed", hint="add --model")
     if request.model is not None and not request.model.is_file():
         raise UsageError("the model file does not exist", where=str(request.model))
+    if request.pictures and not PICTURE_DECODER.is_file():
+        raise MissingRequirementError(
+            "the decoder of JPEG and PNG files is missing",
+            where=str(PICTURE_DECODER),
+            hint="./inv setup, or install the package libstb-dev",
+        )
     _check_output(request.output_dir)
 
 
@@ -264,6 +277,7 @@ def _key(request: BuildRequest, core: Core, profile: Profile, cmake_file: Path) 
         *(["paced"] if request.paced else []),
         *(["trains"] if request.trains else []),
         *(["takes_images"] if request.takes_images else []),
+        *(["pictures"] if request.pictures else []),
         *(["keeps_states"] if request.keeps_states else []),
     ]
     facts += [path.read_text(encoding="utf-8") for path in (cmake_file, *shared)]

@@ -52,6 +52,7 @@ class BuildOptions:
     shared: bool = option(
         "also deliver libtrimtab.so: the output is a prefix for CMake and pkg-config", False
     )
+    pictures: bool = option("the runner's --image also decodes JPEG and PNG files", False)
     debug: bool = option("without optimization, with debug information", False)
     json: bool = option("print the build record and the sizes as JSON", False)
     precision: PrecisionOptions = group(PrecisionOptions)
@@ -80,6 +81,11 @@ class BuildOptions:
                 hint="leave out --embed-model" if self.model else "name one with --model",
             )
         shapes, cameras = parse_cameras(self.input)
+        if self.pictures and not any(camera.min_size for camera in cameras.values()):
+            raise UsageError(
+                "--pictures is for cameras whose frames may differ in size",
+                hint='such as --input "images=camera(nv12, 64x64..1920x1080) | yolo"',
+            )
         if not self.train and changed(self.training):
             options = ", ".join(f"--{name.replace('_', '-')}" for name in changed(self.training))
             raise UsageError(f"{options} are for trainings", hint="add --train")
@@ -101,6 +107,7 @@ class BuildOptions:
             strings=self.strings,
             build_type="Debug" if self.debug else "Release",
             shared=self.shared,
+            pictures=self.pictures,
             output=Path(self.output) if self.output else None,
             training=self.training.read(self.model, shapes) if self.train else None,
         )

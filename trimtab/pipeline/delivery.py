@@ -63,6 +63,7 @@ def deliver(
         paced=recipe.is_paced,
         trains=recipe.training is not None,
         takes_images=any(camera.min_size for camera in recipe.cameras.values()),
+        pictures=recipe.pictures,
         keeps_states=any(op.name == "state" for op in profile.operators()),
         shared=recipe.shared,
     )

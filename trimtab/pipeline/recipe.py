@@ -38,10 +38,10 @@ class Recipe:
 
     `model`: a model file or a zoo network; `outputs`: tensors that replace the model's outputs;
     `cameras`: those in front of its inputs, by name; `head`: what is attached to its outputs.
-    `profile`: the name or file of a profile; default: exactly what the model needs. `output`: the
-    folder to deliver into; default: dist/NAME-TOOLCHAIN, or the cache if the binary is measured.
-    `measurement`: None if the binary is only built. `training`: what the binary trains, in place of
-    the inference of `model`.
+    `profile`: the name or file of a profile; default: exactly what the model needs. `pictures`: the
+    runner decodes JPEG and PNG files. `output`: the folder to deliver into; default:
+    dist/NAME-TOOLCHAIN, or the cache if the binary is measured. `measurement`: None if the binary
+    is only built. `training`: what the binary trains, in place of the inference of `model`.
     """
 
     model: str = ""
@@ -60,6 +60,7 @@ class Recipe:
     strings: bool = True
     build_type: str = "Release"
     shared: bool = False
+    pictures: bool = False
     output: Path | None = None
     measurement: MeasurementRequest | None = None
     training: TrainingRequest | None = None
