@@ -20,9 +20,10 @@ enum CameraColors : uint8_t {
 //
 //   y[c][i] += factor[c] * sum over t < taps of w[t * n + i] * channel c of pixel t * n + i
 //
-// The bytes of pixel k are rows[0][offsets[0][k]], rows[1][offsets[1][k]], rows[2][offsets[1][k]];
-// a kernel reads no byte that lies outside of those between the first and the last of a row's. It
-// may write them to words[k], byte 0 being the lowest.
+// The bytes of pixel k are rows[0][offsets[0][k]], rows[1][offsets[1][k]], rows[2][offsets[1][k]].
+// The offsets of a tap rise or fall from pixel to pixel, or stay; all bytes of a row between the
+// first and the last of a tap may be read. A kernel may write a pixel's bytes to words[k], byte 0
+// being the lowest.
 //
 // The first row of several begins with base[c] in place of y[c][i] (`is_first`). The last may have
 // z: the results go there and not to y, the three channels of a pixel in turn, from the last one on

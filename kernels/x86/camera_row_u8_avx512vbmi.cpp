@@ -4,50 +4,75 @@
 
 namespace {
 
-// The smallest and the largest of 16 offsets.
-struct Range {
-  int32_t low, high;
+constexpr int32_t kWindow = 128;  // bytes of two registers, from which a permutation picks
 
-  explicit Range(__m512i offsets)
-      : low(_mm512_reduce_min_epi32(offsets)), high(_mm512_reduce_max_epi32(offsets)) {}
-  // Whether the bytes between fit two registers, which a permutation reads.
-  bool fits() const { return high - low < 128; }
+inline int32_t Least(int32_t a, int32_t b) { return a < b ? a : b; }
+inline int32_t Most(int32_t a, int32_t b) { return a > b ? a : b; }
+
+// Finds the windows with the bytes of 16 pixels each, all of which lie in a row.
+class Windows {
+ public:
+  // `offsets`: those of a tap, which rise or fall. A byte behind each is read, too, if it is `wide`.
+  Windows(const int32_t* offsets, size_t n, int32_t wide)
+      : offsets_(offsets), wide_(wide), end_(Most(offsets[0], offsets[n - 1]) + wide + 1) {
+    const int32_t size = end_ - Least(offsets[0], offsets[n - 1]);
+    exist_ = size >= kWindow && static_cast<size_t>(size) * kLanes <= n * kWindow;
+  }
+  // Whether 16 pixels fit a window, if all are equally far apart.
+  bool exist() const { return exist_; }
+  // Sets the begin of the window of the pixels from i on; false if they are too far apart.
+  bool Find(size_t i, int32_t* begin) const {
+    const int32_t a = offsets_[i], b = offsets_[i + kLanes - 1];
+    *begin = Least(Least(a, b), end_ - kWindow);
+    return Most(a, b) + wide_ - *begin < kWindow;
+  }
+
+ private:
+  const int32_t* offsets_;
+  int32_t wide_, end_;
+  bool exist_;
 };
 
-// The bytes of a row at `places` behind the lowest offset, where `mask` has a bit; else 0.
-inline __m512i Pick(const uint8_t* row, Range range, __mmask64 mask, __m512i places) {
-  const auto count = static_cast<uint32_t>(range.high - range.low) + 1;
-  const __mmask64 all = ~__mmask64{0};
-  const __mmask64 first = count < 64 ? all >> (64 - count) : all;
-  const __mmask64 last = count > 64 ? all >> (128 - count) : 0;
-  const uint8_t* const from = row + range.low;
-  return _mm512_maskz_permutex2var_epi8(mask, _mm512_maskz_loadu_epi8(first, from), places,
-                                        _mm512_maskz_loadu_epi8(last, from + 64));
+inline __m512i Pick(const uint8_t* window, __m512i places) {
+  return _mm512_permutex2var_epi8(_mm512_loadu_si512(window), places,
+                                  _mm512_loadu_si512(window + kWindow / 2));
 }
 
-// As GatherPixels, for 16 pixels whose bytes are near each other; else returns false.
-inline bool GatherNear(const CameraRowArgs<uint8_t>& args, size_t i) {
-  const __m512i first = _mm512_loadu_si512(args.offsets[0] + i);
-  const __m512i others = _mm512_loadu_si512(args.offsets[1] + i);
-  const Range of_first(first), of_others(others);
-  if (!of_first.fits() || !of_others.fits()) return false;
-  const __m512i place0 = _mm512_sub_epi32(first, _mm512_set1_epi32(of_first.low));
-  const __m512i place1 = _mm512_sub_epi32(others, _mm512_set1_epi32(of_others.low));
-  const __m512i places = _mm512_or_si512(
-      place0, _mm512_or_si512(_mm512_slli_epi32(place1, 8), _mm512_slli_epi32(place1, 16)));
+// As GatherPixels, for the pixels of a tap, beginning with pixel `tap`.
+inline void GatherTap(const CameraRowArgs<uint8_t>& args, size_t tap) {
+  const int32_t *const first = args.offsets[0] + tap, *const others = args.offsets[1] + tap;
+  const uint8_t *const row0 = args.rows[0], *const row1 = args.rows[1], *const row2 = args.rows[2];
+  uint32_t* const words = args.words + tap;
+  const bool are_pairs = row2 == row1 + 1;
+  const Windows of_first(first, args.n, 0), of_others(others, args.n, are_pairs ? 1 : 0);
+  if (!of_first.exist() || !of_others.exist()) return GatherPixels(args, tap, tap + args.n);
   const __mmask64 lowest = 0x1111111111111111;
-  const __m512i byte0 = Pick(args.rows[0], of_first, lowest, places);
-  const __m512i byte1 = Pick(args.rows[1], of_others, lowest << 1, places);
-  const __m512i byte2 = Pick(args.rows[2], of_others, lowest << 2, places);
-  _mm512_storeu_si512(args.words + i, _mm512_or_si512(byte0, _mm512_or_si512(byte1, byte2)));
-  return true;
+  // The places of bytes 1 and 2; of a pair, in one window.
+  const __m512i two = _mm512_set1_epi32(are_pairs ? 0x10000 : 0);
+  for (size_t i = 0; i < args.n; i += kLanes) {
+    int32_t begin0, begin1;
+    if (!of_first.Find(i, &begin0) || !of_others.Find(i, &begin1)) {
+      GatherPixels(args, tap + i, tap + i + kLanes);
+      continue;
+    }
+    const __m512i place0 =
+        _mm512_sub_epi32(_mm512_loadu_si512(first + i), _mm512_set1_epi32(begin0));
+    const __m512i place1 =
+        _mm512_sub_epi32(_mm512_loadu_si512(others + i), _mm512_set1_epi32(begin1));
+    const __m512i places = _mm512_add_epi32(
+        _mm512_or_si512(_mm512_slli_epi32(place1, 8), _mm512_slli_epi32(place1, 16)), two);
+    __m512i word = Pick(row1 + begin1, places);
+    if (!are_pairs)
+      word = _mm512_mask_mov_epi8(word, lowest << 2, Pick(row2 + begin1, places));
+    word = _mm512_mask_mov_epi8(word, lowest, Pick(row0 + begin0, place0));
+    word = _mm512_maskz_mov_epi8(~(lowest << 3), word);
+    _mm512_storeu_si512(words + i, word);
+  }
 }
 
 }  // namespace
 
 extern "C" void camera_row_u8_avx512vbmi(const CameraRowArgs<uint8_t>& args) {
-  for (size_t i = 0; i < args.taps * args.n; i += kLanes) {
-    if (!GatherNear(args, i)) GatherPixels(args, i, i + kLanes);
-  }
+  for (size_t t = 0; t < args.taps && args.n > 0; ++t) GatherTap(args, t * args.n);
   AddWords(args);
 }

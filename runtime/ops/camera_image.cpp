@@ -209,7 +209,7 @@ Table CameraImage::TableAt(size_t offset, size_t entries) const {
   return {memory, {places, places + entries}};
 }
 
-// Elements beyond the content, up to `size`, have the weight 0 and read its first pixel.
+// Elements beyond the content, up to `size`, have the weight 0 and read its last pixels.
 void CameraImage::SetTable(const Source& source, const CameraViewAxis& axis, size_t size,
                            size_t tap_step, size_t element_step, const Table& table) const {
   const CameraPlanes& planes = source.view->planes;
@@ -225,14 +225,14 @@ void CameraImage::SetTable(const Source& source, const CameraViewAxis& axis, siz
     }
   };
   float* const weights = scratch<float>();
+  int64_t first = 0;
   for (size_t element = 0; element < axis.size(); ++element) {
-    const int32_t first =
-        axis.resampling.SetTaps(axis.begin + static_cast<int64_t>(element), weights);
+    first = axis.resampling.SetTaps(axis.begin + static_cast<int64_t>(element), weights);
     for (size_t tap = 0; tap < window; ++tap)
       entry(element, tap, weights[tap], first + static_cast<int64_t>(tap));
   }
   for (size_t element = axis.size(); element < size; ++element)
-    for (size_t tap = 0; tap < window; ++tap) entry(element, tap, 0, 0);
+    for (size_t tap = 0; tap < window; ++tap) entry(element, tap, 0, first + static_cast<int64_t>(tap));
 }
 
 void CameraImage::Run(ThreadPool& pool) {

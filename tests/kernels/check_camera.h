@@ -10,12 +10,12 @@ namespace check {
 class CameraRowCheck {
  public:
   void Run(void (*kernel)(const CameraRowArgs<uint8_t>&), Result* result) {
-    const size_t lengths[] = {0, kCameraUnit, 3 * kCameraUnit, 17 * kCameraUnit};
+    const size_t lengths[] = {0, kCameraUnit, 3 * kCameraUnit, 9 * kCameraUnit, 17 * kCameraUnit};
     const CameraColors kinds[] = {kCameraBytes, kCameraYuv, kCameraSum};
     for (CameraColors colors : kinds) {
       for (size_t n : lengths) {
         for (size_t taps = 1; taps <= 5; ++taps) {
-          for (int kind = 0; kind < 32; ++kind) RunCase(kernel, colors, n, taps, kind, result);
+          for (int kind = 0; kind < 96; ++kind) RunCase(kernel, colors, n, taps, kind, result);
         }
       }
     }
@@ -29,7 +29,7 @@ class CameraRowCheck {
     ++result->cases;
     const size_t channels = colors == kCameraSum ? 1 : 3;
     CameraRowArgs<uint8_t> args = {};
-    const uint32_t* const x = TakePixels(taps * n, kind / 8, &args);
+    const uint32_t* const x = TakePixels(taps, n, kind / 8, &args);
     float* const w = w_.Take(taps * n);
     random_.Fill(w, taps * n, 0.0f, 1.0f);
     args.w = w;
@@ -77,23 +77,27 @@ class CameraRowCheck {
     }
   }
 
-  // Random pixels, and their words. The distance of pixels is 1 to 40 bytes (`kind` / 2), and they
-  // are in one row from its end on, or at random places of three rows.
-  const uint32_t* TakePixels(size_t count, int kind, CameraRowArgs<uint8_t>* args) {
-    const size_t steps[] = {1, 40}, step = steps[kind / 2], size = (count + 1) * step + 2;
-    uint8_t* const bytes = bytes_.Take(3 * size);
-    for (size_t i = 0; i < 3 * size; ++i) bytes[i] = static_cast<uint8_t>(random_.Below(256));
-    const bool is_mixed = kind % 2 > 0;
-    args->rows[0] = bytes;
-    args->rows[1] = bytes + (is_mixed ? size : 1);
-    args->rows[2] = bytes + (is_mixed ? 2 * size : 2);
+  // Random pixels, and their words. Those of a tap are up to 2, 80 or 6 bytes apart (`kind` / 4), in
+  // three rows or, each beside the last, in one (`kind` % 2), from its begin or its end on.
+  const uint32_t* TakePixels(size_t taps, size_t n, int kind, CameraRowArgs<uint8_t>* args) {
+    const size_t steps[] = {1, 40, 3}, step = steps[kind / 4], count = taps * n;
+    const bool are_apart = kind % 2 > 0, is_falling = kind / 2 % 2 > 0;
+    const size_t size = (2 * n + 1) * step + (are_apart ? 0 : 2);
+    uint8_t* const bytes = bytes_.Take(are_apart ? 3 * size : size);
+    for (size_t i = 0; i < (are_apart ? 3 * size : size); ++i)
+      bytes[i] = static_cast<uint8_t>(random_.Below(256));
+    for (size_t i = 0; i < 3; ++i) args->rows[i] = bytes + i * (are_apart ? size : 1);
     int32_t* const offsets = offsets_.Take(2 * count);
     uint32_t* const words = expected_.Take(count);
-    for (size_t i = 0; i < count; ++i) {
-      for (size_t k = 0; k < 2; ++k) {
-        const size_t place = is_mixed ? random_.Below(count + 1) : count - i;
-        offsets[k * count + i] = static_cast<int32_t>(place * step);
+    for (size_t k = 0; k < 2; ++k) {
+      for (size_t i = 0, place = 0; i < count; ++i) {
+        place = i % n == 0 ? random_.Below(2) : place + random_.Below(3);
+        place = place < 2 * n ? place : 2 * n;
+        const size_t at = is_falling ? 2 * n - place : place;
+        offsets[k * count + i] = static_cast<int32_t>(at * step);
       }
+    }
+    for (size_t i = 0; i < count; ++i) {
       words[i] = 0;
       for (size_t k = 0; k < 3; ++k) {
         const uint8_t byte = args->rows[k][offsets[(k > 0 ? count : 0) + i]];
