@@ -134,7 +134,9 @@ def examine() -> tuple[Requirement, ...]:
         *_of_toolchains(),
         *_of_devices(),
         _program("qemu-system-aarch64", "qemu-system-arm", "the ARM board with SSH (board)"),
-        _file(str(PICTURE_DECODER), "libstb-dev", "JPEG and PNG files on devices (build --pictures)"),
+        _file(
+            str(PICTURE_DECODER), "libstb-dev", "JPEG and PNG files on devices (build --pictures)"
+        ),
         _program("dpkg-deb", "dpkg", "unpacks what the board is made of"),
         _ndk(),
         *(_of_development() if paths.is_checkout() else ()),

@@ -62,8 +62,7 @@ inline void GatherTap(const CameraRowArgs<uint8_t>& args, size_t tap) {
     const __m512i places = _mm512_add_epi32(
         _mm512_or_si512(_mm512_slli_epi32(place1, 8), _mm512_slli_epi32(place1, 16)), two);
     __m512i word = Pick(row1 + begin1, places);
-    if (!are_pairs)
-      word = _mm512_mask_mov_epi8(word, lowest << 2, Pick(row2 + begin1, places));
+    if (!are_pairs) word = _mm512_mask_mov_epi8(word, lowest << 2, Pick(row2 + begin1, places));
     word = _mm512_mask_mov_epi8(word, lowest, Pick(row0 + begin0, place0));
     word = _mm512_maskz_mov_epi8(~(lowest << 3), word);
     _mm512_storeu_si512(words + i, word);

@@ -66,8 +66,11 @@ def measure(rounds: int, progress: Progress) -> Results:
             all_instructions = sum(n for _, n in counts.operators)
             rows.append(
                 {
-                    **{"model": name, "head": head, "score": round(options["score"], 4)},
-                    **{"network_ms": round(times[0], 3), "boxes_ms": round(times[1], 3)},
+                    "model": name,
+                    "head": head,
+                    "score": round(options["score"], 4),
+                    "network_ms": round(times[0], 3),
+                    "boxes_ms": round(times[1], 3),
                     "network_instructions": all_instructions - added,
                     "boxes_instructions": all_instructions,
                 }
@@ -104,7 +107,7 @@ def _times(
     pixels: Image,
     rounds: int,
 ) -> tuple[float, float]:
-    """Milliseconds of the network alone, which ends with the raw tensors, and from frame to boxes."""
+    """Milliseconds of the network up to its raw tensors, and from frame to boxes."""
     alone = Session(heads.without_decoding(network, heads.HeadRequest.of(head, options)))
     whole = Session(attach_head(attach(network, camera), head, **options))
     (x,) = network.inputs
@@ -113,10 +116,10 @@ def _times(
     whole.run(pixels)
     times: tuple[list[int], list[int]] = ([], [])
     for _ in range(rounds):
-        for kept, session, feed in ((times[0], alone, values), (times[1], whole, pixels)):
+        for spans, session, feed in ((times[0], alone, values), (times[1], whole, pixels)):
             begin = time.process_time_ns()
             session.run(feed)
-            kept.append(time.process_time_ns() - begin)
+            spans.append(time.process_time_ns() - begin)
     return median(times[0]) / 1e6, median(times[1]) / 1e6
 
 

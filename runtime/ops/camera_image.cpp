@@ -232,7 +232,8 @@ void CameraImage::SetTable(const Source& source, const CameraViewAxis& axis, siz
       entry(element, tap, weights[tap], first + static_cast<int64_t>(tap));
   }
   for (size_t element = axis.size(); element < size; ++element)
-    for (size_t tap = 0; tap < window; ++tap) entry(element, tap, 0, first + static_cast<int64_t>(tap));
+    for (size_t tap = 0; tap < window; ++tap)
+      entry(element, tap, 0, first + static_cast<int64_t>(tap));
 }
 
 void CameraImage::Run(ThreadPool& pool) {
@@ -300,8 +301,7 @@ void CameraImage::ComputeRow(const Source& source, int64_t row, const Table& dow
       args.z = result<float>() + pixel * kMaxChannels;
     }
     for (size_t c = 0; c < channels(); ++c) args.factor[c] = weights[tap] * scale_[channel(c)];
-    for (size_t i = 0; i < 3; ++i)
-      args.rows[i] = source.bytes[i] + down.offsets[i > 0 ? 1 : 0][at];
+    for (size_t i = 0; i < 3; ++i) args.rows[i] = source.bytes[i] + down.offsets[i > 0 ? 1 : 0][at];
     kernel_(args);
     args.is_first = false;
   }

@@ -1,4 +1,4 @@
-"""What Coral's decoder of persons computes, as a TFLite file with its operator."""
+"""Recorded results of Coral's decoder of persons, and a TFLite file with its operator."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tests.importers.tflite_writer import Model
 MAPS = ("heat", "offsets", "displacements")
 NAMES = ("a", "b")
 RECORDED = Path(__file__).with_name("coral.npz")
-"""Maps [c, h, w] of two pictures, and what DecodeAllPoses of google-coral/libcoral 6589d0b, compiled
-with GCC 12, returns for them: a stride of 8, a radius of 20 pixels, 10 persons, 5 refinements."""
+"""Maps [c, h, w] of two pictures, and the results of DecodeAllPoses of google-coral/libcoral 6589d0b,
+compiled with GCC 12: a stride of 8, a radius of 20 pixels, 10 persons, 5 refinements."""
 
 
 def recorded(name: str) -> dict[str, Array]:
@@ -28,7 +28,7 @@ def model(name: str, masks: bool = False) -> Model:
     """The operator alone, whose inputs are the maps."""
     stored, file = recorded(name), Model()
     maps = [np.moveaxis(stored[of], 0, -1)[None].astype(np.float32) for of in MAPS]
-    settings = {
+    settings: dict[str, Any] = {
         "max_detections": 10,
         "score_threshold": float(stored["threshold"]),
         "stride": 8,

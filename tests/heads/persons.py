@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 
 from tests.heads.reference import Array, sigmoid
 
 CHAINS = ((0, 1, 3), (0, 2, 4), (0, 5, 7, 9), (5, 11, 13, 15), (0, 6, 8, 10), (6, 12, 14, 16))
-EDGES = [(a, b) for chain in CHAINS for a, b in zip(chain, chain[1:], strict=False)]
+EDGES = [edge for chain in CHAINS for edge in pairwise(chain)]
 POINTS = 17
 STRIDE, RADIUS, REFINEMENTS = 8, 20, 5
 
 
 def seen(persons: Array, size: tuple[int, int], rng: np.random.Generator) -> tuple[Array, ...]:
-    """What a network sees of persons [persons, points, (y, x)], in pixels: logits [17, h, w],
+    """The maps of a network for persons [persons, points, (y, x)], in pixels: logits [17, h, w],
     offsets [34, h, w], displacements [64, h, w], with some noise.
     """
     h, w = size
@@ -60,11 +61,11 @@ class Maps:
 
     def moved(self, at: Array, field: Array) -> Array:
         """`at` moved by a field [2, h, w], and limited to the map."""
-        return np.clip(at + sample(field, at), 0, np.array(self.heat.shape[1:]) - 1)
+        place: Array = np.clip(at + sample(field, at), 0, np.array(self.heat.shape[1:]) - 1)
+        return place
 
     def roots(self, threshold: float) -> Iterator[tuple[int, Array]]:
         """The maxima of heat maps, best first, and their refined places."""
-        h, w = self.heat.shape[1:]
         rows = []
         for k, y, x in np.ndindex(*self.heat.shape):
             window = self.heat[k, max(y - 1, 0) : y + 2, max(x - 1, 0) : x + 2]
@@ -93,15 +94,16 @@ class Maps:
         return np.array([done[k] for k in range(POINTS)])
 
 
-def found(
+def decoded(
     heat: Array, offsets: Array, displacements: Array, threshold: float, stride: int = STRIDE
-) -> tuple[Array, ...]:
+) -> tuple[Array, Array]:
     """Keypoints [persons, points, (x, y, score)] in pixels, and scores of the persons of maps."""
     maps = Maps(heat, offsets, displacements, stride)
     persons: list[Array] = []
 
     def near(a: Array, b: Array) -> Array:
-        return ((a[..., :2] - b[..., :2]) ** 2).sum(-1) <= (RADIUS / stride) ** 2
+        square = ((a[..., :2] - b[..., :2]) ** 2).sum(-1)
+        return np.asarray(square <= (RADIUS / stride) ** 2)
 
     for k, at in maps.roots(threshold):
         if any(near(at, person[k]) for person in persons):

@@ -13,6 +13,7 @@ from tests.heads.reference import Array
 from trimtab.errors import UnsupportedOperatorError
 from trimtab.target import Target
 
+
 def run(maps: dict[str, Array], **options: Any) -> Any:
     """The results of the head on maps [n, c, h, w] or [n, h, w, c]."""
     program = trimtab.Program("pose")
@@ -54,16 +55,19 @@ def test_persons_are_those_of_the_formulas_of_the_paper(
     size: tuple[int, int], count: int, threshold: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     images = [random_maps(seed, size, count) for seed in range(3)]
-    maps = {name: np.stack(x) for name, x in zip(coral.MAPS, zip(*images, strict=True), strict=True)}
-    found = 0
+    maps = {
+        name: np.stack(x) for name, x in zip(coral.MAPS, zip(*images, strict=True), strict=True)
+    }
+    total = 0
     for isa in Target.host().isas:
         monkeypatch.setenv("TRIMTAB_ISA", isa)
         results = run(maps, score=threshold, max_boxes=20)
         for i, image in enumerate(images):
-            keypoints, scores = persons.found(*(x.astype(float) for x in image), threshold)
+            heat, offsets, displacements = (x.astype(float) for x in image)
+            keypoints, scores = persons.decoded(heat, offsets, displacements, threshold)
             check(results, keypoints, scores, i)
-            found += len(scores)
-    assert found or threshold > 0.5
+            total += len(scores)
+    assert total or threshold > 0.5
 
 
 @pytest.mark.parametrize("name", coral.NAMES)
@@ -102,9 +106,9 @@ def test_the_logits_behind_a_networks_probabilities_are_read() -> None:
     raw = {name: x[0].astype(float) for name, x in trimtab.Session(program).run(image).items()}
     logits = np.log(raw["heatmaps"] / (1 - raw["heatmaps"]))
     displacements = np.concatenate([raw["forward"], raw["backward"]])
-    expected = persons.found(logits, raw["offsets"], displacements, 0.3, stride=32)
-    assert len(expected[1]) > 3
-    check(trimtab.Session(behind).run(image), *expected)
+    keypoints, scores = persons.decoded(logits, raw["offsets"], displacements, 0.3, stride=32)
+    assert len(scores) > 3
+    check(trimtab.Session(behind).run(image), keypoints, scores)
 
 
 @pytest.mark.parametrize("name", coral.NAMES)

@@ -98,7 +98,7 @@ def _lookups() -> list[Case]:
         text = layer(type, "x0", "y", param)
         return Case(f"{type}-{id}", text, {"x0": indices}, {"y": blobs}, lambda _: expected)
 
-    found = rows[indices.astype(int)]
+    looked_up = rows[indices.astype(int)]
     learned = "parameter_param { shape { dim: 6 } }"
     values = random(6, seed=3)
     picked = np.array([2, 0, 0, 1, 2], np.float32)
@@ -109,14 +109,14 @@ def _lookups() -> list[Case]:
             "Embed",
             "embed_param { input_dim: 7 num_output: 5 }",
             (rows, bias),
-            found + bias,
+            looked_up + bias,
         ),
         indexed(
             "rows",
             "Embed",
             "embed_param { input_dim: 7 num_output: 5 bias_term: false }",
             (rows,),
-            found,
+            looked_up,
         ),
         Case(
             "BatchReindex-repeated",

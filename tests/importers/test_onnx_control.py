@@ -128,11 +128,11 @@ def test_a_loop_with_a_bound_ends_by_its_computed_condition(
     check(save(tmp_path, COMPUTED), feeds)
 
 
-@pytest.mark.parametrize("wanted", [-2, 0, 1, 5, 6, 9])
+@pytest.mark.parametrize("count", [-2, 0, 1, 5, 6, 9])
 @pytest.mark.parametrize("value", [-1.0, 1.0])
-def test_a_loop_ends_by_its_computed_trip_count(tmp_path: Path, value: float, wanted: int) -> None:
+def test_a_loop_ends_by_its_computed_trip_count(tmp_path: Path, value: float, count: int) -> None:
     x = np.full((3, 4), value, np.float32)
-    feeds = {"x": x, "go": np.array(True), "wanted": np.array([wanted])}
+    feeds = {"x": x, "go": np.array(True), "wanted": np.array([count])}
     check(save(tmp_path, TRIPS), feeds)
 
 

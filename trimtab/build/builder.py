@@ -105,8 +105,8 @@ def build(request: BuildRequest, progress: Progress = SILENT) -> Build:
     """Builds and delivers into `request.output_dir`.
 
     Raises ToolchainError (unknown toolchain, missing compiler), MissingRequirementError (without
-    the decoder of pictures), ProfileError, UsageError (conflicting options) and BuildError (compiler, linker, disk; it names the log file). After an
-    error the output folder is unchanged.
+    the decoder of pictures), ProfileError, UsageError (conflicting options) and BuildError
+    (compiler, linker, disk; it names the log file). After an error the output folder is unchanged.
     """
     chosen = toolchain.find_toolchain(request.toolchain)
     profile = (

@@ -138,8 +138,8 @@ class HeadBuilder:
         r = self.request
         if r.scale == HeadRequest.scale and r.offset == HeadRequest.offset:
             return values
-        (values,) = self.add("mul", [values, self.constant(np.float32(scale), "scale")])
-        return self.add("add", [values, self.constant(np.float32(offset), "offset")])[0]
+        (values,) = self.add("mul", [values, self.constant(np.asarray(scale, np.float32), "scale")])
+        return self.add("add", [values, self.constant(np.asarray(offset, np.float32), "offset")])[0]
 
     def within_boxes(self, masks: str, result: str) -> str:
         """Masks [n, rows, h, w] of the whole input, with zeros outside of each row's box, called

@@ -11,14 +11,14 @@ def note(node: OnnxNode) -> None:
     """Records the largest value that the elements of the node's result can have, if it is known."""
     operands = [i for i in range(node.count()) if node.has(i)]
     bounds = [node.bound(i) for i in operands]
-    known = [bound for bound in bounds if bound is not None]
+    limits = [bound for bound in bounds if bound is not None]
     bound: float | None = None
     if node.type in _SAME_VALUES:
         bound = bounds[0]
     elif node.type == "Min":
-        bound = min(known, default=None)
-    elif node.type == "Max" and len(known) == len(bounds):
-        bound = max(known, default=None)
+        bound = min(limits, default=None)
+    elif node.type == "Max" and len(limits) == len(bounds):
+        bound = max(limits, default=None)
     elif node.type == "Clip" and node.has(2):
         bound = node.bound(2)
     if bound is not None:
