@@ -14,8 +14,8 @@ from tests.importers.tflite_writer import Model
 MAPS = ("heat", "offsets", "displacements")
 NAMES = ("a", "b")
 RECORDED = Path(__file__).with_name("coral.npz")
-"""Maps [c, h, w] of two pictures, and the results of DecodeAllPoses of google-coral/libcoral 6589d0b,
-compiled with GCC 12: a stride of 8, a radius of 20 pixels, 10 persons, 5 refinements."""
+"""Maps [c, h, w] of two pictures, and the results of DecodeAllPoses (google-coral/libcoral 6589d0b,
+compiled with GCC 12): a stride of 8, a radius of 20 pixels, 10 persons, 5 refinements."""
 
 
 def recorded(name: str) -> dict[str, Array]:

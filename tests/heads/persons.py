@@ -32,12 +32,9 @@ def seen(persons: Array, size: tuple[int, int], rng: np.random.Generator) -> tup
             step = persons[:, b] - persons[:, a]
             ways.append(step[nearest[a]])
     displacements = np.stack(ways).reshape(2, len(EDGES), h, w, 2)
-    noise = lambda x: x + rng.normal(0, 0.4, x.shape)  # noqa: E731
-    return (
-        heat,
-        noise(np.moveaxis(offsets, -1, 0)).reshape(-1, h, w),
-        noise(np.moveaxis(displacements, -1, 1)).reshape(-1, h, w),
-    )
+    moves = np.moveaxis(offsets, -1, 0), np.moveaxis(displacements, -1, 1)
+    near, far = (x + rng.normal(0, 0.4, x.shape) for x in moves)
+    return heat, near.reshape(-1, h, w), far.reshape(-1, h, w)
 
 
 def sample(x: Array, at: Array) -> Array:
