@@ -9,6 +9,7 @@ import numpy as np
 from tests.importers.caffe_case import IMAGE, Case, case_of
 from tests.importers.caffe_writer import layer, random
 from tests.ops.cases.case import Array
+from tests.ops.regions import psroi_pooling, roi_pooling
 
 _REDUCTIONS: dict[str, Callable[..., Array]] = {"MAX": np.max, "AVE": np.mean}
 
@@ -135,12 +136,37 @@ def _lookups() -> list[Case]:
     ]
 
 
+def _regions() -> list[Case]:
+    corners = [[0, 3, 12, 51, 79], [1, -31, -21, 25, 31], [1, 40, 40, 43, 41], [0, 31, 30, 20, 9]]
+    regions, x = np.array(corners, np.float32), random(2, 18, 7, 9, seed=6)
+    bins = "psroi_pooling_param { output_dim: 2 group_size: 3 spatial_scale: 0.11 }"
+    pooled = "roi_pooling_param { pooled_h: 3 pooled_w: 2 spatial_scale: 0.11 }"
+    return [
+        Case(
+            "ROIPooling-opencv", layer("ROIPooling", "x0 x1", "y", pooled), {"x0": x, "x1": regions}
+        ),
+        Case(
+            "ROIPooling-formula",
+            layer("ROIPooling", "x0 x1", "y", pooled),
+            {"x0": x, "x1": regions.reshape(4, 5, 1, 1)},
+            formula=lambda x, r: roi_pooling(x, r.reshape(4, 5), 3, 2, 0.11),
+        ),
+        Case(
+            "PSROIPooling-formula",
+            layer("PSROIPooling", "x0 x1", "y", bins),
+            {"x0": x, "x1": regions},
+            formula=lambda x, r: psroi_pooling(x, r, 3, 0.11),
+        ),
+    ]
+
+
 def cases() -> list[Case]:
     """All cases."""
     half = "threshold_param { threshold: 0.5 }"
     return [
         *_windows(),
         *_lookups(),
+        *_regions(),
         case_of("zero", "Threshold", formula=lambda x: (x > 0).astype(float)),
         case_of("half", "Threshold", half, formula=lambda x: (x > 0.5).astype(float)),
     ]

@@ -9,6 +9,8 @@ import numpy as np
 from tests.importers.ncnn_convolution_cases import IMAGE, MATRIX, VECTOR, Case, Params
 
 # Corners of regions inside, across the border and outside of the image, and in the wrong order.
+# No bin of ROIPooling is a whole number of pixels: ncnn's builds divide inexactly, so that such a
+# bin begins one pixel early.
 _REGIONS = (
     (3, 12, 51, 79),
     (-30, -20, 25, 30),
@@ -20,6 +22,9 @@ _REGIONS = (
 
 def _regions() -> list[Case]:
     layers: dict[str, tuple[str, Params, tuple[int, ...]]] = {
+        "odd": ("ROIPooling", {0: 2, 1: 3, 2: 0.11}, IMAGE),
+        "square": ("ROIPooling", {0: 7, 1: 7, 2: 0.0625}, IMAGE),
+        "bins": ("PSROIPooling", {0: 3, 1: 3, 2: 0.11, 3: 2}, (18, 7, 9)),
         "adaptive": ("ROIAlign", {0: 2, 1: 3, 2: 0.11, 5: 1}, IMAGE),
         "aligned": ("ROIAlign", {0: 2, 1: 3, 2: 0.11, 3: 2, 4: 1, 5: 1}, IMAGE),
     }

@@ -41,6 +41,8 @@ DECLARED = {
     "Upsample": BlobCounts((1, 2)),
     "BatchReindex": BlobCounts((2, 2)),
     "Parameter": BlobCounts((0, 0)),
+    "ROIPooling": BlobCounts((2, 2)),
+    "PSROIPooling": BlobCounts((2, 2)),
 }
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from tests.importers.caffe_writer import caffemodel
 from tests.ops.cases.case import Array
+from tests.ops.regions import roi_pooling
 from tests.plugins.test_examples import inv
 from trimtab import paths
 
@@ -75,7 +76,7 @@ def reference(
         ]
     )
     rois = cases.proposal(scores, deltas, inputs["im_info"], anchors, 16, 6000, 300, 0.7, 16.0)
-    pooled = cases.roi_pooling(features, rois, 3, 3, 0.0625).reshape(300, -1)
+    pooled = roi_pooling(features, rois, 3, 3, 0.0625).reshape(300, -1)
     fc6 = np.maximum(pooled @ b["fc6"][0].T + b["fc6"][1], 0)
     heads = {name: fc6 @ b[name][0].T + b[name][1] for name in ("cls_score", "bbox_pred")}
     return {"bbox_pred": heads["bbox_pred"], "cls_prob": softmax(heads["cls_score"])}

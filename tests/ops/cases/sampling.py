@@ -1,4 +1,4 @@
-"""GridSample, RoiAlign, Col2Im, MaxPool with indices, MaxUnpool, Fourier transforms."""
+"""GridSample, RoiAlign, MaxRoiPool, Col2Im, MaxPool with indices, MaxUnpool, Fourier transforms."""
 
 from __future__ import annotations
 
@@ -46,6 +46,20 @@ def _pixels() -> Iterator[Case]:
             spatial_scale=0.75,
         )
         yield g.case(f"RoiAlign-images-{mode}")
+
+
+def _bins() -> Iterator[Case]:
+    """Regions of several images, with bins inside, across the border and outside of the image."""
+    rows = [[2, 3, 12, 51, 79], [0, -30, -20, 25, 30], [1, 40, 40, 42, 41], [2, 60, 50, 140, 125]]
+    regions = np.array([*rows, [1, 200, 200, 260, 230], [0, 30, 30, 20, 10]], np.float32)
+    for shape, scale in (((3, 2), 0.11), ((7, 7), 0.06), ((1, 5), 0.0625)):
+        yield case(
+            f"{shape[0]}x{shape[1]}",
+            "MaxRoiPool",
+            *(normal(3, 5, 9, 11), regions),
+            pooled_shape=shape,
+            spatial_scale=scale,
+        )
 
 
 def _volumes() -> Iterator[Case]:
@@ -135,6 +149,7 @@ def cases() -> Iterator[Case]:
     yield from _grids()
     yield from _regions()
     yield from _pixels()
+    yield from _bins()
     yield from _volumes()
     yield from _blocks()
     yield from _maxima()

@@ -1,4 +1,4 @@
-"""Samples of one region, whose corners are the second operand."""
+"""Pools of one region, whose corners are the second operand."""
 
 from __future__ import annotations
 
@@ -7,6 +7,33 @@ import numpy as np
 from trimtab.importers._graph import Value
 from trimtab.importers._layer import Results
 from trimtab.importers.ncnn_ops.layer import NcnnLayer, handles
+
+
+@handles("ROIPooling")
+def roi_pooling(layer: NcnnLayer) -> Results:
+    """The maximum in each bin of the region."""
+    columns, rows = layer.param.integer(0, 0), layer.param.integer(1, 0)
+    scale = layer.param.real(2, 1.0)
+    return layer.add(
+        "roi_pooling",
+        layer.image(),
+        _with_image(layer),
+        pooled_shape=(rows, columns),
+        spatial_scale=scale,
+    )
+
+
+@handles("PSROIPooling")
+def psroi_pooling(layer: NcnnLayer) -> Results:
+    """The mean in each bin of the region, with channels of its own for every bin (R-FCN)."""
+    columns, rows = layer.param.integer(0, 7), layer.param.integer(1, 7)
+    scale, outputs = layer.param.real(2, 0.0625), layer.param.integer(3, 0)
+    x = layer.image()
+    if rows != columns:
+        raise layer.unsupported(f"it has {rows} x {columns} bins")
+    if rows < 1 or outputs * rows * rows != x.shape[1]:
+        raise layer.invalid(f"{outputs} outputs of {rows} x {rows} bins do not fit {x.shape[1]}")
+    return layer.add("psroi_pooling", x, _with_image(layer), bins=rows, spatial_scale=scale)
 
 
 @handles("ROIAlign")
@@ -36,3 +63,8 @@ def _region(layer: NcnnLayer) -> Value:
     if layer.x(1).count != 4:
         raise layer.unsupported(f"its second operand has {layer.x(1).count} values, not a region")
     return layer.reshape(layer.x(1), (1, 4))
+
+
+def _with_image(layer: NcnnLayer) -> Value:
+    """The index of the image, 0, and the corners: [1, 5]."""
+    return layer.add("concat", layer.constant(np.zeros((1, 1)), "image"), _region(layer), axis=1)

@@ -1,4 +1,4 @@
-"""DeformConv and Col2Im by samples of images and gathers, and RoiAlign."""
+"""DeformConv and Col2Im by samples of images and gathers, MaxRoiPool and RoiAlign."""
 
 from __future__ import annotations
 
@@ -74,6 +74,21 @@ def deform_conv(node: OnnxNode) -> Results:
     y = node.reshape(y, (n, c * taps, rows, columns))
     flat = np.ascontiguousarray(weight.reshape(weight.shape[0], -1, 1, 1))
     return convolve(node, y, flat, bias, Window((1, 1)), node.integer("group", 1))
+
+
+@handles("MaxRoiPool")
+def max_roi_pool(node: OnnxNode) -> Results:
+    """Maxima in the bins of regions [regions, 5]: image, then corners."""
+    shape = node.integers("pooled_shape")
+    if len(shape) != 2:
+        raise node.invalid(f"its pooled_shape is {list(shape)}")
+    return node.add(
+        "roi_pooling",
+        node.image(0),
+        node.x(1),
+        pooled_shape=shape,
+        spatial_scale=node.real("spatial_scale", 1.0),
+    )
 
 
 @handles("RoiAlign")

@@ -1,4 +1,4 @@
-"""Parsers of the layers of Faster R-CNN and R-FCN that Caffe lacks."""
+"""Parser of the layer of Faster R-CNN and R-FCN that is code in Python."""
 
 import ast
 
@@ -57,26 +57,3 @@ def proposal(layer: Layer, graph: GraphBuilder):
         threshold=_OVERLAP,
         least=_LEAST,
     )
-
-
-@operator_parser(framework="caffe", origin="ROIPooling", op="roi_pooling")
-def roi_pooling(layer: Layer, graph: GraphBuilder):
-    """Girshick's fork: roi_pooling_param."""
-    return graph.add(
-        "roi_pooling",
-        layer.x(0),
-        layer.x(1),
-        height=layer.int("pooled_h"),
-        width=layer.int("pooled_w"),
-        scale=layer.float("spatial_scale", 1.0),
-    )
-
-
-@operator_parser(framework="caffe", origin="PSROIPooling", op="psroi_pooling")
-def psroi_pooling(layer: Layer, graph: GraphBuilder):
-    """Dai's fork: psroi_pooling_param; `output_dim` follows from the channels."""
-    bins, channels = layer.int("group_size"), layer.x(0).shape[1]
-    if layer.int("output_dim") * bins * bins != channels:
-        raise layer.unsupported(f"output_dim * group_size^2 is not its {channels} channels")
-    scale = layer.float("spatial_scale")
-    return graph.add("psroi_pooling", layer.x(0), layer.x(1), bins=bins, scale=scale)

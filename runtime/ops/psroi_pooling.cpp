@@ -1,5 +1,5 @@
-#include "generated/plugin_attributes.h"
-#include "ops/regions.h"
+#include "generated/attributes.h"
+#include "runtime/ops/regions.h"
 
 namespace trimtab {
 namespace {
@@ -23,7 +23,7 @@ class PsroiPooling final : public OverRegions<PsroiPoolingAttributes> {
   void Pool(size_t region_index) override {
     const Tensor& x = input(0);
     const float* region = data<float>(1) + region_index * 5;
-    const float scale = attributes().scale;
+    const float scale = attributes().spatial_scale;
     const float left = roundf(region[1]) * scale, top = roundf(region[2]) * scale;
     const float columns = fmaxf((roundf(region[3]) + 1.0f) * scale - left, 0.1f);
     const float rows = fmaxf((roundf(region[4]) + 1.0f) * scale - top, 0.1f);

@@ -1,6 +1,6 @@
 // Bins of regions, with the rounding of Caffe's ROI layers.
-#ifndef TRIMTAB_PLUGIN_PROPOSAL_REGIONS_H_
-#define TRIMTAB_PLUGIN_PROPOSAL_REGIONS_H_
+#ifndef TRIMTAB_OPS_REGIONS_H_
+#define TRIMTAB_OPS_REGIONS_H_
 
 #include <math.h>
 #include <stdint.h>
@@ -58,4 +58,4 @@ inline Status CheckRegions(const Tensor& x, const Tensor& regions) {
 
 }  // namespace trimtab
 
-#endif  // TRIMTAB_PLUGIN_PROPOSAL_REGIONS_H_
+#endif  // TRIMTAB_OPS_REGIONS_H_
