@@ -20,7 +20,7 @@ def seen(persons: Array, size: tuple[int, int], rng: np.random.Generator) -> tup
     offsets [34, h, w], displacements [64, h, w], with some noise.
     """
     h, w = size
-    places = np.stack(np.mgrid[:h, :w], -1) * STRIDE
+    places = np.moveaxis(np.mgrid[:h, :w], 0, -1) * STRIDE
     away = persons[:, :, None, None] - places  # [persons, points, h, w, 2]
     square = (away**2).sum(-1)
     nearest = square.argmin(0)  # [points, h, w]
