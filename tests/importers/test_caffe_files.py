@@ -149,7 +149,7 @@ def test_missing_weights_are_an_error_that_says_where_to_put_them(tmp_path: Path
 
 def test_all_unsupported_layers_are_named_at_once_with_their_lines(tmp_path: Path) -> None:
     text = head({"data": X.shape}) + layer("Unheard", "data", "a")
-    text += layer("ReLU", "a", "b") + layer("SPP", "b", "c", "spp_param { pyramid_height: 2 }")
+    text += layer("ReLU", "a", "b") + layer("LSTM", "b", "c", "recurrent_param { num_output: 2 }")
     text += layer("Pooling", "data", "d", "pooling_param { pool: STOCHASTIC kernel_size: 2 }")
     text += layer("Convolution", "data", "e", CONV.replace("}", "pad_type: 1 }"))
     text += layer("PReLU", "data", "f", "prelu_param { unknown_option: 1 channel_shared: true }")
@@ -159,7 +159,7 @@ def test_all_unsupported_layers_are_named_at_once_with_their_lines(tmp_path: Pat
     message = str(caught.value)
     for part in (
         "'a' (Unheard), line 2",
-        "'c' (SPP)",
+        "'c' (LSTM)",
         "STOCHASTIC",
         "'unknown_option'",
         "'pad_type'",

@@ -144,11 +144,11 @@ def test_weights_that_do_not_fit_are_refused(change: object, match: str, tmp_pat
 
 def test_all_unsupported_layers_are_named_at_once_with_their_lines(tmp_path: Path) -> None:
     text = net(12, 8, 6) + section("gru", output=5) + section("upsample", stride=2)
-    text += section("route", layers="-2") + section("gaussian_yolo")
+    text += section("route", layers="-2") + section("iseg")
     with pytest.raises(UnsupportedOperatorError, match="2 layers are") as caught:
         trimtab.load(write(tmp_path, text))
     assert "gru_0, line 7" in str(caught.value)
-    assert "gaussian_yolo_3, line 16" in str(caught.value)
+    assert "iseg_3, line 16" in str(caught.value)
 
 
 @pytest.mark.parametrize(

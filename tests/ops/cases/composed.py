@@ -68,7 +68,7 @@ def _volumes() -> Iterator[Case]:
             weights = normal(8, 4 // group, 2, 3, 2), normal(8)
             transposed = normal(4, 3, 2, 3, 2), normal(3 * group)
             for op, operands in (("Conv", weights), ("ConvTranspose", transposed)):
-                name = f"volume-{op}-{id}-group{group}"
+                name = f"volume-{id}-group{group}"
                 yield case(name, op, x, *map(Const, operands), group=group, **form)
                 yield case(f"{name}-computed", op, x, *operands, group=group, **form)
         yield case(f"volume-{id}", "MaxPool", x, kernel_shape=[2, 3, 2], **form)
