@@ -10,7 +10,7 @@ namespace trimtab {
 namespace {
 
 constexpr int32_t kPointValues = 3;
-constexpr int64_t kMaxPersons = 1024;
+constexpr int64_t kMaxPersons = 1024, kMaxRefinements = 64;
 constexpr size_t kMaxPoints = 256;
 
 struct Place {
@@ -87,6 +87,8 @@ class DecodePoses final : public OperatorOf<DecodePosesAttributes> {
       TRIMTAB_CHECK(a.edges[i] >= 0 && a.edges[i] < points && a.edges.size % 2 == 0,
                     "edges are pairs of keypoints (keypoint)", a.edges[i]);
     TRIMTAB_CHECK(a.stride > 0.0f, "the stride must be positive");
+    TRIMTAB_CHECK(a.refinements >= 0 && a.refinements <= kMaxRefinements,
+                  "refinements are out of range", a.refinements);
     TRIMTAB_CHECK(a.max_persons >= 1 && a.max_persons <= kMaxPersons, "max_persons is out of range",
                   a.max_persons);
     const auto persons = static_cast<int32_t>(a.max_persons);

@@ -9,6 +9,7 @@ class PsroiPooling final : public OverRegions<PsroiPoolingAttributes> {
   Status InferShape() override {
     TRIMTAB_RETURN_IF_ERROR(CheckRegions(input(0), input(1)));
     const int64_t bins = attributes().bins;
+    TRIMTAB_CHECK(bins >= 1 && bins <= UINT8_MAX, "bins are out of range", bins);
     TRIMTAB_CHECK(input(0).dims[1] % (bins * bins) == 0, "the bins do not divide the channels",
                   bins, input(0).dims[1]);
     Dims& y = output().dims;

@@ -19,6 +19,8 @@ from trimtab.program import Program
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "precision.md"
 SHARE = 0.1  # of the elements become NaN
+# As the page says: zeros between the pixels of a volume, and a region that the oracle refuses.
+APART = re.compile("ConvTranspose-volume-.*-computed|MaxRoiPool-")
 NAN = 0x7FFFFFFF  # as GPUs make it; integer arithmetic on its exponent would lose it
 
 
@@ -77,7 +79,7 @@ def test_nan_goes_through_a_family_of_operators_as_through_onnxruntime(
     wrong = {}
     for case in by_family()[family]:
         inputs = with_nan(case)
-        if inputs is None or operators(case) & otherwise():
+        if inputs is None or operators(case) & otherwise() or APART.match(case.id):
             continue
         if differs := difference(case, inputs, tmp_path):
             wrong[case.id] = differs
