@@ -26,7 +26,7 @@ from tests.camera.frames import CAMERAS
 from tests.camera.frames import network as behind_a_camera
 from tests.engine.test_hostile_models import network
 from tests.fuzz import networks
-from tests.heads import detectors
+from tests.heads import coral, detectors
 from tests.importers import sources, streams
 from tests.importers.free_dimensions.networks import NETWORKS
 from tests.learning.networks import depthwise, small
@@ -121,6 +121,8 @@ def _others(
     yield "non-max-suppression", trimtab.optimize(load(model))
     for name, model, options in detectors.of_each_kind():
         yield f"head-{name}", trimtab.optimize(trimtab.attach_head(load(model), name, **options))
+    for name in coral.NAMES:
+        yield f"persons-{name}", trimtab.optimize(trimtab.load(coral.model(name).bytes()))
     for name in FUSED:
         yield f"chain-{name}", trimtab.optimize(load(Chain(name).case().model), None, Plan((name,)))
     for name, layer in test_strassen.LAYERS.items():

@@ -12,9 +12,11 @@ from pathlib import Path
 
 from tests.importers import (
     caffe_cases,
+    caffe_rare_cases,
     caffe_writer,
     darknet_writer,
     ncnn_cases,
+    ncnn_rare_cases,
     ncnn_writer,
     pnnx_cases,
     pnnx_writer,
@@ -64,7 +66,7 @@ def _caffe() -> dict[str, Write]:
         return lambda folder: caffe_writer.write(folder, text, blobs)
 
     result = {NETWORK: write(test_caffe_files._network(), {"conv": test_caffe_files.WEIGHTS})}
-    for case in caffe_cases.cases():
+    for case in (*caffe_cases.cases(), *caffe_rare_cases.cases()):
         head = caffe_writer.head({name: value.shape for name, value in case.inputs.items()})
         result[case.id] = write(head + case.text, case.blobs)
     for i, param in enumerate(test_caffe_detection.SUPPRESSIONS):
@@ -90,7 +92,7 @@ def _ncnn() -> dict[str, Write]:
         return lambda folder: ncnn_writer.write(folder, lines, arrays)
 
     result = {NETWORK: write(test_ncnn_files._lines(), test_ncnn_files.WEIGHTS)}
-    for case in ncnn_cases.cases():
+    for case in (*ncnn_cases.cases(), *ncnn_rare_cases.cases()):
         shapes = {name: value.shape for name, value in case.inputs.items()}
         tops = "y" if case.tops == 1 else " ".join(f"y{i}" for i in range(case.tops))
         layer = ncnn_writer.line(case.type, " ".join(shapes), tops, case.params)
