@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import onnx
+
 from trimtab.importers.onnx_ops.node import OnnxNode
 
 _SAME_VALUES = frozenset(("Cast", "Gather", "Identity", "Reshape", "Slice", "Squeeze", "Unsqueeze"))
@@ -13,7 +15,9 @@ def note(node: OnnxNode) -> None:
     bounds = [node.bound(i) for i in operands]
     limits = [bound for bound in bounds if bound is not None]
     bound: float | None = None
-    if node.type in _SAME_VALUES:
+    if node.type == "Cast" and node.integer("to", 0) == onnx.TensorProto.BOOL:
+        bound = 1.0
+    elif node.type in _SAME_VALUES:
         bound = bounds[0]
     elif node.type == "Min":
         bound = min(limits, default=None)
