@@ -38,7 +38,7 @@ inline __m512i Pick(const uint8_t* window, __m512i places) {
                                   _mm512_loadu_si512(window + kWindow / 2));
 }
 
-// As GatherPixels, for the pixels of a tap, beginning with pixel `tap`.
+// Writes the words of the pixels of a tap, whose first is pixel `tap`.
 inline void GatherTap(const CameraRowArgs<uint8_t>& args, size_t tap) {
   const int32_t *const first = args.offsets[0] + tap, *const others = args.offsets[1] + tap;
   const uint8_t *const row0 = args.rows[0], *const row1 = args.rows[1], *const row2 = args.rows[2];

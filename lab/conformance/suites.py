@@ -54,18 +54,6 @@ ROUNDING = 2e-6
 # Operators whose results have as many rows as there can be: the unused ones, at the end, are -1.
 BOUNDED = ("NonMaxSuppression",)
 
-_ALIGNED = (
-    "the expected values align corners at the fractional size n * s; the standard's text,"
-    " onnxruntime and PyTorch at the last pixel, like trimtab"
-)
-DISPUTED = {
-    "test_resize_downsample_scales_cubic_align_corners": _ALIGNED,
-    "test_resize_downsample_scales_linear_align_corners": _ALIGNED,
-}
-"""Tests whose expected values contradict the text of the standard, with the reason: they count as
-unsupported.
-"""
-
 EXPANDED = "_expanded"  # suffix of tests with the operator expanded into simpler ones
 
 
@@ -117,8 +105,6 @@ def run(case: SuiteTest, compute: Run | None = None) -> Outcome:
         return Outcome(case.suite, case.name, case.operator, status, text, constants)
 
     constants: tuple[str, ...] = ()
-    if case.name in DISPUTED:
-        return outcome(UNSUPPORTED, DISPUTED[case.name])
     try:
         for data in case.data_sets:
             program, constants = load(case.model, data)

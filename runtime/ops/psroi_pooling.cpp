@@ -21,19 +21,15 @@ class PsroiPooling final : public OverRegions<PsroiPoolingAttributes> {
   }
 
  private:
-  void Pool(size_t region_index) override {
+  void Pool(const float* region, const float* from, float* to) override {
     const Tensor& x = input(0);
-    const float* region = data<float>(1) + region_index * 5;
     const float scale = attributes().spatial_scale;
     const float left = roundf(region[1]) * scale, top = roundf(region[2]) * scale;
     const float columns = fmaxf((roundf(region[3]) + 1.0f) * scale - left, 0.1f);
     const float rows = fmaxf((roundf(region[4]) + 1.0f) * scale - top, 0.1f);
     const int64_t bins = attributes().bins;
     const float bin_h = rows / static_cast<float>(bins), bin_w = columns / static_cast<float>(bins);
-    const int32_t image = ImageOf(region, x.dims[0]);
     const auto plane = static_cast<size_t>(x.dims.Count(2, 4));
-    const float* from = data<float>(0) + static_cast<size_t>(image) * plane * x.dims[1];
-    float* to = result<float>() + region_index * static_cast<size_t>(output().dims.Count(1, 4));
     for (int32_t k = 0; k < output().dims[1]; ++k) {
       for (int64_t row = 0; row < bins; ++row) {
         const Cells h(0.0f, top, bin_h, row, x.dims[2]);

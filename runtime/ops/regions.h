@@ -39,13 +39,22 @@ class OverRegions : public OperatorOf<Attributes> {
   void Run(ThreadPool& pool) final {
     const Dims& y = this->output().dims;
     const auto body = [this](size_t begin, size_t end, int) {
-      for (size_t i = begin; i < end; ++i) Pool(i);
+      for (size_t i = begin; i < end; ++i) PoolOne(i);
     };
     pool.For(static_cast<size_t>(y[0]), static_cast<size_t>(y.Count(1, 4)) * 8, body);
   }
 
  private:
-  virtual void Pool(size_t region) = 0;
+  // Pools a region [5] of the image at `from` to `to`.
+  virtual void Pool(const float* region, const float* from, float* to) = 0;
+
+  void PoolOne(size_t index) {
+    const Dims &x = this->input(0).dims, &y = this->output().dims;
+    const float* const region = this->template data<float>(1) + index * 5;
+    const auto image = static_cast<size_t>(ImageOf(region, x[0]));
+    Pool(region, this->template data<float>(0) + image * static_cast<size_t>(x.Count(1, 4)),
+         this->template result<float>() + index * static_cast<size_t>(y.Count(1, 4)));
+  }
 };
 
 inline Status CheckRegions(const Tensor& x, const Tensor& regions) {

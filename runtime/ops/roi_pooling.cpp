@@ -18,18 +18,14 @@ class RoiPooling final : public OverRegions<RoiPoolingAttributes> {
   }
 
  private:
-  void Pool(size_t region_index) override {
+  void Pool(const float* region, const float* from, float* to) override {
     const Tensor& x = input(0);
-    const float* region = data<float>(1) + region_index * 5;
     const float scale = attributes().spatial_scale;
     const float left = roundf(region[1] * scale), top = roundf(region[2] * scale);
     const float columns = fmaxf(roundf(region[3] * scale) - left + 1.0f, 1.0f);
     const float rows = fmaxf(roundf(region[4] * scale) - top + 1.0f, 1.0f);
     const float bin_h = rows / static_cast<float>(rows_);
     const float bin_w = columns / static_cast<float>(columns_);
-    const auto image = static_cast<size_t>(ImageOf(region, x.n()));
-    const float* from = data<float>(0) + image * static_cast<size_t>(x.dims.Count(1, 4));
-    float* to = result<float>() + region_index * static_cast<size_t>(output().dims.Count(1, 4));
     for (int32_t row = 0; row < rows_; ++row) {
       const Cells h(top, 0.0f, bin_h, row, x.h());
       for (int32_t column = 0; column < columns_; ++column, to += x.c())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,10 @@ import trimtab
 from tests.camera.frames import Image, converted, frame, network
 from tests.camera.test_page import network as onnx_network
 from tests.heads import detectors
-from trimtab.build import builder
+from trimtab.build import builder, picture_decoder
 from trimtab.camera import Frame, attach, parse
 from trimtab.camera.formats import FORMATS
+from trimtab.cli.build import BuildOptions
 from trimtab.errors import UsageError
 from trimtab.pipeline.built import build
 from trimtab.pipeline.loaded import load
@@ -198,8 +200,10 @@ def test_the_runner_takes_picture_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.build
-@pytest.mark.skipif(not builder.PICTURE_DECODER.is_file(), reason="libstb-dev is not installed")
 def test_a_runner_with_the_decoder_takes_jpeg_and_png_files(tmp_path: Path) -> None:
+    if not picture_decoder.HEADER.is_file():
+        missing = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
+        missing(f"no {picture_decoder.HEADER} (apt-get install {picture_decoder.PACKAGE})")
     delivery = built(tmp_path, pictures=True)
     assert delivery.model is not None
     session = Session(trimtab.load(delivery.model))
@@ -225,3 +229,9 @@ def test_a_runner_with_the_decoder_takes_jpeg_and_png_files(tmp_path: Path) -> N
         ran = launched(delivery, tmp_path / "cut.png")
         assert ran.returncode == 8
         assert "damaged or too large" in ran.stdout
+
+
+def test_pictures_need_a_camera_with_frames_of_any_size() -> None:
+    fixed = BuildOptions(model="net.onnx", input=("x=camera(rgb, 8x8)",), pictures=True)
+    with pytest.raises(UsageError, match="frames may differ in size"):
+        fixed.recipe()

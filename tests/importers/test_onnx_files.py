@@ -324,6 +324,16 @@ def test_a_node_may_have_the_name_of_another_node_s_output(tmp_path: Path) -> No
     assert program.vars["n0"].shape == (1, 4, 6)
 
 
+def test_corners_are_not_aligned_where_onnx_and_onnxruntime_disagree(tmp_path: Path) -> None:
+    g = Graph()
+    scales = Const(np.array([1, 1, 1, 0.6], np.float32))
+    x = normal(1, 1, 2, 4)
+    align = "align_corners"
+    g.node("Resize", x, None, scales, mode="linear", coordinate_transformation_mode=align)
+    with pytest.raises(UnsupportedOperatorError, match="its scales give no integer size"):
+        load(g.model(), tmp_path)
+
+
 def test_an_input_whose_value_is_given_becomes_a_constant(tmp_path: Path) -> None:
     g = Graph()
     g.node("Reshape", normal(2, 6), np.array([3, 4]))

@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from trimtab import __version__, files, kernels, paths, plugins, schema, strict_json
-from trimtab.build import cmake_runner, elf_strip, toolchain
+from trimtab.build import cmake_runner, elf_strip, picture_decoder, toolchain
 from trimtab.cores import Core
 from trimtab.engine import is_python, provider_of
-from trimtab.errors import BuildError, MissingRequirementError, PluginError, UsageError
+from trimtab.errors import BuildError, PluginError, UsageError
 from trimtab.profile import Profile, find_profile
 from trimtab.progress import SILENT, Progress
 from trimtab.target import Target
@@ -31,9 +31,6 @@ from trimtab.target import Target
 RECORD = "build.json"
 RECORD_FORMAT = 1
 BUILD_TYPES = ("Release", "Debug")
-PICTURE_DECODER = Path("/usr/include/stb/stb_image.h")
-"""Where Debian's libstb-dev has the decoder of JPEG and PNG files."""
-
 # The optimization level with the smallest code, as a CMake list. zig passes -Oz on as -Os.
 _SMALLEST = {"zig": "-Os;-Xclang;-Oz", "ndk": "-Oz", "gcc": "-Os"}
 _ELSEWHERE = "name another folder with --output"
@@ -144,7 +141,7 @@ def build(request: BuildRequest, progress: Progress = SILENT) -> Build:
         if request.takes_images:
             options["TRIMTAB_FRAMES"] = "ON"
         if request.pictures:
-            options["TRIMTAB_PICTURES"] = str(PICTURE_DECODER.parent)
+            options["TRIMTAB_PICTURES"] = str(picture_decoder.folder())
         if request.keeps_states:
             options["TRIMTAB_STATES"] = "ON"
         if request.trains:
@@ -212,12 +209,6 @@ def _check(request: BuildRequest) -> None:
         raise UsageError("there is no model to embed", hint="add --model")
     if request.model is not None and not request.model.is_file():
         raise UsageError("the model file does not exist", where=str(request.model))
-    if request.pictures and not PICTURE_DECODER.is_file():
-        raise MissingRequirementError(
-            "the decoder of JPEG and PNG files is missing",
-            where=str(PICTURE_DECODER),
-            hint="./inv setup, or install the package libstb-dev",
-        )
     _check_output(request.output_dir)
 
 

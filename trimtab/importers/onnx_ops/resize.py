@@ -52,6 +52,12 @@ def resize(node: OnnxNode) -> Results:
         return _first_version(node, x, mode)
     coordinates = node.text("coordinate_transformation_mode", "half_pixel")
     target = _target(node, x.shape, cropped=coordinates == "tf_crop_and_resize")
+    if coordinates == "align_corners" and any(
+        _scaled(n, s) != size
+        for n, s, size in zip(x.shape, target.scales, target.sizes, strict=False)
+    ):
+        # ONNX's reference puts the corner at n * s, onnxruntime and PyTorch at the last pixel.
+        raise node.unsupported("it aligns corners, and its scales give no integer size")
     return _resize(
         node,
         x,
