@@ -56,8 +56,45 @@ def _graph(
     return g, g.node("MatMul", g.node("Softmax", scores, axis=-1), normal(*v, seed="values"))
 
 
+def grouped(mask: Shape | None, repeat: str = "Expand", heads: int = 2, group: int = 3) -> Graph:
+    """Attention whose keys and values are repeated for each of a group of queries."""
+    g = Graph()
+    keys, values = (
+        _repeated(g, normal(2, heads, 18, 8, seed=role), repeat, group) for role in ("k", "v")
+    )
+    queries = g.node("Mul", normal(2, heads * group, 7, 8), floats(8**-0.5))
+    scores = g.node("MatMul", queries, g.node("Transpose", keys, perm=[0, 1, 3, 2]))
+    if mask is not None:
+        scores = g.node("Add", scores, normal(*mask, seed="mask"))
+    g.node("MatMul", g.node("Softmax", scores, axis=-1), values)
+    return g
+
+
+def _repeated(g: Graph, x: Array, repeat: str, group: int) -> str:
+    """Each matrix of x: [n, heads, rows, columns] `group` times."""
+    n, heads, *matrix = x.shape
+    counts = [n, heads, group, *matrix] if repeat == "Expand" else [1, 1, group, 1, 1]
+    single = g.node("Unsqueeze", x, Const(np.array([2])))
+    y = g.node(repeat, single, Const(np.array(counts)))
+    return g.node("Reshape", y, Const(np.array([n, heads * group, *matrix])))
+
+
+MASKS: dict[str, Shape | None] = {
+    "none": None,
+    "vector": (18,),
+    "matrix": (7, 18),
+    "heads": (6, 7, 18),
+    "batch": (2, 1, 1, 18),
+    "every": (2, 6, 7, 18),
+}
+
+
 def cases() -> Iterator[Case]:
-    """Odd sizes, masks that broadcast along every axis, all places of the scale."""
+    """Odd sizes, masks that broadcast along every axis, all places of the scale, groups."""
+    for name, mask_shape in MASKS.items():
+        yield grouped(mask_shape).case(f"attention-grouped-mask-{name}")
+    yield grouped((6, 7, 18), "Tile").case("attention-grouped-tile")
+    yield grouped((4, 1, 18), heads=1, group=4).case("attention-grouped-all")
     for name, shapes in _SHAPES.items():
         yield _graph("queries", shapes)[0].case(f"attention-{name}")
     for scale in ("", "both", "keys", "scores", "divided"):
