@@ -27,8 +27,9 @@ from tests.camera.frames import network as behind_a_camera
 from tests.engine.test_hostile_models import network
 from tests.fuzz import networks
 from tests.heads import coral, detectors
-from tests.importers import sources, streams
+from tests.importers import sources, streams, test_onnx_dynamic_quantized
 from tests.importers.free_dimensions.networks import NETWORKS
+from tests.importers.onnx_text import model_of
 from tests.learning.networks import depthwise, small
 from tests.ops import (
     half,
@@ -86,6 +87,8 @@ def vectors(load: Callable[[onnx.ModelProto], Program]) -> Planned:
     """Every operator vector, planned for this machine."""
     yield "hostile", trimtab.optimize(network())
     yield "quantized", trimtab.optimize(load(quantized()))
+    lstm = model_of(*test_onnx_dynamic_quantized.lstm("reverse", False, np.int8), opset=17)
+    yield "lstm-in-bytes", trimtab.optimize(load(lstm))
     for case in all_cases():
         yield case.id, trimtab.optimize(load(case.model))
     for name in ("one-step", "window", "first-layer"):

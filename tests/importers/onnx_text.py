@@ -16,18 +16,21 @@ from tests.ops.cases.case import Array
 HEADER = '<ir_version: 10, opset_import: ["" : {opset}, "com.microsoft" : 1]> '
 
 
-def saved(
-    text: str, constants: Mapping[str, Any], folder: Path, opset: int = 21
-) -> onnx.ModelProto:
-    """Parses a graph, adds its constants, and writes it as net.onnx.
-
-    Constants are arrays or tensors.
-    """
+def model_of(text: str, constants: Mapping[str, Any], opset: int = 21) -> onnx.ModelProto:
+    """Parses a graph, and adds its constants, which are arrays or tensors."""
     model = onnx.parser.parse_model(HEADER.format(opset=opset) + text)
     for name, value in constants.items():
         is_tensor = isinstance(value, onnx.TensorProto)
         tensor = value if is_tensor else onnx.numpy_helper.from_array(np.asarray(value), name)
         model.graph.initializer.append(tensor)
+    return model
+
+
+def saved(
+    text: str, constants: Mapping[str, Any], folder: Path, opset: int = 21
+) -> onnx.ModelProto:
+    """`model_of`, written as net.onnx."""
+    model = model_of(text, constants, opset)
     onnx.save(model, folder / "net.onnx")
     return model
 

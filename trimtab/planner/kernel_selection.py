@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,6 +14,7 @@ from trimtab.kernels import Kernel
 from trimtab.planner import concat_elision
 from trimtab.planner.algorithms import Algorithm, Inexact
 from trimtab.planner.cost import NO_COST, Cost, cost
+from trimtab.planner.rounding import is_integer
 from trimtab.program import Op, Program
 from trimtab.schema import Attribute
 from trimtab.target import Target
@@ -67,9 +69,13 @@ class KernelSelection:
                 self.op.attributes[attribute.name] = name or ""
 
     def error(self) -> float:
-        """The algorithm's rounding error beside that of the direct one (`rounding`)."""
+        """The algorithm's rounding error beside that of the direct one (`rounding`); of integers
+        the direct one has none.
+        """
         if not isinstance(self.algorithm, Inexact):
             return 1.0
+        if is_integer(self.program, self.op.outputs[0]):
+            return math.inf
         return self.algorithm.error(self.program, self.op)
 
     def min_cycles(self) -> float:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 
+from trimtab.program import Program
+
 ACCURACIES = ("balanced", "strict", "fast")
 """How exact the float32 operators of a plan have to be, the default first."""
 
@@ -20,3 +22,15 @@ def bound(accuracy: str) -> float:
     root mean squares beside the direct algorithm.
     """
     return _BOUNDS[accuracy]
+
+
+def is_integer(program: Program, name: str) -> bool:
+    """Whether a float32 result becomes integers before anything computes with it, such as the sums
+    of integer products: a rounding error changes them by 1, and the direct algorithm has none.
+    """
+    reader = program.sole_reader(name)
+    while reader is not None and (
+        reader.schema.kind == "movement" or reader.type == "convert_layout"
+    ):
+        reader = program.sole_reader(reader.outputs[0])
+    return reader is not None and reader.type == "cast" and reader.attributes["to"][0] in "iu"

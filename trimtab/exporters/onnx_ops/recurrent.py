@@ -13,6 +13,8 @@ from trimtab.program import Op
 @emits("lstm")
 def lstm(graph: OnnxGraph, op: Op) -> None:
     """Writes LSTM: h of all steps, and the last c."""
+    if op.attributes["round_state"]:
+        raise refusal(op, "a state in 8 bits")
     x, r, h, c = op.inputs[:4]
     states = [_with_directions(graph, name) for name in (h, c)]
     peepholes = [_with_directions(graph, name) for name in op.inputs[4:] if name]

@@ -77,22 +77,32 @@ def _less_zero_point(node: OnnxNode, a: Value) -> Value:
 @handles("DynamicQuantizeLinear")
 def dynamic_quantize_linear(node: OnnxNode) -> Results:
     """uint8 with the scale and the zero point of the input's own range; 0 alone has the scale 1."""
-    x, zero = node.x(0), node.constant(0.0, "zero")
+    y, scale, point = _bytes(node, node.x(0))
+    return node.add("cast", y, to="u8"), scale, node.add("cast", point, to="u8")
+
+
+def rounded_to_bytes(node: OnnxNode, x: Value) -> Value:
+    """The values of `x` that DynamicQuantizeLinear keeps."""
+    y, scale, point = _bytes(node, x)
+    return node.add("mul", node.add("sub", y, point), scale)
+
+
+def _bytes(node: OnnxNode, x: Value) -> tuple[Value, Value, Value]:
+    """(bytes, scale, zero point) of `x` with the range of its values, all in float32."""
+    zero = node.constant(0.0, "zero")
     axes = tuple(range(len(x.shape)))
 
     def end(kind: str) -> Value:
         edge = node.add(f"reduce_{kind}", x, axes=axes, keep_dims=False) if axes else x
         return node.add(kind, edge, zero)
 
-    low, high = end("min"), end("max")
-    scale = node.scaled(node.add("sub", high, low), 1 / 255)
-    is_zero = node.add("compare", scale, zero, relation="equal")
-    scale = node.add("where", is_zero, node.constant(1.0, "one"), scale)
-
     def saturated(y: Value) -> Value:
         return node.add("clip", y, alpha=0.0, beta=255.0)
 
-    point = node.add("round", node.add("neg", node.add("div", low, scale)))
-    point = saturated(point)
+    low, high = end("min"), end("max")
+    scale = node.add("div", node.add("sub", high, low), node.constant(255.0, "last"))
+    is_zero = node.add("compare", scale, zero, relation="equal")
+    scale = node.add("where", is_zero, node.constant(1.0, "one"), scale)
+    point = saturated(node.add("round", node.add("neg", node.add("div", low, scale))))
     y = node.add("add", node.add("round", node.add("div", x, scale)), point)
-    return node.add("cast", saturated(y), to="u8"), scale, node.add("cast", point, to="u8")
+    return saturated(y), scale, point

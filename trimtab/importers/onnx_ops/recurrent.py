@@ -8,6 +8,7 @@ import numpy as np
 
 from trimtab.importers._graph import Array, Value
 from trimtab.importers._layer import Results
+from trimtab.importers.onnx_ops.integers import rounded_to_bytes
 from trimtab.importers.onnx_ops.node import OnnxNode, handles
 from trimtab.importers.vocabulary import recurrent
 from trimtab.importers.vocabulary.recurrent import Weights
@@ -42,10 +43,10 @@ def lstm(node: OnnxNode) -> Results:
 
 @handles("com.microsoft.DynamicQuantizeLSTM")
 def quantized_lstm(node: OnnxNode) -> Results:
-    """LSTM in float32 with int8 or uint8 weights [directions, inputs, 4 size], which are
-    dequantized; onnxruntime also rounds x and h of each step to 8 bits.
+    """LSTM with int8 or uint8 weights [directions, inputs, 4 size], which are dequantized; x, and h
+    of each step, are rounded to 8 bits of their ranges.
     """
-    return _lstm(node, _dequantized)
+    return _lstm(node, _dequantized, rounded=True)
 
 
 def _dequantized(node: OnnxNode, place: int, what: str, shape: tuple[int, int, int]) -> Array:
@@ -67,7 +68,7 @@ def _dequantized(node: OnnxNode, place: int, what: str, shape: tuple[int, int, i
     return np.ascontiguousarray(weights.swapaxes(1, 2))
 
 
-def _lstm(node: OnnxNode, matrices: _Matrices) -> Results:
+def _lstm(node: OnnxNode, matrices: _Matrices, *, rounded: bool = False) -> Results:
     _check_activations(node, ("sigmoid", "tanh", "tanh"))
     if node.integer("input_forget", 0):
         raise node.unsupported("its input and forget gates are coupled")
@@ -77,9 +78,18 @@ def _lstm(node: OnnxNode, matrices: _Matrices) -> Results:
         peepholes = None
         if node.has(_PEEPHOLES):
             peepholes = _constant(node, _PEEPHOLES, "peepholes", (-1, 3 * weights.size))[i]
-        return recurrent.lstm(node, x, weights, *states, peepholes=peepholes, reverse=reverse)
+        return recurrent.lstm(
+            node,
+            x,
+            weights,
+            *states,
+            peepholes=peepholes,
+            reverse=reverse,
+            round_state=rounded,
+        )
 
-    return _results(node, 4, direction, matrices)
+    x = rounded_to_bytes(node, node.x()) if rounded else node.x()
+    return _results(node, 4, x, direction, matrices)
 
 
 @handles("GRU")
@@ -94,7 +104,7 @@ def gru(node: OnnxNode) -> Results:
             node, x, weights, h, linear_before_reset=linear_before_reset, reverse=reverse
         )
 
-    return _results(node, 3, direction)
+    return _results(node, 3, node.x(), direction)
 
 
 @handles("RNN")
@@ -107,21 +117,20 @@ def rnn(node: OnnxNode) -> Results:
         h = _state(node, x, weights.size, _H, i)
         return recurrent.rnn(node, x, weights, h, relu=relu, reverse=reverse)
 
-    return _results(node, 1, direction)
+    return _results(node, 1, node.x(), direction)
 
 
 def _results(
-    node: OnnxNode, gates: int, direction: _Direction, matrices: _Matrices = _constant
+    node: OnnxNode, gates: int, x: Value, direction: _Direction, matrices: _Matrices = _constant
 ) -> Results:
-    """The outputs of a node, whose directions are side by side: h of all steps, then last states,
-    each [directions, n, size].
+    """The outputs of a node for the sequences `x`, with its directions side by side: h of all
+    steps, then last states, each [directions, n, size].
     """
     reversed = _REVERSED.get(node.text("direction", "forward"))
     if reversed is None:
         raise node.invalid(f"its direction is {node.text('direction')}")
     if node.real("clip", 0.0):
         raise node.unsupported("it clips the operands of its activations")
-    x = node.x()
     if len(x.shape) != 3:
         raise node.invalid(f"its input has {len(x.shape)} dimensions, not 3")
     batch_first = bool(node.integer("layout", 0))

@@ -44,12 +44,16 @@ def lstm(
     *,
     peepholes: Array | None = None,
     reverse: bool = False,
+    round_state: bool = False,
 ) -> tuple[Value, Value, Value]:
-    """(h of all steps, last h, last c) of x: [steps, n, inputs]; gates i, o, f, g."""
+    """(h of all steps, last h, last c) of x: [steps, n, inputs]; gates i, o, f, g. `round_state`:
+    each step reads h in 8 bits.
+    """
     gates = linear(layer, x, weights.input, weights.input_bias + weights.state_bias)
     more = () if peepholes is None else (layer.constant(peepholes, "peepholes"),)
     state = layer.constant(np.ascontiguousarray(weights.state), "state weights")
-    y, last_c = layer.add_many("lstm", gates, state, h, c, *more, outputs=2, reverse=reverse)
+    attributes = {"reverse": reverse, "round_state": round_state}
+    y, last_c = layer.add_many("lstm", gates, state, h, c, *more, outputs=2, **attributes)
     return y, last(layer, y, reverse), last_c
 
 
