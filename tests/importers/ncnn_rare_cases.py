@@ -105,9 +105,33 @@ def _columns() -> list[Case]:
     ]
 
 
+def _copies() -> list[Case]:
+    """A part of the first operand is replaced: by offsets, or by starts as numpy counts them."""
+    image, volume = (2, 3, 4), (3, 4, 5, 6)
+    places: dict[str, tuple[Params, tuple[int, ...], tuple[int, ...]]] = {
+        "begin": ({}, IMAGE, image),
+        "inside": ({0: 2, 1: 3, 2: 1}, IMAGE, image),
+        "end": ({0: 5, 1: 4, 2: 4}, IMAGE, image),
+        "starts": ({9: [1, 2, 3]}, IMAGE, image),
+        "negative": ({9: [-4, -3], 11: [2, -3]}, IMAGE, image),
+        "absent": ({9: [-233, 2], 11: [0, 1]}, IMAGE, image),
+        "all": ({0: 1}, IMAGE, IMAGE),
+        "row": ({1: 3}, IMAGE, (6, 1, 9)),
+        "matrix": ({0: 3, 1: 2}, MATRIX, (4, 5)),
+        "matrix by starts": ({9: [3], 11: [1]}, MATRIX, (4, 5)),
+        "vector": ({0: 3}, VECTOR, (4,)),
+        "volume": ({0: 2, 1: 1, 2: 1, 13: 2}, volume, (2, 1, 2, 3)),
+    }
+    return [
+        Case(name, "CopyTo", params, (), (shape, part))
+        for name, (params, shape, part) in places.items()
+    ]
+
+
 def cases() -> list[Case]:
     """All cases."""
     return [
+        *_copies(),
         *_regions(),
         *_flips(),
         *_diagonals(),

@@ -26,6 +26,7 @@ from tests.importers import (
     test_darknet_layers,
     test_ncnn_detection,
     test_ncnn_files,
+    test_ncnn_regions,
     test_onnx_files,
     test_paddle_files,
     test_pnnx_files,
@@ -100,6 +101,10 @@ def _ncnn() -> dict[str, Write]:
     head = ncnn_writer.head({"x0": (27, 5, 7), "x1": (27, 10, 14)})
     for type, params in test_ncnn_detection.YOLO.items():
         result[type] = write([*head, ncnn_writer.line(type, "x0 x1", "y", params)], ())
+    result["Proposal"] = write(test_ncnn_regions.lines((2, 3)), ())
+    result["SPP"] = write(
+        [*ncnn_writer.head({"x": (3, 5, 7)}), ncnn_writer.line("SPP", "x", "y", {1: 3})], ()
+    )
     return result
 
 

@@ -136,7 +136,7 @@ def test_all_unsupported_layers_are_named_at_once_with_their_lines(tmp_path: Pat
         *head({"data": X.shape}),
         line("Unheard", "data", "a"),
         line("ReLU", "a", "b"),
-        line("SPP", "b", "c"),
+        line("Spectrogram", "b", "c"),
         line("Interp", "data", "d", {0: 5, 1: 2.0, 2: 2.0}),
         line("ReLU", "data", "e", {7: 5}),
         line("InnerProduct", "data", "f", {0: 4, 2: 576, 8: 1}),
@@ -146,7 +146,7 @@ def test_all_unsupported_layers_are_named_at_once_with_their_lines(tmp_path: Pat
     message = str(caught.value)
     parts = (
         "'a' (Unheard), line 4",
-        "'c' (SPP)",
+        "'c' (Spectrogram)",
         "its resize_type is 5",
         "7=5",
         "'f' (InnerProduct)",

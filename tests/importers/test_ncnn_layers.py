@@ -44,7 +44,26 @@ def test_argmax_matches_numpy(tmp_path: Path) -> None:
     assert actual.reshape(-1).tolist() == [float(x.argmax())]
 
 
+@pytest.mark.parametrize("shape", [(3, 5, 7), (2, 8, 8), (1, 3, 1)])
+@pytest.mark.parametrize("kind", [0, 1])
+def test_a_pyramid_has_the_bins_of_its_definition(
+    kind: int, shape: tuple[int, ...], tmp_path: Path
+) -> None:
+    # ncnn's own builds omit this layer.
+    path = write(tmp_path, [*head({"x": shape}), line("SPP", "x", "y", {0: kind, 1: 3})])
+    x = random(1, *shape)
+    expected = []
+    for bins in (1, 2, 4):
+        sides = [-(-n // bins) for n in shape[1:]]
+        missing = [side * bins - n for side, n in zip(sides, shape[1:], strict=True)]
+        border = [((n + 1) // 2, n // 2) for n in missing]
+        grid = np.pad(x[0], [(0, 0), *border]).reshape(shape[0], bins, sides[0], bins, sides[1])
+        expected.append((grid.mean((2, 4)) if kind else grid.max((2, 4))).reshape(-1))
+    actual = trimtab.Session(trimtab.load(path)).run({"x": x})["y"]
+    np.testing.assert_allclose(actual[0], np.concatenate(expected), 1e-6, 1e-6)
+
+
 def test_every_handled_layer_type_has_a_case() -> None:
     elsewhere = {"ArgMax", "MemoryData", "Noop", "DeepCopy", "PriorBox", "DetectionOutput"}
-    elsewhere |= {"YoloDetectionOutput", "Yolov3DetectionOutput"}
+    elsewhere |= {"YoloDetectionOutput", "Yolov3DetectionOutput", "Proposal", "SPP"}
     assert {case.type for case in CASES} | elsewhere == set(HANDLERS) | elsewhere

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from trimtab.importers._graph import Array, Value
+from trimtab.importers._graph import Array, Operand, Value
 from trimtab.importers._layer import Results
 from trimtab.importers.ncnn_ops.expression import evaluate, spread
 from trimtab.importers.ncnn_ops.layer import NONE, NcnnLayer, handles
@@ -119,12 +119,58 @@ def _sliced(layer: NcnnLayer, starts: list[int], ends: list[int], axes: list[int
     for start, end, axis in zip(starts, ends, axes, strict=True):
         tensor_axis = layer.blob_axis(axis)
         length = x.shape[tensor_axis]
-        begin = 0 if start == NONE else start + length if start < 0 else start
+        begin = _begin(start, length)
         stop = length if end == NONE else min(length, end if end > 0 else end + length)
         if not 0 <= begin < stop:
             raise layer.invalid(f"{start} to {end} is not inside {length}")
         slices.append((tensor_axis, begin, stop, 1))
     return movement.sliced(layer, x, slices)
+
+
+@handles("CopyTo")
+def copy_to(layer: NcnnLayer) -> Results:
+    """The first operand with the second one in the place of a part of it."""
+    x, source = layer.x(0), layer.x(1)
+    dims = len(x.shape) - 1
+    begins = _dims(layer, (2, 13, 1, 0), dims)
+    starts, axes = layer.param.integers(9), layer.param.integers(11)
+    if starts:
+        begins = [0] * dims
+        axes = axes or list(range(dims))
+        if len(starts) != len(axes):
+            raise layer.invalid(f"{len(starts)} starts, {len(axes)} axes")
+        for start, axis in zip(starts, axes, strict=True):
+            at = layer.blob_axis(axis)
+            begins[at - 1] = _begin(start, x.shape[at])
+    if source.shape == x.shape:
+        return source
+    if len(source.shape) != len(x.shape):
+        raise layer.invalid(f"its operands have {dims} and {len(source.shape) - 1} dimensions")
+    return _replaced(layer, x, source, begins, 1)
+
+
+def _begin(start: int, length: int) -> int:
+    """A start of ncnn as an index: absent, from the front or from the back."""
+    return 0 if start == NONE else start + length if start < 0 else start
+
+
+def _replaced(
+    layer: NcnnLayer, x: Value, source: Value, begins: Sequence[int], axis: int
+) -> Operand:
+    """`x` with `source` at `begins` of the axes from `axis` on; it has all of those before."""
+    if axis == len(x.shape):
+        return source
+    begin, length = begins[axis - 1], x.shape[axis]
+    end = begin + source.shape[axis]
+    if not 0 <= begin < end <= length:
+        raise layer.invalid(f"{begin} to {end} is not inside {length}")
+    middle = layer.value(movement.sliced(layer, x, [(axis, begin, end, 1)]))
+    parts = [_replaced(layer, middle, source, begins, axis + 1)]
+    if begin:
+        parts.insert(0, movement.axis_slice(layer, x, axis, 0, begin))
+    if end < length:
+        parts.append(movement.axis_slice(layer, x, axis, end, length))
+    return movement.concat(layer, parts, axis) if len(parts) > 1 else parts[0]
 
 
 @handles("Flatten")

@@ -12,11 +12,13 @@ from trimtab.importers.ncnn_ops.convolution import pads, pair
 from trimtab.importers.ncnn_ops.expression import evaluate
 from trimtab.importers.ncnn_ops.layer import NONE, NcnnLayer, handles
 from trimtab.importers.vocabulary import pooling as pools
-from trimtab.importers.vocabulary.movement import expanded
+from trimtab.importers.vocabulary.movement import concat, expanded, flattened, padded
 from trimtab.importers.vocabulary.resize import AxisResize, resize
 from trimtab.importers.vocabulary.window import Window, from_image, to_image
 
 _KINDS: tuple[pools.Kind, ...] = ("max", "average")
+
+_MAX_LEVELS = 10  # of a pyramid: 2^9 bins per axis
 
 # The values of pad_mode.
 _FULL, _VALID, _SAME_UPPER, _SAME_LOWER = range(4)
@@ -94,6 +96,28 @@ def _windowed(layer: NcnnLayer, x: Value, kind: pools.Kind, window: Window) -> V
         raise layer.unsupported(f"its pad_mode {mode} is not known")
     counts = {"count_include_pad": counted, "count_overhang": counted}
     return pools.pool(layer, kind, x, window, ceil_mode=ceil_mode, **counts)
+
+
+@handles("SPP")
+def spatial_pyramid(layer: NcnnLayer) -> Results:
+    """Pools to 1 x 1, 2 x 2, 4 x 4, ... bins, which become one vector (He et al. 2014). Bins beyond
+    the image read zeros.
+    """
+    kind, levels, x = layer.param.integer(0, 0), layer.param.integer(1, 1), layer.image()
+    if kind not in (0, 1):
+        raise layer.unsupported(f"its pooling_type {kind} is not known")
+    if not 1 <= levels <= _MAX_LEVELS:
+        raise layer.invalid(f"it has {levels} levels, not 1 to {_MAX_LEVELS}")
+    pooled = [_bins(layer, _KINDS[kind], x, 2**level) for level in range(levels)]
+    return concat(layer, [flattened(layer, y, 1) for y in pooled], axis=1)
+
+
+def _bins(layer: NcnnLayer, kind: pools.Kind, x: Value, bins: int) -> Value:
+    """Pools to bins x bins windows of one size, centered on the image."""
+    kernel = -(-x.shape[2] // bins), -(-x.shape[3] // bins)
+    missing = [k * bins - size for k, size in zip(kernel, x.shape[2:], strict=True)]
+    pads = {2 + i: ((n + 1) // 2, n // 2) for i, n in enumerate(missing)}
+    return pools.pool(layer, kind, padded(layer, x, pads), Window(kernel, kernel))
 
 
 @handles("Interp")

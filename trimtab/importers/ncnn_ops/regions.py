@@ -1,4 +1,4 @@
-"""Pools of one region, whose corners are the second operand."""
+"""Pools of one region: the first four values of the second operand, its corners."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import numpy as np
 from trimtab.importers._graph import Value
 from trimtab.importers._layer import Results
 from trimtab.importers.ncnn_ops.layer import NcnnLayer, handles
+from trimtab.importers.vocabulary.movement import axis_slice
 
 
 @handles("ROIPooling")
@@ -59,10 +60,11 @@ def roi_align(layer: NcnnLayer) -> Results:
 
 
 def _region(layer: NcnnLayer) -> Value:
-    """The corners [1, 4]."""
-    if layer.x(1).count != 4:
-        raise layer.unsupported(f"its second operand has {layer.x(1).count} values, not a region")
-    return layer.reshape(layer.x(1), (1, 4))
+    """The corners [1, 4]; of several regions, such as those of Proposal, ncnn reads the first."""
+    regions = layer.x(1)
+    if regions.count < 4:
+        raise layer.invalid(f"its second operand has {regions.count} values, not a region")
+    return axis_slice(layer, layer.reshape(regions, (1, regions.count)), 1, 0, 4)
 
 
 def _with_image(layer: NcnnLayer) -> Value:
