@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 import trimtab
 from tests.importers.onnx_text import saved
 from tests.ops.cases.case import Array, normal
+from trimtab.errors import UnsupportedOperatorError
 
 
 def assert_matches_reference(
@@ -77,3 +79,33 @@ def test_determinants(n: int, tmp_path: Path) -> None:
 def test_the_determinant_of_one_matrix_is_a_scalar(tmp_path: Path) -> None:
     text = "net (float[3, 3] x) => (float y) { y = Det (x) }"
     assert_matches_reference(text, normal(3, 3), {}, tmp_path, 21, 1e-5)
+
+
+@pytest.mark.parametrize(("before", "after"), [("int8", "uint8"), ("uint8", "int8")])
+def test_the_bits_of_an_integer_are_one_of_the_other_sign(
+    before: str, after: str, tmp_path: Path
+) -> None:
+    x = np.arange(-9, 12).astype(before).reshape(3, 7)
+    to = helper.np_dtype_to_tensor_dtype(np.dtype(after))
+    text = f"net ({before}[3, 7] x) => ({after}[a, b] y) {{ y = BitCast <to = {to}> (x) }}"
+    saved(text, {}, tmp_path, 26)
+    (actual,) = trimtab.Session(tmp_path / "net.onnx", cache=False).run({"x": x}).values()
+    np.testing.assert_array_equal(actual, x.view(after), strict=True)
+
+
+def test_the_bits_of_a_constant_are_any_type_of_its_size(tmp_path: Path) -> None:
+    text = """net (int32[4] x) => (int32[a] y) {
+        bits = BitCast <to = 6> (c)
+        y = Add (x, bits)
+    }"""
+    constant, x = np.array([0.5, -3, 0, 7e-40], np.float32), np.arange(4, dtype=np.int32)
+    saved(text, {"c": constant}, tmp_path, 26)
+    (actual,) = trimtab.Session(tmp_path / "net.onnx", cache=False).run({"x": x}).values()
+    np.testing.assert_array_equal(actual, x + constant.view(np.int32), strict=True)
+
+
+def test_computed_floats_have_no_bits(tmp_path: Path) -> None:
+    text = "net (float[4] x) => (int32[a] y) { y = BitCast <to = 6> (x) }"
+    saved(text, {}, tmp_path, 26)
+    with pytest.raises(UnsupportedOperatorError, match="it makes int32 of the bits of float32"):
+        trimtab.load(tmp_path / "net.onnx")

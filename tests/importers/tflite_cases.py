@@ -14,6 +14,7 @@ from tests.importers.tflite_case import IMAGE, POINTWISE, SAME, VALID, model_of
 from tests.importers.tflite_indexing_cases import INDEXING
 from tests.importers.tflite_selection_cases import SELECTION
 from tests.importers.tflite_sequence_cases import sequences
+from tests.importers.tflite_volume_cases import VOLUMES
 from tests.importers.tflite_window_cases import WINDOWS
 from tests.importers.tflite_writer import Model
 
@@ -396,5 +397,6 @@ CASES: dict[str, Model] = {
     **SELECTION,
     **INDEXING,
     **WINDOWS,
+    **VOLUMES,
     **_dequantized(),
 }

@@ -1,4 +1,4 @@
-"""Windows, dilation and rounding of TFLite."""
+"""Windows, dilation, rounding and bits of TFLite."""
 
 from __future__ import annotations
 
@@ -83,6 +83,22 @@ def _bucketize() -> dict[str, Model]:
     }
 
 
+def _bits() -> dict[str, Model]:
+    """Integers as integers of the other sign, and constants as any type of the same size."""
+    result = {}
+    for before, after in (("int8", "uint8"), ("uint8", "int8"), ("int32", "int32")):
+        x = np.arange(-9, 12).astype(before).reshape(3, 7)
+        result[f"bitcast_{before}"] = model_of(
+            *("BITCAST", [], [x.shape], "BitcastOptions"), x=x, dtype=after
+        )
+    model = Model()
+    operand = model.input(np.arange(4, dtype=np.int32))
+    bits = model.constant(np.array([0.5, -3, 0, 7e-40], np.float32))
+    (constant,) = model.add("BITCAST", [bits], [(4,)], "BitcastOptions", "int32")
+    model.outputs = model.add("ADD", [operand, constant], [(4,)], "AddOptions", "int32")
+    return result | {"bitcast_constant": model}
+
+
 WINDOWS: dict[str, Model] = {
     "dilate": model_of(
         *("DILATE", [np.array([1, 3, 2, 1], np.int32), np.float32(-0.5)], [(2, 19, 17, 3)]),
@@ -92,4 +108,5 @@ WINDOWS: dict[str, Model] = {
     **_reduce_windows(),
     **_fake_quant(),
     **_bucketize(),
+    **_bits(),
 }

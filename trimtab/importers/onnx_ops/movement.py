@@ -41,6 +41,13 @@ def cast(node: OnnxNode) -> Results:
     return movement.cast(node, node.x(), COMPUTED.get(to.name, to))
 
 
+@handles("BitCast")
+def bit_cast(node: OnnxNode) -> Results:
+    """The bits of the elements as another type of the same size: of constants, and of integers."""
+    to = helper.tensor_dtype_to_np_dtype(node.integer("to"))
+    return movement.bit_cast(node, node.operand(), to)
+
+
 @handles("CastLike")
 def cast_like(node: OnnxNode) -> Results:
     """Conversion to the dtype of another operand."""

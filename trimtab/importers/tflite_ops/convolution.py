@@ -16,7 +16,7 @@ from trimtab.importers.vocabulary.pooling import Kind
 from trimtab.importers.vocabulary.pooling import pool as windowed_pool
 from trimtab.importers.vocabulary.window import Pair, Window
 
-_SAME, _VALID = 0, 1
+SAME, _VALID = 0, 1
 _TRANSPOSED = struct.Struct("<iii")  # padding (1: SAME, 2: VALID), horizontal and vertical stride
 
 
@@ -26,7 +26,7 @@ def _window(
     """The window of an operator; SAME padding has an odd pixel at the end."""
     window = Window(kernel, (options.StrideH(), options.StrideW()), dilations=dilations)
     window.check(node)
-    return window.same(size) if options.Padding() == _SAME else window
+    return window.same(size) if options.Padding() == SAME else window
 
 
 @handles("CONV_2D")

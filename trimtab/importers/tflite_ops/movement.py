@@ -276,16 +276,19 @@ def quantize(node: TfliteNode) -> Results:
     return form(x, image)
 
 
-@handles("CAST")
+@handles("CAST", "BITCAST")
 def cast(node: TfliteNode) -> Results:
-    """Conversion to the element type of the output."""
-    code = DTYPES.get(node.output_type())
+    """Conversion to the element type of the output, or its bits as that type (BITCAST)."""
+    code, is_bits = DTYPES.get(node.output_type()), node.type == "BITCAST"
+    convert = movement.bit_cast if is_bits else movement.cast
     if code is None:
         raise node.unsupported(f"it casts to type number {node.output_type()}")
     if node.is_known(0):
-        return movement.cast(node, node.operand(), code)
+        return convert(node, node.operand(), code)
+    if is_bits and node.quantization(0):
+        raise node.unsupported("its operand is quantized")
     x, image = node.either()
-    return form(node.value(movement.cast(node, x, code)), image)
+    return form(node.value(convert(node, x, code)), image)
 
 
 @handles("DENSIFY")

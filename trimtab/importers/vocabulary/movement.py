@@ -260,6 +260,21 @@ def cast(layer: ImportedLayer, x: Operand, code: str | np.dtype[Any]) -> Operand
     return x if x.dtype == to else layer.add("cast", x, to=to)
 
 
+def bit_cast(layer: ImportedLayer, x: Operand, code: str | np.dtype[Any]) -> Operand:
+    """The bits of `x` as another element type of the same size, given by numpy's name. The engine
+    has that between integers alone, whose casts keep all bits.
+    """
+    before = x.dtype if isinstance(x, np.ndarray) else np.dtype(NUMPY_DTYPES[x.dtype])
+    after = np.dtype(code)
+    if before.itemsize != after.itemsize:
+        raise layer.unsupported(f"it makes {after.name} of the bits of {before.name}")
+    if isinstance(x, np.ndarray):
+        return np.ascontiguousarray(x).view(after).reshape(x.shape)
+    if before != after and not (before.kind in "iub" and after.kind in "iu"):
+        raise layer.unsupported(f"it makes {after.name} of the bits of {before.name}")
+    return cast(layer, x, after)
+
+
 def pixel_unshuffle(layer: ImportedLayer, x: Value, block: int) -> Value:
     """Moves the pixels of each block into channels, grouped by input channel."""
     if block < 1 or any(size % block for size in x.shape[2:]):
