@@ -17,7 +17,7 @@ from trimtab import files
 from trimtab.progress import SILENT, Progress
 
 LIST = Path(__file__).with_name("packages.toml")
-SUFFIXES = (".onnx", ".tflite", ".param", ".bin", ".prototxt", ".caffemodel")
+SUFFIXES = (".onnx", ".data", ".tflite", ".param", ".bin", ".prototxt", ".caffemodel")
 _TIMEOUT_SECONDS = 600
 
 

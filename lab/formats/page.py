@@ -9,7 +9,7 @@ from lab.docs.generator import block
 from lab.docs.sentences import made_by
 from lab.formats import operators
 from lab.formats.measure import NAME, FileOutcome, counts
-from lab.formats.worker import MATCHES, STATUSES
+from lab.formats.worker import MATCHES, NOT_RUN, STATUSES
 from trimtab.tables import Column, Page, Table, number
 
 
@@ -21,14 +21,21 @@ def published_files() -> Page:
     results = committed.read(NAME)
     outcomes = [FileOutcome(**row) for row in results.rows]
     packages = sorted({outcome.package for outcome in outcomes})
-    matching = sum(outcome.status == MATCHES for outcome in outcomes)
+    run = [outcome for outcome in outcomes if outcome.status != NOT_RUN]
     return [
         made_by(NAME),
-        f"{matching} of {len(outcomes)} files of {len(packages)} packages match.",
+        f"{_share(outcomes)} of {len(packages)} packages match; {_share(run)} that their own "
+        "runtime runs.",
         *outcome_tables(outcomes),
         f"The packages: {', '.join(packages)}.",
         *results.notes,
     ]
+
+
+def _share(outcomes: Sequence[FileOutcome]) -> str:
+    """The number of files that match, and their share."""
+    matching = sum(outcome.status == MATCHES for outcome in outcomes)
+    return f"{matching} of {len(outcomes)} files ({matching / len(outcomes):.1%})"
 
 
 def outcome_tables(outcomes: Sequence[FileOutcome]) -> list[Table]:

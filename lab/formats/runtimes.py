@@ -40,7 +40,7 @@ def run_onnx(path: Path, shape: Sequence[int]) -> tuple[Inputs, list[Array]]:
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(path.read_bytes(), options)
+    session = onnxruntime.InferenceSession(str(path), options)
     inputs = {}
     for info in session.get_inputs():
         sizes = _filled(info.shape, shape)
