@@ -38,3 +38,25 @@ def test_a_transpose_that_keeps_rows_and_one_of_the_left_operand_remain() -> Non
     program = after(net.finish(y), "fuse_transpose")
     assert types(program) == ["transpose", "transpose", "mat_mul"]
     assert not program.ops[2].attributes["transpose_b"]
+
+
+def test_matrices_may_be_transposed_in_another_batch() -> None:
+    net = Net(a=(2, 3, 5, 7), b=(6, 4, 7))
+    b = net("reshape", net("transpose", "b", permutation=[0, 2, 1]), shape=(2, 3, 7, 4))
+    program = after(net.finish(net("mat_mul", "a", b)), "fuse_transpose")
+    assert types(program) == ["reshape", "mat_mul"]
+    assert program.ops[1].attributes["transpose_b"]
+
+
+def test_a_transpose_whose_matrices_a_reshape_divides_remains() -> None:
+    net = Net(a=(2, 5, 4), b=(6, 8))
+    b = net("reshape", net("transpose", "b", permutation=[1, 0]), shape=(2, 4, 6))
+    program = after(net.finish(net("mat_mul", "a", b)), "fuse_transpose")
+    assert types(program) == ["transpose", "reshape", "mat_mul"]
+
+
+def test_a_transpose_of_other_dimensions_before_a_reshape_remains() -> None:
+    net = Net(a=(6, 5, 7), b=(3, 2, 7, 4))
+    b = net("reshape", net("transpose", "b", permutation=[1, 0, 2, 3]), shape=(6, 7, 4))
+    program = after(net.finish(net("mat_mul", "a", b)), "fuse_transpose")
+    assert types(program) == ["transpose", "reshape", "mat_mul"]

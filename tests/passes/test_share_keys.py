@@ -52,9 +52,11 @@ def test_keys_that_are_repeated_and_values_that_are_not_stay() -> None:
     assert "expand" in types(program)
 
 
+@pytest.mark.parametrize("merged", [False, True])
 @pytest.mark.parametrize("mask", MASKS)
-def test_the_form_of_exporters_is_recognized(mask: str, tmp_path: Path) -> None:
-    (tmp_path / "net.onnx").write_bytes(grouped(MASKS[mask]).model().SerializeToString())
+def test_the_forms_of_exporters_are_recognized(mask: str, merged: bool, tmp_path: Path) -> None:
+    model = grouped(MASKS[mask], merged=merged).model()
+    (tmp_path / "net.onnx").write_bytes(model.SerializeToString())
     program = trimtab.optimize(trimtab.load(tmp_path / "net.onnx"))
     assert "attention" in types(program)
     assert not {"expand", "tile", "softmax"} & {*types(program)}

@@ -1,5 +1,6 @@
 """A transpose of the right operand of a product of computed matrices becomes its attribute
-`transpose_b`: packing reads the operand in either order.
+`transpose_b`: packing reads the operand in either order. A reshape may follow it that leaves the
+matrices as they are.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ def run(program: Program) -> None:
     """Other dimensions that the transpose exchanges are still moved, in rows that stay whole."""
     graph = Graph(program)
     for op in graph.ops("mat_mul"):
-        transpose = graph.producer(op.inputs[1], "transpose")
-        if transpose is not None:
+        view = graph.producer(op.inputs[1], "reshape")
+        transpose = graph.producer(view.inputs[0] if view else op.inputs[1], "transpose")
+        if transpose is not None and view is not None:
+            _fuse_behind(graph, op, transpose, view)
+        elif transpose is not None:
             _fuse(graph, op, transpose)
 
 
@@ -30,6 +34,23 @@ def _fuse(graph: Graph, op: Op, transpose: Op) -> None:
         new = graph.block.make_op("transpose", [b], {"permutation": moved}, name=transpose.name)
         graph.insert_before(op, new)
         (b,) = new.outputs
-    graph.substitute(
-        op, "mat_mul", [op.inputs[0], b], {"transpose_b": not op.attributes["transpose_b"]}
-    )
+    _read(graph, op, b)
+
+
+def _fuse_behind(graph: Graph, op: Op, transpose: Op, view: Op) -> None:
+    """As `_fuse`, where exporters merge the dimensions before the matrices to transpose them."""
+    *batch, rows, columns = graph.shape(view.outputs[0])
+    permutation, last = transpose.attributes["permutation"], len(graph.shape(view.inputs[0])) - 1
+    is_transposed = tuple(permutation) == (*range(last - 1), last, last - 1)
+    if not is_transposed or graph.shape(view.inputs[0])[-2:] != (rows, columns):
+        return
+    values = {"shape": (*batch, columns, rows)}
+    new = graph.block.make_op("reshape", [transpose.inputs[0]], values, name=view.name)
+    graph.insert_before(op, new)
+    _read(graph, op, new.outputs[0])
+
+
+def _read(graph: Graph, op: Op, b: str) -> None:
+    """Makes the product read `b`, whose matrices are the transposed ones."""
+    values = {"transpose_b": not op.attributes["transpose_b"]}
+    graph.substitute(op, "mat_mul", [op.inputs[0], b], values)

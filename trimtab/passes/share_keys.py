@@ -73,8 +73,10 @@ def _before_repeating(graph: Graph, name: str) -> str:
     """[..., heads, 1, rows, columns] of `name`: [..., heads * group, rows, columns], in which each
     matrix is repeated `group` times; "" if it is not.
     """
-    merge = graph.producer(name, "reshape")
-    repeat = graph.producer(merge.inputs[0], "expand", "tile") if merge else None
+    source = name
+    while merge := graph.producer(source, "reshape"):
+        source = merge.inputs[0]
+    repeat = graph.producer(source, "expand", "tile")
     if repeat is None:
         return ""
     single, repeated = (graph.shape(n) for n in (repeat.inputs[0], repeat.outputs[0]))

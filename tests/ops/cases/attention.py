@@ -56,14 +56,29 @@ def _graph(
     return g, g.node("MatMul", g.node("Softmax", scores, axis=-1), normal(*v, seed="values"))
 
 
-def grouped(mask: Shape | None, repeat: str = "Expand", heads: int = 2, group: int = 3) -> Graph:
-    """Attention whose keys and values are repeated for each of a group of queries."""
+def grouped(
+    mask: Shape | None,
+    repeat: str = "Expand",
+    heads: int = 2,
+    group: int = 3,
+    *,
+    merged: bool = False,
+) -> Graph:
+    """Attention whose keys and values are repeated for each of a group of queries. `merged`: keys
+    are transposed without a dimension of heads, as PyTorch writes it.
+    """
     g = Graph()
     keys, values = (
         _repeated(g, normal(2, heads, 18, 8, seed=role), repeat, group) for role in ("k", "v")
     )
     queries = g.node("Mul", normal(2, heads * group, 7, 8), floats(8**-0.5))
-    scores = g.node("MatMul", queries, g.node("Transpose", keys, perm=[0, 1, 3, 2]))
+    if merged:
+        keys = g.node("Reshape", keys, Const(np.array([-1, 18, 8])))
+        keys = g.node("Transpose", keys, perm=[0, 2, 1])
+        keys = g.node("Reshape", keys, Const(np.array([2, heads * group, 8, 18])))
+    else:
+        keys = g.node("Transpose", keys, perm=[0, 1, 3, 2])
+    scores = g.node("MatMul", queries, keys)
     if mask is not None:
         scores = g.node("Add", scores, normal(*mask, seed="mask"))
     g.node("MatMul", g.node("Softmax", scores, axis=-1), values)
@@ -94,6 +109,7 @@ def cases() -> Iterator[Case]:
     for name, mask_shape in MASKS.items():
         yield grouped(mask_shape).case(f"attention-grouped-mask-{name}")
     yield grouped((6, 7, 18), "Tile").case("attention-grouped-tile")
+    yield grouped((7, 18), merged=True).case("attention-grouped-merged")
     yield grouped((4, 1, 18), heads=1, group=4).case("attention-grouped-all")
     for name, shapes in _SHAPES.items():
         yield _graph("queries", shapes)[0].case(f"attention-{name}")
