@@ -187,7 +187,7 @@ def compare(
                 if work.tolerant and case is not None:  # half a gigabyte for each network of a list
                     shutil.rmtree(case.folder, ignore_errors=True)
             networks.update(number, len(work.models))
-    return PeerComparison(engines.versions, tuple(results), tuple(left_out))
+    return PeerComparison(engines.versions, tuple(results), tuple(dict.fromkeys(left_out)))
 
 
 def _on_one(

@@ -22,13 +22,13 @@ from typing import Any
 
 import numpy as np
 
-from lab.peers import wheels, worker
+from lab.peers import converted, wheels, worker
+from lab.peers.named_runner import NamedRunner
 from lab.peers.wheels import DevicePython
-from trimtab import exporters, importers
 from trimtab.bench import emulator_counts, golden, runner
 from trimtab.bench.device_session import DeviceSession
 from trimtab.bench.golden import Golden
-from trimtab.devices import Device, find_device
+from trimtab.devices import Device, DeviceDefinition, find_device
 from trimtab.devices.control import sysfs
 from trimtab.devices.protocol import CommandResult, InstructionCounter, Transcript
 from trimtab.devices.qemu_user import QemuUserDevice
@@ -39,7 +39,8 @@ from trimtab.pipeline.recipe import Recipe
 from trimtab.progress import Progress
 from trimtab.results.peer_figures import PeerFigure
 
-RUNS = 5  # inferences of a launch that count, after the first two
+RUNS = 5  # timed inferences of a launch, after the first two
+COUNTED_RUNS = 1  # of a launch whose instructions are counted, which are the same each time
 TIMEOUT_S = 900.0
 ENGINES = ("onnxruntime", "ncnn", "litert")
 _PRECISIONS = {"f32": ENGINES, "f16": ("ncnn",), "int8": ("onnxruntime", "litert")}
@@ -47,34 +48,10 @@ _US = "trimtab"
 
 
 @dataclass(frozen=True)
-class NamedRunner:
-    """A program of another engine: `NAME=PROGRAM` or `NAME=PROGRAM:FILE:FILE`.
-
-    It is called with the number of threads, the number of inferences and the files' paths, and
-    prints the nanoseconds of an inference per line.
-    """
-
-    name: str
-    program: Path
-    files: tuple[Path, ...]
-
-    @staticmethod
-    def parse(text: str) -> NamedRunner:
-        """The runner of an option; MissingRequirementError for files that do not exist."""
-        name, separator, paths = text.partition("=")
-        program, *others = map(Path, paths.split(":"))
-        for path in (program, *others):
-            if not separator or not path.is_file():
-                raise MissingRequirementError(
-                    f"--runner {text!r} names no file {str(path)!r}",
-                    hint="write it as NAME=PROGRAM or NAME=PROGRAM:FILE:FILE",
-                )
-        return NamedRunner(name, program, tuple(others))
-
-
-@dataclass(frozen=True)
 class Scope:
-    """A comparison on a device. `python`: the interpreter there, "" for python3."""
+    """A comparison on a device. `python`: the interpreter there, "" for python3; `pnnx`: see
+    `converted.files_of`; `tolerant`: a network that trimtab fails on is left out, too.
+    """
 
     device: str
     recipes: Sequence[Recipe]
@@ -82,6 +59,8 @@ class Scope:
     precision: str
     python: str = ""
     runners: Sequence[NamedRunner] = ()
+    pnnx: str = ""
+    tolerant: bool = False
 
 
 @dataclass
@@ -101,13 +80,31 @@ def compare(scope: Scope, cache: Path, progress: Progress) -> tuple[list[PeerFig
     definition = find_device(scope.device)
     figures: list[PeerFigure] = []
     left_out: list[str] = []
-    for recipe in scope.recipes:
-        whole = recipe.on_device(definition)
-        room = ready_device(definition, whole.toolchain)
-        built = build_for(room, whole, progress)
-        with definition.open() as device, _DeviceRounds(device, built, scope, progress) as one:
-            figures += one.run(cache, left_out)
+    with progress.step(f"measure on {scope.device}", "networks") as networks:
+        for number, recipe in enumerate(scope.recipes):
+            networks.update(number, len(scope.recipes))
+            try:
+                figures += _on_one(definition, recipe, scope, cache, left_out, progress)
+            except TrimtabError as error:
+                if not scope.tolerant:
+                    raise
+                left_out.append(f"{Path(recipe.model).stem}: {error.what}")
     return figures, list(dict.fromkeys(left_out))
+
+
+def _on_one(
+    definition: DeviceDefinition,
+    recipe: Recipe,
+    scope: Scope,
+    cache: Path,
+    left_out: list[str],
+    progress: Progress,
+) -> list[PeerFigure]:
+    """The figures of one network; adds the reasons why engines are missing to `left_out`."""
+    whole = recipe.on_device(definition)
+    built = build_for(ready_device(definition, whole.toolchain), whole, progress)
+    with definition.open() as device, _DeviceRounds(device, built, scope, progress) as one:
+        return one.run(cache, left_out)
 
 
 class _DeviceRounds(AbstractContextManager["_DeviceRounds"]):
@@ -174,14 +171,14 @@ class _DeviceRounds(AbstractContextManager["_DeviceRounds"]):
             threads=self._threads,
             cores=self._session.control.cores,
             warmup=1,
-            runs=RUNS,
+            runs=self._runs,
             markers=self._counts,
         )
         return EngineLaunches(_US, command.argv())
 
     def _named(self, one: NamedRunner) -> EngineLaunches:
         paths = [self._push(path) for path in one.files]
-        argv = [self._push(one.program), str(self._threads), str(RUNS), *paths]
+        argv = [self._push(one.program), str(self._threads), str(self._runs), *paths]
         return EngineLaunches(one.name, argv)
 
     def _workers(
@@ -210,18 +207,19 @@ class _DeviceRounds(AbstractContextManager["_DeviceRounds"]):
             site = f"{self._folder}/site"
             done = self._device.run([python, "-c", script, site, *pushed], timeout_s=TIMEOUT_S)
             _check(done, "unpacking the wheels")
+        names = self._built.planned.loaded.source.inputs
+        arrays: dict[str, Any] = dict(zip(names, self._expected.inputs, strict=True))
+        shapes = {name: array.shape for name, array in arrays.items()}
         files = {}
         for name in list(archives):
             try:
-                files[name] = self._files(name, model)
+                files[name] = converted.files_of(name, model, shapes, self._local, self._scope.pnnx)
             except TrimtabError as error:  # ncnn's format cannot express it
                 left_out.append(f"{name} on {self._built.planned.stem}: {error.what}")
                 del archives[name]
         worker_path = self._push(Path(worker.__file__))
         cores = self._session.control.cores
         inputs = self._local / "inputs.npz"
-        names = self._built.planned.loaded.source.inputs
-        arrays: dict[str, Any] = dict(zip(names, self._expected.inputs, strict=True))
         np.savez(inputs, **arrays)
         engines = []
         for name, wheel in archives.items():
@@ -237,21 +235,11 @@ class _DeviceRounds(AbstractContextManager["_DeviceRounds"]):
                 "is_half": self._scope.precision == "f16",
                 "cores": sorted(sysfs.cores_of(cores)) if cores else [],
             }
-            argv = [python, worker_path, "once", json.dumps(job), str(RUNS)]
+            argv = [python, worker_path, "once", json.dumps(job), str(self._runs)]
             version = wheel.name.split("-")[1]
             label = f"{worker.ENGINES[name].packages[0]} {version}"
             engines.append(EngineLaunches(label, argv, {"PYTHONPATH": site}, is_worker=True))
         return [engine for engine in engines if self._is_right(engine, left_out)]
-
-    def _files(self, engine: str, model: Path) -> list[Path]:
-        """The files of the network for an engine; ncnn's are those of trimtab's exporter."""
-        if engine != "ncnn":
-            return [model]
-        path = self._local / f"{model.stem}.ncnn.param"
-        exporter = exporters.exporter_for(path)
-        assert exporter is not None
-        program = importers.load(model, dict(self._built.recipe.shapes), None, cache=False)
-        return exporters.write(program, path, exporter)
 
     def _placed(self, folder: str, paths: Sequence[Path]) -> str:
         """Pushes files into a folder of the device under their names; returns the model's name,
@@ -305,7 +293,7 @@ class _DeviceRounds(AbstractContextManager["_DeviceRounds"]):
             _check(result, engine.name)
             lines = result.stdout.decode(errors="replace").splitlines()
             times = json.loads(lines[-1])["ns"] if engine.is_worker else [*map(int, lines)]
-            counts = emulator_counts.runs(printed.marks)[-RUNS:] if engine.is_worker else []
+            counts = emulator_counts.runs(printed.marks)[-self._runs :] if engine.is_worker else []
         engine.times.append(statistics.median(times))
         if counts:
             engine.counts.append(statistics.median(counts))
@@ -330,6 +318,10 @@ class _DeviceRounds(AbstractContextManager["_DeviceRounds"]):
                 )
             )
         return rows
+
+    @property
+    def _runs(self) -> int:
+        return COUNTED_RUNS if self._counts else RUNS
 
     @property
     def _counts(self) -> bool:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
+import lab
 from lab import committed
 from lab.docs.generator import block
 from lab.docs.sentences import listed, made_by
-from lab.peers import report
+from lab.peers import report, suite
 from lab.peers.report import FigureKind, Figures
+from trimtab.results.peer_figures import PeerFigure
 from trimtab.tables import Page, Table
 
 
@@ -46,13 +48,36 @@ def peers_int8() -> Page:
 @block
 def peers_suite() -> Page:
     """Provenance, verdict and medians of a suite of exported networks."""
-    if not committed.path_of(report.SUITE).exists():
+    return _suite("")
+
+
+@block
+def peers_suite_avx2() -> Page:
+    """The same, with trimtab limited to AVX2."""
+    return _suite("avx2")
+
+
+def _suite(isa: str) -> Page:
+    name = report.suite_name(isa)
+    if not committed.path_of(name).exists():
         command = (
             "./inv bench.peers --suite lab/networks/list.toml --exports EXPORTS --threads 1,2"
             " --python PEERS/bin/python --update"
         )
-        return [f"Not measured yet: `{command}`."]
-    return [*_provenance(report.SUITE), _verdict(report.SUITE), *_inference(report.SUITE)]
+        return [f"Not measured yet: `{f'TRIMTAB_ISA={isa} ' if isa else ''}{command}`."]
+    return [*_provenance(name), _verdict(name), *_inference(name)]
+
+
+@block
+def peers_on_devices() -> Page:
+    """Instructions of each engine on emulated devices, and ratios by class of network."""
+    classes = suite.classes(lab.FOLDER / "networks/arm.toml")
+    page: list[str | Table] = []
+    for path in sorted(committed.path_of(report.DEVICE).parent.glob("on-*.json")):
+        name = f"peers/{path.stem}"
+        figures = [PeerFigure(**row) for row in committed.read(name).rows]
+        page += [made_by(name), report.instructions_table(figures, classes)]
+    return page
 
 
 @block

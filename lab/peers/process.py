@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import math
+import os
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -22,8 +23,17 @@ from trimtab.bench.golden import Golden
 from trimtab.bench.oracle import onnx_golden
 from trimtab.errors import MissingRequirementError, RunnerError
 
+_LIMITS = {"avx2": {"ONEDNN_MAX_CPU_ISA": "AVX2"}}
+"""Variables that limit peers to the instructions of `isa()`: those of oneDNN, which OpenVINO has.
+onnxruntime and ncnn cannot be limited.
+"""
 _POLL_SECONDS = 0.03  # three scheduler ticks of a usual kernel
 _SETTLE_SECONDS = 5
+
+
+def isa() -> str:
+    """The instruction set to which trimtab is limited, or ""."""
+    return os.environ.get("TRIMTAB_ISA", "")
 
 
 @dataclass(frozen=True)
@@ -115,6 +125,7 @@ class Process:
         self._process = subprocess.Popen(
             [python, worker.__file__, "serve", job],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, text=True,
+            env={**os.environ, **_LIMITS.get(isa(), {})},
         )  # fmt: skip
         try:
             self.loaded = LoadFigures(**self._answer(), error=case.error())

@@ -19,6 +19,12 @@ from trimtab.tables import Column, Page, Table, number
 NAMES = {"f32": "peers", "int8": "peers/int8"}  # result files by precision
 NAME = NAMES["f32"]
 SUITE = "peers/suite"
+DEVICE = "peers/on-"  # and the device's name and the precision
+
+
+def suite_name(isa: str) -> str:
+    """The result file of a suite on this machine, limited to the instruction set `isa` or ""."""
+    return f"{SUITE}-{isa}" if isa else SUITE
 
 
 @dataclass(frozen=True)
@@ -249,6 +255,46 @@ def geometric_mean(ratios: Iterable[float]) -> float | None:
     """Geometric mean of the ratios other than 0; None without any."""
     logs = [math.log(ratio) for ratio in ratios if ratio]
     return math.exp(sum(logs) / len(logs)) if logs else None
+
+
+def device_results(figures: Sequence[PeerFigure], left_out: Sequence[str], command: str) -> Results:
+    """The content of a device's result file."""
+    versions = dict(figure.engine.split() for figure in figures)
+    notes = [f"left out: {reason}" for reason in left_out]
+    rows = [asdict(figure) for figure in figures]
+    return Results(command=command, versions=versions, notes=notes, rows=rows)
+
+
+def instructions_table(figures: Sequence[PeerFigure], classes: Mapping[str, str]) -> Table:
+    """Millions of instructions of each engine by network, and trimtab's ratio to each, with the
+    geometric mean of every class of `classes`, which maps networks to classes.
+    """
+    engines = list(dict.fromkeys(figure.engine.split()[0] for figure in figures))
+    networks: dict[str, dict[str, PeerFigure]] = {}
+    for figure in figures:
+        networks.setdefault(figure.network, {})[figure.engine.split()[0]] = figure
+    columns = [Column("network"), Column("class")]
+    columns += [number(name, ".1f", absent="-") for name in (*engines, US)]
+    columns += [number(f"{US} : {name}", ".2f", absent="-") for name in engines]
+    rows: list[list[str | float | None]] = []
+    for network, by_engine in networks.items():
+        ours = next(iter(by_engine.values())).trimtab_instructions
+        counts = [_millions(by_engine[n].instructions) if n in by_engine else None for n in engines]
+        ratios = [by_engine[n].ratio if n in by_engine else None for n in engines]
+        rows.append([network, classes.get(network, ""), *counts, _millions(ours), *ratios])
+    for name in dict.fromkeys([*classes.values()]):
+        of_class = [row for row in rows if row[1] == name]
+        means = [
+            geometric_mean(row[index] for row in of_class if isinstance(row[index], float))
+            for index in range(len(engines) + 3, 2 * len(engines) + 3)
+        ]
+        if of_class:
+            rows.append(["geometric mean", name, *[None] * (len(engines) + 1), *means])
+    return Table(columns, rows, "Millions of instructions of an inference")
+
+
+def _millions(count: float | None) -> float | None:
+    return None if count is None else count / 1e6
 
 
 def device_page(figures: Sequence[PeerFigure], left_out: Sequence[str]) -> Page:

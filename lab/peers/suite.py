@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 from trimtab.errors import FileAccessError, UsageError
@@ -28,10 +27,10 @@ def models(suite: Path, exports: Path) -> tuple[list[Path], list[str]]:
     chosen: list[Path] = []
     missing: list[str] = []
     exported = {path.stem: path for path in sorted(exports.rglob("*.onnx"))}
-    for table in _tables(suite):
+    for entries in _tables(suite).values():
         model_files: list[Path] = []
         absent: list[str] = []
-        for key, name in table:
+        for key, name in entries:
             if key == _FILES:
                 fitting = _fitting(suite, Path(name))
                 model_files += fitting
@@ -53,6 +52,14 @@ def models(suite: Path, exports: Path) -> tuple[list[Path], list[str]]:
     return chosen, missing
 
 
+def classes(suite: Path) -> dict[str, str]:
+    """The table of each network that a list names. Raises the errors of `models`."""
+    return {
+        name: table for table, entries in _tables(suite).items() for key, name in entries
+        if key != _FILES
+    }  # fmt: skip
+
+
 def _fitting(suite: Path, pattern: Path) -> list[Path]:
     """The files of a pattern, which is relative to the list or absolute."""
     folder, relative = suite.parent / pattern.anchor, pattern.relative_to(pattern.anchor)
@@ -63,17 +70,19 @@ def _fitting(suite: Path, pattern: Path) -> list[Path]:
         raise UsageError(what, where=str(suite), hint="name files, or use * and ?") from error
 
 
-def _tables(suite: Path) -> Iterator[list[tuple[str, str]]]:
+def _tables(suite: Path) -> dict[str, list[tuple[str, str]]]:
     """The entries of each table of a list, as key and name."""
     try:
         tables = tomllib.loads(suite.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         hint = "see lab/networks/list.toml for one"
         raise FileAccessError(f"cannot be read: {error}", where=str(suite), hint=hint) from error
-    for table in tables.values():
+    entries: dict[str, list[tuple[str, str]]] = {}
+    for title, table in tables.items():
         if not isinstance(table, dict):
             raise UsageError("its entries must be tables", where=str(suite), hint="[networks]")
         for key, names in table.items():
             if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
                 raise UsageError(f"'{key}' is no list of names", where=str(suite))
-        yield [(key, name) for key, names in table.items() for name in names]
+        entries[title] = [(key, name) for key, names in table.items() for name in names]
+    return entries

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 NAMESPACE = "bench"
 
+_NOT_EXPORTED = "it is not exported"
+
 
 def _counts(text: str) -> list[int]:
     """The thread counts of a command line; UsageError when malformed."""
@@ -38,8 +40,8 @@ class PeersOptions:
     )
     models: str = option("comma-separated zoo networks or ONNX files; default: the whole zoo")
     suite: str = option(
-        "TOML list of networks, measured beside onnxruntime, OpenVINO and ncnn; one that fails is "
-        "left out with its reason (docs/tasks.md#benchpeers)"
+        "TOML list of networks, measured beside onnxruntime, OpenVINO and ncnn, or those of "
+        "--device; one that fails is left out with its reason (docs/tasks.md#benchpeers)"
     )
     exports: str = option("folder of the ONNX files that --suite names; default: in the cache")
     threads: str = option("comma-separated thread counts", "1")
@@ -51,28 +53,33 @@ class PeersOptions:
     python: str = option(
         "interpreter that has the peers, default: this one; of --device, default: its python3"
     )
+    pnnx: str = option(
+        "with --device: the program pnnx, which converts networks for ncnn; default: trimtab's "
+        "exporter"
+    )
     wait: str = option(WAIT_HELP, bare=True)
     json: bool = option("print JSON", False)
     output: str = option("also write the tables to this Markdown file")
     update: bool = option("write the figures to lab/peers/", False)
 
 
-def _on_device(options: PeersOptions, counts: list[int], models: list[Path]) -> None:
-    """Measures on a device, and prints the figures."""
+def _on_device(
+    options: PeersOptions, counts: list[int], models: list[Path], missing: list[str]
+) -> None:
+    """Measures on a device, and prints the figures. `missing`: networks that are not exported."""
     from dataclasses import asdict
     from pathlib import Path
 
+    from lab import committed
     from lab.peers import on_device, report
+    from lab.peers.named_runner import NamedRunner
     from trimtab import files, paths, strict_json, tables
     from trimtab.bench.jobs import Settings
     from trimtab.cli._progress import shown
     from trimtab.devices.control import Control
-    from trimtab.errors import UsageError
     from trimtab.pipeline.recipe import MeasurementRequest, Recipe
     from trimtab.pipeline.resolve import read_plan
 
-    if options.update:
-        raise UsageError("--update is for this machine", hint="leave out --device")
     settings = Settings(control=Control(wait_s=parse_wait(options.wait)))
     recipes = [
         Recipe(
@@ -88,12 +95,19 @@ def _on_device(options: PeersOptions, counts: list[int], models: list[Path]) -> 
         for model in models
         for threads in counts
     ]
-    runners = [on_device.NamedRunner.parse(text) for text in options.runner]
     scope = on_device.Scope(
-        options.device, recipes, options.rounds, options.precision, options.python, runners
+        options.device,
+        recipes,
+        options.rounds,
+        options.precision,
+        options.python,
+        runners=[NamedRunner.parse(text) for text in options.runner],
+        pnnx=options.pnnx,
+        tolerant=bool(options.suite),
     )
     progress = shown(quiet=options.json)
     figures, left_out = on_device.compare(scope, paths.cache() / "peers", progress)
+    left_out += [f"{name}: {_NOT_EXPORTED}" for name in missing]
     page = report.device_page(figures, left_out)
     if options.json:
         rows = [asdict(figure) for figure in figures]
@@ -102,17 +116,35 @@ def _on_device(options: PeersOptions, counts: list[int], models: list[Path]) -> 
         print(tables.text(page))
     if options.output:
         files.write_text(Path(options.output), tables.markdown(page) + "\n")
+    if options.update:
+        name = f"{report.DEVICE}{options.device}-{options.precision}"
+        results = report.device_results(figures, left_out, _repeated(options))
+        progress.note(f"written: {committed.write(name, results)}")
+
+
+def _repeated(options: PeersOptions) -> str:
+    """The command that repeats a measurement."""
+    from lab.peers.process import isa
+
+    words = [f"TRIMTAB_ISA={isa()}"] * bool(isa() and not options.device)
+    words += ["./inv bench.peers"]
+    words += [f"--device {options.device}"] * bool(options.device)
+    words += [f"--threads {options.threads} --rounds {options.rounds}"]
+    words += [f"--models {options.models}"] * bool(options.models)
+    words += [f"--suite {options.suite} --exports EXPORTS"] * bool(options.suite)
+    words += [f"--precision {options.precision}"] * (options.precision != "f32")
+    words += [f"--prefer {options.prefer}"] * bool(options.prefer)
+    words += ["--pnnx PEERS/bin/pnnx"] * bool(options.pnnx)
+    words += ["--python PEERS/bin/python"] * bool(options.python)
+    return " ".join([*words, "--update"])
 
 
 def _check_suite(options: PeersOptions) -> None:
     """UsageError for options that a suite excludes."""
     from trimtab.errors import UsageError
 
-    if options.models or options.device or options.precision != "f32":
-        raise UsageError(
-            "a suite is of float32 networks on this machine",
-            hint="leave out --models, --device and --precision",
-        )
+    if options.models or options.precision == "int8":
+        raise UsageError("a suite is of float32 files", hint="leave out --models and int8")
 
 
 @command(PeersOptions, engine=True)
@@ -128,6 +160,7 @@ def peers(options: PeersOptions) -> None:
     from lab.peers import report
     from lab.peers import suite as suites
     from lab.peers.compare import SUITE_PEERS, ComparisonScope, Installed, compare
+    from lab.peers.process import isa
     from lab.peers.quantized import quantized
     from trimtab import files, paths, tables, zoo
     from trimtab.cli._progress import shown
@@ -160,7 +193,7 @@ def peers(options: PeersOptions) -> None:
                 step.update(number, len(model_files))
                 model_files[number] = quantized(path, paths.cache() / "peers")
     if options.device:
-        _on_device(options, counts, model_files)
+        _on_device(options, counts, model_files, missing)
         return
     python, only = options.python or sys.executable, SUITE_PEERS if options.suite else ()
     engines = Installed(python, quantized=is_quantized, only=only)
@@ -170,7 +203,7 @@ def peers(options: PeersOptions) -> None:
     monitor = MachineMonitor()
     with exclusive("bench.peers", parse_wait(options.wait), progress):
         comparison = compare(scope, engines, paths.cache() / "peers", progress)
-    absent = (f"{name}: it is not exported" for name in missing)
+    absent = (f"{name}: {_NOT_EXPORTED}" for name in missing)
     comparison = replace(comparison, left_out=(*comparison.left_out, *absent))
     page = report.suite_page(comparison) if options.suite else report.page(comparison)
     print(report.to_json(comparison) if options.json else tables.text(page))
@@ -178,13 +211,6 @@ def peers(options: PeersOptions) -> None:
         files.write_text(Path(options.output), tables.markdown(page) + "\n")
         progress.note(f"written: {options.output}")
     if options.update:
-        words = [f"--threads {options.threads} --rounds {options.rounds}"]
-        words += [f"--models {options.models}"] * bool(options.models)
-        words += [f"--suite {options.suite} --exports EXPORTS"] * bool(options.suite)
-        words += [f"--precision {options.precision}"] * is_quantized
-        words += [f"--prefer {prefer}"] * bool(prefer)
-        words += ["--python PEERS/bin/python"] * bool(options.python)
-        command = " ".join(["./inv bench.peers", *words, "--update"])
-        results = report.to_results(comparison, command, monitor.facts())
-        name = report.SUITE if options.suite else report.NAMES[options.precision]
+        results = report.to_results(comparison, _repeated(options), monitor.facts())
+        name = report.suite_name(isa()) if options.suite else report.NAMES[options.precision]
         progress.note(f"written: {committed.write(name, results)}")

@@ -13,7 +13,8 @@ import pytest
 from onnx import TensorProto, helper
 
 from lab.peers import on_device, report, wheels
-from lab.peers.on_device import NamedRunner, Scope
+from lab.peers.named_runner import NamedRunner
+from lab.peers.on_device import Scope
 from lab.peers.wheels import DevicePython
 from tests.bench.fakes import make_golden, make_subject
 from tests.recorded_progress import RecordedProgress

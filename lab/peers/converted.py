@@ -1,0 +1,46 @@
+"""The files of a network in the format of an engine that runs on a device."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from trimtab import exporters, importers
+from trimtab.errors import RunnerError
+
+
+def files_of(
+    engine: str, model: Path, inputs: Mapping[str, tuple[int, ...]], folder: Path, pnnx: str = ""
+) -> list[Path]:
+    """The files of the network for `engine`, new ones in `folder`; the first one names it.
+
+    `inputs`: their shapes by name. `pnnx`: ncnn's converter, a program of the PyPI package of that
+    name; without one, ncnn's files are those of trimtab's exporter. TrimtabError where ncnn's
+    format cannot express the network.
+    """
+    if engine != "ncnn":
+        return [model]
+    path = folder / f"{model.stem}.ncnn.param"
+    if pnnx:
+        return _from_pnnx(pnnx, model, inputs, path)
+    exporter = exporters.exporter_for(path)
+    assert exporter is not None
+    return exporters.write(importers.load(model, inputs, cache=False), path, exporter)
+
+
+def _from_pnnx(
+    pnnx: str, model: Path, inputs: Mapping[str, tuple[int, ...]], path: Path
+) -> list[Path]:
+    """The files of float32 weights that pnnx writes beside its input, which is a copy."""
+    folder = path.parent / "pnnx"
+    folder.mkdir(exist_ok=True)
+    copy = shutil.copy(model, folder)
+    shapes = ",".join(str([*shape]).replace(" ", "") for shape in inputs.values())
+    command = [pnnx, str(copy), f"inputshape={shapes}", "fp16=0"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    made = [folder / path.name, folder / path.with_suffix(".bin").name]
+    if done.returncode or not all(file.is_file() for file in made):
+        raise RunnerError(f"pnnx failed: {(done.stdout + done.stderr)[-300:]}", where=str(model))
+    return made
