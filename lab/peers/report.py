@@ -285,7 +285,7 @@ def instructions_table(figures: Sequence[PeerFigure], classes: Mapping[str, str]
     for name in dict.fromkeys([*classes.values()]):
         of_class = [row for row in rows if row[1] == name]
         means = [
-            geometric_mean(row[index] for row in of_class if isinstance(row[index], float))
+            geometric_mean(ratio for row in of_class if isinstance(ratio := row[index], float))
             for index in range(len(engines) + 3, 2 * len(engines) + 3)
         ]
         if of_class:

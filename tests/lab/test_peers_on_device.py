@@ -5,21 +5,23 @@ from __future__ import annotations
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from lab.peers import on_device, report, wheels
+from lab.peers import converted, on_device, report, wheels
 from lab.peers.named_runner import NamedRunner
 from lab.peers.on_device import Scope
 from lab.peers.wheels import DevicePython
 from tests.bench.fakes import make_golden, make_subject
 from tests.recorded_progress import RecordedProgress
 from trimtab import tables
-from trimtab.errors import MissingRequirementError
+from trimtab.errors import MissingRequirementError, ModelFileError, RunnerError
 from trimtab.pipeline.recipe import MeasurementRequest, Recipe
 from trimtab.results import peer_figures
 
@@ -110,6 +112,47 @@ def test_a_device_without_python_says_what_to_name(model: Path, tmp_path: Path) 
         NamedRunner.parse("mine=/nowhere/mine")
     with pytest.raises(MissingRequirementError, match="names no file"):
         NamedRunner.parse("/bin/true")
+
+
+def test_ncnn_reads_what_its_converter_writes(model: Path, tmp_path: Path) -> None:
+    script = tmp_path / "converter"
+    script.write_text(
+        "#!/bin/sh\n"
+        'echo "$@" > "${1%.onnx}.ncnn.param"\n'
+        '[ "$2" = "inputshape=[1,8]" ] && touch "${1%.onnx}.ncnn.bin" || echo "bad shape"\n'
+    )
+    script.chmod(0o755)
+    shapes = {"x": (1, 8)}
+    made = converted.files_of("ncnn", model, shapes, tmp_path, str(script))
+    assert [path.name for path in made] == ["net.ncnn.param", "net.ncnn.bin"]
+    assert made[0].read_text().split()[1:] == ["inputshape=[1,8]", "fp16=0"]
+    made[1].unlink()
+    with pytest.raises(RunnerError, match="pnnx failed: bad shape"):
+        converted.files_of("ncnn", model, {"x": (1, 9)}, tmp_path, str(script))
+    own = converted.files_of("ncnn", model, shapes, tmp_path)
+    assert own == [tmp_path / "net.ncnn.param", tmp_path / "net.ncnn.bin"]
+    assert converted.files_of("onnxruntime", model, shapes, tmp_path) == [model]
+
+
+def test_a_network_that_fails_is_left_out_of_a_list(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    working = vars(on_device)["build_for"]
+
+    def build(room: object, recipe: Recipe, progress: object) -> Any:
+        if recipe.model == "bad.onnx":
+            raise ModelFileError("it is damaged", where=recipe.model)
+        return working(room, recipe, progress)
+
+    monkeypatch.setattr(on_device, "build_for", build)
+    request = MeasurementRequest("local")
+    recipes = [Recipe(model=str(path), measurement=request) for path in ("bad.onnx", model)]
+    scope = Scope("local", recipes, 1, "f32", sys.executable, tolerant=True)
+    figures, left_out = on_device.compare(scope, tmp_path / "peers", RecordedProgress())
+    assert [figure.network for figure in figures] == ["net"]
+    assert left_out[0] == "bad: it is damaged"
+    with pytest.raises(ModelFileError):
+        on_device.compare(replace(scope, tolerant=False), tmp_path, RecordedProgress())
 
 
 def test_the_platforms_of_a_python_are_those_that_pip_accepts() -> None:

@@ -9,11 +9,12 @@ import pytest
 
 from lab.peers import report, suite
 from lab.peers.compare import ComparisonScope, compare
-from lab.peers.process import PeerCase
+from lab.peers.process import PeerCase, Process, isa
 from tests.lab.test_peers import FakeEngines, small_model  # noqa: F401 (a fixture)
 from trimtab import paths as places
 from trimtab import tables as drawn
-from trimtab.errors import FileAccessError, UsageError
+from trimtab.errors import FileAccessError, RunnerError, UsageError
+from trimtab.results.peer_figures import PeerFigure
 
 
 def written(folder: Path, text: str) -> Path:
@@ -79,3 +80,34 @@ def test_a_network_that_fails_is_left_out_of_a_suite(model: Path, tmp_path: Path
     figures = [report.Figures.of(result) for result in outcome.results]
     assert report.ratios_of(report.MEDIAN, figures, 1) == {"small": 0.5}
     assert "geometric mean" in drawn.text(report.suite_page(outcome))
+
+
+def test_instructions_are_compared_by_class(tmp_path: Path) -> None:
+    path = written(tmp_path, '[small]\ntimm = ["a", "b"]\n[other]\ntimm = ["c"]\n')
+    rows = [("a", "ncnn 1.0", 4e6, 1e6), ("b", "ncnn 1.0", 1e6, 1e6), ("a", "ort 2", 2e6, 1e6)]
+    figures = [
+        PeerFigure("board", network, engine, "f32", 1, None, None, theirs, ours)
+        for network, engine, theirs, ours in rows
+    ]
+    table = report.instructions_table(figures, suite.classes(path))
+    assert [*table.rows] == [
+        ["a", "small", 4.0, 2.0, 1.0, 0.25, 0.5],
+        ["b", "small", 1.0, None, 1.0, 1.0, None],
+        ["geometric mean", "small", None, None, None, 0.5, 0.5],
+    ]
+    results = report.device_results(figures, ["d: it is not exported"], "./inv bench.peers")
+    assert results.versions == {"ncnn": "1.0", "ort": "2"}
+    assert [PeerFigure(**row) for row in results.rows] == figures
+    assert results.notes == ["left out: d: it is not exported"]
+
+
+def test_onednn_is_limited_to_the_instructions_of_trimtab(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "python"
+    script.write_text('#!/bin/sh\necho "limited to $ONEDNN_MAX_CPU_ISA" >&2\n', encoding="utf-8")
+    script.chmod(0o755)
+    monkeypatch.setenv("TRIMTAB_ISA", "avx2")
+    with pytest.raises(RunnerError, match="limited to AVX2"):
+        Process(str(script), PeerCase.of(model, tmp_path), "openvino", 1)
+    assert report.suite_name(isa()) == "peers/suite-avx2"

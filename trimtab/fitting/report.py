@@ -7,7 +7,7 @@ from pathlib import Path
 
 from trimtab import strict_json
 from trimtab.fitting.fit import Fitted
-from trimtab.fitting.regret import Regret
+from trimtab.fitting.regret import Decision, Regret
 from trimtab.tables import Column, Table, number
 
 _SHOWN = 5
@@ -45,14 +45,16 @@ def kernels(fitted: Fitted) -> Table:
 def regrets(fitted: Fitted) -> Table:
     """Time of the planner's choice by that of the fastest way, on layers that were not fitted."""
     columns = [Column("plans by"), number("choices"), number("mean", ".3f"), number("worst", ".2f")]
-    return Table(columns, [[name, len(of.choices), of.mean, of.worst] for name, of in _all(fitted)])
+    return Table(
+        columns, [[name, len(of.choices), of.mean, of.worst] for name, of in judged(fitted)]
+    )
 
 
 def as_json(fitted: Fitted, path: Path) -> str:
     """The facts, the rows of kernels and the regret, as an object."""
     assert fitted.core.fit
     fit = asdict(fitted.core.fit)
-    regret = {name: {"mean": of.mean, "worst": of.worst} for name, of in _all(fitted)}
+    regret = {name: {"mean": of.mean, "worst": of.worst} for name, of in judged(fitted)}
     return strict_json.dumps(
         {
             "core": fitted.core.name,
@@ -74,7 +76,8 @@ def as_json(fitted: Fitted, path: Path) -> str:
     )
 
 
-def _all(fitted: Fitted) -> list[tuple[str, Regret]]:
+def judged(fitted: Fitted) -> list[tuple[str, Regret]]:
+    """The regret of each way to plan."""
     by_row = ("the row as it was", fitted.before)
     return [("the fit", fitted.regret), by_row, ("the generic row", fitted.unknown)]
 
@@ -82,11 +85,14 @@ def _all(fitted: Fitted) -> list[tuple[str, Regret]]:
 def _worst(fitted: Fitted) -> str:
     lines = ["largest regrets of the fit:"]
     for one in fitted.regret.largest(_SHOWN):
-        lines.append(
-            f"  {one.regret:.2f}  {one.layer}, {one.state} weights, {_threads(one.threads)}: "
-            f"{one.chosen} for {one.fastest}"
-        )
+        lines.append(f"  {one.regret:.2f}  {described(one)}")
     return "\n".join(lines)
+
+
+def described(one: Decision) -> str:
+    """The layer of a choice, what was chosen, and what is faster."""
+    layer = f"{one.layer}, {one.state} weights, {_threads(one.threads)}"
+    return f"{layer}: {one.chosen} for {one.fastest}"
 
 
 def _threads(count: int) -> str:
