@@ -6,7 +6,8 @@ import itertools
 
 import numpy as np
 
-from tests.importers.ncnn_convolution_cases import IMAGE, MATRIX, VECTOR, Case, Params
+from tests.importers.caffe_writer import random
+from tests.importers.ncnn_convolution_cases import IMAGE, MATRIX, VECTOR, Case, Params, tagged
 
 # Corners of regions inside, across the border and outside of the image, and in the wrong order.
 # No bin of ROIPooling is a whole number of pixels: ncnn's builds divide inexactly, so that such a
@@ -128,10 +129,55 @@ def _copies() -> list[Case]:
     ]
 
 
+def _attentions() -> list[Case]:
+    q, k, v = (4, 5, 8), (4, 7, 8), (4, 7, 6)
+    shared = (q, (2, 7, 8), (2, 7, 6))
+    return [
+        Case("self", "SDPA", {}, (), (q, q, q), scale=1.0),
+        Case("cross", "SDPA", {6: 0.2}, (), (q, k, v), scale=1.0),
+        Case("mask", "SDPA", {5: 1}, (), (q, k, v, (5, 7)), scale=1.0),
+        Case("mask of heads", "SDPA", {5: 1}, (), (q, k, v, (4, 5, 7)), scale=1.0),
+        Case("shared", "SDPA", {}, (), shared, scale=1.0),
+        Case("shared, mask", "SDPA", {5: 1}, (), (*shared, (5, 7)), scale=1.0),
+        Case("shared, mask of heads", "SDPA", {5: 1}, (), (*shared, (4, 5, 7)), scale=1.0),
+        Case("one", "SDPA", {}, (), (q, (1, 7, 8), (1, 7, 8)), scale=1.0),
+        Case("halves", "RotaryEmbed", {}, (), (q, (5, 4), (5, 4))),
+        Case("halves of their own", "RotaryEmbed", {}, (), (q, (5, 8), (5, 8))),
+        Case("neighbors", "RotaryEmbed", {0: 1}, (), (q, (5, 4), (5, 4))),
+    ]
+
+
+def _deformed() -> list[Case]:
+    base: Params = {0: 8, 1: 3, 5: 1, 6: 432}
+    weights = tagged(8, 6, 3, 3), random(8, seed=2)
+    oblong: Params = {0: 8, 1: 1, 11: 3, 13: 2, 14: 1, 16: 2, 6: 144, 9: 1}
+    image = ((18, 5, 7), (9, 5, 7))
+    return [
+        Case("plain", "DeformableConv2D", base, weights, (IMAGE, *image)),
+        Case("padded", "DeformableConv2D", base | {4: 1}, weights, (IMAGE, (18, 7, 9), (9, 7, 9))),
+        Case(
+            "dilated",
+            "DeformableConv2D",
+            base | {2: 2, 4: 2, 3: 2},
+            weights,
+            (IMAGE, (18, 4, 5), (9, 4, 5)),
+        ),
+        Case(
+            "oblong",
+            "DeformableConv2D",
+            oblong,
+            (tagged(8, 6, 3, 1),),
+            (IMAGE, (6, 4, 9), (3, 4, 9)),
+        ),
+    ]
+
+
 def cases() -> list[Case]:
     """All cases."""
     return [
         *_copies(),
+        *_attentions(),
+        *_deformed(),
         *_regions(),
         *_flips(),
         *_diagonals(),

@@ -13,6 +13,7 @@ from trimtab.importers.vocabulary.convolution import (
     fold,
     unfold,
 )
+from trimtab.importers.vocabulary.deformation import deformed
 from trimtab.importers.vocabulary.movement import padded
 from trimtab.importers.vocabulary.window import (
     NO_PADS,
@@ -160,6 +161,15 @@ def deconvolution(layer: NcnnLayer) -> Results:
     window = window.padded(tuple(0 if n in (SAME_UPPER, SAME_LOWER) else n for n in padding))
     y = layer.activate(deconvolve(layer, x, *operands, window, group, extra))
     return from_image(layer, y, _spatial(layer), layer.x())
+
+
+@handles("DeformableConv2D")
+def deformable_convolution(layer: NcnnLayer) -> Results:
+    """x: [c, h, w]; offsets: [taps * 2, rows, columns]; an optional mask: [taps, rows, columns]."""
+    x, window = layer.image(), _window(layer)
+    weight, bias = _operands(layer, x.shape[1], window.kernel, 1, transposed=False)
+    mask = layer.image(2) if len(layer.inputs) > 2 else None
+    return layer.activate(deformed(layer, x, weight, bias, layer.image(1), mask, window))
 
 
 @handles("Unfold")

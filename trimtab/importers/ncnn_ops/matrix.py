@@ -1,8 +1,6 @@
-"""InnerProduct, MatMul, Gemm, Einsum, MultiHeadAttention."""
+"""InnerProduct, MatMul, Gemm, Einsum."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 
@@ -11,13 +9,7 @@ from trimtab.importers._layer import Results
 from trimtab.importers.ncnn_ops.layer import NcnnLayer, handles
 from trimtab.importers.ncnn_ops.quantization import is_quantized, read
 from trimtab.importers.vocabulary.einsum import einsum
-from trimtab.importers.vocabulary.matrix import (
-    attention,
-    linear,
-    merge_heads,
-    split_heads,
-    transposed_matrix,
-)
+from trimtab.importers.vocabulary.matrix import linear, transposed_matrix
 
 
 @handles("InnerProduct")
@@ -131,35 +123,3 @@ def einstein(layer: NcnnLayer) -> Results:
     operands = [layer.reshape(x, x.shape[1:]) for x in layer.xs()]
     y = einsum(layer, equation, operands)
     return layer.reshape(y, (1, *(y.shape or (1,))))
-
-
-@handles("MultiHeadAttention")
-def multi_head_attention(layer: NcnnLayer) -> Results:
-    """softmax(q k^T + mask) v per head, between projections of the inputs and of the result."""
-    p = layer.param
-    size, heads, count = p.integer(0, 0), p.integer(1, 1), p.integer(2, 0)
-    k_size, v_size = p.integer(3, size), p.integer(4, size)
-    if size < 1 or heads < 1 or size % heads or count % size:
-        raise layer.invalid(f"{heads} heads do not divide {size}, or {count} weights")
-    if p.integer(18, 0) or p.integer(7, 0):
-        raise layer.unsupported("it is quantized or has a key-value cache")
-    q_size = count // size
-    factor = p.real(6, 1.0 / math.sqrt(size // heads))
-    operands = layer.xs()
-    mask = operands.pop() if p.integer(5, 0) and len(operands) > 1 else None
-    if not 1 <= len(operands) <= 3 or any(len(x.shape) != 3 for x in operands):
-        raise layer.unsupported("its inputs are not one to three matrices")
-    q, k, v = (operands[min(i, len(operands) - 1)] for i in range(3))
-
-    def project(x: Value, outputs: int, inputs: int, role: str, scale: float = 1.0) -> Value:
-        weight = layer.weights((outputs, inputs), f"{role} weights") * np.float32(scale)
-        bias = layer.raw_weights((outputs,), f"{role} bias") * np.float32(scale)
-        return linear(layer, x, weight, bias, f"{role}_")
-
-    q = split_heads(layer, project(q, size, q_size, "query", factor), heads)
-    k = split_heads(layer, project(k, size, k_size, "key"), heads)
-    v = split_heads(layer, project(v, size, v_size, "value"), heads)
-    if mask is not None and len(mask.shape) != 4:
-        mask = layer.reshape(mask, (1, 1, *mask.shape[1:]))
-    rows = merge_heads(layer, attention(layer, q, k, v, mask))
-    return project(rows, q_size, size, "output")

@@ -197,17 +197,5 @@ def rotary_embedding(node: OnnxNode) -> Results:
     if positions.size == 1:
         positions = positions.reshape(1, 1) + np.arange(rows)
     cos, sin = (node.known(i, "tables")[positions][:, np.newaxis] for i in (2, 3))
-    half = x.shape[3] // 2
-    if node.integer("interleaved", 0):
-        pairs = node.reshape(x, (*x.shape[:3], half, 2))
-        a, b = node.add_many("split", pairs, outputs=2, axis=4, sizes=(1, 1))
-        a, b = (node.reshape(part, (*x.shape[:3], half)) for part in (a, b))
-    else:
-        a, b = node.add_many("split", x, outputs=2, axis=3, sizes=(half, half))
     c, s = node.constant(cos, "cos"), node.constant(sin, "sin")
-    first = node.add("sub", node.add("mul", a, c), node.add("mul", b, s))
-    second = node.add("add", node.add("mul", a, s), node.add("mul", b, c))
-    if not node.integer("interleaved", 0):
-        return node.add("concat", first, second, axis=3)
-    parts = (node.reshape(part, (*x.shape[:3], half, 1)) for part in (first, second))
-    return node.reshape(node.add("concat", *parts, axis=4), x.shape)
+    return products.rotated(node, x, c, s, interleaved=bool(node.integer("interleaved", 0)))

@@ -1,4 +1,4 @@
-"""DeformConv and Col2Im by samples of images and gathers, MaxRoiPool and RoiAlign."""
+"""DeformConv, Col2Im, MaxRoiPool and RoiAlign."""
 
 from __future__ import annotations
 
@@ -11,69 +11,27 @@ from trimtab.importers._layer import Results
 from trimtab.importers.onnx_ops import window as windows
 from trimtab.importers.onnx_ops.node import OnnxNode, handles
 from trimtab.importers.vocabulary import movement, sampling
-from trimtab.importers.vocabulary.convolution import convolve
+from trimtab.importers.vocabulary.deformation import deformed
 from trimtab.importers.vocabulary.elementwise import integer
-from trimtab.importers.vocabulary.window import Window
-
-_SWAP = np.array([1, 0])  # rows and columns to x and y
-
-
-def _sampled(node: OnnxNode, x: Value, places: Value, padding: str) -> Value:
-    """Samples x: [n, c, h, w] linearly at normalized places [n, rows, columns, 2]: y, then x."""
-    grid = node.add("gather", places, node.value(_SWAP), axis=3)
-    return node.add("grid_sample", x, grid, mode="linear", padding=padding, align_corners=False)
-
-
-def _normalized(size: tuple[int, ...]) -> tuple[Array, Array]:
-    """Scale and shift from pixels to the places of grid_sample, whose edges are -1 and 1."""
-    scale = 2 / np.array(size, np.float64)
-    return scale, scale / 2 - 1
 
 
 @handles("DeformConv")
 def deform_conv(node: OnnxNode) -> Results:
     """x: [n, c, h, w], constant w: [m, c / group, kh, kw]; computed offsets, optional mask."""
     x, weight = node.image(0), node.known(1, "weights")
-    bias = node.known(3, "bias") if node.has(3) else None
     if weight.ndim != 4:
         raise node.unsupported(f"it is {weight.ndim - 2}-dimensional")
-    n, c, h, w = x.shape
-    groups, taps = node.integer("offset_group", 1), weight.shape[2] * weight.shape[3]
-    window = windows.window_of(node, weight.shape[2:], (h, w))
-    rows, columns = (
-        (
-            size
-            + window.pads[i]
-            + window.pads[2 + i]
-            - (window.kernel[i] - 1) * window.dilations[i]
-            - 1
-        )
-        // window.strides[i]
-        + 1
-        for i, size in enumerate((h, w))
+    return deformed(
+        node,
+        x,
+        weight,
+        node.known(3, "bias") if node.has(3) else None,
+        node.x(2),
+        node.x(4) if node.has(4) else None,
+        windows.window_of(node, weight.shape[2:], x.shape[2:]),
+        node.integer("group", 1),
+        node.integer("offset_group", 1),
     )
-    if groups < 1 or c % groups or min(rows, columns) < 1:
-        raise node.invalid(f"{groups} groups of offsets do not divide {c} channels")
-    count = rows * columns
-    node.check_shape("offsets", node.shape(2), (n, groups * taps * 2, rows, columns))
-    places = [
-        np.arange(window.kernel[i]).reshape(-1, *[1] * (3 - i)) * window.dilations[i]
-        + np.arange(out).reshape(-1, *[1] * (1 - i)) * window.strides[i]
-        - window.pads[i]
-        for i, out in enumerate((rows, columns))
-    ]
-    grid: Array = np.stack(np.broadcast_arrays(*places), -1).reshape(1, taps, count, 2)
-    scale, shift = _normalized((h, w))
-    offsets = node.reshape(node.x(2), (n * groups, taps, 2, count))
-    offsets = node.transpose(offsets, (0, 1, 3, 2))
-    offsets = node.add("mul", offsets, node.constant(scale, "scale"))
-    offsets = node.add("add", offsets, node.constant(grid * scale + shift, "grid"))
-    y = _sampled(node, node.reshape(x, (n * groups, c // groups, h, w)), offsets, "zeros")
-    if node.has(4):
-        y = node.add("mul", y, node.reshape(node.x(4), (n * groups, 1, taps, count)))
-    y = node.reshape(y, (n, c * taps, rows, columns))
-    flat = np.ascontiguousarray(weight.reshape(weight.shape[0], -1, 1, 1))
-    return convolve(node, y, flat, bias, Window((1, 1)), node.integer("group", 1))
 
 
 @handles("MaxRoiPool")

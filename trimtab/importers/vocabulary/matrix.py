@@ -74,3 +74,30 @@ def merge_heads(layer: ImportedLayer, x: Value) -> Value:
     """Rearranges [n, heads, rows, size] to [n, rows, heads * size]."""
     rows = layer.transpose(x, (0, 2, 1, 3))
     return layer.reshape(rows, (*rows.shape[:2], -1))
+
+
+def rotated(layer: ImportedLayer, x: Value, cos: Value, sin: Value, *, interleaved: bool) -> Value:
+    """Rotates pairs of elements of x: [n, heads, rows, size], neighbors or of both halves.
+
+    cos, sin: of the angles, broadcast to [n, heads, rows, size / 2], or to [n, heads, rows, size]
+    where both halves have angles of their own. Source: Su et al., "RoFormer", 2021, section 3.2.2.
+    """
+    half = x.shape[3] // 2
+    if interleaved:
+        pairs = layer.reshape(x, (*x.shape[:3], half, 2))
+        a, b = layer.add_many("split", pairs, outputs=2, axis=4, sizes=(1, 1))
+        a, b = (layer.reshape(part, (*x.shape[:3], half)) for part in (a, b))
+    else:
+        a, b = layer.add_many("split", x, outputs=2, axis=3, sizes=(half, half))
+    (cos_a, cos_b), (sin_a, sin_b) = (
+        (table, table)
+        if table.shape[-1] == half
+        else layer.add_many("split", table, outputs=2, axis=3, sizes=(half, half))
+        for table in (cos, sin)
+    )
+    first = layer.add("sub", layer.add("mul", a, cos_a), layer.add("mul", b, sin_a))
+    second = layer.add("add", layer.add("mul", a, sin_b), layer.add("mul", b, cos_b))
+    if not interleaved:
+        return layer.add("concat", first, second, axis=3)
+    parts = (layer.reshape(part, (*x.shape[:3], half, 1)) for part in (first, second))
+    return layer.reshape(layer.add("concat", *parts, axis=4), x.shape)
