@@ -13,7 +13,7 @@ from tests.ops.cases.case import Array
 from tests.quantization.test_quantization import SAMPLES
 from tests.quantization.test_quantization import network as write_network
 from tests.recorded_progress import RecordedProgress
-from tests.small_programs import Net
+from tests.small_programs import Net, normal
 from trimtab import passes, quantization
 from trimtab.accuracy import Accuracy, parse_budget
 from trimtab.errors import ModelFileError, PlanError, TrimtabError, UsageError
@@ -88,6 +88,37 @@ def test_int8_needs_samples_and_has_an_accuracy(source: Path, samples: str) -> N
     assert network.accuracy.samples == 4
     figures = network.accuracy.max_error, network.accuracy.noise
     assert figures == pytest.approx(independent(trimtab.load(source), network))
+
+
+def upsampled(scale: float = 1.0) -> Program:
+    """Convolutions around a transposed one, which has no int8 kernel."""
+    net = Net(x=(1, 16, 12, 12))
+    y = net.conv(net("mul", "x", scale), 64, 1)
+    y = net("conv_transpose", y, normal(64, 32, 2, 2), normal(32), strides=[2, 2])
+    return net.finish(net.conv(y, 24, 1))
+
+
+@pytest.mark.parametrize(
+    ("target", "scale", "expected"),
+    [(A76, 1.0, "f16"), (A76, 1e5, "f32"), (A53, 1.0, "f32"), (Target.host(), 1.0, "f32")],
+)
+def test_what_int8_cannot_compute_is_f16_where_the_core_has_it_and_values_fit(
+    target: Target, scale: float, expected: str, tmp_path: Path
+) -> None:
+    calibration = Calibration(written(LARGER_SAMPLES, tmp_path), "min_max")
+    program = upsampled(scale)
+    network = convert(program, Plan(precision="int8"), calibration, target)
+    assert network.plan.precision == "int8"
+    planned = trimtab.optimize(network.program, target, network.plan)
+    (own,) = (op for op in planned.ops if op.type == "conv_transpose")
+    assert planned.dtype(own) == expected
+    assert sum(op.type.startswith("qlinear_conv") for op in planned.ops) == 2
+    assert network.accuracy is not None
+    assert network.accuracy.noise < 1e-3
+    (tmp_path / "plan.toml").write_text(network.plan.to_toml())
+    again = Plan.read(tmp_path / "plan.toml")
+    repeated = convert(program, again, calibration, target)
+    assert (repeated.plan, repeated.accuracy) == (network.plan, network.accuracy)
 
 
 def test_f16_has_an_accuracy_on_samples(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def convert(
     if quantized.search:
         for line in quantized.search.lines():
             progress.note(line)
-    plan = replace(plan, precision=quantized.plan.precision, precisions=quantized.plan.precisions)
+    plan = replace(plan, precisions=quantized.plan.precisions)
     return ConvertedNetwork(
         quantized.program, plan, quantized.accuracy, quantized.search, quantized
     )

@@ -7,7 +7,7 @@
     precision = "f32"                          # dtype of the operators: f32, f16, int8 or mixed
     threads = 4                                # threads that the program will run with
 
-    [precisions]                               # for mixed: by operator, as a search chose them
+    [precisions]                               # for int8 and mixed: by operator
     "/features/conv0" = "f32"
 
     [operators."/features/conv1"]
@@ -94,8 +94,8 @@ class Plan:
     are stored if they are computed with as f32. `accuracy`: how exact the algorithms that the
     rule chooses from have to be, one of `rounding.ACCURACIES`. `precision`: the dtype that
     operators compute in where the target supports it (`trimtab.planner.precision`); `precisions`:
-    for mixed, the dtype of each operator by its name before quantization. `threads`: number of
-    threads of the program, 0 for the target's.
+    for int8 and mixed, the dtype of each operator by its name before quantization. `threads`:
+    number of threads of the program, 0 for the target's.
     """
 
     algorithms: tuple[str, ...] = field(default_factory=algorithms.names)
@@ -114,9 +114,9 @@ class Plan:
         _one_of("precision", self.precision, PRECISIONS)
         for name, dtype in self.precisions.items():
             _one_of(f"the precision of {name}", dtype, TYPES)
-        if self.precisions and self.precision != "mixed":
+        if self.precisions and self.precision not in ("int8", "mixed"):
             raise PlanError(
-                f"[precisions] requires precision mixed, not {self.precision}",
+                f"[precisions] requires precision int8 or mixed, not {self.precision}",
                 hint='write precision = "mixed", or remove [precisions]',
             )
         if type(self.threads) is not int or not 0 <= self.threads <= MAX_THREADS:

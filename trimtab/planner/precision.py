@@ -4,7 +4,7 @@ A program of `precision` f16 computes in f16 wherever the target's binary can; g
 outputs keep their dtypes. A minimum cut decides where casts are inserted: an operator in f16 gains
 in proportion to its work, and a tensor whose producer and consumers differ costs one conversion.
 Quantization needs samples, so the program itself already says which operators compute on int8
-values (`trimtab.quantization`); with `mixed`, the plan says which of the others may compute in f16.
+values (`trimtab.quantization`); the plan says which of the others may compute in f16.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ def assign(
     program: Program, target: Target, precision: str, types: Mapping[str, str] | None = None
 ) -> Program:
     """Assigns dtypes for `precision` and inserts casts; returns `program` itself if it has them
-    already. `types`: for mixed, the dtype of each operator by name.
+    already. `types`: for int8 and mixed, the dtype of each operator by name.
 
     PlanError if the target does not support the dtype, a constant does not fit, or int8 is
     requested for a program that is not quantized.
     """
     types = types or {}
-    requested = {precision} if precision != "mixed" else {*types.values()}
+    requested = {precision, *types.values()} - {"mixed"}
     if precision == "mixed" and not types:
         raise PlanError(
             "precision mixed needs the precision of each operator",

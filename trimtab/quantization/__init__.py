@@ -14,10 +14,10 @@ from trimtab.accuracy import Accuracy, Search, parse_budget
 from trimtab.errors import PlanError, ProgramError, UsageError
 from trimtab.heads import HeadRequest
 from trimtab.planner.plan_file import Plan
-from trimtab.planner.precision import is_quantized
+from trimtab.planner.precision import can_compute_f16, has_f16_kernels, is_quantized
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
-from trimtab.quantization import input_ranges, insert_qdq, samples
+from trimtab.quantization import float16_range, input_ranges, insert_qdq, samples
 from trimtab.quantization.accuracy import compare
 from trimtab.quantization.boxes import has_boxes
 from trimtab.quantization.calibration import calibrate, check, rounding_of
@@ -111,7 +111,9 @@ def quantize(
     `ranges`: the ranges of an earlier calibration, used instead of a new one.
     `budget`: the required accuracy, such as "top1 >= 99 %". Operators then stay in floating point
     where necessary, as cheaply as possible on `target` (default: this machine).
-    `types`: the precision of operators by name ("f32", "f16" or "int8"), from an earlier search.
+    `target`: if it has f16 arithmetic, operators that cannot compute on int8 values compute in f16,
+    unless their values are too large for it on the samples.
+    `types`: the precision of operators by name ("f32", "f16" or "int8"), from an earlier result.
     `head`: the head of a detector whose raw outputs the program has; its boxes are counted then, as
     for the budget "boxes >= 95 %".
 
@@ -158,13 +160,18 @@ def quantize(
                 simple, ranges, rounding, data, bounds, target or Target.host(), progress, head
             )
             types, log = mixed.types, mixed.search
-        plan = Plan(precision="mixed", precisions=types) if types else Plan(precision="int8")
+        if types:
+            plan = Plan(precision="mixed", precisions=types)
+        else:
+            plan = Plan(
+                precision="int8", precisions=_halves(simple, ranges, data, target, progress)
+            )
         keep = [name for name, type in plan.precisions.items() if type != "int8"]
         twin = insert_qdq.quantized(simple, ranges, keep, rounding)
         if log:
             accuracy = log.candidates[log.chosen].accuracy
         else:
-            by_plan = plan if types else None
+            by_plan = plan if plan.precisions else None
             accuracy = compare(simple, twin, data.held_out, progress, by_plan, head)
             meets = all(bound.holds(accuracy) for bound in parse_budget(_BOXES))
             if not types and accuracy.top1 is None and accuracy.boxes is None and not meets:
@@ -173,6 +180,22 @@ def quantize(
                     f'and let --precision mixed --budget "boxes >= 95 %" or "{_BOXES}" search'
                 )
         return Quantized(twin, ranges, accuracy, plan, log)
+
+
+def _halves(
+    simple: Program, ranges: Ranges, data: Samples, target: Target | None, progress: Progress
+) -> dict[str, str]:
+    """The precisions of an int8 network: f16 for operators that cannot compute on int8 values, but
+    f32 or int8 for those whose values f16 cannot hold. {} where nothing would be f16.
+    """
+    if target is None or not (has_f16_kernels(target) and can_compute_f16(Target.host())):
+        return {}
+    integers = insert_qdq.quantizable(simple, ranges)
+    if all(op.name in integers for op in simple.ops):
+        return {}
+    beyond = float16_range.involved(float16_range.overflows(simple, data, progress))
+    floats = {op.name: "f16" for op in simple.ops if op.name not in integers}
+    return floats | {name: "int8" if name in integers else "f32" for name in beyond}
 
 
 def _check_arguments(data: object, ranges: object) -> None:
