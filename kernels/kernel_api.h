@@ -308,6 +308,15 @@ struct SoftmaxArgs {
   size_t n, stride;
 };
 
+// Softmax of each of `columns` >= 1 adjacent columns over n >= 1 rows that are `stride` elements
+// apart; x == y is allowed.
+template <typename T>
+struct SoftmaxColumnsArgs {
+  const T* x;
+  T* y;
+  size_t n, stride, columns;
+};
+
 // One row of n >= 1 elements, normalized by its own mean and variance:
 //
 //   y[i] = (x[i] - mean) / sqrt(variance + epsilon) * scale[i * step] + bias[i * step]

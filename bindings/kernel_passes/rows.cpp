@@ -36,6 +36,14 @@ Pass SoftmaxPass(Kernel<SoftmaxArgs<T>> kernel, const LayerSizes& s) {
 }
 
 template <typename T>
+Pass SoftmaxColumnsPass(Kernel<SoftmaxColumnsArgs<T>> kernel, const LayerSizes& s) {
+  const size_t n = s.at("n"), rows = s.at("rows");
+  const T* const x = Shared<T>().x.Take(n * rows);
+  T* const y = Shared<T>().y.Take(n * rows);
+  return [=] { kernel({x, y, n, rows, rows}); };
+}
+
+template <typename T>
 Pass NormalizePass(Kernel<NormalizeArgs<T>> kernel, const LayerSizes& s) {
   const size_t n = s.at("n"), rows = s.at("rows");
   const T* const x = Shared<T>().x.Take(n * rows);
@@ -67,6 +75,8 @@ const PassMaker kMakers[] = {
     {"BinaryArgs<Half>", MakePass<BinaryArgs<Half>, BinaryPass<Half>>},
     {"SoftmaxArgs<float>", MakePass<SoftmaxArgs<float>, SoftmaxPass<float>>},
     {"SoftmaxArgs<Half>", MakePass<SoftmaxArgs<Half>, SoftmaxPass<Half>>},
+    {"SoftmaxColumnsArgs<float>", MakePass<SoftmaxColumnsArgs<float>, SoftmaxColumnsPass<float>>},
+    {"SoftmaxColumnsArgs<Half>", MakePass<SoftmaxColumnsArgs<Half>, SoftmaxColumnsPass<Half>>},
     {"NormalizeArgs<float>", MakePass<NormalizeArgs<float>, NormalizePass<float>>},
     {"UpdateArgs<float>", MakePass<UpdateArgs<float>, UpdatePass>},
     {"NormalizeArgs<Half>", MakePass<NormalizeArgs<Half>, NormalizePass<Half>>},

@@ -70,7 +70,8 @@ def _binary(program: Program, op: Op) -> KernelCall:
 def _softmax(program: Program, op: Op) -> KernelCall:
     y = program.vars[op.outputs[0]]
     n = y.shape[op.attributes["axis"]]
-    return KernelCall.of("SoftmaxArgs", program.dtype(op), 0, 2 * y.count, n=n, rows=y.count // n)
+    args = "SoftmaxColumnsArgs" if op.type == "softmax_columns" else "SoftmaxArgs"
+    return KernelCall.of(args, program.dtype(op), 0, 2 * y.count, n=n, rows=y.count // n)
 
 
 def _normalize(program: Program, op: Op) -> KernelCall:
@@ -88,6 +89,7 @@ _MAKERS: dict[tuple[str, str], Callable[[Program, Op], KernelCall]] = {
     ("", "UnaryArgs"): _unary,
     ("", "BinaryArgs"): _binary,
     ("", "SoftmaxArgs"): _softmax,
+    ("", "SoftmaxColumnsArgs"): _softmax,
     ("layer_normalization", "NormalizeArgs"): _normalize,
 }
 

@@ -267,6 +267,55 @@ class SoftmaxCheck {
 };
 
 template <typename T>
+class SoftmaxColumnsCheck {
+ public:
+  void Run(void (*kernel)(const SoftmaxColumnsArgs<T>&), Result* result) {
+    static const size_t kLengths[] = {1, 2, 5, 31, 32, 33, 1000};
+    static const size_t kColumns[] = {1, 3, 4, 7, 8, 15, 16, 17, 31, 33, 64};
+    for (size_t n : kLengths) {
+      for (size_t columns : kColumns) {
+        RunCase(kernel, n, columns, columns, 3.0f, result);
+        RunCase(kernel, n, columns, columns + 5, 60.0f, result);
+      }
+    }
+  }
+
+ private:
+  // The errors are those of SoftmaxCheck: no term passes more than 32 + n / 32 additions.
+  void RunCase(void (*kernel)(const SoftmaxColumnsArgs<T>&), size_t n, size_t columns,
+               size_t stride, float range, Result* result) {
+    ++result->cases;
+    const size_t size = (n - 1) * stride + columns;
+    T* x = x_.Take(size);
+    random_.Fill(x, size, -range, range);
+    T* y = y_.TakeOutput(size);
+    kernel({x, y, n, stride, columns});
+    char place[80];
+    snprintf(place, sizeof(place), "n %zu, columns %zu, stride %zu, range %g", n, columns, stride,
+             static_cast<double>(range));
+    y_.CheckUntouched(y, n, columns, stride, result, place);
+    for (size_t c = 0; c < columns; ++c) {
+      double maximum = -INFINITY, sum = 0.0, spread = 0.0;
+      for (size_t i = 0; i < n; ++i) maximum = fmax(maximum, Value(x[i * stride + c]));
+      for (size_t i = 0; i < n; ++i) sum += exp(Value(x[i * stride + c]) - maximum);
+      for (size_t i = 0; i < n; ++i) {
+        const double d = Value(x[i * stride + c]) - maximum;
+        spread += -d * exp(d) / sum;
+      }
+      const double sum_error = 4 + spread + 32 + static_cast<double>(n) / 32;
+      for (size_t i = 0; i < n; ++i) {
+        const double d = Value(x[i * stride + c]) - maximum, expected = exp(d) / sum;
+        result->Compare(Value(y[i * stride + c]), expected,
+                        kUnit<T> * expected * (4 + fabs(d) + sum_error + 2) + kSmallest<T>, place);
+      }
+    }
+  }
+
+  Guarded<T> x_, y_;
+  Random random_;
+};
+
+template <typename T>
 class NormalizeCheck {
  public:
   void Run(void (*kernel)(const NormalizeArgs<T>&), Result* result) {

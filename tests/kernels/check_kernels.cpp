@@ -155,6 +155,11 @@ bool CheckElementwise(const KernelRow& row, Result* result) {
     check.Run(As<SoftmaxArgs<T>>(row), Of<T>(row, "log_softmax"), result);
     known = true;
   }
+  if (Of<T>(row, "softmax_columns")) {
+    SoftmaxColumnsCheck<T> check;
+    check.Run(As<SoftmaxColumnsArgs<T>>(row), result);
+    known = true;
+  }
   if (Of<T>(row, "normalize")) {
     NormalizeCheck<T> check;
     check.Run(As<NormalizeArgs<T>>(row), result);

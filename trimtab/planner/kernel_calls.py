@@ -12,7 +12,8 @@ type:
     Strassen...Args         n, rows (of a quadrant)
     UnaryArgs               n
     BinaryArgs              n, runs (all with the same second operand)
-    SoftmaxArgs, NormalizeArgs  n, rows
+    SoftmaxArgs, SoftmaxColumnsArgs, NormalizeArgs
+                            n, rows
 
 `tile` and `size` are those in the names of the kernels that a call is for.
 """
