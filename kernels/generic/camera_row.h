@@ -8,23 +8,51 @@
 
 namespace {
 
-// Writes the words of pixels, one by one.
+// Bytes 1 and 2 of a pixel, which are neighbors, as in NV12.
+struct TwoNeighbors {
+  const uint8_t* row;
+  uint32_t operator()(ptrdiff_t at) const {
+    uint16_t two;
+    __builtin_memcpy(&two, row + at, sizeof(two));
+    return two;
+  }
+};
+
+struct TwoRows {
+  const uint8_t *row1, *row2;
+  uint32_t operator()(ptrdiff_t at) const {
+    return row1[at] | static_cast<uint32_t>(row2[at]) << 8;
+  }
+};
+
+// Writes the words of pixels. The offsets of four are read before a word is written, which might
+// alias them for all that the compiler knows.
+template <typename Others>
+inline void GatherWords(const CameraRowArgs<Element>& args, size_t begin, size_t end,
+                        const Others& others) {
+  constexpr int kStep = 4;
+  static_assert(kCameraUnit % kStep == 0, "ranges are multiples of the unit");
+  const uint8_t* const row = args.rows[0];
+  TRIMTAB_NO_UNROLL
+  for (size_t i = begin; i < end; i += kStep) {
+    int32_t first[kStep], second[kStep];
+    uint32_t words[kStep];
+    TRIMTAB_UNROLL
+    for (int j = 0; j < kStep; ++j) first[j] = args.offsets[0][i + j];
+    TRIMTAB_UNROLL
+    for (int j = 0; j < kStep; ++j) second[j] = args.offsets[1][i + j];
+    TRIMTAB_UNROLL
+    for (int j = 0; j < kStep; ++j) words[j] = row[first[j]] | others(second[j]) << 8;
+    TRIMTAB_UNROLL
+    for (int j = 0; j < kStep; ++j) args.words[i + j] = words[j];
+  }
+}
+
+// The pixels from `begin` to `end`, multiples of kCameraUnit.
 inline void GatherPixels(const CameraRowArgs<Element>& args, size_t begin, size_t end) {
-  const uint8_t *const row0 = args.rows[0], *const row1 = args.rows[1], *const row2 = args.rows[2];
-  const int32_t *const first = args.offsets[0], *const others = args.offsets[1];
-  uint32_t* const words = args.words;
-  if (row2 == row1 + 1) {
-    for (size_t i = begin; i < end; ++i) {
-      uint16_t two;
-      __builtin_memcpy(&two, row1 + others[i], sizeof(two));
-      words[i] = row0[first[i]] | static_cast<uint32_t>(two) << 8;
-    }
-    return;
-  }
-  for (size_t i = begin; i < end; ++i) {
-    words[i] = row0[first[i]] | static_cast<uint32_t>(row1[others[i]]) << 8 |
-               static_cast<uint32_t>(row2[others[i]]) << 16;
-  }
+  const uint8_t *const row1 = args.rows[1], *const row2 = args.rows[2];
+  if (row2 == row1 + 1) return GatherWords(args, begin, end, TwoNeighbors{row1});
+  GatherWords(args, begin, end, TwoRows{row1, row2});
 }
 
 template <int kByte>
