@@ -10,6 +10,15 @@ namespace {
 
 inline I LoadWords(const uint32_t* p) { return {vreinterpretq_s32_u32(vld1q_u32(p))}; }
 
+inline F Nearest(F x) {
+#if defined(__aarch64__)
+  return {vrndnq_f32(x.v)};
+#else
+  const F magic = Set(0x1.8p23f);
+  return (x + magic) - magic;
+#endif
+}
+
 // a[0], b[0], c[0], a[1], ...
 inline void StoreInTurn(float* p, F a, F b, F c) {
   const float32x4x3_t all = {{a.v, b.v, c.v}};

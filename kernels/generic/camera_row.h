@@ -62,11 +62,8 @@ inline F PixelByte(I word) {
   return ToFloat(ShiftRight<8 * (kByte == 0 ? 1 : kByte)>(word) & SetBits(0xff));
 }
 
-// A whole number from 0 to 255; the addition rounds (rounding.h).
-inline F Channel(F v) {
-  const F magic = Set(0x1.8p23f);
-  return Max(Min((v + magic) - magic, Set(255.0f)), Set(0.0f));
-}
+// A whole number from 0 to 255.
+inline F Channel(F v) { return Max(Min(Nearest(v), Set(255.0f)), Set(0.0f)); }
 
 // Adds pixels, of which f(word, v) computes kChannels values.
 template <int kChannels, typename Function>

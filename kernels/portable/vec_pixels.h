@@ -9,6 +9,12 @@ namespace {
 
 inline I LoadWords(const uint32_t* p) { return {*p}; }
 
+// The nearest whole number, half to even, of |x| <= 2^22; the addition rounds (rounding.h).
+inline F Nearest(F x) {
+  const F magic = Set(0x1.8p23f);
+  return (x + magic) - magic;
+}
+
 // a[0], b[0], c[0], a[1], ...
 inline void StoreInTurn(float* p, F a, F b, F c) {
   p[0] = a.v;

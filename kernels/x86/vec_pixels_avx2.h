@@ -11,6 +11,10 @@ inline I LoadWords(const uint32_t* p) {
   return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))};
 }
 
+inline F Nearest(F x) {
+  return {_mm256_round_ps(x.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
+}
+
 // a[0], b[0], c[0], a[1], ...
 inline void StoreInTurn(float* p, F a, F b, F c) {
   float values[3][kLanes];

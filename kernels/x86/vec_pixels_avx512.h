@@ -9,6 +9,10 @@ namespace {
 
 inline I LoadWords(const uint32_t* p) { return {_mm512_loadu_si512(p)}; }
 
+inline F Nearest(F x) {
+  return {_mm512_roundscale_ps(x.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
+}
+
 // a[0], b[0], c[0], a[1], ...
 inline void StoreInTurn(float* p, F a, F b, F c) {
   float values[3][kLanes];
