@@ -13,13 +13,14 @@ class SoftmaxColumns final : public OperatorOf<SoftmaxColumnsAttributes> {
  public:
   void Run(ThreadPool& pool) override {
     const Tensor& in = input(0);
+    Tensor& out = output();
     const Dims dims = in.PhysicalDims();
     const int axis = in.PhysicalAxis(axis_);
     const auto n = static_cast<size_t>(dims[axis]);
     const auto inner = static_cast<size_t>(dims.Count(axis + 1, dims.rank));
     const size_t blocks = (inner + kColumns - 1) / kColumns;
     const T* const x = in.data<T>();
-    T* const y = output().data<T>();
+    T* const y = out.data<T>();
     if (n == 0 || inner == 0) return;
     const size_t outer = static_cast<size_t>(dims.Count(0, axis));
     const size_t columns = inner < kColumns ? inner : kColumns;
