@@ -14,7 +14,7 @@ import random
 import shlex
 import statistics
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,8 +49,9 @@ _US = "trimtab"
 
 @dataclass(frozen=True)
 class Scope:
-    """A comparison on a device. `python`: the interpreter there, "" for python3; `pnnx`: see
-    `converted.files_of`; `tolerant`: a network that trimtab fails on is left out, too.
+    """A comparison on a device. `python`: the interpreter there, "" for python3; `engines`: those
+    of wheels to compare with; `pnnx`: see `converted.files_of`; `tolerant`: a network that trimtab
+    fails on is left out, too.
     """
 
     device: str
@@ -59,6 +60,7 @@ class Scope:
     precision: str
     python: str = ""
     runners: Sequence[NamedRunner] = ()
+    engines: Collection[str] = ENGINES
     pnnx: str = ""
     tolerant: bool = False
 
@@ -191,7 +193,7 @@ class _DeviceRounds(AbstractContextManager["_DeviceRounds"]):
         for name in ENGINES:
             if (name == "litert") != (suffix == ".tflite"):
                 continue
-            if name not in _PRECISIONS[self._scope.precision]:
+            if name not in _PRECISIONS[self._scope.precision] or name not in self._scope.engines:
                 continue
             try:
                 archives[name] = wheels.download(worker.ENGINES[name].packages[0], facts, cache)
@@ -255,7 +257,8 @@ class _DeviceRounds(AbstractContextManager["_DeviceRounds"]):
         """Whether an engine computes the expected outputs; else adds the reason."""
         name = f"{engine.name} on {self._built.planned.stem}"
         try:
-            done = self._device.run(engine.argv, timeout_s=TIMEOUT_S, env=engine.env)
+            argv = [*engine.argv[:-1], "0"]  # no inference that is timed
+            done = self._device.run(argv, timeout_s=TIMEOUT_S, env=engine.env)
             _check(done, name)
             path = self._local / "outputs.npz"
             folder = json.loads(engine.argv[3])["folder"]

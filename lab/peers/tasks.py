@@ -43,6 +43,7 @@ class PeersOptions:
         "TOML list of networks, measured beside onnxruntime, OpenVINO and ncnn, or those of "
         "--device; one that fails is left out with its reason (docs/tasks.md#benchpeers)"
     )
+    engines: str = option("comma-separated engines to compare with; default: all that take part")
     exports: str = option("folder of the ONNX files that --suite names; default: in the cache")
     threads: str = option("comma-separated thread counts", "1")
     rounds: int = option("rounds of inferences of each engine on each model", 10)
@@ -102,6 +103,7 @@ def _on_device(
         options.precision,
         options.python,
         runners=[NamedRunner.parse(text) for text in options.runner],
+        engines=_engines(options) or on_device.ENGINES,
         pnnx=options.pnnx,
         tolerant=bool(options.suite),
     )
@@ -122,6 +124,17 @@ def _on_device(
         progress.note(f"written: {committed.write(name, results)}")
 
 
+def _engines(options: PeersOptions) -> list[str]:
+    """The engines that the user names; UsageError for one that does not exist."""
+    from lab.peers.worker import ENGINES
+    from trimtab.errors import UsageError
+
+    names = [name for name in options.engines.split(",") if name]
+    if unknown := [name for name in names if name not in ENGINES]:
+        raise UsageError(f"unknown engine {unknown[0]!r}", hint=f"use {', '.join(ENGINES)}")
+    return names
+
+
 def _repeated(options: PeersOptions) -> str:
     """The command that repeats a measurement."""
     from lab.peers.process import isa
@@ -132,6 +145,7 @@ def _repeated(options: PeersOptions) -> str:
     words += [f"--threads {options.threads} --rounds {options.rounds}"]
     words += [f"--models {options.models}"] * bool(options.models)
     words += [f"--suite {options.suite} --exports EXPORTS"] * bool(options.suite)
+    words += [f"--engines {options.engines}"] * bool(options.engines)
     words += [f"--precision {options.precision}"] * (options.precision != "f32")
     words += [f"--prefer {options.prefer}"] * bool(options.prefer)
     words += ["--pnnx PEERS/bin/pnnx"] * bool(options.pnnx)
@@ -195,7 +209,8 @@ def peers(options: PeersOptions) -> None:
     if options.device:
         _on_device(options, counts, model_files, missing)
         return
-    python, only = options.python or sys.executable, SUITE_PEERS if options.suite else ()
+    python = options.python or sys.executable
+    only = _engines(options) or (SUITE_PEERS if options.suite else ())
     engines = Installed(python, quantized=is_quantized, only=only)
     scope = ComparisonScope(model_files, counts, options.rounds, prefer)
     if options.suite:
