@@ -1,4 +1,4 @@
-"""The files of a network in the format of an engine that runs on a device."""
+"""The files of a network for engines that run on a device: models in their formats, and samples."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from trimtab import exporters, importers
 from trimtab.errors import RunnerError
+
+_SAMPLES = 5  # of which one measures accuracy
 
 
 def files_of(
@@ -28,6 +33,18 @@ def files_of(
     exporter = exporters.exporter_for(path)
     assert exporter is not None
     return exporters.write(importers.load(model, inputs, cache=False), path, exporter)
+
+
+def normal_samples(model: Path, folder: Path) -> Path:
+    """A file of samples for the network, like the inputs that it is run with: standard normal."""
+    program, draw = importers.load(model, cache=False), np.random.default_rng(0).standard_normal
+    shapes = {name: program.vars[name].shape for name in program.inputs}
+    path = folder / "samples.npz"
+    arrays: dict[str, Any] = {
+        name: draw((_SAMPLES, *shape[1:])).astype(np.float32) for name, shape in shapes.items()
+    }
+    np.savez(path, **arrays)
+    return path
 
 
 def _from_pnnx(

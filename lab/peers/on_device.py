@@ -16,7 +16,7 @@ import statistics
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ from trimtab.devices.protocol import CommandResult, InstructionCounter, Transcri
 from trimtab.devices.qemu_user import QemuUserDevice
 from trimtab.errors import DeviceError, MissingRequirementError, RunnerError, TrimtabError
 from trimtab.pipeline.built import Built
+from trimtab.pipeline.calibration import Calibration
 from trimtab.pipeline.measured import archived, build_for, ready_device
 from trimtab.pipeline.recipe import Recipe
 from trimtab.progress import Progress
@@ -104,7 +105,11 @@ def _on_one(
 ) -> list[PeerFigure]:
     """The figures of one network; adds the reasons why engines are missing to `left_out`."""
     whole = recipe.on_device(definition)
-    built = build_for(ready_device(definition, whole.toolchain), whole, progress)
+    with tempfile.TemporaryDirectory() as folder:
+        if scope.precision == "f16":  # tells the range of the inputs, which are standard normal
+            samples = str(converted.normal_samples(Path(recipe.model), Path(folder)))
+            whole = replace(whole, calibration=Calibration(samples))
+        built = build_for(ready_device(definition, whole.toolchain), whole, progress)
     with definition.open() as device, _DeviceRounds(device, built, scope, progress) as one:
         return one.run(cache, left_out)
 
