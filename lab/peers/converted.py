@@ -57,7 +57,7 @@ def _from_pnnx(
     shapes = ",".join(str([*shape]).replace(" ", "") for shape in inputs.values())
     command = [pnnx, str(copy), f"inputshape={shapes}", "fp16=0"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    made = [folder / path.name, folder / path.with_suffix(".bin").name]
-    if done.returncode or not all(file.is_file() for file in made):
+    files = [folder / path.name, folder / path.with_suffix(".bin").name]
+    if done.returncode or not all(file.is_file() for file in files):
         raise RunnerError(f"pnnx failed: {(done.stdout + done.stderr)[-300:]}", where=str(model))
-    return made
+    return files

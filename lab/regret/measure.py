@@ -15,7 +15,7 @@ NAME = "regret"
 
 
 def rows(fitted: Fitted) -> list[dict[str, Any]]:
-    """What the choices of each way to plan cost on the layers that were held out.
+    """The regret of each way to plan, on the layers that were held out.
 
     `mean`, `worst`: time of the choice by that of the fastest way, the geometric mean and the
     largest; `largest`: the layer of the worst choice, what was chosen, and what is faster;

@@ -123,10 +123,10 @@ def test_ncnn_reads_what_its_converter_writes(model: Path, tmp_path: Path) -> No
     )
     script.chmod(0o755)
     shapes = {"x": (1, 8)}
-    made = converted.files_of("ncnn", model, shapes, tmp_path, str(script))
-    assert [path.name for path in made] == ["net.ncnn.param", "net.ncnn.bin"]
-    assert made[0].read_text().split()[1:] == ["inputshape=[1,8]", "fp16=0"]
-    made[1].unlink()
+    files = converted.files_of("ncnn", model, shapes, tmp_path, str(script))
+    assert [path.name for path in files] == ["net.ncnn.param", "net.ncnn.bin"]
+    assert files[0].read_text().split()[1:] == ["inputshape=[1,8]", "fp16=0"]
+    files[1].unlink()
     with pytest.raises(RunnerError, match="pnnx failed: bad shape"):
         converted.files_of("ncnn", model, {"x": (1, 9)}, tmp_path, str(script))
     own = converted.files_of("ncnn", model, shapes, tmp_path)

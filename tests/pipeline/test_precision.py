@@ -114,6 +114,7 @@ def test_what_int8_cannot_compute_is_f16_where_the_core_has_it_and_values_fit(
     assert planned.dtype(own) == expected
     assert sum(op.type.startswith("qlinear_conv") for op in planned.ops) == 2
     assert network.accuracy is not None
+    assert network.accuracy.noise is not None
     assert network.accuracy.noise < 1e-3
     (tmp_path / "plan.toml").write_text(network.plan.to_toml())
     again = Plan.read(tmp_path / "plan.toml")
