@@ -76,12 +76,16 @@ def run_tflite(path: Path, shape: Sequence[int]) -> tuple[Inputs, list[Array]]:
 
 
 def run_ncnn(path: Path, shape: Sequence[int]) -> tuple[Inputs, list[Array]]:
-    """Inputs and outputs of ncnn in float32; arrays have no batch there."""
+    """Inputs and outputs of ncnn in float32 by its direct algorithms; arrays have no batch there.
+    Its faster ones round more: of deep networks, each then has another result.
+    """
     ncnn: Any = importlib.import_module("ncnn")  # it has no types
     net = ncnn.Net()
     net.opt.use_vulkan_compute = False
     for option in ("storage", "packed", "arithmetic"):
         setattr(net.opt, f"use_fp16_{option}", False)
+    for algorithm in ("winograd", "sgemm"):
+        setattr(net.opt, f"use_{algorithm}_convolution", False)
     if net.load_param(str(path)) or net.load_model(str(path.with_suffix(".bin"))):
         raise NotRunError("ncnn does not load it")
     inputs = {name: random_array(name, shape, np.float32) for name in net.input_names()}
