@@ -104,7 +104,7 @@ _LIKE_GEMM = ("PairedGemmArgs", "WinogradProductArgs")
 _ALIKE = {
     **dict.fromkeys(_LIKE_UNARY, "UnaryArgs"),
     **dict.fromkeys(_LIKE_GEMM, "GemmArgs"),
-    "NormalizeArgs": "SoftmaxArgs",
+    **dict.fromkeys(("NormalizeArgs", "SoftmaxColumnsArgs"), "SoftmaxArgs"),
 }
 
 
