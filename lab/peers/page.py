@@ -76,7 +76,8 @@ def peers_on_devices() -> Page:
     for path in sorted(committed.path_of(report.DEVICE).parent.glob("on-*.json")):
         name = f"peers/{path.stem}"
         figures = [PeerFigure(**row) for row in committed.read(name).rows]
-        page += [made_by(name), report.instructions_table(figures, classes)]
+        title = f"Millions of instructions of an inference in {figures[0].precision}:"
+        page += [made_by(name), title, report.instructions_table(figures, classes)]
     return page
 
 

@@ -290,7 +290,7 @@ def instructions_table(figures: Sequence[PeerFigure], classes: Mapping[str, str]
         ]
         if of_class:
             rows.append(["geometric mean", name, *[None] * (len(engines) + 1), *means])
-    return Table(columns, rows, "Millions of instructions of an inference")
+    return Table(columns, rows)
 
 
 def _millions(count: float | None) -> float | None:
