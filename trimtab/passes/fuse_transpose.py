@@ -38,7 +38,7 @@ def _fuse(graph: Graph, op: Op, transpose: Op) -> None:
 
 
 def _fuse_behind(graph: Graph, op: Op, transpose: Op, view: Op) -> None:
-    """As `_fuse`, where exporters merge the dimensions before the matrices to transpose them."""
+    """Like `_fuse`, where exporters merge the dimensions before the matrices to transpose them."""
     *batch, rows, columns = graph.shape(view.outputs[0])
     permutation, last = transpose.attributes["permutation"], len(graph.shape(view.inputs[0])) - 1
     is_transposed = tuple(permutation) == (*range(last - 1), last, last - 1)
