@@ -24,6 +24,7 @@
 
 #include "kernels/camera_row.h"
 #include "kernels/half.h"
+#include "kernels/normalization.h"
 #include "kernels/update_step.h"
 
 // Largest tile of any kernel: bounds the stack of the portable GEMM and the tile in a model file.
@@ -298,39 +299,6 @@ struct BinaryArgs {
   size_t n, rows;
   size_t a_row, b_row, y_row;
   uint8_t a_step, b_step;
-};
-
-// Softmax or log-softmax of one row of n elements that are `stride` apart; x == y is allowed.
-template <typename T>
-struct SoftmaxArgs {
-  const T* x;
-  T* y;
-  size_t n, stride;
-};
-
-// Softmax of each of `columns` >= 1 adjacent columns over n >= 1 rows that are `stride` elements
-// apart; x == y is allowed.
-template <typename T>
-struct SoftmaxColumnsArgs {
-  const T* x;
-  T* y;
-  size_t n, stride, columns;
-};
-
-// One row of n >= 1 elements, normalized by its own mean and variance:
-//
-//   y[i] = (x[i] - mean) / sqrt(variance + epsilon) * scale[i * step] + bias[i * step]
-//
-// with a step of 0 (one scale and bias) or 1; x == y is allowed.
-template <typename T>
-struct NormalizeArgs {
-  const T* x;
-  const T* scale;
-  const T* bias;  // may be null
-  T* y;
-  size_t n;
-  float epsilon;
-  uint8_t step;
 };
 
 // y[i] = round(x[i] / scale) + zero_point, half to even, saturated to [low, high], the range of a

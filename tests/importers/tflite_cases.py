@@ -11,6 +11,7 @@ import numpy as np
 
 from tests.importers.caffe_writer import random
 from tests.importers.tflite_case import IMAGE, POINTWISE, SAME, VALID, model_of
+from tests.importers.tflite_dequantized_cases import DEQUANTIZED
 from tests.importers.tflite_indexing_cases import INDEXING
 from tests.importers.tflite_selection_cases import SELECTION
 from tests.importers.tflite_sequence_cases import sequences
@@ -362,27 +363,6 @@ def _orders(behind: bool) -> dict[str, Model]:
     return result
 
 
-def _dequantized() -> dict[str, Model]:
-    """Weights that are stored as float16, or quantized."""
-    result = {}
-    half = random(4, 1, 1, 6, seed=18).astype(np.float16)
-    integers = (random(4, 1, 1, 6, seed=18) * 100).astype(np.int8)
-    for name, value, scales, zeros in (
-        ("float16", half, (), ()),
-        ("int8", integers, (0.02,), (3,)),
-    ):
-        model = Model()
-        x = model.input(IMAGE)
-        stored = model.constant(value, scales, zeros)
-        (weight,) = model.add("DEQUANTIZE", [stored], [value.shape], "DequantizeOptions")
-        bias = model.constant(random(4, seed=5))
-        model.outputs = model.add(
-            "CONV_2D", [x, weight, bias], [(1, 7, 9, 4)], "Conv2DOptions", **POINTWISE
-        )
-        result[f"dequantize_{name}"] = model
-    return result
-
-
 CASES: dict[str, Model] = {
     **_convolutions(),
     **_elementwise(False),
@@ -398,5 +378,5 @@ CASES: dict[str, Model] = {
     **INDEXING,
     **WINDOWS,
     **VOLUMES,
-    **_dequantized(),
+    **DEQUANTIZED,
 }

@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 import trimtab
+from tests.small_programs import Net
 from trimtab.errors import PlanError
 from trimtab.planner import algorithms, planner, rounding
 from trimtab.planner.alternatives import DecidedPlan
@@ -106,3 +107,16 @@ def test_an_unknown_accuracy_is_refused() -> None:
     with pytest.raises(PlanError, match="accuracy cannot be 'exact'") as e:
         Plan(accuracy="exact")
     assert e.value.hint == "use balanced, strict, fast"
+
+
+@pytest.mark.parametrize("accuracy", rounding.ACCURACIES)
+def test_sums_that_become_integers_are_exact_in_every_accuracy(accuracy: str) -> None:
+    target, plan = Target.of("x86_64", "zen4"), Plan(accuracy=accuracy)
+    is_inexact = []
+    for becomes_integer in (False, True):
+        net = Net(x=(1, 64, 56, 56))
+        y = net.conv("x", 64, 3)
+        program = net.finish(net("cast", y, to="i32") if becomes_integer else y)
+        planned = trimtab.optimize(program, target, plan)
+        is_inexact.append(any(op.type == "conv_winograd" for op in planned.ops))
+    assert is_inexact == [True, False]

@@ -7,14 +7,15 @@ network, and the first ones are amplified by all others; docs/precision.md has f
 
 from __future__ import annotations
 
-import math
+import sys
 
 from trimtab.program import Program
 
 ACCURACIES = ("balanced", "strict", "fast")
 """How exact the float32 operators of a plan have to be, the default first."""
 
-_BOUNDS = {"balanced": 3.0, "strict": 1.0, "fast": math.inf}
+_BOUNDS = {"balanced": 3.0, "strict": 1.0, "fast": sys.float_info.max}
+"""All are finite: integers allow no error (`is_integer`), whatever the accuracy."""
 
 
 def bound(accuracy: str) -> float:
