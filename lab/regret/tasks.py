@@ -37,6 +37,7 @@ def regret(options: RegretOptions) -> None:
     from trimtab.cli._progress import shown
     from trimtab.devices.control import Control
     from trimtab.fitting.fit import FitRequest, fit
+    from trimtab.target import Target
 
     settings = Settings(control=Control(wait_s=parse_wait(options.wait)))
     progress, monitor = shown(quiet=options.json), MachineMonitor()
@@ -46,6 +47,7 @@ def regret(options: RegretOptions) -> None:
             request = FitRequest(
                 device="local",
                 cpu=cpu,
+                toolchain=f"{Target.host().arch}-linux-musl" if cpu else "",  # builds for a core
                 threads=options.threads,
                 control=settings.control,
                 results=Path(folder),
