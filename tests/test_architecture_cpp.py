@@ -45,7 +45,7 @@ MAY_INCLUDE = {
     "kernels/x86": ("kernels/kernel_api.h", "kernels/generic/", "kernels/x86/"),
     "kernels": (
         *("kernels/kernel_api.h", "kernels/camera_row.h", "kernels/half.h"),
-        "kernels/update_step.h",
+        *("kernels/normalization.h", "kernels/update_step.h"),
     ),
     "runtime/core": ("runtime/core/", "kernels/kernel_api.h", "generated/"),
     "runtime/ops": ("runtime/core/", "runtime/ops/", "kernels/kernel_api.h", "generated/"),
