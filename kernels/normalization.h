@@ -5,12 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Softmax or log-softmax of one row of n elements that are `stride` apart; x == y is allowed.
+// Softmax or log-softmax of one row of n elements; x == y is allowed.
 template <typename T>
 struct SoftmaxArgs {
   const T* x;
   T* y;
-  size_t n, stride;
+  size_t n;
 };
 
 // Softmax of each of `columns` >= 1 adjacent columns over n >= 1 rows that are `stride` elements

@@ -31,7 +31,7 @@ Pass SoftmaxPass(Kernel<SoftmaxArgs<T>> kernel, const LayerSizes& s) {
   const T* const x = Shared<T>().x.Take(n * rows);
   T* const y = Shared<T>().y.Take(n * rows);
   return [=] {
-    for (size_t i = 0; i < rows; ++i) kernel({x + i * n, y + i * n, n, 1});
+    for (size_t i = 0; i < rows; ++i) kernel({x + i * n, y + i * n, n});
   };
 }
 

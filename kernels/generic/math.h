@@ -63,6 +63,20 @@ inline F ExpNegative(F x) {
   return Select(Less(x, lowest), Set(0.0f), Fma(m, scale, scale));
 }
 
+// 2^(x log2(e) + shift) for x log2(e) + shift <= 0, with 0 or less than 2^-125 below 2^-126: 2.8e-6 of
+// the result, which is enough for elements in f16.
+inline F PowerForHalf(F x, F shift) {
+  const F y = Max(Fma(x, Set(1.44269504f), shift), Set(-126.0f));
+  const F round = Set(12583039.0f);  // see OnePlusPowerOfTwo
+  const F sum = y + round;
+  const F r = y - (sum - round);
+  F q = Set(9.582853e-3f);  // (2^r - 1) / r for |r| <= 1/2: 2.8e-6 of 2^r
+  q = Fma(q, r, Set(5.5906426e-2f));
+  q = Fma(q, r, Set(2.4024099e-1f));
+  q = Fma(q, r, Set(6.931242e-1f));
+  return Fma(q, r, Set(1.0f)) * FromBits(ShiftLeft<23>(Bits(sum)));
+}
+
 // 1 + 2^x with x clamped to [-126, 126]: relative to e^x, the error of rounding x log2(e) grows with
 // x. The power is a factor, because integer arithmetic on the bits of a NaN would lose it.
 inline F OnePlusPowerOfTwo(F x) {

@@ -1,82 +1,115 @@
-// Softmax of one row, over vectors. Strided elements are gathered through a buffer.
+// Softmax of one row, over vectors.
 #ifndef TRIMTAB_KERNELS_GENERIC_SOFTMAX_H_
 #define TRIMTAB_KERNELS_GENERIC_SOFTMAX_H_
 
 #include "kernels/generic/family.h"
-#include "kernels/generic/math.h"
+#include "kernels/generic/side_by_side.h"
+#include "kernels/generic/softmax_terms.h"
 #include "kernels/kernel_api.h"
 
 namespace {
 
-// Elements [i, i + kLanes) of the row; -inf past its end, which affects neither the maximum nor the
-// sum of exponentials.
-inline F LoadRow(const SoftmaxArgs<Element>& args, const Element* row, size_t i) {
-  const size_t count = args.n - i;
-  if (args.stride == 1 && count >= kLanes) return Load(row + i);
-  float lanes[kLanes];
-  for (size_t j = 0; j < kLanes; ++j)
-    lanes[j] = j < count ? static_cast<float>(row[(i + j) * args.stride]) : -__builtin_inff();
-  return Load(lanes);
-}
-
-inline void StoreRow(const SoftmaxArgs<Element>& args, size_t i, F v) {
-  const size_t count = args.n - i;
-  if (args.stride == 1 && count >= kLanes) return Store(args.y + i, v);
-  float lanes[kLanes];
-  Store(lanes, v);
-  for (size_t j = 0; j < kLanes && j < count; ++j) args.y[(i + j) * args.stride] = lanes[j];
-}
-
-inline float RowMaximum(const SoftmaxArgs<Element>& args) {
-  F maximum = Set(args.x[0]);
-  for (size_t i = 0; i < args.n; i += kLanes) maximum = Max(LoadRow(args, args.x, i), maximum);
-  float lanes[kLanes];
-  Store(lanes, maximum);
-  float result = lanes[0];
-  for (size_t j = 1; j < kLanes; ++j) result = lanes[j] < result ? result : lanes[j];
-  return result;
-}
-
-// Sum over the row of each(i, x[i] - maximum). Summing in blocks bounds the rounding error by
-// (kBlock + n / kBlock) eps.
+// Calls each(x, y) for every step of a row, which advances both pointers. The last elements go
+// through a buffer with -inf past their end, which affects neither the maximum nor the sum of
+// exponentials.
 template <typename Each>
-inline float SumExp(const SoftmaxArgs<Element>& args, float maximum, const Each& each) {
-  constexpr size_t kBlock = 32 * kLanes;
-  F sum = Set(0.0f);
-  for (size_t block = 0; block < args.n; block += kBlock) {
-    F partial = Set(0.0f);
-    for (size_t i = block; i < args.n && i < block + kBlock; i += kLanes) {
-      F x = LoadRow(args, args.x, i);
-      Settle(x);  // else the compiler duplicates the exponential for each kind of load
-      const F e = ExpNegative(x - Set(maximum));
-      each(i, e);
-      partial = partial + e;
-    }
-    sum = sum + partial;
+inline void ForSteps(const Element* x, Element* y, size_t n, const Each& each) {
+  const size_t rest = n % kStep;
+  Element buffer[kStep];
+  Element* const end = y + (n - rest);
+  size_t left = n - rest;
+  for (bool last = rest == 0;; last = true) {
+    TRIMTAB_NO_UNROLL
+    for (; left > 0; left -= kStep) each(x, y);
+    if (last) break;
+    TRIMTAB_NO_UNROLL
+    for (size_t i = 0; i < kStep; ++i)
+      buffer[i] = i < rest ? x[i] : static_cast<Element>(-__builtin_inff());
+    x = y = buffer;
+    left = kStep;
   }
-  float lanes[kLanes];
-  Store(lanes, sum);
+  TRIMTAB_NO_UNROLL
+  for (size_t i = 0; i < rest; ++i) end[i] = buffer[i];
+}
+
+inline F RowMaximum(const SoftmaxArgs<Element>& args) {
+  F maximum[kSideBySide];
+  for (F& m : maximum) m = Set(args.x[0]);
+  ForSteps(args.x, args.y, args.n, [&](const Element*& x, Element*&) {
+    F side[kSideBySide];
+    LoadStep(x, kStep, side);
+    TRIMTAB_UNROLL
+    for (int v = 0; v < kSideBySide; ++v) maximum[v] = Max(side[v], maximum[v]);
+  });
+  float lanes[kStep];
+  TRIMTAB_UNROLL
+  for (int v = 0; v < kSideBySide; ++v) Store(lanes + v * kLanes, maximum[v]);
+  float result = lanes[0];
+  for (size_t j = 1; j < kStep; ++j) result = lanes[j] < result ? result : lanes[j];
+  return Set(result);
+}
+
+// Sum over the row of the exponentials; calls each(side, y) with those of a step.
+// Summing in blocks bounds the rounding error by (kBlock + n / kBlock) eps.
+template <typename Each>
+inline float SumExp(const SoftmaxArgs<Element>& args, const SoftmaxTerms& terms, const Each& each) {
+  constexpr size_t kBlock = 32 * kStep;
+  F sum[kSideBySide];
+  for (F& s : sum) s = Set(0.0f);
+  for (size_t block = 0; block < args.n; block += kBlock) {
+    const size_t n = args.n - block < kBlock ? args.n - block : kBlock;
+    F partial[kSideBySide];
+    for (F& p : partial) p = Set(0.0f);
+    ForSteps(args.x + block, args.y + block, n, [&](const Element*& x, Element*& y) {
+      F side[kSideBySide];
+      LoadStep(x, kStep, side);
+      TRIMTAB_UNROLL
+      for (int v = 0; v < kSideBySide; ++v) {
+        side[v] = terms.Of(side[v]);
+        partial[v] = partial[v] + side[v];
+      }
+      each(side, y);
+    });
+    TRIMTAB_UNROLL
+    for (int v = 0; v < kSideBySide; ++v) sum[v] = sum[v] + partial[v];
+  }
+  float lanes[kStep];
+  TRIMTAB_UNROLL
+  for (int v = 0; v < kSideBySide; ++v) Store(lanes + v * kLanes, sum[v]);
   float total = 0.0f;
-  for (size_t j = 0; j < kLanes; ++j) total += lanes[j];
+  for (size_t j = 0; j < kStep; ++j) total += lanes[j];
   return total;
 }
 
 TRIMTAB_FAMILY(f32, f16, needs(precision))
 inline void Softmax(const SoftmaxArgs<Element>& args) {
   if (args.n == 0) return;
-  const float sum = SumExp(args, RowMaximum(args), [&](size_t i, F e) { StoreRow(args, i, e); });
+  const float sum =
+      SumExp(args, SoftmaxTerms(RowMaximum(args)),
+             [](const F(&side)[kSideBySide], Element*& y) { StoreStep(y, kStep, side); });
   const F scale = Set(1.0f / sum);
-  for (size_t i = 0; i < args.n; i += kLanes) StoreRow(args, i, LoadRow(args, args.y, i) * scale);
+  ForSteps(args.y, args.y, args.n, [=](const Element*& x, Element*& y) {
+    F side[kSideBySide];
+    LoadStep(x, kStep, side);
+    TRIMTAB_UNROLL
+    for (int v = 0; v < kSideBySide; ++v) side[v] = side[v] * scale;
+    StoreStep(y, kStep, side);
+  });
 }
 
 TRIMTAB_FAMILY(f32, f16, portable)
 inline void LogSoftmax(const SoftmaxArgs<Element>& args) {
   if (args.n == 0) return;
-  const float maximum = RowMaximum(args);
-  const F shift = Set(SumExp(args, maximum, [](size_t, F) {}));
-  const F log = Log(shift);
-  for (size_t i = 0; i < args.n; i += kLanes)
-    StoreRow(args, i, LoadRow(args, args.x, i) - Set(maximum) - log);
+  const F maximum = RowMaximum(args);
+  const F log =
+      Log(Set(SumExp(args, SoftmaxTerms(maximum), [](const F(&)[kSideBySide], Element*&) {})));
+  ForSteps(args.x, args.y, args.n, [=](const Element*& x, Element*& y) {
+    F side[kSideBySide];
+    LoadStep(x, kStep, side);
+    TRIMTAB_UNROLL
+    for (int v = 0; v < kSideBySide; ++v) side[v] = side[v] - maximum - log;
+    StoreStep(y, kStep, side);
+  });
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #define TRIMTAB_KERNELS_GENERIC_SOFTMAX_COLUMNS_H_
 
 #include "kernels/generic/family.h"
-#include "kernels/generic/math.h"
+#include "kernels/generic/softmax_terms.h"
 #include "kernels/kernel_api.h"
 
 namespace {
@@ -29,14 +29,15 @@ inline void SoftmaxColumns(const SoftmaxColumnsArgs<Element>& args) {
     F maximum = LoadColumns(x, count);
     for (size_t i = 1; i < args.n; ++i)
       maximum = Max(LoadColumns(x + i * args.stride, count), maximum);
+    const SoftmaxTerms terms(maximum);
     F sum = Set(0.0f);
     for (size_t block = 0; block < args.n; block += kBlock) {
       const size_t end = args.n - block < kBlock ? args.n : block + kBlock;
       F partial = Set(0.0f);
       for (size_t i = block; i < end; ++i) {
-        F distance = LoadColumns(x + i * args.stride, count) - maximum;
-        Settle(distance);  // else the compiler duplicates the exponential for each kind of load
-        const F e = ExpNegative(distance);
+        F e = LoadColumns(x + i * args.stride, count);
+        Settle(e);  // else the compiler duplicates the exponential for each kind of load
+        e = terms.Of(e);
         StoreColumns(y + i * args.stride, e, count);
         partial = partial + e;
       }

@@ -194,7 +194,7 @@ void Attention<T>::RunBlock(size_t matrix, size_t first, size_t rows, uint8_t* m
   T* row = scores;
   for (size_t i = 0; i < rows; ++i, row += stride_) {
     for (size_t j = n; j < row_; ++j) row[j] = static_cast<T>(-INFINITY);
-    softmax_({row, row, row_, 1});
+    softmax_({row, row, row_});
   }
   Multiply(sums_, scores, rows, stride_, n, values, columns,
            result<T>() + (matrix * queries + first) * columns, columns, nullptr, scratch);

@@ -20,6 +20,7 @@ class SoftmaxRows final : public OperatorOf<SoftmaxAttributes> {
 
   uint16_t family_;
   int axis_ = 0;
+  uint64_t row_bytes_ = 0;  // of a thread's copy of a row whose elements are not adjacent
   Kernel<SoftmaxArgs<T>> kernel_ = nullptr;
 };
 

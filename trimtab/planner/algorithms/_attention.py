@@ -54,7 +54,7 @@ def block_sizes(program: Program, op: Op, target: Target) -> dict[str, int | boo
     kernel, s = kernels.kernel(op.attributes["kernel"]), _Sizes.of(program, op)
     bytes = element_bytes(kernel.dtype)
     softmax = kernels.kernel(op.attributes["softmax_kernel"])
-    unit = kernels.isas()[softmax.isa].lanes * 4 // bytes
+    unit = max(kernels.isas()[softmax.isa].lanes, 8)  # elements of a step of the softmax
     row = -(-s.keys // unit) * unit
     gap = blocking.row_padding(target, kernel) if blocking.conflicts(target, kernel, row) else 0
     queries = target.core.l1d.bytes // 2 // bytes // (row + gap)
