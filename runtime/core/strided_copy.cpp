@@ -1,5 +1,6 @@
 #include "runtime/core/strided_copy.h"
 
+#include "generated/element_sizes.h"
 #include "runtime/core/copy.h"
 #include "runtime/core/parallel.h"
 
@@ -22,17 +23,25 @@ using Bits64 = uint64_t __attribute__((may_alias));
 
 constexpr size_t kTile = 16;  // elements: a cache line of float32 on either side of a transpose
 
-typedef uint32_t Lanes __attribute__((vector_size(16), aligned(4), may_alias));
+// Four elements of T.
+template <typename T>
+struct Four {
+  typedef T Lanes __attribute__((vector_size(4 * sizeof(T)), aligned(sizeof(T)), may_alias));
 
-inline Lanes LanesAt(const Bits32* x) { return *reinterpret_cast<const Lanes*>(x); }
+  static Lanes At(const T* x) { return *reinterpret_cast<const Lanes*>(x); }
+};
+using Lanes = Four<uint32_t>::Lanes;
 
 // Transposes 4 x 4 elements: from[r * from_row + c] to to[c * to_column + r].
+template <typename T>
 inline void TransposeFour(const void* from_bytes, ptrdiff_t from_row, void* to_bytes,
                           ptrdiff_t to_column) {
-  const auto* from = static_cast<const Bits32*>(from_bytes);
-  auto* const to = static_cast<Bits32*>(to_bytes);
-  const Lanes a = LanesAt(from), b = LanesAt(from + from_row), c = LanesAt(from + 2 * from_row),
-              d = LanesAt(from + 3 * from_row);
+  using Lanes = typename Four<T>::Lanes;
+  const auto at = Four<T>::At;
+  const auto* from = static_cast<const T*>(from_bytes);
+  auto* const to = static_cast<T*>(to_bytes);
+  const Lanes a = at(from), b = at(from + from_row), c = at(from + 2 * from_row),
+              d = at(from + 3 * from_row);
   const Lanes ab = {a[0], b[0], a[1], b[1]}, ab_high = {a[2], b[2], a[3], b[3]};
   const Lanes cd = {c[0], d[0], c[1], d[1]}, cd_high = {c[2], d[2], c[3], d[3]};
   const auto store = [&](int column, Lanes left, Lanes right, int high) {
@@ -77,8 +86,9 @@ void TransposeRows(const char* from, ptrdiff_t from_row, char* to, ptrdiff_t to_
 
 // Interleaves three planes, as of an RGB image, into pixels.
 inline void InterleaveThree(const void* from_bytes, ptrdiff_t from_row, void* to) {
-  const auto* from = static_cast<const Bits32*>(from_bytes);
-  const Lanes a = LanesAt(from), b = LanesAt(from + from_row), c = LanesAt(from + 2 * from_row);
+  const auto* from = static_cast<const uint32_t*>(from_bytes);
+  const auto at = Four<uint32_t>::At;
+  const Lanes a = at(from), b = at(from + from_row), c = at(from + 2 * from_row);
   auto* const y = reinterpret_cast<Lanes*>(to);
   y[0] = Lanes{a[0], b[0], c[0], a[1]};
   y[1] = Lanes{b[1], c[1], a[2], b[2]};
@@ -126,11 +136,13 @@ void CopyTiles(size_t bytes, const char* from, char* to, size_t rows, ptrdiff_t 
                          : bytes == 2 ? CopyLine<Bits16>
                                       : CopyLine<Bits8>;
   const bool crosses = from_column == 1 && to_row == 1;
+  const bool one = kHasElementsOfOneByte && bytes == 1, two = kHasElementsOfTwoBytes && bytes == 2;
   const auto transpose = !crosses     ? nullptr
-                         : bytes == 4 ? TransposeRows<TransposeFour, 4>
-                         : bytes == 1 ? TransposeRows<TransposeFourBytes, 1>
+                         : bytes == 4 ? TransposeRows<TransposeFour<uint32_t>, 4>
+                         : two        ? TransposeRows<TransposeFour<uint16_t>, 2>
+                         : one        ? TransposeRows<TransposeFourBytes, 1>
                                       : nullptr;
-  const bool narrow = bytes <= 2 && crosses && rows == 3 && to_column == 3;
+  const bool narrow = (one || two) && crosses && rows == 3 && to_column == 3;
   // A few rows, such as the channels of an image, leave cache for longer strips.
   const size_t strip = rows < kTile ? 64 * kTile : kTile;
   for (size_t r0 = 0; r0 < rows; r0 += kTile) {
@@ -157,7 +169,7 @@ void CopyTiles(size_t bytes, const char* from, char* to, size_t rows, ptrdiff_t 
         done = r1;
       }
       if (narrow) {
-        const auto interleave = bytes == 1 ? InterleaveNarrow<Bits8> : InterleaveNarrow<Bits16>;
+        const auto interleave = one ? InterleaveNarrow<Bits8> : InterleaveNarrow<Bits16>;
         whole = c0 + interleave(source(0, c0), from_row, target(0, c0), c1 - c0);
         done = r1;
       }

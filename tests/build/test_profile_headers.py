@@ -6,6 +6,7 @@ import trimtab
 from tests.small_programs import Net
 from trimtab import schema
 from trimtab.build import profile_headers
+from trimtab.profile import Profile
 
 
 def test_only_operators_that_count_are_listed() -> None:
@@ -22,3 +23,12 @@ def test_only_operators_that_count_are_listed() -> None:
 def test_each_operator_has_its_id() -> None:
     text = profile_headers.op_ids_header([schema.operator("relu")])
     assert f"  kOpRelu = {schema.operator('relu').id}," in text
+
+
+def test_only_sizes_of_the_types_are_there() -> None:
+    text = profile_headers.element_sizes_header(Profile("net", dtypes=("f32", "f16")))
+    assert "kHasElementsOfOneByte = false;" in text
+    assert "kHasElementsOfTwoBytes = true;" in text
+    text = profile_headers.element_sizes_header(Profile("net", dtypes=("f32", "u8")))
+    assert "kHasElementsOfOneByte = true;" in text
+    assert "kHasElementsOfTwoBytes = false;" in text

@@ -11,6 +11,7 @@ that builds stay incremental:
     generated/plugin_attributes.h  the same for operators of plug-ins
     generated/config.h          switches and the version
     generated/counts.h          the operators whose results have sizes that depend on data
+    generated/element_sizes.h   the sizes of the elements of the profile's types
     generated/registry.cpp      the operators of the profile
     generated/kernel_table.cpp  the kernels of the profile, best first within a family
     generated/kernels/NAME.cpp  the generated kernels among them
@@ -28,7 +29,13 @@ from pathlib import Path
 
 from trimtab import files, kernels, paths, plugins, schema, strict_json
 from trimtab.build.attribute_structs import constant_row_of, pascal, rows_of, struct_of
-from trimtab.build.profile_headers import BANNER, config_header, counts_header, op_ids_header
+from trimtab.build.profile_headers import (
+    BANNER,
+    config_header,
+    counts_header,
+    element_sizes_header,
+    op_ids_header,
+)
 from trimtab.errors import SchemaError, TrimtabError
 from trimtab.profile import Profile, find_profile
 
@@ -315,6 +322,7 @@ def generate(
     files.write_if_changed(generated / "op_ids.h", op_ids_header(own))
     files.write_if_changed(generated / "config.h", config_header(profile))
     files.write_if_changed(generated / "counts.h", counts_header(profile))
+    files.write_if_changed(generated / "element_sizes.h", element_sizes_header(profile))
     files.write_if_changed(generated / "registry.cpp", registry_source(profile, selected))
     files.write_if_changed(generated / "kernel_table.cpp", kernel_table_source(selected))
     files.write_if_changed(generated / "isa_table.cpp", isa_table_source(arch, profile.strings))

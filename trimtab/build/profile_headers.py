@@ -1,4 +1,6 @@
-"""Text of headers that say what a binary has: operator ids, switches, operators that count."""
+"""Text of headers that say what a binary has: operator ids, switches, operators that count, sizes
+of elements.
+"""
 
 from __future__ import annotations
 
@@ -49,6 +51,24 @@ def counts_header(profile: Profile) -> str:
             "};",
             f"constexpr bool kHasCounts = {str(bool(ops)).lower()};",
             f"constexpr CountingOp kCountingOps[] = {{{', '.join(rows)}}};",
+            "\n}  // namespace trimtab\n\n#endif\n",
+        ]
+    )
+
+
+def element_sizes_header(profile: Profile) -> str:
+    """Text of generated/element_sizes.h: the sizes of elements that the profile's tensors have. A
+    binary has no code for others where only the speed depends on it.
+    """
+    guard = "TRIMTAB_GENERATED_ELEMENT_SIZES_H_"
+    has_one = not {"i8", "u8", "bool"}.isdisjoint(profile.dtypes)
+    has_two = "f16" in profile.dtypes
+    return "\n".join(
+        [
+            f"{BANNER}#ifndef {guard}\n#define {guard}\n",
+            "namespace trimtab {\n",
+            f"constexpr bool kHasElementsOfOneByte = {str(has_one).lower()};",
+            f"constexpr bool kHasElementsOfTwoBytes = {str(has_two).lower()};",
             "\n}  // namespace trimtab\n\n#endif\n",
         ]
     )
