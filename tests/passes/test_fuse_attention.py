@@ -107,6 +107,42 @@ def test_keys_and_values_are_read_in_either_order() -> None:
     assert program.ops[0].attributes["transpose_v"]
 
 
+def pixels_last(batch: Shape, mask: Shape | None = None) -> Net:
+    """Attention of 6 queries and 9 keys whose values and result are [columns, pixels]."""
+    shapes = {"q": (*batch, 6, 5), "k": (*batch, 5, 9), "v": (*batch, 7, 9)}
+    net = Net(**shapes, **({} if mask is None else {"mask": mask}))
+    scores = net("mat_mul", "q", "k")
+    if mask is not None:
+        scores = net("add", scores, "mask")
+    net.finish(net("mat_mul", "v", net("softmax", scores), transpose_b=True))
+    return net
+
+
+@pytest.mark.parametrize("mask", [None, (9,), (1, 6, 9)])
+@pytest.mark.parametrize("batch", [(), (3,), (2, 3)])
+def test_pixels_may_be_last(batch: Shape, mask: Shape | None) -> None:
+    if mask is not None and len(mask) > len(batch) + 2:
+        mask = mask[1:]
+    program = pixels_last(batch, mask).program
+    fused = after(program, "fuse_attention")
+    assert types(fused) == ["attention", "transpose"]
+    rng = np.random.default_rng(4)
+    inputs = {
+        name: rng.standard_normal(program.vars[name].shape).astype(np.float32)
+        for name in program.inputs
+    }
+    q, k, v = (inputs[name] for name in "qkv")
+    expected = exact(q, k.swapaxes(-1, -2), v.swapaxes(-1, -2), inputs.get("mask"))
+    (y,) = trimtab.Session(program).run(inputs).values()
+    assert np.abs(y - expected.swapaxes(-1, -2)).max() < 2e-6
+
+
+def test_values_times_weights_that_are_not_transposed_stay() -> None:
+    net = Net(q=(3, 6, 5), k=(3, 5, 6), v=(3, 7, 6))
+    y = net("mat_mul", "v", net("softmax", net("mat_mul", "q", "k")))
+    assert "softmax" in types(after(net.finish(y), "fuse_attention"))
+
+
 def windows(bias: Shape, mask: Shape) -> Net:
     """Attention in windows, whose masks differ between windows, as Swin transformers have it."""
     shapes = dict.fromkeys("qkv", (8, 3, 5, 4))

@@ -21,6 +21,28 @@ def test_tokens_become_an_image_and_tokens_again() -> None:
     assert "transpose" not in types(trimtab.optimize(program))
 
 
+def test_heads_become_channels_in_rows() -> None:
+    net = Net(x=(2, 3, 35, 8))
+    matrices = net("transpose", "x", permutation=(0, 1, 3, 2))
+    image = net("reshape", matrices, shape=(2, 24, 5, 7))
+    program = net.finish(net("max_pool", net("relu", image), kernel_shape=[2, 1]))
+    changed = after(program, "transpose_images", "eliminate_dead_code")
+    assert types(changed) == ["transpose", "reshape", "transpose", "relu", "max_pool"]
+    assert types(trimtab.optimize(program)).count("convert_layout") == 1  # output
+    x = np.random.default_rng(6).standard_normal((2, 3, 35, 8)).astype(np.float32)
+    (y,) = trimtab.Session(program).run({"x": x}).values()
+    image = np.maximum(x.swapaxes(2, 3).reshape(2, 24, 5, 7), 0)
+    assert np.array_equal(y, np.maximum(image[:, :, :-1], image[:, :, 1:]))
+
+
+def test_heads_that_stay_plain_move_once() -> None:
+    net = Net(x=(2, 3, 35, 8))
+    matrices = net("transpose", "x", permutation=(0, 1, 3, 2))
+    image = net("reshape", matrices, shape=(2, 24, 5, 7))
+    program = net.finish(net("reshape", image, shape=(2, 12, 70)))
+    assert types(after(program, "transpose_images")) == types(program)
+
+
 def test_a_matrix_that_others_read_stays() -> None:
     net = Net(x=(1, 12, 8))
     matrix = net("transpose", "x", permutation=(0, 2, 1))

@@ -1,6 +1,7 @@
 """`softmax(q k + mask) v` of computed matrices becomes attention, whose scores are never in memory.
 Masks, such as relative position biases, are added to each other first, also where a reshape of the
-scores is between them.
+scores is between them. Networks that keep pixels last compute `v^T softmax(q k + mask)^T`, which is
+its transpose.
 
 Vaswani et al. 2017, "Attention Is All You Need", equation 1; Liu et al. 2021, "Swin Transformer",
 equation 4.
@@ -31,21 +32,24 @@ def run(program: Program) -> None:
     """Tries every product of computed matrices as the weighted sum of values."""
     graph = Graph(program)
     for op in graph.ops("mat_mul"):
-        softmax = graph.producer(op.inputs[0], "softmax") if graph.alive(op) else None
-        if softmax is not None and graph.sole_reader(op.inputs[0]) is op:
-            _fuse(graph, op, softmax)
+        is_transposed = op.attributes["transpose_b"]
+        for weights, values in (op.inputs, op.inputs[::-1])[: 2 if is_transposed else 1]:
+            softmax = graph.producer(weights, "softmax") if graph.alive(op) else None
+            if softmax is not None and graph.sole_reader(weights) is op:
+                _fuse(graph, op, softmax, values)
 
 
-def _fuse(graph: Graph, op: Op, softmax: Op) -> None:
-    shape = graph.shape(op.inputs[0])
+def _fuse(graph: Graph, op: Op, softmax: Op, values: str) -> None:
+    weights, y = softmax.outputs[0], graph.shape(op.outputs[0])
+    shape, is_last = graph.shape(weights), op.inputs[1] == weights
     scores = _scores(graph, softmax.inputs[0], softmax, shape)
     if scores is None or softmax.attributes["axis"] % len(shape) != len(shape) - 1:
         return
-    operands = [*scores.product.inputs, op.inputs[1]]
+    operands = [*scores.product.inputs, values]
     shapes = [graph.shape(name) for name in operands]
     if any(len(matrix) < 2 or 0 in matrix for matrix in shapes):
         return
-    values = {
+    orders = {
         "transpose_k": scores.product.attributes["transpose_b"],
         "transpose_v": op.attributes["transpose_b"],
     }
@@ -59,18 +63,23 @@ def _fuse(graph: Graph, op: Op, softmax: Op) -> None:
     mask = scores.masks[:1]
     for other in scores.masks[1:]:
         mask = [_add(graph, op, "add", [*mask, other])]
+    steps: list[tuple[str, dict[str, object]]] = [("attention", orders)]
     if scores.shape != shape:
-        y = _add(graph, op, "attention", [*operands, *mask], values)
-        graph.substitute(op, "reshape", [y], {"shape": graph.shape(op.outputs[0])})
-    else:
-        graph.substitute(op, "attention", [*operands, *mask], values)
+        steps.append(("reshape", {"shape": (*y[:-2], *y[:-3:-1]) if is_last else y}))
+    if is_last:
+        *batch, row, column = range(len(y))
+        steps.append(("transpose", {"permutation": (*batch, column, row)}))
+    inputs = [*operands, *mask]
+    for type, attributes in steps[:-1]:
+        inputs = [_add(graph, op, type, inputs, attributes)]
+    graph.substitute(op, steps[-1][0], inputs, steps[-1][1])
 
 
 def _add(
-    graph: Graph, op: Op, type: str, inputs: list[str], values: dict[str, object] | None = None
+    graph: Graph, op: Op, type: str, inputs: list[str], attributes: dict[str, object] | None = None
 ) -> str:
     """The result of a new operator before `op`."""
-    new = graph.block.make_op(type, inputs, values, name=op.name)
+    new = graph.block.make_op(type, inputs, attributes, name=op.name)
     graph.insert_before(op, new)
     return new.outputs[0]
 

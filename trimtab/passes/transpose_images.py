@@ -3,7 +3,8 @@
 Vision transformers compute with tokens [n, h * w, c], and turn them into images [n, c, h, w] for a
 convolution and back: they transpose the matrix of an image, and split or join its pixels. Split
 before, or joined after, the transpose is one between the two layouts of an image, which moves
-nothing where the convolution is in NHWC.
+nothing where the convolution is in NHWC. Of several heads [n, heads, h * w, c], rows of c elements
+move to the pixels.
 
 A group normalization of one group joins all of an image to [n, 1, c * h * w], whose order does not
 matter: it takes that of NHWC.
@@ -17,7 +18,8 @@ from trimtab.program import Op, Program
 
 ORDER = 690
 
-_MATRIX = (0, 2, 1)
+_MATRIX, _MATRICES = (0, 2, 1), (0, 1, 3, 2)
+_HEADS_BEHIND_PIXELS = (0, 2, 1, 3)
 
 
 def run(program: Program) -> None:
@@ -32,18 +34,39 @@ def run(program: Program) -> None:
 
 
 def _split_before(graph: Graph, reshape: Op) -> None:
-    """[n, p, c] -> [n, c, p] -> [n, c, h, w] becomes [n, p, c] -> [n, h, w, c] -> [n, c, h, w]."""
+    """[n, p, c] -> [n, c, p] -> [n, c, h, w] becomes [n, p, c] -> [n, h, w, c] -> [n, c, h, w]; and
+    [n, heads, p, c] -> [n, heads, c, p] -> [n, heads * c, h, w] the same behind [n, p, heads, c].
+    """
     transpose = graph.producer(reshape.inputs[0], "transpose")
-    if transpose is None or transpose.attributes["permutation"] != _MATRIX:
+    if transpose is None or transpose.attributes["permutation"] not in (_MATRIX, _MATRICES):
         return
-    x, y = graph.shape(transpose.inputs[0]), graph.shape(reshape.outputs[0])
-    if len(y) != 4 or y[:2] != (x[0], x[2]):
+    (tokens,) = transpose.inputs
+    *batch, pixels, _ = graph.shape(tokens)
+    y = graph.shape(reshape.outputs[0])
+    if len(y) != 4 or y[0] != batch[0] or y[2] * y[3] != pixels:
         return
+    if len(batch) == 2:
+        if not _becomes_nhwc(graph, reshape.outputs[0]):
+            return
+        heads = {"permutation": _HEADS_BEHIND_PIXELS}
+        moved = graph.block.make_op("transpose", [tokens], heads, 1, transpose.name)
+        graph.insert_before(reshape, moved)
+        (tokens,) = moved.outputs
     shape = {"shape": tuple(y[axis] for axis in TO_CHANNELS_LAST)}
-    pixels = graph.block.make_op("reshape", transpose.inputs, shape, 1, reshape.name)
-    graph.insert_before(reshape, pixels)
+    split = graph.block.make_op("reshape", [tokens], shape, 1, reshape.name)
+    graph.insert_before(reshape, split)
     permutation = {"permutation": TO_CHANNELS_FIRST}
-    graph.substitute(reshape, "transpose", pixels.outputs, permutation)
+    graph.substitute(reshape, "transpose", split.outputs, permutation)
+
+
+def _becomes_nhwc(graph: Graph, image: str) -> bool:
+    """Whether an operator computes with the image in NHWC, alone or after element-wise ones."""
+    for reader in graph.readers(image):
+        if reader.schema.layout == "nhwc":
+            return True
+        if reader.schema.layout == "any" and _becomes_nhwc(graph, reader.outputs[0]):
+            return True
+    return False
 
 
 def _join_after(graph: Graph, transpose: Op) -> None:
