@@ -1,5 +1,5 @@
 """Folds y = scale x + shift, per channel, into the weights and bias of the operator that computes
-x.
+x, or of one that reads y.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from trimtab.passes._graph import Graph
 from trimtab.program import Op
 
 Array = NDArray[Any]
+ARITHMETIC = ("add", "sub", "mul", "div", "neg")
 
 
 def producer(graph: Graph, name: str) -> Op | None:
@@ -46,6 +47,54 @@ def channel_axis(op: Op) -> int:
     return op.schema.channel_axis
 
 
+def operand(graph: Graph, op: Op) -> str:
+    """x of one of `ARITHMETIC`: a constant comes first in a difference only."""
+    return op.inputs[1 if _is_swapped(graph, op) else 0]
+
+
+def line(graph: Graph, op: Op, axis: int) -> tuple[Array, Array] | None:
+    """(scale, shift) along `axis`, float64[channels], of one of `ARITHMETIC`; None unless its other
+    operand is a constant that depends only on the channel, and x has the result's shape.
+    """
+    x, y = graph.shape(operand(graph, op)), graph.shape(op.outputs[0])
+    ones, zeros = np.ones(y[axis]), np.zeros(y[axis])
+    if op.type == "neg":
+        return -ones, zeros
+    is_swapped = _is_swapped(graph, op)
+    constant = graph.constant(op.inputs[0 if is_swapped else 1])
+    vector = None if constant is None or x != y else _along(constant, len(y), axis, y[axis])
+    if vector is None:
+        return None
+    match op.type:
+        case "add":
+            return ones, vector
+        case "sub":
+            return (-ones, vector) if is_swapped else (ones, -vector)
+        case "mul":
+            return vector, zeros
+        case _:
+            return (1 / vector, zeros) if np.all(vector != 0) else None
+
+
+def bypass(graph: Graph, op: Op) -> None:
+    """Removes one of `ARITHMETIC`, or another function of its first operand, that is folded."""
+    if _is_swapped(graph, op):
+        graph.set_inputs(op, reversed(op.inputs))
+    graph.bypass(op)
+
+
+def _is_swapped(graph: Graph, op: Op) -> bool:
+    return op.type == "sub" and graph.constant(op.inputs[0]) is not None
+
+
+def _along(constant: Array, rank: int, axis: int, count: int) -> Array | None:
+    """float64[count] if `constant`, broadcast to `rank`, depends only on the index along `axis`."""
+    shape = (1,) * (rank - constant.ndim) + constant.shape
+    if any(n != 1 for i, n in enumerate(shape) if i != axis):
+        return None
+    return np.broadcast_to(constant.reshape(-1).astype(np.float64), (count,))
+
+
 def apply(graph: Graph, op: Op, scale: Array, shift: Array) -> None:
     """Makes `op`, a result of `producer`, compute scale * y + shift; both float64[channels]."""
     weight = graph.constant(op.inputs[1])
@@ -57,6 +106,27 @@ def apply(graph: Graph, op: Op, scale: Array, shift: Array) -> None:
         scaled = _scaled(op, weight, scale)
         inputs[1] = graph.block.add_constant(scaled, op.inputs[1])
     inputs[2] = graph.block.add_constant(bias.astype(np.float32), f"{op.name}.bias")
+    graph.set_inputs(op, inputs)
+
+
+def apply_to_inputs(graph: Graph, op: Op, scale: Array, shift: Array) -> None:
+    """Makes a convolution or GEMM with constant weights compute with scale * x + shift in place of
+    its operand x; both float64[channels].
+    """
+    weight = graph.constant(op.inputs[1])
+    assert weight is not None
+    groups = op.attributes["group"] if op.type == "conv" else 1
+    products = weight.astype(np.float64).reshape(groups, len(weight) // groups, weight.shape[1], -1)
+    shifts = (products * shift.reshape(groups, 1, -1, 1)).sum((2, 3)).ravel()
+    products *= scale.reshape(groups, 1, -1, 1)
+    inputs = [*op.inputs, ""][: max(3, len(op.inputs))]
+    if not np.all(scale == 1):
+        scaled = products.reshape(weight.shape).astype(np.float32)
+        inputs[1] = graph.block.add_constant(scaled, op.inputs[1])
+    if np.any(shifts != 0):
+        old = graph.constant(inputs[2]) if inputs[2] else None
+        bias = shifts if old is None else old + shifts
+        inputs[2] = graph.block.add_constant(bias.astype(np.float32), f"{op.name}.bias")
     graph.set_inputs(op, inputs)
 
 
