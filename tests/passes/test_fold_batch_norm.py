@@ -41,6 +41,21 @@ def test_batch_normalization_over_rows_does_not_fold_into_a_gemm() -> None:
     assert types(after(program, "fold_batch_norm")) == ["gemm", "batch_normalization"]
 
 
+def test_batch_normalization_of_reshaped_rows_folds_into_a_gemm() -> None:
+    net = Net(x=(2, 3, 5))
+    rows = net("reshape", net("gemm", "x", normal(7, 5)), shape=(6, 7))
+    program = net.finish(batch_norm(net, rows, 7))
+    assert types(after(program, "fold_batch_norm")) == ["gemm", "reshape"]
+
+
+@pytest.mark.parametrize("shape", [(3, 7, 2), (3, 14)])
+def test_batch_normalization_of_other_shapes_remains(shape: tuple[int, ...]) -> None:
+    net = Net(x=(2, 3, 5))
+    rows = net("reshape", net("gemm", "x", normal(7, 5)), shape=shape)
+    program = net.finish(batch_norm(net, rows, shape[1]))
+    assert types(after(program, "fold_batch_norm")) == ["gemm", "reshape", "batch_normalization"]
+
+
 def test_batch_normalization_remains_if_the_convolution_has_another_reader() -> None:
     net = Net(x=(1, 4, 5, 5))
     y = net.conv("x", 4)

@@ -9,7 +9,9 @@ equation 4.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from trimtab.passes import _channel_affine
 from trimtab.passes._graph import Graph
@@ -21,10 +23,13 @@ Shape = tuple[int, ...]
 
 @dataclass
 class _Scores:
-    """Scores of `product` in `shape`, the longest that they are reshaped to, and their masks."""
+    """Scores of `product` by `scale`, in `shape`, the longest that they are reshaped to, and their
+    masks.
+    """
 
     product: Op
     shape: Shape
+    scale: float = 1.0
     masks: list[str] = field(default_factory=list)
 
 
@@ -60,6 +65,9 @@ def _fuse(graph: Graph, op: Op, softmax: Op, values: str) -> None:
             _add(graph, op, "reshape", [name], {"shape": scores.shape[:-2] + matrix[-2:]})
             for name, matrix in zip(operands, shapes, strict=True)
         ]
+    if scores.scale != 1:
+        scale = graph.block.add_constant(np.array(scores.scale, np.float32))
+        operands[0] = _add(graph, op, "mul", [operands[0], scale])
     mask = scores.masks[:1]
     for other in scores.masks[1:]:
         mask = [_add(graph, op, "add", [*mask, other])]
@@ -88,7 +96,7 @@ def _scores(graph: Graph, name: str, reader: Op, longest: Shape) -> _Scores | No
     """The scores `name`, which `reader` alone may read; None if they are not a product with masks.
     `longest`: the longest shape from here to the softmax.
     """
-    op, shape = graph.producer(name, "mat_mul", "reshape", "add"), graph.shape(name)
+    op, shape = graph.producer(name, "mat_mul", "reshape", "add", "mul"), graph.shape(name)
     if op is None or graph.sole_reader(name) is not reader or shape[-2:] != longest[-2:]:
         return None
     longest = max(longest, shape, key=len)
@@ -96,6 +104,11 @@ def _scores(graph: Graph, name: str, reader: Op, longest: Shape) -> _Scores | No
         return _Scores(op, longest)
     if op.type == "reshape":
         return _scores(graph, op.inputs[0], op, longest)
+    if op.type == "mul":
+        scale, scores = graph.scalar(op.inputs[1]), _scores(graph, op.inputs[0], op, longest)
+        if scale is None or scores is None or scores.masks:
+            return None
+        return replace(scores, scale=scores.scale * scale)
     if _channel_affine.is_epilogue_used(op):
         return None
     for inner, mask in (op.inputs, op.inputs[::-1]):
