@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import trimtab
-from tests.small_programs import Array, Net, after, types
+from tests.small_programs import Array, Net, after, normal, types
 from trimtab.planner.plan_file import Plan
 from trimtab.program import Program
 
@@ -100,6 +100,13 @@ def test_scaled_scores_are_those_of_scaled_queries(mask: Shape | None) -> None:
         scores = net("add", scores, "mask")
     program = net.finish(net("mat_mul", net("softmax", scores), "v"))
     assert types(after(program, "fuse_attention")) == ["mul", "attention"]
+
+
+def test_a_scale_that_adds_dimensions_stays() -> None:
+    net = Net(q=(3, 4, 5), k=(3, 5, 6), v=(3, 6, 7))
+    scores = net("mul", net("mat_mul", "q", "k"), normal(1, 1, 1, 1))
+    program = net.finish(net("mat_mul", net("softmax", scores), "v"))
+    assert "softmax" in types(after(program, "fuse_attention"))
 
 
 def test_a_mask_that_is_scaled_stays() -> None:

@@ -15,6 +15,7 @@ from trimtab.program import Op
 
 Array = NDArray[Any]
 ARITHMETIC = ("add", "sub", "mul", "div", "neg")
+"""Operators that are such a function if the other operand, if there is one, is a constant."""
 
 
 def producer(graph: Graph, name: str) -> Op | None:

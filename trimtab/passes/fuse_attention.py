@@ -105,7 +105,8 @@ def _scores(graph: Graph, name: str, reader: Op, longest: Shape) -> _Scores | No
     if op.type == "reshape":
         return _scores(graph, op.inputs[0], op, longest)
     if op.type == "mul":
-        scale, scores = graph.scalar(op.inputs[1]), _scores(graph, op.inputs[0], op, longest)
+        x, scale = op.inputs[0], graph.scalar(op.inputs[1])
+        scores = _scores(graph, x, op, longest) if graph.shape(x) == shape else None
         if scale is None or scores is None or scores.masks:
             return None
         return replace(scores, scale=scores.scale * scale)

@@ -61,11 +61,14 @@ def _split_before(graph: Graph, reshape: Op) -> None:
 
 def _becomes_nhwc(graph: Graph, image: str) -> bool:
     """Whether an operator computes with the image in NHWC, alone or after element-wise ones."""
-    for reader in graph.readers(image):
-        if reader.schema.layout == "nhwc":
-            return True
-        if reader.schema.layout == "any" and _becomes_nhwc(graph, reader.outputs[0]):
-            return True
+    found, images = {image}, [image]
+    while images:
+        for reader in graph.readers(images.pop()):
+            if reader.schema.layout == "nhwc":
+                return True
+            if reader.schema.layout == "any":
+                images += {*reader.outputs} - found
+                found.update(reader.outputs)
     return False
 
 
