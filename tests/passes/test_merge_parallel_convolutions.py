@@ -47,6 +47,21 @@ def test_a_difference_and_its_scale_fold() -> None:
     assert types(after(net.finish(scaled), PASS)) == ["conv"]
 
 
+def test_a_batch_normalization_joins_several_sums() -> None:
+    net = Net(x=(1, 8, 6, 5))
+    normalized = batch_norm(net, "x")
+    mixed = net("add", net.conv("x", 8, 3, group=8), normalized)
+    program = net.finish(net("mul", net("sub", mixed, normalized), normal(8, 1, 1)))
+    assert types(after(program, PASS)) == ["conv"]
+
+
+def test_a_batch_normalization_that_others_read_stays_the_residual() -> None:
+    net = Net(x=(1, 8, 6, 5))
+    normalized = batch_norm(net, "x")
+    program = net.finish(net("add", net.conv("x", 8, 3), normalized), net("relu", normalized))
+    assert sorted(types(after(program, PASS))) == ["add", "batch_normalization", "conv", "relu"]
+
+
 def test_the_input_merges_before_a_batch_normalization_only() -> None:
     net = Net(x=(1, 8, 6, 5))
     program = net.finish(batch_norm(net, net("add", net.conv("x", 8, 3), "x")))

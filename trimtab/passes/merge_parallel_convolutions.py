@@ -104,7 +104,7 @@ def _scaled_input(graph: Graph, sum_: Op, name: str, beside: _Branch) -> _Branch
         if reader is None or reader.type != "batch_normalization":
             return None
         scale, shift = np.ones(channels), np.zeros(channels)
-    elif op is not None and op.inputs[0] == beside.x and graph.sole_reader(name):
+    elif op is not None and op.inputs[0] == beside.x and _joins_sums_only(graph, name):
         line = fold_batch_norm.line(graph, op)
         if line is None:
             return None
@@ -115,6 +115,13 @@ def _scaled_input(graph: Graph, sum_: Op, name: str, beside: _Branch) -> _Branch
     weight = np.zeros((channels, of_group, 1, 1))
     weight[np.arange(channels), np.arange(channels) % of_group, 0, 0] = scale
     return _Branch(beside.x, weight, shift, beside.group, (1, 1), (1, 1), (0, 0, 0, 0))
+
+
+def _joins_sums_only(graph: Graph, name: str) -> bool:
+    """Whether sums and differences alone read `name`: merged one by one, they may all absorb it."""
+    return not graph.program.is_output(name) and all(
+        op.type in ("add", "sub") and op.inputs.count(name) == 1 for op in graph.readers(name)
+    )
 
 
 def _sum(a: _Branch, a_sign: int, b: _Branch, b_sign: int) -> _Branch | None:
