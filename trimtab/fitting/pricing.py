@@ -13,7 +13,7 @@ from trimtab.fitting import bed
 from trimtab.fitting.bed import Way
 from trimtab.fitting.shapes import DrawnLayer
 from trimtab.fitting.solve import Sample, rows
-from trimtab.planner import cost
+from trimtab.planner import cost, rounding
 from trimtab.planner.fitted import Parts
 from trimtab.planner.kernel_selection import KernelSelection
 from trimtab.target import Target
@@ -50,6 +50,12 @@ def modeled(way: Way, target: Target) -> float:
     """Cycles by the planner: by the fit of the target's core, or by the cost model."""
     selection = _selections(way.layer, target, way.state)[way.algorithm]
     return selection.cost_with(kernels.kernel(way.kernel)).cycles
+
+
+def is_exact_enough(way: Way, target: Target) -> bool:
+    """Whether a plan of the default accuracy may compute a layer in this way."""
+    error = _selections(way.layer, target, way.state)[way.algorithm].error()
+    return error <= rounding.bound(rounding.ACCURACIES[0])
 
 
 def fit(measured: Iterable[TimedWay], target: Target, facts: Fit) -> Core:

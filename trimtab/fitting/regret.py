@@ -1,4 +1,6 @@
-"""Regret: the time of the way that the planner chooses, by the time of the fastest one."""
+"""Regret: the time of the way that the planner chooses, by the time of the fastest one. Both are of
+those that the default accuracy allows.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from trimtab.fitting.bed import Way
-from trimtab.fitting.pricing import TimedWay, modeled
+from trimtab.fitting.pricing import TimedWay, is_exact_enough, modeled
 from trimtab.fitting.shapes import DrawnLayer
 from trimtab.planner.fitted import LEAST_GAIN
 from trimtab.target import Target
@@ -51,6 +53,8 @@ def of(measured: Iterable[TimedWay], target: Target) -> Regret:
     """The regret of the planner for `target` on layers with several measured ways."""
     cases: dict[tuple[DrawnLayer, str, int], dict[Way, float]] = {}
     for one in measured:
+        if not is_exact_enough(one.way, target):
+            continue
         key = one.way.layer, one.way.state, one.threads
         cases.setdefault(key, {})[one.way] = one.cycles
     choices = []
