@@ -75,13 +75,13 @@ def size_reasons() -> Page:
 
 
 def _reason(part: str, parts: Collection[str]) -> str:
-    """The purpose of a part: the first sentence of its header or schema."""
+    """The purpose of a part: the first sentence of its header, source or schema."""
     kind, _, name = part.partition(":")
     match kind:
         case "core":
-            return _sentence(f"runtime/core/{name}.h")
+            return _sentence(f"runtime/core/{name}")
         case "shared":
-            return _sentence(f"runtime/ops/{name}.h")
+            return _sentence(f"runtime/ops/{name}")
         case "op":
             return schema.operator(name).doc.partition(". ")[0].rstrip(".")
         case "kernel":
@@ -91,9 +91,10 @@ def _reason(part: str, parts: Collection[str]) -> str:
     return _REASONS.get(part, "")
 
 
-def _sentence(path: str) -> str:
-    """The first sentence of the comment at the top of a file."""
-    lines = (paths.root() / path).read_text(encoding="utf-8").splitlines()
+def _sentence(part: str) -> str:
+    """The first sentence of the comment at the top of a header, or of a source without one."""
+    header, source = (paths.root() / f"{part}{suffix}" for suffix in (".h", ".cpp"))
+    lines = (header if header.exists() else source).read_text(encoding="utf-8").splitlines()
     comment = " ".join(line[3:] for line in takewhile(lambda line: line.startswith("//"), lines))
     return comment.partition(". ")[0].partition(" #")[0].rstrip(".")
 

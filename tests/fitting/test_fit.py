@@ -98,10 +98,10 @@ def test_a_fit_to_times_of_a_known_machine_predicts_its_other_layers() -> None:
 
 
 def test_regret_counts_what_the_default_accuracy_allows() -> None:
-    found = {way.algorithm: way for way in ways([LAYER]) if way.state == WARM}
+    by_algorithm = {way.algorithm: way for way in ways([LAYER]) if way.state == WARM}
     cycles = {"direct": 300.0, "winograd_2": 200.0, "winograd_6": 100.0}
-    measured = [TimedWay(found[name], 1, value) for name, value in cycles.items()]
-    assert not pricing.is_exact_enough(found["winograd_6"], ZEN4)
+    measured = [TimedWay(by_algorithm[name], 1, value) for name, value in cycles.items()]
+    assert not pricing.is_exact_enough(by_algorithm["winograd_6"], ZEN4)
     (choice,) = regret.of(measured, ZEN4).choices
     assert (choice.chosen, choice.fastest, choice.regret) == ("winograd_2", "winograd_2", 1.0)
 

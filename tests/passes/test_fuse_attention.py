@@ -95,7 +95,7 @@ def test_scores_that_something_else_reads_stay(place: int) -> None:
 def test_scaled_scores_are_those_of_scaled_queries(mask: Shape | None) -> None:
     shapes = {"q": (3, 4, 50), "k": (3, 50, 6), "v": (3, 6, 7)}
     net = Net(**shapes, **({} if mask is None else {"mask": mask}))
-    scores = net("mul", net("mat_mul", "q", "k"), np.float32(0.25))
+    scores = net("mul", net("mat_mul", "q", "k"), 0.25)
     if mask is not None:
         scores = net("add", scores, "mask")
     program = net.finish(net("mat_mul", net("softmax", scores), "v"))
@@ -111,7 +111,7 @@ def test_a_scale_that_adds_dimensions_stays() -> None:
 
 def test_a_mask_that_is_scaled_stays() -> None:
     net = Net(q=(3, 4, 5), k=(3, 5, 6), v=(3, 6, 7), mask=(4, 6))
-    scores = net("mul", net("add", net("mat_mul", "q", "k"), "mask"), np.float32(0.25))
+    scores = net("mul", net("add", net("mat_mul", "q", "k"), "mask"), 0.25)
     program = net.finish(net("mat_mul", net("softmax", scores), "v"))
     assert "softmax" in types(after(program, "fuse_attention"))
 

@@ -31,8 +31,8 @@ def test_heads_become_channels_in_rows() -> None:
     assert types(trimtab.optimize(program)).count("convert_layout") == 1  # output
     x = np.random.default_rng(6).standard_normal((2, 3, 35, 8)).astype(np.float32)
     (y,) = trimtab.Session(program).run({"x": x}).values()
-    image = np.maximum(x.swapaxes(2, 3).reshape(2, 24, 5, 7), 0)
-    assert np.array_equal(y, np.maximum(image[:, :, :-1], image[:, :, 1:]))
+    pixels = np.maximum(x.swapaxes(2, 3).reshape(2, 24, 5, 7), 0)
+    assert np.array_equal(y, np.maximum(pixels[:, :, :-1], pixels[:, :, 1:]))
 
 
 def test_heads_that_stay_plain_move_once() -> None:

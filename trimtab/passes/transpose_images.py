@@ -61,14 +61,14 @@ def _split_before(graph: Graph, reshape: Op) -> None:
 
 def _becomes_nhwc(graph: Graph, image: str) -> bool:
     """Whether an operator computes with the image in NHWC, alone or after element-wise ones."""
-    found, images = {image}, [image]
+    variables, images = {image}, [image]
     while images:
         for reader in graph.readers(images.pop()):
             if reader.schema.layout == "nhwc":
                 return True
             if reader.schema.layout == "any":
-                images += {*reader.outputs} - found
-                found.update(reader.outputs)
+                images += {*reader.outputs} - variables
+                variables.update(reader.outputs)
     return False
 
 
