@@ -63,8 +63,8 @@ inline F ExpNegative(F x) {
   return Select(Less(x, lowest), Set(0.0f), Fma(m, scale, scale));
 }
 
-// 2^(x log2(e) + shift) for x log2(e) + shift <= 0, with 0 or less than 2^-125 below 2^-126: 2.8e-6 of
-// the result, which is enough for elements in f16.
+// 2^(x log2(e) + shift), at most 1, to 2.8e-6 of it, which is enough for elements in f16; 2^-126 for
+// all that is less.
 inline F PowerForHalf(F x, F shift) {
   const F y = Max(Fma(x, Set(1.44269504f), shift), Set(-126.0f));
   const F round = Set(12583039.0f);  // see OnePlusPowerOfTwo
