@@ -4,6 +4,7 @@ x, or of one that reads y.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -117,7 +118,9 @@ def apply_to_inputs(graph: Graph, op: Op, scale: Array, shift: Array) -> None:
     weight = graph.constant(op.inputs[1])
     assert weight is not None
     groups = op.attributes["group"] if op.type == "conv" else 1
-    products = weight.astype(np.float64).reshape(groups, len(weight) // groups, weight.shape[1], -1)
+    outputs, inputs_of_group, *taps = weight.shape
+    shape = (groups, outputs // groups, inputs_of_group, math.prod(taps))
+    products = weight.astype(np.float64).reshape(shape)
     shifts = (products * shift.reshape(groups, 1, -1, 1)).sum((2, 3)).ravel()
     products *= scale.reshape(groups, 1, -1, 1)
     inputs = [*op.inputs, ""][: max(3, len(op.inputs))]

@@ -37,8 +37,8 @@ def run(program: Program) -> None:
     """Tries every product of computed matrices as the weighted sum of values."""
     graph = Graph(program)
     for op in graph.ops("mat_mul"):
-        is_transposed = op.attributes["transpose_b"]
-        for weights, values in (op.inputs, op.inputs[::-1])[: 2 if is_transposed else 1]:
+        orders = [op.inputs, op.inputs[::-1]] if op.attributes["transpose_b"] else [op.inputs]
+        for weights, values in orders:
             softmax = graph.producer(weights, "softmax") if graph.alive(op) else None
             if softmax is not None and graph.sole_reader(weights) is op:
                 _fuse(graph, op, softmax, values)
