@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from tests.passes.test_fold_batch_norm import batch_norm
-from tests.small_programs import Net, after, normal, types
+from tests.small_programs import Array, Net, after, normal, types
+
+
+def factors(*shape: int) -> Array:
+    """Random numbers that are not near 0."""
+    return np.abs(normal(*shape)) + np.float32(0.5)
+
+
+def batch_norm(net: Net, x: str, channels: int) -> str:
+    """A batch normalization with random parameters."""
+    shift, mean = normal(channels), normal(channels)
+    return net("batch_normalization", x, factors(channels), shift, mean, factors(channels))
 
 
 @pytest.mark.parametrize("group", [1, 2, 8])
@@ -20,7 +31,7 @@ def test_batch_normalization_folds_into_a_convolution_behind_it(group: int) -> N
 @pytest.mark.parametrize("type", ["add", "sub", "mul", "div"])
 def test_arithmetic_folds_into_all_its_readers(type: str) -> None:
     net = Net(x=(1, 6, 5, 5))
-    y = net(type, "x", normal(6, 1, 1))
+    y = net(type, "x", factors(6, 1, 1))
     program = net.finish(net.conv(y, 4), net.conv(y, 3))
     assert types(after(program, "fold_into_readers")) == ["conv", "conv"]
 
@@ -35,8 +46,15 @@ def test_subtraction_from_a_constant_and_negation_fold() -> None:
 @pytest.mark.parametrize(("type", "left"), [("mul", ["conv"]), ("add", ["add", "conv"])])
 def test_padding_is_zero_after_a_shift(type: str, left: list[str]) -> None:
     net = Net(x=(1, 3, 5, 5))
-    program = net.finish(net.conv(net(type, "x", normal(3, 1, 1)), 4, 3))
+    program = net.finish(net.conv(net(type, "x", factors(3, 1, 1)), 4, 3))
     assert types(after(program, "fold_into_readers")) == left
+
+
+@pytest.mark.parametrize("scale", [1e-6, 0.0, 1e4])
+def test_a_scale_that_f16_may_not_hold_remains(scale: float) -> None:
+    net = Net(x=(1, 3, 5, 5))
+    program = net.finish(net.conv(net("mul", "x", scale), 4))
+    assert types(after(program, "fold_into_readers")) == ["mul", "conv"]
 
 
 def test_batch_normalization_over_rows_does_not_fold_into_a_gemm() -> None:
@@ -47,20 +65,20 @@ def test_batch_normalization_over_rows_does_not_fold_into_a_gemm() -> None:
 
 def test_it_remains_for_other_readers() -> None:
     net = Net(x=(1, 3, 5, 5))
-    y = net("mul", "x", normal(3, 1, 1))
+    y = net("mul", "x", factors(3, 1, 1))
     program = net.finish(net.conv(y, 4), net("relu", y))
     assert types(after(program, "fold_into_readers")) == ["mul", "conv", "relu"]
 
 
 def test_it_remains_as_a_residual() -> None:
     net = Net(x=(1, 3, 5, 5))
-    y = net("mul", "x", normal(3, 1, 1))
+    y = net("mul", "x", factors(3, 1, 1))
     program = net.finish(net("conv", y, normal(3, 3, 1, 1), normal(3), y))
     assert types(after(program, "fold_into_readers")) == ["mul", "conv"]
 
 
 def test_an_output_remains() -> None:
     net = Net(x=(1, 3, 5, 5))
-    y = net("mul", "x", normal(3, 1, 1))
+    y = net("mul", "x", factors(3, 1, 1))
     program = net.finish(y, net.conv(y, 4))
     assert types(after(program, "fold_into_readers")) == ["mul", "conv"]

@@ -13,9 +13,15 @@ from trimtab.program import Op, Program
 
 ORDER = 518
 
+# Weights by a scale that is further from 1 may leave the range of f16, and what the operator reads
+# may already have left it.
+_LARGEST_SCALE = 256.0
+
 
 def run(program: Program) -> None:
-    """Convolutions of padded images absorb a scale only: padding is zero after the shift."""
+    """Convolutions of padded images absorb a scale only: padding is zero after the shift. A scale
+    far from 1 remains an operator.
+    """
     graph = Graph(program)
     for op in graph.ops("batch_normalization", *_channel_affine.ARITHMETIC):
         readers = _readers(graph, op.outputs[0])
@@ -23,6 +29,9 @@ def run(program: Program) -> None:
         if line is None:
             continue
         scale, shift = line
+        sizes = np.abs(scale)
+        if not np.all((sizes >= 1 / _LARGEST_SCALE) & (sizes <= _LARGEST_SCALE)):
+            continue
         if np.any(shift != 0) and any(any(op.attributes.get("pads", ())) for op in readers):
             continue
         for reader in readers:
