@@ -51,6 +51,13 @@ class Net:
         weights = normal(channels, c_in, kernel, kernel)
         return self("conv", x, weights, normal(channels), **attributes)
 
+    def batch_norm(self, x: str) -> str:
+        """A batch normalization with random parameters, whose factors are not near 0."""
+        channels = self.program.vars[x].shape[1]
+        scale, variance = (np.abs(normal(channels)) + np.float32(0.5) for _ in range(2))
+        shift, mean = normal(channels), normal(channels)
+        return self("batch_normalization", x, scale, shift, mean, variance)
+
     def finish(self, *outputs: str) -> Program:
         """The program with these outputs."""
         self.program.outputs = list(outputs)

@@ -63,34 +63,39 @@ inline F ExpNegative(F x) {
   return Select(Less(x, lowest), Set(0.0f), Fma(m, scale, scale));
 }
 
+// 2^x = power * 2^r with |r| <= 1/2 for -126 <= x <= 126; returns r. The power is a factor, because
+// integer arithmetic on the bits of a NaN would lose it.
+inline F PowerParts(F x, F* power) {
+  const F round = Set(12583039.0f);  // see ExpParts; 127 more, the bias of exponents
+  const F sum = x + round;
+  *power = FromBits(ShiftLeft<23>(Bits(sum)));
+  return x - (sum - round);
+}
+
 // 2^(x log2(e) + shift), at most 1, to 2.8e-6 of it, which is enough for elements in f16; 2^-126 for
 // all that is less.
 inline F PowerForHalf(F x, F shift) {
-  const F y = Max(Fma(x, Set(1.44269504f), shift), Set(-126.0f));
-  const F round = Set(12583039.0f);  // see OnePlusPowerOfTwo
-  const F sum = y + round;
-  const F r = y - (sum - round);
+  F power;
+  const F r = PowerParts(Max(Fma(x, Set(1.44269504f), shift), Set(-126.0f)), &power);
   F q = Set(9.582853e-3f);  // (2^r - 1) / r for |r| <= 1/2: 2.8e-6 of 2^r
   q = Fma(q, r, Set(5.5906426e-2f));
   q = Fma(q, r, Set(2.4024099e-1f));
   q = Fma(q, r, Set(6.931242e-1f));
-  return Fma(q, r, Set(1.0f)) * FromBits(ShiftLeft<23>(Bits(sum)));
+  return Fma(q, r, Set(1.0f)) * power;
 }
 
 // 1 + 2^x with x clamped to [-126, 126]: relative to e^x, the error of rounding x log2(e) grows with
-// x. The power is a factor, because integer arithmetic on the bits of a NaN would lose it.
+// x.
 inline F OnePlusPowerOfTwo(F x) {
-  x = Max(Min(x, Set(126.0f)), Set(-126.0f));
-  const F round = Set(12583039.0f);  // see ExpParts; 127 more, the bias of exponents
-  const F sum = x + round;
-  const F r = x - (sum - round);
+  F power;
+  const F r = PowerParts(Max(Min(x, Set(126.0f)), Set(-126.0f)), &power);
   F q = Set(1.32647273e-3f);  // (2^r - 1) / r for |r| <= 1/2: 1.1e-7 of 2^r
   q = Fma(q, r, Set(9.67151299e-3f));
   q = Fma(q, r, Set(5.55073358e-2f));
   q = Fma(q, r, Set(2.40222424e-1f));
   q = Fma(q, r, Set(6.93147004e-1f));
   const F one = Set(1.0f);
-  return Fma(Fma(q, r, one), FromBits(ShiftLeft<23>(Bits(sum))), one);
+  return Fma(Fma(q, r, one), power, one);
 }
 
 // e^x - 1 for x <= 0, without cancellation near 0.

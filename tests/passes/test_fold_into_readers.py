@@ -13,16 +13,10 @@ def factors(*shape: int) -> Array:
     return np.abs(normal(*shape)) + np.float32(0.5)
 
 
-def batch_norm(net: Net, x: str, channels: int) -> str:
-    """A batch normalization with random parameters."""
-    shift, mean = normal(channels), normal(channels)
-    return net("batch_normalization", x, factors(channels), shift, mean, factors(channels))
-
-
 @pytest.mark.parametrize("group", [1, 2, 8])
 def test_batch_normalization_folds_into_a_convolution_behind_it(group: int) -> None:
     net = Net(x=(1, 8, 5, 5))
-    y = batch_norm(net, net("relu", "x"), 8)
+    y = net.batch_norm(net("relu", "x"))
     weights, strides = normal(16, 8 // group, 2, 2), [2, 2]
     program = net.finish(net("conv", y, weights, group=group, strides=strides))
     assert types(after(program, "fold_into_readers")) == ["relu", "conv"]
@@ -59,7 +53,7 @@ def test_a_scale_that_f16_may_not_hold_remains(scale: float) -> None:
 
 def test_batch_normalization_over_rows_does_not_fold_into_a_gemm() -> None:
     net = Net(x=(2, 7, 5))
-    program = net.finish(net("gemm", batch_norm(net, "x", 7), normal(4, 5)))
+    program = net.finish(net("gemm", net.batch_norm("x"), normal(4, 5)))
     assert types(after(program, "fold_into_readers")) == ["batch_normalization", "gemm"]
 
 

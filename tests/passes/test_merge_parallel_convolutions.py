@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from tests.small_programs import Net, after, normal, types
 
 PASS = "merge_parallel_convolutions"
-
-
-def batch_norm(net: Net, x: str, channels: int = 8) -> str:
-    """A batch normalization with random parameters."""
-    positive = np.abs(normal(channels)) + np.float32(0.5)
-    return net(
-        "batch_normalization", x, normal(channels), normal(channels), normal(channels), positive
-    )
 
 
 @pytest.mark.parametrize("group", [1, 2, 8])
@@ -36,20 +27,20 @@ def test_windows_of_one_center_merge(group: int, strides: list[int]) -> None:
 def test_a_repvgg_block_becomes_one_convolution(group: int) -> None:
     net = Net(x=(2, 8, 6, 5))
     branches = net("add", net.conv("x", 8, 3, group=group), net.conv("x", 8, 1, group=group))
-    program = net.finish(net("relu", net("add", batch_norm(net, "x"), branches)))
+    program = net.finish(net("relu", net("add", net.batch_norm("x"), branches)))
     assert types(after(program, PASS)) == ["conv", "relu"]
 
 
 def test_a_difference_and_its_scale_fold() -> None:
     net = Net(x=(1, 8, 6, 5))
-    mixed = net("sub", batch_norm(net, "x"), net.conv("x", 8, 3, group=8))
+    mixed = net("sub", net.batch_norm("x"), net.conv("x", 8, 3, group=8))
     scaled = net("mul", mixed, normal(8, 1, 1))
     assert types(after(net.finish(scaled), PASS)) == ["conv"]
 
 
 def test_a_batch_normalization_joins_several_sums() -> None:
     net = Net(x=(1, 8, 6, 5))
-    normalized = batch_norm(net, "x")
+    normalized = net.batch_norm("x")
     mixed = net("add", net.conv("x", 8, 3, group=8), normalized)
     program = net.finish(net("mul", net("sub", mixed, normalized), normal(8, 1, 1)))
     assert types(after(program, PASS)) == ["conv"]
@@ -57,14 +48,14 @@ def test_a_batch_normalization_joins_several_sums() -> None:
 
 def test_a_batch_normalization_that_others_read_stays_the_residual() -> None:
     net = Net(x=(1, 8, 6, 5))
-    normalized = batch_norm(net, "x")
+    normalized = net.batch_norm("x")
     program = net.finish(net("add", net.conv("x", 8, 3), normalized), net("relu", normalized))
     assert sorted(types(after(program, PASS))) == ["add", "batch_normalization", "conv", "relu"]
 
 
 def test_the_input_merges_before_a_batch_normalization_only() -> None:
     net = Net(x=(1, 8, 6, 5))
-    program = net.finish(batch_norm(net, net("add", net.conv("x", 8, 3), "x")))
+    program = net.finish(net.batch_norm(net("add", net.conv("x", 8, 3), "x")))
     assert types(after(program, PASS)) == ["conv"]
     net = Net(x=(1, 8, 6, 5))
     program = net.finish(net("add", net.conv("x", 8, 3), "x"))
