@@ -46,6 +46,13 @@ INPUT_SIZES = {
     "mobilevitv2_100": 256,
     "fastvit_mci0": 256,
     "csatv2": 512,
+    "test_vit": 160,
+    "test_vit2": 160,
+    "test_vit3": 160,
+    "test_vit4": 160,
+    "test_vit_relpos": 160,
+    "eca_halonext26ts": 256,
+    "lambda_resnet26rpt_256": 256,
 }
 STATISTICS_BATCH = 4
 

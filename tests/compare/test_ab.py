@@ -334,3 +334,9 @@ def test_the_archive_drops_the_oldest_entries(tmp_path: Path) -> None:
 def test_an_arm_of_no_kind_is_refused(tmp_path: Path, what: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         prepare_arm(Arm(what), find_device("local"), tmp_path)
+
+
+@pytest.mark.parametrize("threads", [-1, 0, 65])
+def test_an_arm_has_a_number_of_threads_that_the_runner_accepts(threads: int) -> None:
+    with pytest.raises(UsageError, match=f"threads is {threads}"):
+        Arm("net", threads=threads)
