@@ -85,7 +85,8 @@ class Baseline:
 
     def merged(self, results: Results) -> Results:
         """The committed results with the rows of `results` in place of those with the same keys, or
-        behind them, and a note that names them with their date: one note for each date.
+        behind them, the notes of both, and one that names these rows with their date: one note for
+        each date.
 
         FileAccessError without a result file.
         """
@@ -95,6 +96,7 @@ class Baseline:
         notes, of_the_day = [*before.notes], f"Measured on {results.date}: "
         if notes and notes[-1].startswith(of_the_day):
             of_the_day = notes.pop().removesuffix(".") + ", "
+        notes += [note for note in results.notes if note not in notes]
         return replace(
             before,
             versions={**before.versions, **results.versions},

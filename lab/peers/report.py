@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lab.committed import Results, Row
+from lab.committed import Baseline, Results, Row
 from lab.peers.compare import US, PeerComparison, Result
 from trimtab import escape, strict_json
 from trimtab.reports.card import peers_table
@@ -255,6 +255,15 @@ def geometric_mean(ratios: Iterable[float]) -> float | None:
     """Geometric mean of the ratios other than 0; None without any."""
     logs = [math.log(ratio) for ratio in ratios if ratio]
     return math.exp(sum(logs) / len(logs)) if logs else None
+
+
+def device_baseline(device: str, precision: str) -> Baseline:
+    """The result file of a device."""
+    return Baseline(
+        f"{DEVICE}{device}-{precision}",
+        ("network", "engine", "threads"),
+        ("trimtab_instructions",),
+    )
 
 
 def device_results(figures: Sequence[PeerFigure], left_out: Sequence[str], command: str) -> Results:

@@ -119,9 +119,11 @@ def _on_device(
     if options.output:
         files.write_text(Path(options.output), tables.markdown(page) + "\n")
     if options.update:
-        name = f"{report.DEVICE}{options.device}-{options.precision}"
+        baseline = report.device_baseline(options.device, options.precision)
         results = report.device_results(figures, left_out, _repeated(options))
-        progress.note(f"written: {committed.write(name, results)}")
+        if options.models:
+            results = baseline.merged(results)
+        progress.note(f"written: {committed.write(baseline.name, results)}")
 
 
 def _engines(options: PeersOptions) -> list[str]:

@@ -21,6 +21,7 @@ using Bits64 = uint64_t __attribute__((may_alias));
 #define TRIMTAB_VECTORS
 #endif
 
+constexpr size_t kFewRows = 8;  // fewer cost more as an inner loop than their order saves
 constexpr size_t kTile = 16;  // elements: a cache line of float32 on either side of a transpose
 
 // Four elements of T.
@@ -220,12 +221,14 @@ void StridedCopy::Run(const void* from, void* to, ThreadPool& pool) {
   }
   const Axis column = axes_[count_ - 1];
   const bool runs = column.from == 1 && column.to == 1;
-  // Tiles pair the axis that is dense in the source with the axis that is dense in the result.
-  for (int i = 0; i < count_ - 2 && !runs; ++i) {
-    if (axes_[i].from != 1) continue;
-    const Axis dense = axes_[i];
-    axes_[i] = axes_[count_ - 2];
-    axes_[count_ - 2] = dense;
+  // Tiles pair the axis that is dense in the source with the axis that is dense in the result. Runs
+  // follow the shorter of the axes beside them: one side is in order, the other in a few streams.
+  for (int i = 0; i < count_ - 2; ++i) {
+    const Axis axis = axes_[i], last = axes_[count_ - 2];
+    const bool shorter = axis.from < last.from && axis.extent < last.extent;
+    if (runs ? !shorter || axis.extent < kFewRows : axis.from != 1) continue;
+    axes_[i] = last;
+    axes_[count_ - 2] = axis;
   }
   const Axis row = axes_[count_ - 2];
   size_t rows = row.extent;

@@ -48,11 +48,14 @@ def test_results_replace_all_older_ones(checkout: Path) -> None:
 
 
 def test_some_figures_replace_those_of_the_same_keys_and_are_named_in_a_note() -> None:
-    some = Results(date="2026-01-02", command="", versions={"new": "2"}, rows=[row("b", 3, 8)])
+    some = Results(
+        date="2026-01-02", command="", versions={"new": "2"}, notes=["c fails"],
+        rows=[row("b", 3, 8)],
+    )  # fmt: skip
     merged = COUNTS.merged(some)
     assert merged.rows == [ROWS[0], row("b", 3, 8)]
     assert merged.versions == {"it": "1.0", "new": "2"}
-    assert merged.notes == ["Measured on 2026-01-02: b x."]
+    assert merged.notes == ["c fails", "Measured on 2026-01-02: b x."]
     more = COUNTS.merged(Results(command="", versions={}, rows=[row("c", 1)]))
     assert [one["network"] for one in more.rows] == ["a", "b", "c"]
 

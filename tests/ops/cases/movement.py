@@ -78,6 +78,14 @@ def _shape() -> Iterator[Case]:
     yield case("2d", "Transpose", normal(5, 7))
     yield case("5d", "Transpose", normal(1, 2, 3, 4, 5), perm=(0, 2, 1, 3, 4))
     yield case("6d", "Transpose", normal(1, 2, 2, 3, 2, 3), perm=(0, 1, 4, 2, 5, 3))
+    # Runs, of which one side has few or many, and as many of both axes.
+    for name, shape in (
+        ("heads", (2, 40, 3, 4, 5)),
+        ("few", (2, 40, 3, 2, 5)),
+        ("wide", (1, 12, 3, 4, 5)),
+    ):
+        yield case(f"runs-{name}", "Transpose", normal(*shape), perm=(2, 0, 3, 1, 4))
+        yield case(f"runs-{name}-back", "Transpose", normal(*shape), perm=(3, 0, 2, 1, 4))
 
 
 def _pad() -> Iterator[Case]:
