@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import NamedTuple
 
 from trimtab import kernels as kernel_files
 from trimtab import paths, plugins, schema, strict_json
@@ -23,7 +24,22 @@ _WILDCARD = re.compile(r"[*?\[]")
 # The only Winograd tile of a small binary for unknown networks: four outputs and six inputs, 3x3,
 # which most plans use. The transforms of the other tiles are 14 KB.
 _SMALL_TILE = (4, 6)
+_WINDOW = re.compile(r"(few )?([1-9]\d{0,2})x([1-9]\d{0,2})/([1-9]\d{0,2})")
+MAX_WINDOW = 999
+"""The largest window of a depthwise convolution that a profile can name."""
+_OFTEN_ABSENT = ("constants", "windows")
 _TRANSFORMS = ("winograd_input", "winograd_output", "winograd_weights")
+
+
+class DepthwiseWindow(NamedTuple):
+    """Depthwise convolutions: `stride` is the horizontal one; `few`: they have fewer channels than
+    the kernel computes at once.
+    """
+
+    height: int
+    width: int
+    stride: int
+    few: bool
 
 
 @dataclass(frozen=True)
@@ -35,6 +51,8 @@ class Profile:
     `strings`: include names of operators and variables and error texts; `threads`: include the
     thread pool; `small`: prefer kernels with little code, and compile all of them for size.
     `constants`: specialized attributes that have one value, as "operator.attribute=number".
+    `windows`: the depthwise convolutions that have fast code, as "3x3/2" with the horizontal
+    stride, or "few 3x3/2" for fewer channels than the kernel computes at once; () for all.
     """
 
     name: str
@@ -46,6 +64,7 @@ class Profile:
     threads: bool = True
     small: bool = False
     constants: tuple[str, ...] = ()
+    windows: tuple[str, ...] = ()
 
     def operators(self) -> list[schema.Operator]:
         """The included operators in the order of their ids; ProfileError for unknown names and
@@ -87,6 +106,21 @@ class Profile:
                     hint="docs/adding-an-operator.md describes `specialized`",
                 )
         return own
+
+    def depthwise_windows(self) -> list[DepthwiseWindow]:
+        """The parts of `windows`; ProfileError for one that is malformed."""
+        rows = [(text, _WINDOW.fullmatch(text)) for text in self.windows]
+        if wrong := [text for text, row in rows if not row]:
+            raise ProfileError(
+                f"windows: {wrong[0]!r} is no depthwise window",
+                where=f"profile {self.name}",
+                hint='write "3x3/2" for stride 2, or "few 3x3/2" for few channels',
+            )
+        return [
+            DepthwiseWindow(int(row[2]), int(row[3]), int(row[4]), bool(row[1]))
+            for _, row in rows
+            if row
+        ]
 
     @property
     def _has_wildcard(self) -> bool:
@@ -219,6 +253,7 @@ class Profile:
             threads=self.threads or other.threads,
             small=self.small and other.small,
             constants=tuple(sorted(constants)),
+            windows=both(self.windows, other.windows) if self.windows and other.windows else (),
         )
 
     def digest(self) -> str:
@@ -226,8 +261,9 @@ class Profile:
         import hashlib  # loads OpenSSL, which running a model does not need
 
         facts = asdict(replace(self, name="", doc=""))
-        if not self.constants:
-            del facts["constants"]
+        for key in _OFTEN_ABSENT:
+            if not facts[key]:
+                del facts[key]
         return hashlib.sha256(strict_json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
     def to_toml(self) -> str:
@@ -235,7 +271,7 @@ class Profile:
         import tomli_w  # not available when CMake runs the code generator
 
         table = {key: value for key, value in asdict(self).items() if key != "name"}
-        for key in ("kernels", "constants"):
+        for key in ("kernels", *_OFTEN_ABSENT):
             if not table[key]:
                 del table[key]
         return tomli_w.dumps(table)
@@ -252,6 +288,7 @@ def read_profile(path: Path) -> Profile:
             hint=f"use {', '.join(schema.DTYPES)}",
         )
     profile.operators()
+    profile.depthwise_windows()
     return profile
 
 

@@ -4,6 +4,7 @@
 
 #include "kernels/arm/requantize.h"
 #include "kernels/generic/depthwise_few_channels.h"
+#include "kernels/generic/depthwise_window.h"
 #include "kernels/generic/unroll.h"
 
 // For a lambda whose arrays of vectors must stay in registers.
@@ -235,12 +236,11 @@ using Window = void (*)(const DepthwiseArgs<int8_t>& args, const Channels& chann
 
 // The function for windows other than 3x3.
 inline Window OtherWindowFor(const DepthwiseArgs<int8_t>& args) {
-  if (args.kernel_h != 5 || args.kernel_w != 5 || args.pixels < 2) return AnyWindow;
-  return args.step_w == 1 ? Fives<1> : args.step_w == 2 ? Fives<2> : AnyWindow;
+  if (args.pixels < 2) return AnyWindow;
+  return IsWindow<5, 1>(args) ? Fives<1> : IsWindow<5, 2>(args) ? Fives<2> : AnyWindow;
 }
 inline Window WindowFor(const DepthwiseArgs<int8_t>& args) {
-  if (args.kernel_h != 3 || args.kernel_w != 3) return OtherWindowFor(args);
-  return args.step_w == 1 ? Threes<1> : args.step_w == 2 ? Threes<2> : AnyWindow;
+  return IsWindow<3, 1>(args) ? Threes<1> : IsWindow<3, 2>(args) ? Threes<2> : OtherWindowFor(args);
 }
 
 // All vectors of channels; the last one overlaps the previous one.

@@ -156,9 +156,8 @@ void Dots(const DepthwiseArgs<int8_t>& args, const Channels& channels, const Lim
 extern "C" void depthwise_i8_16_neondot(const DepthwiseArgs<int8_t>& args) {
   if (args.channels < 16)
     return DepthwiseFewChannels<16>(args, {depthwise_i8_16_neondot, DepthwiseLines});
-  const bool two_down = args.kernel_h == 3 && args.kernel_w == 3 && args.pixels >= 2;
-  const bool down = two_down && (args.rows == 1 || args.step_h == args.step_w);
-  Depthwise(args, down && args.step_w == 1   ? Dots<1>
-                  : down && args.step_w == 2 ? Dots<2>
-                                             : OtherWindowFor(args));
+  const bool down = args.pixels >= 2 && (args.rows == 1 || args.step_h == args.step_w);
+  Depthwise(args, down && IsWindow<3, 1>(args)   ? Dots<1>
+                  : down && IsWindow<3, 2>(args) ? Dots<2>
+                                                 : OtherWindowFor(args));
 }

@@ -97,16 +97,11 @@ void Roll(const DepthwiseArgs<float>& args) {
 template <int kVectors>
 inline void DepthwiseByRows(const DepthwiseArgs<float>& original) {
   const DepthwiseArgs<float> args = original;  // stores to y might alias it
-  const bool roll = args.kernel_h == 3 && args.kernel_w == 3 && args.step_h == args.step_w &&
-                    args.pixels > 0 && args.channels >= kVectors * kLanes;
-  switch (roll ? args.step_w : 0) {
-    case 1:
-      return Roll<1, kVectors>(args);
-    case 2:
-      return Roll<2, kVectors>(args);
-    default:
-      DepthwiseWindows<kVectors>(args);
-  }
+  const bool roll =
+      args.step_h == args.step_w && args.pixels > 0 && args.channels >= kVectors * kLanes;
+  if (roll && IsWindow<3, 1>(args)) return Roll<1, kVectors>(args);
+  if (roll && IsWindow<3, 2>(args)) return Roll<2, kVectors>(args);
+  DepthwiseWindows<kVectors>(args);
 }
 
 }  // namespace

@@ -276,6 +276,11 @@
 namespace {
 
 constexpr size_t kRowTile = 16;
+// Windows that the binary has code for.
+constexpr bool kHas3x3 = trimtab::HasWindow(3, 3, 1);
+constexpr bool kHasFar3x3 = trimtab::HasWindow(3, 3, 2);
+constexpr bool kHas5Wide = trimtab::HasWindow(0, 5, 1);
+constexpr bool kHasFar5Wide = trimtab::HasWindow(0, 5, 2);
 
 // The operands of the assembly for one row, in this order.
 struct RowOfBlocks {
@@ -333,22 +338,22 @@ __attribute__((noinline)) void DepthwiseRows(const DepthwiseArgs<float>& args, W
     __asm__("" : "+r"(windows));  // else the compiler makes one loop for each of them
     switch (windows) {
       case k3x3:
-        TRIMTAB_RUN(TRIMTAB_3X3(3, TRIMTAB_FIFTH, TRIMTAB_NEAR_3X3));
+        if (kHas3x3) TRIMTAB_RUN(TRIMTAB_3X3(3, TRIMTAB_FIFTH, TRIMTAB_NEAR_3X3));
         break;
       case kPair3x3:
-        TRIMTAB_RUN(TRIMTAB_3X3(2, "", TRIMTAB_PAIR_3X3));
+        if (kHas3x3) TRIMTAB_RUN(TRIMTAB_3X3(2, "", TRIMTAB_PAIR_3X3));
         break;
       case kFar3x3:
-        TRIMTAB_RUN(TRIMTAB_3X3(2, TRIMTAB_FIFTH, TRIMTAB_FAR_3X3));
+        if (kHasFar3x3) TRIMTAB_RUN(TRIMTAB_3X3(2, TRIMTAB_FIFTH, TRIMTAB_FAR_3X3));
         break;
       case k5Wide:
-        TRIMTAB_RUN(TRIMTAB_5WIDE(3, TRIMTAB_SEVENTH, TRIMTAB_NEAR5));
+        if (kHas5Wide) TRIMTAB_RUN(TRIMTAB_5WIDE(3, TRIMTAB_SEVENTH, TRIMTAB_NEAR5));
         break;
       case kPair5Wide:
-        TRIMTAB_RUN(TRIMTAB_5WIDE(2, "", TRIMTAB_PAIR5));
+        if (kHas5Wide) TRIMTAB_RUN(TRIMTAB_5WIDE(2, "", TRIMTAB_PAIR5));
         break;
       case kFar5Wide:
-        TRIMTAB_RUN(TRIMTAB_5WIDE(2, TRIMTAB_SEVENTH, TRIMTAB_FAR5));
+        if (kHasFar5Wide) TRIMTAB_RUN(TRIMTAB_5WIDE(2, TRIMTAB_SEVENTH, TRIMTAB_FAR5));
     }
   }
 }
@@ -366,12 +371,13 @@ inline void DepthwiseNear(const DepthwiseArgs<float>& args, Windows three, Windo
 }
 
 inline void DepthwiseByRows(const DepthwiseArgs<float>& args) {
-  const bool three = args.kernel_w == 3 && args.kernel_h == 3;
-  if (args.channels < kRowTile || args.pixels < 2 || args.step_w > 2 ||
-      !(three || args.kernel_w == 5)) {
+  const bool three = args.kernel_w == 3 && args.kernel_h == 3, far = args.step_w == 2;
+  const bool has = three                ? (far ? kHasFar3x3 : kHas3x3)
+                   : args.kernel_w == 5 ? (far ? kHasFar5Wide : kHas5Wide)
+                                        : false;
+  if (!has || args.channels < kRowTile || args.pixels < 2 || args.step_w > 2)
     return DepthwiseWindows<kRowTile / kLanes>(args);
-  }
-  if (args.step_w == 2) return DepthwiseRows(args, three ? kFar3x3 : kFar5Wide);
+  if (far) return DepthwiseRows(args, three ? kFar3x3 : kFar5Wide);
   DepthwiseNear(args, three ? k3x3 : k5Wide, three ? kPair3x3 : kPair5Wide);
 }
 

@@ -12,6 +12,7 @@
 #ifndef TRIMTAB_KERNELS_GENERIC_DEPTHWISE_H_
 #define TRIMTAB_KERNELS_GENERIC_DEPTHWISE_H_
 
+#include "kernels/generic/depthwise_window.h"
 #include "kernels/generic/family.h"
 #include "kernels/generic/unroll.h"
 #include "kernels/kernel_api.h"
@@ -328,39 +329,28 @@ inline void Depthwise(const DepthwiseArgs<Element>& original) {
   constexpr int kVectors = kTile / static_cast<int>(kLanes);
   constexpr int kRows = 2, kFarRows = kLoadsStep ? 1 : 2, kPixels = 4 / kVectors;
   constexpr int kNarrowPixels = 4;
-  const bool block = args.kernel_h == args.kernel_w && args.step_h == args.step_w &&
-                     args.rows >= kRows && args.pixels >= kPixels;
-  const size_t shape = args.kernel_h * 4 + args.step_h;
+  const bool block = args.step_h == args.step_w && args.rows >= kRows && args.pixels >= kPixels;
   // Cores with few lanes gain less from this code, and their binaries are small.
   if constexpr (kLanes >= 8 && !kLoadsStep) {
     const bool narrow = args.channels < kTile && (kVectors == 1 || args.channels >= kLanes);
-    switch (block && narrow && args.pixels >= kNarrowPixels ? shape : 0) {
-      case 3 * 4 + 1:
-        return NarrowBlocks<3, 1, kRows, kNarrowPixels, kVectors>(args);
-      case 3 * 4 + 2:
-        return NarrowBlocks<3, 2, kRows, kNarrowPixels, kVectors>(args);
-      case 5 * 4 + 1:
-        return NarrowBlocks<5, 1, kRows, kNarrowPixels, kVectors>(args);
-      case 5 * 4 + 2:
-        return NarrowBlocks<5, 2, kRows, kNarrowPixels, kVectors>(args);
+    if (block && narrow && args.pixels >= kNarrowPixels) {
+      if (IsFewWindow<3, 1>(args)) return NarrowBlocks<3, 1, kRows, kNarrowPixels, kVectors>(args);
+      if (IsFewWindow<3, 2>(args)) return NarrowBlocks<3, 2, kRows, kNarrowPixels, kVectors>(args);
+      if (IsFewWindow<5, 1>(args)) return NarrowBlocks<5, 1, kRows, kNarrowPixels, kVectors>(args);
+      if (IsFewWindow<5, 2>(args)) return NarrowBlocks<5, 2, kRows, kNarrowPixels, kVectors>(args);
     }
-    if (args.kernel_w >= kRowTaps && args.step_w == 1 && args.pixels >= kRowPixels &&
-        args.channels >= kTile) {
+    if (trimtab::kWidestWindow >= kRowTaps && args.kernel_w >= kRowTaps && args.step_w == 1 &&
+        args.pixels >= kRowPixels && args.channels >= kTile) {
       return DepthwiseWideWindows<kVectors>(args);
     }
   }
-  switch (block && args.channels >= kTile ? shape : 0) {
-    case 3 * 4 + 1:
-      return DepthwiseBlocks<3, 1, kRows, kPixels, kVectors>(args);
-    case 3 * 4 + 2:
-      return DepthwiseBlocks<3, 2, kFarRows, kPixels, kVectors>(args);
-    case 5 * 4 + 1:
-      return DepthwiseBlocks<5, 1, kRows, kPixels, kVectors>(args);
-    case 5 * 4 + 2:
-      return DepthwiseBlocks<5, 2, kFarRows, kPixels, kVectors>(args);
-    default:
-      DepthwiseWindows<kVectors>(args);
+  if (block && args.channels >= kTile) {
+    if (IsWindow<3, 1>(args)) return DepthwiseBlocks<3, 1, kRows, kPixels, kVectors>(args);
+    if (IsWindow<3, 2>(args)) return DepthwiseBlocks<3, 2, kFarRows, kPixels, kVectors>(args);
+    if (IsWindow<5, 1>(args)) return DepthwiseBlocks<5, 1, kRows, kPixels, kVectors>(args);
+    if (IsWindow<5, 2>(args)) return DepthwiseBlocks<5, 2, kFarRows, kPixels, kVectors>(args);
   }
+  DepthwiseWindows<kVectors>(args);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #define TRIMTAB_KERNELS_X86_DEPTHWISE_BYTES_H_
 
 #include "kernels/generic/depthwise_few_channels.h"
+#include "kernels/generic/depthwise_window.h"
 #include "kernels/generic/unroll.h"
 
 namespace {
@@ -234,19 +235,19 @@ struct Way {
               const ProductRounding& rounded, size_t c, const size_t* from, size_t groups);
 };
 
-template <class Taps, int kSize>
-inline Way<Taps> ColumnWay(size_t step) {
-  using Either = Window<Taps, kSize, 1>;
-  return {Either::kGroups, Either::Place,
-          step == 1 ? Lines<Taps, kSize, 1> : Lines<Taps, kSize, 2>};
+template <class Taps, int kSize, int kStep>
+inline Way<Taps> ColumnWay() {
+  using Columns = Window<Taps, kSize, kStep>;
+  return {Columns::kGroups, Columns::Place, Lines<Taps, kSize, kStep>};
 }
 
 template <class Taps>
 inline Way<Taps> WayFor(const DepthwiseArgs<int8_t>& args) {
   if constexpr (Taps::kGroup > 3) {
-    const bool square = args.kernel_h == args.kernel_w && args.step_w <= 2;
-    if (square && args.kernel_w == 3) return ColumnWay<Taps, 3>(args.step_w);
-    if (square && args.kernel_w == 5) return ColumnWay<Taps, 5>(args.step_w);
+    if (IsWindow<3, 1>(args)) return ColumnWay<Taps, 3, 1>();
+    if (IsWindow<3, 2>(args)) return ColumnWay<Taps, 3, 2>();
+    if (IsWindow<5, 1>(args)) return ColumnWay<Taps, 5, 1>();
+    if (IsWindow<5, 2>(args)) return ColumnWay<Taps, 5, 2>();
   }
   const size_t taps = args.kernel_h * args.kernel_w;
   return {(taps + Taps::kGroup - 1) / Taps::kGroup, nullptr, AnyWindow<Taps>};

@@ -22,7 +22,7 @@ using Bits64 = uint64_t __attribute__((may_alias));
 #endif
 
 constexpr size_t kFewRows = 8;  // fewer cost more as an inner loop than their order saves
-constexpr size_t kTile = 16;  // elements: a cache line of float32 on either side of a transpose
+constexpr size_t kTile = 16;    // elements: a cache line of float32 on either side of a transpose
 
 // Four elements of T.
 template <typename T>

@@ -12,6 +12,7 @@ that builds stay incremental:
     generated/config.h          switches and the version
     generated/counts.h          the operators whose results have sizes that depend on data
     generated/element_sizes.h   the sizes of the elements of the profile's types
+    generated/windows.h         the windows of the profile's depthwise convolutions
     generated/registry.cpp      the operators of the profile
     generated/kernel_table.cpp  the kernels of the profile, best first within a family
     generated/kernels/NAME.cpp  the generated kernels among them
@@ -35,6 +36,7 @@ from trimtab.build.profile_headers import (
     counts_header,
     element_sizes_header,
     op_ids_header,
+    windows_header,
 )
 from trimtab.errors import SchemaError, TrimtabError
 from trimtab.profile import Profile, find_profile
@@ -323,6 +325,7 @@ def generate(
     files.write_if_changed(generated / "config.h", config_header(profile))
     files.write_if_changed(generated / "counts.h", counts_header(profile))
     files.write_if_changed(generated / "element_sizes.h", element_sizes_header(profile))
+    files.write_if_changed(generated / "windows.h", windows_header(profile))
     files.write_if_changed(generated / "registry.cpp", registry_source(profile, selected))
     files.write_if_changed(generated / "kernel_table.cpp", kernel_table_source(selected))
     files.write_if_changed(generated / "isa_table.cpp", isa_table_source(arch, profile.strings))

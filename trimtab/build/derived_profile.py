@@ -33,6 +33,7 @@ def profile_of(
         strings=strings,
         threads=threads,
         constants=tuple(sorted(_constants(planned))),
+        windows=tuple(sorted({*_windows(planned)})),
     )
 
 
@@ -48,3 +49,15 @@ def _constants(program: Program) -> Iterator[str]:
         number, *others = numbers
         if not others and 0 <= number <= schema.MAX_CONSTANT:
             yield f"{op_type}.{name}={number}"
+
+
+def _windows(program: Program) -> Iterator[str]:
+    """The windows of depthwise convolutions, as in `Profile.windows`."""
+    for op in program.ops:
+        for attribute in op.schema.attributes:
+            strides = op.attributes.get("strides")
+            if attribute.families != ("depthwise",) or strides is None:
+                continue
+            channels, _, height, width = program.vars[op.inputs[1]].shape
+            few = channels < kernels.kernel(op.attributes[attribute.name]).nr
+            yield f"{'few ' if few else ''}{height}x{width}/{strides[1]}"
