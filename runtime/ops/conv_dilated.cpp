@@ -1,6 +1,7 @@
 // Dilated 2-D convolution: an indirect GEMM whose tiles skip the taps that only read padding.
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
+#include "runtime/core/parallel.h"
 #include "runtime/ops/gemm_driver.h"
 #include "runtime/ops/padded_pixels.h"
 #include "runtime/ops/window.h"
@@ -29,8 +30,8 @@ void PointAtLiveTaps(const void* context, GemmTiles<T>* tiles) {
   const auto& source = *static_cast<const LiveTaps<T>*>(context);
   const T* const padding = source.window.padding;
   const size_t mr = tiles->mr;
-  tiles->rows = PointAtTiles(source.window, tiles->row, tiles->rows, mr, 0, source.k, tiles->a,
-                             &tiles->taps, &tiles->k);
+  tiles->rows = PointAtTiles(source.window, tiles->row, Min(tiles->rows, mr), mr, 0, source.k,
+                             tiles->a, &tiles->taps, &tiles->k);
   const T** last = tiles->a + (tiles->taps - 1) * mr;
   while (last > tiles->a && IsPadding(last, mr, padding)) last -= mr;
   while (tiles->a < last && IsPadding(tiles->a, mr, padding)) tiles->a += mr;

@@ -113,41 +113,84 @@ Status ReadConvolution(const ConvolutionOperands& operands, const IntList& strid
   return Status();
 }
 
-// Number of neighbors in a line of the output, from one on, whose taps all lie inside of the image.
-template <typename T>
-static size_t InsideOfLine(const WindowSource<T>& source, size_t out_y, size_t out_x) {
-  const Window& window = source.window;
-  const int32_t top = static_cast<int32_t>(out_y) * window.stride_h - window.pad_top;
-  const int32_t left = static_cast<int32_t>(out_x) * window.stride_w - window.pad_left;
-  const int32_t room = source.w - left - window.extent_w();
-  if (top < 0 || top + window.extent_h() > source.h || left < 0 || room < 0) return 0;
-  return Min(static_cast<size_t>(room / window.stride_w) + 1, source.out_w - out_x);
-}
+namespace {
 
-// Writes pointers to the kernel rows of such neighbors; `first` is their first tap.
+// A pixel of the output, and its window.
 template <typename T>
-static void PointAtKernelRows(const WindowSource<T>& source, const T* first, size_t rows, size_t mr,
-                              const T** a) {
+struct OutputPixel {
+  OutputPixel(const WindowSource<T>& window_source, size_t pixel) : source(window_source) {
+    const size_t line = pixel / source.out_w;
+    x = pixel - line * source.out_w;
+    image = line / source.out_h;
+    y = line - image * source.out_h;
+  }
+
+  int32_t top() const {
+    return static_cast<int32_t>(y) * source.window.stride_h - source.window.pad_top;
+  }
+  int32_t left() const {
+    return static_cast<int32_t>(x) * source.window.stride_w - source.window.pad_left;
+  }
+  // Elements to the top left tap. It may lie outside of the image: the number is unsigned and
+  // wraps, and the sum with a tap that lies inside is correct.
+  size_t place() const {
+    return ((image * source.h + top()) * source.w + left()) * source.pixel_stride;
+  }
+  bool is_inside() const {
+    const Window& window = source.window;
+    return top() >= 0 && top() + window.extent_h() <= source.h && left() >= 0 &&
+           left() + window.extent_w() <= source.w;
+  }
+  // Number of neighbors in the line, from this pixel on, whose taps all lie inside of the image.
+  size_t InsideOfLine() const {
+    if (!is_inside()) return 0;
+    const int32_t room = source.w - left() - source.window.extent_w();
+    return Min(static_cast<size_t>(room / source.window.stride_w) + 1, source.out_w - x);
+  }
+  // Advances by pixels of this line; behind its last one, to the next line.
+  void Next(size_t count = 1) {
+    x += count;
+    if (x < static_cast<size_t>(source.out_w)) return;
+    x = 0;
+    if (++y < static_cast<size_t>(source.out_h)) return;
+    y = 0;
+    ++image;
+  }
+
+  const WindowSource<T>& source;
+  size_t image, y, x;
+};
+
+// Writes pointers to the taps of neighbors in a line, which all lie inside of the image, in kernel
+// rows of `columns` taps; `first` is their first tap.
+template <typename T>
+void PointAtNeighbors(const WindowSource<T>& source, const T* first, int32_t columns, size_t rows,
+                      size_t mr, const T** a) {
   const Window& window = source.window;
   const size_t step = window.stride_w * source.pixel_stride;
-  const size_t tap_row_step =
-      static_cast<size_t>(source.w) * window.dilation_h * source.pixel_stride;
+  const size_t right_step = window.dilation_w * source.pixel_stride;
+  const size_t down_step = static_cast<size_t>(source.w) * window.dilation_h * source.pixel_stride -
+                           columns * right_step;
   for (; rows > 0; first += mr * step) {
     const size_t used = Min(rows, mr);
     const T* tap = first;
-    for (int32_t ky = window.kernel_h; ky > 0; --ky, tap += tap_row_step) {
-      const T* pixel = tap;
-      size_t i = used;
-      for (; i > 1; i -= 2, pixel += 2 * step, a += 2) {
-        a[0] = pixel;
-        a[1] = pixel + step;
+    for (int32_t ky = window.kernel_h; ky > 0; --ky, tap += down_step) {
+      for (int32_t kx = columns; kx > 0; --kx, tap += right_step) {
+        const T* pixel = tap;
+        size_t i = used;
+        for (; i > 1; i -= 2, pixel += 2 * step, a += 2) {
+          a[0] = pixel;
+          a[1] = pixel + step;
+        }
+        if (i > 0) *a++ = pixel;
+        for (i = used; i < mr; ++i) *a++ = tap;
       }
-      if (i > 0) *a++ = pixel;
-      for (i = used; i < mr; ++i) *a++ = tap;
     }
     rows -= used;
   }
 }
+
+}  // namespace
 
 template <typename T>
 size_t PointAtTiles(const WindowSource<T>& source, size_t pixel, size_t rows, size_t mr,
@@ -155,78 +198,63 @@ size_t PointAtTiles(const WindowSource<T>& source, size_t pixel, size_t rows, si
                     size_t* tap_elements) {
   const Window& window = source.window;
   const size_t pixel_step = source.pixel_stride;
-  const size_t row_step = static_cast<size_t>(source.w) * pixel_step;
-  const size_t tap_row_step = window.dilation_h * row_step;
   const T* const x = source.x + channel;
-  const size_t line = pixel / source.out_w;
-  size_t out_x = pixel - line * source.out_w;
-  size_t image = line / source.out_h;
-  size_t out_y = line - image * source.out_h;
+  OutputPixel<T> at(source, pixel);
 
-  const bool rows_are_taps =
-      k == source.pixel_stride && (window.dilation_w == 1 || window.kernel_w == 1);
+  // A kernel row inside of the image may be one tap.
+  bool rows_are_taps = k == source.pixel_stride && (window.dilation_w == 1 || window.kernel_w == 1);
   if (rows_are_taps) {
-    size_t inside = Min(rows, InsideOfLine(source, out_y, out_x));
+    size_t inside = Min(rows, at.InsideOfLine());
     if (inside < rows) inside -= inside % mr;
     if (inside > 0) {
-      // May wrap where padding is subtracted; the sums below are correct again.
-      const size_t top = image * source.h + out_y * window.stride_h - window.pad_top;
-      const size_t left = out_x * window.stride_w - window.pad_left;
-      PointAtKernelRows(source, x + top * row_step + left * pixel_step, inside, mr, a);
+      // The place may wrap where padding is subtracted; the sum is correct again.
+      PointAtNeighbors(source, x + at.place(), 1, inside, mr, a);
       *tap_count = static_cast<size_t>(window.kernel_h);
       *tap_elements = static_cast<size_t>(window.kernel_w) * k;
       return inside;
     }
-  }
-  rows = Min(rows, mr);
-
-  // Coordinates and offset of the top left tap of every row. The offset may lie outside of the
-  // image: it is unsigned and wraps, and the sum with a tap that lies inside is correct.
-  int32_t top[kMaxTileRows], left[kMaxTileRows];
-  size_t place[kMaxTileRows];
-  bool inside = true;
-  for (size_t i = 0; i < rows; ++i) {
-    top[i] = static_cast<int32_t>(out_y) * window.stride_h - window.pad_top;
-    left[i] = static_cast<int32_t>(out_x) * window.stride_w - window.pad_left;
-    place[i] = (image * source.h + top[i]) * row_step + left[i] * pixel_step;
-    inside &= top[i] >= 0 && top[i] + window.extent_h() <= source.h && left[i] >= 0 &&
-              left[i] + window.extent_w() <= source.w;
-    if (++out_x == static_cast<size_t>(source.out_w)) {
-      out_x = 0;
-      if (++out_y == static_cast<size_t>(source.out_h)) {
-        out_y = 0;
-        ++image;
-      }
-    }
-  }
-  for (size_t i = rows; i < mr; ++i) {
-    // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): a tile has at least one row
-    top[i] = top[rows - 1];
-    left[i] = left[rows - 1];
-    place[i] = place[rows - 1];
+    rows = Min(rows, mr);
+    OutputPixel<T> other = at;
+    for (size_t i = rows; i > 0 && rows_are_taps; --i, other.Next())
+      rows_are_taps = other.is_inside();
   }
 
-  if (inside && rows_are_taps) {
-    const T* row = x;
-    for (int32_t ky = window.kernel_h; ky > 0; --ky, a += mr, row += tap_row_step) {
-      for (size_t i = 0; i < mr; ++i) a[i] = row + place[i];
+  const int32_t columns = rows_are_taps ? 1 : window.kernel_w;
+  const size_t taps = static_cast<size_t>(window.kernel_h * columns);
+  const size_t right_step = window.dilation_w * pixel_step;
+  const size_t down_step =
+      static_cast<size_t>(source.w) * window.dilation_h * pixel_step - columns * right_step;
+  for (size_t tile = 0; tile < rows; tile += mr, a += mr * taps) {
+    const size_t used = Min(rows - tile, mr);
+    if (at.InsideOfLine() >= used) {
+      PointAtNeighbors(source, x + at.place(), columns, used, mr, a);
+      at.Next(used);
+      continue;
     }
-    *tap_count = static_cast<size_t>(window.kernel_h);
-    *tap_elements = static_cast<size_t>(window.kernel_w) * k;
-    return rows;
-  }
-  for (int32_t ky = 0; ky < window.kernel_h; ++ky) {
-    for (int32_t kx = 0; kx < window.kernel_w; ++kx, a += mr) {
-      const int32_t down = ky * window.dilation_h, right = kx * window.dilation_w;
-      const size_t step = ky * tap_row_step + right * pixel_step;
-      for (size_t i = 0; i < mr; ++i) {
-        const bool valid = Inside(top[i] + down, source.h) && Inside(left[i] + right, source.w);
-        a[i] = valid ? x + (place[i] + step) : source.padding;
+    for (size_t i = 0; i < mr; ++i) {
+      size_t place = at.place();
+      const T** to = a + i;
+      if (at.is_inside()) {
+        for (int32_t ky = window.kernel_h; ky > 0; --ky, place += down_step) {
+          for (int32_t kx = columns; kx > 0; --kx, place += right_step, to += mr) *to = x + place;
+        }
+      } else {
+        int32_t down = at.top();
+        for (int32_t ky = window.kernel_h; ky > 0; --ky, place += down_step) {
+          int32_t right = at.left();
+          for (int32_t kx = columns; kx > 0; --kx, place += right_step, to += mr) {
+            *to = Inside(down, source.h) && Inside(right, source.w) ? x + place : source.padding;
+            right += window.dilation_w;
+          }
+          down += window.dilation_h;
+        }
       }
+      if (i + 1 < used) at.Next();  // rows past the last repeat it
     }
+    at.Next();
   }
-  *tap_count = static_cast<size_t>(window.taps());
-  *tap_elements = k;
+  *tap_count = taps;
+  *tap_elements = rows_are_taps ? static_cast<size_t>(window.kernel_w) * k : k;
   return rows;
 }
 
