@@ -20,14 +20,14 @@ from trimtab.errors import ProfileError
 from trimtab.toml_table import TomlFile
 
 ANY = ("*",)
+MAX_WINDOW = 999_999_999
+"""The height, width and stride of the largest `windows` of a profile."""
+_WINDOW = re.compile(r"(few )?([1-9]\d{0,8})x([1-9]\d{0,8})/([1-9]\d{0,8})")
+_OFTEN_ABSENT = ("constants", "windows")
 _WILDCARD = re.compile(r"[*?\[]")
 # The only Winograd tile of a small binary for unknown networks: four outputs and six inputs, 3x3,
 # which most plans use. The transforms of the other tiles are 14 KB.
 _SMALL_TILE = (4, 6)
-_WINDOW = re.compile(r"(few )?([1-9]\d{0,2})x([1-9]\d{0,2})/([1-9]\d{0,2})")
-MAX_WINDOW = 999
-"""The largest window of a depthwise convolution that a profile can name."""
-_OFTEN_ABSENT = ("constants", "windows")
 _TRANSFORMS = ("winograd_input", "winograd_output", "winograd_weights")
 
 

@@ -29,8 +29,12 @@ def depthwise(folder: Path, channels: int) -> tuple[Path, Program]:
     for i, (size, stride) in enumerate(WINDOWS):
         value = normal(channels, 1, size, size) / np.float32(size)
         weights.append(numpy_helper.from_array(value, f"w{i}"))
-        shape = {"strides": [stride] * 2, "pads": [size // 2] * 4, "group": channels}
-        nodes.append(helper.make_node("Conv", [f"x{i}", f"w{i}"], [f"x{i + 1}"], **shape))
+        pads = [size // 2] * 4
+        node = helper.make_node(
+            *("Conv", [f"x{i}", f"w{i}"], [f"x{i + 1}"]),
+            strides=[stride] * 2, pads=pads, group=channels,
+        )  # fmt: skip
+        nodes.append(node)
     x = helper.make_tensor_value_info("x0", TensorProto.FLOAT, [1, channels, 29, 31])
     y = helper.make_tensor_value_info(f"x{len(WINDOWS)}", TensorProto.FLOAT, None)
     graph = helper.make_graph(nodes, "depthwise", [x], [y], weights)
@@ -50,7 +54,7 @@ def test_a_binary_without_fast_code_for_a_window_computes_it(
     path, program = depthwise(tmp_path, channels)
     profile = trimtab.profile_of(program)
     assert {*profile.windows} == {f"{few}{size}x{size}/{stride}" for size, stride in WINDOWS}
-    sizes = []
+    sizes: list[int] = []
     x = normal(1, channels, 29, 31)
     (tmp_path / "x.bin").write_bytes(x.tobytes())
     (expected,) = onnxruntime.InferenceSession(path).run(None, {"x0": x})

@@ -54,10 +54,9 @@ def _constants(program: Program) -> Iterator[str]:
 def _windows(program: Program) -> Iterator[str]:
     """The windows of depthwise convolutions, as in `Profile.windows`."""
     for op in program.ops:
-        for attribute in op.schema.attributes:
-            strides = op.attributes.get("strides")
-            if attribute.families != ("depthwise",) or strides is None:
-                continue
+        kernel = op.attributes.get("kernel")
+        families = {family for attribute in op.schema.attributes for family in attribute.families}
+        if kernel and "depthwise" in families and "strides" in op.attributes:
             channels, _, height, width = program.vars[op.inputs[1]].shape
-            few = channels < kernels.kernel(op.attributes[attribute.name]).nr
-            yield f"{'few ' if few else ''}{height}x{width}/{strides[1]}"
+            few = "few " if channels < kernels.kernel(kernel).nr else ""
+            yield f"{few}{height}x{width}/{op.attributes['strides'][1]}"
