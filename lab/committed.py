@@ -92,15 +92,16 @@ class Baseline:
         """
         before = read(self.name)
         rows = {self._key(row): row for row in (*before.rows, *results.rows)}
-        measured = ", ".join(self._key(row) for row in results.rows)
+        measured = [self._key(row) for row in results.rows]
         notes, of_the_day = [*before.notes], f"Measured on {results.date}: "
         if notes and notes[-1].startswith(of_the_day):
-            of_the_day = notes.pop().removesuffix(".") + ", "
+            earlier = notes.pop().removeprefix(of_the_day).removesuffix(".")
+            measured = [*dict.fromkeys([*earlier.split(", "), *measured])]
         notes += [note for note in results.notes if note not in notes]
         return replace(
             before,
             versions={**before.versions, **results.versions},
-            notes=[*notes, f"{of_the_day}{measured}."],
+            notes=[*notes, f"{of_the_day}{', '.join(measured)}."],
             rows=list(rows.values()),
         )
 

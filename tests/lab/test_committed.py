@@ -61,7 +61,8 @@ def test_some_figures_replace_those_of_the_same_keys_and_are_named_in_a_note() -
 
 
 def test_the_updates_of_a_day_share_a_note() -> None:
-    for network, date in (("a", "2026-01-02"), ("b", "2026-01-02"), ("c", "2026-01-03")):
+    days = (("a", "2026-01-02"), ("b", "2026-01-02"), ("a", "2026-01-02"), ("c", "2026-01-03"))
+    for network, date in days:
         some = Results(date=date, command="", versions={}, rows=[row(network, 3)])
         committed.write("counts", COUNTS.merged(some))
     notes = ["Measured on 2026-01-02: a x, b x.", "Measured on 2026-01-03: c x."]
