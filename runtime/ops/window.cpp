@@ -162,10 +162,10 @@ struct OutputPixel {
 };
 
 // Writes pointers to the taps of neighbors in a line, which all lie inside of the image, in kernel
-// rows of `columns` taps; `first` is their first tap.
+// rows of `columns` taps; `first` is their first tap. Returns the end of the pointers.
 template <typename T>
-void PointAtNeighbors(const WindowSource<T>& source, const T* first, int32_t columns, size_t rows,
-                      size_t mr, const T** a) {
+const T** PointAtNeighbors(const WindowSource<T>& source, const T* first, int32_t columns,
+                           size_t rows, size_t mr, const T** a) {
   const Window& window = source.window;
   const size_t step = window.stride_w * source.pixel_stride;
   const size_t right_step = window.dilation_w * source.pixel_stride;
@@ -188,6 +188,7 @@ void PointAtNeighbors(const WindowSource<T>& source, const T* first, int32_t col
     }
     rows -= used;
   }
+  return a;
 }
 
 }  // namespace
@@ -197,64 +198,53 @@ size_t PointAtTiles(const WindowSource<T>& source, size_t pixel, size_t rows, si
                     size_t channel, size_t k, const T** a, size_t* tap_count,
                     size_t* tap_elements) {
   const Window& window = source.window;
-  const size_t pixel_step = source.pixel_stride;
   const T* const x = source.x + channel;
   OutputPixel<T> at(source, pixel);
+  // Neighbors inside of the image, from `at` on: all `left` ones, or whole tiles.
+  const auto neighbors = [&](size_t left) {
+    const size_t inside = at.InsideOfLine();
+    return inside < left ? inside - inside % mr : left;
+  };
 
-  // A kernel row inside of the image may be one tap.
-  bool rows_are_taps = k == source.pixel_stride && (window.dilation_w == 1 || window.kernel_w == 1);
-  if (rows_are_taps) {
-    size_t inside = Min(rows, at.InsideOfLine());
-    if (inside < rows) inside -= inside % mr;
-    if (inside > 0) {
-      // The place may wrap where padding is subtracted; the sum is correct again.
-      PointAtNeighbors(source, x + at.place(), 1, inside, mr, a);
-      *tap_count = static_cast<size_t>(window.kernel_h);
-      *tap_elements = static_cast<size_t>(window.kernel_w) * k;
-      return inside;
-    }
-    rows = Min(rows, mr);
-    OutputPixel<T> other = at;
-    for (size_t i = rows; i > 0 && rows_are_taps; --i, other.Next())
-      rows_are_taps = other.is_inside();
+  int32_t columns = window.kernel_w;
+  if (k == source.pixel_stride && (window.dilation_w == 1 || columns == 1)) {
+    // A kernel row inside of the image is one tap.
+    const size_t inside = neighbors(rows);
+    rows = inside > 0 ? inside : Min(rows, mr);
+    if (inside > 0) columns = 1;
   }
-
-  const int32_t columns = rows_are_taps ? 1 : window.kernel_w;
   const size_t taps = static_cast<size_t>(window.kernel_h * columns);
-  const size_t right_step = window.dilation_w * pixel_step;
-  const size_t down_step =
-      static_cast<size_t>(source.w) * window.dilation_h * pixel_step - columns * right_step;
-  for (size_t tile = 0; tile < rows; tile += mr, a += mr * taps) {
-    const size_t used = Min(rows - tile, mr);
-    if (at.InsideOfLine() >= used) {
-      PointAtNeighbors(source, x + at.place(), columns, used, mr, a);
-      at.Next(used);
-      continue;
-    }
-    for (size_t i = 0; i < mr; ++i) {
-      size_t place = at.place();
-      const T** to = a + i;
-      if (at.is_inside()) {
-        for (int32_t ky = window.kernel_h; ky > 0; --ky, place += down_step) {
-          for (int32_t kx = columns; kx > 0; --kx, place += right_step, to += mr) *to = x + place;
-        }
-      } else {
+  const size_t right_step = window.dilation_w * source.pixel_stride;
+  const size_t down_step = static_cast<size_t>(source.w) * window.dilation_h * source.pixel_stride -
+                           columns * right_step;
+  for (size_t left = rows; left > 0;) {
+    size_t count = neighbors(left);
+    if (count > 0) {
+      // The place may wrap where padding is subtracted; the sum is correct again.
+      a = PointAtNeighbors(source, x + at.place(), columns, count, mr, a);
+      at.Next(count);
+    } else {
+      count = Min(left, mr);
+      for (size_t i = 0; i < mr; ++i) {
+        size_t place = at.place();
+        const T** to = a + i;
+        const TapRange inside = TapsInside(columns, at.left(), window.dilation_w, source.w);
         int32_t down = at.top();
         for (int32_t ky = window.kernel_h; ky > 0; --ky, place += down_step) {
-          int32_t right = at.left();
-          for (int32_t kx = columns; kx > 0; --kx, place += right_step, to += mr) {
-            *to = Inside(down, source.h) && Inside(right, source.w) ? x + place : source.padding;
-            right += window.dilation_w;
-          }
+          const int32_t end = Inside(down, source.h) ? inside.end : 0;
+          for (int32_t kx = 0; kx < columns; ++kx, place += right_step, to += mr)
+            *to = kx >= inside.begin && kx < end ? x + place : source.padding;
           down += window.dilation_h;
         }
+        if (i + 1 < count) at.Next();  // rows past the last repeat it
       }
-      if (i + 1 < used) at.Next();  // rows past the last repeat it
+      at.Next();
+      a += mr * taps;
     }
-    at.Next();
+    left -= count;
   }
   *tap_count = taps;
-  *tap_elements = rows_are_taps ? static_cast<size_t>(window.kernel_w) * k : k;
+  *tap_elements = columns == window.kernel_w ? k : static_cast<size_t>(window.kernel_w) * k;
   return rows;
 }
 
