@@ -136,16 +136,12 @@ struct OutputPixel {
   size_t place() const {
     return ((image * source.h + top()) * source.w + left()) * source.pixel_stride;
   }
-  bool is_inside() const {
-    const Window& window = source.window;
-    return top() >= 0 && top() + window.extent_h() <= source.h && left() >= 0 &&
-           left() + window.extent_w() <= source.w;
-  }
   // Number of neighbors in the line, from this pixel on, whose taps all lie inside of the image.
   size_t InsideOfLine() const {
-    if (!is_inside()) return 0;
-    const int32_t room = source.w - left() - source.window.extent_w();
-    return Min(static_cast<size_t>(room / source.window.stride_w) + 1, source.out_w - x);
+    const Window& window = source.window;
+    const int32_t room = source.w - left() - window.extent_w();
+    if (top() < 0 || top() + window.extent_h() > source.h || left() < 0 || room < 0) return 0;
+    return Min(static_cast<size_t>(room / window.stride_w) + 1, source.out_w - x);
   }
   // Advances by pixels of this line; behind its last one, to the next line.
   void Next(size_t count = 1) {

@@ -74,10 +74,10 @@ struct WindowSource {
 
 // Writes pointers for indirect GEMM: the taps of at most `rows` output pixels from `pixel` on
 // (counted over all images), in tiles of mr. Tap t of row i of a tile is at a[t * mr + i]; tiles
-// are consecutive; rows past the last repeat a valid one. `channel`: offset inside a pixel. If no
-// tap lies outside and `k` is the whole pixel, a kernel row is contiguous and becomes one tap of
-// kernel_w * k elements. Returns the number of pixels written: all, or whole tiles, as long as they
-// have the same taps.
+// are consecutive; rows past the last repeat a valid one. `channel`: offset inside a pixel. If the
+// pixels are in one line, no tap lies outside and `k` is the whole pixel, a kernel row is contiguous
+// and becomes one tap of kernel_w * k elements. Returns the number of pixels written: all, or whole
+// tiles, as long as they have the same taps.
 template <typename T>
 size_t PointAtTiles(const WindowSource<T>& source, size_t pixel, size_t rows, size_t mr,
                     size_t channel, size_t k, const T** a, size_t* tap_count, size_t* tap_elements);
