@@ -10,8 +10,8 @@ from tests.importers.caffe_writer import random
 from tests.importers.ncnn_convolution_cases import IMAGE, MATRIX, VECTOR, Case, Params, tagged
 
 # Corners of regions inside, across the border and outside of the image, and in the wrong order.
-# No bin of ROIPooling is a whole number of pixels: ncnn divides inexactly on some CPUs, where such a
-# bin begins one pixel early.
+# No bin of ROIPooling is a whole number of pixels: ncnn divides inexactly on some CPUs, where such
+# a bin begins one pixel early.
 _REGIONS = (
     (3, 12, 51, 70),
     (-30, -20, 25, 38),
