@@ -12,6 +12,7 @@ from tests.importers import ncnn_cases, ncnn_rare_cases
 from tests.importers.caffe_writer import random
 from tests.importers.ncnn_convolution_cases import Case
 from tests.importers.ncnn_writer import head, line, run_ncnn, write
+from tests.ops.regions import roi_pooling
 from trimtab.importers.ncnn_ops.layer import HANDLERS
 
 CASES = [*ncnn_cases.cases(), *ncnn_rare_cases.cases()]
@@ -34,6 +35,19 @@ def test_a_layer_computes_what_ncnn_computes(case: Case, tmp_path: Path) -> None
         assert actual[name].shape == (1, *expected.shape)
         scale = max(float(abs(expected).max()), 1.0)
         np.testing.assert_allclose(actual[name][0], expected, 0, TOLERANCE * scale)
+
+
+@pytest.mark.parametrize("region", [(3, 12, 51, 79), (-30, -20, 25, 30), (60, 50, 140, 125)])
+def test_bins_of_whole_pixels_are_those_of_the_paper(
+    region: tuple[int, ...], tmp_path: Path
+) -> None:
+    # ncnn begins some of them one pixel early, on some CPUs.
+    pooling = line("ROIPooling", "x region", "y", {0: 2, 1: 3, 2: 0.11})
+    path = write(tmp_path, [*head({"x": (6, 7, 9), "region": (4,)}), pooling])
+    x, corners = random(1, 6, 7, 9), np.array([region], np.float32)
+    actual = trimtab.Session(trimtab.load(path)).run({"x": x, "region": corners})["y"]
+    expected = roi_pooling(x, np.array([[0, *region]], np.float32), 3, 2, 0.11)
+    np.testing.assert_array_equal(actual.reshape(expected.shape), expected)
 
 
 def test_argmax_matches_numpy(tmp_path: Path) -> None:
