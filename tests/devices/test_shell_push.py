@@ -147,15 +147,16 @@ def test_a_full_disk_does_not_cause_a_second_transfer(board: ChosenPrograms, wei
 
 
 class _Cut(io.BytesIO):
-    """A file; the link breaks halfway through it."""
+    """A file; the link breaks halfway through it, once."""
 
     def __init__(self, content: bytes, cut: Callable[[], None]) -> None:
         super().__init__(content)
-        self._cut = cut
+        self._cut: Callable[[], None] | None = cut
 
     def read(self, size: int | None = -1) -> bytes:
-        if self.tell() > len(self.getvalue()) // 2:
+        if self._cut is not None and self.tell() > len(self.getvalue()) // 2:
             self._cut()
+            self._cut = None
         return super().read(size)
 
 
