@@ -1,44 +1,50 @@
 #include "runtime/ops/detector_head.h"
 
+#include <string.h>
+
 namespace trimtab {
 namespace {
 
 constexpr size_t kLanes = 16;  // a vector of int8 values, or a few of floats
 
-// The loops of kLanes and kMaxPlaces steps have constant lengths so that compilers vectorize them.
-
-// The largest of `count` values and of `least`.
 template <typename T>
-T Largest(const T* x, size_t count, T least) {
-  T largest = least;
+struct Vector {
+  typedef T Lanes __attribute__((vector_size(kLanes * sizeof(T)), aligned(sizeof(T)), may_alias));
+};
+
+// Whether any of `count` values exceeds the limit.
+template <typename T>
+bool AnyExceeds(const T* x, size_t count, T limit) {
+  using Lanes = typename Vector<T>::Lanes;
+  bool any = false;
   if (count < kLanes) {
-    for (size_t i = 0; i < count; ++i) largest = x[i] > largest ? x[i] : largest;
-    return largest;
+    for (size_t i = 0; i < count; ++i) any |= x[i] > limit;
+    return any;
   }
-  T best[kLanes];
-  for (size_t k = 0; k < kLanes; ++k) best[k] = least;
+  Lanes best = limit - Lanes{};
   for (size_t i = 0; i < count; i += kLanes) {
     // The last step overlaps the one before.
     const T* const from = x + (i + kLanes <= count ? i : count - kLanes);
-    for (size_t k = 0; k < kLanes; ++k) best[k] = from[k] > best[k] ? from[k] : best[k];
+    const Lanes values = *reinterpret_cast<const Lanes*>(from);
+    best = values > best ? values : best;
   }
-  for (size_t k = 0; k < kLanes; ++k) largest = best[k] > largest ? best[k] : largest;
-  return largest;
+  const auto exceeds = best > limit;
+  uint64_t words[sizeof(exceeds) / sizeof(uint64_t)];
+  memcpy(words, &exceeds, sizeof(words));
+  for (uint64_t word : words) any |= word != 0;
+  return any;
 }
 
 // The first of the largest values, `step` apart; 0 if all are `least` or NaN.
 template <typename T>
 size_t FirstLargest(const T* x, size_t step, size_t count, T least) {
-  T largest = least;
-  if (step == 1) {
-    largest = Largest(x, count, least);
-  } else {
-    for (size_t i = 0; i < count; ++i) largest = x[i * step] > largest ? x[i * step] : largest;
-  }
+  size_t first = 0;
   for (size_t i = 0; i < count; ++i) {
-    if (x[i * step] == largest) return i;
+    if (!(x[i * step] > least)) continue;
+    least = x[i * step];
+    first = i;
   }
-  return 0;
+  return first;
 }
 
 // `x`: the first value; those of a place are `place_step` apart, those of a channel `channel_step`.
@@ -48,7 +54,7 @@ bool Passing(const T* x, size_t place_step, size_t channel_step, size_t count, s
   bool any = false;
   if (channel_step == 1) {
     for (size_t i = 0; i < count; ++i) {
-      passes[i] = Largest(x + i * place_step, classes, limit) > limit;
+      passes[i] = AnyExceeds(x + i * place_step, classes, limit);
       any |= passes[i];
     }
     return any;
@@ -57,7 +63,7 @@ bool Passing(const T* x, size_t place_step, size_t channel_step, size_t count, s
   for (size_t i = 0; i < HeadTensor::kMaxPlaces; ++i) best[i] = limit;
   for (size_t c = 0; c < classes; ++c) {
     const T* const row = x + c * channel_step;
-    if (count == HeadTensor::kMaxPlaces) {
+    if (count == HeadTensor::kMaxPlaces) {  // a constant, for which compilers use vectors
       for (size_t i = 0; i < HeadTensor::kMaxPlaces; ++i)
         best[i] = row[i] > best[i] ? row[i] : best[i];
     } else {
