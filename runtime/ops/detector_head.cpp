@@ -7,6 +7,7 @@ namespace {
 
 constexpr size_t kLanes = 16;  // a vector of int8 values, or a few of floats
 
+// kLanes values that are compared at once, at any address of a T.
 template <typename T>
 struct Vector {
   typedef T Lanes __attribute__((vector_size(kLanes * sizeof(T)), aligned(sizeof(T)), may_alias));
@@ -38,10 +39,11 @@ bool AnyExceeds(const T* x, size_t count, T limit) {
 // The first of the largest values, `step` apart; 0 if all are `least` or NaN.
 template <typename T>
 size_t FirstLargest(const T* x, size_t step, size_t count, T least) {
+  T largest = least;
   size_t first = 0;
   for (size_t i = 0; i < count; ++i) {
-    if (!(x[i * step] > least)) continue;
-    least = x[i * step];
+    if (!(x[i * step] > largest)) continue;
+    largest = x[i * step];
     first = i;
   }
   return first;
