@@ -8,11 +8,15 @@ f32 would reach 86 %, but then `zstd -d` alone could not restore the model file.
 
 from __future__ import annotations
 
+import sys
 import zlib
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-import zstandard
+if sys.version_info >= (3, 14):
+    from compression import zstd as _zstd
+else:
+    from backports import zstd as _zstd
 
 _LEVEL = 3
 _CHUNK_BYTES = 128 * 1024
@@ -37,7 +41,11 @@ class Readable(Protocol):
 
 def zstd() -> Compressor:
     """A zstd compressor that writes one frame with a checksum."""
-    return zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compressobj()
+    options = {
+        _zstd.CompressionParameter.compression_level: _LEVEL,
+        _zstd.CompressionParameter.checksum_flag: 1,
+    }
+    return _zstd.ZstdCompressor(options=options)
 
 
 def gzip() -> Compressor:

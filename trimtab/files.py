@@ -161,6 +161,28 @@ def write_if_changed(
     write_text(file, text, mode=mode, error=error, hint=hint)
 
 
+def link_folder(
+    link: Path, folder: Path, *, error: Error = FileAccessError, hint: str = HINT
+) -> Path:
+    """Makes `link` a symbolic link to `folder`, and returns it; returns `folder` where the system
+    has no such links for this user, as Windows without developer mode.
+    """
+    if link.is_symlink() and link.readlink() == folder:
+        return link
+    with access(link, error=error, hint=hint):
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.unlink(missing_ok=True)
+        try:
+            link.symlink_to(folder, target_is_directory=True)
+        except FileExistsError:
+            pass  # another process was faster
+        except OSError as os_error:
+            if getattr(os_error, "winerror", 0):
+                return folder
+            raise
+    return link
+
+
 def sha256(file: Path) -> str:
     """The SHA-256 of a file's content, in hexadecimal digits."""
     import hashlib  # loads OpenSSL, which running a model does not need

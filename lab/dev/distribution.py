@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import uuid
 from collections.abc import Sequence
@@ -42,17 +43,31 @@ def build(root: Path, output: Path, wheels: Sequence[Path]) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         clone = Path(scratch) / "clone"
         _run(["git", "clone", "--quiet", str(root), str(clone)])
-        backend = "from scikit_build_core.build import build_sdist as b; import sys; b(sys.argv[1])"
-        _run([sys.executable, "-c", backend, str(output)], cwd=clone)
+        source = unpacked(build_sdist(clone, output), Path(scratch))
         for wheel in wheels:
             shutil.copy(wheel, output)
         if not wheels:
-            build_wheel(clone, output)
+            build_wheel(source, output)
         locked = read_lock((clone / "requirements.lock").read_text(encoding="utf-8"))
     bom = json.dumps(sbom(locked), indent=1) + "\n"
     files.write_text(output / f"trimtab-{trimtab.__version__}.cdx.json", bom)
     sums = [f"{files.sha256(path)}  {path.name}\n" for path in sorted(output.iterdir())]
     files.write_text(output / SUMS, "".join(sums))
+
+
+def build_sdist(source: Path, output: Path) -> Path:
+    """Builds the source distribution of the checkout `source`; BuildError if that fails."""
+    backend = "from scikit_build_core.build import build_sdist as b; import sys; b(sys.argv[1])"
+    _run([sys.executable, "-c", backend, str(output)], cwd=source)
+    (built,) = output.glob("*.tar.gz")
+    return built
+
+
+def unpacked(sdist: Path, folder: Path) -> Path:
+    """Unpacks a source distribution below `folder`; returns its root."""
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder, filter="data")
+    return folder / sdist.name.removesuffix(".tar.gz")
 
 
 def build_wheel(source: Path, output: Path) -> Path:

@@ -1,4 +1,6 @@
-"""The versions and hashes that ./inv installs: `requirements.lock`."""
+"""The versions and hashes that ./inv installs: `requirements.lock` for every task, and
+`requirements-dev.lock`, with the same versions and more packages, for developers' tasks.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +12,7 @@ from invoke.exceptions import Exit
 from lab.dev import shell
 
 LOCK = "requirements.lock"
+DEVELOPERS_LOCK = "requirements-dev.lock"
 # Interpreters and machines for which every locked package must have a wheel.
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 MACHINES = ("x86_64", "aarch64")
@@ -17,21 +20,16 @@ _OLDEST_GLIBC, _NEWEST_GLIBC = 17, 28
 
 
 def renew(upgrade: bool) -> None:
-    """Resolves pyproject.toml into the lock, then checks that pip can install it everywhere.
+    """Resolves pyproject.toml into the locks, then checks that pip can install them everywhere.
 
     Invoke's Exit, with the program's code, when a version or a wheel is missing.
     """
-    argv = [
-        shell.tool("uv"), "pip", "compile", "--quiet", "--universal",
-        f"--python-version={PYTHONS[0]}", "--generate-hashes", "--extra=dev",
-        "--custom-compile-command=./inv lock", f"--output-file={LOCK}", "pyproject.toml",
-    ]  # fmt: skip
-    if code := shell.run([*argv, "--upgrade"] if upgrade else argv):
-        raise Exit("lock: uv found no set of versions, see above", code=code)
+    resolve(DEVELOPERS_LOCK, "--extra=dev", *(["--upgrade"] if upgrade else []))
+    resolve(LOCK, "--extra=editable", f"--constraint={DEVELOPERS_LOCK}")
     # pip honors metadata that uv ignores, such as the newest supported Python.
     pip = [
         sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--no-deps",
-        "--ignore-installed", "--only-binary=:all:", "--require-hashes", f"--requirement={LOCK}",
+        "--ignore-installed", "--only-binary=:all:", "--require-hashes", f"--requirement={DEVELOPERS_LOCK}",
     ]  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         for python in PYTHONS:
@@ -42,3 +40,14 @@ def renew(upgrade: bool) -> None:
                 if code := shell.run([*pip, *target, *(f"--platform={tag}" for tag in tags)]):
                     raise Exit(f"lock: Python {python} on {machine} lacks a wheel", code=code)
                 print(f"Python {python} on {machine}: every wheel exists", flush=True)
+
+
+def resolve(lock: str, *options: str) -> None:
+    """Writes a lock with uv; Invoke's Exit, with uv's code, if it finds no versions."""
+    argv = [
+        shell.tool("uv"), "pip", "compile", "--quiet", "--universal",
+        f"--python-version={PYTHONS[0]}", "--generate-hashes",
+        "--custom-compile-command=./inv lock", f"--output-file={lock}", *options, "pyproject.toml",
+    ]  # fmt: skip
+    if code := shell.run(argv):
+        raise Exit("lock: uv found no set of versions, see above", code=code)

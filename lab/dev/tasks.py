@@ -79,7 +79,6 @@ def format_(_: Context) -> None:
         "jobs": "processes that run tests; default: one per core, or one for selected tests",
     },
 )
-@needs_engine
 def run_tests(
     _: Context,
     full: bool = False,
@@ -89,12 +88,25 @@ def run_tests(
     path: str = "",
     jobs: int = 0,
 ) -> None:
-    """Build the engine for this machine and run the tests."""
+    """Install what the tests need, build the engine for this machine and run the tests.
+
+    Without the right to install packages, tests that need a missing one are skipped, with reasons.
+    """
     import os
     import sys
 
     from lab.dev import shell
+    from trimtab import doctor
+    from trimtab.cli._engine import build_engine
+    from trimtab.cli._progress import shown
+    from trimtab.errors import MissingRequirementError
 
+    if not (fast or device or keyword or path):
+        try:
+            doctor.install(doctor.examine(), shown())
+        except MissingRequirementError as error:
+            shown().note(f"tests that need a missing package will be skipped: {error}")
+    build_engine()
     # Processes that tests start would compile every module again.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     argv = [sys.executable, "-m", "pytest"]

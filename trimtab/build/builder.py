@@ -181,6 +181,9 @@ def configure_command(
 ) -> list[str]:
     """The command line that configures a build tree.
 
+    The tree links to the sources, so that commands name them by a path inside of the tree: the
+    compile cache then finds objects of other checkouts (`toolchain.cmake_file`).
+
     PluginError for invalid operators and kernels of a requested plug-in: the configure step would
     exclude them silently.
     """
@@ -195,7 +198,8 @@ def configure_command(
         "TRIMTAB_PLUGINS": ";".join(str(plugin.folder) for plugin in plugins.for_builds()),
         **options,
     }
-    command = [cmake_runner.cmake(), "-S", str(paths.root()), "-B", str(tree), "-G", "Ninja"]
+    source = files.link_folder(tree / "source", paths.root(), error=BuildError, hint=CACHE_HINT)
+    command = [cmake_runner.cmake(), "-S", str(source), "-B", str(tree), "-G", "Ninja"]
     return command + [f"-D{key}={value}" for key, value in definitions.items()]
 
 

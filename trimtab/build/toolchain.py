@@ -8,10 +8,12 @@ without other packages.
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import os
 import platform
 import shutil
+import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -212,19 +214,37 @@ def ndk_folder(toolchain: Toolchain) -> Path:
     return Path(home)
 
 
+def compiler_identity(toolchain: Toolchain) -> str:
+    """The compiler and its version: what it compiles changes only if this text does.
+
+    ToolchainError if the compiler is missing.
+    """
+    if toolchain.compiler == "zig":
+        zig_program()
+        return f"zig {metadata.version('ziglang')} {toolchain.target}"
+    if toolchain.compiler == "ndk":
+        properties = ndk_folder(toolchain) / "source.properties"
+        text = properties.read_text(encoding="utf-8") if properties.is_file() else ""
+        return " ".join(["NDK", *text.split(), toolchain.ndk.abi, toolchain.ndk.platform])
+    cxx = gcc_drivers(toolchain)[1]
+    done = subprocess.run([cxx, "--version"], capture_output=True, text=True, check=False)
+    return f"{Path(cxx).name} {done.stdout.partition(chr(10))[0]}"
+
+
 def cmake_file(toolchain: Toolchain, cpu: str | None = None) -> Path:
     """Writes the CMake toolchain file for a toolchain and a core, and returns its path.
 
     The file contains all settings: CMake also reads it in its own test projects, which do not get
-    the variables of the command line. ToolchainError if the compiler is missing or the core is not
-    supported.
+    the variables of the command line. Its folder is named by a hash of these settings and of the
+    compiler's version: builds with other compilers at the same time, and after an upgrade, have
+    other files. ToolchainError if the compiler is missing or the core is not supported.
     """
     core = toolchain.core(cpu)
-    folder = paths.cache() / "toolchains" / toolchain.name
-    settings: dict[str, str] = {}
+    identity = compiler_identity(toolchain)
+    settings: dict[str, str] = {"TRIMTAB_COMPILER_IDENTITY": identity}
+    scripts: dict[str, str] = {}
     if toolchain.compiler == "zig":
-        _write_zig_wrappers(toolchain, folder)
-        settings["TRIMTAB_ZIG_BIN"] = str(folder)
+        scripts |= _zig_wrappers(toolchain)
     elif toolchain.compiler == "ndk":
         settings["TRIMTAB_NDK"] = str(ndk_folder(toolchain))
         settings["ANDROID_ABI"] = toolchain.ndk.abi
@@ -241,34 +261,49 @@ def cmake_file(toolchain: Toolchain, cpu: str | None = None) -> Path:
         (*toolchain.flags.compile, *toolchain.core_options(core))
     )
     settings["TRIMTAB_LINK_FLAGS"] = " ".join(toolchain.flags.link)
-    if launcher := _ccache(toolchain):
-        settings["CMAKE_CXX_COMPILER_LAUNCHER"] = ";".join(launcher)
-    path = folder / f"{core.name}.cmake"
+    if ccache := _ccache_launcher(toolchain, identity):
+        scripts["ccache"] = ccache
     include = paths.root() / "toolchains/cmake" / f"{toolchain.compiler}.cmake"
+    facts = "\0".join([str(include), *settings.values(), *scripts.values()])
+    digest = hashlib.sha256(facts.encode()).hexdigest()[:12]
+    folder = paths.cache() / "toolchains" / f"{toolchain.name}-{digest}"
+    for name, text in scripts.items():
+        _write(folder / name, text, mode=0o755)
+    if toolchain.compiler == "zig":
+        settings["TRIMTAB_ZIG_BIN"] = str(folder)
+    if "ccache" in scripts:
+        settings["CMAKE_CXX_COMPILER_LAUNCHER"] = str(folder / "ccache")
+    path = folder / f"{core.name}.cmake"
     _write(path, _cmake_text(settings, include))
     return path
 
 
-def _ccache(toolchain: Toolchain) -> list[str]:
-    """The command that compiles through ccache; empty without ccache.
+def _ccache_launcher(toolchain: Toolchain, identity: str) -> str:
+    """A script that compiles through ccache; empty without ccache.
 
-    Build trees share objects: the same source with the same flags is compiled once, whichever
-    profile a tree is for. Paths below `base_dir` are hashed relative to the tree, and the compiler,
-    which may be a wrapper script, by its content.
+    Build trees, and checkouts with one cache folder, share objects: the same source with the same
+    flags is compiled once, whichever profile a tree is for. Nothing that is hashed contains an
+    absolute path: those below the build tree, where ninja compiles and which links to the sources
+    (`builder.configure_command`), are hashed relative to it, and the compiler, which may be a
+    wrapper script, by its version. ccache expands variables in its settings, so that paths, which
+    may contain a `$`, are passed as variables of their own.
     """
     folders = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", "")))
     program = shutil.which("ccache", path=folders)
     if program is None:
-        return []
-    return [
-        program,
-        f"cache_dir={paths.cache() / 'objects'}",
-        f"base_dir={os.path.commonpath([paths.root(), paths.cache()])}",
-        "compiler_check=content",
-        f"compiler_type={'gcc' if toolchain.compiler == 'gcc' else 'clang'}",
-        "depend_mode=true",
-        "max_size=2G",
-    ]
+        return ""
+    settings = {
+        "TRIMTAB_OBJECTS": _quoted(paths.cache() / "objects"),
+        "TRIMTAB_TREE": '"$PWD"',
+        "CCACHE_DIR": "'$TRIMTAB_OBJECTS'",
+        "CCACHE_BASEDIR": "'$TRIMTAB_TREE'",
+        "CCACHE_COMPILERCHECK": _quoted(f"string:{identity}"),
+        "CCACHE_COMPILERTYPE": "gcc" if toolchain.compiler == "gcc" else "clang",
+        "CCACHE_DEPEND": "1",
+        "CCACHE_MAXSIZE": "2G",
+    }
+    exports = [f"export {name}={value}\n" for name, value in settings.items()]
+    return f'#!/bin/sh\n{"".join(exports)}exec {_quoted(program)} "$@"\n'
 
 
 def _files() -> dict[str, Path]:
@@ -282,23 +317,21 @@ def _cmake_text(settings: Mapping[str, str], include: Path) -> str:
     return "\n".join([*lines, f"include([==[{include}]==])"]) + "\n"
 
 
-def _write_zig_wrappers(toolchain: Toolchain, folder: Path) -> None:
-    """Writes the scripts cc, c++, ar and ranlib: CMake requires that each tool is one program."""
-    zig, cache = zig_program(), paths.zig_cache()
-    # The compile cache reads this script to know which compiler it calls.
-    version = metadata.version("ziglang")
+def _zig_wrappers(toolchain: Toolchain) -> dict[str, str]:
+    """The scripts cc, c++, ar and ranlib: CMake requires that each tool is one program."""
+    zig, cache = _quoted(zig_program()), _quoted(paths.zig_cache())
+    scripts = {}
     for tool in ("cc", "c++", "ar", "ranlib"):
         target = f" -target {toolchain.target}" if tool in ("cc", "c++") else ""
-        text = (
-            f"#!/bin/sh\n# zig {version}\n"
-            f"export ZIG_GLOBAL_CACHE_DIR={_quoted(cache)} ZIG_LOCAL_CACHE_DIR={_quoted(cache)}\n"
-            f'exec {_quoted(zig)} {tool}{target} "$@"\n'
+        scripts[tool] = (
+            f"#!/bin/sh\nexport ZIG_GLOBAL_CACHE_DIR={cache} ZIG_LOCAL_CACHE_DIR={cache}\n"
+            f'exec {zig} {tool}{target} "$@"\n'
         )
-        _write(folder / tool, text, mode=0o755)
+    return scripts
 
 
-def _quoted(path: Path) -> str:
-    return "'" + str(path).replace("'", "'\\''") + "'"
+def _quoted(text: Path | str) -> str:
+    return "'" + str(text).replace("'", "'\\''") + "'"
 
 
 def _write(path: Path, text: str, mode: int = 0o644) -> None:

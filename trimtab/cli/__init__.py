@@ -51,8 +51,12 @@ class Tasks:
     groups: dict[str, str] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
 
-    def add(self, module: ModuleType, title: str) -> None:
-        """Adds the tasks that a module defines, in a group of that title."""
+    def add(
+        self, module: ModuleType, title: str, prepare: Callable[[], None] | None = None
+    ) -> None:
+        """Adds the tasks that a module defines, in a group of that title. `prepare` runs before
+        the body of each of them.
+        """
         prefix, target = "", self.namespace
         if group := getattr(module, "NAMESPACE", ""):
             prefix = f"{group}."
@@ -63,7 +67,7 @@ class Tasks:
             # A task imported from a sibling (for `pre=`) belongs to that sibling.
             if isinstance(item, Task) and item.__module__ == module.__name__:
                 task = copy.copy(item)
-                task.body = _guarded(task.body)
+                task.body = _guarded(task.body, prepare)
                 target.add_task(task)
                 self.groups[prefix + target.transform(task.name)] = title
         self.renamed.update(getattr(module, "RENAMED", {}))
@@ -74,12 +78,16 @@ class Tasks:
         return [title for title in order if title in self.groups.values()]
 
 
-def _guarded(body: Callable[..., Any]) -> Callable[..., Any]:
-    """`body`, with our errors and Ctrl-C turned into a message and an exit code."""
+def _guarded(
+    body: Callable[..., Any], prepare: Callable[[], None] | None = None
+) -> Callable[..., Any]:
+    """`prepare` and `body`, with our errors and Ctrl-C turned into a message and an exit code."""
 
     @functools.wraps(body)
     def guarded(*args: Any, **kwargs: Any) -> Any:
         try:
+            if prepare:
+                prepare()
             return body(*args, **kwargs)
         except TrimtabError as error:
             raise Exit(escape.text(f"error: {error}"), code=error.exit_code) from None
@@ -107,13 +115,15 @@ def modules() -> Iterator[ModuleType]:
             yield importlib.import_module(f"{__name__}.{info.name}")
 
 
-def collect(developers: Iterable[ModuleType] = ()) -> Tasks:
-    """The users' tasks and, in a last group, those of `developers`."""
+def collect(
+    developers: Iterable[ModuleType] = (), prepare: Callable[[], None] | None = None
+) -> Tasks:
+    """The users' tasks and, in a last group, those of `developers`, before which `prepare` runs."""
     tasks = Tasks()
     for module in modules():
         tasks.add(module, getattr(module, "GROUP", "Other"))
     for module in developers:
-        tasks.add(module, "Developers' tasks")
+        tasks.add(module, "Developers' tasks", prepare)
     return tasks
 
 
@@ -121,12 +131,14 @@ namespace = collect().namespace
 """The users' tasks, for `invoke` as a library."""
 
 
-def main(developers: Iterable[ModuleType] = ()) -> None:
-    """Entry point of the console script `trimtab`; `./inv` adds the developers' tasks."""
+def main(developers: Iterable[ModuleType] = (), prepare: Callable[[], None] | None = None) -> None:
+    """Entry point of the console script `trimtab`; `./inv` adds the developers' tasks, and
+    `prepare`, which runs before these.
+    """
     warnings.formatwarning = lambda message, *_: escape.text(f"warning: {message}\n")
     escape_output()
     name = "trimtab" if Path(sys.argv[0]).name == "trimtab" else "inv"
-    program = TaskProgram(collect(developers), name=name, version=__version__)
+    program = TaskProgram(collect(developers, prepare), name=name, version=__version__)
     try:
         program.run()
         sys.stdout.flush()

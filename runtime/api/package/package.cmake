@@ -1,9 +1,6 @@
 # The CMake and pkg-config packages of a delivery, whose prefix is the output folder of ./inv build: libtrimtab.a and trimtab.h are
 # in the prefix itself, the shared library in lib/ and include/.
 #   cmake --install BUILD --component package --prefix PREFIX
-file(STRINGS trimtab/__init__.py version REGEX "^__version__ = ")
-string(REGEX MATCH "[0-9]+\\.[0-9]+\\.[0-9]+" TRIMTAB_VERSION "${version}")
-
 set(libraries "-lm -pthread")
 if(CMAKE_DL_LIBS AND NOT TRIMTAB_LINK_FLAGS MATCHES "-static")
   string(APPEND libraries " -l${CMAKE_DL_LIBS}")

@@ -1,5 +1,6 @@
-"""The wheel of a release, audited and installed into an empty environment: it has its engine, and
-everything that builds binaries for devices, and no developers' tools.
+"""The package, outside of the checkout: a source distribution, the wheel built from it, audited and
+installed into an empty environment. It has its engine and everything that builds binaries for
+devices, no developers' tools, and does the main job.
 """
 
 from __future__ import annotations
@@ -10,8 +11,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from elftools.elf.elffile import ELFFile
 
+import trimtab
 from lab.dev import distribution
+from tests.devices.servers import require
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -25,7 +29,8 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # From a clone: neither an engine nor a cache that lies in the checkout may help.
     subprocess.run(["git", "clone", "-q", str(ROOT), str(folder / "clone")], check=True)
     (folder / "dist").mkdir()
-    wheel = distribution.build_wheel(folder / "clone", folder / "dist")
+    sdist = distribution.build_sdist(folder / "clone", folder / "dist")
+    wheel = distribution.build_wheel(distribution.unpacked(sdist, folder), folder / "dist")
     assert wheel.name.endswith(f"-manylinux_2_28_{os.uname().machine}.whl")
     subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
     python = folder / "venv" / "bin" / "python"
@@ -33,7 +38,8 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     names = distribution.read_lock((ROOT / "requirements.lock").read_text()).items()
     pins = folder / "pins.txt"
     pins.write_text("".join(f"{name}=={package.version}\n" for name, package in names))
-    argv = [str(python), "-m", "pip", "install", "--quiet", f"--constraint={pins}", str(wheel)]
+    argv = [str(python), "-m", "pip", "install", "--quiet", "--no-compile"]
+    argv += [f"--constraint={pins}", str(wheel)]
     subprocess.run(argv, check=True, timeout=1500)
     return python
 
@@ -88,11 +94,26 @@ def test_the_wheel_has_no_laboratory(python: Path, tmp_path: Path) -> None:
     assert "  build " in listed
 
 
-def test_the_wheel_builds_a_binary_for_a_device(python: Path, tmp_path: Path) -> None:
-    arguments = ["build", "--model", "squeezenet", "--toolchain", "aarch64-linux-musl"]
-    done = run(python, tmp_path, "-m", "trimtab.cli", *arguments, "--output", "out")
+def test_the_wheel_does_the_main_job(python: Path, tmp_path: Path) -> None:
+    """A network of the zoo becomes a static binary for a Cortex-A53, runs in QEMU, is compared with
+    an independent reference, and reported, with empty caches.
+    """
+    require("qemu-aarch64", "qemu-user")
+    arguments = ["--model", "squeezenet", "--device", "qemu-a53"]
+    done = run(python, tmp_path, "-m", "trimtab.cli", "bench", *arguments, "--results", "runs")
     assert done.returncode == 0, done.stderr
-    # ELF, little-endian, for machine 183 (EM_AARCH64).
-    head = (tmp_path / "out" / "trimtab-run").read_bytes()[:20]
-    assert head[:6] == b"\x7fELF\x02\x01"
-    assert int.from_bytes(head[18:20], "little") == 183
+    (record,) = (tmp_path / "runs").rglob("*.jsonl")
+    reported = run(python, tmp_path, "-m", "trimtab.cli", "report", str(record))
+    assert reported.returncode == 0, reported.stderr
+    assert "squeezenet" in reported.stdout
+    assert "within" in reported.stdout  # the verdict of the comparison
+
+    build = ["build", *arguments, "--output", "out"]
+    done = run(python, tmp_path, "-m", "trimtab.cli", *build)
+    assert done.returncode == 0, done.stderr
+    with (tmp_path / "out" / "trimtab-run").open("rb") as file:
+        elf = ELFFile(file)
+        assert elf.get_machine_arch() == "AArch64"
+        assert not any(segment["p_type"] == "PT_INTERP" for segment in elf.iter_segments())
+    version = (tmp_path / "out/lib/pkgconfig/trimtab.pc").read_text()
+    assert f"Version: {trimtab.__version__}\n" in version

@@ -1,0 +1,90 @@
+"""Bare Debian systems: a folder with a release's smallest system, git, Python and CA certificates, in
+which commands run as on a machine that nobody prepared.
+
+A root is made with mmdebstrap. Commands run in it with chroot, in mount and process namespaces of
+their own, with the network of this machine. Making and entering one needs root.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from trimtab.errors import BuildError, MissingRequirementError
+
+PACKAGES = ("ca-certificates", "git", "python3")
+MIRROR = "http://deb.debian.org/debian"
+# Of the machine: where packages come from, and whom it trusts.
+_INHERITED = ("http_proxy", "https_proxy", "no_proxy", "PIP_INDEX_URL", "PIP_DEFAULT_TIMEOUT")
+_CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
+# Mounts of a system, and the folder to enter; $0 is the root, the rest is the command.
+_ENTER = """
+set -e
+mount --make-rprivate /
+mount -t proc proc "$0/proc"
+mount --rbind /sys "$0/sys"
+mount --rbind /dev "$0/dev"
+exec chroot "$0" "$@"
+"""
+
+
+def make(release: str, folder: Path, packages: Sequence[str] = ()) -> None:
+    """Makes the root of a Debian release (`bookworm`, `trixie`) with PACKAGES and `packages`.
+
+    MissingRequirementError without mmdebstrap; BuildError with its last lines if it fails.
+    """
+    if not shutil.which("mmdebstrap"):
+        raise MissingRequirementError(
+            "mmdebstrap is not installed", hint="sudo apt-get install mmdebstrap"
+        )
+    include = f"--include={','.join([*PACKAGES, *packages])}"
+    argv = ["mmdebstrap", "--variant=minbase", include, release, str(folder), MIRROR]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BuildError(f"mmdebstrap failed:\n{done.stderr[-2000:]}", where=release)
+    shutil.copy("/etc/resolv.conf", folder / "etc/resolv.conf")
+    # A network may be behind a proxy with a certificate of its own, which this machine trusts.
+    if _CERTIFICATES.is_file():
+        shutil.copy(_CERTIFICATES, folder / _CERTIFICATES.relative_to("/"))
+
+
+def run(
+    root: Path,
+    command: str,
+    *,
+    user: str = "root",
+    cpus: Sequence[int] = (),
+    log: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> int:
+    """Runs a command of the shell in a root; returns its exit code.
+
+    `user`: who runs it, made if missing, without any right to become root; `cpus`: the allowed
+    processors, all by default; `log`: a file for what it prints.
+    """
+    variables = {
+        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "LANG": "C.UTF-8",
+        "HOME": "/root" if user == "root" else f"/home/{user}",
+        **{name: os.environ[name] for name in _INHERITED if name in os.environ},
+        **(environment or {}),
+    }
+    script = command
+    if user != "root":
+        known = f"id {user} >/dev/null 2>&1 || useradd --create-home {user}"
+        script = f"{known}; exec setpriv --reuid={user} --regid={user} --clear-groups"
+        script += f" sh -c {shlex.quote(command)}"
+    argv = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", _ENTER, str(root)]
+    if cpus:
+        argv = ["taskset", "--cpu-list", ",".join(map(str, cpus)), *argv]
+    with open(log or os.devnull, "ab") as output:
+        done = subprocess.run(
+            [*argv, "sh", "-c", script],
+            env=variables, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+            check=False,
+        )  # fmt: skip
+    return done.returncode

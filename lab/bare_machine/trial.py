@@ -1,0 +1,174 @@
+"""The README's two commands on bare machines."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lab import committed
+from lab.bare_machine import root
+from lab.dev import shell
+from trimtab import __version__
+from trimtab.progress import SILENT, Progress
+from trimtab.tables import Column, Table
+
+NAME = "bare_machine"
+RELEASES = {"bookworm": "Debian 12", "trixie": "Debian 13"}
+COMMANDS = ("./inv demo", "./inv test")
+ODD_FOLDER = "tr im $tab ü"
+# Without root, `./inv` can install neither the venv module nor the headers of Python.
+WITHOUT_ROOT = ("python3-venv", "python3-dev")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A bare machine. `user`: root, or one who cannot become root; `folder`: of the checkout;
+    `cpus`: the allowed processors, all if empty; `packages`: beyond `root.PACKAGES`.
+    """
+
+    name: str
+    release: str
+    user: str = "root"
+    folder: str = "trimtab"
+    cpus: tuple[int, ...] = ()
+    packages: tuple[str, ...] = ()
+
+
+MACHINES = (
+    Machine("plain", "bookworm"),
+    Machine("plain", "trixie"),
+    Machine("no root, one CPU", "bookworm", user="user", cpus=(0,), packages=WITHOUT_ROOT),
+    Machine("no root", "trixie", user="user", packages=WITHOUT_ROOT),
+    Machine(
+        "one CPU, odd path, apt's ccache", "trixie",
+        folder=ODD_FOLDER, cpus=(1,), packages=("ccache",),
+    ),
+    Machine("odd path, apt's ccache", "bookworm", folder=ODD_FOLDER, packages=("ccache",)),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One command on one machine. `seconds`: wall-clock time, set-up included; `installed_mb`: of
+    Python packages, caches and distribution packages that the commands so far added; `skipped`:
+    the number of tests by reason.
+    """
+
+    machine: str
+    system: str
+    command: str
+    exit_code: int
+    seconds: int
+    installed_mb: int
+    passed: int = 0
+    failed: int = 0
+    skipped: dict[str, int] = field(default_factory=dict)
+
+
+def run(
+    machines: Sequence[Machine], logs: Path, after_setup: bool, progress: Progress = SILENT
+) -> Iterator[Trial]:
+    """Tries the commands on each machine, in a root of its own which is removed afterwards.
+
+    `after_setup`: `./inv test` once more, after `./inv setup`. `logs`: the folder for what the
+    commands print.
+    """
+    for machine in machines:
+        title = f"{RELEASES[machine.release]}, {machine.name}"
+        with tempfile.TemporaryDirectory(prefix="bare-machine-") as scratch:
+            folder = Path(scratch) / "root"
+            with progress.step(f"{title}: make the root"):
+                root.make(machine.release, folder, machine.packages)
+            home = "root" if machine.user == "root" else f"home/{machine.user}"
+            checkout = f"/{home}/{machine.folder}"
+            if machine.user != "root":
+                root.run(folder, "true", user=machine.user)  # makes the user
+            argv = ["git", "clone", "--quiet", str(shell.ROOT), f"{folder}{checkout}"]
+            subprocess.run(argv, check=True)
+            owned = f"chown -R {machine.user} {shlex.quote(checkout)}"
+            root.run(folder, owned)
+            before, commands = _megabytes(folder), list(COMMANDS)
+            if after_setup and machine.user == "root":
+                commands.append("./inv setup && ./inv test")
+            for command in commands:
+                log = logs / f"{machine.release}-{machine.name.replace(' ', '-')}.log"
+                start, offset = time.monotonic(), log.stat().st_size if log.exists() else 0
+                with progress.step(f"{title}: {command}"):
+                    code = root.run(
+                        folder,
+                        f"cd {shlex.quote(checkout)} && {command}",
+                        user=machine.user, cpus=machine.cpus, log=log,
+                    )  # fmt: skip
+                seconds = round(time.monotonic() - start)
+                text = log.read_bytes()[offset:].decode(errors="replace")
+                trial = Trial(
+                    machine.name, RELEASES[machine.release], command, code, seconds,
+                    _megabytes(folder) - before, **counts(text),
+                )  # fmt: skip
+                progress.note(f"{title}: {command}: exit code {code}, {seconds} s")
+                yield trial
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def counts(text: str) -> dict[str, Any]:
+    """`passed`, `failed` and `skipped` of pytest's summary in what a command printed."""
+    skipped: dict[str, int] = {}
+    for number, reason in re.findall(r"^SKIPPED \[(\d+)\] [^ ]+: (.*)$", text, re.M):
+        skipped[reason] = skipped.get(reason, 0) + int(number)
+    last = re.findall(r"^=+ (.*\d+ passed.*) in .*=+$", text, re.M)
+    found = {word: int(n) for n, word in re.findall(r"(\d+) (\w+)", last[-1])} if last else {}
+    failed = found.get("failed", 0) + found.get("error", 0) + found.get("errors", 0)
+    return {"passed": found.get("passed", 0), "failed": failed, "skipped": skipped}
+
+
+def _megabytes(folder: Path) -> int:
+    argv = ["du", "--summarize", "--one-file-system", "--block-size=1000000", str(folder)]
+    return int(subprocess.run(argv, capture_output=True, text=True, check=True).stdout.split()[0])
+
+
+def to_results(trials: Sequence[Trial], command: str, machine: dict[str, Any]) -> committed.Results:
+    """The committed form."""
+    rows = [asdict(trial) for trial in trials]
+    versions = {"trimtab": __version__}
+    return committed.Results(command=command, machine=machine, versions=versions, rows=rows)
+
+
+def from_rows(rows: Sequence[committed.Row]) -> list[Trial]:
+    """The trials of a result file."""
+    return [Trial(**row) for row in rows]
+
+
+def table(trials: Sequence[Trial]) -> Table:
+    """A row for each command on each machine."""
+    columns = [
+        *(Column(name) for name in ("system", "machine", "command", "ended")),
+        *(Column(name, ",d") for name in ("s", "MB added", "passed", "failed", "skipped")),
+    ]
+    rows = [
+        (
+            *(t.system, t.machine, t.command, "well" if not t.exit_code else f"with {t.exit_code}"),
+            *(t.seconds, t.installed_mb),
+            *((t.passed, t.failed, sum(t.skipped.values())) if t.passed else (None, None, None)),
+        )
+        for t in trials
+    ]
+    return Table(columns, rows)
+
+
+def skipped_table(trials: Sequence[Trial]) -> Table:
+    """The reasons of skipped tests, and where they hold."""
+    reasons: dict[str, dict[str, int]] = {}
+    for trial in trials:
+        for reason, number in trial.skipped.items():
+            reasons.setdefault(reason, {})[f"{trial.system}, {trial.machine}"] = number
+    rows = [(reason, max(places.values()), "; ".join(places)) for reason, places in reasons.items()]
+    rows.sort(key=lambda row: -row[1])
+    return Table([Column("skipped because"), Column("tests", ",d"), Column("where")], rows)
