@@ -41,7 +41,7 @@ class Readable(Protocol):
 
 def zstd() -> Compressor:
     """A zstd compressor that writes one frame with a checksum."""
-    options = {
+    options: dict[int, int] = {
         _zstd.CompressionParameter.compression_level: _LEVEL,
         _zstd.CompressionParameter.checksum_flag: 1,
     }

@@ -1,5 +1,5 @@
-"""Bare Debian systems: a folder with a release's smallest system, git, Python and CA certificates, in
-which commands run as on a machine that nobody prepared.
+"""Bare Debian systems: a folder with a release's smallest system, git, Python and CA certificates,
+in which commands run as on a machine that nobody prepared.
 
 A root is made with mmdebstrap. Commands run in it with chroot, in mount and process namespaces of
 their own, with the network of this machine. Making and entering one needs root.
@@ -81,7 +81,7 @@ def run(
     argv = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", _ENTER, str(root)]
     if cpus:
         argv = ["taskset", "--cpu-list", ",".join(map(str, cpus)), *argv]
-    with open(log or os.devnull, "ab") as output:
+    with Path(log or os.devnull).open("ab") as output:
         done = subprocess.run(
             [*argv, "sh", "-c", script],
             env=variables, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,

@@ -29,7 +29,8 @@ def renew(upgrade: bool) -> None:
     # pip honors metadata that uv ignores, such as the newest supported Python.
     pip = [
         sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--no-deps",
-        "--ignore-installed", "--only-binary=:all:", "--require-hashes", f"--requirement={DEVELOPERS_LOCK}",
+        "--ignore-installed", "--only-binary=:all:", "--require-hashes",
+        f"--requirement={DEVELOPERS_LOCK}",
     ]  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         for python in PYTHONS:

@@ -29,8 +29,9 @@ def ensure() -> None:
         from trimtab.cli._progress import shown
 
         argv = [
-            sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "install", "--no-compile",
-            "--require-hashes", "--only-binary=:all:", f"--requirement={lock}",
+            sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet",
+            "install", "--no-compile", "--require-hashes", "--only-binary=:all:",
+            f"--requirement={lock}",
         ]  # fmt: skip
         with shown().step("install the developers' Python packages into .venv"):
             if subprocess.run(argv, stdout=sys.stderr, check=False).returncode:

@@ -1,4 +1,6 @@
-"""A checkout in a folder whose name a shell, CMake or ninja may misread."""
+"""A checkout in a folder whose name a shell, CMake or ninja may misread, and two checkouts whose
+builds share their objects.
+"""
 
 from __future__ import annotations
 
@@ -46,16 +48,55 @@ def python_of(folder: Path) -> str:
     return str(programs / "python")
 
 
-def test_a_checkout_builds_in_a_path_with_a_space_a_quote_and_an_accent(tmp_path: Path) -> None:
-    folder = tmp_path / "trim tab's é & $HOME"  # in CMake, a double quote breaks
-    (folder / ".cache").mkdir(parents=True)
+COMPILE = """
+from trimtab.build import host_build
+
+host_build.build(["CMakeFiles/trimtab.dir/runtime/core/text.cpp.o"], "one object")
+"""
+
+
+def checkout(folder: Path) -> str:
+    """A copy of the sources in `folder`; returns its Python."""
+    folder.mkdir(parents=True)
     for name in SOURCES:
         source = paths.root() / name
         (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / name)
+    return python_of(folder)
+
+
+def test_the_second_checkout_compiles_nothing_again(tmp_path: Path) -> None:
+    """With one cache folder, whose name has a variable of the shell: nothing is written beside."""
+    parent = tmp_path / "caches"
+    cache = parent / "a $HOME b"
+    cache.mkdir(parents=True)
+    (cache / "zig").symlink_to(paths.cache() / "zig")
+    environment = {**os.environ, "TRIMTAB_CACHE_DIR": str(cache)}
+    ccache = [Path(sys.executable).with_name("ccache"), "--print-stats"]
+    statistics = []
+    for name in ("first", "further/down/second"):
+        python = checkout(tmp_path / name)
+        subprocess.run([python, "-P", "-c", COMPILE], env=environment, check=True)
+        text = subprocess.run(
+            ccache, env={"CCACHE_DIR": "$OBJECTS", "OBJECTS": str(cache / "objects")},
+            capture_output=True, text=True, check=True,
+        ).stdout  # fmt: skip
+        rows = dict(line.split("\t") for line in text.splitlines())
+        statistics.append((int(rows["cache_miss"]), int(rows["direct_cache_hit"])))
+    (missed, hit), second = statistics
+    assert missed > 0
+    assert hit == 0
+    assert second == (missed, missed)  # the object, and the probes of CMake
+    assert [path.name for path in parent.iterdir()] == [cache.name]
+
+
+def test_a_checkout_builds_in_a_path_with_a_space_a_quote_and_an_accent(tmp_path: Path) -> None:
+    folder = tmp_path / "trim tab's é & $HOME"  # in CMake, a double quote breaks
+    python = checkout(folder)
+    (folder / ".cache").mkdir()
     for name in ("zig", "objects"):  # so that no C library is compiled again
         (paths.cache() / name).mkdir(parents=True, exist_ok=True)
         (folder / ".cache" / name).symlink_to(paths.cache() / name)
-    words = [python_of(folder), "-P", "-c", BUILD, str(folder)]
+    words = [python, "-P", "-c", BUILD, str(folder)]
     environment = {key: value for key, value in os.environ.items() if key != "TRIMTAB_CACHE_DIR"}
     done = subprocess.run(
         words, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False

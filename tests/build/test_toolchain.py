@@ -212,6 +212,54 @@ def test_wrappers_call_zig_itself_with_one_cache_even_in_odd_places(
     assert stat.S_IMODE(file.with_name("ar").stat().st_mode) == 0o755
 
 
+def test_two_compilers_of_this_machine_have_files_of_their_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    zig = toolchain.cmake_file(find_toolchain("host"))
+    before = zig.read_text()
+    gcc = compiler(tmp_path, "g++", "g++ (Debian 12.2.0-14) 12.2.0")
+    monkeypatch.setenv("TRIMTAB_HOST_CXX", str(gcc))
+    other = toolchain.cmake_file(find_toolchain("host"))
+    assert settings(other)["TRIMTAB_COMPILER"] == "gcc"
+    assert zig.read_text() == before
+
+
+def test_an_upgraded_compiler_in_the_same_place_has_another_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    gcc = compiler(tmp_path, "g++", "g++ (Debian 12.2.0-14) 12.2.0")
+    monkeypatch.setenv("TRIMTAB_HOST_CXX", str(gcc))
+    before = toolchain.cmake_file(find_toolchain("host"))
+    assert toolchain.cmake_file(find_toolchain("host")) == before
+    compiler(tmp_path, "g++", "g++ (Debian 12.2.0-15) 12.2.0")
+    assert toolchain.cmake_file(find_toolchain("host")) != before
+
+
+def compiler(folder: Path, name: str, version: str) -> Path:
+    """A program, and its C counterpart, that answers `--version`."""
+    for program in (name, name.replace("g++", "gcc")):
+        (folder / program).write_text(f"#!/bin/sh\necho '{version}'\n")
+        (folder / program).chmod(0o755)
+    return folder / name
+
+
+def test_the_compile_cache_is_told_by_its_environment_in_odd_places(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """ccache 4.7 takes no settings on its command line, and expands variables in its settings."""
+    cache = tmp_path / "the $HOME's cache"
+    monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(cache))
+    ccache = tmp_path / "ccache"
+    ccache.write_text('#!/bin/sh\neval "echo $CCACHE_DIR \'|\' $CCACHE_BASEDIR"; echo "$@"\n')
+    ccache.chmod(0o755)
+    monkeypatch.setattr(toolchain.shutil, "which", lambda name, **_: str(ccache))
+    launcher = settings(toolchain.cmake_file(find_toolchain("host")))["CMAKE_CXX_COMPILER_LAUNCHER"]
+    done = subprocess.run(
+        [launcher, "c++", "-c", "a b.cpp"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == [f"{cache}/objects | {tmp_path}", "c++ -c a b.cpp"]
+
+
 def test_an_unchanged_toolchain_file_keeps_its_time_stamp() -> None:
     host = find_toolchain("host")
     file = toolchain.cmake_file(host)

@@ -245,7 +245,8 @@ def isa_table_source(arch: str, strings: bool) -> str:
 def sources_cmake(
     profile: Profile, selected: list[kernels.Kernel], arch: str, compiler: str
 ) -> str:
-    """Text of sources.cmake: version, operator switches, sources, and per-file flags of instruction sets.
+    """Text of sources.cmake: version, operator switches, sources, and per-file flags of instruction
+    sets.
 
     On architectures with vector kernels, portable kernels run rarely, so they are not optimized for
     speed; neither are kernels that run only once, when a model is set up.
