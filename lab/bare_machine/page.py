@@ -1,4 +1,4 @@
-"""The table of bare machines in docs/ci.md."""
+"""The table of bare machines in docs/bare-machines.md."""
 
 from __future__ import annotations
 

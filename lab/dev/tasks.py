@@ -96,7 +96,7 @@ def run_tests(
     import sys
 
     from lab.dev import shell
-    from trimtab import doctor
+    from trimtab import doctor, paths
     from trimtab.cli._engine import build_engine
     from trimtab.cli._progress import shown
     from trimtab.errors import MissingRequirementError
@@ -109,7 +109,8 @@ def run_tests(
     build_engine()
     # Processes that tests start would compile every module again.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    argv = [sys.executable, "-m", "pytest"]
+    # Durations, too, for whoever asks where the time went.
+    argv = [sys.executable, "-m", "pytest", f"--junitxml={paths.cache() / 'tests.xml'}"]
     if full:
         argv.append("--full")
     if fast:

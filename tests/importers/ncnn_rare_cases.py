@@ -17,9 +17,10 @@ _REGIONS = (
     (60, 52, 140, 115),
     (30, 30, 20, 9),
 )
-# The same for ROIPooling: no edge of a bin is a whole pixel, and the last ones are beyond the image.
-# ncnn multiplies by a reciprocal that is inexact on some CPUs, where a bin that ends at a whole
-# pixel has one row more. The operator's tests have such bins, with the paper's formula as oracle.
+# The same for ROIPooling: no edge of a bin is a whole pixel, and the last ones are beyond the
+# image. ncnn multiplies by a reciprocal that is inexact on some CPUs, where a bin that ends at a
+# whole pixel has one row more. The operator's tests have such bins, with the paper's formula as
+# oracle.
 _POOLED_REGIONS = (
     (60, 52, 140, 115),
     (-40, -20, 126, 118),

@@ -16,6 +16,7 @@ from elftools.elf.elffile import ELFFile
 import trimtab
 from lab.dev import distribution
 from tests.devices.servers import require
+from trimtab import paths
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -29,9 +30,13 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # From a clone: neither an engine nor a cache that lies in the checkout may help.
     subprocess.run(["git", "clone", "-q", str(ROOT), str(folder / "clone")], check=True)
     (folder / "dist").mkdir()
+    # Only the compiled C++ library of zig is taken from here.
+    patch = pytest.MonkeyPatch()
+    patch.setenv("TRIMTAB_CACHE_DIR", str(paths.cache()))
     sdist = distribution.build_sdist(folder / "clone", folder / "dist")
     wheel = distribution.build_wheel(distribution.unpacked(sdist, folder), folder / "dist")
     assert wheel.name.endswith(f"-manylinux_2_28_{os.uname().machine}.whl")
+    patch.undo()
     subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
     python = folder / "venv" / "bin" / "python"
     # Only the locked versions are tested.
@@ -82,7 +87,7 @@ def test_the_wheel_contains_every_file_that_its_tasks_read(python: Path, tmp_pat
     ]
     assert len(names) > 500
     assert lacking == []
-    done = run(python, tmp_path, "-m", "trimtab.cli", "sweep", "demo", "--dry-run")
+    done = run(python, tmp_path, "-m", "trimtab.cli", "sweep", "--file", "demo", "--dry-run")
     assert done.returncode == 0, done.stderr
 
 
