@@ -31,13 +31,13 @@ def tidy(deep: bool) -> int:
 
     `deep`: its analyzer follows all calls and paths.
     """
-    from trimtab.build import host_build
+    from trimtab.build import builder, host_build
     from trimtab.cli._progress import shown
 
     tree = host_build.build([host_build.CONFIGURED], "configure", shown())
     commands = json.loads((tree / "compile_commands.json").read_text())
     compiled = {command["file"] for command in commands}
-    written = {file for file in compiled if not file.startswith(str(tree))}
+    written = {file for file in compiled if file.startswith(f"{tree / builder.SOURCE}/")}
     files = sorted(written | _generated_kernels(tree, compiled))
     arguments = [shell.tool("clang-tidy"), "--quiet", f"-p={tree}"]
     arguments += [

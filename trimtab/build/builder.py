@@ -31,6 +31,7 @@ from trimtab.target import Target
 RECORD = "build.json"
 RECORD_FORMAT = 1
 BUILD_TYPES = ("Release", "Debug")
+SOURCE = "source"  # the link to the sources in a build tree
 # The optimization level with the smallest code, as a CMake list. zig passes -Oz on as -Os.
 _SMALLEST = {"zig": "-Os;-Xclang;-Oz", "ndk": "-Oz", "gcc": "-Os"}
 _ELSEWHERE = "name another folder with --output"
@@ -198,7 +199,7 @@ def configure_command(
         "TRIMTAB_PLUGINS": ";".join(str(plugin.folder) for plugin in plugins.for_builds()),
         **options,
     }
-    source = files.link_folder(tree / "source", paths.root(), error=BuildError, hint=CACHE_HINT)
+    source = files.link_folder(tree / SOURCE, paths.root(), error=BuildError, hint=CACHE_HINT)
     command = [cmake_runner.cmake(), "-S", str(source), "-B", str(tree), "-G", "Ninja"]
     return command + [f"-D{key}={value}" for key, value in definitions.items()]
 
