@@ -5,14 +5,16 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from tests import small_programs
+from trimtab import doctor
 from trimtab.devices.shell import ShellDevice
 
 # The same examples each time: what fails, fails again. `./inv fuzz sources` searches for others.
@@ -71,6 +73,45 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.skip(reason="slow; ./inv test --full runs it"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Without a program that `./inv setup` installs, a test is skipped with that reason; on CI, where
+    everything is installed, it fails.
+    """
+    report = yield
+    if report.failed and call.excinfo and os.environ.get("CI") != "true":
+        reason = next(filter(None, map(_missing_program, _chain(call.excinfo.value))), "")
+        if reason:
+            report.outcome = "skipped"
+            report.longrepr = (str(item.path), item.reportinfo()[1] or 0, f"Skipped: {reason}")
+    return report
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An exception and those that led to it."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _missing_program(error: BaseException) -> str:
+    """The sentence that names the missing program, "" for any other error.
+
+    It is the product's own, from an exception or from what a command printed, or is made for a
+    program that the test itself starts.
+    """
+    if said := re.search(r"([^\n]* is not installed)\n\s*next: .*apt-get install", str(error)):
+        return said[1].strip()
+    if isinstance(error, FileNotFoundError):
+        name = Path(str(error.filename)).name
+        for requirement in doctor.examine():
+            if requirement.name == name and not requirement.location:
+                return f"{name} is not installed (apt-get install {requirement.package})"
+    return ""
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -100,7 +100,7 @@ def test_requirements_of_tests_are_listed_apart(machine: Path) -> None:
             "compare.py",
             "chromium-headless-shell",
         ),
-        *("cc", "make", "pkg-config"),
+        *("cc", "c++", "make", "pkg-config", "ps"),
         f"libclang_rt.asan-{os.uname().machine}.so",
     }
     main, apart, _ = doctor.page(doctor.examine())

@@ -174,6 +174,8 @@ def _of_development() -> Iterable[Requirement]:
         _program("llvm-cov", "llvm", "coverage"),
         _program("llvm-mca-19", "llvm-19", "models of ARM cores (bench.mca)"),
         _program("cc", "gcc", "tests of the example programs, built as their readers would"),
+        _program("c++", "g++", "the same"),
+        _program("ps", "procps", "tests of leases"),
         _program("make", "make", "the same"),
         _program("pkg-config", "pkgconf", "the same"),
     ):
