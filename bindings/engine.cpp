@@ -241,6 +241,7 @@ std::vector<std::string> KernelNames() {
 PYBIND11_MODULE(_engine, module) {
   module.doc() = "trimtab's engine on this machine";
   module.attr("MAX_ELEMENTS") = trimtab::kMaxElements;
+  module.attr("compiler") = __VERSION__;
   // Lives as long as the process, as the interpreter keeps the module.
   static PyObject* error =
       py::module_::import("trimtab.engine").attr("EngineError").cast<py::object>().release().ptr();

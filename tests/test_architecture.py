@@ -154,13 +154,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tuning": {
         *("strict_json", "errors", "paths", "files", "tables", "progress", "kernels", "profile"),
         *("target", "program", "importers", "passes", "planner", "session", "build", "devices"),
-        *("results", "bench", "pipeline", "compare", "reports"),
+        *("results", "bench", "pipeline", "compare", "reports", "schema", "engine"),
     },
     "sweep": {
         "strict_json",
         "escape",
         "junit_document",
         *("__init__", "errors", "paths", "files", "tables", "progress", "profile", "build"),
+        *("importers", "plan_cache", "plugins"),
         *("toml_table", "zoo", "devices", "results", "bench", "pipeline", "compare", "tuning"),
     },
     "plugin_kit": {

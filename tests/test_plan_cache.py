@@ -361,19 +361,39 @@ def test_bytes_of_a_model_are_recognized(folder: Path, plans: list[int]) -> None
     assert len(plans) == 1
 
 
-def test_a_model_with_weights_in_other_files_is_not_cached(
+def with_external_data(path: Path, seed: int) -> bytes:
+    """Writes the network with its weights in a folder beside it; returns the bytes of the graph."""
+    path.with_name("weights").mkdir(exist_ok=True)
+    path.with_name("weights").joinpath("all.bin").unlink(missing_ok=True)
+    model = onnx.load_from_string(network(seed))
+    onnx.save_model(
+        model, path, save_as_external_data=True, location="weights/all.bin", size_threshold=0
+    )
+    return path.read_bytes()
+
+
+def test_other_weights_in_another_file_are_another_model(
     tmp_path: Path, folder: Path, plans: list[int]
 ) -> None:
     path = tmp_path / "net.onnx"
-    onnx.save_model(
-        onnx.load_from_string(network()), path, save_as_external_data=True, size_threshold=0
-    )
-    for _ in range(2):
-        program = trimtab.load(path)
-        assert not program.origin
-        trimtab.Session(program)
+    graph = with_external_data(path, 0)
+    results = [trimtab.Session(trimtab.load(path)).run(X)["y"] for _ in range(2)]
+    assert len(plans) == 1
+    assert with_external_data(path, 1) == graph
+    results.append(trimtab.Session(trimtab.load(path)).run(X)["y"])
     assert len(plans) == 2
-    assert not entries(folder)
+    inside = [trimtab.Session(trimtab.load(network(seed))).run(X)["y"] for seed in (0, 0, 1)]
+    assert np.array_equal(results, inside)
+
+
+def test_a_recognized_model_outlives_its_files_in_folders(tmp_path: Path, folder: Path) -> None:
+    path = tmp_path / "net.onnx"
+    with_external_data(path, 0)
+    trimtab.load(path)
+    recognized = trimtab.load(path)
+    path.unlink()
+    (tmp_path / "weights" / "all.bin").unlink()
+    assert [op.type for op in recognized.ops] == [op.type for op in trimtab.load(network()).ops]
 
 
 def test_a_recognized_model_is_not_imported(

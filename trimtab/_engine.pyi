@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from trimtab.engine import EngineError as EngineError
 
 MAX_ELEMENTS: int
+compiler: str
 
 def infer_shapes(
     op_id: int,

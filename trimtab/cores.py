@@ -349,8 +349,14 @@ def _hint(name: str, arch: str | None) -> str:
     return f"did you mean {' or '.join(near)}? {listing}" if near else listing
 
 
-@cache
 def _read(path: Path) -> Core:
+    status = path.stat()
+    return _read_state(path, (status.st_ino, status.st_size, status.st_mtime_ns))
+
+
+@cache
+def _read_state(path: Path, state: tuple[int, ...]) -> Core:
+    """The core of a file in a state: `core.fit` may write it anew while the process runs."""
     file = TomlFile(path, SchemaError, hint="docs/cores.md explains the keys")
     if "name" in file.table:
         raise file.error("unknown key `name`: the name of a core is that of its file")

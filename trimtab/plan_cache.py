@@ -41,7 +41,7 @@ _ALIGNMENT = 64
 _CLOCK_NS = 2_000_000_000  # longer than the resolution of any file system's time
 _STALE_S = 3600.0  # a partial file of this age has no writer any more
 
-# Files that decide plans besides the package, which contains them in a wheel.
+# Files that decide plans besides the package.
 _RESOURCES = {
     "cores": (".toml",),
     "kernels": (".toml", ".h", ".cpp"),
@@ -208,7 +208,7 @@ _package_digest: list[str] = []
 
 def _package_signature() -> Signature:
     files_ = [*_signatures(paths.package(), (".py", ".toml"))]
-    for folder, suffixes in _RESOURCES.items() if paths.is_checkout() else ():
+    for folder, suffixes in _RESOURCES.items():
         files_ += _signatures(paths.root() / folder, suffixes)
     single = [Path(extension().__file__)]
     onnx = importlib.util.find_spec("onnx")
@@ -222,9 +222,15 @@ def _content_digest(contents: Iterable[Path]) -> str:
     running = hashlib.sha256()
     for path in contents:
         content = path.read_bytes()
-        running.update(f"\0{path}\0{len(content)}\0".encode())
+        running.update(f"\0{_inside(path)}\0{len(content)}\0".encode())
         running.update(content)
     return running.hexdigest()
+
+
+def _inside(path: Path) -> str:
+    """The name of a file without the place of the installation."""
+    bases = (base for base in (paths.package(), paths.root()) if path.is_relative_to(base))
+    return path.relative_to(next(bases, path.parent)).as_posix()
 
 
 def _signatures(folder: str | Path, suffixes: tuple[str, ...]) -> Iterator[FileSignature]:

@@ -307,7 +307,8 @@ def _planned(program: Program, threads: int, plan: Plan | None, cache: bool) -> 
     target, plans = Target.host(threads=threads), plan_cache.current() if cache else None
     if plans is None or not program.origin:
         return _newly_planned(program, target, plan)
-    key = plan_cache.digest("session", program.origin, program.name, target, plan)
+    machine = target, target.bandwidth_core
+    key = plan_cache.digest("session", program.origin, program.name, machine, plan)
     image = plans.image(key)
     if image is None:
         image = _newly_planned(program, target, plan)

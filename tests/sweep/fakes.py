@@ -43,7 +43,7 @@ def measure_task(
     for cell, identity in builds.items():
         key = sweep.key(cell, *identity.hashes)
         role = {"cell": key, "series": sweep.series(cell), "configuration": cell.configuration}
-        cells.append(BuiltCell(cell, identity, FileBundle("archived", []), role))
+        cells.append(BuiltCell(cell, identity, FileBundle("archived", Path(), []), role))
     return MeasureTask(cells[0].cell.device, tuple(cells), sweep.protocol.settings, "")
 
 
@@ -71,7 +71,8 @@ class FakeWork:
             if self._match(task.cell, {word: word for word in self.broken}):
                 raise BuildError("the compiler refuses", hint="look into the log")
             digest = hashlib.sha256(str(task.cell).encode()).hexdigest()
-            return CellBuild(BuildIdentity(digest, digest, 1.0), FileBundle("archived", []))
+            identity = BuildIdentity(digest, digest, 1.0)
+            return CellBuild(identity, FileBundle("archived", Path(), []))
 
     def measure_cells(self, task: MeasureTask) -> tuple[CellRecord, ...]:
         cells = tuple(built.cell for built in task.cells)

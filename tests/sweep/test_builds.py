@@ -12,7 +12,7 @@ from trimtab.sweep.matrix import Cell
 
 
 def test_the_files_of_a_network_go_with_its_task_and_others_do_not(tmp_path: Path) -> None:
-    for name in ("net.param", "net.bin", "net2.bin", "plan.toml"):
+    for name in ("net.param", "net.bin", "net2.bin", "net.onnx", "plan.toml"):
         (tmp_path / name).write_text(name)
     (tmp_path / "net.dir").mkdir()
     cell = Cell(str(tmp_path / "net.param"), plan=str(tmp_path / "plan.toml"))
@@ -35,6 +35,6 @@ def test_a_network_without_its_file_is_refused_also_if_others_of_its_name_exist(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "net.bin").touch()
-    with pytest.raises(ModelFileError, match="the model file does not exist") as refused:
+    with pytest.raises(ModelFileError, match="there is no such file") as refused:
         BuildCache().task(Cell(str(tmp_path / "net.param")))
     assert refused.value.where == str(tmp_path / "net.param")

@@ -17,6 +17,7 @@ class FakeClock:
     """
 
     core = "fake"
+    compiler = "fake 1.0"
 
     def __init__(
         self,

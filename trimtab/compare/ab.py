@@ -238,4 +238,5 @@ def measure_floor(
         governor=result.a.header.control["governor"],
         run_ids=(result.a.header.run_id, result.b.header.run_id),
         cores=result.a.header.affinity,
+        threads=arm.threads,
     )

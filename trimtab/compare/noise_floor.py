@@ -25,7 +25,8 @@ class NoiseFloor:
 
     Differences up to `share` are noise. `interval` is that of the ratio of A to A, which `share`
     comes from. `measured` is the model, `date` is UTC. `governor` and `cores` (None: not pinned)
-    are the device's settings during the calibration.
+    are the device's settings during the calibration. `threads`: None in files from before this
+    field.
     """
 
     device: str
@@ -41,6 +42,7 @@ class NoiseFloor:
     governor: str | None
     run_ids: tuple[str, ...]
     cores: str | None = None
+    threads: int | None = None
 
     @property
     def control(self) -> str:
@@ -60,6 +62,9 @@ class NoiseFloor:
             return (
                 f"calibrated for {self.control}, the run used {_control(header.affinity, governor)}"
             )
+        threads = int(header.protocol.get("threads", 1))
+        if self.threads is not None and self.threads != threads:
+            return f"calibrated with threads: {self.threads}, the run used {threads}"
         return ""
 
 

@@ -187,7 +187,7 @@ def _applied_floor(floor: NoiseFloor | None, header: Header, *, is_duet: bool) -
         mode = "as a duet" if floor.is_duet else "in interleaved rounds"
         note += f", measured {mode}: {calibrate}{' --duet' * is_duet}"
     elif reason := floor.stale(header):
-        note += f", invalid: {reason}; {calibrate}, with the same --cores and --governor"
+        note += f", invalid: {reason}; {calibrate}, with the same --cores, --governor and --threads"
     else:
         return floor.share, note
     return max(floor.share, noise_floor.UNCALIBRATED), note

@@ -2,8 +2,8 @@
 
 A format is a module of this package that implements `Importer`; it is found by its file name.
 Packages, and modules with a leading underscore, are helpers. An importer and its `sniff` must not
-need third-party packages. Only `load` imports them, so that a missing package affects its format
-alone.
+need third-party packages. Only `load` and `files` import them, so that a missing package affects
+its format alone.
 """
 
 from __future__ import annotations
@@ -51,6 +51,11 @@ class Importer(Protocol):
 
     def sniff(self, path: Path) -> bool:
         """Whether the existing file `path` looks like this format; cheap, never raises."""
+
+    def files(self, path: Path) -> list[Path]:
+        """All files that `load` reads for the model at `path`, in a fixed order; they lie in the
+        folder of `path`, or below. Raises what `load` raises if they cannot be told.
+        """
 
     def load(self, path: Path, inputs: Shapes) -> Program:
         """Translates the model at `path`; `inputs` gives the shapes of inputs with free dimensions.
@@ -116,16 +121,15 @@ def find(path: Path) -> Importer:
 
 
 def files(path: Path) -> list[Path]:
-    """The files of a model by name: all files of a folder, or `path` and the files with the same
-    stem and another suffix of the format.
+    """All files of the model at `path`, which may be a folder: those that `load` reads, in a fixed
+    order. They lie in the folder of `path`, or below.
+
+    Whatever keeps, copies or identifies a model takes these. Errors as those of `load`.
     """
-    if path.is_dir():
-        return sorted(file for file in path.iterdir() if file.is_file())
-    matches = [s for s in suffixes() if path.name.endswith(s)]
-    suffix = max(matches, key=len, default="")
-    format_suffixes = next((declared for declared in _formats().values() if suffix in declared), ())
-    others = (path.with_name(path.name.removesuffix(suffix) + s) for s in format_suffixes)
-    return [path, *(other for other in others if other != path and other.is_file())]
+    try:
+        return find(path).files(path)
+    except ImportError as error:
+        raise _missing_package(error, path) from error
 
 
 def load(
@@ -175,8 +179,8 @@ def _cached(
     if plans is None or _parsers.are_extended():
         return None
     try:
-        snapshot = Snapshot(path, files(path))
-    except OSError:  # the importer reports it
+        snapshot = Snapshot(path, importer.files(path))
+    except (OSError, ImportError, ModelFileError):  # the importer reports it
         return None
     content = plans.content_digest(snapshot.signature, snapshot.digest)
     what = path.name, content, inputs, outputs or ()
@@ -184,12 +188,11 @@ def _cached(
     facts = plans.facts(key)
     if facts is None:
         program = _imported(importer, path, inputs, outputs)
-        if not program.reads_more_files:
-            ends = tuple(program.inputs), tuple(program.outputs)
-            plans.store_facts(
-                key, plan_cache.LoadFacts(program.name, *ends, program.input_ranges, program.hints)
-            )
-            program.defer(key)
+        ends = tuple(program.inputs), tuple(program.outputs)
+        plans.store_facts(
+            key, plan_cache.LoadFacts(program.name, *ends, program.input_ranges, program.hints)
+        )
+        program.defer(key)
         return program
 
     def block() -> Block:
@@ -237,7 +240,6 @@ def _imported_at(
         program = error.supported
         if not outputs or not set(outputs) <= set(program.vars):
             raise
-        program.reads_more_files = True  # for all that is known
     except ImportError as error:
         raise _missing_package(error, path) from error
     if outputs:

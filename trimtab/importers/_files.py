@@ -95,6 +95,11 @@ def text_and_weights(
     )
 
 
+def existing(*paths: Path | None) -> list[Path]:
+    """The files that there are: a network may have no weights."""
+    return [path for path in paths if path]
+
+
 class WeightsFile:
     """A weights file, which may be absent. `text` and `suffix` are the suffixes of the text file
     and of the weights file.

@@ -20,13 +20,15 @@ class Snapshot:
     """The mapped files of the model at `path`. OSError if one cannot be read."""
 
     def __init__(self, path: Path, contents: Sequence[Path]) -> None:
+        """`contents`: the model's files, in the folder of `path` or below."""
         self._path = path
+        self._folder = _absolute(path).parent
         self._contents: dict[Path, mmap.mmap | bytes] = {}
         signature = []
         for file in contents:
             with file.open("rb") as opened:
                 status = os.fstat(opened.fileno())
-                signature.append(plan_cache.signature_of(str(file.absolute()), status))
+                signature.append(plan_cache.signature_of(str(_absolute(file)), status))
                 self._contents[file] = _mapped(opened) if status.st_size else b""
         self.signature = tuple(signature)
 
@@ -34,7 +36,7 @@ class Snapshot:
         """The hash of the names and contents of all files."""
         running = hashlib.sha256()
         for file, content in self._contents.items():
-            running.update(f"{file.name}\0{len(content)}\0".encode())
+            running.update(os.fsencode(self._inside(file)) + f"\0{len(content)}\0".encode())
             for at in range(0, len(content), _CHUNK):
                 with memoryview(content) as view:
                     running.update(view[at : at + _CHUNK])
@@ -58,13 +60,13 @@ class Snapshot:
         import tempfile  # which hardly any process needs
 
         with tempfile.TemporaryDirectory(prefix="trimtab-") as folder:
-            inside = Path(folder) / self._path.name
             for file, content in self._contents.items():
-                copy = inside if file == self._path else inside.parent / file.name
-                if file.is_relative_to(self._path) and file != self._path:
-                    copy = inside / file.relative_to(self._path)
+                copy = Path(folder) / self._inside(file)
                 files.write_bytes(copy, memoryview(content), error=ModelFileError)
-            yield inside
+            yield Path(folder) / self._inside(self._path)
+
+    def _inside(self, file: Path) -> Path:
+        return _absolute(file).relative_to(self._folder)
 
     def _are_in_place(self) -> bool:
         try:
@@ -72,6 +74,11 @@ class Snapshot:
         except OSError:
             return False
         return [(s.st_dev, s.st_ino) for s in statuses] == [s[1:3] for s in self.signature]
+
+
+def _absolute(path: Path) -> Path:
+    """The path without `..`, so that the files of a model lie below its folder by name."""
+    return Path(os.path.abspath(path))  # noqa: PTH100 - Path.absolute() keeps `..`
 
 
 def _mapped(opened: BufferedReader) -> mmap.mmap:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trimtab.importers._files import head, text_and_weights
+from trimtab.importers._files import existing, head, text_and_weights
 from trimtab.importers._inputs import Shapes
 from trimtab.program import Program
 
@@ -25,6 +25,11 @@ def sniff(path: Path) -> bool:
     )
 
 
+def files(path: Path) -> list[Path]:
+    """The .prototxt and the .caffemodel of the network."""
+    return existing(*_pair(path))
+
+
 def load(path: Path, inputs: Shapes) -> Program:
     """Translates the network at `path`, or the one beside the weights at `path`.
 
@@ -33,7 +38,11 @@ def load(path: Path, inputs: Shapes) -> Program:
     """
     from trimtab.importers.caffe_ops import network
 
-    return network.load(*text_and_weights(path, *SUFFIXES, _is_deployed), inputs)
+    return network.load(*_pair(path), inputs)
+
+
+def _pair(path: Path) -> tuple[Path, Path | None]:
+    return text_and_weights(path, *SUFFIXES, _is_deployed)
 
 
 def _is_deployed(path: Path) -> bool:

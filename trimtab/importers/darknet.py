@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trimtab.importers._files import head, text_and_weights
+from trimtab.importers._files import existing, head, text_and_weights
 from trimtab.importers._inputs import Shapes
 from trimtab.program import Program
 
@@ -26,6 +26,11 @@ def sniff(path: Path) -> bool:
     return first in ("[net]", "[network]")
 
 
+def files(path: Path) -> list[Path]:
+    """The .cfg and the .weights of the network."""
+    return existing(*_pair(path))
+
+
 def load(path: Path, inputs: Shapes) -> Program:
     """Translates the network at `path`, or the one beside the weights at `path`.
 
@@ -34,4 +39,8 @@ def load(path: Path, inputs: Shapes) -> Program:
     """
     from trimtab.importers.darknet_ops import network
 
-    return network.load(*text_and_weights(path, *SUFFIXES, sniff), inputs)
+    return network.load(*_pair(path), inputs)
+
+
+def _pair(path: Path) -> tuple[Path, Path | None]:
+    return text_and_weights(path, *SUFFIXES, sniff)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from trimtab.errors import ModelFileError
-from trimtab.importers._files import text_and_weights
+from trimtab.importers._files import existing, text_and_weights
 from trimtab.importers._inputs import Shapes
 from trimtab.importers._param_text import has_magic
 from trimtab.program import Program
@@ -23,6 +23,11 @@ def sniff(path: Path) -> bool:
     return has_magic(path, pnnx=False)
 
 
+def files(path: Path) -> list[Path]:
+    """The .param and the .bin of the network."""
+    return existing(*_pair(path))
+
+
 def load(path: Path, inputs: Shapes) -> Program:
     """Translates the network at `path`, or the one beside the weights at `path`.
 
@@ -30,13 +35,17 @@ def load(path: Path, inputs: Shapes) -> Program:
     """
     from trimtab.importers.ncnn_ops import network
 
+    return network.load(*_pair(path), inputs)
+
+
+def _pair(path: Path) -> tuple[Path, Path | None]:
     if path.name.endswith(".param.bin"):
         raise ModelFileError(
             "is the binary form of a network, which has no names",
             where=str(path),
             hint="give the text form, which ends with .param",
         )
-    return network.load(*text_and_weights(path, *SUFFIXES, sniff, _is_weights), inputs)
+    return text_and_weights(path, *SUFFIXES, sniff, _is_weights)
 
 
 def _is_weights(path: Path) -> bool:

@@ -12,6 +12,7 @@ from pathlib import Path
 from trimtab.importers._files import head
 from trimtab.importers._graph import Array
 from trimtab.importers._inputs import Shapes
+from trimtab.importers.onnx_ops import external
 from trimtab.program import Program
 
 SUFFIXES = (".onnx",)
@@ -25,6 +26,11 @@ def sniff(path: Path) -> bool:
     """Whether the file begins with a small ir_version and another field of ModelProto."""
     start = head(path, 3)
     return len(start) == 3 and start[0] == 0x08 and start[1] < 0x20 and start[2] in _SECOND_TAGS
+
+
+def files(path: Path) -> list[Path]:
+    """The model's file, and those with external data."""
+    return [path, *external.files(path)]
 
 
 def load(path: Path, inputs: Shapes, values: Mapping[str, Array] | None = None) -> Program:

@@ -31,6 +31,14 @@ def sniff(path: Path) -> bool:
     return start[:1] == b"\x0a" and 2 <= start.find(b"\x08\x00\x10\xff\xff\xff\xff") <= 6
 
 
+def files(path: Path) -> list[Path]:
+    """The program and the files of its parameters."""
+    from trimtab.importers.paddle_ops import weights
+
+    program = _find_program(path)
+    return [program, *weights.files(path, program)]
+
+
 def load(path: Path, inputs: Shapes) -> Program:
     """Translates the program at `path`; see `trimtab.importers.Importer` for errors.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trimtab.importers._files import text_and_weights
+from trimtab.importers._files import existing, text_and_weights
 from trimtab.importers._inputs import Shapes
 from trimtab.importers._param_text import has_magic
 from trimtab.program import Program
@@ -21,6 +21,11 @@ def sniff(path: Path) -> bool:
     return has_magic(path, pnnx=True)
 
 
+def files(path: Path) -> list[Path]:
+    """The .pnnx.param and the .pnnx.bin of the network."""
+    return existing(*_pair(path))
+
+
 def load(path: Path, inputs: Shapes) -> Program:
     """Translates the network at `path`, or the one beside the weights at `path`.
 
@@ -29,7 +34,11 @@ def load(path: Path, inputs: Shapes) -> Program:
     """
     from trimtab.importers.pnnx_ops import network
 
-    return network.load(*text_and_weights(path, ".param", ".bin", sniff, _is_archive), inputs)
+    return network.load(*_pair(path), inputs)
+
+
+def _pair(path: Path) -> tuple[Path, Path | None]:
+    return text_and_weights(path, ".param", ".bin", sniff, _is_archive)
 
 
 def _is_archive(path: Path) -> bool:

@@ -23,6 +23,11 @@ def sniff(path: Path) -> bool:
     return head(path, 8)[4:] == b"TFL3"
 
 
+def files(path: Path) -> list[Path]:
+    """The model's only file."""
+    return [path]
+
+
 def load(path: Path, inputs: Shapes) -> Program:
     """Translates the model at `path`; see `trimtab.importers.Importer` for errors."""
     from trimtab.importers.tflite_ops import network

@@ -10,9 +10,14 @@ from trimtab.importers._inputs import Shapes
 from trimtab.modelfile import sniff
 from trimtab.program import Program
 
-__all__ = ["SUFFIXES", "load", "sniff"]
+__all__ = ["SUFFIXES", "files", "load", "sniff"]
 
 SUFFIXES = (".ttm",)
+
+
+def files(path: Path) -> list[Path]:
+    """The model's only file."""
+    return [path]
 
 
 def load(path: Path, inputs: Shapes) -> Program:

@@ -47,9 +47,8 @@ class Program:
     `source` is the program before optimization (None if this is not optimized). `target` and
     `threads` are those of the plan. `passes` lists the passes that have run, in order.
     `input_ranges`: the lowest and the highest value of inputs, where the model's file declares
-    them; a .ttm file does not. `hints`: what that file says about its use. `reads_more_files`:
-    whether constants come from files that the model names. `layers`: those of the model's file in
-    its order, if an importer has just read it.
+    them; a .ttm file does not. `hints`: what that file says about its use. `layers`: those of the
+    model's file in its order, if an importer has just read it.
     """
 
     def __init__(self, name: str = "") -> None:
@@ -62,7 +61,6 @@ class Program:
         self.passes: list[str] = []
         self.input_ranges: dict[str, tuple[float, float]] = {}
         self.hints = ModelHints()
-        self.reads_more_files = False
         self.layers: tuple[ImportedLayerFacts, ...] = ()
         self.target: str = ""
         self.threads: int = 1

@@ -7,18 +7,15 @@ of files. The cache has one file per build, named after everything that determin
 from __future__ import annotations
 
 import dataclasses
-import functools
-import hashlib
 import tempfile
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trimtab import __version__, files, paths, strict_json, zoo
+from trimtab import files, importers, paths, strict_json, zoo
 from trimtab.bench import archive
-from trimtab.errors import ModelFileError, UsageError
+from trimtab.errors import TrimtabError, UsageError
 from trimtab.pipeline import input_shapes
 from trimtab.pipeline.built import build, subject_of
 from trimtab.pipeline.calibration import Calibration
@@ -26,9 +23,9 @@ from trimtab.pipeline.loaded import load
 from trimtab.pipeline.measured import expected_output
 from trimtab.pipeline.planned import plan
 from trimtab.pipeline.recipe import MeasurementRequest, Recipe
-from trimtab.pipeline.resolve import model_path, read_plan
+from trimtab.pipeline.resolve import read_plan
 from trimtab.pipeline.stores import sweep_store
-from trimtab.profile import find_profile
+from trimtab.sweep import inputs
 from trimtab.sweep.bundle import FileBundle
 from trimtab.sweep.matrix import TUNED, Cell
 
@@ -53,22 +50,26 @@ class BuildIdentity:
 class BuildTask:
     """A request to build a cell; the cell's device has no influence.
 
-    `network` is the model with the files beside it, None for a network of the zoo. `plan` is the
-    plan file, if any. `sources` is the hash of the trimtab that must execute the task.
+    `network` has all files of the model, None for a network of the zoo. `plan` is the plan file, if
+    any. `sources` is the hash of the trimtab that must execute the task; `key` that of the inputs.
     """
 
     cell: Cell
     network: FileBundle | None
     plan: FileBundle | None
     sources: str
+    key: str = ""
 
 
 @dataclass(frozen=True)
 class CellBuild:
-    """A finished build; `archived` is its folder in `trimtab.bench.archive`."""
+    """A finished build; `archived` is its folder in `trimtab.bench.archive`, `key` that of its
+    task.
+    """
 
     identity: BuildIdentity
     archived: FileBundle
+    key: str = ""
 
 
 def recipe_of(cell: Cell, model: Path, plan_file: Path | None) -> Recipe:
@@ -96,7 +97,7 @@ def build_cell(task: BuildTask) -> CellBuild:
 
     Raises the errors of a build, and UsageError if this trimtab is not the one that sent the task.
     """
-    check_sources(task.sources)
+    inputs.check_sources(task.sources)
     begin_s = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="trimtab-") as name:
         scratch = Path(name)
@@ -115,18 +116,18 @@ def build_cell(task: BuildTask) -> CellBuild:
         )
     seconds = time.monotonic() - begin_s
     identity = BuildIdentity(files.sha256(subject.binary), files.sha256(subject.model), seconds)
-    return CellBuild(identity, FileBundle.of_folder(subject.binary.parent))
+    return CellBuild(identity, FileBundle.of_folder(subject.binary.parent), task.key)
 
 
 class BuildCache:
-    """The builds of earlier sweeps, in the cache folder."""
+    """The builds of earlier sweeps, in the cache folder, and those of this trimtab."""
+
+    def __init__(self) -> None:
+        self._sources = inputs.source_hash()
 
     def find(self, cell: Cell) -> BuildIdentity | None:
         """The cached build, or None if it is missing or an input file has changed."""
-        try:
-            entry = _read_entry(self._entry_file(cell))
-        except OSError:
-            return None
+        entry = _read_entry(_entry_file(_key(cell, self._sources)))
         if not entry:
             return None
         identity = BuildIdentity(entry["binary"], entry["model"], entry["seconds"])
@@ -134,25 +135,27 @@ class BuildCache:
         return identity if folder.is_dir() else None
 
     def task(self, cell: Cell) -> BuildTask:
-        """The task that builds a cell, with its files. Raises ModelFileError if one is missing."""
+        """The task that builds a cell, with its files. Errors of `importers.files`."""
         network = plan_file = None
         if cell.model not in zoo.names():
             path = Path(cell.model)
-            beside = [p for p in sorted(path.parent.glob(f"{path.stem}.*")) if p.is_file()]
-            if path not in beside:
-                raise ModelFileError("the model file does not exist", where=str(path))
-            network = FileBundle("model", beside)
+            network = FileBundle("model", path.parent, importers.files(path))
         if cell.plan == TUNED:
             raise UsageError(
                 "the plan was not tuned", where=str(cell), hint="./inv tune shows the reason"
             )
         if cell.plan:
-            plan_file = FileBundle("plan", [Path(cell.plan)])
-        return BuildTask(cell, network, plan_file, source_hash())
+            plan_file = FileBundle("plan", Path(cell.plan).parent, [Path(cell.plan)])
+        key = inputs.digest(cell, self._sources)
+        return BuildTask(cell, network, plan_file, self._sources, key)
 
     def store(self, cell: Cell, result: CellBuild) -> None:
-        """Archives a build that another process made, and records its identity."""
+        """Archives a build that another process made, and records its identity, unless its inputs
+        have changed meanwhile.
+        """
         result.archived.into(sweep_store())
+        if result.key != _key(cell, inputs.source_hash()):
+            return
         identity = result.identity
         entry = {
             "build": str(cell),
@@ -160,18 +163,7 @@ class BuildCache:
             "model": identity.model_sha256,
             "seconds": identity.seconds,
         }
-        files.write_text(self._entry_file(cell), strict_json.dumps(entry) + "\n")
-
-    def _entry_file(self, cell: Cell) -> Path:
-        """Raises OSError if an input file cannot be read."""
-        facts: list[object] = [source_hash(), cell.configuration]
-        model = model_path(cell.model)
-        for path in (model, *(Path(p) for p in (cell.plan, cell.calibration) if p)):
-            facts.append(_digest(path))
-        if cell.profile:
-            facts.append(find_profile(cell.profile).digest())
-        name = hashlib.sha256(strict_json.dumps(facts, sort_keys=True).encode()).hexdigest()[:24]
-        return _cache_folder() / f"{name}.json"
+        files.write_text(_entry_file(result.key), strict_json.dumps(entry) + "\n")
 
 
 def build_durations() -> dict[str, float]:
@@ -180,30 +172,20 @@ def build_durations() -> dict[str, float]:
     return {entry["build"]: entry["seconds"] for entry in entries if entry}
 
 
-def check_sources(expected: str) -> None:
-    """Raises UsageError if this trimtab differs from the one that started the sweep."""
-    if expected != source_hash():
-        raise UsageError(
-            "this worker's trimtab differs from the one that started the sweep",
-            hint="install the same version, or check out the same commit, and restart the worker",
-        )
-
-
-@functools.cache
-def source_hash() -> str:
-    """Hash of every file of this trimtab that may influence the result of a build."""
-    folders = ("runtime", "kernels", "toolchains", "cores", "profiles")
-    sources = [p for folder in folders for p in (paths.root() / folder).rglob("*") if p.is_file()]
-    sources += [p for p in paths.package().rglob("*.py") if "_resources" not in p.parts]
-    digest = hashlib.sha256(__version__.encode())
-    for path in sorted(sources):
-        base = paths.package() if path.is_relative_to(paths.package()) else paths.root()
-        digest.update(f"{path.relative_to(base)}\0{files.sha256(path)}\0".encode())
-    return digest.hexdigest()[:24]
-
-
 def _cache_folder() -> Path:
     return paths.cache() / "sweep" / "builds"
+
+
+def _key(cell: Cell, sources: str) -> str:
+    """The present key of a cell; "" if it cannot be built, which the build reports."""
+    try:
+        return inputs.digest(cell, sources)
+    except TrimtabError:
+        return ""
+
+
+def _entry_file(key: str) -> Path:
+    return _cache_folder() / f"{key[:24]}.json"
 
 
 def _read_entry(path: Path) -> dict[str, Any] | None:
@@ -217,9 +199,3 @@ def _read_entry(path: Path) -> dict[str, Any] | None:
         isinstance(entry.get(key), kind) for key, kind in types.items()
     )
     return entry if is_complete else None
-
-
-def _digest(path: Path) -> str:
-    """Hash of a file, or of all files of a folder."""
-    contents: Sequence[Path] = sorted(path.rglob("*")) if path.is_dir() else [path]
-    return " ".join(f"{p.name}:{files.sha256(p)}" for p in contents if p.is_file() or p == path)

@@ -17,9 +17,10 @@ from trimtab.compare import noise_floor, paired, verdicts
 from trimtab.compare.ab import floors_folder, interleaved
 from trimtab.devices import find_device
 from trimtab.pipeline.stores import sweep_store
-from trimtab.sweep.builds import BuildIdentity, check_sources, source_hash
+from trimtab.sweep.builds import BuildIdentity
 from trimtab.sweep.bundle import FileBundle
 from trimtab.sweep.executor import ALL, CPU, Needs
+from trimtab.sweep.inputs import check_sources, source_hash
 from trimtab.sweep.matrix import Cell, Sweep
 
 ARMS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

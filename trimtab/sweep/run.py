@@ -73,7 +73,7 @@ def read(path: Path) -> Sweep:
 
 def _checked(cell: Cell, path: Path) -> Cell:
     """The cell without what its precision does not use; the error of a mistake in it."""
-    if cell.model not in zoo.names() and not Path(cell.model).is_file():
+    if cell.model not in zoo.names() and not Path(cell.model).exists():
         raise UsageError(
             f"model {cell.model!r} is neither a file nor a network of the zoo",
             where=str(path),

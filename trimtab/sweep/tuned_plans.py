@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-import hashlib
 from pathlib import Path
 
-from trimtab import files, paths, strict_json
+from trimtab import files, paths
 from trimtab.errors import TrimtabError
-from trimtab.pipeline.resolve import model_path
 from trimtab.progress import SILENT, Progress
-from trimtab.sweep.builds import recipe_of, source_hash
+from trimtab.sweep import inputs
+from trimtab.sweep.builds import recipe_of
 from trimtab.sweep.matrix import TUNED, Cell, Sweep
 from trimtab.tuning.tuned import TIMINGS, TuneRequest, tune
 
 
 def known(sweep: Sweep) -> Sweep:
     """The sweep with the plan files of the cells that were tuned before, by these sources."""
-    cells = []
+    cells, sources = [], inputs.source_hash()
     for cell in sweep.cells:
-        file = _file(cell) if cell.plan == TUNED else None
+        file = None
+        if cell.plan == TUNED:
+            with contextlib.suppress(TrimtabError):  # the build reports it
+                file = _file(cell, sources)
         is_tuned = file is not None and file.is_file()
         cells.append(dataclasses.replace(cell, plan=str(file)) if is_tuned else cell)
     return dataclasses.replace(sweep, cells=tuple(cells))
@@ -40,18 +43,17 @@ def with_tuned_plans(sweep: Sweep, folder: Path, progress: Progress = SILENT) ->
             settings=sweep.protocol.settings.counted(),
         )
         try:
+            file = _file(cell, inputs.source_hash())  # of the model as it is before
             result = tune(request, folder, progress)
-            files.write_text(_file(cell), result.plan.to_toml(result.title()))
+            files.write_text(file, result.plan.to_toml(result.title()))
         except TrimtabError as error:
             progress.note(f"{cell}: not tuned: {error}")
     return known(sweep)
 
 
-def _file(cell: Cell) -> Path:
+def _file(cell: Cell, sources: str) -> Path:
     """The plan file of a cell. Its name is the axis' value, so that the configuration of a cell is
     the same before and after.
     """
-    model = files.sha256(model_path(cell.model))
-    facts = [source_hash(), {**cell.configuration, "plan": TUNED}, model]
-    name = hashlib.sha256(strict_json.dumps(facts, sort_keys=True).encode()).hexdigest()[:24]
-    return paths.cache() / "sweep" / "tuned" / name / TUNED
+    key = inputs.digest(dataclasses.replace(cell, plan=TUNED), sources)
+    return paths.cache() / "sweep" / "tuned" / key[:24] / TUNED

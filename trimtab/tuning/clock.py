@@ -45,6 +45,10 @@ class Clock(Protocol):
     def unit(self) -> str:
         """Unit of the times: "ns", or "instructions" where clocks measure an emulator."""
 
+    @property
+    def compiler(self) -> str:
+        """The compiler of the code that runs, with its version and its flags."""
+
     def carry(self, program: Program) -> None:
         """Announces a program: what runs the next measurements contains its code as well."""
 

@@ -10,6 +10,7 @@ import dataclasses
 import math
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from uuid import uuid4
 
@@ -18,9 +19,10 @@ import numpy as np
 from trimtab.bench import protocol
 from trimtab.bench.golden import Golden
 from trimtab.bench.jobs import Job, ScheduledLaunch, Settings, Subject
-from trimtab.build import builder
+from trimtab.build import builder, compiler
 from trimtab.build.builder import Build, BuildRequest
 from trimtab.build.derived_profile import profile_of
+from trimtab.build.toolchain import find_toolchain
 from trimtab.compare import ab
 from trimtab.devices import Device, DeviceInfo
 from trimtab.errors import WrongOutputError
@@ -61,6 +63,14 @@ class DeviceClock:
         self._profile: Profile | None = None
         self._built: Profile | None = None
         self._build: Build | None = None
+
+    @cached_property
+    def compiler(self) -> str:
+        """See `Clock`."""
+        recipe = self._recipe
+        chosen = find_toolchain(recipe.toolchain or "host")
+        levels = builder.optimization_levels(chosen, small=recipe.plan.prefer == "size")
+        return repr((compiler.version(chosen), compiler.facts(chosen, recipe.cpu), levels))
 
     def carry(self, program: Program) -> None:
         """See `Clock`."""

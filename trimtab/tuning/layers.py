@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from trimtab import kernels, paths, strict_json
+from trimtab import kernels, paths, schema, strict_json
 from trimtab.planner import algorithms
 from trimtab.planner.alternatives import DecidedPlan
 from trimtab.planner.code_bytes import called_kernels
@@ -96,9 +96,9 @@ class Layers:
         return f"{op.type}{group} {window}{step} {' -> '.join(shapes)}".replace("  ", " ")
 
 
-def code_of(planned: Program, region: Iterable[str]) -> Named:
+def code_of(planned: Program, region: Iterable[str], compiler: str = "") -> Named:
     """The decisions of a plan for the operators with these first outputs: its digest covers every
-    plan attribute and the sources of operators and kernels.
+    plan attribute, the sources of operators and kernels, and the `compiler` with its flags.
     """
     outputs, prepared = set(region), {op.outputs[0] for op in planned.ops if op.schema.prepares}
     ops = [op for op in planned.steps if op.outputs[0] in outputs]
@@ -111,7 +111,7 @@ def code_of(planned: Program, region: Iterable[str]) -> Named:
         }
         for op in ops
     ]
-    return Named(digest(facts), "; ".join(map(_decision, ops)))
+    return Named(digest([compiler, *facts]), "; ".join(map(_decision, ops)))
 
 
 def _decision(op: Op) -> str:
@@ -131,13 +131,15 @@ def _source_digest(name: str) -> str:
         own = kernel.source if kernel.source.is_absolute() else root / kernel.source
         template = kernel.template
         files = [own, *([root / template.vectors] if template else [])]
-        more = repr((kernel.args, kernels.isas()[kernel.isa].flags, template))
+        function = template.function if template else ""
+        more = repr((kernel.args, kernels.isas()[kernel.isa].flags, function))
     else:
-        files, more = [root / "runtime" / "ops" / f"{name}.cpp"], name
+        op = schema.operator(name)
+        files, more = [op.path if op.is_generated else op.path.with_suffix(".cpp")], name
     texts = dict[Path, str]()
     for file in files:
         _read_with_includes(file, texts)
-    return digest([more, *(texts[file] for file in sorted(texts))])
+    return digest([more, *sorted(texts.values())])
 
 
 def _read_with_includes(file: Path, texts: dict[Path, str]) -> None:

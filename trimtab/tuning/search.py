@@ -198,7 +198,10 @@ class PlanSearch:
                 self.clock.carry(plan.planned)
                 for contest in members:
                     region = contest.alternatives[0].region
-                    before, after = code_of(base, region), code_of(plan.planned, region)
+                    before, after = (
+                        code_of(planned, region, self.clock.compiler)
+                        for planned in (base, plan.planned)
+                    )
                     layer = layers.layer(region)
                     if before.digest != after.digest:
                         keys = [Key(*where, layer.digest, code.digest) for code in (before, after)]

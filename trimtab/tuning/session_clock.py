@@ -12,6 +12,7 @@ import numpy as np
 from trimtab import importers
 from trimtab.bench import golden
 from trimtab.bench.golden import Array, Golden
+from trimtab.engine import engine
 from trimtab.errors import WrongOutputError
 from trimtab.program import Program
 from trimtab.session import Session
@@ -34,6 +35,11 @@ class SessionClock:
         self._expected, self._threads = expected, target.threads
         self.core = target.core.name
         self._coin = random.Random()
+
+    @property
+    def compiler(self) -> str:
+        """See `Clock`."""
+        return str(engine().compiler)
 
     def carry(self, program: Program) -> None:
         """See `Clock`; the Python engine contains all code."""

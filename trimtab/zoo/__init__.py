@@ -69,10 +69,11 @@ def _network(name: str) -> ModuleType:
 
 @functools.cache
 def _fingerprint(name: str) -> str:
-    """Hash of what determines the bytes of a network: its source, the builder and all blocks."""
-    digest = hashlib.sha256(np.__version__.encode())
-    sources = sorted(Path(__file__).parent.glob("*.py"))
-    for source in (*sources, Path(str(_network(name).__file__))):
+    """Hash of what determines the bytes of a network: the builder, all blocks and networks, as some
+    are made of others, and the packages.
+    """
+    digest = hashlib.sha256(f"{name} {np.__version__} {onnx.__version__}".encode())
+    for source in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(source.read_bytes())
     return digest.hexdigest()
 

@@ -44,13 +44,12 @@ Call = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class OnnxFile:
-    """The content of a file. `weights`: flat elements of initializers that `model` lacks, by index;
-    `reads_more_files`: whether the model names other files.
+    """The content of a file. `weights`: flat elements of initializers that `model` lacks, by
+    index.
     """
 
     model: onnx.ModelProto
     weights: Mapping[int, Array]
-    reads_more_files: bool
 
 
 def read(path: Path) -> OnnxFile:
@@ -64,8 +63,6 @@ def read(path: Path) -> OnnxFile:
             model, weights = onnx.ModelProto.FromString(divided.proto), divided.weights
         if not divided or model.functions:  # functions are inlined by the library
             model, weights = onnx.load_model(path, load_external_data=False), {}
-        tensors = *model.graph.initializer, *_tensors_of(model)
-        reads_more_files = any(map(uses_external_data, tensors))
         initializers = [*filter(uses_external_data, model.graph.initializer)]
         if initializers:
             initializers = [*model.graph.initializer]
@@ -87,7 +84,7 @@ def read(path: Path) -> OnnxFile:
             hint="export it again, or add what it was made with, for example"
             " model.opset_import.append(onnx.helper.make_opsetid('', 17))",
         )
-    return OnnxFile(model, weights, reads_more_files)
+    return OnnxFile(model, weights)
 
 
 def _tensors_of(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:

@@ -69,7 +69,6 @@ def load(path: Path, shapes: Shapes, values: Mapping[str, Array]) -> Program:
         walk.bind_input(name, walk.add_input(name, shape, dtypes[name]))
     walk.add_nodes(graph.node)
     program = walk.finish({info.name: info.name for info in graph.output})
-    program.reads_more_files = file.reads_more_files
     program.hints = of_ultralytics({entry.key: entry.value for entry in model.metadata_props})
     if pixels := models.pixel_range(model):
         pictures = (name for name in program.inputs if len(program.vars[name].shape) == _PICTURE)

@@ -23,6 +23,7 @@ from trimtab.importers.paddle_ops.framework import (
     LOD_TENSOR,
     ProgramDesc,
     VarDesc,
+    read,
     read_tensor,
 )
 
@@ -82,12 +83,10 @@ class _Stream:
 
 def parameters(path: Path, model: Path, desc: ProgramDesc) -> Mapping[str, Array]:
     """The parameters that the operators of the program `model` read; the user gave `path`."""
-    read = {name for op in desc.ops for names in op.inputs.values() for name in names}
-    # A combined file also has parameters that no operator reads.
-    declared = [v for v in desc.vars.values() if v.persistable and v.type == LOD_TENSOR]
-    needed = [var for var in declared if var.name in read]
-    if combined := _combined_file(path, model, needed):
-        return read_all(combined, declared)
+    needed = _needed(desc)
+    if combined := _named_file(path, model) or _combined_file(model, needed):
+        # A combined file also has parameters that no operator reads.
+        return read_all(combined, _declared(desc))
     files = {var.name: _own_file(model, var) for var in needed}
     if missing := [name for name, file in files.items() if not file.is_file()]:
         raise ModelFileError(
@@ -97,6 +96,26 @@ def parameters(path: Path, model: Path, desc: ProgramDesc) -> Mapping[str, Array
             f" under the name {model.stem}.pdiparams or __params__",
         )
     return {var.name: read_one(files[var.name], var) for var in needed}
+
+
+def files(path: Path, model: Path) -> list[Path]:
+    """The existing files that `parameters` reads."""
+    if named := _named_file(path, model):
+        return [named]
+    needed = _needed(read(model))
+    if combined := _combined_file(model, needed):
+        return [combined]
+    return [file for var in needed if (file := _own_file(model, var)).is_file()]
+
+
+def _declared(desc: ProgramDesc) -> list[VarDesc]:
+    return [v for v in desc.vars.values() if v.persistable and v.type == LOD_TENSOR]
+
+
+def _needed(desc: ProgramDesc) -> list[VarDesc]:
+    """The parameters that operators read."""
+    names = {name for op in desc.ops for names in op.inputs.values() for name in names}
+    return [var for var in _declared(desc) if var.name in names]
 
 
 def _own_file(model: Path, var: VarDesc) -> Path:
@@ -111,13 +130,22 @@ def _own_file(model: Path, var: VarDesc) -> Path:
     return model.parent / relative
 
 
-def _combined_file(path: Path, model: Path, needed: Sequence[VarDesc]) -> Path | None:
-    """The file with all parameters, if there is one."""
+def _named_file(path: Path, model: Path) -> Path | None:
+    """The file with all parameters, if a name tells it."""
     if path.name == "__params__" or path.suffix == ".pdiparams":
         return path
     if model.suffix == ".pdmodel":
         return companion(model, ".pdiparams", lambda _: True)
-    if not needed or all(_own_file(model, var).is_file() for var in needed):
+    return None
+
+
+def _combined_file(model: Path, needed: Sequence[VarDesc]) -> Path | None:
+    """The file with all parameters, if the parameters do not have files of their own."""
+    if (
+        model.suffix == ".pdmodel"
+        or not needed
+        or all(_own_file(model, var).is_file() for var in needed)
+    ):
         return None
     for name in _COMBINED:
         if (model.parent / name).is_file():
