@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from trimtab import __version__, files, kernels, paths, plugins, schema, strict_json
-from trimtab.build import cmake_runner, compiler, elf_strip, picture_decoder, toolchain
+from trimtab.build import cmake_runner, elf_strip, picture_decoder, toolchain
 from trimtab.cores import Core
 from trimtab.engine import is_python, provider_of
 from trimtab.errors import BuildError, PluginError, UsageError
@@ -265,7 +265,7 @@ def _key(request: BuildRequest, core: Core, profile: Profile, cmake_file: Path) 
     shared = sorted((paths.root() / "toolchains/cmake").glob("*.cmake"))
     facts = [
         str(paths.root()),
-        *(sys.executable, compiler.version(toolchain.find_toolchain(request.toolchain))),
+        sys.executable,
         profile.digest(),
         request.build_type,
         str(request.embed_model),

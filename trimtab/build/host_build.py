@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from trimtab import files, paths, plugins
-from trimtab.build import builder, cmake_runner, compiler, toolchain
+from trimtab.build import builder, cmake_runner, toolchain
 from trimtab.engine import engine_file
 from trimtab.errors import BuildError
 from trimtab.progress import SILENT, Progress
@@ -45,10 +45,10 @@ def build(
     `deliver`: files of the tree and the paths that they are copied to while the tree is locked:
     another process may rebuild them with other plug-ins.
     """
-    host = toolchain.find_toolchain("host")
-    cmake_file = toolchain.cmake_file(host)
-    facts = paths.root(), sys.executable, compiler.version(host), cmake_file.read_text()
-    key = hashlib.sha256(" ".join(map(str, facts)).encode()).hexdigest()[:12]
+    cmake_file = toolchain.cmake_file(toolchain.find_toolchain("host"))
+    key = hashlib.sha256(
+        f"{paths.root()} {sys.executable} {cmake_file.read_text()}".encode()
+    ).hexdigest()[:12]
     tree = paths.cache() / "build" / f"engine-{key}"
     options = {
         "TRIMTAB_PYTHON": "ON",

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from trimtab import __version__, files, importers, paths, plan_cache, plugins
 from trimtab.build import compiler
-from trimtab.build.toolchain import Toolchain, find_toolchain
-from trimtab.errors import FileAccessError, ToolchainError, UsageError
+from trimtab.build.toolchain import find_toolchain
+from trimtab.errors import FileAccessError, UsageError
 from trimtab.pipeline.resolve import find_target, model_path
 from trimtab.profile import find_profile
 from trimtab.sweep.matrix import Cell
@@ -43,7 +43,7 @@ def digest(cell: Cell, sources: str) -> str:
         *(cell.configuration, contents),
         find_profile(cell.profile).digest() if cell.profile else "",
         *(target, target.bandwidth_core),
-        *(_compiler(toolchain), compiler.facts(toolchain, cell.cpu)),
+        compiler.facts(toolchain, cell.cpu),
     )
 
 
@@ -78,14 +78,6 @@ def _own_code() -> str:
     package = paths.package()
     modules = (p for p in package.rglob("*.py") if "_resources" not in p.parts)
     return plan_cache.digest(__version__, _contents(package, modules))
-
-
-def _compiler(toolchain: Toolchain) -> str:
-    """The version of the compiler, "" if only other machines of a cluster have it."""
-    try:
-        return compiler.version(toolchain)
-    except ToolchainError:
-        return ""
 
 
 def _below(path: Path) -> list[Path]:

@@ -70,7 +70,7 @@ class DeviceClock:
         recipe = self._recipe
         chosen = find_toolchain(recipe.toolchain or "host")
         levels = builder.optimization_levels(chosen, small=recipe.plan.prefer == "size")
-        return repr((compiler.version(chosen), compiler.facts(chosen, recipe.cpu), levels))
+        return repr((compiler.facts(chosen, recipe.cpu), levels))
 
     def carry(self, program: Program) -> None:
         """See `Clock`."""

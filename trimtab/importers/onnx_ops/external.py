@@ -38,9 +38,8 @@ def files(path: Path) -> list[Path]:
     except IrregularError:
         pass  # the importer reports it
     inside = [name for name in names if not Path(name).is_absolute() and name[:2] != ".."]
-    return [
-        other for name in inside if "\0" not in name and (other := path.parent / name).is_file()
-    ]
+    # Unlike Path, os.path takes any text for a name.
+    return [path.parent / name for name in inside if os.path.isfile(path.parent / name)]  # noqa: PTH113
 
 
 def _locations(content: mmap.mmap, message: str, start: int, end: int, depth: int) -> Iterator[str]:
