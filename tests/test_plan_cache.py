@@ -13,10 +13,11 @@ import onnx
 import pytest
 
 import trimtab
-from trimtab import plan_cache
+from trimtab import cores, plan_cache
 from trimtab.errors import ModelFileError, UsageError
 from trimtab.importers import onnx as onnx_importer
 from trimtab.planner import planner
+from trimtab.target import Target
 from trimtab.zoo.builder import INPUT, Net
 
 X = np.random.default_rng(3).standard_normal((1, 3, 12, 12)).astype(np.float32)
@@ -185,6 +186,30 @@ def test_the_digest_of_trimtab_covers_its_code_its_tables_and_its_engine() -> No
     assert {"planner.py", "winograd.py", "onnx.py", "code_bytes.toml", "isa.toml"} <= names
     assert {"conv.toml", "zen4.toml", "version.py"} <= names
     assert any(path.name.startswith("_engine") for path in files)
+
+
+def test_the_place_of_the_installation_is_not_in_the_digest_of_trimtab(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digests = []
+    for place, content in (("a", "x"), ("b/trimtab", "x"), ("b/trimtab", "y")):
+        root = tmp_path / place
+        (root / "trimtab").mkdir(parents=True, exist_ok=True)
+        (root / "trimtab" / "planner.py").write_text(content)
+        monkeypatch.setattr(plan_cache.paths, "package", lambda own=root: own / "trimtab")
+        monkeypatch.setattr(plan_cache.paths, "root", lambda own=root: own)
+        digests.append(plan_cache._content_digest([root / "trimtab" / "planner.py"]))
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_another_core_that_stands_for_the_memory_has_a_plan_of_its_own(
+    model: Path, folder: Path, plans: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trimtab.Session(trimtab.load(model))
+    other = cores.find("cortex-a53")
+    monkeypatch.setattr(Target, "bandwidth_core", property(lambda _: other))
+    trimtab.Session(trimtab.load(model))
+    assert len(plans) == 2
 
 
 def damage_first(content: bytearray) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from fnmatch import fnmatch
 from pathlib import Path
 
 from trimtab.build import codegen
@@ -30,6 +34,22 @@ def test_a_generated_kernel_is_one_function_over_the_vectors_of_its_instruction_
     ]
     function = 'extern "C" void softmax_f32_neon(const SoftmaxArgs<float>& args) { Softmax(args); }'
     assert function in text.splitlines()
+
+
+def test_cmake_configures_again_after_a_change_of_any_module_of_the_generator(root: Path) -> None:
+    script = "import sys, trimtab.build.codegen as _\nfor m in sys.modules.values(): "
+    script += "print(getattr(m, '__file__', None) or '')"
+    argv = [sys.executable, "-P", "-c", script]
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    printed = subprocess.run(argv, capture_output=True, text=True, check=True, env=environment)
+    own = [
+        Path(line) for line in printed.stdout.split("\n") if line.startswith(str(root / "trimtab"))
+    ]
+    modules = [path.relative_to(root).as_posix() for path in own]
+    assert "trimtab/build/profile_headers.py" in modules
+    text = (root / "CMakeLists.txt").read_text(encoding="utf-8")
+    patterns = text.partition("file(GLOB TRIMTAB_GENERATOR ")[2].partition(")")[0].split()
+    assert [m for m in modules if not any(fnmatch(m, pattern) for pattern in patterns)] == []
 
 
 def test_a_hand_written_kernel_is_compiled_in_place(tmp_path: Path) -> None:

@@ -173,10 +173,11 @@ def test_a_difference_within_the_noise_floor_is_not_real(device: Device, tmp_pat
         ({"kernel": "Linux 1.0"}, "another kernel"),
         ({"governor": "powersave"}, "with the governor powersave, the run used"),
         ({"cores": "7"}, "calibrated for cores 7 with"),
+        ({"threads": 4}, "calibrated with threads: 4, the run used 1"),
     ],
 )
 def test_a_floor_of_another_state_or_control_of_the_device_does_not_hold(
-    device: Device, tmp_path: Path, change: dict[str, str], says: str
+    device: Device, tmp_path: Path, change: dict[str, object], says: str
 ) -> None:
     floor = dataclasses.replace(known_floor(device, 0.002), **change)  # type: ignore[arg-type]
     verdict = compared(device, tmp_path, b=side(tmp_path, "two", 1.1), floor=floor).verdict
@@ -270,6 +271,7 @@ def test_a_calibration_is_stored_and_read_back(device: Device, tmp_path: Path) -
     assert 0 < floor.share < 0.05
     (one, _) = (records.read(path) for path in (tmp_path / "results").glob("*.jsonl"))
     assert (floor.cores, floor.governor) == (one.header.affinity, one.header.control["governor"])
+    assert floor.threads == 1
     assert noise_floor.read("local", ab.floors_folder()) is None, "nobody asked to keep it"
     noise_floor.write(floor, ab.floors_folder())
     assert noise_floor.read("local", ab.floors_folder()) == floor

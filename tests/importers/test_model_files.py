@@ -17,15 +17,13 @@ from tests.importers.caffe_writer import field as message_field
 from tests.importers.paddle_writer import Net as PaddleNet
 from tests.importers.same_network import Description, write
 from tests.ops.cases.case import Array
-from trimtab import importers
+from trimtab import importers, plan_cache
 from trimtab.errors import ModelFileError
+from trimtab.importers._snapshot import Snapshot
 from trimtab.importers.onnx_ops import external
 from trimtab.zoo.builder import INPUT
 
 WEIGHTS = np.arange(24, dtype=np.float32).reshape(2, 3, 2, 2)
-
-Written = tuple[Path, set[str]]
-"""The path to load, and the names of all files of the model inside of its folder."""
 
 
 def same(form: str) -> Callable[[Path], Path]:
@@ -153,6 +151,53 @@ def test_a_model_is_loaded_from_its_files_alone_and_needs_each(name: str, tmp_pa
         with pytest.raises((ModelFileError, importers.ImportModelError)):
             importers.load(alone / path.name, cache=False).vars  # noqa: B018
         part.write_bytes(content)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_change_of_any_file_is_another_model_and_its_place_is_not(
+    name: str, tmp_path: Path
+) -> None:
+    writer, _ = CASES[name]
+    (tmp_path / "first").mkdir()
+    path = writer(tmp_path / "first")
+
+    def digest(at: Path) -> str:
+        return Snapshot(at, importers.files(at)).digest()
+
+    before, found = digest(path), importers.files(path)
+    for file in found:
+        content = bytearray(file.read_bytes())
+        content[-1] ^= 1
+        file.write_bytes(content)
+        assert Snapshot(path, found).digest() != before, file.name
+        content[-1] ^= 1
+        file.write_bytes(content)
+    assert digest(path) == before
+    shutil.copytree(tmp_path / "first", tmp_path / "second")
+    assert digest(tmp_path / "second" / path.name) == before
+
+
+@pytest.mark.parametrize("name", ["ncnn, another stem", "paddle, split", "onnx, data beside"])
+def test_new_weights_are_loaded_after_old_ones(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv(plan_cache.VARIABLE)
+    writer, _ = CASES[name]
+    path = writer(tmp_path)
+    (weights,) = (file for file in importers.files(path) if file != path)
+
+    def outputs() -> list[bytes]:
+        session = trimtab.Session(trimtab.load(path))
+        x = np.arange(48, dtype=np.float32).reshape(1, 3, 4, 4)
+        return [y.tobytes() for y in session.run({session.input_names[0]: x}).values()]
+
+    before = outputs()
+    assert outputs() == before
+    content = bytearray(weights.read_bytes())
+    content[-2] ^= 0x40  # in the exponent of the last float
+    weights.write_bytes(content)
+    assert outputs() != before
 
 
 @pytest.mark.parametrize("layout", ["pdmodel", "combined", "split"])

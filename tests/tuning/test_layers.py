@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+from pathlib import Path
+
 import pytest
 
 from tests.tuning.networks import by_rule, convolutions
-from trimtab import paths
+from trimtab import paths, schema
 from trimtab.tuning import layers
 from trimtab.tuning.layers import Layers, code_of
 
@@ -51,6 +54,47 @@ def test_a_decision_has_another_key_when_a_source_of_its_kernel_changes(
         layers, "_source_digest", lambda name: "new" if name.startswith("gemm") else real(name)
     )
     assert code_of(plan.planned, {"x1"}).digest != before.digest
+
+
+def test_a_decision_has_another_key_with_another_compiler() -> None:
+    planned = by_rule(convolutions((64, 64, 3))).planned
+    compilers = ("", "g++ 12", "g++ 13")
+    assert len({code_of(planned, {"x1"}, one).digest for one in compilers}) == len(compilers)
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("gelu", "runtime/ops/gelu.toml"),  # its C++ is generated
+        ("conv", "runtime/ops/conv.cpp"),
+        ("conv", "runtime/core/operator.h"),  # included
+        ("gemm_f32_6x16_avx2", "kernels/generic/gemm.h"),
+        ("gemm_f32_6x16_avx2", "kernels/x86/vec_avx2.h"),
+    ],
+)
+def test_every_source_is_in_the_key(name: str, file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    source_digest = layers._source_digest.__wrapped__
+    before, original = source_digest(name), Path.read_text
+    assert source_digest(name) == before
+
+    def changed(path: Path, **options: str) -> str:
+        return original(path, **options) + ("// changed" if path == paths.root() / file else "")
+
+    monkeypatch.setattr(Path, "read_text", changed)
+    assert source_digest(name) != before
+
+
+def test_the_operator_of_a_plug_in_has_the_key_of_its_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digests = []
+    for place, text in (("a", "one"), ("b", "one"), ("b", "two")):
+        (tmp_path / place).mkdir(exist_ok=True)
+        (tmp_path / place / "mine.cpp").write_text(text)
+        operator = dataclasses.replace(schema.operator("conv"), path=tmp_path / place / "mine.toml")
+        monkeypatch.setattr(layers.schema, "operator", lambda _, own=operator: own)
+        digests.append(layers._source_digest.__wrapped__("mine"))
+    assert digests[0] == digests[1] != digests[2]
 
 
 def test_the_sources_of_a_kernel_include_headers() -> None:

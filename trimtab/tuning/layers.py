@@ -134,8 +134,9 @@ def _source_digest(name: str) -> str:
         function = template.function if template else ""
         more = repr((kernel.args, kernels.isas()[kernel.isa].flags, function))
     else:
-        op = schema.operator(name)
-        files, more = [op.path if op.is_generated else op.path.with_suffix(".cpp")], name
+        path = schema.operator(name).path  # none for a Python function
+        is_written = bool(path.name) and path.with_suffix(".cpp").is_file()
+        files, more = [path.with_suffix(".cpp") if is_written else path], name
     texts = dict[Path, str]()
     for file in files:
         _read_with_includes(file, texts)
