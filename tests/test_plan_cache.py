@@ -13,7 +13,7 @@ import onnx
 import pytest
 
 import trimtab
-from trimtab import cores, plan_cache
+from trimtab import cores, paths, plan_cache
 from trimtab.errors import ModelFileError, UsageError
 from trimtab.importers import onnx as onnx_importer
 from trimtab.planner import planner
@@ -196,8 +196,8 @@ def test_the_place_of_the_installation_is_not_in_the_digest_of_trimtab(
         root = tmp_path / place
         (root / "trimtab").mkdir(parents=True, exist_ok=True)
         (root / "trimtab" / "planner.py").write_text(content)
-        monkeypatch.setattr(plan_cache.paths, "package", lambda own=root: own / "trimtab")
-        monkeypatch.setattr(plan_cache.paths, "root", lambda own=root: own)
+        monkeypatch.setattr(paths, "package", lambda own=root: own / "trimtab")
+        monkeypatch.setattr(paths, "root", lambda own=root: own)
         digests.append(plan_cache._content_digest([root / "trimtab" / "planner.py"]))
     assert digests[0] == digests[1] != digests[2]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -39,16 +38,16 @@ class _Stop(Exception):  # noqa: N818
 @pytest.fixture
 def trees(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Path]:
     """The trees of builds, which end there."""
-    found: list[Path] = []
+    paths: list[Path] = []
 
     def run(tree: Path, *_: object, **__: object) -> None:
-        found.append(tree)
+        paths.append(tree)
         raise _Stop
 
     monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(cmake_runner, "run", run)
     monkeypatch.setattr(picture_decoder, "folder", lambda: tmp_path)
-    return found
+    return paths
 
 
 def configure(tmp_path: Path, **changes: object) -> None:
@@ -84,10 +83,12 @@ def test_another_output_model_or_description_shares_the_tree(
     by_compiler(monkeypatch, "12")
     other = tmp_path / "other.ttm"
     other.write_bytes(b"another model")
-    changes: Sequence[dict[str, object]] = (
-        *({}, {"output_dir": tmp_path / "elsewhere"}, {"model": other}, {"texts": {"a": "b"}}),
-        {"profile": dataclasses.replace(BASE, doc="another description")},
-    )
+    changes: list[dict[str, object]] = [
+        {},
+        {"output_dir": tmp_path / "elsewhere"},
+        {"model": other},
+    ]
+    changes += [{"texts": {"a": "b"}}, {"profile": dataclasses.replace(BASE, doc="another")}]
     for change in changes:
         configure(tmp_path, **change)
     assert len(trees) == len(changes)

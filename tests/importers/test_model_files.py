@@ -18,7 +18,7 @@ from tests.importers.paddle_writer import Net as PaddleNet
 from tests.importers.same_network import Description, write
 from tests.ops.cases.case import Array
 from trimtab import importers, plan_cache
-from trimtab.errors import ModelFileError
+from trimtab.errors import ImportModelError, ModelFileError
 from trimtab.importers._snapshot import Snapshot
 from trimtab.importers.onnx_ops import external
 from trimtab.zoo.builder import INPUT
@@ -55,11 +55,11 @@ def paddle(layout: str) -> Callable[[Path], Path]:
 
 def tensor(name: str, values: Array, location: str) -> TensorProto:
     """A tensor whose elements are in another file."""
-    made = numpy_helper.from_array(values, name)
-    made.ClearField("raw_data")
-    made.data_location = TensorProto.EXTERNAL
-    made.external_data.add(key="location", value=location)
-    return made
+    outside = numpy_helper.from_array(values, name)
+    outside.ClearField("raw_data")
+    outside.data_location = TensorProto.EXTERNAL
+    outside.external_data.add(key="location", value=location)
+    return outside
 
 
 def onnx_with(folder: Path, location: str, *, in_subgraph: str = "") -> Path:
@@ -137,18 +137,18 @@ def test_a_model_is_loaded_from_its_files_alone_and_needs_each(name: str, tmp_pa
     before = constants(path)
     for other in ("readme.md", "net.log", "plan.toml", "net.onnx.bak"):
         (folder / other).write_text("not a part of the model")
-    found = importers.files(path)
-    assert {file.relative_to(folder).as_posix() for file in found} == expected
-    for file in found:
+    parts = importers.files(path)
+    assert {file.relative_to(folder).as_posix() for file in parts} == expected
+    for file in parts:
         copy = alone / file.relative_to(folder)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(file, copy)
     assert constants(alone / path.name) == before
-    for file in found:
+    for file in parts:
         part = alone / file.relative_to(folder)
         content = part.read_bytes()
         part.unlink()
-        with pytest.raises((ModelFileError, importers.ImportModelError)):
+        with pytest.raises((ModelFileError, ImportModelError)):
             importers.load(alone / path.name, cache=False).vars  # noqa: B018
         part.write_bytes(content)
 
@@ -164,12 +164,12 @@ def test_a_change_of_any_file_is_another_model_and_its_place_is_not(
     def digest(at: Path) -> str:
         return Snapshot(at, importers.files(at)).digest()
 
-    before, found = digest(path), importers.files(path)
-    for file in found:
+    before, parts = digest(path), importers.files(path)
+    for file in parts:
         content = bytearray(file.read_bytes())
         content[-1] ^= 1
         file.write_bytes(content)
-        assert Snapshot(path, found).digest() != before, file.name
+        assert Snapshot(path, parts).digest() != before, file.name
         content[-1] ^= 1
         file.write_bytes(content)
     assert digest(path) == before

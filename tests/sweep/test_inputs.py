@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import platform
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -137,7 +138,7 @@ def upgrade_a_package(_: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def upgrade_python(_: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inputs.platform, "python_version", lambda: "3.99")
+    monkeypatch.setattr(platform, "python_version", lambda: "3.99")
 
 
 @pytest.mark.parametrize(
@@ -161,7 +162,7 @@ def test_every_axis_but_the_device_and_the_sources_are_in_the_key(folder: Path) 
     assert OTHER.keys() == {*AXES} - {"device"}
     shutil.copy(folder / "net [v2].onnx", folder / "other.onnx")
     changes = OTHER | {"model": str(folder / "other.onnx")}
-    keys = [key(folder, **{axis: value}) for axis, value in changes.items()]
+    keys = [key(folder, **{axis: value}) for axis, value in changes.items()]  # type: ignore[arg-type]
     keys += [key(folder), key(folder, "other sources"), key(folder, device="local")]
     assert len({*keys}) == len(keys)
 
@@ -246,8 +247,8 @@ def hash_of(
 ) -> str:
     libraries = (Plugin("lib", Path(library), "a test"),) if library else ()
     monkeypatch.setattr(inputs, "paths", tree)
-    monkeypatch.setattr(inputs.plugins, "active", lambda: active)
-    monkeypatch.setattr(inputs.plugins, "libraries", lambda: libraries)
+    monkeypatch.setattr(plugins, "active", lambda: active)
+    monkeypatch.setattr(plugins, "libraries", lambda: libraries)
     inputs._own_code.cache_clear()
     try:
         return inputs.source_hash()
@@ -270,7 +271,7 @@ def test_every_source_of_trimtab_and_its_plug_ins_has_another_hash(
     assert hash_of(monkeypatch, tree, library=str(library)) != before
     assert hash_of(monkeypatch, tree, plugin) != before
     irrelevant = {f"{room}/file.cpp" for room in inputs._OTHER_ROOMS}
-    changed, same = [], []
+    changed, same = list[Path](), list[Path]()
     for path in (*tree.root().rglob("*.*"), *plugin.folder.rglob("*.*"), library):
         text = path.read_text()
         path.write_text(f"{text} ")

@@ -92,7 +92,7 @@ def test_the_operator_of_a_plug_in_has_the_key_of_its_sources(
         (tmp_path / place).mkdir(exist_ok=True)
         (tmp_path / place / "mine.cpp").write_text(text)
         operator = dataclasses.replace(schema.operator("conv"), path=tmp_path / place / "mine.toml")
-        monkeypatch.setattr(layers.schema, "operator", lambda _, own=operator: own)
+        monkeypatch.setattr(schema, "operator", lambda _, own=operator: own)
         digests.append(layers._source_digest.__wrapped__("mine"))
     assert digests[0] == digests[1] != digests[2]
 

@@ -1,4 +1,4 @@
-"""What a toolchain makes of a source, as far as it decides a key."""
+"""Facts for keys: the compiler and the flags of a toolchain."""
 
 from __future__ import annotations
 
