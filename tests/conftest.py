@@ -79,8 +79,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Without a program that `./inv setup` installs, a test is skipped with that reason; on CI, where
-    everything is installed, it fails.
+    """Skips a test for want of a program that `./inv setup` installs, and says so; on CI, where all
+    are installed, the test fails.
     """
     report = yield
     if report.failed and call.excinfo and os.environ.get("CI") != "true":
