@@ -54,7 +54,7 @@ def test_the_program_has_the_largest_sizes() -> None:
 
 def test_a_planned_file_keeps_its_sizes(tmp_path: Path) -> None:
     path = tmp_path / "net.ttm"
-    trimtab.session.optimize(trimtab.load(model(DETECTOR))).save(path)
+    trimtab.optimize(trimtab.load(model(DETECTOR))).save(path)
     scores = np.array([0.9, 0.1, 0.2, 0.3, 0.2, 0.1], np.float32)
     results = trimtab.Session(path).run({"boxes": boxes(), "scores": scores})
     np.testing.assert_array_equal(results["best"], scores[:1])
@@ -125,3 +125,66 @@ def test_an_array_takes_an_output_only_if_it_has_its_size() -> None:
     assert session.run(np.ones(4, np.float32), out=out)["y"] is out["y"]
     with pytest.raises(TrimtabError, match="cannot take its output"):
         session.run(np.zeros(4, np.float32), out=out)
+
+
+AT_MOST_ONE = {
+    "a sum that keeps its dimension": "y = ReduceSum <keepdims = 1> (c, zero)",
+    "a sum": "y = ReduceSum <keepdims = 0> (c, zero)",
+    "a transpose": "y = Transpose <perm = [1, 0]> (c)",
+    "two transposes and a sum": (
+        "t = Transpose <perm = [1, 0]> (c) s = ReduceSum <keepdims = 1> (t, one)"
+        " y = Transpose <perm = [1, 0]> (s)"
+    ),
+    "coordinates of those that are selected": "i = NonZero (c) y = Transpose <perm = [1, 0]> (i)",
+    "a matrix product of a sum": (
+        "s = ReduceSum <keepdims = 1> (c, zero) f = Transpose <perm = [1, 0]> (c)"
+        " y = MatMul (s, f)"
+    ),
+    "a matrix of a stack": "u = Unsqueeze (c, one) y = Flatten <axis = 1> (u)",
+    "a matrix of all": "u = Unsqueeze (c, one) y = Flatten <axis = -1> (u)",
+    "a place among others": "u = Unsqueeze (c, zero) y = Transpose <perm = [1, 0, 2]> (u)",
+    "a sum of both": "s = ReduceSum <keepdims = 1> (c, zero) y = Add (s, c)",
+}
+
+
+@pytest.mark.parametrize("width", [1, 3])
+@pytest.mark.parametrize("name", AT_MOST_ONE)
+def test_at_most_one_row_may_also_be_none(name: str, width: int) -> None:
+    body = AT_MOST_ONE[name]
+    head = f"net (float[1, {width}] x) => (" + ("int64" if "NonZero" in body else "float")
+    text = f"""
+    {head}[a, b] y) {{
+      zero = Constant <value = int64[1] {{0}}> () one = Constant <value = int64[1] {{1}}> ()
+      low = Constant <value = float {{0}}> () m = ReduceMax <axes = [1], keepdims = 0> (x)
+      g = Greater (m, low) c = Compress <axis = 0> (x, g)
+      {body}
+    }}"""
+    selected = 1 + normal(1, width) ** 2
+    check(text, *({"x": sign * selected} for sign in (1, -1, 1)))
+
+
+def test_the_only_box_of_a_detector_may_be_none() -> None:
+    text = """
+    net (float[1, 5, 4] boxes, float[1, 1, 5] scores) => (float[1, 4] y) {
+      zero = Constant <value = int64[1] {0}> () axis = Constant <value = int64[1] {2}> ()
+      limit = Constant <value = float[1] {0.5}> () most = Constant <value = int64[1] {1}> ()
+      shape = Constant <value = int64[2] {-1, 4}> () two = Constant <value = int64 {2}> ()
+      found = NonMaxSuppression (boxes, scores, most, limit, limit)
+      places = Gather <axis = 1> (found, two) rows = Reshape (boxes, shape)
+      chosen = Gather (rows, places) y = ReduceSum <keepdims = 1> (chosen, zero)
+    }
+    """
+    scores = np.array([[[0.1, 0.2, 0.9, 0.3, 0.4]]], np.float32)
+    check(text, *({"boxes": boxes()[:, :5], "scores": scores * on} for on in (1, 0, 1)))
+
+
+def test_a_sum_of_integers_along_a_size_that_may_be_0_is_refused() -> None:
+    text = """
+    net (int64[1, 3] x, bool[1] c) => (int64[a, b] y, int64[n] z) {
+      zero = Constant <value = int64[1] {0}> () one = Constant <value = int64[1] {1}> ()
+      v = Compress <axis = 0> (x, c) z = ReduceSum <keepdims = 0> (v, one)
+      y = ReduceSum <keepdims = 1> (v, zero)
+    }
+    """
+    with pytest.raises(UnsupportedOperatorError, match="a size that is 0 or may be 0"):
+        trimtab.load(model(text))

@@ -12,6 +12,7 @@ from trimtab import schema
 from trimtab.errors import ImportModelError
 from trimtab.importers._graph import Array, ImportGraph, Operand, UnsupportedFormError, Value
 from trimtab.program import MAX_ELEMENTS, Quantization
+from trimtab.program.sizes import smallest
 
 Results = Operand | tuple[Operand, ...]
 """The result of a handler: the layer's output, or all of its outputs."""
@@ -199,6 +200,12 @@ class ImportedLayer:
         if inputs and inputs[0].dtype not in allowed:
             raise self.unsupported(f"its operands are {inputs[0].dtype}, not {', '.join(allowed)}")
         return self._graph.add_op(op, inputs, attributes, outputs, self.name)
+
+    def is_fixed(self, x: Value, axis: int) -> bool:
+        """Whether a dimension has its size in every run, and not only at most."""
+        if not x.counted:
+            return True
+        return smallest(self._graph.program)[x.name][axis] == x.shape[axis]
 
     @overload
     def reshape(self, x: Value, shape: Sequence[int]) -> Value: ...

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trimtab.program import Op, Program, Var
+from trimtab.program import Op, Program, Var, sizes
 
 
 class Graph:
@@ -27,6 +27,7 @@ class Graph:
         # id(op), empty if an edit has changed it.
         self._unordered: set[str] = set()
         self._places: dict[int, int] = {}
+        self._smallest: dict[str, tuple[int, ...]] = {}
 
     def _current(self) -> tuple[dict[str, Op], dict[str, list[Op]]]:
         if self._index is None:
@@ -97,6 +98,27 @@ class Graph:
     def shape(self, name: str) -> tuple[int, ...]:
         """The logical shape of a variable."""
         return self.block.vars[name].shape
+
+    def is_fixed(self, name: str, axes: Iterable[int]) -> bool:
+        """Whether these dimensions have their sizes in every run: the shape of a variable is the
+        largest one, and a size of 1 may be 0 where it is free or depends on data.
+        """
+        largest, smallest = self.shape(name), self._smallest_shape(name)
+        return all(largest[axis] == smallest[axis] for axis in axes)
+
+    def have_same_shape(self, *names: str) -> bool:
+        """Whether variables have the same shape in every run, not only the same largest one."""
+        if len({self.shape(name) for name in names}) > 1:
+            return False
+        smallest = {self._smallest_shape(name) for name in names}
+        return len({*names}) == 1 or (len(smallest) == 1 and sizes.UNKNOWN not in smallest.pop())
+
+    def _smallest_shape(self, name: str) -> tuple[int, ...]:
+        if not self.is_free:
+            return self.shape(name)
+        if name not in self._smallest:  # edits add variables, and change no shape
+            self._smallest = sizes.smallest(self.program)
+        return self._smallest[name]
 
     def producer(self, name: str, *types: str) -> Op | None:
         """The operator that computes `name`; None if there is none, or it is not one of `types`."""

@@ -54,7 +54,7 @@ def products(graph: Graph, root: str, depth: int = 4) -> Iterator[Product]:
             else:
                 scale = scale / constant if constant else math.nan
             is_product = op.type == "mul" or constant is not None
-            if is_product and all(graph.shape(f) == graph.shape(root) for f in factors):
+            if is_product and graph.have_same_shape(*factors, root):
                 queue.append((Product(scale, tuple(factors)), remaining - 1))
 
 
@@ -74,7 +74,7 @@ def lines(graph: Graph, root: str) -> Iterator[Line]:
         x, constant, swapped = (a, graph.scalar(b), False)
         if constant is None:
             x, constant, swapped = b, graph.scalar(a), True
-        if constant is None or graph.shape(x) != graph.shape(op.outputs[0]):
+        if constant is None or not graph.have_same_shape(x, op.outputs[0]):
             return
         match op.type:
             case "add":

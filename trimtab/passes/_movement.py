@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from trimtab.passes._graph import Graph
 from trimtab.program import Op
 
 
 def keeps_order(graph: Graph, op: Op) -> bool:
-    """True if a transpose permutes only dimensions of size 1, so that no element moves."""
+    """True if a transpose permutes only dimensions of at most 1, so that no element moves."""
     shape = graph.shape(op.inputs[0])
-    permuted = [axis for axis in op.attributes["permutation"] if shape[axis] != 1]
-    return permuted == sorted(permuted)
+    return _are_sorted(axis for axis in op.attributes["permutation"] if shape[axis] != 1)
+
+
+def keeps_shape(graph: Graph, op: Op) -> bool:
+    """True if a transpose permutes only dimensions that are 1 in every run."""
+    x = op.inputs[0]
+    ones = {i for i, n in enumerate(graph.shape(x)) if n == 1 and graph.is_fixed(x, [i])}
+    return _are_sorted(axis for axis in op.attributes["permutation"] if axis not in ones)
+
+
+def _are_sorted(axes: Iterable[int]) -> bool:
+    order = [*axes]
+    return order == sorted(order)
 
 
 def merge(graph: Graph, op: Op) -> bool:
@@ -19,8 +32,8 @@ def merge(graph: Graph, op: Op) -> bool:
     A transpose that moves no element becomes a reshape. False if nothing changes.
     """
     if op.type == "transpose" and keeps_order(graph, op):
-        shape = graph.shape(op.outputs[0])
-        if shape != graph.shape(op.inputs[0]):
+        same = graph.shape(op.outputs[0]) == graph.shape(op.inputs[0])
+        if not same or not keeps_shape(graph, op):
             type, values = graph.view(op.inputs[0], op.attributes["permutation"])
             graph.substitute(op, type, op.inputs, values)
             return True

@@ -37,8 +37,7 @@ def run(program: Program) -> None:
 
 def _ordered(graph: Graph, op: Op, names: list[str]) -> list[str]:
     """The operands in the order of the int8 operator; [] if it does not support their shapes."""
-    shapes = [graph.shape(name) for name in names]
-    if all(shape == shapes[0] for shape in shapes):
+    if graph.have_same_shape(*names):
         return names
     if op.type != "mul":
         return []

@@ -81,7 +81,7 @@ def _binary(graph: Graph, op: Op) -> tuple[str, Array] | None:
     a, b = (_sources(graph, name) for name in op.inputs)
     for left in a:
         for right in b:
-            if left[0] == right[0] and graph.shape(left[0]) == graph.shape(op.outputs[0]):
+            if left[0] == right[0] and graph.have_same_shape(left[0], op.outputs[0]):
                 return left[0], computed(op, left[1], right[1])
     return None
 
@@ -97,7 +97,7 @@ def _sources(graph: Graph, name: str) -> list[tuple[str, Array]]:
 def _is_function(graph: Graph, op: Op) -> bool:
     if op.schema.kind == "binary":
         scalar = graph.scalar(op.inputs[1])
-        return scalar is not None and graph.shape(op.inputs[0]) == graph.shape(op.outputs[0])
+        return scalar is not None and graph.have_same_shape(op.inputs[0], op.outputs[0])
     return op.schema.activation and graph.var(op.inputs[0]).dtype == "f32"
 
 

@@ -26,8 +26,7 @@ def _candidate(graph: Graph, add: Op, name: str) -> Op | None:
         return None
     if graph.sole_reader(name) is not add:
         return None
-    shapes = {graph.shape(operand) for operand in (*add.inputs, add.outputs[0])}
-    return op if len(shapes) == 1 else None
+    return op if graph.have_same_shape(*add.inputs, add.outputs[0]) else None
 
 
 def _fuse(graph: Graph, add: Op, op: Op) -> None:

@@ -51,7 +51,7 @@ def _merge(graph: Graph, op: Op) -> bool:
     for i, name in enumerate(op.inputs):
         other = op.inputs[1 - i]
         branch = _convolution(graph, name)
-        if branch is None or graph.shape(name) != graph.shape(other):
+        if branch is None or not graph.have_same_shape(name, other):
             continue
         beside = _convolution(graph, other) or _scaled_input(graph, op, other, branch)
         merged = None if beside is None else _sum(branch, signs[i], beside, signs[1 - i])

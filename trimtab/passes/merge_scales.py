@@ -59,7 +59,7 @@ def _factor(graph: Graph, op: Op) -> float:
     if op.type not in ("mul", "div"):
         return 0.0
     x, constant = op.inputs
-    value = graph.scalar(constant) if graph.shape(x) == graph.shape(op.outputs[0]) else None
+    value = graph.scalar(constant) if graph.have_same_shape(x, op.outputs[0]) else None
     if not value:
         return 0.0
     return value if op.type == "mul" else 1 / value

@@ -73,6 +73,7 @@ def _axes_of_squares(graph: Graph, mean: str, distance: str) -> tuple[int, ...]:
     x = graph.shape(minus.inputs[0])
     axes = tuple(sorted(axis % len(x) for axis in of_x.attributes["axes"]))
     is_kept = graph.shape(mean) == tuple(1 if i in axes else n for i, n in enumerate(x))
+    is_kept &= graph.is_fixed(minus.inputs[0], axes)
     return axes if is_kept and axes == tuple(range(len(x) - len(axes), len(x))) else ()
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from trimtab.passes._graph import Graph
-from trimtab.passes._movement import keeps_order, merge
+from trimtab.passes._movement import keeps_shape, merge
 from trimtab.program import Op, Program
 
 ORDER = 200
@@ -31,7 +31,7 @@ def _remove(graph: Graph, op: Op) -> bool:
     if not _is_identity(graph, op):
         return False
     x, y = graph.var(op.inputs[0]), graph.var(op.outputs[0])
-    if x.shape != y.shape or x.quantization != y.quantization:
+    if not graph.have_same_shape(x.name, y.name) or x.quantization != y.quantization:
         return False
     return graph.bypass(op)
 
@@ -41,8 +41,8 @@ def _is_identity(graph: Graph, op: Op) -> bool:
     if op.schema.neutral is not None and len(op.inputs) > 1:
         return graph.scalar(op.inputs[1]) == op.schema.neutral
     if op.schema.kind == "reduction":
-        shape = graph.shape(op.inputs[0])
-        return all(shape[axis] == 1 for axis in op.attributes["axes"])
+        x, axes = op.inputs[0], op.attributes["axes"]
+        return all(graph.shape(x)[axis] == 1 for axis in axes) and graph.is_fixed(x, axes)
     if bounds := op.schema.bounds(op.attributes):
         return bounds == (float("-inf"), float("inf"))
     test = _TESTS.get(op.type)
@@ -114,5 +114,5 @@ _TESTS: dict[str, Callable[[Graph, Op], bool]] = {
     "space_to_depth": _unit_block,
     "split": _single,
     "tile": _always,
-    "transpose": keeps_order,
+    "transpose": keeps_shape,
 }

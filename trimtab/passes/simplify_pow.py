@@ -13,7 +13,7 @@ def run(program: Program) -> None:
     graph = Graph(program)
     for op in graph.ops("pow"):
         x, exponent = op.inputs
-        if graph.shape(x) != graph.shape(op.outputs[0]):
+        if not graph.have_same_shape(x, op.outputs[0]):
             continue
         match graph.scalar(exponent):
             case 1.0:

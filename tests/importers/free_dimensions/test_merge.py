@@ -80,6 +80,20 @@ def test_an_int8_network_computes_at_a_size_what_it_computes_when_loaded_at_that
     assert actual.tobytes() == expected.tobytes()
 
 
+@pytest.mark.parametrize("name", ["ReduceSum", "Transpose"])
+def test_a_part_of_one_row_at_the_largest_size_may_be_empty_at_others(name: str) -> None:
+    b = Builder()
+    part = b.add("Slice", "x", b.constant([7]), b.constant([100]), b.constant([0]))
+    is_sum = name == "ReduceSum"
+    y = b.add(name, part, b.constant([0])) if is_sum else b.add(name, part, perm=[1, 0])
+    model = b.model({"x": ("n", 1)}, y)
+    session = trimtab.Session(trimtab.load(model, {"x": "1..8,1"}, cache=False))
+    for rows in (8, 7, 1):
+        inputs, expected = outputs_at(model, (rows, 1))
+        for key, want in expected.items():
+            np.testing.assert_array_equal(session.run(inputs)[key], want, strict=True)
+
+
 def test_inputs_with_equal_bounds_have_one_size() -> None:
     b = Builder()
     y = b.add("Reshape", b.add("Add", "x", "mask"), b.shape(b.size("mask", 0), -1))

@@ -7,6 +7,7 @@ for those of every run.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -16,6 +17,7 @@ from trimtab.importers._layer import Results
 from trimtab.importers.onnx_ops import condition, elementwise
 from trimtab.importers.onnx_ops.node import OnnxNode, handles
 from trimtab.importers.vocabulary import movement
+from trimtab.importers.vocabulary.elementwise import integer
 
 MAX_COORDINATES = 1 << 24
 """The largest results whose size depends on data, in elements: 128 MB of indices."""
@@ -112,14 +114,26 @@ def _reshape(node: OnnxNode, sizes: _SizeOperands) -> Results:
 
 
 def _flatten(node: OnnxNode, sizes: _SizeOperands) -> Results:
-    x = node.x(0)
-    forms = {0: (1, -1), 1: (0, -1), len(x.shape): (-1, 1)}
+    x, rank = node.x(0), len(node.x(0).shape)
     axis = node.integer("axis", 1)
-    form = forms.get(axis + len(x.shape) if axis < 0 else axis)
-    if form is None:
-        raise node.unsupported("it keeps several dimensions, whose sizes depend on data")
-    shape = tuple(movement.resolve_zeros(node, x, form))
-    return _reshaped(node, x, node.value(np.array(form, np.int64)), shape)
+    cut = axis + rank if axis < 0 else axis
+    if not 0 <= cut <= rank:
+        raise node.invalid(f"axis {axis} is none of {rank} dimensions")
+    # A -1 would not tell the sizes of an empty value.
+    shape = shape_of(node, x)
+    ends = [_product(node, shape, *ends) for ends in ((0, cut), (cut, rank))]
+    most = (math.prod(x.shape[:cut]), math.prod(x.shape[cut:]))
+    both = node.add("concat", *ends, axis=0)
+    return node.add("computed_reshape", x, both, largest=_checked(node, most))
+
+
+def _product(node: OnnxNode, shape: Value, start: int, end: int) -> Value:
+    """The product of the sizes from `start` on, a vector of one element."""
+    result = node.value(np.ones(1, np.int64))
+    for axis in range(start, end):
+        size = node.add("slice", shape, starts=(axis,), ends=(axis + 1,), axes=(0,))
+        result = size if axis == start else integer(node, "mul", result, size)
+    return result
 
 
 def _squeeze(node: OnnxNode, sizes: _SizeOperands) -> Results:

@@ -106,6 +106,8 @@ def halved(
     and for integers.
     """
     for axis in axes:
+        if not layer.is_fixed(x, axis) or not x.shape[axis]:
+            raise layer.unsupported("it combines elements along a size that is 0 or may be 0")
         while (size := x.shape[axis]) > 1:
             first, second, *rest = split(layer, x, axis, [size // 2] * 2 + [1] * (size % 2))
             x = combine(layer, op, first, second)
