@@ -54,7 +54,6 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("strict_json", "errors", "files", "plugins", "schema", "program", "modelfile"),
         *("plan_cache", "zoo"),
     },
-    "heads": {"errors", "program"},
     "passes": {"errors", "plugins", "schema", "kernels", "engine", "program"},
     "exporters": {"errors", "files", "schema", "program", "importers", "passes"},
     "planner": {
@@ -76,6 +75,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("errors", "input_arrays", "engine", "target", "program", "modelfile", "plan_cache"),
         *("camera", "importers", "passes", "planner"),
     },
+    "heads": {"errors", "program", "session"},
     "quantization": {
         *("strict_json", "toml_table", "input_arrays"),
         *("errors", "accuracy", "files", "progress", "target", "program", "passes"),

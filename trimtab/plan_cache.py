@@ -272,9 +272,9 @@ def _facts(content: Mapping[str, Any]) -> LoadFacts:
     }
     ends = tuple(content["inputs"]), tuple(content["outputs"])
     hints = content["hints"]
-    labels = tuple(str(label) for label in hints["labels"])
+    labels, heads = (tuple(str(text) for text in hints[key]) for key in ("labels", "heads"))
     return LoadFacts(
-        content["name"], *ends, ranges, ModelHints(labels, hints["camera"], hints["head"])
+        content["name"], *ends, ranges, ModelHints(labels, hints["camera"], heads, hints["entry"])
     )
 
 

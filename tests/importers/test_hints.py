@@ -56,14 +56,17 @@ def test_a_network_of_ultralytics_needs_no_names_of_steps_heads_or_labels(
         ({"task": "pose", "names": "{0: 'person'}"}, (("person",), "yolov8_pose")),
         ({"task": "segment", "names": "__import__('os')"}, ((), "yolov8_seg")),
         ({"task": "classify", "names": "{1: 'a'}"}, ((), "top_k")),
+        ({"task": "classify", "names": "'abc'", "args": "[1, 2"}, ((), "top_k")),
         ({"task": "detect", "names": "[" * 9999, "end2end": "True"}, ((), "yolov10")),
+        ({"task": "detect", "args": "{'batch': 1, 'nms': True}"}, ((), "yolov10")),
+        ({"task": "detect", "args": "{'batch': 1, 'nms': False}"}, ((), "yolov8")),
     ],
 )
 def test_only_known_and_well_formed_metadata_count(
     metadata: dict[str, str], expected: tuple[tuple[str, ...], str]
 ) -> None:
     result = of_ultralytics(metadata)
-    assert (result.labels, result.head) == expected
+    assert (result.labels, next(iter(result.heads), "")) == expected
 
 
 def test_a_network_that_says_nothing_has_no_automatic_steps_and_head() -> None:

@@ -136,9 +136,8 @@ AT_MOST_ONE = {
         " y = Transpose <perm = [1, 0]> (s)"
     ),
     "coordinates of those that are selected": "i = NonZero (c) y = Transpose <perm = [1, 0]> (i)",
-    "a matrix product of a sum": (
-        "s = ReduceSum <keepdims = 1> (c, zero) f = Transpose <perm = [1, 0]> (c)"
-        " y = MatMul (s, f)"
+    "a GEMM of a sum": (
+        "s = ReduceSum <keepdims = 1> (c, zero) f = Transpose <perm = [1, 0]> (c) y = MatMul (s, f)"
     ),
     "a matrix of a stack": "u = Unsqueeze (c, one) y = Flatten <axis = 1> (u)",
     "a matrix of all": "u = Unsqueeze (c, one) y = Flatten <axis = -1> (u)",

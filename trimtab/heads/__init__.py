@@ -10,10 +10,14 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Protocol, cast
 
 from trimtab.errors import TrimtabError, UsageError
+from trimtab.heads import auto
 from trimtab.heads._builder import HeadBuilder
+from trimtab.heads._proof import Proof as Proof
+from trimtab.heads._proof import reasons
 from trimtab.heads._request import HeadRequest as HeadRequest
 from trimtab.program import Program
 
@@ -26,7 +30,8 @@ class Head(Protocol):
 
     `tensors` returns the raw tensors that the head reads: tensors inside the network that the rest
     of it decodes to its outputs, or the outputs. `append` adds the head's operators behind these,
-    which are then the outputs, and names the new outputs.
+    which are then the outputs, names the new outputs, and declares its `Reading` of the tensors,
+    which `prove` checks.
     """
 
     def tensors(self, program: Program) -> Sequence[str]:
@@ -49,23 +54,67 @@ def find(name: str) -> Head:
     return cast(Head, importlib.import_module(f"{__name__}.{name}"))
 
 
-def without_decoding(program: Program, request: HeadRequest) -> Program:
-    """A copy of the network whose outputs are the raw tensors of its head."""
-    head = find(request.name)
+def prove(program: Program, request: HeadRequest) -> Proof:
+    """The head's reading of a network, and what proves it: names of classes, grids of the image,
+    and, where it reads probabilities, a run of the network with noise. Of "auto" the first head
+    that the model's file allows and that nothing contradicts.
+
+    UsageError if the head does not fit, or nothing proves its reading.
+    """
     _check_not_planned(program, request)
+    if request.name != auto.NAME:
+        return _proven(program, request)
+    refusals = []
+    for name in auto.candidates(program):
+        try:
+            return _proven(program, replace(request, name=name))
+        except UsageError as error:
+            refusals.append(error)
+    if len(refusals) == 1:
+        raise refusals[0]
+    raise UsageError(
+        "\n  ".join(["no head that the model's file allows fits:", *(e.what for e in refusals)]),
+        where=program.name,
+        hint="name a head and what it may need, such as yolov8:classes=80; see docs/boxes.md",
+    )
+
+
+def _proven(program: Program, request: HeadRequest) -> Proof:
     cut = program.copy()
-    cut.keep_only(head.tensors(cut))
-    return cut
+    cut.keep_only(find(request.name).tensors(cut))
+    cut.hints = replace(cut.hints, heads=(request.name,))
+    whole = _attached(cut, request)
+    reading, hints = whole.reading, program.hints
+    assert reading is not None, f"the head {request.name} declares no reading"
+    entry = [f"the file says {hints.entry}"] if hints.entry and request.name in hints.heads else []
+    return Proof(request, reading, cut, (*reasons(whole.raw, reading, request), *entry))
+
+
+def without_decoding(program: Program, request: HeadRequest) -> Program:
+    """A copy of the network whose outputs are the raw tensors of its head. Errors of `prove`."""
+    return prove(program, request).program
 
 
 def with_head(program: Program, request: HeadRequest) -> Program:
-    """A copy of a network, whose outputs are raw tensors, with the head behind them."""
-    head = find(request.name)
+    """A copy of a network, whose outputs are raw tensors, with the head behind them. The reading is
+    that of `without_decoding`, and is not proven again.
+    """
     _check_not_planned(program, request)
+    if request.name == auto.NAME:
+        names = auto.candidates(program)
+        name = names[0] if len(names) == 1 else prove(program, request).request.name
+        request = replace(request, name=name)
+    return _attached(program, request).program
+
+
+def _attached(program: Program, request: HeadRequest) -> HeadBuilder:
+    """The builder that has attached a head to a copy of a network."""
+    head = find(request.name)
     copy = program.copy()
     _free_names(copy)
+    builder = HeadBuilder(copy, request)
     try:
-        head.append(HeadBuilder(copy, request))
+        head.append(builder)
     except UsageError:
         raise
     except TrimtabError as error:
@@ -74,7 +123,7 @@ def with_head(program: Program, request: HeadRequest) -> Program:
             where=program.name,
             hint="check its options, and the outputs that `inv inspect` shows",
         ) from error
-    return copy
+    return builder
 
 
 def _free_names(program: Program) -> None:
@@ -94,10 +143,10 @@ def attach_head(program: Program, head: str, **options: Any) -> Program:
 
     `options`: fields of `HeadRequest`, such as score=0.25 or classes=80. A network that is
     quantized first keeps raw outputs with `without_decoding`. UsageError for an unknown head or
-    option, and for outputs that the head does not fit.
+    option, and for outputs that the head does not fit or whose reading nothing proves.
     """
-    request = HeadRequest.of(head, options)
-    return with_head(without_decoding(program, request), request)
+    proof = prove(program, HeadRequest.of(head, options))
+    return with_head(proof.program, proof.request)
 
 
 def _check_not_planned(program: Program, request: HeadRequest) -> None:

@@ -54,6 +54,7 @@ def append_rows(builder: HeadBuilder, output: Var) -> None:
         raise builder.invalid("[n, places, 5 + classes]")
     builder.boxes(
         [output.name],
+        on_grids=(1, PER_LEVEL),
         box="center_size",
         classes=classes,
         objectness_channel=FIRST_CLASS - 1,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from trimtab.errors import UsageError
+from trimtab.heads._reading import Reading, Values
 from trimtab.heads._request import HeadRequest
 from trimtab.heads._trace import CAMERA, image_sizes
 from trimtab.program import Program, Var
@@ -30,8 +32,21 @@ class HeadBuilder:
 
     def __init__(self, program: Program, request: HeadRequest) -> None:
         self.program, self.request = program, request
+        self.raw = program.copy()
         self.selected = ""  # the numbers of the boxes that remain, i32[n, rows]
         self.tensors: list[Var] = [program.vars[name] for name in program.outputs]
+        self.reading: Reading | None = None
+
+    @property
+    def label_count(self) -> int:
+        """The number of names of classes that the user gives, or the model's file; 0 if none are
+        known.
+        """
+        return len(self.request.labels or self.program.hints.labels)
+
+    def reads(self, reading: Reading) -> None:
+        """Declares what the head takes its tensors for; the first declaration of a head counts."""
+        self.reading = self.reading or reading
 
     def invalid(self, expected: str) -> UsageError:
         """The exception for tensors that do not fit; `expected` says which do."""
@@ -68,15 +83,63 @@ class HeadBuilder:
         """Adds a constant."""
         return self.program.block.add_constant(np.asarray(value), name)
 
-    def boxes(self, tensors: Sequence[str], *, nms: bool = True, **attributes: Any) -> None:
+    def boxes(
+        self,
+        tensors: Sequence[str],
+        *,
+        nms: bool = True,
+        on_grids: Sequence[int] = (),
+        values: Sequence[Values] = (),
+        **attributes: Any,
+    ) -> None:
         """Ends the program with boxes: decode_boxes with these attributes, then suppress_boxes,
-        which without `nms` keeps all that there is room for.
+        which without `nms` keeps all that there is room for. `on_grids`, and `values` beside the
+        scores: see `Reading`.
+        """
+        reading = self._reading_of(tensors, attributes)
+        self.reads(replace(reading, on_grids=tuple(on_grids), values=(*reading.values, *values)))
+        boxes, count, index = self.decoded(tensors, **attributes)
+        self.suppressed(boxes, count, index, iou=self.request.iou if nms else 1.0)
+
+    def decoded(self, tensors: Sequence[str], **attributes: Any) -> list[str]:
+        """Boxes, counts and numbers of decode_boxes with these attributes and those of the
+        request.
         """
         r = self.request
         decoded = {"threshold": r.score, "candidates": r.candidates, "offset": r.offset}
         decoded |= {"multi_label": r.multi_label, "scale": r.scale}
-        boxes, count, index = self.add("decode_boxes", tensors, 3, **(decoded | attributes))
-        self.suppressed(boxes, count, index, iou=r.iou if nms else 1.0)
+        return self.add("decode_boxes", tensors, 3, **(decoded | attributes))
+
+    def _reading_of(self, tensors: Sequence[str], values: Mapping[str, Any]) -> Reading:
+        """The reading of decode_boxes with these attributes: its scores are probabilities unless it
+        computes them from logits.
+        """
+        parts = values.get("parts", 1)
+        read = tensors[:-1] if values["box"] == "prior" else tensors
+        of_boxes, of_scores, of_objectness = (
+            [self.program.vars[name] for name in read[part::parts]]
+            for part in (0, min(1, parts - 1), parts - 1)
+        )
+        is_first = bool(values.get("channels_first", False))
+        places = [
+            var.shape[2 if is_first else 1] if len(var.shape) == 3 else var.shape[2] * var.shape[3]
+            for var in of_boxes
+        ]
+        spans = [(of_scores, values.get("score_channel", 0), values["classes"])]
+        if values.get("objectness_channel", -1) >= 0:
+            spans.append((of_objectness, values["objectness_channel"], 1))
+        probabilities = tuple(
+            Values("scores", var.name, 1 if is_first or len(var.shape) == 4 else 2, at, at + n)
+            for group, at, n in spans
+            for var in group
+            if values.get("scores", "linear") == "linear"
+        )
+        return Reading(
+            classes=values["classes"],
+            has_background=values.get("background", -1) >= 0,
+            rows=sum(places) * values.get("per_place", 1),
+            values=probabilities,
+        )
 
     def suppressed(self, boxes: str, count: str, index: str, iou: float) -> None:
         """Ends the program with the boxes that remain."""

@@ -28,6 +28,19 @@ def levels_behind(program: Program, output: Var, channels: Sequence[int]) -> lis
     return names if places == output.shape[2] else []
 
 
+def append_decoded(builder: HeadBuilder, x: Var, classes: int, *, nms: bool = True) -> None:
+    """Boxes of [n, 4 + classes + values, places], which the network has decoded."""
+    builder.boxes(
+        [x.name],
+        nms=nms,
+        on_grids=(1,),
+        box="center_size",
+        channels_first=True,
+        score_channel=4,
+        classes=classes,
+    )
+
+
 def values_of_places(
     builder: HeadBuilder, tensors: Sequence[Var], grids: Sequence[Sequence[int]]
 ) -> tuple[str, int] | None:

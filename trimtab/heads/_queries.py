@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from trimtab.heads._builder import HeadBuilder
+from trimtab.heads._reading import Values
 
 
 def append_queries(builder: HeadBuilder, scores: str, *, has_background: bool) -> None:
@@ -16,15 +19,41 @@ def append_queries(builder: HeadBuilder, scores: str, *, has_background: bool) -
         raise builder.invalid(expected)
     # Exports write the scores first.
     boxes, logits = tensors if fitting == [True, False] else tensors[::-1]
-    height, width = builder.image_size()
     classes = logits.shape[2]
     builder.boxes(
         [boxes.name, logits.name],
         nms=False,
+        values=[_relative(boxes.name)],
         parts=2,
         box="center_size",
         scores=scores,
         classes=classes,
         background=classes - 1 if has_background else -1,
-        scale=(builder.request.scale[0] * width, builder.request.scale[1] * height),
+        scale=_scale(builder),
     )
+
+
+def append_joined(builder: HeadBuilder) -> None:
+    """Boxes of one tensor [n, queries, 4 + classes], whose scores are probabilities."""
+    (rows,) = builder.tensors
+    classes = builder.request.classes or rows.shape[2] - 4
+    if not 0 < classes <= rows.shape[2] - 4:
+        raise builder.invalid("[n, queries, 4 + classes]")
+    builder.boxes(
+        [rows.name],
+        nms=False,
+        values=[_relative(rows.name)],
+        box="center_size",
+        score_channel=4,
+        classes=classes,
+        scale=_scale(builder),
+    )
+
+
+def _relative(tensor: str) -> Values:
+    return Values("boxes relative to the image", tensor, 2, 0, 4)
+
+
+def _scale(builder: HeadBuilder) -> Sequence[float]:
+    height, width = builder.image_size()
+    return builder.request.scale[0] * width, builder.request.scale[1] * height

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from trimtab.program import Op, Program, Var
 
 _PICTURE = 4  # dimensions
+_STRIDES = tuple(2**i for i in range(1, 8))
+
+CHANNELS = (1, 3, 4)
+"""The numbers of channels of a picture."""
 
 CAMERA = "camera_image"
 """The operator that makes an input of the network from a camera's frame."""
@@ -48,9 +52,23 @@ def stride(program: Program, var: Var) -> int:
     return 0
 
 
+def on_strides(size: tuple[int, int], rows: int, anchors: Sequence[int] = (1,)) -> Sequence[int]:
+    """Adjacent strides, of which an image of `size` (height, width) has as many places as there are
+    `rows`, with one of these numbers of anchors at each; () if there are none.
+    """
+    height, width = size
+    strides = [s for s in _STRIDES if s <= min(size)]
+    places = [-(-height // s) * -(-width // s) for s in strides]
+    for first in range(len(places)):
+        for last in range(first + 2, len(places) + 1):
+            if any(n * sum(places[first:last]) == rows for n in anchors):
+                return strides[first:last]
+    return ()
+
+
 def image_sizes(program: Program) -> Iterator[tuple[int, int]]:
-    """Height and width of each image [n, c, h, w] that the network sees: that of a camera, if it is
-    behind one, or an input.
+    """Height and width of each image [n, c, h, w] or [n, h, w, c] that the network sees: that of a
+    camera, if it is behind one, or an input.
     """
     for op in program.ops:
         if op.type == CAMERA:
@@ -59,4 +77,5 @@ def image_sizes(program: Program) -> Iterator[tuple[int, int]]:
     for name in program.inputs:
         shape = program.vars[name].shape
         if len(shape) == _PICTURE:
-            yield shape[2], shape[3]
+            is_last = shape[1] not in CHANNELS and shape[3] in CHANNELS
+            yield (shape[1], shape[2]) if is_last else (shape[2], shape[3])

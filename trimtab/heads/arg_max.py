@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trimtab.heads._builder import HeadBuilder
+from trimtab.heads._reading import Reading
 from trimtab.program import Program
 
 
@@ -18,4 +19,5 @@ def append(builder: HeadBuilder) -> None:
     if len(builder.tensors) != 1 or len(builder.tensors[0].shape) != 4:
         raise builder.invalid("[n, classes, h, w]")
     (x,) = builder.tensors
+    builder.reads(Reading(classes=x.shape[1]))
     builder.program.outputs = builder.add("arg_max", [x.name], ["classes"], axis=1, keep_dims=False)

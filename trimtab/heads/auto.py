@@ -1,30 +1,24 @@
-"""The head that the model's file names, as exports of Ultralytics do."""
+"""The head that the model's file names, as exports of Ultralytics do; of several that it allows,
+the first that nothing contradicts.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trimtab import heads
 from trimtab.errors import UsageError
-from trimtab.heads._builder import HeadBuilder
 from trimtab.program import Program
 
-
-def tensors(program: Program) -> Sequence[str]:
-    """The tensors of the head that the file names."""
-    return heads.find(_name(program)).tensors(program)
+NAME = "auto"
 
 
-def append(builder: HeadBuilder) -> None:
-    """The operators of the head that the file names."""
-    heads.find(_name(builder.program)).append(builder)
-
-
-def _name(program: Program) -> str:
-    if program.hints.head:
-        return program.hints.head
+def candidates(program: Program) -> Sequence[str]:
+    """The heads that the file allows, the likeliest first; UsageError if there is none."""
+    if program.hints.heads:
+        return program.hints.heads
+    entry = f": it says {program.hints.entry}" if program.hints.entry else ""
     raise UsageError(
-        "the model's file does not say which head its results need",
+        f"the model's file does not say which head its results need{entry}",
         where=program.name,
-        hint=f"name one of {', '.join(heads.names())}",
+        hint="name a head, such as yolov8; docs/boxes.md lists heads and what they read",
     )

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from trimtab.heads._builder import HeadBuilder
+from trimtab.heads._reading import Reading
 from trimtab.program import Program
 
 
@@ -22,6 +23,7 @@ def append(builder: HeadBuilder) -> None:
     if len(builder.tensors) != 1 or len(builder.tensors[0].shape) != 3:
         raise builder.invalid("[n, steps, labels]")
     (x,) = builder.tensors
+    builder.reads(Reading())  # characters may have further labels, such as a space
     images, steps, _ = x.shape
     (best,) = builder.add("arg_max", [x.name], axis=2, keep_dims=False)
     dtype = np.int64 if builder.program.vars[best].dtype == "i64" else np.int32

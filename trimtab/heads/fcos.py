@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trimtab.heads._builder import HeadBuilder
+from trimtab.heads._reading import Reading
 from trimtab.program import Program
 
 
@@ -28,6 +29,8 @@ def append(builder: HeadBuilder) -> None:
     if len(set(order)) < 3:
         raise builder.invalid("a number of classes other than 1 or 4; pass classes= for others in")
     by_channels = [{var.shape[1]: var.name for var in level} for level in levels]
+    rows = sum(height * width for height, width in grids)
+    builder.reads(Reading(classes=classes, rows=rows))
     r = builder.request
     boxes, count, index = builder.add(
         "decode_boxes",

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from trimtab.heads._builder import COUNT, POINTS, HeadBuilder
+from trimtab.heads._reading import Reading, Values
 from trimtab.program import Program
 
 
@@ -24,6 +25,7 @@ def append(builder: HeadBuilder) -> None:
     (x,) = builder.tensors
     if len(x.shape) != 4 or x.shape[3] != 3:
         raise builder.invalid("[1, 1, points, 3]")
+    builder.reads(Reading(values=(Values("scores", x.name, 3, 2, 3),)))
     height, width = builder.image_size()
     order = builder.constant(np.array([1, 0, 2], np.int64), "order")
     (points,) = builder.add("gather", [x.name, order], axis=3)

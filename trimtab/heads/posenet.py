@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from trimtab.heads._builder import COUNT, HeadBuilder
+from trimtab.heads._reading import Reading
 from trimtab.program import Program, Var
 
 _EXPECTED = "heat maps [n, points, h, w] and offsets [n, 2 * points, h, w]"
@@ -45,6 +46,7 @@ def append(builder: HeadBuilder) -> None:
     steps = [stride(size, count) for size, count in zip(builder.image_size(), sizes, strict=True)]
     if not axis or not all(steps):
         raise builder.invalid(f"{_EXPECTED}, of an image with whole steps between places")
+    builder.reads(Reading())  # logits, or probabilities, of any value
     images, points, places = heat.shape[0], heat.shape[axis], sizes[0] * sizes[1]
     maps, moves = (_flat(builder, var, axis, places) for var in (heat, offsets))
     (index,) = builder.add("arg_max", [maps], axis=2, keep_dims=True)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from trimtab.heads._builder import HeadBuilder
+from trimtab.heads._reading import Reading
 from trimtab.heads.posenet import stride
 from trimtab.program import Program, Var
 
@@ -43,6 +44,7 @@ def append(builder: HeadBuilder) -> None:
     steps = {stride(size, n) for size, n in zip(builder.image_size(), sizes, strict=True)}
     if steps == {0} or len(steps) > 1:
         raise builder.invalid(_EXPECTED)
+    builder.reads(Reading())
     boxes, count, points = builder.add(
         "decode_poses",
         maps,

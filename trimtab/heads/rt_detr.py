@@ -1,5 +1,6 @@
 """RT-DETR and Deformable DETR: as detr, and each class has a sigmoid; there is no class for no
-object.
+object. Or one output [n, queries, 4 + classes] with boxes and computed sigmoids, as exports of
+Ultralytics have.
 """
 
 from __future__ import annotations
@@ -7,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trimtab.heads._builder import HeadBuilder
-from trimtab.heads._queries import append_queries
+from trimtab.heads._queries import append_joined, append_queries
 from trimtab.program import Program
 
 
@@ -18,4 +19,7 @@ def tensors(program: Program) -> Sequence[str]:
 
 def append(builder: HeadBuilder) -> None:
     """Scores are sigmoids."""
-    append_queries(builder, "sigmoid", has_background=False)
+    if len(builder.tensors) == 1 and len(builder.tensors[0].shape) == 3:
+        append_joined(builder)
+    else:
+        append_queries(builder, "sigmoid", has_background=False)

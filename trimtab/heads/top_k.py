@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trimtab.heads._builder import HeadBuilder
+from trimtab.heads._reading import Reading
 from trimtab.program import Program
 
 
@@ -20,6 +21,7 @@ def append(builder: HeadBuilder) -> None:
     if len(builder.tensors) != 1 or len(builder.tensors[0].shape) != 2:
         raise builder.invalid("[n, classes]")
     (x,) = builder.tensors
+    builder.reads(Reading(classes=x.shape[1]))
     names = ["scores", "classes"]
     results = builder.add("top_k", [x.name], names, k=builder.request.top, axis=1)
     builder.program.outputs = [*results, *builder.labels()]

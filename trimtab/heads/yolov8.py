@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trimtab.heads._builder import HeadBuilder
-from trimtab.heads._distance import BINS, append_distances, levels_behind
+from trimtab.heads._distance import BINS, append_decoded, append_distances, levels_behind
 from trimtab.program import Program, Var
 
 
@@ -34,6 +34,4 @@ def _append_decoded(builder: HeadBuilder, output: Var) -> None:
     classes = builder.request.classes or output.shape[1] - 4
     if not 0 < classes <= output.shape[1] - 4:
         raise builder.invalid("[n, 4 + classes, places]")
-    builder.boxes(
-        [output.name], box="center_size", channels_first=True, score_channel=4, classes=classes
-    )
+    append_decoded(builder, output, classes)

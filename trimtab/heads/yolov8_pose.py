@@ -1,7 +1,8 @@
-"""YOLOv8-pose and YOLO11-pose: reads the output [n, 4 + classes + 3 * points, places], or the raw
-tensors of yolov8 and those of the keypoints: [n, 3 * points, h, w] of each level, or one of all
-places, [n, 3 * points, places]. The keypoints are the output `points`, [n, rows, points, 3] with x,
-y and score. One class unless `classes` is given.
+"""YOLOv8-pose and YOLO11-pose: reads the output [n, 4 + classes + 3 * points, places]; or [n, rows,
+6 + 3 * points] of boxes that the network has chosen; or the raw tensors of yolov8 and those of the
+keypoints: [n, 3 * points, h, w] of each level, or one of all places, [n, 3 * points, places]. The
+keypoints are the output `points`, [n, rows, points, 3] with x, y and score. As many classes as
+have names, or one, unless `classes` is given.
 """
 
 from __future__ import annotations
@@ -11,12 +12,20 @@ from collections.abc import Sequence
 import numpy as np
 
 from trimtab.heads._builder import HeadBuilder
-from trimtab.heads._distance import BINS, append_distances, levels_behind, values_of_places
-from trimtab.program import Program
+from trimtab.heads._chosen import VALUES, append_chosen
+from trimtab.heads._distance import (
+    BINS,
+    append_decoded,
+    append_distances,
+    levels_behind,
+    values_of_places,
+)
+from trimtab.heads._trace import image_sizes, on_strides
+from trimtab.program import Program, Var
 
 _EXPECTED = (
-    "[n, 4 + classes + 3 * points, places], or raw tensors of boxes and classes of each level, and "
-    "of 3 * points"
+    "[n, 4 + classes + 3 * points, places] or [n, rows, 6 + 3 * points], or raw tensors of boxes "
+    "and classes of each level, and of 3 * points"
 )
 
 
@@ -25,27 +34,41 @@ def tensors(program: Program) -> Sequence[str]:
     outputs = [program.vars[name] for name in program.outputs]
     if len(outputs) != 1 or len(outputs[0].shape) != 3:
         return program.outputs
-    count = outputs[0].shape[1] - 5
-    return levels_behind(program, outputs[0], (4 * BINS, 1, count)) or program.outputs
+    classes = len(program.hints.labels) or 1
+    count = outputs[0].shape[1] - 4 - classes
+    return levels_behind(program, outputs[0], (4 * BINS, classes, count)) or program.outputs
 
 
 def append(builder: HeadBuilder) -> None:
     """Boxes, and the keypoints of those that remain."""
-    classes = builder.request.classes or 1
+    classes = builder.request.classes or builder.label_count or 1
     if len(builder.tensors) > 1:
         _append_raw(builder, classes)
         return
     (x,) = builder.tensors
     channels = x.shape[1] if len(x.shape) == 3 else 0
-    count = channels - 4 - classes
-    if count < 3 or count % 3:
+    if channels and _is_chosen(builder, x, classes):
+        builder.add_points(append_chosen(builder, x))
+        return
+    if not _are_points(channels - 4 - classes):
         raise builder.invalid(_EXPECTED)
-    builder.boxes(
-        [x.name], box="center_size", channels_first=True, score_channel=4, classes=classes
-    )
+    append_decoded(builder, x, classes)
     starts, ends = (4 + classes,), (channels,)
     (points,) = builder.add("slice", [x.name], starts=starts, ends=ends, axes=(1,))
     builder.add_points(builder.of_selected(points, axis=2))
+
+
+def _are_points(count: int) -> bool:
+    return count >= 3 and count % 3 == 0
+
+
+def _is_chosen(builder: HeadBuilder, x: Var, classes: int) -> bool:
+    """Whether the rows of [n, a, b] are chosen boxes: both forms may have these sizes."""
+    _, a, b = x.shape
+    is_decoded = _are_points(a - 4 - classes) and (
+        not _are_points(b - VALUES) or any(on_strides(s, b) for s in image_sizes(builder.program))
+    )
+    return _are_points(b - VALUES) and not is_decoded
 
 
 def _append_raw(builder: HeadBuilder, classes: int) -> None:

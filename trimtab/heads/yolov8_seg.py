@@ -1,7 +1,8 @@
 """YOLOv8-seg and YOLO11-seg: reads the outputs [n, 4 + classes + m, places] and prototypes [n, m,
-h, w], or the prototypes, the raw tensors of yolov8 and those of the factors: [n, m, h, w] of each
-level, or one of all places, [n, m, places]. The output `masks`, f32[n, rows, h, w], has the
-probability of each pixel within the box, on the prototypes' grid.
+h, w]; or [n, rows, 6 + m] of boxes that the network has chosen, and prototypes; or the prototypes,
+the raw tensors of yolov8 and those of the factors: [n, m, h, w] of each level, or one of all
+places, [n, m, places]. The output `masks`, f32[n, rows, h, w], has the probability of each pixel
+within the box, on the prototypes' grid.
 """
 
 from __future__ import annotations
@@ -9,12 +10,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trimtab.heads._builder import HeadBuilder
-from trimtab.heads._distance import BINS, append_distances, levels_behind, values_of_places
+from trimtab.heads._chosen import VALUES, append_chosen
+from trimtab.heads._distance import (
+    BINS,
+    append_decoded,
+    append_distances,
+    levels_behind,
+    values_of_places,
+)
 from trimtab.program import Program, Var
 
 _EXPECTED = (
-    "[n, 4 + classes + m, places] and prototypes [n, m, h, w], or raw tensors of boxes, classes "
-    "and m factors of each level, and prototypes"
+    "[n, 4 + classes + m, places] or [n, rows, 6 + m] and prototypes [n, m, h, w], or raw tensors "
+    "of boxes, classes and m factors of each level, and prototypes"
 )
 
 
@@ -38,12 +46,15 @@ def append(builder: HeadBuilder) -> None:
     prototypes = max(pictures, key=lambda var: var.shape[2] * var.shape[3])
     levels = [var for var in pictures if var is not prototypes]
     if levels:
-        factors = _append_raw(builder, prototypes, [*levels, *others])
-    elif len(others) == 1:
-        factors = _append_decoded(builder, prototypes, others[0])
-    else:
+        raw = _append_raw(builder, prototypes, [*levels, *others])
+        factors = builder.of_selected(raw, axis=2)
+    elif len(others) != 1:
         raise builder.invalid(_EXPECTED)
-    factors = builder.of_selected(factors, axis=2)
+    elif others[0].shape[2] == VALUES + prototypes.shape[1]:
+        factors = append_chosen(builder, others[0])
+    else:
+        raw = _append_decoded(builder, prototypes, others[0])
+        factors = builder.of_selected(raw, axis=2)
     images, count, height, width = prototypes.shape
     (grid,) = builder.add("reshape", [prototypes.name], shape=(images, count, height * width))
     (sums,) = builder.add("mat_mul", [factors, grid])
@@ -58,9 +69,7 @@ def _append_decoded(builder: HeadBuilder, prototypes: Var, x: Var) -> str:
     classes = x.shape[1] - 4 - prototypes.shape[1]
     if classes < 1 or builder.request.classes not in (0, classes):
         raise builder.invalid(_EXPECTED)
-    builder.boxes(
-        [x.name], box="center_size", channels_first=True, score_channel=4, classes=classes
-    )
+    append_decoded(builder, x, classes)
     starts, ends = (4 + classes,), (x.shape[1],)
     return builder.add("slice", [x.name], starts=starts, ends=ends, axes=(1,))[0]
 

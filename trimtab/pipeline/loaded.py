@@ -23,10 +23,10 @@ from trimtab.target import Target
 
 @dataclass(frozen=True)
 class Loaded:
-    """A network that is not optimized yet. `recipe` has its toolchain filled in; `path` is the
-    model file and `source` its program; `target` is the recipe's machine, limited to its profile.
-    `bare` is the network before cameras and a head were attached.
-    `training`: the training whose step the program computes, if the recipe asks for one.
+    """A network that is not optimized yet. `recipe` has its toolchain filled in, and the name of
+    its head in place of "auto"; `path` is the model file and `source` its program; `target` is the
+    recipe's machine, limited to its profile. `bare` is the network before cameras and a head were
+    attached. `training`: the training whose step the program computes, if the recipe asks for one.
     """
 
     recipe: Recipe
@@ -60,7 +60,11 @@ def load(recipe: Recipe, progress: Progress = SILENT) -> Loaded:
         _check_weights(source, path)
     head = recipe.head
     if head:
-        source = heads.without_decoding(source, head)
+        with progress.step(f"prove head {head.name}"):
+            proof = heads.prove(source, head)
+        progress.note(str(proof))
+        source, head = proof.program, proof.request
+        recipe = replace(recipe, head=head)
     target = find_target(recipe.toolchain, recipe.cpu, recipe.threads, recipe.profile)
     calibration = replace(recipe.calibration.for_model(recipe.model), head=head)
     network = convert(source, recipe.plan, calibration, target, progress)

@@ -1,5 +1,6 @@
-"""Sizes that are not the same in every run: those of free dimensions, and those that depend on data.
-The shapes of a program are the largest ones, which a rule must not take for those of every run.
+"""Sizes that are not the same in every run: those of free dimensions, and those that depend on
+data. The shapes of a program are the largest ones, which a rule must not take for those of every
+run.
 """
 
 from __future__ import annotations
@@ -39,12 +40,12 @@ def _set_inputs(op: Op, result: dict[str, Shape]) -> None:
         at += rank
 
 
-def _inferred(program: Program, op: Op, known: dict[str, Shape]) -> dict[str, Shape]:
-    """The shapes of the results for operands of the shapes `known`."""
-    unknown = {name: (UNKNOWN,) * len(known[name]) for name in op.outputs}
-    if any(UNKNOWN in known[name] for name in op.inputs if name):
+def _inferred(program: Program, op: Op, sizes: dict[str, Shape]) -> dict[str, Shape]:
+    """The shapes of the results for operands of these sizes."""
+    unknown = {name: (UNKNOWN,) * len(sizes[name]) for name in op.outputs}
+    if any(UNKNOWN in sizes[name] for name in op.inputs if name):
         return unknown
-    operands = [(known[name], program.vars[name].dtype) if name else None for name in op.inputs]
+    operands = [(sizes[name], program.vars[name].dtype) if name else None for name in op.inputs]
     try:
         results = shapes.infer(op.schema, operands, op.attributes, len(op.outputs), op.name)
     except ProgramError:

@@ -1,0 +1,68 @@
+"""Boxes that the network has chosen itself: rows of corners, score, class and further values, in
+any order.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from trimtab.heads._builder import HeadBuilder
+from trimtab.heads._reading import Reading, Values
+from trimtab.program import Var
+
+VALUES = 6
+"""The values of a row before further ones."""
+
+_LOW = -1.0  # below the scores: of a box of a class that was not asked for
+
+
+def append_chosen(builder: HeadBuilder, rows: Var) -> str:
+    """The best boxes of [n, rows, 6 + values]. Returns the further values of those, [n, boxes,
+    values], "" if there are none.
+    """
+    r, images = builder.request, rows.shape[0]
+    if r.multi_label:
+        raise r.invalid("the network has chosen one class of each box: leave out multi_label")
+    builder.reads(_reading(builder, rows))
+
+    def part(x: str, start: int, end: int) -> str:
+        return builder.add("slice", [x], starts=(start,), ends=(end,), axes=(2,))[0]
+
+    corners, score, number = (part(rows.name, *ends) for ends in ((0, 4), (4, 5), (5, VALUES)))
+    if r.classes:
+        limit = builder.constant(np.array(r.classes, np.float32), "classes")
+        (is_asked,) = builder.add("compare", [number, limit], relation="less")
+        low = builder.constant(np.array(min(_LOW, r.score), np.float32), "low")
+        (score,) = builder.add("where", [is_asked, score, low])
+    # Only the order: the values are those of the rows, and 0 in rows that are not used.
+    _, count, index = builder.decoded([corners, score], parts=2, box="corners", classes=1)
+    builder.selected = index
+    boxes = builder.of_selected(part(rows.name, 0, VALUES))
+    boxes = builder.mapped(boxes, [*r.scale * 2, 1, 1], [*r.offset * 2, 0, 0])
+    most = builder.program.vars[boxes].shape[1]
+    places = builder.constant(np.arange(most, dtype=np.float32)[None, :, None], "places")
+    (used,) = builder.add("cast", [count], to="f32")
+    (used,) = builder.add("reshape", [used], shape=(images, 1, 1))
+    (is_used,) = builder.add("compare", [places, used], relation="less")
+    zero = builder.constant(np.array(0, np.float32), "zero")
+    (boxes,) = builder.add("where", [is_used, boxes, zero])
+    builder.suppressed(boxes, count, index, iou=1.0)
+    if rows.shape[2] == VALUES:
+        return ""
+    return builder.of_selected(part(rows.name, VALUES, rows.shape[2]))
+
+
+def _reading(builder: HeadBuilder, rows: Var) -> Reading:
+    """Unused rows may be -1."""
+    classes = 0 if builder.request.classes else builder.label_count
+    last = classes - 1 if classes else math.inf
+    return Reading(
+        classes=classes,
+        rows=rows.shape[1],
+        values=(
+            Values("scores", rows.name, 2, 4, 5, low=-1.0),
+            Values("classes", rows.name, 2, 5, VALUES, low=-1.0, high=last, whole=True),
+        ),
+    )
