@@ -112,7 +112,7 @@ def _others(
     yield from trainings()
     detector = load(detectors.yolov8(size=(32, 16), strides=(4, 8)))
     free = trimtab.camera.attach(detector, "camera(rgb, 4x4..9x8)")
-    yield "head-camera", trimtab.optimize(trimtab.attach_head(free, "yolov8", labels=["a", "b"]))
+    yield "head-camera", trimtab.optimize(trimtab.attach_head(free, "yolov8", labels=[*"abcde"]))
     for name, one in NETWORKS.items():
         (folder / "free.onnx").write_bytes(one.build().SerializeToString())
         loaded = trimtab.load(folder / "free.onnx", {"x": one.bounds})

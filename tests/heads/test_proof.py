@@ -1,5 +1,5 @@
-"""What a head takes a network's tensors for is proven before it is attached: exports that end with
-boxes, of which the files have the right ones.
+"""Proofs of what a head takes a network's tensors for: exports that end with boxes, of which the
+files have the right ones.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ ENDS = {
 @pytest.mark.parametrize("behind_camera", [False, True])
 @pytest.mark.parametrize("kind", ENDS)
 def test_exports_that_end_with_boxes_have_those_of_the_file(kind: str, behind_camera: bool) -> None:
-    task, said = ENDS[kind]
+    task, entries = ENDS[kind]
     rng = np.random.default_rng(1)
     order = rng.permutation(ROWS)
     rows, prototypes = best_rows(), rng.standard_normal((8, 16, 16)).astype(np.float32)
@@ -80,7 +80,7 @@ def test_exports_that_end_with_boxes_have_those_of_the_file(kind: str, behind_ca
     tensors = {"output0": np.concatenate([rows, further], 1)[order][None]}
     if kind == "segment":
         tensors["output1"] = prototypes[None]
-    program = network(tensors, {"task": task, "names": NAMES, **said})
+    program = network(tensors, {"task": task, "names": NAMES, **entries})
     if behind_camera:
         one = f"camera(rgb, {SIDE}x{SIDE}) | rgb | scale(1/255)"
         behind = trimtab.attach_head(camera.attach(program, one), "auto")
@@ -114,6 +114,7 @@ def test_an_rt_detr_of_ultralytics_is_read_as_queries() -> None:
     with pytest.raises(UsageError, match="would read 27 classes, and the file names 20") as caught:
         trimtab.attach_head(program, "yolov8")
     assert "yolov8:classes=27" in caught.value.hint
+    assert "the file's may be yolov10, rt_detr" in caught.value.hint
 
 
 def chosen(images: int, options: dict[str, Any]) -> tuple[list[Array], list[Array]]:
@@ -123,10 +124,10 @@ def chosen(images: int, options: dict[str, Any]) -> tuple[list[Array], list[Arra
     rows[..., 4], rows[..., 5] = rng.random((images, 40)), rng.integers(0, 5, (images, 40))
     expected = []
     for image in rows:
-        kept = image[(image[:, 4] > options.get("score", 0.25))]
-        kept = kept[kept[:, 5] < options.get("classes", 99)]
+        left = image[(image[:, 4] > options.get("score", 0.25))]
+        left = left[left[:, 5] < options.get("classes", 99)]
         most = min(options.get("max_boxes", 300), options.get("candidates", 1000))
-        expected.append(kept[np.argsort(-kept[:, 4], kind="stable")][:most])
+        expected.append(left[np.argsort(-left[:, 4], kind="stable")][:most])
     return list(rows), expected
 
 

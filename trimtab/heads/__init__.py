@@ -82,12 +82,13 @@ def prove(program: Program, request: HeadRequest) -> Proof:
 def _proven(program: Program, request: HeadRequest) -> Proof:
     cut = program.copy()
     cut.keep_only(find(request.name).tensors(cut))
-    cut.hints = replace(cut.hints, heads=(request.name,))
     whole = _attached(cut, request)
     reading, hints = whole.reading, program.hints
     assert reading is not None, f"the head {request.name} declares no reading"
     entry = [f"the file says {hints.entry}"] if hints.entry and request.name in hints.heads else []
-    return Proof(request, reading, cut, (*reasons(whole.raw, reading, request), *entry))
+    evidence = (*reasons(whole.raw, reading, request), *entry)
+    cut.hints = replace(hints, heads=(request.name,))
+    return Proof(request, reading, cut, evidence)
 
 
 def without_decoding(program: Program, request: HeadRequest) -> Program:

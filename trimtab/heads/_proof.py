@@ -36,15 +36,16 @@ class Proof:
         tensors = ", ".join(f"{n} {list(self.program.vars[n].shape)}" for n in self.program.outputs)
         reading = self.reading
         rows = f"{reading.rows:,} boxes" if reading.rows else ""
-        classes = f"{reading.classes:,} classes" if reading.classes else ""
+        count = reading.classes
+        classes = f"{count:,} class{'es' * (count > 1)}" if count else ""
         form = " of ".join(filter(None, (rows, classes)))
         text = f"head {self.request.name} reads {tensors}" + (f" as {form}" if form else "")
         return f"{text}: {'; '.join(self.reasons)}" if self.reasons else text
 
 
 def reasons(program: Program, reading: Reading, request: HeadRequest) -> tuple[str, ...]:
-    """What proves a reading of the outputs of `program`; UsageError if something contradicts it, or
-    if nothing says where the boxes and where the classes are.
+    """The facts that prove a reading of the outputs of `program`; UsageError if one contradicts it,
+    or if nothing says where the boxes and where the classes are.
     """
     counts = [*_names(program, reading, request), *_grids(program, reading, request)]
     return *counts, *_run(program, reading, request)
@@ -54,6 +55,12 @@ def _refused(program: Program, request: HeadRequest, what: str, hint: str) -> Us
     tensors = ", ".join(f"{name} {list(program.vars[name].shape)}" for name in program.outputs)
     what = f"the head {request.name} does not fit {tensors}: {what}"
     return UsageError(what, where=program.name, hint=hint)
+
+
+def _other_heads(program: Program, request: HeadRequest) -> str:
+    others = [name for name in program.hints.heads if name != request.name]
+    of_file = f": the file's may be {', '.join(others)}" if others else ""
+    return f"name the head whose form this is (docs/boxes.md){of_file}"
 
 
 def _names(program: Program, reading: Reading, request: HeadRequest) -> Iterator[str]:
@@ -70,8 +77,8 @@ def _names(program: Program, reading: Reading, request: HeadRequest) -> Iterator
             program,
             request,
             f"it would read {reading.classes:,} classes, and {source} names {len(labels):,}{entry}",
-            f"name the head whose form this is (docs/boxes.md); {request.name}:classes="
-            f"{reading.classes} if the number is right, or labels=FILE with its names",
+            f"{_other_heads(program, request)}; or {request.name}:classes={reading.classes} if the "
+            "number is right, or labels=FILE with its names",
         )
     elif labels and reading.classes:
         yield f"{source} names {len(labels):,}"
@@ -122,8 +129,7 @@ def _run(program: Program, reading: Reading, request: HeadRequest) -> Iterator[s
                 request,
                 f"its {values.what} would be {kind}from {values.low:g}{last}, and in a run with "
                 f"noise they are {'' if is_whole else 'fractions '}from {low:.4g} to {high:.4g}",
-                "name the head whose form this is (docs/boxes.md), or with --tensor the tensors "
-                "that it reads",
+                f"{_other_heads(program, request)}; or --tensor names the tensors of this one",
             )
         shown.append(f"{values.what} from {low:.3g} to {high:.3g}")
     yield f"in a run with noise {', '.join(shown)}"

@@ -1,4 +1,4 @@
-"""What a head takes the tensors of a network for: each head declares it, and `_proof` alone proves
+"""The reading of a network's tensors by a head: each head declares it, and `_proof` alone proves
 it.
 """
 
