@@ -29,6 +29,8 @@ def test_the_promised_cores_are_there() -> None:
     names = {f"cortex-{name}" for name in promised.split()} | {
         *("neoverse-n1", "neoverse-n2", "neoverse-v1", "neoverse-v2", "apple-m1", "carmel"),
         *("cortex-a520", "cortex-a720", "cortex-x2", "cortex-x3", "cortex-x4"),
+        *("cortex-a725", "cortex-x925", "c1-ultra", "c1-premium", "c1-pro", "c1-nano"),
+        *("neoverse-n3", "neoverse-v3", "apple-m2", "apple-m3", "apple-m4"),
         *("haswell", "skylake", "skylake-avx512", "icelake-client", "icelake-server"),
         *("alderlake", "sapphirerapids", "graniterapids", "zen2", "zen3", "zen4", "zen5"),
     }
@@ -263,7 +265,23 @@ def test_x86_cores_have_the_model_numbers_of_linux(
         (0x41, 0xD4E, "cortex-x3"),
         (0x41, 0xD82, "cortex-x4"),
         (0x41, 0xD4F, "neoverse-v2"),
+        (0x41, 0xD49, "neoverse-n2"),
+        (0x6D, 0xD49, "neoverse-n2"),  # Azure Cobalt 100
+        (0x41, 0xD84, "neoverse-v3"),
+        (0x41, 0xD83, "neoverse-v3"),  # V3AE
+        (0x41, 0xD8E, "neoverse-n3"),
+        (0x41, 0xD85, "cortex-x925"),
+        (0x41, 0xD87, "cortex-a725"),
+        (0x41, 0xD8A, "c1-nano"),
+        (0x41, 0xD8B, "c1-pro"),
+        (0x41, 0xD8C, "c1-ultra"),
+        (0x41, 0xD90, "c1-premium"),
         (0x61, 0x023, "apple-m1"),
+        (0x61, 0x033, "apple-m2"),
+        (0x61, 0x039, "apple-m2"),
+        # Not of Linux yet: m1n1, src/midr.h, of the same project.
+        (0x61, 0x043, "apple-m3"),
+        (0x61, 0x053, "apple-m4"),
         (0x4E, 0x004, "carmel"),
         (0x51, 0x800, "cortex-a73"),
         (0x51, 0x804, "cortex-a76"),

@@ -31,9 +31,11 @@ SINCE = {
     "zen5": 14,
     "graniterapids": 13,
     "neoverse-v2": 13,
-    "apple-m1": 15,
     "carmel": 99,
     **dict.fromkeys(("cortex-a520", "cortex-a720", "cortex-x3", "cortex-x4"), 14),
+    **dict.fromkeys(("cortex-a725", "cortex-x925", "neoverse-n3", "neoverse-v3"), 15),
+    **dict.fromkeys(("apple-m1", "apple-m2", "apple-m3"), 15),
+    **dict.fromkeys(("apple-m4", "c1-nano", "c1-premium", "c1-pro", "c1-ultra"), 16),
 }
 NAMED = [core for core in cores.all_cores() if not core.is_generic]
 PAIRS = [(core, arch) for core in NAMED for arch in core.features]
