@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import os
 import re
@@ -11,6 +13,7 @@ import sys
 import tarfile
 import tempfile
 import uuid
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
@@ -20,9 +23,10 @@ from typing import Any
 import trimtab
 from lab.dev import shell
 from trimtab import files
-from trimtab.errors import BuildError
+from trimtab.errors import BuildError, UsageError
 
 SUMS = "SHA256SUMS"
+NOTES = "NOTES.md"  # the changelog of the version
 GLIBC = "2_28"  # the oldest that zig builds the engine for (toolchains/host.toml)
 
 
@@ -44,13 +48,13 @@ def build(root: Path, output: Path, wheels: Sequence[Path]) -> None:
         clone = Path(scratch) / "clone"
         _run(["git", "clone", "--quiet", str(root), str(clone)])
         source = unpacked(build_sdist(clone, output), Path(scratch))
-        for wheel in wheels:
-            shutil.copy(wheel, output)
-        if not wheels:
-            build_wheel(source, output)
         locked = read_lock((clone / "requirements.lock").read_text(encoding="utf-8"))
-    bom = json.dumps(sbom(locked), indent=1) + "\n"
+        bom = json.dumps(sbom(locked), indent=1) + "\n"
+        for wheel in wheels or [build_wheel(source, Path(scratch))]:
+            add_sbom(wheel, bom, output)
+        notes = changes((clone / "CHANGELOG.md").read_text(encoding="utf-8"), trimtab.__version__)
     files.write_text(output / f"trimtab-{trimtab.__version__}.cdx.json", bom)
+    files.write_text(output / NOTES, notes)
     sums = [f"{files.sha256(path)}  {path.name}\n" for path in sorted(output.iterdir())]
     files.write_text(output / SUMS, "".join(sums))
 
@@ -84,6 +88,48 @@ def build_wheel(source: Path, output: Path) -> Path:
         _run([*argv, f"--wheel-dir={output}", str(built)])
     (wheel,) = output.glob("*.whl")
     return wheel
+
+
+def add_sbom(wheel: Path, bom: str, output: Path) -> Path:
+    """Copies a wheel into `output` with the bill of materials in it, where PEP 770 has it."""
+    target = output / wheel.name
+    with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as new:
+        (record,) = (name for name in old.namelist() if name.endswith(".dist-info/RECORD"))
+        path = record.replace("RECORD", "sboms/trimtab.cdx.json")
+        for item in old.infolist():
+            if item.filename not in (record, path):
+                new.writestr(item, old.read(item))
+        digest = base64.urlsafe_b64encode(hashlib.sha256(bom.encode()).digest()).rstrip(b"=")
+        rows = [row for row in old.read(record).decode().splitlines() if path not in row]
+        rows.append(f"{path},sha256={digest.decode()},{len(bom.encode())}")
+        for name, text in ((path, bom), (record, "\n".join(rows) + "\n")):
+            # The time of the wheel's own files, so that the same wheel gives the same bytes.
+            info = zipfile.ZipInfo(name, old.getinfo(record).date_time)
+            info.external_attr = old.getinfo(record).external_attr
+            new.writestr(info, text, zipfile.ZIP_DEFLATED)
+    return target
+
+
+def changes(changelog: str, version: str) -> str:
+    """The section of a version in the changelog, without its heading; UsageError without one."""
+    match = re.search(
+        rf"^## \[{re.escape(version)}\][^\n]*\n(.*?)(?=^## |^\[|\Z)", changelog, re.M | re.S
+    )
+    if not match or not match[1].strip():
+        raise UsageError(
+            f"the changelog has no section of {version}",
+            where="CHANGELOG.md",
+            hint="docs/releasing.md: cut it before the release",
+        )
+    return match[1].strip() + "\n"
+
+
+def check_tag(tag: str, root: Path) -> None:
+    """UsageError unless a tag is that of this version, which the changelog has."""
+    if tag != f"v{trimtab.__version__}":
+        what = f"the tag {tag} is not that of version {trimtab.__version__}"
+        raise UsageError(what, where="trimtab/__init__.py", hint=f"git tag v{trimtab.__version__}")
+    changes((root / "CHANGELOG.md").read_text(encoding="utf-8"), trimtab.__version__)
 
 
 def read_lock(text: str) -> dict[str, Locked]:

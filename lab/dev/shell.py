@@ -48,5 +48,5 @@ def output(argv: Sequence[str]) -> tuple[int, str]:
 
 def scripts() -> list[str]:
     """All shell scripts of the project."""
-    package = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "trimtab").rglob("*.sh"))
-    return ["inv", ".ci/run", *package]
+    rooms = [path for room in ("lab", "trimtab") for path in (ROOT / room).rglob("*.sh")]
+    return ["inv", ".ci/run", *sorted(str(path.relative_to(ROOT)) for path in rooms)]

@@ -26,8 +26,10 @@ def lint(_: Context, tidy: bool = True, deep: bool = False) -> None:
     import sys
     from concurrent.futures import ThreadPoolExecutor
 
-    from lab.dev import cpp, shell
+    from lab.dev import cpp, shell, workflows
 
+    schema = [shell.tool("check-jsonschema"), "--quiet", "--builtin-schema"]
+    *flows, action = map(str, workflows.files())
     checks = {
         "ruff format": [shell.tool("ruff"), "format", "--check", "--quiet", "."],
         "ruff check": [shell.tool("ruff"), "check", "--quiet", "."],
@@ -37,6 +39,12 @@ def lint(_: Context, tidy: bool = True, deep: bool = False) -> None:
             shell.tool("shellcheck", "./inv setup"), "-x", "-P", "SCRIPTDIR", *shell.scripts(),
         ],
         "words": [sys.executable, "-P", "-m", "lab.dev.words"],
+        "workflows": [*schema, "vendor.github-workflows", *flows],
+        "action.yml": [*schema, "vendor.github-actions", action],
+        "zizmor": [
+            shell.tool("zizmor"), "--offline", "--quiet", "--no-progress", *flows, action,
+        ],
+        "run lines": [sys.executable, "-P", "-m", "lab.dev.workflows"],
     }  # fmt: skip
     codes = {}
     with ThreadPoolExecutor(len(checks)) as pool:
@@ -173,16 +181,20 @@ def lock(_: Context, upgrade: bool = False) -> None:
     help={
         "wheels": "folder of wheels built by cibuildwheel; default: build one for this Python",
         "output": "folder, which must not exist; default: dist",
+        "check-tag": "only fail unless this tag is that of the version and of its changelog",
     }
 )
-def release(_: Context, wheels: str = "", output: str = "dist") -> None:
-    """Build source distribution, manylinux wheels, SBOM and SHA-256 sums of the last commit."""
+def release(_: Context, wheels: str = "", output: str = "dist", check_tag: str = "") -> None:
+    """Build source distribution, wheels, SBOM, notes and SHA-256 sums of the last commit."""
     from pathlib import Path
 
     from lab.dev import distribution, shell
     from trimtab import files
     from trimtab.errors import UsageError
 
+    if check_tag:
+        distribution.check_tag(check_tag, shell.ROOT)
+        return
     folder = Path(output)
     if folder.exists():
         raise UsageError("the folder exists", where=output, hint="move it away, or name another")

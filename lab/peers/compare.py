@@ -135,7 +135,8 @@ class Engines(Protocol):
 class Installed:
     """The peers installed for the interpreter `python`, and trimtab in this one.
 
-    `quantized`: only engines that run QDQ files in int8; `only`: these peers, by default all.
+    `quantized`: only engines that run QDQ files in int8; `only`: these peers, by default all that
+    read ONNX or have a converter for it.
     MissingRequirementError without a peer.
     """
 
@@ -144,9 +145,8 @@ class Installed:
             name: version
             for name, version in probe(python).items()
             if name != US
-            and ENGINES[name].reads == ".onnx"
             and (ENGINES[name].quantized or not quantized)
-            and (name in only or not only)
+            and (name in only if only else ENGINES[name].reads == ".onnx")
         }
         if not peers:
             raise MissingRequirementError("no peer is installed", where=python, hint=INSTALL)

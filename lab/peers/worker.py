@@ -5,7 +5,8 @@
     python worker.py serve JOB             load the model, then time inferences on demand
     python worker.py once JOB COUNT        the same for COUNT inferences, marked for emulators
 
-JOB is JSON: {"engine", "model" (an ONNX or TFLite file), "folder" (for converted files), "threads",
+JOB is JSON: {"engine", "model" (an ONNX or TFLite file; LiteRT and ExecuTorch read the .tflite and
+.pte file beside an ONNX file), "folder" (for converted files), "threads",
 "inputs" (an .npz with one array per input, in the model's order), "names" (of the outputs),
 "prefer" (of trimtab's plan, or ""), "cores" (to run on; default: the first ones), "is_half" (ncnn
 may compute in f16)}. `serve` writes a line of JSON when the model is loaded, then reads numbers of
@@ -56,6 +57,13 @@ class PeerJob:
         """The model's file in the engine's own format."""
         return self.folder / (self.model.stem + suffix)
 
+    def beside(self, suffix: str) -> Path:
+        """The network in another format, in the model's folder; RuntimeError without it."""
+        path = self.model.with_suffix(suffix)
+        if not path.is_file():
+            raise RuntimeError(f"there is no {path.name} beside {self.model.name}")
+        return path
+
 
 @dataclass(frozen=True)
 class EngineAdapter:
@@ -63,13 +71,14 @@ class EngineAdapter:
 
     `packages`: names on PyPI, the one whose version counts first; `modules`: imported before the
     clock starts, and passed to `create`; `shipped`: the model files that a user would ship;
-    `quantized`: reads QDQ files and computes in int8; `reads`: the suffix of its models.
+    `quantized`: reads QDQ files and computes in int8; `reads`: the suffix of its models, which are
+    files beside the ONNX model if it is another one.
     """
 
     packages: tuple[str, ...]
     modules: tuple[str, ...]
     create: Callable[..., Run]
-    convert: Callable[[PeerJob], None] = lambda job: None
+    convert: Callable[[PeerJob], object] = lambda job: None
     shipped: Callable[[PeerJob], Sequence[Path]] = lambda job: [job.model]
     quantized: bool = False
     reads: str = ".onnx"
@@ -162,7 +171,8 @@ def mnn(job: PeerJob, nn: Any, expr: Any) -> Run:
 
 def litert(job: PeerJob, interpreter: Any) -> Run:
     """Loads TFLite; its default delegate is XNNPACK. Inputs are in the order of the model."""
-    network = interpreter.Interpreter(model_path=str(job.model), num_threads=job.threads)
+    model = str(job.beside(".tflite"))
+    network = interpreter.Interpreter(model_path=model, num_threads=job.threads)
     network.allocate_tensors()
     details = network.get_input_details()
     for detail, array in zip(details, job.inputs.values(), strict=True):
@@ -174,6 +184,16 @@ def litert(job: PeerJob, interpreter: Any) -> Run:
         return [network.get_tensor(index) for index in outputs]
 
     return run
+
+
+def executorch(job: PeerJob, runtime: Any, pool: Any, torch: Any) -> Run:
+    """Loads a program of ExecuTorch, which computes with the backend that it was lowered for."""
+    pool._unsafe_reset_threadpool(job.threads)
+    torch.set_num_threads(job.threads)
+    program = runtime.Runtime.get().load_program(str(job.beside(".pte")))
+    method = program.load_method("forward")
+    inputs = [torch.from_numpy(array) for array in job.inputs.values()]
+    return lambda: [output.numpy() for output in method.execute(inputs)]
 
 
 def trimtab_convert(job: PeerJob) -> None:
@@ -199,7 +219,20 @@ ENGINES = {
         ("MNN",), ("MNN.nn", "MNN.expr"), mnn, mnn_convert, lambda job: [job.converted(".mnn")]
     ),
     "litert": EngineAdapter(
-        ("ai-edge-litert",), ("ai_edge_litert.interpreter",), litert, reads=".tflite"
+        ("ai-edge-litert",),
+        ("ai_edge_litert.interpreter",),
+        litert,
+        lambda job: [job.beside(".tflite")],
+        lambda job: [job.beside(".tflite")],
+        reads=".tflite",
+    ),
+    "executorch": EngineAdapter(
+        ("executorch", "torch"),
+        ("executorch.runtime", "executorch.extension.pybindings.portable_lib", "torch"),
+        executorch,
+        lambda job: [job.beside(".pte")],
+        lambda job: [job.beside(".pte")],
+        reads=".pte",
     ),
     "trimtab": EngineAdapter(
         ("trimtab",),

@@ -125,7 +125,7 @@ Status Executor::CreateOperators() {
     }
     if (row->schema != op.schema) {
       return Status(Code::kBadVersion,
-                    TRIMTAB_TEXT("written with another operator schema: convert the model again"))
+                    TRIMTAB_TEXT("another operator schema: make it again by `trimtab convert`"))
           .At(static_cast<int32_t>(i), op.op_id);
     }
     bytes += AlignedTo16(FactoryFor(*row, OwnType(op)).bytes);

@@ -137,7 +137,7 @@ Status Load(const void* data, size_t size, Program* program) {
   if (header.version != kFormatVersion) {
     return Status(
         Code::kBadVersion,
-        TRIMTAB_TEXT("convert the source model again: another .ttm version (expected, actual)"),
+        TRIMTAB_TEXT("make it again by `trimtab convert`: another .ttm version (expected, actual)"),
         kFormatVersion, header.version);
   }
   if (header.file_bytes != size || size % 64 != 0)

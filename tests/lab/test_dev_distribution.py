@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -11,7 +14,9 @@ from cyclonedx.schema import SchemaVersion
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+import trimtab
 from lab.dev import distribution
+from trimtab.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -62,3 +67,51 @@ def test_the_bill_of_materials_is_cyclonedx_and_names_the_dependencies(
     }
     for row in bom["dependencies"]:
         assert {row["ref"], *row["dependsOn"]} <= references
+
+
+def wheel_of(folder: Path) -> Path:
+    """A wheel of one module, as a build backend writes it."""
+    path = folder / "trimtab-0.1.0-py3-none-any.whl"
+    record = "trimtab/__init__.py,,\ntrimtab-0.1.0.dist-info/RECORD,,\n"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("trimtab/__init__.py", "x = 1\n")
+        archive.writestr("trimtab-0.1.0.dist-info/WHEEL", "Wheel-Version: 1.0\n")
+        archive.writestr("trimtab-0.1.0.dist-info/RECORD", record)
+    return path
+
+
+def test_a_wheel_has_the_bill_of_materials_in_it_and_in_its_record(tmp_path: Path) -> None:
+    source, output = tmp_path / "source", tmp_path / "output"
+    source.mkdir()
+    output.mkdir()
+    wheel = distribution.add_sbom(wheel_of(source), '{"bomFormat": "CycloneDX"}\n', output)
+    path = "trimtab-0.1.0.dist-info/sboms/trimtab.cdx.json"  # PEP 770
+    with zipfile.ZipFile(wheel) as archive:
+        assert archive.testzip() is None
+        content = archive.read(path)
+        rows = archive.read("trimtab-0.1.0.dist-info/RECORD").decode().splitlines()
+        assert archive.namelist()[-1].endswith("RECORD")  # the last, as PEP 427 recommends
+        assert archive.read("trimtab/__init__.py") == b"x = 1\n"
+    assert json.loads(content) == {"bomFormat": "CycloneDX"}
+    # The digest of a record is URL-safe base64 without padding (PEP 376, PEP 427).
+    digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip("=")
+    assert f"{path},sha256={digest},{len(content)}" in rows
+    again = tmp_path / "again"
+    again.mkdir()
+    twice = distribution.add_sbom(wheel, '{"bomFormat": "CycloneDX"}\n', again)
+    assert twice.read_bytes() == wheel.read_bytes()
+
+
+def test_the_notes_of_a_release_are_the_section_of_its_version() -> None:
+    changelog = "# C\n\n## [Unreleased]\n\n## [1.1.0] - now\n\n- b\n\n## [1.0.0] - then\n\n- a\n"
+    assert distribution.changes(changelog, "1.1.0") == "- b\n"
+    assert distribution.changes(changelog, "1.0.0") == "- a\n"
+    for version in ("2.0.0", "1.1", "Unreleased"):
+        with pytest.raises(UsageError, match=f"no section of {version}"):
+            distribution.changes(changelog, version)
+
+
+def test_a_tag_is_that_of_the_version() -> None:
+    distribution.check_tag(f"v{trimtab.__version__}", ROOT)
+    with pytest.raises(UsageError, match="not that of version"):
+        distribution.check_tag("v9.9.9", ROOT)

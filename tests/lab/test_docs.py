@@ -89,6 +89,13 @@ def test_links_between_pages_exist(page: Path) -> None:
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+def test_the_list_of_pages_has_every_page() -> None:
+    listed = set(LINK.findall((ROOT / "docs" / "README.md").read_text()))
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    assert pages <= listed
+    assert "adr/README.md" in listed
+
+
 def slug(heading: str) -> str:
     """The anchor that GitHub gives a heading."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")

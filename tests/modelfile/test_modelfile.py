@@ -279,8 +279,8 @@ def test_a_truncated_file_is_refused(program: Program, tmp_path: Path, length: i
 @pytest.mark.parametrize(
     ("version", "next_step"),
     [
-        (2, "convert the source model again with this version"),
-        (99, "use the trimtab that wrote it, or convert the source model again"),
+        (2, "make it again: ./inv convert MODEL {path}"),
+        (99, "use the trimtab that wrote it, or make it again: ./inv convert MODEL {path}"),
     ],
 )
 def test_another_version_is_refused_by_name_with_a_remedy(
@@ -293,9 +293,9 @@ def test_another_version_is_refused_by_name_with_a_remedy(
     with pytest.raises(TtmError, match=rf"file of version {version}, .* reads version 4") as caught:
         trimtab.load(path)
     assert caught.value.where == str(path)
-    assert caught.value.hint.startswith(next_step)
+    assert caught.value.hint == next_step.format(path=path)
     with pytest.raises(
-        _engine.EngineError, match=rf"convert the source model again: .* \(4, {version}\)"
+        _engine.EngineError, match=rf"make it again by `trimtab convert`: .* \(4, {version}\)"
     ):
         _engine.Executor(image)
 

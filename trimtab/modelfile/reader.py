@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import math
 import struct
 from collections.abc import Iterator
@@ -113,7 +114,7 @@ def _check_version(image: Image, where: str) -> None:
     magic, version, *_ = SEAL.unpack_from(image.data)
     if magic != MAGIC or version == VERSION:
         return
-    hint = "convert the source model again with this version"
+    hint = f"make it again: ./inv convert MODEL {shlex.quote(where)}"
     raise TtmError(
         f"a .ttm file of version {version}, this trimtab reads version {VERSION}",
         where=where,

@@ -1,0 +1,110 @@
+"""Measures networks on the machine of a CI job, beside other engines, against a history."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trimtab.cli._command import command, option
+from trimtab.cli._options import WAIT_HELP, parse_wait
+
+NAMESPACE = "bench"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SiliconOptions:
+    """Options of `bench.silicon`."""
+
+    models: str = option("comma-separated ONNX files or zoo networks; default: the whole zoo")
+    precisions: str = option("comma-separated precisions: f32, f16, int8", "f32")
+    threads: str = option("comma-separated thread counts", "1")
+    rounds: int = option("rounds of inferences of each engine on each network", 10)
+    python: str = option(
+        "interpreter that has the other engines (lab/silicon/peers.py makes it); default: none"
+    )
+    folder: str = option(
+        "folder for copies of the networks, where NET.tflite and NET.pte may be already; default: "
+        "in the cache"
+    )
+    gather: bool = option("only write the networks into --folder", False)
+    minutes: float = option("a network that would begin later is left out", 8.0)
+    history: str = option("committed history to compare with: a file of JSON lines")
+    tolerance: float = option("share by which a ratio to the fastest engine may be worse", 0.15)
+    append: bool = option("add the figures to --history", False)
+    wait: str = option(WAIT_HELP, bare=True)
+    output: str = option("also write the tables to this Markdown file")
+    update: bool = option("write the figures to lab/silicon/", False)
+
+    def validate(self) -> None:
+        """UsageError for values that cannot be measured."""
+        from lab.silicon.measure import PRECISIONS
+        from trimtab.errors import UsageError
+
+        for name in self.precisions.split(","):
+            if name not in PRECISIONS:
+                hint = f"use {', '.join(PRECISIONS)}"
+                raise UsageError(f"unknown precision {name!r}", hint=hint)
+        if self.rounds < 1 or self.minutes <= 0 or self.tolerance < 0:
+            raise UsageError("--rounds and --minutes must be above 0, --tolerance at least 0")
+        if self.append and not self.history:
+            raise UsageError("--append adds to a history", hint="--history FILE")
+
+
+@command(SiliconOptions, engine=True, short_options=False)
+def silicon(options: SiliconOptions) -> None:
+    """Build, check and time networks here, beside other engines, and compare with a history."""
+    from datetime import UTC, datetime
+    from pathlib import Path
+
+    import trimtab
+    from lab import committed
+    from lab.machine import MachineMonitor
+    from lab.peers.tasks import _counts
+    from lab.silicon import gate, report
+    from lab.silicon.measure import Plan, gathered, measure
+    from trimtab import files, paths, tables, zoo
+    from trimtab.cli._progress import shown
+    from trimtab.errors import RunnerError
+    from trimtab.pipeline.resolve import model_path
+
+    progress = shown()
+    cache = paths.cache() / "silicon"
+    names = [name for name in options.models.split(",") if name] or zoo.names()
+    history = Path(options.history) if options.history else None
+    monitor = MachineMonitor()
+    core = str(monitor.facts()["core"])
+    before = gate.last(history, core) if history else {}
+    models = gathered(
+        [model_path(name, progress=progress) for name in names],
+        Path(options.folder) if options.folder else cache / "networks",
+    )
+    if options.gather:
+        print("\n".join(map(str, models)))
+        return
+    plan = Plan(
+        models,
+        options.precisions.split(","),
+        _counts(options.threads),
+        options.rounds,
+        options.python,
+        options.minutes,
+        cache / "results",
+        parse_wait(options.wait),
+    )
+    measured = measure(plan, cache / "peers", progress)
+    facts = monitor.facts()
+    now = gate.entry(core, datetime.now(UTC).date().isoformat(), measured.rows)
+    found = list(gate.worse(before, now, options.tolerance))
+    print(tables.text(report.page(measured, facts, found)))
+    if options.output:
+        files.write_text(Path(options.output), report.comment(measured, facts, found))
+    if options.append and history and not measured.failed:
+        gate.append(history, now)
+    if options.update:
+        again = "./inv bench.silicon --precisions {} --threads {} --python PEERS/bin/python"
+        command = f"{again.format(options.precisions, options.threads)} --update"
+        results = report.to_results(measured, facts, command, trimtab.__version__)
+        progress.note(f"written: {committed.write(report.NAME, results)}")
+    if measured.failed:
+        raise RunnerError("; ".join(measured.failed), hint="./inv explain NET shows layers")
+    if history:
+        gate.check(found, history)
