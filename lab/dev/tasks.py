@@ -41,9 +41,6 @@ def lint(_: Context, tidy: bool = True, deep: bool = False) -> None:
         "words": [sys.executable, "-P", "-m", "lab.dev.words"],
         "workflows": [*schema, "vendor.github-workflows", *flows],
         "action.yml": [*schema, "vendor.github-actions", action],
-        "zizmor": [
-            shell.tool("zizmor"), "--offline", "--quiet", "--no-progress", *flows, action,
-        ],
         "run lines": [sys.executable, "-P", "-m", "lab.dev.workflows"],
     }  # fmt: skip
     codes = {}

@@ -2,7 +2,7 @@
 
     python -m lab.dev.workflows          runs shellcheck on each of them
 
-A `run:` of GitHub is a script for bash; its expressions stand for words that shellcheck cannot know.
+A `run:` of GitHub is a script for bash, whose expressions stand for words.
 """
 
 from __future__ import annotations

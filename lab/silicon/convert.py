@@ -1,4 +1,4 @@
-"""Writes networks for LiteRT and ExecuTorch, beside their ONNX files; for an interpreter with torch.
+"""Writes networks for LiteRT and ExecuTorch beside their ONNX files; needs torch.
 
     pip install torch onnx onnx2torch executorch litert-torch
     python lab/silicon/convert.py NET.onnx...

@@ -6,7 +6,7 @@ from lab import committed
 from lab.docs.generator import block
 from lab.docs.sentences import made_by
 from lab.silicon import report
-from trimtab.tables import Page
+from trimtab.tables import Page, Table
 
 
 @block
@@ -20,7 +20,7 @@ def silicon_measured() -> Page:
     results = committed.read(report.NAME)
     rows = report.rows_of(results)
     core = str(results.machine["core"])
-    parts = [made_by(report.NAME), report.table(rows, core)]
+    parts: list[str | Table] = [made_by(report.NAME), report.table(rows, core)]
     if mean := report.total_ratio(rows):
         parts.insert(1, f"The geometric mean of the ratios to the fastest engine is {mean:.2f}.")
     return parts

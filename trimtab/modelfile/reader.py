@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import shlex
 import math
+import shlex
 import struct
 from collections.abc import Iterator
 from pathlib import Path
