@@ -296,6 +296,7 @@ EXPERIMENTS: dict[str, set[str]] = {
     "coverage": {"fuzz"},
     "instructions": {"peers"},
     "overview": {"peers", "sizes"},
+    "silicon": {"peers"},
     "time_model": {"instructions"},
 }
 

@@ -34,19 +34,19 @@ class Command:
 
 def files() -> list[Path]:
     """The workflows of this repository and its action, relative to it."""
-    found = sorted((shell.ROOT / ".github" / "workflows").glob("*.yml"))
-    return [path.relative_to(shell.ROOT) for path in (*found, shell.ROOT / "action.yml")]
+    flows = sorted((shell.ROOT / ".github" / "workflows").glob("*.yml"))
+    return [path.relative_to(shell.ROOT) for path in (*flows, shell.ROOT / "action.yml")]
 
 
 def commands() -> list[Command]:
     """The commands of all files and examples, in their order."""
-    found = []
+    scripts = []
     for path in files():
         content = yaml.safe_load((shell.ROOT / path).read_text(encoding="utf-8"))
-        found += [Command(script, str(path)) for script in _scripts(content)]
+        scripts += [Command(script, str(path)) for script in _scripts(content)]
     for example in _EXAMPLE.findall((shell.ROOT / PAGE).read_text(encoding="utf-8")):
-        found += [Command(script, PAGE) for script in _scripts(yaml.safe_load(example))]
-    return found
+        scripts += [Command(script, PAGE) for script in _scripts(yaml.safe_load(example))]
+    return scripts
 
 
 def _scripts(content: Any) -> Iterator[str]:
@@ -65,7 +65,7 @@ def _scripts(content: Any) -> Iterator[str]:
 
 
 def problems(script: str) -> str:
-    """What shellcheck says of a script of bash; empty if nothing."""
+    """The complaints of shellcheck about a script of bash; empty if there are none."""
     text = "#!/bin/bash\nset -eo pipefail\n" + _EXPRESSION.sub("expression", script) + "\n"
     done = subprocess.run(
         [shell.tool("shellcheck", "./inv setup"), "-"],

@@ -28,7 +28,7 @@ def executorch(module: Any, inputs: tuple[Any, ...], path: Path) -> None:
     xnnpack = importlib.import_module("executorch.backends.xnnpack.partition.xnnpack_partitioner")
     exported = torch.export.export(module, inputs)
     lowered = exir.to_edge_transform_and_lower(exported, partitioner=[xnnpack.XnnpackPartitioner()])
-    path.write_bytes(lowered.to_executorch().buffer)
+    lowered.to_executorch().save(str(path))
 
 
 def litert(module: Any, inputs: tuple[Any, ...], path: Path) -> None:

@@ -77,7 +77,7 @@ def append(path: Path, one: Mapping[str, Any]) -> None:
 def worse(
     before: Mapping[Key, Mapping[str, Any]], now: Mapping[str, Any], tolerance: float
 ) -> Iterator[str]:
-    """What is worse than in the last entry: a size by more than 1 %, a ratio by `tolerance`."""
+    """Figures worse than in the last entry: a size by more than 1 %, a ratio by `tolerance`."""
     for row in now["rows"]:
         name = "{} in {}, {} thread(s)".format(*_key(row))
         old = before.get(_key(row), {})
@@ -87,11 +87,11 @@ def worse(
                 yield f"{name}: {figure} {then:g} to {value:g} ({value / then - 1:+.1%})"
 
 
-def check(found: Sequence[str], path: Path) -> None:
+def check(worsened: Sequence[str], path: Path) -> None:
     """RegressionError if something is worse."""
-    if found:
+    if worsened:
         raise RegressionError(
-            f"worse than the committed history: {'; '.join(found)}",
+            f"worse than the committed history: {'; '.join(worsened)}",
             where=str(path),
             hint=f"find the change that caused it, or accept it: {_HINT}",
         )

@@ -56,9 +56,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Plan:
-    """What to measure. `python`: the interpreter of the peers, "" for none; `minutes`: a network
-    that would begin later is left out; `results`: the folder of run records; `wait_s`: how long to
-    wait for another measurement on this machine.
+    """The scope of a measurement. `python`: the interpreter of the peers, "" for none; `minutes`: a
+    network that would begin later is left out; `results`: the folder of run records; `wait_s`: how
+    long to wait for another measurement on this machine.
     """
 
     models: Sequence[Path]

@@ -49,11 +49,11 @@ def table(rows: Sequence[Row], core: str, title: str = "") -> Table:
     return Table(columns, cells, title)
 
 
-def page(measured: Measured, machine: Mapping[str, Any], found: Sequence[str]) -> Page:
+def page(measured: Measured, machine: Mapping[str, Any], worsened: Sequence[str]) -> Page:
     """The verdict of the gate, the table, and the reasons for what is missing."""
     core = str(machine["core"])
     parts: list[str | Table] = []
-    reasons = [("Failed", measured.failed), ("Worse than the committed history", found)]
+    reasons = [("Failed", measured.failed), ("Worse than the committed history", worsened)]
     for title, lines in (*reasons, ("Left out", measured.left_out)):
         if lines:
             rows = [[line] for line in lines]
@@ -67,15 +67,15 @@ def page(measured: Measured, machine: Mapping[str, Any], found: Sequence[str]) -
     return [escape.markdown(", ".join(words)), table(measured.rows, core), *parts]
 
 
-def comment(measured: Measured, machine: Mapping[str, Any], found: Sequence[str]) -> str:
+def comment(measured: Measured, machine: Mapping[str, Any], worsened: Sequence[str]) -> str:
     """The page as Markdown, below a heading with the verdict."""
     if measured.failed:
         verdict = f"{len(measured.failed)} networks failed"
-    elif found:
-        verdict = f"{len(found)} figures are worse"
+    elif worsened:
+        verdict = f"{len(worsened)} figures are worse"
     else:
         verdict = f"{len(measured.rows)} measurements, nothing worse"
-    return f"{MARK}\n## trimtab: {verdict}\n\n{markdown(page(measured, machine, found))}\n"
+    return f"{MARK}\n## trimtab: {verdict}\n\n{markdown(page(measured, machine, worsened))}\n"
 
 
 def to_results(

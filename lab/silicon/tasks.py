@@ -93,10 +93,10 @@ def silicon(options: SiliconOptions) -> None:
     measured = measure(plan, cache / "peers", progress)
     facts = monitor.facts()
     now = gate.entry(core, datetime.now(UTC).date().isoformat(), measured.rows)
-    found = list(gate.worse(before, now, options.tolerance))
-    print(tables.text(report.page(measured, facts, found)))
+    worsened = list(gate.worse(before, now, options.tolerance))
+    print(tables.text(report.page(measured, facts, worsened)))
     if options.output:
-        files.write_text(Path(options.output), report.comment(measured, facts, found))
+        files.write_text(Path(options.output), report.comment(measured, facts, worsened))
     if options.append and history and not measured.failed:
         gate.append(history, now)
     if options.update:
@@ -107,4 +107,4 @@ def silicon(options: SiliconOptions) -> None:
     if measured.failed:
         raise RunnerError("; ".join(measured.failed), hint="./inv explain NET shows layers")
     if history:
-        gate.check(found, history)
+        gate.check(worsened, history)

@@ -20,7 +20,9 @@ from trimtab.errors import RegressionError
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "ci.md").read_text()
-SILICON, GITHUB, GITLAB = (yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.S))
+SILICON, GITHUB, GITLAB = (
+    yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.S)
+)
 (SWEEP,) = re.findall(r"```toml\n(.*?)```", PAGE, re.S)
 
 

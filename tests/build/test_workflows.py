@@ -129,7 +129,7 @@ class Workspace:
         assert done.returncode == 0, f"{script}\n{done.stdout}{done.stderr}"
 
     def lines(self) -> list[str]:
-        """What the stand-ins were asked for."""
+        """The arguments of the stand-ins, by call."""
         return self.log.read_text().splitlines() if self.log.exists() else []
 
 
@@ -160,7 +160,9 @@ def test_the_release_workflow_makes_packages_with_sums_and_bills(workspace: Work
     dist = workspace.folder / "dist"
     (wheel,) = dist.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
-        assert any(name.endswith(".dist-info/sboms/trimtab.cdx.json") for name in archive.namelist())
+        assert any(
+            name.endswith(".dist-info/sboms/trimtab.cdx.json") for name in archive.namelist()
+        )
     assert (dist / "NOTES.md").read_text().strip()
     assert len(list(dist.glob("trimtab-*.tar.gz"))) == 1
     log = workspace.lines()
