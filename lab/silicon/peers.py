@@ -27,7 +27,7 @@ def main(folder: Path) -> int:
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     python = str(folder / "bin" / "python")
     pip = [python, "-m", "pip", "--quiet", "--disable-pip-version-check", "install"]
-    pip += ["--only-binary=:all:"]
+    pip += ["--prefer-binary"]  # one dependency of ExecuTorch has no wheel
     subprocess.run([*pip, "numpy", "onnx"], check=True)
     missing = [name for name, packages in ENGINES.items() if not _installs(pip, name, packages)]
     if _installs([*pip, "--no-deps"], "pnnx, ncnn's converter", ["pnnx"]):

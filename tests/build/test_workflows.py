@@ -227,7 +227,7 @@ def test_the_steps_of_the_action_set_every_variable_of_their_script() -> None:
 def test_the_example_of_the_action_uses_its_inputs_in_ten_lines_or_a_few_more() -> None:
     example, *_ = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "ci.md").read_text(), re.S)
     (job,) = yaml.safe_load(example)["jobs"].values()
-    (step,) = (step for step in job["steps"] if step["uses"].startswith("trimtab/trimtab@"))
+    (step,) = (step for step in job["steps"] if step["uses"].startswith("OWNER/trimtab@"))
     assert step["uses"].endswith(f"@v{trimtab.__version__}")
     assert set(step["with"]) <= set(content("action.yml")["inputs"])
     assert len(example.splitlines()) <= 14
