@@ -152,10 +152,11 @@ def _beside(
     scope = ComparisonScope([model], [row.threads], plan.rounds, loads=1)
     engines: Engines = Installed(plan.python, quantized=is_quantized, only=PEERS)
     into.versions |= engines.versions
+    absent = [name for name in PEERS if name not in engines.versions and not is_quantized]
     with exclusive("bench.silicon", plan.wait_s, progress):
         comparison = compare(scope, engines, cache, progress)
-    new = [reason for reason in comparison.left_out if reason not in into.left_out]
-    into.left_out += new
+    reasons = [*(f"{name}: it is not installed" for name in absent), *comparison.left_out]
+    into.left_out += [reason for reason in reasons if reason not in into.left_out]
     wrong = [result for result in comparison.results if not result.error <= WRONG]
     into.left_out += [f"{r.engine} on {r.network}: its error is {r.error:.2g}" for r in wrong]
     return {

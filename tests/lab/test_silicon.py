@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from lab.silicon import gate, report
-from lab.silicon.measure import Measured, Row, gathered
+from lab.silicon.measure import Measured, Plan, Row, gathered, measure
 from trimtab import tables
 from trimtab.errors import RegressionError, ResultError
+from trimtab.progress import SILENT
 
 ROOT = Path(__file__).resolve().parents[2]
 MACHINE = {"core": "neoverse-n2", "cores": 4}
@@ -90,6 +91,13 @@ def test_committed_figures_are_read_back(tmp_path: Path) -> None:
     again = json.loads(json.dumps(results.rows))
     assert [Row(**one) for one in again] == measured.rows
     assert tables.text([report.table(measured.rows, "neoverse-n2")])
+
+
+def test_a_network_that_would_begin_too_late_is_left_out(tmp_path: Path) -> None:
+    late = Plan([tmp_path / "net.onnx"], ["f32"], [1], 1, "", -1, tmp_path)
+    measured = measure(late, tmp_path, SILENT)
+    assert measured.left_out == ["net in f32: the -1 minutes were over"]
+    assert not measured.rows + measured.failed
 
 
 def test_networks_are_gathered_with_their_files_for_other_engines(tmp_path: Path) -> None:
