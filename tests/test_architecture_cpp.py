@@ -50,7 +50,8 @@ MAY_INCLUDE = {
     "runtime/core": ("runtime/core/", "kernels/kernel_api.h", "generated/"),
     "runtime/ops": ("runtime/core/", "runtime/ops/", "kernels/kernel_api.h", "generated/"),
     "runtime/api": ("runtime/api/", "runtime/core/", "generated/"),
-    "runtime/app": ("runtime/app/", "runtime/api/", "runtime/core/", "generated/", "stb_image.h"),
+    "runtime/app/picture": ("runtime/app/picture/",),
+    "runtime/app": ("runtime/app/", "runtime/api/", "runtime/core/", "generated/"),
     "runtime/tools": ("runtime/tools/",),
     "bindings/kernel_passes": ("bindings/", "runtime/core/"),
     "bindings": (

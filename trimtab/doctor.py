@@ -17,7 +17,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from trimtab import paths, strict_json
-from trimtab.build import picture_decoder
 from trimtab.build.toolchain import find_toolchain, list_toolchains
 from trimtab.devices import list_devices
 from trimtab.errors import MissingRequirementError
@@ -134,11 +133,6 @@ def examine() -> tuple[Requirement, ...]:
         *_of_toolchains(),
         *_of_devices(),
         _program("qemu-system-aarch64", "qemu-system-arm", "the ARM board with SSH (board)"),
-        _file(
-            str(picture_decoder.HEADER),
-            picture_decoder.PACKAGE,
-            "JPEG and PNG files on devices (build --pictures)",
-        ),
         _program("dpkg-deb", "dpkg", "unpacks what the board is made of"),
         _ndk(),
         *(_of_development() if paths.is_checkout() else ()),

@@ -8,10 +8,17 @@
 
 namespace trimtab {
 
+// An exit code of the runner, and why; a null `message` for none.
+struct Wrong {
+  int code;
+  const char* message;
+};
+
 // Points input `index` at the pixels of a file, which stay in memory: a binary PPM or PGM with 8
-// bits per channel, a JPEG or PNG file if the runner decodes them (picture.h), or else a frame of
-// the model's camera without a header, such as NV12. Returns null, or the error.
-const char* SetImageFile(trimtab_model* model, uint32_t index, const char* path);
+// bits per channel, a JPEG or PNG file if the runner decodes them (picture/picture.h), or else a
+// frame of the model's camera without a header, such as NV12. Decoded pictures take their memory
+// from `*room`, a number of bytes.
+Wrong SetImageFile(trimtab_model* model, uint32_t index, const char* path, uint64_t* room);
 
 }  // namespace trimtab
 

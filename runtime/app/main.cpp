@@ -43,17 +43,33 @@ int WriteFile(const char* path, const void* data, size_t bytes) {
   return error != 0 ? error : at_close;
 }
 
+#if TRIMTAB_FRAMES
+// What --max-memory leaves beside the model.
+uint64_t RoomForPictures(const trimtab_model* model, const Options& options) {
+  constexpr uint64_t kDefaultBytes = uint64_t{2} << 30;
+  if (options.max_memory_bytes == 0) return kDefaultBytes;
+  const auto limit = static_cast<uint64_t>(options.max_memory_bytes);
+  trimtab_memory memory;
+  trimtab_memory_use(model, &memory);
+  const uint64_t used = memory.arena_bytes + memory.prepared_bytes;
+  return used < limit ? limit - used : 0;
+}
+#endif
+
 // The files stay mapped as long as the process lives.
 int SetInputs(trimtab_model* model, const Options& options) {
   if (static_cast<uint32_t>(options.input_count) != trimtab_input_count(model))
     return Fail(kUsageError, "give one --input for each input of the model");
+#if TRIMTAB_FRAMES
+  uint64_t room = RoomForPictures(model, options);
+#endif
   for (int i = 0; i < options.input_count; ++i) {
     trimtab_tensor tensor;
     const uint32_t index = static_cast<uint32_t>(i);
 #if TRIMTAB_FRAMES
     if (options.is_image[i]) {
-      if (const char* wrong = SetImageFile(model, index, options.inputs[i]))
-        return Fail(TRIMTAB_IO, wrong);
+      const Wrong wrong = SetImageFile(model, index, options.inputs[i], &room);
+      if (wrong.message != nullptr) return Fail(wrong.code, wrong.message);
       continue;
     }
 #endif

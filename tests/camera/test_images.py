@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import json
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,9 @@ from PIL import Image as Picture
 import trimtab
 from tests.camera.frames import Image, converted, frame, network
 from tests.camera.test_page import network as onnx_network
+from tests.core import picture_files
 from tests.heads import detectors
-from trimtab.build import builder, picture_decoder
+from trimtab.build import builder
 from trimtab.camera import Frame, attach, parse
 from trimtab.camera.formats import FORMATS
 from trimtab.cli.build import BuildOptions
@@ -167,9 +168,16 @@ def built(tmp_path: Path, pictures: bool = False) -> builder.Build:
     return build(plan(load(recipe))).delivered
 
 
-def launched(delivery: builder.Build, image: Path) -> subprocess.CompletedProcess[str]:
+def memory_of(output: str) -> tuple[int, int]:
+    """The bytes of the arena and of prepared weights that a runner reports."""
+    lines = map(json.loads, output.splitlines())
+    memory = next(line for line in lines if line["event"] == "memory")
+    return memory["arena_bytes"], memory["prepared_bytes"]
+
+
+def launched(delivery: builder.Build, image: Path, *more: str) -> subprocess.CompletedProcess[str]:
     """The runner, with an image file; its result is `out0.bin` beside the file."""
-    words = [delivery.runner, delivery.model, "--image", image, "--output-dir", image.parent]
+    words = [delivery.runner, delivery.model, "--image", image, "--output-dir", image.parent, *more]
     return subprocess.run([*map(str, words)], capture_output=True, text=True, check=False)
 
 
@@ -201,9 +209,6 @@ def test_the_runner_takes_picture_files(tmp_path: Path) -> None:
 
 @pytest.mark.build
 def test_a_runner_with_the_decoder_takes_jpeg_and_png_files(tmp_path: Path) -> None:
-    if not picture_decoder.HEADER.is_file():
-        missing = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
-        missing(f"no {picture_decoder.HEADER} (apt-get install {picture_decoder.PACKAGE})")
     delivery = built(tmp_path, pictures=True)
     assert delivery.model is not None
     session = Session(trimtab.load(delivery.model))
@@ -228,10 +233,54 @@ def test_a_runner_with_the_decoder_takes_jpeg_and_png_files(tmp_path: Path) -> N
         (tmp_path / "cut.png").write_bytes(whole[:size])
         ran = launched(delivery, tmp_path / "cut.png")
         assert ran.returncode == 8
-        assert "damaged or too large" in ran.stdout
+        assert "a JPEG or PNG file is damaged" in ran.stdout
+    # The size is compared with the camera's and with the memory before anything is decoded.
+    (tmp_path / "large.png").write_bytes(picture_files.header(16384, 16384, 8, 2))
+    ran = launched(delivery, tmp_path / "large.png")
+    assert ran.returncode == 7
+    assert "exceeds the camera's frame" in ran.stdout
+    used = sum(memory_of(launched(delivery, tmp_path / "rgb.png").stdout))
+    needed = 3 * 101 * 77 + 2 * 320  # the pixels, and two rows in blocks of 64 bytes
+    for limit, code in ((used + needed, 0), (used + needed - 1, 9)):
+        ran = launched(delivery, tmp_path / "rgb.png", "--max-memory", str(limit))
+        assert ran.returncode == code, ran.stdout
+    assert "more memory than --max-memory leaves" in ran.stdout
 
 
 def test_pictures_need_a_camera_with_frames_of_any_size() -> None:
     fixed = BuildOptions(model="net.onnx", input=("x=camera(rgb, 8x8)",), pictures=True)
     with pytest.raises(UsageError, match="frames may differ in size"):
         fixed.recipe()
+
+
+@pytest.mark.parametrize("format", ["nv12", "nv21", "i420"])
+@pytest.mark.parametrize("rows", [1, 4, 7, 10])
+def test_a_frame_of_a_height_that_no_picture_has_is_refused(format: str, rows: int) -> None:
+    with pytest.raises(UsageError, match=f"a frame of {format} cannot be uint8"):
+        Frame(np.zeros((rows, 4), np.uint8), format)
+    for fitting in (rows + 1, rows + 2):
+        assert [p.size for p in Frame(np.zeros((fitting, 4), np.uint8), format).planes()]
+
+
+@pytest.mark.parametrize("values", [{"width": 1.5}, {"crop": (0, 0, 1.5, 2)}, {"crop": (1, 2)}])
+def test_numbers_of_a_frame_are_whole(values: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=r"width must be|crop"):
+        Frame(np.zeros((4, 4, 3), np.uint8), "rgb", **values)
+    with pytest.raises(UsageError, match="pixels of a frame are a list"):
+        Frame([[1]], "gray")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("argument", ["threads", "max_memory_bytes"])
+@pytest.mark.parametrize("value", [1.5, "1", None, -1, 2**70])
+def test_counts_of_a_session_are_whole_numbers(argument: str, value: Any) -> None:
+    with pytest.raises(UsageError, match=f"{argument} must be"):
+        Session(network((1, 3, 8, 8)), **{argument: value})
+
+
+def test_the_name_of_a_plan_file_is_no_plan() -> None:
+    program: Any = network((1, 3, 8, 8))
+    uses: tuple[Any, ...] = (Session, lambda program, plan: trimtab.optimize(program, None, plan))
+    for use in uses:
+        with pytest.raises(UsageError, match=r"is a str, not a trimtab\.Plan") as caught:
+            use(program, plan="x.toml")
+        assert "Plan.read" in caught.value.hint

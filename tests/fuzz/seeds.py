@@ -4,8 +4,8 @@ this machine and followed by bytes for the target's decisions.
 The seeds in `operators` are all operator vectors, and models of other formats, types and algorithms
 that contain rare operators; with plug-ins, the cases of their operators only. An operator with
 vectors needs no other registration. Those in `networks` are small networks in several precisions,
-for the target of that name, those in `images` have cameras, and those in `training` are training
-steps.
+for the target of that name, those in `images` have cameras, those in `training` are training steps,
+and those in `pictures` are JPEG and PNG files.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -24,6 +26,7 @@ import pytest
 import trimtab
 from tests.camera.frames import CAMERAS
 from tests.camera.frames import network as behind_a_camera
+from tests.core import picture_files, test_pictures
 from tests.engine.test_hostile_models import network
 from tests.fuzz import networks
 from tests.heads import coral, detectors
@@ -193,6 +196,25 @@ def of_plugins() -> Planned:
             yield f"{plugin.name}-{name}", trimtab.optimize(case.program("case"))
 
 
+def pictures() -> Iterator[tuple[str, bytes]]:
+    """Small files of the kinds that the runner decodes."""
+    y, x = np.mgrid[:9, :19]
+    pixels = np.stack([x * 13, y * 28, (x * 5 + y * 9) % 256], -1).astype(np.uint8)
+    for subsampling, progressive, restart in product((0, 1, 2), (False, True), (0, 1)):
+        options: dict[str, Any] = {"progressive": progressive, "restart_marker_blocks": restart}
+        name = f"{subsampling}-{progressive}-{restart}.jpg"
+        yield name, test_pictures.saved(pixels, "jpeg", subsampling=subsampling, **options)
+    for interlaced in (False, True):
+        for color, depth in ((0, 2), (0, 16), (2, 8), (3, 4), (6, 16)):
+            samples = pixels[..., :1].repeat(picture_files.CHANNELS[color], -1).astype(np.int64)
+            palette = bytes(range(48)) if color == 3 else b""
+            samples = samples * 257 >> (16 - depth)
+            data = picture_files.png(samples, depth, color, interlaced=interlaced, palette=palette)
+            yield f"{color}-{depth}-{interlaced}.png", data
+    for level in (0, 1, 9):
+        yield f"level-{level}.png", test_pictures.saved(pixels, "png", compress_level=level)
+
+
 def write(folder: Path) -> set[str]:
     """Writes all seeds that are small enough; the operators that are in them."""
     scratch = folder.with_name(folder.name + "-scratch")
@@ -219,6 +241,9 @@ def write(folder: Path) -> set[str]:
     for path in scratch.iterdir():
         path.unlink()
     scratch.rmdir()
+    (folder / "pictures").mkdir(parents=True)
+    for name, data in pictures():
+        files.write_bytes(folder / "pictures" / name, data)
     return operators
 
 

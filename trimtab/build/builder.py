@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from trimtab import __version__, files, kernels, paths, plugins, schema, strict_json
-from trimtab.build import cmake_runner, elf_strip, picture_decoder, toolchain
+from trimtab.build import cmake_runner, elf_strip, toolchain
 from trimtab.cores import Core
 from trimtab.engine import is_python, provider_of
 from trimtab.errors import BuildError, PluginError, UsageError
@@ -142,7 +142,7 @@ def build(request: BuildRequest, progress: Progress = SILENT) -> Build:
         if request.takes_images:
             options["TRIMTAB_FRAMES"] = "ON"
         if request.pictures:
-            options["TRIMTAB_PICTURES"] = str(picture_decoder.folder())
+            options["TRIMTAB_PICTURES"] = "ON"
         if request.keeps_states:
             options["TRIMTAB_STATES"] = "ON"
         if request.trains:
