@@ -87,7 +87,7 @@ class Pretender:
     def run(self, *_: object, **__: object) -> CommandResult:
         return CommandResult(self._exit_code, None, b"", b"")
 
-    def shell(self, script: str, purpose: str) -> str:
+    def shell(self, script: str, purpose: str, **_: object) -> str:
         return "found\n" if self._has_loader else ""
 
     def describe(self) -> object:

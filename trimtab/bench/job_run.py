@@ -30,6 +30,8 @@ from trimtab.errors import (
 from trimtab.progress import Progress
 from trimtab.results.records import Event, Status, Writer
 
+_OUTPUT_SLACK_BYTES = 1 << 20  # within which the comparison names the wrong size
+
 
 class JobRun:
     """One job during a measurement: the state that its steps share. `path`: that of the record;
@@ -169,7 +171,8 @@ class JobRun:
             agreements = []
             for index in range(len(self._expected.outputs)):
                 path = local / f"out{index}.bin"
-                self._device.pull(f"{scratch}/{path.name}", path)
+                most = self._expected.outputs[index].nbytes + _OUTPUT_SLACK_BYTES
+                self._device.pull(f"{scratch}/{path.name}", path, limit_bytes=most)
                 agreements.append(golden.compare(self._expected, index, path.read_bytes()))
         self.note(
             {

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from trimtab import cores
-from trimtab.devices import scripts
+from trimtab.devices import printed, scripts
 from trimtab.devices.protocol import DeviceInfo
 
 SYSFS = "/sys"
@@ -43,8 +43,8 @@ def parse(text: str, *, is_emulated: bool = False) -> DeviceInfo:
     def first(key: str) -> str | None:
         return next(iter(values.get(key, [])), None)
 
-    memory_kib = _number((first("MemTotal") or "").removesuffix(" kB"))
-    khz = [_number(value) for value in values.get("khz", [])]
+    memory_kib = printed.number((first("MemTotal") or "").removesuffix(" kB"))
+    khz = [printed.number(value) for value in values.get("khz", [])]
     processors = values.get("processor")
     return DeviceInfo(
         machine=first("machine") or "unknown",
@@ -58,10 +58,6 @@ def parse(text: str, *, is_emulated: bool = False) -> DeviceInfo:
         temperature_celsius=_temperature(values.get("zone", [])),
         is_emulated=is_emulated or "emulator" in values,
     )
-
-
-def _number(text: str) -> int | None:
-    return int(text) if re.fullmatch("-?[0-9]{1,18}", text) else None
 
 
 def _cpu(values: dict[str, list[str]]) -> str | None:
@@ -81,7 +77,9 @@ def _arm_core(implementer: str, part: str) -> str:
 
 
 def _temperature(zones: list[str]) -> float | None:
-    readings = ((kind, _number(text)) for kind, _, text in (zone.rpartition(" ") for zone in zones))
+    readings = (
+        (kind, printed.number(text)) for kind, _, text in (zone.rpartition(" ") for zone in zones)
+    )
     return hottest((kind, milli) for kind, milli in readings if milli is not None)
 
 

@@ -13,6 +13,8 @@ from trimtab.devices.cache_log import CacheLog
 from trimtab.errors import DeviceFullError, DeviceOutputError
 from trimtab.progress import SILENT, Progress
 
+SHELL_BYTES = 4 << 20  # of a short script; the files of 1,024 processors take 1 MiB
+PULL_BYTES = 1 << 30  # of a file whose size is not known here
 NO_ROOM = 81  # exit code of trimtab's scripts: the disk is full; their programs do not use it
 
 
@@ -186,8 +188,11 @@ class Device(Protocol):
         """
         ...
 
-    def pull(self, remote: str, local: Path) -> None:
-        """Copies a remote file; `local` appears complete or not at all."""
+    def pull(self, remote: str, local: Path, *, limit_bytes: int = PULL_BYTES) -> None:
+        """Copies a remote file; `local` appears complete or not at all.
+
+        Raises `DeviceOutputError`, before anything is read, if it has more than `limit_bytes`.
+        """
         ...
 
     def room(self) -> Room:
@@ -202,10 +207,11 @@ class Device(Protocol):
         """Removes day-old files of killed runs under the prefix. The caller holds the lease."""
         ...
 
-    def shell(self, script: str, purpose: str) -> str:
+    def shell(self, script: str, purpose: str, *, limit_bytes: int = SHELL_BYTES) -> str:
         """The output of a short script in a POSIX shell there.
 
-        Raises a `DeviceError` that names the `purpose` if the script fails.
+        Raises a `DeviceError` that names the `purpose` if the script fails, and a
+        `DeviceOutputError` if it prints more than `limit_bytes`.
         """
         ...
 

@@ -38,6 +38,7 @@ PROGRAMS = (
     NeededProgram("mkdir", "coreutils", "makes folders, and takes the lease"),
     NeededProgram("mv", "coreutils", "makes a file appear complete"),
     NeededProgram("rm", "coreutils", "removes files of a run"),
+    NeededProgram("rmdir", "coreutils", "removes the folders of leases"),
     NeededProgram("sha256sum", "coreutils", "checks pushed files"),
     NeededProgram("sleep", "coreutils", "paces the watchdog"),
     NeededProgram("uname", "coreutils", "names the machine and its kernel"),

@@ -25,11 +25,13 @@ from pathlib import Path
 from typing import BinaryIO, Self
 
 from trimtab import compression, files
-from trimtab.devices import facts, requirements, scripts
+from trimtab.devices import facts, printed, requirements, scripts
 from trimtab.devices.outage import Outage
 from trimtab.devices.process import Source
 from trimtab.devices.protocol import (
     NO_ROOM,
+    PULL_BYTES,
+    SHELL_BYTES,
     CommandResult,
     DeviceInfo,
     PushedFile,
@@ -39,6 +41,7 @@ from trimtab.devices.protocol import (
 from trimtab.errors import (
     DeviceError,
     DeviceFullError,
+    DeviceOutputError,
     DeviceRebootedError,
     DeviceUnreachableError,
 )
@@ -52,6 +55,8 @@ _SLOWEST_HASH_BYTES_PER_S = 4 * 1024 * 1024
 _DAMAGED = 82
 _NOT_READ = 83
 _MIN_COMPRESSED_BYTES = 1_000_000  # a smaller file arrives before compression helps
+
+_FEW_BYTES = 4096  # of a line
 
 _PLAIN = ("cat",)  # the reader of uncompressed bytes
 
@@ -204,12 +209,19 @@ class ShellDevice(ABC):
         script = self._launch_note + quote(argv, env, folder)
         return self._execute(script, timeout_s=timeout_s, transcript=transcript)
 
-    def pull(self, remote: str, local: Path) -> None:
+    def pull(self, remote: str, local: Path, *, limit_bytes: int = PULL_BYTES) -> None:
         """See `Device.pull`."""
         file = shlex.quote(self._own(remote))
-        size = self._housekeeping(f"wc -c <{file}", f"read {remote}")
-        seconds = _HOUSEKEEPING_S + int(size) / _SLOWEST_LINK_BYTES_PER_S
-        content = Transcript(limit_bytes=int(size))
+        text = self._housekeeping(f"wc -c <{file}", f"read {remote}", _FEW_BYTES)
+        size = printed.number(text.strip(), 0)
+        if size is None or size > limit_bytes:
+            raise DeviceOutputError(
+                f"{remote} has {text.strip()[:40]!r} bytes, not at most {limit_bytes:,}",
+                where=self._name,
+                hint="is this the file that was expected? Another program may have written it",
+            )
+        seconds = _HOUSEKEEPING_S + size / _SLOWEST_LINK_BYTES_PER_S
+        content = Transcript(limit_bytes=size)
         result = self._execute(f"cat {file}", timeout_s=seconds, transcript=content)
         if not result.ok:
             raise self._failure(f"read {remote}", result)
@@ -218,10 +230,11 @@ class ShellDevice(ABC):
     def room(self) -> Room:
         """See `Device.room`."""
         text = scripts.script("room", self._prefix)
-        printed = self._housekeeping(text, "measure the free space").splitlines()
-        free = re.search(r"^free=([0-9]+)$", "\n".join(printed), re.M)
-        names = (line.removeprefix("pushed=") for line in printed if line.startswith("pushed="))
-        return Room(self.name, int(free[1]) * 1024 if free else None, frozenset(names))
+        lines = self._housekeeping(text, "measure the free space").splitlines()
+        free = re.search(r"^free=([0-9]+)$", "\n".join(lines), re.M)
+        names = (line.removeprefix("pushed=") for line in lines if line.startswith("pushed="))
+        kib = printed.number(free[1]) if free else None
+        return Room(self.name, None if kib is None else kib * 1024, frozenset(names))
 
     @contextmanager
     def scratch(self) -> Iterator[str]:
@@ -237,9 +250,9 @@ class ShellDevice(ABC):
         """See `Device.tidy`."""
         self._housekeeping(scripts.script("tidy", self._prefix), "remove stale files")
 
-    def shell(self, script: str, purpose: str) -> str:
+    def shell(self, script: str, purpose: str, *, limit_bytes: int = SHELL_BYTES) -> str:
         """See `Device.shell`."""
-        return self._housekeeping(script, purpose)
+        return self._housekeeping(script, purpose, limit_bytes)
 
     def clone(self) -> Self:
         """See `Device.clone`. `_connect` gives the copy its own connection."""
@@ -260,7 +273,8 @@ class ShellDevice(ABC):
         In a boot that was not checked before, raises the error of a device that cannot be used.
         """
         text = requirements.script(self._directory, self._boot_id, runs=self._runs_itself)
-        result = self._execute(text, timeout_s=_HOUSEKEEPING_S)
+        answer = Transcript(limit_bytes=SHELL_BYTES)
+        result = self._execute(text, timeout_s=_HOUSEKEEPING_S, transcript=answer)
         if not result.ok:
             failure = self._failure("create the directory of trimtab", result)
             is_plain = type(failure) is DeviceError and result.exit_code == 1
@@ -299,7 +313,8 @@ class ShellDevice(ABC):
         """Whether the device's copy is intact: a power cut may leave a file of zeros."""
         script = f"sha256sum <{shlex.quote(remote)} 2>/dev/null"
         seconds = _HOUSEKEEPING_S + size_bytes / _SLOWEST_HASH_BYTES_PER_S
-        result = self._execute(script, timeout_s=seconds)
+        answer = Transcript(limit_bytes=_FEW_BYTES)
+        result = self._execute(script, timeout_s=seconds, transcript=answer)
         return result.stdout.split()[:1] == [digest.encode()]
 
     def _send(
@@ -359,8 +374,9 @@ class ShellDevice(ABC):
             )
         return path
 
-    def _housekeeping(self, script: str, purpose: str) -> str:
-        result = self._execute(script, timeout_s=_HOUSEKEEPING_S)
+    def _housekeeping(self, script: str, purpose: str, limit_bytes: int = SHELL_BYTES) -> str:
+        transcript = Transcript(limit_bytes=limit_bytes)
+        result = self._execute(script, timeout_s=_HOUSEKEEPING_S, transcript=transcript)
         if not result.ok:
             raise self._failure(purpose, result)
         return result.stdout.decode("utf-8", "replace")

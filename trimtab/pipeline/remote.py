@@ -59,10 +59,11 @@ class RemoteRunner:
                 raise launch.error
             dims = output_dims(launch.events)
             for i, name in enumerate(program.outputs):
-                self.device.pull(f"{scratch}/out{i}.bin", folder / "out.bin")
                 var = program.vars[name]
-                values = np.fromfile(folder / "out.bin", NUMPY_DTYPES[var.dtype])
-                shape = dims.get(i, var.shape)
+                shape, dtype = dims.get(i, var.shape), NUMPY_DTYPES[var.dtype]
+                most = math.prod(shape) * np.dtype(dtype).itemsize
+                self.device.pull(f"{scratch}/out{i}.bin", folder / "out.bin", limit_bytes=most)
+                values = np.fromfile(folder / "out.bin", dtype)
                 if values.size != math.prod(shape):
                     what = f"output {name} has {values.size} elements, and the shape {shape}"
                     raise RunnerError(what, hint="the runner may have another version")

@@ -149,7 +149,9 @@ def test_a_journal_is_written_before_the_change_and_reverted_by_the_next_run(
     file = "devices/system/cpu/cpu1/cpufreq/scaling_governor"
     change = governor.GovernorChange(file, "schedutil", "x")
     journal = governor.journal_of("board1", device.describe().boot_id)
-    governor.apply(device, [change], journal, str(fake.folder / "undo"))
+    noted: list[str] = []
+    governor.apply(device, [change], journal, noted.extend)
+    assert noted == [f"{file} schedutil x"]
     assert fake.governors() == ["schedutil", "x"], "as a process leaves it that is killed here"
     assert list((config / "journal").iterdir()) == [journal]
     assert json.loads(journal.read_text())["changes"][0]["was"] == "schedutil"

@@ -30,6 +30,8 @@ from trimtab.errors import (
 
 pytestmark = pytest.mark.device
 
+GOVERNOR = "devices/system/cpu/cpu1/cpufreq/scaling_governor"
+
 # Those of a phone are toybox's, those of a small board busybox's.
 PROGRAMS = [p.name for p in requirements.PROGRAMS if p.name not in ("zstd", "gzip")] + ["true"]
 
@@ -74,6 +76,14 @@ def device(request: pytest.FixtureRequest, tmp_path: Path) -> OtherShell:
             (links / "sh").unlink()
             (links / "sh").symlink_to(require("mksh", "mksh"))
     return device
+
+
+@pytest.fixture
+def fake(device: OtherShell, tmp_path: Path) -> FakeSysfs:
+    """The device's kernel, with the governor performance."""
+    fake = FakeSysfs(tmp_path / "sys", governor="performance")
+    device.sysfs = str(fake.folder)
+    return fake
 
 
 def acquire(device: LocalDevice, purpose: str = "test", wait_s: float = 0) -> Lease:
@@ -208,18 +218,18 @@ def noted_in(own: Lease) -> list[Path]:
 
 
 def test_a_watchdog_ends_the_runner_of_an_expired_lease_and_reverts_changes(
-    device: OtherShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    device: OtherShell, fake: FakeSysfs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lease, "LEASE_S", 3)
     monkeypatch.setattr(lease, "_RENEW_S", 1000)
     with device:
         own = acquire(device)
         watchdog.start(device, own.root, own.number)
-        Path(own.folder, "undo").write_text(f"echo undone >{tmp_path}/undone\n")
+        own.note([f"{GOVERNOR} schedutil performance"])
         thread, pid = start_runner(device, own)
         wait_until(lambda: not runs(pid))
         thread.join()
-        wait_until((tmp_path / "undone").exists)
+        wait_until(lambda: fake.governors() == ["performance", "schedutil"])
         result = device.run(["true"], timeout_s=30)
         assert result.exit_code == 75, "nothing starts under a lease that ran out"
         with pytest.raises(DeviceUnreachableError, match="lost: it could not be renewed"):
@@ -227,16 +237,16 @@ def test_a_watchdog_ends_the_runner_of_an_expired_lease_and_reverts_changes(
 
 
 def test_a_watchdog_ends_with_its_lease_and_harms_nobody(
-    device: OtherShell, tmp_path: Path
+    device: OtherShell, fake: FakeSysfs
 ) -> None:
     with device:
         own = acquire(device)
         watchdog.start(device, own.root, own.number)
-        Path(own.folder, "undo").write_text(f"echo undone >{tmp_path}/undone\n")
+        own.note([f"{GOVERNOR} schedutil performance"])
         assert watchdogs(own) != []
         own.release()
         wait_until(lambda: watchdogs(own) == [])
-        assert not (tmp_path / "undone").exists()
+        assert fake.governors() == ["performance", "performance"]
 
 
 def watchdogs(own: Lease) -> list[str]:

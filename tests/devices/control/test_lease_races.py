@@ -76,7 +76,7 @@ def test_a_holder_that_is_slow_to_write_its_lease_keeps_it(
 def test_a_claimant_that_was_slow_to_write_its_lease_yields_to_a_newer_one(
     device: OtherShell, meanwhile: Callable[[str, str, str], None], tmp_path: Path
 ) -> None:
-    meanwhile("mv", "/lease/1/owner", elsewhere(device, 2, tmp_path))
+    meanwhile("mv", "owner", elsewhere(device, 2, tmp_path))
     with device:
         with pytest.raises(DeviceBusyError, match="eve@elsewhere"):
             acquire(device)

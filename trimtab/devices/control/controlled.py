@@ -181,7 +181,7 @@ class Controlled:
         changes = governor.plan(cores, self._request.governor, tree)
         if changes:
             on_exit.callback(self._restore, changes, journal)
-        if refused := governor.apply(self._device, changes, journal, f"{self._lease.folder}/undo"):
+        if refused := governor.apply(self._device, changes, journal, self._lease.note):
             self.uncontrolled.append(refused)
         else:
             self.governor = self._request.governor

@@ -8,7 +8,7 @@ in the meantime stays.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -46,11 +46,16 @@ def plan(cores: Collection[int], governor: str, tree: sysfs.SysfsTree) -> list[G
     ]
 
 
-def apply(device: Device, changes: Sequence[GovernorChange], journal: Path, undo_file: str) -> str:
+def apply(
+    device: Device,
+    changes: Sequence[GovernorChange],
+    journal: Path,
+    note: Callable[[Sequence[str]], None],
+) -> str:
     """Makes the changes; the device's refusal, "" if it accepts them.
 
-    `journal` here and the script `undo_file` on the device are written first. Cores of one clock
-    domain share a governor, so the values are read back after all changes.
+    Before that, `journal` is written here, and `note` gets the lines by which a watchdog reverts
+    them. Cores of one clock domain share a governor, so the values are read back after all changes.
     """
     if not changes:
         return ""
@@ -58,8 +63,7 @@ def apply(device: Device, changes: Sequence[GovernorChange], journal: Path, undo
         {"device": device.name, "changes": [asdict(change) for change in changes]}
     )
     files.write_text(journal, text, durable=True, error=DeviceError)
-    undo = _script("restore_governor", device, changes)
-    device.shell(scripts.script("write_file", undo_file, undo), "store how to restore the governor")
+    note([f"{change.file} {change.was} {change.now}" for change in changes])
     complaints = _run(device, _script("set_governor", device, changes))
     tree = sysfs.read(device, *(change.file for change in changes))
     unchanged = sorted({tree.files.get(c.file, "") for c in changes} - {changes[0].now})
@@ -111,8 +115,8 @@ def _run(device: Device, text: str) -> str:
 
 
 def _script(name: str, device: Device, changes: Sequence[GovernorChange]) -> str:
-    arguments = ((f"{device.sysfs}/{c.file}", c.was, c.now) for c in changes)
-    return scripts.script(name, *(word for words in arguments for word in words))
+    words = (word for c in changes for word in (c.file, c.was, c.now))
+    return scripts.script(name, device.sysfs, *words)
 
 
 def _read(journal: Path) -> tuple[str, list[GovernorChange]]:

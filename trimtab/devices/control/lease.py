@@ -12,6 +12,7 @@ from __future__ import annotations
 import getpass
 import os
 import posixpath
+import re
 import socket
 import threading
 import time
@@ -21,7 +22,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from trimtab.devices import scripts
+from trimtab.devices import printed, scripts
 from trimtab.devices.protocol import NO_ROOM, Device
 from trimtab.errors import (
     DeviceBusyError,
@@ -34,6 +35,10 @@ LEASE_S = 30  # after the last renewal; a swapping board may take seconds to ans
 _RENEW_S = 8.0
 _ASK_S = 1.0
 _RACE_S = 0.05
+_MOST_RACES = 200
+_MOST_SECONDS = 999_999_999  # that lease.sh reads as a number
+_MOST_BYTES = 64 * 1024  # of what lease.sh prints: a holder, and each runner that was ended
+_OWNER = ("owner", "purpose", "pid", "machine", "started", "since")  # the keys of `owner`
 
 
 @dataclass(frozen=True)
@@ -112,7 +117,13 @@ class Lease:
         """Ends the lease. Raises what the transport raises."""
         self._stop.set()
         self._thread.join(_RENEW_S)
-        self._device.shell(_script(self.root, "release", self.number), "release the lease")
+        text = script(self._device, self.root, "release", self.number)
+        self._device.shell(text, "release the lease", limit_bytes=_MOST_BYTES)
+
+    def note(self, lines: Sequence[str]) -> None:
+        """Stores how a watchdog or the next holder reverts what this one changes (lease.sh)."""
+        text = script(self._device, self.root, "note", self.number, *lines)
+        self._device.shell(text, "store how to restore the governor", limit_bytes=_MOST_BYTES)
 
     def _keep(self) -> None:
         """Renews over a separate connection.
@@ -127,8 +138,8 @@ class Lease:
 
     def _renew(self, device: Device) -> None:
         now = time.monotonic()
-        text = _script(self.root, "renew", self.number, LEASE_S)
-        lines = device.shell(text, "renew the lease").splitlines()
+        text = script(device, self.root, "renew", self.number, LEASE_S)
+        lines = device.shell(text, "renew the lease", limit_bytes=_MOST_BYTES).splitlines()
         if lines == ["renewed"]:
             self._renewed_at = now
         elif lines == ["free"]:
@@ -155,14 +166,21 @@ def acquire(device: Device, purpose: str, *, wait_s: float, note: Callable[[str]
     Stale runners of earlier runs are ended; the lease's `cleaned_up` names them. Raises a
     `DeviceBusyError` that names the holder.
     """
-    deadline, force, is_noted = time.monotonic() + wait_s, -1, False
+    deadline, force, is_noted, races = time.monotonic() + wait_s, -1, False, 0
     while True:
         lines = _claim(device, purpose, force)
-        if lines[-1].startswith("taken "):
-            _, number, folder = lines[-1].split(" ", 2)
-            return Lease(device, int(number), folder, "; ".join(lines[:-1]))
+        if taken := _taken(lines[-1]):
+            return Lease(device, *taken, "; ".join(lines[:-1]))
         holder = _holder(lines)
         if holder is None:  # somebody else was faster: ask again for the holder
+            races += 1
+            if races > _MOST_RACES:
+                raise DeviceError(
+                    f"the lease cannot be taken: the device answers {lines[-1][:80]!r}",
+                    where=device.name,
+                    hint="look into the folder of the leases there (docs/devices.md); whoever owns "
+                    "it, or root, can remove it",
+                )
             time.sleep(_RACE_S)
             continue
         if holder.has_died:
@@ -183,8 +201,8 @@ def acquire(device: Device, purpose: str, *, wait_s: float, note: Callable[[str]
 
 def look(device: Device) -> LeaseHolder | None:
     """The present holder of the lease; None if the device is free."""
-    text = _script(device.lease_folder, "look")
-    return _holder(device.shell(text, "read the lease").splitlines())
+    text = script(device, device.lease_folder, "look")
+    return _holder(device.shell(text, "read the lease", limit_bytes=_MOST_BYTES).splitlines())
 
 
 def unlock(device: Device, *, force: bool) -> str:
@@ -203,12 +221,12 @@ def unlock(device: Device, *, force: bool) -> str:
             hint=f"remove the lease all the same: ./inv device.unlock {device.name} --force",
         )
     lines = _claim(device, "unlock", holder.number)
-    if not lines[-1].startswith("taken "):
+    taken = _taken(lines[-1])
+    if taken is None:
         raise DeviceBusyError(
             f"somebody else was faster: {_holder(lines) or 'try again'}", where=device.name
         )
-    _, number, folder = lines[-1].split(" ", 2)
-    Lease(device, int(number), folder, "").release()
+    Lease(device, *taken, "").release()
     return "; ".join([f"removed the lease of {holder}", *lines[:-1]])
 
 
@@ -222,29 +240,39 @@ def _claim(device: Device, purpose: str, force: int) -> list[str]:
         "started": _started(os.getpid()),
     }
     owner = (f"{key}={' '.join(value.split())}" for key, value in facts.items())
-    text = _script(device.lease_folder, "claim", force, LEASE_S, NO_ROOM, *owner)
-    return device.shell(text, "acquire the lease").splitlines() or ["again"]
+    text = script(device, device.lease_folder, "claim", force, LEASE_S, NO_ROOM, *owner)
+    printed_text = device.shell(text, "acquire the lease", limit_bytes=_MOST_BYTES)
+    return printed_text.splitlines() or ["again"]
 
 
-def _script(folder: str, command: str, *arguments: object) -> str:
-    """A command on the leases in `folder`; "" is the device's default folder."""
-    return scripts.script("lease", folder, command, *map(str, arguments))
+def script(device: Device, folder: str, command: str, *arguments: object) -> str:
+    """A command of lease.sh on the leases in `folder`; "" is the device's default folder."""
+    return scripts.script("lease", device.sysfs, folder, command, *map(str, arguments))
+
+
+def _taken(line: str) -> tuple[int, str] | None:
+    """The number and the folder of "taken NUMBER FOLDER"; None for another line."""
+    match = re.fullmatch(r"taken ([0-9]{1,9}) (/[^\0]{0,4000})", line)
+    return (int(match[1]), match[2]) if match else None
 
 
 def _holder(lines: Sequence[str]) -> LeaseHolder | None:
-    """Parses "held NUMBER NOW UNTIL" and the lines of `owner`; None if there is no such line."""
+    """Parses "held NUMBER NOW UNTIL" and the lines of `owner`; None if there is no such line.
+
+    Every user of the device can write these lines: unknown ones are left out, and numbers that are
+    none count as 0.
+    """
     for i, line in enumerate(lines):
-        if line.startswith("held "):
-            pairs = (fact.partition("=") for fact in lines[i + 1 :])
-            facts = {key: value for key, _, value in pairs}
-            number, up, until = map(int, line.split()[1:])
+        if match := re.fullmatch(r"held ([0-9]{1,9}) ([0-9]{1,9}) ([0-9]{1,9})", line):
+            facts = printed.facts([*lines[i + 1 :]], _OWNER)
+            number, up, until = map(int, match.groups())
             now = datetime.now().astimezone()
-            since = int(facts.get("since", "0"))
+            since = min(printed.number(facts.get("since", ""), 0) or 0, _MOST_SECONDS)
             return LeaseHolder(
                 number=number,
                 owner=facts.get("owner", "somebody"),
                 purpose=facts.get("purpose", ""),
-                pid=int(facts.get("pid", "0")),
+                pid=printed.number(facts.get("pid", ""), 0) or 0,
                 since=now + timedelta(seconds=since - up),
                 until=now + timedelta(seconds=until - up),
                 machine=facts.get("machine", ""),

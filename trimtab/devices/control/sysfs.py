@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from trimtab.devices import scripts
+from trimtab.devices import printed, scripts
 from trimtab.devices.protocol import Device
 
 MAX_CORE = 1023  # the capacity of the C library's cpu_set_t
@@ -56,12 +56,11 @@ class SysfsTree:
 
     def number(self, path: str) -> int | None:
         """The integer in a file; None if there is none."""
-        text = self.files.get(path, "")
-        return int(text) if re.fullmatch("-?[0-9]{1,18}", text) else None
+        return printed.number(self.files.get(path, ""))
 
     def find(self, pattern: str) -> Iterator[tuple[int, str]]:
         """Pairs (number in place of `#`, text) of the files whose path matches `pattern`."""
-        form = re.compile(re.escape(pattern).replace(r"\#", "([0-9]+)"))
+        form = re.compile(re.escape(pattern).replace(r"\#", "([0-9]{1,9})"))
         matches = ((form.fullmatch(path), text) for path, text in self.files.items())
         return iter(sorted((int(match[1]), text) for match, text in matches if match))
 
@@ -92,11 +91,12 @@ def cores_of(text: str) -> frozenset[int]:
     cores: set[int] = set()
     for span in text.split(","):
         first, dash, last = span.partition("-")
-        if not first.isascii() or not first.isdigit() or (dash and not last.isdigit()):
-            raise ValueError(f"{text!r} is not a list of cores")
-        if int(last or first) > MAX_CORE:
-            raise ValueError(f"{text!r} names a core above {MAX_CORE}")
-        cores.update(range(int(first), int(last or first) + 1))
+        low, high = printed.number(first, 0), printed.number(last if dash else first, 0)
+        if low is None or high is None:
+            raise ValueError(f"{text[:80]!r} is not a list of cores")
+        if high > MAX_CORE:
+            raise ValueError(f"{text[:80]!r} names a core above {MAX_CORE}")
+        cores.update(range(low, high + 1))
     if not cores:
         raise ValueError(f"{text!r} names no core")
     return frozenset(cores)

@@ -115,11 +115,18 @@ def parse(tree: SysfsTree) -> Topology:
 def _usable(tree: SysfsTree, listed: set[int]) -> set[int]:
     """The cores that are online and that our processes may use."""
     online, allowed = (
-        set(sysfs.cores_of(text)) if text else set()
-        for text in (tree.files.get("devices/system/cpu/online", ""), tree.allowed)
+        _cores(text) for text in (tree.files.get("devices/system/cpu/online", ""), tree.allowed)
     )
     cores = online or listed or allowed
     return cores & allowed if allowed and cores & allowed else cores
+
+
+def _cores(text: str) -> set[int]:
+    """The cores of a list of the kernel; none if it is no such list."""
+    try:
+        return set(sysfs.cores_of(text))
+    except ValueError:
+        return set()
 
 
 def _names(count: int) -> Sequence[str]:

@@ -8,6 +8,7 @@ was stopped or killed, it ends that group and restores what the measurement has 
 from __future__ import annotations
 
 from trimtab.devices import scripts
+from trimtab.devices.control import lease
 from trimtab.devices.protocol import Device
 
 _PAUSE_S = 2  # between two checks
@@ -15,7 +16,7 @@ _PAUSE_S = 2  # between two checks
 
 def start(device: Device, root: str, number: int) -> None:
     """Starts the watchdog of lease `number`. It outlives the connection, not the lease."""
-    text = scripts.script("lease", root, "watch", str(number), str(_PAUSE_S))
+    text = lease.script(device, root, "watch", number, _PAUSE_S)
     device.shell(scripts.script("start_detached", text), "start the watchdog")
 
 

@@ -1,7 +1,9 @@
 #!/bin/sh
-# restore_governor.sh [FILE WAS NOW]...: writes WAS into each FILE that still holds NOW.
+# restore_governor.sh SYSFS [FILE WAS NOW]...: writes WAS into each FILE that still holds NOW.
+. ./governor.sh
+sysfs=$1; shift
 while [ $# -ge 3 ]; do
-  read -r current <"$1" && [ "$current" = "$3" ] && echo "$2" >"$1"
+  restore "$sysfs" "$1" "$2" "$3"
   shift 3
 done
 true

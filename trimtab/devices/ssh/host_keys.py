@@ -47,13 +47,15 @@ def pin(file: Path, host: str, key: str) -> None:
     """Adds `key` (`TYPE BASE64`) as a key of `host`; replaces the file as a whole."""
     with files.access(file, error=DeviceError):
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    before = "".join(f"{line}\n" for line in _lines(file))
-    files.write_text(file, f"{before}{host} {key.strip()}\n", error=DeviceError)
+    with files.locked(file.parent / ".lock"):
+        before = "".join(f"{line}\n" for line in _lines(file))
+        files.write_text(file, f"{before}{host} {key.strip()}\n", error=DeviceError)
 
 
 def is_pinned(file: Path, host: str) -> bool:
     """Whether `file` has any key of `host` (`[NAME]:PORT` unless the port is 22)."""
-    return any(host in line.partition(" ")[0].split(",") for line in _lines(file))
+    names = (line.partition(" ")[0].lower().split(",") for line in _lines(file))
+    return any(host.lower() in own for own in names)
 
 
 def find(known_hosts: Iterable[Path], host: str) -> list[KnownKey]:
@@ -69,7 +71,7 @@ def find(known_hosts: Iterable[Path], host: str) -> list[KnownKey]:
             continue
         for number, line in enumerate(lines, 1):
             words = line.split()
-            marker = words.pop(0) if words and words[0].startswith("@") else ""
+            marker = words.pop(0).lower() if words and words[0].startswith("@") else ""
             if len(words) < 3 or words[0].startswith("#") or not _applies(words[0], host):
                 continue
             try:
@@ -163,7 +165,10 @@ def _changed(where: str, pinned: str, offered: str, file: str) -> HostKeyError:
 
 
 def _applies(names: str, host: str) -> bool:
-    """Whether the first field of a line applies to `host`: names, patterns, or one hashed name."""
+    """Whether the first field of a line applies to `host`: names, patterns, or one hashed name.
+
+    As OpenSSH compares: case counts for a hashed name alone.
+    """
     if names.startswith("|1|"):
         _, _, salt, digest = (*names.split("|"), "", "")[:4]
         try:
@@ -171,7 +176,7 @@ def _applies(names: str, host: str) -> bool:
             return hmac.compare_digest(base64.b64decode(digest), expected)
         except binascii.Error:
             return False
-    matches = False
+    matches, host = False, host.lower()
     for pattern in names.lower().split(","):
         escaped = pattern.replace("[", "[[]")  # OpenSSH's patterns have only * and ?
         if escaped.startswith("!") and fnmatchcase(host, escaped[1:]):
