@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -302,21 +304,39 @@ class Executor {
     if (code != 0) throw EngineError(code, trimtab_last_error(model_.get()));
   }
 
-  // One thread at a time uses the model. A waiting thread releases the interpreter, which the
-  // thread that holds the model may need.
-  std::unique_lock<std::mutex> Lock() {
-    std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock) {
-      const py::gil_scoped_release release;
-      lock.lock();
+  // The turn of this thread to use the model, one at a time. A waiting thread releases the
+  // interpreter, which the thread that holds the model may need, and obeys Ctrl-C. EngineError
+  // inside of a turn of the same thread, which is a function of an operator: it would wait forever.
+  class Turn {
+   public:
+    explicit Turn(Executor* executor) : lock_(executor->mutex_, std::try_to_lock), of_(executor) {
+      if (!lock_ && of_->user_ == std::this_thread::get_id())
+        throw EngineError(TRIMTAB_BAD_ARGUMENT, "its function uses the session that runs it");
+      while (!lock_) {
+        {
+          const py::gil_scoped_release release;
+          static_cast<void>(lock_.try_lock_for(std::chrono::milliseconds(100)));
+        }
+        if (!lock_ && PyErr_CheckSignals() != 0) throw py::error_already_set();
+      }
+      of_->user_ = std::this_thread::get_id();
     }
-    return lock;
-  }
+    ~Turn() { of_->user_ = std::thread::id(); }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    std::unique_lock<std::timed_mutex> lock_;
+    Executor* of_;
+  };
+
+  Turn Lock() { return Turn(this); }
 
   struct Close {
     void operator()(trimtab_model* model) const { trimtab_close(model); }
   };
-  std::mutex mutex_;
+  std::timed_mutex mutex_;
+  std::atomic<std::thread::id> user_{};  // the thread whose turn it is
   py::array_t<uint8_t, py::array::c_style> bytes_;
   std::vector<py::dtype> input_types_, output_types_;
   uint32_t overwritten_ = 0;  // inputs, the last ones, whose arrays a run overwrites

@@ -53,6 +53,9 @@ PAYLOADS = {
     "a carriage return": "\r=1+1",
     "a wide sign": "\uff1d1+1",
     "a quoted cell": '"\n=1+1,"',
+    "a command of a log": "a\n::error file=b.py,line=1::c\n \t::stop-commands::d\n##[error]e",
+    "a command at once": "::set-output name=a::b",
+    "a command of Azure": "a\n##vso[task.complete result=Failed;]b",
 }
 ALL = " ".join(PAYLOADS.values())
 
@@ -69,6 +72,10 @@ def check_displayed(text: str) -> None:
     for character in set(text) - {"\n", "\t"}:
         assert unicodedata.category(character) not in ("Cc", "Cs", "Zl", "Zp"), ascii(character)
     assert not _DIRECTIONS.search(text)
+    # What the runners of GitHub and Azure look for, after they remove spaces.
+    for line in map(str.strip, text.split("\n")):
+        assert not (line.startswith("::") and "::" in line[2:]), line
+        assert not line.startswith(("##[", "##vso[")), line
 
 
 class Tags(html.parser.HTMLParser):

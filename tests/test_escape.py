@@ -99,3 +99,8 @@ def test_output_is_escaped_in_one_module(room: str) -> None:
 
 def test_html_is_not_escaped_twice() -> None:
     assert html.unescape(escape.html("a & <b>")) == "a & <b>"
+
+
+@pytest.mark.parametrize("name", ["std::vector", "::", "a::b::c", "::1", "# heading", "## heading"])
+def test_colons_and_signs_that_are_no_command_stay(name: str) -> None:
+    assert escape.text(name) == escape.line(name) == name

@@ -183,3 +183,36 @@ def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", command, str(tmp_path / "lock")], check=False)
     with files.locked(tmp_path / "lock"):
         assert (tmp_path / "lock").exists()
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_what_a_killed_process_was_writing_is_removed_by_the_next_write(
+    tmp_path: Path, kind: str
+) -> None:
+    replacing = {"file": "replacing", "folder": "replacing_folder"}[kind]
+    target = {"file": "part", "folder": "(part / 'a')"}[kind]
+    command = (
+        "import os, signal, sys; from pathlib import Path; from trimtab import files\n"
+        f"with files.{replacing}(Path(sys.argv[1])) as part:\n"
+        f"    {target}.write_text('half')\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", command, str(tmp_path / "x")], check=False)
+    assert len(names(tmp_path)) == 1, "the second run has removed what the first one left"
+    with getattr(files, replacing)(tmp_path / "x") as own:
+        own.touch()
+        with getattr(files, replacing)(tmp_path / "xx"):
+            pass
+        assert own.exists(), "this process lives, and another file has another name"
+    assert not [name for name in names(tmp_path) if name.endswith(".part")]
+
+
+def test_a_partial_file_of_another_machine_is_removed_after_a_day(tmp_path: Path) -> None:
+    old, new = (tmp_path / f".x.0000000{i}-1-0123abcd.part" for i in range(2))
+    for file in (old, new):
+        file.touch()
+    os.utime(old, (1000, 1000))
+    (tmp_path / ".x.part").touch()  # of somebody else
+    files.write_text(tmp_path / "x", "")
+    assert names(tmp_path) == sorted(["x", ".x.part", new.name])

@@ -7,7 +7,14 @@ command line catches `TrimtabError` in one place and prints the message without 
 
 from __future__ import annotations
 
+import operator
+import re
+
 _MAX_LENGTH = 4000  # characters: messages may quote files, whose text can have any length
+_KEPT = 80  # characters at the begin of a long value, and half as many at its end
+
+# A quoted value, or a word, of a length that nobody reads.
+_LONG = re.compile(r"(['\"`])(?:(?!\1).){400,}\1|\S{400,}")
 
 
 class TrimtabError(Exception):
@@ -17,6 +24,7 @@ class TrimtabError(Exception):
 
     def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
         """`what` went wrong, `where` (file, node, device), and `hint`: what to do next."""
+        what, hint = (_LONG.sub(_without_middle, text) for text in (what, hint))
         self.what, self.where, self.hint = map(_shortened, (what, where, hint))
         super().__init__(self.what)
 
@@ -28,6 +36,12 @@ class TrimtabError(Exception):
 def _shortened(text: str) -> str:
     excess = len(text) - _MAX_LENGTH
     return text if excess <= 0 else f"{text[:_MAX_LENGTH]} ... ({excess:,} more characters)"
+
+
+def _without_middle(value: re.Match[str]) -> str:
+    text = value[0]
+    left_out = len(text) - _KEPT - _KEPT // 2
+    return f"{text[:_KEPT]} ... ({left_out:,} more characters) ... {text[-_KEPT // 2 :]}"
 
 
 class UsageError(TrimtabError):
@@ -254,3 +268,19 @@ class MissingRequirementError(TrimtabError):
     """The machine lacks a requirement: a package, a program or a permission."""
 
     exit_code = 50
+
+
+def whole_number(name: str, value: object, least: int, most: int | None = None) -> int:
+    """`value` as an integer, for an argument `name`.
+
+    Raises UsageError for numbers with a fraction, for other types, and beyond the bounds.
+    """
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise UsageError(f"{name} must be a whole number, not {value!r}") from None
+    if number < least:
+        raise UsageError(f"{name} must be at least {least}, not {number}")
+    if most is not None and number > most:
+        raise UsageError(f"{name} must be at most {most}, not {number}")
+    return number

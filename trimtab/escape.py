@@ -4,7 +4,7 @@ Names in models, records, devices and files are written by others: they may hold
 Markdown, formulas, or lone surrogates that no encoder accepts. Everything that writes such text
 escapes it here:
 
-    text, line       a terminal, a log, plain text in a file; `line` has no line breaks
+    text, line       a terminal, a log (of CI, too), plain text in a file; `line` has no line breaks
     markdown         one line of Markdown: a heading, an item of a list or a paragraph
     markdown_cell    a cell of a table in Markdown
     html, xml        text or an attribute's value in HTML; in XML, which includes SVG and JUnit
@@ -42,6 +42,10 @@ _NUMBERED = re.compile(r"^(\d+)([.)])(?=\s|$)")
 _REFERENCE = re.compile(r"(@|(?<!\w)#)(?=\w)")
 _NO_SPACE = "&#8203;"  # a space without width
 
+# What the log of a CI service takes as a command: "::error file=x::" (GitHub) and
+# "##[error]" or "##vso[" (GitHub, Azure Pipelines), at the beginning of a line.
+_COMMAND = re.compile(r"^(\s*)(?=::[\w-]+(?:[ \t][^\n]*)?::|##(?:vso)?\[)(.)", re.MULTILINE)
+
 # What a spreadsheet evaluates, also in the wide forms that some of them accept.
 _FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 
@@ -50,16 +54,19 @@ def text(source: str) -> str:
     r"""`source` with every character that is not displayed as a Python escape, such as \x1b.
 
     These are control characters and terminal escapes, marks that turn the direction of writing,
-    lone surrogates and unassigned characters. Line breaks, tabs and all kinds of spaces stay.
+    lone surrogates and unassigned characters; and the first character of a line that is a command
+    to the log of a CI service. Line breaks, tabs and all kinds of spaces stay.
     """
-    if source.isprintable():
-        return source
-    return "".join(c if _is_displayed(c) else _python_escape(c) for c in source)
+    if not source.isprintable():
+        source = "".join(c if _is_displayed(c) else _python_escape(c) for c in source)
+    if "::" in source or "##" in source:
+        source = _COMMAND.sub(lambda command: f"{command[1]}\\x{ord(command[2]):02x}", source)
+    return source
 
 
 def line(source: str) -> str:
     """`text` on one line: line breaks and tabs are spaces."""
-    return source if source.isprintable() else re.sub(r"[\n\t]", " ", text(source))
+    return text(source if source.isprintable() else re.sub(r"[\n\t]", " ", source))
 
 
 def markdown(source: str) -> str:

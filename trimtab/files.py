@@ -2,7 +2,8 @@
 
 All files of trimtab are written through this module. New content is written to a partial file in
 the same folder, with a unique name, which is renamed when it is complete. On any error, Ctrl-C
-included, the partial file is removed and the previous file remains.
+included, the partial file is removed and the previous file remains. The partial file of a process
+that was killed is removed by the next write of the same file.
 
 An OSError becomes the `error` class that the caller passes, with the path and a `hint`. This module
 uses the standard library only: CMake runs the code generator without other packages.
@@ -13,15 +14,20 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import re
 import shutil
 import tempfile
+import time
+import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 from trimtab.errors import FileAccessError, TrimtabError
 
 Error = type[TrimtabError]
+_DAY_S = 86_400.0
 HINT = "check the path, its permissions and the free space of its disk"
 
 
@@ -59,6 +65,8 @@ class PartialFile:
         is_device = file.exists() and not (file.is_file() or file.is_dir())
         self._file = file if is_device else Path(os.path.realpath(file))
         self._file.parent.mkdir(parents=True, exist_ok=True)
+        if not is_device:
+            _remove_stale(self._file)
         self.path = self._file if is_device else _beside(self._file)
 
     def commit(self, *, durable: bool = False) -> None:
@@ -212,6 +220,7 @@ def replacing_folder(
     folder = Path(os.path.realpath(folder))
     fresh, old = _beside(folder), _beside(folder)
     with access(folder, error=error, hint=hint):
+        _remove_stale(folder)
         try:
             fresh.mkdir(parents=True)
             yield fresh
@@ -244,8 +253,42 @@ def locked(file: Path, *, error: Error = FileAccessError, hint: str = HINT) -> I
 
 
 def _beside(path: Path) -> Path:
-    """A unique name in the same folder, so that a rename is atomic."""
-    return path.with_name(f".{path.name}.{os.urandom(4).hex()}.part")
+    """A unique name in the same folder, so that a rename is atomic; it tells who writes."""
+    return path.with_name(f".{path.name}.{_machine()}-{os.getpid()}-{os.urandom(4).hex()}.part")
+
+
+def _remove_stale(path: Path) -> None:
+    """Removes the partial files of `path` of processes that have ended.
+
+    Those of other machines that share the folder count after a day without a change.
+    """
+    form = re.compile(
+        rf"\.{re.escape(path.name)}\.([0-9a-f]{{8}})-([0-9]{{1,9}})-[0-9a-f]{{8}}\.part"
+    )
+    with suppress(OSError):
+        for entry in os.scandir(path.parent):
+            match = form.fullmatch(entry.name)
+            if match is None:
+                continue
+            with suppress(OSError):
+                if match[1] == _machine():
+                    is_stale = not Path(f"/proc/{match[2]}").exists()
+                else:
+                    is_stale = time.time() - entry.stat().st_mtime > _DAY_S
+                if is_stale and entry.is_dir(follow_symlinks=False):
+                    shutil.rmtree(entry.path, ignore_errors=True)
+                elif is_stale:
+                    Path(entry.path).unlink()
+
+
+@cache
+def _machine() -> str:
+    """A number for what gives process numbers a meaning: a machine in its boot, or a container."""
+    facts = [os.uname().nodename]
+    with suppress(OSError):
+        facts.append(Path("/proc/sys/kernel/random/boot_id").read_text())
+        facts.append(str(Path("/proc/self/ns/pid").readlink()))
+    return f"{zlib.crc32(''.join(facts).encode()):08x}"
 
 
 def _sync(path: Path) -> None:

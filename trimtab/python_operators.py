@@ -116,7 +116,9 @@ class _PythonOperator:
         except Exception as error:  # the function may raise anything
             frames = traceback.extract_tb(error.__traceback__)[1:]  # the first is this function
             own = [f"{f.filename}:{f.lineno}" for f in frames]
-            what = f"operator {self.op.name}: {type(error).__name__}: {error}"
+            is_engines = isinstance(error, EngineError)  # its arguments are a code and the text
+            reason = error.args[1] if is_engines else f"{type(error).__name__}: {error}"
+            what = f"operator {self.op.name}: {reason}"
             raise PluginError(what, where=own[0] if own else self.place) from error
 
     def _dtype(self, array: NDArray[Any]) -> int:

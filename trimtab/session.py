@@ -16,7 +16,14 @@ from numpy.typing import ArrayLike, NDArray
 from trimtab import importers, input_arrays, modelfile
 from trimtab.camera import Frame
 from trimtab.engine import EngineError, engine
-from trimtab.errors import BudgetError, PlanError, ProgramError, TrimtabError, UsageError
+from trimtab.errors import (
+    BudgetError,
+    PlanError,
+    ProgramError,
+    TrimtabError,
+    UsageError,
+    whole_number,
+)
 from trimtab.importers import Model
 from trimtab.modelfile.image import Image
 from trimtab.program import Program
@@ -26,6 +33,9 @@ if TYPE_CHECKING:  # running a planned model must not load the planner
     from trimtab.target import Target
 
 # By the engine's status code (runtime/api/trimtab.h); all others are a ProgramError.
+_MOST_THREADS = 64  # of the engine
+_MOST_BYTES = 2**64 - 1
+
 _ERRORS: Mapping[int, type[TrimtabError]] = {
     4: PlanError,  # TRIMTAB_MISSING_OP
     5: PlanError,  # TRIMTAB_MISSING_KERNEL
@@ -76,10 +86,9 @@ class Session:
     ) -> None:
         if not isinstance(program, Program):
             program = importers.load(program, cache=cache)
-        if threads < 1:
-            raise UsageError(f"threads must be at least 1, not {threads}")
-        if max_memory_bytes < 0:
-            raise UsageError(f"max_memory_bytes must be at least 0, not {max_memory_bytes}")
+        threads = whole_number("threads", threads, 1, _MOST_THREADS)
+        max_memory_bytes = whole_number("max_memory_bytes", max_memory_bytes, 0, _MOST_BYTES)
+        _check_plan(plan)
         if plan or not program.planned:
             program = modelfile.decode(_planned(program, threads, plan, cache), program.name)
         elif program.image is None:
@@ -135,6 +144,7 @@ class Session:
         must then be writable, and their elements are lost. Other outputs stay in memory of their
         own. Images of cameras cannot be inputs of such a session.
         """
+        count = whole_number("count", count, 0, len(self.input_names))
         self._executor.overwrite_inputs(count)
 
     def run(
@@ -299,6 +309,15 @@ class Session:
         return arrays
 
 
+def _check_plan(plan: object) -> None:
+    """Raises UsageError for what is no plan, such as the name of its file."""
+    if plan is not None and not hasattr(plan, "with_threads"):
+        raise UsageError(
+            f"`plan` is a {type(plan).__name__}, not a trimtab.Plan",
+            hint='a plan file is read by trimtab.Plan.read("plan.toml")',
+        )
+
+
 def _planned(program: Program, threads: int, plan: Plan | None, cache: bool) -> Image:
     """The bytes of the program's plan for this machine, from the cache if it has them."""
     from trimtab import plan_cache
@@ -344,5 +363,6 @@ def optimize(program: Program, target: Target | None = None, plan: Plan | None =
     from trimtab.planner import planner
     from trimtab.target import Target
 
+    _check_plan(plan)
     target = target or Target.host()
     return planner.plan(passes.optimize(program), target, plan)

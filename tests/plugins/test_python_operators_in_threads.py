@@ -164,3 +164,76 @@ outer.run({"x": np.zeros((1, 3, 40, 40), np.float32)})
 def test_runs_inside_a_function_have_errors_of_their_own(tmp_path: Path) -> None:
     done = python(NETWORK + NESTED, EXAMPLE, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
+
+
+ITSELF = """
+import contextlib, threading
+
+@trimtab.operator("soft_threshold", shape=lambda x, threshold: x)
+def soft_threshold(x, threshold):
+    global mode
+    x = np.ones((1, 3, 40, 40), np.float32)
+    if mode == "itself":
+        session.run({"x": x})
+    elif mode == "thread":
+        mode = "alone"
+        def other():
+            with contextlib.suppress(BaseException):
+                session.run({"x": x})
+        waits.append(threading.Thread(target=other, daemon=True))
+        waits[0].start()
+        waits[0].join(0.5)
+    return x
+
+mode, waits = "itself", []
+session = make()
+x = {"x": np.ones((1, 3, 40, 40), np.float32)}
+try:
+    session.run(x)
+except trimtab.errors.PluginError as raised:
+    print(raised.what)
+mode = "thread"
+session.run(x)  # the other thread waits for its turn, and then has one
+print("end")
+"""
+
+
+def test_an_operator_that_runs_its_own_session_is_an_error(tmp_path: Path) -> None:
+    done = python(NETWORK + ITSELF, EXAMPLE, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    first, last = done.stdout.splitlines()
+    assert first == "operator soft_threshold: its function uses the session that runs it"
+    assert last == "end"
+
+
+WAITING = """
+import os, signal, threading, time
+entered, leave = threading.Event(), threading.Event()
+
+@trimtab.operator("soft_threshold", shape=lambda x, threshold: x)
+def soft_threshold(x, threshold):
+    entered.set()
+    leave.wait()
+    return x
+
+session = make()
+x = {"x": np.ones((1, 3, 40, 40), np.float32)}
+holder = threading.Thread(target=session.run, args=(x,))
+holder.start()
+entered.wait()
+threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    session.run(x)
+except KeyboardInterrupt:
+    print("interrupted")
+leave.set()
+holder.join()
+session.run(x)
+print("end")
+"""
+
+
+def test_a_thread_that_waits_for_a_session_obeys_ctrl_c(tmp_path: Path) -> None:
+    done = python(NETWORK + WAITING, EXAMPLE, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["interrupted", "end"]

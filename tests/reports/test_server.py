@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import http.client
 import re
 import socket
@@ -169,3 +171,24 @@ def test_a_client_that_goes_away_is_no_error(
         for thread in threads:
             thread.join(300)
     assert capfd.readouterr().err == ""
+
+
+def test_a_page_runs_its_own_scripts_and_no_others(tmp_path: Path) -> None:
+    path = write_record(tmp_path)
+    with serving(tmp_path) as server:
+        for address in ("/", f"/run/{records.read(path).header.run_id}"):
+            _, page, headers = ask(server, address)
+            policy = dict(
+                part.strip().partition(" ")[::2]
+                for part in headers["Content-Security-Policy"].split(";")
+            )
+            assert policy["default-src"] == policy["frame-ancestors"] == "'none'"
+            assert policy["base-uri"] == policy["form-action"] == "'none'"
+            assert policy["connect-src"] == "'self'"
+            scripts = re.findall(r"<script>(.*?)</script>", page, re.S)
+            assert scripts
+            for script in scripts:
+                digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+                assert f"'sha256-{digest}'" in policy["script-src"].split()
+            assert "unsafe" not in policy["script-src"]
+        assert "Content-Security-Policy" in ask(server, "/nothing")[2]

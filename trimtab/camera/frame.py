@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trimtab.camera.formats import FORMATS
-from trimtab.errors import UsageError
+from trimtab.errors import UsageError, whole_number
 
+_CROP = ("left", "top", "width", "height")
+_MOST = 2**31 - 1
 _BY_CHANNELS = {3: "rgb", 4: "rgba"}
 
 
@@ -34,10 +36,23 @@ class Frame:
                 f"there is no pixel format {self.format!r}", hint=f"one of {', '.join(FORMATS)}"
             )
         pixels, kind = self.pixels, FORMATS[self.format]
+        if not isinstance(pixels, np.ndarray):
+            raise UsageError(
+                f"the pixels of a frame are a {type(pixels).__name__}, not an array",
+                hint="numpy.asarray(pixels, numpy.uint8)",
+            )
+        whole_number("width", self.width, 0, _MOST)
+        if self.crop is not None:
+            if len(self.crop) != len(_CROP):
+                raise UsageError(f"a crop has {len(self.crop)} numbers, not {', '.join(_CROP)}")
+            for name, value in zip(_CROP, self.crop, strict=True):
+                whole_number(f"crop: {name}", value, -_MOST, _MOST)
         last = (kind.channels,) if kind.channels > 1 else ()
         is_fitting = pixels.shape[2:] == last and min(pixels.shape, default=0) > 0
         if is_fitting and kind.paired:
             is_fitting = pixels.shape[1] % 2 == 0
+        if is_fitting and kind.halved:  # rows of luma, and half as many of chroma, rounded up
+            is_fitting = pixels.shape[0] % 3 != 1
         if is_fitting and self.width:
             is_fitting = 0 < self.width <= replace(self, width=0).size[0]
         if pixels.dtype != np.uint8 or pixels.ndim != 2 + len(last) or not is_fitting:

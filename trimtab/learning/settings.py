@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from trimtab.errors import UsageError
+from trimtab.errors import UsageError, whole_number
 
 NORMALIZATIONS = ("full", "valid", "batch_size", "none")
 REGULARIZATIONS = ("L2", "L1")
@@ -82,10 +82,8 @@ class Solver:
                 f"there is no regularization {self.regularization!r}",
                 hint=f"one of {', '.join(REGULARIZATIONS)}",
             )
-        if self.iter_size < 1:
-            raise UsageError(f"iter_size must be at least 1, not {self.iter_size}")
-        if self.policy == "step" and self.step < 1:
-            raise UsageError(f"step must be at least 1, not {self.step}")
+        whole_number("iter_size", self.iter_size, 1)
+        whole_number("step", self.step, 1 if self.policy == "step" else 0)
         if self.policy == "poly" and self.iterations < 1:
             raise UsageError("the policy poly needs the number of iterations", hint="iterations=N")
 

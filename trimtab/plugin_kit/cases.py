@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from trimtab import plugins
+from trimtab import plugins, schema
 from trimtab.build import builder
 from trimtab.build.derived_profile import profile_of
 from trimtab.devices import find_device
@@ -50,15 +50,16 @@ def run(
     """Runs every case of `plugin` on this machine, then on each device.
 
     A case that is refused or computes wrong outputs is an outcome; a failed build or an unreachable
-    device is an error.
+    device is an error. Operators at run time are not in a device's runner: their cases run here.
     """
     cases = cases_of(plugin)
     with progress.step(f"{len(cases)} cases on {HERE}"):
         outcomes = [
             CaseOutcome(HERE, name, _error(case, _compute_here)) for name, case in cases.items()
         ]
-    for name in devices:
-        outcomes += _run_on_device(plugin, cases, name, progress)
+    compiled = {name: c for name, c in cases.items() if not schema.operator(c.op).run_time}
+    for name in devices if compiled else ():
+        outcomes += _run_on_device(plugin, compiled, name, progress)
     return outcomes
 
 

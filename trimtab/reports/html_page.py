@@ -1,10 +1,13 @@
 """A self-contained HTML page: text, tables, and charts that Observable Plot draws.
 
-The libraries and scripts of `page/` are inlined. A content security policy forbids every request.
+The libraries and scripts of `page/` are inlined. A content security policy forbids every request,
+and every script but these, which it names by their hashes.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cache
@@ -16,7 +19,7 @@ from trimtab.tables import Page, Table
 
 _LIBRARIES = ("d3.min.js", "plot.umd.min.js")
 _SCRIPTS = (*_LIBRARIES, "words.js", "charts.js", "graph.js", "cells.js", "page.js")
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+_LIVE = "live.js"
 
 
 def page(
@@ -42,23 +45,39 @@ def page(
             f'<li><a href="{escape.html(to)}">{escape.html(text)}</a></li>' for to, text in links
         )
         body.append(f"<h2>Runs, newest first</h2><ul>{items}</ul>")
-    scripts = f"<script>{_file('live.js')}</script>\n" if state else ""
+    scripts = f"<script>{_file(_LIVE)}</script>\n" if state else ""
     if charts:
         # No text may close the script element.
         data = strict_json.dumps(escape.texts_of([asdict(chart) for chart in charts]))
         data = data.replace("<", "\\u003c")
         scripts += f'<script type="application/json" id="data">{data}</script>\n'
         scripts += "".join(f"<script>{_file(name)}</script>\n" for name in _SCRIPTS)
-    policy = _POLICY + ("; connect-src 'self'" if state else "")
+    own = "; connect-src 'self'" if state else ""
     live = f' data-state="{escape.html(state)}"' if state else ""
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy()}{own}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape.html(title)}</title><style>{_file('page.css')}</style></head>\n<body{live}>"
         + "\n".join(body)
         + f"\n{scripts}</body></html>\n"
     )
+
+
+@cache
+def policy() -> str:
+    """The content security policy of every page, but for its requests to a server of its own."""
+    hashes = " ".join(_source(_file(name)) for name in (_LIVE, *_SCRIPTS))
+    return (
+        "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'; "
+        f"script-src {hashes}"
+    )
+
+
+def _source(script: str) -> str:
+    """The hash of a script, as a policy allows it."""
+    digest = hashlib.sha256(script.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
 def _paragraph(text: str) -> str:

@@ -22,6 +22,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 from trimtab import escape, reports
 from trimtab.errors import ResultError, TrimtabError, UsageError
+from trimtab.reports import html_page
 from trimtab.results import index, records, summary
 from trimtab.results.summary import Summary
 
@@ -201,6 +202,8 @@ def _handler(site: Site, token: str) -> type[BaseHTTPRequestHandler]:
             self.send_header("X-Content-Type-Options", "nosniff")
             self.send_header("Referrer-Policy", "no-referrer")
             self.send_header("X-Frame-Options", "DENY")
+            own = "connect-src 'self'; frame-ancestors 'none'"  # which only a header can say
+            self.send_header("Content-Security-Policy", f"{html_page.policy()}; {own}")
             self.end_headers()
             if self.command != "HEAD":
                 self.wfile.write(body)
