@@ -61,5 +61,6 @@ def test_the_exit_code_of_an_error_never_changes() -> None:
 
 def test_a_message_is_cut_only_where_it_is_too_long() -> None:
     limit = errors._MAX_LENGTH
-    assert "more characters" not in str(UsageError("x" * limit))
-    assert "... (1 more characters)" in str(UsageError("x" * (limit + 1)))
+    words = "word " * limit
+    assert "more characters" not in str(UsageError(words[:limit]))
+    assert "... (1 more characters)" in str(UsageError(words[: limit + 1]))

@@ -202,8 +202,8 @@ def test_what_a_killed_process_was_writing_is_removed_by_the_next_write(
     assert len(names(tmp_path)) == 1, "the second run has removed what the first one left"
     with getattr(files, replacing)(tmp_path / "x") as own:
         own.touch()
-        with getattr(files, replacing)(tmp_path / "xx"):
-            pass
+        with getattr(files, replacing)(tmp_path / "xx") as other:
+            other.touch()
         assert own.exists(), "this process lives, and another file has another name"
     assert not [name for name in names(tmp_path) if name.endswith(".part")]
 

@@ -180,7 +180,7 @@ def soft_threshold(x, threshold):
         def other():
             with contextlib.suppress(BaseException):
                 session.run({"x": x})
-        waits.append(threading.Thread(target=other, daemon=True))
+        waits.append(threading.Thread(target=other))
         waits[0].start()
         waits[0].join(0.5)
     return x
@@ -194,6 +194,8 @@ except trimtab.errors.PluginError as raised:
     print(raised.what)
 mode = "thread"
 session.run(x)  # the other thread waits for its turn, and then has one
+for thread in waits:
+    thread.join()
 print("end")
 """
 
