@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.some import some
+
 ROOT = Path(__file__).resolve().parents[1]
 
 CPP_FOLDERS = ("runtime", "kernels", "bindings")
@@ -85,12 +87,12 @@ def test_architecture_macros_stay_in_kernels_and_the_cpu_file(path: Path) -> Non
 
 
 def test_the_core_knows_no_operator_by_name() -> None:
-    for path in sorted((ROOT / "runtime" / "core").glob("*")):
+    for path in some(sorted((ROOT / "runtime" / "core").glob("*"))):
         assert not re.search(r"TRIMTAB_OP_[A-Z]", path.read_text()), path
 
 
 def test_every_operator_has_a_schema_and_a_source_of_its_name() -> None:
-    for schema in (ROOT / "runtime" / "ops").glob("*.toml"):
+    for schema in some((ROOT / "runtime" / "ops").glob("*.toml")):
         assert re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", schema.stem), schema.name
 
 

@@ -17,6 +17,7 @@ from tests.bench.fakes import make_header, write_record
 from tests.browser import chromium
 from tests.hostile_text import ALL, check_displayed
 from tests.reports.test_server import serving
+from tests.some import some
 from tests.test_accuracy import SEARCH
 from trimtab import paths, reports
 from trimtab.compare import side_by_side
@@ -318,7 +319,7 @@ def test_pictures_of_the_readme_are_what_the_pages_draw(
 ) -> None:
     chromium.program()  # without one there is nothing to see
     monkeypatch.setattr(pictures, "folder", lambda: tmp_path)
-    for drawn in pictures.draw():
+    for drawn in some(pictures.draw()):
         shown = paths.root() / "docs" / "pictures" / drawn.name
         assert drawn.read_text() == shown.read_text(), "run ./inv docs --pictures"
         assert shown.stat().st_size < 100_000

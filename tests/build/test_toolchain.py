@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.some import some
 from trimtab import cores
 from trimtab.build import builder, toolchain
 from trimtab.build.toolchain import Toolchain, find_toolchain, list_toolchains
@@ -76,7 +77,7 @@ def test_a_toolchain_describes_its_purpose_and_emulator(name: str) -> None:
 
 
 def test_a_toolchain_for_a_device_builds_for_every_core_of_its_architecture() -> None:
-    for chosen in map(find_toolchain, NAMES):
+    for chosen in some(map(find_toolchain, NAMES)):
         own = [c for c in cores.all_cores() if chosen.arch in c.features and not c.is_generic]
         if chosen.device:
             assert all(any(c.compiler in f for f in _dashed(chosen, c)) for c in own)

@@ -16,6 +16,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import trimtab
+from tests.some import some
 from trimtab.camera.description import METHODS
 from trimtab.camera.families import FAMILIES
 from trimtab.camera.formats import FORMATS
@@ -87,7 +88,7 @@ def test_the_examples_in_python_run(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_tables_have_all_formats_methods_and_families() -> None:
-    for name in (*FORMATS, *METHODS):
+    for name in some((*FORMATS, *METHODS)):
         assert f"`{name}`" in PAGE
     for name, steps in FAMILIES.items():
         assert f"| `{name}` | `{steps.replace('|', chr(92) + '|')}` |" in PAGE

@@ -14,6 +14,7 @@ from scikit_build_core.metadata import regex
 
 import trimtab
 from tasks import namespace
+from tests.some import some
 from trimtab import errors
 from trimtab.cli import INTERRUPTED, _guarded, collect
 from trimtab.cli._program import TaskProgram
@@ -230,9 +231,9 @@ def test_a_wheel_gets_the_version_of_the_package(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_names_of_options_are_words_or_letters() -> None:
-    for name in namespace.task_names:
-        for option in namespace[name].get_arguments():
-            assert all(re.fullmatch(r"[a-z0-9][\w-]*", word) for word in option.names), name
+    options = [(n, option) for n in namespace.task_names for option in namespace[n].get_arguments()]
+    for name, option in some(options):
+        assert all(re.fullmatch(r"[a-z0-9][\w-]*", word) for word in option.names), name
 
 
 @pytest.mark.parametrize("option", ["prefer", "weights", "precision"])

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import trimtab
+from tests.some import some
 from trimtab import _engine, modelfile, passes, zoo
 from trimtab.errors import PlanError, ProgramError
 from trimtab.modelfile import records
@@ -152,7 +153,7 @@ def test_every_f16_value_is_expanded_exactly() -> None:
     w = program.block.add_constant(halves.astype(np.float32), "w")
     program.outputs = program.block.add_op("gemm", ["x", w])
     session = trimtab.Session(program, plan=F16)
-    for i, x in enumerate(np.eye(2, dtype=np.float32)):
+    for i, x in some(enumerate(np.eye(2, dtype=np.float32))):
         (result,) = session.run({"x": x[None]}).values()
         np.testing.assert_array_equal(result[0], halves[:, i].astype(np.float32))
 

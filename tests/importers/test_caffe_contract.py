@@ -11,6 +11,7 @@ import trimtab
 from tests.importers.caffe_cases import cases
 from tests.importers.caffe_writer import head, layer, random, write
 from tests.importers.opencv import opencv_caffe
+from tests.some import some
 from trimtab.errors import ImportModelError
 from trimtab.importers.caffe_ops.contract import BlobCounts, counts_of
 from trimtab.importers.caffe_ops.layer import HANDLERS
@@ -111,7 +112,7 @@ def test_fields_of_training_may_be_complete(tmp_path: Path) -> None:
 
 
 def test_every_case_of_a_layer_keeps_its_contract() -> None:
-    for case in cases():
+    for case in some(cases()):
         type = case.id.partition("-")[0]
         counts = counts_of(HANDLERS[type])
         assert counts is not None

@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.importers import damage, sources
+from tests.some import some
 from trimtab import importers, paths
 from trimtab.errors import ModelFileError, TrimtabError
 
@@ -119,7 +120,7 @@ def test_every_format_is_damaged() -> None:
 @pytest.mark.parametrize("format", sources.FORMATS)
 def test_a_device_in_place_of_a_file_is_refused(format: str, place: str, tmp_path: Path) -> None:
     path = sources.models(format)[sources.NETWORK](tmp_path)
-    for file in sorted(tmp_path.iterdir()):
+    for file in some(sorted(tmp_path.iterdir())):
         content = file.read_bytes()
         file.unlink()
         file.symlink_to(place)

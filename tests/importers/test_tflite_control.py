@@ -12,6 +12,7 @@ import trimtab
 from tests.importers.test_tflite_operators import interpreted, interpreter_of
 from tests.importers.tflite_control_cases import CONTROL, STREAMS, X
 from tests.importers.tflite_writer import Model
+from tests.some import some
 from trimtab.errors import UnsupportedOperatorError
 
 RUNS = 5
@@ -28,7 +29,7 @@ def test_a_graph_within_a_network_computes_what_litert_computes(name: str, tmp_p
     model = CONTROL[name]
     program = trimtab.load(saved(model, tmp_path))
     results = trimtab.Session(program).run(dict(zip(program.inputs, model.feeds, strict=True)))
-    for actual, expected in zip(results.values(), interpreted(model), strict=True):
+    for actual, expected in some(zip(results.values(), interpreted(model), strict=True)):
         assert (actual.shape, actual.dtype) == (expected.shape, expected.dtype)
         np.testing.assert_allclose(actual, expected, 1e-5, 1e-5)
 
@@ -41,11 +42,11 @@ def test_variables_last_from_run_to_run_until_a_reset(name: str, tmp_path: Path)
     frames = [rng.normal(i % 3 - 1, 1, X.shape).astype(np.float32) for i in range(RUNS)]
     for _ in range(2):
         interpreter = interpreter_of(model)
-        for frame in frames:
+        for frame in some(frames):
             interpreter.set_tensor(interpreter.get_input_details()[0]["index"], frame)
             interpreter.invoke()
             results = session.run(frame).values()
-            for actual, detail in zip(results, interpreter.get_output_details(), strict=True):
+            for actual, detail in some(zip(results, interpreter.get_output_details(), strict=True)):
                 expected = interpreter.get_tensor(detail["index"])
                 np.testing.assert_allclose(actual, expected, 1e-5, 1e-5)
         if name != "read_back":

@@ -14,6 +14,7 @@ from tests.importers.tflite_cases import CASES
 from tests.importers.tflite_sequence_cases import lstm
 from tests.importers.tflite_writer import Model
 from tests.ops.cases.case import Array
+from tests.some import some
 
 
 def interpreter_of(model: Model) -> Any:
@@ -66,7 +67,7 @@ def test_a_filter_over_time_keeps_its_features(rank: int, memory: int, tmp_path:
     path = tmp_path / "net.tflite"
     path.write_bytes(model.bytes())
     session, interpreter = trimtab.Session(trimtab.load(path)), interpreter_of(model)
-    for frame in frames:
+    for frame in some(frames):
         interpreter.set_tensor(interpreter.get_input_details()[0]["index"], frame)
         interpreter.invoke()
         expected = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])

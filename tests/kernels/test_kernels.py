@@ -13,6 +13,7 @@ import pytest
 
 from tests import check_programs
 from tests.devices.conftest import require
+from tests.some import some
 from trimtab import kernels, schema
 from trimtab.build import toolchain
 from trimtab.profile import find_profile
@@ -89,7 +90,7 @@ def test_every_kernel_that_this_machine_can_run_agrees_with_float64() -> None:
 def test_a_forced_instruction_set_hides_the_better_ones(isa: str) -> None:
     outcome = check([str(program("host"))], isa)
     rank = {name: row.rank for name, row in kernels.isas().items()}
-    for name, result in outcome.items():
+    for name, result in some(outcome.items()):
         if rank[kernels.kernel(name).isa] > rank[isa]:
             assert result == "skipped", name
 

@@ -10,6 +10,7 @@ import pytest
 from lab.accuracy import detectors
 from lab.accuracy.detectors import HEADS, Detections
 from tests.ops.cases.case import Array
+from tests.some import some
 from trimtab.detections import overlaps
 from trimtab.errors import UsageError
 
@@ -29,8 +30,8 @@ def test_overlaps_equal_the_ratio_of_counted_pixels() -> None:
     low = RNG.integers(0, 12, (8, 2))
     corners = np.concatenate([low, low + RNG.integers(1, 9, (8, 2))], axis=1)
     result = overlaps(corners[:4], corners[4:])
-    for i, a in enumerate(corners[:4]):
-        for j, b in enumerate(corners[4:]):
+    for i, a in some(enumerate(corners[:4])):
+        for j, b in some(enumerate(corners[4:])):
             both, either = mask(a) & mask(b), mask(a) | mask(b)
             assert result[i, j] == pytest.approx(both.sum() / either.sum())
 

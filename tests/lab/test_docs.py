@@ -13,6 +13,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from invoke.exceptions import ParseError
@@ -21,6 +22,7 @@ from invoke.parser.context import ParserContext
 
 from lab.docs import generator as pages
 from tasks import namespace
+from tests.some import some
 from trimtab.cli._argv import normalize
 from trimtab.cli._program import contexts
 from trimtab.devices import find_device
@@ -82,9 +84,13 @@ def test_a_task_explains_itself_and_each_of_its_options(name: str) -> None:
         assert argument.help, f"{name} --{argument.name} has no help text"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.relative_to(ROOT).as_posix())
-def test_links_between_pages_exist(page: Path) -> None:
-    for target in LINK.findall(page.read_text()):
+def found(pattern: str | re.Pattern[str]) -> list[tuple[Path, Any]]:
+    """What a pattern finds in all pages, with the page."""
+    return [(page, one) for page in PAGES for one in re.findall(pattern, page.read_text())]
+
+
+def test_links_between_pages_exist() -> None:
+    for page, target in some(found(LINK)):
         if "://" not in target and not target.startswith("mailto:"):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
@@ -101,21 +107,20 @@ def slug(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.relative_to(ROOT).as_posix())
-def test_links_to_headings_exist(page: Path) -> None:
-    for target, anchor in re.findall(r"\]\(([^)#\s:]*)#([^)\s]+)\)", page.read_text()):
+def test_links_to_headings_exist() -> None:
+    for page, (target, anchor) in some(found(r"\]\(([^)#\s:]*)#([^)\s]+)\)")):
         there = (page.parent / target) if target else page
         headings = re.findall(r"^#+ (.*)$", there.read_text(), re.M)
         assert anchor in map(slug, headings), f"{page.name}: {target}#{anchor}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.relative_to(ROOT).as_posix())
-def test_the_files_that_a_page_names_exist(page: Path) -> None:
+def test_the_files_that_a_page_names_exist() -> None:
     # Not of kernels/: pages say where kernels go that are not there yet.
     folders = "lab|bindings|cores|devices|docs|profiles|runtime|tests|toolchains|trimtab"
-    for name in re.findall(rf"`((?:{folders})/[\w./-]+)`", page.read_text()):
+    for page, name in some(found(rf"`((?:{folders})/[\w./-]+)`")):
         is_made = "_resources" in name  # by the build of a wheel
-        assert is_made or re.search("NAME|ARCH", name) or (ROOT / name).exists(), name
+        is_there = is_made or re.search("NAME|ARCH", name) or (ROOT / name).exists()
+        assert is_there, f"{page.name}: {name}"
 
 
 def test_the_generated_parts_of_pages_are_up_to_date() -> None:
@@ -125,7 +130,7 @@ def test_the_generated_parts_of_pages_are_up_to_date() -> None:
 
 def test_the_page_of_cores_has_every_core() -> None:
     page = (ROOT / "docs" / "cores.md").read_text()
-    for path in (ROOT / "cores").glob("*.toml"):
+    for path in some((ROOT / "cores").glob("*.toml")):
         assert tomllib.loads(path.read_text())["doc"] in page
 
 
@@ -153,7 +158,7 @@ def test_each_dependency_is_justified() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     page = (ROOT / "docs" / "dependencies.md").read_text()
     requirements = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
-    for requirement in requirements:
+    for requirement in some(requirements):
         name = re.split(r"[<>=[]", requirement)[0]
         assert f"`{name}`" in page, f"docs/dependencies.md does not say why {name} is needed"
         assert re.search(r">=[\d.]+,<[\d.]+", requirement), f"{requirement} has no pinned range"

@@ -9,6 +9,7 @@ from invoke.exceptions import Exit
 from lab.sizes.figures import TARGETS, RunnerSize, table, to_results
 from lab.sizes.measure import measure_runners
 from tasks import namespace
+from tests.some import some
 from trimtab.build import host_build
 from trimtab.build.toolchain import find_toolchain
 from trimtab.errors import UsageError
@@ -23,7 +24,7 @@ ROWS = [
 
 
 def test_the_targets_exist() -> None:
-    for toolchain, cpu in TARGETS:
+    for toolchain, cpu in some(TARGETS):
         arch = find_toolchain(toolchain).arch
         assert Target.of(arch, cpu).core.name == cpu
 

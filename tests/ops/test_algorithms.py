@@ -13,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 import trimtab
+from tests.some import some
 from trimtab import kernels, schema
 from trimtab.errors import SchemaError
 from trimtab.kernels import Kernel
@@ -168,7 +169,7 @@ def test_an_algorithm_computes_what_the_direct_one_does(
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_an_algorithm_says_what_it_does_for_every_kernel_that_fits(name: str) -> None:
     algorithm = ALGORITHMS[name]
-    for case, program, op, target in lowered(name):
+    for case, program, op, target in some(lowered(name)):
         fit = fitting(algorithm, program, op, op.schema.attribute("kernel"), target)
         assert fit, f"{case}: no kernel of {target.name} fits"
         for kernel in fit:
@@ -183,12 +184,14 @@ def test_weights_are_packed_for_every_kernel_that_fits_and_alike_where_operators
     None
 ):
     by_key: dict[tuple[str, int, object], bytes] = {}
-    for name, algorithm in ALGORITHMS.items():
-        for case, program, op, target in lowered(name):
-            for kernel in fitting(algorithm, program, op, op.schema.attribute("kernel"), target):
+    for name, algorithm in some(ALGORITHMS.items()):
+        for case, program, op, target in some(lowered(name)):
+            for kernel in some(
+                fitting(algorithm, program, op, op.schema.attribute("kernel"), target)
+            ):
                 selection = KernelSelection(program, op, algorithm, target, 0)
                 selection.assign({"kernel": kernel.name})
-                for i, packing in algorithm.packings(program, op).items():
+                for i, packing in some(algorithm.packings(program, op).items()):
                     constant = program.vars[op.inputs[i]]
                     packed = packing.run(np.asarray(constant.data, np.float32))
                     assert packed.dtype == np.float32
@@ -211,7 +214,7 @@ def test_weights_are_packed_for_every_kernel_that_fits_and_alike_where_operators
 def test_an_algorithm_knows_its_operators_in_a_plan_and_what_their_kernels_are_called_for(
     name: str,
 ) -> None:
-    for case, program, op, target in lowered(name):
+    for case, program, op, target in some(lowered(name)):
         planned = planner.decide(program, target, Plan(operators={"op": Choice(name)}))
         last = planned.ops[-1]
         assert last.type == op.type
@@ -233,8 +236,8 @@ def test_lowering_leaves_the_operator_as_it_is() -> None:
 
 
 def test_every_operator_with_a_choice_can_be_computed_directly() -> None:
-    for name in ALGORITHMS:
-        for _, program, _, target in lowered(name):
+    for name in some(ALGORITHMS):
+        for _, program, _, target in some(lowered(name)):
             assert algorithms.DIRECT in algorithms.lower(program, program.ops[-1], target)
 
 

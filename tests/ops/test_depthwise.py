@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 import trimtab
+from tests.some import some
 from trimtab.program import Program
 from trimtab.target import Target
 
@@ -145,7 +146,7 @@ def test_the_error_is_within_the_bound_of_the_arithmetic_with_every_instruction_
     layer = LAYERS[name]
     program, inputs = program_of(layer)
     reference, bound = expected(program, inputs, layer)
-    for isa in Target.host().isas:
+    for isa in some(Target.host().isas):
         monkeypatch.setenv("TRIMTAB_ISA", isa)
         for threads in (1, 2):
             session = trimtab.Session(program, threads)

@@ -10,6 +10,7 @@ import trimtab
 from tests.ops import oracle
 from tests.ops.cases import all_cases, by_family
 from tests.ops.cases.case import Case
+from tests.some import some
 from trimtab.target import Target
 
 
@@ -25,7 +26,7 @@ def test_an_operator_computes_what_onnxruntime_computes_with_every_instruction_s
     path = tmp_path / "case.onnx"
     path.write_bytes(case.model.SerializeToString())
     program, expected = trimtab.load(path), oracle.expected(case)
-    for isa in Target.host().isas:
+    for isa in some(Target.host().isas):
         monkeypatch.setenv("TRIMTAB_ISA", isa)
         oracle.assert_agree(case, trimtab.Session(program).run(case.inputs), expected)
 
@@ -38,10 +39,12 @@ def test_several_threads_compute_what_one_computes(
     pytestconfig: pytest.Config,
 ) -> None:
     turns = [(isa, threads) for isa in Target.host().isas for threads in (2, 3, 4)]
-    for i, case in enumerate(by_family()[family]):
+    for i, case in some(enumerate(by_family()[family])):
         path = tmp_path / "case.onnx"
         path.write_bytes(case.model.SerializeToString())
         program, expected = trimtab.load(path), oracle.expected(case)
-        for isa, threads in turns if pytestconfig.getoption("--full") else (turns[i % len(turns)],):
+        for isa, threads in some(
+            turns if pytestconfig.getoption("--full") else (turns[i % len(turns)],)
+        ):
             monkeypatch.setenv("TRIMTAB_ISA", isa)
             oracle.assert_agree(case, trimtab.Session(program, threads).run(case.inputs), expected)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, strategies
 
 from tests.planner.test_planner import A53, chosen, convolution
+from tests.some import some
 from trimtab import cores, kernels
 from trimtab.cores import Cache, Memory
 from trimtab.kernels import Kernel
@@ -165,7 +166,7 @@ def test_more_threads_reduce_winograd_tiles_and_strassen() -> None:
 def test_weights_that_blocks_evict_are_read_for_each_of_them() -> None:
     program = convolution(64, 64, size=112, window=3)
     huge = replace(A53, core=replace(A53.core, l2=Cache(64 << 20, 1, 64)))
-    for name, (work, _) in works(program, A53).items():
+    for name, (work, _) in some(works(program, A53).items()):
         assert (work.passes > 1) == name.startswith("winograd")
         assert works(program, huge)[name][0].passes == 1
 

@@ -12,6 +12,7 @@ import pytest
 
 from tests.plugins.libraries import ABI, EXAMPLE, HEADER, compiled, python, run
 from tests.plugins.test_examples import inv
+from tests.some import some
 from trimtab import errors, schema
 
 RELEASES = sorted(int(folder.name) for folder in ABI.iterdir() if folder.name.isdigit())
@@ -73,7 +74,7 @@ def test_a_plug_in_of_each_release_works_with_this_engine(tmp_path: Path, releas
 
 
 def test_the_newest_frozen_header_has_its_abi_version() -> None:
-    for release in RELEASES:
+    for release in some(RELEASES):
         text = (ABI / str(release) / "trimtab_plugin.h").read_text()
         assert f"#define TRIMTAB_PLUGIN_ABI {release}\n" in text
 

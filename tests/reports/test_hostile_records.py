@@ -26,6 +26,7 @@ from tests.hostile_text import (
 )
 from tests.reports import hostile_record
 from tests.reports.hostile_record import Events, Leaf
+from tests.some import some
 from trimtab import reports
 from trimtab.compare import side_by_side, verdicts
 from trimtab.errors import ResultError, TrimtabError, UsageError
@@ -182,7 +183,7 @@ def test_a_record_with_a_wrong_type_is_refused_or_shown(
         if len(leaf) > 1:
             keys = (key for key in leaf[1:] if isinstance(key, str))
             kinds.setdefault((source[int(leaf[0])]["event"], *keys, len(leaf)), leaf)
-    for leaf in kinds.values():
+    for leaf in some(kinds.values()):
         changed: Any = hostile_record.poisoned(source, leaf, other)
         with contextlib.suppress(TrimtabError):
             run = read(tmp_path, changed)
