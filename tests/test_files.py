@@ -158,6 +158,29 @@ def test_a_folder_that_was_not_completed_leaves_the_old_one(tmp_path: Path) -> N
     assert names(tmp_path) == ["out"]
 
 
+def test_a_folder_that_cannot_take_its_name_leaves_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, rename = tmp_path / "out", Path.rename
+    folder.mkdir()
+    (folder / "old").write_text("content")
+
+    def refused(path: Path, target: Path) -> Path:
+        if target == folder and (path / "new").exists():
+            raise OSError(errno.EIO, "Input/output error")
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", refused)
+    with (
+        pytest.raises(FileAccessError, match="Input/output error"),
+        files.replacing_folder(folder) as fresh,
+    ):
+        (fresh / "new").touch()
+    assert names(tmp_path) == ["out"]
+    assert names(folder) == ["old"]
+    assert (folder / "old").read_text() == "content"
+
+
 def append_slowly(folder: Path, word: str) -> None:
     with files.locked(folder / "lock"):
         for _ in range(3):

@@ -276,3 +276,10 @@ def test_a_frame_of_another_size_is_refused_and_the_network_stays(name: str) -> 
 
 def test_opencv_knows_all_formats_but_rgb() -> None:
     assert {*OPENCV, "rgb"} == {*FORMATS}
+
+
+def test_the_range_of_the_images_goes_with_the_input_that_the_camera_replaces() -> None:
+    program = network((1, 3, 8, 9))
+    program.input_ranges["x"] = (0.0, 255.0)
+    assert attach(program, "camera(nv12, 12x10) | resize(auto)").input_ranges == {}
+    assert program.input_ranges == {"x": (0.0, 255.0)}

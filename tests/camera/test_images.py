@@ -135,7 +135,11 @@ def test_a_camera_of_one_size_takes_other_formats_and_no_other_size() -> None:
 
 @pytest.mark.parametrize(
     "pixels",
-    [np.zeros((4, 4, 3)), np.zeros((4, 4, 2), np.uint8), np.zeros((0, 4, 3), np.uint8), [1, 2]],
+    [
+        *(np.zeros((4, 4, 3)), np.zeros((4, 4, 2), np.uint8), [1, 2]),
+        *(np.zeros(shape, np.uint8) for shape in ((0, 4, 3), (4, 0, 3), (0, 4), (4, 0))),
+    ],
+    ids=lambda pixels: str(np.shape(pixels)),
 )
 def test_an_array_that_is_no_image_is_refused(pixels: Image) -> None:
     with pytest.raises(UsageError):

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trimtab.camera import FramePlacement, parse
+from tests.camera.frames import network
+from trimtab.camera import Frame, FramePlacement, attach, parse
 from trimtab.errors import UsageError
+from trimtab.session import Session
 
 FITS = [
     "letterbox(64, 114)",
@@ -42,6 +44,40 @@ def test_a_letterbox_centers_a_wide_frame_and_keeps_its_shape() -> None:
     placement = parse("camera(nv12, 1920x1080) | letterbox(640, 114)").placement()
     assert placement == FramePlacement(1920, 1080, 1 / 3, 1 / 3, 0.0, 140.0)
     assert placement.to_frame([320, 320]).tolist() == [960, 540]
+
+
+# Frame, network, and left, top, width, height by hand: sides are rounded half to even, and of an
+# odd border the smaller part comes first, as in Ultralytics' LetterBox.
+ROUNDED = [
+    ((1281, 720), (640, 640), (0, 140, 640, 360)),  # 359.7 rows
+    ((64, 33), (32, 32), (0, 8, 32, 16)),  # 16.5 rows: 16
+    ((64, 35), (32, 32), (0, 7, 32, 18)),  # 17.5 rows: 18
+    ((64, 37), (32, 32), (0, 7, 32, 18)),  # 18.5 rows: 18
+    ((33, 64), (32, 32), (8, 0, 16, 32)),
+    ((64, 30), (32, 32), (0, 8, 32, 15)),  # 17 rows are left: 8 above, 9 below
+    ((30, 64), (32, 32), (8, 0, 15, 32)),
+    ((100, 67), (64, 64), (0, 10, 64, 43)),  # 42.9 rows, 21 left: 10 and 11
+    ((60, 1), (20, 8), (0, 3, 20, 1)),  # a third of a row: one; 7 left: 3 and 4
+    ((20, 8), (40, 20), (0, 2, 40, 16)),
+]
+
+
+@pytest.mark.parametrize(("frame", "size", "place"), ROUNDED)
+@pytest.mark.parametrize("bounds", ["", "1x1.."])
+def test_a_letterbox_is_rounded_as_that_of_ultralytics(
+    frame: tuple[int, int], size: tuple[int, int], place: tuple[int, int, int, int], bounds: str
+) -> None:
+    """In the description, and in pixels: a white frame on black, with frames of one or any size."""
+    (width, height), (across, down) = frame, size
+    text = f"camera(rgb, {bounds}{width}x{height}) | letterbox({across}x{down}, 0)"
+    assert parse(text).content(size) == place
+    session = Session(attach(network((1, 3, down, across)), text), cache=False)
+    white = np.full((height, width, 3), 255, np.uint8)
+    (y,) = session.run(Frame(white, "rgb")).values()
+    expected = np.zeros((down, across), bool)
+    left, top, w, h = place
+    expected[top : top + h, left : left + w] = True
+    np.testing.assert_array_equal(y[0, 0] != 0, expected)
 
 
 def test_boxes_are_limited_to_the_frame_and_keep_their_order_when_it_is_turned() -> None:

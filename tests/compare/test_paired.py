@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -83,6 +85,30 @@ def test_one_wild_block_of_ten_does_not_decide() -> None:
     estimate = paired.effect(a, b)
     assert estimate.value == pytest.approx(1.05, abs=0.002)
     assert estimate.interval.high < 1.1
+
+
+def test_the_interval_is_that_of_tukey_and_mclaughlin() -> None:
+    """Ten blocks whose logarithms are 0, 1, ... 9 hundredths: two are trimmed at each end.
+
+    Their winsorized values are 2, 2, 2, 3, 4, 5, 6, 7, 7, 7, whose squared distances from 4.5 are
+    42.5; divided by h (h - 1) for the h = 6 values that remain, that is the squared error. The t of
+    5 degrees is 4.0321 (Fisher and Yates, table III).
+    """
+    blocks = [8, 3, 0, 9, 5, 1, 7, 2, 6, 4]
+    estimate = paired.effect([[2.0, 3.0]] * 10, [[9.0, 2 * math.exp(n / 100)] for n in blocks])
+    error = math.sqrt(42.5 / (6 * 5)) / 100
+    assert estimate.value == pytest.approx(math.exp(0.045))
+    assert estimate.error == pytest.approx(error)
+    assert estimate.interval.low == pytest.approx(math.exp(0.045 - 4.0321 * error), rel=1e-6)
+    assert estimate.interval.high == pytest.approx(math.exp(0.045 + 4.0321 * error), rel=1e-6)
+
+
+def test_the_interval_of_four_blocks_is_students() -> None:
+    """None is trimmed: mean and standard error of 0, 2, 4, 6 hundredths, t of 3 degrees."""
+    estimate = paired.effect([[1.0]] * 4, [[math.exp(n / 100)] for n in (0, 2, 4, 6)])
+    error = math.sqrt(20 / 3 / 4) / 100
+    assert estimate.error == pytest.approx(error)
+    assert estimate.interval.high == pytest.approx(math.exp(0.03 + 5.8409 * error), rel=1e-6)
 
 
 @pytest.mark.parametrize("load", [0.0, 1.0])

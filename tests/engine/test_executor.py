@@ -83,6 +83,27 @@ def test_images_without_channels_are_resized_without_work_or_memory() -> None:
     assert y.shape == (1, 0, 2**26, 1)
 
 
+def test_scratch_memory_may_grow_where_all_tensors_fit_their_places() -> None:
+    """A softmax over columns keeps a column of each thread: a long one needs a plan of its own,
+    although the tensors have as many elements. Beyond the scratch lie other tensors.
+    """
+    program = Program("columns")
+    program.add_input("x", (1, 4, 512))
+    (x,) = program.block.add_op("relu", ["x"])
+    (y,) = program.block.add_op("softmax", [x], {"axis": 1})
+    (z,) = program.block.add_op("mul", [x, y])
+    program.outputs = program.block.add_op("softmax", [z], {"axis": 1})
+    engine = _engine.Executor(modelfile.encode(trimtab.optimize(program)))
+    for shape in ((1, 4, 512), (1, 512, 4), (1, 64, 32), (1, 2, 600), (1, 4, 512)):
+        engine.resize_input(0, shape)
+        x = image(*shape)
+        value = np.maximum(x, 0)
+        for factor in (value, 1):
+            powers = np.exp(value - value.max(1, keepdims=True))
+            value = powers / powers.sum(1, keepdims=True) * factor
+        np.testing.assert_allclose(engine.run([x])[0], value, atol=1e-6)
+
+
 def test_a_resized_input_must_be_set_again() -> None:
     engine = executor(1, 3, 5, 7)
     engine.run([image(1, 3, 5, 7)])

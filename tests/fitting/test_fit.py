@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.some import some
 from trimtab import cores, kernels, passes
 from trimtab.cores import Core, Fit, KernelFit
 from trimtab.fitting import bed, memory, pricing, regret, report, row, shapes
@@ -52,6 +53,56 @@ def test_the_list_of_layers_is_the_same_each_time_and_holds_some_out() -> None:
     }
 
 
+@pytest.mark.parametrize("target", [ZEN4, Target.of("aarch64", "cortex-a53")])
+def test_layers_have_the_windows_and_the_work_of_networks(target: Target) -> None:
+    drawn = [layer for part in shapes.draw(target) for layer in part]
+    core = target.bandwidth_core.memory
+    clock = (core.clock_ghz if core else 1.0) * 1e9
+    most = max(target.core.pipes.f32_fmas_per_cycle * clock * 0.5e-3, 4e6)
+    for layer in drawn:
+        is_depthwise = layer.group > 1
+        assert most / (2000 if is_depthwise else 200) <= layer.macs <= most, layer
+        assert layer.elements <= 512 * 1024, layer
+    kinds = {"f32": set(), "lower": set()}  # type: dict[str, set[tuple[int, int, bool]]]
+    for layer in drawn:
+        kind = (layer.kernel, layer.stride, layer.group > 1)
+        kinds["f32" if layer.dtype == "f32" else "lower"].add(kind)
+    assert kinds["lower"] == {(3, 1, False), (1, 1, False), (3, 1, True)}
+    assert kinds["f32"] == kinds["lower"] | {
+        *((3, 2, False), (5, 1, False), (7, 2, False), (3, 2, True), (5, 1, True)),
+    }
+    first = [layer for layer in drawn if layer.kernel == 7]
+    assert {layer.c_in for layer in first} == {3}, "they read pictures"
+    assert max(layer.c_out for layer in first) <= 64
+    if target is ZEN4:  # small layers are among them
+        assert min(layer.macs / most for layer in drawn if layer.group == 1) < 1 / 100
+
+
+@pytest.mark.parametrize(
+    ("core", "arch", "largest"),
+    [("cortex-a53", "aarch64", 1 << 18), ("zen4", "x86_64", 1 << 24)],
+)
+def test_copies_reach_twice_the_last_level_and_at_most_64_megabytes(
+    core: str, arch: str, largest: int
+) -> None:
+    """Bytes are four times the elements: 512 KB of a Cortex-A53, 32 MB of a Zen 4."""
+    target = Target.of(arch, core)
+    assert (target.core.l3 or target.core.l2).bytes == min(largest * 2, 32 << 20)
+    sizes = shapes.copies(target)
+    assert list(sizes) == [1 << bits for bits in range(11, largest.bit_length())]
+
+
+def test_a_bed_copies_each_size_with_cold_and_warm_data() -> None:
+    made = bed.make(ZEN4, [], [2048, 4096])
+    wanted = {Copied(n, state) for n in (2048, 4096) for state in bed.STATES}
+    assert set(made.timed.values()) == wanted
+    ops = {op.name: op for op in made.program.ops}
+    for name, copied in made.timed.items():
+        assert isinstance(copied, Copied)
+        assert ops[name].type == "relu"
+        assert made.program.vars[ops[name].inputs[0]].shape == (copied.elements,)
+
+
 def test_a_bed_has_every_algorithm_and_kernel_of_a_layer_with_cold_and_warm_weights() -> None:
     target = Target.of("aarch64", "cortex-a76")
     combinations = {(way.algorithm, way.kernel, way.state) for way in ways([LAYER], target)}
@@ -66,7 +117,7 @@ def test_a_bed_has_every_algorithm_and_kernel_of_a_layer_with_cold_and_warm_weig
 
 def test_a_planned_bed_has_the_ways_that_its_names_promise() -> None:
     test_bed = bed.make(ZEN4, [LAYER])
-    for op in test_bed.planned(ZEN4).ops:
+    for op in some(test_bed.planned(ZEN4).ops):
         way = test_bed.timed.get(op.name)
         if isinstance(way, Way):
             assert op.attributes["kernel"] == way.kernel
@@ -192,6 +243,17 @@ def test_a_machine_that_no_row_knows_gets_one_of_its_own(config: Path) -> None:
     (config / f"{core.name}.toml").write_text(row.to_toml(core, ""))
     assert cores.by_cpuid("GenuineIntel", 6, 250) == cores.find(core.name, "x86_64")
     assert row.identified(ZEN4.core, text) is ZEN4.core
+
+
+def test_an_unknown_arm_core_has_its_number_in_hexadecimal() -> None:
+    text = "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd1f\n"
+    core = row.identified(cores.find(None, "aarch64"), text)
+    assert core.midr == ((0x41, 0xD1F),)
+
+
+def test_without_copies_there_are_no_facts_of_memory() -> None:
+    facts = memory.facts([])
+    assert (dict(facts.gb_per_s), facts.cache_bytes, facts.hand_over_ns) == ({}, 0, 0.0)
 
 
 def test_copies_tell_bandwidth_cache_and_hand_over() -> None:

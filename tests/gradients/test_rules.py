@@ -12,6 +12,7 @@ from tests.gradients.case import Case, factors
 from tests.gradients.cases import cases
 from tests.gradients.torch_record import recorded_gradients
 from tests.small_programs import Net
+from trimtab.errors import ProgramError
 from trimtab.gradients import OpBuilder, rules
 from trimtab.learning.backward import Differentiable
 
@@ -89,3 +90,12 @@ def assert_gradients_agree(case: Case, actual: list[np.ndarray[Any, Any]]) -> No
 def test_every_rule_has_a_case() -> None:
     exempt = {"where", "cast"}  # tests of losses and of the training program cover them
     assert set(rules()) - exempt <= {case.op for case in CASES.values()} | exempt
+
+
+def test_copies_around_a_crop_have_no_gradient() -> None:
+    net = Net(x=(1, 2, 5, 5))
+    y = net("mul", "x", np.ones((1, 2, 1, 1), np.float32))
+    pads = (0, 0, 1, -1, 0, 0, 0, 2)
+    program = net.finish(net("pad", y, pads=pads, mode="reflect"))
+    with pytest.raises(ProgramError, match="a negative padding with copies"):
+        trimtab.training(program, loss=trimtab.Loss("sum"), trainable=["constant"])

@@ -269,3 +269,17 @@ def test_a_head_that_does_not_fit_is_refused_by_name(text: str, message: str) ->
     program = trimtab.load(detectors.yolov8())
     with pytest.raises(UsageError, match=message):
         heads.with_head(program, heads.HeadRequest.parse(text))
+
+
+@pytest.mark.parametrize("shapes", [[(1, 10, 4), (1, 10)], [(1, 4), (1, 10, 7)], [(1, 10, 4)]])
+def test_the_tensors_of_a_transformer_have_three_dimensions(shapes: list[tuple[int, ...]]) -> None:
+    program = trimtab.Program("queries")
+    program.add_input("x", (1, 3, 32, 32))
+    block = program.block
+    total = block.add_op("reduce_mean", ["x"], {"axes": (0, 1, 2, 3)})
+    for shape in shapes:
+        (one,) = block.add_op("reshape", total, {"shape": (1,) * len(shape)})
+        values = block.add_constant(np.ones(shape, np.float32))
+        program.outputs += block.add_op("add", [values, one])
+    with pytest.raises(UsageError, match=r"expects boxes \[n, queries, 4\]"):
+        heads.with_head(program, heads.HeadRequest.parse("detr"))

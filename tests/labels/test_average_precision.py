@@ -67,3 +67,12 @@ def test_a_second_box_of_the_same_label_is_wrong() -> None:
 def test_boxes_without_an_area_overlap_nothing() -> None:
     flat = np.array([[5.0, 5, 5, 9], [9.0, 9, 5, 5]])
     assert not overlaps(flat, np.array([[0.0, 0, 20, 20], [5.0, 5, 5, 9]])).any()
+
+
+def test_each_overlap_has_its_part_of_the_mean_and_the_lowest_is_the_half() -> None:
+    """A box that covers 52 or 67 hundredths of its label counts at one overlap, or at four."""
+    labels = [np.array([[0.0, 0, 10, 10, 0]])]
+    for height, mean in ((5.2, 0.1), (6.7, 0.4), (4.9, 0.0)):
+        precision = average_precision(labels, [np.array([[0.0, 0, 10, height, 0.9, 0]])])
+        assert precision.mean == pytest.approx(mean)
+        assert precision.at_half == (1.0 if mean else 0.0)

@@ -41,7 +41,12 @@ def test_boxes_are_beside_a_picture_or_in_the_folder_of_labels(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    "line", ["0 0.5 0.5 0.5", "cat 0.5 0.5 0.5 0.5", "-1 0 0 1 1", "0 0 0 nan 1", "0 9 0 1 1"]
+    "line",
+    [
+        *("0 0.5 0.5 0.5", "cat 0.5 0.5 0.5 0.5", "-1 0 0 1 1", "0 0 0 nan 1", "0 9 0 1 1"),
+        *("0 0.5 0.5 0 0.5", "0 0.5 0.5 0.5 0", "0 0.5 0.5 -0.1 0.5", "0 0.5 0.5 0.5 inf"),
+        *("0 -0.1 0.5 0.5 0.5", "0 0.5 0.5 0.5 0.5 0.5"),
+    ],
 )
 def test_a_line_that_is_no_box_is_named(tmp_path: Path, line: str) -> None:
     picture(tmp_path / "a.png")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -79,6 +80,34 @@ def test_boxes_are_compared_in_the_pixels_of_each_picture(tmp_path: Path) -> Non
     wrong = LabeledBox(0, right.x, right.y, right.width, right.height)
     score = labels.score(program, view, head, LabeledFolder(tmp_path, {}, {path: [wrong]}))
     assert (score.mean_ap, score.ap_at_half) == (0, 0)
+
+
+def test_boxes_that_exceed_the_picture_end_at_its_edges(tmp_path: Path) -> None:
+    (path,) = colored(tmp_path, {(128, 64): (0, 0, 0)})
+    view = camera.parse("camera(rgb, 64x64) | letterbox(auto, 0) | rgb | scale(1/255)")
+    # Corners of the input of half the size, whose rows 16 to 48 have the picture.
+    program = boxes_of((0, 16, 4, 4, 1, 0.9, 0), (64, 48, 4, 4, 1, 0, 0.9))
+    truth = [
+        LabeledBox(0, 2 / 128, 2 / 64, 4 / 128, 4 / 64),
+        LabeledBox(1, 126 / 128, 62 / 64, 4 / 128, 4 / 64),
+    ]
+    folder = LabeledFolder(tmp_path, {}, {path: truth})
+    assert labels.score(program, view, HeadRequest.parse("yolov5"), folder).mean_ap == 1
+
+
+@pytest.mark.parametrize("shapes", [[(1, 3, 16, 16)] * 2, [(1, 3, 16)], [(2, 3, 16, 16)]])
+def test_labeled_pictures_need_one_input_of_one_picture(
+    tmp_path: Path, shapes: list[tuple[int, ...]]
+) -> None:
+    (path,) = colored(tmp_path, {(9, 9): (0, 0, 0)})
+    program = Program("inputs")
+    for i, shape in enumerate(shapes):
+        program.add_input(f"x{i}", shape)
+    whole = {"shape": (1, math.prod(shapes[0]))}
+    program.block.ops = [program.block.make_op("reshape", ["x0"], whole, ["scores"])]
+    program.outputs = ["scores"]
+    with pytest.raises(UsageError, match="one input of one picture"):
+        labels.score(program, CAMERA, None, LabeledFolder(tmp_path, {path: 0}, {}))
 
 
 def test_labels_that_do_not_fit_the_network_are_refused(tmp_path: Path) -> None:

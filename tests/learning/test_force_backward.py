@@ -12,7 +12,8 @@ import trimtab
 from tests.importers.caffe_writer import head, layer, write
 from tests.learning.networks import small
 from tests.small_programs import Net, normal
-from trimtab.errors import UsageError
+from tests.some import some
+from trimtab.errors import ProgramError, UsageError
 
 
 def test_a_step_returns_the_gradients_of_inputs() -> None:
@@ -89,5 +90,32 @@ def test_an_in_place_layer_goes_backward_as_one_with_its_own_top(type: str, tmp_
         trainer = trimtab.Trainer(built)
         trainer.step({"data": x})
         results.append(trainer.input_gradients | trainer.parameters)
-    for name, result in results[0].items():
+    for name, result in some(results[0].items()):
         np.testing.assert_array_equal(result, results[1][name], err_msg=name)
+
+
+def test_only_the_inputs_that_a_pattern_names_have_gradients() -> None:
+    net = Net(left=(3, 4), right=(3, 4), label=(3, 4))
+    program = net.finish(net("mul", net("mul", "left", normal(4)), "right"))
+    for pattern, names in (("left", {"left"}), ("r*", {"right"}), ("*", {"left", "right"})):
+        built = trimtab.training(
+            program, loss="euclidean", trainable=["constant"], force_backward=[pattern]
+        )
+        assert built.input_gradients.keys() == names
+
+
+def test_a_parameter_that_no_rule_computes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("trimtab.gradients.conv.lowered")
+    with pytest.raises(ProgramError, match="the parameters of operator conv cannot be trained"):
+        trimtab.training(small())
+
+
+def test_an_optimized_program_trains_as_its_source_and_without_one_is_refused() -> None:
+    program = small()
+    optimized = trimtab.optimize(program)
+    assert optimized.passes
+    built = [trimtab.training(one).program for one in (program, optimized)]
+    assert [op.type for op in built[0].ops] == [op.type for op in built[1].ops]
+    optimized.source = None
+    with pytest.raises(ProgramError, match="an optimized program cannot be trained"):
+        trimtab.training(optimized)

@@ -58,6 +58,13 @@ def test_bytes_are_pixels_and_other_arrays_are_as_they_are(tmp_path: Path) -> No
     assert batch["label"].tolist() == [0, 1]
 
 
+def test_a_mean_and_a_scale_are_those_of_pixels_alone(tmp_path: Path) -> None:
+    path, values = tmp_path / "data.npz", np.full((3, 1, 3, 4), 100, np.float32)
+    np.savez(path, data=values, label=[0, 1, 2])
+    batch = labeled_data.read(path, IMAGE, Pictures((50.0,), (0.5,))).in_order(0, 2)
+    assert (batch["data"] == 100).all()
+
+
 def test_parts_are_folders_of_their_own(tmp_path: Path) -> None:
     assert labeled_data.part(tmp_path, "train") == tmp_path
     assert labeled_data.part(tmp_path, "test") is None

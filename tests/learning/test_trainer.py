@@ -12,6 +12,7 @@ import trimtab
 from tests.learning.networks import small
 from tests.small_programs import Net, normal
 from trimtab.errors import ModelFileError, UsageError
+from trimtab.learning import checkpoint
 from trimtab.learning.training_program import TrainingProgram
 
 DATA, LABELS = normal(2, 3, 6, 6), np.array([1, 3], np.int32)
@@ -64,6 +65,37 @@ def test_a_damaged_or_foreign_checkpoint_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match="its tensors are not those of the training"):
         trainer.restore(path)
     assert all(trainer.values[name] is value for name, value in before.items())
+
+
+OWN = {"a": (2, 3), "b": (6,), "c": (4,)}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"a": (3, 2), "b": (6,), "c": (4,)},
+        {"a": (6,), "b": (6,), "c": (4,)},
+        {"a": (2, 3), "x": (6,), "c": (4,)},
+        {"b": (6,), "a": (2, 3), "c": (4,)},
+        {"a": (2, 3), "b": (6,)},
+        {"a": (2, 3), "b": (6,), "c": (4,), "d": (0,)},
+    ],
+    ids=str,
+)
+def test_a_checkpoint_of_equal_sizes_and_other_names_shapes_or_order_is_refused(
+    other: dict[str, tuple[int, ...]],
+) -> None:
+    own, foreign = (
+        {name: np.full(shape, 7, np.float32) for name, shape in shapes.items()}
+        for shapes in (OWN, other)
+    )
+    data = checkpoint.encode(own, 5)
+    values, steps = checkpoint.decode(data, own, "here")
+    assert (list(values), steps) == (list(own), 5)
+    with pytest.raises(ModelFileError, match="its tensors are not those of the training"):
+        checkpoint.decode(data, foreign, "here")
+    with pytest.raises(ModelFileError, match="its tensors are not those of the training"):
+        checkpoint.decode(checkpoint.encode(foreign, 5), own, "here")
 
 
 def test_dropout_zeroes_its_share_and_keeps_the_mean() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -91,6 +91,33 @@ def test_a_solver_trains_its_network_and_resumes_bit_for_bit(folder: Path) -> No
     for name, value in trainer.values.items():
         assert np.array_equal(again.values[name], value)
     assert later[-1] == events[-1]
+
+
+class Counting:
+    """A trainer whose losses are 1, 2, 3, ..."""
+
+    steps = 0
+
+    def advance(self, batches: Iterable[object], on_loss: Callable[[float], None]) -> None:
+        for _ in batches:
+            self.steps += 1
+            on_loss(float(self.steps))
+
+    def save(self, path: str) -> None:
+        """Writes nothing."""
+
+    def network(self) -> None:
+        raise AssertionError("nothing is tested")
+
+
+def test_the_reported_loss_is_the_mean_of_the_steps_since_the_last_report(folder: Path) -> None:
+    prepared = with_schedule(prepare(request(folder)), test_interval=0, snapshot=0, iterations=7)
+    assert prepared.training.solver.iter_size == 2, "an update after two steps"
+    events: list[Mapping[str, Any]] = []
+    run = TrainingRun(prepared, read_data(prepared, folder, None), events.append)
+    run.run(Counting())  # type: ignore[arg-type]
+    reported = [(one["iteration"], one["loss"]) for one in events if one["event"] == "train"]
+    assert reported == [(2, 2.5), (4, 6.5), (6, 10.5), (7, 13.5)]
 
 
 def test_a_loss_has_an_anonymous_top_and_a_weight(folder: Path) -> None:

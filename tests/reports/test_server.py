@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -123,6 +123,22 @@ def test_other_machines_need_the_token(tmp_path: Path) -> None:
         assert ask(server, "/", Cookie=cookie.partition(";")[0])[0] == 200
         location = ask(server, f"//evil.example/?{parts.query}")[2]["Location"]
         assert location == "/evil.example/"  # and not another site
+
+
+def test_a_part_of_the_token_is_not_the_token(tmp_path: Path) -> None:
+    with serving(tmp_path, "0.0.0.0") as server:
+        (token,) = parse_qs(urlsplit(server.url).query)["token"]
+        assert len(token) >= 32
+        near = [token[:count] for count in (1, 8, len(token) // 2, len(token) - 1)]
+        near += [token[1:], f"{token}x", f"{token}{token}", token.swapcase(), token[::-1], "%20"]
+        for wrong in near:
+            assert ask(server, f"/?token={wrong}")[0] == 403, wrong
+            assert ask(server, "/", Cookie=f"trimtab_token={wrong}")[0] == 403, wrong
+        assert ask(server, "/?token=")[0] == 403
+        assert ask(server, "/", Cookie="trimtab_token=")[0] == 403
+        assert ask(server, f"/?token=wrong&token={token}")[0] == 403
+        assert ask(server, f"/?token={token}")[0] == 303
+        assert ask(server, "/", Cookie=f"trimtab_token={token}")[0] == 200
 
 
 def test_an_unavailable_address_is_reported(tmp_path: Path) -> None:

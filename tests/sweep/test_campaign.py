@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -102,6 +103,41 @@ def test_a_finished_cell_is_never_measured_again(
         assert [o.status for o in again] == [o.status for o in first]
     assert len(work.measured) == count
     assert len(work.built) == 6
+
+
+def entry(file_name: str, status: str, cell: str = "c") -> index.Entry:
+    """A run of a cell in the index."""
+    facts = {field.name: "" for field in dataclasses.fields(index.Entry)}
+    counts = {"threads": 1, "launches": 1, "binary_bytes": 1, "headline": None}
+    own = {"file_name": file_name, "status": status, "cell": cell}
+    return index.Entry(**(facts | counts | own))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("failure", ["INFRA", "SKIPPED", "TRUNCATED"])
+def test_a_newer_run_that_did_not_finish_hides_no_finished_one(failure: str) -> None:
+    for status in ("OK", "INACCURATE", "CRASHED"):
+        runs = [entry("1", failure), entry("2", status), entry("3", failure), entry("4", failure)]
+        assert campaign.newest(runs) == {"c": runs[1]}
+        runs.append(entry("5", "OK"))
+        assert campaign.newest(runs) == {"c": runs[-1]}, "the newest that finished counts"
+    other = entry("6", "OK", "d")
+    assert campaign.newest([entry("1", "OK"), other, entry("7", "OK", "")])["d"] is other
+    unfinished = [entry("1", "INFRA"), entry("2", "INFRA"), entry("3", "SKIPPED")]
+    assert campaign.newest(unfinished) == {"c": unfinished[1]}
+
+
+def test_a_failed_repetition_of_a_finished_cell_leaves_its_figures(
+    sweep: Sweep, work: FakeWork, tmp_path: Path
+) -> None:
+    first = run(sweep, work, tmp_path)
+    folder = tmp_path / "results"
+    for path in sorted(folder.glob("*.jsonl")):
+        text = path.read_text()
+        assert '"OK"' in text
+        path.with_stem(f"9{path.stem}").write_text(text.replace('"OK"', '"INFRA"'))
+    again = run(sweep, work, tmp_path)
+    assert [outcome.file_name for outcome in again] == [outcome.file_name for outcome in first]
+    assert {outcome.status for outcome in again} == {"OK"}
 
 
 def test_resume_measures_cells_again_that_ended_as_infra(

@@ -13,7 +13,8 @@ from trimtab.errors import WrongOutputError
 from trimtab.planner import algorithms, planner
 from trimtab.planner.alternatives import Alternative
 from trimtab.planner.plan_file import Plan
-from trimtab.program import Op
+from trimtab.program import Op, Program
+from trimtab.tuning import confirmation, in_process
 from trimtab.tuning.clock import WrongPlanError
 from trimtab.tuning.confirmation import Change
 from trimtab.tuning.contests import Contest
@@ -210,6 +211,33 @@ def test_a_plan_with_wrong_outputs_is_left_out() -> None:
     assert result.alternatives
 
 
+def test_of_the_plans_of_a_round_the_wrong_one_alone_is_left_out() -> None:
+    """The others are measured: the best right algorithm is found beside a faster wrong one."""
+    rounds: list[list[list[str]]] = []
+
+    def algorithms_in(program: Program) -> list[str]:
+        return [algorithm(op) for op in program.steps]
+
+    class Wrong(FakeClock):
+        def measure(self, programs, blocks, finished):  # type: ignore[no-untyped-def]
+            rounds.append([algorithms_in(program) for program in programs])
+            for index, names in enumerate(rounds[-1]):
+                if "winograd_5" in names:
+                    raise WrongPlanError(index, WrongOutputError("element 3 is 7"))
+            super().measure(programs, blocks, finished)
+
+    fast = {"winograd_5": 0.3, "winograd_3": 0.6}
+    clock = Wrong(lambda op: 1e6 * fast.get(algorithm(op), 1.0), noise=0.01)
+    result = search(clock)
+    assert algorithms_of(result.plan) == ["winograd_3", "direct", "winograd_3"]
+    refused = [i for i, plans in enumerate(rounds) if any("winograd_5" in one for one in plans)]
+    assert refused
+    for i in refused:
+        at = next(k for k, one in enumerate(rounds[i]) if "winograd_5" in one)
+        rest = [one for k, one in enumerate(rounds[i]) if k != at]
+        assert rounds[i + 1] == rest or len(rest) == 1
+
+
 def test_a_search_ends_in_time_and_says_that_it_is_incomplete() -> None:
     result = search(FakeClock(faster("winograd_5"), noise=0.01), seconds=0.0)
     assert not result.is_complete
@@ -234,3 +262,40 @@ def test_counts_do_not_choose_among_schedules_of_one_kernel() -> None:
 def test_counts_that_cost_more_memory_traffic_than_they_save_are_not_chosen() -> None:
     contest = Contest(Named("", ""), "", [Alternative(frozenset(), {}, 1.2, False, (0.3, 0.6))], 1)
     assert contest.counted(0.9) == pytest.approx(0.7 * 0.9 + 0.6)
+
+
+def test_alternatives_of_several_layers_are_measured_in_one_plan() -> None:
+    """A round has one launch of the present plan, and plans with a change in each layer."""
+    clock = FakeClock(faster("winograd_5"), noise=0.01)
+    search(clock)
+    rule = [algorithm(op) for op in by_rule(convolutions(*THREE)).planned.steps]
+    rounds = [programs[1:] for programs in clock.measured if len(programs) > 1]
+    assert max(map(len, rounds)) > 2
+    changed = [
+        sum(algorithm(op) != own for op, own in zip(program.steps, rule, strict=True))
+        for program in rounds[0]
+        if len(program.steps) == len(rule)
+    ]
+    assert max(changed) >= 2
+
+
+def test_times_of_zero_confirm_nothing() -> None:
+    """Of an operator that took no time there is no ratio."""
+    assert confirmation._effect([], is_exact=False) is None
+    assert confirmation._effect([(5.0, 4.0), (0.0, 4.0)], is_exact=False) is None
+    assert confirmation._effect([(5.0, 4.0), (5.0, 0.0)], is_exact=True) is None
+    halved = confirmation._effect([(8.0, 4.0)] * 5, is_exact=False)
+    assert halved is not None
+    assert halved.value == pytest.approx(0.5)
+
+
+def test_in_a_process_the_tuned_plan_is_proved_by_the_whole_network() -> None:
+    """Two of three operators take seven tenths of their millisecond."""
+    clock = FakeClock(faster("winograd_5"), noise=0.001)
+    result = search(clock)
+    assert result.changes
+    proof = in_process._proof(clock, result)
+    assert proof is not None
+    assert proof.value == pytest.approx(2.4 / 3, rel=0.01)
+    assert proof.blocks == in_process.PROOF_BLOCKS
+    assert in_process._proof(clock, search(FakeClock(lambda _: 1e6))) is None
