@@ -6,6 +6,7 @@ A mutant is caught if a test fails that passes without the bug, or if tests do n
 from __future__ import annotations
 
 import random
+import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ from lab.dev import shell
 from lab.mutate import rooms
 from lab.mutate.figures import CAUGHT, SURVIVED, MutantOutcome
 from lab.mutate.mutants import Mutant
-from lab.mutate.rooms import SourceRoom
+from lab.mutate.rooms import Language, SourceRoom
 from lab.mutate.workers import CHECKS, TIMEOUT, TestRun, Worker
 from trimtab import files, paths
 from trimtab.errors import BuildError
@@ -28,6 +29,18 @@ _SAMPLED = ("-m", f"{_FAST[1]} and not bounds")  # `--every` leaves none of thos
 _NOT_SLOW = ("-m", "not slow")
 LIMIT_S = 600  # of one run of tests
 _EVERY = 24  # of the engine's tests that do not name the changed file
+# Bugs of operators also show in networks that are imported or trained.
+_OF_NETWORKS = ("tests/learning", "tests/importers", "--every=4")
+_BUILT = ("-m", "build and not slow and not device")
+_ON_DEVICE = ("-m", "device and not slow and not build")
+_OF_RUNNER = (
+    *("tests/build", "tests/camera", "tests/pipeline", "tests/learning", "-k"),
+    "test_builder or test_runner or test_images or test_measured or test_remote_training",
+)
+_OF_LIBRARY = (
+    *("tests/build", "tests/core", "tests/camera", "-k"),
+    "test_embedding or test_states or test_limits or test_core or test_memory or test_images",
+)
 
 
 @dataclass(frozen=True)
@@ -44,6 +57,10 @@ class Stage:
     def without(self, tests: Iterable[str]) -> Stage:
         """The same run without some tests."""
         return replace(self, words=(*self.words, *(f"--deselect={test}" for test in tests)))
+
+
+Judged = tuple[SourceRoom, Mutant, list[Stage]]
+"""A mutant and the runs of tests that judge it."""
 
 
 def select(room: SourceRoom, count: int, seed: str) -> list[Mutant]:
@@ -71,7 +88,7 @@ def run(
 ) -> Iterator[MutantOutcome]:
     """The outcomes of `count` mutants of a room."""
     numbers = range(1) if room.is_cpp else range(1, jobs + 1)
-    with progress.step(f"{room.name}: copy the checkout"), prepared(numbers, room.is_cpp) as pool:
+    with progress.step(f"{room.name}: copy the checkout"), prepared(numbers, room) as pool:
         waiting = iter(select(room, count, seed))
         done = survived = 0
         with progress.step(room.name, "mutants") as step:
@@ -87,23 +104,21 @@ def run(
 
 
 @contextmanager
-def prepared(numbers: range, is_cpp: bool = False) -> Iterator[list[Worker]]:
+def prepared(numbers: range, room: SourceRoom) -> Iterator[list[Worker]]:
     """Copies of the checkout as it is now, which no other campaign uses. Number 0 has the build
-    tree of the engine.
+    trees.
     """
     with files.locked(paths.cache() / "mutate" / f".lock-{numbers[0]}"):
         pool = [Worker(number) for number in numbers]
         for worker in pool:
             worker.prepare()
-            if is_cpp:
-                worker.build()
+            if room.is_cpp:
+                worker.build(room.toolchains)
         yield pool
 
 
-def judged(
-    pool: Sequence[Worker], work: Sequence[tuple[SourceRoom, Mutant, list[Stage]]]
-) -> Iterator[MutantOutcome]:
-    """The outcomes of mutants, each judged by its runs of tests.
+def judged(pool: Sequence[Worker], work: Sequence[Judged]) -> Iterator[MutantOutcome]:
+    """The outcomes of mutants of rooms that are built alike, each judged by its runs of tests.
 
     Tests that also fail without the bug catch nothing: they are left out, and the mutants that they
     seemed to catch are judged again.
@@ -113,7 +128,7 @@ def judged(
         free.put(worker)
     failing: set[str] = set()
 
-    def outcome(entry: tuple[SourceRoom, Mutant, list[Stage]]) -> MutantOutcome | None:
+    def outcome(entry: Judged) -> MutantOutcome | None:
         room, mutant, tests = entry
         worker = free.get()
         try:
@@ -126,10 +141,10 @@ def judged(
             again = []
             results = [*zip(work, threads.map(outcome, work), strict=True)]
             by = {result.by for _, result in results if result and ".py" in result.by}
-            is_cpp = work[0][0].is_cpp
-            if by and is_cpp:
-                pool[0].build()
-            more = pool[0].failing(sorted(by), sanitized=is_cpp) if by else set()
+            first = work[0][0]
+            if by and first.is_cpp:
+                pool[0].build(first.toolchains)
+            more = pool[0].failing(sorted(by), sanitized=first.is_sanitized) if by else set()
             failing |= more
             for entry, result in results:
                 if result and result.by in more:
@@ -144,13 +159,13 @@ def judge(
 ) -> MutantOutcome | None:
     """The outcome of one mutant; None if it is not a program."""
     source = (worker.root / mutant.file).read_text("utf-8")
-    if not room.is_cpp and not _compiles(mutant.applied(source)):
+    if not _is_program(room.language, mutant.applied(source)):
         return None
     seconds, caught = 0.0, ""
     with worker.planted(mutant):
         if room.is_cpp:
             try:
-                worker.build()
+                worker.build(room.toolchains)
             except BuildError:
                 return None
         for stage in tests:
@@ -160,7 +175,7 @@ def judge(
                 break
     if caught == TIMEOUT:
         if room.is_cpp:
-            worker.build()
+            worker.build(room.toolchains)
         if _run(worker, room, stage).failed == TIMEOUT:
             caught = ""  # these tests take as long without the bug
     return MutantOutcome(
@@ -187,7 +202,7 @@ def _catch(worker: Worker, room: SourceRoom, stage: Stage) -> tuple[str, float]:
         if "::" not in result.failed or result.failed == failed:
             return result.failed, seconds
         failed = result.failed
-        again = worker.test((failed,), stage.limit_s, sanitized=room.is_cpp)
+        again = worker.test((failed,), stage.limit_s, sanitized=room.is_sanitized)
         seconds += again.seconds
         if again.failed:
             return failed, seconds
@@ -196,17 +211,25 @@ def _catch(worker: Worker, room: SourceRoom, stage: Stage) -> tuple[str, float]:
 
 def stages(room: SourceRoom, mutant: Mutant) -> list[Stage]:
     """The runs of tests that may catch a mutant: for Python those nearest to the module, all of
-    its room; those that compile or need a device where there are no others.
+    its room; those that compile or need a device where there are no others. For scripts, which only
+    devices run, those that name them.
     """
+    if room.toolchains:
+        return [Stage(("tests/kernels/test_kernels.py", "-k", "emulated_core", *_NOT_SLOW))]
     if room.is_cpp:
-        return [*_of_engine(mutant)]
+        return [*_of_engine(room, mutant)]
     own, whole = rooms.nearest(mutant.file), room.tests()
+    if room.language is Language.SHELL:
+        return [Stage((*whole, *_FAST)), *[Stage((*own, *_ON_DEVICE))] * bool(own)]
     runs = [own, [] if own == whole else whole]
     return [Stage((*tests, *_FAST), instead=(*tests, *_NOT_SLOW)) for tests in runs if tests]
 
 
-def _of_engine(mutant: Mutant) -> Iterator[Stage]:
-    for program in CHECKS if mutant.file.startswith("runtime/core/") else CHECKS[:1]:
+def _of_engine(room: SourceRoom, mutant: Mutant) -> Iterator[Stage]:
+    if room.name == "app":  # a program, which tests build
+        yield Stage((*_OF_RUNNER, *_BUILT))
+        return
+    for program in CHECKS if room.name in ("core", "api") else CHECKS[:1]:
         yield Stage((), program)
     if mutant.file.startswith("kernels/"):
         yield Stage((), "check_kernels")
@@ -215,18 +238,27 @@ def _of_engine(mutant: Mutant) -> Iterator[Stage]:
     yield Stage(("tests/ops", "tests/engine", "-k", keyword, *_FAST))
     whole = ("tests/engine", "tests/modelfile", "tests/ops", f"--every={_EVERY}", *_SAMPLED)
     yield Stage(whole)
+    yield Stage((*_OF_NETWORKS, *_FAST))
+    if room.name == "api":
+        yield Stage((*_OF_LIBRARY, *_BUILT))
 
 
 def _run(worker: Worker, room: SourceRoom, stage: Stage) -> TestRun:
     if stage.program:
         return worker.check(stage.program, stage.limit_s)
-    result = worker.test(stage.words, stage.limit_s, sanitized=room.is_cpp)
+    result = worker.test(stage.words, stage.limit_s, sanitized=room.is_sanitized)
     if result.is_empty and stage.instead:
-        return worker.test(stage.instead, stage.limit_s, sanitized=room.is_cpp)
+        return worker.test(stage.instead, stage.limit_s, sanitized=room.is_sanitized)
     return result
 
 
-def _compiles(source: str) -> bool:
+def _is_program(language: Language, source: str) -> bool:
+    """Whether Python or the shell can read a source; compilers tell it of their own."""
+    if language is Language.SHELL:
+        read = subprocess.run(["sh", "-n", "-c", source], capture_output=True, check=False)
+        return read.returncode == 0
+    if language is Language.CPP:
+        return True
     try:
         compile(source, "mutant", "exec")
     except SyntaxError:

@@ -13,7 +13,7 @@ from itertools import islice
 
 from lab.dev import shell
 from lab.mutate import campaign, figures, rooms
-from lab.mutate.campaign import Stage
+from lab.mutate.campaign import Judged, Stage
 from lab.mutate.figures import CAUGHT, SURVIVED, MutantOutcome
 from lab.mutate.mutants import Mutant
 from trimtab.progress import Progress
@@ -69,17 +69,16 @@ def run(
     """The new outcomes of committed ones."""
     done = 0
     with progress.step("planted bugs", "mutants") as step:
-        for is_cpp in (False, True):
-            work = []
-            for row, mutant in chosen:
-                room = rooms.find(row.room)
-                tests = [Stage((row.by,))] if "::" in row.by else []
-                if room.is_cpp == is_cpp:
-                    work.append((room, mutant, [*tests, *campaign.stages(room, mutant)]))
+        groups: dict[tuple[bool, tuple[str, ...]], list[Judged]] = {}
+        for row, mutant in chosen:
+            room = rooms.find(row.room)
+            tests = [Stage((row.by,))] if "::" in row.by else []
+            judged = (room, mutant, [*tests, *campaign.stages(room, mutant)])
+            groups.setdefault((room.is_cpp, room.toolchains), []).append(judged)
+        for (is_cpp, _), work in sorted(groups.items(), key=lambda group: group[0]):
             numbers = range(1) if is_cpp else range(1, jobs + 1)
-            if work:
-                with campaign.prepared(numbers, is_cpp) as pool:
-                    for outcome in campaign.judged(pool, work):
-                        yield outcome
-                        done += 1
-                        step.update(done, len(chosen))
+            with campaign.prepared(numbers, work[0][0]) as pool:
+                for outcome in campaign.judged(pool, work):
+                    yield outcome
+                    done += 1
+                    step.update(done, len(chosen))

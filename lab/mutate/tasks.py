@@ -18,7 +18,8 @@ class MutateOptions:
     """Options of `mutate`."""
 
     room: tuple[str, ...] = option(
-        "room, such as `planner`, or `core`, `ops`, `generic` of the engine (repeatable; "
+        "room, such as `planner`, or `core`, `ops`, `api`, `app`, `bindings` of the engine, its "
+        "kernels `generic`, `portable`, `x86`, `arm`, or `scripts` of devices (repeatable; "
         "default: all)",
         (),
     )

@@ -31,8 +31,9 @@ CHECKS = ("check_core", "check_counters", "check_row_driver", "check_shares", "c
 """The check programs of the engine's core."""
 _BUILD = (
     "from lab.dev import instrumented as i; "
-    f"i.build('address', '_engine', 'check_kernels', *{CHECKS})"
+    f"i.build('address', '_engine', 'trimtab-run', 'check_kernels', *{CHECKS})"
 )
+_CROSS_BUILD = "from tests import check_programs as c; c.build('{}', 'check_kernels')"
 
 
 def failures(output: str) -> list[str]:
@@ -75,10 +76,12 @@ class Worker:
             # Equal files keep their time, so that the next build compiles only what differs.
             files.copy_if_changed(shell.ROOT / name, self.root / name)
         self._make_environment()
-        zig = paths.zig_cache()  # holds compiled C libraries
+        # Compiled C libraries; objects of the engine; real models, beside the checkout.
+        zig, objects = paths.zig_cache(), paths.cache() / "objects"
+        shared = shell.ROOT.parent / "shared"
         zig.mkdir(parents=True, exist_ok=True)
-        shared = shell.ROOT.parent / "shared"  # real models, beside the checkout
-        links = {self.root / ".cache" / zig.name: zig, self.root.parent / shared.name: shared}
+        links = {self.root / ".cache" / path.name: path for path in (zig, objects)}
+        links[self.root.parent / shared.name] = shared
         for link, target in links.items():
             if target.is_dir() and not link.is_symlink():
                 link.parent.mkdir(exist_ok=True)
@@ -118,11 +121,14 @@ class Worker:
         files.write_text(path, text)
         os.utime(path, (self._time_s, self._time_s))
 
-    def build(self) -> None:
-        """Builds the engine of the copy under AddressSanitizer and UBSan. BuildError."""
-        done = self._run([str(self.python), "-P", "-c", _BUILD], self._environment(), None)
-        if done.returncode:
-            raise BuildError(f"the engine of the copy does not build:\n{done.stdout[-2000:]}")
+    def build(self, toolchains: Sequence[str] = ()) -> None:
+        """Builds the engine of the copy under AddressSanitizer and UBSan, or, with toolchains, the
+        checks of kernels for their machines. BuildError.
+        """
+        for program in [_CROSS_BUILD.format(name) for name in toolchains] or [_BUILD]:
+            done = self._run([str(self.python), "-P", "-c", program], self._environment(), None)
+            if done.returncode:
+                raise BuildError(f"the engine of the copy does not build:\n{done.stdout[-2000:]}")
 
     def check(self, program: str, timeout: float) -> TestRun:
         """Runs one of the engine's own check programs."""

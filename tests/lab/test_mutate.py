@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from lab import committed
-from lab.mutate import campaign, cpp_bugs, figures, python_bugs, replay, rooms
+from lab.mutate import campaign, cpp_bugs, figures, python_bugs, replay, rooms, shell_bugs
 from lab.mutate.campaign import Stage
 from lab.mutate.figures import CAUGHT, SURVIVED, MutantOutcome
 from lab.mutate.mutants import KINDS, Mutant
-from lab.mutate.rooms import SourceRoom
+from lab.mutate.rooms import Language, SourceRoom
 from lab.mutate.workers import Worker, failures
 from trimtab import paths
 from trimtab.errors import UsageError
@@ -90,6 +90,66 @@ def test_every_kind_of_bug_is_planted_in_cpp_outside_of_comments_and_texts() -> 
     }
 
 
+SHELL = """#!/bin/sh
+# 1 && 2
+count=0; some=1
+while [ "$count" -lt 3 ] && [ -e "$1" ]; do
+  count=$((count+1))
+  rm -f "$1/old"  # -eq 4
+  mv "$1" "${2%/*}" 2>/dev/null
+done
+if [ "$2" = none ]; then exit 81; fi
+printf '%s 5\\n' "$count" >&2 || exit 1
+"""
+
+
+def test_every_kind_of_bug_is_planted_in_a_shell_script_outside_of_comments() -> None:
+    mutants = shell_bugs.find("a.sh", SHELL)
+    assert changes(mutants, SHELL) == {
+        ("constant", "0", "1"),
+        ("bound", " -lt ", " -le "),
+        ("comparison", " -lt ", " -ge "),
+        ("constant", "3", "4"),
+        ("logic", " && ", " || "),
+        ("logic", "", "! "),
+        ("arithmetic", "+", "-"),
+        ("bound", "+1", ""),
+        ("constant", "1", "2"),
+        ("step", 'rm -f "$1/old"', ":"),
+        ("comparison", " = ", " != "),
+        ("check", '[ "$2" = none ]', "false"),
+        ("constant", "81", "82"),
+        ("logic", " || ", " && "),
+    }
+    for one in mutants:
+        assert one.before(SHELL) != one.after(SHELL)
+
+
+def test_every_source_of_the_product_is_in_a_room_with_tests() -> None:
+    """Python rooms, the engine, its program, bindings and kernels, and the scripts for devices."""
+    root = paths.root()
+    by_name = rooms.rooms()
+    sources = {file for room in by_name.values() for file in room.files(root)}
+    wanted = {
+        str(path.relative_to(root))
+        for folder, suffixes in (
+            ("trimtab", (".py", ".sh")),
+            ("bindings", (".cpp", ".h")),
+            ("runtime", (".cpp", ".h")),
+            *(
+                (f"kernels/{name}", (".cpp", ".h"))
+                for name in ("generic", "portable", "x86", "arm")
+            ),
+        )
+        for path in (root / folder).rglob("*")
+        if path.suffix in suffixes and path.name != "tcg_plugin.h"
+    }
+    assert wanted - sources == set()
+    for room in by_name.values():
+        assert room.mutants(root), room.name
+        assert all((root / test).exists() for test in room.tests()) or room.is_cpp, room.name
+
+
 def test_a_seed_chooses_the_same_bugs_and_another_seed_others() -> None:
     room = rooms.find("results")
     first, again, other = (campaign.select(room, 8, seed) for seed in ("1", "1", "2"))
@@ -111,6 +171,39 @@ def test_the_tests_of_a_module_run_before_those_of_its_room() -> None:
     assert "tests/importers/test_onnx_composed.py" in onnx
     assert not any("caffe" in test for test in onnx)
     assert rooms.mirrored("trimtab/cores.py") == ["tests/test_cores.py"]
+
+
+def test_bugs_of_the_engine_are_judged_by_the_tests_that_run_it() -> None:
+    def words(room: str, file: str) -> list[tuple[str, ...]]:
+        mutant = Mutant(file, "bound", 1, 0, 0, "")
+        return [
+            (stage.program,) if stage.program else stage.words
+            for stage in campaign.stages(rooms.find(room), mutant)
+        ]
+
+    for room, file in (("core", "runtime/core/arena.cpp"), ("ops", "runtime/ops/conv.cpp")):
+        first, *_, last = words(room, file)
+        assert first == ("check_core",)
+        assert {"tests/learning", "tests/importers"} <= set(last)
+    assert ("check_kernels",) in words("x86", "kernels/x86/gemm_bytes.h")
+    assert "tests/build" in words("api", "runtime/api/train.cpp")[-1]
+    (program,) = words("app", "runtime/app/main.cpp")
+    assert "tests/pipeline" in program
+    (emulated,) = words("arm", "kernels/arm/neon.h")
+    assert emulated[0] == "tests/kernels/test_kernels.py"
+    assert not rooms.find("arm").is_sanitized
+
+
+def test_a_bug_of_a_script_is_judged_by_the_tests_that_name_it() -> None:
+    file = "trimtab/devices/scripts/lease.sh"
+    fast, naming = campaign.stages(rooms.find("scripts"), Mutant(file, "bound", 1, 0, 0, ""))
+    assert fast.words[0] == "tests/devices"
+    assert "tests/devices/control/test_lease.py" in naming.words
+    assert not any("board" in word for word in naming.words)
+    assert "tests/devices/control/test_lease.py" in rooms.naming(
+        "trimtab/devices/scripts/process_group.sh"
+    )
+    assert rooms.naming("trimtab/devices/scripts/board_rc.sh") == ["tests/devices/board"]
 
 
 @pytest.fixture
@@ -209,6 +302,9 @@ def test_an_endless_run_is_caught_and_a_change_that_is_no_program_is_none(worker
     assert result.by == "timeout"
     damaged = Mutant("module.py", "constant", 1, 0, 3, "fed")
     assert campaign.judge(worker, SourceRoom("own", "."), damaged, []) is None
+    (worker.root / "script.sh").write_text("if true; then echo; fi\n")
+    damaged = Mutant("script.sh", "check", 1, 8, 13, "")
+    assert campaign.judge(worker, SourceRoom("own", ".", Language.SHELL), damaged, []) is None
 
 
 def outcome(**fields: object) -> MutantOutcome:
