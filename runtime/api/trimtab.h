@@ -58,7 +58,7 @@ typedef struct trimtab_tensor {
   size_t bytes;
   int32_t dims[8]; /* logical: n, c, h, w */
   int32_t rank;
-  int32_t dtype; /* 1 f32, 2 f16, 3 i8, 4 u8, 5 i32, 6 i64, 7 bool */
+  int32_t dtype; /* 1 f32, 2 f16, 3 i8, 4 u8, 5 i32, 6 i64, 7 bool, 8 f64, 9 i16, 10 u16, 11 u32 */
 } trimtab_tensor;
 
 typedef struct trimtab_memory {

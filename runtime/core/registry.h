@@ -21,7 +21,7 @@ struct OperatorRow {
   bool view;                // the output shares the input's memory
   bool prepares;            // runs once, when the model is set up; its output is a constant
   bool accepts_empty;       // its result may have elements though an input has none
-  uint8_t dtypes;           // bit set of DType: allowed input types
+  uint16_t dtypes;          // bit set of DType: allowed input types
   uint8_t optional_mask;    // bit i set: input i may be absent
   uint8_t constant_mask;    // bit i set: input i must be constant
   uint8_t index_mask;       // bit i set: input i holds indices (i32 or i64), whatever `dtypes` says

@@ -6,14 +6,18 @@ size_t ElementSize(DType dtype) {
   switch (dtype) {
     case DType::kF32:
     case DType::kI32:
+    case DType::kU32:
       return 4;
     case DType::kF16:
+    case DType::kI16:
+    case DType::kU16:
       return 2;
     case DType::kI8:
     case DType::kU8:
     case DType::kBool:
       return 1;
     case DType::kI64:
+    case DType::kF64:
       return 8;
     case DType::kNone:
       break;

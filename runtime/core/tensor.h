@@ -18,7 +18,12 @@ enum class DType : uint8_t {
   kU8 = 4,
   kI32 = 5,
   kI64 = 6,
-  kBool = 7
+  kBool = 7,
+  // Those of a network's inputs and outputs alone (END_DTYPES in trimtab/schema).
+  kF64 = 8,
+  kI16 = 9,
+  kU16 = 10,
+  kU32 = 11
 };
 
 // Memory order of a 4-D tensor; the logical dimensions are n, c, h, w in both.

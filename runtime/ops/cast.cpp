@@ -1,16 +1,22 @@
 #include <string.h>
 
 #include "generated/attributes.h"
+#include "generated/element_sizes.h"
 #include "runtime/core/copy.h"
 #include "runtime/core/operator.h"
-#include "runtime/ops/integer_element.h"
 
 namespace trimtab {
 namespace {
 
 constexpr size_t kAtOnce = 256;  // elements in a local array
 
-bool IsFloat(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF16; }
+bool IsFloat(DType dtype) {
+  return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kF64;
+}
+
+bool IsSigned(DType dtype) {
+  return dtype == DType::kI8 || dtype == DType::kI16 || dtype == DType::kI32;
+}
 
 // All pairs of types convert through float or int64: one loop per type instead of one per pair.
 union Wide {
@@ -36,9 +42,24 @@ void LoadWide(const Tensor& x, size_t begin, size_t n, Wide* wide) {
     case DType::kF16:
       Convert(static_cast<const Half*>(x.raw) + begin, n, wide->f);
       break;
-    default:
-      for (size_t i = 0; i < n; ++i) wide->i[i] = IntegerElement(x, begin + i);
+    case DType::kF64:
+      if constexpr (kHasDoubles) {
+        const double* const from = static_cast<const double*>(x.raw) + begin;
+        for (size_t i = 0; i < n; ++i) wide->f[i] = static_cast<float>(from[i]);
+      }
       break;
+    default: {
+      // Little-endian: the low bytes come first. The sign is in the highest bit that is read.
+      const size_t bytes = x.element_size();
+      const size_t above = IsSigned(x.dtype) ? 64 - 8 * bytes : 0;
+      const uint8_t* from = static_cast<const uint8_t*>(x.raw) + begin * bytes;
+      for (size_t i = 0; i < n; ++i, from += bytes) {
+        uint64_t value = 0;
+        CopyElement(&value, from, bytes);
+        wide->i[i] = static_cast<int64_t>(value << above) >> above;
+      }
+      break;
+    }
   }
 }
 
@@ -56,8 +77,13 @@ void StoreWide(const Wide& wide, size_t begin, size_t n, Tensor* y) {
     case DType::kF16:
       Convert(wide.f, n, static_cast<Half*>(y->raw) + begin);
       break;
+    case DType::kF64:
+      if constexpr (kHasDoubles) {
+        double* const to = static_cast<double*>(y->raw) + begin;
+        for (size_t i = 0; i < n; ++i) to[i] = static_cast<double>(wide.f[i]);
+      }
+      break;
     default: {
-      // Little-endian: the low bytes come first.
       const size_t bytes = y->element_size();
       uint8_t* to = static_cast<uint8_t*>(y->raw) + begin * bytes;
       for (size_t i = 0; i < n; ++i, to += bytes) {
@@ -105,7 +131,8 @@ class Cast final : public OperatorOf<CastAttributes> {
  protected:
   Status InferShape() override {
     static constexpr DType kTypes[] = {DType::kF32, DType::kF16, DType::kI8,  DType::kU8,
-                                       DType::kI32, DType::kI64, DType::kBool};
+                                       DType::kI32, DType::kI64, DType::kBool, DType::kF64,
+                                       DType::kI16, DType::kU16, DType::kU32};
     output().dims = input(0).dims;
     output().dtype = kTypes[static_cast<int>(attributes().to)];
     return Status();

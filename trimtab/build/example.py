@@ -27,6 +27,10 @@ _TYPES: Mapping[str, _CType] = {
     "i32": _CType("int32_t", "int32", "%ld", "(long)"),
     "i64": _CType("int64_t", "int64", "%lld", "(long long)"),
     "bool": _CType("uint8_t", "bool", "%d"),
+    "f64": _CType("double", "float64", "%g"),
+    "i16": _CType("int16_t", "int16", "%d"),
+    "u16": _CType("uint16_t", "uint16", "%u"),
+    "u32": _CType("uint32_t", "uint32", "%lu", "(unsigned long)"),
 }
 
 

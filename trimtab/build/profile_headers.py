@@ -57,18 +57,20 @@ def counts_header(profile: Profile) -> str:
 
 
 def element_sizes_header(profile: Profile) -> str:
-    """Text of generated/element_sizes.h: the sizes of elements that the profile's tensors have. A
-    binary has no code for others where only the speed depends on it.
+    """Text of generated/element_sizes.h: the sizes of elements that the profile's tensors have,
+    for which alone a binary has code where only the speed depends on it, and whether it has f64.
     """
     guard = "TRIMTAB_GENERATED_ELEMENT_SIZES_H_"
     has_one = not {"i8", "u8", "bool"}.isdisjoint(profile.dtypes)
-    has_two = "f16" in profile.dtypes
+    has_two = not {"f16", "i16", "u16"}.isdisjoint(profile.dtypes)
+    has_doubles = "f64" in profile.dtypes
     return "\n".join(
         [
             f"{BANNER}#ifndef {guard}\n#define {guard}\n",
             "namespace trimtab {\n",
             f"constexpr bool kHasElementsOfOneByte = {str(has_one).lower()};",
             f"constexpr bool kHasElementsOfTwoBytes = {str(has_two).lower()};",
+            f"constexpr bool kHasDoubles = {str(has_doubles).lower()};",
             "\n}  // namespace trimtab\n\n#endif\n",
         ]
     )

@@ -23,6 +23,10 @@ NUMPY_DTYPES: dict[str, str] = {
     "i32": "i4",
     "i64": "i8",
     "bool": "?",
+    "f64": "f8",
+    "i16": "i2",
+    "u16": "u2",
+    "u32": "u4",
 }
 
 _ELEMENT_BYTES = {name: np.dtype(code).itemsize for name, code in NUMPY_DTYPES.items()}

@@ -17,6 +17,7 @@ from trimtab import paths, plugins
 from trimtab.errors import SchemaError
 from trimtab.schema.model import (
     DTYPES,
+    END_DTYPES,
     MAX_CONSTANT,
     Attribute,
     Macs,
@@ -29,6 +30,7 @@ from trimtab.schema.reading import read_operator
 
 __all__ = [
     "DTYPES",
+    "END_DTYPES",
     "MAX_CONSTANT",
     "Attribute",
     "Macs",

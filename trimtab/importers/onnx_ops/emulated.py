@@ -32,7 +32,7 @@ def is_emulated(node: OnnxNode) -> bool:
     """Whether the operand of DequantizeLinear is of an emulated type, or has scales for blocks."""
     x = node.operand()
     if isinstance(x, Value):
-        return x.dtype == "f32"  # the result of `quantized`
+        return x.dtype == "f32" or node.narrow(0) is not None  # f32: the result of `quantized`
     return value_range(x.dtype.name) is not None or node.integer("block_size", 0) > 0
 
 
@@ -52,6 +52,8 @@ def dequantized(node: OnnxNode) -> Results:
         return _constant(node, x, axis, block)
     if block:
         raise node.unsupported("it has scales for blocks of computed elements")
+    if x.dtype != "f32":
+        x = node.add("cast", x, to="f32")
     rank = len(x.shape)
     if node.has(2) and np.any(node.known(2, "zero point")):
         x = node.add("sub", x, node.value(_factor(node, 2, rank, axis)))

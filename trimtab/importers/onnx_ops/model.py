@@ -293,8 +293,10 @@ def input_dtype(info: onnx.ValueInfoProto, path: Path) -> str:
     return name
 
 
-def is_half(info: onnx.ValueInfoProto, path: Path) -> bool:
-    """Whether an output is float16; ImportModelError if the engine lacks its type."""
+def output_dtype(info: onnx.ValueInfoProto, path: Path) -> str:
+    """The engine's dtype of an output, "" if the file does not tell; ImportModelError if the engine
+    lacks its type.
+    """
     elem_type = info.type.tensor_type.elem_type
     name = type_name(elem_type)
     if elem_type and name not in DTYPE_NAMES:
@@ -303,7 +305,7 @@ def is_half(info: onnx.ValueInfoProto, path: Path) -> bool:
             where=str(path),
             hint=f"export the model with outputs of {', '.join(DTYPE_NAMES.values())}",
         )
-    return name == "float16"
+    return DTYPE_NAMES.get(name, "")
 
 
 def declared_shape(info: onnx.ValueInfoProto) -> list[int | str | None] | None:

@@ -9,6 +9,7 @@ from trimtab.importers._graph import Array
 from trimtab.importers._layer import Results
 from trimtab.importers.onnx_ops.node import COMPUTED, OnnxNode, handles
 from trimtab.importers.vocabulary import movement
+from trimtab.program.block import NUMPY_DTYPES
 
 
 @handles("Identity")
@@ -34,8 +35,8 @@ def dropout(node: OnnxNode) -> Results:
 
 @handles("Cast")
 def cast(node: OnnxNode) -> Results:
-    """Conversion to one of the engine's dtypes; float16, bfloat16 and float64 are computed in
-    float32.
+    """Conversion to the type in which the result is computed: float32 for all floats, wider ones
+    for small integers, which are wrapped to their range.
     """
     to = helper.tensor_dtype_to_np_dtype(node.integer("to"))
     return movement.cast(node, node.x(), COMPUTED.get(to.name, to))
@@ -50,9 +51,8 @@ def bit_cast(node: OnnxNode) -> Results:
 
 @handles("CastLike")
 def cast_like(node: OnnxNode) -> Results:
-    """Conversion to the dtype of another operand."""
-    x, to = node.x(), node.dtype(1)
-    return x if x.dtype == to else node.add("cast", x, to=to)
+    """Conversion to the dtype of another operand, whose values do not matter."""
+    return movement.cast(node, node.operand(), NUMPY_DTYPES[node.dtype(1)])
 
 
 @handles("Concat")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -18,12 +18,13 @@ from trimtab.importers._handlers import Handler
 from trimtab.importers._inputs import Shapes, declared_inputs
 from trimtab.importers._layer import is_known
 from trimtab.importers._walk import NetworkImport
-from trimtab.importers.onnx_ops import bounds, control, counted, functions
+from trimtab.importers.onnx_ops import bounds, control, counted, functions, narrow
 from trimtab.importers.onnx_ops import model as models
 from trimtab.importers.onnx_ops.hints import of_ultralytics
 from trimtab.importers.onnx_ops.node import COMPUTED, HALVES, HANDLERS, OnnxContext, OnnxNode
 from trimtab.importers.onnx_ops.order import sort_nodes, subgraphs
 from trimtab.program import Program
+from trimtab.schema import END_DTYPES
 
 # Constant folding would give these the same result in every run.
 RANDOM = frozenset(
@@ -43,6 +44,9 @@ _MIN_BUDGET_BYTES = 1 << 30
 _BUDGET_PER_WEIGHT_BYTE = 8
 _MAX_SHAPE_ELEMENTS = 64  # larger operands are not shapes
 
+# The types in which inputs and outputs of another type are computed.
+_COMPUTED = END_DTYPES | {"f16": "f32"}
+
 _PICTURE = 4  # dimensions
 
 # Operators on shapes: their results are constant even if their inputs are not.
@@ -60,9 +64,9 @@ def load(path: Path, shapes: Shapes, values: Mapping[str, Array]) -> Program:
     infos = [info for info in graph.input if info.name not in constants.keys() | sparse]
     dtypes = {info.name: models.input_dtype(info, path) for info in infos}
     declared = {info.name: models.declared_shape(info) for info in infos}
-    halves = {info.name for info in graph.output if models.is_half(info, path)}
+    ends = {info.name: models.output_dtype(info, path) for info in graph.output}
     weights_bytes = sum(weights.nbytes for weights in constants.values())
-    walk = OnnxImport(path, versions, graph, weights_bytes, halves)
+    walk = OnnxImport(path, versions, graph, weights_bytes, ends)
     walk.define(constants)
     walk.add_sparse(graph)
     for name, shape in declared_inputs(declared, shapes, str(path), fixed=True).items():
@@ -79,8 +83,8 @@ def load(path: Path, shapes: Shapes, values: Mapping[str, Array]) -> Program:
 class OnnxImport(NetworkImport):
     """Values are tensors and constants by name. Constant folding has a budget in bytes.
 
-    float16 and bfloat16 values are computed in float32. `halves` names the outputs of the network
-    that are float16 in the file, and in the program.
+    float16, bfloat16 and float64 values are computed in float32, small integers in wider ones.
+    `ends` holds the dtypes of the network's outputs in the file, which they have in the program.
     """
 
     layer_word = "node"
@@ -93,11 +97,11 @@ class OnnxImport(NetworkImport):
         versions: Mapping[str, int],
         graph: onnx.GraphProto,
         weights_bytes: int,
-        halves: Collection[str],
+        ends: Mapping[str, str],
     ) -> None:
         count = sum(node.op_type != "Constant" for node in graph.node)
         super().__init__(path, HANDLERS, count)
-        self._context, self._halves = OnnxContext(versions), halves
+        self._context, self._ends = OnnxContext(versions), ends
         self._largest: dict[str, Array] = {}  # values computed from sizes, at the largest ones
         self._own_handler: Handler[OnnxNode] | None = None  # of the present node
         self._add_uses(graph)
@@ -124,8 +128,10 @@ class OnnxImport(NetworkImport):
 
     def bind_input(self, name: str, x: Value) -> None:
         """Binds an input of the program to its name."""
-        if x.dtype == "f16":
-            (x,) = self.add_op("cast", [x], {"to": "f32"}, 1, f"{name}.f32")
+        if to := _COMPUTED.get(x.dtype):
+            if x.dtype in narrow.TYPES:
+                self._context.narrow[name] = x.dtype
+            (x,) = self.add_op("cast", [x], {"to": to}, 1, f"{name}.{to}")
         self.values[name] = x
 
     def operand(self, value: Operand, name: str) -> Value:
@@ -139,9 +145,11 @@ class OnnxImport(NetworkImport):
         if name in self.program.inputs:
             return self.program.vars[name]
         y = super().result(key, name)
-        if name not in self._halves or y.dtype != "f32":
+        end = self._ends[name]
+        # Values of 16 bits may be quantized ones, which are computed in float32.
+        if y.dtype not in (_COMPUTED.get(end), "f32" if end in narrow.TYPES else None):
             return y
-        return self.add_op("cast", [y], {"to": "f16"}, 1, name)[0]
+        return self.add_op("cast", [y], {"to": end}, 1, name)[0]
 
     def is_used(self, key: object) -> bool:
         """Whether a node or an output reads the value `key`."""
@@ -166,6 +174,22 @@ class OnnxImport(NetworkImport):
         if complete:
             self._note_largest(node, proto)
             bounds.note(node)
+            for name, dtype in narrow.note(node):
+                self._wrap(name, dtype)
+
+    def _wrap(self, name: str, dtype: str) -> None:
+        """Wraps a value to the range of an integer type that it has in the file."""
+        value = self.values[name]
+        for to in (dtype, value.dtype):
+            (value,) = self.add_op("cast", [value], {"to": to}, 1, f"{name}.{to}")
+        self.rename(value, name)
+        self.values[name] = value
+
+    def alias(self, new: Hashable, old: Hashable) -> None:
+        """Makes the name `new` stand for the value of `old`."""
+        super().alias(new, old)
+        if old in self._context.narrow:
+            self._context.narrow[new] = self._context.narrow[old]
 
     def handler(self, layer: OnnxNode) -> Handler[OnnxNode] | None:
         """The handler of a node, which may depend on its operands."""

@@ -11,18 +11,22 @@ import onnx
 from onnx import helper, numpy_helper
 
 from trimtab.importers._attributes import AttributedLayer
-from trimtab.importers._graph import ImportGraph, Value
+from trimtab.importers._graph import ImportGraph, Operand, Value
 from trimtab.importers._handlers import Handlers
 from trimtab.importers.vocabulary.quantization import QuantizedConstant
 from trimtab.program.block import NUMPY_DTYPES
+from trimtab.schema import END_DTYPES
 
 DTYPE_NAMES = {np.dtype(code).name: name for name, code in NUMPY_DTYPES.items()}
 """The engine's name of an element type by numpy's."""
 
 HALVES = {"float16": "float32", "bfloat16": "float32"}
-COMPUTED = HALVES | {"float64": "float32"}
+COMPUTED = HALVES | {
+    np.dtype(NUMPY_DTYPES[own]).name: np.dtype(NUMPY_DTYPES[to]).name
+    for own, to in END_DTYPES.items()
+}
 """The type in which values of another type are computed, by numpy's name of that one. Constants of
-`HALVES` get it at once; those of float64 when an operator reads them, so that folding is exact.
+`HALVES` get it at once; others when an operator reads them, so that folding is exact.
 """
 
 
@@ -49,7 +53,8 @@ class OnnxContext:
     `versions` holds the opset of each domain; "" is that of the standard operators.
     `used` holds the names that nodes or outputs read, `read` those that nodes read. `stored` holds
     the quantized form of constants that `DequantizeLinear` dequantizes, by name. `bounds` holds the
-    largest value of computed values, where it is known.
+    largest value of computed values, where it is known, and `narrow` the integer type in the file
+    of those that are computed in a wider one.
     """
 
     versions: Mapping[str, int]
@@ -57,6 +62,7 @@ class OnnxContext:
     read: set[Hashable] = field(default_factory=set)
     stored: dict[Hashable, QuantizedConstant] = field(default_factory=dict)
     bounds: dict[Hashable, float] = field(default_factory=dict)
+    narrow: dict[Hashable, str] = field(default_factory=dict)
 
 
 class OnnxNode(AttributedLayer):
@@ -140,6 +146,24 @@ class OnnxNode(AttributedLayer):
         if isinstance(operand, Value):
             return self._context.bounds.get(self.key(i))
         return float(operand.max()) if operand.size and operand.dtype.kind in "iuf" else None
+
+    # Integers that are computed in wider types.
+
+    def result(self, i: int) -> Operand | None:
+        """The value of output `i`, once it is bound."""
+        return self._graph.values.get(self.outputs[i])
+
+    def note_narrow(self, i: int, dtype: str) -> None:
+        """Records the type of output `i` in the file, which is computed in a wider one."""
+        self._context.narrow[self.outputs[i]] = dtype
+
+    def narrow(self, i: int) -> str | None:
+        """The type of input `i` in the file if it is an integer computed in a wider type."""
+        operand = self.operand(i)
+        if isinstance(operand, Value):
+            return self._context.narrow.get(self.key(i))
+        dtype = DTYPE_NAMES.get(operand.dtype.name, "")
+        return dtype if dtype in END_DTYPES and operand.dtype.kind in "iu" else None
 
     # Quantized constants.
 
