@@ -9,6 +9,7 @@ import numpy as np
 from trimtab.importers._graph import Array, Value
 from trimtab.importers._layer import Results
 from trimtab.importers.onnx_ops.node import OnnxNode, handles
+from trimtab.importers.vocabulary import reduction
 from trimtab.importers.vocabulary.activation import shrunk
 
 # The engine's relation, and whether to swap the operands.
@@ -68,16 +69,6 @@ def is_special(node: OnnxNode) -> Results:
     return node.add("compare", x, node.constant(value, "infinity"), relation="equal")
 
 
-@handles("Sign")
-def sign(node: OnnxNode) -> Results:
-    """1 for x > 0, -1 for x < 0, otherwise x."""
-    x, zero = node.x(0), node.constant(0.0, "zero")
-    above = node.add("compare", zero, x, relation="less")
-    below = node.add("compare", x, zero, relation="less")
-    not_above = node.add("where", below, node.constant(-1.0, "minus"), x)
-    return node.add("where", above, node.constant(1.0, "plus"), not_above)
-
-
 @handles("ThresholdedRelu")
 def thresholded_relu(node: OnnxNode) -> Results:
     """x for x > alpha, otherwise 0."""
@@ -106,12 +97,11 @@ def trilu(node: OnnxNode) -> Results:
 def top_k(node: OnnxNode) -> Results:
     """Values and indices, always sorted; k must be constant."""
     x = node.x(0)
-    return node.add_many(
-        "top_k",
+    return reduction.top_k(
+        node,
         x,
-        outputs=2,
-        k=int(node.number(1, "k")) if node.opset >= 10 else node.integer("k"),
-        axis=node.axis(node.integer("axis", -1), len(x.shape)),
+        int(node.number(1, "k")) if node.opset >= 10 else node.integer("k"),
+        node.axis(node.integer("axis", -1), len(x.shape)),
         largest=node.boolean("largest", True),
     )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,25 +40,31 @@ _FOLLOWING = frozenset(
 )
 
 
+class Sizes(NamedTuple):
+    """Values that are computed from sizes, by name: at the largest sizes, and where all are 0."""
+
+    largest: dict[str, Array]
+    least: dict[str, Array]
+
+
 def is_counted(operand: Operand | None) -> bool:
     """Whether the sizes of an operand depend on data."""
     return isinstance(operand, Value) and operand.counted
 
 
 def added(
-    node: OnnxNode, values: Mapping[str, Operand], largest: Mapping[str, Array]
+    node: OnnxNode, values: Mapping[str, Operand], sizes: Sizes
 ) -> Callable[[OnnxNode], Results] | None:
     """The handler of a node that reads or makes a size that depends on data, and has one of its
-    own; None: the usual one. `largest`: the values that are computed from sizes, at the largest
-    ones. UnsupportedFormError if the usual handler takes the sizes for constant.
+    own; None: the usual one. `sizes`: the values that are computed from sizes. UnsupportedFormError if the usual handler takes the sizes for constant.
     """
     if node.type in _BRANCHES:
         return _BRANCHES[node.type]
     counted = any(name is not None and is_counted(values[str(name)]) for name in node.inputs)
     handler, places = _HANDLERS.get(node.type, (None, ()))
-    computed = any(node.has(i) and node.key(i) in largest for i in places)
+    computed = any(node.has(i) and node.key(i) in sizes.largest for i in places)
     if handler is not None and (counted or computed):
-        return lambda node: handler(node, _SizeOperands(node, largest))
+        return lambda node: handler(node, _SizeOperands(node, sizes))
     if counted and node.type not in _FOLLOWING:
         raise node.unsupported("it reads a value whose size depends on data")
     return None
@@ -66,19 +73,24 @@ def added(
 class _SizeOperands:
     """The operands of a node that are sizes: constant, or computed."""
 
-    def __init__(self, node: OnnxNode, largest: Mapping[str, Array]) -> None:
-        self._node, self._largest = node, largest
+    def __init__(self, node: OnnxNode, sizes: Sizes) -> None:
+        self._node, self._sizes = node, sizes
 
     def at_most(self, i: int, what: str) -> Array:
         """An operand at the largest sizes."""
         value = self._node.operand(i)
         if isinstance(value, np.ndarray):
             return value
-        if self._node.key(i) not in self._largest:
+        if self._node.key(i) not in self._sizes.largest:
             raise self._node.unsupported(
                 f"its {what} is computed from data, so that its result has no largest size"
             )
-        return self._largest[str(self._node.key(i))]
+        return self._sizes.largest[str(self._node.key(i))]
+
+    def at_ends(self, i: int, what: str) -> tuple[Array, Array]:
+        """An operand at the largest sizes, and where all are 0."""
+        most = self.at_most(i, what)
+        return most, self._sizes.least.get(str(self._node.key(i)), most)
 
     def shape(self, i: int, what: str) -> tuple[int, ...]:
         """A shape at the largest sizes."""
@@ -185,6 +197,46 @@ def _expand(node: OnnxNode, sizes: _SizeOperands) -> Results:
     return node.add("computed_expand", x, node.x(1), largest=_checked(node, most))
 
 
+def _pad(node: OnnxNode, sizes: _SizeOperands) -> Results:
+    """Concatenations with constants whose lengths are computed. As a rule an amount grows as the
+    operand shrinks, so that the result is longest at one end or the other.
+    """
+    if node.text("mode", "constant") != "constant" or node.opset < 11:
+        raise node.unsupported("it reads a value whose size depends on data")
+    x, (most, least) = node.x(0), sizes.at_ends(1, "amounts")
+    axes = tuple(map(node.axis, node.optional_ints(3, "axes"))) or tuple(range(len(x.shape)))
+    if most.size != 2 * len(axes):
+        raise node.invalid(f"{most.size} pads for {len(axes)} dimensions")
+    fill = node.reshape(node.x(2), ()) if node.has(2) else node.zero_of(x)
+    shape, amounts, largest = list(x.shape), node.x(1), list(x.shape)
+
+    def filled(y: Value, axis: int, place: int) -> Value:
+        """A constant beside `y` along an axis."""
+        parts = [shape_of(node, y)] * 3
+        bounds = (0, axis), (place, place + 1), (axis + 1, len(shape))
+        parts[1] = amounts
+        pieces = [
+            node.add("slice", part, starts=(begin,), ends=(end,), axes=(0,), steps=(1,))
+            for part, (begin, end) in zip(parts, bounds, strict=True)
+            if begin < end
+        ]
+        lengths = node.add("concat", *pieces, axis=0) if len(pieces) > 1 else pieces[0]
+        at_most = (*shape[:axis], max(0, most[place], least[place]), *shape[axis + 1 :])
+        sized = tuple(int(n) for n in at_most)
+        return node.add("computed_expand", fill, lengths, largest=_checked(node, sized))
+
+    y = x
+    for i, axis in enumerate(axes):
+        places = i, len(axes) + i
+        if node.is_known(1) and not most[[*places]].any():
+            continue
+        y = node.add("concat", filled(y, axis, places[0]), y, filled(y, axis, places[1]), axis=axis)
+        shape[axis] = y.shape[axis]
+        ends = (x.shape[axis] + int(most[[*places]].sum()), int(least[[*places]].sum()))
+        largest[axis] = max(ends) if ends[0] >= 0 else ends[1]
+    return node.add("computed_reshape", y, shape_of(node, y), largest=_checked(node, largest))
+
+
 def _constant_of_shape(node: OnnxNode, sizes: _SizeOperands) -> Results:
     value = node.parameters().get("value", np.zeros(1, np.float32))
     scalar = node.value(np.asarray(value).reshape(()))
@@ -238,6 +290,7 @@ _HANDLERS: Mapping[str, tuple[Callable[[OnnxNode, _SizeOperands], Results], tupl
     "Slice": (_slice, (1, 2)),
     "Expand": (_expand, (1,)),
     "ConstantOfShape": (_constant_of_shape, (0,)),
+    "Pad": (_pad, (1,)),
     "TopK": (_top_k, (1,)),
     "Range": (_range, (0, 1, 2)),
     "GatherND": (_gather_nd, ()),

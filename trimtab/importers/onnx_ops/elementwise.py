@@ -10,9 +10,12 @@ from trimtab.importers.onnx_ops.node import HANDLERS, OnnxNode, handles
 from trimtab.importers.vocabulary import activation, trigonometry
 from trimtab.importers.vocabulary.elementwise import (
     INTEGERS,
+    absolute,
     combine,
     float_remainder,
     integer,
+    negated,
+    signs,
 )
 from trimtab.importers.vocabulary.functions import Function, handle_functions
 from trimtab.program.block import NUMPY_DTYPES
@@ -41,8 +44,8 @@ handle_functions(
         "Exp": Function("exp"),
         "Log": Function("log"),
         "Sqrt": Function("sqrt"),
-        "Abs": Function("abs"),
-        "Neg": Function("neg"),
+        "Abs": Function(absolute),
+        "Neg": Function(negated),
         "Erf": Function("erf"),
         "Floor": Function("floor"),
         "Ceil": Function("ceil"),
@@ -63,6 +66,7 @@ handle_functions(
         "Selu": Function(activation.selu, ("alpha", 1.67326319), ("gamma", 1.05070102)),
         "Celu": Function(activation.celu, ("alpha", 1.0)),
         "Softsign": Function("softsign"),
+        "Sign": Function(signs),
     },
 )
 

@@ -102,7 +102,7 @@ class OnnxImport(NetworkImport):
         count = sum(node.op_type != "Constant" for node in graph.node)
         super().__init__(path, HANDLERS, count)
         self._context, self._ends = OnnxContext(versions), ends
-        self._largest: dict[str, Array] = {}  # values computed from sizes, at the largest ones
+        self._sizes = counted.Sizes({}, {})  # values that are computed from sizes
         self._own_handler: Handler[OnnxNode] | None = None  # of the present node
         self._add_uses(graph)
         self._budget_bytes = _MIN_BUDGET_BYTES + weights_bytes * _BUDGET_PER_WEIGHT_BYTE
@@ -168,11 +168,12 @@ class OnnxImport(NetworkImport):
         if self._evaluate(node, proto):
             return
         complete = self.missing.isdisjoint(node.inputs)
-        self._own_handler = counted.added(node, self.values, self._largest) if complete else None
+        self._own_handler = counted.added(node, self.values, self._sizes) if complete else None
         if self._own_handler or not self._expand(node, proto):
             self.add(node)
         if complete:
-            self._note_largest(node, proto)
+            for at in self._sizes:
+                self._note_sizes(node, proto, at)
             bounds.note(node)
             for name, dtype in narrow.note(node):
                 self._wrap(name, dtype)
@@ -196,16 +197,16 @@ class OnnxImport(NetworkImport):
         own, self._own_handler = self._own_handler, None
         return own or super().handler(layer)
 
-    def _note_largest(self, node: OnnxNode, proto: onnx.NodeProto) -> None:
-        """Computes a node whose operands are constant or follow from sizes for the largest ones."""
+    def _note_sizes(self, node: OnnxNode, proto: onnx.NodeProto, at: dict[str, Array]) -> None:
+        """Computes a node whose operands are constant or follow from sizes for those of `at`."""
         inputs = [name for name in proto.input if name]
-        if self._largest.keys().isdisjoint(inputs) or not _is_foldable(node, proto):
+        if at.keys().isdisjoint(inputs) or not _is_foldable(node, proto):
             return
-        feeds = {name: self._largest.get(name, self.values[name]) for name in inputs}
+        feeds = {name: at.get(name, self.values[name]) for name in inputs}
         if not all(is_known(v) and v.size <= _MAX_SHAPE_ELEMENTS for v in feeds.values()):
             return
         results = self._compute(node, proto, feeds) or {}
-        self._largest |= {n: v for n, v in results.items() if v.size <= _MAX_SHAPE_ELEMENTS}
+        at |= {n: v for n, v in results.items() if v.size <= _MAX_SHAPE_ELEMENTS}
 
     def _expand(self, node: OnnxNode, proto: onnx.NodeProto) -> bool:
         """Imports the nodes by which ONNX defines an operator without a handler, or those of the
@@ -263,7 +264,8 @@ class OnnxImport(NetworkImport):
             return
         if node.type == "Size" or sizes.size != len(node.shape()):
             raise node.unsupported("the size of its operand depends on data")
-        self.values[output], self._largest[output] = counted.shape_of(node, node.x()), sizes
+        self.values[output] = counted.shape_of(node, node.x())
+        self._sizes.largest[output], self._sizes.least[output] = sizes, np.zeros_like(sizes)
 
     def _constant(self, node: OnnxNode, proto: onnx.NodeProto) -> Array:
         """The value of a Constant."""

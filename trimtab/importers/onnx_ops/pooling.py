@@ -117,7 +117,7 @@ def lp_pool(node: OnnxNode) -> Results:
 
 @handles("GlobalMaxPool", "GlobalAveragePool", "GlobalLpPool")
 def global_pool(node: OnnxNode) -> Results:
-    """One result per channel; x: [n, c, (h,) w]."""
+    """One result per channel; x: [n, c, (d,) (h,) w]."""
     if node.type == "GlobalLpPool":
         axes = range(2, len(node.shape()))
         return _root(node, reduced(node, "sum", _power(node, node.x()), axes, keep_dims=True))
@@ -127,6 +127,10 @@ def global_pool(node: OnnxNode) -> Results:
 def whole(node: OnnxNode, kind: pools.Kind, x: Value) -> Value:
     """Pools each channel of `x` to one element."""
     spatial = len(x.shape) - 2
+    if spatial > 2:  # volumes: the other axes are rows of an image
+        image = node.reshape(x, (*x.shape[:2], -1, x.shape[-1]))
+        y = pools.adaptive_pool(node, kind, image, (1, 1))
+        return node.reshape(y, (*x.shape[:2], *[1] * spatial))
     y = pools.adaptive_pool(node, kind, to_image(node, x, spatial), (1, 1))
     return from_image(node, y, spatial, x)
 

@@ -11,6 +11,7 @@ from trimtab.importers._graph import Value
 from trimtab.importers._layer import Results
 from trimtab.importers.onnx_ops.node import OnnxNode, handles
 from trimtab.importers.vocabulary import normalization
+from trimtab.importers.vocabulary import reduction as extremes
 from trimtab.importers.vocabulary.movement import flatten_to_matrix
 from trimtab.importers.vocabulary.reduction import halved, reduced
 
@@ -86,12 +87,12 @@ def lp_normalization(node: OnnxNode) -> Results:
 
 @handles("ArgMax", "ArgMin")
 def arg_max(node: OnnxNode) -> Results:
-    """The index of the maximum, or of the minimum as the maximum of -x."""
-    x = node.x()
-    return node.add(
-        "arg_max",
-        node.add("neg", x) if node.type == "ArgMin" else x,
-        axis=node.axis(node.integer("axis", 0)),
+    """The index of the maximum or minimum, of floats or integers."""
+    return extremes.arg_max(
+        node,
+        node.x(),
+        node.integer("axis", 0),
         keep_dims=node.boolean("keepdims", True),
-        select_last_index=node.boolean("select_last_index", False),
+        minimum=node.type == "ArgMin",
+        last=node.boolean("select_last_index", False),
     )

@@ -7,7 +7,7 @@ import numpy as np
 from trimtab.importers._graph import Array, Value
 from trimtab.importers.tflite_ops.forms import Results
 from trimtab.importers.tflite_ops.node import TfliteNode, handles
-from trimtab.importers.vocabulary import movement
+from trimtab.importers.vocabulary import movement, reduction
 from trimtab.program.block import NUMPY_DTYPES
 
 
@@ -87,7 +87,7 @@ def top_k(node: TfliteNode) -> Results:
     x, (k,) = node.x(), node.ints(1, "k")
     if node.quantization(0):
         raise node.unsupported("its operand is quantized")
-    values, indices = node.add_many("top_k", x, outputs=2, k=k, axis=len(x.shape) - 1, largest=True)
+    values, indices = reduction.top_k(node, x, k, len(x.shape) - 1)
     return values, node.add("cast", indices, to="i32")
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from trimtab.importers._graph import Operand, Value
 from trimtab.importers._layer import ImportedLayer
+from trimtab.program.block import NUMPY_DTYPES
 
 # Binary operators of the engine, and numpy's functions for constant operands.
 _NUMPY = {
@@ -55,6 +56,35 @@ def combine(layer: ImportedLayer, op: str, a: Value, b: Value) -> Value:
     if op == "floor_div":
         return integer(layer, "div", integer(layer, "sub", a, integer(layer, "floor_mod", a, b)), b)
     return integer(layer, op, a, b) if op in _INTEGER_FUNCTIONS else layer.add(op, a, b)
+
+
+def negated(layer: ImportedLayer, x: Value) -> Value:
+    """-x of floating-point numbers, or of integers, which wrap around."""
+    if x.dtype not in INTEGERS:
+        return layer.add("neg", x)
+    return integer(layer, "sub", _zero(layer, x), x)
+
+
+def absolute(layer: ImportedLayer, x: Value) -> Value:
+    """|x| of floating-point numbers, or of integers, which wrap around."""
+    if x.dtype not in INTEGERS:
+        return layer.add("abs", x)
+    return combine(layer, "max", x, negated(layer, x)) if x.dtype != "u8" else x
+
+
+def signs(layer: ImportedLayer, x: Value) -> Value:
+    """1 for x > 0, -1 for x < 0, otherwise x."""
+    zero = _zero(layer, x)
+    one = layer.value(np.ones((), NUMPY_DTYPES[x.dtype]))
+    y = layer.add("where", layer.add("compare", zero, x, relation="less"), one, x)
+    if x.dtype == "u8":
+        return y
+    minus = layer.value(-np.ones((), NUMPY_DTYPES[x.dtype]))
+    return layer.add("where", layer.add("compare", x, zero, relation="less"), minus, y)
+
+
+def _zero(layer: ImportedLayer, x: Value) -> Value:
+    return layer.value(np.zeros((), NUMPY_DTYPES[x.dtype]))
 
 
 def float_remainder(layer: ImportedLayer, a: Value, b: Value, *, floor: bool) -> Value:

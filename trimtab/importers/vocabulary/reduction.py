@@ -10,6 +10,9 @@ from trimtab.importers.vocabulary.activation import square
 from trimtab.importers.vocabulary.elementwise import INTEGERS, combine
 from trimtab.importers.vocabulary.movement import drop_axes, padded, split
 
+_MAX_PAIRS = 1 << 22
+"""Pairs of integers that are compared to order them."""
+
 UnaryFunction = Callable[[ImportedLayer, Value], Value]
 
 
@@ -67,11 +70,63 @@ def at_least_a_vector(layer: ImportedLayer, x: Value) -> Value:
 
 
 def arg_max(
-    layer: ImportedLayer, x: Value, axis: int, *, keep_dims: bool, minimum: bool = False
+    layer: ImportedLayer,
+    x: Value,
+    axis: int,
+    *,
+    keep_dims: bool,
+    minimum: bool = False,
+    last: bool = False,
 ) -> Value:
-    """The index of the maximum, or of the minimum as the maximum of -x."""
-    x = layer.add("neg", x) if minimum else x
-    return layer.add("arg_max", x, axis=layer.axis(axis, len(x.shape)), keep_dims=keep_dims)
+    """The index of the first maximum or minimum, or of the `last` one: of -x for the minimum, and
+    of the place of the extreme among integers, which float32 may not hold.
+    """
+    axis = layer.axis(axis, len(x.shape))
+    if x.dtype in INTEGERS:
+        x = _is_extreme(layer, x, axis, "min" if minimum else "max")
+    elif minimum:
+        x = layer.add("neg", x)
+    more = {"select_last_index": True} if last else {}
+    return layer.add("arg_max", x, axis=axis, keep_dims=keep_dims, **more)
+
+
+def _is_extreme(layer: ImportedLayer, x: Value, axis: int, kind: str) -> Value:
+    """1.0 for the extreme integers along an axis, 0.0 for others."""
+    if x.counted:
+        raise layer.unsupported("its operands are integers, whose number depends on data")
+    extreme = reduced(layer, kind, x, (axis,), keep_dims=True)
+    return layer.add("cast", layer.add("compare", x, extreme, relation="equal"), to="f32")
+
+
+def top_k(
+    layer: ImportedLayer, x: Value, k: int, axis: int, *, largest: bool = True
+) -> tuple[Value, ...]:
+    """The k largest or smallest elements along an axis, best first, and their indices as i64."""
+    if x.dtype not in INTEGERS:
+        return layer.add_many("top_k", x, outputs=2, k=k, axis=axis, largest=largest)
+    if x.dtype in ("i8", "u8"):  # which float32 holds
+        order = layer.add("cast", x, to="f32")
+    else:
+        order, largest = _ranks(layer, x, axis, largest=largest), False
+    _, indices = layer.add_many("top_k", order, outputs=2, k=k, axis=axis, largest=largest)
+    return layer.add("gather_elements", x, indices, axis=axis), indices
+
+
+def _ranks(layer: ImportedLayer, x: Value, axis: int, *, largest: bool) -> Value:
+    """How many integers along an axis are better than each one, as float32: the same for equal
+    ones.
+    """
+    length = x.shape[axis]
+    if x.counted or x.count * length > _MAX_PAIRS:
+        raise layer.unsupported(
+            f"it orders {length:,} integers, and compares at most {_MAX_PAIRS:,} pairs of a size"
+            " that does not depend on data"
+        )
+    column = layer.reshape(x, (*x.shape[: axis + 1], 1, *x.shape[axis + 1 :]))
+    row = layer.reshape(x, (*x.shape[:axis], 1, *x.shape[axis:]))
+    better = (column, row) if largest else (row, column)
+    pairs = layer.add("cast", layer.add("compare", *better, relation="less"), to="f32")
+    return layer.add("reduce_sum", pairs, axes=(axis + 1,), keep_dims=False)
 
 
 def cumulative(
