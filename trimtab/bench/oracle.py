@@ -42,7 +42,8 @@ def onnx_golden(
     that are not drawn. `states`: inputs that are zeros, and the outputs with their next values; the
     result has none of them.
 
-    `shapes` are for inputs with free dimensions. Floating-point inputs are standard normal, uint8
+    `shapes` are for inputs with free dimensions; one number for an input without dimensions is its
+    value, and the result lacks that input. Floating-point inputs are standard normal, uint8
     any value, others are 0 or 1. Raises ModelFileError, DynamicShapeError, or ImportModelError if
     the oracle cannot run the model.
     """
@@ -59,6 +60,7 @@ def onnx_golden(
     rng = np.random.default_rng(SEED)
     feed = {value.name: _of_onnx(value, shapes, rng) for value in inputs} | dict(values)
     feed |= {name: np.zeros_like(feed[name]) for name in states}
+    given = {value.name for value in inputs if _is_given(value, shapes)}
     names = [value.name for value in model.graph.output]
     try:
         (outputs, *others), oracle = _run(path, model, feed, custom)
@@ -70,7 +72,7 @@ def onnx_golden(
         ) from error
     scales = qdq_form.output_scales(model)
     alternatives = others[0] if others else []
-    arrays = [array for name, array in feed.items() if name not in states]
+    arrays = [array for name, array in feed.items() if name not in {*states, *given}]
     result = Golden(arrays, outputs, names, oracle, scales=scales, others=alternatives)
     result = result.without(states.values())
     return result.within("f16") if _has_float16(model.graph) else result
@@ -150,6 +152,9 @@ def _of_onnx(
     value: onnx.ValueInfoProto, shapes: Mapping[str, tuple[int, ...]], rng: np.random.Generator
 ) -> Array:
     tensor = value.type.tensor_type
+    if _is_given(value, shapes):
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+        return np.array(shapes[value.name][0], dtype)
     dims = [dim.dim_value if dim.HasField("dim_value") else 0 for dim in tensor.shape.dim]
     shape = shapes.get(value.name, tuple(dims))
     if any(dim <= 0 for dim in shape):
@@ -159,6 +164,13 @@ def _of_onnx(
             hint=f"give them, e.g. --input {value.name}=1,3,224,224",
         )
     return _sample(shape, onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type), rng)
+
+
+def _is_given(value: onnx.ValueInfoProto, shapes: Mapping[str, tuple[int, ...]]) -> bool:
+    """Whether `shapes` has the value of an input without dimensions."""
+    shape = value.type.tensor_type.shape
+    is_scalar = value.type.tensor_type.HasField("shape") and not shape.dim
+    return is_scalar and len(shapes.get(value.name, ())) == 1
 
 
 def _sample(shape: tuple[int, ...], dtype: np.dtype[Any], rng: np.random.Generator) -> Array:

@@ -24,11 +24,11 @@ def parse(inputs: Iterable[str]) -> dict[str, tuple[Size, ...]]:
             if ".." in dims:  # which says what is wrong with the bounds
                 raise
             shape = ()
-        if not name or not shape or any(isinstance(n, int) and n < 1 for n in shape):
+        if not name or not shape or _is_empty(shape):
             raise UsageError(
                 f"cannot read the input shape {text!r}",
                 hint="write it as NAME=1,3,224,224, or with bounds as NAME=1..8,3,64..640,64..640;"
-                " NAME=@OUTPUT is a state",
+                " NAME=@OUTPUT is a state, and NAME=16000 the value of an input without dimensions",
             )
         if name in shapes:
             raise UsageError(
@@ -36,6 +36,11 @@ def parse(inputs: Iterable[str]) -> dict[str, tuple[Size, ...]]:
             )
         shapes[name] = shape
     return shapes
+
+
+def _is_empty(shape: tuple[Size, ...]) -> bool:
+    """Whether a shape has a size of 0; a single 0 may be the value of an input."""
+    return len(shape) > 1 and any(isinstance(n, int) and n < 1 for n in shape)
 
 
 def without_bounds(shapes: Mapping[str, tuple[Size, ...]]) -> dict[str, tuple[int, ...]]:

@@ -12,8 +12,10 @@ from trimtab.errors import UsageError
 Size = int | str
 """A size, or the text of its bounds."""
 
-FreeShapes = Mapping[str, str | Sequence[Size]]
-"""Shapes of inputs by name, in which sizes may be bounds."""
+FreeShapes = Mapping[str, str | int | Sequence[Size]]
+"""Shapes of inputs by name, in which sizes may be bounds; a number is the value of an input without
+dimensions.
+"""
 
 STATE = "@"
 """Begins the last part of a state's shape, `@NAME`: the output with its next value."""
@@ -50,9 +52,12 @@ class Bounds:
         return Bounds(minimum, range(minimum, maximum + 1, step)[-1], step)
 
 
-def parsed(shape: str | Sequence[Size]) -> tuple[Size, ...]:
-    """A shape as numbers, texts of bounds and the mark of a state; UsageError for anything else."""
+def parsed(shape: str | int | Sequence[Size]) -> tuple[Size, ...]:
+    """A shape as numbers, texts of bounds and the mark of a state; a number alone is a shape of one.
+    UsageError for anything else.
+    """
     sizes: list[Size] = []
+    shape = (shape,) if isinstance(shape, int) else shape
     for size in _parts(shape) if isinstance(shape, str) else shape:
         if isinstance(size, str) and size.startswith(STATE):
             sizes.append(size)

@@ -9,40 +9,32 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-from onnx import helper, numpy_helper, shape_inference
+from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 from trimtab.errors import ImportModelError
-from trimtab.importers._graph import Array, Operand, Value
+from trimtab.importers._graph import Array, Operand, UnsupportedFormError, Value
 from trimtab.importers._handlers import Handler
 from trimtab.importers._inputs import Shapes, declared_inputs
 from trimtab.importers._layer import is_known
 from trimtab.importers._walk import NetworkImport
-from trimtab.importers.onnx_ops import bounds, control, counted, functions, narrow
+from trimtab.importers.onnx_ops import bounds, control, counted, functions, given, narrow
 from trimtab.importers.onnx_ops import model as models
+from trimtab.importers.onnx_ops.folding import (
+    MAX_SHAPE_ELEMENTS,
+    expected_bytes,
+    is_foldable,
+)
 from trimtab.importers.onnx_ops.hints import of_ultralytics
 from trimtab.importers.onnx_ops.node import COMPUTED, HALVES, HANDLERS, OnnxContext, OnnxNode
 from trimtab.importers.onnx_ops.order import sort_nodes, subgraphs
 from trimtab.program import Program
 from trimtab.schema import END_DTYPES
 
-# Constant folding would give these the same result in every run.
-RANDOM = frozenset(
-    (
-        "Bernoulli",
-        "Multinomial",
-        "RandomNormal",
-        "RandomNormalLike",
-        "RandomUniform",
-        "RandomUniformLike",
-    )
-)
-
 # The budget for constant folding: networks compute shapes and rearrange their weights. VGG19
 # without weights, one of ONNX's own test models, makes 575 MB.
 _MIN_BUDGET_BYTES = 1 << 30
 _BUDGET_PER_WEIGHT_BYTE = 8
-_MAX_SHAPE_ELEMENTS = 64  # larger operands are not shapes
 
 # The types in which inputs and outputs of another type are computed.
 _COMPUTED = END_DTYPES | {"f16": "f32"}
@@ -59,6 +51,8 @@ def load(path: Path, shapes: Shapes, values: Mapping[str, Array]) -> Program:
     model = file.model
     sort_nodes(model, path)
     versions, graph = models.opsets(model, path), models.expanded(model, path)
+    values = {**given.values(graph.input, shapes, path), **values}
+    shapes = given.without(shapes, values)
     constants = {**models.constants(graph, str(path), path.parent, file.weights), **values}
     sparse = {tensor.values.name for tensor in graph.sparse_initializer}
     infos = [info for info in graph.input if info.name not in constants.keys() | sparse]
@@ -99,6 +93,7 @@ class OnnxImport(NetworkImport):
         weights_bytes: int,
         ends: Mapping[str, str],
     ) -> None:
+        self._file_graph = graph
         count = sum(node.op_type != "Constant" for node in graph.node)
         super().__init__(path, HANDLERS, count)
         self._context, self._ends = OnnxContext(versions), ends
@@ -200,13 +195,13 @@ class OnnxImport(NetworkImport):
     def _note_sizes(self, node: OnnxNode, proto: onnx.NodeProto, at: dict[str, Array]) -> None:
         """Computes a node whose operands are constant or follow from sizes for those of `at`."""
         inputs = [name for name in proto.input if name]
-        if at.keys().isdisjoint(inputs) or not _is_foldable(node, proto):
+        if at.keys().isdisjoint(inputs) or not is_foldable(node, proto):
             return
         feeds = {name: at.get(name, self.values[name]) for name in inputs}
-        if not all(is_known(v) and v.size <= _MAX_SHAPE_ELEMENTS for v in feeds.values()):
+        if not all(is_known(v) and v.size <= MAX_SHAPE_ELEMENTS for v in feeds.values()):
             return
         results = self._compute(node, proto, feeds) or {}
-        at |= {n: v for n, v in results.items() if v.size <= _MAX_SHAPE_ELEMENTS}
+        at |= {n: v for n, v in results.items() if v.size <= MAX_SHAPE_ELEMENTS}
 
     def _expand(self, node: OnnxNode, proto: onnx.NodeProto) -> bool:
         """Imports the nodes by which ONNX defines an operator without a handler, or those of the
@@ -216,12 +211,21 @@ class OnnxImport(NetworkImport):
             return False
         groups = control.expansion(node, proto, self.values), self._definition(node, proto)
         expanded = False
-        for nodes in chain(*groups):
-            read = {name for inner in nodes for name in inner.input}
-            self._context.read |= read
-            self._context.used |= read
-            self.add_nodes(nodes)
-            expanded = True
+        try:
+            for nodes in chain(*groups):
+                read = {name for inner in nodes for name in inner.input}
+                self._context.read |= read
+                self._context.used |= read
+                self.add_nodes(nodes)
+                expanded = True
+        except (ImportModelError, UnsupportedFormError) as error:
+            if node.type != "If":
+                raise
+            reason = str(error)
+            if isinstance(error, ImportModelError):
+                reason = f"a branch does not fit the sizes of its operands: {error.what}"
+            advice = given.remark(self._file_graph, proto.input[0])
+            raise node.unsupported(f"its condition is computed, and {reason}{advice}") from error
         return expanded
 
     def _definition(
@@ -242,7 +246,7 @@ class OnnxImport(NetworkImport):
             self._add_branch(proto)
         elif node.type == "Constant":
             self.define({proto.output[0]: self._constant(node, proto)})
-        elif constant and _is_foldable(node, proto):
+        elif constant and is_foldable(node, proto):
             results = self._compute(node, proto, {name: self.values[name] for name in inputs})
             if results is None and node.type in HANDLERS:
                 return False  # it tells what is wrong with the node
@@ -300,7 +304,7 @@ class OnnxImport(NetworkImport):
             helper.make_graph([proto], "constant", infos, empty),
             opset_imports=[helper.make_opsetid("", self._context.versions[""])],
         )
-        self._check_budget(_expected_bytes(model, feeds), node.where)
+        self._check_budget(expected_bytes(model, feeds), node.where)
         try:
             with np.errstate(all="ignore"):
                 values = ReferenceEvaluator(model).run(None, dict(feeds))
@@ -346,36 +350,6 @@ class OnnxImport(NetworkImport):
             self.values.pop(name, None)
             self._context.stored.pop(name, None)
             self.missing.discard(name)
-
-
-def _expected_bytes(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> int:
-    """The size of the results of a one-node model by shape inference; 0 if that fails."""
-    small = {name: value for name, value in feeds.items() if value.size <= _MAX_SHAPE_ELEMENTS}
-    model.graph.initializer.extend(numpy_helper.from_array(v, name) for name, v in small.items())
-    try:
-        outputs = shape_inference.infer_shapes(model).graph.output
-    except Exception:  # a damaged node: the error comes when it is computed
-        return 0
-    finally:
-        del model.graph.initializer[:]
-    types = [info.type.tensor_type for info in outputs]
-    return sum(
-        math.prod(dim.dim_value for dim in t.shape.dim)
-        * helper.tensor_dtype_to_np_dtype(t.elem_type).itemsize
-        for t in types
-        if t.HasField("shape") and t.elem_type
-    )
-
-
-def _is_foldable(node: OnnxNode, proto: onnx.NodeProto) -> bool:
-    """Whether a node with constant inputs has a deterministic result."""
-    if proto.domain not in ("", "ai.onnx") or node.type in RANDOM:
-        return False
-    if any(a.HasField("g") or a.graphs for a in proto.attribute):
-        return False
-    if node.type == "DequantizeLinear":
-        return False  # the handler keeps the quantized form
-    return bool(proto.input)
 
 
 def _shape_or_size(node: OnnxNode, shape: tuple[int, ...]) -> Array:
