@@ -12,7 +12,7 @@ struct EngineError : std::runtime_error {
 };
 
 // numpy's names of element types, indexed by DType.
-inline constexpr const char* kNumpyTypes[] = {"", "f4", "f2", "i1", "u1", "i4", "i8",
-                                               "?", "f8", "i2", "u2", "u4"};
+inline constexpr const char* kNumpyTypes[] = {"",   "f4", "f2", "i1", "u1", "i4",
+                                              "i8", "?",  "f8", "i2", "u2", "u4"};
 
 #endif  // BINDINGS_ENGINE_ERROR_H_

@@ -130,7 +130,7 @@ class Cast final : public OperatorOf<CastAttributes> {
 
  protected:
   Status InferShape() override {
-    static constexpr DType kTypes[] = {DType::kF32, DType::kF16, DType::kI8,  DType::kU8,
+    static constexpr DType kTypes[] = {DType::kF32, DType::kF16, DType::kI8,   DType::kU8,
                                        DType::kI32, DType::kI64, DType::kBool, DType::kF64,
                                        DType::kI16, DType::kU16, DType::kU32};
     output().dims = input(0).dims;

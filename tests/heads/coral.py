@@ -24,7 +24,7 @@ def recorded(name: str) -> dict[str, Array]:
     return {key.removeprefix(f"{name}."): arrays[key] for key in arrays if key.startswith(name)}
 
 
-def model(name: str, masks: bool = False) -> Model:
+def model(name: str, masks: bool = False, operator: str = "PosenetDecoderOp") -> Model:
     """The operator alone, whose inputs are the maps."""
     stored, file = recorded(name), Model()
     maps = [np.moveaxis(stored[of], 0, -1)[None].astype(np.float32) for of in MAPS]
@@ -37,7 +37,7 @@ def model(name: str, masks: bool = False) -> Model:
     shapes: list[tuple[int, ...]] = [(1, 10, 17, 2), (1, 10, 17), (1, 10), (1,)]
     inputs = [file.input(x) for x in maps]
     shapes += [(1, 10, 33, 33)] * masks
-    file.outputs = file.add("PosenetDecoder", inputs, shapes, **settings)
+    file.outputs = file.add(operator, inputs, shapes, **settings)
     return file
 
 

@@ -46,6 +46,40 @@ def test_a_result_may_be_several_outputs() -> None:
     check(text, *({"x": np.array([1, 0, n, 2, n], np.float32)} for n in (0, 3)))
 
 
+PADDED = """
+net (float[6, 4] x, bool[6] c) => (float[1, 8, 4] y, float[n, m] inside) {
+  rows = Compress <axis = 0> (x, c)
+  sizes = Shape (rows)
+  first = Constant <value = int64[1] {0}> ()
+  n = Gather (sizes, first)
+  eight = Constant <value = int64[1] {8}> ()
+  missing = Sub (eight, n)
+  none = Constant <value = int64[3] {0, 0, 0}> ()
+  pairs = Concat <axis = 0> (none, missing)
+  by_axis = Constant <value = int64[2] {-1, 2}> ()
+  table = Reshape (pairs, by_axis)
+  last = Constant <value = int64[1] {-1}> ()
+  end = Constant <value = int64[1] {-9223372036854775807}> ()
+  turned = Slice (table, last, end, first, last)
+  columns = Transpose <perm = [1, 0]> (turned)
+  pads = Reshape (columns, last)
+  padded = Pad (rows, pads)
+  y = Unsqueeze (padded, first)
+  around = Constant <value = int64[4] {1, 0, 2, 3}> ()
+  value = Constant <value = float {-7}> ()
+  inside = Pad (rows, around, value)
+}
+"""
+
+
+def test_rows_are_padded_to_a_fixed_number_as_ultralytics_exports_do() -> None:
+    flags = np.array([[1, 1, 1, 1, 1, 1], [0, 0, 0, 0, 0, 0], [0, 1, 0, 0, 1, 0]], bool)
+    check(PADDED, *({"x": normal(6, 4), "c": one} for one in flags))
+    session = trimtab.Session(model(PADDED), cache=False)
+    assert session.outputs["y"].shape == (1, 8, 4)
+    assert session.outputs["inside"].shape == (9, 7)
+
+
 def test_the_program_has_the_largest_sizes() -> None:
     session = trimtab.Session(model(DETECTOR), cache=False)
     assert session.outputs["kept"].shape == (6, 4)
@@ -76,6 +110,11 @@ REFUSED = {
         + ", ".join(["1"] * 18)
         + "}> () y = Conv (v, w) }",
         "it needs the size of its operand",
+    ),
+    "a border that is no constant": (
+        "net (float[5] x) => (int64[m, n] y) { i = NonZero (x)"
+        ' p = Constant <value = int64[4] {0, 1, 0, 1}> () y = Pad <mode = "edge"> (i, p) }',
+        "it reads a value whose size depends on data",
     ),
     "the size of all dimensions": (
         "net (float[5] x) => (int64 y) { i = NonZero (x) y = Size (i) }",

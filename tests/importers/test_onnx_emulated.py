@@ -89,13 +89,12 @@ def test_numbers_of_float64_are_computed_in_float32(tmp_path: Path) -> None:
     assert_matches(text, {"x": normal(3, 8)}, {"factor": np.float64(1 / 3)}, tmp_path)
 
 
-@pytest.mark.parametrize("type_name", ["uint16", "double"])
+@pytest.mark.parametrize("type_name", ["uint4", "uint64"])
 def test_outputs_of_a_type_that_the_engine_lacks_are_refused(
     type_name: str, tmp_path: Path
 ) -> None:
-    node = "QuantizeLinear (x, s, p)" if type_name == "uint16" else "Cast <to = 11> (x)"
+    node = "Cast <to = 21> (x)" if type_name == "uint4" else "Cast <to = 13> (x)"
     text = f"net (float[3] x) => ({type_name}[3] y) {{ y = {node} }}"
-    saved(text, {"s": np.float32(1), "p": np.uint16(9)}, tmp_path)
-    name = type_name.replace("double", "float64")
-    with pytest.raises(ImportModelError, match=f"output 'y' holds {name}"):
+    saved(text, {}, tmp_path)
+    with pytest.raises(ImportModelError, match=f"output 'y' holds {type_name}"):
         trimtab.load(tmp_path / "net.onnx")

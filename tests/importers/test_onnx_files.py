@@ -222,7 +222,7 @@ def test_all_unsupported_nodes_are_reported_at_once(tmp_path: Path) -> None:
 
 def test_an_element_type_that_the_engine_lacks_is_reported(tmp_path: Path) -> None:
     g = Graph()
-    g.node("Relu", normal(1, 2).astype(np.float64))
+    g.node("Relu", normal(1, 2).astype(np.uint64))
     with pytest.raises(ImportModelError, match="'x0' is not a tensor of f32"):
         load(g.model(), tmp_path)
     g = Graph()

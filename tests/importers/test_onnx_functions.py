@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
@@ -48,6 +49,24 @@ def test_attention(tmp_path: Path, attributes: dict[str, Any]) -> None:
     inputs = {"q": normal(2, 3, 5, 8), "k": normal(2, 3, 6, 8), "v": normal(2, 3, 6, 10)}
     node = helper.make_node("Attention", [*inputs], ["y"], **attributes)
     check(tmp_path / "net.onnx", model_of([node], inputs, ["y"], 23), inputs)
+
+
+@pytest.mark.parametrize("opset", [23, 24])
+@pytest.mark.parametrize("shape", [(3, 5), (1, 1, 3, 5), (2, 4, 3, 5)])
+@pytest.mark.parametrize("kind", [bool, np.float32])
+def test_attention_with_a_mask_is_that_of_onnxruntime(
+    tmp_path: Path, opset: int, shape: tuple[int, ...], kind: Any
+) -> None:
+    inputs = {"q": normal(2, 4, 3, 8), "k": normal(2, 4, 5, 8), "v": normal(2, 4, 5, 8)}
+    mask = RNG.random(shape) > 0.3
+    mask[..., 0] = True  # no row without a key
+    inputs["m"] = mask if kind is bool else np.where(mask, 0, -1e9).astype(np.float32)
+    model = model_of([helper.make_node("Attention", [*inputs], ["y"])], inputs, ["y"], opset)
+    model.ir_version = 11
+    model.graph.output[0].type.tensor_type.elem_type = onnx.TensorProto.FLOAT
+    (want,) = onnxruntime.InferenceSession(model.SerializeToString()).run(None, inputs)
+    result = trimtab.Session(model, cache=False).run(inputs)["y"]
+    np.testing.assert_allclose(result, want, 1e-5, 1e-6)
 
 
 def test_attention_after_earlier_keys(tmp_path: Path) -> None:

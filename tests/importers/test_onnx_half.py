@@ -19,10 +19,9 @@ from trimtab.planner.plan_file import Plan
 from trimtab.program import Program
 from trimtab.session import Session
 
-HALF, FLOAT, DOUBLE, BRAIN = (
+HALF, FLOAT, BRAIN = (
     TensorProto.FLOAT16,
     TensorProto.FLOAT,
-    TensorProto.DOUBLE,
     TensorProto.BFLOAT16,
 )
 _SOME = all_cases()[::11]
@@ -179,9 +178,9 @@ def test_bfloat16_constants_are_computed_in_float32(tmp_path: Path) -> None:
     ("place", "kind", "name"),
     [
         ("input", BRAIN, "bfloat16"),
-        ("input", DOUBLE, "float64"),
+        ("input", TensorProto.FLOAT8E4M3FN, "float8_e4m3fn"),
         ("output", BRAIN, "bfloat16"),
-        ("output", DOUBLE, "float64"),
+        ("output", TensorProto.UINT64, "uint64"),
     ],
 )
 def test_inputs_and_outputs_of_other_floating_types_are_refused_by_name(

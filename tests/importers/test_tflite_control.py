@@ -77,12 +77,14 @@ def test_a_loop_without_a_bound_is_refused_by_name(tmp_path: Path) -> None:
 def test_an_operator_of_a_branch_that_is_missing_is_named(tmp_path: Path) -> None:
     model, graph = Model(), Model()
     x = graph.argument(*X.shape)
-    graph.outputs = graph.add("RFFT2D", [x], [X.shape])
+    graph.outputs = graph.add("MULTINOMIAL", [x], [X.shape])
     number = model.graph(graph)
     operands = [model.input(np.array([True])), model.input(X)]
     fields: dict[str, Any] = {"ThenSubgraphIndex": number, "ElseSubgraphIndex": number}
     model.outputs = model.add("IF", operands, [X.shape], "IfOptions", **fields)
-    with pytest.raises(UnsupportedOperatorError, match=r"\(RFFT2D\) of graph 1: the engine has no"):
+    with pytest.raises(
+        UnsupportedOperatorError, match=r"\(MULTINOMIAL\) of graph 1: the engine has no"
+    ):
         trimtab.load(saved(model, tmp_path))
 
 

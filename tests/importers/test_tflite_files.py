@@ -146,7 +146,7 @@ def test_computed_shapes_are_constant(tmp_path: Path) -> None:
 
 def test_all_unsupported_operators_are_named_at_once(tmp_path: Path) -> None:
     net = _network()
-    (a,) = net.add("RFFT2D", [0], [X.shape])
+    (a,) = net.add("MULTINOMIAL", [0], [X.shape])
     (b,) = net.add("RELU", [a], [X.shape])
     operands = [net.constant([[0]]), net.constant(X[0, 0]), net.input(np.array([3], np.int32))]
     (c,) = net.add("SCATTER_ND", operands, [X.shape])
@@ -154,13 +154,13 @@ def test_all_unsupported_operators_are_named_at_once(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedOperatorError, match="2 layers are") as caught:
         trimtab.load(_write(net, tmp_path))
     message = str(caught.value)
-    assert "operator 6 (RFFT2D)" in message
+    assert "operator 6 (MULTINOMIAL)" in message
     assert "operator 8 (SCATTER_ND): its shape must be constant" in message
 
 
 @pytest.mark.parametrize(
     ("type", "reason"),
-    [("ADD", "element type number 17"), ("RFFT2D", "the engine has no such operator")],
+    [("ADD", "element type number 17"), ("MULTINOMIAL", "the engine has no such operator")],
 )
 def test_an_operator_with_a_constant_that_cannot_be_read_is_named(
     type: str, reason: str, tmp_path: Path
@@ -177,13 +177,25 @@ def test_an_operator_with_a_constant_that_cannot_be_read_is_named(
     assert reason in str(error.value)
 
 
-def test_a_clipped_cell_that_can_reach_its_bound_is_refused(tmp_path: Path) -> None:
-    net = lstm(False, True, False, False)
-    net.ops[0][4]["CellClip"] = 4.0  # the sequence has 5 steps
-    path = tmp_path / "net.tflite"
-    path.write_bytes(net.bytes())
-    with pytest.raises(UnsupportedOperatorError, match="clips its cell to 4"):
+def test_a_cell_that_is_clipped_in_many_steps_is_refused(tmp_path: Path) -> None:
+    net = lstm(False, True, False, False, clip=0.25, steps=257)
+    with pytest.raises(UnsupportedOperatorError, match="clips its cell in 257 steps"):
+        trimtab.load(_write(net, tmp_path))
+
+
+def test_where_to_end_a_network_that_nearly_ends_in_an_unsupported_operator(
+    tmp_path: Path,
+) -> None:
+    net = Model()
+    (x,) = net.add("RELU", [net.input(X)], [X.shape])
+    net.outputs = net.add("PosenetSegments", [x], [X.shape])
+    path = _write(net, tmp_path)
+    with pytest.raises(UnsupportedOperatorError) as caught:
         trimtab.load(path)
+    _, _, name = caught.value.hint.partition(" in Python, --tensor ")
+    assert f"or end it before them: outputs=['{name}']" in caught.value.hint
+    program = trimtab.load(path, outputs=[name])
+    assert [op.type for op in program.ops] == ["relu"]
 
 
 def test_int8_operands_without_a_scale_are_refused(tmp_path: Path) -> None:

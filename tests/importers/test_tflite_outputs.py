@@ -81,9 +81,9 @@ def twice(model: Model) -> Model:
 
 # Operators that compute, and not for int32 and int64 in the engine.
 _FLOAT_ONLY = (
-    *("abs", "neg", "squared_difference"),
+    "squared_difference",
     *(f"{op}_{activation}" for op in ("add", "sub", "mul", "div") for activation in (1, 2, 3, 5)),
-    *("mean", "arg_max", "resize_", "sign", "top_k"),
+    *("mean", "resize_"),
 )
 # Operators that are not for quantized operands. LiteRT takes those of some as integers.
 _NOT_QUANTIZED = (

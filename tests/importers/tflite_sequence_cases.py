@@ -8,10 +8,18 @@ from tests.importers.caffe_writer import random
 from tests.importers.tflite_writer import Model
 
 
-def lstm(both: bool, time_major: bool, peepholes: bool, merged: bool) -> Model:
+def lstm(
+    both: bool,
+    time_major: bool,
+    peepholes: bool,
+    merged: bool,
+    clip: float = 10.0,
+    steps: int = 5,
+) -> Model:
     """An LSTM of 5 steps, 2 sequences, 3 inputs and 4 elements."""
     model = Model()
-    x = model.input(random(*((5, 2) if time_major else (2, 5)), 3, seed=20, low=-2, high=2))
+    leading = (steps, 2) if time_major else (2, steps)
+    x = model.input(random(*leading, 3, seed=20, low=-2, high=2))
     inputs = [x]
     for direction in range(1 + both):
         shapes: list[tuple[int, ...]] = [(4, 3)] * 4 + [(4, 4)] * 4 + [(4,)] * 7
@@ -26,9 +34,8 @@ def lstm(both: bool, time_major: bool, peepholes: bool, merged: bool) -> Model:
     if both:
         fields["MergeOutputs"] = merged
     name = "Bidirectional" if both else "Unidirectional"
-    leading = (5, 2) if time_major else (2, 5)
     results = [(*leading, 8)] if merged else [(*leading, 4)] * (1 + both)
-    fields["CellClip"] = 10.0
+    fields["CellClip"] = clip
     type = f"{name.upper()}_SEQUENCE_LSTM"
     model.outputs = model.add(type, inputs, results, f"{name}SequenceLSTMOptions", **fields)
     return model
@@ -62,6 +69,9 @@ def sequences() -> dict[str, Model]:
             for both, merged in ((False, False), (True, False), (True, True))[: 2 + time_major]:
                 name = f"lstm_{both}_{merged}_{time_major}_{peepholes}"
                 result[name] = lstm(both, time_major, peepholes, merged)
+            for both in (False, True):
+                name = f"lstm_clipped_{both}_{time_major}_{peepholes}"
+                result[name] = lstm(both, time_major, peepholes, False, clip=0.25)
         for both in (False, True):
             for activation in (1, 4):
                 result[f"rnn_{both}_{time_major}_{activation}"] = _elman(

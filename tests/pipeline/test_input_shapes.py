@@ -11,6 +11,7 @@ from trimtab.pipeline import input_shapes
 def test_shapes_are_read_by_the_names_of_the_inputs_and_written_alike() -> None:
     shapes = input_shapes.parse(["data=1,3,224,224", "a=b=1"])
     assert shapes == {"data": (1, 3, 224, 224), "a=b": (1,)}
+    assert input_shapes.parse(["rate=16000", "flag=0"]) == {"rate": (16000,), "flag": (0,)}
     assert input_shapes.text(shapes) == "data=1,3,224,224 a=b=1"
 
 

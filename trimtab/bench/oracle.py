@@ -60,7 +60,7 @@ def onnx_golden(
     rng = np.random.default_rng(SEED)
     feed = {value.name: _of_onnx(value, shapes, rng) for value in inputs} | dict(values)
     feed |= {name: np.zeros_like(feed[name]) for name in states}
-    given = {value.name for value in inputs if _is_given(value, shapes)}
+    fixed = {value.name for value in inputs if _is_given(value, shapes)}
     names = [value.name for value in model.graph.output]
     try:
         (outputs, *others), oracle = _run(path, model, feed, custom)
@@ -72,7 +72,7 @@ def onnx_golden(
         ) from error
     scales = qdq_form.output_scales(model)
     alternatives = others[0] if others else []
-    arrays = [array for name, array in feed.items() if name not in {*states, *given}]
+    arrays = [array for name, array in feed.items() if name not in {*states, *fixed}]
     result = Golden(arrays, outputs, names, oracle, scales=scales, others=alternatives)
     result = result.without(states.values())
     return result.within("f16") if _has_float16(model.graph) else result

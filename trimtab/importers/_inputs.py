@@ -57,7 +57,7 @@ def _user_shape(
         raise ImportModelError(
             f"input '{name}' is {_text(declared)}, the given shape {shape} does not fit",
             where=where,
-            hint="an input without dimensions takes one number, its value, where the format has such"
+            hint="an input without dimensions takes one number, its value, in ONNX files"
             if declared is not None and not declared
             else "give sizes for the free dimensions only, and repeat the fixed ones"
             if fixed

@@ -22,6 +22,8 @@ from trimtab.importers._handlers import Handler, Handlers
 from trimtab.importers._layer import ImportedLayer
 from trimtab.program import ImportedLayerFacts, Program, Var
 
+_MAX_CUT = 4  # results of a network that ends before unsupported layers, and layers behind those
+
 MAX_LAYERS = 10_000
 """The deepest known networks have some thousand layers; more would only take long."""
 
@@ -56,6 +58,7 @@ class NetworkImport(ImportGraph):
         self.missing: set[Hashable] = set()
         self._handlers = handlers
         self._unsupported: list[str] = []
+        self._cut: dict[str, None] = {}  # tensors that unsupported layers read
         self._skipped = 0  # layers that read the output of an unsupported one
         self._layers: list[ImportedLayerFacts] = []
         self._depth = 0  # of layers that are expanded into others
@@ -81,16 +84,26 @@ class NetworkImport(ImportGraph):
         complete = self.missing.isdisjoint(layer.inputs)
         self.missing.update(key for key in layer.outputs if key is not None)
         with self.layer(layer.title, layer.where):
-            handler = self.handler(layer)
-            if handler is None:
-                raise layer.unsupported("the engine has no such operator")
-            if not complete:
-                self._skipped += 1
-            else:
-                first_op = len(self.program.ops)
-                results = handler(layer)
-                layer.check_unread()
-                self.bind(layer, self.bound(layer, results), first_op)
+            try:
+                handler = self.handler(layer)
+                if handler is None:
+                    raise layer.unsupported("the engine has no such operator")
+                if not complete:
+                    self._skipped += 1
+                else:
+                    first_op = len(self.program.ops)
+                    results = handler(layer)
+                    layer.check_unread()
+                    self.bind(layer, self.bound(layer, results), first_op)
+            except UnsupportedFormError:
+                self._cut.update((v.name, None) for v in map(self.tensor, layer.inputs) if v)
+                raise
+
+    def tensor(self, key: Hashable) -> Var | None:
+        """The tensor of the value `key` that an operator of the program computes, if it has one."""
+        value = self.values.get(key)
+        is_tensor = isinstance(value, Var) and self.program.block.producer(value.name)
+        return value if is_tensor else None
 
     def check_defined(self, layer: ImportedLayer) -> None:
         """ImportModelError if the layer reads an undefined value or defines one again."""
@@ -184,8 +197,7 @@ class NetworkImport(ImportGraph):
         UnsupportedOperatorError lists all unsupported layers.
         """
         self.program.layers = tuple(self._layers)
-        if self._unsupported:
-            raise UnsupportedLayersError(self.program, **self._unsupported_layers())
+        self._check_supported()
         if not outputs:
             raise ImportModelError(
                 "it has no outputs", where=self.path, hint="check that the file is complete"
@@ -199,7 +211,12 @@ class NetworkImport(ImportGraph):
                 )
             with self.layer(name, f"{self.path}: output '{name}'"):
                 self.program.outputs.append(self._output(name, self.result(key, name)))
+        self._check_supported()
         return self.program
+
+    def _check_supported(self) -> None:
+        if self._unsupported:
+            raise UnsupportedLayersError(self.program, **self._unsupported_layers())
 
     def _unsupported_layers(self) -> dict[str, str]:
         """The arguments of the error."""
@@ -212,8 +229,15 @@ class NetworkImport(ImportGraph):
             "what": "\n  ".join(lines),
             "where": self.path,
             "hint": "`inv explain` tells more, docs/importers.md lists what is supported; export"
-            f" the network without these {self.layer_word}s",
+            f" the network without these {self.layer_word}s{self._cut_hint()}",
         }
+
+    def _cut_hint(self) -> str:
+        """Advice where to end the network if it nearly ends with the unsupported layers."""
+        if not 0 < len(self._cut) <= _MAX_CUT or self._skipped > _MAX_CUT:
+            return ""
+        options = " ".join(f"--tensor {name}" for name in self._cut)
+        return f", or end it before them: outputs={list(self._cut)} in Python, {options}"
 
     def result(self, key: Hashable, name: str) -> Value:
         """The tensor that leaves the program for a value of the file."""

@@ -17,10 +17,8 @@ MAX_CONSTANT = 255
 FIELD_TYPES = ("int", "uint", "float", "double", "bool", "enum", "ints", "floats")
 """Types that the fields of a record may have."""
 ATTRIBUTE_TYPES = (*FIELD_TYPES, "op", "kernel", "records")
-DTYPES = {
-    **{"f32": 1, "f16": 2, "i8": 3, "u8": 4, "i32": 5, "i64": 6, "bool": 7},
-    **{"f64": 8, "i16": 9, "u16": 10, "u32": 11},
-}
+_OPERAND_DTYPES = {"f32": 1, "f16": 2, "i8": 3, "u8": 4, "i32": 5, "i64": 6, "bool": 7}
+DTYPES = _OPERAND_DTYPES | {"f64": 8, "i16": 9, "u16": 10, "u32": 11}
 END_DTYPES = {"f64": "f32", "i16": "i32", "u16": "i32", "u32": "i64"}
 """Element types that only inputs and outputs of a network have, and the type in which operators
 compute with them: `cast` converts between the two.
@@ -203,8 +201,10 @@ class Operator:
 
     @cached_property
     def takes_all_types(self) -> bool:
-        """True if it accepts every type that is computed with, so that it can only move or convert elements."""
-        return {*DTYPES} - {*END_DTYPES} <= {*self.dtypes}
+        """True if it accepts every type that operators compute with, so that it can only move or
+        convert elements.
+        """
+        return _OPERAND_DTYPES.keys() <= {*self.dtypes}
 
     @property
     def is_generated(self) -> bool:

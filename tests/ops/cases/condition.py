@@ -72,6 +72,11 @@ def _choice() -> Iterator[Case]:
     special = np.array([np.nan, np.inf, -np.inf, 0, 2], np.float32)
     yield case("special", "Sign", special[1:])
     yield case("image", "Sign", x)
+    for dtype in (np.int8, np.int32, np.int64):
+        integers = np.array([np.iinfo(dtype).max, 5, 0, -3, -100], dtype)
+        for op in ("Sign", "Abs", "Neg"):
+            yield case(np.dtype(dtype).name, op, integers)
+    yield case("uint8", "Sign", np.array([0, 1, 200], np.uint8))
     yield case("image", "ThresholdedRelu", x, alpha=0.3)
     yield case("hard", "Shrink", x, lambd=0.6)
     yield case("biased", "Shrink", x, lambd=0.6, bias=0.2)
@@ -94,6 +99,11 @@ def _top_k() -> Iterator[Case]:
     yield case("ties-least", "TopK", np.round(x), ints(9), outputs=2, largest=0)
     yield case("long", "TopK", normal(1, 8400), ints(300), outputs=2)
     yield case("opset-9", "TopK", x, opset=9, outputs=2, k=4)
+    for dtype in (np.int32, np.int64):  # more than float32 holds, and equal ones
+        integers = np.arange(60).astype(dtype).reshape(3, 20) * 7 % 11 + np.iinfo(dtype).max // 2
+        for largest in (0, 1):
+            values = {"outputs": 2, "largest": largest}
+            yield case(f"{np.dtype(dtype).name}-{largest}", "TopK", integers, ints(7), **values)
 
 
 def _gather_elements() -> Iterator[Case]:

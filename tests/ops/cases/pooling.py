@@ -102,5 +102,5 @@ def cases() -> Iterator[Case]:
             )
 
     for op in ("GlobalAveragePool", "GlobalMaxPool"):
-        for shape in ((1, 3, 7, 7), (2, 17, 5, 3), (1, 40, 1, 1), (1, 5, 9)):
+        for shape in ((1, 3, 7, 7), (2, 17, 5, 3), (1, 40, 1, 1), (1, 5, 9), (2, 3, 4, 5, 6)):
             yield case("x".join(map(str, shape)), op, normal(*shape) - 1)

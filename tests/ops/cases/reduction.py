@@ -50,6 +50,15 @@ def _arg_max() -> Iterator[Case]:
         yield case(f"axis{axis}-ties-drop", "ArgMax", ties, axis=axis, keepdims=0)
         yield case(f"axis{axis}-ties-last", "ArgMax", ties, axis=axis, select_last_index=1)
     yield case("opset-7", "ArgMax", x, opset=7)
+    for dtype in (np.int32, np.int64, np.int8, np.uint8):  # more than float32 holds
+        ends = np.iinfo(dtype)
+        integers = np.linspace(ends.min, ends.max // 2, 60, dtype=dtype).reshape(3, 5, 4)
+        integers[:, 1:3] = integers.max() - 1
+        integers[0, 3, 2] += 1
+        name = np.dtype(dtype).name
+        for op in ("ArgMax", "ArgMin"):
+            yield case(name, op, integers, axis=1)
+            yield case(f"{name}-last", op, integers, axis=1, select_last_index=1)
 
 
 def cases() -> Iterator[Case]:

@@ -53,7 +53,7 @@ class Bounds:
 
 
 def parsed(shape: str | int | Sequence[Size]) -> tuple[Size, ...]:
-    """A shape as numbers, texts of bounds and the mark of a state; a number alone is a shape of one.
+    """A shape as numbers, texts of bounds and the mark of a state; a number is a shape of one.
     UsageError for anything else.
     """
     sizes: list[Size] = []

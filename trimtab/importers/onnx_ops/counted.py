@@ -56,7 +56,8 @@ def added(
     node: OnnxNode, values: Mapping[str, Operand], sizes: Sizes
 ) -> Callable[[OnnxNode], Results] | None:
     """The handler of a node that reads or makes a size that depends on data, and has one of its
-    own; None: the usual one. `sizes`: the values that are computed from sizes. UnsupportedFormError if the usual handler takes the sizes for constant.
+    own; None: the usual one. `sizes`: the values that are computed from sizes.
+    UnsupportedFormError if the usual handler takes the sizes for constant.
     """
     if node.type in _BRANCHES:
         return _BRANCHES[node.type]
@@ -234,7 +235,7 @@ def _pad(node: OnnxNode, sizes: _SizeOperands) -> Results:
         shape[axis] = y.shape[axis]
         ends = (x.shape[axis] + int(most[[*places]].sum()), int(least[[*places]].sum()))
         largest[axis] = max(ends) if ends[0] >= 0 else ends[1]
-    return node.add("computed_reshape", y, shape_of(node, y), largest=_checked(node, largest))
+    return node.add("computed_reshape", y, shape_of(node, y), largest=_checked(node, (*largest,)))
 
 
 def _constant_of_shape(node: OnnxNode, sizes: _SizeOperands) -> Results:

@@ -1,4 +1,4 @@
-"""Which nodes with constant inputs are computed during the import, and the size of their results."""
+"""Nodes with constant inputs that are computed during the import, and the size of their results."""
 
 from __future__ import annotations
 

@@ -24,47 +24,47 @@ def values(inputs: Iterable[onnx.ValueInfoProto], shapes: Shapes, path: Path) ->
     """The values of scalar inputs for which `shapes` has one number; ImportModelError if the
     input's type cannot hold it.
     """
-    given = {}
+    constants = {}
     for info in inputs:
         numbers = tuple(shapes.get(info.name, ()))
         if len(numbers) != 1 or not _is_scalar(info):
             continue
         dtype = helper.tensor_dtype_to_np_dtype(info.type.tensor_type.elem_type)
         try:
-            given[info.name] = np.array(numbers[0], dtype)
+            constants[info.name] = np.array(numbers[0], dtype)
         except (OverflowError, ValueError) as error:
             raise ImportModelError(
                 f"input '{info.name}' is a {dtype.name}, which cannot be {numbers[0]}",
                 where=str(path),
                 hint="an input without dimensions takes one number, its value",
             ) from error
-    return given
+    return constants
 
 
 def remark(graph: onnx.GraphProto, name: str) -> str:
-    """What the user can do if the value `name` decides too late which branch runs: nothing (""), or
-    give the scalar inputs that it follows from.
+    """Advice if the value `name` decides too late which branch runs: to give the scalar inputs that
+    it follows from, "" if it follows from others.
     """
     producers = {output: node for node in graph.node for output in node.output}
     scalars = {info.name for info in graph.input if _is_scalar(info)}
     constants = {tensor.name for tensor in graph.initializer}
-    found: dict[str, None] = {}
-    seen, open_ = set(), [name]
+    deciding: dict[str, None] = {}
+    visited, open_ = set(), [name]
     while open_:
         value = open_.pop()
-        if value in seen or not value or value in constants:
+        if value in visited or not value or value in constants:
             continue
-        seen.add(value)
+        visited.add(value)
         if value in producers:
             open_ += producers[value].input
         elif value in scalars:
-            found[value] = None
+            deciding[value] = None
         else:
             return ""
-    if not found:
+    if not deciding:
         return ""
-    listed = ", ".join(f"'{scalar}'" for scalar in found)
-    example = f"--input {next(iter(found))}=NUMBER"
+    listed = ", ".join(f"'{scalar}'" for scalar in deciding)
+    example = f"--input {next(iter(deciding))}=NUMBER"
     return f"; it follows from the input {listed} alone: give the value ({example})"
 
 

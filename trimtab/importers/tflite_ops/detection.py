@@ -67,12 +67,12 @@ def detection_post_process(node: TfliteNode) -> Results:
     )
 
 
-@handles("custom PosenetDecoder")
+@handles("custom PosenetDecoder", "custom PosenetDecoderOp")
 def posenet_decoder(node: TfliteNode) -> Results:
     """Coral's operator for several persons. Unused rows are 0."""
     options = node.parameters()
     if len(node.op.outputs) > _PERSON_RESULTS:
-        raise node.unsupported("it computes the masks of persons")
+        raise node.unsupported("it computes the masks of persons, too")
     boxes, count, keypoints = node.add_many(
         "decode_poses",
         *(node.image(i) for i in range(3)),

@@ -67,6 +67,19 @@ class Blocks:
         return layer.reshape(layer.transpose(x, (2, 4, 0, 1, 3, 5)), self.shape)
 
 
+@dataclass(frozen=True)
+class Complex:
+    """A tensor of complex numbers, of which the program has two parts."""
+
+    real: Value
+    imaginary: Value
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape in the file."""
+        return tuple(self.real.shape)
+
+
 Form = Operand | NchwImage | Blocks
 Results = Form | tuple[Form, ...]
 
@@ -103,6 +116,8 @@ class Forms:
     def plain(self, key: Hashable, layer: ImportedLayer) -> Operand:
         """A tensor in the file's layout."""
         value = self._values[key]
+        if isinstance(value, Complex):
+            raise layer.unsupported("its operand is complex")
         if not isinstance(value, (NchwImage, Blocks)):
             return value
         if key not in self._plain:

@@ -14,7 +14,7 @@ from trimtab.importers._graph import Array, Value
 from trimtab.importers._inputs import Declared, Shapes, declared_inputs
 from trimtab.importers._layer import ImportedLayer
 from trimtab.importers._walk import NetworkImport
-from trimtab.importers.tflite_ops.forms import Blocks, Form, Forms, value_of, with_value
+from trimtab.importers.tflite_ops.forms import Blocks, Complex, Form, Forms, value_of, with_value
 from trimtab.importers.tflite_ops.model import (
     DTYPES,
     TfliteGraph,
@@ -34,7 +34,7 @@ _MAX_NESTED = 16  # graphs within graphs
 
 _I16, _I16_ENDS = 7, (-(2.0**15), 2.0**15 - 1)
 
-_INPUT_DTYPES = {0: "f32", 2: "i32", 3: "u8", 4: "i64", 6: "bool", 9: "i8"}
+_INPUT_DTYPES = {0: "f32", 2: "i32", 3: "u8", 4: "i64", 6: "bool", 7: "i16", 9: "i8"}
 
 
 def load(path: Path, inputs: Shapes) -> Program:
@@ -43,7 +43,7 @@ def load(path: Path, inputs: Shapes) -> Program:
     graph, walk = model.graphs[0], TfliteImport(path, model)
     for index, shape in _inputs(path, graph, inputs).items():
         tensor = graph.tensors[index]
-        walk.add_tensor(index, walk.add_input(tensor.name, shape, _input_dtype(tensor)))
+        walk.add_tensor(index, walk.add_input(tensor.name, shape, _INPUT_DTYPES[tensor.type]))
     for index, op in enumerate(graph.operators):
         walk.add(TfliteNode(walk, op, index, walk.context))
     outputs: dict[str, Hashable] = {}
@@ -64,7 +64,7 @@ def _inputs(path: Path, model: TfliteGraph, shapes: Shapes) -> dict[int, tuple[i
             "two inputs have the same name", where=str(path), hint="rename one and convert again"
         )
     for name, index in indices.items():
-        if model.tensors[index].type not in (*_INPUT_DTYPES, _I16):
+        if model.tensors[index].type not in _INPUT_DTYPES:
             raise ImportModelError(
                 f"input '{name}' has element type number {model.tensors[index].type}",
                 where=str(path),
@@ -73,11 +73,6 @@ def _inputs(path: Path, model: TfliteGraph, shapes: Shapes) -> dict[int, tuple[i
     declared = {name: _declared(model.tensors[i], shapes.get(name)) for name, i in indices.items()}
     complete = declared_inputs(declared, shapes, str(path), fixed=True)
     return {indices[name]: shape for name, shape in complete.items()}
-
-
-def _input_dtype(tensor: TfliteTensor) -> str:
-    """The type of an input of the program; the engine has no i16."""
-    return "i32" if tensor.type == _I16 else _INPUT_DTYPES[tensor.type]
 
 
 def _declared(tensor: TfliteTensor, shape: Sequence[int] | None) -> Declared:
@@ -152,8 +147,9 @@ class TfliteImport(NetworkImport):
         self.missing.add(index)
         with self.layer(start.title, f"{self.path}: {start.title}"):
             if self._tensors[index].type == _I16:
-                if scale := self._scale(start, index):
-                    self.values[index] = start.scaled(start.add("cast", x, to="f32"), scale)
+                scale = self._scale(start, index)
+                whole = start.add("cast", x, to="f32" if scale else "i32")
+                self.values[index] = start.scaled(whole, scale) if scale else whole
             elif quantization := self._quantization(start, index):
                 self._stored[index] = x
                 self.values[index] = dequantized(start, x, quantization)
@@ -202,9 +198,10 @@ class TfliteImport(NetworkImport):
 
     def bind(self, layer: ImportedLayer, results: Mapping[Hashable, Any], first_op: int) -> None:
         """Binds the results to tensors, rounded where a tensor is quantized; handles of variables
-        are no values of the program.
+        and complex numbers are no values of the program.
         """
-        handles = {key: form for key, form in results.items() if isinstance(form, Variable)}
+        kinds = (Variable, Complex)
+        handles = {key: form for key, form in results.items() if isinstance(form, kinds)}
         self.values |= handles
         results = {key: form for key, form in results.items() if key not in handles}
         self.forms.forget(layer.outputs)
@@ -243,6 +240,14 @@ class TfliteImport(NetworkImport):
         self._stored[key] = with_value(form, stored)
         return with_value(form, layer.add("dequantize_linear", stored))
 
+    def tensor(self, key: Hashable) -> Value | None:
+        """The tensor of a value that an operator computes, in whatever form it has."""
+        form = self.values.get(key)
+        value = None if form is None or isinstance(form, (Variable, Complex)) else value_of(form)
+        if not isinstance(value, Var) or not self.program.block.producer(value.name):
+            return None
+        return value
+
     def name(self, value: Any, name: str, first_op: int) -> None:
         """Names a tensor of the program; tensors of the file may share a name."""
         super().name(value_of(value), self.program.block.new_name(name), first_op)
@@ -253,15 +258,16 @@ class TfliteImport(NetworkImport):
         if key in self._stored:
             y = self.operand(Forms(self._stored).plain(key, end), name)
             if isinstance(key, int) and self._tensors[key].type == _I16:
-                return end.add("cast", y, to="i32")
+                return end.add("cast", y, to="i16")
             y.quantization = self._quantization(end, key)
             return y
         # Blocks with padding have the value of their tensor only in the file's layout.
         plain = self._rounded(end, key, self.forms.plain(key, end))
         if key in self._stored:
             return self.result(key, name)
-        stored = self._stored.get(key, plain)
-        return self.operand(value_of(stored), name)
+        y = self.operand(value_of(self._stored.get(key, plain)), name)
+        is_i16 = isinstance(key, int) and self._tensors[key].type == _I16 and y.dtype == "i32"
+        return end.add("cast", y, to="i16") if is_i16 else y
 
 
 def _readable(tensor: TfliteTensor, data: Array) -> Array:

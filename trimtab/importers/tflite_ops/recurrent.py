@@ -15,6 +15,8 @@ from trimtab.importers.vocabulary.recurrent import Weights
 
 _RELU, _TANH = 1, 4  # ActivationFunctionType
 
+_MAX_CLIPPED = 256  # steps of an LSTM that is made of simpler operators
+
 # Rows of the engine's gates i, o, f, g among those of TFLite: i, f, g, o.
 _GATES = (0, 3, 1, 2)
 
@@ -137,10 +139,9 @@ def _lstm(
     if node.has(first + _PROJECTION):
         raise node.unsupported("it projects its state")
     steps, n, inputs = x.shape
-    clip = options.CellClip()
     # From zeros, a cell grows by less than 1 in each step.
-    if clip and (steps > clip or not _is_zero(node, state + 1)):
-        raise node.unsupported(f"it clips its cell to {clip:g}, which {steps} steps may exceed")
+    clip = float(options.CellClip())
+    clip = 0.0 if steps <= clip and _is_zero(node, state + 1) else clip
     size = node.shape(first + 1)[0]
 
     def rows(begin: int, what: str, *shape: int) -> Array:
@@ -159,6 +160,12 @@ def _lstm(
         places = [first + _PEEPHOLES + i for i in (0, 2, 1)]
         peepholes = np.concatenate([node.parameter(i, "peepholes", (size,)) for i in places])
     states = [_state(node, state + i, n, size) for i in (0, 1)]
+    if clip > 0:
+        if steps > _MAX_CLIPPED:
+            raise node.unsupported(f"it clips its cell in {steps} steps, more than {_MAX_CLIPPED}")
+        return recurrent.clipped_lstm(
+            node, x, weights, *states, clip=clip, peepholes=peepholes, reverse=reverse
+        )
     return recurrent.lstm(node, x, weights, *states, peepholes=peepholes, reverse=reverse)[0]
 
 

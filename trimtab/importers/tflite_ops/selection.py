@@ -8,6 +8,7 @@ from trimtab.importers._graph import Array, Value
 from trimtab.importers.tflite_ops.forms import Results
 from trimtab.importers.tflite_ops.node import TfliteNode, handles
 from trimtab.importers.vocabulary import movement, reduction
+from trimtab.importers.vocabulary.elementwise import signs
 from trimtab.program.block import NUMPY_DTYPES
 
 
@@ -65,13 +66,7 @@ def select(node: TfliteNode) -> Results:
 @handles("SIGN")
 def sign(node: TfliteNode) -> Results:
     """1 for x > 0, -1 for x < 0, otherwise x."""
-    x, zero = node.x(0), node.constant(0.0, "zero")
-    if x.dtype not in ("f32", "f16"):
-        raise node.unsupported(f"its operand is {x.dtype}, not a float")
-    above = node.add("compare", zero, x, relation="less")
-    below = node.add("compare", x, zero, relation="less")
-    not_above = node.add("where", below, node.constant(-1.0, "minus"), x)
-    return node.add("where", above, node.constant(1.0, "plus"), not_above)
+    return signs(node, node.x(0))
 
 
 @handles("ZEROS_LIKE")

@@ -57,6 +57,47 @@ def lstm(
     return y, last(layer, y, reverse), last_c
 
 
+def clipped_lstm(
+    layer: ImportedLayer,
+    x: Value,
+    weights: Weights,
+    h: Value,
+    c: Value,
+    *,
+    clip: float,
+    peepholes: Array | None = None,
+    reverse: bool = False,
+) -> Value:
+    """h of all steps of x, as `lstm`, whose cell is clipped to [-clip, clip] after each step, in
+    simpler operators for each step.
+    """
+    steps, n, _ = x.shape
+    gates = linear(layer, x, weights.input, weights.input_bias + weights.state_bias)
+    state = layer.constant(np.ascontiguousarray(weights.state.T), "state weights")
+    sizes = (weights.size,) * 4
+    parts = np.split(peepholes, 3) if peepholes is not None else ()
+    holes = [layer.constant(part, "peepholes") for part in parts]
+    rows = layer.add_many("split", gates, outputs=steps, axis=0, sizes=(1,) * steps)
+    results = []
+    for row in rows[::-1] if reverse else rows:
+        product = layer.add("mat_mul", h, state)
+        sums = layer.add("add", layer.reshape(row, (n, sum(sizes))), product)
+        i, o, f, g = layer.add_many("split", sums, outputs=4, axis=1, sizes=sizes)
+        if holes:
+            i = layer.add("add", i, layer.add("mul", c, holes[0]))
+            f = layer.add("add", f, layer.add("mul", c, holes[2]))
+        older = layer.add("mul", layer.add("sigmoid", f), c)
+        new = layer.add("mul", layer.add("sigmoid", i), layer.add("tanh", g))
+        c = layer.add("clip", layer.add("add", older, new), alpha=-clip, beta=clip)
+        if holes:
+            o = layer.add("add", o, layer.add("mul", c, holes[1]))
+        h = layer.add("mul", layer.add("sigmoid", o), layer.add("tanh", c))
+        results.append(layer.reshape(h, (1, n, weights.size)))
+    if len(results) == 1:
+        return results[0]
+    return layer.add("concat", *(results[::-1] if reverse else results), axis=0)
+
+
 def gru(
     layer: ImportedLayer,
     x: Value,
