@@ -62,7 +62,7 @@ def test_a_number_for_an_input_without_dimensions_is_its_value(
 
 
 def test_a_given_value_goes_with_bounds_of_another_input() -> None:
-    free = {"x": "1..4,512", "state": "1..4,4", "rate": 16000}
+    free: dict[str, Any] = {"x": "1..4,512", "state": "1..4,4", "rate": 16000}
     session = trimtab.Session(trimtab.load(network(), free, cache=False))
     x = normal(3, 512)
     result = session.run({"x": x, "state": normal(3, 4)})["y"]
@@ -82,7 +82,7 @@ def test_a_condition_that_follows_from_data_names_no_input_to_give() -> None:
     condition = onnx.parser.parse_node("is_fast = Greater (total, zero)")
     model.graph.node[0].CopyFrom(condition)
     model.graph.node.insert(0, onnx.parser.parse_node("total = ReduceSum <keepdims = 0> (x)"))
-    model.graph.initializer.append(onnx.numpy_helper.from_array(np.float32(0), "zero"))
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.array(0, np.float32), "zero"))
     with pytest.raises(UnsupportedOperatorError, match="a branch does not fit") as caught:
         trimtab.load(model, shapes(512), cache=False)
     assert "give the value" not in str(caught.value)

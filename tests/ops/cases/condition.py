@@ -72,10 +72,10 @@ def _choice() -> Iterator[Case]:
     special = np.array([np.nan, np.inf, -np.inf, 0, 2], np.float32)
     yield case("special", "Sign", special[1:])
     yield case("image", "Sign", x)
-    for dtype in (np.int8, np.int32, np.int64):
-        integers = np.array([np.iinfo(dtype).max, 5, 0, -3, -100], dtype)
+    for name in ("int8", "int32", "int64"):
+        signed = np.array([np.iinfo(name).max, 5, 0, -3, -100], name)
         for op in ("Sign", "Abs", "Neg"):
-            yield case(np.dtype(dtype).name, op, integers)
+            yield case(name, op, signed)
     yield case("uint8", "Sign", np.array([0, 1, 200], np.uint8))
     yield case("image", "ThresholdedRelu", x, alpha=0.3)
     yield case("hard", "Shrink", x, lambd=0.6)

@@ -48,7 +48,7 @@ def _type_of(node: OnnxNode, i: int) -> str | None:
         to = helper.tensor_dtype_to_np_dtype(node.integer("to")).name
         dtype = DTYPE_NAMES.get(to, "")
         return dtype if dtype in TYPES else None
-    return next((dtype for k in _same_type(node, i) if (dtype := node.narrow(k))), None)
+    return next((own for k in _same_type(node, i) if (own := node.narrow(k))), None)
 
 
 def _same_type(node: OnnxNode, i: int) -> Iterator[int]:
