@@ -14,7 +14,7 @@ import pytest
 import trimtab
 from tests.ops.cases.case import normal
 from trimtab.errors import UnsupportedOperatorError
-from trimtab.importers.onnx_ops import control
+from trimtab.importers import _budget
 
 HEADER = '<ir_version: 8, opset_import: ["" : 17]> '
 
@@ -187,7 +187,7 @@ def test_other_forms_are_refused_by_name(tmp_path: Path, text: str, reason: str)
 def test_a_loop_without_a_trip_count_is_limited(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(control, "MAX_UNROLLED", 50)
+    monkeypatch.setattr(_budget, "MAX_EXPANDED", 50)
     endless = LOOP.replace("after = Less (i, two)", "after = Identity (before)")
     endless = endless.replace("(trips, go, x)", "(, go, x)").replace(
         "Gather <axis = 0> (b, i)", "ReduceSum (b)"

@@ -111,6 +111,11 @@ class WeightsFile:
     def __init__(self, path: Path | None) -> None:
         self._path = path
 
+    @property
+    def stored_bytes(self) -> int:
+        """The size of the file; 0 if it is absent."""
+        return self._path.stat().st_size if self._path else 0
+
     def missing(self, where: str) -> ModelFileError:
         """The exception for weights of an absent file."""
         return ModelFileError(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from trimtab import schema
 from trimtab.errors import ImportModelError, ProgramError
+from trimtab.importers._budget import ImportBudget
 from trimtab.program import Program, Quantization, Var
 
 Array = NDArray[Any]
@@ -27,7 +28,7 @@ class ImportGraph:
     """The program under construction.
 
     `values` maps each value of the file, by the file's own key, to a tensor of the program or to a
-    constant array.
+    constant array. `budget` is what the import may spend.
     """
 
     exact_types = False
@@ -37,6 +38,7 @@ class ImportGraph:
         self.path = str(path)
         self.program = Program(path.stem)
         self.values: dict[Any, Any] = {}
+        self.budget = ImportBudget()
         # Constants of the program by the identity of the array, which the entry keeps alive.
         self._constants: dict[int, tuple[Array, Value]] = {}
 
@@ -75,6 +77,10 @@ class ImportGraph:
             constant = self.add_constant(value, name, exact=self.exact_types)
             self._constants[id(value)] = value, constant
         return self._constants[id(value)][1]
+
+    def is_constant(self, value: Array) -> bool:
+        """Whether an array already is a constant of the program."""
+        return id(value) in self._constants
 
     def add_op(
         self, op: str, inputs: Sequence[Value], attributes: dict[str, Any], outputs: int, name: str

@@ -169,21 +169,33 @@ class ImportedLayer:
             raise self.invalid(f"axis {axis} is outside {rank} dimensions")
         return axis % rank
 
-    def check_elements(self, shape: Sequence[int]) -> None:
-        """Rejects a constant that would be too large."""
-        if min(shape, default=1) < 0 or math.prod(shape) > MAX_ELEMENTS:
-            raise self.invalid(f"a constant of shape {list(shape)} is too large")
+    def check_elements(self, shape: Sequence[int], itemsize: int = 4) -> None:
+        """Spends the import's budget on an array that is about to be made; rejects one that would
+        be too large. `itemsize`: the bytes of an element, 0 for one that is only planned.
+        """
+        count = math.prod(shape)
+        if min(shape, default=1) < 0 or count > MAX_ELEMENTS:
+            raise self.invalid(f"an array of shape {list(shape)} is too large")
+        self._graph.budget.take_bytes(count * itemsize, self.where)
+
+    def can_expand(self, layers: int) -> bool:
+        """Whether the import may still expand to so many layers."""
+        return self._graph.budget.has_layers(layers)
 
     # The operators of the layer.
 
     def value(self, operand: Operand) -> Value:
         """`operand` as a tensor of the program."""
+        if isinstance(operand, np.ndarray) and not self._graph.is_constant(operand):
+            self._graph.budget.take_bytes(operand.nbytes, self.where)
         return self._graph.operand(operand, f"{self.name}.operand")
 
     def constant(
         self, value: Array | float, role: str, quantization: Quantization | None = None
     ) -> Value:
         """Adds a constant: float32 unless it holds integers."""
+        if isinstance(value, np.ndarray):
+            self._graph.budget.take_bytes(value.nbytes, self.where)
         return self._graph.add_constant(value, f"{self.name}.{role}", quantization=quantization)
 
     def add(self, op: str, *inputs: Value, **attributes: Any) -> Value:

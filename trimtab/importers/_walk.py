@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from trimtab.errors import (
     ImportModelError,
     ProgramError,
@@ -132,6 +134,7 @@ class NetworkImport(ImportGraph):
         """Binds the results, which operators from `first_op` on compute, to the layer's outputs."""
         for key in layer.outputs:
             if key is not None and key in results:
+                self._pay(layer, results[key])
                 self.values[key] = results[key]
                 self.name(results[key], layer.value_name(key), first_op)
             elif key is not None and key not in self.values and self.is_used(key):
@@ -139,6 +142,15 @@ class NetworkImport(ImportGraph):
                 word = self.layer_word
                 raise layer.unsupported(f"a {word} reads its additional output '{name}'")
             self.missing.discard(key)
+
+    def _pay(self, layer: ImportedLayer, result: Any) -> None:
+        """Spends the budget on an array that the layer's handler made: neither an operand nor a
+        view.
+        """
+        if isinstance(result, np.ndarray) and result.base is None:
+            operands = (self.values.get(key) for key in layer.inputs)
+            is_new = not any(result is operand for operand in operands)
+            self.budget.take_bytes(result.nbytes if is_new else 0, layer.where)
 
     def name(self, value: Any, name: str, first_op: int) -> None:
         """Gives a tensor the name that the file has for it, if an operator from `first_op` on

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -153,6 +154,7 @@ class CaffeLayer(ImportedLayer):
     def blob(self, i: int, shape: Sequence[int], role: str) -> Array:
         """Weight blob `i` in the shape that follows from the layer's parameters."""
         if not self._blobs and self._filler:
+            self._graph.budget.check_bytes(4 * math.prod(shape), self.where)
             return self._filler.draw(self._message, self.name, i, shape)
         if not self._blobs:
             raise ImportModelError(

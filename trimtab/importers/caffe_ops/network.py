@@ -50,6 +50,7 @@ def walk_layers(
             hint="give the .prototxt of the network, not of its solver",
         )
     walk = CaffeImport(path, layers, phase)
+    walk.budget.add_stored(sum(blob.nbytes for stored in blobs.values() for blob in stored))
     declared = {i.name: i.shape or None for i in net.inputs(message, layers)}
     for name, shape in declared_inputs(declared, inputs, str(path), fixed=False).items():
         walk.values[name] = walk.add_input(name, shape)

@@ -35,6 +35,7 @@ def load(text: Path, binary: Path | None, inputs: Shapes) -> Program:
         )
     net, *layers = sections
     walk, weights = NetworkImport(text, HANDLERS, len(layers)), DarknetWeights(binary)
+    walk.budget.add_stored(weights.stored_bytes)
     shape = _input_shape(net, inputs)
     walk.values[INPUT] = walk.add_input(INPUT_NAME, shape)
     outputs: dict[Hashable, str] = {}

@@ -83,6 +83,7 @@ def _multi_box_prior(layer: NcnnLayer, features: tuple[int, int]) -> Value:
         shapes.append((sizes[0] * h / w * ratio, sizes[0] / ratio))
     if h * w * len(shapes) > MAX_BOXES:
         raise layer.invalid(f"{h * w * len(shapes)} boxes are too many")
+    layer.check_elements((3, h, w, len(shapes), 4), 8)
     distances = p.real(12, NONE), p.real(11, NONE)
     steps = [1 / n if step == NONE else step for step, n in zip(distances, features, strict=True)]
     y, x = ((np.arange(n) + offset) * step for n, step in zip(features, steps, strict=True))
@@ -108,6 +109,7 @@ def detection_output(layer: NcnnLayer) -> Results:
         classes = scores.shape[1]
         scores = layer.add("transpose", scores, permutation=(0, 2, 1))
         boxes = layer.reshape(priors, (1, 1, priors.count))
+        layer.check_elements((2, priors.count))
         repeated = np.tile(np.array(variances, np.float32), priors.count // 4)[None, None]
         priors = layer.add("concat", boxes, layer.constant(repeated, "variances"), axis=1)
     rows = layer.add(

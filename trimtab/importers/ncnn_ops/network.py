@@ -57,6 +57,7 @@ class NcnnImport(NetworkImport):
     def __init__(self, path: Path, weights: NcnnWeights, layers: int) -> None:
         super().__init__(path, HANDLERS, layers)
         self.weights = weights
+        self.budget.add_stored(weights.stored_bytes)
 
     def add_blob(self, name: str, shape: tuple[int, ...], where: str) -> None:
         """Declares an input of the network."""

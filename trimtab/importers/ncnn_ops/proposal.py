@@ -38,6 +38,7 @@ def proposal(layer: NcnnLayer) -> Results:
     count = kinds * rows * columns
     if count > MAX_BOXES:
         raise layer.invalid(f"{count} anchors are too many")
+    layer.check_elements((3, count, 4))
     by_anchor = layer.reshape(offsets, (kinds, 4, rows * columns))
     by_box = layer.reshape(layer.transpose(by_anchor, (0, 2, 1)), (1, count, 4))
     priors = layer.constant(_shifted(anchors, rows, columns, stride), "anchors")

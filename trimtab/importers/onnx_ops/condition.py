@@ -88,6 +88,7 @@ def trilu(node: OnnxNode) -> Results:
     """The triangle above or below a constant diagonal."""
     x = node.x(0)
     diagonal = int(node.number(1, "diagonal")) if node.has(1) else 0
+    node.check_elements((2, *x.shape[-2:]), 1)
     ones: Array = np.ones(x.shape[-2:], np.bool_)
     mask = np.triu(ones, diagonal) if node.integer("upper", 1) else np.tril(ones, diagonal)
     return node.add("where", node.constant(mask, "mask"), x, node.zero_of(x))

@@ -14,14 +14,12 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from trimtab.importers._budget import MAX_EXPANDED
 from trimtab.importers._graph import Array, Operand
 from trimtab.importers._layer import is_known
 from trimtab.importers.onnx_ops.counted import is_counted
 from trimtab.importers.onnx_ops.node import OnnxNode
 from trimtab.importers.onnx_ops.order import subgraphs
-
-MAX_UNROLLED = 5_000
-"""Nodes that one loop may expand to."""
 
 Nodes = list[onnx.NodeProto]
 
@@ -103,11 +101,12 @@ def _rename(node: onnx.NodeProto, renamed: Mapping[str, str]) -> None:
                 info.name = renamed.get(info.name, info.name)
 
 
-def _check_length(node: OnnxNode, body: onnx.GraphProto, iterations: int) -> None:
-    if iterations * len(body.node) > MAX_UNROLLED:
+def _check_length(node: OnnxNode, body: onnx.GraphProto, iterations: int, done: int = 0) -> None:
+    """Refuses iterations for which the import has no nodes left, before the first of them."""
+    if not node.can_expand((iterations - done) * max(1, len(body.node))):
         raise node.unsupported(
-            f"it would expand to {iterations} times {len(body.node)} nodes, the limit is"
-            f" {MAX_UNROLLED:,}"
+            f"it would expand to {iterations} times {len(body.node)} nodes, the limit for all loops"
+            f" is {MAX_EXPANDED:,}"
         )
 
 
@@ -198,8 +197,11 @@ def _loop(node: OnnxNode, proto: onnx.NodeProto, values: Mapping[str, Operand]) 
         ends.append((proto.input[1], states))
     collected: list[list[str]] = [[] for _ in range(len(body.output) - 1 - len(states))]
     step = 0
+    if limit is not None and goes_on:
+        _check_length(node, body, limit)
     while goes_on and (limit is None or step < limit):
-        _check_length(node, body, step + 1 if limit is None else limit)
+        if limit is None:
+            _check_length(node, body, step + 1, step)
         number, condition = names.new("iteration"), names.new("condition")
         nodes = [names.constant(np.array(step), number), names.constant(np.array(True), condition)]
         if is_computed:

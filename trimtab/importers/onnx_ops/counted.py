@@ -99,7 +99,7 @@ class _SizeOperands:
 
 
 def _checked(node: OnnxNode, shape: tuple[int, ...]) -> tuple[int, ...]:
-    node.check_elements(shape)
+    node.check_elements(shape, 0)  # of a tensor of the program, for which no array is made
     return shape
 
 

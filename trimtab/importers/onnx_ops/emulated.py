@@ -78,6 +78,7 @@ def _spread(node: OnnxNode, factor: Array, shape: tuple[int, ...], axis: int, bl
     """Factors of blocks of elements along an axis, one per element."""
     blocks = -(-shape[axis] // block)
     node.check_shape("scale", factor.shape, (*shape[:axis], blocks, *shape[axis + 1 :]))
+    node.check_elements((2, *shape))
     spread: Array = factor.repeat(block, axis).take(range(shape[axis]), axis)
     return spread
 

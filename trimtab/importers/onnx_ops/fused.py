@@ -195,7 +195,9 @@ def rotary_embedding(node: OnnxNode) -> Results:
         raise node.unsupported("its input is not [n, heads, rows, size], or rotates in part")
     rows = x.shape[2]
     if positions.size == 1:
+        node.check_elements((rows,), 8)
         positions = positions.reshape(1, 1) + np.arange(rows)
+    node.check_elements((2, *positions.shape, *node.shape(2)[1:]))
     cos, sin = (node.known(i, "tables")[positions][:, np.newaxis] for i in (2, 3))
     c, s = node.constant(cos, "cos"), node.constant(sin, "sin")
     return products.rotated(node, x, c, s, interleaved=bool(node.integer("interleaved", 0)))

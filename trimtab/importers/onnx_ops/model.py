@@ -24,7 +24,7 @@ from trimtab.program import MAX_ELEMENTS
 OLDEST_OPSET = 6
 
 # Limits for the expansion of functions.
-_MAX_NODES = 1_000_000
+_MAX_NODES = 100_000  # with functions inlined, constants included; see MAX_LAYERS
 _MAX_CALL_DEPTH = 100
 
 # github.com/onnx/onnx, docs/MetadataProps.md

@@ -29,6 +29,7 @@ def dropout(node: OnnxNode) -> Results:
     if not node.uses_output(1):
         return x
     # Before opset 10 the mask has the type of x.
+    node.check_elements(x.shape)
     mask: Array = np.ones(x.shape, np.bool_ if node.opset >= 10 else np.float32)
     return x, node.constant(mask, "mask")
 

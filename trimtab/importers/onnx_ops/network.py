@@ -25,16 +25,12 @@ from trimtab.importers.onnx_ops.folding import (
     expected_bytes,
     is_foldable,
 )
+from trimtab.importers.onnx_ops import window as windows
 from trimtab.importers.onnx_ops.hints import of_ultralytics
 from trimtab.importers.onnx_ops.node import COMPUTED, HALVES, HANDLERS, OnnxContext, OnnxNode
 from trimtab.importers.onnx_ops.order import sort_nodes, subgraphs
 from trimtab.program import Program
 from trimtab.schema import END_DTYPES
-
-# The budget for constant folding: networks compute shapes and rearrange their weights. VGG19
-# without weights, one of ONNX's own test models, makes 575 MB.
-_MIN_BUDGET_BYTES = 1 << 30
-_BUDGET_PER_WEIGHT_BYTE = 8
 
 # The types in which inputs and outputs of another type are computed.
 _COMPUTED = END_DTYPES | {"f16": "f32"}
@@ -75,7 +71,7 @@ def load(path: Path, shapes: Shapes, values: Mapping[str, Array]) -> Program:
 
 
 class OnnxImport(NetworkImport):
-    """Values are tensors and constants by name. Constant folding has a budget in bytes.
+    """Values are tensors and constants by name.
 
     float16, bfloat16 and float64 values are computed in float32, small integers in wider ones.
     `ends` holds the dtypes of the network's outputs in the file, which they have in the program.
@@ -100,7 +96,7 @@ class OnnxImport(NetworkImport):
         self._sizes = counted.Sizes({}, {})  # values that are computed from sizes
         self._own_handler: Handler[OnnxNode] | None = None  # of the present node
         self._add_uses(graph)
-        self._budget_bytes = _MIN_BUDGET_BYTES + weights_bytes * _BUDGET_PER_WEIGHT_BYTE
+        self.budget.add_stored(weights_bytes)
 
     def _add_uses(self, graph: onnx.GraphProto) -> None:
         self._context.read.update(name for node in graph.node for name in node.input)
@@ -216,6 +212,7 @@ class OnnxImport(NetworkImport):
                 read = {name for inner in nodes for name in inner.input}
                 self._context.read |= read
                 self._context.used |= read
+                self._spend_layers(nodes, node.where)
                 self.add_nodes(nodes)
                 expanded = True
         except (ImportModelError, UnsupportedFormError) as error:
@@ -243,7 +240,7 @@ class OnnxImport(NetworkImport):
         if node.type in _SHAPE_OPERATORS and not constant:
             self._add_shape(node)
         elif node.type == "If" and is_known(self.values[inputs[0]]):
-            self._add_branch(proto)
+            self._add_branch(node, proto)
         elif node.type == "Constant":
             self.define({proto.output[0]: self._constant(node, proto)})
         elif constant and is_foldable(node, proto):
@@ -285,7 +282,7 @@ class OnnxImport(NetworkImport):
         return np.asarray(value, dtype)
 
     def _dense(self, tensor: onnx.SparseTensorProto, where: str) -> Array:
-        self._take_budget(models.dense_bytes(tensor), where)
+        self.budget.take_bytes(models.dense_bytes(tensor), where)
         return models.dense(tensor, where)
 
     def _compute(
@@ -304,7 +301,8 @@ class OnnxImport(NetworkImport):
             helper.make_graph([proto], "constant", infos, empty),
             opset_imports=[helper.make_opsetid("", self._context.versions[""])],
         )
-        self._check_budget(expected_bytes(model, feeds), node.where)
+        expected = expected_bytes(model, feeds) + windows.folded_bytes(proto, feeds)
+        self.budget.check_bytes(expected, node.where)
         try:
             with np.errstate(all="ignore"):
                 values = ReferenceEvaluator(model).run(None, dict(feeds))
@@ -313,29 +311,20 @@ class OnnxImport(NetworkImport):
         if any(isinstance(value, list) for value in values):
             return None  # a sequence of tensors
         results = {name: np.asarray(value) for name, value in zip(outputs, values, strict=True)}
-        self._take_budget(sum(value.nbytes for value in results.values()), node.where)
+        self.budget.take_bytes(sum(value.nbytes for value in results.values()), node.where)
         return results
 
-    def _take_budget(self, result_bytes: int, where: str) -> None:
-        self._check_budget(result_bytes, where)
-        self._budget_bytes -= result_bytes
+    def _spend_layers(self, nodes: Sequence[onnx.NodeProto], where: str) -> None:
+        """Spends the budget on the nodes that a node expands to."""
+        count = sum(node.op_type != "Constant" for node in nodes)
+        self.budget.take_layers(count, where)
 
-    def _check_budget(self, result_bytes: int, where: str) -> None:
-        """ImportModelError if constants exceed their budget."""
-        if result_bytes > self._budget_bytes:
-            raise ImportModelError(
-                f"it makes constants of {result_bytes:,} bytes, which with others is far more than"
-                " the weights of the file",
-                where=where,
-                hint="export the model with constants folded, or check where it is from",
-            )
-
-    def _add_branch(self, proto: onnx.NodeProto) -> None:
+    def _add_branch(self, node: OnnxNode, proto: onnx.NodeProto) -> None:
         """Replaces an If with a constant condition by one of its branches."""
         name = "then_branch" if self.values[proto.input[0]].reshape(-1)[0] else "else_branch"
         branch = next(a.g for a in proto.attribute if a.name == name)
-        where = f"{self.path}: node '{proto.name}'"
-        self.define(models.constants(branch, where))
+        self._spend_layers(branch.node, node.where)
+        self.define(models.constants(branch, node.where))
         self.add_sparse(branch)
         self.add_nodes(branch.node)
         for name, info in zip(proto.output, branch.output, strict=True):

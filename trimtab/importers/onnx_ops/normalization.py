@@ -62,6 +62,7 @@ def rms_normalization(node: OnnxNode) -> Results:
 def group_normalization(node: OnnxNode) -> Results:
     """x: [n, c, ...] with constant scale and bias: [groups] before opset 21, later [c]."""
     x, groups = node.x(), node.integer("num_groups")
+    node.check_elements((2, x.shape[1]))
     scale, bias = (
         np.repeat(factors, max(1, x.shape[1] // len(factors)))
         for factors in (node.known(i, "scale and bias") for i in (1, 2))

@@ -61,6 +61,7 @@ def _maximum_indices(node: OnnxNode, x: Value, y: Value) -> Value:
     places = [
         (np.arange(sizes[i]) * window.strides[i] - window.pads[i]) * steps[i] for i in range(2)
     ]
+    node.check_elements((sizes[0] * sizes[1] + n * c,), 8)
     corners = (places[0][:, np.newaxis] + places[1]).reshape(1, 1, -1)
     channels = np.arange(n * c).reshape(n, c, 1) * (h * w)
     indices = node.add("gather", node.value(np.array(offsets)), best, axis=0)

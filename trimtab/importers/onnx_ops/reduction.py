@@ -58,6 +58,7 @@ def _along(node: OnnxNode, x: Value, axis: int) -> Value:
         return node.add(SOFTMAX[node.type], x, axis=axis)
     # Hardmax: the row of an identity matrix for the index of the maximum.
     largest = node.add("arg_max", x, axis=axis, keep_dims=False)
+    node.check_elements((x.shape[axis], x.shape[axis]))
     unit = node.constant(np.eye(x.shape[axis], dtype=np.float32), "unit")
     y = node.add("gather", unit, largest, axis=0)
     permutation = list(range(len(x.shape) - 1))

@@ -90,6 +90,7 @@ def _regional_maxima(node: OnnxNode) -> Value:
         if not aligned:
             extent = node.add("max", extent, node.constant(1.0, "one"))
         corner = node.shifted(begin, -0.5 if aligned else 0.0)
+        node.check_elements((4, cells[i] * samples), 8)
         steps = (np.arange(cells[i] * samples) + 0.5) / (cells[i] * samples)
         at = node.add("add", node.add("mul", extent, node.constant(steps[None], "steps")), corner)
         taps.append(
@@ -135,6 +136,7 @@ def col2im(node: OnnxNode) -> Results:
     ]
     if min(counts) < 1 or math.prod(counts) != x.shape[2]:
         raise node.invalid(f"its input has {x.shape[2]} blocks, the image {counts}")
+    node.check_elements((4, *block, *counts), 8)  # with those of the contributions
     targets = np.zeros((*block, *counts), np.int64)
     valid = np.ones(targets.shape, np.bool_)
     for i in range(rank):
@@ -146,8 +148,9 @@ def col2im(node: OnnxNode) -> Results:
         valid &= (at >= 0) & (at < image[i])
         targets = targets * image[i] + at
     (sources,) = np.nonzero(valid.reshape(-1))
-    table = _contributions(targets.reshape(-1)[sources], sources, math.prod(image), valid.size)
-    node.check_elements(table.shape)
+    table = _contributions(
+        node, targets.reshape(-1)[sources], sources, math.prod(image), valid.size
+    )
     channels = x.shape[1] // math.prod(block)
     y = node.reshape(x, (x.shape[0], channels, valid.size))
     y = movement.padded(node, y, {2: (0, 1)})
@@ -156,10 +159,13 @@ def col2im(node: OnnxNode) -> Results:
     return node.reshape(y, (x.shape[0], channels, *image))
 
 
-def _contributions(targets: Array, sources: Array, pixels: int, absent: int) -> Array:
+def _contributions(
+    node: OnnxNode, targets: Array, sources: Array, pixels: int, absent: int
+) -> Array:
     """int64[most, pixels]: the sources of each pixel, filled with `absent`."""
     order = np.argsort(targets, kind="stable")
     pixel, starts, counts = np.unique(targets[order], return_index=True, return_counts=True)
+    node.check_elements((counts.max(initial=1), pixels), 8)
     table = np.full((counts.max(initial=1), pixels), absent, np.int64)
     turns = np.arange(targets.size) - np.repeat(starts, counts)
     table[turns, np.repeat(pixel, counts)] = sources[order]

@@ -35,6 +35,7 @@ def gather_nd(node: OnnxNode) -> Results:
     indices = node.known(1, "indices")
     if not 0 < batch < indices.ndim or indices.shape[:batch] != x.shape[:batch]:
         raise node.invalid(f"{batch} dimensions of its indices are not those of its input")
+    node.check_elements((2, *indices.shape), 8)
     own = np.indices(indices.shape[:-1])[:batch]
     return movement.gathered_slices(node, x, np.concatenate([*own[..., np.newaxis], indices], -1))
 
@@ -72,6 +73,7 @@ def scattered(
 
 
 def _replaced(node: OnnxNode, rows: Value, updates: Value, places: Array) -> Value:
+    node.check_elements((rows.shape[0] + places.size,), 8)
     source = np.arange(rows.shape[0])
     source[places] = rows.shape[0] + np.arange(places.size)
     both = node.add("concat", rows, updates, axis=0)
@@ -111,6 +113,7 @@ def scatter_elements(node: OnnxNode) -> Results:
     reduction = node.text("reduction", "none")
     if not indices.size:
         return x
+    node.check_elements((2, indices.ndim, *indices.shape), 8)
     grid = np.moveaxis(np.indices(indices.shape), 0, -1).copy()
     grid[..., axis] = indices
     places = flat_indices(node, grid, x.shape).reshape(-1)
@@ -122,6 +125,7 @@ def tensor_scatter(node: OnnxNode) -> Results:
     """A cache whose elements along an axis are replaced from constant indices on, per batch."""
     x, updates = node.x(0), node.x(1)
     axis = node.axis(node.integer("axis", -2))
+    node.check_elements((2, axis + 1, *updates.shape[: axis + 1]), 8)
     grid = np.moveaxis(np.indices(updates.shape[: axis + 1]), 0, -1).copy()
     if node.has(2):
         starts = node.known(2, "write indices").reshape(-1, *[1] * axis)
@@ -161,6 +165,7 @@ def reverse_sequence(node: OnnxNode) -> Results:
         raise node.invalid(f"its axes {time} and {batch} are not 0 and 1")
     if lengths.size != x.shape[batch] or lengths.min() < 0 or lengths.max() > x.shape[time]:
         raise node.invalid(f"its lengths {lengths.tolist()} do not fit {list(x.shape)}")
+    node.check_elements((4, *x.shape[:2]), 8)
     own = np.indices(x.shape[:2])
     step, last = own[time], lengths[own[batch]] - 1
     own[time] = np.where(step <= last, last - step, step)
@@ -173,7 +178,7 @@ def one_hot(node: OnnxNode) -> Results:
     indices, values, depth = node.x(0), node.x(2), int(node.number(1, "depth"))
     rank = len(indices.shape)
     axis = node.axis(node.integer("axis", -1), rank + 1)
-    node.check_elements((depth, *indices.shape))
+    node.check_elements((4, depth), 8)
     column = node.value(movement.unsqueezed(node, indices, axis))
     dtype = NUMPY_DTYPES[indices.dtype]
     places: Array = np.arange(depth).reshape(-1, *[1] * (rank - axis))
@@ -194,12 +199,11 @@ def eye_like(node: OnnxNode) -> Results:
     shape = node.shape()
     if len(shape) != 2:
         raise node.invalid(f"its input has {len(shape)} dimensions, not 2")
-    node.check_elements(shape)
     to = node.integer("dtype", 0)
-    dtype = helper.tensor_dtype_to_np_dtype(to) if to else NUMPY_DTYPES[node.dtype(0)]
-    return node.value(
-        np.eye(*shape, node.integer("k", 0), dtype=COMPUTED.get(np.dtype(dtype).name, dtype))
-    )
+    own = helper.tensor_dtype_to_np_dtype(to) if to else np.dtype(NUMPY_DTYPES[node.dtype(0)])
+    dtype = np.dtype(COMPUTED.get(own.name, own))
+    node.check_elements(shape, dtype.itemsize)
+    return node.value(np.eye(*shape, node.integer("k", 0), dtype=dtype))
 
 
 @handles("CumSum", "CumProd")

@@ -25,7 +25,6 @@ def dft(node: OnnxNode) -> Results:
     inverse, onesided = node.boolean("inverse", False), node.boolean("onesided", False)
     length = 2 * x.shape[axis] - 2 if inverse and onesided else x.shape[axis]
     length = int(node.number(1, "length")) if node.has(1) else length
-    node.check_elements((length * _PARTS, length * _PARTS))
     return _transformed(node, x, axis, length, inverse=inverse, onesided=onesided)
 
 
@@ -41,7 +40,9 @@ def _transformed(
     count = min(stored, x.shape[axis])
     x = movement.axis_slice(node, x, axis, 0, count)
     results = length // 2 + 1 if onesided and not inverse else length
-    matrix = _matrix(length, inverse=inverse)[:count, :parts, :results]
+    node.check_elements((count, _PARTS, results, _PARTS))
+    node.check_elements((count, results), 8)
+    matrix = _matrix(length, count, results, inverse=inverse)[:, :parts]
     if both:
         # An element stands for its mirror image, too, but those that are their own.
         own = [i for i in (0, length / 2) if i < count and i == int(i)]
@@ -57,13 +58,20 @@ def _transformed(
     return node.transpose(y, np.argsort(order).tolist())
 
 
-def _matrix(length: int, *, inverse: bool) -> Array:
-    """float32[from, part, to, part]: the contribution of each part of an element to a result."""
-    turns = np.outer(np.arange(length), np.arange(length)) % length / length
-    angle = 2 * np.pi * turns * (1 if inverse else -1)
-    real, imaginary = np.cos(angle), np.sin(angle)
-    matrix = np.stack([np.stack([real, imaginary], -1), np.stack([-imaginary, real], -1)], axis=1)
-    return (matrix / length if inverse else matrix).astype(np.float32)
+def _matrix(length: int, count: int, results: int, *, inverse: bool) -> Array:
+    """float32[count, part, results, part]: the contribution of each part of the first elements to
+    the first results of a transform of `length` elements.
+    """
+    angle = 2 * np.pi * (np.arange(length) / length) * (1 if inverse else -1)
+    share = 1 / length if inverse else 1.0
+    real, imaginary = ((f(angle) * share).astype(np.float32) for f in (np.cos, np.sin))
+    turns = np.outer(np.arange(count), np.arange(results))
+    turns %= length
+    matrix = np.empty((count, _PARTS, results, _PARTS), np.float32)
+    matrix[:, 0, :, 0] = matrix[:, 1, :, 1] = real[turns]
+    matrix[:, 0, :, 1] = imaginary[turns]
+    matrix[:, 1, :, 0] = -matrix[:, 0, :, 1]
+    return matrix
 
 
 @handles("STFT")
@@ -82,6 +90,7 @@ def stft(node: OnnxNode) -> Results:
     if step < 1 or not 1 <= size <= x.shape[1]:
         raise node.invalid(f"its frames of {size} with the step {step} do not fit {x.shape[1]}")
     starts = np.arange(0, x.shape[1] - size + 1, step)
+    node.check_elements((starts.size, size), 8)
     frames = node.add("gather", x, node.value(starts[:, np.newaxis] + np.arange(size)), axis=1)
     if window is not None:
         factors = node.constant(window.reshape(-1, 1), "window")

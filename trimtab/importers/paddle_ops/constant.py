@@ -31,7 +31,7 @@ def fill(node: PaddleNode) -> Results:
         dims[node.axis(node.integer("output_dim_idx", 0), len(dims))] = source[
             node.axis(node.integer("input_dim_idx", 0), len(source))
         ]
-    node.check_elements(dims)
+    node.check_elements(dims, np.dtype(code).itemsize)
     values = node.numbers("ValueTensor")
     text = node.text("str_value", "") if node.has_attribute("str_value") else ""
     value = values[0] if values else float(text) if text else node.real("value", 0.0)
@@ -55,5 +55,5 @@ def range_(node: PaddleNode) -> Results:
     start, end, step = (node.known(slot).reshape(-1)[0] for slot in ("Start", "End", "Step"))
     if step == 0:
         raise node.invalid("its step is 0")
-    node.check_elements([max(0, math.ceil((end - start) / step))])
+    node.check_elements([max(0, math.ceil((end - start) / step))], start.itemsize)
     return np.arange(start, end, step, dtype=start.dtype)

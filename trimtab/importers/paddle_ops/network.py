@@ -27,6 +27,7 @@ def load(path: Path, model: Path, inputs: Shapes) -> Program:
     desc = framework.read(model)
     walk = PaddleImport(model, desc)
     walk.values |= weights.parameters(path, model, desc)
+    walk.budget.add_stored(sum(value.nbytes for value in walk.values.values()))
     for name, (shape, dtype) in _inputs(model, desc, inputs).items():
         walk.values[name] = walk.add_input(name, shape, dtype)
     for index, op in enumerate(desc.ops):

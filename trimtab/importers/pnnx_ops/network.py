@@ -50,6 +50,7 @@ class PnnxImport(NetworkImport):
     def __init__(self, path: Path, weights: PnnxWeights, operators: int) -> None:
         super().__init__(path, HANDLERS, operators)
         self.weights = weights
+        self.budget.add_stored(weights.stored_bytes)
 
     def run(self, operators: list[OperatorText], inputs: Shapes) -> Program:
         """The program of all operators."""

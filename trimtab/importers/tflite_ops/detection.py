@@ -56,6 +56,7 @@ def detection_post_process(node: TfliteNode) -> Results:
         max_per_class=int(options.get("detections_per_class", 100)) if is_regular else -1,
     )
     if y.shape[1] < rows:
+        node.check_elements((1, rows, y.shape[2]))
         zeros = node.value(np.zeros((1, rows - y.shape[1], y.shape[2]), np.float32))
         y = node.add("concat", y, zeros, axis=1)
 

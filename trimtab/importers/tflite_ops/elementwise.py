@@ -218,8 +218,9 @@ def bucketize(node: TfliteNode) -> Results:
         raise node.unsupported("its operand is quantized")
     x = x if x.dtype == "f32" else node.add("cast", x, to="f32")
     count = options.BoundariesLength()
-    node.check_elements((*x.shape, count))
+    node.check_elements((count,))
     if not count:
+        node.check_elements(x.shape)
         return np.zeros(x.shape, np.int32)
     ends = np.array([options.Boundaries(i) for i in range(count)], np.float32)
     column = node.reshape(x, (*x.shape, 1))

@@ -37,6 +37,7 @@ def gather(node: TfliteNode) -> Results:
     rows = node.transpose(x, order)
     rest = (*between, *x.shape[axis + 1 :])
     rows = node.reshape(rows, (groups * x.shape[axis], *rest))
+    node.check_elements((groups,), 8)
     start = (np.arange(groups) * x.shape[axis]).reshape(groups, 1)
     index = _offset(node, node.reshape(indices, (groups, -1)), start)
     y = node.value(movement.gathered(node, rows, index, 0))
@@ -74,7 +75,7 @@ def scatter_nd(node: TfliteNode) -> Results:
     """Sums of updates at indices [..., axes], in a tensor of zeros."""
     _refuse_quantized(node, 1)
     shape, updates = node.ints(2, "shape"), node.x(1)
-    node.check_elements(shape)
+    node.check_elements(shape, 8)
     zeros = node.value(np.zeros(shape, NUMPY_DTYPES[updates.dtype]))
     return scatter.scattered_slices(node, zeros, node.x(0), updates, "add")
 
@@ -83,7 +84,7 @@ def scatter_nd(node: TfliteNode) -> Results:
 def sparse_to_dense(node: TfliteNode) -> Results:
     """Values at indices, and a default elsewhere."""
     shape, values, default = node.ints(1, "shape"), node.x(2), node.numbers(3, "default")
-    node.check_elements(shape)
+    node.check_elements(shape, 8)
     rank, indices = len(node.shape(0)), node.x(0)
     indices = node.reshape(indices, (-1, len(shape) if rank == 2 else 1))
     count = indices.shape[0]
@@ -112,7 +113,7 @@ def segments(node: TfliteNode) -> Results:
     else:
         (count,) = node.ints(2, "number of segments")
     shape = (count, *x.shape[len(numbers.shape) :])
-    node.check_elements(shape)
+    node.check_elements(shape, 8)
     dtype = np.dtype(NUMPY_DTYPES[x.dtype])
     if math.isinf(start):  # an empty segment has the lowest or the highest number
         ends = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
@@ -131,6 +132,7 @@ def dynamic_update_slice(node: TfliteNode) -> Results:
         raise node.invalid(f"a part {list(update.shape)} does not fit {list(x.shape)}")
     strides = np.array([math.prod(x.shape[i + 1 :]) for i in range(len(x.shape))])
     last = _last_whole(x.shape, update.shape)
+    node.check_elements((2, last + 1, *update.shape[:last]), 8)
     grid = np.indices(update.shape[:last]).reshape(last, -1)
     offsets = (strides[:last] @ grid).astype(np.int64)
     if isinstance(begin, np.ndarray):
@@ -181,6 +183,7 @@ def reverse_sequence(node: TfliteNode) -> Results:
     lengths = np.array(node.ints(1, "lengths"))
     if time == batch or lengths.shape != (shape[batch],) or not _are_within(lengths, shape[time]):
         raise node.invalid(f"its lengths {lengths.tolist()} do not fit {list(shape)}")
+    node.check_elements((4, shape[batch], shape[time]), 8)
     steps = np.arange(shape[time])
     last = lengths[:, np.newaxis] - 1
     rows = np.where(steps <= last, last - steps, steps)
@@ -202,7 +205,7 @@ def matrix_diagonal(node: TfliteNode) -> Results:
     _refuse_quantized(node, 0)
     x = node.x()
     size = x.shape[-1]
-    node.check_elements((*x.shape, size))
+    node.check_elements((size, size), 1)
     dtype = NUMPY_DTYPES[x.dtype]
     column = node.reshape(x, (*x.shape, 1))
     zero = node.value(np.zeros((), dtype))
@@ -216,6 +219,7 @@ def set_diagonal(node: TfliteNode) -> Results:
     x, diagonal = node.x(0), node.x(1)
     rows, columns = x.shape[-2:]
     node.check_shape("diagonal", diagonal.shape, (*x.shape[:-2], min(rows, columns)))
+    node.check_elements((rows, columns), 1)
     axis = len(x.shape) - 1 if rows <= columns else len(x.shape) - 2
     line = node.value(movement.unsqueezed(node, diagonal, axis))
     return node.add("where", node.value(np.eye(rows, columns, dtype=bool)), line, x)
@@ -258,6 +262,7 @@ def _filled(node: TfliteNode, x: Value, missing: int) -> Value:
     """x, followed by zeros."""
     if not missing:
         return x
+    node.check_elements((missing,), 8)
     return node.add("concat", x, node.value(np.zeros(missing, NUMPY_DTYPES[x.dtype])), axis=0)
 
 

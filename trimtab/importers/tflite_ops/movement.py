@@ -249,7 +249,7 @@ def repeat(node: TfliteNode) -> Results:
 def fill(node: TfliteNode) -> Results:
     """A constant of one value."""
     dims, value = node.ints(0, "shape"), node.known(1, "value")
-    node.check_elements(dims)
+    node.check_elements(dims, value.itemsize)
     return np.full(dims, value.reshape(()), value.dtype)
 
 
@@ -259,7 +259,7 @@ def range_(node: TfliteNode) -> Results:
     start, limit, delta = (node.known(i, "bounds").reshape(-1)[0] for i in range(3))
     if delta == 0:
         raise node.invalid("its step is 0")
-    node.check_elements([max(0, math.ceil((limit - start) / delta))])
+    node.check_elements([max(0, math.ceil((limit - start) / delta))], start.itemsize)
     return np.arange(start, limit, delta, dtype=start.dtype)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from trimtab.errors import ImportModelError
+from trimtab.importers._budget import MAX_EXPANDED
 from trimtab.importers._graph import Array, Value
 from trimtab.importers._inputs import Declared, Shapes, declared_inputs
 from trimtab.importers._layer import ImportedLayer
@@ -26,9 +27,6 @@ from trimtab.importers.tflite_ops.node import HANDLERS, TfliteContext, TfliteNod
 from trimtab.importers.tflite_ops.variables import Variable, Variables
 from trimtab.importers.vocabulary.quantization import QuantizedConstant, dequantized, quantized
 from trimtab.program import Program, Quantization, Var
-
-MAX_INLINED = 5_000
-"""Operators of subgraphs, each counted as often as it runs."""
 
 _MAX_NESTED = 16  # graphs within graphs
 
@@ -88,10 +86,11 @@ class TfliteImport(NetworkImport):
     def __init__(self, path: Path, model: TfliteModel) -> None:
         super().__init__(path, HANDLERS, len(model.graphs[0].operators))
         self.model = model
+        self.budget.add_stored(path.stat().st_size)
         self.forms = Forms(self.values)
         self.context = TfliteContext([], self.forms, Variables(model), self.inline)
         self._tensors = self.context.tensors
-        self._inlined = self._nested = 0  # operators of subgraphs, and uses of graphs in graphs
+        self._nested = 0  # uses of graphs in graphs
         self._add_tensors(model.graphs[0])
         # Quantized tensors: `values` holds the dequantized tensor, `_stored` the quantized one.
         self._stored: dict[Hashable, Form] = {}
@@ -110,12 +109,14 @@ class TfliteImport(NetworkImport):
         if not 0 <= number < len(self.model.graphs):
             raise node.invalid(f"it uses graph {number} of {len(self.model.graphs)}")
         graph = self.model.graphs[number]
-        self._inlined += len(graph.operators) + 1
-        if self._inlined > MAX_INLINED or self._nested > _MAX_NESTED:
+        if self._nested > _MAX_NESTED:
+            raise node.unsupported(f"more than {_MAX_NESTED} graphs are within one another")
+        if not node.can_expand(count := len(graph.operators) + 1):
             raise node.unsupported(
-                f"graphs within the network have more than {MAX_INLINED:,} operators, each counted"
+                f"graphs within the network have more than {MAX_EXPANDED:,} operators, each counted"
                 " as often as it runs"
             )
+        self.budget.take_layers(count, node.where)
         if len(keys) != len(graph.inputs):
             raise node.invalid(f"it has {len(keys)} inputs, graph {number} {len(graph.inputs)}")
         begin = self._add_tensors(graph)

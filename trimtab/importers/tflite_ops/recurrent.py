@@ -81,6 +81,7 @@ def svdf(node: TfliteNode) -> Results:
     name = node.value_name(node.key(4))
     state = node.context.variables.named(name)
     if state.value is None:
+        node.check_elements((n, filters, memory))
         state.state = node.state(np.zeros((n, filters, memory), np.float32), name)
         state.value = state.state
     feature = node.reshape(matrix.linear(node, x, weights), (n, filters, 1))

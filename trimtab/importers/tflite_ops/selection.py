@@ -73,6 +73,7 @@ def sign(node: TfliteNode) -> Results:
 def zeros_like(node: TfliteNode) -> Results:
     """A constant of zeros in the shape of x."""
     x = node.x()
+    node.check_elements(x.shape, 8)
     return np.zeros(x.shape, NUMPY_DTYPES[x.dtype])
 
 
@@ -93,7 +94,7 @@ def one_hot(node: TfliteNode) -> Results:
     rank = len(indices.shape)
     axis = node.options("OneHotOptions").Axis()
     axis = rank if axis == -1 else node.axis(axis, rank + 1)
-    node.check_elements((depth, *indices.shape))
+    node.check_elements((2, depth), 8)
     places: Array = np.arange(depth, dtype=NUMPY_DTYPES[indices.dtype])
     column = node.value(movement.unsqueezed(node, indices, axis))
     at = node.constant(places.reshape(-1, *[1] * (rank - axis)), "places")

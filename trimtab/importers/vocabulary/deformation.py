@@ -35,6 +35,7 @@ def deformed(
         raise layer.invalid(f"{offset_group} groups of offsets do not divide {c} channels")
     count, images = rows * columns, n * offset_group
     layer.check_shape("offsets", offsets.shape, (n, offset_group * taps * 2, rows, columns))
+    layer.check_elements((4, taps, count, 2), 8)
     places = [
         np.arange(window.kernel[i]).reshape(-1, *[1] * (3 - i)) * window.dilations[i]
         + np.arange(out).reshape(-1, *[1] * (1 - i)) * window.strides[i]

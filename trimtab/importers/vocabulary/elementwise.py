@@ -32,7 +32,7 @@ _INTEGER_FUNCTIONS = ("add", "sub", "mul", "div", "pow", "floor_mod")
 def binary(layer: ImportedLayer, op: str, a: Operand, b: Operand) -> Operand:
     """a op b; constant operands are folded, in the element type of a."""
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        layer.check_elements(np.broadcast_shapes(a.shape, b.shape))
+        layer.check_elements(np.broadcast_shapes(a.shape, b.shape), a.itemsize)
         if op == "div" and a.dtype.kind != "f":
             op = "floor_div"
         return np.asarray(_NUMPY[op](a, b)).astype(a.dtype, copy=False)

@@ -91,6 +91,7 @@ def equal_parts(layer: ImportedLayer, size: int, count: int) -> list[int]:
 def concat(layer: ImportedLayer, operands: Sequence[Operand], axis: int) -> Operand:
     """Concatenates operands along an axis."""
     if arrays := _all_constant(operands):
+        layer.check_elements((sum(x.size for x in arrays),), max(x.itemsize for x in arrays))
         return np.concatenate(arrays, axis)
     values = [layer.value(x) for x in operands]
     return values[0] if len(values) == 1 else layer.add("concat", *values, axis=axis)
@@ -100,6 +101,7 @@ def stack(layer: ImportedLayer, operands: Sequence[Operand], axis: int) -> Opera
     """Concatenates operands along a new axis, which may be negative."""
     axis = layer.axis(axis, len(operands[0].shape) + 1 if operands else 0)
     if arrays := _all_constant(operands):
+        layer.check_elements((sum(x.size for x in arrays),), max(x.itemsize for x in arrays))
         return np.stack(arrays, axis)
     return concat(layer, [unsqueezed(layer, x, axis) for x in operands], axis)
 
@@ -206,7 +208,7 @@ def expanded(layer: ImportedLayer, x: Operand, target: Sequence[int]) -> Operand
     except ValueError:
         raise layer.invalid(f"{list(x.shape)} cannot be expanded to {list(target)}") from None
     if isinstance(x, np.ndarray):
-        layer.check_elements(shape)
+        layer.check_elements(shape, x.itemsize)
         return np.ascontiguousarray(np.broadcast_to(x, shape))
     return x if shape == x.shape else layer.add("expand", x, shape=shape)
 
@@ -217,7 +219,7 @@ def tiled(layer: ImportedLayer, x: Operand, counts: Sequence[int]) -> Operand:
     counts = (1,) * (rank - len(counts)) + tuple(counts)
     shape = (1,) * (rank - len(x.shape)) + tuple(x.shape)
     if isinstance(x, np.ndarray):
-        layer.check_elements([n * c for n, c in zip(shape, counts, strict=True)])
+        layer.check_elements([n * c for n, c in zip(shape, counts, strict=True)], x.itemsize)
         return np.tile(x, counts)
     y = layer.reshape(x, shape)
     return y if set(counts) <= {1} else layer.add("tile", y, repeats=counts)
@@ -227,6 +229,8 @@ def gathered(layer: ImportedLayer, x: Operand, indices: Operand, axis: int) -> O
     """Gathers elements along an axis; `indices` may have any shape."""
     axis = layer.axis(axis, len(x.shape))
     if isinstance(x, np.ndarray) and isinstance(indices, np.ndarray):
+        shape = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
+        layer.check_elements(shape, x.itemsize)
         return x.take(indices, axis)
     return layer.add("gather", layer.value(x), layer.value(indices), axis=axis)
 

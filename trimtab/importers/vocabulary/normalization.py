@@ -42,6 +42,7 @@ def batch_norm(
 
 def instance_norm(layer: ImportedLayer, x: Value, affine: Affine, epsilon: float) -> Value:
     """Normalizes each channel of each image of x: [n, c, ...]; affine: float32[c] each."""
+    layer.check_elements((2, *x.shape[1:2]))
     scale, shift = with_defaults(affine, x.shape[1:2])
     constants = layer.constant(scale, "scale"), layer.constant(shift, "shift")
     return layer.add("instance_normalization", x, *constants, epsilon=epsilon)
@@ -70,6 +71,7 @@ def layer_norm(
     epsilon: float,
 ) -> Value:
     """Normalizes x over its axes from `axis` on; affine has their shape."""
+    layer.check_elements((2, *x.shape[axis:]))
     scale = np.ones(1, np.float32) if affine[0] is None else affine[0]
     constants = [
         layer.constant(np.ascontiguousarray(np.broadcast_to(values, x.shape[axis:])), role)

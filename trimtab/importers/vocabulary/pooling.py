@@ -60,9 +60,9 @@ def maximum_taps(layer: ImportedLayer, x: Value, window: Window, size: Sequence[
     """The index in its window, by rows, of the first maximum of each window of images x: [n, c, h,
     w]. The result is i64[n, c, windows], where `size` has the windows per height and width.
     """
+    if (pixels := math.prod(window.kernel)) > _MAX_TAPS:
+        raise layer.unsupported(f"the indices of maxima of {pixels} pixels are read")
     taps = list(np.ndindex(*window.kernel))
-    if len(taps) > _MAX_TAPS:
-        raise layer.unsupported(f"the indices of maxima of {len(taps)} pixels are read")
     n, c, *image = x.shape
     spans = [(count - 1) * window.strides[i] + 1 for i, count in enumerate(size)]
     pads = {
@@ -103,6 +103,7 @@ def adaptive_pool(layer: ImportedLayer, kind: Kind, x: Value, size: Pair) -> Val
     if max(size) > MAX_WINDOWS:
         raise layer.unsupported(f"its {size[0]} x {size[1]} windows differ in size")
     if kind == "average":
+        layer.check_elements((max(size), sum(x.shape[2:])))
         y = layer.add("mat_mul", layer.constant(_means(rows), "rows"), x)
         return layer.add("mat_mul", y, layer.constant(_means(columns).T, "columns"))
     return _maxima(layer, _maxima(layer, x, 2, rows), 3, columns)

@@ -86,6 +86,7 @@ class PriorBoxes:
         ]
         y, x = ((np.arange(n) + self.offset) * s for n, s in zip(features, steps, strict=True))
         shapes = np.array(self.shapes())
+        layer.check_elements((4, features[0], features[1], len(shapes), 4), 8)
         boxes = np.empty((features[0], features[1], len(shapes), 4))
         half_w, half_h = shapes[:, 0] / 2, shapes[:, 1] / 2
         boxes[..., 0] = (x[None, :, None] - half_w) / image[1]

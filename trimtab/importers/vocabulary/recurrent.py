@@ -32,6 +32,7 @@ class Weights:
 
 def initial(layer: ImportedLayer, x: Value, size: int, role: str) -> Value:
     """The state [n, size] before the first step of x: [steps, n, inputs], zeros."""
+    layer.check_elements((x.shape[1], size))
     return layer.constant(np.zeros((x.shape[1], size), np.float32), role)
 
 

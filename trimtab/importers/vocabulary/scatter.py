@@ -97,6 +97,7 @@ def scattered_elements(
     if len(indices.shape) != len(x.shape):
         raise layer.invalid(f"its indices have {len(indices.shape)} dimensions")
     strides = [math.prod(x.shape[i + 1 :]) for i in range(len(x.shape))]
+    layer.check_elements((len(x.shape) + 1, *indices.shape), 8)
     grid = np.indices(indices.shape)
     base = sum(grid[i] * strides[i] for i in range(len(x.shape)) if i != axis)
     place = from_begin(layer, indices, x.shape[axis])
