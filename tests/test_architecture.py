@@ -32,6 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "accuracy": {"errors"},
     "detections": {"errors", "tables"},
     "input_arrays": {"errors"},
+    "array_files": {"errors"},
     "compression": set(),
     "progress": set(),
     "plugins": {"errors"},
@@ -78,13 +79,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "heads": {"errors", "program", "session"},
     "quantization": {
-        *("strict_json", "toml_table", "input_arrays"),
+        *("strict_json", "toml_table", "input_arrays", "array_files"),
         *("errors", "accuracy", "files", "progress", "target", "program", "passes"),
         *("planner", "session", "heads", "detections"),
     },
     "gradients": {"errors", "plugins", "schema", "engine", "program"},
     "learning": {
-        *("errors", "files", "engine", "gradients", "program", "quantization", "session"),
+        *("errors", "array_files", "files", "engine", "gradients", "program", "quantization"),
+        "session",
     },
     "build": {
         "strict_json",
@@ -110,6 +112,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "bench": {
         "strict_json",
+        "array_files",
         "errors",
         "accuracy",
         "files",

@@ -36,3 +36,15 @@ def test_a_subject_is_read_back_with_its_inputs_and_expected_outputs(tmp_path: P
     archived.binary.write_bytes(b"another")
     with pytest.raises(ResultError):
         archive.read(*hashes, store)
+
+
+def test_damaged_goldens_are_an_error_of_results(tmp_path: Path) -> None:
+    folder, store = tmp_path / "built", tmp_path / "store"
+    folder.mkdir()
+    subject = make_subject(folder, FAULT)
+    archived = archive.store(subject, make_golden(), store)
+    path = archived.binary.parent / "golden.npz"
+    path.write_bytes(path.read_bytes()[:-30])
+    hashes = files.sha256(subject.binary), files.sha256(subject.model)
+    with pytest.raises(ResultError, match=r"is not a readable .npz file"):
+        archive.read(*hashes, store)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -89,7 +90,7 @@ def test_data_that_do_not_fit_are_errors_that_say_what_is_needed(tmp_path: Path)
     with pytest.raises(UsageError, match=r"array 'data' is \[4, 3, 3, 4\]"):
         labeled_data.read(tmp_path, IMAGE)
     (tmp_path / "data.npy").write_bytes(b"\x93NUMPY broken")
-    with pytest.raises(UsageError, match="is not readable"):
+    with pytest.raises(UsageError, match="is not a readable"):
         labeled_data.read(tmp_path, IMAGE)
     folder = pictures(tmp_path / "classes", {"a": 1})
     with pytest.raises(UsageError, match="pictures in class folders do not fit"):
@@ -106,3 +107,53 @@ def test_the_shape_of_an_example_is_that_of_the_first_picture(tmp_path: Path) ->
     (folder / "a.png").write_bytes(b"no picture")
     with pytest.raises(CalibrationError, match="is not a picture"):
         labeled_data.example_shape(tmp_path, "data")
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        (
+            {"label": np.array([0, 1.5, 2])},
+            "has the element 1.5, which is no whole number of int32",
+        ),
+        ({"label": np.array([0, np.nan, 2])}, "has the element nan"),
+        ({"label": np.array([0, 2**40, 2])}, "has the element 1099511627776"),
+        ({"label": np.array([0, 1j, 2])}, r"not real numbers \(complex128\)"),
+        ({"data": np.ones((3, 1, 3, 4), np.complex64)}, r"not real numbers \(complex64\)"),
+        ({"label": np.array(["a", "b", "c"])}, "not real numbers"),
+        ({"label": np.array(3)}, r"array 'label' is \[\]"),
+    ],
+)
+def test_elements_that_an_input_cannot_hold_are_refused_before_a_training(
+    arrays: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    whole = {"data": np.ones((3, 1, 3, 4), np.float32), "label": np.arange(3)}
+    np.savez(tmp_path / "data.npz", **(whole | arrays))
+    with pytest.raises(UsageError, match=message):
+        labeled_data.read(tmp_path / "data.npz", IMAGE)
+    for name, array in (whole | arrays).items():
+        np.save(tmp_path / f"{name}.npy", array)
+    with pytest.raises(UsageError, match=message):
+        labeled_data.read(tmp_path, IMAGE)
+
+
+@pytest.mark.parametrize("value", [np.nan, -np.inf, 1e300])
+def test_an_example_without_finite_elements_is_named(value: float, tmp_path: Path) -> None:
+    data = np.ones((3, 1, 3, 4))
+    data[1, 0, 2, 3] = value
+    np.savez(tmp_path / "data.npz", data=data, label=np.array([0.0, 1.0, 2.0]))
+    examples = labeled_data.read(tmp_path / "data.npz", IMAGE)
+    assert examples.batch(np.array([0, 2]))["label"].tolist() == [0, 2]
+    with pytest.raises(UsageError, match="example 1 has elements that are not finite numbers"):
+        examples.batch(np.array([0, 1]))
+
+
+@pytest.mark.parametrize("name", ["data.npz", "data.npy"])
+def test_objects_in_a_file_are_refused_and_not_unpickled(name: str, tmp_path: Path) -> None:
+    objects = np.array([{}, {}, {}], dtype=object)
+    if name == "data.npz":
+        np.savez(tmp_path / name, data=objects, label=np.arange(3))
+    else:
+        np.save(tmp_path / name, objects)
+    with pytest.raises(UsageError, match="has Python objects, not numbers"):
+        labeled_data.read(tmp_path, IMAGE)

@@ -109,3 +109,12 @@ def test_unknown_names_are_refused_with_those_that_exist() -> None:
             trimtab.training(program, **arguments)
         assert message in error.value.what
         assert error.value.hint
+
+
+def test_a_network_without_weights_has_nothing_to_train() -> None:
+    net = Net(data=(2, 4))
+    net.program.outputs = [net("relu", net("add", "data", 1.0))]
+    with pytest.raises(UsageError, match="has nothing to train"):
+        trimtab.training(net.program)
+    built = trimtab.training(net.program, force_backward=["data"])
+    assert not built.parameters

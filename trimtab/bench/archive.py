@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from trimtab import files, strict_json
+from trimtab import array_files, files, strict_json
 from trimtab.accuracy import Accuracy, Search
 from trimtab.bench.golden import Golden, RoundingLoss
 from trimtab.bench.jobs import Subject
@@ -26,6 +26,7 @@ from trimtab.results.records import Record
 
 LIMIT = 30  # folders; a comparison adds two
 _FACTS, _ARRAYS = "subject.json", "golden.npz"
+_LOST_HINT = f"the archive holds the newest {LIMIT}; build again, and name the model instead"
 
 
 def store(subject: Subject, expected: Golden, folder: Path, limit: int = LIMIT) -> Subject:
@@ -94,19 +95,17 @@ def read(binary_sha256: str, model_sha256: str, store: Path) -> tuple[Subject, G
         for key, kind in (("accuracy", Accuracy), ("search", Search)):
             facts[key] = kind.of(facts[key]) if facts[key] else None
         subject = Subject(**facts)
-        with np.load(folder / _ARRAYS, allow_pickle=False) as arrays:
-            inputs = [arrays[f"in{i}"] for i in range(sum(n.startswith("in") for n in arrays))]
-            outputs = [arrays[f"out{i}"] for i in range(len(about["output_names"]))]
-            others = [
-                arrays[f"other{i}"] for i in range(sum(n.startswith("other") for n in arrays))
-            ]
+        arrays = array_files.read_archive(folder / _ARRAYS, error=ResultError, hint=_LOST_HINT)
+        inputs = [arrays[f"in{i}"] for i in range(sum(n.startswith("in") for n in arrays))]
+        outputs = [arrays[f"out{i}"] for i in range(len(about["output_names"]))]
+        others = [arrays[f"other{i}"] for i in range(sum(n.startswith("other") for n in arrays))]
         golden = Golden(inputs, outputs, **about, others=others)
         hashes = (files.sha256(subject.binary), files.sha256(subject.model))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ResultError(
             "the measured binary is no longer archived",
             where=str(folder),
-            hint=f"the archive holds the newest {LIMIT}; build again, and name the model instead",
+            hint=_LOST_HINT,
         ) from error
     if hashes != (binary_sha256, model_sha256):
         raise ResultError(

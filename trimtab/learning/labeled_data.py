@@ -10,16 +10,16 @@
 from __future__ import annotations
 
 import math
-import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trimtab import array_files
 from trimtab.errors import UsageError
 from trimtab.quantization.samples import PICTURES, SETTINGS, Pictures, open_picture, read_picture
 
@@ -29,6 +29,7 @@ Inputs = Mapping[str, tuple[tuple[int, ...], str]]
 
 TRAIN, TEST = "train", "test"
 _CACHED = 4096  # pictures
+_CHECKED = 2**20  # elements of labels that are checked at a time
 _HINT = "give a folder of class folders with pictures, a folder of .npy files, or an .npz file"
 
 
@@ -105,20 +106,9 @@ def _arrays(path: Path) -> Mapping[str, Array] | None:
         archives = sorted(path.glob("*.npz"))
         if not files and len(archives) == 1:
             return _arrays(archives[0])
-        return {file.stem: _load(file) for file in files} or None
-    if not zipfile.is_zipfile(path):
-        raise UsageError("is no .npz file", where=str(path), hint=_HINT)
-    return dict(_load(path).items())
-
-
-def _load(file: Path) -> Any:
-    """The array of a file, or the archive; UsageError if it is damaged."""
-    try:
-        if file.suffix == ".npy":
-            return np.load(file, mmap_mode="r", allow_pickle=False)
-        return np.load(file, allow_pickle=False)
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise UsageError(f"is not readable: {error}", where=str(file), hint=_HINT) from error
+        read_array = partial(array_files.read_array, error=UsageError, hint=_HINT)
+        return {file.stem: read_array(file) for file in files} or None
+    return array_files.read_archive(path, error=UsageError, hint=_HINT)
 
 
 def _of_arrays(
@@ -131,10 +121,12 @@ def _of_arrays(
             where=str(path),
             hint=f"the training needs, for each example: {names}",
         )
-    for name, (shape, _) in inputs.items():
-        if math.prod(arrays[name].shape[1:]) != math.prod(shape[1:]):
+    for name, (shape, dtype) in inputs.items():
+        _check_elements(arrays[name], np.dtype(dtype), name, str(path))
+        own = arrays[name].shape
+        if not own or math.prod(own[1:]) != math.prod(shape[1:]):
             raise UsageError(
-                f"array {name!r} is {list(arrays[name].shape)}",
+                f"array {name!r} is {list(own)}",
                 where=str(path),
                 hint=f"the training needs, for each example: {names}",
             )
@@ -144,11 +136,49 @@ def _of_arrays(
 
     def feed(i: int) -> dict[str, Array]:
         return {
-            name: _typed(arrays[name][i], np.dtype(dtype), settings).reshape(shape[1:])
+            name: _finite(
+                _typed(arrays[name][i], np.dtype(dtype), settings), f"{path}: array {name!r}", i
+            ).reshape(shape[1:])
             for name, (shape, dtype) in inputs.items()
         }
 
     return Examples(counts.pop(), feed)
+
+
+def _check_elements(array: Array, dtype: np.dtype[Any], name: str, where: str) -> None:
+    """UsageError for elements that are not numbers, or that an integer input cannot hold."""
+    if array.dtype.kind not in "biuf":
+        raise UsageError(
+            f"array {name!r} has elements that are not real numbers ({array.dtype})",
+            where=where,
+            hint=f"the training needs numbers of {dtype}",
+        )
+    if dtype.kind not in "iu" or not array.ndim or not array.size:
+        return
+    ends = np.iinfo(dtype)
+    for rows in np.array_split(array, -(-array.size // _CHECKED)):
+        wrong = ~((rows >= ends.min) & (rows <= ends.max))
+        if rows.dtype.kind == "f":
+            wrong |= rows != np.floor(rows)
+        if wrong.any():
+            raise UsageError(
+                f"array {name!r} has the element {rows[wrong][0]}, which is no whole number of"
+                f" {dtype}",
+                where=where,
+                hint="labels are whole numbers from 0 on; a network with real targets has another"
+                " loss, such as euclidean",
+            )
+
+
+def _finite(array: Array, where: str, i: int) -> Array:
+    """The elements of example `i`; UsageError if they are not finite."""
+    if not np.isfinite(array).all():
+        raise UsageError(
+            f"example {i} has elements that are not finite numbers of {array.dtype}",
+            where=where,
+            hint="remove examples with NaN or infinity (numpy.isfinite finds them)",
+        )
+    return array
 
 
 def _typed(array: Array, dtype: np.dtype[Any], settings: Pictures | None) -> Array:
@@ -160,7 +190,8 @@ def _typed(array: Array, dtype: np.dtype[Any], settings: Pictures | None) -> Arr
         )
         pixels: Array = ((array - mean) * scale).astype(dtype)
         return pixels
-    return np.asarray(array, dtype)
+    with np.errstate(over="ignore"):  # an infinite element is refused
+        return np.asarray(array, dtype)
 
 
 def _pictures(path: Path) -> tuple[list[Path], list[int], tuple[str, ...]]:

@@ -114,8 +114,8 @@ def training(
     `blocked`: operators, by their names, through which no gradient goes (Caffe's `propagate_down:
     false`).
 
-    UsageError for an unknown name or pattern, ProgramError if an operator between a parameter and
-    the loss has no gradient.
+    UsageError for an unknown name or pattern, or if there is nothing to train; ProgramError if an
+    operator between a parameter and the loss has no gradient.
     """
     if program.passes:
         if program.source is None:
@@ -128,7 +128,15 @@ def training(
     program.require_fixed_sizes("a training")
     terms = [Loss(loss)] if isinstance(loss, str) else [loss] if isinstance(loss, Loss) else loss
     solver = Solver(optimizer) if isinstance(optimizer, str) else optimizer
-    return _Builder(program, list(terms), solver, choose(program, trainable)).build(
+    parameters = choose(program, trainable)
+    if not parameters and not force_backward:
+        raise UsageError(
+            "the network has nothing to train: no operator of it has weights",
+            where=f"program {program.name}",
+            hint="train a network with layers such as convolutions, or name another constant with"
+            " trainable; force_backward computes gradients of inputs alone",
+        )
+    return _Builder(program, list(terms), solver, parameters).build(
         batch_statistics,
         batch_momentum,
         statistics_from_zero,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from trimtab import input_arrays
+from trimtab import array_files, input_arrays
 from trimtab.errors import CalibrationError
 from trimtab.quantization.observer import FLOAT32_MAX
 from trimtab.toml_table import TomlFile
@@ -31,8 +30,6 @@ _SETTINGS_HINT = (
     'keys: mean and scale (one number, or one per channel), channels = "rgb" or "bgr", and '
     'resize = "stretch", "crop" or "letterbox" (docs/quantization.md)'
 )
-_SMALL_BYTES = 2**30  # arrays of this size are always read
-_MAX_EXPANSION = 100  # of larger arrays: real data compress to more than a hundredth
 _HELD_OUT = 5  # every fifth sample is held out of calibration
 
 
@@ -167,42 +164,9 @@ def _arrays(path: Path, inputs: Inputs, cast: bool) -> Samples:
             where=str(path),
             hint="name the folder that contains the pictures",
         )
-    try:
-        with path.open("rb") as file:
-            start = file.read(len(np.lib.format.MAGIC_PREFIX))
-        if start == np.lib.format.MAGIC_PREFIX:
-            raise ValueError("it has a single array without a name")
-        # Otherwise numpy treats it as a pickle, and suggests allow_pickle.
-        if not zipfile.is_zipfile(path):
-            raise ValueError("it is damaged, or not an .npz file")
-        _check_expansion(path)
-        with np.load(path, allow_pickle=False) as archive:
-            names = archive.files
-            arrays = {name: _array(archive, name) for name in names}
-    except Exception as error:  # numpy, zipfile and zlib raise many kinds for damaged files
-        reason = str(error) or type(error).__name__
-        raise CalibrationError(
-            f"is not a readable .npz file: {reason}", where=str(path), hint=_NPZ_HINT
-        ) from error
+    arrays = array_files.read_archive(path, error=CalibrationError, hint=_NPZ_HINT)
     how = "cast=True, or --cast of a task,"
     return of_arrays(arrays, inputs, str(path), cast=cast, how=how)
-
-
-def _check_expansion(path: Path) -> None:
-    """ValueError if the arrays would take far more memory than the file: compressed nonsense."""
-    with zipfile.ZipFile(path) as archive:
-        expanded = sum(member.file_size for member in archive.infolist())
-    if expanded > max(_SMALL_BYTES, _MAX_EXPANSION * path.stat().st_size):
-        raise ValueError(f"its arrays have {expanded:,} bytes, too many for such a small file")
-
-
-def _array(archive: np.lib.npyio.NpzFile, name: str) -> Array:
-    try:
-        return np.asarray(archive[name])
-    except ValueError as error:
-        if "allow_pickle" not in str(error):
-            raise
-        raise ValueError(f"array '{name}' has Python objects, not numbers") from error
 
 
 def noise(inputs: Inputs, count: int = 20) -> Samples:
