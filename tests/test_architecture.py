@@ -131,7 +131,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("accuracy", "profile", "target", "program", "modelfile", "importers", "passes"),
         *("camera", "operator_cases", "planner", "session", "quantization", "build", "size", "zoo"),
         *("devices", "bench", "heads", "learning", "labels"),
-        *("results", "toml_table"),
+        *("results", "toml_table", "array_files", "exporters"),
     },
     "compare": {
         "strict_json",

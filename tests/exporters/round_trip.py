@@ -13,6 +13,7 @@ import trimtab
 from tests.ops import oracle
 from tests.ops.cases import all_cases
 from tests.ops.cases.case import Array, Case
+from tests.small_programs import Net
 from trimtab import exporters, zoo
 from trimtab.program import Program
 
@@ -71,6 +72,14 @@ def check_network(program: Program, path: Path) -> tuple[dict[str, Array], dict[
     assert (again.inputs, again.outputs) == (program.inputs, program.outputs)
     assert_close(trimtab.Session(again).run(inputs), expected)
     return inputs, expected
+
+
+def parts() -> Program:
+    """A network whose outputs are results of one split, in another order, of which one is read."""
+    net = Net(x=(1, 6, 3, 3))
+    first, second, third = net.many("split", 3, "x", axis=1, sizes=[1, 2, 3])
+    net.program.outputs = [third, net("relu", second), first, second]
+    return net.program
 
 
 def assert_close(actual: Mapping[str, Array], expected: Mapping[str, Array]) -> None:

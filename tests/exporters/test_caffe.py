@@ -15,6 +15,7 @@ from tests.exporters.round_trip import (
     check_network,
     check_read_back,
     chosen,
+    parts,
     program_of,
     vectors,
     written,
@@ -23,9 +24,12 @@ from tests.exporters.round_trip import (
 from tests.importers.models import model
 from tests.ops import oracle
 from tests.ops.cases.case import Array
+from tests.small_programs import Net, normal
 from trimtab.errors import ExportModelError
 from trimtab.exporters.caffe_ops.graph import EMITTERS
 from trimtab.program import Program
+
+LARGEST = float(np.finfo(np.float32).max)
 
 
 def from_opencv(path: Path, inputs: dict[str, Array], outputs: list[str]) -> dict[str, Array]:
@@ -120,3 +124,52 @@ def test_a_network_for_several_images_keeps_its_batch_free(tmp_path: Path) -> No
     program.outputs = program.block.add_op("reshape", [x], {"shape": [2, 48]}, ["y"])
     path = written(program, tmp_path / "net.prototxt")
     assert trimtab.load(path, {"x": (5, 3, 4, 4)}).vars["y"].shape == (5, 48)
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [
+        *((0, LARGEST), (-LARGEST, 6), (-LARGEST, LARGEST), (0, 1e30), (-65504, 65504), (0, 1e6)),
+        *((-1, 1), (0.5, 2), (-2, LARGEST), (0, 6)),
+    ],
+)
+@pytest.mark.parametrize("is_fused", [False, True])
+def test_bounds_of_any_size_keep_every_digit(
+    low: float, high: float, is_fused: bool, tmp_path: Path
+) -> None:
+    net = Net(x=(1, 7, 1, 1))
+    x = np.array([-2, -1, -1e-6, 1e-6, 0.5, 3, 70000], np.float32).reshape(1, 7, 1, 1)
+    unit = np.eye(7, dtype=np.float32)[:, :, None, None]
+    operand = net("conv", "x", unit) if is_fused else "x"
+    net.program.outputs = [net("clip", operand, alpha=low, beta=high)]
+    path = written(net.program, tmp_path / "net.prototxt")
+    expected = np.clip(x, np.float32(low), np.float32(high))
+    for results in (
+        trimtab.Session(trimtab.load(path)).run(x),
+        from_opencv(path, {"x": x}, net.program.outputs),
+    ):
+        np.testing.assert_array_equal(results["clip"], expected)
+
+
+@pytest.mark.parametrize("shape", [(1, 4, 1, 1), (1, 1, 4, 1), (4,), (1, 1, 4, 4), (4, 4, 4)])
+@pytest.mark.parametrize("type", ["add", "mul", "sub", "div"])
+@pytest.mark.parametrize("before", ["conv", "conv_transpose", "batch_normalization"])
+def test_a_constant_behind_a_convolution_stays_along_its_axes(
+    before: str, type: str, shape: tuple[int, ...], tmp_path: Path
+) -> None:
+    """OpenCV merges a Scale into the layer before it, as if it were one factor per channel."""
+    net = Net(x=(1, 4, 4, 4))
+    y = {
+        "conv": lambda: net.conv("x", 4, 3),
+        "conv_transpose": lambda: net("conv_transpose", "x", normal(4, 4, 1, 1)),
+        "batch_normalization": lambda: net.batch_norm("x"),
+    }[before]()
+    net.program.outputs = [net(type, y, np.abs(normal(*shape)) + np.float32(0.5))]
+    inputs, expected = check_network(net.program, tmp_path / "net.prototxt")
+    assert_close(from_opencv(tmp_path / "net.prototxt", inputs, net.program.outputs), expected)
+
+
+def test_later_results_of_a_layer_are_outputs_by_their_names(tmp_path: Path) -> None:
+    program = parts()
+    inputs, expected = check_network(program, tmp_path / "net.prototxt")
+    assert_close(from_opencv(tmp_path / "net.prototxt", inputs, program.outputs), expected)

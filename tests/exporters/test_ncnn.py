@@ -15,6 +15,7 @@ from tests.exporters.round_trip import (
     check_network,
     check_read_back,
     chosen,
+    parts,
     program_of,
     vectors,
     written,
@@ -170,3 +171,9 @@ def test_inputs_that_are_no_blobs_are_refused(
     program = Program("net")
     program.outputs = program.block.add_op("relu", [program.add_input("x", shape)])
     assert match in refused(program, tmp_path)
+
+
+def test_later_results_of_a_layer_are_outputs_by_their_names(tmp_path: Path) -> None:
+    program = parts()
+    inputs, expected = check_network(program, tmp_path / "net.param")
+    assert_close(from_ncnn(tmp_path / "net.param", inputs, program.outputs), expected)

@@ -127,7 +127,7 @@ def test_the_shape_of_an_example_is_that_of_the_first_picture(tmp_path: Path) ->
 def test_elements_that_an_input_cannot_hold_are_refused_before_a_training(
     arrays: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
-    whole = {"data": np.ones((3, 1, 3, 4), np.float32), "label": np.arange(3)}
+    whole: dict[str, Any] = {"data": np.ones((3, 1, 3, 4), np.float32), "label": np.arange(3)}
     np.savez(tmp_path / "data.npz", **(whole | arrays))
     with pytest.raises(UsageError, match=message):
         labeled_data.read(tmp_path / "data.npz", IMAGE)

@@ -143,6 +143,11 @@ class ConvertOptions:
         "contents of the binary that will run it: a profile's name or file; with --toolchain"
     )
     names: bool = option("keep names in the file", True)
+    check: bool = option(
+        "compute with the files of another format, here and in a runtime of that format if it is"
+        " installed, before they are written",
+        True,
+    )
     precision: PrecisionOptions = group(PrecisionOptions)
 
     def validate(self) -> None:
@@ -182,6 +187,7 @@ def convert(options: ConvertOptions) -> None:
     from trimtab import exporters, reports
     from trimtab.cli._progress import shown
     from trimtab.errors import UsageError
+    from trimtab.pipeline.export import export
     from trimtab.pipeline.loaded import load
     from trimtab.pipeline.planned import plan
 
@@ -199,7 +205,12 @@ def convert(options: ConvertOptions) -> None:
         for table in reports.precision(loaded.network.accuracy, loaded.network.search):
             print(table.text() + "\n")
     if exporter:
-        for file in exporters.write(program, output, exporter):
+        done = export(program, output, exporter, check=options.check, progress=progress)
+        for note in done.notes:
+            print(f"note: {note}")
+        if done.readers:
+            print(f"checked: the same results in {' and '.join(done.readers)}")
+        for file in done.files:
             print(f"written: {file} ({file.stat().st_size:,} bytes)")
         return
     program.save(output, names=options.names)

@@ -162,10 +162,21 @@ def _check_output(output: Path) -> None:
 
 
 def _write(network: Program, output: Path) -> None:
-    """Writes the network in the format of the file's suffix."""
+    """Writes the network in the format of the file's suffix; if that cannot express it, into a .ttm
+    file beside it, so that the training is not lost.
+    """
     from trimtab import exporters
+    from trimtab.errors import ExportModelError
+    from trimtab.pipeline.export import export
 
-    if exporter := exporters.exporter_for(output):
-        exporters.write(network, output, exporter)
-    else:
+    exporter = exporters.exporter_for(output)
+    if not exporter:
         network.save(output)
+        return
+    try:
+        export(network, output, exporter)
+    except ExportModelError as error:
+        kept = output.with_suffix(".ttm")
+        network.save(kept)
+        error.hint = f"the trained network is in {kept}, to inspect or convert"
+        raise

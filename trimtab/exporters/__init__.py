@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
+
+from numpy.typing import NDArray
 
 from trimtab import files, passes
 from trimtab.errors import ExportModelError, UsageError
 from trimtab.program import Op, Program
+
+Array = NDArray[Any]
 
 _FIRST_OF_ENGINE = "subsample_pointwise"  # the first pass whose result suits only the engine
 
@@ -24,9 +28,19 @@ class Exporter(Protocol):
     SUFFIXES: tuple[str, ...]
     """The suffixes of its files, e.g. (".param", ".bin"): a file of each is written."""
 
+    PEER: str
+    """The Python package of another runtime that reads the format."""
+
     def encode(self, program: Program) -> Mapping[str, bytes]:
         """The content of the files by suffix; ExportModelError if the format cannot express the
         program, which `plain` has returned.
+        """
+
+    def run_peer(
+        self, path: Path, inputs: Mapping[str, Array], outputs: Sequence[str]
+    ) -> list[Array]:
+        """What the peer computes from the files at `path`. Raises whatever it raises, and
+        ExportModelError if the peer reads every network of the format, but not this one.
         """
 
 
@@ -91,13 +105,20 @@ def _is_fused(op: Op) -> bool:
     return any(changed) or bool(op.operand("residual"))
 
 
-def write(program: Program, path: Path, exporter: Exporter) -> list[Path]:
-    """Writes a program with the exporter for `path`, and returns the files.
+def contents(program: Program, path: Path, exporter: Exporter) -> dict[Path, bytes]:
+    """The files that the exporter for `path` makes of a program, by their paths.
 
     ExportModelError if it is planned, or if the format cannot express it.
     """
-    contents = exporter.encode(plain(program))
-    paths = {path.with_suffix(suffix): data for suffix, data in contents.items()}
+    encoded = exporter.encode(plain(program))
+    return {path.with_suffix(suffix): data for suffix, data in encoded.items()}
+
+
+def write(program: Program, path: Path, exporter: Exporter) -> list[Path]:
+    """Writes a program with the exporter for `path`, unchecked, and returns the files; errors as in
+    `contents`.
+    """
+    paths = contents(program, path, exporter)
     for file, data in paths.items():
         files.write_bytes(file, data)
     return list(paths)

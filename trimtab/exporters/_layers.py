@@ -140,9 +140,11 @@ class LayerGraph:
                 where=f"output {tensor}",
                 hint="name another output with --tensor",
             )
-        own = next((i for i, layer in enumerate(self.layers) if layer.tops[:1] == [blob]), -1)
-        is_read = any(blob in layer.bottoms for layer in self.layers)
-        if blob == name and own > self._last_output and not is_read and own >= self._inputs:
+        own = next((i for i, layer in enumerate(self.layers) if blob in layer.tops), -1)
+        is_last = own >= max(self._last_output + 1, self._inputs) and not any(
+            blob in layer.bottoms for layer in self.layers
+        )
+        if blob == name and is_last and self.layers[own].name == blob:
             self._last_output = own
             return
         if blob == name and own >= self._inputs:

@@ -7,14 +7,20 @@ no layer for is composed: asymmetric padding by taps of 0, repeated pixels by a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from trimtab.exporters.caffe_ops.graph import CaffeGraph, CaffeOp
 from trimtab.program import Program
 
-__all__ = ["SUFFIXES", "encode"]
+__all__ = ["PEER", "SUFFIXES", "encode", "run_peer"]
 
 SUFFIXES = (".prototxt", ".caffemodel")
+PEER = "cv2"
 
 
 def encode(program: Program) -> Mapping[str, bytes]:
@@ -22,3 +28,15 @@ def encode(program: Program) -> Mapping[str, bytes]:
     graph = CaffeGraph(program)
     graph.build(CaffeOp)
     return {".prototxt": graph.text().encode(), ".caffemodel": graph.weights()}
+
+
+def run_peer(
+    path: Path, inputs: Mapping[str, NDArray[Any]], outputs: Sequence[str]
+) -> list[NDArray[Any]]:
+    """What OpenCV computes. It lacks some layers of Caffe, and says so in its own words."""
+    import cv2
+
+    net = cv2.dnn.readNetFromCaffe(str(path), str(path.with_suffix(SUFFIXES[1])))
+    for name, value in inputs.items():
+        net.setInput(value, name)
+    return [np.asarray(value) for value in net.forward(list(outputs))]

@@ -5,11 +5,14 @@ Folded operators are absent: batch normalization is in the weights before it, fo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
+from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
 from trimtab.errors import ExportModelError
@@ -17,9 +20,10 @@ from trimtab.exporters.onnx_ops.graph import EMITTERS, OPSET, OnnxGraph, emit
 from trimtab.program import Program, Var
 from trimtab.program.block import NUMPY_DTYPES
 
-__all__ = ["SUFFIXES", "encode"]
+__all__ = ["PEER", "SUFFIXES", "encode", "run_peer"]
 
 SUFFIXES = (".onnx",)
+PEER = "onnxruntime"
 
 _IR_VERSION = 9  # the version of opset 20; older runtimes refuse newer ones
 _MAX_BYTES = 2**31 - 1  # limit of a protobuf message
@@ -68,3 +72,16 @@ def encode(program: Program) -> Mapping[str, bytes]:
 def _info(var: Var) -> onnx.ValueInfoProto:
     dtype = helper.np_dtype_to_tensor_dtype(np.dtype(NUMPY_DTYPES[var.dtype]))
     return helper.make_tensor_value_info(var.name, dtype, var.shape)
+
+
+def run_peer(
+    path: Path, inputs: Mapping[str, NDArray[Any]], outputs: Sequence[str]
+) -> list[NDArray[Any]]:
+    """What onnxruntime computes without optimizations."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    return list(session.run(list(outputs), dict(inputs)))

@@ -24,6 +24,9 @@ _LAYERS = {
 }
 
 
+_LARGEST = float(np.finfo(np.float32).max)
+
+
 @emits(*_LAYERS)
 def activation(op: CaffeOp) -> str:
     """A layer without parameters."""
@@ -54,19 +57,25 @@ def prelu(op: CaffeOp) -> str:
 
 @emits("clip")
 def clip(op: CaffeOp) -> str:
-    """ReLU6, ReLU, or a ReLU of the distance to each bound."""
+    """ReLU6, ReLU, or the larger and the smaller of the operand and a bound."""
     return clipped(op, op.x(), float(op["alpha"]), float(op["beta"]))
 
 
 def clipped(op: CaffeOp, x: str, low: float, high: float) -> str:
-    """Adds min(max(x, low), high). Few readers have the layer Clip."""
+    """Adds min(max(x, low), high), exactly: bounds are blobs, because x less a large bound would
+    lose the digits of x. Few readers have the layer Clip. The largest float32 is no bound, which
+    is how writers without infinity spell that.
+    """
     if (low, high) == (0.0, 6.0):
         return op.add("ReLU6", x)
-    if low > -math.inf:
-        x = op.power(op.add("ReLU", op.power(x, shift=-low)), shift=low)
-    if high < math.inf:
-        x = op.add("ReLU", op.power(x, scale=-1.0, shift=high))
-        x = op.power(x, scale=-1.0, shift=high)
+    if low == 0.0:
+        x = op.add("ReLU", x)
+    elif low > -_LARGEST:
+        x = op.eltwise(x, op.power(x, scale=0.0, shift=low), "MAX")
+    if high < _LARGEST:
+        negative = op.power(x, scale=-1.0)
+        bound = op.power(x, scale=0.0, shift=-high)
+        x = op.power(op.eltwise(negative, bound, "MAX"), scale=-1.0)
     return x
 
 

@@ -22,6 +22,10 @@ emits = EMITTERS.emits
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r"})
 
 
+# Layers that OpenCV merges with a Scale behind them.
+_MERGING = ("Convolution", "Deconvolution", "BatchNorm", "Scale", "InnerProduct")
+
+
 class Word(str):
     """The name of a value of an enumeration, which has no quotes."""
 
@@ -136,7 +140,14 @@ class CaffeOp(LayerOp):
     def scale(
         self, x: str, factor: NDArray[Any], axis: int, offset: NDArray[Any] | None = None
     ) -> str:
-        """Adds a Scale by values for some dimensions of x from `axis` on."""
+        """Adds a Scale by values for some dimensions of x from `axis` on.
+
+        OpenCV multiplies the results of some layers by the values of a Scale behind them, whatever
+        its axis is, unless there is a layer between both.
+        """
+        producers = [layer.type for layer in self.graph.layers if x in layer.tops]
+        if any(kind in _MERGING for kind in producers) and (axis, factor.ndim) != (1, 1):
+            x = self.add("Split", x)
         params: dict[str, Any] = {} if axis == 1 else {"axis": axis}
         params |= {} if factor.ndim == 1 else {"num_axes": factor.ndim}
         params |= {} if offset is None else {"bias_term": True}
