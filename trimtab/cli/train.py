@@ -176,7 +176,7 @@ def _write(network: Program, output: Path) -> None:
     try:
         export(network, output, exporter)
     except ExportModelError as error:
-        kept = output.with_suffix(".ttm")
-        network.save(kept)
-        error.hint = f"the trained network is in {kept}, to inspect or convert"
+        fallback = output.with_suffix(".ttm")
+        network.save(fallback)
+        error.hint = f"the trained network is in {fallback}, to inspect or convert"
         raise

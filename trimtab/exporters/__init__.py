@@ -39,8 +39,8 @@ class Exporter(Protocol):
     def run_peer(
         self, path: Path, inputs: Mapping[str, Array], outputs: Sequence[str]
     ) -> list[Array]:
-        """What the peer computes from the files at `path`. Raises whatever it raises, and
-        ExportModelError if the peer reads every network of the format, but not this one.
+        """Computes the outputs by the peer, from the files at `path`. Raises what the peer raises,
+        and ExportModelError if it reads every network of the format, but not this one.
         """
 
 

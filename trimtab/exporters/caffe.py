@@ -33,7 +33,7 @@ def encode(program: Program) -> Mapping[str, bytes]:
 def run_peer(
     path: Path, inputs: Mapping[str, NDArray[Any]], outputs: Sequence[str]
 ) -> list[NDArray[Any]]:
-    """What OpenCV computes. It lacks some layers of Caffe, and says so in its own words."""
+    """Computes the outputs by OpenCV, which raises errors of its own for layers that it lacks."""
     import cv2
 
     net = cv2.dnn.readNetFromCaffe(str(path), str(path.with_suffix(SUFFIXES[1])))

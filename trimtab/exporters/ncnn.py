@@ -37,8 +37,8 @@ def encode(program: Program) -> Mapping[str, bytes]:
 def run_peer(
     path: Path, inputs: Mapping[str, NDArray[Any]], outputs: Sequence[str]
 ) -> list[NDArray[Any]]:
-    """What ncnn computes in float32. ExportModelError if it cannot load the network, or has no blob
-    of that name.
+    """Computes the outputs by ncnn, in float32. ExportModelError if it cannot load the network, or
+    has no blob of that name.
     """
     ncnn: Any = importlib.import_module(PEER)  # it has no types
     net = ncnn.Net()

@@ -77,7 +77,7 @@ def _info(var: Var) -> onnx.ValueInfoProto:
 def run_peer(
     path: Path, inputs: Mapping[str, NDArray[Any]], outputs: Sequence[str]
 ) -> list[NDArray[Any]]:
-    """What onnxruntime computes without optimizations."""
+    """Computes the outputs by onnxruntime, without optimizations."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()

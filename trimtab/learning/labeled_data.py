@@ -149,7 +149,7 @@ def _check_elements(array: Array, dtype: np.dtype[Any], name: str, where: str) -
     """UsageError for elements that are not numbers, or that an integer input cannot hold."""
     if array.dtype.kind not in "biuf":
         raise UsageError(
-            f"array {name!r} has elements that are not real numbers ({array.dtype})",
+            f"array {name!r} has elements that are not numbers ({array.dtype})",
             where=where,
             hint=f"the training needs numbers of {dtype}",
         )

@@ -96,7 +96,7 @@ def _checked(program: Program, copy: Path, path: Path, exporter: Exporter) -> di
 
 @dataclass(frozen=True)
 class _Answer:
-    """What a peer, whose name is followed by its version, computes, or why it does not."""
+    """The results of a peer, whose name is followed by its version, or why there are none."""
 
     peer: str
     refusal: str = ""
@@ -106,7 +106,7 @@ class _Answer:
 def _read_back(
     program: Program, copy: Path, path: Path, expected: Golden
 ) -> tuple[dict[str, Array], dict[str, Array], list[str]]:
-    """What the importer's network computes, and the inputs and outputs by their names in the file;
+    """The results of the importer's network, and the inputs and outputs by their names in the file;
     ExportModelError if it has others, or is refused.
     """
     try:
