@@ -13,6 +13,6 @@ def some(values: Iterable[T]) -> list[T]:
 
     `tests/test_assertions.py` finds the tests that need it.
     """
-    found = [*values]
-    assert found, "there is nothing to test"
-    return found
+    items = [*values]
+    assert items, "there is nothing to test"
+    return items

@@ -30,9 +30,9 @@ def loops(source: str) -> Iterator[tuple[str, int]]:
         if isinstance(function, ast.FunctionDef) and function.name.startswith("test_"):
             own = {**names, **_assigned(ast.walk(function))}
             own |= dict.fromkeys((one.arg for one in function.args.args), None)
-            found = [*_assertions(function.body, None, own)]
-            if found and None not in found:
-                yield function.name, min(line for line in found if line is not None)
+            lines = [*_assertions(function.body, None, own)]
+            if lines and None not in lines:
+                yield function.name, min(line for line in lines if line is not None)
 
 
 def _assigned(statements: Iterator[ast.AST] | list[ast.stmt]) -> dict[str, ast.expr | None]:
@@ -120,24 +120,24 @@ def _call_has_values(call: ast.Call, names: Names) -> bool:
         return len(ends) == len(arguments) and len(range(*map(int, ends))) > 0  # type: ignore[arg-type]
     if name in ("items", "keys", "values") and isinstance(call.func, ast.Attribute):
         return _has_values(call.func.value, names)
-    known = [_has_values(one, names) for one in arguments]
+    proofs = [_has_values(one, names) for one in arguments]
     if name == "zip":
         is_strict = any(one.arg == "strict" and ast.unparse(one.value) == "True"
                         for one in call.keywords)  # fmt: skip
-        return any(known) if is_strict else all(known)
+        return any(proofs) if is_strict else all(proofs)
     if name in ("product", "map"):
-        return all(known[name == "map" :])
+        return all(proofs[name == "map" :])
     # A tree has at least its root, and `split` gives at least one part.
-    return name in ("some", "walk", "split") or (name in _SAME_LENGTH and any(known[:1]))
+    return name in ("some", "walk", "split") or (name in _SAME_LENGTH and any(proofs[:1]))
 
 
 def test_no_test_passes_because_a_list_is_empty() -> None:
-    found = [
+    tests = [
         f"{file.relative_to(TESTS)}:{line} {name}"
         for file in FILES
         for name, line in loops(file.read_text("utf-8"))
     ]
-    assert found == [], "let `some` of tests/some.py prove that there is something to test"
+    assert tests == [], "let `some` of tests/some.py prove that there is something to test"
 
 
 FOUND = """

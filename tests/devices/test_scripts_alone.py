@@ -96,8 +96,8 @@ def test_a_lease_lasts_its_seconds_from_the_claim_and_from_each_renewal(
     before = uptime()
     assert lines(shell, "lease", folder, "renew", 1, 500) == ["renewed"]
     assert before + 500 <= int((own / "until").read_text()) <= uptime() + 500
-    said, *owner = lines(shell, "lease", folder, "look")
-    word, number, now, until = said.split()
+    state, *owner = lines(shell, "lease", folder, "look")
+    word, number, now, until = state.split()
     assert (word, number, owner[0]) == ("held", "1", "owner=me")
     assert (before <= int(now) <= uptime(), until) == (True, (own / "until").read_text().strip())
 
@@ -125,8 +125,8 @@ def test_the_highest_number_counts_and_a_renewal_of_another_says_who_holds_the_d
     lease(tmp_path, 9, uptime() - 5)
     newer = lease(tmp_path, 10, uptime() + 60)
     assert lines(shell, "lease", tmp_path, "look")[0].startswith("held 10 ")
-    said = lines(shell, "lease", tmp_path, "renew", 9, 30)
-    assert (said[0].split()[:2], said[1:]) == (["held", "10"], ["owner=eve"])
+    answer = lines(shell, "lease", tmp_path, "renew", 9, 30)
+    assert (answer[0].split()[:2], answer[1:]) == (["held", "10"], ["owner=eve"])
     (newer / "until").unlink()
     assert lines(shell, "lease", tmp_path, "renew", 9, 30) == ["taken"]
     assert lines(shell, "lease", tmp_path, "renew", 10, 30) == ["free"]
@@ -145,10 +145,10 @@ def test_the_maker_of_a_lease_has_three_seconds_to_write_it(
 
 def test_force_takes_the_lease_of_one_number_alone(shell: tuple[str, ...], tmp_path: Path) -> None:
     lease(tmp_path, 7, uptime() + 60)
-    said = lines(shell, "lease", tmp_path, "claim", 6, 30, 9, "owner=me")
-    assert said[0].startswith("held 7 ")
-    said = lines(shell, "lease", tmp_path, "claim", 7, 30, 9, "owner=me")
-    assert said == [f"taken 8 {tmp_path}"]
+    answer = lines(shell, "lease", tmp_path, "claim", 6, 30, 9, "owner=me")
+    assert answer[0].startswith("held 7 ")
+    answer = lines(shell, "lease", tmp_path, "claim", 7, 30, 9, "owner=me")
+    assert answer == [f"taken 8 {tmp_path}"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["8"]
 
 
@@ -276,10 +276,10 @@ def test_a_folder_is_made_and_checked_once_in_a_boot(
         *(f"boot={BOOT}", "missing=no-such-1", "missing=no-such-2"),
     ]
     assert not folder.exists()
-    known = [f"boot={BOOT}", f"folder={folder.resolve()}"]
-    assert lines(shell, "settle", folder, BOOT, "yes", "no-such-1") == known
+    place_lines = [f"boot={BOOT}", f"folder={folder.resolve()}"]
+    assert lines(shell, "settle", folder, BOOT, "yes", "no-such-1") == place_lines
     assert (list(folder.iterdir()), mode(folder)) == ([], 0o700)
-    assert lines(shell, "settle", folder, "", "yes", "cat") == known
+    assert lines(shell, "settle", folder, "", "yes", "cat") == place_lines
     assert sorted(path.name for path in folder.rglob("*")) == ["cache", "scratch"]
     (tmp_path / "file").touch()
     assert run(shell, "settle", tmp_path / "file", "", "yes", "cat").returncode != 0
@@ -309,10 +309,10 @@ def test_the_outputs_of_a_marked_script_stand_between_its_markers(shell: tuple[s
     for stdin, read in (("open", "sent"), ("empty", "")):
         done = run(shell, "run_marked", "to", "ken", stdin, text, stdin=b"sent")
         assert (done.returncode, done.stdout) == (7, f"token\n{read}out\ntoken\n")
-        first, said, last = done.stderr.splitlines()
+        first, text_line, last = done.stderr.splitlines()
         assert first.split()[0] == "token"
         assert int(first.split()[1]) > 1
-        assert (said, last) == ("said", "token 7")
+        assert (text_line, last) == ("said", "token 7")
 
 
 @pytest.mark.parametrize("ignores", ["", "trap '' TERM; "])
@@ -336,10 +336,10 @@ def test_the_end_of_a_group_is_that_of_all_its_processes(
 def test_a_detached_script_outlives_its_shell_in_a_session_of_its_own(
     shell: tuple[str, ...], tmp_path: Path
 ) -> None:
-    part, made = tmp_path / "part", tmp_path / "made"
-    text = f"read -r stat </proc/$$/stat; sleep 0.3; echo $stat >{part}; mv {part} {made}"
+    part, target = tmp_path / "part", tmp_path / "made"
+    text = f"read -r stat </proc/$$/stat; sleep 0.3; echo $stat >{part}; mv {part} {target}"
     assert lines(shell, "start_detached", text) == []
-    assert not made.exists()
-    wait_until(made.exists)
-    number, fields = made.read_text().split()[0], made.read_text().rpartition(") ")[2].split()
+    assert not target.exists()
+    wait_until(target.exists)
+    number, fields = target.read_text().split()[0], target.read_text().rpartition(") ")[2].split()
     assert fields[3] == number, "it leads its session"

@@ -93,14 +93,14 @@ def test_copies_reach_twice_the_last_level_and_at_most_64_megabytes(
 
 
 def test_a_bed_copies_each_size_with_cold_and_warm_data() -> None:
-    made = bed.make(ZEN4, [], [2048, 4096])
-    wanted = {Copied(n, state) for n in (2048, 4096) for state in bed.STATES}
-    assert set(made.timed.values()) == wanted
-    ops = {op.name: op for op in made.program.ops}
-    for name, copied in made.timed.items():
+    test_bed = bed.make(ZEN4, [], [2048, 4096])
+    copied_sizes = {Copied(n, state) for n in (2048, 4096) for state in bed.STATES}
+    assert set(test_bed.timed.values()) == copied_sizes
+    ops = {op.name: op for op in test_bed.program.ops}
+    for name, copied in test_bed.timed.items():
         assert isinstance(copied, Copied)
         assert ops[name].type == "relu"
-        assert made.program.vars[ops[name].inputs[0]].shape == (copied.elements,)
+        assert test_bed.program.vars[ops[name].inputs[0]].shape == (copied.elements,)
 
 
 def test_a_bed_has_every_algorithm_and_kernel_of_a_layer_with_cold_and_warm_weights() -> None:

@@ -85,7 +85,7 @@ def test_a_task_explains_itself_and_each_of_its_options(name: str) -> None:
 
 
 def found(pattern: str | re.Pattern[str]) -> list[tuple[Path, Any]]:
-    """What a pattern finds in all pages, with the page."""
+    """Matches of a pattern in all pages, each with its page."""
     return [(page, one) for page in PAGES for one in re.findall(pattern, page.read_text())]
 
 

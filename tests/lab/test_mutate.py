@@ -130,7 +130,7 @@ def test_every_source_of_the_product_is_in_a_room_with_tests() -> None:
     root = paths.root()
     by_name = rooms.rooms()
     sources = {file for room in by_name.values() for file in room.files(root)}
-    wanted = {
+    files = {
         str(path.relative_to(root))
         for folder, suffixes in (
             ("trimtab", (".py", ".sh")),
@@ -144,7 +144,7 @@ def test_every_source_of_the_product_is_in_a_room_with_tests() -> None:
         for path in (root / folder).rglob("*")
         if path.suffix in suffixes and path.name != "tcg_plugin.h"
     }
-    assert wanted - sources == set()
+    assert files - sources == set()
     for room in by_name.values():
         assert room.mutants(root), room.name
         assert all((root / test).exists() for test in room.tests()) or room.is_cpp, room.name

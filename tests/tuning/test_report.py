@@ -1,4 +1,4 @@
-"""What a report of a tuning says of its changes."""
+"""Reports of a tuning: tables, chart and sentence of its changes."""
 
 from __future__ import annotations
 

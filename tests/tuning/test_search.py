@@ -280,7 +280,7 @@ def test_alternatives_of_several_layers_are_measured_in_one_plan() -> None:
 
 
 def test_times_of_zero_confirm_nothing() -> None:
-    """Of an operator that took no time there is no ratio."""
+    """An operator that took no time has no ratio."""
     assert confirmation._effect([], is_exact=False) is None
     assert confirmation._effect([(5.0, 4.0), (0.0, 4.0)], is_exact=False) is None
     assert confirmation._effect([(5.0, 4.0), (5.0, 0.0)], is_exact=True) is None

@@ -51,7 +51,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 @pytest.fixture
-def held(clock: Clock) -> Iterator[tuple[Clock, Any, Lease]]:
+def kept_lease(clock: Clock) -> Iterator[tuple[Clock, Any, Lease]]:
     """A lease whose thread renews nothing."""
     device: Any = Device(clock, "renewed\n")
     own = Lease(device, 3, "/tmp/lease", "")
@@ -71,14 +71,14 @@ def test_a_lease_outlives_two_renewals_that_are_lost_and_a_check_of_the_watchdog
 
 @pytest.mark.parametrize("takes_s", [0.0, 20.0])
 def test_a_lease_ends_its_seconds_after_the_last_renewal_was_asked_for(
-    held: tuple[Clock, Any, Lease], takes_s: float
+    kept_lease: tuple[Clock, Any, Lease], takes_s: float
 ) -> None:
     """The device counts from the question at the earliest; the answer may come much later."""
-    clock, device, own = held
+    clock, device, own = kept_lease
     own.confirm()
-    asked, device.takes_s = clock.now, takes_s
+    begin_s, device.takes_s = clock.now, takes_s
     own.confirm()
-    clock.now = asked + lease.LEASE_S
+    clock.now = begin_s + lease.LEASE_S
     own.check()
     clock.now += 0.1
     with pytest.raises(DeviceUnreachableError, match="could not be renewed for 30 s"):
@@ -86,8 +86,10 @@ def test_a_lease_ends_its_seconds_after_the_last_renewal_was_asked_for(
     assert f"/tmp/lease renew 3 {lease.LEASE_S}" in device.scripts[-1]
 
 
-def test_a_lease_that_another_has_taken_is_gone_at_once(held: tuple[Clock, Any, Lease]) -> None:
-    _, device, own = held
+def test_a_lease_that_another_took_is_gone_at_once(
+    kept_lease: tuple[Clock, Any, Lease],
+) -> None:
+    _, device, own = kept_lease
     device.answer = HELD.format(until=130)
     with pytest.raises(DeviceBusyError, match=r"taken by eve@elsewhere \(bench, process 7\)"):
         own.confirm()
