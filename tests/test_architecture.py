@@ -25,6 +25,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "strict_json": set(),
     "toml_table": {"errors"},
     "paths": set(),
+    "system": {"errors"},
     "files": {"errors"},
     "escape": set(),
     "junit_document": {"escape"},
@@ -96,7 +97,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "size": {"errors", "paths", "plugins", "tables", "kernels"},
     "devices": {
-        "strict_json",
+        *("system", "strict_json"),
         *("errors", "toml_table", "paths", "plugins", "files", "tables", "compression", "progress"),
         *("cores", "build"),
     },
@@ -161,7 +162,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("results", "bench", "pipeline", "compare", "reports", "schema", "engine"),
     },
     "sweep": {
-        "strict_json",
+        *("system", "strict_json"),
         "escape",
         "junit_document",
         *("__init__", "errors", "paths", "files", "tables", "progress", "profile", "build"),
@@ -173,7 +174,9 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("profile", "operator_cases", "program", "session", "importers", "passes", "build"),
         *("devices", "reports", "pipeline"),
     },
-    "doctor": {"strict_json", "errors", "paths", "tables", "progress", "build", "devices"},
+    "doctor": {
+        *("system", "strict_json", "errors", "paths", "tables", "progress", "build", "devices"),
+    },
     "demo": {
         *("errors", "paths", "files", "progress", "bench", "devices"),
         *("results", "compare", "reports", "pipeline", "doctor"),

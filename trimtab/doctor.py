@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from trimtab import paths, strict_json
+from trimtab import paths, strict_json, system
 from trimtab.build.toolchain import find_toolchain, list_toolchains
 from trimtab.devices import list_devices
 from trimtab.errors import MissingRequirementError
@@ -82,7 +83,7 @@ def _ndk() -> Requirement:
 
 def _sanitizers() -> Requirement:
     """The sanitizers' run-time libraries, which Debian has in a separate package."""
-    library = f"libclang_rt.asan-{os.uname().machine}.so"
+    library = f"libclang_rt.asan-{platform.machine()}.so"
     location, clang = "", shutil.which("clang")
     if clang:
         argv = [clang, f"-print-file-name={library}"]
@@ -230,13 +231,18 @@ def install(requirements: Iterable[Requirement], progress: Progress = SILENT) ->
         progress.note("no distribution package is missing")
         return
     command = _apt(" ".join(packages))
+    system.require_linux(
+        f"installing {', '.join(packages)}",
+        "building for boards and running models needs none of them; for the rest, use WSL or a "
+        "virtual machine (docs/hosts.md)",
+    )
     if not shutil.which("apt-get"):
         raise MissingRequirementError(
             f"missing: {', '.join(packages)}, and this system has no apt-get",
             hint="install the contents of these Debian packages with your package manager",
         )
     prefix: list[str] = []
-    if os.geteuid() != 0:
+    if system.user_id() != 0:
         prefix = ["sudo", "-n"]
         if not shutil.which("sudo") or subprocess.run([*prefix, "true"], check=False).returncode:
             raise MissingRequirementError("installing packages needs root", hint=command)

@@ -6,13 +6,12 @@ included, the partial file is removed and the previous file remains. The partial
 that was killed is removed by the next write of the same file.
 
 An OSError becomes the `error` class that the caller passes, with the path and a `hint`. This module
-uses the standard library only: CMake runs the code generator without other packages.
+imports the standard library only: CMake runs the code generator without other packages.
 """
 
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import re
 import shutil
@@ -244,11 +243,13 @@ def locked(file: Path, *, error: Error = FileAccessError, hint: str = HINT) -> I
     The operating system releases the lock when its process ends. The file is never removed: a
     process could then lock a new file while another still waits for the removed one.
     """
+    from filelock import FileLock  # which CMake's runs of the code generator lack
+
     with access(file, error=error, hint=hint):
         file.parent.mkdir(parents=True, exist_ok=True)
-        lock = file.open("a")
+        lock = FileLock(file)
+        lock.acquire()
     with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 

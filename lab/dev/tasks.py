@@ -34,6 +34,13 @@ def lint(_: Context, tidy: bool = True, deep: bool = False) -> None:
         "ruff format": [shell.tool("ruff"), "format", "--check", "--quiet", "."],
         "ruff check": [shell.tool("ruff"), "check", "--quiet", "."],
         "mypy": [shell.tool("mypy"), "--no-error-summary"],
+        **{
+            f"mypy for {name}": [
+                shell.tool("mypy"), "--no-error-summary", "--platform", name,
+                "--cache-dir", f".mypy_cache/{name}", "trimtab",
+            ]
+            for name in ("darwin", "win32")
+        },
         "clang-format": [shell.tool("clang-format"), "--dry-run", "--Werror", *cpp.sources()],
         "shellcheck": [
             shell.tool("shellcheck", "./inv setup"), "-x", "-P", "SCRIPTDIR", *shell.scripts(),

@@ -6,7 +6,6 @@ the package can rely on its fields, and on at least one measured run in a succes
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,9 +14,14 @@ from trimtab.devices.protocol import CommandResult
 from trimtab.errors import DeviceError, DeviceFullError, RunnerCrashedError, RunnerError
 from trimtab.results.records import Event
 
+# Of Linux, which devices run: other hosts have other numbers.
+_SIGNALS = (
+    *("HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2"),
+    *("PIPE", "ALRM", "TERM"),
+)
 _SIGNAL_HINTS: Mapping[int, str] = {
-    signal.SIGILL: "the CPU lacks instructions of the build: build with another --cpu",
-    signal.SIGKILL: "the device probably ran out of memory: see its kernel log",
+    4: "the CPU lacks instructions of the build: build with another --cpu",
+    9: "the device probably ran out of memory: see its kernel log",
 }
 
 _NOT_STARTED = (126, 127)  # a shell's exit codes for a program that it cannot start
@@ -131,7 +135,5 @@ def _failure(
 
 
 def _name(number: int) -> str:
-    try:
-        return f"{number} ({signal.Signals(number).name})"
-    except ValueError:
-        return str(number)
+    named = 1 <= number <= len(_SIGNALS)
+    return f"{number} (SIG{_SIGNALS[number - 1]})" if named else str(number)

@@ -9,14 +9,11 @@ Pushed files are copied there, as on any other device.
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from trimtab import paths
+from trimtab import paths, system
 from trimtab.devices.process import ChildProcess, Source
 from trimtab.devices.process_group import timed_out
 from trimtab.devices.protocol import CommandResult, Transcript
@@ -41,7 +38,10 @@ class LocalDevice(ShellDevice):
     """Runs commands as children of this process."""
 
     def _connect(self) -> None:
-        pass
+        system.require_linux(
+            f"the device {self.name}, which runs programs of Linux on this machine,",
+            "measure on a board over SSH or adb (docs/devices.md), or use WSL",
+        )
 
     def _disconnect(self) -> None:
         pass
@@ -59,12 +59,7 @@ class LocalDevice(ShellDevice):
             try:
                 code = process.finish(deadline)
             except BaseException as error:
-                for number in (signal.SIGTERM, signal.SIGKILL):
-                    with contextlib.suppress(ProcessLookupError):
-                        os.killpg(process.pid, number)
-                    with contextlib.suppress(TimeoutError, DeviceError):
-                        process.finish(time.monotonic() + _GRACE_S)
-                process.end()
+                process.end_group(_GRACE_S)
                 if isinstance(error, TimeoutError):
                     raise timed_out(self.name, script, timeout_s, is_ended=True) from None
                 raise

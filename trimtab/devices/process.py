@@ -5,10 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
+import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Protocol, Self
+
+from trimtab.errors import DeviceError, MissingRequirementError
 
 CHUNK_BYTES = 64 * 1024
 
@@ -40,7 +44,11 @@ class ChildProcess:
         stdin: Source | None = None,
         env: Mapping[str, str] | None = None,
     ) -> None:
-        """Starts `argv`; raises OSError. `env` is added to this process's environment."""
+        """Starts `argv`; raises OSError. `env` is added to this process's environment.
+
+        MissingRequirementError on Windows, whose pipes cannot be waited for.
+        """
+        _require_pipes(argv[0])
         self._stdin, self._unsent = stdin, b""
         self._process = subprocess.Popen(
             argv,
@@ -57,7 +65,8 @@ class ChildProcess:
             assert pipe
             self._open.register(pipe, selectors.EVENT_READ, sink)
         if pipe := self._process.stdin:
-            os.set_blocking(pipe.fileno(), False)
+            if sys.platform != "win32":
+                os.set_blocking(pipe.fileno(), False)
             self._open.register(pipe, selectors.EVENT_WRITE)
 
     def __enter__(self) -> Self:
@@ -97,6 +106,16 @@ class ChildProcess:
         self._process.kill()
         self._process.wait()
 
+    def end_group(self, grace_s: float) -> None:
+        """Ends this process and its children, which may end by themselves within `grace_s`."""
+        if sys.platform != "win32":
+            for number in (signal.SIGTERM, signal.SIGKILL):
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(self.pid, number)
+                with contextlib.suppress(TimeoutError, DeviceError):
+                    self.finish(time.monotonic() + grace_s)
+        self.end()
+
     def _feed(self, pipe: IO[bytes]) -> None:
         assert self._stdin
         self._unsent = self._unsent or self._stdin.read(CHUNK_BYTES)
@@ -110,6 +129,14 @@ class ChildProcess:
             pass
         self._open.unregister(pipe)
         pipe.close()
+
+
+def _require_pipes(program: str) -> None:
+    if sys.platform == "win32":
+        raise MissingRequirementError(
+            f"devices that are reached through the program {program} need Linux or macOS",
+            hint="reach the device over SSH without it (docs/hosts.md), or use WSL",
+        )
 
 
 def remaining_s(deadline: float) -> float:

@@ -79,6 +79,7 @@ class QemuUserDevice(LocalDevice):
         self._version = (0, 0, 0)
 
     def _connect(self) -> None:
+        super()._connect()
         self._version = _version(self.emulator.program, self.name)
 
     def run(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import mmap
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import BufferedReader
@@ -41,7 +42,7 @@ class Snapshot:
                 with memoryview(content) as view:
                     running.update(view[at : at + _CHUNK])
                 # The next chunk needs the memory.
-                if isinstance(content, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+                if isinstance(content, mmap.mmap) and sys.platform != "win32":
                     content.madvise(mmap.MADV_DONTNEED, at, min(_CHUNK, len(content) - at))
         return running.hexdigest()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import mmap
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +17,11 @@ def new_image(size: int) -> Image:
     """`size` zero bytes at the start of a page, in huge pages if possible. Every inference reads
     all weights, and with small pages also their page table.
     """
+    if sys.platform == "win32":
+        return np.frombuffer(mmap.mmap(-1, max(size, 1)), np.uint8, count=size)
     # Private: shared memory, the default, is for the system a file, mostly without huge pages.
     memory = mmap.mmap(-1, max(size, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    if hasattr(mmap, "MADV_HUGEPAGE"):
+    if sys.platform == "linux":
         with contextlib.suppress(OSError):  # a kernel without huge pages
             memory.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(memory, np.uint8, count=size)
@@ -46,7 +49,7 @@ def drop_pages(image: Image) -> None:
     again.
     """
     mapped = _file_of(image)
-    if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
+    if mapped is not None and sys.platform != "win32":
         mapped.madvise(mmap.MADV_DONTNEED)
 
 

@@ -7,11 +7,12 @@ there is one. `ALL` of a resource is for tasks that nothing may disturb: latenci
 from __future__ import annotations
 
 import math
-import os
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Protocol, Self, TypeVar
+
+from trimtab import system
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -43,7 +44,7 @@ class LocalExecutor:
 
     def __init__(self, cpus: int = 0) -> None:
         """`cpus` limits the concurrent work on this machine; 0 is the number of its CPUs."""
-        self._cpus = cpus or len(os.sched_getaffinity(0))
+        self._cpus = cpus or system.usable_cpus()
         self._used: dict[str, float] = {}
         self._lock = threading.Lock()
         self._waiting: list[tuple[Needs, Callable[[], None], Future[object]]] = []

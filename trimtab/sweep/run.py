@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from trimtab import paths, zoo
+from trimtab import paths, system, zoo
 from trimtab.bench import archive
 from trimtab.build.toolchain import find_toolchain
 from trimtab.devices import find_device
@@ -144,7 +143,7 @@ def estimate(sweep: Sweep, folder: Path) -> DurationEstimate:
         sweep,
         index.entries(folder),
         build_durations(),
-        len(os.sched_getaffinity(0)),
+        system.usable_cpus(),
         _devices(sweep, "local"),
         _devices(sweep, "qemu_user"),
     )

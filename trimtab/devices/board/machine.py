@@ -17,13 +17,14 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
-from trimtab import cores, files, paths, strict_json
+from trimtab import cores, files, paths, strict_json, system
 from trimtab.devices import ssh
 from trimtab.devices.board import image as board_image
 from trimtab.devices.board.image import MACHINES
@@ -63,6 +64,7 @@ def up(
     With several `cpus` there are no exact instruction counts. Raises `EmulatorError` if QEMU or
     packages are missing or it does not boot, `DeviceError` if it runs with another processor.
     """
+    _require_linux()
     machine = _machine(arch)
     program = shutil.which(machine.program)
     if program is None:
@@ -92,6 +94,7 @@ def up(
 
 def prepare(arch: str = "aarch64", progress: Progress = SILENT) -> Path:
     """The folder of the board's image, which is downloaded and built if it is missing."""
+    _require_linux()
     with _locked(arch) as folder:
         return _image(arch, folder, progress)
 
@@ -258,7 +261,14 @@ def _wait_ready(process: subprocess.Popen[bytes], serial: Path, log: Path) -> bo
     )
 
 
+def _require_linux() -> None:
+    hint = "measure on a real board (docs/devices.md), or use WSL"
+    system.require_linux("the board that QEMU emulates", hint)
+
+
 def _stop(pid: int) -> None:
+    if sys.platform == "win32":
+        return  # no board runs there: `up` needs Linux
     for number in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, number)

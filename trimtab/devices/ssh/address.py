@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pwd
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,6 +40,10 @@ def own_config() -> Path | None:
 
     `ssh` takes the home directory from the password database, trimtab from `HOME`.
     """
+    if sys.platform == "win32":  # there it takes it from where `Path.home` does
+        return None
+    import pwd
+
     config = Path.home() / ".ssh" / "config"
     with contextlib.suppress(KeyError):
         if Path(pwd.getpwuid(os.getuid()).pw_dir) != Path.home() and config.is_file():

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from trimtab import system
 from trimtab.devices.remote import missing_client
 from trimtab.devices.ssh import host_keys
 from trimtab.devices.ssh.address import Address
@@ -106,5 +107,5 @@ def _needed_key_types(settings: HostSettings) -> Iterator[str]:
 
 
 def _has_kerberos_ticket() -> bool:
-    default = Path(f"/tmp/krb5cc_{os.getuid()}")
+    default = Path(f"/tmp/krb5cc_{system.user_id()}")
     return "KRB5CCNAME" in os.environ or default.exists()

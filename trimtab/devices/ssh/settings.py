@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from trimtab import system
 from trimtab.devices.ssh.address import Address
 from trimtab.errors import DeviceError
 
@@ -137,7 +138,7 @@ class HostSettings:
             "%": "%",
             "d": str(Path.home()),
             "h": self.hostname,
-            "i": str(os.getuid()),
+            "i": str(system.user_id()),
             "k": self.first("hostkeyalias") or self.host,
             "L": local.partition(".")[0],
             "l": local,
