@@ -33,8 +33,8 @@ for name in ("fcntl", "grp", "posix", "pty", "pwd", "readline", "resource", "ter
     sys.modules[name] = None
 for module, names in {
     os: "chown fork geteuid getgid getloadavg getuid killpg memfd_create mkfifo openpty "
-    "posix_spawn sched_getaffinity sched_setaffinity setsid statvfs sysconf uname wait4 O_CLOEXEC O_DIRECTORY "
-    "O_NOFOLLOW O_NONBLOCK WNOHANG",
+    "posix_spawn sched_getaffinity sched_setaffinity setsid statvfs sysconf uname wait4 "
+    "O_CLOEXEC O_DIRECTORY O_NOFOLLOW O_NONBLOCK WNOHANG",
     signal: "SIGALRM SIGBUS SIGCHLD SIGHUP SIGKILL SIGPIPE SIGQUIT SIGUSR1 setitimer sigwait",
 }.items():
     for name in names.split():

@@ -5,7 +5,9 @@
 #include "runtime/api/trimtab.h"
 #include "runtime/core/memory.h"
 
-#if !TRIMTAB_STATIC
+#if defined(_WIN32)
+#include <windows.h>
+#elif !TRIMTAB_STATIC
 #include <dlfcn.h>
 #endif
 
@@ -22,6 +24,23 @@ using trimtab::Text;
 #if !TRIMTAB_STATIC
 
 constexpr size_t kFirstPluginBytes = offsetof(trimtab_plugin, operators) + sizeof(void*);
+
+#if defined(_WIN32)
+
+// The functions of dlfcn.h, of which Windows has the first three under other names.
+constexpr int RTLD_NOW = 0, RTLD_LOCAL = 0;
+
+void* dlopen(const char* path, int) { return LoadLibraryA(path); }
+
+void* dlsym(void* library, const char* name) {
+  return reinterpret_cast<void*>(GetProcAddress(static_cast<HMODULE>(library), name));
+}
+
+void dlclose(void* library) { FreeLibrary(static_cast<HMODULE>(library)); }
+
+const char* dlerror() { return nullptr; }
+
+#endif
 
 // Opens a library with local symbols, all bound at once, so that a missing symbol is an error here
 // and not during a run.

@@ -1,11 +1,16 @@
 #include "runtime/app/cores.h"
 
-#include <sched.h>
 #include <stdint.h>
+#if defined(__linux__)
+#include <sched.h>
+#endif
 
 #include "runtime/core/text.h"
 
 namespace trimtab {
+
+#if defined(__linux__)
+
 namespace {
 
 // Parses a number below CPU_SETSIZE and advances `at` past it; -1 if there is none.
@@ -52,5 +57,13 @@ void AllowedCores(char* buffer, size_t size) {
     if (core > first) text.Add("-").Add(int64_t{core});
   }
 }
+
+#else
+
+const char* PinToCores(const char*) { return "this system does not let programs choose cores"; }
+
+void AllowedCores(char* buffer, size_t size) { Text(buffer, size); }
+
+#endif
 
 }  // namespace trimtab

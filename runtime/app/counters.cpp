@@ -1,6 +1,5 @@
 #include "runtime/app/counters.h"
 
-#include <linux/perf_event.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -36,12 +35,10 @@ bool Counters::Open(const char* list) {
 }
 
 void Counters::OpenEvent(uint32_t type, uint64_t config) {
-  constexpr uint64_t kFormat =
-      PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-  int file = group_ < kGroup ? OpenPerfEvent(type, config, kFormat, leader_) : -1;
+  int file = group_ < kGroup ? OpenPerfEvent(type, config, kGroupWithTimes, leader_) : -1;
   leads_[size_] = file < 0;
   if (file < 0) {  // the group is full, or the event does not exist
-    file = OpenPerfEvent(type, config, kFormat, -1);
+    file = OpenPerfEvent(type, config, kGroupWithTimes, -1);
     if (file >= 0) {
       leader_ = file;
       group_ = 0;

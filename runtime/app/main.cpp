@@ -5,6 +5,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#if defined(_WIN32)
+#define O_CLOEXEC O_BINARY  // there no child gets a file, and a file may be changed like text
+#endif
+
 #include "generated/counts.h"
 #include "runtime/api/trimtab.h"
 #include "runtime/app/cores.h"

@@ -1,15 +1,18 @@
 #include "runtime/app/meter.h"
 
-#include <fcntl.h>
-#include <linux/perf_event.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#if defined(__linux__)
+#include <fcntl.h>
+#include <sys/syscall.h>
+#endif
 
 #include "runtime/app/perf_event.h"
 
 namespace trimtab {
 namespace {
+
+#if defined(__linux__)
 
 // "trim": no such prctl exists, so the kernel rejects it at once.
 constexpr int kMarker = 0x7472696d;
@@ -32,6 +35,12 @@ int64_t BytesBehind(const char* name, const char* at) {
   return kib * 1024;
 }
 
+#else
+
+void Mark(Phase, int64_t) {}  // for QEMU, which runs programs of Linux
+
+#endif
+
 }  // namespace
 
 int64_t NowNs() {
@@ -39,6 +48,8 @@ int64_t NowNs() {
   clock_gettime(CLOCK_MONOTONIC, &now);
   return int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
 }
+
+#if defined(__linux__)
 
 Resident ReadResident() {
   char text[4096];
@@ -49,10 +60,16 @@ Resident ReadResident() {
   return {BytesBehind("VmHWM:", text), BytesBehind("RssFile:", text)};
 }
 
+#else
+
+Resident ReadResident() { return {-1, -1}; }
+
+#endif
+
 Meter::Meter(bool markers, const Counters& counters)
     : markers_(markers),
       counters_(counters),
-      counter_(OpenPerfEvent(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 0, -1)) {}
+      counter_(OpenPerfEvent(kHardware, kInstructions, 0, -1)) {}
 
 int64_t Meter::ReadCounter() const {
   int64_t count = -1;

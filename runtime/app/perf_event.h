@@ -6,6 +6,11 @@
 
 namespace trimtab {
 
+// Of <linux/perf_event.h>, which only Linux has: the event "instructions", and a group that is read
+// with the times that it was enabled and running.
+constexpr uint32_t kHardware = 0;
+constexpr uint64_t kInstructions = 1, kGroupWithTimes = 1 | 2 | 8;
+
 // Opens a counter of an event of this thread in user mode, in the group of `leader` (-1: a new
 // group). Negative if the event does not exist, the group has no counter for it, or access is
 // denied.

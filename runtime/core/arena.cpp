@@ -1,7 +1,9 @@
 #include "runtime/core/arena.h"
 
+#if !defined(_WIN32)
 #include <sys/mman.h>
 #include <unistd.h>
+#endif
 
 #include "runtime/core/memory.h"
 #include "runtime/core/memory_plan.h"
@@ -42,11 +44,19 @@ bool Arena::Map(size_t bytes) {
 // pages at once. The last huge page may reach past the block, which is faster than small pages.
 // Kernels without these requests fall back to page faults.
 void Arena::Populate() {
+#if defined(__linux__)
   constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, which older headers lack
   static_cast<void>(madvise(begin_, untouched_bytes_, MADV_HUGEPAGE));
   static_cast<void>(madvise(begin_, untouched_bytes_, kPopulateWrite));
+#endif
   untouched_bytes_ = 0;
 }
+
+#if defined(_WIN32)
+
+void DropPages(const void*, size_t) {}  // the system takes pages of mapped files when it needs them
+
+#else
 
 void DropPages(const void* bytes, size_t size) {
   const auto data = reinterpret_cast<uintptr_t>(bytes);
@@ -58,5 +68,7 @@ void DropPages(const void* bytes, size_t size) {
     static_cast<void>(madvise(begin, end - data - before, MADV_DONTNEED));
   }
 }
+
+#endif
 
 }  // namespace trimtab

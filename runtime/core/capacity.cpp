@@ -1,6 +1,6 @@
 #include "runtime/core/capacity.h"
 
-#if TRIMTAB_THREADS
+#if TRIMTAB_THREADS && defined(__linux__)
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -42,6 +42,15 @@ uint32_t Capacities::OfThisThread() const {
   syscall(SYS_getcpu, &core, nullptr, nullptr);
   return core < kMostCores && of_[core] != 0 ? of_[core] : 1024;
 }
+
+}  // namespace trimtab
+#elif TRIMTAB_THREADS
+namespace trimtab {
+
+// Only Linux describes how unlike its cores are, and tells a thread where it runs.
+void Capacities::Read(const char*) {}
+
+uint32_t Capacities::OfThisThread() const { return 1024; }
 
 }  // namespace trimtab
 #endif

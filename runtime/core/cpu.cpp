@@ -1,6 +1,10 @@
 #include "runtime/core/cpu.h"
 
+#if defined(_WIN32)
+#include <stdlib.h>
+#else
 #include <unistd.h>
+#endif
 
 #include "runtime/core/kernel_table.h"
 
@@ -8,6 +12,11 @@
 #include <cpuid.h>
 #elif defined(__linux__)
 #include <sys/auxv.h>
+#elif defined(__APPLE__)
+#include <sys/sysctl.h>
+#endif
+#if defined(__APPLE__)
+#include <crt_externs.h>
 #endif
 
 namespace trimtab {
@@ -50,7 +59,23 @@ uint32_t Detect() {
 
 constexpr const char* kNames[] = {"neon", "vfpv4", "fp16", "dotprod", "i8mm", nullptr};
 
-#if defined(__aarch64__)
+#if defined(__APPLE__)
+
+bool Has(const char* feature) {
+  int value = 0;
+  size_t size = sizeof(value);
+  return sysctlbyname(feature, &value, &size, nullptr, 0) == 0 && value != 0;
+}
+
+uint32_t Detect() {
+  uint32_t features = kCpuNeon;
+  if (Has("hw.optional.arm.FEAT_FP16")) features |= kCpuFp16;
+  if (Has("hw.optional.arm.FEAT_DotProd")) features |= kCpuDotprod;
+  if (Has("hw.optional.arm.FEAT_I8MM")) features |= kCpuI8mm;
+  return features;
+}
+
+#elif defined(__aarch64__)
 
 // Linux arch/arm64/include/uapi/asm/hwcap.h.
 uint32_t Detect() {
@@ -86,6 +111,9 @@ uint32_t Detect() { return 0; }
 // The value of the environment entry that starts with `begin`, or null. getenv would link 700 bytes
 // of string functions.
 const char* Environment(const char* begin) {
+#if defined(__APPLE__)
+  char** const environ = *_NSGetEnviron();  // a shared library there has no `environ`
+#endif
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const char *name = begin, *at = *entry;
     while (*name != '\0' && *name == *at) ++name, ++at;

@@ -4,8 +4,12 @@
 #include <fcntl.h>
 #include <float.h>
 #include <string.h>
+#if defined(_WIN32)
+#include <windows.h>
+#else
 #include <sys/mman.h>
 #include <unistd.h>
+#endif
 
 #include "runtime/core/arena.h"
 #include "runtime/core/tensor.h"
@@ -212,6 +216,32 @@ Status VerifyConstants(const Program& program, bool mapped) {
              : Bad(TRIMTAB_TEXT("damaged file: the weights' checksum does not match"));
 }
 
+#if defined(_WIN32)
+
+Status MapFile(const char* path, const void** bytes, size_t* size) {
+  const HANDLE file = CreateFileA(path, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE, nullptr,
+                                  OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, nullptr);
+  if (file == INVALID_HANDLE_VALUE) return Status(Code::kIo, TRIMTAB_TEXT("cannot open"));
+  LARGE_INTEGER end = {};
+  GetFileSizeEx(file, &end);
+  const HANDLE mapping =
+      end.QuadPart > 0 ? CreateFileMappingA(file, nullptr, PAGE_READONLY, 0, 0, nullptr) : nullptr;
+  const void* const map =
+      mapping != nullptr ? MapViewOfFile(mapping, FILE_MAP_READ, 0, 0, 0) : nullptr;
+  if (mapping != nullptr) CloseHandle(mapping);  // the view keeps both open
+  CloseHandle(file);
+  if (map == nullptr)
+    return Status(Code::kIo,
+                  end.QuadPart == 0 ? TRIMTAB_TEXT("empty file:") : TRIMTAB_TEXT("cannot map"));
+  *bytes = map;
+  *size = static_cast<size_t>(end.QuadPart);
+  return Status();
+}
+
+void UnmapFile(const void* bytes, size_t) { UnmapViewOfFile(bytes); }
+
+#else
+
 Status MapFile(const char* path, const void** bytes, size_t* size) {
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return Status(Code::kIo, TRIMTAB_TEXT("cannot open"));
@@ -239,5 +269,7 @@ Status MapFile(const char* path, const void** bytes, size_t* size) {
 }
 
 void UnmapFile(const void* bytes, size_t size) { munmap(const_cast<void*>(bytes), size); }
+
+#endif
 
 }  // namespace trimtab

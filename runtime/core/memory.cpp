@@ -5,6 +5,8 @@
 #if defined(__SANITIZE_ADDRESS__)
 #include <stdlib.h>
 #include <string.h>
+#elif defined(_WIN32)
+#include <windows.h>
 #else
 #include <sys/mman.h>
 #endif
@@ -28,6 +30,18 @@ void UnmapMemory(void* memory, size_t) { free(memory); }
 // The system adds pages as they are touched: the unused part of a block costs nothing.
 constexpr size_t kBlockBytes = 1 << 18;
 
+#if defined(_WIN32)
+
+void* MapMemory(size_t bytes) {
+  return VirtualAlloc(nullptr, bytes, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
+}
+
+void UnmapMemory(void* memory, size_t) {
+  if (memory != nullptr) VirtualFree(memory, 0, MEM_RELEASE);
+}
+
+#else
+
 void* MapMemory(size_t bytes) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return memory != MAP_FAILED ? memory : nullptr;
@@ -37,6 +51,7 @@ void UnmapMemory(void* memory, size_t bytes) {
   if (memory != nullptr) munmap(memory, bytes);
 }
 
+#endif
 #endif
 
 Status Memory::Take(size_t count, size_t element_bytes, void** result) {

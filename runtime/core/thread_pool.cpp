@@ -2,12 +2,14 @@
 
 #if TRIMTAB_THREADS
 #include <limits.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
-#include <sys/syscall.h>
 #include <time.h>
+#if defined(__linux__)
+#include <linux/futex.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+#endif
 
 #include <atomic>
 #include <new>
@@ -51,6 +53,8 @@ bool Spin(uint64_t patience, Ready ready) {
   }
 }
 
+#if defined(__linux__)
+
 // Threads sleep on a word of memory (futex(2)): a mutex and a condition variable would add 4 KB of
 // a small C library and take longer.
 //
@@ -85,6 +89,45 @@ class Cores {
   static constexpr size_t kWordBits = 8 * sizeof(unsigned long), kWords = 1024 / kWordBits;
   unsigned long allowed_[kWords] = {};
 };
+
+unsigned ThisCore() {
+  unsigned core = 0;
+  syscall(SYS_getcpu, &core, nullptr, nullptr);
+  return core;
+}
+
+int ThisThread() { return static_cast<int>(syscall(SYS_gettid)); }
+
+#else
+
+// Hosts other than Linux: all pools sleep on one condition, and threads stay where the system puts
+// them.
+pthread_mutex_t asleep = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t called_all = PTHREAD_COND_INITIALIZER;
+
+void SleepWhile(const std::atomic<uint32_t>& word, uint32_t value) {
+  pthread_mutex_lock(&asleep);
+  if (word.load() == value) pthread_cond_wait(&called_all, &asleep);
+  pthread_mutex_unlock(&asleep);
+}
+
+void WakeAll(const std::atomic<uint32_t>&) {
+  pthread_mutex_lock(&asleep);
+  pthread_cond_broadcast(&called_all);
+  pthread_mutex_unlock(&asleep);
+}
+
+class Cores {
+ public:
+  void Forbid(int, unsigned) {}
+  void Allow(int) const {}
+};
+
+unsigned ThisCore() { return 0; }
+
+int ThisThread() { return 0; }
+
+#endif
 
 }  // namespace
 
@@ -124,8 +167,7 @@ struct ThreadPool::State {
   // Applies to helpers that run already; false: restores their original sets.
   [[gnu::noinline]] void ForbidThisCore(bool forbid) {
     if (capacities.differ()) return;
-    unsigned core = 0;
-    syscall(SYS_getcpu, &core, nullptr, nullptr);
+    const unsigned core = ThisCore();
     for (int i = 0; i < helpers; ++i) {
       Helper& one = helper[i];
       const int id = one.id.load(std::memory_order_relaxed);
@@ -171,7 +213,7 @@ struct ThreadPool::State {
 void* ThreadPool::Work(void* argument) {
   auto* self = static_cast<State::Helper*>(argument);
   State& state = *self->state;
-  self->id.store(static_cast<int>(syscall(SYS_gettid)), std::memory_order_relaxed);
+  self->id.store(ThisThread(), std::memory_order_relaxed);
   uint32_t seen = 0;
   const auto called = [&] {  // to another loop than the last one, or to the end
     return state.shares.Offered(self->index) != seen || state.stop.load();

@@ -12,6 +12,7 @@ import hashlib
 import importlib.util
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -27,6 +28,9 @@ from trimtab.errors import ToolchainError, TrimtabError
 from trimtab.toml_table import TomlFile
 
 _MACHINES = {"arm64": "aarch64", "amd64": "x86_64"}
+# Of the toolchain `host`: the name of the system in CMake, and what zig's names of machines end in.
+_SYSTEMS = {"darwin": ("Darwin", "macos"), "win32": ("Windows", "windows-gnu")}
+_LINUX = ("Linux", "linux-gnu.2.28")
 
 
 @dataclass(frozen=True)
@@ -139,11 +143,13 @@ def find_toolchain(name: str) -> Toolchain:
 def read_toolchain(path: Path) -> Toolchain:
     """Reads one toolchain file; ToolchainError names the file and what is wrong in it."""
     machine = _MACHINES.get(platform.machine().lower(), platform.machine().lower())
+    system, abi = _SYSTEMS.get(sys.platform, _LINUX)
+    facts = {"{machine}": machine, "{system}": system, "{abi}": abi}
     file = TomlFile(
         path,
         ToolchainError,
         hint="docs/toolchains.md explains the keys",
-        edit=lambda text: text.replace("{machine}", machine),
+        edit=lambda text: re.sub("{(machine|system|abi)}", lambda key: facts[key[0]], text),
     )
     return file.record(Toolchain, name=path.stem, cxx="")
 
@@ -319,6 +325,12 @@ def _cmake_text(settings: Mapping[str, str], include: Path) -> str:
 
 def _zig_wrappers(toolchain: Toolchain) -> dict[str, str]:
     """The scripts cc, c++, ar and ranlib: CMake requires that each tool is one program."""
+    if sys.platform == "win32":
+        raise ToolchainError(
+            "building binaries on Windows is not supported: the compiler is called through scripts",
+            where=f"toolchain {toolchain.name}",
+            hint="build in WSL, as on Linux (docs/hosts.md)",
+        )
     zig, cache = _quoted(zig_program()), _quoted(paths.zig_cache())
     scripts = {}
     for tool in ("cc", "c++", "ar", "ranlib"):
