@@ -104,8 +104,9 @@ def _missing_program(error: BaseException) -> str:
     It is the product's own, from an exception or from what a command printed, or is made for a
     program that the test itself starts.
     """
-    if said := re.search(r"([^\n]* is not installed)\n\s*next: .*apt-get install", str(error)):
-        return said[1].strip()
+    sentence = re.search(r"([^\n]* is not installed)\n\s*next: .*apt-get install", str(error))
+    if sentence:
+        return sentence[1].strip()
     if isinstance(error, FileNotFoundError):
         name = Path(str(error.filename)).name
         for requirement in doctor.examine():

@@ -33,7 +33,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "accuracy": {"errors"},
     "detections": {"errors", "tables"},
     "input_arrays": {"errors"},
-    "array_files": {"errors"},
+    "array_files": {"system", "errors"},
     "compression": set(),
     "progress": set(),
     "plugins": {"errors"},

@@ -6,7 +6,6 @@ memory of the machine before an array is made: a compressed archive of 3 MB can 
 
 from __future__ import annotations
 
-import os
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trimtab.errors import TrimtabError
+from trimtab.system import memory_bytes
 
 Array = NDArray[Any]
 Error = type[TrimtabError]
@@ -117,11 +117,7 @@ def _check_size(expanded: int, path: Path) -> None:
     """ValueError if arrays take far more memory than the file, or more than the machine has."""
     if expanded > max(_SMALL_BYTES, _MAX_EXPANSION * path.stat().st_size):
         raise ValueError(f"its arrays have {expanded:,} bytes, too many for such a small file")
-    if expanded > (memory := _memory_bytes()):
+    if expanded > (memory := memory_bytes()):
         raise ValueError(
             f"its arrays have {expanded:,} bytes, and this machine {memory:,} bytes of memory"
         )
-
-
-def _memory_bytes() -> int:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import errno
 import os
+import platform
 import re
 import shutil
 import tempfile
@@ -285,7 +286,7 @@ def _remove_stale(path: Path) -> None:
 @cache
 def _machine() -> str:
     """A number for what gives process numbers a meaning: a machine in its boot, or a container."""
-    facts = [os.uname().nodename]
+    facts = [platform.node()]
     with suppress(OSError):
         facts.append(Path("/proc/sys/kernel/random/boot_id").read_text())
         facts.append(str(Path("/proc/self/ns/pid").readlink()))

@@ -1,4 +1,4 @@
-"""What Linux, macOS and Windows tell in different ways about this machine and its user.
+"""Facts of this machine and its user that Linux, macOS and Windows tell in different ways.
 
 Types are checked for each of these systems (`./inv lint`), so that a function that one of them
 lacks is called here, or behind a condition on `sys.platform`. Uses the standard library only.
@@ -17,6 +17,13 @@ def usable_cpus() -> int:
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def memory_bytes() -> int:
+    """The memory of this machine; on Windows, which tells it in another way, no limit."""
+    if sys.platform == "win32":
+        return sys.maxsize
+    return int(os.sysconf("SC_PAGE_SIZE")) * int(os.sysconf("SC_PHYS_PAGES"))
 
 
 def user_id() -> int:

@@ -75,8 +75,8 @@ def run(
     }
     script = command
     if user != "root":
-        known = f"id {user} >/dev/null 2>&1 || useradd --create-home {user}"
-        script = f"{known}; exec setpriv --reuid={user} --regid={user} --clear-groups"
+        make_user = f"id {user} >/dev/null 2>&1 || useradd --create-home {user}"
+        script = f"{make_user}; exec setpriv --reuid={user} --regid={user} --clear-groups"
         script += f" sh -c {shlex.quote(command)}"
     argv = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", _ENTER, str(root)]
     if cpus:

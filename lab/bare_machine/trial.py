@@ -124,9 +124,9 @@ def counts(text: str) -> dict[str, Any]:
     for number, reason in re.findall(r"^SKIPPED \[(\d+)\] [^ ]+: (.*)$", text, re.M):
         skipped[reason] = skipped.get(reason, 0) + int(number)
     last = re.findall(r"^=+ (.*\d+ passed.*) in .*=+$", text, re.M)
-    found = {word: int(n) for n, word in re.findall(r"(\d+) (\w+)", last[-1])} if last else {}
-    failed = found.get("failed", 0) + found.get("error", 0) + found.get("errors", 0)
-    return {"passed": found.get("passed", 0), "failed": failed, "skipped": skipped}
+    totals = {word: int(n) for n, word in re.findall(r"(\d+) (\w+)", last[-1])} if last else {}
+    failed = totals.get("failed", 0) + totals.get("error", 0) + totals.get("errors", 0)
+    return {"passed": totals.get("passed", 0), "failed": failed, "skipped": skipped}
 
 
 def _megabytes(folder: Path) -> int:

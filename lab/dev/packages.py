@@ -22,9 +22,9 @@ def ensure() -> None:
     if Path(sys.prefix) != venv:
         return
     lock, stamp = shell.ROOT / DEVELOPERS_LOCK, venv / ".trimtab-developers-installed"
-    wanted = files.sha256(lock)
+    digest = files.sha256(lock)
     with files.locked(venv / ".developers.lock"):
-        if stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
+        if stamp.is_file() and stamp.read_text(encoding="utf-8") == digest:
             return
         from trimtab.cli._progress import shown
 
@@ -40,4 +40,4 @@ def ensure() -> None:
                     where=str(lock),
                     hint="check the network and pip's index, then run this command again",
                 )
-        files.write_text(stamp, wanted)
+        files.write_text(stamp, digest)

@@ -1,4 +1,4 @@
-"""What `pip install trimtab` puts on a disk, by package."""
+"""The disk space of an installed trimtab, by package."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trimtab.build import builder, cmake_runner, host_build, picture_decoder, toolchain
+from trimtab.build import builder, cmake_runner, host_build, toolchain
 from trimtab.build.builder import BuildRequest
 from trimtab.profile import Profile
 
@@ -46,7 +46,6 @@ def trees(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Path]:
 
     monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(cmake_runner, "run", run)
-    monkeypatch.setattr(picture_decoder, "folder", lambda: tmp_path)
     return paths
 
 

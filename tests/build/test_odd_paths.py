@@ -71,7 +71,7 @@ def test_the_second_checkout_compiles_nothing_again(tmp_path: Path) -> None:
     cache.mkdir(parents=True)
     (cache / "zig").symlink_to(paths.cache() / "zig")
     environment = {**os.environ, "TRIMTAB_CACHE_DIR": str(cache)}
-    ccache = [Path(sys.executable).with_name("ccache"), "--print-stats"]
+    ccache = [str(Path(sys.executable).with_name("ccache")), "--print-stats"]
     statistics = []
     for name in ("first", "further/down/second"):
         python = checkout(tmp_path / name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -253,7 +254,7 @@ def test_the_compile_cache_is_told_by_its_environment_in_odd_places(
     ccache = tmp_path / "ccache"
     ccache.write_text('#!/bin/sh\neval "echo $CCACHE_DIR \'|\' $CCACHE_BASEDIR"; echo "$@"\n')
     ccache.chmod(0o755)
-    monkeypatch.setattr(toolchain.shutil, "which", lambda name, **_: str(ccache))
+    monkeypatch.setattr(shutil, "which", lambda name, **_: str(ccache))
     launcher = settings(toolchain.cmake_file(find_toolchain("host")))["CMAKE_CXX_COMPILER_LAUNCHER"]
     done = subprocess.run(
         [launcher, "c++", "-c", "a b.cpp"], cwd=tmp_path, capture_output=True, text=True, check=True

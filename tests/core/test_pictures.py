@@ -44,7 +44,7 @@ def saved(pixels: Pixels, kind: str, mode: str = "RGB", **options: object) -> by
 
 
 def decoded(folder: Path, contents: Mapping[str, bytes]) -> dict[str, tuple[str, Pixels | None]]:
-    """What the program says about each file, without the size; and its pixels, if it has any."""
+    """The answer of the program to each file, without the size; and its pixels, if it has any."""
     program = check_programs.build("host", "decode_pictures") / "decode_pictures"
     paths = [folder / name for name in contents]
     for path, data in zip(paths, contents.values(), strict=True):

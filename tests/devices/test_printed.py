@@ -1,4 +1,4 @@
-"""What a device prints, as numbers and words within limits."""
+"""Output of devices, read as numbers and words within limits."""
 
 from __future__ import annotations
 

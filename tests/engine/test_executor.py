@@ -96,12 +96,12 @@ def test_scratch_memory_may_grow_where_all_tensors_fit_their_places() -> None:
     engine = _engine.Executor(modelfile.encode(trimtab.optimize(program)))
     for shape in ((1, 4, 512), (1, 512, 4), (1, 64, 32), (1, 2, 600), (1, 4, 512)):
         engine.resize_input(0, shape)
-        x = image(*shape)
-        value = np.maximum(x, 0)
+        picture = image(*shape)
+        value = np.maximum(picture, 0)
         for factor in (value, 1):
             powers = np.exp(value - value.max(1, keepdims=True))
             value = powers / powers.sum(1, keepdims=True) * factor
-        np.testing.assert_allclose(engine.run([x])[0], value, atol=1e-6)
+        np.testing.assert_allclose(engine.run([picture])[0], value, atol=1e-6)
 
 
 def test_a_resized_input_must_be_set_again() -> None:

@@ -20,9 +20,9 @@ def number(text: str, least: int = -(10**MOST_DIGITS) + 1) -> int | None:
 
 def facts(lines: list[str], keys: tuple[str, ...], most: int = 200) -> dict[str, str]:
     """The values of KEY=VALUE lines: the first of each of `keys`, cut after `most` letters."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for line in lines:
         key, equals, value = line.partition("=")
         if equals and key in keys:
-            found.setdefault(key, value[:most])
-    return found
+            values.setdefault(key, value[:most])
+    return values

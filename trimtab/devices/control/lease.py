@@ -169,8 +169,8 @@ def acquire(device: Device, purpose: str, *, wait_s: float, note: Callable[[str]
     deadline, force, is_noted, races = time.monotonic() + wait_s, -1, False, 0
     while True:
         lines = _claim(device, purpose, force)
-        if taken := _taken(lines[-1]):
-            return Lease(device, *taken, "; ".join(lines[:-1]))
+        if claimed := _taken(lines[-1]):
+            return Lease(device, *claimed, "; ".join(lines[:-1]))
         holder = _holder(lines)
         if holder is None:  # somebody else was faster: ask again for the holder
             races += 1
@@ -221,12 +221,12 @@ def unlock(device: Device, *, force: bool) -> str:
             hint=f"remove the lease all the same: ./inv device.unlock {device.name} --force",
         )
     lines = _claim(device, "unlock", holder.number)
-    taken = _taken(lines[-1])
-    if taken is None:
+    claimed = _taken(lines[-1])
+    if claimed is None:
         raise DeviceBusyError(
             f"somebody else was faster: {_holder(lines) or 'try again'}", where=device.name
         )
-    Lease(device, *taken, "").release()
+    Lease(device, *claimed, "").release()
     return "; ".join([f"removed the lease of {holder}", *lines[:-1]])
 
 

@@ -20,12 +20,12 @@ from trimtab.importers._layer import is_known
 from trimtab.importers._walk import NetworkImport
 from trimtab.importers.onnx_ops import bounds, control, counted, functions, given, narrow
 from trimtab.importers.onnx_ops import model as models
+from trimtab.importers.onnx_ops import window as windows
 from trimtab.importers.onnx_ops.folding import (
     MAX_SHAPE_ELEMENTS,
     expected_bytes,
     is_foldable,
 )
-from trimtab.importers.onnx_ops import window as windows
 from trimtab.importers.onnx_ops.hints import of_ultralytics
 from trimtab.importers.onnx_ops.node import COMPUTED, HALVES, HANDLERS, OnnxContext, OnnxNode
 from trimtab.importers.onnx_ops.order import sort_nodes, subgraphs
