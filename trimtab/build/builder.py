@@ -32,6 +32,15 @@ RECORD = "build.json"
 RECORD_FORMAT = 1
 BUILD_TYPES = ("Release", "Debug")
 SOURCE = "source"  # the link to the sources in a build tree
+# Options of a request, and the switches of CMakeLists.txt that they turn on.
+_SWITCHES = {
+    "shared": "TRIMTAB_SHARED",
+    "paced": "TRIMTAB_PACED",
+    "trains": "TRIMTAB_TRAIN",
+    "takes_images": "TRIMTAB_FRAMES",
+    "pictures": "TRIMTAB_PICTURES",
+    "keeps_states": "TRIMTAB_STATES",
+}
 # The optimization level with the smallest code, as a CMake list. zig passes -Oz on as -Os.
 _SMALLEST = {"zig": "-Os;-Xclang;-Oz", "ndk": "-Oz", "gcc": "-Os"}
 _ELSEWHERE = "name another folder with --output"
@@ -133,20 +142,8 @@ def build(request: BuildRequest, progress: Progress = SILENT) -> Build:
             "TRIMTAB_PROFILE": str(profile_file),
             **optimization_levels(chosen, request.build_type, small=profile.small),
         }
-        targets = ["trimtab", "trimtab-run"]
-        if request.shared:
-            options["TRIMTAB_SHARED"] = "ON"
-            targets.append("trimtab-shared")
-        if request.paced:
-            options["TRIMTAB_PACED"] = "ON"
-        if request.takes_images:
-            options["TRIMTAB_FRAMES"] = "ON"
-        if request.pictures:
-            options["TRIMTAB_PICTURES"] = "ON"
-        if request.keeps_states:
-            options["TRIMTAB_STATES"] = "ON"
-        if request.trains:
-            options["TRIMTAB_TRAIN"] = "ON"
+        options |= {_SWITCHES[name]: "ON" for name in _switched_on(request)}
+        targets = ["trimtab", "trimtab-run", *(["trimtab-shared"] if request.shared else [])]
         if request.embed_model and request.model:
             # The name inside the tree is constant, so that another model needs a new link only, and
             # no new configuration.
@@ -260,6 +257,10 @@ def _delivered(output: Path) -> set[str]:
         return set()
 
 
+def _switched_on(request: BuildRequest) -> list[str]:
+    return [name for name in _SWITCHES if getattr(request, name)]
+
+
 def _key(request: BuildRequest, core: Core, profile: Profile, cmake_file: Path) -> str:
     """Name of the build tree: a readable part and a hash of everything that is configured."""
     shared = sorted((paths.root() / "toolchains/cmake").glob("*.cmake"))
@@ -269,12 +270,7 @@ def _key(request: BuildRequest, core: Core, profile: Profile, cmake_file: Path) 
         profile.digest(),
         request.build_type,
         str(request.embed_model),
-        *(["shared"] if request.shared else []),
-        *(["paced"] if request.paced else []),
-        *(["trains"] if request.trains else []),
-        *(["takes_images"] if request.takes_images else []),
-        *(["pictures"] if request.pictures else []),
-        *(["keeps_states"] if request.keeps_states else []),
+        *_switched_on(request),
     ]
     facts += [path.read_text(encoding="utf-8") for path in (cmake_file, *shared)]
     digest = hashlib.sha256("\0".join(facts).encode()).hexdigest()[:12]
