@@ -24,7 +24,7 @@ def renew(upgrade: bool) -> None:
 
     Invoke's Exit, with the program's code, when a version or a wheel is missing.
     """
-    resolve(DEVELOPERS_LOCK, "--extra=dev", *(["--upgrade"] if upgrade else []))
+    resolve(DEVELOPERS_LOCK, "--extra=dev", "--extra=editable", *(["--upgrade"] if upgrade else []))
     resolve(LOCK, "--extra=editable", f"--constraint={DEVELOPERS_LOCK}")
     # pip honors metadata that uv ignores, such as the newest supported Python.
     pip = [

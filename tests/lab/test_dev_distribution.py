@@ -15,7 +15,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import trimtab
-from lab.dev import distribution
+from lab.dev import distribution, lock
 from trimtab.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,21 +26,43 @@ def locked() -> dict[str, distribution.Locked]:
     return distribution.read_lock((ROOT / "requirements.lock").read_text())
 
 
-def requirements() -> list[Requirement]:
-    """All requirements of ./inv: run time, development and build."""
+@pytest.fixture(scope="module")
+def developers() -> dict[str, distribution.Locked]:
+    return distribution.read_lock((ROOT / lock.DEVELOPERS_LOCK).read_text())
+
+
+def requirements(*extras: str) -> list[Requirement]:
+    """The requirements of run time and build, and those of extras."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     texts = project["project"]["dependencies"] + project["build-system"]["requires"]
-    texts += project["project"]["optional-dependencies"]["dev"]
+    for extra in extras:
+        texts += project["project"]["optional-dependencies"][extra]
     return [Requirement(text) for text in texts]
 
 
-@pytest.mark.parametrize("requirement", requirements(), ids=lambda r: r.name)
+@pytest.mark.parametrize("requirement", requirements("editable"), ids=lambda r: r.name)
 def test_the_lock_has_a_valid_version_with_hashes(
     requirement: Requirement, locked: dict[str, distribution.Locked]
 ) -> None:
     package = locked[canonicalize_name(requirement.name)]
     assert requirement.specifier.contains(package.version), "run ./inv lock"
     assert package.sha256
+
+
+@pytest.mark.parametrize("requirement", requirements("editable", "dev"), ids=lambda r: r.name)
+def test_the_developers_lock_has_a_valid_version_with_hashes(
+    requirement: Requirement, developers: dict[str, distribution.Locked]
+) -> None:
+    package = developers[canonicalize_name(requirement.name)]
+    assert requirement.specifier.contains(package.version), "run ./inv lock"
+    assert package.sha256
+
+
+def test_users_and_developers_have_the_same_versions(
+    locked: dict[str, distribution.Locked], developers: dict[str, distribution.Locked]
+) -> None:
+    assert len(locked) > 20
+    assert locked.items() <= developers.items()
 
 
 def test_every_locked_package_has_hashes(locked: dict[str, distribution.Locked]) -> None:

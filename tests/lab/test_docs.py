@@ -157,7 +157,8 @@ def test_the_page_of_operators_has_every_word_of_a_schema() -> None:
 def test_each_dependency_is_justified() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     page = (ROOT / "docs" / "dependencies.md").read_text()
-    requirements = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    extras = project["optional-dependencies"]
+    requirements = [*project["dependencies"], *extras["editable"], *extras["dev"]]
     for requirement in some(requirements):
         name = re.split(r"[<>=[]", requirement)[0]
         assert f"`{name}`" in page, f"docs/dependencies.md does not say why {name} is needed"
