@@ -210,6 +210,7 @@ def test_an_operator_that_runs_its_own_session_is_an_error(tmp_path: Path) -> No
 
 WAITING = """
 import os, signal, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
 entered, leave = threading.Event(), threading.Event()
 
 @trimtab.operator("soft_threshold", shape=lambda x, threshold: x)
