@@ -51,7 +51,7 @@ COVERED_BY = {
     "learning/optimizers/*": "learning/test_optimizers.py",
     "modelfile/*": "modelfile/test_modelfile.py",
     "passes/*": "passes/test_passes.py",
-    "paths": "build/test_wheel.py",
+    "paths": "package/test_wheel.py",
     "pipeline/*": "pipeline/test_chain.py",
     "planner/*": "planner/test_planner.py",
     "planner/algorithms/*": "ops/test_algorithms.py",

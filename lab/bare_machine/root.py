@@ -81,10 +81,9 @@ def run(
     argv = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", _ENTER, str(root)]
     if cpus:
         argv = ["taskset", "--cpu-list", ",".join(map(str, cpus)), *argv]
-    with Path(log or os.devnull).open("ab") as output:
-        done = subprocess.run(
-            [*argv, "sh", "-c", script],
-            env=variables, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-            check=False,
-        )  # fmt: skip
+    # The shell writes the log while the command runs.
+    logged = ["sh", "-c", 'log=$1; shift; exec "$@" >>"$log" 2>&1', "sh", str(log or os.devnull)]
+    done = subprocess.run(
+        [*logged, *argv, "sh", "-c", script], env=variables, stdin=subprocess.DEVNULL, check=False
+    )
     return done.returncode

@@ -29,7 +29,7 @@ WITHOUT_ROOT = ("python3-venv", "python3-dev")
 
 
 @dataclass(frozen=True)
-class Machine:
+class BareMachine:
     """A bare machine. `user`: root, or one who cannot become root; `folder`: of the checkout;
     `cpus`: the allowed processors, all if empty; `packages`: beyond `root.PACKAGES`.
     """
@@ -43,20 +43,20 @@ class Machine:
 
 
 MACHINES = (
-    Machine("plain", "bookworm"),
-    Machine("plain", "trixie"),
-    Machine("no root, one CPU", "bookworm", user="user", cpus=(0,), packages=WITHOUT_ROOT),
-    Machine("no root", "trixie", user="user", packages=WITHOUT_ROOT),
-    Machine(
+    BareMachine("plain", "bookworm"),
+    BareMachine("plain", "trixie"),
+    BareMachine("no root, one CPU", "bookworm", user="user", cpus=(0,), packages=WITHOUT_ROOT),
+    BareMachine("no root", "trixie", user="user", packages=WITHOUT_ROOT),
+    BareMachine(
         "one CPU, odd path, apt's ccache", "trixie",
         folder=ODD_FOLDER, cpus=(1,), packages=("ccache",),
     ),
-    Machine("odd path, apt's ccache", "bookworm", folder=ODD_FOLDER, packages=("ccache",)),
+    BareMachine("odd path, apt's ccache", "bookworm", folder=ODD_FOLDER, packages=("ccache",)),
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Trial:
+class BareTrial:
     """One command on one machine. `seconds`: wall-clock time, set-up included; `installed_mb`: of
     Python packages, caches and distribution packages that the commands so far added; `skipped`:
     the number of tests by reason.
@@ -74,8 +74,8 @@ class Trial:
 
 
 def run(
-    machines: Sequence[Machine], logs: Path, after_setup: bool, progress: Progress = SILENT
-) -> Iterator[Trial]:
+    machines: Sequence[BareMachine], logs: Path, after_setup: bool, progress: Progress = SILENT
+) -> Iterator[BareTrial]:
     """Tries the commands on each machine, in a root of its own which is removed afterwards.
 
     `after_setup`: `./inv test` once more, after `./inv setup`. `logs`: the folder for what the
@@ -109,7 +109,7 @@ def run(
                     )  # fmt: skip
                 seconds = round(time.monotonic() - start)
                 text = log.read_bytes()[offset:].decode(errors="replace")
-                trial = Trial(
+                trial = BareTrial(
                     machine.name, RELEASES[machine.release], command, code, seconds,
                     _megabytes(folder) - before, **counts(text),
                 )  # fmt: skip
@@ -134,19 +134,21 @@ def _megabytes(folder: Path) -> int:
     return int(subprocess.run(argv, capture_output=True, text=True, check=True).stdout.split()[0])
 
 
-def to_results(trials: Sequence[Trial], command: str, machine: dict[str, Any]) -> committed.Results:
+def to_results(
+    trials: Sequence[BareTrial], command: str, machine: dict[str, Any]
+) -> committed.Results:
     """The committed form."""
     rows = [asdict(trial) for trial in trials]
     versions = {"trimtab": __version__}
     return committed.Results(command=command, machine=machine, versions=versions, rows=rows)
 
 
-def from_rows(rows: Sequence[committed.Row]) -> list[Trial]:
+def from_rows(rows: Sequence[committed.Row]) -> list[BareTrial]:
     """The trials of a result file."""
-    return [Trial(**row) for row in rows]
+    return [BareTrial(**row) for row in rows]
 
 
-def table(trials: Sequence[Trial]) -> Table:
+def table(trials: Sequence[BareTrial]) -> Table:
     """A row for each command on each machine."""
     columns = [
         *(Column(name) for name in ("system", "machine", "command", "ended")),
@@ -163,7 +165,7 @@ def table(trials: Sequence[Trial]) -> Table:
     return Table(columns, rows)
 
 
-def skipped_table(trials: Sequence[Trial]) -> Table:
+def skipped_table(trials: Sequence[BareTrial]) -> Table:
     """The reasons of skipped tests, and where they hold."""
     reasons: dict[str, dict[str, int]] = {}
     for trial in trials:

@@ -25,7 +25,7 @@ PAGE = "docs/ci.md"
 
 
 @dataclass(frozen=True)
-class Command:
+class RunLine:
     """A script of bash, and where it stands: the file and the job, or the step's name."""
 
     script: str
@@ -38,14 +38,14 @@ def files() -> list[Path]:
     return [path.relative_to(shell.ROOT) for path in (*flows, shell.ROOT / "action.yml")]
 
 
-def commands() -> list[Command]:
+def commands() -> list[RunLine]:
     """The commands of all files and examples, in their order."""
     scripts = []
     for path in files():
         content = yaml.safe_load((shell.ROOT / path).read_text(encoding="utf-8"))
-        scripts += [Command(script, str(path)) for script in _scripts(content)]
+        scripts += [RunLine(script, str(path)) for script in _scripts(content)]
     for example in _EXAMPLE.findall((shell.ROOT / PAGE).read_text(encoding="utf-8")):
-        scripts += [Command(script, PAGE) for script in _scripts(yaml.safe_load(example))]
+        scripts += [RunLine(script, PAGE) for script in _scripts(yaml.safe_load(example))]
     return scripts
 
 

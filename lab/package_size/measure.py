@@ -36,14 +36,14 @@ print(json.dumps({k: v for k, v in sizes.items() if k not in ("pip", "setuptools
 
 
 @dataclass(frozen=True)
-class Installed:
+class InstalledPackage:
     """A distribution. `size_bytes`: the sum of its files, those that pip compiles included."""
 
     package: str
     size_bytes: int
 
 
-def measure(progress: Progress = SILENT) -> list[Installed]:
+def measure(progress: Progress = SILENT) -> list[InstalledPackage]:
     """Builds the wheel of the last commit and installs it with the locked packages into an empty
     environment; largest first. BuildError if pip fails.
     """
@@ -66,10 +66,10 @@ def measure(progress: Progress = SILENT) -> list[Installed]:
     # Only `./inv` needs the backend that makes a checkout importable.
     for name in ("scikit-build-core", "scikit_build_core", "pathspec"):
         sizes.pop(name, None)
-    return sorted((Installed(*item) for item in sizes.items()), key=lambda i: -i.size_bytes)
+    return sorted((InstalledPackage(*item) for item in sizes.items()), key=lambda i: -i.size_bytes)
 
 
-def to_results(installed: Sequence[Installed]) -> committed.Results:
+def to_results(installed: Sequence[InstalledPackage]) -> committed.Results:
     """The committed form."""
     return committed.Results(
         command="./inv package.size --update",
@@ -78,12 +78,12 @@ def to_results(installed: Sequence[Installed]) -> committed.Results:
     )
 
 
-def from_rows(rows: Sequence[committed.Row]) -> list[Installed]:
+def from_rows(rows: Sequence[committed.Row]) -> list[InstalledPackage]:
     """The packages of a result file."""
-    return [Installed(**row) for row in rows]
+    return [InstalledPackage(**row) for row in rows]
 
 
-def table(installed: Sequence[Installed]) -> Table:
+def table(installed: Sequence[InstalledPackage]) -> Table:
     """A row for each package above a megabyte, and one for the rest."""
     large = [item for item in installed if item.size_bytes >= 1e6]
     small = [item for item in installed if item.size_bytes < 1e6]

@@ -10,15 +10,15 @@ NAMESPACE = "package"
 
 
 @dataclass(frozen=True, kw_only=True)
-class SizeOptions:
+class PackageSizeOptions:
     """Options of `package.size`."""
 
     json: bool = option("print JSON", False)
     update: bool = option("write the figures to lab/package_size/", False)
 
 
-@command(SizeOptions)
-def size(options: SizeOptions) -> None:
+@command(PackageSizeOptions)
+def size(options: PackageSizeOptions) -> None:
     """Show the megabytes of an installed trimtab, by package."""
     from dataclasses import asdict
 

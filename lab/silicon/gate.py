@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lab.silicon.measure import Row
+from lab.silicon.measure import SiliconRow
 from trimtab import files, strict_json
 from trimtab.errors import RegressionError, ResultError
 
@@ -26,7 +26,7 @@ _HINT = "--append writes an entry; commit the file"
 Key = tuple[str, str, int]
 
 
-def entry(core: str, date: str, rows: Iterable[Row]) -> dict[str, Any]:
+def entry(core: str, date: str, rows: Iterable[SiliconRow]) -> dict[str, Any]:
     """The entry of these figures."""
     facts = [
         {

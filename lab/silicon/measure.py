@@ -29,7 +29,7 @@ _BESIDE = (".tflite", ".pte")
 
 
 @dataclass(frozen=True)
-class Row:
+class SiliconRow:
     """A network in a precision on a number of threads.
 
     `alone_ms`: median of the shipped binary; `outputs`: how they compare with the oracle's;
@@ -55,7 +55,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Plan:
+class SiliconPlan:
     """The scope of a measurement. `python`: the interpreter of the peers, "" for none; `minutes`: a
     network that would begin later is left out; `results`: the folder of run records; `wait_s`: how
     long to wait for another measurement on this machine.
@@ -72,20 +72,20 @@ class Plan:
 
 
 @dataclass
-class Measured:
+class SiliconFigures:
     """`left_out`: reasons why an engine or a network has no figures; `failed`: those that are a
     failure of trimtab. `versions`: of the engines.
     """
 
-    rows: list[Row] = field(default_factory=list)
+    rows: list[SiliconRow] = field(default_factory=list)
     versions: dict[str, str] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
 
 
-def measure(plan: Plan, cache: Path, progress: Progress) -> Measured:
+def measure(plan: SiliconPlan, cache: Path, progress: Progress) -> SiliconFigures:
     """Measures each network in each precision. `cache`: for files of other engines."""
-    measured = Measured()
+    measured = SiliconFigures()
     end = time.monotonic() + plan.minutes * 60
     for model in plan.models:
         for precision in plan.precisions:
@@ -99,7 +99,12 @@ def measure(plan: Plan, cache: Path, progress: Progress) -> Measured:
 
 
 def _one(
-    model: Path, precision: str, plan: Plan, cache: Path, into: Measured, progress: Progress
+    model: Path,
+    precision: str,
+    plan: SiliconPlan,
+    cache: Path,
+    into: SiliconFigures,
+    progress: Progress,
 ) -> None:
     for threads in plan.threads:
         subject = quantized(model, cache) if precision == "int8" else model
@@ -117,7 +122,7 @@ def _one(
         into.rows.append(row)
 
 
-def _recipe(model: Path, precision: str, threads: int, plan: Plan) -> Recipe:
+def _recipe(model: Path, precision: str, threads: int, plan: SiliconPlan) -> Recipe:
     control = Control(wait_s=plan.wait_s)
     settings = Settings(
         threads=threads, launches=LAUNCHES, min_time_ms=MIN_TIME_MS, control=control
@@ -133,17 +138,22 @@ def _recipe(model: Path, precision: str, threads: int, plan: Plan) -> Recipe:
     )
 
 
-def _row(one: CardEntry, threads: int) -> Row:
+def _row(one: CardEntry, threads: int) -> SiliconRow:
     assert one.run is not None
     latency = one.run.figure("latency")
     sizes = [one.run.figure(key) for key in ("binary_bytes", "model_bytes")]
     binary, model = (int(size.value) if size else 0 for size in sizes)
     alone = round(latency.value / 1e6, 4) if latency else None
-    return Row(one.network, one.precision, threads, binary, model, alone, one.run.golden)
+    return SiliconRow(one.network, one.precision, threads, binary, model, alone, one.run.golden)
 
 
 def _beside(
-    model: Path, row: Row, plan: Plan, cache: Path, into: Measured, progress: Progress
+    model: Path,
+    row: SiliconRow,
+    plan: SiliconPlan,
+    cache: Path,
+    into: SiliconFigures,
+    progress: Progress,
 ) -> dict[str, float]:
     """Medians of interleaved rounds by engine; empty where nothing can be beside trimtab."""
     if not plan.python or row.precision == "f16":

@@ -10,7 +10,7 @@ from lab import committed
 from lab.committed import Results
 from lab.peers.compare import US
 from lab.peers.report import geometric_mean
-from lab.silicon.measure import Measured, Row
+from lab.silicon.measure import SiliconFigures, SiliconRow
 from trimtab import escape
 from trimtab.tables import Column, Page, Table, markdown, number
 
@@ -28,7 +28,7 @@ def published(core: str) -> dict[tuple[str, str, int], float]:
     }
 
 
-def table(rows: Sequence[Row], core: str, title: str = "") -> Table:
+def table(rows: Sequence[SiliconRow], core: str, title: str = "") -> Table:
     """One row per network, precision and number of threads."""
     engines = list(dict.fromkeys(name for row in rows for name in row.engines_ms if name != US))
     theirs = published(core)
@@ -49,7 +49,7 @@ def table(rows: Sequence[Row], core: str, title: str = "") -> Table:
     return Table(columns, cells, title)
 
 
-def page(measured: Measured, machine: Mapping[str, Any], worsened: Sequence[str]) -> Page:
+def page(measured: SiliconFigures, machine: Mapping[str, Any], worsened: Sequence[str]) -> Page:
     """The verdict of the gate, the table, and the reasons for what is missing."""
     core = str(machine["core"])
     parts: list[str | Table] = []
@@ -67,7 +67,7 @@ def page(measured: Measured, machine: Mapping[str, Any], worsened: Sequence[str]
     return [escape.markdown(", ".join(words)), table(measured.rows, core), *parts]
 
 
-def comment(measured: Measured, machine: Mapping[str, Any], worsened: Sequence[str]) -> str:
+def comment(measured: SiliconFigures, machine: Mapping[str, Any], worsened: Sequence[str]) -> str:
     """The page as Markdown, below a heading with the verdict."""
     if measured.failed:
         verdict = f"{len(measured.failed)} networks failed"
@@ -79,7 +79,7 @@ def comment(measured: Measured, machine: Mapping[str, Any], worsened: Sequence[s
 
 
 def to_results(
-    measured: Measured, machine: Mapping[str, Any], command: str, version: str
+    measured: SiliconFigures, machine: Mapping[str, Any], command: str, version: str
 ) -> Results:
     """The content of the result file."""
     notes = [f"left out: {reason}" for reason in (*measured.failed, *measured.left_out)]
@@ -88,11 +88,11 @@ def to_results(
     return Results(command=command, machine=machine, versions=versions, notes=notes, rows=rows)
 
 
-def rows_of(results: Results) -> list[Row]:
+def rows_of(results: Results) -> list[SiliconRow]:
     """The figures of committed results."""
-    return [Row(**row) for row in results.rows]
+    return [SiliconRow(**row) for row in results.rows]
 
 
-def total_ratio(rows: Iterable[Row]) -> float | None:
+def total_ratio(rows: Iterable[SiliconRow]) -> float | None:
     """The geometric mean of the ratios to the fastest peer; None without a peer."""
     return geometric_mean(row.ratio for row in rows if row.ratio is not None)

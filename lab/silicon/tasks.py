@@ -60,7 +60,7 @@ def silicon(options: SiliconOptions) -> None:
     from lab.machine import MachineMonitor
     from lab.peers.tasks import _counts
     from lab.silicon import gate, report
-    from lab.silicon.measure import Plan, gathered, measure
+    from lab.silicon.measure import SiliconPlan, gathered, measure
     from trimtab import files, paths, tables, zoo
     from trimtab.cli._progress import shown
     from trimtab.errors import RunnerError
@@ -80,7 +80,7 @@ def silicon(options: SiliconOptions) -> None:
     if options.gather:
         print("\n".join(map(str, models)))
         return
-    plan = Plan(
+    plan = SiliconPlan(
         models,
         options.precisions.split(","),
         _counts(options.threads),

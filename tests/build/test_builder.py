@@ -275,8 +275,7 @@ def test_a_change_of_a_shared_schema_configures_again(tmp_path: Path) -> None:
     trees = (paths.cache() / "build").glob("host-generic-*-relu-*/build.ninja")
     text = max(trees, key=lambda path: path.stat().st_mtime_ns).read_text()
     (rule,) = re.findall(r"^build build\.ninja.*: RERUN_CMAKE (.*)", text, re.MULTILINE)
-    schema = str(paths.root() / "runtime/ops/shared/epilogue.toml")
-    assert schema.replace(" ", "$ ") in re.split(r"(?<!\$) ", rule)  # as ninja escapes spaces
+    assert "/source/runtime/ops/shared/epilogue.toml" in rule
 
 
 def test_a_compiler_error_is_shown_with_its_log_and_nothing_is_delivered(

@@ -18,6 +18,7 @@ from PIL import Image
 from tests import check_programs
 from tests.core import picture_files
 from tests.core.picture_files import CHANNELS, png
+from tests.some import some
 
 pytestmark = pytest.mark.build
 
@@ -96,7 +97,7 @@ def test_jpeg_files_of_other_encoders_are_read(tmp_path: Path) -> None:
         chosen = getattr(cv2, f"IMWRITE_JPEG_SAMPLING_FACTOR_{factor}")
         flags = [cv2.IMWRITE_JPEG_SAMPLING_FACTOR, chosen, cv2.IMWRITE_JPEG_RST_INTERVAL, 2]
         contents[f"{factor}-{size[0]}"] = cv2.imencode(".jpg", scene(*size), flags)[1].tobytes()
-    for name, (outcome, pixels) in decoded(tmp_path, contents).items():
+    for name, (outcome, pixels) in some(decoded(tmp_path, contents).items()):
         assert pixels is not None, (name, outcome)
         expected = np.asarray(Image.open(tmp_path / name)).astype(int)
         assert np.abs(pixels - expected).max() <= 3, name
@@ -121,7 +122,7 @@ def test_png_files_of_every_kind_are_exact(interlaced: bool, tmp_path: Path) -> 
             colors = bytes_of[..., :3] if color in (2, 6) else bytes_of[..., :1].repeat(3, -1)
             expected[name] = colors if palette is None else palette[samples[..., 0]]
     assert len(expected) == 15 * len(SIZES)
-    for name, (outcome, pixels) in decoded(tmp_path, contents).items():
+    for name, (outcome, pixels) in some(decoded(tmp_path, contents).items()):
         assert pixels is not None, (name, outcome)
         np.testing.assert_array_equal(pixels, expected[name], name)
 
@@ -136,7 +137,7 @@ def test_png_files_that_pillow_writes_are_exact(tmp_path: Path) -> None:
     long = np.zeros((300, 500, 3), np.uint8)  # copies from as far as the window reaches
     long[::7] = np.random.default_rng(1).integers(0, 256, (500, 3), np.uint8)
     contents["long"] = saved(long, "png", compress_level=9)
-    for name, (outcome, pixels) in decoded(tmp_path, contents).items():
+    for name, (outcome, pixels) in some(decoded(tmp_path, contents).items()):
         assert pixels is not None, (name, outcome)
         expected = np.asarray(Image.open(tmp_path / name).convert("RGB"))
         np.testing.assert_array_equal(pixels, expected, name)

@@ -21,6 +21,8 @@ from trimtab.devices import scripts
 
 SHELLS = {"sh": ("sh",), "busybox": ("busybox", "sh")}
 DAY_S = 86_400
+SYSFS = "/sys"
+GOVERNOR = "devices/system/cpu/cpu{}/cpufreq/scaling_governor"
 BOOT = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
@@ -85,7 +87,7 @@ def test_a_lease_lasts_its_seconds_from_the_claim_and_from_each_renewal(
     shell: tuple[str, ...], tmp_path: Path
 ) -> None:
     folder, before = tmp_path / "lease", uptime()
-    words = ("lease", folder, "claim", -1, 30, 9, "owner=me", "purpose=test")
+    words = ("lease", SYSFS, folder, "claim", -1, 30, 9, "owner=me", "purpose=test")
     assert lines(shell, *words) == [f"taken 1 {folder}"]
     own = folder / "1"
     assert before + 30 <= int((own / "until").read_text()) <= uptime() + 30
@@ -94,9 +96,9 @@ def test_a_lease_lasts_its_seconds_from_the_claim_and_from_each_renewal(
     assert owner[:2] == ["owner=me", "purpose=test"]
     assert before <= int(owner[2].removeprefix("since=")) <= uptime()
     before = uptime()
-    assert lines(shell, "lease", folder, "renew", 1, 500) == ["renewed"]
+    assert lines(shell, "lease", SYSFS, folder, "renew", 1, 500) == ["renewed"]
     assert before + 500 <= int((own / "until").read_text()) <= uptime() + 500
-    state, *owner = lines(shell, "lease", folder, "look")
+    state, *owner = lines(shell, "lease", SYSFS, folder, "look")
     word, number, now, until = state.split()
     assert (word, number, owner[0]) == ("held", "1", "owner=me")
     assert (before <= int(now) <= uptime(), until) == (True, (own / "until").read_text().strip())
@@ -110,11 +112,11 @@ def test_a_lease_ends_in_its_last_second_and_with_its_boot(
     ):
         folder = tmp_path / str(i)
         lease(folder, 4, until, boot)
-        (first, *_) = lines(shell, "lease", folder, "look")
+        (first, *_) = lines(shell, "lease", SYSFS, folder, "look")
         assert first.split()[:2] == (["held", "4"] if is_held else ["free", "4"])
-        (first, *_) = lines(shell, "lease", folder, "renew", 4, 30)
+        (first, *_) = lines(shell, "lease", SYSFS, folder, "renew", 4, 30)
         assert first == ("renewed" if is_held else "free")
-        (*_, last) = lines(shell, "lease", folder, "claim", -1, 30, 9, "owner=me")
+        (*_, last) = lines(shell, "lease", SYSFS, folder, "claim", -1, 30, 9, "owner=me")
         assert last == ("owner=eve" if is_held else f"taken 5 {folder}")
         assert (folder / "4").exists() == is_held, "an older lease is removed"
 
@@ -124,20 +126,20 @@ def test_the_highest_number_counts_and_a_renewal_of_another_says_who_holds_the_d
 ) -> None:
     lease(tmp_path, 9, uptime() - 5)
     newer = lease(tmp_path, 10, uptime() + 60)
-    assert lines(shell, "lease", tmp_path, "look")[0].startswith("held 10 ")
-    answer = lines(shell, "lease", tmp_path, "renew", 9, 30)
+    assert lines(shell, "lease", SYSFS, tmp_path, "look")[0].startswith("held 10 ")
+    answer = lines(shell, "lease", SYSFS, tmp_path, "renew", 9, 30)
     assert (answer[0].split()[:2], answer[1:]) == (["held", "10"], ["owner=eve"])
     (newer / "until").unlink()
-    assert lines(shell, "lease", tmp_path, "renew", 9, 30) == ["taken"]
-    assert lines(shell, "lease", tmp_path, "renew", 10, 30) == ["free"]
-    assert lines(shell, "lease", tmp_path, "look") == ["free 10"]
+    assert lines(shell, "lease", SYSFS, tmp_path, "renew", 9, 30) == ["taken"]
+    assert lines(shell, "lease", SYSFS, tmp_path, "renew", 10, 30) == ["free"]
+    assert lines(shell, "lease", SYSFS, tmp_path, "look") == ["free 10"]
 
 
 def test_the_maker_of_a_lease_has_three_seconds_to_write_it(
     shell: tuple[str, ...], tmp_path: Path
 ) -> None:
     (tmp_path / "5").mkdir()
-    text = scripts.script("lease", str(tmp_path), "claim", "-1", "30", "9", "owner=me")
+    text = scripts.script("lease", SYSFS, str(tmp_path), "claim", "-1", "30", "9", "owner=me")
     sleep = 'sleep() { echo "a pause of $1 s"; }\n'
     printed = subprocess.check_output([*shell, "-c", sleep + text], text=True)
     assert printed.splitlines() == [*["a pause of 1 s"] * 3, f"taken 6 {tmp_path}"]
@@ -145,9 +147,9 @@ def test_the_maker_of_a_lease_has_three_seconds_to_write_it(
 
 def test_force_takes_the_lease_of_one_number_alone(shell: tuple[str, ...], tmp_path: Path) -> None:
     lease(tmp_path, 7, uptime() + 60)
-    answer = lines(shell, "lease", tmp_path, "claim", 6, 30, 9, "owner=me")
+    answer = lines(shell, "lease", SYSFS, tmp_path, "claim", 6, 30, 9, "owner=me")
     assert answer[0].startswith("held 7 ")
-    answer = lines(shell, "lease", tmp_path, "claim", 7, 30, 9, "owner=me")
+    answer = lines(shell, "lease", SYSFS, tmp_path, "claim", 7, 30, 9, "owner=me")
     assert answer == [f"taken 8 {tmp_path}"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["8"]
 
@@ -155,29 +157,33 @@ def test_force_takes_the_lease_of_one_number_alone(shell: tuple[str, ...], tmp_p
 def test_a_release_undoes_nothing_and_leaves_no_notes(
     shell: tuple[str, ...], tmp_path: Path
 ) -> None:
+    sysfs = FakeSysfs(tmp_path / "sysfs", governor="performance")
     own = lease(tmp_path, 3, uptime() + 60)
-    (own / "undo").write_text(f"touch {tmp_path}/undone\n")
+    (own / "undo").write_text(f"{GOVERNOR.format(0)} schedutil performance\n")
     (own / "runner.999999.1").touch()
-    assert lines(shell, "lease", tmp_path, "release", 3) == []
+    assert lines(shell, "lease", sysfs.folder, tmp_path, "release", 3) == []
     assert sorted(path.name for path in own.iterdir()) == ["boot", "owner"]
-    assert not (tmp_path / "undone").exists()
-    assert lines(shell, "lease", tmp_path, "look") == ["free 3"]
+    assert sysfs.governors() == ["performance"] * 2
+    assert lines(shell, "lease", SYSFS, tmp_path, "look") == ["free 3"]
 
 
 def test_the_watchdog_waits_for_the_end_of_a_lease_and_undoes_its_changes_once(
     shell: tuple[str, ...], tmp_path: Path
 ) -> None:
+    sysfs = FakeSysfs(tmp_path / "sysfs", governor="performance")
     own = lease(tmp_path, 3, uptime() + 2)
-    (own / "undo").write_text(f"echo again >>{tmp_path}/undone\n")
-    text = scripts.script("lease", str(tmp_path), "watch", "3", "0.1")
+    (own / "undo").write_text(f"{GOVERNOR.format(1)} schedutil performance\n")
+    text = scripts.script("lease", str(sysfs.folder), str(tmp_path), "watch", "3", "0.1")
     with subprocess.Popen([*shell, "-c", text]) as watchdog:
         time.sleep(0.5)
         assert watchdog.poll() is None
-        assert not (tmp_path / "undone").exists()
+        assert sysfs.governors() == ["performance"] * 2
         assert watchdog.wait(20) == 0
-    assert (tmp_path / "undone").read_text() == "again\n"
+    assert sysfs.governors() == ["performance", "schedutil"]
     assert sorted(path.name for path in own.iterdir()) == ["boot", "owner"]
-    assert run(shell, "lease", tmp_path, "watch", 3, 0.1).returncode == 0, "it is gone already"
+    assert run(shell, "lease", SYSFS, tmp_path, "watch", 3, 0.1).returncode == 0, (
+        "it is gone already"
+    )
 
 
 def test_a_launch_is_noted_with_its_start_or_refused_without_a_lease(
@@ -196,17 +202,15 @@ def test_a_launch_is_noted_with_its_start_or_refused_without_a_lease(
 def test_a_governor_is_restored_where_it_is_still_ours(
     shell: tuple[str, ...], tmp_path: Path
 ) -> None:
-    first, second, other = (tmp_path / name for name in ("first", "second", "third"))
-    for path in (first, second, other):
-        path.write_text("schedutil\n")
-    changes = [word for path in (first, second) for word in (path, "schedutil", "performance")]
-    assert lines(shell, "set_governor", *changes) == []
-    assert [path.read_text() for path in (first, second)] == ["performance\n"] * 2
-    first.write_text("powersave\n")  # somebody else's, since then
-    assert lines(shell, "restore_governor", *changes) == []
-    assert [path.read_text().strip() for path in (first, second, other)] == [
-        *("powersave", "schedutil", "schedutil"),
+    sysfs = FakeSysfs(tmp_path, governor="schedutil")
+    changes = [
+        word for core in (0, 1) for word in (GOVERNOR.format(core), "schedutil", "performance")
     ]
+    assert lines(shell, "set_governor", tmp_path, *changes) == []
+    assert sysfs.governors() == ["performance"] * 2
+    sysfs.write(GOVERNOR.format(0), "powersave")  # somebody else's, since then
+    assert lines(shell, "restore_governor", tmp_path, *changes) == []
+    assert sysfs.governors() == ["powersave", "schedutil"]
 
 
 def test_a_pushed_file_is_complete_or_not_there(shell: tuple[str, ...], tmp_path: Path) -> None:
@@ -260,12 +264,6 @@ def test_what_killed_runs_left_is_removed_after_a_day(
         *("scratch", "scratch/new", "cache", "cache/ab", "other"),
         *("cache/ab/net", "cache/ab/fresh.part", "other/kept.part"),
     }
-
-
-def test_a_file_for_others_can_be_read_by_them(shell: tuple[str, ...], tmp_path: Path) -> None:
-    file, text = tmp_path / "undo", "echo 'a  b' $HOME %s \\n\nsecond"
-    assert run(shell, "write_file", file, text, umask=0o077).returncode == 0
-    assert (file.read_text(), mode(file)) == (f"{text}\n", 0o644)
 
 
 def test_a_folder_is_made_and_checked_once_in_a_boot(

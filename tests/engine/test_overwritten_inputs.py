@@ -13,6 +13,7 @@ import trimtab
 from tests.small_programs import Array, Net, normal
 from trimtab import _engine, modelfile
 from trimtab.engine import EngineError
+from trimtab.errors import UsageError
 from trimtab.program import Program
 
 SHAPE = (3, 5, 7)
@@ -97,7 +98,7 @@ def test_an_array_that_a_run_overwrites_must_be_writable() -> None:
     values["z"].flags.writeable = False
     values["x"] = normal(*SHAPE)
     session.run(values)
-    with pytest.raises(EngineError, match="too many values"):
+    with pytest.raises(UsageError, match="count must be at most 3, not 4"):
         session.overwrite_inputs(4)
 
 

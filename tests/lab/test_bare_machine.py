@@ -42,8 +42,8 @@ def test_the_summary_of_pytest_is_counted_with_the_reasons_of_skips(tmp_path: Pa
 
 
 def test_a_command_without_tests_has_no_counts_in_the_table() -> None:
-    demo = trial.Trial("plain", "Debian 12", "./inv demo", 0, 200, 1000)
-    test = trial.Trial("plain", "Debian 12", "./inv test", 1, 900, 3000, 20, 1, {"slow": 4})
+    demo = trial.BareTrial("plain", "Debian 12", "./inv demo", 0, 200, 1000)
+    test = trial.BareTrial("plain", "Debian 12", "./inv test", 1, 900, 3000, 20, 1, {"slow": 4})
     text = tables.text([trial.table([demo, test]), trial.skipped_table([demo, test])])
     first, second = (line.split() for line in text.splitlines() if "./inv" in line)
     assert first[-2:] == ["200", "1,000"]

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+import trimtab
 from lab.silicon import gate, report
-from lab.silicon.measure import Measured, Plan, Row, gathered, measure
+from lab.silicon.measure import SiliconFigures, SiliconPlan, SiliconRow, gathered, measure
 from trimtab import tables
 from trimtab.errors import RegressionError, ResultError
 from trimtab.progress import SILENT
@@ -19,8 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 MACHINE = {"core": "neoverse-n2", "cores": 4}
 
 
-def row(network: str = "squeezenet", precision: str = "f16", **engines_ms: float) -> Row:
-    return Row(network, precision, 1, 80_000, 4_920_000, 5.0, "correct", engines_ms)
+def row(network: str = "squeezenet", precision: str = "f16", **engines_ms: float) -> SiliconRow:
+    return SiliconRow(network, precision, 1, 80_000, 4_920_000, 5.0, "correct", engines_ms)
 
 
 def test_the_ratio_is_to_the_fastest_other_engine() -> None:
@@ -46,7 +47,7 @@ def test_a_larger_file_and_a_worse_ratio_are_worse_than_the_history(tmp_path: Pa
     gate.append(path, gate.entry("apple-m2", "2026-01-02", [row(trimtab=1, ncnn=5)]))
     before = gate.last(path, "neoverse-n2")
 
-    def found(*rows: Row) -> list[str]:
+    def found(*rows: SiliconRow) -> list[str]:
         return list(gate.worse(before, gate.entry("neoverse-n2", "", rows), 0.1))
 
     assert found(row(trimtab=4.3, ncnn=5)) == []  # 7.5 % of 10 %
@@ -54,7 +55,7 @@ def test_a_larger_file_and_a_worse_ratio_are_worse_than_the_history(tmp_path: Pa
     assert found(row("new", trimtab=9, ncnn=1)) == []
     (slower,) = found(row(trimtab=5, ncnn=5))
     assert slower == "squeezenet in f16, 1 thread(s): ratio 0.8 to 1 (+25.0%)"
-    (larger,) = found(Row("squeezenet", "f16", 1, 80_000, 5_020_000, 5.0, "", {}))
+    (larger,) = found(SiliconRow("squeezenet", "f16", 1, 80_000, 5_020_000, 5.0, "", {}))
     assert "bytes 5e+06 to 5.1e+06 (+2.0%)" in larger
     with pytest.raises(RegressionError, match=r"ratio 0\.8 to 1"):
         gate.check([slower], path)
@@ -75,7 +76,7 @@ def test_a_damaged_history_is_refused_by_its_line(tmp_path: Path, line: str) -> 
 
 
 def test_the_comment_leads_with_what_failed_and_keeps_the_reasons() -> None:
-    measured = Measured([row(trimtab=3.0, ncnn=4.0)], {"ncnn": "1.0"}, ["litert: no file"])
+    measured = SiliconFigures([row(trimtab=3.0, ncnn=4.0)], {"ncnn": "1.0"}, ["litert: no file"])
     good = report.comment(measured, MACHINE, [])
     assert good.startswith(f"{report.MARK}\n## trimtab: 1 measurements, nothing worse\n")
     assert "litert: no file" in good
@@ -86,15 +87,15 @@ def test_the_comment_leads_with_what_failed_and_keeps_the_reasons() -> None:
 
 
 def test_committed_figures_are_read_back(tmp_path: Path) -> None:
-    measured = Measured([row(trimtab=3.0, ncnn=4.0)])
-    results = report.to_results(measured, MACHINE, "command", "0.1.0")
+    measured = SiliconFigures([row(trimtab=3.0, ncnn=4.0)])
+    results = report.to_results(measured, MACHINE, "command", trimtab.__version__)
     again = json.loads(json.dumps(results.rows))
-    assert [Row(**one) for one in again] == measured.rows
+    assert [SiliconRow(**one) for one in again] == measured.rows
     assert tables.text([report.table(measured.rows, "neoverse-n2")])
 
 
 def test_a_network_that_would_begin_too_late_is_left_out(tmp_path: Path) -> None:
-    late = Plan([tmp_path / "net.onnx"], ["f32"], [1], 1, "", -1, tmp_path)
+    late = SiliconPlan([tmp_path / "net.onnx"], ["f32"], [1], 1, "", -1, tmp_path)
     measured = measure(late, tmp_path, SILENT)
     assert measured.left_out == ["net in f32: the -1 minutes were over"]
     assert not measured.rows + measured.failed

@@ -43,7 +43,7 @@ def boundary(index: int) -> int:
 DAMAGES: dict[str, tuple[int | str, str, int, str]] = {
     "rank 9": (variable(0, 54), "<B", 9, "bad rank or layout"),
     "layout 2": (variable(0, 53), "<B", 2, "bad rank or layout"),
-    "type 8": (variable(0, 52), "<B", 8, "unknown element type"),
+    "type 60": (variable(0, 52), "<B", 60, "unknown element type"),
     "a negative size": (variable(0, 0), "<i", -1, "negative or too large"),
     "a size too large": (variable(0, 0), "<i", 2**30, "negative or too large"),
     "a name outside": (variable(0, 48), "<I", FAR, "bad name of a variable"),

@@ -127,9 +127,12 @@ def fitting(
     return [k for k in own if algorithm.fits(program, op, attribute, k)]
 
 
-# Only float32 algorithms: int8 ones have no direct variant; tests/ops/test_quantized.py compares
-# them with onnxruntime.
-@pytest.mark.parametrize("name", [n for n in ALGORITHMS if not n.startswith("quantized")])
+# The cases are float32: int8 algorithms have no direct variant; tests/ops/test_quantized.py
+# compares them with onnxruntime.
+FLOAT = {name: a for name, a in ALGORITHMS.items() if not name.startswith("quantized")}
+
+
+@pytest.mark.parametrize("name", FLOAT)
 def test_an_algorithm_computes_what_the_direct_one_does(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,7 +169,7 @@ def test_an_algorithm_computes_what_the_direct_one_does(
     assert computed, f"{name} can compute none of the cases: add one"
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("name", FLOAT)
 def test_an_algorithm_says_what_it_does_for_every_kernel_that_fits(name: str) -> None:
     algorithm = ALGORITHMS[name]
     for case, program, op, target in some(lowered(name)):
@@ -184,14 +187,13 @@ def test_weights_are_packed_for_every_kernel_that_fits_and_alike_where_operators
     None
 ):
     by_key: dict[tuple[str, int, object], bytes] = {}
-    for name, algorithm in some(ALGORITHMS.items()):
+    for name, algorithm in some(FLOAT.items()):
         for case, program, op, target in some(lowered(name)):
-            for kernel in some(
-                fitting(algorithm, program, op, op.schema.attribute("kernel"), target)
-            ):
+            attribute = op.schema.attribute("kernel")
+            for kernel in some(fitting(algorithm, program, op, attribute, target)):
                 selection = KernelSelection(program, op, algorithm, target, 0)
                 selection.assign({"kernel": kernel.name})
-                for i, packing in some(algorithm.packings(program, op).items()):
+                for i, packing in algorithm.packings(program, op).items():
                     constant = program.vars[op.inputs[i]]
                     packed = packing.run(np.asarray(constant.data, np.float32))
                     assert packed.dtype == np.float32
@@ -208,9 +210,10 @@ def test_weights_are_packed_for_every_kernel_that_fits_and_alike_where_operators
                     np.testing.assert_array_equal(np.sort(stored), np.sort(weights, axis=None))
                     if packing.at_load.ready:
                         assert stored.tobytes() == packed.tobytes(), f"{name}, {case}"
+    assert by_key
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("name", FLOAT)
 def test_an_algorithm_knows_its_operators_in_a_plan_and_what_their_kernels_are_called_for(
     name: str,
 ) -> None:
@@ -236,7 +239,7 @@ def test_lowering_leaves_the_operator_as_it_is() -> None:
 
 
 def test_every_operator_with_a_choice_can_be_computed_directly() -> None:
-    for name in some(ALGORITHMS):
+    for name in some(FLOAT):
         for _, program, _, target in some(lowered(name)):
             assert algorithms.DIRECT in algorithms.lower(program, program.ops[-1], target)
 

@@ -59,5 +59,5 @@ def test_an_output_has_the_shape_that_the_runner_tells(device: Device, tmp_path:
 def test_a_shape_that_is_not_of_the_output_is_an_error(device: Device, tmp_path: Path) -> None:
     fault = "told = {0: [4, 5]}"
     runner = RemoteRunner(device, str(fakes.write_runner(tmp_path, fault)), Target.host())
-    with pytest.raises(RunnerError, match=r"24 elements, and the shape \(4, 5\)"):
+    with pytest.raises(RunnerError, match="has '96' bytes, not at most 80"):
         runner.compute(network(), {"x": np.zeros((1, 2, 3, 4), np.float32)}, tmp_path)

@@ -95,7 +95,7 @@ def _checked(program: Program, copy: Path, path: Path, exporter: Exporter) -> di
 
 
 @dataclass(frozen=True)
-class _Answer:
+class _PeerAnswer:
     """The results of a peer, whose name is followed by its version, or why there are none."""
 
     peer: str
@@ -158,7 +158,7 @@ def _run_peer(
     inputs: Mapping[str, Array],
     outputs: Sequence[str],
     path: Path,
-) -> _Answer:
+) -> _PeerAnswer:
     """The answer of the peer in a process of its own, which a damaged file may crash."""
     folder, peer = copy.parent, exporter.PEER
     name = next(name for name, one in exporters.exporters().items() if one is exporter)
@@ -170,19 +170,19 @@ def _run_peer(
             argv, env=environment, capture_output=True, check=False, timeout=_LIMIT_SECONDS
         )
     except subprocess.TimeoutExpired:
-        return _Answer(peer, f"it takes more than {_LIMIT_SECONDS} s")
+        return _PeerAnswer(peer, f"it takes more than {_LIMIT_SECONDS} s")
     if done.returncode < 0:
         raise _wrong(f"it crashes ({signal.strsignal(-done.returncode)})", peer, path)
     if done.returncode:
-        return _Answer(peer, _last_line(done.stderr.decode(errors="replace")))
+        return _PeerAnswer(peer, _last_line(done.stderr.decode(errors="replace")))
     answer = strict_json.loads((folder / peer_process.ANSWER).read_bytes())
     peer = f"{peer} {answer['version']}".strip()
     if answer["is_wrong"]:
         raise _wrong(answer["reason"], peer, path)
     if answer["reason"]:
-        return _Answer(peer, _last_line(answer["reason"]))
+        return _PeerAnswer(peer, _last_line(answer["reason"]))
     read = array_files.read_archive(folder / peer_process.RESULTS, error=ExportModelError, hint="")
-    return _Answer(peer, "", tuple(read[f"out{i}"] for i in range(len(outputs))))
+    return _PeerAnswer(peer, "", tuple(read[f"out{i}"] for i in range(len(outputs))))
 
 
 def _last_line(text: str) -> str:

@@ -28,14 +28,14 @@ class Clock:
 class Device:
     """A device that answers each command with a text after `takes_s` seconds of the clock."""
 
-    name, lease_folder = "board", "/tmp/lease"
+    name, sysfs, lease_folder = "board", "/sys", "/tmp/lease"
 
     def __init__(self, clock: Clock, answer: str, takes_s: float = 0.0) -> None:
         self.clock, self.answer, self.takes_s = clock, answer, takes_s
         self.asked: list[float] = []
         self.scripts: list[str] = []
 
-    def shell(self, script: str, purpose: str) -> str:
+    def shell(self, script: str, purpose: str, limit_bytes: int = 0) -> str:
         self.asked.append(self.clock.now)
         self.scripts.append(script.partition("\n")[0])
         self.clock.now += self.takes_s

@@ -40,7 +40,7 @@ _FOLLOWING = frozenset(
 )
 
 
-class Sizes(NamedTuple):
+class SizeValues(NamedTuple):
     """Values that are computed from sizes, by name: at the largest sizes, and where all are 0."""
 
     largest: dict[str, Array]
@@ -53,7 +53,7 @@ def is_counted(operand: Operand | None) -> bool:
 
 
 def added(
-    node: OnnxNode, values: Mapping[str, Operand], sizes: Sizes
+    node: OnnxNode, values: Mapping[str, Operand], sizes: SizeValues
 ) -> Callable[[OnnxNode], Results] | None:
     """The handler of a node that reads or makes a size that depends on data, and has one of its
     own; None: the usual one. `sizes`: the values that are computed from sizes.
@@ -74,7 +74,7 @@ def added(
 class _SizeOperands:
     """The operands of a node that are sizes: constant, or computed."""
 
-    def __init__(self, node: OnnxNode, sizes: Sizes) -> None:
+    def __init__(self, node: OnnxNode, sizes: SizeValues) -> None:
         self._node, self._sizes = node, sizes
 
     def at_most(self, i: int, what: str) -> Array:
@@ -137,7 +137,10 @@ def _flatten(node: OnnxNode, sizes: _SizeOperands) -> Results:
     ends = [_product(node, shape, *ends) for ends in ((0, cut), (cut, rank))]
     most = (math.prod(x.shape[:cut]), math.prod(x.shape[cut:]))
     both = node.add("concat", *ends, axis=0)
-    return node.add("computed_reshape", x, both, largest=_checked(node, most))
+    # A size of 0 stands for that of the operand's dimension: a vector has none of the second.
+    whole = _checked(node, (math.prod(x.shape),))
+    vector = node.add("computed_reshape", x, node.value(np.array([-1])), largest=whole)
+    return node.add("computed_reshape", vector, both, largest=_checked(node, most))
 
 
 def _product(node: OnnxNode, shape: Value, start: int, end: int) -> Value:

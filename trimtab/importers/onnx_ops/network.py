@@ -93,7 +93,7 @@ class OnnxImport(NetworkImport):
         count = sum(node.op_type != "Constant" for node in graph.node)
         super().__init__(path, HANDLERS, count)
         self._context, self._ends = OnnxContext(versions), ends
-        self._sizes = counted.Sizes({}, {})  # values that are computed from sizes
+        self._sizes = counted.SizeValues({}, {})  # values that are computed from sizes
         self._own_handler: Handler[OnnxNode] | None = None  # of the present node
         self._add_uses(graph)
         self.budget.add_stored(weights_bytes)
