@@ -158,7 +158,7 @@ def test_more_than_the_memory_of_the_machine_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     np.savez(tmp_path / "a.npz", x=DATA)
-    monkeypatch.setattr(array_files, "_memory_bytes", lambda: 100)
+    monkeypatch.setattr(array_files, "memory_bytes", lambda: 100)
     with pytest.raises(UsageError, match="and this machine 100 bytes of memory"):
         array_files.read_archive(tmp_path / "a.npz", error=UsageError, hint="")
 
