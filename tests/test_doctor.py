@@ -40,6 +40,8 @@ def test_a_program_in_path_has_a_location_and_an_absent_one_a_command(machine: P
 
 def test_the_compilers_and_emulators_of_toolchains_are_examined(machine: Path) -> None:
     assert row("aarch64-linux-gnu-g++").package == "g++-aarch64-linux-gnu"
+    # Debian's names of packages have no underscore.
+    assert row("x86_64-linux-gnu-g++").package == "g++-x86-64-linux-gnu"
     assert "armv7-linux-musleabihf" in row("qemu-arm").purpose
 
 

@@ -95,17 +95,16 @@ def _sanitizers() -> Requirement:
 
 def _of_toolchains() -> Iterable[Requirement]:
     """The cross GCCs and the user-mode emulators that the toolchains name, each once."""
-    compilers: dict[str, list[str]] = {}
+    compilers: dict[tuple[str, str], list[str]] = {}
     emulators: dict[tuple[str, str], list[str]] = {}
     for toolchain in map(find_toolchain, list_toolchains()):
         if toolchain.compiler == "gcc" and toolchain.needs:
-            compilers.setdefault(toolchain.needs, []).append(toolchain.name)
+            key = (f"{toolchain.target}-g++", toolchain.needs)
+            compilers.setdefault(key, []).append(toolchain.name)
         if toolchain.emulator:
             key = (toolchain.emulator.program, toolchain.emulator.package)
             emulators.setdefault(key, []).append(toolchain.name)
-    for package, names in compilers.items():
-        # Debian's packages g++-TRIPLE hold a program TRIPLE-g++.
-        program = f"{package.removeprefix('g++-')}-g++"
+    for (program, package), names in compilers.items():
         yield _program(program, package, "toolchain " + ", ".join(names))
     for (program, package), names in emulators.items():
         yield _program(program, package, "runs the binaries of " + ", ".join(names))
