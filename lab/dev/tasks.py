@@ -83,7 +83,7 @@ def format_(_: Context) -> None:
 @task(
     name="test",
     help={
-        "full": "also the slow tests",
+        "full": "also the slow tests, then the fuzzers' search and ten planted bugs",
         "fast": "skip tests that need a cross compiler, an emulator or a device",
         "device": "only the operator vectors and networks, on this device (see `devices`)",
         "keyword": "only tests whose name matches this pytest expression",
@@ -142,6 +142,16 @@ def run_tests(
         argv.append(path)
     if code := shell.run(argv):
         raise Exit(code=code)
+    if full and not (fast or device or keyword or path):
+        # What takes long and rarely finds anything: the search of fuzzers, and some planted bugs.
+        revision = shell.output(["git", "rev-parse", "HEAD"])[1].strip()
+        inv = [sys.executable, "-P", "-m", "lab"]
+        for words in (
+            ["fuzz", "--minutes", "0.5", "--jobs", "5"],
+            ["mutate", "--replay", "10", "--seed", revision],
+        ):
+            if code := shell.run([*inv, *words]):
+                raise Exit(code=code)
 
 
 @task(

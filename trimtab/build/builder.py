@@ -142,7 +142,7 @@ def build(request: BuildRequest, progress: Progress = SILENT) -> Build:
             "TRIMTAB_PROFILE": str(profile_file),
             **optimization_levels(chosen, request.build_type, small=profile.small),
         }
-        options |= {_SWITCHES[name]: "ON" for name in _switched_on(request)}
+        options |= {switch: "ON" for name, switch in _SWITCHES.items() if getattr(request, name)}
         targets = ["trimtab", "trimtab-run", *(["trimtab-shared"] if request.shared else [])]
         if request.embed_model and request.model:
             # The name inside the tree is constant, so that another model needs a new link only, and
@@ -257,10 +257,6 @@ def _delivered(output: Path) -> set[str]:
         return set()
 
 
-def _switched_on(request: BuildRequest) -> list[str]:
-    return [name for name in _SWITCHES if getattr(request, name)]
-
-
 def _key(request: BuildRequest, core: Core, profile: Profile, cmake_file: Path) -> str:
     """Name of the build tree: a readable part and a hash of everything that is configured."""
     shared = sorted((paths.root() / "toolchains/cmake").glob("*.cmake"))
@@ -270,7 +266,7 @@ def _key(request: BuildRequest, core: Core, profile: Profile, cmake_file: Path) 
         profile.digest(),
         request.build_type,
         str(request.embed_model),
-        *_switched_on(request),
+        *(name for name in _SWITCHES if getattr(request, name)),
     ]
     facts += [path.read_text(encoding="utf-8") for path in (cmake_file, *shared)]
     digest = hashlib.sha256("\0".join(facts).encode()).hexdigest()[:12]
