@@ -25,6 +25,7 @@ _CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
 _ENTER = """
 set -e
 mount --make-rprivate /
+mount --bind "$0" "$0"  # a system has a mounted root, whose free space df tells
 mount -t proc proc "$0/proc"
 mount --rbind /sys "$0/sys"
 mount --rbind /dev "$0/dev"

@@ -69,7 +69,10 @@ def build_sdist(source: Path, output: Path) -> Path:
 def unpacked(sdist: Path, folder: Path) -> Path:
     """Unpacks a source distribution below `folder`; returns its root."""
     with tarfile.open(sdist) as archive:
-        archive.extractall(folder, filter="data")
+        # Our own archive; Debian 12's Python 3.11.2 knows no filters yet.
+        if hasattr(tarfile, "data_filter"):
+            archive.extraction_filter = tarfile.data_filter
+        archive.extractall(folder)
     return folder / sdist.name.removesuffix(".tar.gz")
 
 

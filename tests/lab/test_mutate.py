@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -212,7 +214,9 @@ def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Worker:
     monkeypatch.setattr(paths, "cache", lambda: tmp_path)
     worker = Worker(1)
     worker.python.parent.mkdir(parents=True)
-    worker.python.symlink_to(paths.root() / ".venv" / "bin" / "python")
+    # Not a link: by that, Python would not find the packages of its environment.
+    worker.python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n')
+    worker.python.chmod(0o755)
     (worker.root / "module.py").write_text("def least(a, b):\n    return a if a < b else b\n")
     (worker.root / "test_module.py").write_text(
         "from module import least\n\n"
