@@ -55,7 +55,7 @@ def _assigned(statements: Iterator[ast.AST] | list[ast.stmt]) -> dict[str, ast.e
 
 
 def _assertions(body: list[ast.stmt], loop: int | None, names: Names) -> Iterator[int | None]:
-    """For each assertion the line of the loop around it that may be empty, None without one."""
+    """Lines of the loops that may be empty, one for each assertion; None outside of a loop."""
     for one in body:
         if isinstance(one, ast.FunctionDef | ast.ClassDef):
             continue

@@ -6,8 +6,8 @@
 
 namespace trimtab {
 
-// Of <linux/perf_event.h>, which only Linux has: the event "instructions", and a group that is read
-// with the times that it was enabled and running.
+// Constants of <linux/perf_event.h>, which only Linux has: the event "instructions", and a group
+// that is read with the times that it was enabled and running.
 constexpr uint32_t kHardware = 0;
 constexpr uint64_t kInstructions = 1, kGroupWithTimes = 1 | 2 | 8;
 

@@ -19,7 +19,7 @@ enum class DType : uint8_t {
   kI32 = 5,
   kI64 = 6,
   kBool = 7,
-  // Those of a network's inputs and outputs alone (END_DTYPES in trimtab/schema).
+  // Types that only a network's inputs and outputs have (END_DTYPES in trimtab/schema).
   kF64 = 8,
   kI16 = 9,
   kU16 = 10,

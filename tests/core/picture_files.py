@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
-"""Of each color type of PNG."""
+"""Channels of each color type of PNG."""
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 # ISO/IEC 15948, 8.2: the first column and row of each pass, and the steps.

@@ -284,7 +284,7 @@ class Jpeg {
     }
   }
 
-  // As libjpeg decides: by Adobe's segment, else by the names of the components.
+  // libjpeg decides alike: by Adobe's segment, else by the names of the components.
   bool IsRgb() const {
     if (transform_ != kUnknown || has_jfif_) return transform_ == 0;
     return frame_.components[0].id == 'R' && frame_.components[1].id == 'G' &&
