@@ -166,7 +166,7 @@ def _of_development() -> Iterable[Requirement]:
         _program("clang", "clang", "sanitize and fuzz (zig carries no AddressSanitizer)"),
         _sanitizers(),
         _program("llvm-cov", "llvm", "coverage"),
-        _program("llvm-mca-19", "llvm-19", "models of ARM cores (bench.mca)"),
+        _program("llvm-mca-19", "llvm-19", "modeled time on ARM cores (bench.model)"),
         _program("cc", "gcc", "tests of the example programs, built as their readers would"),
         _program("c++", "g++", "the same"),
         _program("ps", "procps", "tests of leases"),

@@ -23,7 +23,6 @@ TASKS = [n for n in namespace.task_names if "cpu" in signature(namespace[n].body
 NEEDS = {
     "bench.ab": ("qemu-aarch64", "qemu-user"),
     "bench.instructions": ("qemu-aarch64", "qemu-user"),
-    "bench.mca": ("llvm-mca-19", "llvm-19"),
     "bench.model": ("qemu-aarch64", "qemu-user"),
     "bench.run": ("qemu-aarch64", "qemu-user"),
     "train": ("qemu-aarch64", "qemu-user"),
@@ -92,7 +91,6 @@ def run(task: str, cpu: str, model: Path, folder: Path) -> None:
             "photographs": str(folder),
             **TARGET,
         },
-        "bench.mca": {},
         "bench.model": {"input": [], "model": one},
         "bench.sizes": {"network": ["squeezenet"]},
         "bench.zoo-instructions": {"network": ["squeezenet"]},
