@@ -60,6 +60,8 @@ of = committed.path_of
 committed.path_of = lambda name: pathlib.Path.cwd() / of(name).relative_to(lab.FOLDER.parent)
 if "bench.silicon" in sys.argv and "--models" not in sys.argv:
     sys.argv += ["--models", {NETWORK!r}]  # in place of the whole zoo
+if sys.argv[1:] == ["test", "--full"]:
+    sys.argv += ["--path", "tests/test_names.py"]  # in place of all tests, of which this is one
 cli.main(lab.modules("tasks"))
 EOF
 """
@@ -120,14 +122,17 @@ class Workspace:
             "TRIMTAB_RESULTS_DIR": str(temp / "results"),
         }
 
-    def run(self, script: str, **variables: str) -> None:
-        """Runs the script of a step as GitHub's bash does; fails with what it printed."""
+    def run(self, script: str, **variables: str) -> str:
+        """Runs the script of a step as GitHub's bash does; returns what it printed, or fails with
+        that.
+        """
         done = subprocess.run(
             ["bash", "-eo", "pipefail", "-c", script],
             cwd=self.folder, env=self.environment | variables, capture_output=True, text=True,
             check=False, timeout=1200,
         )  # fmt: skip
         assert done.returncode == 0, f"{script}\n{done.stdout}{done.stderr}"
+        return done.stdout
 
     def lines(self) -> list[str]:
         """The arguments of the stand-ins, by call."""
@@ -170,6 +175,11 @@ def test_the_release_workflow_makes_packages_with_sums_and_bills(workspace: Work
     assert any("cibuildwheel==" in line for line in log)
     (published,) = (line for line in log if line.startswith("gh release create"))
     assert f"v{trimtab.__version__} dist/NOTES.md dist/SHA256SUMS dist/trimtab-" in published
+
+
+def test_the_nightly_workflow_runs_tests(workspace: Workspace) -> None:
+    for script in scripts(".github/workflows/nightly.yml"):
+        assert " passed" in workspace.run(script)
 
 
 @pytest.mark.build
