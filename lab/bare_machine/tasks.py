@@ -15,7 +15,9 @@ class BareOptions:
 
     only: str = option("only machines whose release and name contain this text")
     logs: str = option("folder for what the commands print", "bare-machine-logs")
-    after_setup: bool = option("run the tests once more after ./inv setup", False)
+    after_setup: bool = option(
+        "run the tests once more, after ./inv setup and with another compiler", False
+    )
     json: bool = option("print JSON", False)
     update: bool = option("write the figures to lab/bare_machine/", False)
 

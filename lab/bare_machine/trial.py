@@ -24,6 +24,9 @@ NAME = "bare_machine"
 RELEASES = {"bookworm": "Debian 12", "trixie": "Debian 13"}
 COMMANDS = ("./inv demo", "./inv test")
 ODD_FOLDER = "tr im $tab ü"
+# After `./inv test`: the packages of `./inv setup`, and another version of the compiler in the
+# place of the first, whose objects and settings must not be taken for its own.
+OTHER_COMPILER = {"bookworm": "g++-11", "trixie": "g++-13"}
 # Without root, `./inv` can install neither the venv module nor the headers of Python.
 WITHOUT_ROOT = ("python3-venv", "python3-dev")
 
@@ -78,8 +81,8 @@ def run(
 ) -> Iterator[BareTrial]:
     """Tries the commands on each machine, in a root of its own which is removed afterwards.
 
-    `after_setup`: `./inv test` once more, after `./inv setup`. `logs`: the folder for what the
-    commands print.
+    `after_setup`: `./inv test` once more, after `./inv setup` and with another compiler. `logs`:
+    the folder for what the commands print.
     """
     for machine in machines:
         title = f"{RELEASES[machine.release]}, {machine.name}"
@@ -97,7 +100,7 @@ def run(
             root.run(folder, owned)
             before, commands = _megabytes(folder), list(COMMANDS)
             if after_setup and machine.user == "root":
-                commands.append("./inv setup && ./inv test")
+                commands.append(_after_setup(OTHER_COMPILER[machine.release]))
             for command in commands:
                 log = logs / f"{machine.release}-{machine.name.replace(' ', '-')}.log"
                 start, offset = time.monotonic(), log.stat().st_size if log.exists() else 0
@@ -116,6 +119,13 @@ def run(
                 progress.note(f"{title}: {command}: exit code {code}, {seconds} s")
                 yield trial
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _after_setup(compiler: str) -> str:
+    """The command that sets up a machine, installs a compiler as `c++`, and runs the tests."""
+    install = f"apt-get install --yes {compiler} >/dev/null"
+    choose = f"update-alternatives --install /usr/bin/c++ c++ /usr/bin/{compiler} 90"
+    return f"./inv setup && {install} && {choose} && ./inv test"
 
 
 def counts(text: str) -> dict[str, Any]:
