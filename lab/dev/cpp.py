@@ -31,6 +31,7 @@ def tidy(deep: bool) -> int:
 
     `deep`: its analyzer follows all calls and paths.
     """
+    from trimtab import system
     from trimtab.build import builder, host_build
     from trimtab.cli._progress import shown
 
@@ -55,7 +56,8 @@ def tidy(deep: bool) -> int:
         return done.returncode, done.stdout
 
     code, messages = 0, []
-    with shown().step("clang-tidy", "files") as step, ThreadPoolExecutor(os.cpu_count()) as pool:
+    workers = system.usable_cpus()
+    with shown().step("clang-tidy", "files") as step, ThreadPoolExecutor(workers) as pool:
         for done, (failed, text) in enumerate(pool.map(check, files), 1):
             code |= failed
             messages.append(text.strip())

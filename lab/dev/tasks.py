@@ -88,7 +88,7 @@ def format_(_: Context) -> None:
         "device": "only the operator vectors and networks, on this device (see `devices`)",
         "keyword": "only tests whose name matches this pytest expression",
         "path": "only this test file or folder",
-        "jobs": "processes that run tests; default: one per core, or one for selected tests",
+        "jobs": "processes that run tests; default: one more than cores, or one for selected tests",
     },
 )
 def run_tests(
@@ -108,7 +108,7 @@ def run_tests(
     import sys
 
     from lab.dev import shell
-    from trimtab import doctor, paths
+    from trimtab import doctor, paths, system
     from trimtab.cli._engine import build_engine
     from trimtab.cli._progress import shown
     from trimtab.errors import MissingRequirementError
@@ -134,7 +134,8 @@ def run_tests(
     if keyword:
         argv += ["-k", keyword]
     if not jobs:
-        jobs = 1 if path or keyword else os.cpu_count() or 1
+        # One more than there are cores: some tests wait for devices, shells and clocks.
+        jobs = 1 if path or keyword else system.usable_cpus() + 1
     if jobs > 1:
         # Tests of a file share builds. Files start in the order set by tests/conftest.py.
         argv += ["-n", str(jobs), "--dist=loadfile", "--no-loadscope-reorder"]
@@ -167,9 +168,8 @@ def sanitize(
     _: Context, part: str = "", small: bool = False, keyword: str = "", jobs: int = 0
 ) -> None:
     """Run the engine's tests under AddressSanitizer and UBSan, whole networks under TSan."""
-    import os
-
     from lab.dev import sanitizers
+    from trimtab import system
     from trimtab.errors import UsageError
 
     if part not in ("", "memory", "threads"):
@@ -178,7 +178,7 @@ def sanitize(
     if part != "memory" and not keyword:
         failed += sanitizers.threads(small)
     if part != "threads":
-        failed += sanitizers.memory(small, keyword, jobs or os.cpu_count() or 1)
+        failed += sanitizers.memory(small, keyword, jobs or system.usable_cpus())
     if failed:
         raise Exit("sanitize: " + "; ".join(failed) + ": failed, see above", code=1)
 

@@ -204,9 +204,10 @@ def test_the_action_measures_compares_and_comments(workspace: Workspace) -> None
     inputs = {name: one.get("default", "") for name, one in content("action.yml")["inputs"].items()}
     variables = {name.upper(): str(value) for name, value in inputs.items()}
     variables |= {"MODELS": NETWORK, "HISTORY": "history.jsonl", "APPEND": "true"}
+    variables |= {"PULL_REQUEST": "7", "TOLERANCE": "9", "GH_TOKEN": ""}
     for _ in range(2):  # without a history, and against the first one
         for script in scripts("action.yml"):
-            workspace.run(script, **variables, PULL_REQUEST="7", TOLERANCE="9", GH_TOKEN="")
+            workspace.run(script, **variables)
     assert len((workspace.folder / "history.jsonl").read_text().splitlines()) == 2
     summary = Path(workspace.environment["GITHUB_STEP_SUMMARY"]).read_text()
     assert summary.count("## trimtab: 1 measurements, nothing worse") == 2

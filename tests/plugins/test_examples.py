@@ -71,7 +71,7 @@ def test_a_change_of_an_operator_is_tested_at_once(tmp_path: Path) -> None:
     assert tested() == {"this machine": "4 of 4", "local": "4 of 4"}
     measured = inv(
         *("bench", "--plugin", "mine", "--model", "mine/tests/net.onnx"),
-        *("--device", "local", "--results", "results"),
+        *("--device", "local", "--wait", "600", "--results", "results"),
         cwd=tmp_path,
     )
     assert measured.returncode == 0, measured.stderr
