@@ -1,3 +1,5 @@
+#include "generated/attributes/adam_update.h"
+
 #include "runtime/ops/update.h"
 
 namespace trimtab {

@@ -1,3 +1,5 @@
+#include "generated/attributes/add.h"
+
 #include "runtime/ops/binary.h"
 #include "runtime/ops/epilogue.h"
 

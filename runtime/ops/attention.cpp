@@ -5,10 +5,11 @@
 // Threads share (matrix of the result, block of its rows). A thread packs keys and values into
 // panels of the GEMM kernel, in memory of its own, and keeps them for as long as it needs the same
 // ones.
+#include "generated/attributes/attention.h"
+
 #include <math.h>
 #include <stdint.h>
 
-#include "generated/attributes.h"
 #include "runtime/core/memory_plan.h"
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"

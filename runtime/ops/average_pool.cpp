@@ -1,4 +1,5 @@
-#include "generated/attributes.h"
+#include "generated/attributes/average_pool.h"
+
 #include "runtime/ops/mean_window.h"
 #include "runtime/ops/pool.h"
 

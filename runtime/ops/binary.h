@@ -2,7 +2,7 @@
 #ifndef TRIMTAB_OPS_BINARY_H_
 #define TRIMTAB_OPS_BINARY_H_
 
-#include "generated/attributes.h"
+#include "runtime/core/attributes.h"
 #include "runtime/core/operator.h"
 
 namespace trimtab {

@@ -1,4 +1,5 @@
-#include "generated/attributes.h"
+#include "generated/attributes/boxes_to_frame.h"
+
 #include "runtime/core/operator.h"
 #include "runtime/ops/boxes_output.h"
 

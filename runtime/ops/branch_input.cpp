@@ -1,4 +1,5 @@
-#include "generated/attributes.h"
+#include "generated/attributes/branch_input.h"
+
 #include "runtime/core/operator.h"
 
 namespace trimtab {

@@ -1,4 +1,5 @@
-#include "generated/attributes.h"
+#include "generated/attributes/branch_result.h"
+
 #include "runtime/core/copy.h"
 #include "runtime/core/operator.h"
 

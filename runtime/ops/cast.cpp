@@ -1,6 +1,7 @@
+#include "generated/attributes/cast.h"
+
 #include <string.h>
 
-#include "generated/attributes.h"
 #include "generated/element_sizes.h"
 #include "runtime/core/copy.h"
 #include "runtime/core/operator.h"

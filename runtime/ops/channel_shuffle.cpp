@@ -1,6 +1,7 @@
+#include "generated/attributes/channel_shuffle.h"
+
 #include <utility>
 
-#include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
 

@@ -1,6 +1,7 @@
+#include "generated/attributes/clip_gradient.h"
+
 #include <string.h>
 
-#include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
 

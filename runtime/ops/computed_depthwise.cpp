@@ -1,8 +1,9 @@
 // Depthwise convolution with computed weights, and its gradients. The channels of a pixel are
 // neighbors in memory, so that all three are sums of products of vectors of channels.
+#include "generated/attributes/computed_depthwise.h"
+
 #include <string.h>
 
-#include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
 #include "runtime/ops/window.h"

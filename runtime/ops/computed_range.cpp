@@ -1,6 +1,7 @@
+#include "generated/attributes/computed_range.h"
+
 #include <math.h>
 
-#include "generated/attributes.h"
 #include "runtime/core/copy.h"
 #include "runtime/ops/computed_sizes.h"
 #include "runtime/ops/integer_element.h"

@@ -1,4 +1,5 @@
-#include "generated/attributes.h"
+#include "generated/attributes/computed_reshape.h"
+
 #include "runtime/ops/computed_sizes.h"
 #include "runtime/ops/integer_element.h"
 

@@ -1,3 +1,5 @@
+#include "generated/attributes/computed_top_k.h"
+
 #include "runtime/ops/integer_element.h"
 #include "runtime/ops/top_k.h"
 

@@ -1,5 +1,6 @@
 // 2-D convolution as indirect GEMM.
-#include "generated/attributes.h"
+#include "generated/attributes/conv.h"
+
 #include "runtime/core/operator.h"
 #include "runtime/ops/gemm_driver.h"
 #include "runtime/ops/padded_pixels.h"

@@ -1,5 +1,6 @@
 // Depthwise convolution.
-#include "generated/attributes.h"
+#include "generated/attributes/conv_depthwise.h"
+
 #include "runtime/core/operator.h"
 #include "runtime/ops/depthwise_driver.h"
 

@@ -1,5 +1,6 @@
 // Dilated 2-D convolution: an indirect GEMM whose tiles skip the taps that only read padding.
-#include "generated/attributes.h"
+#include "generated/attributes/conv_dilated.h"
+
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
 #include "runtime/ops/gemm_driver.h"

@@ -5,7 +5,8 @@
 // the block's windows into scratch memory, slides the windows over them into scratch memory, and
 // projects the result. The expanded rows are in a ring buffer, which keeps the rows that the next
 // block needs: every row is expanded once, except at the border between two threads' rows.
-#include "generated/attributes.h"
+#include "generated/attributes/conv_separable.h"
+
 #include "runtime/core/memory_plan.h"
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"

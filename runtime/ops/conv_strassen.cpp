@@ -17,7 +17,8 @@
 // Half of C's columns is a whole number of weight panels; the remaining columns are an ordinary
 // GEMM. Each thread computes blocks of its own rows from the sums to the results, because a core
 // reads slowly what another core has written.
-#include "generated/attributes.h"
+#include "generated/attributes/conv_strassen.h"
+
 #include "runtime/core/copy.h"
 #include "runtime/core/memory_plan.h"
 #include "runtime/core/operator.h"

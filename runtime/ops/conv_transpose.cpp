@@ -1,7 +1,8 @@
 // Transposed convolution without scattering: the output pixels of one phase (y mod stride, x mod
 // stride) are an ordinary convolution with the taps that reach them, so each phase is one indirect
 // GEMM. Weights are packed phase by phase (trimtab/planner/packing/gemm.py).
-#include "generated/attributes.h"
+#include "generated/attributes/conv_transpose.h"
+
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
 #include "runtime/ops/gemm_driver.h"

@@ -1,6 +1,7 @@
+#include "generated/attributes/decode_poses.h"
+
 #include <math.h>
 
-#include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/ops/boxes.h"
 #include "runtime/ops/boxes_output.h"

@@ -1,4 +1,5 @@
-#include "generated/attributes.h"
+#include "generated/attributes/depth_to_space.h"
+
 #include "runtime/core/operator.h"
 #include "runtime/core/strided_copy.h"
 

@@ -1,7 +1,8 @@
 // Dequantizes int8, uint8 or int32 values to float32.
+#include "generated/attributes/dequantize_linear.h"
+
 #include <type_traits>
 
-#include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/ops/quantized_rows.h"
 

@@ -1,6 +1,7 @@
+#include "generated/attributes/detection_output.h"
+
 #include <math.h>
 
-#include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/ops/boxes.h"
 

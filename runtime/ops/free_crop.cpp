@@ -1,4 +1,5 @@
-#include "generated/attributes.h"
+#include "generated/attributes/free_crop.h"
+
 #include "runtime/core/strided_copy.h"
 #include "runtime/ops/free_dimensions.h"
 

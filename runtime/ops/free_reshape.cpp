@@ -1,4 +1,5 @@
-#include "generated/attributes.h"
+#include "generated/attributes/free_reshape.h"
+
 #include "runtime/ops/free_dimensions.h"
 
 namespace trimtab {

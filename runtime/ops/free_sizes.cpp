@@ -1,4 +1,5 @@
-#include "generated/attributes.h"
+#include "generated/attributes/free_sizes.h"
+
 #include "runtime/core/operator.h"
 
 namespace trimtab {

@@ -1,5 +1,6 @@
 // Matrix multiplication with constant, packed weights.
-#include "generated/attributes.h"
+#include "generated/attributes/gemm.h"
+
 #include "runtime/core/operator.h"
 #include "runtime/ops/gemm_driver.h"
 

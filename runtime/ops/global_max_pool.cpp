@@ -1,4 +1,5 @@
-#include "generated/attributes.h"
+#include "generated/attributes/global_max_pool.h"
+
 #include "runtime/core/operator.h"
 #include "runtime/ops/global_pool.h"
 

@@ -1,6 +1,7 @@
+#include "generated/attributes/grid_sample.h"
+
 #include <math.h>
 
-#include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
 

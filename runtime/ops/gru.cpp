@@ -1,4 +1,5 @@
-#include "generated/attributes.h"
+#include "generated/attributes/gru.h"
+
 #include "runtime/core/memory_plan.h"
 #include "runtime/core/parallel.h"
 #include "runtime/ops/recurrent.h"

@@ -1,4 +1,5 @@
-#include "generated/attributes.h"
+#include "generated/attributes/im2col.h"
+
 #include "runtime/core/copy.h"
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"

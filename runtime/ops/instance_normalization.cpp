@@ -1,4 +1,5 @@
-#include "generated/attributes.h"
+#include "generated/attributes/instance_normalization.h"
+
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
 

@@ -1,5 +1,6 @@
 // A function of int8 values as a lookup table.
-#include "generated/attributes.h"
+#include "generated/attributes/look_up.h"
+
 #include "runtime/core/operator.h"
 
 namespace trimtab {

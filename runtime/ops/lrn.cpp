@@ -1,9 +1,10 @@
 // Local response normalization across channels (Krizhevsky et al. 2012):
 //   y[c] = x[c] / (bias + alpha / size * sum over c - (size - 1) / 2 <= i <= c + size / 2 of
 //   x[i]^2) ^ beta.
+#include "generated/attributes/lrn.h"
+
 #include <math.h>
 
-#include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
 

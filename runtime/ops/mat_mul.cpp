@@ -4,11 +4,12 @@
 // Threads share (matrix of the result, part of its rows). A thread packs the right matrix into
 // panels of the GEMM kernel, in memory of its own, and keeps it for as long as it needs the same
 // one.
+#include "generated/attributes/mat_mul.h"
+
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "generated/attributes.h"
 #include "runtime/core/memory_plan.h"
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"

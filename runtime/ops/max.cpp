@@ -1,3 +1,5 @@
+#include "generated/attributes/max.h"
+
 #include "runtime/ops/binary.h"
 
 TRIMTAB_BINARY_OPERATOR(Max, "max")

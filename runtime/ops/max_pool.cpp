@@ -1,4 +1,5 @@
-#include "generated/attributes.h"
+#include "generated/attributes/max_pool.h"
+
 #include "runtime/ops/pool.h"
 
 namespace trimtab {

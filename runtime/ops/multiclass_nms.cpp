@@ -1,4 +1,5 @@
-#include "generated/attributes.h"
+#include "generated/attributes/multiclass_nms.h"
+
 #include "runtime/core/operator.h"
 #include "runtime/ops/boxes.h"
 

@@ -1,6 +1,7 @@
+#include "generated/attributes/non_max_suppression.h"
+
 #include <math.h>
 
-#include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/ops/boxes.h"
 

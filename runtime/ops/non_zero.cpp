@@ -1,4 +1,5 @@
-#include "generated/attributes.h"
+#include "generated/attributes/non_zero.h"
+
 #include "runtime/core/operator.h"
 
 namespace trimtab {

@@ -1,7 +1,8 @@
 // Packs weights of several groups of a convolution into one panel (block-diagonal weights).
+#include "generated/attributes/pack_merged.h"
+
 #include <string.h>
 
-#include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
 #include "runtime/ops/stored_weights.h"

@@ -1,5 +1,6 @@
 // Packs weights into the panels of GEMM kernels: expands them to the computed type and pads panels.
-#include "generated/attributes.h"
+#include "generated/attributes/pack_panels.h"
+
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
 #include "runtime/ops/stored_weights.h"

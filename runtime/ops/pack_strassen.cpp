@@ -1,6 +1,7 @@
 // Packs the right-hand sides of Strassen's algorithm: the quadrants B of the weights and their sums
 // T (conv_strassen.cpp), each in panels.
-#include "generated/attributes.h"
+#include "generated/attributes/pack_strassen.h"
+
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
 #include "runtime/ops/stored_weights.h"

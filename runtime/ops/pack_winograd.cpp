@@ -3,9 +3,10 @@
 // Within a panel, stored weights are runs of all channels, tap by tap, so that the transform
 // processes whole vectors of channels. Strided convolutions have weights of space-to-depth cells
 // (conv_winograd.cpp); taps outside of their kernel are zeros.
+#include "generated/attributes/pack_winograd.h"
+
 #include <string.h>
 
-#include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
 #include "runtime/ops/stored_weights.h"

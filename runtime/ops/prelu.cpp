@@ -1,3 +1,5 @@
+#include "generated/attributes/prelu.h"
+
 #include "runtime/ops/binary.h"
 
 namespace trimtab {

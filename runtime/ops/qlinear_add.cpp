@@ -1,5 +1,6 @@
 // Sum of int8 tensors.
-#include "generated/attributes.h"
+#include "generated/attributes/qlinear_add.h"
+
 #include "runtime/core/operator.h"
 #include "runtime/ops/requantize.h"
 

@@ -1,5 +1,6 @@
 // Average pooling of int8 values.
-#include "generated/attributes.h"
+#include "generated/attributes/qlinear_average_pool.h"
+
 #include "runtime/core/operator.h"
 #include "runtime/ops/mean_window.h"
 #include "runtime/ops/requantize.h"

@@ -1,5 +1,6 @@
 // 2-D convolution of int8 values as indirect GEMM, or as im2col and GEMM.
-#include "generated/attributes.h"
+#include "generated/attributes/qlinear_conv.h"
+
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
 #include "runtime/ops/gemm_driver.h"

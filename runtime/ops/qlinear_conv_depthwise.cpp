@@ -1,5 +1,6 @@
 // Depthwise convolution of int8 values.
-#include "generated/attributes.h"
+#include "generated/attributes/qlinear_conv_depthwise.h"
+
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
 #include "runtime/ops/requantize.h"

@@ -4,7 +4,8 @@
 // A thread computes all three steps of a block of tiles: for all output channels, or for a share of
 // them if there are few tiles and many weights. Transformed tiles and products are
 // [element][tile][channel]; elements begin in different cache sets.
-#include "generated/attributes.h"
+#include "generated/attributes/qlinear_conv_winograd.h"
+
 #include "runtime/core/memory_plan.h"
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"

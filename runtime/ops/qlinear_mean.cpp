@@ -1,5 +1,6 @@
 // Mean over height and width of int8 values.
-#include "generated/attributes.h"
+#include "generated/attributes/qlinear_mean.h"
+
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
 #include "runtime/ops/requantize.h"

@@ -1,9 +1,10 @@
 // Product of int8 tensors.
+#include "generated/attributes/qlinear_mul.h"
+
 #include <string.h>
 
 #include <algorithm>
 
-#include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/ops/requantize.h"
 

@@ -1,5 +1,6 @@
 // Transforms the weights of Winograd convolutions of int8 values.
-#include "generated/attributes.h"
+#include "generated/attributes/qlinear_pack_winograd.h"
+
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
 #include "runtime/ops/stored_weights.h"

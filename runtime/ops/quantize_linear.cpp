@@ -1,5 +1,6 @@
 // Quantizes float32 values.
-#include "generated/attributes.h"
+#include "generated/attributes/quantize_linear.h"
+
 #include "runtime/core/operator.h"
 #include "runtime/ops/quantized_rows.h"
 

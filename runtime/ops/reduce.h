@@ -2,7 +2,7 @@
 #ifndef TRIMTAB_OPS_REDUCE_H_
 #define TRIMTAB_OPS_REDUCE_H_
 
-#include "generated/attributes.h"
+#include "generated/attributes/reduce_mean.h"
 #include "runtime/core/operator.h"
 
 namespace trimtab {

@@ -1,3 +1,5 @@
+#include "generated/attributes/reduce_mean.h"
+
 #include "runtime/ops/reduce.h"
 
 TRIMTAB_REDUCTION(ReduceMean, Reduction::kMean)

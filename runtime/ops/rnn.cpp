@@ -1,4 +1,5 @@
-#include "generated/attributes.h"
+#include "generated/attributes/rnn.h"
+
 #include "runtime/ops/recurrent.h"
 
 namespace trimtab {

@@ -1,6 +1,7 @@
+#include "generated/attributes/roi_align.h"
+
 #include <math.h>
 
-#include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
 #include "runtime/ops/element_index.h"

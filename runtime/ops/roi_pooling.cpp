@@ -1,4 +1,5 @@
-#include "generated/attributes.h"
+#include "generated/attributes/roi_pooling.h"
+
 #include "runtime/ops/regions.h"
 
 namespace trimtab {

@@ -1,6 +1,7 @@
+#include "generated/attributes/scatter.h"
+
 #include <string.h>
 
-#include "generated/attributes.h"
 #include "runtime/core/copy.h"
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"

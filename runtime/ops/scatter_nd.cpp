@@ -1,4 +1,5 @@
-#include "generated/attributes.h"
+#include "generated/attributes/scatter_nd.h"
+
 #include "runtime/core/copy.h"
 #include "runtime/core/operator.h"
 #include "runtime/ops/element_index.h"

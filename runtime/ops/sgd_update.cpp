@@ -1,3 +1,5 @@
+#include "generated/attributes/sgd_update.h"
+
 #include "runtime/ops/update.h"
 
 namespace trimtab {

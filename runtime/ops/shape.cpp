@@ -1,4 +1,5 @@
-#include "generated/attributes.h"
+#include "generated/attributes/shape.h"
+
 #include "runtime/core/operator.h"
 
 namespace trimtab {

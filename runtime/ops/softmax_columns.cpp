@@ -1,5 +1,6 @@
 // Softmax along an axis that is not the last one in memory.
-#include "generated/attributes.h"
+#include "generated/attributes/softmax_columns.h"
+
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
 

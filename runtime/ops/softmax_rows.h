@@ -2,7 +2,7 @@
 #ifndef TRIMTAB_OPS_SOFTMAX_ROWS_H_
 #define TRIMTAB_OPS_SOFTMAX_ROWS_H_
 
-#include "generated/attributes.h"
+#include "generated/attributes/softmax.h"
 #include "runtime/core/operator.h"
 
 namespace trimtab {

@@ -1,6 +1,7 @@
+#include "generated/attributes/state.h"
+
 #include <string.h>
 
-#include "generated/attributes.h"
 #include "runtime/core/operator.h"
 
 namespace trimtab {

@@ -1,4 +1,5 @@
-#include "generated/attributes.h"
+#include "generated/attributes/take_rows.h"
+
 #include "runtime/core/operator.h"
 #include "runtime/ops/integer_element.h"
 

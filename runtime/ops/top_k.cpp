@@ -1,3 +1,5 @@
+#include "generated/attributes/top_k.h"
+
 #include "runtime/ops/top_k.h"
 
 namespace trimtab {

@@ -2,7 +2,7 @@
 #ifndef TRIMTAB_OPS_TOP_K_H_
 #define TRIMTAB_OPS_TOP_K_H_
 
-#include "generated/attributes.h"
+#include "runtime/core/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
 

@@ -1,4 +1,5 @@
-#include "generated/attributes.h"
+#include "generated/attributes/transpose.h"
+
 #include "runtime/core/operator.h"
 #include "runtime/core/strided_copy.h"
 

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "generated/attributes.h"
+#include "runtime/core/attributes.h"
 #include "runtime/core/operator.h"
 
 namespace trimtab {

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "generated/attributes.h"
+#include "runtime/core/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
 

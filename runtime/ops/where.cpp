@@ -1,4 +1,5 @@
-#include "generated/attributes.h"
+#include "generated/attributes/where.h"
+
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
 #include "runtime/ops/broadcast.h"

@@ -8,6 +8,9 @@ import sys
 from fnmatch import fnmatch
 from pathlib import Path
 
+import pytest
+
+from trimtab import schema
 from trimtab.build import codegen
 from trimtab.profile import Profile
 
@@ -72,15 +75,41 @@ def test_a_build_says_whether_it_has_sizes_that_depend_on_data(tmp_path: Path) -
 def test_the_headers_and_tables_of_a_build_name_its_operators_and_kernels(tmp_path: Path) -> None:
     codegen.generate(Profile("net", ops=("softmax",)), "x86_64", "gcc", tmp_path)
     texts = {path.name: path.read_text() for path in (tmp_path / "generated").glob("*.*")}
-    headers = {"attributes.h", "plugin_attributes.h", "op_ids.h", "config.h", "counts.h"}
-    headers |= {"element_sizes.h", "windows.h"}
+    headers = {"plugin_attributes.h", "op_ids.h", "config.h", "counts.h", "element_sizes.h"}
+    headers |= {"windows.h"}
     assert texts.keys() == {*headers, "registry.cpp", "kernel_table.cpp", "isa_table.cpp"}
-    assert "struct SoftmaxAttributes {" in texts["attributes.h"]
-    assert "struct ConvAttributes {" in texts["attributes.h"]  # shared code may name it
+    attributes = tmp_path / "generated" / "attributes"
+    assert "struct SoftmaxAttributes {" in (attributes / "softmax.h").read_text()
+    # Shared code may name operators that the profile lacks.
+    assert "struct ConvAttributes {" in (attributes / "conv.h").read_text()
     assert "Softmax" in texts["registry.cpp"]
     assert "Conv" not in texts["registry.cpp"]
     assert "softmax_f32_avx2" in texts["kernel_table.cpp"]
     assert "avx2" in texts["isa_table.cpp"]
+
+
+def test_an_added_schema_changes_no_header_that_sources_of_other_operators_include(
+    tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every, profile = schema.operators(), Profile("net", ops=("softmax",))
+    without = {name: op for name, op in every.items() if name != "col2im"}
+    monkeypatch.setattr(schema, "operators", lambda: without)
+    codegen.generate(profile, "x86_64", "gcc", tmp_path)
+    before = files(tmp_path)
+    monkeypatch.setattr(schema, "operators", lambda: every)
+    codegen.generate(profile, "x86_64", "gcc", tmp_path)
+    after = files(tmp_path)
+    changed = {name for name in after if after[name] != before.get(name)}
+    headers = {name for name in changed if name.endswith(".h")}
+    assert "generated/attributes/col2im.h" in headers
+    sources = [path for path in (root / "runtime").rglob("*.*") if path.suffix in (".cpp", ".h")]
+    recompiled = {
+        path.stem
+        for path in sources
+        if any(f'#include "{header}"' in path.read_text() for header in headers)
+    }
+    # The camera writes into the tensor whose operator it finds by its id.
+    assert recompiled == {"col2im", "camera_image"}
 
 
 def test_unchanged_files_are_not_rewritten(tmp_path: Path) -> None:

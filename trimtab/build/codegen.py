@@ -5,10 +5,9 @@ CMake runs this at configure time: `python -m trimtab.build.codegen --profile FI
 --output DIR`. It uses the standard library only. Files are rewritten only if their text changes, so
 that builds stay incremental:
 
-    generated/attributes.h      one struct per operator, in schema order
-    generated/attributes/NAME.h  the struct of an operator with specialized attributes
+    generated/attributes/NAME.h  the struct of an operator's attributes
+    generated/plugin_attributes.h  the structs of all operators, for the sources of plug-ins
     generated/op_ids.h          operator ids
-    generated/plugin_attributes.h  the same for operators of plug-ins
     generated/config.h          switches and the version
     generated/counts.h          the operators whose results have sizes that depend on data
     generated/element_sizes.h   the sizes of the elements of the profile's types
@@ -58,34 +57,34 @@ def _is_known(op: schema.Operator) -> bool:
 
 
 def _header_of(op: schema.Operator) -> str:
-    """The header with the struct of an operator's attributes, if they are specialized."""
+    """The header with the struct of an operator's attributes."""
     return f"generated/attributes/{op.name}.h"
 
 
-def _common(ops: Iterable[schema.Operator]) -> list[schema.Operator]:
-    """The operators whose structs are the same in all profiles."""
-    return [op for op in ops if not op.is_specialized]
+def attributes_header(op: schema.Operator, constants: Mapping[str, int] | None = None) -> str:
+    """Text of generated/attributes/NAME.h: the enums of an operator's attributes and their struct,
+    with members ordered by type.
 
-
-def attributes_header(
-    ops: Iterable[schema.Operator],
-    guard: str = "ATTRIBUTES",
-    include: str = "runtime/core/attributes.h",
-    constants: Mapping[str, int] | None = None,
-) -> str:
-    """Text of generated/attributes.h: enums and attribute structs of `ops`, with members ordered by
-    type.
-
-    The structs of plug-ins are in a separate header that includes this one, so that adding a
-    plug-in does not recompile other operators; those that depend on the profile have a header each.
+    Each operator has a header of its own, so that a schema that is added or changed recompiles the
+    sources of its operator, and no others. `constants`: members that are no variables.
     """
-    guard = f"TRIMTAB_GENERATED_{guard}_H_"
-    out = [BANNER, f"#ifndef {guard}\n#define {guard}\n"]
-    out.append(f'#include "{include}"\n\nnamespace trimtab {{\n')
-    for op in ops:
-        out += struct_of(op.class_name, op.attributes, constants=constants)
-    out.append("}  // namespace trimtab\n\n#endif")
-    return "\n".join(out) + "\n"
+    guard = f"TRIMTAB_GENERATED_ATTRIBUTES_{op.name.upper()}_H_"
+    return "\n".join(
+        [
+            BANNER,
+            f"#ifndef {guard}\n#define {guard}\n",
+            '#include "runtime/core/attributes.h"\n\nnamespace trimtab {\n',
+            *struct_of(op.class_name, op.attributes, constants=constants),
+            "}  // namespace trimtab\n\n#endif\n",
+        ]
+    )
+
+
+def plugin_attributes_header(ops: Iterable[schema.Operator]) -> str:
+    """Text of generated/plugin_attributes.h, which includes the headers of these operators."""
+    guard = "TRIMTAB_GENERATED_PLUGIN_ATTRIBUTES_H_"
+    includes = (f'#include "{_header_of(op)}"' for op in ops)
+    return "\n".join([BANNER, f"#ifndef {guard}\n#define {guard}\n", *includes, "\n#endif\n"])
 
 
 def _mask(ports: tuple[schema.Port, ...], trait: str) -> str:
@@ -99,9 +98,8 @@ def _mask(ports: tuple[schema.Port, ...], trait: str) -> str:
 
 def operator_source(op: schema.Operator) -> str:
     """generated/ops/NAME.cpp: a unary operator, computed by the kernels of its only family."""
-    include = "" if _is_known(op) else '#include "generated/plugin_attributes.h"\n'
     return (
-        f'{BANNER}{include}#include "runtime/ops/unary.h"\n\n'
+        f'{BANNER}#include "{_header_of(op)}"\n#include "runtime/ops/unary.h"\n\n'
         f'TRIMTAB_UNARY_OPERATOR({op.class_name}, "{op.families[0]}")\n'
     )
 
@@ -114,9 +112,8 @@ def registry_source(profile: Profile, selected: list[kernels.Kernel]) -> str:
     out = [
         BANNER,
         '#include "runtime/core/registry.h"\n\n#include <stddef.h>\n',
-        *(f'#include "{_header_of(op)}"' for op in ops if op.is_specialized),
-        '#include "generated/plugin_attributes.h"\n',
-        "namespace trimtab {\n",
+        *(f'#include "{_header_of(op)}"' for op in ops),
+        "\nnamespace trimtab {\n",
     ]
     rows = []
     for op in ops:
@@ -315,15 +312,12 @@ def generate(
     if instruments:
         selected += kernels.instruments(arch, {family for op in ops for family in op.families})
     generated = output / "generated"
-    own, foreign = [op for op in ops if _is_known(op)], [op for op in ops if not _is_known(op)]
     for op in ops:
-        if op.is_specialized:
-            header = attributes_header([op], op.name.upper(), constants=profile.constants_of(op))
-            files.write_if_changed(output / _header_of(op), header)
-    files.write_if_changed(generated / "attributes.h", attributes_header(_common(own)))
-    header = attributes_header(_common(foreign), "PLUGIN_ATTRIBUTES", "generated/attributes.h")
-    files.write_if_changed(generated / "plugin_attributes.h", header)
-    files.write_if_changed(generated / "op_ids.h", op_ids_header(own))
+        header = attributes_header(op, profile.constants_of(op))
+        files.write_if_changed(output / _header_of(op), header)
+    files.write_if_changed(generated / "plugin_attributes.h", plugin_attributes_header(ops))
+    known = [op for op in ops if _is_known(op)]
+    files.write_if_changed(generated / "op_ids.h", op_ids_header(known))
     files.write_if_changed(generated / "config.h", config_header(profile))
     files.write_if_changed(generated / "counts.h", counts_header(profile))
     files.write_if_changed(generated / "element_sizes.h", element_sizes_header(profile))
