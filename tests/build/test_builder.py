@@ -49,8 +49,15 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Build:
     return samples.tiny(tmp_path_factory.mktemp("host"), "host")
 
 
+# The first link for RISC-V compiles its C library, for nearly a minute.
+SLOW = pytest.mark.slow
+
+
 @pytest.mark.device
-@pytest.mark.parametrize("name", samples.CROSS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=SLOW if n.startswith("riscv") else ()) for n in samples.CROSS],
+)
 def test_binaries_of_every_toolchain_agree_with_numpy(name: str, tmp_path: Path) -> None:
     samples.need(name)
     delivery = samples.tiny(tmp_path, name)
