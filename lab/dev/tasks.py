@@ -8,6 +8,8 @@ from invoke.exceptions import Exit
 from trimtab.cli._command import task
 from trimtab.cli._engine import needs_engine
 
+_NO_TESTS = 5  # pytest's exit code
+
 
 @task
 @needs_engine
@@ -88,6 +90,8 @@ def format_(_: Context) -> None:
         "device": "only the operator vectors and networks, on this device (see `devices`)",
         "keyword": "only tests whose name matches this pytest expression",
         "path": "only this test file or folder",
+        "room": "only the tests of this folder of trimtab/ or of the engine, such as `passes`",
+        "changed": "only what files changed since this commit may break, nearest tests first",
         "jobs": "processes that run tests; default: one more than cores, or one for selected tests",
     },
 )
@@ -98,6 +102,8 @@ def run_tests(
     device: str = "",
     keyword: str = "",
     path: str = "",
+    room: str = "",
+    changed: str = "",
     jobs: int = 0,
 ) -> None:
     """Install what the tests need, build the engine for this machine and run the tests.
@@ -107,13 +113,19 @@ def run_tests(
     import os
     import sys
 
-    from lab.dev import shell
+    from lab.dev import selection, shell
     from trimtab import doctor, paths, system
     from trimtab.cli._engine import build_engine
     from trimtab.cli._progress import shown
     from trimtab.errors import MissingRequirementError
 
-    if not (fast or device or keyword or path):
+    selected = bool(fast or device or keyword or path or room or changed)
+    runs = [selection.ChosenTests((path,) if path else ())]
+    if room:
+        runs = [selection.of_room(room)]
+    elif changed and not (runs := selection.of_files(selection.changed(changed))):
+        shown().note(f"no test is near to a file that changed since {changed}")
+    if not selected:
         try:
             doctor.install(doctor.examine(), shown())
         except MissingRequirementError as error:
@@ -130,20 +142,19 @@ def run_tests(
     if device:
         argv.append(f"--device={device}")
         # All other tests are about this machine.
-        path = path or "tests/ops/test_on_device.py"
+        runs = [selection.ChosenTests((path or "tests/ops/test_on_device.py",))]
     if keyword:
         argv += ["-k", keyword]
-    if not jobs:
-        # One more than there are cores: some tests wait for devices, shells and clocks.
-        jobs = 1 if path or keyword else system.usable_cpus() + 1
+    # One more than there are cores: some tests wait for devices, shells and clocks.
+    jobs = jobs or (1 if path or keyword else system.usable_cpus() + 1)
     if jobs > 1:
         # Tests of a file share builds. Files start in the order set by tests/conftest.py.
         argv += ["-n", str(jobs), "--dist=loadfile", "--no-loadscope-reorder"]
-    if path:
-        argv.append(path)
-    if code := shell.run(argv):
-        raise Exit(code=code)
-    if full and not (fast or device or keyword or path):
+    for chosen in runs:
+        code = shell.run([*argv, *chosen.arguments, *chosen.tests])
+        if code and not (changed and code == _NO_TESTS):
+            raise Exit(code=code)
+    if full and not selected:
         # What takes long and rarely finds anything: the search of fuzzers, and some planted bugs.
         revision = shell.output(["git", "rev-parse", "HEAD"])[1].strip()
         inv = [sys.executable, "-P", "-m", "lab"]

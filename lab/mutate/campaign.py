@@ -15,7 +15,7 @@ from itertools import islice
 from queue import SimpleQueue
 
 from lab.dev import shell
-from lab.mutate import rooms
+from lab.dev.rooms import nearest
 from lab.mutate.figures import CAUGHT, SURVIVED, MutantOutcome
 from lab.mutate.mutants import Mutant
 from lab.mutate.rooms import Language, SourceRoom
@@ -218,7 +218,7 @@ def stages(room: SourceRoom, mutant: Mutant) -> list[Stage]:
         return [Stage(("tests/kernels/test_kernels.py", "-k", "emulated_core", *_NOT_SLOW))]
     if room.is_cpp:
         return [*_of_engine(room, mutant)]
-    own, whole = rooms.nearest(mutant.file), room.tests()
+    own, whole = nearest(mutant.file), room.tests()
     if room.language is Language.SHELL:
         return [Stage((*whole, *_FAST)), *[Stage((*own, *_ON_DEVICE))] * bool(own)]
     runs = [own, [] if own == whole else whole]

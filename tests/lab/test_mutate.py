@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from lab import committed
+from lab.dev import rooms as dev_rooms
 from lab.mutate import campaign, cpp_bugs, figures, python_bugs, replay, rooms, shell_bugs
 from lab.mutate.campaign import Stage
 from lab.mutate.figures import CAUGHT, SURVIVED, MutantOutcome
@@ -168,11 +169,11 @@ def test_the_tests_of_a_module_run_before_those_of_its_room() -> None:
     own, room = campaign.stages(rooms.find("planner"), mutant)
     assert own.words[0] == "tests/planner/test_cost.py"
     assert room.words[0] == "tests/planner"
-    assert rooms.nearest("trimtab/devices/control/sysfs.py") == ["tests/devices/control"]
-    onnx = rooms.nearest("trimtab/importers/onnx_ops/resize.py")
+    assert dev_rooms.nearest("trimtab/devices/control/sysfs.py") == ["tests/devices/control"]
+    onnx = dev_rooms.nearest("trimtab/importers/onnx_ops/resize.py")
     assert "tests/importers/test_onnx_composed.py" in onnx
     assert not any("caffe" in test for test in onnx)
-    assert rooms.mirrored("trimtab/cores.py") == ["tests/test_cores.py"]
+    assert dev_rooms.mirrored("trimtab/cores.py") == ["tests/test_cores.py"]
 
 
 def test_bugs_of_the_engine_are_judged_by_the_tests_that_run_it() -> None:
@@ -202,10 +203,10 @@ def test_a_bug_of_a_script_is_judged_by_the_tests_that_name_it() -> None:
     assert fast.words[0] == "tests/devices"
     assert "tests/devices/control/test_lease.py" in naming.words
     assert not any("board" in word for word in naming.words)
-    assert "tests/devices/control/test_lease.py" in rooms.naming(
+    assert "tests/devices/control/test_lease.py" in dev_rooms.naming(
         "trimtab/devices/scripts/process_group.sh"
     )
-    assert rooms.naming("trimtab/devices/scripts/board_rc.sh") == ["tests/devices/board"]
+    assert dev_rooms.naming("trimtab/devices/scripts/board_rc.sh") == ["tests/devices/board"]
 
 
 @pytest.fixture
