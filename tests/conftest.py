@@ -26,6 +26,8 @@ settings.load_profile("steady")
 os.environ["TRIMTAB_PLAN_CACHE_MB"] = "0"
 
 ROOT = Path(__file__).resolve().parent.parent
+WAITING = {"devices", "sweep", "bench"}
+"""Rooms whose tests wait for shells, links and clocks."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -59,8 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    # What compiles takes longest: begun last, it would leave all cores but one without work.
-    items.sort(key=lambda item: item.get_closest_marker("build") is None)
+    items[:] = _in_order(items)
     every = config.getoption("--every")
     chosen: list[pytest.Item] = []
     others: list[pytest.Item] = []
@@ -73,6 +74,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.skip(reason="slow; ./inv test --full runs it"))
+
+
+def _in_order(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Tests in the order in which workers take their files. What compiles takes longest: begun
+    last, it would leave all cores but one without work. What waits for devices and clocks is
+    spread among what computes, so that not all workers wait at the same time.
+    """
+    by_file: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        by_file.setdefault(item.path, []).append(item)
+    waiting = [path for path in by_file if WAITING & {*path.relative_to(ROOT).parts}]
+    working = [path for path in by_file if path not in waiting]
+    compiles = {i.path for i in items if i.get_closest_marker("build")}
+    working.sort(key=lambda path: path not in compiles)
+    places = {path: float(place) for place, path in enumerate(working)}
+    step = len(working) / max(len(waiting), 1)
+    places |= {path: step * place for place, path in enumerate(waiting)}
+    return [item for path in sorted(places, key=lambda p: places[p]) for item in by_file[path]]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -178,7 +178,7 @@ def test_the_release_workflow_makes_packages_with_sums_and_bills(workspace: Work
 
 
 def test_the_nightly_workflow_runs_tests(workspace: Workspace) -> None:
-    for script in scripts(".github/workflows/nightly.yml"):
+    for script in some(scripts(".github/workflows/nightly.yml")):
         assert " passed" in workspace.run(script)
 
 
