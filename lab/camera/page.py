@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from lab import committed
 from lab.camera import boxes, measure, ncnn
-from lab.docs.generator import block
+from lab.docs.generator import reference
 from lab.docs.sentences import made_by
 from trimtab.tables import Page
 
 
-@block
+@reference("Camera frames beside OpenCV")
 def camera() -> Page:
     """Provenance, verdict, and the figures of each case."""
     figures = measure.from_rows(committed.read(measure.NAME).rows)
@@ -24,7 +24,7 @@ def camera() -> Page:
     ]
 
 
-@block
+@reference("Camera frames beside ncnn")
 def camera_ncnn() -> Page:
     """Provenance, verdict, and the counts."""
     results = committed.read(ncnn.NAME)
@@ -39,7 +39,7 @@ def camera_ncnn() -> Page:
     ]
 
 
-@block
+@reference("Detectors from frame to boxes")
 def camera_boxes() -> Page:
     """Provenance, verdict, and the figures of each detector."""
     rows = committed.read(boxes.NAME).rows

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from lab import committed
 from lab.coverage import figures
-from lab.docs.generator import block
+from lab.docs.generator import reference
 from lab.docs.sentences import made_by
 from trimtab.tables import Page
 
 
-@block
+@reference("Lines that tests reach")
 def lines_reached() -> Page:
     """Coverage by folder, and the files with the most unreached lines."""
-    return [made_by(figures.NAME), *figures.page(committed.read(figures.NAME).rows)]
+    rows = committed.read(figures.NAME).rows
+    total = f"{figures.share(rows):.1%} of {sum(row['lines'] for row in rows):,} lines are reached."
+    return [made_by(figures.NAME), total, *figures.page(rows)]

@@ -1,22 +1,28 @@
-"""Generated parts of the documentation's pages.
+"""Generated parts of the documentation's pages, and the pages of `docs/reference`.
 
 A generated part of a page stands between two marks:
 
     <!-- made by ./inv docs: NAME -->
     <!-- end -->
 
-NAME is a function decorated with `block`, in the `page.py` of an experiment or in a module of
-`lab/docs/pages/`. It returns Markdown or tables. Blocks are found by these file names.
+NAME is a function decorated with `block` or `reference`, in the `page.py` of an experiment or in a
+module of `lab/docs/pages/`. It returns Markdown or tables. Blocks are found by these file names.
+
+What a `block` returns stands between the marks. What a `reference` returns is a page of its own,
+`docs/reference/NAME.md`, which git ignores and a release contains; between the marks stand its
+headline and a link to it.
 """
 
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 
 import lab
@@ -24,25 +30,54 @@ from lab.dev.words import SENTENCE_END
 from lab.docs import pages
 from trimtab import files, tables
 from trimtab.errors import FileAccessError
-from trimtab.tables import Page
+from trimtab.tables import Page, Table
 
 _MARK = "<!-- made by ./inv docs: "
 _BEGIN = re.compile(f"^{_MARK}", re.MULTILINE)
 _PART = re.compile(rf"^{_MARK}(\w+) -->\n(.*?)^<!-- end -->$", re.MULTILINE | re.DOTALL)
 
+Make = Callable[[], str | Page]
+
 
 @dataclass(frozen=True)
 class PageBlock:
-    """A generated part, which pages include by its name."""
+    """A generated part, which pages include by its name.
+
+    `title`: that of its page in `docs/reference`; empty: it stands in the page that includes it.
+    """
 
     name: str
-    make: Callable[[], str | Page]
+    make: Make
+    title: str = ""
 
     def text(self) -> str:
-        """The Markdown between the marks, one sentence per line."""
+        """The Markdown that `make` returns, one sentence per line."""
+        return _markdown(self._parts())
+
+    def headline(self, target: str) -> str:
+        """The paragraphs before the first table or heading, without captions and without what
+        stands below the first line of a paragraph; then the link to `target`, the block's page.
+        """
+        lead = takewhile(lambda part: isinstance(part, str) and part[0] != "#", self._parts())
+        lines = [str(part).splitlines()[0] for part in lead]
+        lines = [line.replace("](#", f"]({target}#") for line in lines if line[-1] != ":"]
+        link = f"`./inv docs` writes the page [{self.title}]({target})."
+        return "\n".join([*map(_sentences, lines), link])
+
+    def page(self, included_by: str) -> str:
+        """The page in `docs/reference`. `included_by`: the link to the page that includes it."""
+        source = f"{self.make.__module__.replace('.', '/')}.py"
+        name = Path(included_by).name
+        origin = f"`./inv docs` makes this page (`{source}`).\n[{name}]({included_by}) explains it."
+        return f"# {self.title}\n\n{origin}\n\n{self.text()}\n"
+
+    def _parts(self) -> Sequence[str | Table]:
         content = self.make()
-        text = content if isinstance(content, str) else tables.markdown(content)
-        return "\n".join(map(_sentences, text.splitlines()))
+        return [content] if isinstance(content, str) else content
+
+
+def _markdown(parts: Sequence[str | Table]) -> str:
+    return "\n".join(map(_sentences, tables.markdown(parts).splitlines()))
 
 
 def _sentences(line: str) -> str:
@@ -53,9 +88,14 @@ def _sentences(line: str) -> str:
     return SENTENCE_END.sub(f".\n{indent}", line)
 
 
-def block(make: Callable[[], str | Page]) -> PageBlock:
-    """Declares the function `make` as the block of its name."""
+def block(make: Make) -> PageBlock:
+    """Declares the function `make` as the block of its name, in the page that includes it."""
     return PageBlock(make.__name__, make)
+
+
+def reference(title: str) -> Callable[[Make], PageBlock]:
+    """Declares a function as the block of its name, with a page of its own in `docs/reference`."""
+    return lambda make: PageBlock(make.__name__, make, title)
 
 
 @cache
@@ -71,11 +111,13 @@ def blocks() -> dict[str, PageBlock]:
     return by_name
 
 
-def renewed(page: str, where: str) -> str:
-    """The text of a page with all blocks generated anew.
+def renewed(path: Path) -> dict[Path, str]:
+    """The text of a page with all blocks generated anew, and the pages of its references.
 
-    FileAccessError, at `where`, for a block without an end or with an unknown name.
+    FileAccessError, at the page, for a block without an end or with an unknown name.
     """
+    where = str(path)
+    references: dict[Path, str] = {}
 
     def part(match: re.Match[str]) -> str:
         name, old = match[1], match[2]
@@ -86,8 +128,14 @@ def renewed(page: str, where: str) -> str:
             raise FileAccessError(
                 f"unknown block {name!r}", where=where, hint=f"use one of {names}"
             )
-        return f"{_MARK}{name} -->\n\n{blocks()[name].text()}\n\n<!-- end -->"
+        item = blocks()[name]
+        if not item.title:
+            return f"{_MARK}{name} -->\n\n{item.text()}\n\n<!-- end -->"
+        target = folder() / f"{name}.md"
+        references[target] = item.page(_link(target, path))
+        return f"{_MARK}{name} -->\n{item.headline(_link(path, target))}\n<!-- end -->"
 
+    page = path.read_text(encoding="utf-8")
     text, count = _PART.subn(part, page)
     if count != len(_BEGIN.findall(page)):
         raise FileAccessError(
@@ -95,27 +143,48 @@ def renewed(page: str, where: str) -> str:
             where=where,
             hint=f"write {_MARK}NAME -->, and below it <!-- end -->, each on its own line",
         )
-    return text
+    return {path: text} | references
 
 
-def stale() -> dict[Path, str]:
-    """The out-of-date pages of this checkout, with their new text."""
-    changed = {}
-    for path in _paths():
-        page = path.read_text(encoding="utf-8")
-        if (text := renewed(page, str(path))) != page:
-            changed[path] = text
-    return changed
+def _link(page: Path, to: Path) -> str:
+    return Path(os.path.relpath(to, page.parent)).as_posix()
+
+
+def every_page() -> dict[Path, str]:
+    """The text that each page of this checkout should have, those of `docs/reference` included."""
+    return {path: text for page in tracked() for path, text in renewed(page).items()}
+
+
+def stale(texts: Mapping[Path, str]) -> list[Path]:
+    """The pages that git tracks and that differ from `texts`, the result of `every_page`."""
+    return [page for page in tracked() if page.read_text(encoding="utf-8") != texts[page]]
 
 
 def renew() -> list[Path]:
-    """Writes the out-of-date pages; returns their paths."""
-    changed = stale()
-    for path, text in changed.items():
-        files.write_text(path, text)
-    return [*changed]
+    """Writes the out-of-date pages, and all that are absent from `docs/reference`; removes those
+    that are no more there. Returns the paths of written pages.
+    """
+    texts = every_page()
+    changed = [
+        path
+        for path, text in texts.items()
+        if not path.exists() or path.read_text(encoding="utf-8") != text
+    ]
+    for path in changed:
+        files.write_text(path, texts[path])
+    for path in folder().glob("*.md"):
+        if path not in texts:
+            path.unlink()
+    return changed
 
 
-def _paths() -> Iterator[Path]:
+def folder() -> Path:
+    """The folder of the pages that git ignores."""
+    return lab.FOLDER.parent / "docs" / "reference"
+
+
+def tracked() -> Iterator[Path]:
+    """The pages of this checkout that git tracks."""
     root = lab.FOLDER.parent
-    yield from (*sorted(root.glob("*.md")), *sorted((root / "docs").rglob("*.md")))
+    docs = (path for path in sorted((root / "docs").rglob("*.md")) if path.parent != folder())
+    yield from (*sorted(root.glob("*.md")), *docs)

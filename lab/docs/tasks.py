@@ -33,7 +33,7 @@ def docs(
     if pictures or run or sweep:
         for path in drawing.draw():
             print(f"written: {path}")
-    if check and (stale := generator.stale()):
+    if check and (stale := generator.stale(generator.every_page())):
         raise StalePagesError(
             f"out of date: {', '.join(str(path) for path in stale)}",
             hint="run ./inv docs, and commit the pages",

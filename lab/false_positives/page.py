@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from lab import committed
-from lab.docs.generator import block
+from lab.docs.generator import reference
 from lab.docs.sentences import made_by
 from lab.false_positives import trials
 from trimtab.tables import Page
 
 
-@block
+@reference("Trials of false positives")
 def false_positive_trials() -> Page:
     """False-positive and detection rates, and one row per kind of trial."""
     return [made_by(trials.NAME), *trials.page(committed.read(trials.NAME).rows)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lab import committed
-from lab.docs.generator import block
+from lab.docs.generator import reference
 from lab.docs.sentences import made_by
 from lab.formats import operators
 from lab.formats.measure import NAME, FileOutcome, counts
@@ -13,7 +13,7 @@ from lab.formats.worker import MATCHES, NOT_RUN, STATUSES
 from trimtab.tables import Column, Page, Table, number
 
 
-@block
+@reference("Files of published packages")
 def published_files() -> Page:
     """Files of published packages that match their own runtime."""
     if not committed.path_of(NAME).exists():
@@ -49,11 +49,15 @@ def outcome_tables(outcomes: Sequence[FileOutcome]) -> list[Table]:
     ]
 
 
-@block
+@reference("Operators that are not supported")
 def operators_of_formats() -> Page:
     """The operators of each format's own list that are not supported, with the reasons."""
-    parts: list[str | Table] = []
-    for listed in operators.all_lists():
+    lists = operators.all_lists()
+    shares = [
+        f"{len(one.names) - len(one.refused())} of {len(one.names)} of {one.title}" for one in lists
+    ]
+    parts: list[str | Table] = [f"Supported operators: {', '.join(shares)}."]
+    for listed in lists:
         refused = listed.refused()
         total = len(listed.names)
         parts += [

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from lab import committed
-from lab.docs.generator import block
-from lab.docs.sentences import made_by
+from lab.docs.generator import reference
+from lab.docs.sentences import listed, made_by
 from lab.peers.report import geometric_mean
 from trimtab.tables import Column, Page, Table, number
 
 _MILLION = 1e6
 
 
-@block
+@reference("Executed instructions on ARM")
 def instructions() -> Page:
     """trimtab's counts beside those of peers, for each core and precision."""
     by_target: dict[tuple[str, str], list[committed.Row]] = {}
@@ -19,6 +19,7 @@ def instructions() -> Page:
         by_target.setdefault((row["cpu"], row["precision"]), []).append(row)
     theirs = committed.read("instructions/peers").rows
     rows: list[tuple[str | float | None, ...]] = []
+    means: list[str] = []
     for target, ours in by_target.items():
         ratios = []
         for row in ours:
@@ -37,10 +38,13 @@ def instructions() -> Page:
                 )
             )
         if ratios:
-            rows.append(("geometric mean", *target, None, None, None, geometric_mean(ratios), None))
+            mean = geometric_mean(ratios)
+            rows.append(("geometric mean", *target, None, None, None, mean, None))
+            means.append(f"{mean:.2f} on {target[0]} in {target[1]}")
     columns = [Column("network"), Column("core"), Column("precision"), _count("trimtab")]
     columns += [_count("best peer"), Column("which"), number("ratio", ".2f", absent="-")]
     return [
+        f"Geometric means of the ratios to the best peer: {listed(means)}.",
         made_by("instructions"),
         made_by("instructions/peers"),
         "Millions of executed instructions of an inference with one thread, beside the peer with "
@@ -53,7 +57,7 @@ def _count(name: str) -> Column:
     return number(name, ".1f", absent="-")
 
 
-@block
+@reference("Cost of the check of weights")
 def verification() -> Page:
     """Instructions of the check of the weights against their checksum."""
     rows = [
@@ -62,7 +66,9 @@ def verification() -> Page:
         if (check := row.get("verify_instructions")) and row["precision"] == "f32"
     ]
     columns = [Column("network"), Column("core"), number("check", ".2f")]
+    shares = [row[-1] for row in rows]
     return [
+        f"The check takes {min(shares):.1%} to {max(shares):.1%} of the instructions of one inference.",
         made_by("instructions"),
         "Millions of executed instructions of the check, and their ratio to one inference:",
         Table([*columns, number("of an inference", ".1%")], rows),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from lab import committed
-from lab.docs.generator import block
+from lab.docs.generator import reference
 from lab.docs.sentences import made_by
 from lab.package_size import measure
 from trimtab.tables import Page
 
 
-@block
+@reference("Installed size by package")
 def package_size() -> Page:
     """Provenance, verdict, and the megabytes of each package."""
     installed = measure.from_rows(committed.read(measure.NAME).rows)

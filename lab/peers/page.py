@@ -7,7 +7,7 @@ from statistics import median
 
 import lab
 from lab import committed
-from lab.docs.generator import block
+from lab.docs.generator import reference
 from lab.docs.sentences import listed, made_by
 from lab.peers import report, suite
 from lab.peers.report import FigureKind, Figures
@@ -15,25 +15,18 @@ from trimtab.results.peer_figures import PeerFigure
 from trimtab.tables import Page, Table
 
 
-@block
-def peers_provenance() -> Page:
-    """Provenance, variation and errors of the figures."""
-    return _provenance(report.NAMES["f32"])
+@reference("Beside other engines on x86")
+def peers() -> Page:
+    """Provenance, verdict, variation and errors, then times, memory and files of each engine."""
+    name = report.NAMES["f32"]
+    provenance, *noise = _provenance(name)
+    few = min(_threads(_figures()))
+    kinds = (report.START, report.PEAK, report.MEMORY, report.SHIPPED)
+    tables = [part for kind in kinds for part in _table(kind, few)]
+    return [provenance, _verdict(name), *noise, *_inference(name), *tables, *_speed_ups()]
 
 
-@block
-def peers_verdict() -> str:
-    """The networks on which trimtab is slower than a peer."""
-    return _verdict(report.NAMES["f32"])
-
-
-@block
-def peers_inference() -> Page:
-    """Median inference times, for each number of threads."""
-    return _inference(report.NAMES["f32"])
-
-
-@block
+@reference("int8 networks beside other engines on x86")
 def peers_int8() -> Page:
     """Provenance, verdict and medians of int8 networks."""
     name = report.NAMES["int8"]
@@ -45,13 +38,13 @@ def peers_int8() -> Page:
     return [*_provenance(name), _verdict(name), *_inference(name)]
 
 
-@block
+@reference("Exported networks beside other engines on x86")
 def peers_suite() -> Page:
     """Provenance, verdict and medians of a suite of exported networks."""
     return _suite("")
 
 
-@block
+@reference("Exported networks beside other engines with AVX2")
 def peers_suite_avx2() -> Page:
     """The same, with trimtab limited to AVX2."""
     return _suite("avx2")
@@ -68,45 +61,27 @@ def _suite(isa: str) -> Page:
     return [*_provenance(name), _verdict(name), *_inference(name)]
 
 
-@block
+@reference("Instructions beside other engines on ARM")
 def peers_on_devices() -> Page:
     """Instructions of each engine on emulated devices, and ratios by class of network."""
     classes = suite.classes(lab.FOLDER / "networks/arm.toml")
+    means: list[str] = []
     page: list[str | Table] = []
     for path in sorted(committed.path_of(report.DEVICE).parent.glob("on-*.json")):
         name = f"peers/{path.stem}"
         figures = [PeerFigure(**row) for row in committed.read(name).rows]
         title = f"Millions of instructions of an inference in {figures[0].precision}:"
-        page += [made_by(name), title, report.instructions_table(figures, classes)]
-    return page
+        table = report.instructions_table(figures, classes)
+        page += [made_by(name), title, table]
+        ratios = (f"{row[1]} {row[-1]:.2f}" for row in table.rows if row[0] == "geometric mean")
+        means.append(
+            f"Geometric means of {table.columns[-1].header}, {figures[0].precision} on "
+            f"{figures[0].device}: {', '.join(ratios)}."
+        )
+    return [*means, *page]
 
 
-@block
-def peers_start() -> Page:
-    """Loading and first inference."""
-    return _table(report.START, min(_threads(_figures())))
-
-
-@block
-def peers_peak() -> Page:
-    """Peak memory, weights included."""
-    return _table(report.PEAK, min(_threads(_figures())))
-
-
-@block
-def peers_memory() -> Page:
-    """Peak memory without the weights."""
-    return _table(report.MEMORY, min(_threads(_figures())))
-
-
-@block
-def peers_shipped() -> Page:
-    """Size of each engine's model files."""
-    return _table(report.SHIPPED, min(_threads(_figures())))
-
-
-@block
-def peers_threads() -> Page:
+def _speed_ups() -> Page:
     """Speed-up from more threads."""
     measured = _figures()
     few, *_, many = _threads(measured)

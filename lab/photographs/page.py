@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from lab import committed
-from lab.docs.generator import block
+from lab.docs.generator import reference
 from lab.docs.sentences import made_by
 from lab.photographs import measure
 from trimtab.tables import Page
 
 
-@block
+@reference("Boxes on photographs beside OpenCV")
 def photographs() -> Page:
     """Provenance, verdict, and the figures of each network."""
     figures = measure.from_rows(committed.read(measure.NAME).rows)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from lab import committed
-from lab.docs.generator import block
+from lab.docs.generator import reference
 from lab.docs.sentences import made_by
 from lab.roofline import report
 from trimtab import kernels
 from trimtab.tables import Page
 
 
-@block
+@reference("Micro-kernels beside the roofline")
 def kernel_shares() -> Page:
     """The limits and one row per family of kernels."""
     results = committed.read(report.NAME)
@@ -20,7 +20,7 @@ def kernel_shares() -> Page:
     levels = ", ".join(f"{name} {rate:.0f}" for name, rate in limits["gb_per_s"].items())
     return [
         made_by(report.NAME),
-        f"The limits of one thread, of the same run: multiply-adds {peaks} GFLOP/s; {levels} GB/s. "
+        f"The limits of one thread, of the same run: multiply-adds {peaks} GFLOP/s; {levels} GB/s.",
         "Shares of them, the median over a family's layers and the range:",
         report.families_table(rows, isas),
     ]

@@ -8,7 +8,7 @@ from statistics import median
 
 from lab import committed
 from lab.committed import Row
-from lab.docs.generator import block
+from lab.docs.generator import block, reference
 from lab.docs.sentences import made_by
 from lab.sizes.figures import (
     BASELINE,
@@ -62,7 +62,7 @@ def runner_sizes() -> Page:
     ]
 
 
-@block
+@reference("Bytes of a runner by part")
 def size_reasons() -> Page:
     """The purpose of each part of the example's runner, largest first."""
     network, cpu = EXAMPLE
@@ -99,14 +99,14 @@ def _sentence(part: str) -> str:
     return comment.partition(". ")[0].partition(" #")[0].rstrip(".")
 
 
-@block
+@reference("Sizes of model files")
 def model_sizes() -> Page:
-    """Sizes of planned models, by network and core, and of their ONNX files."""
-    return ["Megabytes of model files:", _table("ttm_bytes", ".2f", 1e6, "onnx_bytes")]
+    """Sizes of planned models, by network and core, of their ONNX files, and by preference."""
+    table = _table("ttm_bytes", ".2f", 1e6, "onnx_bytes")
+    return [made_by(BASELINE.name), "Megabytes of model files:", table, *_preferred_sizes()]
 
 
-@block
-def preferred_sizes() -> Page:
+def _preferred_sizes() -> Page:
     """Sizes of model files with each preference."""
     name, cpu = BASELINE.name, _DEMO[1]
     rows = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lab import committed
-from lab.docs.generator import block
+from lab.docs.generator import reference
 from lab.docs.sentences import made_by
 from lab.time_model import boards, figures
 from lab.time_model.boards import Errors
@@ -12,7 +12,7 @@ from trimtab.planner.cost import STALLS
 from trimtab.tables import Column, Page, Table, number
 
 
-@block
+@reference("Modeled times beside boards")
 def modeled_boards() -> Page:
     """One row per board and number of threads."""
     runs = boards.compare()
@@ -33,12 +33,12 @@ def modeled_boards() -> Page:
     return [
         made_by("time_model/ncnn_traffic"),
         made_by("time_model/ncnn_boards"),
-        "Off by: the median over the networks.",
+        "Off by is the median over the networks:",
         Table(columns, rows),
     ]
 
 
-@block
+@reference("Modeled times of networks")
 def modeled_networks() -> Page:
     """The modeled times of the committed networks."""
     columns = [
@@ -57,7 +57,7 @@ def modeled_networks() -> Page:
     return [made_by("time_model"), Table(columns, rows)]
 
 
-@block
+@reference("YOLO26n on a modeled Raspberry Pi 5")
 def modeled_yolo26n() -> Page:
     """A detector like YOLO26n beside published times, and the operators that take its time."""
     rows = committed.read("time_model/yolo26n").rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lab import committed
-from lab.docs.generator import block
+from lab.docs.generator import reference
 from lab.docs.sentences import listed, made_by
 from lab.training import measure
 from lab.training.measure import TrainingFigures
@@ -19,13 +19,13 @@ _BARS: tuple[tuple[str, float, Callable[[TrainingFigures], float]], ...] = (
 )
 
 
-@block
+@reference("Training steps beside PyTorch")
 def training_speed() -> Page:
     """Provenance, verdicts, and the figures of each training."""
     figures = [TrainingFigures(**row) for row in committed.read(measure.NAME).rows]
     return [
         made_by(measure.NAME),
-        "\n".join(_verdict(figures, *bar) for bar in _BARS),
+        *(_verdict(figures, *bar) for bar in _BARS),
         "Milliseconds of a step with one thread, and MB:",
         measure.table(figures),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from lab import committed
-from lab.docs.generator import block
+from lab.docs.generator import reference
 from lab.docs.sentences import made_by
 from lab.tuning import measure
 from trimtab.tables import Column, Page, Table, number
@@ -14,7 +14,7 @@ MEAN, WORST = 0.97, 0.90  # what the rules must reach, tuned relative to untuned
 MEASURED = [("", 1), ("", 2), ("avx2", 1), ("avx2", 2)]  # TRIMTAB_ISA and threads
 
 
-@block
+@reference("Tuned plans beside the rules")
 def tuning() -> Page:
     """Provenance, verdict and ratios of each instruction set and number of threads."""
     page: list[str | Table] = []

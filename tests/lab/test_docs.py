@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import hashlib
 import json
+import os
 import re
 import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,7 @@ from trimtab.devices import find_device
 from trimtab.errors import DeviceUnreachableError
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+every_page = functools.cache(pages.every_page)
 # Pages show commands as `./inv x   # comment` and `A=1 ./inv x | y`.
 COMMAND = re.compile(r"\s*(?:\$ )?(?:\w+=\S+ )*\./inv ((?:\"[^\"]*\"|[^#|>\"])*)")
 CONTEXTS = contexts(namespace)
@@ -41,20 +43,26 @@ TRANSPORTS = sorted(
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)[^)]*\)")
 
 
-def documented_commands() -> Iterator[tuple[Path, str]]:
+def documented_commands(texts: Mapping[Path, str]) -> set[tuple[str, str]]:
     """(page, command line) for every line of a page's code blocks that runs ./inv."""
-    for page in PAGES:
-        fenced = False
-        for line in page.read_text().splitlines():
-            if line.lstrip().startswith("```"):
-                fenced = not fenced
-            elif (fenced or line.startswith("    ")) and (match := COMMAND.match(line)):
-                yield page, match[1].strip()
+    return {
+        (page.relative_to(ROOT).as_posix(), command)
+        for page, text in texts.items()
+        for command in commands_of(text)
+    }
 
 
-COMMANDS = sorted(
-    {(page.relative_to(ROOT).as_posix(), text) for page, text in documented_commands()}
-)
+def commands_of(text: str) -> Iterator[str]:
+    """The command line of every line of a page's code blocks that runs ./inv."""
+    fenced = False
+    for line in text.splitlines():
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+        elif (fenced or line.startswith("    ")) and (match := COMMAND.match(line)):
+            yield match[1].strip()
+
+
+COMMANDS = sorted(documented_commands({page: page.read_text() for page in pages.tracked()}))
 
 
 @pytest.mark.parametrize(("page", "command"), COMMANDS)
@@ -69,6 +77,13 @@ def test_a_documented_command_exists_with_its_options(page: str, command: str) -
         parser.parse_argv(normalize(arguments, ParserContext(), CONTEXTS).words)
     except ParseError as error:
         pytest.fail(f"{page}: ./inv {command}: {error}")
+
+
+def test_the_commands_of_pages_that_git_ignores_exist() -> None:
+    texts = {page: text for page, text in every_page().items() if page.parent == pages.folder()}
+    assert len(texts) > 30
+    for page, command in documented_commands(texts):
+        test_a_documented_command_exists_with_its_options(page, command)
 
 
 @pytest.mark.parametrize("name", sorted(namespace.task_names))
@@ -86,13 +101,20 @@ def test_a_task_explains_itself_and_each_of_its_options(name: str) -> None:
 
 def found(pattern: str | re.Pattern[str]) -> list[tuple[Path, Any]]:
     """Matches of a pattern in all pages, each with its page."""
-    return [(page, one) for page in PAGES for one in re.findall(pattern, page.read_text())]
+    return [(page, one) for page, text in every_page().items() for one in re.findall(pattern, text)]
+
+
+def place(page: Path, target: str) -> Path:
+    """The file to which the link of a page leads, of whatever a checkout has at present."""
+    return Path(os.path.normpath(page.parent / target))
 
 
 def test_links_between_pages_exist() -> None:
     for page, target in some(found(LINK)):
         if "://" not in target and not target.startswith("mailto:"):
-            assert (page.parent / target).exists(), f"{page.name}: {target}"
+            there = place(page, target)
+            exists = there in every_page() or (pages.folder() != there.parent and there.exists())
+            assert exists, f"{page.name}: {target}"
 
 
 def test_the_list_of_pages_has_every_page() -> None:
@@ -109,8 +131,9 @@ def slug(heading: str) -> str:
 
 def test_links_to_headings_exist() -> None:
     for page, (target, anchor) in some(found(r"\]\(([^)#\s:]*)#([^)\s]+)\)")):
-        there = (page.parent / target) if target else page
-        headings = re.findall(r"^#+ (.*)$", there.read_text(), re.M)
+        there = place(page, target) if target else page
+        text = every_page().get(there) or there.read_text()
+        headings = re.findall(r"^#+ (.*)$", text, re.M)
         assert anchor in map(slug, headings), f"{page.name}: {target}#{anchor}"
 
 
@@ -124,12 +147,12 @@ def test_the_files_that_a_page_names_exist() -> None:
 
 
 def test_the_generated_parts_of_pages_are_up_to_date() -> None:
-    stale = [path.relative_to(ROOT).as_posix() for path in pages.stale()]
+    stale = [page.relative_to(ROOT).as_posix() for page in pages.stale(every_page())]
     assert not stale, f"run ./inv docs: {stale}"
 
 
 def test_the_page_of_cores_has_every_core() -> None:
-    page = (ROOT / "docs" / "cores.md").read_text()
+    page = pages.blocks()["known_cores"].text()
     for path in some((ROOT / "cores").glob("*.toml")):
         assert tomllib.loads(path.read_text())["doc"] in page
 

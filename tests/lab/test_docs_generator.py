@@ -19,7 +19,7 @@ from lab.docs.generator import PageBlock
 from tasks import namespace
 from tests.some import some
 from trimtab.errors import FileAccessError, StalePagesError
-from trimtab.tables import Column, Markup, Table
+from trimtab.tables import Column, Markup, Page, Table
 
 ROOT = Path(__file__).resolve().parents[2]
 MARK = "<!-- made by ./inv docs: {} -->"
@@ -27,10 +27,18 @@ END = "<!-- end -->"
 PAGE = f"# Title\n\n{MARK.format('greeting')}\n\nold\n\n{END}\n\nby hand\n"
 
 
+def numbers() -> Page:
+    """A page with a headline: what is before the table, but for its caption and details."""
+    table = Table([Column("number")], [("one",), ("two",)])
+    index = "Two numbers. See [two](#two)."
+    return ["Counted today.\nBy hand.", index, "In words:", table, "## two", "The last."]
+
+
 @pytest.fixture(name="checkout")
 def checkout_with_one_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     greeting = PageBlock("greeting", lambda: ["Hello.", Table([Column("a")], [("b",)])])
-    monkeypatch.setattr(pages, "blocks", lambda: {"greeting": greeting})
+    many = PageBlock("many", numbers, "Many numbers")
+    monkeypatch.setattr(pages, "blocks", lambda: {"greeting": greeting, "many": many})
     monkeypatch.setattr(lab, "FOLDER", tmp_path / "lab")
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "page.md").write_text(PAGE)
@@ -42,6 +50,39 @@ def test_only_the_text_between_the_marks_is_replaced(checkout: Path) -> None:
     block = f"{MARK.format('greeting')}\n\nHello.\n\n| a   |\n| --- |\n| b   |\n\n{END}"
     assert checkout.read_text() == f"# Title\n\n{block}\n\nby hand\n"
     assert pages.renew() == []
+
+
+def test_a_reference_is_a_page_and_stands_in_another_as_headline_and_link(checkout: Path) -> None:
+    checkout.write_text(PAGE.replace("greeting", "many"))
+    reference = checkout.parent / "reference" / "many.md"
+    assert pages.renew() == [checkout, reference]
+    headline = "Counted today.\nTwo numbers.\nSee [two](reference/many.md#two)."
+    link = "`./inv docs` writes the page [Many numbers](reference/many.md)."
+    block = f"{MARK.format('many')}\n{headline}\n{link}\n{END}"
+    assert checkout.read_text() == f"# Title\n\n{block}\n\nby hand\n"
+    origin = "`./inv docs` makes this page (`tests/lab/test_docs_generator.py`)."
+    assert reference.read_text() == (
+        f"# Many numbers\n\n{origin}\n[page.md](../page.md) explains it.\n\n"
+        "Counted today.\nBy hand.\n\nTwo numbers.\nSee [two](#two).\n\nIn words:\n\n"
+        "| number |\n| ------ |\n| one    |\n| two    |\n\n## two\n\nThe last.\n"
+    )
+    assert pages.renew() == []
+
+
+def test_the_check_needs_no_page_that_git_ignores(checkout: Path) -> None:
+    checkout.write_text(PAGE.replace("greeting", "many"))
+    (_, reference) = pages.renew()
+    reference.unlink()
+    namespace["docs"].body(Context(), check=True)
+    assert not reference.exists()
+
+
+def test_a_page_of_a_reference_that_is_gone_is_removed(checkout: Path) -> None:
+    checkout.write_text(PAGE.replace("greeting", "many"))
+    (_, reference) = pages.renew()
+    checkout.write_text(PAGE)
+    pages.renew()
+    assert not reference.exists()
 
 
 def test_a_stale_page_fails_the_check_and_is_named(
@@ -76,15 +117,15 @@ def test_the_error_of_a_broken_block_names_its_page(
 
 
 def test_every_block_is_in_a_page() -> None:
-    texts = [path.read_text() for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"))]
+    texts = [page.read_text() for page in pages.tracked()]
     for name in some(pages.blocks()):
         assert any(MARK.format(name) in text for text in texts), name
 
 
-def rows_of(page: str) -> list[list[str]]:
-    """The cells of all tables of a page, as a reader of Markdown sees them."""
+def rows_of(name: str) -> list[list[str]]:
+    """The cells of all tables of a block, as a reader of Markdown sees them."""
     rows: list[list[str]] = []
-    for token in MarkdownIt("commonmark").enable("table").parse((ROOT / page).read_text()):
+    for token in MarkdownIt("commonmark").enable("table").parse(pages.blocks()[name].text()):
         if token.type == "tr_open":
             rows.append([])
         elif token.type == "inline" and rows and token.level > 3:
@@ -92,15 +133,15 @@ def rows_of(page: str) -> list[list[str]]:
     return rows
 
 
-def test_the_page_of_performance_shows_every_committed_median() -> None:
-    shown = rows_of("docs/performance.md")
+def test_the_page_beside_other_engines_shows_every_committed_median() -> None:
+    shown = rows_of("peers")
     for row in some(committed.read("peers").rows):
         cells = [cell for cells in shown if cells[0] == row["network"] for cell in cells]
         assert f"{row['median_ms']:.2f}" in cells, row
 
 
 def test_the_page_of_sizes_shows_every_committed_byte() -> None:
-    shown = rows_of("docs/size.md")
+    shown = rows_of("runner_sizes")
     for row in some(committed.read("sizes").rows):
         cells = [cell for cells in shown if cells[0] == row["network"] for cell in cells]
         assert f"{row['runner_bytes']:,}" in cells, row

@@ -51,5 +51,5 @@ def test_a_session_computes_the_results_of_the_unoptimized_network() -> None:
 
 
 def test_the_documentation_lists_every_pass_in_order(root: Path) -> None:
-    rows = re.findall(r"^\| `(\w+)` +\|", (root / "docs" / "passes.md").read_text(), re.M)
-    assert rows == list(passes.passes())
+    (line,) = re.findall(r"^\d+ passes, .*", (root / "docs" / "passes.md").read_text(), re.M)
+    assert re.findall(r"`(\w+)`", line) == list(passes.passes())

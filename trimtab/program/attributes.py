@@ -35,7 +35,7 @@ def complete(
         raise ProgramError(
             f"operator {op.name} has no attribute {', '.join(unknown)}",
             where=where,
-            hint=f"docs/operators.md#{op.name} lists them",
+            hint=f"it has {', '.join(by_name) or 'none'} (docs/operators.md)",
         )
     values: dict[str, Any] = {}
     defaults = _defaults(op)
@@ -51,7 +51,7 @@ def complete(
             raise ProgramError(
                 f"operator {op.name} needs attribute {attribute.name}",
                 where=where,
-                hint=f"docs/operators.md#{op.name} describes it",
+                hint=f"{attribute.name}: {attribute.doc} (docs/operators.md)",
             )
         try:
             values[attribute.name] = "" if value is None else _canonical(attribute, value)
@@ -59,7 +59,7 @@ def complete(
             raise ProgramError(
                 f"attribute {attribute.name} of {op.name}: {e}",
                 where=where,
-                hint=f"docs/operators.md#{op.name} describes it",
+                hint=f"{attribute.name}: {attribute.doc} (docs/operators.md)",
             ) from None
     return values
 

@@ -43,6 +43,6 @@ def infer(
         raise ProgramError(
             f"{e.args[1]}; operands: {shapes}",
             where=where,
-            hint=f"docs/operators.md#{op.name} describes its operands",
+            hint=f"docs/operators.md leads to the operands of {op.name}",
         ) from None
     return [(tuple(shape), _DTYPE_NAMES[dtype]) for shape, dtype in results]

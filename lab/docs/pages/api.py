@@ -9,7 +9,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 import trimtab
-from lab.docs.generator import block
+from lab.docs.generator import reference
 from trimtab import errors
 from trimtab.tables import Column, Markup, Page, Table, number
 
@@ -26,7 +26,7 @@ class _Annotation(str):
 _MEMBERS = (FunctionType, staticmethod, classmethod, property)
 
 
-@block
+@reference("Names of the Python API")
 def python_api() -> Page:
     """An index, and one section per public name of the package."""
     names = sorted((name for name in dir(trimtab) if name[0] != "_"), key=str.lower)
@@ -34,7 +34,7 @@ def python_api() -> Page:
     return [f"{len(names)} names: {index}.", *(part for n in names for part in _section(n))]
 
 
-@block
+@reference("Error classes and exit codes")
 def error_classes() -> Page:
     """One row per error class, by exit code."""
     classes = [
@@ -42,6 +42,8 @@ def error_classes() -> Page:
         for value in vars(errors).values()
         if isinstance(value, type) and issubclass(value, errors.TrimtabError)
     ]
+    ordered = sorted(classes, key=lambda c: c.exit_code)
+    codes = ", ".join(f"{c.exit_code} `{c.__name__}`" for c in ordered)
     rows = [
         (
             Markup(f"`{c.__name__}`"),
@@ -49,9 +51,12 @@ def error_classes() -> Page:
             c.exit_code,
             Markup(_brief(c)),
         )
-        for c in sorted(classes, key=lambda c: c.exit_code)
+        for c in ordered
     ]
-    return [Table([Column("class"), Column("is a"), number("exit code"), Column("when")], rows)]
+    return [
+        f"Exit codes: {codes}.",
+        Table([Column("class"), Column("is a"), number("exit code"), Column("when")], rows),
+    ]
 
 
 def _section(name: str) -> Iterator[str]:

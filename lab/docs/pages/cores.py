@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 
-from lab.docs.generator import block
+from lab.docs.generator import reference
 from trimtab import cores
 from trimtab.cores import Cache, Core
 from trimtab.tables import Column, Page, Table, number
 
 
-@block
+@reference("Cores")
 def known_cores() -> Page:
     """One row per built-in core."""
-    names = ("core", "runs", "features", "L1d", "L2", "L3")
-    columns = [*map(Column, names), number("multiply-adds"), Column("in order"), Column("what")]
-    return [Table(columns, [_row(core) for core in sorted(cores.builtin(), key=_order)])]
+    heads = ("core", "runs", "features", "L1d", "L2", "L3")
+    columns = [*map(Column, heads), number("multiply-adds"), Column("in order"), Column("what")]
+    ordered = sorted(cores.builtin(), key=_order)
+    names = ", ".join(f"`{core.name}`" for core in ordered)
+    return [f"{len(ordered)} cores: {names}.", Table(columns, [_row(core) for core in ordered])]
 
 
 def _order(core: Core) -> list[tuple[str, int]]:

@@ -6,20 +6,20 @@ import importlib
 import inspect
 import pkgutil
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from lab.docs.generator import block
+from lab.docs.generator import reference
 from trimtab import exporters, importers, schema
 from trimtab.exporters import Exporter
 from trimtab.importers import Importer
 from trimtab.tables import Column, Markup, Page, Table
 
 
-@block
+@reference("Operators that exporters write")
 def written_formats() -> Page:
     """One section per format: the docstring of its exporter and a table of its emitters."""
-    return [part for name, one in exporters.exporters().items() for part in _exporter(name, one)]
+    return _indexed(_exporter(*item) for item in exporters.exporters().items())
 
 
 def _exporter(name: str, exporter: Exporter) -> Iterator[str | Table]:
@@ -35,11 +35,22 @@ def _exporter(name: str, exporter: Exporter) -> Iterator[str | Table]:
     yield Table([Column("operator"), Column("form")], rows)
 
 
-@block
+@reference("Operators that importers read")
 def formats() -> Page:
     """One section per format: the docstring of its module and a table of its handlers."""
-    by_name = importers.importers().items()
-    return [part for name, importer in by_name for part in _section(name, importer)]
+    return _indexed(_section(*item) for item in importers.importers().items())
+
+
+def _indexed(sections: Iterable[Iterable[str | Table]]) -> Page:
+    """Sections, below a line for each that has a table: the names in its first column."""
+    index, parts = [], list[str | Table]()
+    for section in map(list, sections):
+        heading, *_, table = section
+        if isinstance(table, Table):
+            names = ", ".join(row[0] for row in table.rows)
+            index.append(f"{str(heading).removeprefix('## ')}: {names}.")
+        parts += section
+    return [*index, *parts]
 
 
 def _section(name: str, importer: Importer) -> Iterator[str | Table]:

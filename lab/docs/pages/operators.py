@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from lab.docs.generator import block
+from lab.docs.generator import reference
 from trimtab import schema
 from trimtab.schema import Attribute, Operator, Port
 from trimtab.tables import Column, Markup, Page, Table
 
 
-@block
+@reference("Operators of the engine")
 def operators() -> Page:
     """An index and one section per operator, by name."""
     schemas = [schema.operators()[name] for name in sorted(schema.operators())]

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import inspect
 
-from lab.docs.generator import block
+from lab.docs.generator import reference
 from trimtab import passes as package
 from trimtab.tables import Column, Markup, Page, Table
 
 
-@block
+@reference("Passes in order")
 def passes() -> Page:
     """Every pass in execution order, with the first paragraph of its docstring."""
     rows = [(Markup(f"`{name}`"), Markup(_summary(module))) for name, module in _passes()]
-    return [Table([Column("pass"), Column("rewrite")], rows)]
+    names = ", ".join(f"`{name}`" for name, _ in _passes())
+    table = Table([Column("pass"), Column("rewrite")], rows)
+    return [f"{len(rows)} passes, in the order of execution: {names}.", table]
 
 
 def _passes() -> list[tuple[str, object]]:

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lab.docs.generator import block
+from lab.docs.generator import reference
 from lab.docs.sentences import listed
 from trimtab import errors, paths
 from trimtab.tables import Column, Markup, Page, Table
@@ -14,7 +14,7 @@ from trimtab.tables import Column, Markup, Page, Table
 _TABLE = "tests/devices/faults.toml"
 
 
-@block
+@reference("Injected faults and their outcomes")
 def faults() -> Page:
     """The steps, one row per fault, and the reasons of empty cells."""
     table = tomllib.loads((paths.root() / _TABLE).read_text(encoding="utf-8"))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lab.docs.generator import block
+from lab.docs.generator import reference
 from trimtab.bench import runner_events
 from trimtab.bench.runner_events import FieldSchema
 from trimtab.tables import Column, Markup, Page, Table
 
 
-@block
+@reference("Events of the runner")
 def runner_lines() -> Page:
     """One row per event, in their order, then one per field."""
     events = [
@@ -26,6 +26,7 @@ def runner_lines() -> Page:
         for field, of in holders.items()
     ]
     return [
+        f"Events: {_code(line.event for line in runner_events.EVENTS)}.",
         Table([Column("event"), Column("when"), Column("fields")], events),
         f"A line has at most {runner_events.MAX_LINE_BYTES:,} bytes, all of them together at most "
         f"{runner_events.MAX_OUTPUT_BYTES:,}.\nNumbers are integers.",
