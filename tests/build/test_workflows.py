@@ -169,6 +169,12 @@ def test_the_release_workflow_makes_packages_with_sums_and_bills(workspace: Work
         assert any(
             name.endswith(".dist-info/sboms/trimtab.cdx.json") for name in archive.namelist()
         )
+    (pages,) = dist.glob("trimtab-*-docs.zip")
+    with zipfile.ZipFile(pages) as archive:
+        folder = f"trimtab-{trimtab.__version__}/docs"
+        assert {f"{folder}/operators.md", f"{folder}/reference/operators.md"} < {
+            *archive.namelist()
+        }
     assert (dist / "NOTES.md").read_text().strip()
     assert len(list(dist.glob("trimtab-*.tar.gz"))) == 1
     log = workspace.lines()

@@ -124,6 +124,34 @@ def test_a_wheel_has_the_bill_of_materials_in_it_and_in_its_record(tmp_path: Pat
     assert twice.read_bytes() == wheel.read_bytes()
 
 
+def test_the_pages_of_a_release_are_those_of_the_clone_and_written_by_its_code(
+    tmp_path: Path,
+) -> None:
+    clone = tmp_path / "clone"
+    for name in ("docs/page.md", "README.md", "lab/__init__.py", "lab/note.txt"):
+        (clone / name).parent.mkdir(parents=True, exist_ok=True)
+        (clone / name).write_text("text")
+    (clone / "lab" / "docs").mkdir()
+    (clone / "lab" / "__init__.py").write_text("")
+    code = (
+        "from pathlib import Path\n\ndef renew():\n    Path('docs/new.md').write_text(__file__)\n"
+    )
+    (clone / "lab" / "docs" / "generator.py").write_text(code)
+    archives = []
+    for output in (tmp_path / "first", tmp_path / "second"):
+        output.mkdir()
+        archives.append(distribution.pack_pages(distribution.written_pages(clone), output))
+    first, second = archives
+    folder = f"trimtab-{trimtab.__version__}"
+    assert first.name == f"{folder}-docs.zip"
+    with zipfile.ZipFile(first) as archive:
+        assert archive.testzip() is None
+        names = [f"{folder}/{name}" for name in ("README.md", "docs/new.md", "docs/page.md")]
+        assert archive.namelist() == names
+        assert archive.read(names[1]).decode() == str(clone / "lab" / "docs" / "generator.py")
+    assert first.read_bytes() == second.read_bytes()
+
+
 def test_the_notes_of_a_release_are_the_section_of_its_version() -> None:
     changelog = "# C\n\n## [Unreleased]\n\n## [1.1.0] - now\n\n- b\n\n## [1.0.0] - then\n\n- a\n"
     assert distribution.changes(changelog, "1.1.0") == "- b\n"
