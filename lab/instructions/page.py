@@ -68,7 +68,7 @@ def verification() -> Page:
     columns = [Column("network"), Column("core"), number("check", ".2f")]
     shares = [row[-1] for row in rows]
     return [
-        f"The check takes {min(shares):.1%} to {max(shares):.1%} of the instructions of an inference.",
+        f"The check takes {min(shares):.1%} to {max(shares):.1%} of an inference's instructions.",
         made_by("instructions"),
         "Millions of executed instructions of the check, and their ratio to one inference:",
         Table([*columns, number("of an inference", ".1%")], rows),

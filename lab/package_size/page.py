@@ -1,4 +1,4 @@
-"""The table of installed packages in docs/dependencies.md."""
+"""The page of installed packages, for docs/dependencies.md."""
 
 from __future__ import annotations
 

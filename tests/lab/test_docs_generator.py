@@ -122,6 +122,12 @@ def test_every_block_is_in_a_page() -> None:
         assert any(MARK.format(name) in text for text in texts), name
 
 
+def test_a_generated_part_that_stands_in_a_page_is_short() -> None:
+    """A longer one is a page of its own: it is declared by `reference`."""
+    for name, item in pages.blocks().items():
+        assert item.title or len(item.text().splitlines()) <= 40, name
+
+
 def rows_of(name: str) -> list[list[str]]:
     """The cells of all tables of a block, as a reader of Markdown sees them."""
     rows: list[list[str]] = []
