@@ -94,20 +94,20 @@ def _of_test_file(file: str) -> list[str]:
 
 def _importers(name: str) -> list[str]:
     """The rooms whose modules import this one."""
-    found = set()
+    importing = set()
     for path in (shell.ROOT / "trimtab").rglob("*.py"):
         room = rooms.of_file(str(path.relative_to(shell.ROOT)))
         if room and room.name != name and name in _imported(path):
-            found.add(room.name)
-    return sorted(found)
+            importing.add(room.name)
+    return sorted(importing)
 
 
 def _imported(path: Path) -> set[str]:
     """The rooms that a module imports."""
-    found = set()
+    imported = set()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module == "trimtab":
-            found |= {alias.name for alias in node.names}
+            imported |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("trimtab."):
-            found.add(str(node.module).split(".")[1])
-    return found
+            imported.add(str(node.module).split(".")[1])
+    return imported

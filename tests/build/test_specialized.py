@@ -86,7 +86,7 @@ def test_values_that_no_binary_can_be_specialized_for_are_refused(text: str) -> 
 
 def test_a_constant_is_no_variable_of_the_struct() -> None:
     op = schema.operators()["resize"]
-    text = attributes_header([op], constants={"mode": 1})
+    text = attributes_header(op, constants={"mode": 1})
     assert "  static constexpr ResizeMode mode = static_cast<ResizeMode>(1);" in text
     assert "  ResizeNearestMode nearest_mode;" in text
 

@@ -118,7 +118,7 @@ def test_fields_are_a_part_of_the_schema_s_hash(tmp_path: Path) -> None:
 
 
 def test_each_record_has_a_struct_and_its_rows_follow_those_of_the_list(tmp_path: Path) -> None:
-    header = codegen.attributes_header([operator(tmp_path)])
+    header = codegen.attributes_header(operator(tmp_path))
     assert "struct BandedBands {" in header
     assert "RecordList<BandedBands> bands;" in header
     assert "BandedBandsMode mode;" in header

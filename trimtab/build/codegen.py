@@ -316,8 +316,8 @@ def generate(
         header = attributes_header(op, profile.constants_of(op))
         files.write_if_changed(output / _header_of(op), header)
     files.write_if_changed(generated / "plugin_attributes.h", plugin_attributes_header(ops))
-    known = [op for op in ops if _is_known(op)]
-    files.write_if_changed(generated / "op_ids.h", op_ids_header(known))
+    ids = op_ids_header(op for op in ops if _is_known(op))
+    files.write_if_changed(generated / "op_ids.h", ids)
     files.write_if_changed(generated / "config.h", config_header(profile))
     files.write_if_changed(generated / "counts.h", counts_header(profile))
     files.write_if_changed(generated / "element_sizes.h", element_sizes_header(profile))
