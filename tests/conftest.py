@@ -17,7 +17,7 @@ from tests import small_programs
 from trimtab import doctor
 from trimtab.devices.shell import ShellDevice
 
-# The same examples each time: what fails, fails again. `./inv fuzz sources` searches for others.
+# The same examples each time: what fails, fails again. `./inv fuzz` searches for others.
 settings.register_profile("steady", derandomize=True)
 settings.register_profile("search", max_examples=300, database=None)
 settings.load_profile("steady")
@@ -35,7 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--full", action="store_true", help="also the tests marked slow")
     group.addoption("--engine", default="", help="folder of another build of the engine")
     group.addoption("--every", type=int, default=1, help="every Nth test, and those of bounds")
-    group.addoption("--found", default="", help="folder for damaged files that break an importer")
+    group.addoption("--found", default="", help="folder for damaged files that break a reader")
     group.addoption("--device", default="", help="run the operator vectors on this device")
 
 

@@ -22,7 +22,7 @@ def measure(html: str) -> list[figures.FileCoverage]:
 
     `html`: folder for annotated sources, or "".
     """
-    targets = [name for name in search.targets() if name != search.SOURCES]
+    targets = search.of_engine()
     replays = [f"replay_{name}" for name in targets]
     tree = instrumented.build("coverage", "_engine", *replays)
     with tempfile.TemporaryDirectory() as scratch:

@@ -1,4 +1,6 @@
-"""Builds and runs the fuzz targets: libFuzzer's, and Hypothesis' for source models."""
+"""Builds and runs the fuzz targets: libFuzzer's for the engine, Hypothesis' for files that Python
+reads.
+"""
 
 from __future__ import annotations
 
@@ -19,20 +21,29 @@ from invoke.exceptions import Exit
 from lab.dev import instrumented, shell
 from trimtab import files, paths, plugins
 
-SOURCES = "sources"
 _TIMEOUT_S = 20  # per input
 _MEMORY_MB = 2048  # memory
-# Address space of a process that reads source models; libraries use most of it.
+# Address space of a process that reads damaged files; libraries use most of it.
 _ADDRESS_BYTES = 8 << 30
 _MINIMIZE_S = 60
 _SHOWN_LINES = 60  # of a failed target
 
 
+def of_engine() -> list[str]:
+    """The names of the targets that are programs of the engine."""
+    paths = (shell.ROOT / "tests" / "fuzz").glob("fuzz_*.cpp")
+    return sorted(path.stem.removeprefix("fuzz_") for path in paths)
+
+
+def of_files() -> dict[str, str]:
+    """The tests that damage files which Python reads, by the names of their targets."""
+    tests = sorted((shell.ROOT / "tests").rglob("test_*_damaged.py"))
+    return {path.stem.removeprefix("test_").removesuffix("_damaged"): str(path) for path in tests}
+
+
 def targets() -> list[str]:
     """The names of all targets; with plug-ins, of those that run their operators."""
-    folder = shell.ROOT / "tests" / "fuzz"
-    engine = sorted(path.stem.removeprefix("fuzz_") for path in folder.glob("fuzz_*.cpp"))
-    return engine if plugins.for_engine() else [*engine, SOURCES]
+    return of_engine() if plugins.for_engine() else [*of_engine(), *of_files()]
 
 
 def crashes() -> Path:
@@ -43,7 +54,7 @@ def crashes() -> Path:
 
 def search(names: Sequence[str], seconds: int, jobs: int) -> list[str]:
     """Fuzzes each target for that many seconds, `jobs` at once; returns the failed targets."""
-    if any(name != SOURCES for name in names):
+    if any(name in of_engine() for name in names):
         _programs(), seeds()  # once, before targets run side by side
     at_once = min(jobs, len(names))
     print(f"fuzz {', '.join(names)}: {seconds} s each, {at_once} at once", flush=True)
@@ -54,8 +65,8 @@ def search(names: Sequence[str], seconds: int, jobs: int) -> list[str]:
 
 def _search(target: str, seconds: int, jobs: int) -> bool:
     """Fuzzes one target; returns whether no input failed."""
-    if target == SOURCES:
-        return _search_sources(seconds)
+    if target not in of_engine():
+        return _search_files(target, seconds)
     program, corpus = str(_programs() / f"fuzz_{target}"), _folder() / "corpus" / target
     artefacts = crashes() / target
     for folder in (corpus, artefacts):
@@ -147,7 +158,7 @@ def _folder() -> Path:
 @cache
 def _programs() -> Path:
     """A folder with copies of the targets, which a rebuild does not replace while they run."""
-    names = [f"fuzz_{name}" for name in targets() if name != SOURCES]
+    names = [f"fuzz_{name}" for name in of_engine()]
     tree = instrumented.build("address", *names)
     for name in names:
         files.copy_if_changed(tree / name, _folder() / name)
@@ -172,17 +183,17 @@ def seeds_of(target: str) -> Path:
     return own if own.is_dir() else seeds() / "operators"
 
 
-def _search_sources(seconds: int) -> bool:
-    """Runs the tests that damage source models, with another seed each time."""
-    print(f"fuzz {SOURCES}: {seconds} s", flush=True)
+def _search_files(target: str, seconds: int) -> bool:
+    """Runs the tests that damage files, with another seed each time."""
+    print(f"fuzz {target}: {seconds} s", flush=True)
     end, seed = time.monotonic() + seconds, int(time.time())
     argv = [shell.tool("prlimit", "sudo apt-get install util-linux"), f"--as={_ADDRESS_BYTES}"]
     argv += [sys.executable, "-m", "pytest", "-q", "-x", "--hypothesis-profile=search"]
-    argv += [f"--found={crashes() / SOURCES}", "tests/importers/test_importers_damaged.py"]
+    argv += [f"--found={crashes() / target}", of_files()[target]]
     rounds = 0
     while rounds == 0 or time.monotonic() < end:
         rounds += 1
         if shell.run([*argv, f"--hypothesis-seed={seed + rounds}"]):
             return False
-    print(f"{SOURCES}: {rounds} rounds of all formats", flush=True)
+    print(f"{target}: {rounds} rounds of all files", flush=True)
     return True

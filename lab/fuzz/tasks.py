@@ -12,8 +12,8 @@ from trimtab.cli._engine import needs_engine
 @task(
     iterable=["target"],
     help={
-        "target": "run, resize, networks, calls, images, pictures, training, or sources (formats); "
-        "default: each",
+        "target": "run, resize, networks, calls, images, pictures, training, or files: sources (of "
+        "all formats), control_flow (TFLite), solvers (Caffe), checkpoints, plans; default: each",
         "minutes": "minutes per target; default 1",
         "jobs": "processes, shared by the targets; default: one per core",
     },

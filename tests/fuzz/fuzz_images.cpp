@@ -65,8 +65,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (int i = 0; i < 3; ++i) {
       const uint8_t choice = decisions.Take();
       const int64_t bytes = is_small ? RowBytes(image, i) : 1;
-      // Mostly rows that fit; some without padding, some too short.
-      const int64_t stride = choice < 128 ? bytes + choice % 32 : choice < 192 ? 0 : choice - 192;
+      // Mostly rows that fit; some without padding, some too short, some that no image has.
+      const int64_t stride = choice < 128   ? bytes + choice % 32
+                             : choice < 192 ? 0
+                             : choice < 240 ? choice - 192
+                                            : Number(decisions);
       image.strides[i] = static_cast<int32_t>(stride);
       const int64_t step = stride > 0 ? stride : bytes;
       const int64_t total = is_small ? (Rows(image, i) - 1) * step + bytes : 1;

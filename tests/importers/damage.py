@@ -1,20 +1,30 @@
-"""Damages model files: arbitrary bytes, or single elements of a format. In the latter case the rest
-stays valid, so that the damage reaches deeper code of an importer.
+"""Damages files: arbitrary bytes, or single elements of a format. In the latter case the rest stays
+valid, so that the damage reaches deeper code of a reader.
 """
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
+import shutil
+import signal
 import warnings
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import FrameType
 from typing import TypeVar
 
+import pytest
 from hypothesis import strategies as st
+
+from trimtab import paths
+from trimtab.errors import TrimtabError
 
 T = TypeVar("T", bytes, tuple[str, bytes])
 Damage = Callable[[st.DataObject, bytes], bytes]
+_HANG_S = 60
 
 _NUMBERS = (0, 1, 2, 127, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**63, 2**64 - 1)
 _TOKENS = (
@@ -35,6 +45,62 @@ _TOKENS = (
         b"name",
     ),
 )
+
+
+def one_of(data: st.DataObject, folder: Path, structures: Mapping[str, Damage]) -> None:
+    """Damages one of the files of a folder, also by what its name has in `structures`."""
+    victims = sorted(file.name for file in folder.iterdir() if file.stat().st_size)
+    victim = folder / data.draw(st.sampled_from(victims))
+    kinds = [of_bytes, *([structures[victim.name]] if victim.name in structures else [])]
+    content, kind = victim.read_bytes(), data.draw(st.sampled_from(kinds))
+    for _ in range(data.draw(st.integers(1, 3))):
+        content = kind(data, content) if content else b""
+    victim.write_bytes(content)
+
+
+def findings(target: str, folder: Path) -> Iterator[Path]:
+    """`folder` with the files of each earlier finding of a fuzz target in turn."""
+    for finding in sorted((paths.root() / "tests" / "fuzz" / "found" / target).glob("*")):
+        empty(folder)
+        shutil.copytree(finding, folder, dirs_exist_ok=True)
+        yield folder
+
+
+def empty(folder: Path) -> None:
+    """Removes the files of a folder."""
+    for file in folder.iterdir():
+        file.unlink()
+
+
+@contextlib.contextmanager
+def limited() -> Iterator[None]:
+    """Fails if a reader takes too long; `./inv fuzz` also limits its memory."""
+
+    def stop(_: int, frame: FrameType | None) -> None:
+        raise AssertionError(f"no end within {_HANG_S} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(_HANG_S)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@contextlib.contextmanager
+def handled(folder: Path, config: pytest.Config, name: str) -> Iterator[None]:
+    """Fails unless what reads the files of a folder succeeds, or raises an error of trimtab. The
+    files are kept under this name then, if `./inv fuzz` runs the test.
+    """
+    try:
+        with limited(), contextlib.suppress(TrimtabError):
+            yield
+    except BaseException:
+        if destination := config.getoption("--found"):
+            # The last example of Hypothesis is the smallest.
+            shutil.copytree(folder, Path(destination) / name, dirs_exist_ok=True)
+        raise
 
 
 def of_bytes(data: st.DataObject, content: bytes) -> bytes:

@@ -49,6 +49,8 @@ def test_a_missing_file_is_an_error_with_its_path(tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match="no such file") as caught:
         importers.load(tmp_path / "net.onnx")
     assert str(tmp_path / "net.onnx") in str(caught.value)
+    with pytest.raises(ModelFileError, match="no such file"):
+        importers.load(tmp_path / f"{'n' * 300}.onnx")  # which no file system can have
 
 
 def test_a_missing_file_names_the_model_beside_it_with_nearly_that_name(tmp_path: Path) -> None:

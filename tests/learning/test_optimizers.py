@@ -13,6 +13,7 @@ import trimtab
 from tests.small_programs import Net, normal
 from tests.some import some
 from trimtab.errors import UsageError
+from trimtab.learning import schedule
 from trimtab.learning.settings import learning_rate
 
 X, T, W, B = normal(4, 5), normal(4, 3), normal(3, 5), normal(3)
@@ -114,6 +115,24 @@ def test_learning_rates_follow_the_policies_of_caffe(
     solver = trimtab.Solver(rate=2.0, **settings)
     actual = [learning_rate(solver, iteration) for iteration in (0, 2, 4)]
     assert actual == pytest.approx([2 * factor for factor in factors])
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"policy": "exp", "gamma": 3.0},
+        {"policy": "inv", "gamma": -1.0, "power": 0.5},
+        {"policy": "step", "step": 1, "gamma": 1e308},
+        {"optimizer": "adam", "momentum": 1.0},
+        {"optimizer": "adam", "momentum2": 2.0},
+    ],
+)
+def test_a_rate_that_is_no_finite_number_names_the_iteration(settings: dict[str, Any]) -> None:
+    net = Net(data=(2, 5))
+    net.finish(net("gemm", "data", W, B))
+    built = trimtab.training(net.program, loss="euclidean", optimizer=trimtab.Solver(**settings))
+    with pytest.raises(UsageError, match="rate of iteration 1001 is no finite number"):
+        schedule.rate(built, 1001)
 
 
 def test_solver_settings_are_checked() -> None:

@@ -186,6 +186,8 @@ def test_requests_that_name_nothing_to_do_are_refused(folder: Path) -> None:
     endless = replace(prepared, schedule=replace(prepared.schedule, iterations=0))
     with pytest.raises(UsageError, match="how many iterations"):
         trained(endless, folder)
+    with pytest.raises(UsageError, match="display must be at least 0, not -1"):
+        with_schedule(prepared, display=-1)
     (folder / "test" / "data.npz").rename(folder / "test.npz")
     (folder / "test").rmdir()
     with pytest.raises(UsageError, match="no data for tests"):

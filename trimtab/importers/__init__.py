@@ -96,7 +96,7 @@ def suffixes() -> tuple[str, ...]:
 
 def find(path: Path) -> Importer:
     """The importer for `path`, by its suffix; by its content if the suffix is not conclusive."""
-    if not path.exists():
+    if not os.path.exists(path):  # noqa: PTH110 - Path.exists() raises for a name that is too long
         raise ModelFileError("there is no such file", where=str(path), hint=_near(path))
     if not (path.is_file() or path.is_dir()):
         raise ModelFileError(

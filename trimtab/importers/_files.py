@@ -34,22 +34,26 @@ def read_bytes(path: Path, limit_bytes: int) -> bytes:
                 hint="check that it is the right file",
             )
         return path.read_bytes()
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a name with a NUL, from another file
         raise unreadable(path, error) from error
 
 
 def check_regular(path: Path) -> None:
     """ModelFileError for a pipe or a device, whose content may have no end."""
-    if path.exists() and not path.is_file():
+    try:
+        is_other = path.exists() and not path.is_file()
+    except OSError as error:  # a name that is too long
+        raise unreadable(path, error) from error
+    if is_other:
         raise ModelFileError(
             "is no regular file", where=str(path), hint="write the model into files first"
         )
 
 
-def unreadable(path: Path, error: OSError) -> ModelFileError:
+def unreadable(path: Path, error: OSError | ValueError) -> ModelFileError:
     """The exception for a file that the operating system cannot read."""
     return ModelFileError(
-        f"cannot be read: {error.strerror}",
+        f"cannot be read: {getattr(error, 'strerror', None) or error}",
         where=str(path),
         hint="check the path and its permissions",
     )

@@ -4,22 +4,35 @@ the step ends an update.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trimtab.errors import UsageError
 from trimtab.learning.optimizers import optimizer
 from trimtab.learning.settings import learning_rate
 from trimtab.learning.training_program import IS_UPDATE, RATE, TrainingProgram
 
 
 def rate(training: TrainingProgram, step: int) -> float:
-    """The learning rate in a step, which count from 0, with the factor of the optimizer."""
+    """The learning rate in a step, which count from 0, with the factor of the optimizer; UsageError
+    where the settings give no finite number.
+    """
     solver = training.solver
     iteration = step // solver.iter_size
     factor = getattr(optimizer(solver.optimizer), "rate_factor", lambda *_: 1.0)
-    return float(learning_rate(solver, iteration) * factor(solver, iteration))
+    try:
+        rate = float(learning_rate(solver, iteration) * factor(solver, iteration))
+    except (ArithmeticError, TypeError, ValueError):  # too large, 1 / 0, complex, root of -1
+        rate = math.nan
+    if not math.isfinite(rate):
+        raise UsageError(
+            f"the learning rate of iteration {iteration} is no finite number",
+            hint=f"correct the settings of policy {solver.policy} and of {solver.optimizer}",
+        )
+    return rate
 
 
 def operands(training: TrainingProgram, step: int, seed: int) -> dict[str, NDArray[Any]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from trimtab.errors import UsageError
+from trimtab.errors import UsageError, whole_number
 from trimtab.importers.caffe_ops import solver as caffe_solver
 from trimtab.importers.caffe_ops.net import TEST, TRAIN
 from trimtab.importers.caffe_ops.solver import CaffeSolver
@@ -27,7 +27,7 @@ from trimtab.quantization.samples import Pictures
 class Schedule:
     """When a training reports, tests, writes snapshots and ends, in iterations; 0: never.
 
-    `tests`: batches per test; 0: all data of the tests once.
+    `tests`: batches per test; 0: all data of the tests once. UsageError for negative numbers.
     """
 
     iterations: int = 0
@@ -38,6 +38,10 @@ class Schedule:
     snapshot: int = 0
     snapshot_at_end: bool = True
     prefix: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("iterations", "display", "test_interval", "tests", "snapshot"):
+            whole_number(name, getattr(self, name), 0)
 
 
 @dataclass(frozen=True)

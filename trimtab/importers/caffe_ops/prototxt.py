@@ -67,8 +67,12 @@ class Message:
         return [value for value in values if isinstance(value, Message)]
 
     def texts(self, name: str) -> list[str]:
-        """A repeated field of strings or identifiers."""
-        return [scalar.text for scalar in self._scalars(name)]
+        """A repeated field of strings or identifiers, which may be names of files."""
+        scalars = self._scalars(name)
+        for scalar in scalars:
+            if "\0" in scalar.text:
+                raise self._invalid(name, scalar, "a text without NUL")
+        return [scalar.text for scalar in scalars]
 
     def text(self, name: str, default: str = "") -> str:
         """A string or identifier."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +26,8 @@ _POLICIES: dict[str, tuple[str, ...]] = {
     "inv": ("gamma", "power"),
     "poly": ("power", "max_iter"),
 }
+
+_MOST = 2**31 - 1  # of an int32
 
 # Fields that do not change what is learned.
 _HARMLESS = (
@@ -111,28 +114,28 @@ def read(path: Path) -> CaffeSolver:
         optimizer=_optimizer(m),
         rate=_positive(m, "base_lr", 0.0),
         policy=policy,
-        gamma=m.real("gamma", 0.0),
-        power=m.real("power", 0.0),
-        step=int(_positive(m, "stepsize", 1, least=1)),
+        gamma=_finite(m, "gamma", 0.0),
+        power=_finite(m, "power", 0.0),
+        step=_whole(m, "stepsize", 1, least=1),
         steps=tuple(m.integers("stepvalue")),
-        iterations=int(_positive(m, "max_iter", 0)),
+        iterations=_whole(m, "max_iter"),
         momentum=_positive(m, "momentum", 0.0),
         momentum2=_positive(m, "momentum2", 0.999),
         delta=_positive(m, "delta", 1e-8),
         weight_decay=_positive(m, "weight_decay", 0.0),
-        clip_gradients=max(0.0, m.real("clip_gradients", -1.0)),
-        iter_size=int(_positive(m, "iter_size", 1, least=1)),
+        clip_gradients=max(0.0, _finite(m, "clip_gradients", -1.0)),
+        iter_size=_whole(m, "iter_size", 1, least=1),
         regularization=m.choice("regularization_type", ("L1", "L2"), "L2"),
         random_seed=m.integer("random_seed", -1),
         weights=tuple(m.texts("weights")),
         test_networks=tuple(m.texts("test_net")),
         test_iter=tuple(m.integers("test_iter")),
-        test_interval=m.integer("test_interval", 0),
+        test_interval=_whole(m, "test_interval"),
         test_initialization=m.boolean("test_initialization", True),
-        snapshot=m.integer("snapshot", 0),
+        snapshot=_whole(m, "snapshot"),
         snapshot_prefix=m.text("snapshot_prefix"),
         snapshot_after_train=m.boolean("snapshot_after_train", True),
-        display=m.integer("display", 0),
+        display=_whole(m, "display"),
     )
     if unknown := [name for name in m.unread() if name not in _HARMLESS]:
         fields = ", ".join(f"'{name}'" for name in unknown)
@@ -193,10 +196,25 @@ def _optimizer(m: Message) -> str:
     return _OPTIMIZERS[type]
 
 
-def _positive(m: Message, name: str, default: float, least: float = 0.0) -> float:
+def _finite(m: Message, name: str, default: float) -> float:
     value = m.real(name, default)
-    if not value >= least:
-        raise _invalid(m, f"'{name}' is {value:g}, it must be at least {least:g}", "correct it")
+    if not math.isfinite(value):
+        raise _invalid(m, f"'{name}' is {value:g}, no finite number", "correct it")
+    return value
+
+
+def _positive(m: Message, name: str, default: float) -> float:
+    value = _finite(m, name, default)
+    if value < 0:
+        raise _invalid(m, f"'{name}' is {value:g}, it must be at least 0", "correct it")
+    return value
+
+
+def _whole(m: Message, name: str, default: int = 0, least: int = 0) -> int:
+    value = m.integer(name, default)
+    if not least <= value <= _MOST:
+        limit = f"at least {least}" if value < least else f"at most {_MOST}"
+        raise _invalid(m, f"'{name}' is {value}, it must be {limit}", "correct it")
     return value
 
 

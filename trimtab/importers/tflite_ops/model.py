@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -117,15 +118,23 @@ def read(path: Path) -> TfliteModel:
             where=str(path),
             hint="convert the network with tf.lite.TFLiteConverter",
         )
-    try:
+    with reading(path):
         return _ModelReader(data, str(path)).model()
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Converts what the accessors of the package raise on invalid offsets, which are many
+    exceptions, to a ModelFileError; operators read their options under a guard of their own.
+    """
+    try:
+        yield
     except UnsupportedOperatorError:
         raise
     except Exception as error:
-        # The accessors raise many exceptions on invalid offsets.
         raise ModelFileError(
             f"is a damaged TFLite model, or truncated: {error}",
-            where=f"{path}: {len(data)} bytes",
+            where=f"{path}: {path.stat().st_size} bytes",
             hint="convert it or copy it again",
         ) from error
 

@@ -22,6 +22,7 @@ from trimtab.importers.tflite_ops.model import (
     TfliteModel,
     TfliteTensor,
     read,
+    reading,
 )
 from trimtab.importers.tflite_ops.node import HANDLERS, TfliteContext, TfliteNode
 from trimtab.importers.tflite_ops.variables import Variable, Variables
@@ -88,7 +89,9 @@ class TfliteImport(NetworkImport):
         self.model = model
         self.budget.add_stored(path.stat().st_size)
         self.forms = Forms(self.values)
-        self.context = TfliteContext([], self.forms, Variables(model), self.inline)
+        with reading(path):
+            variables = Variables(model)
+        self.context = TfliteContext([], self.forms, variables, self.inline)
         self._tensors = self.context.tensors
         self._nested = 0  # uses of graphs in graphs
         self._add_tensors(model.graphs[0])

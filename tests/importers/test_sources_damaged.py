@@ -1,17 +1,14 @@
 """Damaged files of every format: each is imported, or causes an error of trimtab.
 
-`./inv fuzz sources` runs this test with other damage each time, and stores minimized failures in
-tests/fuzz/found/sources.
+`./inv fuzz --target sources` runs this test with other damage each time, and stores minimized
+failures in tests/fuzz/found/sources.
 """
 
 from __future__ import annotations
 
 import contextlib
-import shutil
-import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from types import FrameType
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -19,10 +16,9 @@ from hypothesis import strategies as st
 
 from tests.importers import damage, sources
 from tests.some import some
-from trimtab import importers, paths
+from trimtab import importers
 from trimtab.errors import ModelFileError, TrimtabError
 
-FOUND = paths.root() / "tests" / "fuzz" / "found" / "sources"
 # Suffixes: first those of the files to load, then those of their companions.
 MAIN = (
     ".onnx",
@@ -36,7 +32,6 @@ MAIN = (
     ".bin",
     ".pdiparams",
 )
-_HANG_S = 60
 
 # Format-specific damage by suffix, in addition to damaged bytes.
 STRUCTURES: Mapping[str, damage.Damage] = {
@@ -57,27 +52,6 @@ def test_the_files_to_damage_are_a_model(format: str, tmp_path: Path) -> None:
     importers.load(sources.models(format)[sources.NETWORK](tmp_path))
 
 
-@contextlib.contextmanager
-def _limited() -> Iterator[None]:
-    """Fails if the import takes too long; `./inv fuzz` also limits its memory."""
-
-    def stop(_: int, frame: FrameType | None) -> None:
-        raise AssertionError(f"no end within {_HANG_S} s")
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(_HANG_S)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
-
-
-def _load(path: Path) -> None:
-    with _limited(), contextlib.suppress(TrimtabError):
-        importers.load(path)
-
-
 @pytest.mark.parametrize("format", sources.FORMATS)
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
@@ -87,28 +61,18 @@ def test_damaged_files_are_a_model_or_an_error_of_ours(
     models = sources.models(format)
     # Half of the cases damage the network, in which a damaged operator has neighbors.
     name = data.draw(st.just(sources.NETWORK) | st.sampled_from(sorted(models)))
-    for old in tmp_path.iterdir():
-        old.unlink()
+    damage.empty(tmp_path)
     path = models[name](tmp_path)
-    victims = sorted(file.name for file in tmp_path.iterdir() if file.stat().st_size)
-    victim = tmp_path / data.draw(st.sampled_from(victims))
-    kinds = [damage.of_bytes, *([STRUCTURES[victim.name]] if victim.name in STRUCTURES else [])]
-    content, kind = victim.read_bytes(), data.draw(st.sampled_from(kinds))
-    for _ in range(data.draw(st.integers(1, 3))):
-        content = kind(data, content) if content else b""
-    victim.write_bytes(content)
-    try:
-        _load(path)
-    except BaseException:
-        if folder := pytestconfig.getoption("--found"):
-            # The last example of Hypothesis is the smallest.
-            shutil.copytree(tmp_path, Path(folder) / format, dirs_exist_ok=True)
-        raise
+    damage.one_of(data, tmp_path, STRUCTURES)
+    with damage.handled(tmp_path, pytestconfig, format):
+        importers.load(path)
 
 
-def test_files_that_once_broke_an_importer_are_handled() -> None:
-    for folder in FOUND.glob("*"):
-        _load(min(folder.iterdir(), key=lambda file: MAIN.index(file.suffix)))
+def test_files_that_once_broke_an_importer_are_handled(tmp_path: Path) -> None:
+    for folder in damage.findings("sources", tmp_path):
+        path = min(folder.iterdir(), key=lambda file: MAIN.index(file.suffix))
+        with damage.limited(), contextlib.suppress(TrimtabError):
+            importers.load(path)
 
 
 def test_every_format_is_damaged() -> None:
@@ -124,7 +88,8 @@ def test_a_device_in_place_of_a_file_is_refused(format: str, place: str, tmp_pat
         content = file.read_bytes()
         file.unlink()
         file.symlink_to(place)
-        with _limited(), pytest.raises(ModelFileError, match=r"regular file|a pipe or a device"):
+        refused = pytest.raises(ModelFileError, match=r"regular file|a pipe or a device")
+        with damage.limited(), refused:
             importers.load(path)
         file.unlink()
         file.write_bytes(content)
