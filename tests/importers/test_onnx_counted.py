@@ -104,6 +104,10 @@ REFUSED = {
         "net (float[1] x, int64[2] n) => (float[a, b] y) { y = Expand (x, n) }",
         "its shape must be constant",
     ),
+    "a constant of a shape that is an input": (
+        "net (int64[2] n) => (float[a, b] y) { y = ConstantOfShape (n) }",
+        "its shape is computed from data, so that its result has no largest size",
+    ),
     "a reshape within a handler": (
         "net (float[4, 2, 6] x, bool[4] c) => (float[n, 3, 4] y) {"
         " v = Compress <axis = 0> (x, c) w = Constant <value = float[3, 2, 3] {"

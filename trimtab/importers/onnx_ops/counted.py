@@ -64,6 +64,7 @@ def added(
     counted = any(name is not None and is_counted(values[str(name)]) for name in node.inputs)
     handler, places = _HANDLERS.get(node.type, (None, ()))
     computed = any(node.has(i) and node.key(i) in sizes.largest for i in places)
+    computed |= node.type == "ConstantOfShape"  # a constant shape makes a constant
     if handler is not None and (counted or computed):
         return lambda node: handler(node, _SizeOperands(node, sizes))
     if counted and node.type not in _FOLLOWING:
