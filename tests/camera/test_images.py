@@ -266,6 +266,12 @@ def test_a_frame_of_a_height_that_no_picture_has_is_refused(format: str, rows: i
         assert [p.size for p in Frame(np.zeros((fitting, 4), np.uint8), format).planes()]
 
 
+@pytest.mark.parametrize("shape", [(0, 6, 3), (4, 0, 3), (0, 0, 3)])
+def test_a_frame_without_pixels_is_refused(shape: tuple[int, ...]) -> None:
+    with pytest.raises(UsageError, match="a frame of rgb cannot be uint8"):
+        Frame(np.zeros(shape, np.uint8), "rgb")
+
+
 @pytest.mark.parametrize("values", [{"width": 1.5}, {"crop": (0, 0, 1.5, 2)}, {"crop": (1, 2)}])
 def test_numbers_of_a_frame_are_whole(values: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=r"width must be|crop"):

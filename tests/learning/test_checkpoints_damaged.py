@@ -16,7 +16,7 @@ from tests.learning.networks import small
 from trimtab.learning import checkpoint
 from trimtab.learning.trainer import Trainer
 
-NAME = "net.checkpoint"
+NAME, SAVED = "net.checkpoint", "saved.checkpoint"
 POLICIES = ("fixed", "step", "exp", "inv")
 
 
@@ -32,9 +32,9 @@ def _continue(folder: Path, policy: str) -> int:
     trainer.restore(folder / NAME)
     data = np.ones((2, 3, 6, 6), np.float32)
     trainer.step({"data": data, "label": np.array([1, 2])})
-    trainer.save(folder / NAME)
+    trainer.save(folder / SAVED)
     before = trainer.steps
-    trainer.restore(folder / NAME)
+    trainer.restore(folder / SAVED)
     assert trainer.steps == before
     return before
 
@@ -55,7 +55,7 @@ def _write(folder: Path, steps: int) -> None:
 def test_the_checkpoint_to_damage_is_one(tmp_path: Path) -> None:
     _write(tmp_path, 6)
     assert _continue(tmp_path, "fixed") == 7
-    (tmp_path / NAME).write_bytes(_sealed((tmp_path / NAME).read_bytes()))
+    (tmp_path / NAME).write_bytes(_sealed((tmp_path / SAVED).read_bytes()))
     assert _continue(tmp_path, "fixed") == 8
 
 
