@@ -75,8 +75,9 @@ def test_a_damaged_checkpoint_continues_or_raises_an_error_of_ours(
         damage.one_of(data, tmp_path, {NAME: damage.of_words})
     if data.draw(st.integers(0, 3)) and len(content := (tmp_path / NAME).read_bytes()) >= 16:
         (tmp_path / NAME).write_bytes(_sealed(content))
+    policy = data.draw(st.sampled_from(POLICIES))
     with damage.handled(tmp_path, pytestconfig, "checkpoint"):
-        _continue(tmp_path, data.draw(st.sampled_from(POLICIES)))
+        _continue(tmp_path, policy)
 
 
 def test_checkpoints_that_once_broke_a_training_are_handled(
