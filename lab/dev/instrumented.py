@@ -18,7 +18,7 @@ from trimtab import files, paths, plugins
 # AddressSanitizer and UBSan.
 KINDS = {
     "address": ["-DTRIMTAB_SANITIZE=fuzzer-no-link,address,undefined", "-DTRIMTAB_FUZZ=ON"],
-    "thread": ["-DTRIMTAB_SANITIZE=thread"],
+    "thread": ["-DTRIMTAB_SANITIZE=thread", "-DCMAKE_CXX_FLAGS=-DTRIMTAB_BLOCK_COST=1"],
     "coverage": ["-DCMAKE_CXX_FLAGS=-fprofile-instr-generate -fcoverage-mapping"],
 }
 REMEDY = "sudo apt-get install clang llvm libclang-rt-dev"

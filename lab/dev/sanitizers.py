@@ -21,6 +21,8 @@ _OTHER_TESTS = (
     *("browser", "build", "core", "devices", "examples", "fuzz", "importers", "kernels", "lab"),
     *("plugins", "zoo"),
 )
+# Fuzz targets whose seeds threads compute, and the folders of these.
+_REPLAYED = {"run": "operators"} | {name: name for name in ("networks", "images", "training")}
 _TIMEOUT_S = 3600  # per network and number of threads
 # Threads change the order of summation; a race that matters corrupts whole blocks.
 _TOLERANCE = 1e-3
@@ -52,7 +54,9 @@ def memory(small: bool, keyword: str, jobs: int) -> list[str]:
 
 
 def threads(small: bool) -> list[str]:
-    """Runs the thread pool and networks under ThreadSanitizer; returns the failures."""
+    """Runs the thread pool and networks under ThreadSanitizer, and, unless `small`, every operator;
+    returns the failures. Threads share even the smallest loops.
+    """
     import trimtab
     from trimtab import zoo
 
@@ -66,12 +70,26 @@ def threads(small: bool) -> list[str]:
             tree = instrumented.build("thread", *programs, profile=profile)
         else:
             names = zoo.names()
-            tree = instrumented.build("thread", *programs)
-        failed = []
+            tree = instrumented.build("thread", *programs, *map("replay_{}".format, _REPLAYED))
+        failed = [] if small else _replays(tree, Path(folder) / "seeds")
         if shell.run([str(tree / "check_thread_pool")]):
             failed.append("check_thread_pool")
         for name in names:
             failed += _network(tree / "trimtab-run", name, Path(folder))
+    return failed
+
+
+def _replays(tree: Path, folder: Path) -> list[str]:
+    """Runs the seeds of fuzz targets: all operators, with one to three threads, networks of several
+    precisions, cameras, and training steps. Returns the failures.
+    """
+    if shell.run([sys.executable, "-m", "tests.fuzz.seeds", str(folder)]):
+        return ["the seeds of the fuzz targets"]
+    failed = []
+    for target, seeds in _REPLAYED.items():
+        code, text = shell.output([str(tree / f"replay_{target}"), str(folder / seeds)])
+        print(f"{target}: {text[-4000:] if code else text.splitlines()[-1]}", flush=True)
+        failed += [f"the seeds of {target}"] * bool(code)
     return failed
 
 

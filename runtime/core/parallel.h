@@ -9,8 +9,12 @@
 
 namespace trimtab {
 
-// Minimum cost of a block: about ten microseconds on a small core.
-constexpr size_t kBlockCost = 1 << 13;
+// Minimum cost of a block: about ten microseconds on a small core. Less where tests look for races, so
+// that threads share small loops, too.
+#ifndef TRIMTAB_BLOCK_COST
+#define TRIMTAB_BLOCK_COST (1 << 13)
+#endif
+constexpr size_t kBlockCost = TRIMTAB_BLOCK_COST;
 // Cost of an exponential, or of an element of a tile that is transformed in both directions.
 constexpr size_t kFunctionCost = 16;
 // Passing an element from one thread to another takes as long as reading this many weights.
