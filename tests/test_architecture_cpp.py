@@ -9,10 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.some import some
+from tests.sources import ROOT, cpp_sources
 
-ROOT = Path(__file__).resolve().parents[1]
-
-CPP_FOLDERS = ("runtime", "kernels", "bindings")
 ISA_HEADERS = re.compile(
     r"(arm_neon|arm_sve|arm_acle|arm_fp16|immintrin|\wmmintrin|riscv_vector)\.h"
 )
@@ -21,15 +19,6 @@ ARCHITECTURE_MACRO = re.compile(
     r"(?:__aarch64__|__arm__|__ARM_|__x86_64__|__i386__|__amd64__|__AVX|__SSE|__riscv|_M_X64|_M_ARM)"
 )
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
-
-
-def cpp_sources() -> list[Path]:
-    return [
-        path
-        for folder in CPP_FOLDERS
-        for path in sorted((ROOT / folder).rglob("*"))
-        if path.suffix in {".h", ".cpp", ".c", ".inc"}
-    ]
 
 
 def includes(path: Path) -> Iterator[tuple[bool, str]]:
