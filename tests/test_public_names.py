@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import pydoc
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -77,8 +78,9 @@ def test_dir_and_help_show_the_public_names() -> None:
     assert set(PUBLISHED) <= set(dir(trimtab))
     text = pydoc.plain(pydoc.render_doc(trimtab))
     assert "class Session(" in text
-    for signature in ("load(model: ", "quantize(program: ", "run(self, inputs: "):
-        assert signature in text
+    # Python 3.13 begins a line for each parameter of a long signature.
+    for name, first in (("load", "model: "), ("quantize", "program: "), ("run", "self,")):
+        assert re.search(rf"\b{name}\(\s*{first}", text), name
 
 
 def test_the_package_has_type_information(tmp_path: Path) -> None:

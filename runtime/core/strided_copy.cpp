@@ -45,7 +45,8 @@ inline void TransposeFour(const void* from_bytes, ptrdiff_t from_row, void* to_b
               d = at(from + 3 * from_row);
   const Lanes ab = {a[0], b[0], a[1], b[1]}, ab_high = {a[2], b[2], a[3], b[3]};
   const Lanes cd = {c[0], d[0], c[1], d[1]}, cd_high = {c[2], d[2], c[3], d[3]};
-  const auto store = [&](int column, Lanes left, Lanes right, int high) {
+  // By reference: GCC 14 for AArch64 fails on vectors of less alignment that are passed by value.
+  const auto store = [&](int column, const Lanes& left, const Lanes& right, int high) {
     *reinterpret_cast<Lanes*>(to + column * to_column) =
         high == 0 ? Lanes{left[0], left[1], right[0], right[1]}
                   : Lanes{left[2], left[3], right[2], right[3]};

@@ -15,7 +15,7 @@ import pytest
 import yaml
 from onnx import TensorProto, helper, numpy_helper
 
-from tests.devices.conftest import require
+from tests.devices.conftest import require_counting
 from trimtab.errors import RegressionError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -64,7 +64,7 @@ def test_both_examples_are_complete_and_keep_what_the_next_job_needs() -> None:
 @pytest.mark.build
 @pytest.mark.device
 def test_a_job_passes_fails_on_a_larger_network_and_passes_again(tmp_path: Path) -> None:
-    require("qemu-aarch64", "qemu-user")
+    require_counting()
     repository = tmp_path / "project"
     (repository / "perf").mkdir(parents=True)
     (repository / "perf" / "sweep.toml").write_text(SWEEP)

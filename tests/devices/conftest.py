@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import tomli_w
 
-from tests.devices.servers import Android, Farm, farm_of, require, start_android
+from tests.devices.servers import Android, Farm, farm_of, require, start_android, unpunished
 from trimtab import paths
 from trimtab.build import cmake_runner, toolchain
 from trimtab.devices import Device, InstructionCounter, board, find_device
@@ -154,6 +154,7 @@ def start_sshd(
             PasswordAuthentication no
             KbdInteractiveAuthentication {kbd_interactive}
             PermitRootLogin prohibit-password
+            {unpunished(sshd)}
             {chr(10).join(extra)}
             # Without the start-up files of the user. The first of several lines counts.
             SetEnv HOME={folder}

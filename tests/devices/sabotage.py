@@ -23,6 +23,7 @@ from typing import Any
 import pytest
 
 from tests.bench.fakes import RUNNER, make_golden, make_subject
+from tests.devices import servers
 from tests.devices.conftest import SshServer
 from tests.devices.fake_boot_id import play_boot_id
 from tests.devices.fake_sysfs import FakeSysfs
@@ -54,7 +55,7 @@ case "$ask" in {pattern})
 esac
 exec sh -c "$ask"
 """
-_SESSIONS = "$(cat /proc/{server}/task/{server}/children)"
+_SESSIONS = "{sessions}"
 _FAULTS = {
     "cut": f"kill -9 {_SESSIONS}",
     "frozen": f"for p in {_SESSIONS}; do kill -STOP $p; echo $p >>{{stage}}/stopped; done",
@@ -106,7 +107,8 @@ class Stage:
     def script(self) -> str:
         """The script of the fault."""
         places = {"stage": self.folder, "disk": self.disk, "results": self.results}
-        return _FAULTS[self.fault].format(**places, server=self.server)
+        of_server = {"server": self.server, "sessions": servers.sessions(self.server)}
+        return _FAULTS[self.fault].format(**places, **of_server)
 
     @property
     def has_struck(self) -> bool:

@@ -26,6 +26,36 @@ def require(program: str, package: str) -> str:
     return _find(program, f"apt-get install {package}", "/usr/sbin:/sbin")
 
 
+def sessions(listener: int) -> str:
+    """A substitution of the shell: the processes behind all connections of an SSH server.
+
+    From OpenSSH 9.8 on, those of root have a child that holds the connection.
+    """
+    return (
+        f"$(for p in $(cat /proc/{listener}/task/{listener}/children); do echo $p; "
+        "for c in $(cat /proc/$p/task/$p/children); do "
+        "grep -q ^sshd /proc/$c/comm && echo $c; done; done 2>/dev/null)"
+    )
+
+
+def kill_sessions(listener: int) -> None:
+    """Ends the processes behind all connections, as a power cut would; some may just have ended."""
+    subprocess.run(
+        ["sh", "-c", f"kill -9 {sessions(listener)}"], stderr=subprocess.DEVNULL, check=False
+    )
+
+
+def unpunished(sshd: str) -> str:
+    """The line of sshd_config with which a server answers again at once after a refused login.
+
+    OpenSSH 9.8 and later keep an address waiting; earlier ones do not know the line.
+    """
+    done = subprocess.run([sshd, "-V"], capture_output=True, text=True, check=False)
+    version = re.search(r"OpenSSH_(\d+)\.(\d+)", done.stdout + done.stderr)
+    is_new = version is not None and (int(version[1]), int(version[2])) >= (9, 8)
+    return "PerSourcePenalties no" if is_new else ""
+
+
 def _find(program: str, remedy: str, beside: str) -> str:
     """The path of a program on PATH or in `beside`."""
     path = shutil.which(program) or shutil.which(program, path=beside)

@@ -13,7 +13,8 @@ import pytest
 from tests.bench.fakes import make_golden, make_subject
 from tests.devices.chosen_programs import ChosenPrograms
 from tests.devices.conftest import SshServer, require
-from tests.devices.ssh.test_transport import files_below, kill_sessions
+from tests.devices.servers import kill_sessions
+from tests.devices.ssh.test_transport import files_below
 from trimtab.bench.jobs import Settings
 from trimtab.bench.protocol import measure
 from trimtab.devices import PushedFile, find_device, ssh
@@ -169,7 +170,7 @@ def test_a_broken_link_leaves_nothing_that_looks_complete(
     remote = board.directory / "cache" / "x" / "weights.ttm"
     with find_device("board1").open(trust_new=True) as device:
         assert isinstance(device, ssh.SshDevice)
-        content = _Cut(weights.read_bytes(), lambda: kill_sessions(server))
+        content = _Cut(weights.read_bytes(), lambda: kill_sessions(server.pid))
         with SILENT.step("push") as step, pytest.raises(DeviceUnreachableError):
             device._send(content, str(remote), "0" * 64, SIZE_BYTES, step)
     assert files_below(board.directory) == []

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import trimtab
-from tests.devices.conftest import require
+from tests.devices.conftest import require_counting
 from tests.recorded_progress import RecordedProgress
 from trimtab.bench.jobs import Settings
 from trimtab.errors import ProfileError, UsageError
@@ -91,7 +91,7 @@ def test_the_record_of_an_f16_network_has_its_accuracy_without_samples(tmp_path:
 @pytest.mark.build
 @pytest.mark.device
 def test_instructions_under_emulation_are_the_same_each_time(tmp_path: Path) -> None:
-    require("qemu-aarch64", "qemu-user")
+    require_counting()
     recipe = Recipe(model=NETWORK, embed_model=True)
     settings = Settings(per_op=True)
     first, second = (measure(recipe, tmp_path, settings, "qemu-a53") for _ in range(2))

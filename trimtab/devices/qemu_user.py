@@ -98,7 +98,9 @@ class QemuUserDevice(LocalDevice):
         return super().run(words, timeout_s=timeout_s, env=env, cwd=cwd, transcript=transcript)
 
     def has_plugins(self) -> bool:
-        """Whether this QEMU has TCG plug-ins: Debian's has them, Ubuntu 24.04's does not."""
+        """Whether this QEMU has TCG plug-ins: Debian 12's has them, those of Debian 13 and
+        Ubuntu 24.04 do not.
+        """
         output = subprocess.run(
             [self.emulator.program, "-d", "help"], capture_output=True, text=True, check=False
         )
@@ -165,7 +167,7 @@ class QemuUserDevice(LocalDevice):
                 "the emulator's plug-in wrote no log: "
                 + result.stderr.decode("utf-8", "replace").strip()[-300:],
                 where=self.name,
-                hint="QEMU must be built with TCG plug-ins, as Debian's is",
+                hint="QEMU must be built with TCG plug-ins, as Debian 12's is",
             )
         return log.read_text(encoding="utf-8", errors="replace")
 

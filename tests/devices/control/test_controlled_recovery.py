@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.bench.fakes import make_golden, make_subject
+from tests.devices import servers
 from tests.devices.conftest import SshServer
 from tests.devices.control.test_watchdog_killed import runners
 from tests.devices.fake_boot_id import play_boot_id
@@ -74,9 +75,8 @@ class Board:
 
     @property
     def _cut(self) -> str:
-        pid = self.server.pid
-        children = f"open('/proc/{pid}/task/{pid}/children').read()"
-        return f"time.sleep(0.5), os.system('kill -9 ' + {children})"  # some may just have ended
+        kill = f"kill -9 {servers.sessions(self.server.pid)}"
+        return f"time.sleep(0.5), os.system({kill!r})"  # some may just have ended
 
     @property
     def restart(self) -> str:

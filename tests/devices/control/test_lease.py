@@ -15,7 +15,7 @@ import pytest
 
 from tests.devices.conftest import SshServer, require
 from tests.devices.fake_sysfs import FakeSysfs
-from tests.devices.ssh.test_transport import kill_sessions
+from tests.devices.servers import kill_sessions
 from trimtab.devices import find_device, requirements
 from trimtab.devices.control import Control, controlled, lease, watchdog
 from trimtab.devices.control.lease import Lease
@@ -293,7 +293,7 @@ def test_a_cut_link_leaves_no_runner_and_no_governor(
 
     def cut() -> None:
         wait_until(noted.exists)
-        kill_sessions(server)
+        kill_sessions(server.pid)
 
     cutter = threading.Thread(target=cut)
     cutter.start()

@@ -13,8 +13,9 @@ import pytest
 
 from tests.bench.fakes import make_golden, make_subject
 from tests.devices.conftest import SshServer
+from tests.devices.servers import kill_sessions
 from tests.devices.ssh.conftest import Home, port_reached
-from tests.devices.ssh.test_transport import connect, fingerprint, kill_sessions
+from tests.devices.ssh.test_transport import connect, fingerprint
 from tests.devices.ssh.test_transport_links import stop
 from trimtab.bench.jobs import Settings
 from trimtab.bench.protocol import measure
@@ -42,7 +43,7 @@ def test_the_reason_of_a_broken_link_is_no_statistics_and_no_banner(
     server = start_sshd(f"Banner {tmp_path}/banner")
     server.define(config, "board1")
     with find_device("board1").open(trust_new=True) as device:
-        cutter = threading.Timer(0.5, kill_sessions, [server])
+        cutter = threading.Timer(0.5, kill_sessions, [server.pid])
         cutter.start()
         error = broken(lambda: device.run(["sleep", "20"], timeout_s=30))
         cutter.join()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import os
 import signal
@@ -18,6 +17,7 @@ import pytest
 from tests import disks
 from tests.bench.fakes import make_golden, make_subject
 from tests.devices.conftest import SshServer, make_key
+from tests.devices.servers import kill_sessions
 from trimtab.bench.jobs import Settings
 from trimtab.bench.protocol import measure
 from trimtab.devices import find_device, ssh
@@ -161,7 +161,7 @@ def test_a_connection_that_breaks_during_a_command_is_noticed(
 
     def cut() -> None:
         time.sleep(0.5)
-        kill_sessions(server)
+        kill_sessions(server.pid)
 
     with find_device("board1").open(trust_new=True) as device:
         cutter = threading.Thread(target=cut)
@@ -171,14 +171,6 @@ def test_a_connection_that_breaks_during_a_command_is_noticed(
             device.run(["sleep", "20"], timeout_s=30)
         assert time.monotonic() - started < 10
         cutter.join()
-
-
-def kill_sessions(server: SshServer) -> None:
-    """Ends the processes behind all connections, as a power cut would; some may just have ended."""
-    children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
-    for child in children:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(int(child), signal.SIGKILL)
 
 
 HANGS = "is_golden or ([say('run', i=i, ns=70 + i, instructions=None) for i in range(3)], "

@@ -17,8 +17,8 @@ from paramiko.pipe import PosixPipe
 
 from tests.devices.conftest import SshServer
 from tests.devices.fake_boot_id import BOOT_ID, play_boot_id
+from tests.devices.servers import kill_sessions
 from tests.devices.ssh.conftest import Home
-from tests.devices.ssh.test_transport import kill_sessions
 from trimtab.devices import Device, find_device, remote, shell, ssh
 from trimtab.devices.ssh import client
 from trimtab.devices.ssh.openssh import OpenSshClient
@@ -115,7 +115,7 @@ def test_a_runner_that_prints_too_much_is_a_failure_of_the_runner(device: Device
 
 
 def test_the_command_after_a_cut_reconnects(server: SshServer, device: Device) -> None:
-    kill_sessions(server)
+    kill_sessions(server.pid)
     with pytest.raises(DeviceUnreachableError):
         device.run(["true"], timeout_s=10)
     assert device.run(["echo", "back"], timeout_s=10).stdout == b"back\n"
@@ -141,7 +141,7 @@ def test_a_server_that_comes_back_later_is_waited_for(
 
 
 def stop(server: SshServer) -> None:
-    kill_sessions(server)  # which nobody finds once their parent is gone
+    kill_sessions(server.pid)  # which nobody finds once their parent is gone
     os.kill(server.pid, signal.SIGTERM)
     os.waitpid(server.pid, 0)
 
@@ -166,7 +166,7 @@ def test_a_reboot_is_reported_once(
     play_boot_id(monkeypatch.setattr, boot_id)
     with find_device("board1").open(trust_new=True) as device:
         for words, is_rebooted in (("first\n", False), ("second\n", True), ("second\n", False)):
-            kill_sessions(server)
+            kill_sessions(server.pid)
             with pytest.raises(DeviceUnreachableError):
                 device.run(["true"], timeout_s=10)
             boot_id.write_text(words)

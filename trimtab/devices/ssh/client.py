@@ -54,7 +54,7 @@ def unreachable(where: str, host: HostSettings, what: str, *, is_jump: bool) -> 
         hint = (
             f"the machine answers, but not as an SSH server at port {host.port}: is its SSH server "
             "running, and does `port` in the device's definition, or in the SSH configuration, "
-            "name it?"
+            "name it? After refused logins, OpenSSH 9.8 and later answers again in a minute"
         )
     else:
         hint = (
