@@ -50,5 +50,7 @@ def machine(options: BareOptions) -> None:
     else:
         print(tables.text([trial.table(trials), trial.skipped_table(trials)]))
     if options.update:
-        results = trial.to_results(trials, "./inv bare.machine --update", monitor.facts())
+        before = trial.committed_trials()
+        command = "./inv bare.machine --update"
+        results = trial.to_results(trials, before, command, monitor.facts())
         progress.note(f"written: {committed.write(trial.NAME, results)}")

@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,13 @@ ODD_FOLDER = "tr im $tab ü"
 # After `./inv test`: the packages of `./inv setup`, and another version of the compiler in the
 # place of the first, whose objects and settings must not be taken for its own.
 OTHER_COMPILER = {"bookworm": "g++-11", "trixie": "g++-13"}
+# Reasons that name a case: words of the sentence, and the reason in the table.
+_KINDS = {
+    "LiteRT does not run it": "LiteRT does not run it",
+    "onnxruntime does not run it": "onnxruntime does not run it",
+    "GCC knows": "GCC is older than the core",
+    "no ../shared/": "no folder of real models beside the checkout",
+}
 # Without root, `./inv` can install neither the venv module nor the headers of Python.
 WITHOUT_ROOT = ("python3-venv", "python3-dev")
 
@@ -62,7 +70,7 @@ MACHINES = (
 class BareTrial:
     """One command on one machine. `seconds`: wall-clock time, set-up included; `installed_mb`: of
     Python packages, caches and distribution packages that the commands so far added; `skipped`:
-    the number of tests by reason.
+    the number of tests by reason; `commit`: of the checkout; `date`: ISO 8601.
     """
 
     machine: str
@@ -74,6 +82,8 @@ class BareTrial:
     passed: int = 0
     failed: int = 0
     skipped: dict[str, int] = field(default_factory=dict)
+    commit: str = ""
+    date: str = ""
 
 
 def run(
@@ -84,6 +94,7 @@ def run(
     `after_setup`: `./inv test` once more, after `./inv setup` and with another compiler. `logs`:
     the folder for what the commands print.
     """
+    commit = shell.output(["git", "rev-parse", "--short=8", "HEAD"])[1].strip()
     for machine in machines:
         title = f"{RELEASES[machine.release]}, {machine.name}"
         with tempfile.TemporaryDirectory(prefix="bare-machine-") as scratch:
@@ -114,11 +125,15 @@ def run(
                 text = log.read_bytes()[offset:].decode(errors="replace")
                 trial = BareTrial(
                     machine.name, RELEASES[machine.release], command, code, seconds,
-                    _megabytes(folder) - before, **counts(text),
+                    _megabytes(folder) - before, **counts(text), commit=commit, date=_today(),
                 )  # fmt: skip
                 progress.note(f"{title}: {command}: exit code {code}, {seconds} s")
                 yield trial
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _today() -> str:
+    return datetime.now(UTC).date().isoformat()
 
 
 def _after_setup(compiler: str) -> str:
@@ -131,7 +146,8 @@ def _after_setup(compiler: str) -> str:
 def counts(text: str) -> dict[str, Any]:
     """`passed`, `failed` and `skipped` of pytest's summary in what a command printed."""
     skipped: dict[str, int] = {}
-    for number, reason in re.findall(r"^SKIPPED \[(\d+)\] [^ ]+: (.*)$", text, re.M):
+    for number, sentence in re.findall(r"^SKIPPED \[(\d+)\] [^ ]+: (.*)$", text, re.M):
+        reason = next((kind for word, kind in _KINDS.items() if word in sentence), sentence)
         skipped[reason] = skipped.get(reason, 0) + int(number)
     last = re.findall(r"^=+ (.*\d+ passed.*) in .*=+$", text, re.M)
     totals = {word: int(n) for n, word in re.findall(r"(\d+) (\w+)", last[-1])} if last else {}
@@ -145,28 +161,33 @@ def _megabytes(folder: Path) -> int:
 
 
 def to_results(
-    trials: Sequence[BareTrial], command: str, machine: dict[str, Any]
+    trials: Sequence[BareTrial], before: Sequence[BareTrial], command: str, machine: dict[str, Any]
 ) -> committed.Results:
-    """The committed form."""
-    rows = [asdict(trial) for trial in trials]
+    """The committed form. `before`: committed trials, of which those of other machines stay."""
+    again = {(trial.system, trial.machine) for trial in trials}
+    kept = [trial for trial in before if (trial.system, trial.machine) not in again]
+    rows = [asdict(trial) for trial in (*kept, *trials)]
     versions = {"trimtab": __version__}
     return committed.Results(command=command, machine=machine, versions=versions, rows=rows)
 
 
-def from_rows(rows: Sequence[committed.Row]) -> list[BareTrial]:
-    """The trials of a result file."""
-    return [BareTrial(**row) for row in rows]
+def committed_trials() -> list[BareTrial]:
+    """The trials of the result file, none without one."""
+    if not committed.path_of(NAME).is_file():
+        return []
+    return [BareTrial(**row) for row in committed.read(NAME).rows]
 
 
 def table(trials: Sequence[BareTrial]) -> Table:
     """A row for each command on each machine."""
     columns = [
-        *(Column(name) for name in ("system", "machine", "command", "ended")),
+        *(Column(name) for name in ("system", "machine", "commit", "command", "ended")),
         *(Column(name, ",d") for name in ("s", "MB added", "passed", "failed", "skipped")),
     ]
     rows = [
         (
-            *(t.system, t.machine, t.command, "well" if not t.exit_code else f"with {t.exit_code}"),
+            *(t.system, t.machine, f"{t.commit} of {t.date}", t.command),
+            "well" if not t.exit_code else f"with {t.exit_code}",
             *(t.seconds, t.installed_mb),
             *((t.passed, t.failed, sum(t.skipped.values())) if t.passed else (None, None, None)),
         )

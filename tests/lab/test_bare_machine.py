@@ -91,3 +91,16 @@ def test_nothing_is_installed_into_an_environment_of_others(
     monkeypatch.setattr(sys, "prefix", str(checkout / "conda"))
     packages.ensure()
     assert not (checkout / "log").exists()
+
+
+def test_a_machine_that_is_tried_again_takes_the_place_of_its_rows() -> None:
+    old = [trial.BareTrial("plain", name, "./inv demo", 0, 200, 1000) for name in ("a", "b")]
+    new = trial.BareTrial("plain", "b", "./inv demo", 1, 300, 1000, commit="c0ffee00")
+    results = trial.to_results([new], old, "./inv bare.machine", {})
+    assert [(row["system"], row["seconds"]) for row in results.rows] == [("a", 200), ("b", 300)]
+
+
+def test_reasons_that_name_a_case_are_counted_together() -> None:
+    lines = "SKIPPED [2] tests/a.py:1: GCC knows apple-m1 from version 15 on\n"
+    lines += "SKIPPED [3] tests/a.py:1: GCC knows zen5 from version 14 on\n"
+    assert trial.counts(lines)["skipped"] == {"GCC is older than the core": 5}
