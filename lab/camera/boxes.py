@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -12,17 +13,15 @@ from typing import Any
 import numpy as np
 
 from lab.camera.measure import Image, picture
-from lab.committed import Results
-from trimtab import __version__, attach_head, heads, load
+from lab.experiment import Experiment, FigureRow, computed, figure, text
+from trimtab import attach_head, heads, load
 from trimtab.camera import Camera, attach, parse
 from trimtab.pipeline.instructions import count_instructions
 from trimtab.pipeline.recipe import Recipe
 from trimtab.program import Program
 from trimtab.progress import Progress
 from trimtab.session import Session
-from trimtab.tables import Column, Table, number
 
-NAME = "camera/boxes"
 BAR = 1.05
 """The largest ratio to the network's own time that the project promises."""
 
@@ -44,12 +43,42 @@ _ADDED = {"camera_image", "decode_boxes", "suppress_boxes", "boxes_to_frame"}
 _STEPS = 12  # of the search for a threshold
 
 
-def measure(rounds: int, progress: Progress) -> Results:
+@dataclass(frozen=True)
+class CameraBoxesRow(FigureRow):
+    """One detector: milliseconds here and instructions on the core, of the network and from a frame
+    to boxes.
+    """
+
+    model: str = text("network")
+    head: str = text("head")
+    score: float = figure(digits=4)
+    network_ms: float = figure("x86: network", ".2f", digits=3)
+    boxes_ms: float = figure("frame to boxes", ".2f", digits=3)
+    time_ratio: float = computed("ratio", ".3f", of=lambda row: row.boxes_ms / row.network_ms)
+    network_instructions: int = figure()
+    boxes_instructions: int = figure()
+    network_millions: float = computed(
+        "A53: network", ".2f", of=lambda row: row.network_instructions / 1e6
+    )
+    boxes_millions: float = computed(
+        "frame to boxes", ".2f", of=lambda row: row.boxes_instructions / 1e6
+    )
+    count_ratio: float = computed(
+        "ratio", ".3f", of=lambda row: row.boxes_millions / row.network_millions
+    )
+
+
+BOXES = Experiment("bench.camera", "camera/boxes", CameraBoxesRow, is_timed=True)
+
+
+def measure(rounds: int, progress: Progress) -> tuple[list[CameraBoxesRow], dict[str, str]]:
     """CPU times of this machine, medians of interleaved rounds, and counted instructions, with one
-    thread. Networks of random weights find no objects: the threshold is such that some hundred
-    candidates pass it, as in a picture of ten objects. EmulatorError without QEMU's plug-ins.
+    thread; and the versions of programs. Networks of random weights find no objects: the threshold
+    is such that some hundred candidates pass it, as in a picture of ten objects. EmulatorError
+    without QEMU's plug-ins.
     """
     rows = []
+    versions: dict[str, str] = {}
     for name, head in DETECTORS.items():
         with progress.step(name):
             network = load(name)
@@ -63,21 +92,10 @@ def measure(rounds: int, progress: Progress) -> Results:
                 recipe = Recipe(model=name, cpu=CPU, cameras={x: camera}, head=request)
                 counts = count_instructions(recipe, Path(folder), progress)
             added = sum(n for label, n in counts.operators if label.split()[0] in _ADDED)
-            all_instructions = sum(n for _, n in counts.operators)
-            rows.append(
-                {
-                    "model": name,
-                    "head": head,
-                    "score": round(options["score"], 4),
-                    "network_ms": round(times[0], 3),
-                    "boxes_ms": round(times[1], 3),
-                    "network_instructions": all_instructions - added,
-                    "boxes_instructions": all_instructions,
-                }
-            )
-            versions = {"trimtab": __version__, **counts.versions}
-    command = f"./inv bench.camera --boxes --rounds {rounds} --update"
-    return Results(command=command, versions=versions, rows=rows)
+            total = sum(n for _, n in counts.operators)
+            rows.append(CameraBoxesRow(name, head, options["score"], *times, total - added, total))
+            versions |= counts.versions
+    return rows, versions
 
 
 def camera_of(network: Program) -> Camera:
@@ -121,24 +139,3 @@ def _times(
             session.run(feed)
             spans.append(time.process_time_ns() - begin)
     return median(times[0]) / 1e6, median(times[1]) / 1e6
-
-
-def ratios(row: Mapping[str, Any]) -> Iterator[float]:
-    """Frame to boxes by the network alone: time, and instructions."""
-    yield row["boxes_ms"] / row["network_ms"]
-    yield row["boxes_instructions"] / row["network_instructions"]
-
-
-def table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """Milliseconds here, and million instructions."""
-    columns = [Column("network"), Column("head")]
-    for place in ("x86", "A53"):
-        columns += [number(f"{place}: network", ".2f"), number("frame to boxes", ".2f")]
-        columns += [number("ratio", ".3f")]
-    cells = []
-    for row in rows:
-        time_ratio, count_ratio = ratios(row)
-        millions = (row[f"{part}_instructions"] / 1e6 for part in ("network", "boxes"))
-        times = (row["network_ms"], row["boxes_ms"], time_ratio)
-        cells.append((row["model"], row["head"], *times, *millions, count_ratio))
-    return Table(columns, cells)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import metadata
 from statistics import median
 from typing import Any
 
@@ -13,14 +12,11 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from lab.committed import Results
-from trimtab import __version__
+from lab.experiment import Experiment, FigureRow, computed, figure, text
 from trimtab.camera import Camera, attach, parse
 from trimtab.program import Program
 from trimtab.session import Session
-from trimtab.tables import Column, Table, number
 
-NAME = "camera"
 BAR = 0.7
 """The largest ratio to OpenCV's time that the project promises, for NV12 to a letterbox."""
 
@@ -35,17 +31,22 @@ CASES = {
 
 
 @dataclass(frozen=True)
-class CameraFigures:
+class CameraRow(FigureRow):
     """One case, in milliseconds: OpenCV's functions, and the operator."""
 
-    case: str
-    opencv_ms: float
-    own_ms: float
+    case: str = text("case")
+    opencv_ms: float = figure("OpenCV", ".2f", digits=3)
+    own_ms: float = figure("trimtab", ".2f", digits=3)
+    ratio: float = computed("ratio", ".2f", of=lambda row: row.own_ms / row.opencv_ms)
 
-    @property
-    def ratio(self) -> float:
-        """The operator's time relative to OpenCV's."""
-        return self.own_ms / self.opencv_ms
+
+CAMERA = Experiment(
+    "bench.camera",
+    "camera",
+    CameraRow,
+    packages=("opencv-python-headless", "numpy"),
+    is_timed=True,
+)
 
 
 def opencv(camera: Camera) -> Callable[[Image], Image]:
@@ -96,10 +97,10 @@ def session(camera: Camera) -> Session:
     return Session(attach(program, camera), cache=False)
 
 
-def measure(rounds: int) -> list[CameraFigures]:
+def measure(rounds: int) -> list[CameraRow]:
     """The medians of interleaved rounds, with one thread each."""
     cv2.setNumThreads(1)
-    return [_measured(case, text, rounds) for case, text in CASES.items()]
+    return [_measured(case, steps, rounds) for case, steps in CASES.items()]
 
 
 def picture(camera: Camera) -> Image:
@@ -110,8 +111,8 @@ def picture(camera: Camera) -> Image:
     return np.clip(waves + rng.normal(0, 4, shape), 0, 255).astype(np.uint8)
 
 
-def _measured(case: str, text: str, rounds: int) -> CameraFigures:
-    camera = parse(text)
+def _measured(case: str, steps: str, rounds: int) -> CameraRow:
+    camera = parse(steps)
     pixels = picture(camera)
     run, own = opencv(camera), session(camera)
     own.run(pixels)
@@ -122,33 +123,4 @@ def _measured(case: str, text: str, rounds: int) -> CameraFigures:
         run(pixels)
         theirs.append(time.perf_counter_ns() - begin)
         ours.append(own.time_operators()[at])
-    return CameraFigures(case, median(theirs) / 1e6, median(ours) / 1e6)
-
-
-def to_results(
-    measured: Sequence[CameraFigures], command: str, machine: Mapping[str, Any]
-) -> Results:
-    """The figures as a committed result."""
-    rows = [
-        {"case": f.case, "opencv_ms": round(f.opencv_ms, 3), "own_ms": round(f.own_ms, 3)}
-        for f in measured
-    ]
-    versions = {name: metadata.version(name) for name in ("opencv-python-headless", "numpy")}
-    versions["trimtab"] = __version__
-    return Results(command=command, machine=machine, versions=versions, rows=rows)
-
-
-def from_rows(rows: Sequence[Mapping[str, Any]]) -> list[CameraFigures]:
-    """The figures of a committed result."""
-    return [CameraFigures(row["case"], row["opencv_ms"], row["own_ms"]) for row in rows]
-
-
-def table(measured: Sequence[CameraFigures]) -> Table:
-    """Milliseconds of each case."""
-    columns = [
-        Column("case"),
-        number("OpenCV", ".2f"),
-        number("trimtab", ".2f"),
-        number("ratio", ".2f"),
-    ]
-    return Table(columns, [(f.case, f.opencv_ms, f.own_ms, f.ratio) for f in measured])
+    return CameraRow(case, median(theirs) / 1e6, median(ours) / 1e6)

@@ -9,14 +9,15 @@ import re
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 import onnx
 from onnx import TensorProto, helper
 
 from lab.camera.measure import CASES
-from lab.committed import Results
-from trimtab import __version__, files
+from lab.experiment import Experiment, FigureRow, computed, figure, text
+from trimtab import files
 from trimtab.bench import emulator_counts
 from trimtab.camera import parse
 from trimtab.devices import find_device
@@ -25,9 +26,7 @@ from trimtab.errors import EmulatorError, UsageError
 from trimtab.pipeline.instructions import count_instructions, emulated_device
 from trimtab.pipeline.recipe import Recipe
 from trimtab.progress import Progress
-from trimtab.tables import Column, Table, number
 
-NAME = "camera/ncnn"
 CASE = "nv12 to a letterbox"
 CPU = "cortex-a53"
 BAR = 0.5
@@ -71,8 +70,25 @@ int main() {
 """
 
 
-def measure(source: Path, progress: Progress) -> Results:
-    """The counts of ncnn's steps and of the operator; `source`: a checkout of ncnn.
+@dataclass(frozen=True)
+class NcnnRow(FigureRow):
+    """Instructions of one case: ncnn's steps, and the operator."""
+
+    case: str = text("case")
+    cpu: str = text("core")
+    ncnn_instructions: int = figure()
+    own_instructions: int = figure()
+    ncnn: float = computed("ncnn", ".2f", of=lambda row: row.ncnn_instructions / 1e6)
+    trimtab: float = computed("trimtab", ".2f", of=lambda row: row.own_instructions / 1e6)
+    ratio: float = computed("ratio", ".3f", of=lambda row: row.trimtab / row.ncnn)
+
+
+NCNN = Experiment("bench.camera", "camera/ncnn", NcnnRow, stand_ins={"ncnn": "FOLDER"})
+
+
+def measure(source: Path, progress: Progress) -> tuple[list[NcnnRow], dict[str, str]]:
+    """The counts of ncnn's steps and of the operator, and the versions of programs; `source`: a
+    checkout of ncnn.
 
     UsageError if it is none; EmulatorError without QEMU's plug-ins.
     """
@@ -86,26 +102,8 @@ def measure(source: Path, progress: Progress) -> Results:
         recipe = Recipe(model=str(network), cpu=CPU, cameras={"x": parse(CASES[CASE])})
         counts = count_instructions(recipe, folder, progress)
     (own,) = (n for label, n in counts.operators if label.startswith("camera_image"))
-    return Results(
-        command="./inv bench.camera --ncnn FOLDER --update",
-        versions={"ncnn": _revision(source), "trimtab": __version__, **counts.versions}
-        | {"emulator": emulator},
-        rows=[{"case": CASE, "cpu": CPU, "ncnn_instructions": theirs, "own_instructions": own}],
-    )
-
-
-def table(results: Results) -> Table:
-    """Millions of instructions of each case."""
-    columns = [Column("case"), Column("core"), number("ncnn", ".2f"), number("trimtab", ".2f")]
-    rows = [
-        (
-            *(row["case"], row["cpu"]),
-            *(row["ncnn_instructions"] / 1e6, row["own_instructions"] / 1e6),
-            row["own_instructions"] / row["ncnn_instructions"],
-        )
-        for row in results.rows
-    ]
-    return Table([*columns, number("ratio", ".3f")], rows)
+    versions = {"ncnn": _revision(source), **counts.versions, "emulator": emulator}
+    return [NcnnRow(CASE, CPU, theirs, own)], versions
 
 
 def _network() -> onnx.ModelProto:
@@ -142,8 +140,8 @@ def _compile(source: Path, folder: Path) -> Path:
         "layer_registry.h": "\n".join(tables),
         "chain.cpp": _PROGRAM,
     }
-    for name, text in headers.items():
-        files.write_text(folder / name, text)
+    for name, content in headers.items():
+        files.write_text(folder / name, content)
     places = (folder, source, source / "layer", source / "layer" / "arm")
     words = [sys.executable, "-m", "ziglang", "c++", "-target", "aarch64-linux-musl"]
     words += ["-mcpu=cortex_a53", *_FLAGS, *_FLAGS_OF_ZIG, *(f"-I{place}" for place in places)]

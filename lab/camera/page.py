@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from lab import committed
 from lab.camera import boxes, measure, ncnn
 from lab.docs.generator import reference
 from lab.docs.sentences import made_by
@@ -12,42 +11,41 @@ from trimtab.tables import Page
 @reference("Camera frames beside OpenCV")
 def camera() -> Page:
     """Provenance, verdict, and the figures of each case."""
-    figures = measure.from_rows(committed.read(measure.NAME).rows)
-    first = figures[0]
+    rows = measure.CAMERA.rows()
+    first = rows[0]
     verdict = "holds" if first.ratio <= measure.BAR else "is missed"
     return [
-        made_by(measure.NAME),
+        made_by(measure.CAMERA.name),
         f"The bar for {first.case}, {measure.BAR} of OpenCV's time, {verdict} with"
         f" {first.ratio:.2f}.",
         "Milliseconds with one thread:",
-        measure.table(figures),
+        measure.CameraRow.table(rows),
     ]
 
 
 @reference("Camera frames beside ncnn")
 def camera_ncnn() -> Page:
     """Provenance, verdict, and the counts."""
-    results = committed.read(ncnn.NAME)
-    row = results.rows[0]
-    ratio = row["own_instructions"] / row["ncnn_instructions"]
-    verdict = "holds" if ratio <= ncnn.BAR else "is missed"
+    (row,) = ncnn.NCNN.rows()
+    verdict = "holds" if row.ratio <= ncnn.BAR else "is missed"
     return [
-        made_by(ncnn.NAME),
-        f"The bar for {ncnn.CASE}, {ncnn.BAR} of ncnn's instructions, {verdict} with {ratio:.3f}.",
+        made_by(ncnn.NCNN.name),
+        f"The bar for {row.case}, {ncnn.BAR} of ncnn's instructions, {verdict} with"
+        f" {row.ratio:.3f}.",
         "Million instructions of a frame:",
-        ncnn.table(results),
+        ncnn.NcnnRow.table([row]),
     ]
 
 
 @reference("Detectors from frame to boxes")
 def camera_boxes() -> Page:
     """Provenance, verdict, and the figures of each detector."""
-    rows = committed.read(boxes.NAME).rows
-    above = [row["model"] for row in rows if max(boxes.ratios(row)) > boxes.BAR]
+    rows = boxes.BOXES.rows()
+    above = [row.model for row in rows if max(row.time_ratio, row.count_ratio) > boxes.BAR]
     verdict = f"is missed by {', '.join(f'`{name}`' for name in above)}" if above else "holds"
     return [
-        made_by(boxes.NAME),
+        made_by(boxes.BOXES.name),
         f"The bar, {boxes.BAR} of the network alone, {verdict}.",
         "Milliseconds with one thread here, and million instructions on a Cortex-A53:",
-        boxes.table(rows),
+        boxes.CameraBoxesRow.table(rows),
     ]

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from lab import committed
 from lab.camera import boxes, ncnn
 from lab.camera.measure import picture
 from trimtab import attach_head, load
@@ -17,8 +16,8 @@ from trimtab.session import Session
 
 
 def test_the_operator_takes_at_most_half_of_the_instructions_of_ncnn() -> None:
-    (row,) = committed.read(ncnn.NAME).rows
-    assert 0 < row["own_instructions"] <= ncnn.BAR * row["ncnn_instructions"]
+    (row,) = ncnn.NCNN.rows()
+    assert 0 < row.ratio <= ncnn.BAR
 
 
 def test_a_folder_that_is_no_checkout_of_ncnn_is_refused(tmp_path: Path) -> None:
@@ -37,8 +36,8 @@ def test_about_a_hundred_candidates_pass_the_threshold_of_a_detector() -> None:
 
 
 def test_ratios_are_those_of_the_whole_to_the_network() -> None:
-    row = {"model": "a", "head": "yolov8", "network_ms": 10.0, "boxes_ms": 10.4}
-    row |= {"network_instructions": 50_000_000, "boxes_instructions": 51_000_000}
-    assert [*boxes.ratios(row)] == pytest.approx([1.04, 1.02])
-    assert "1.040" in boxes.table([row]).text()
-    assert "51.00" in boxes.table([row]).text()
+    row = boxes.CameraBoxesRow("a", "yolov8", 0.5, 10.0, 10.4, 50_000_000, 51_000_000)
+    assert (row.time_ratio, row.count_ratio) == pytest.approx((1.04, 1.02))
+    printed = boxes.CameraBoxesRow.table([row]).text()
+    assert "1.040" in printed
+    assert "51.00" in printed
