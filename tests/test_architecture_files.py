@@ -15,7 +15,6 @@ LOGS = {
     "trimtab.build.cmake_runner",
     "trimtab.devices.board.machine",
     "trimtab.devices.ssh.openssh",
-    "lab.peers.process",
 }
 
 

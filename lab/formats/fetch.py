@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tarfile
 import tempfile
 import tomllib
@@ -13,12 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from lab import pip
+from lab.dev import shell
+from lab.worker import last_line
 from trimtab import files
+from trimtab.errors import MissingRequirementError
 from trimtab.progress import SILENT, Progress
 
 LIST = Path(__file__).with_name("packages.toml")
 SUFFIXES = (".onnx", ".data", ".tflite", ".param", ".bin", ".prototxt", ".caffemodel")
-_TIMEOUT_SECONDS = 600
 
 
 @dataclass(frozen=True)
@@ -72,35 +73,29 @@ def fetch(root: Path, progress: Progress = SILENT) -> dict[Package, str]:
 def _fetch_one(package: Package, folder: Path) -> str:
     """The reason if a package cannot be had; otherwise empty, and `folder` has its files."""
     with tempfile.TemporaryDirectory() as scratch:
-        releases = f"{package.name}=={package.version}", f"{package.name}@{package.version}"
-        commands = {
-            # Wheels only: building a source distribution would run its code.
-            "pypi": [
-                *(sys.executable, "-m", "pip", "download", "--only-binary", ":all:"),
-                *("--no-deps", "--quiet", "--dest", scratch, releases[0]),
-            ],
-            "npm": ["npm", "pack", "--silent", "--pack-destination", scratch, releases[1]],
-        }
         try:
-            done = subprocess.run(
-                commands[package.registry],
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=_TIMEOUT_SECONDS,
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            return str(error)
-        archives = [*Path(scratch).iterdir()]
-        if done.returncode or not archives:
-            return " ".join(done.stderr.split())[-200:] or "there is no such version"
+            if package.registry == "pypi":
+                archive = pip.wheel(f"{package.name}=={package.version}", Path(scratch))
+            else:
+                archive = _tarball(f"{package.name}@{package.version}", Path(scratch))
+        except MissingRequirementError as error:
+            return error.what
         with tempfile.TemporaryDirectory(dir=_made(folder.parent)) as part:
-            for name, data in _members(archives[0]):
+            for name, data in _members(archive):
                 path = Path(part) / "files" / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 files.write_bytes(path, data)
             (_made(Path(part) / "files")).rename(folder)
     return ""
+
+
+def _tarball(package: str, folder: Path) -> Path:
+    """Downloads a package of npm; MissingRequirementError if there is none."""
+    argv = ["npm", "pack", "--silent", "--pack-destination", str(folder), package]
+    code, text = shell.output(argv)
+    if code or not (archives := [*folder.iterdir()]):
+        raise MissingRequirementError(f"npm has no {package}: {last_line(text)}")
+    return archives[0]
 
 
 def _made(folder: Path) -> Path:

@@ -4,35 +4,43 @@ from __future__ import annotations
 
 import fnmatch
 import json
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from importlib import metadata
+from dataclasses import dataclass
 from pathlib import Path
 
 import lab
-from lab.committed import Results
+from lab.experiment import Experiment, FigureRow, text
 from lab.formats.fetch import Package, listing, packages
 from lab.formats.runtimes import IMAGE_SIZE, RUNTIMES
-from lab.formats.worker import NOT_RUN, STATUSES
+from lab.formats.worker import MATCHES, NOT_RUN, STATUSES
+from lab.worker import ask_once
+from trimtab.errors import RunnerError
 from trimtab.progress import SILENT, Progress
+from trimtab.tables import Column, Table, number
 
-NAME = "formats"
 _TIMEOUT_SECONDS = 300
-_PACKAGES = ("ai-edge-litert", "ncnn", "onnxruntime", "opencv-python-headless")
 
 
 @dataclass(frozen=True)
-class FileOutcome:
+class FormatsRow(FigureRow):
     """The status of a model file, with the reason unless it matches."""
 
-    package: str
-    file: str
-    runtime: str
-    status: str
-    reason: str
+    package: str = text("of")
+    file: str = text("file")
+    runtime: str = text("runtime")
+    status: str = text("status")
+    reason: str = text("reason")
+
+
+FORMATS = Experiment(
+    "formats",
+    "formats",
+    FormatsRow,
+    packages=("ai-edge-litert", "ncnn", "onnxruntime", "opencv-python-headless"),
+    stand_ins={"folder": "FOLDER"},
+)
 
 
 def model_files(root: Path) -> Iterator[tuple[Package, Path]]:
@@ -45,7 +53,7 @@ def model_files(root: Path) -> Iterator[tuple[Package, Path]]:
                 yield package, path
 
 
-def measure(root: Path, progress: Progress = SILENT) -> list[FileOutcome]:
+def measure(root: Path, progress: Progress = SILENT) -> list[FormatsRow]:
     """The outcome of each file, in a process of its own."""
     outcomes = []
     shapes = listing()["shapes"]
@@ -55,7 +63,7 @@ def measure(root: Path, progress: Progress = SILENT) -> list[FileOutcome]:
             status, reason = _outcome(path, _shape(file, shapes))
             runtime = RUNTIMES[path.suffix][0]
             reason = " ".join(reason.replace(str(path), path.name).split())
-            outcomes.append(FileOutcome(package.title, file, runtime, status, reason))
+            outcomes.append(FormatsRow(package.title, file, runtime, status, reason))
             step.update(done, len(chosen), f"{path.name}: {status}")
     return outcomes
 
@@ -67,41 +75,24 @@ def _shape(file: str, shapes: Mapping[str, Sequence[int]]) -> Sequence[int]:
 
 def _outcome(path: Path, shape: Sequence[int]) -> tuple[str, str]:
     command = [sys.executable, "-m", "lab.formats.worker", str(path), json.dumps(list(shape))]
+    root = lab.FOLDER.parent
     try:
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=_TIMEOUT_SECONDS,
-            cwd=lab.FOLDER.parent,
-        )
-        status, reason = json.loads(done.stdout.splitlines()[-1])
-    except subprocess.TimeoutExpired:
-        return NOT_RUN, f"it takes more than {_TIMEOUT_SECONDS} s"
-    except (ValueError, IndexError):
-        return NOT_RUN, f"the process ended with {done.returncode}"
+        status, reason = ask_once(command, path.name, cwd=root, timeout_s=_TIMEOUT_SECONDS)
+    except RunnerError as error:
+        return NOT_RUN, error.what
     return str(status), str(reason)
 
 
-def counts(outcomes: Sequence[FileOutcome]) -> list[tuple[str | int, ...]]:
-    """Numbers of files by runtime and status, and their totals."""
-    runtimes = [name for name, _ in RUNTIMES.values()]
-    numbers = Counter((o.runtime, o.status) for o in outcomes)
-    totals = Counter(o.status for o in outcomes)
-    rows: list[tuple[str | int, ...]] = [
-        (name, *(numbers[name, status] for status in STATUSES)) for name in runtimes
+def tables(rows: Sequence[FormatsRow]) -> list[Table]:
+    """Numbers of files by runtime and status with their totals, and the files that do not match."""
+    numbers = Counter((row.runtime, row.status) for row in rows)
+    totals = Counter(row.status for row in rows)
+    counts: list[tuple[str | int, ...]] = [
+        (name, *(numbers[name, status] for status in STATUSES)) for name, _ in RUNTIMES.values()
     ]
-    return [*rows, ("all", *(totals[status] for status in STATUSES))]
-
-
-def to_results(
-    outcomes: Sequence[FileOutcome], failed: Mapping[Package, str], command: str
-) -> Results:
-    """The content of the result file: one row per file."""
-    return Results(
-        command=command,
-        versions={name: metadata.version(name) for name in _PACKAGES},
-        notes=[f"not fetched: {package.title}: {why}" for package, why in failed.items()],
-        rows=[asdict(outcome) for outcome in outcomes],
-    )
+    counts.append(("all", *(totals[status] for status in STATUSES)))
+    others = [row for row in rows if row.status != MATCHES]
+    return [
+        Table([Column("runtime"), *map(number, STATUSES)], counts),
+        FormatsRow.table(others, "file", "package", "status", "reason"),
+    ]

@@ -8,45 +8,33 @@ from lab import committed
 from lab.docs.generator import reference
 from lab.docs.sentences import made_by
 from lab.formats import operators
-from lab.formats.measure import NAME, FileOutcome, counts
-from lab.formats.worker import MATCHES, NOT_RUN, STATUSES
-from trimtab.tables import Column, Page, Table, number
+from lab.formats.measure import FORMATS, FormatsRow, tables
+from lab.formats.worker import MATCHES, NOT_RUN
+from trimtab.tables import Column, Page, Table
 
 
 @reference("Files of published packages")
 def published_files() -> Page:
     """Files of published packages that match their own runtime."""
-    if not committed.path_of(NAME).exists():
+    if not FORMATS.is_measured():
         return ["Not measured yet: `./inv formats --fetch --update`."]
-    results = committed.read(NAME)
-    outcomes = [FileOutcome(**row) for row in results.rows]
-    packages = sorted({outcome.package for outcome in outcomes})
-    run = [outcome for outcome in outcomes if outcome.status != NOT_RUN]
+    rows = FORMATS.rows()
+    packages = sorted({row.package for row in rows})
+    run = [row for row in rows if row.status != NOT_RUN]
     return [
-        made_by(NAME),
-        f"{_share(outcomes)} of {len(packages)} packages match; {_share(run)} that their own "
+        made_by(FORMATS.name),
+        f"{_share(rows)} of {len(packages)} packages match; {_share(run)} that their own "
         "runtime runs.",
-        *outcome_tables(outcomes),
+        *tables(rows),
         f"The packages: {', '.join(packages)}.",
-        *results.notes,
+        *committed.read(FORMATS.name).notes,
     ]
 
 
-def _share(outcomes: Sequence[FileOutcome]) -> str:
+def _share(rows: Sequence[FormatsRow]) -> str:
     """The number of files that match, and their share."""
-    matching = sum(outcome.status == MATCHES for outcome in outcomes)
-    return f"{matching} of {len(outcomes)} files ({matching / len(outcomes):.1%})"
-
-
-def outcome_tables(outcomes: Sequence[FileOutcome]) -> list[Table]:
-    """Numbers of files by status, and the files that do not match."""
-    return [
-        Table([Column("runtime"), *map(number, STATUSES)], counts(outcomes)),
-        Table(
-            [Column("file"), Column("of"), Column("status"), Column("reason")],
-            [(o.file, o.package, o.status, o.reason) for o in outcomes if o.status != MATCHES],
-        ),
-    ]
+    matching = sum(row.status == MATCHES for row in rows)
+    return f"{matching} of {len(rows)} files ({matching / len(rows):.1%})"
 
 
 @reference("Operators that are not supported")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trimtab.cli._command import command, option
+from lab.options import OutputOptions
+from trimtab.cli._command import command, group, option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,35 +14,26 @@ class FormatsOptions:
 
     fetch: bool = option("download packages of lab/formats/packages.toml that are missing", False)
     folder: str = option("folder of the packages' model files; default: in the cache")
-    json: bool = option("print JSON", False)
-    update: bool = option("write the outcomes to lab/formats/", False)
+    results: OutputOptions = group(OutputOptions)
 
 
 @command(FormatsOptions, engine=True)
 def formats(options: FormatsOptions) -> None:
     """Compare model files of published packages with their own runtimes."""
-    from dataclasses import asdict
     from pathlib import Path
 
-    from lab import committed
+    from lab.experiment import TaskRun
     from lab.formats import fetch, measure
-    from lab.formats.page import outcome_tables
-    from trimtab import paths, strict_json, tables
-    from trimtab.cli._progress import shown
+    from trimtab import paths
     from trimtab.errors import UsageError
 
-    progress = shown(quiet=options.json)
+    run = TaskRun(measure.FORMATS, options)
     root = Path(options.folder) if options.folder else paths.cache() / "formats"
-    failed = fetch.fetch(root, progress) if options.fetch else {}
-    outcomes = measure.measure(root, progress)
-    if not outcomes:
+    failed = fetch.fetch(root, run.progress) if options.fetch else {}
+    rows = measure.measure(root, run.progress)
+    if not rows:
         raise UsageError("there are no model files", where=str(root), hint="download them: --fetch")
-    if options.json:
-        print(strict_json.dumps([asdict(outcome) for outcome in outcomes], indent=1))
-    else:
-        print(tables.text(outcome_tables(outcomes)))
-    for package, reason in failed.items():
-        progress.note(f"not fetched: {package.title}: {reason}")
-    if options.update:
-        results = measure.to_results(outcomes, failed, "./inv formats --fetch --update")
-        progress.note(f"written: {committed.write(measure.NAME, results)}")
+    missing = [f"not fetched: {package.title}: {reason}" for package, reason in failed.items()]
+    for line in missing:
+        run.progress.note(line)
+    run.finish(rows, measure.tables(rows), notes=missing)

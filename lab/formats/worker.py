@@ -49,7 +49,7 @@ def outcome(path: Path, shape: Sequence[int]) -> tuple[str, str]:
         return DIFFERS, f"{len(actual)} outputs, not {len(expected)}"
     worst = MATCHES, ""
     for (name, own), want in zip(actual.items(), expected, strict=True):
-        problem, share = _difference(own, want)
+        problem, share = difference(own, want)
         if share > OUTLIERS:
             return DIFFERS, f"{name} {problem}"
         if problem:
@@ -71,7 +71,7 @@ def _free(path: Path, shapes: dict[str, tuple[int, ...]]) -> dict[str, tuple[int
     return shapes if path.suffix in (".onnx", ".param") else {}
 
 
-def _difference(own: Array, want: Array) -> tuple[str, float]:
+def difference(own: Array, want: Array) -> tuple[str, float]:
     """How an output differs from the expected one, empty if it does not; and the share of its
     elements that do.
     """

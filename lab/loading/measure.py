@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
 import tempfile
 import time
@@ -14,15 +12,15 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from lab.committed import Results
+from lab.experiment import Experiment, FigureRow, computed, figure, text
 from lab.loading import networks, worker
-from lab.loading.worker import CACHED, LOAD, OWN, PEER, PLAN
-from trimtab import __version__, files, paths, zoo
-from trimtab.errors import MissingRequirementError, RunnerError
+from lab.loading.worker import CACHED, OWN, PEER
+from lab.worker import ask_once
+from trimtab import files, paths, zoo
+from trimtab.errors import MissingRequirementError
 from trimtab.progress import SILENT, Progress
-from trimtab.tables import Column, Table, number
+from trimtab.tables import Table
 
-NAME = "loading"
 PROCESSES = 3  # of each kind, whose median counts
 # A file is known by its state only if that is older than the clock's resolution.
 _SETTLE_S = 2.5
@@ -32,25 +30,38 @@ BARS = {"resnet50": 2.0, "mobilenet_v2": 4.0, "yolov8n": 4.0, "vit_tiny": 4.0}
 
 
 @dataclass(frozen=True)
-class LoadingFigures:
+class LoadingRow(FigureRow):
     """One network. Milliseconds of CPU time: by kind of creation in one process (`worker`), and of
-    imports and creation in a process with one engine; `peak_mb`: its resident memory.
+    imports and creation in a process with one engine (`alone`); resident memory of the latter in
+    MB.
     """
 
-    network: str
-    cpu_ms: Mapping[str, float]
-    alone_ms: Mapping[str, float]
-    peak_mb: Mapping[str, float]
+    network: str = text("network")
+    onnxruntime_ms: float = figure("onnxruntime", ".0f", digits=2)
+    trimtab_ms: float = figure("trimtab", ".0f", digits=2)
+    cached_ms: float = figure("cached", ".0f", digits=2)
+    load_ms: float = figure("loading", ".0f", digits=2)
+    plan_ms: float = figure("planning", ".0f", digits=2)
+    alone_onnxruntime_ms: float = figure(PEER, ".0f", digits=2)
+    alone_trimtab_ms: float = figure(OWN, ".0f", digits=2)
+    alone_cached_ms: float = figure(CACHED, ".0f", digits=2)
+    onnxruntime_peak_mb: float = figure("peak of onnxruntime", ".0f", digits=1)
+    trimtab_peak_mb: float = figure("of trimtab", ".0f", digits=1)
+    cached_peak_mb: float = figure(digits=1)
+    ratio: float = computed("ratio", ".2f", of=lambda row: row.trimtab_ms / row.onnxruntime_ms)
+    peak_ratio: float = computed(
+        "ratio", ".2f", of=lambda row: row.trimtab_peak_mb / row.onnxruntime_peak_mb
+    )
 
-    @property
-    def ratio(self) -> float:
-        """CPU time without the cache, relative to onnxruntime's."""
-        return self.cpu_ms[OWN] / self.cpu_ms[PEER]
 
-    @property
-    def peak_ratio(self) -> float:
-        """Peak memory without the cache, relative to onnxruntime's."""
-        return self.peak_mb[OWN] / self.peak_mb[PEER]
+LOADING = Experiment(
+    "bench.loading",
+    "loading",
+    LoadingRow,
+    packages=(PEER, "onnx", "numpy"),
+    selection=("network",),
+    is_timed=True,
+)
 
 
 def names() -> tuple[str, ...]:
@@ -69,9 +80,7 @@ def model(name: str, progress: Progress = SILENT) -> Path:
     return path
 
 
-def measure(
-    chosen: Sequence[str], rounds: int, progress: Progress = SILENT
-) -> list[LoadingFigures]:
+def measure(chosen: Sequence[str], rounds: int, progress: Progress = SILENT) -> list[LoadingRow]:
     """Measures networks by name. MissingRequirementError without onnxruntime, RunnerError if a
     process fails.
     """
@@ -81,15 +90,15 @@ def measure(
         raise MissingRequirementError(
             f"{PEER} is not installed", hint=f".venv/bin/pip install {PEER}"
         ) from None
-    measured = []
+    rows = []
     with progress.step("measure loading", "networks") as step:
         for done, name in enumerate(chosen, 1):
-            measured.append(_of_one(name, model(name, progress), rounds))
+            rows.append(_of_one(name, model(name, progress), rounds))
             step.update(done, len(chosen))
-    return measured
+    return rows
 
 
-def _of_one(name: str, path: Path, rounds: int) -> LoadingFigures:
+def _of_one(name: str, path: Path, rounds: int) -> LoadingRow:
     with tempfile.TemporaryDirectory(prefix="trimtab-") as cache:
         time.sleep(_SETTLE_S)
         times = _run("alternate", str(path), str(rounds), cache)
@@ -97,86 +106,23 @@ def _of_one(name: str, path: Path, rounds: int) -> LoadingFigures:
         for _ in range(PROCESSES):
             for kind, runs in alone.items():
                 runs.append(_run("alone", kind, str(path), cache))
-    return LoadingFigures(
-        name,
-        {kind: median(values) / 1e6 for kind, values in times.items()},
-        {kind: median(run["cpu_ns"] for run in runs) / 1e6 for kind, runs in alone.items()},
-        {kind: median(run["peak_bytes"] for run in runs) / 1e6 for kind, runs in alone.items()},
-    )
+    figures = {f"{kind}_ms": median(values) / 1e6 for kind, values in times.items()}
+    for kind, runs in alone.items():
+        figures[f"alone_{kind}_ms"] = median(run["cpu_ns"] for run in runs) / 1e6
+        figures[f"{kind}_peak_mb"] = median(run["peak_bytes"] for run in runs) / 1e6
+    return LoadingRow(name, **figures)
 
 
 def _run(*arguments: str) -> Any:
     """The answer of a process of `worker`; RunnerError if it fails."""
-    argv = [sys.executable, "-P", worker.__file__, *arguments]
-    result = subprocess.run(argv, capture_output=True, text=True, check=False)
-    if result.returncode:
-        *_, last = ["it wrote nothing", *result.stderr.strip().splitlines()]
-        raise RunnerError(f"the process ended: {last}", where=" ".join(arguments))
-    return json.loads(result.stdout)
+    return ask_once([sys.executable, "-P", worker.__file__, *arguments], " ".join(arguments))
 
 
-def to_results(
-    measured: Sequence[LoadingFigures], command: str, machine: Mapping[str, Any]
-) -> Results:
-    """The figures as a committed result."""
-    rows = [
-        {
-            "network": figures.network,
-            **{f"{key}_ms": round(value, 2) for key, value in figures.cpu_ms.items()},
-            **{f"alone_{key}_ms": round(value, 2) for key, value in figures.alone_ms.items()},
-            **{f"{key}_peak_mb": round(value, 1) for key, value in figures.peak_mb.items()},
-        }
-        for figures in measured
-    ]
-    versions = {name: metadata.version(name) for name in (PEER, "onnx", "numpy")}
-    versions["trimtab"] = __version__
-    return Results(command=command, machine=machine, versions=versions, rows=rows)
-
-
-def from_rows(rows: Sequence[Mapping[str, Any]]) -> list[LoadingFigures]:
-    """The figures of a committed result."""
-    kinds = PEER, OWN, CACHED
-    return [
-        LoadingFigures(
-            row["network"],
-            {kind: row[f"{kind}_ms"] for kind in (*kinds, LOAD, PLAN)},
-            {kind: row[f"alone_{kind}_ms"] for kind in kinds},
-            {kind: row[f"{kind}_peak_mb"] for kind in kinds},
-        )
-        for row in rows
-    ]
-
-
-def table(measured: Sequence[LoadingFigures]) -> Table:
-    """CPU times in milliseconds, and memory in MB, of each network."""
-    columns = [
-        Column("network"),
-        number("onnxruntime", ".0f"),
-        number("trimtab", ".0f"),
-        number("ratio", ".2f"),
-        number("loading", ".0f"),
-        number("planning", ".0f"),
-        number("cached", ".0f"),
-        number("peak of onnxruntime", ".0f"),
-        number("of trimtab", ".0f"),
-        number("ratio", ".2f", key="peak_ratio"),
-    ]
-    rows = [
-        (
-            figures.network,
-            *(figures.cpu_ms[kind] for kind in (PEER, OWN)),
-            figures.ratio,
-            *(figures.cpu_ms[kind] for kind in (LOAD, PLAN, CACHED)),
-            *(figures.peak_mb[kind] for kind in (PEER, OWN)),
-            figures.peak_ratio,
-        )
-        for figures in measured
-    ]
-    return Table(columns, rows)
-
-
-def alone_table(measured: Sequence[LoadingFigures]) -> Table:
-    """CPU times of whole starts: imports and creation, in a process of its own."""
-    columns = [Column("network"), *(number(name, ".0f") for name in (PEER, OWN, CACHED))]
-    rows = [(f.network, *(f.alone_ms[kind] for kind in (PEER, OWN, CACHED))) for f in measured]
-    return Table(columns, rows)
+def tables(rows: Sequence[LoadingRow]) -> tuple[Table, Table]:
+    """CPU times in milliseconds, and memory in MB, of each network in one process; and CPU times of
+    whole starts, imports included.
+    """
+    names = ("network", "onnxruntime_ms", "trimtab_ms", "ratio", "load_ms", "plan_ms", "cached_ms")
+    peaks = ("onnxruntime_peak_mb", "trimtab_peak_mb", "peak_ratio")
+    alone = (f"alone_{kind}_ms" for kind in (PEER, OWN, CACHED))
+    return LoadingRow.table(rows, *names, *peaks), LoadingRow.table(rows, "network", *alone)

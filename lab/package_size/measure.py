@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
-from lab import committed
 from lab.dev import distribution, shell
 from lab.dev.lock import LOCK
-from trimtab import __version__
+from lab.experiment import Experiment, FigureRow, figure, text
+from lab.worker import ask_once
 from trimtab.errors import BuildError
 from trimtab.progress import SILENT, Progress
 from trimtab.tables import Column, Table
 
-NAME = "package_size"
 LIMIT_MB = 520
 
 # Run by the environment's own Python: bytes of each distribution's files. `pip` and `setuptools`
@@ -36,14 +34,17 @@ print(json.dumps({k: v for k, v in sizes.items() if k not in ("pip", "setuptools
 
 
 @dataclass(frozen=True)
-class InstalledPackage:
+class InstalledPackageRow(FigureRow):
     """A distribution. `size_bytes`: the sum of its files, those that pip compiles included."""
 
-    package: str
-    size_bytes: int
+    package: str = text("package")
+    size_bytes: int = figure()
 
 
-def measure(progress: Progress = SILENT) -> list[InstalledPackage]:
+PACKAGES = Experiment("package.size", "package_size", InstalledPackageRow)
+
+
+def measure(progress: Progress = SILENT) -> list[InstalledPackageRow]:
     """Builds the wheel of the last commit and installs it with the locked packages into an empty
     environment; largest first. BuildError if pip fails.
     """
@@ -61,29 +62,16 @@ def measure(progress: Progress = SILENT) -> list[InstalledPackage]:
                 done = subprocess.run(argv, capture_output=True, text=True, check=False)
                 if done.returncode:
                     raise BuildError(f"pip failed:\n{done.stderr[-2000:]}")
-        text = subprocess.run([python, "-c", _SIZES], capture_output=True, text=True, check=True)
-        sizes = json.loads(text.stdout)
+        sizes = ask_once([python, "-c", _SIZES], "the empty environment")
     # Only `./inv` needs the backend that makes a checkout importable.
     for name in ("scikit-build-core", "scikit_build_core", "pathspec"):
         sizes.pop(name, None)
-    return sorted((InstalledPackage(*item) for item in sizes.items()), key=lambda i: -i.size_bytes)
-
-
-def to_results(installed: Sequence[InstalledPackage]) -> committed.Results:
-    """The committed form."""
-    return committed.Results(
-        command="./inv package.size --update",
-        versions={"trimtab": __version__, "Python": sys.version.split()[0]},
-        rows=[asdict(item) for item in installed],
+    return sorted(
+        (InstalledPackageRow(*item) for item in sizes.items()), key=lambda i: -i.size_bytes
     )
 
 
-def from_rows(rows: Sequence[committed.Row]) -> list[InstalledPackage]:
-    """The packages of a result file."""
-    return [InstalledPackage(**row) for row in rows]
-
-
-def table(installed: Sequence[InstalledPackage]) -> Table:
+def table(installed: Sequence[InstalledPackageRow]) -> Table:
     """A row for each package above a megabyte, and one for the rest."""
     large = [item for item in installed if item.size_bytes >= 1e6]
     small = [item for item in installed if item.size_bytes < 1e6]

