@@ -1,6 +1,6 @@
 """An experiment: the dataclass of its rows gives its result file, its tables and most of its task.
 
-    @dataclass(frozen=True)
+    @figure_row
     class CameraRow(FigureRow):
         case: str = text("case")
         opencv_ms: float = figure("OpenCV", ".2f", digits=3)
@@ -26,7 +26,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar, dataclass_transform
 
 from lab import committed
 from lab.committed import Baseline, Results
@@ -60,14 +60,28 @@ def figure(
     return field(metadata={"column": column, "digits": digits}, **options)
 
 
-def computed(header: str, form: str = "", *, of: Callable[[Any], Any], absent: str = "") -> Any:
+def computed(
+    header: str,
+    form: str = "",
+    *,
+    of: Callable[[Any], Any],
+    absent: str = "",
+    is_text: bool = False,
+    init: Literal[False] = False,
+) -> Any:
     """A field that follows from the others by the function `of`; the result file leaves it out."""
-    metadata = {"column": number(header, form, absent=absent), "of": of}
-    return field(init=False, metadata=metadata)
+    column = Column(header) if is_text else number(header, form, absent=absent)
+    return field(init=init, metadata={"column": column, "of": of})
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(text, figure, computed))
+def figure_row(cls: type[R]) -> type[R]:
+    """Makes a frozen dataclass of a subclass of `FigureRow`."""
+    return dataclass(frozen=True)(cls)
 
 
 class FigureRow:
-    """The base of rows, which are frozen dataclasses with fields made by the functions above."""
+    """The base of rows, whose fields are made by the functions above."""
 
     def __post_init__(self) -> None:
         """Sets the fields that follow from others, in their order."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lab.camera.measure import Image, picture
-from lab.experiment import Experiment, FigureRow, computed, figure, text
+from lab.experiment import Experiment, FigureRow, computed, figure, figure_row, text
 from trimtab import attach_head, heads, load
 from trimtab.camera import Camera, attach, parse
 from trimtab.pipeline.instructions import count_instructions
@@ -43,7 +42,7 @@ _ADDED = {"camera_image", "decode_boxes", "suppress_boxes", "boxes_to_frame"}
 _STEPS = 12  # of the search for a threshold
 
 
-@dataclass(frozen=True)
+@figure_row
 class CameraBoxesRow(FigureRow):
     """One detector: milliseconds here and instructions on the core, of the network and from a frame
     to boxes.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
@@ -12,7 +11,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from lab.experiment import Experiment, FigureRow, computed, figure, text
+from lab.experiment import Experiment, FigureRow, computed, figure, figure_row, text
 from trimtab.camera import Camera, attach, parse
 from trimtab.program import Program
 from trimtab.session import Session
@@ -30,7 +29,7 @@ CASES = {
 }
 
 
-@dataclass(frozen=True)
+@figure_row
 class CameraRow(FigureRow):
     """One case, in milliseconds: OpenCV's functions, and the operator."""
 

@@ -9,14 +9,13 @@ import re
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 import onnx
 from onnx import TensorProto, helper
 
 from lab.camera.measure import CASES
-from lab.experiment import Experiment, FigureRow, computed, figure, text
+from lab.experiment import Experiment, FigureRow, computed, figure, figure_row, text
 from trimtab import files
 from trimtab.bench import emulator_counts
 from trimtab.camera import parse
@@ -70,7 +69,7 @@ int main() {
 """
 
 
-@dataclass(frozen=True)
+@figure_row
 class NcnnRow(FigureRow):
     """Instructions of one case: ncnn's steps, and the operator."""
 

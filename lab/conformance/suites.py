@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from onnx import numpy_helper
 from onnx.backend.test import loader
 
-from lab.committed import Results
+from lab.experiment import Experiment, FigureRow, computed, figure, figure_row, text
 from trimtab import files
 from trimtab.errors import (
     ImportModelError,
@@ -37,12 +37,10 @@ from trimtab.planner import algorithms
 from trimtab.planner.plan_file import Plan
 from trimtab.program import Program
 from trimtab.session import Session
-from trimtab.tables import Column, Table, number
+from trimtab.tables import Column, Page, Table, number
 
 Array = NDArray[Any]
 Run = Callable[[Program, Mapping[str, Array]], Mapping[str, Array]]
-
-NAME = "conformance"
 
 SUITES = ("node", "pytorch-converted", "pytorch-operator", "light")
 
@@ -101,8 +99,8 @@ def run(case: SuiteTest, compute: Run | None = None) -> Outcome:
     """
 
     def outcome(status: str, reason: object = "") -> Outcome:
-        text = " ".join(str(reason).split())
-        return Outcome(case.suite, case.name, case.operator, status, text, constants)
+        words = " ".join(str(reason).split())
+        return Outcome(case.suite, case.name, case.operator, status, words, constants)
 
     constants: tuple[str, ...] = ()
     try:
@@ -286,15 +284,40 @@ def _light(suite: str) -> Iterator[SuiteTest]:
 _READERS: dict[str, Callable[[str], Iterator[SuiteTest]]] = {"node": _node, "light": _light}
 
 
-def to_results(outcomes: Sequence[Outcome], command: str) -> Results:
-    """The content of the result file: one row per operator of each suite, with the reasons."""
-    rows = []
-    for suite, operator in sorted({(o.suite, o.operator) for o in outcomes}):
-        own = [o for o in outcomes if (o.suite, o.operator) == (suite, operator)]
-        counts = {status: sum(o.status == status for o in own) for status in STATUSES}
-        reasons = sorted({_reason(o.reason) for o in own if o.status == UNSUPPORTED})
-        rows.append({"suite": suite, "operator": operator, **counts, "reasons": reasons})
-    return Results(command=command, versions={"onnx": onnx.__version__}, rows=rows)
+@figure_row
+class ConformanceRow(FigureRow):
+    """Numbers of tests of an operator in a suite, by status, and why some are unsupported."""
+
+    suite: str = text("suite")
+    operator: str = text("operator")
+    passed: int = figure(PASSED)
+    wrong: int = figure(WRONG)
+    unsupported: int = figure(UNSUPPORTED)
+    reasons: list[str] = figure()
+    refused: str = computed("what is refused", is_text=True, of=lambda row: "; ".join(row.reasons))
+
+
+CONFORMANCE = Experiment(
+    "conformance",
+    "conformance",
+    ConformanceRow,
+    packages=("onnx",),
+    selection=("suite", "keyword"),
+)
+
+
+def rows(outcomes: Sequence[Outcome]) -> list[ConformanceRow]:
+    """One row per operator of each suite."""
+    by_operator: dict[tuple[str, str], list[Outcome]] = {}
+    for outcome in outcomes:
+        by_operator.setdefault((outcome.suite, outcome.operator), []).append(outcome)
+    measured = []
+    for key, group in sorted(by_operator.items()):
+        counts = Counter(outcome.status for outcome in group)
+        reasons = sorted({_reason(one.reason) for one in group if one.status == UNSUPPORTED})
+        figures = counts[PASSED], counts[WRONG], counts[UNSUPPORTED]
+        measured.append(ConformanceRow(*key, *figures, reasons))
+    return measured
 
 
 def _reason(reason: str) -> str:
@@ -304,20 +327,13 @@ def _reason(reason: str) -> str:
     return reason.rpartition("): ")[2].partition(" not checked, ")[0]
 
 
-def tables(outcomes: Sequence[Outcome]) -> list[Table]:
+def tables(rows: Sequence[ConformanceRow]) -> Page:
     """Numbers of tests by operator and status, and by suite and status."""
-    counts = Counter((o.suite, o.operator, o.status) for o in outcomes)
-    totals = Counter((o.suite, o.status) for o in outcomes)
-    statuses = [number(status) for status in STATUSES]
-    operators = [
-        (suite, operator, *(counts[suite, operator, status] or None for status in STATUSES))
-        for suite, operator in sorted({(o.suite, o.operator) for o in outcomes})
-    ]
     suites = [
-        (suite, *(totals[suite, status] for status in STATUSES))
-        for suite in sorted({o.suite for o in outcomes})
+        (suite, *(sum(getattr(row, s) for row in rows if row.suite == suite) for s in STATUSES))
+        for suite in dict.fromkeys(row.suite for row in rows)
     ]
     return [
-        Table([Column("suite"), Column("operator"), *statuses], operators),
-        Table([Column("suite"), *statuses], suites),
+        ConformanceRow.table(rows, "suite", "operator", *STATUSES),
+        Table([Column("suite"), *map(number, STATUSES)], suites),
     ]

@@ -2,71 +2,51 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-from invoke.context import Context
 from invoke.exceptions import Exit
 
-from trimtab.cli._command import task
-from trimtab.cli._engine import needs_engine
-
-if TYPE_CHECKING:
-    from lab.conformance.suites import Outcome
+from lab.options import OutputOptions
+from trimtab.cli._command import command, group, option
 
 
-@task(
-    iterable=["suite"],
-    help={
-        "suite": "only this one: node, pytorch-converted, pytorch-operator, light (repeatable)",
-        "keyword": "only tests whose name contains this",
-        "verbose": "print the reason of each test that did not pass",
-        "json": "print all outcomes as JSON",
-        "update": "write the figures to lab/conformance/; takes no --suite and no --keyword",
-    },
-)
-@needs_engine
-def conformance(
-    _: Context,
-    suite: list[str],
-    keyword: str = "",
-    verbose: bool = False,
-    json: bool = False,
-    update: bool = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ConformanceOptions:
+    """Options of `conformance`."""
+
+    suite: tuple[str, ...] = option(
+        "only this one: node, pytorch-converted, pytorch-operator, light (repeatable)", ()
+    )
+    keyword: str = option("only tests whose name contains this")
+    verbose: bool = option("print the reason of each test that did not pass", False)
+    results: OutputOptions = group(OutputOptions)
+
+
+@command(ConformanceOptions, engine=True)
+def conformance(options: ConformanceOptions) -> None:
     """Run ONNX's own tests: passed, unsupported or wrong (the exit code is 1 if any is wrong)."""
-    from lab import committed
-    from lab.conformance import suites
-    from trimtab import tables
-    from trimtab.cli._progress import shown
-    from trimtab.errors import UsageError
+    from dataclasses import asdict
 
-    if update and (suite or keyword):
-        raise UsageError("an update writes all outcomes", hint="leave out --suite and --keyword")
-    tests = [c for c in suites.cases(suite or suites.SUITES) if keyword in c.name]
+    from lab.conformance import suites
+    from lab.experiment import TaskRun
+
+    run = TaskRun(suites.CONFORMANCE, options)
+    chosen = suites.cases(options.suite or suites.SUITES)
+    tests = [test for test in chosen if options.keyword in test.name]
     outcomes = []
-    with shown(quiet=json).step("run ONNX's own tests", "tests") as step:
+    with run.progress.step("run ONNX's own tests", "tests") as step:
         for done, test in enumerate(tests, 1):
             outcomes.append(suites.run(test))
             step.update(done, len(tests), f"{test.suite} {test.name}")
+    rows = suites.rows(outcomes)
     wrong = [outcome for outcome in outcomes if outcome.status == suites.WRONG]
-    if json:
-        _print_json(outcomes)
-    else:
-        print(tables.text(suites.tables(outcomes)))
-        shown_outcomes = [o for o in outcomes if o.status != suites.PASSED] if verbose else wrong
-        for outcome in shown_outcomes:
-            print(f"{outcome.status}: {outcome.suite} {outcome.name}: {outcome.reason}")
-    if update:
-        results = suites.to_results(outcomes, "./inv conformance --update")
-        path = committed.write(suites.NAME, results)
-        print(f"written: {path}")
+    others = [outcome for outcome in outcomes if outcome.status != suites.PASSED]
+    reasons = "\n".join(
+        f"{outcome.status}: {outcome.suite} {outcome.name}: {outcome.reason}"
+        for outcome in (others if options.verbose else wrong)
+    )
+    page = suites.tables(rows)
+    page = [*page, reasons] if reasons else page
+    run.finish(rows, page, json=[asdict(outcome) for outcome in outcomes])
     if wrong:
         raise Exit(code=1)
-
-
-def _print_json(outcomes: list[Outcome]) -> None:
-    import dataclasses
-
-    from trimtab import strict_json
-
-    print(strict_json.dumps([dataclasses.asdict(outcome) for outcome in outcomes], indent=1))

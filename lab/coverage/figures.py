@@ -1,56 +1,45 @@
-"""Line coverage of the engine, as tables and committed results."""
+"""Line coverage of the engine."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 
-from lab.committed import Results, Row
-from trimtab import __version__
+from lab.experiment import Experiment, FigureRow, computed, figure, figure_row, text
 from trimtab.tables import Column, Page, Table
 
-NAME = "coverage"
 FOLDERS = ("runtime/core/", "runtime/ops/")
 MINIMUM = 0.90  # coverage of both folders together
 _SHOWN = 12  # files with the most unreached lines
 
 
-@dataclass(frozen=True)
-class FileCoverage:
+@figure_row
+class CoverageRow(FigureRow):
     """Executed lines and lines of code of a source file."""
 
-    file: str
-    reached: int
-    lines: int
+    file: str = text("file")
+    reached: int = figure()
+    missed: int = computed("not reached", is_text=True, of=lambda row: row.lines - row.reached)
+    lines: int = text("lines")
 
 
-def share(rows: Sequence[Row]) -> float:
+COVERAGE = Experiment("coverage", "coverage", CoverageRow, stand_ins={"html": "FOLDER"})
+
+
+def share(rows: Sequence[CoverageRow]) -> float:
     """The share of executed lines."""
-    return float(sum(row["reached"] for row in rows) / sum(row["lines"] for row in rows))
+    return sum(row.reached for row in rows) / sum(row.lines for row in rows)
 
 
-def rows_of(files: Sequence[FileCoverage]) -> list[Row]:
-    """One row per file, by name."""
-    return [asdict(file) for file in sorted(files, key=lambda file: file.file)]
-
-
-def to_results(rows: Sequence[Row], clang: str) -> Results:
-    """The content of the result file."""
-    versions = {"trimtab": __version__, "clang": clang}
-    return Results(command="./inv coverage --update", versions=versions, rows=rows)
-
-
-def page(rows: Sequence[Row]) -> Page:
+def page(rows: Sequence[CoverageRow]) -> Page:
     """Coverage of each folder, and the files with the most unreached lines."""
-    totals = []
-    for folder in FOLDERS:
-        own = [row for row in rows if row["file"].startswith(folder)]
-        totals.append((folder, sum(row["lines"] for row in own), f"{share(own):.1%}"))
-    totals.append(("both", sum(row["lines"] for row in rows), f"{share(rows):.1%}"))
-    missed = [(row["file"], row["lines"] - row["reached"], row["lines"]) for row in rows]
-    missed = sorted((row for row in missed if row[1]), key=lambda row: (-row[1], row[0]))
+    groups = {folder: [row for row in rows if row.file.startswith(folder)] for folder in FOLDERS}
+    totals = [
+        (title, sum(row.lines for row in group), f"{share(group):.1%}")
+        for title, group in [*groups.items(), ("both", rows)]
+    ]
+    missed = sorted((row for row in rows if row.missed), key=lambda row: (-row.missed, row.file))
     return [
         Table([Column("folder"), Column("lines"), Column("reached")], totals),
         "The files with the most unreached lines:",
-        Table([Column("file"), Column("not reached"), Column("lines")], missed[:_SHOWN]),
+        CoverageRow.table(missed[:_SHOWN]),
     ]

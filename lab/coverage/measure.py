@@ -17,8 +17,8 @@ from lab.dev import instrumented, shell
 from lab.fuzz import search
 
 
-def measure(html: str) -> list[figures.FileCoverage]:
-    """The line coverage of the engine's core and operators.
+def measure(html: str) -> list[figures.CoverageRow]:
+    """The line coverage of the engine's core and operators, by file.
 
     `html`: folder for annotated sources, or "".
     """
@@ -43,7 +43,7 @@ def measure(html: str) -> list[figures.FileCoverage]:
 
 def _read(
     tree: Path, programs: Sequence[str], profile: str, html: str
-) -> list[figures.FileCoverage]:
+) -> list[figures.CoverageRow]:
     root = shell.ROOT
     (library,) = tree.glob("_engine*.so")
     objects = [str(library), *(f"-object={tree / name}" for name in programs)]
@@ -62,8 +62,8 @@ def _read(
         name = os.path.relpath(os.path.normpath(row["filename"]), root)
         if name.startswith(figures.FOLDERS):
             lines = row["summary"]["lines"]
-            coverage.append(figures.FileCoverage(name, lines["covered"], lines["count"]))
-    return coverage
+            coverage.append(figures.CoverageRow(name, lines["covered"], lines["count"]))
+    return sorted(coverage, key=lambda row: row.file)
 
 
 def _run(argv: list[str], environment: Mapping[str, str], *, quiet: bool = False) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from lab import committed
 from lab.coverage import figures
 from lab.docs.generator import reference
 from lab.docs.sentences import made_by
@@ -12,6 +11,4 @@ from trimtab.tables import Page
 @reference("Lines that tests reach")
 def lines_reached() -> Page:
     """Coverage by folder, and the files with the most unreached lines."""
-    rows = committed.read(figures.NAME).rows
-    total = f"{figures.share(rows):.1%} of {sum(row['lines'] for row in rows):,} lines are reached."
-    return [made_by(figures.NAME), total, *figures.page(rows)]
+    return [made_by(figures.COVERAGE.name), *figures.page(figures.COVERAGE.rows())]

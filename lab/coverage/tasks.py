@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from invoke.context import Context
+from dataclasses import dataclass
+
 from invoke.exceptions import Exit
 
-from trimtab.cli._command import task
-from trimtab.cli._engine import needs_engine
+from lab.options import OutputOptions
+from trimtab.cli._command import command, group, option
 
 
-@task(
-    help={
-        "html": "folder for annotated sources",
-        "update": "write the figures to lab/coverage/",
-    }
-)
-@needs_engine
-def coverage(_: Context, html: str = "", update: bool = False) -> None:
+@dataclass(frozen=True, kw_only=True)
+class CoverageOptions:
+    """Options of `coverage`."""
+
+    html: str = option("folder for annotated sources")
+    results: OutputOptions = group(OutputOptions)
+
+
+@command(CoverageOptions, engine=True)
+def coverage(options: CoverageOptions) -> None:
     """Measure line coverage of the engine by operator tests and seeds of fuzzing."""
-    from lab import committed
     from lab.coverage import figures, measure
     from lab.dev import instrumented
-    from trimtab import tables
+    from lab.experiment import TaskRun
 
-    rows = figures.rows_of(measure.measure(html))
-    print(tables.text(figures.page(rows)))
-    if update:
-        results = figures.to_results(rows, instrumented.version())
-        print(f"written: {committed.write(figures.NAME, results)}")
+    run = TaskRun(figures.COVERAGE, options)
+    rows = measure.measure(options.html)
+    run.finish(rows, figures.page(rows), versions={"clang": instrumented.version()})
     if figures.share(rows) < figures.MINIMUM:
         raise Exit(f"coverage: less than {figures.MINIMUM:.0%}", code=1)

@@ -61,7 +61,7 @@ def run(
         arms = {n: _arm(LAYERS + n * LAYERS // 100, folder) for n in planted}
         built = {n: prepare_arm(arm, definition, folder, progress) for n, arm in arms.items()}
     with definition.open() as device, tempfile.TemporaryDirectory(prefix="trimtab-") as scratch:
-        log = _Log(folder / "trials.jsonl", _facts(device, built))
+        log = TrialLog(folder / "trials.jsonl", _facts(device, built))
         if resume:
             log.read()
         else:
@@ -97,7 +97,7 @@ def _trial(
     return Trial(kind, verdict.ratio, low, high, verdict.is_real, round(load, 2))
 
 
-class _Log:
+class TrialLog:
     """The saved trials of one run: a line of facts, then one line per trial."""
 
     def __init__(self, path: Path, facts: dict[str, Any]) -> None:

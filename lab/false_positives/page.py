@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from lab import committed
 from lab.docs.generator import reference
 from lab.docs.sentences import made_by
 from lab.false_positives import trials
@@ -12,4 +11,4 @@ from trimtab.tables import Page
 @reference("Trials of false positives")
 def false_positive_trials() -> Page:
     """False-positive and detection rates, and one row per kind of trial."""
-    return [made_by(trials.NAME), *trials.page(committed.read(trials.NAME).rows)]
+    return [made_by(trials.TRIALS.name), *trials.page(trials.TRIALS.rows())]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trimtab.cli._command import command, option
-from trimtab.cli._options import WAIT_HELP, parse_wait
+from lab.options import TimedOptions
+from trimtab.cli._command import command, group, option
+from trimtab.cli._options import parse_wait
 
 NAMESPACE = "bench"
 RENAMED = {"bench.truth": "bench.false-positives"}
@@ -21,30 +22,21 @@ class TrialOptions:
         200,
     )
     resume: bool = option("continue an interrupted run", False)
-    wait: str = option(WAIT_HELP, bare=True)
-    json: bool = option("print JSON", False)
-    update: bool = option("write the figures to lab/false_positives/", False)
+    results: TimedOptions = group(TimedOptions)
 
 
 @command(TrialOptions, engine=True)
 def false_positives(options: TrialOptions) -> None:
     """Measure the false-positive and detection rates of `bench.ab` on this machine."""
-    from lab import committed
+    from lab.experiment import TaskRun
     from lab.false_positives import experiment, trials
-    from lab.machine import MachineMonitor
-    from trimtab import strict_json, tables
-    from trimtab.cli._progress import shown
 
-    progress, monitor = shown(quiet=options.json), MachineMonitor()
-    wait_s = parse_wait(options.wait)
-    run = experiment.run(options.trials, resume=options.resume, wait_s=wait_s, progress=progress)
-    rows = trials.rows(run.trials)
-    if options.json:
-        floor = run.floor.share
-        print(strict_json.dumps({**trials.tally(rows), "floor": floor, "rows": rows}, indent=1))
-    else:
-        print(tables.text(trials.page(rows)))
-    if options.update:
-        command = f"./inv bench.false-positives --trials {options.trials} --update"
-        results = trials.to_results(run.trials, run.floor.share, command, monitor.facts())
-        progress.note(f"written: {committed.write(trials.NAME, results)}")
+    run = TaskRun(trials.TRIALS, options)
+    wait_s = parse_wait(options.results.wait)
+    done = experiment.run(
+        options.trials, resume=options.resume, wait_s=wait_s, progress=run.progress
+    )
+    rows, floor = trials.rows(done.trials), done.floor.share
+    note = f"The machine's noise floor, from a calibration before the trials, was {floor:.2%}."
+    facts = {**trials.tally(rows), "floor": floor, "rows": [row.record() for row in rows]}
+    run.finish(rows, trials.page(rows), json=facts, notes=[note])

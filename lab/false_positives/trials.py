@@ -7,16 +7,14 @@ run beside a noisy neighbor.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
-import numpy as np
+from lab.experiment import Experiment, FigureRow, computed, figure, figure_row, text
+from trimtab.tables import Page
 
-from lab.committed import Results
-from trimtab.tables import Column, Page, Table, number
-
-NAME = "false_positives"
 LAYERS = 100
 
 
@@ -61,90 +59,82 @@ def schedule(trials: int) -> list[int]:
     return [kind for _ in range((trials + 1) // 2) for kind in range(len(KINDS))]
 
 
-def rows(trials: Sequence[Trial]) -> list[dict[str, Any]]:
-    """One row per kind with trials."""
-    tallies = []
-    for index, kind in enumerate(KINDS):
-        of_kind = [trial for trial in trials if trial.kind == index]
-        if not of_kind:
-            continue
-        tallies.append(
-            {
-                "trial": kind.title,
-                **asdict(kind),
-                "trials": len(of_kind),
-                "significant": sum(trial.is_real for trial in of_kind),
-                "ratio": round(float(np.median([trial.ratio for trial in of_kind])), 5),
-                "half_width": round(float(np.median([(t.high - t.low) / 2 for t in of_kind])), 5),
-                "load": round(float(np.median([trial.load for trial in of_kind])), 2),
-            }
+@figure_row
+class TrialsRow(FigureRow):
+    """The trials of a kind. `ratio`, `half_width` of its interval, `load`: medians."""
+
+    trial: str = text("trial")
+    planted: int = figure()
+    is_noisy: bool = figure()
+    machine: str = computed(
+        "machine",
+        is_text=True,
+        of=lambda row: "beside a noisy neighbor" if row.is_noisy else "alone",
+    )
+    launches: int = figure("launches per arm")
+    trials: int = figure("trials")
+    significant: int = figure()
+    share: str = computed(
+        "significant", of=lambda row: f"{row.significant} ({row.significant / row.trials:.0%})"
+    )
+    ratio: float = figure("ratio", ".4f", digits=5)
+    half_width: float = figure("interval, half", ".2%", digits=5)
+    load: float = figure("load average", ".1f", digits=2)
+
+    @staticmethod
+    def of(kind: TrialKind, trials: Sequence[Trial]) -> TrialsRow:
+        """The row of a kind with trials."""
+        return TrialsRow(
+            kind.title,
+            kind.planted,
+            kind.is_noisy,
+            kind.launches,
+            len(trials),
+            sum(trial.is_real for trial in trials),
+            median(trial.ratio for trial in trials),
+            median((trial.high - trial.low) / 2 for trial in trials),
+            median(trial.load for trial in trials),
         )
-    return tallies
 
 
-def tally(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+TRIALS = Experiment("bench.false-positives", "false_positives", TrialsRow, is_timed=True)
+
+
+def rows(trials: Sequence[Trial]) -> list[TrialsRow]:
+    """One row per kind with trials."""
+    by_kind = [[trial for trial in trials if trial.kind == index] for index in range(len(KINDS))]
+    return [TrialsRow.of(kind, own) for kind, own in zip(KINDS, by_kind, strict=True) if own]
+
+
+def tally(rows: Sequence[TrialsRow]) -> dict[str, Any]:
     """The totals of all rows, and of those on a quiet and on a noisy machine.
 
     `false_positives` in `trials` of A with A; `detected`: the share of `planted_trials` with a
     significant difference, None without such trials.
     """
-    quiet = [row for row in rows if not row["is_noisy"]]
-    noisy = [row for row in rows if row["is_noisy"]]
+    quiet = [row for row in rows if not row.is_noisy]
+    noisy = [row for row in rows if row.is_noisy]
     return {**_tally(rows), "quiet": _tally(quiet), "noisy": _tally(noisy)}
 
 
-def _tally(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    same = [row for row in rows if not row["planted"]]
-    planted = [row for row in rows if row["planted"]]
-    count = sum(row["trials"] for row in planted)
+def _tally(rows: Sequence[TrialsRow]) -> dict[str, Any]:
+    same = [row for row in rows if not row.planted]
+    planted = [row for row in rows if row.planted]
+    count = sum(row.trials for row in planted)
     return {
-        "false_positives": sum(row["significant"] for row in same),
-        "trials": sum(row["trials"] for row in same),
-        "detected": sum(row["significant"] for row in planted) / count if count else None,
+        "false_positives": sum(row.significant for row in same),
+        "trials": sum(row.trials for row in same),
+        "detected": sum(row.significant for row in planted) / count if count else None,
         "planted_trials": count,
     }
 
 
-def table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """One row per kind of trial."""
-    heads = ("trials", "launches per arm", "significant", "ratio", "interval, half", "load average")
-    cells = [
-        (
-            row["trial"],
-            "beside a noisy neighbor" if row["is_noisy"] else "alone",
-            row["trials"],
-            row["launches"],
-            f"{row['significant']} ({row['significant'] / row['trials']:.0%})",
-            f"{row['ratio']:.4f}",
-            f"{row['half_width']:.2%}",
-            f"{row['load']:.1f}",
-        )
-        for row in rows
-    ]
-    return Table([Column("trial"), Column("machine"), *map(number, heads)], cells)
-
-
-def page(rows: Sequence[Mapping[str, Any]]) -> Page:
+def page(rows: Sequence[TrialsRow]) -> Page:
     """The totals and the table."""
     total = tally(rows)
-    text = f"False positives: {total['false_positives']} of {total['trials']} trials of A with A."
+    words = f"False positives: {total['false_positives']} of {total['trials']} trials of A with A."
     if total["detected"] is not None:
-        text += f" Planted differences detected: {total['detected']:.0%} of "
-        text += f"{total['planted_trials']}."
-    return [text, table(rows)]
-
-
-def to_results(
-    trials: Sequence[Trial], floor: float, command: str, machine: Mapping[str, Any]
-) -> Results:
-    """The content of the result file."""
-    import trimtab
-
-    note = f"The machine's noise floor, from a calibration before the trials, was {floor:.2%}."
-    return Results(
-        command=command,
-        machine=machine,
-        versions={"trimtab": trimtab.__version__},
-        notes=[note],
-        rows=rows(trials),
-    )
+        words += f" Planted differences detected: {total['detected']:.0%} of "
+        words += f"{total['planted_trials']}."
+    names = ("trial", "machine", "trials", "launches", "share", "ratio", "half_width", "load")
+    return [words, TrialsRow.table(rows, *names)]

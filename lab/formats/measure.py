@@ -7,11 +7,10 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import lab
-from lab.experiment import Experiment, FigureRow, text
+from lab.experiment import Experiment, FigureRow, figure_row, text
 from lab.formats.fetch import Package, listing, packages
 from lab.formats.runtimes import IMAGE_SIZE, RUNTIMES
 from lab.formats.worker import MATCHES, NOT_RUN, STATUSES
@@ -23,7 +22,7 @@ from trimtab.tables import Column, Table, number
 _TIMEOUT_SECONDS = 300
 
 
-@dataclass(frozen=True)
+@figure_row
 class FormatsRow(FigureRow):
     """The status of a model file, with the reason unless it matches."""
 

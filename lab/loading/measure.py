@@ -6,13 +6,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from lab.experiment import Experiment, FigureRow, computed, figure, text
+from lab.experiment import Experiment, FigureRow, computed, figure, figure_row, text
 from lab.loading import networks, worker
 from lab.loading.worker import CACHED, OWN, PEER
 from lab.worker import ask_once
@@ -29,7 +28,7 @@ BARS = {"resnet50": 2.0, "mobilenet_v2": 4.0, "yolov8n": 4.0, "vit_tiny": 4.0}
 """The largest ratios of CPU time to onnxruntime's that the project promises."""
 
 
-@dataclass(frozen=True)
+@figure_row
 class LoadingRow(FigureRow):
     """One network. Milliseconds of CPU time: by kind of creation in one process (`worker`), and of
     imports and creation in a process with one engine (`alone`); resident memory of the latter in

@@ -6,12 +6,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from lab.dev import distribution, shell
 from lab.dev.lock import LOCK
-from lab.experiment import Experiment, FigureRow, figure, text
+from lab.experiment import Experiment, FigureRow, figure, figure_row, text
 from lab.worker import ask_once
 from trimtab.errors import BuildError
 from trimtab.progress import SILENT, Progress
@@ -33,7 +32,7 @@ print(json.dumps({k: v for k, v in sizes.items() if k not in ("pip", "setuptools
 """
 
 
-@dataclass(frozen=True)
+@figure_row
 class InstalledPackageRow(FigureRow):
     """A distribution. `size_bytes`: the sum of its files, those that pip compiles included."""
 

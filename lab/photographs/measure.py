@@ -6,7 +6,6 @@ bytes, as detectors' programs do, or float32: OpenCV interpolates bytes in fixed
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import trimtab
-from lab.experiment import Experiment, FigureRow, figure, text
+from lab.experiment import Experiment, FigureRow, figure, figure_row, text
 from lab.photographs.pictures import Picture
 from trimtab.camera import Frame
 from trimtab.detections import overlaps
@@ -34,7 +33,7 @@ PAIRS = ((BYTES, OWN), (FLOATS, OWN), (BYTES, FLOATS))
 """Reference and other pipeline of each comparison."""
 
 
-@dataclass(frozen=True)
+@figure_row
 class PhotographsRow(FigureRow):
     """One network and two pipelines. `boxes`: of the reference; `same`: those with a box of the
     same class and at least `BAR` overlap; `others`: boxes of the other pipeline without one there;

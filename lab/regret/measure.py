@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from lab.experiment import Experiment, FigureRow, figure, text
+from lab.experiment import Experiment, FigureRow, figure, figure_row, text
 from trimtab.fitting import report
 from trimtab.fitting.fit import Fitted
 
 
-@dataclass(frozen=True)
+@figure_row
 class RegretRow(FigureRow):
     """The regret of one way to plan, on the layers that were held out.
 

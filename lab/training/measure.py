@@ -7,14 +7,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import trimtab
-from lab.experiment import Experiment, FigureRow, computed, figure, text
+from lab.experiment import Experiment, FigureRow, computed, figure, figure_row, text
 from lab.training import bounds, peer
 from lab.training.networks import RATE, TRAININGS, Training
 from lab.worker import WorkerProcess
@@ -32,7 +31,7 @@ at the rate of inference, and of its memory to the lower bound.
 """
 
 
-@dataclass(frozen=True)
+@figure_row
 class TrainingRow(FigureRow):
     """One training: the fastest step of all rounds in milliseconds, PyTorch's in its faster memory
     format; the products of a step at the rate of inference; memory and its lower bound in MB.

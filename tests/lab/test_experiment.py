@@ -11,14 +11,14 @@ import pytest
 import lab
 from lab import committed
 from lab.committed import Baseline
-from lab.experiment import Experiment, FigureRow, TaskRun, computed, figure, text
+from lab.experiment import Experiment, FigureRow, TaskRun, computed, figure, figure_row, text
 from lab.options import CheckedOptions, OutputOptions
 from trimtab import __version__
 from trimtab.cli._command import group, option
 from trimtab.errors import RegressionError, UsageError
 
 
-@dataclass(frozen=True)
+@figure_row
 class PlantRow(FigureRow):
     plant: str = text("plant")
     leaves: int = figure("leaves", ",")

@@ -12,7 +12,7 @@ import pytest
 
 from lab.false_positives import neighbor
 from lab.false_positives import trials as tallies
-from lab.false_positives.experiment import _Log
+from lab.false_positives.experiment import TrialLog
 from lab.false_positives.trials import KINDS, Trial
 from trimtab.compare.noise_floor import NoiseFloor
 from trimtab.errors import UsageError
@@ -84,19 +84,19 @@ def test_the_neighbor_ends_by_itself() -> None:
 
 def test_an_interrupted_run_is_resumed(tmp_path: Path) -> None:
     path, facts = tmp_path / "trials.jsonl", {"boot_id": "x", "kept": ["a"]}
-    log = _Log(path, facts)
+    log = TrialLog(path, facts)
     log.begin(FLOOR)
     log.add(trial(0, is_real=False))
     log.add(trial(1, is_real=True))
-    again = _Log(path, json.loads(json.dumps(facts)))
+    again = TrialLog(path, json.loads(json.dumps(facts)))
     again.read()
     assert again.floor == FLOOR
     assert again.trials == log.trials
     again.add(trial(2, is_real=True))
-    third = _Log(path, facts)
+    third = TrialLog(path, facts)
     third.read()
     assert third.trials == again.trials
     with pytest.raises(UsageError, match="other binaries"):
-        _Log(path, {**facts, "boot_id": "y"}).read()
+        TrialLog(path, {**facts, "boot_id": "y"}).read()
     with pytest.raises(UsageError, match="no trials to resume"):
-        _Log(tmp_path / "none.jsonl", facts).read()
+        TrialLog(tmp_path / "none.jsonl", facts).read()
