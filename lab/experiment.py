@@ -20,6 +20,7 @@ A task measures rows between the two ends of a `TaskRun`, which prints, checks a
 from __future__ import annotations
 
 import dataclasses
+import os
 import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -163,7 +164,8 @@ class Experiment(Generic[R]):
 
     def command(self, options: Any) -> str:
         """The command that repeats a measurement with these options."""
-        words = ["./inv", self.task]
+        isa = os.environ.get("TRIMTAB_ISA", "")  # limits the instruction set
+        words = [*[f"TRIMTAB_ISA={isa}"] * bool(isa), "./inv", self.task]
         for name, value in changed(options).items():
             if name in _OF_THE_OUTPUT:
                 continue
@@ -212,11 +214,14 @@ class TaskRun(Generic[R]):
         page: Page = (),
         *,
         json: Any = None,
+        markdown: str = "",
+        machine: Mapping[str, Any] | None = None,
         versions: Mapping[str, str] | None = None,
         notes: Sequence[str] = (),
     ) -> None:
-        """Prints the `page`, by default the table, or JSON, by default the rows; then writes and
-        checks the rows, as the options say.
+        """Prints the `page`, by default the table, or `json`, by default the rows; then writes and
+        checks the rows, as the options say. `markdown`: for the file, by default the page;
+        `machine`: more facts of it.
         """
         experiment, baseline = self._experiment, self._experiment.baseline
         records = [row.record() for row in rows]
@@ -226,12 +231,12 @@ class TaskRun(Generic[R]):
         else:
             print(tables.text(page))
         if path := getattr(self._options, "output", ""):
-            files.write_text(Path(path), tables.markdown(page) + "\n")
+            files.write_text(Path(path), markdown or tables.markdown(page) + "\n")
             self.progress.note(f"written: {path}")
         if self._results.update:
             command = experiment.command(self._options)
-            machine = self._monitor.facts() if self._monitor else {}
-            results = experiment.results(rows, command, machine, versions or {}, notes)
+            facts = {**(self._monitor.facts() if self._monitor else {}), **(machine or {})}
+            results = experiment.results(rows, command, facts, versions or {}, notes)
             if baseline and self._is_selection:
                 results = baseline.merged(results)
             self.progress.note(f"written: {committed.write(experiment.name, results)}")

@@ -3,14 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 
-from lab.committed import Baseline, Results
+from lab.committed import Baseline
+from lab.experiment import Experiment, FigureRow, figure, figure_row, text
 from trimtab import cores
 from trimtab.errors import UsageError
 from trimtab.pipeline.instructions import Counts
-from trimtab.tables import Column, Table, number
 
-BASELINE = Baseline("instructions", ("model", "cpu", "precision"), ("instructions_per_inference",))
+
+@figure_row
+class InstructionsRow(FigureRow):
+    """Executed instructions of a network for a core in a precision."""
+
+    model: str = text("model")
+    cpu: str = text("cpu")
+    precision: str = text("precision")
+    instructions_per_inference: int = figure("inference", ",")
+    load_instructions: int = figure("load", ",")
+    verify_instructions: int | None = figure("check of the weights", ",", default=None)
+    first_instructions: int | None = figure("first inference", ",", default=None)
+
+
+INSTRUCTIONS = Experiment(
+    "bench.zoo-instructions",
+    "instructions",
+    InstructionsRow,
+    selection=("network", "cpu", "precision"),
+    baseline=Baseline(
+        "instructions", ("model", "cpu", "precision"), ("instructions_per_inference",)
+    ),
+)
 NETWORKS = ("squeezenet", "mobilenet_v1", "mobilenet_v2", "googlenet", "resnet18")
 RECENT_NETWORKS = (
     "detector_nanodet_m",
@@ -61,20 +84,7 @@ def select(
     return selection
 
 
-def totals(counts: Sequence[Counts]) -> Table:
-    """One row per network, core and precision; its records are the committed rows."""
-    names = {
-        "instructions_per_inference": "inference",
-        "load_instructions": "load",
-        "verify_instructions": "check of the weights",
-        "first_instructions": "first inference",
-    }
-    figures = [number(name, ",", key=key) for key, name in names.items()]
-    rows = [(c.model, c.cpu, c.precision, *(getattr(c, key) for key in names)) for c in counts]
-    return Table([Column("model"), Column("cpu"), Column("precision"), *figures], rows)
-
-
-def to_results(counts: Sequence[Counts], command: str) -> Results:
-    """The content of the result file."""
-    versions = {name: version for c in counts for name, version in c.versions.items()}
-    return Results(command=command, versions=versions, rows=totals(counts).records())
+def row(counts: Counts) -> InstructionsRow:
+    """The row of a network, core and precision."""
+    names = (field.name for field in fields(InstructionsRow))
+    return InstructionsRow(*(getattr(counts, name) for name in names))

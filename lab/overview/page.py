@@ -5,7 +5,7 @@ from __future__ import annotations
 from lab import committed
 from lab.docs.generator import block
 from lab.peers import report
-from lab.sizes.figures import BASELINE
+from lab.sizes.figures import SIZES
 from trimtab.errors import FileAccessError
 from trimtab.tables import Column, Page, Table, number
 
@@ -15,7 +15,7 @@ _CPU = "cortex-a53"
 @block
 def overview() -> Page:
     """One row per network, from the results of several experiments."""
-    sizes = {row["network"]: row for row in _of_core(BASELINE.name)}
+    sizes = {row["network"]: row for row in _of_core(SIZES.name)}
     counted = {row["model"]: row for row in _of_core("instructions") if row["precision"] == "f32"}
     ncnn_counts = {
         row["model"]: row["instructions_per_inference"]

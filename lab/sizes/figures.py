@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from typing import Any
 
-from lab.committed import ALLOWED, Baseline, Results
+from lab.committed import ALLOWED, Baseline
+from lab.experiment import Experiment, FigureRow, figure, figure_row, text
 from trimtab import files
 from trimtab.errors import RegressionError
 from trimtab.planner import code_bytes as committed_code
 from trimtab.planner.code_bytes import CodeSizes
 from trimtab.tables import Column, Table, number
 
-BASELINE = Baseline("sizes", ("network", "toolchain", "cpu"), ("runner_bytes", "ttm_bytes"))
 EXAMPLE = ("squeezenet", "cortex-a53")  # the runner that docs/size.md breaks down
 # Profiles instead of a network: all operators, and those of float32 networks.
 FULL, FLOAT32 = PROFILES = ("full", "float32")
@@ -32,57 +32,38 @@ TARGETS = (
 )
 
 
-@dataclass(frozen=True)
-class RunnerSize:
+@figure_row
+class RunnerSizeRow(FigureRow):
     """Sizes of a runner without a model, and of its model's files (None for `PROFILES`).
 
     `packed_bytes`: of the .ttm after `pack`; `load_ttm_bytes`, `size_ttm_bytes`: of the .ttm with
-    the preferences `load` and `size`; `versions`: of the programs that the sizes depend on;
-    `parts`: the runner's bytes by part, only for `EXAMPLE`.
+    the preferences `load` and `size`; `parts`: the runner's bytes by part, only for `EXAMPLE`.
     """
 
-    network: str
-    toolchain: str
-    cpu: str
-    runner_bytes: int
-    versions: Mapping[str, str]
-    onnx_bytes: int | None = None
-    ttm_bytes: int | None = None
-    packed_bytes: int | None = None
-    load_ttm_bytes: int | None = None
-    size_ttm_bytes: int | None = None
-    parts: Mapping[str, int] = field(default_factory=dict)
+    network: str = text("network")
+    toolchain: str = text("toolchain")
+    cpu: str = text("cpu")
+    runner_bytes: int = figure("runner", ",", absent="-")
+    onnx_bytes: int | None = figure(".onnx", ",", absent="-", default=None)
+    ttm_bytes: int | None = figure(".ttm", ",", absent="-", default=None)
+    packed_bytes: int | None = figure(".ttm.zst", ",", absent="-", default=None)
+    load_ttm_bytes: int | None = figure("prefer load", ",", absent="-", default=None)
+    size_ttm_bytes: int | None = figure("prefer size", ",", absent="-", default=None)
+    parts: Mapping[str, int] = figure(default_factory=dict)
+
+    def record(self) -> dict[str, Any]:
+        """The row of the result file, where only the example has parts."""
+        record = super().record()
+        return record if self.parts else {k: v for k, v in record.items() if k != "parts"}
 
 
-def table(sizes: Sequence[RunnerSize]) -> Table:
-    """One row per runner; its records are the committed rows."""
-    heads = {
-        "runner": "runner_bytes",
-        ".onnx": "onnx_bytes",
-        ".ttm": "ttm_bytes",
-        ".ttm.zst": "packed_bytes",
-        "prefer load": "load_ttm_bytes",
-        "prefer size": "size_ttm_bytes",
-    }
-    figures = [number(head, ",", absent="-", key=key) for head, key in heads.items()]
-    rows = [
-        (
-            *(w.network, w.toolchain, w.cpu, w.runner_bytes),
-            *(w.onnx_bytes, w.ttm_bytes, w.packed_bytes, w.load_ttm_bytes, w.size_ttm_bytes),
-        )
-        for w in sizes
-    ]
-    return Table([Column("network"), Column("toolchain"), Column("cpu"), *figures], rows)
-
-
-def to_results(sizes: Sequence[RunnerSize], command: str) -> Results:
-    """The content of the result file."""
-    versions = {name: version for w in sizes for name, version in w.versions.items()}
-    rows = [
-        row | ({"parts": dict(w.parts)} if w.parts else {})
-        for row, w in zip(table(sizes).records(), sizes, strict=True)
-    ]
-    return Results(command=command, versions=versions, rows=rows)
+SIZES = Experiment(
+    "bench.sizes",
+    "sizes",
+    RunnerSizeRow,
+    selection=("network", "cpu"),
+    baseline=Baseline("sizes", ("network", "toolchain", "cpu"), ("runner_bytes", "ttm_bytes")),
+)
 
 
 def code_table(sizes: Mapping[str, CodeSizes]) -> Table:

@@ -16,9 +16,9 @@ from lab.sizes.figures import (
     EXAMPLE,
     PROFILES,
     TARGETS,
-    RunnerSize,
+    RunnerSizeRow,
 )
-from trimtab import __version__, cores, files, size
+from trimtab import cores, files, size
 from trimtab.build.toolchain import find_toolchain
 from trimtab.camera import parse
 from trimtab.errors import UsageError
@@ -39,9 +39,9 @@ _COMMON = ("core", "api", "runner", "libc", "compiler_rt", "linker", "elf")
 
 def measure_runners(
     networks: Sequence[str], cpus: Sequence[str] = (), progress: Progress = SILENT
-) -> list[RunnerSize]:
+) -> tuple[list[RunnerSizeRow], dict[str, str]]:
     """Builds the runner of each network or profile of `PROFILES`, for the targets with a core of
-    `cpus` (default: all targets).
+    `cpus` (default: all targets). Returns the rows and the version of the compiler.
 
     UsageError for a core that is not in `TARGETS`; raises the errors of builds.
     """
@@ -58,13 +58,14 @@ def measure_runners(
         for toolchain, cpu in TARGETS
         if cpu in (selection or known_cpus)
     ]
-    sizes = []
+    rows, compiler = [], ""
     with progress.step("measure the sizes of runners", "runners") as step:
         for done, (name, recipe) in enumerate(recipes):
             step.update(done, len(recipes), f"{name}, {recipe.cpu}")
-            sizes.append(_measure(name, recipe, progress))
+            row, compiler = _measure(name, recipe, progress)
+            rows.append(row)
         step.update(len(recipes), len(recipes))
-    return sizes
+    return rows, {"compiler": compiler}
 
 
 def measure_code(progress: Progress = SILENT) -> dict[str, CodeSizes]:
@@ -98,7 +99,8 @@ def _recipe(name: str, toolchain: str, cpu: str) -> Recipe:
     return Recipe(model, profile, toolchain, cpu)
 
 
-def _measure(name: str, recipe: Recipe, progress: Progress) -> RunnerSize:
+def _measure(name: str, recipe: Recipe, progress: Progress) -> tuple[RunnerSizeRow, str]:
+    """The sizes, and the compiler."""
     with tempfile.TemporaryDirectory(prefix="trimtab-") as folder:
         recipe = replace(recipe, output=Path(folder) / "build")
         models = {}
@@ -109,7 +111,7 @@ def _measure(name: str, recipe: Recipe, progress: Progress) -> RunnerSize:
             models = {one.plan.prefer: one.footprint.model_bytes for one in variants}
         else:
             delivery = build_profile(recipe, progress)
-        return RunnerSize(
+        row = RunnerSizeRow(
             name,
             recipe.toolchain,
             recipe.cpu,
@@ -119,9 +121,9 @@ def _measure(name: str, recipe: Recipe, progress: Progress) -> RunnerSize:
             packed_bytes=pack(delivery.model).packed_bytes if delivery.model else None,
             load_ttm_bytes=models.get("load"),
             size_ttm_bytes=models.get("size"),
-            versions={"trimtab": __version__, "compiler": delivery.compiler},
             parts=size.measure(delivery.output_dir).groups if (name, recipe.cpu) == EXAMPLE else {},
         )
+        return row, delivery.compiler
 
 
 def _code_bytes(report: size.SizeReport) -> CodeSizes:

@@ -6,18 +6,17 @@ from collections.abc import Collection
 from itertools import takewhile
 from statistics import median
 
-from lab import committed
-from lab.committed import Row
 from lab.docs.generator import block, reference
 from lab.docs.sentences import made_by
 from lab.sizes.figures import (
-    BASELINE,
     DETECTOR,
     DETECTOR_BAR,
     DETECTOR_NETWORK,
     EXAMPLE,
     FLOAT32,
     FULL,
+    SIZES,
+    RunnerSizeRow,
 )
 from trimtab import kernels, paths, schema
 from trimtab.tables import Column, Page, Table, number
@@ -42,7 +41,7 @@ _REASONS = {
 def sizes_headline() -> str:
     """The sentence of the README."""
     network, cpu = _DEMO
-    trimmed, full = (_by_network()[name][cpu]["runner_bytes"] for name in (network, FULL))
+    trimmed, full = (_by_network()[name][cpu].runner_bytes for name in (network, FULL))
     return (
         f"A YOLO-class detector, trimmed for a Cortex-A53, is a static binary of "
         f"{trimmed / 1000:.0f} KB; the same engine with every operator takes {full / 1000:.0f} KB."
@@ -53,7 +52,7 @@ def sizes_headline() -> str:
 def runner_sizes() -> Page:
     """Sizes of runners, by network and core."""
     return [
-        made_by(BASELINE.name),
+        made_by(SIZES.name),
         "Bytes of static stripped runners without their models, trimmed for the network. "
         f"`{FULL}` has all operators, `{FLOAT32}` the operators of float32 networks; `{DETECTOR}` "
         f"is {DETECTOR_NETWORK} behind a camera with boxes as results, whose bar on a Cortex-A53 "
@@ -66,7 +65,7 @@ def runner_sizes() -> Page:
 def size_reasons() -> Page:
     """The purpose of each part of the example's runner, largest first."""
     network, cpu = EXAMPLE
-    parts = _by_network()[network][cpu]["parts"]
+    parts = _by_network()[network][cpu].parts
     columns = [Column("part"), number("bytes", ","), Column("purpose")]
     rows = [
         (part, parts[part], _reason(part, parts)) for part in sorted(parts, key=lambda p: -parts[p])
@@ -101,23 +100,21 @@ def _sentence(part: str) -> str:
 
 @reference("Sizes of model files")
 def model_sizes() -> Page:
-    """Sizes of planned models, by network and core, of their ONNX files, and by preference."""
-    table = _table("ttm_bytes", ".2f", 1e6, "onnx_bytes")
-    return [made_by(BASELINE.name), "Megabytes of model files:", table, *_preferred_sizes()]
+    """Sizes of planned models, by network and core, and of their ONNX files."""
+    return ["Megabytes of model files:", _table("ttm_bytes", ".2f", 1e6, "onnx_bytes")]
 
 
-def _preferred_sizes() -> Page:
+@block
+def preferred_sizes() -> Page:
     """Sizes of model files with each preference."""
-    name, cpu = BASELINE.name, _DEMO[1]
-    rows = [
-        row for row in committed.read(name).rows if row["cpu"] == cpu and row.get("size_ttm_bytes")
-    ]
+    cpu = _DEMO[1]
+    rows = [row for row in SIZES.rows() if row.cpu == cpu and row.size_ttm_bytes]
     if not rows:
         return ["Sizes with other preferences: not measured yet."]
     heads = {"load": "load_ttm_bytes", "balanced": "ttm_bytes", "size": "size_ttm_bytes"}
     columns = [number(head, ".2f") for head in (".onnx", *(f"--prefer {name}" for name in heads))]
     figures = [
-        (row["network"], *(row[key] / 1e6 for key in ("onnx_bytes", *heads.values())))
+        (row.network, *(getattr(row, key) / 1e6 for key in ("onnx_bytes", *heads.values())))
         for row in rows
     ]
     title = f"Megabytes of model files for the {cpu} with each preference:"
@@ -127,10 +124,13 @@ def _preferred_sizes() -> Page:
 @block
 def packed_sizes() -> str:
     """Sizes of packed model files."""
-    rows = [row for row in committed.read(BASELINE.name).rows if row.get("packed_bytes")]
-    if not rows:
+    shares = [
+        row.packed_bytes / row.ttm_bytes
+        for row in SIZES.rows()
+        if row.packed_bytes and row.ttm_bytes
+    ]
+    if not shares:
         return "Packed sizes: not measured yet."
-    shares = [row["packed_bytes"] / row["ttm_bytes"] for row in rows]
     return (
         f"`./inv pack` reduces them to {median(shares):.0%} ({min(shares):.0%} to "
         f"{max(shares):.0%}): only the exponents of weights are compressible."
@@ -143,17 +143,17 @@ def _table(key: str, form: str, unit: int | float = 1, source: str = "") -> Tabl
     cpus = list(dict.fromkeys(cpu for by_cpu in networks.values() for cpu in by_cpu))
     rows = []
     for network, by_cpu in networks.items():
-        values = [by_cpu[cpus[0]][source]] if source else []
-        values += [by_cpu[cpu][key] if cpu in by_cpu else None for cpu in cpus]
+        values = [getattr(by_cpu[cpus[0]], source)] if source else []
+        values += [getattr(by_cpu[cpu], key) if cpu in by_cpu else None for cpu in cpus]
         if any(values):
             rows.append([network, *(value and value / unit for value in values)])
     heads = [".onnx"] * bool(source) + cpus
     return Table([Column("network"), *(number(head, form, absent="-") for head in heads)], rows)
 
 
-def _by_network() -> dict[str, dict[str, Row]]:
+def _by_network() -> dict[str, dict[str, RunnerSizeRow]]:
     """Committed rows by network and core."""
-    networks: dict[str, dict[str, Row]] = {}
-    for row in committed.read(BASELINE.name).rows:
-        networks.setdefault(row["network"], {})[row["cpu"]] = row
+    networks: dict[str, dict[str, RunnerSizeRow]] = {}
+    for row in SIZES.rows():
+        networks.setdefault(row.network, {})[row.cpu] = row
     return networks

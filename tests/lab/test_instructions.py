@@ -34,7 +34,8 @@ def test_an_inference_executes_no_more_instructions_than_committed(
 ) -> None:
     require_counting()
     counts = count_instructions(Recipe(model=model, cpu="cortex_a53"), tmp_path)
-    instructions.BASELINE.check(instructions.totals([counts]).records())
+    assert instructions.INSTRUCTIONS.baseline
+    instructions.INSTRUCTIONS.baseline.check([instructions.row(counts).record()])
     # The operators are counted in another run, with markers between them.
     assert sum(n for _, n in counts.operators) == pytest.approx(
         counts.instructions_per_inference, rel=0.01
@@ -43,8 +44,10 @@ def test_an_inference_executes_no_more_instructions_than_committed(
 
 @pytest.mark.build
 def test_a_trimmed_runner_and_its_model_are_no_larger_than_committed() -> None:
-    runners = measure_runners(["squeezenet", sizes.DETECTOR], ["cortex-a53"])
-    sizes.BASELINE.check(sizes.table(runners).records())
+    runners, versions = measure_runners(["squeezenet", sizes.DETECTOR], ["cortex-a53"])
+    assert sizes.SIZES.baseline
+    sizes.SIZES.baseline.check([row.record() for row in runners])
+    assert versions["compiler"]
     assert runners[0].runner_bytes < (runners[0].onnx_bytes or 0) < (runners[0].ttm_bytes or 0)
     assert runners[1].runner_bytes <= sizes.DETECTOR_BAR
 
