@@ -20,7 +20,6 @@ A task measures rows between the two ends of a `TaskRun`, which prints, checks a
 from __future__ import annotations
 
 import dataclasses
-import os
 import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,7 +31,7 @@ from typing import Any, Generic, Literal, TypeVar, dataclass_transform
 from lab import committed
 from lab.committed import Baseline, Results
 from lab.exclusive import exclusive
-from lab.machine import MachineMonitor
+from lab.machine import MachineMonitor, isa
 from trimtab import __version__, files, strict_json, tables
 from trimtab.cli._command import changed
 from trimtab.cli._options import parse_wait
@@ -164,8 +163,7 @@ class Experiment(Generic[R]):
 
     def command(self, options: Any) -> str:
         """The command that repeats a measurement with these options."""
-        isa = os.environ.get("TRIMTAB_ISA", "")  # limits the instruction set
-        words = [*[f"TRIMTAB_ISA={isa}"] * bool(isa), "./inv", self.task]
+        words = [*[f"TRIMTAB_ISA={isa()}"] * bool(isa()), "./inv", self.task]
         for name, value in changed(options).items():
             if name in _OF_THE_OUTPUT:
                 continue
@@ -178,7 +176,7 @@ class Experiment(Generic[R]):
 class TaskRun(Generic[R]):
     """One call of an experiment's task. UsageError for an update that would lack rows.
 
-    `options` has a group of `lab.options` as `results`, and may have `output`, a Markdown file.
+    `options` has a group of `lab.options` as `results`.
     """
 
     def __init__(self, experiment: Experiment[R], options: Any) -> None:
@@ -201,6 +199,10 @@ class TaskRun(Generic[R]):
             )
         return values or list(names)
 
+    def machine(self) -> dict[str, Any]:
+        """The facts of this machine since the task began, none if no figure depends on it."""
+        return self._monitor.facts() if self._monitor else {}
+
     @contextmanager
     def exclusive(self) -> Iterator[None]:
         """A measurement during which no other one may run; see `lab.exclusive`."""
@@ -214,14 +216,14 @@ class TaskRun(Generic[R]):
         page: Page = (),
         *,
         json: Any = None,
-        markdown: str = "",
+        output: str = "",
         machine: Mapping[str, Any] | None = None,
         versions: Mapping[str, str] | None = None,
         notes: Sequence[str] = (),
     ) -> None:
         """Prints the `page`, by default the table, or `json`, by default the rows; then writes and
-        checks the rows, as the options say. `markdown`: for the file, by default the page;
-        `machine`: more facts of it.
+        checks the rows, as the options say. `output`: a Markdown file for the page; `machine`: more
+        facts of it.
         """
         experiment, baseline = self._experiment, self._experiment.baseline
         records = [row.record() for row in rows]
@@ -230,12 +232,12 @@ class TaskRun(Generic[R]):
             print(strict_json.dumps(records if json is None else json, indent=1))
         else:
             print(tables.text(page))
-        if path := getattr(self._options, "output", ""):
-            files.write_text(Path(path), markdown or tables.markdown(page) + "\n")
-            self.progress.note(f"written: {path}")
+        if output:
+            files.write_text(Path(output), tables.markdown(page) + "\n")
+            self.progress.note(f"written: {output}")
         if self._results.update:
             command = experiment.command(self._options)
-            facts = {**(self._monitor.facts() if self._monitor else {}), **(machine or {})}
+            facts = {**self.machine(), **(machine or {})}
             results = experiment.results(rows, command, facts, versions or {}, notes)
             if baseline and self._is_selection:
                 results = baseline.merged(results)

@@ -14,6 +14,11 @@ from trimtab.target import Target
 _PROC = Path("/proc")
 
 
+def isa() -> str:
+    """The instruction set to which trimtab is limited, or ""."""
+    return os.environ.get("TRIMTAB_ISA", "")
+
+
 class MachineMonitor:
     """Observes this machine from construction on."""
 

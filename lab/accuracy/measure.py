@@ -16,7 +16,7 @@ import tomli_w
 import trimtab
 from lab.accuracy import detectors
 from lab.accuracy.detectors import Detector
-from lab.accuracy.figures import PEER, BoxScore, Cosine, Measurement, of_boxes, of_cosines
+from lab.accuracy.figures import PEER, BoxScoreRow, CosineRow
 from lab.peers import quantized as qdq
 from trimtab import files, passes, paths, quantization
 from trimtab.errors import CalibrationError, MissingRequirementError, UsageError
@@ -56,35 +56,36 @@ class BoxRequest:
 
 def cosines(
     models: Sequence[str], methods: Sequence[str], progress: Progress = SILENT
-) -> Measurement:
+) -> list[CosineRow]:
     """Quantizes each model with the peer and with each of our methods, on the same images.
 
     UsageError for an unknown method; MissingRequirementError without onnxruntime.
     """
     _check(methods)
-    similarities = []
+    similarities: list[CosineRow] = []
     with progress.step("quantize beside the peer", "networks") as step:
         for number, model in enumerate(models):
             step.update(number, len(models), model)
             similarities += _cosines(model_path(model, progress=progress), methods)
-    return of_cosines(similarities)
+    return similarities
 
 
-def boxes(request: BoxRequest, progress: Progress = SILENT) -> Measurement:
-    """Counts the float32 boxes that each quantized version of each detector finds as well.
+def boxes(request: BoxRequest, progress: Progress = SILENT) -> tuple[list[BoxScoreRow], list[str]]:
+    """Counts the float32 boxes that each quantized version of each detector finds as well. Returns
+    the rows, and notes about photographs and detectors.
 
     UsageError without photographs, for photographs without boxes in float32, and for an unknown
     method.
     """
     _check(request.methods)
     halves = _halves(request.photographs)
-    scores: list[BoxScore] = []
+    scores: list[BoxScoreRow] = []
     with progress.step("count boxes", "detectors") as step:
         for number, detector in enumerate(request.detectors):
             step.update(number, len(request.detectors), detector.name)
             scores += _detector(detector, halves, request, progress)
     settings = f"Detectors: {'; '.join(map(str, request.detectors))}."
-    return of_boxes(scores, [_photographs_note(halves), settings], mixed=bool(request.budgets))
+    return scores, [_photographs_note(halves), settings]
 
 
 def _check(methods: Sequence[str]) -> None:
@@ -95,18 +96,18 @@ def _check(methods: Sequence[str]) -> None:
 # Beside onnxruntime.
 
 
-def _cosines(path: Path, methods: Sequence[str]) -> list[Cosine]:
+def _cosines(path: Path, methods: Sequence[str]) -> list[CosineRow]:
     program = trimtab.load(path)
     shapes = {name: program.vars[name].shape for name in program.inputs}
     calibration, tests = qdq.pictures(shapes)
     peer = qdq.quantized(path, paths.cache() / "peers")
-    similarities = [Cosine(path.stem, PEER, _peer_cosine(path, peer, tests))]
+    similarities = [CosineRow(path.stem, PEER, _peer_cosine(path, peer, tests))]
     simple = passes.simplify(program, before="fuse_residual")
     observed = observe(simple, Samples(len(calibration), calibration.__getitem__))
     reference = Reference(simple, Samples(len(tests), tests.__getitem__))
     for method in methods:
         quantized = insert_qdq.quantized(simple, observed.ranges(method), (), observed.rounding)
-        similarities.append(Cosine(path.stem, method, reference.compare(quantized).cosine))
+        similarities.append(CosineRow(path.stem, method, reference.compare(quantized).cosine))
     return similarities
 
 
@@ -193,7 +194,7 @@ def _detector(
     halves: tuple[list[Path], list[Path]],
     request: BoxRequest,
     progress: Progress,
-) -> list[BoxScore]:
+) -> list[BoxScoreRow]:
     program = trimtab.load(detector.model, inputs=dict(detector.inputs))
     with tempfile.TemporaryDirectory(prefix="trimtab-") as scratch:
         calibration, tests = (
@@ -232,7 +233,7 @@ class _ReferenceBoxes:
 
     def compare(
         self, method: str, program: Program, plan: Plan, targets: Iterable[Target]
-    ) -> list[BoxScore]:
+    ) -> list[BoxScoreRow]:
         """The recall of `program` with `plan`, and its cost on each of `targets`."""
         session = trimtab.Session(program, plan=plan)
         overlaps, cosines, false_positives = [], [], 0
@@ -251,7 +252,7 @@ class _ReferenceBoxes:
                 hint="use photographs of objects it detects; check `pictures` and `score`",
             )
         return [
-            BoxScore(
+            BoxScoreRow(
                 self._detector.name,
                 method,
                 self._samples.count,

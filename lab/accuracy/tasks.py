@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from trimtab.cli._command import command, option
-
-if TYPE_CHECKING:
-    from lab.accuracy.figures import Measurement
-    from trimtab.progress import Progress
+from lab.options import OutputOptions
+from trimtab.cli._command import command, group, option
 
 NAMESPACE = "bench"
 
@@ -27,46 +23,30 @@ class AccuracyOptions:
     )
     toolchain: str = option("toolchain of the target of mixed precision; default: this machine")
     cpu: str = option("comma-separated cores of that target")
-    json: bool = option("print JSON", False)
-    update: bool = option("write the figures to lab/accuracy/", False)
+    results: OutputOptions = group(OutputOptions)
 
 
 @command(AccuracyOptions, engine=True)
 def accuracy(options: AccuracyOptions) -> None:
     """Compare int8 networks with float32: cosines beside onnxruntime, or boxes of detectors."""
-    from dataclasses import asdict
-
-    from lab import committed
-    from trimtab import strict_json, tables
-    from trimtab.cli._progress import shown
-
-    progress = shown(quiet=options.json)
-    measurement = _boxes(options, progress) if options.detectors else _cosines(options, progress)
-    if options.json:
-        print(strict_json.dumps(asdict(measurement), indent=1))
+    if options.detectors:
+        _boxes(options)
     else:
-        print(tables.text(measurement.page()))
-    if options.update:
-        words = [f"--{name} {getattr(options, name)}" for name in ("models", "methods")]
-        words += ["--detectors FILE.toml --photographs FOLDER"] * bool(options.detectors)
-        words += [f'--budget "{one}"' for one in options.budget]
-        words += [f"--{name} {getattr(options, name)}" for name in ("toolchain", "cpu")]
-        words = [word for word in words if not word.endswith(" ")]
-        command = " ".join(["./inv bench.accuracy", *words, "--update"])
-        path = committed.write(measurement.name, measurement.results(command))
-        progress.note(f"written: {path}")
+        _cosines(options)
 
 
-def _boxes(options: AccuracyOptions, progress: Progress) -> Measurement:
+def _boxes(options: AccuracyOptions) -> None:
     from pathlib import Path
 
-    from lab.accuracy import measure
+    from lab.accuracy import figures, measure
     from lab.accuracy.detectors import read
+    from lab.experiment import TaskRun
     from trimtab.errors import UsageError
     from trimtab.pipeline.resolve import find_target
 
     if options.models:
         raise UsageError("the file of detectors names its models", hint="leave out --models")
+    run = TaskRun(figures.MIXED if options.budget else figures.BOXES, options)
     cpus = [name for name in options.cpu.split(",") if name] or [""]
     request = measure.BoxRequest(
         read(Path(options.detectors)),
@@ -75,11 +55,13 @@ def _boxes(options: AccuracyOptions, progress: Progress) -> Measurement:
         options.budget,
         [find_target(options.toolchain, cpu) for cpu in cpus],
     )
-    return measure.boxes(request, progress)
+    rows, notes = measure.boxes(request, run.progress)
+    run.finish(rows, notes=notes)
 
 
-def _cosines(options: AccuracyOptions, progress: Progress) -> Measurement:
-    from lab.accuracy import measure
+def _cosines(options: AccuracyOptions) -> None:
+    from lab.accuracy import figures, measure
+    from lab.experiment import TaskRun
     from trimtab import zoo
     from trimtab.errors import UsageError
 
@@ -87,8 +69,10 @@ def _cosines(options: AccuracyOptions, progress: Progress) -> Measurement:
         raise UsageError(
             "photographs, budgets and targets need detectors", hint="add --detectors FILE.toml"
         )
+    run = TaskRun(figures.COSINES, options)
     networks = [name for name in options.models.split(",") if name] or zoo.names()
-    return measure.cosines(networks, _methods(options), progress)
+    rows = measure.cosines(networks, _methods(options), run.progress)
+    run.finish(rows, figures.cosine_page(rows))
 
 
 def _methods(options: AccuracyOptions) -> list[str]:

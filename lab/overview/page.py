@@ -27,7 +27,7 @@ def overview() -> Page:
         for row in _of_core("time_model")
         if row["threads"] == 1
     }
-    figures = report.figures(committed.read(report.NAME).rows)
+    figures = report.PEERS.rows()
     ncnn_bytes = {f.network: f.shipped_bytes for f in figures if f.engine == "ncnn"}
     peak, time = (report.ratios_of(kind, figures, 1) for kind in (report.PEAK, report.MEDIAN))
     rows = []

@@ -7,35 +7,43 @@ from statistics import median
 
 import lab
 from lab import committed
-from lab.docs.generator import reference
+from lab.docs.generator import block, reference
 from lab.docs.sentences import listed, made_by
+from lab.experiment import Experiment
 from lab.peers import report, suite
-from lab.peers.report import FigureKind, Figures
+from lab.peers.report import EXPERIMENTS, PEERS, FigureKind, PeersRow
 from trimtab.results.peer_figures import PeerFigure
 from trimtab.tables import Page, Table
 
 
-@reference("Beside other engines on x86")
-def peers() -> Page:
-    """Provenance, verdict, variation and errors, then times, memory and files of each engine."""
-    name = report.NAMES["f32"]
-    provenance, *noise = _provenance(name)
-    few = min(_threads(_figures()))
-    kinds = (report.START, report.PEAK, report.MEMORY, report.SHIPPED)
-    tables = [part for kind in kinds for part in _table(kind, few)]
-    return [provenance, _verdict(name), *noise, *_inference(name), *tables, *_speed_ups()]
+@block
+def peers_provenance() -> Page:
+    """Provenance, variation and errors of the figures."""
+    return _provenance(PEERS)
+
+
+@block
+def peers_verdict() -> str:
+    """The networks on which trimtab is slower than a peer."""
+    return _verdict(PEERS)
+
+
+@block
+def peers_inference() -> Page:
+    """Median inference times, for each number of threads."""
+    return _inference(PEERS)
 
 
 @reference("int8 networks beside other engines on x86")
 def peers_int8() -> Page:
     """Provenance, verdict and medians of int8 networks."""
-    name = report.NAMES["int8"]
-    if not committed.path_of(name).exists():
+    int8 = EXPERIMENTS["int8"]
+    if not int8.is_measured():
         command = (
             "./inv bench.peers --precision int8 --threads 1,2 --python PEERS/bin/python --update"
         )
         return [f"Not measured yet: `{command}`."]
-    return [*_provenance(name), _verdict(name), *_inference(name)]
+    return [*_provenance(int8), _verdict(int8), *_inference(int8)]
 
 
 @reference("Exported networks beside other engines on x86")
@@ -51,56 +59,74 @@ def peers_suite_avx2() -> Page:
 
 
 def _suite(isa: str) -> Page:
-    name = report.suite_name(isa)
-    if not committed.path_of(name).exists():
+    suite_of = report.suite_experiment(isa)
+    if not suite_of.is_measured():
         command = (
             "./inv bench.peers --suite lab/networks/list.toml --exports EXPORTS --threads 1,2"
             " --python PEERS/bin/python --update"
         )
         return [f"Not measured yet: `{f'TRIMTAB_ISA={isa} ' if isa else ''}{command}`."]
-    return [*_provenance(name), _verdict(name), *_inference(name)]
+    return [*_provenance(suite_of), _verdict(suite_of), *_inference(suite_of)]
 
 
 @reference("Instructions beside other engines on ARM")
 def peers_on_devices() -> Page:
     """Instructions of each engine on emulated devices, and ratios by class of network."""
     classes = suite.classes(lab.FOLDER / "networks/arm.toml")
-    means: list[str] = []
     page: list[str | Table] = []
     for path in sorted(committed.path_of(report.DEVICE).parent.glob("on-*.json")):
         name = f"peers/{path.stem}"
         figures = [PeerFigure(**row) for row in committed.read(name).rows]
         title = f"Millions of instructions of an inference in {figures[0].precision}:"
-        table = report.instructions_table(figures, classes)
-        page += [made_by(name), title, table]
-        ratios = (f"{row[1]} {row[-1]:.2f}" for row in table.rows if row[0] == "geometric mean")
-        means.append(
-            f"Geometric means of {table.columns[-1].header}, {figures[0].precision} on "
-            f"{figures[0].device}: {', '.join(ratios)}."
-        )
-    return [*means, *page]
+        page += [made_by(name), title, report.instructions_table(figures, classes)]
+    return page
 
 
-def _speed_ups() -> Page:
+@block
+def peers_start() -> Page:
+    """Loading and first inference."""
+    return _table(report.START, min(_threads(PEERS.rows())))
+
+
+@block
+def peers_peak() -> Page:
+    """Peak memory, weights included."""
+    return _table(report.PEAK, min(_threads(PEERS.rows())))
+
+
+@block
+def peers_memory() -> Page:
+    """Peak memory without the weights."""
+    return _table(report.MEMORY, min(_threads(PEERS.rows())))
+
+
+@block
+def peers_shipped() -> Page:
+    """Size of each engine's model files."""
+    return _table(report.SHIPPED, min(_threads(PEERS.rows())))
+
+
+@block
+def peers_threads() -> Page:
     """Speed-up from more threads."""
-    measured = _figures()
+    measured = PEERS.rows()
     few, *_, many = _threads(measured)
     table = report.speed_ups(measured, few, many, _engines(measured))
     return [f"Speed-up from {_counted(few)} to {_counted(many)}:", table]
 
 
 def _table(
-    kind: FigureKind, threads: int, end: str = "", of: Sequence[Figures] = ()
+    kind: FigureKind, threads: int, end: str = "", of: Sequence[PeersRow] = ()
 ) -> list[str | Table]:
-    measured = of or _figures()
+    measured = of or PEERS.rows()
     if all(kind.of(figures) is None for figures in measured):
         return [f"{kind.title}{end}: not measured yet."]
     return [f"{kind.title}{end}:", report.table(kind, measured, threads, _engines(measured))]
 
 
-def _provenance(name: str) -> Page:
-    measured = _figures(name)
-    parts: list[str | Table] = [made_by(name)]
+def _provenance(experiment: Experiment[PeersRow]) -> Page:
+    measured = experiment.rows()
+    parts: list[str | Table] = [made_by(experiment.name)]
     ranges = [(f.quartiles_ms, f.median_ms) for f in measured if f.quartiles_ms]
     if spreads := [(high - low) / middle for (low, high), middle in ranges]:
         parts.append(
@@ -112,7 +138,7 @@ def _provenance(name: str) -> Page:
     return parts
 
 
-def _worst_of_each(measured: Sequence[Figures]) -> str:
+def _worst_of_each(measured: Sequence[PeersRow]) -> str:
     """The largest error of each engine, with its network."""
     words = []
     for engine in _engines(measured):
@@ -125,8 +151,8 @@ def _worst_of_each(measured: Sequence[Figures]) -> str:
     return ", ".join(words)
 
 
-def _verdict(name: str) -> str:
-    measured = _figures(name)
+def _verdict(experiment: Experiment[PeersRow]) -> str:
+    measured = experiment.rows()
     sentences = []
     for threads in _threads(measured):
         ratios = report.ratios_of(report.MEDIAN, measured, threads)
@@ -139,8 +165,8 @@ def _verdict(name: str) -> str:
     return " ".join(sentences)
 
 
-def _inference(name: str) -> Page:
-    measured = _figures(name)
+def _inference(experiment: Experiment[PeersRow]) -> Page:
+    measured = experiment.rows()
     return [
         part
         for n in _threads(measured)
@@ -148,16 +174,12 @@ def _inference(name: str) -> Page:
     ]
 
 
-def _figures(name: str = report.NAME) -> list[Figures]:
-    return report.figures(committed.read(name).rows)
-
-
-def _engines(measured: Sequence[Figures]) -> dict[str, str]:
+def _engines(measured: Sequence[PeersRow]) -> dict[str, str]:
     """Column headers; versions are in the provenance above the tables."""
     return {f.engine: f.engine for f in measured}
 
 
-def _threads(measured: Sequence[Figures]) -> list[int]:
+def _threads(measured: Sequence[PeersRow]) -> list[int]:
     return sorted({f.threads for f in measured})
 
 

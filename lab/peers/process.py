@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import onnx
 
+from lab.machine import isa
 from lab.peers import worker
 from lab.worker import WorkerProcess, ask_once
 from trimtab import files
@@ -29,11 +30,6 @@ onnxruntime and ncnn cannot be limited.
 """
 _POLL_SECONDS = 0.03  # three scheduler ticks of a usual kernel
 _SETTLE_SECONDS = 5
-
-
-def isa() -> str:
-    """The instruction set to which trimtab is limited, or ""."""
-    return os.environ.get("TRIMTAB_ISA", "")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Figures of a comparison with the peers, as tables, JSON and committed results."""
+"""Figures of a comparison with the peers, as rows, tables and JSON."""
 
 from __future__ import annotations
 
@@ -9,26 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from lab.committed import Baseline, Results, Row
+from lab.committed import Baseline, Results
+from lab.experiment import Experiment, FigureRow, figure, figure_row, text
 from lab.peers.compare import US, PeerComparison, Result
-from trimtab import escape, strict_json
+from trimtab import escape
 from trimtab.reports.card import peers_table
 from trimtab.results.peer_figures import PeerFigure
 from trimtab.tables import Column, Page, Table, number
 
-NAMES = {"f32": "peers", "int8": "peers/int8"}  # result files by precision
-NAME = NAMES["f32"]
 SUITE = "peers/suite"
 DEVICE = "peers/on-"  # and the device's name and the precision
 
 
-def suite_name(isa: str) -> str:
-    """The result file of a suite on this machine, limited to the instruction set `isa` or ""."""
-    return f"{SUITE}-{isa}" if isa else SUITE
-
-
-@dataclass(frozen=True)
-class Figures:
+@figure_row
+class PeersRow(FigureRow):
     """Figures of one engine on one network.
 
     `quartiles_ms`: of the inferences; `start_ms`: loading and first inference; `error`: relative to
@@ -36,34 +30,50 @@ class Figures:
     model's files. None: not measured.
     """
 
-    network: str
-    engine: str
-    threads: int
-    median_ms: float
-    quartiles_ms: Sequence[float] | None
-    minimum_ms: float | None
-    start_ms: float | None
-    beyond_weights_bytes: float | None
-    error: float | None
-    peak_bytes: float | None = None
-    shipped_bytes: int | None = None
+    network: str = text("network")
+    engine: str = text("engine")
+    threads: int = figure("threads")
+    median_ms: float = figure(digits=4)
+    quartiles_ms: Sequence[float] | None = figure()
+    minimum_ms: float | None = figure(digits=4)
+    start_ms: float | None = figure(digits=3)
+    beyond_weights_bytes: float | None = figure()
+    error: float | None = figure()
+    peak_bytes: float | None = figure(default=None)
+    shipped_bytes: int | None = figure(default=None)
 
     @classmethod
-    def of(cls, result: Result) -> Figures:
+    def of(cls, result: Result) -> PeersRow:
         """The figures of a result."""
         return cls(
             result.network,
             result.engine,
             result.threads,
-            median_ms=round(result.median_ms, 4),
+            median_ms=result.median_ms,
             quartiles_ms=[round(q / 1e6, 4) for q in np.percentile(result.run_ns, (25, 75))],
-            minimum_ms=round(result.minimum_ms, 4),
-            start_ms=round(result.start_ms, 3),
+            minimum_ms=result.minimum_ms,
+            start_ms=result.start_ms,
             beyond_weights_bytes=result.beyond_weights_bytes,
             error=float(f"{result.error:.2g}"),
             peak_bytes=result.peak_bytes,
             shipped_bytes=result.shipped_bytes,
         )
+
+
+def experiment(name: str) -> Experiment[PeersRow]:
+    """The comparison with peers on this machine whose result file is `name`."""
+    folders = {"exports": "EXPORTS", "pnnx": "PEERS/bin/pnnx", "python": "PEERS/bin/python"}
+    return Experiment("bench.peers", name, PeersRow, is_timed=True, stand_ins=folders)
+
+
+EXPERIMENTS = {"f32": experiment("peers"), "int8": experiment("peers/int8")}
+"""By precision."""
+PEERS = EXPERIMENTS["f32"]
+
+
+def suite_experiment(isa: str) -> Experiment[PeersRow]:
+    """The comparison on a suite, limited to the instruction set `isa` or ""."""
+    return experiment(f"{SUITE}-{isa}" if isa else SUITE)
 
 
 @dataclass(frozen=True)
@@ -83,7 +93,7 @@ class FigureKind:
     """A figure to compare engines by; smaller is better."""
 
     title: str
-    of: Callable[[Figures], float | None]
+    of: Callable[[PeersRow], float | None]
     form: str
     against: Against | None
 
@@ -99,19 +109,19 @@ START = FigureKind(
 )
 PEAK = FigureKind(
     "Peak resident megabytes, weights included",
-    lambda f: _megabytes(f.peak_bytes),
+    lambda f: _millions(f.peak_bytes),
     ".1f",
     Against("the leanest peer"),
 )
 MEMORY = FigureKind(
     "Peak resident megabytes beyond the weights",
-    lambda f: _megabytes(f.beyond_weights_bytes),
+    lambda f: _millions(f.beyond_weights_bytes),
     ".1f",
     _BEST,
 )
 SHIPPED = FigureKind(
     "Megabytes of model files, as an engine's own converter makes them",
-    lambda f: _megabytes(f.shipped_bytes),
+    lambda f: _millions(f.shipped_bytes),
     ".2f",
     Against("the smallest peer"),
 )
@@ -123,36 +133,20 @@ ERROR = FigureKind(
 )
 
 
-def _megabytes(count: float | None) -> float | None:
+def _millions(count: float | None) -> float | None:
     return None if count is None else count / 1e6
 
 
-def to_json(comparison: PeerComparison) -> str:
-    """The figures with the samples they come from."""
-    rows = [{**asdict(result), **asdict(Figures.of(result))} for result in comparison.results]
-    facts = {"versions": dict(comparison.versions), "left_out": comparison.left_out}
-    return strict_json.dumps(facts | {"results": rows}, indent=1)
-
-
-def to_results(comparison: PeerComparison, command: str, machine: Mapping[str, Any]) -> Results:
-    """The content of the result file: the figures without the samples."""
-    return Results(
-        command=command,
-        machine=machine,
-        versions=comparison.versions,
-        notes=[f"left out: {reason}" for reason in comparison.left_out],
-        rows=[asdict(Figures.of(result)) for result in comparison.results],
-    )
-
-
-def figures(rows: Iterable[Row]) -> list[Figures]:
-    """The figures of committed rows."""
-    return [Figures(**row) for row in rows]
+def facts(comparison: PeerComparison) -> dict[str, Any]:
+    """The figures with the samples they come from, for JSON."""
+    rows = [{**asdict(result), **PeersRow.of(result).record()} for result in comparison.results]
+    versions = dict(comparison.versions)
+    return {"versions": versions, "left_out": comparison.left_out, "results": rows}
 
 
 def page(comparison: PeerComparison) -> Page:
     """One table per figure, and the reasons for missing results."""
-    parts = [*_tables([Figures.of(r) for r in comparison.results], comparison.versions)]
+    parts = [*_tables([PeersRow.of(r) for r in comparison.results], comparison.versions)]
     if comparison.left_out:
         parts.append(Table([Column("reason")], [[why] for why in comparison.left_out], "Left out"))
     return parts
@@ -160,7 +154,7 @@ def page(comparison: PeerComparison) -> Page:
 
 def suite_page(comparison: PeerComparison) -> Page:
     """Median times and ratios, per number of threads, and the reasons for missing results."""
-    measured = [Figures.of(result) for result in comparison.results]
+    measured = [PeersRow.of(result) for result in comparison.results]
     parts: list[str | Table] = []
     for threads in sorted({figures.threads for figures in measured}):
         title = f"{MEDIAN.title}, {threads} thread{'s' * (threads > 1)}"
@@ -171,7 +165,7 @@ def suite_page(comparison: PeerComparison) -> Page:
     return parts
 
 
-def _tables(measured: Sequence[Figures], versions: Mapping[str, str]) -> Iterator[Table]:
+def _tables(measured: Sequence[PeersRow], versions: Mapping[str, str]) -> Iterator[Table]:
     engines = {name: f"{name} {version}" for name, version in versions.items()}
     counts = sorted({f.threads for f in measured})
     for threads in counts:
@@ -187,7 +181,7 @@ def _tables(measured: Sequence[Figures], versions: Mapping[str, str]) -> Iterato
 
 def table(
     kind: FigureKind,
-    measured: Iterable[Figures],
+    measured: Iterable[PeersRow],
     threads: int,
     engines: Mapping[str, str],
     title: str = "",
@@ -211,7 +205,7 @@ def table(
 
 
 def speed_ups(
-    measured: Sequence[Figures], few: int, many: int, engines: Mapping[str, str], title: str = ""
+    measured: Sequence[PeersRow], few: int, many: int, engines: Mapping[str, str], title: str = ""
 ) -> Table:
     """The speed-up of each engine from `few` to `many` threads."""
     slow, fast = _by_network(measured, few), _by_network(measured, many)
@@ -231,7 +225,7 @@ def speed_ups(
     return Table(columns, rows, title)
 
 
-def ratios_of(kind: FigureKind, measured: Iterable[Figures], threads: int) -> dict[str, float]:
+def ratios_of(kind: FigureKind, measured: Iterable[PeersRow], threads: int) -> dict[str, float]:
     """trimtab's figure divided by the smallest peer's, for networks with both."""
     ratios = {}
     for network, results in _by_network(measured, threads).items():
@@ -242,9 +236,9 @@ def ratios_of(kind: FigureKind, measured: Iterable[Figures], threads: int) -> di
     return ratios
 
 
-def _by_network(measured: Iterable[Figures], threads: int) -> dict[str, dict[str, Figures]]:
+def _by_network(measured: Iterable[PeersRow], threads: int) -> dict[str, dict[str, PeersRow]]:
     """Figures with that number of threads, by network and engine."""
-    networks: dict[str, dict[str, Figures]] = {}
+    networks: dict[str, dict[str, PeersRow]] = {}
     for row in measured:
         if row.threads == threads:
             networks.setdefault(row.network, {})[row.engine] = row
@@ -268,9 +262,9 @@ def device_baseline(device: str, precision: str) -> Baseline:
 
 def device_results(figures: Sequence[PeerFigure], left_out: Sequence[str], command: str) -> Results:
     """The content of a device's result file."""
-    versions = dict(figure.engine.split() for figure in figures)
+    versions = dict(row.engine.split() for row in figures)
     notes = [f"left out: {reason}" for reason in left_out]
-    rows = [asdict(figure) for figure in figures]
+    rows = [asdict(row) for row in figures]
     return Results(command=command, versions=versions, notes=notes, rows=rows)
 
 
@@ -278,10 +272,10 @@ def instructions_table(figures: Sequence[PeerFigure], classes: Mapping[str, str]
     """Millions of instructions of each engine by network, and trimtab's ratio to each, with the
     geometric mean of every class of `classes`, which maps networks to classes.
     """
-    engines = list(dict.fromkeys(figure.engine.split()[0] for figure in figures))
     networks: dict[str, dict[str, PeerFigure]] = {}
-    for figure in figures:
-        networks.setdefault(figure.network, {})[figure.engine.split()[0]] = figure
+    for row in figures:
+        networks.setdefault(row.network, {})[row.engine.split()[0]] = row
+    engines = list(dict.fromkeys(row.engine.split()[0] for row in figures))
     columns = [Column("network"), Column("class")]
     columns += [number(name, ".1f", absent="-") for name in (*engines, US)]
     columns += [number(f"{US} : {name}", ".2f", absent="-") for name in engines]
@@ -292,18 +286,14 @@ def instructions_table(figures: Sequence[PeerFigure], classes: Mapping[str, str]
         ratios = [by_engine[n].ratio if n in by_engine else None for n in engines]
         rows.append([network, classes.get(network, ""), *counts, _millions(ours), *ratios])
     for name in dict.fromkeys([*classes.values()]):
-        of_class = [row for row in rows if row[1] == name]
+        of_class = [cells for cells in rows if cells[1] == name]
         means = [
-            geometric_mean(ratio for row in of_class if isinstance(ratio := row[index], float))
+            geometric_mean(ratio for cells in of_class if isinstance(ratio := cells[index], float))
             for index in range(len(engines) + 3, 2 * len(engines) + 3)
         ]
         if of_class:
             rows.append(["geometric mean", name, *[None] * (len(engines) + 1), *means])
     return Table(columns, rows)
-
-
-def _millions(count: float | None) -> float | None:
-    return None if count is None else count / 1e6
 
 
 def device_page(figures: Sequence[PeerFigure], left_out: Sequence[str]) -> Page:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from trimtab.cli._command import command, option
-from trimtab.cli._options import PREFER_HELP, WAIT_HELP, parse_wait
+from lab.options import TimedOptions
+from trimtab.cli._command import command, group, option
+from trimtab.cli._options import PREFER_HELP, parse_wait
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,7 +17,7 @@ NAMESPACE = "bench"
 _NOT_EXPORTED = "it is not exported"
 
 
-def _counts(text: str) -> list[int]:
+def thread_counts(text: str) -> list[int]:
     """The thread counts of a command line; UsageError when malformed."""
     from trimtab.errors import UsageError
 
@@ -58,10 +59,8 @@ class PeersOptions:
         "with --device: the program pnnx, which converts networks for ncnn; default: trimtab's "
         "exporter"
     )
-    wait: str = option(WAIT_HELP, bare=True)
-    json: bool = option("print JSON", False)
     output: str = option("also write the tables to this Markdown file")
-    update: bool = option("write the figures to lab/peers/", False)
+    results: TimedOptions = group(TimedOptions)
 
 
 def _on_device(
@@ -81,7 +80,7 @@ def _on_device(
     from trimtab.pipeline.recipe import MeasurementRequest, Recipe
     from trimtab.pipeline.resolve import read_plan
 
-    settings = Settings(control=Control(wait_s=parse_wait(options.wait)))
+    settings = Settings(control=Control(wait_s=parse_wait(options.results.wait)))
     recipes = [
         Recipe(
             model=str(model),
@@ -107,20 +106,20 @@ def _on_device(
         pnnx=options.pnnx,
         tolerant=bool(options.suite),
     )
-    progress = shown(quiet=options.json)
+    progress = shown(quiet=options.results.json)
     figures, left_out = on_device.compare(scope, paths.cache() / "peers", progress)
     left_out += [f"{name}: {_NOT_EXPORTED}" for name in missing]
     page = report.device_page(figures, left_out)
-    if options.json:
+    if options.results.json:
         rows = [asdict(figure) for figure in figures]
         print(strict_json.dumps({"device": options.device, "rows": rows, "left_out": left_out}))
     else:
         print(tables.text(page))
     if options.output:
         files.write_text(Path(options.output), tables.markdown(page) + "\n")
-    if options.update:
+    if options.results.update:
         baseline = report.device_baseline(options.device, options.precision)
-        results = report.device_results(figures, left_out, _repeated(options))
+        results = report.device_results(figures, left_out, report.PEERS.command(options))
         if options.models:
             results = baseline.merged(results)
         progress.note(f"written: {committed.write(baseline.name, results)}")
@@ -137,32 +136,6 @@ def _engines(options: PeersOptions) -> list[str]:
     return names
 
 
-def _repeated(options: PeersOptions) -> str:
-    """The command that repeats a measurement."""
-    from lab.peers.process import isa
-
-    words = [f"TRIMTAB_ISA={isa()}"] * bool(isa() and not options.device)
-    words += ["./inv bench.peers"]
-    words += [f"--device {options.device}"] * bool(options.device)
-    words += [f"--threads {options.threads} --rounds {options.rounds}"]
-    words += [f"--models {options.models}"] * bool(options.models)
-    words += [f"--suite {options.suite} --exports EXPORTS"] * bool(options.suite)
-    words += [f"--engines {options.engines}"] * bool(options.engines)
-    words += [f"--precision {options.precision}"] * (options.precision != "f32")
-    words += [f"--prefer {options.prefer}"] * bool(options.prefer)
-    words += ["--pnnx PEERS/bin/pnnx"] * bool(options.pnnx)
-    words += ["--python PEERS/bin/python"] * bool(options.python)
-    return " ".join([*words, "--update"])
-
-
-def _check_suite(options: PeersOptions) -> None:
-    """UsageError for options that a suite excludes."""
-    from trimtab.errors import UsageError
-
-    if options.models or options.precision == "int8":
-        raise UsageError("a suite is of float32 files", hint="leave out --models and int8")
-
-
 @command(PeersOptions, engine=True)
 def peers(options: PeersOptions) -> None:
     """Measure trimtab beside onnxruntime, OpenVINO, ncnn and MNN: time, loading, memory."""
@@ -170,41 +143,38 @@ def peers(options: PeersOptions) -> None:
     from dataclasses import replace
     from pathlib import Path
 
-    from lab import committed
-    from lab.exclusive import exclusive
-    from lab.machine import MachineMonitor
+    from lab.experiment import TaskRun
+    from lab.machine import isa
     from lab.peers import report
     from lab.peers import suite as suites
     from lab.peers.compare import SUITE_PEERS, ComparisonScope, Installed, compare
-    from lab.peers.process import isa
     from lab.peers.quantized import quantized
-    from trimtab import files, paths, tables, zoo
-    from trimtab.cli._progress import shown
+    from trimtab import paths, zoo
     from trimtab.errors import UsageError
     from trimtab.pipeline.resolve import model_path, read_plan
 
-    counts = _counts(options.threads)
+    counts = thread_counts(options.threads)
     is_half = bool(options.device) and options.precision == "f16"
-    if options.precision not in report.NAMES and not is_half:
-        raise UsageError(
-            f"unknown precision {options.precision!r}", hint=f"use {' or '.join(report.NAMES)}"
-        )
+    if options.precision not in report.EXPERIMENTS and not is_half:
+        hint = f"use {' or '.join(report.EXPERIMENTS)}"
+        raise UsageError(f"unknown precision {options.precision!r}", hint=hint)
     is_quantized = options.precision == "int8"
-    prefer = options.prefer
-    read_plan("", prefer=prefer)  # UsageError for an unknown preference
+    read_plan("", prefer=options.prefer)  # UsageError for an unknown preference
     if options.runner and not options.device:
         raise UsageError("--runner is a program of a device", hint="--device NAME")
-    progress = shown(quiet=options.json)
+    if options.suite and (options.models or is_quantized):
+        raise UsageError("a suite is of float32 files", hint="leave out --models and int8")
+    experiment = report.EXPERIMENTS.get(options.precision, report.PEERS)
+    run = TaskRun(report.suite_experiment(isa()) if options.suite else experiment, options)
     missing: list[str] = []
     if options.suite:
-        _check_suite(options)
         exports = Path(options.exports) if options.exports else paths.cache() / "networks"
         model_files, missing = suites.models(Path(options.suite), exports)
     else:
         names = [name for name in options.models.split(",") if name] or zoo.names()
-        model_files = [model_path(name, progress=progress) for name in names]
+        model_files = [model_path(name, progress=run.progress) for name in names]
     if is_quantized:
-        with progress.step("quantize", "networks") as step:
+        with run.progress.step("quantize", "networks") as step:
             for number, path in enumerate(model_files):
                 step.update(number, len(model_files))
                 model_files[number] = quantized(path, paths.cache() / "peers")
@@ -214,20 +184,18 @@ def peers(options: PeersOptions) -> None:
     python = options.python or sys.executable
     only = _engines(options) or (SUITE_PEERS if options.suite else ())
     engines = Installed(python, quantized=is_quantized, only=only)
-    scope = ComparisonScope(model_files, counts, options.rounds, prefer)
+    scope = ComparisonScope(model_files, counts, options.rounds, options.prefer)
     if options.suite:
         scope = replace(scope, loads=1, tolerant=True)
-    monitor = MachineMonitor()
-    with exclusive("bench.peers", parse_wait(options.wait), progress):
-        comparison = compare(scope, engines, paths.cache() / "peers", progress)
+    with run.exclusive():
+        comparison = compare(scope, engines, paths.cache() / "peers", run.progress)
     absent = (f"{name}: {_NOT_EXPORTED}" for name in missing)
     comparison = replace(comparison, left_out=(*comparison.left_out, *absent))
-    page = report.suite_page(comparison) if options.suite else report.page(comparison)
-    print(report.to_json(comparison) if options.json else tables.text(page))
-    if options.output:
-        files.write_text(Path(options.output), tables.markdown(page) + "\n")
-        progress.note(f"written: {options.output}")
-    if options.update:
-        results = report.to_results(comparison, _repeated(options), monitor.facts())
-        name = report.suite_name(isa()) if options.suite else report.NAMES[options.precision]
-        progress.note(f"written: {committed.write(name, results)}")
+    run.finish(
+        [report.PeersRow.of(result) for result in comparison.results],
+        report.suite_page(comparison) if options.suite else report.page(comparison),
+        json=report.facts(comparison),
+        output=options.output,
+        versions=comparison.versions,
+        notes=[f"left out: {reason}" for reason in comparison.left_out],
+    )

@@ -1,18 +1,40 @@
-"""Timed kernels and operators as tables, JSON and committed results."""
+"""Timed kernels and operators as tables, JSON and rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import Any
 
-from lab.committed import Results, Row
+from lab.experiment import Experiment, FigureRow, computed, figure, figure_row, text
 from lab.roofline.machine import Machine
 from lab.roofline.timing import Timed, TimedOperator, by_kind
-from trimtab import __version__, strict_json
 from trimtab.tables import Column, Page, Table, number
 
-NAME = "roofline"  # the result file
+
+@figure_row
+class RooflineRow(FigureRow):
+    """Shares of the limits that the kernels of a family reach: median and range over layers."""
+
+    family: str = text("family")
+    isa: str = text("instruction set")
+    layers: int = figure("layers")
+    share: float = figure("share", ".0%", digits=4)
+    min: float = figure("lowest", ".0%", digits=4)
+    max: float = figure("highest", ".0%", digits=4)
+    range: str = computed(
+        "range",
+        of=lambda row: f"{row.share:.0%} ({100 * row.min:.0f}-{100 * row.max:.0f})",
+    )
+
+
+ROOFLINE = Experiment(
+    "bench.kernels",
+    "roofline",
+    RooflineRow,
+    selection=("operators", "isa", "family", "network"),
+    is_timed=True,
+)
 
 
 def kernels_page(machine: Machine, timed: Sequence[Timed]) -> Page:
@@ -50,8 +72,8 @@ def operators_page(machine: Machine, timed: Sequence[TimedOperator]) -> Page:
     ]
 
 
-def kernels_json(machine: Machine, timed: Sequence[Timed]) -> str:
-    """A JSON object of the machine's limits and the kernels."""
+def kernels_facts(machine: Machine, timed: Sequence[Timed]) -> dict[str, Any]:
+    """The machine's limits and the kernels, for JSON."""
     rows = [
         {
             "kernel": t.kernel.name,
@@ -64,11 +86,11 @@ def kernels_json(machine: Machine, timed: Sequence[Timed]) -> str:
         }
         for t in timed
     ]
-    return strict_json.dumps({"machine": _machine(machine), "kernels": rows}, indent=1)
+    return {"machine": limits(machine), "kernels": rows}
 
 
-def operators_json(machine: Machine, timed: Sequence[TimedOperator]) -> str:
-    """A JSON object of the machine's limits, the operators, and their totals by kind."""
+def operators_facts(machine: Machine, timed: Sequence[TimedOperator]) -> dict[str, Any]:
+    """The machine's limits, the operators, and their totals by kind, for JSON."""
     rows = [
         {
             "operator": op.name,
@@ -80,57 +102,38 @@ def operators_json(machine: Machine, timed: Sequence[TimedOperator]) -> str:
         }
         for op in timed
     ]
-    facts = {"machine": _machine(machine), "operators": rows, "kinds": by_kind(timed)}
-    return strict_json.dumps(facts, indent=1)
+    return {"machine": limits(machine), "operators": rows, "kinds": by_kind(timed)}
 
 
-def to_results(
-    machine: Machine, timed: Sequence[Timed], command: str, facts: Mapping[str, Any]
-) -> Results:
-    """The content of the result file: the shares of each family and instruction set."""
+def rows(timed: Sequence[Timed]) -> list[RooflineRow]:
+    """The shares of each family and instruction set."""
     shares: dict[tuple[str, str], list[float]] = {}
     for t in timed:
-        shares.setdefault((t.kernel.typed_family, t.kernel.isa), []).append(round(t.share, 4))
-    return Results(
-        command=command,
-        machine={**facts, **_machine(machine)},
-        versions={"trimtab": __version__},
-        rows=[
-            {
-                "family": family,
-                "isa": isa,
-                "layers": len(values),
-                "share": round(median(values), 4),
-                "min": min(values),
-                "max": max(values),
-            }
-            for (family, isa), values in sorted(shares.items())
-        ],
-    )
+        shares.setdefault((t.kernel.typed_family, t.kernel.isa), []).append(t.share)
+    return [
+        RooflineRow(*key, len(values), median(values), min(values), max(values))
+        for key, values in sorted(shares.items())
+    ]
 
 
-def families_table(rows: Iterable[Row], isas: Sequence[str]) -> Table:
+def families_table(rows: Iterable[RooflineRow], isas: Sequence[str]) -> Table:
     """One row per family; for each of `isas` the median and the range of shares."""
-    by_family: dict[str, dict[str, Row]] = {}
+    by_family: dict[str, dict[str, RooflineRow]] = {}
     for row in rows:
-        by_family.setdefault(row["family"], {})[row["isa"]] = row
-
-    def cell(row: Row | None) -> str | None:
-        if row is None:
-            return None
-        return f"{row['share']:.0%} ({100 * row['min']:.0f}-{100 * row['max']:.0f})"
-
+        by_family.setdefault(row.family, {})[row.isa] = row
     columns = [Column("family"), number("layers"), *(number(isa, absent="-") for isa in isas)]
-    return Table(
-        columns,
-        [
-            [family, max(r["layers"] for r in of.values()), *(cell(of.get(isa)) for isa in isas)]
-            for family, of in sorted(by_family.items())
-        ],
-    )
+    cells = [
+        (
+            *(family, max(row.layers for row in of.values())),
+            *(of[isa].range if isa in of else None for isa in isas),
+        )
+        for family, of in sorted(by_family.items())
+    ]
+    return Table(columns, cells)
 
 
-def _machine(machine: Machine) -> dict[str, Any]:
+def limits(machine: Machine) -> dict[str, Any]:
+    """The machine's limits, in the result file and in JSON."""
     return {
         "peak_gflops": {isa: round(rate, 1) for isa, rate in machine.peaks.items()},
         "gb_per_s": {level.name: round(level.rate, 1) for level in machine.levels},

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from trimtab.cli._options import WAIT_HELP, parse_wait
+from lab.options import TimedOptions
+from trimtab.cli._command import command, group, option
 
 if TYPE_CHECKING:
     from trimtab.kernels import Kernel
-
-from trimtab.cli._command import command, option
 
 NAMESPACE = "bench"
 
@@ -30,54 +29,37 @@ class KernelsOptions:
     operators: str = option(
         "instead, time the operators of this model file or zoo network in inferences"
     )
-    wait: str = option(WAIT_HELP, bare=True)
-    json: bool = option("print JSON", False)
     output: str = option("also write the table to this Markdown file")
-    update: bool = option("write the shares of all kernels to lab/roofline/", False)
+    results: TimedOptions = group(TimedOptions)
 
 
 @command(KernelsOptions, engine=True)
 def kernels(options: KernelsOptions) -> None:
     """Time every micro-kernel on layers of the zoo: GFLOP/s or GB/s, and share of the roofline."""
-    from pathlib import Path
-
-    from lab import committed
-    from lab.exclusive import exclusive
-    from lab.machine import MachineMonitor
+    from lab.experiment import TaskRun
     from lab.roofline import report
     from lab.roofline.measure import time_kernels, time_operators
-    from trimtab import files, tables
-    from trimtab.cli._progress import shown
-    from trimtab.errors import UsageError
 
-    if options.update and (options.operators or options.isa or options.family or options.network):
-        raise UsageError(
-            "an update writes all kernels on layers of all networks",
-            hint="leave out --operators, --isa, --family and --network",
-        )
-    progress, monitor = shown(quiet=options.json), MachineMonitor()
-    wait_s, rounds = parse_wait(options.wait), options.rounds
+    run, rounds = TaskRun(report.ROOFLINE, options), options.rounds
     if options.operators:
-        with exclusive("bench.kernels", wait_s, progress):
-            machine, operator_times = time_operators(options.operators, rounds, progress)
-        text = report.operators_json(machine, operator_times) if options.json else ""
-        page = report.operators_page(machine, operator_times)
-    else:
-        kernels = _select(options.isa, options.family)
-        with exclusive("bench.kernels", wait_s, progress):
-            machine, timed = time_kernels(
-                kernels, options.network, options.layers, rounds, progress
-            )
-        text = report.kernels_json(machine, timed) if options.json else ""
-        page = report.kernels_page(machine, timed)
-    print(text or tables.text(page))
-    if options.output:
-        files.write_text(Path(options.output), tables.markdown(page) + "\n")
-        progress.note(f"written: {options.output}")
-    if options.update:
-        command = f"./inv bench.kernels --layers {options.layers} --rounds {rounds} --update"
-        results = report.to_results(machine, timed, command, monitor.facts())
-        progress.note(f"written: {committed.write(report.NAME, results)}")
+        with run.exclusive():
+            machine, timed = time_operators(options.operators, rounds, run.progress)
+        facts = report.operators_facts(machine, timed)
+        page = report.operators_page(machine, timed)
+        run.finish([], page, json=facts, output=options.output)
+        return
+    chosen = _select(options.isa, options.family)
+    with run.exclusive():
+        machine, kernel_times = time_kernels(
+            chosen, options.network, options.layers, rounds, run.progress
+        )
+    run.finish(
+        report.rows(kernel_times),
+        report.kernels_page(machine, kernel_times),
+        json=report.kernels_facts(machine, kernel_times),
+        output=options.output,
+        machine=report.limits(machine),
+    )
 
 
 def _select(isas: Sequence[str], families: Sequence[str]) -> list[Kernel]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lab.exclusive import exclusive
+from lab.experiment import FigureRow, computed, figure, figure_row, text
 from lab.peers.compare import US, ComparisonScope, Engines, Installed, compare
 from lab.peers.converted import normal_samples
 from lab.peers.quantized import quantized
@@ -28,30 +29,33 @@ WRONG = 0.1  # error of an output, relative to its largest magnitude, that is no
 _BESIDE = (".tflite", ".pte")
 
 
-@dataclass(frozen=True)
-class SiliconRow:
+def _ratio(engines_ms: Mapping[str, float]) -> float | None:
+    peers = [ms for name, ms in engines_ms.items() if name != US]
+    return engines_ms[US] / min(peers) if peers and US in engines_ms else None
+
+
+@figure_row
+class SiliconRow(FigureRow):
     """A network in a precision on a number of threads.
 
     `alone_ms`: median of the shipped binary; `outputs`: how they compare with the oracle's;
     `engines_ms`: medians of the interleaved rounds by engine, trimtab among them. Bytes are those
     of the shipped binary and of its model. Engines compute in float32, except in int8, where all
-    read the same QDQ file; nothing is beside f16.
+    read the same QDQ file; nothing is beside f16. `ratio`: trimtab's time by that of the fastest
+    peer, None without one.
     """
 
-    network: str
-    precision: str
-    threads: int
-    binary_bytes: int
-    model_bytes: int
-    alone_ms: float | None
-    outputs: str
-    engines_ms: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def ratio(self) -> float | None:
-        """trimtab's time by that of the fastest peer; None without one."""
-        peers = [ms for name, ms in self.engines_ms.items() if name != US]
-        return self.engines_ms[US] / min(peers) if peers and US in self.engines_ms else None
+    network: str = text("network")
+    precision: str = text("precision")
+    threads: int = figure("threads", "d")
+    binary_bytes: int = figure()
+    model_bytes: int = figure()
+    alone_ms: float | None = figure("alone, ms", ".2f", absent="-", digits=4)
+    outputs: str = figure()
+    engines_ms: Mapping[str, float] = figure(default_factory=dict)
+    ratio: float | None = computed(
+        "ratio to the best", ".2f", absent="-", of=lambda row: _ratio(row.engines_ms)
+    )
 
 
 @dataclass(frozen=True)
@@ -143,7 +147,7 @@ def _row(one: CardEntry, threads: int) -> SiliconRow:
     latency = one.run.figure("latency")
     sizes = [one.run.figure(key) for key in ("binary_bytes", "model_bytes")]
     binary, model = (int(size.value) if size else 0 for size in sizes)
-    alone = round(latency.value / 1e6, 4) if latency else None
+    alone = latency.value / 1e6 if latency else None
     return SiliconRow(one.network, one.precision, threads, binary, model, alone, one.run.golden)
 
 

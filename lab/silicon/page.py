@@ -12,15 +12,14 @@ from trimtab.tables import Page, Table
 @block
 def silicon_measured() -> Page:
     """The zoo on the runners of GitHub for ARM; a sentence until it is measured."""
-    if not committed.path_of(report.NAME).exists():
+    if not report.SILICON.is_measured():
         return [
             "Not measured yet: no result of `.github/workflows/arm.yml` is committed, "
             "so no figure of trimtab on this CPU is known."
         ]
-    results = committed.read(report.NAME)
-    rows = report.rows_of(results)
-    core = str(results.machine["core"])
-    parts: list[str | Table] = [made_by(report.NAME), report.table(rows, core)]
+    rows = report.SILICON.rows()
+    core = str(committed.read(report.SILICON.name).machine["core"])
+    parts: list[str | Table] = [made_by(report.SILICON.name), report.table(rows, core)]
     if mean := report.total_ratio(rows):
         parts.insert(1, f"The geometric mean of the ratios to the fastest engine is {mean:.2f}.")
     return parts

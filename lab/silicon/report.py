@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from lab import committed
-from lab.committed import Results
+from lab.experiment import Experiment
 from lab.peers.compare import US
 from lab.peers.report import geometric_mean
 from lab.silicon.measure import SiliconFigures, SiliconRow
 from trimtab import escape
 from trimtab.tables import Column, Page, Table, markdown, number
 
-NAME = "silicon"
+SILICON = Experiment(
+    "bench.silicon",
+    "silicon",
+    SiliconRow,
+    is_timed=True,
+    stand_ins={"python": "PEERS/bin/python", "history": "HISTORY"},
+)
 MARK = "<!-- trimtab on silicon -->"  # by which the comment of an earlier run is found
 _PUBLISHED = "silicon/published"
 
@@ -76,21 +81,6 @@ def comment(measured: SiliconFigures, machine: Mapping[str, Any], worsened: Sequ
     else:
         verdict = f"{len(measured.rows)} measurements, nothing worse"
     return f"{MARK}\n## trimtab: {verdict}\n\n{markdown(page(measured, machine, worsened))}\n"
-
-
-def to_results(
-    measured: SiliconFigures, machine: Mapping[str, Any], command: str, version: str
-) -> Results:
-    """The content of the result file."""
-    notes = [f"left out: {reason}" for reason in (*measured.failed, *measured.left_out)]
-    versions = {US: version, **measured.versions}
-    rows = [asdict(row) for row in measured.rows]
-    return Results(command=command, machine=machine, versions=versions, notes=notes, rows=rows)
-
-
-def rows_of(results: Results) -> list[SiliconRow]:
-    """The figures of committed results."""
-    return [SiliconRow(**row) for row in results.rows]
 
 
 def total_ratio(rows: Iterable[SiliconRow]) -> float | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trimtab.cli._command import command, option
-from trimtab.cli._options import WAIT_HELP, parse_wait
+from lab.options import TimedOptions
+from trimtab.cli._command import command, group, option
+from trimtab.cli._options import parse_wait
 
 NAMESPACE = "bench"
 
@@ -30,9 +31,8 @@ class SiliconOptions:
     history: str = option("committed history to compare with: a file of JSON lines")
     tolerance: float = option("share by which a ratio to the fastest engine may be worse", 0.15)
     append: bool = option("add the figures to --history", False)
-    wait: str = option(WAIT_HELP, bare=True)
     output: str = option("also write the tables to this Markdown file")
-    update: bool = option("write the figures to lab/silicon/", False)
+    results: TimedOptions = group(TimedOptions)
 
     def validate(self) -> None:
         """UsageError for values that cannot be measured."""
@@ -55,26 +55,22 @@ def silicon(options: SiliconOptions) -> None:
     from datetime import UTC, datetime
     from pathlib import Path
 
-    import trimtab
-    from lab import committed
-    from lab.machine import MachineMonitor
-    from lab.peers.tasks import _counts
+    from lab.experiment import TaskRun
+    from lab.peers.tasks import thread_counts
     from lab.silicon import gate, report
     from lab.silicon.measure import SiliconPlan, gathered, measure
-    from trimtab import files, paths, tables, zoo
-    from trimtab.cli._progress import shown
+    from trimtab import files, paths, zoo
     from trimtab.errors import RunnerError
     from trimtab.pipeline.resolve import model_path
 
-    progress = shown()
+    run = TaskRun(report.SILICON, options)
     cache = paths.cache() / "silicon"
     names = [name for name in options.models.split(",") if name] or zoo.names()
     history = Path(options.history) if options.history else None
-    monitor = MachineMonitor()
-    core = str(monitor.facts()["core"])
+    core = str(run.machine()["core"])
     before = gate.last(history, core) if history else {}
     models = gathered(
-        [model_path(name, progress=progress) for name in names],
+        [model_path(name, progress=run.progress) for name in names],
         Path(options.folder) if options.folder else cache / "networks",
     )
     if options.gather:
@@ -83,27 +79,27 @@ def silicon(options: SiliconOptions) -> None:
     plan = SiliconPlan(
         models,
         options.precisions.split(","),
-        _counts(options.threads),
+        thread_counts(options.threads),
         options.rounds,
         options.python,
         options.minutes,
         cache / "results",
-        parse_wait(options.wait),
+        parse_wait(options.results.wait),
     )
-    measured = measure(plan, cache / "peers", progress)
-    facts = monitor.facts()
+    measured = measure(plan, cache / "peers", run.progress)
+    facts = run.machine()
     now = gate.entry(core, datetime.now(UTC).date().isoformat(), measured.rows)
     worsened = list(gate.worse(before, now, options.tolerance))
-    print(tables.text(report.page(measured, facts, worsened)))
     if options.output:
         files.write_text(Path(options.output), report.comment(measured, facts, worsened))
     if options.append and history and not measured.failed:
         gate.append(history, now)
-    if options.update:
-        again = "./inv bench.silicon --precisions {} --threads {} --python PEERS/bin/python"
-        command = f"{again.format(options.precisions, options.threads)} --update"
-        results = report.to_results(measured, facts, command, trimtab.__version__)
-        progress.note(f"written: {committed.write(report.NAME, results)}")
+    run.finish(
+        measured.rows,
+        report.page(measured, facts, worsened),
+        versions=measured.versions,
+        notes=[f"left out: {reason}" for reason in (*measured.failed, *measured.left_out)],
+    )
     if measured.failed:
         raise RunnerError("; ".join(measured.failed), hint="./inv explain NET shows layers")
     if history:

@@ -7,19 +7,55 @@ It is no latency: docs/model.md has its validation and its limits.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
-from lab.committed import Baseline, Results
+from lab.committed import Baseline
+from lab.experiment import Experiment, FigureRow, computed, figure, figure_row, text
 from lab.time_model.traffic import Traffic, total
-from trimtab import __version__, strict_json
 from trimtab.cores import Core, Memory
 from trimtab.errors import UsageError
 from trimtab.planner.cost import STALLS
 from trimtab.tables import Column, Table, number
 
-BASELINE = Baseline("time_model", ("model", "cpu", "precision", "threads"), ("modeled_ms",))
 _MEGA = 1e6
+
+
+@figure_row
+class TimeModelRow(FigureRow):
+    """The modeled inference of a network; the counts are those of `Traffic`."""
+
+    model: str = text("network")
+    cpu: str = text("core")
+    precision: str = text("precision")
+    threads: int = figure("threads")
+    instructions: int = figure()
+    millions: float = computed(
+        "million instructions", ".1f", of=lambda row: row.instructions / _MEGA
+    )
+    cycles: float = figure()
+    l1_misses: int = figure()
+    l2_misses: int = figure()
+    read_bytes: int = figure()
+    written_bytes: int = figure()
+    read_mb: float = computed("MB read", ".1f", of=lambda row: row.read_bytes / _MEGA)
+    written_mb: float = computed("MB written", ".1f", of=lambda row: row.written_bytes / _MEGA)
+    modeled_ms: float = figure("modeled ms", ".1f", digits=4)
+
+    def record(self) -> dict[str, Any]:
+        """The row of the result file, where cycles are whole numbers."""
+        return super().record() | {"cycles": round(self.cycles)}
+
+
+TIME_MODEL = Experiment(
+    "bench.model",
+    "time_model",
+    TimeModelRow,
+    selection=("model",),
+    baseline=Baseline("time_model", ("model", "cpu", "precision", "threads"), ("modeled_ms",)),
+)
+NOTE = "Modeled times, not measured ones."
 
 
 @dataclass(frozen=True)
@@ -42,18 +78,28 @@ class ModeledInference:
         """The modeled time of `traffic`."""
         return seconds(traffic, memory_of(self.core))
 
-    def to_json(self) -> str:
-        """A JSON object of the memory, the total and the operators, each with `modeled_ms`."""
-        whole = self._row(self.total)
-        operators = [{"label": label, **self._row(part)} for label, part in self.operators]
-        facts = self._facts()
-        memory = asdict(memory_of(self.core))
-        values = {**facts, "memory": memory, "total": whole, "operators": operators}
-        return strict_json.dumps({**values, "versions": self.versions}, indent=1)
+    def row(self, part: Traffic | None = None) -> TimeModelRow:
+        """The row of the result file, or one of the same form for a part of the inference."""
+        traffic = part or self.total
+        key = (self.model, self.core.name, self.precision, self.threads)
+        return TimeModelRow(*key, **asdict(traffic), modeled_ms=self.seconds(traffic) * 1e3)
 
-    def record(self) -> dict[str, object]:
-        """The committed row."""
-        return {**self._facts(), **self._row(self.total)}
+    def facts(self) -> dict[str, object]:
+        """The memory, the total and the operators, each with `modeled_ms`, for JSON."""
+        records = [self.row(part).record() for _, part in self.operators]
+        whole = self.row().record()
+        key = {name: whole.pop(name) for name in ("model", "cpu", "precision", "threads")}
+        labels = (label for label, _ in self.operators)
+        return {
+            **key,
+            "memory": asdict(memory_of(self.core)),
+            "total": whole,
+            "operators": [
+                {"label": label, **{name: record[name] for name in whole}}
+                for label, record in zip(labels, records, strict=True)
+            ],
+            "versions": self.versions,
+        }
 
     def table(self) -> Table:
         """The total, then one row per operator."""
@@ -74,14 +120,6 @@ class ModeledInference:
             for label, part in parts
         ]
         return Table(columns, rows)
-
-    def _facts(self) -> dict[str, object]:
-        facts = {"model": self.model, "cpu": self.core.name, "precision": self.precision}
-        return {**facts, "threads": self.threads}
-
-    def _row(self, traffic: Traffic) -> dict[str, object]:
-        modeled = round(self.seconds(traffic) * 1e3, 4)
-        return {**asdict(replace(traffic, cycles=round(traffic.cycles))), "modeled_ms": modeled}
 
 
 def seconds(traffic: Traffic, memory: Memory) -> float:
@@ -120,31 +158,3 @@ def with_board(core: Core, l2_bytes: int | None, gb_per_s: float | None) -> Core
             raise UsageError(f"invalid bandwidth of {gb_per_s} GB/s", hint="e.g. --dram 2.5")
         core = replace(core, memory=replace(memory_of(core), gb_per_s=gb_per_s))
     return core
-
-
-def totals(inferences: Sequence[ModeledInference]) -> Table:
-    """One row per network."""
-    columns = [
-        *(Column("model"), Column("cpu"), Column("precision"), number("threads")),
-        number("instructions", ","),
-        *(number("MB read", ".1f"), number("MB written", ".1f"), number("modeled ms", ".1f")),
-    ]
-    rows = [
-        (
-            *(one.model, one.core.name, one.precision, one.threads, one.total.instructions),
-            *(one.total.read_bytes / _MEGA, one.total.written_bytes / _MEGA),
-            one.seconds(one.total) * 1e3,
-        )
-        for one in inferences
-    ]
-    return Table(columns, rows)
-
-
-def to_results(inferences: Sequence[ModeledInference], command: str) -> Results:
-    """The content of the result file."""
-    versions = {name: version for one in inferences for name, version in one.versions.items()}
-    notes = ["Modeled times, not measured ones."]
-    rows = [one.record() for one in inferences]
-    return Results(
-        command=command, versions={"trimtab": __version__, **versions}, notes=notes, rows=rows
-    )

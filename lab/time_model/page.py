@@ -41,20 +41,8 @@ def modeled_boards() -> Page:
 @reference("Modeled times of networks")
 def modeled_networks() -> Page:
     """The modeled times of the committed networks."""
-    columns = [
-        *(Column("network"), Column("core"), Column("precision"), number("threads")),
-        number("million instructions", ".1f"),
-        *(number("MB read", ".1f"), number("MB written", ".1f"), number("modeled ms", ".1f")),
-    ]
-    rows = [
-        (
-            *(row["model"], row["cpu"], row["precision"], row["threads"]),
-            row["instructions"] / 1e6,
-            *(row["read_bytes"] / 1e6, row["written_bytes"] / 1e6, row["modeled_ms"]),
-        )
-        for row in committed.read("time_model").rows
-    ]
-    return [made_by("time_model"), Table(columns, rows)]
+    rows = figures.TIME_MODEL.rows()
+    return [made_by(figures.TIME_MODEL.name), figures.TimeModelRow.table(rows)]
 
 
 @reference("YOLO26n on a modeled Raspberry Pi 5")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lab.options import CheckedOptions
 from trimtab.cli._command import changed, command, group, option
 from trimtab.cli._options import (
     INPUT_HELP,
@@ -32,32 +33,27 @@ class ModelOptions:
     l2: str = option("size of the L2, e.g. 512K; default: the core's row")
     dram: float = option("GB per second of the board's memory; default: the core's row", 0.0)
     plan: PlanOptions = group(PlanOptions)
-    json: bool = option("print JSON", False)
-    check: bool = option("fail when a figure is more than 2 % above the committed one", False)
-    update: bool = option(
-        "write the figures to lab/time_model/; of one --model they replace only its own", False
-    )
+    results: CheckedOptions = group(CheckedOptions)
     precision: PrecisionOptions = group(PrecisionOptions)
 
 
 @command(ModelOptions, engine=True)
 def model(options: ModelOptions) -> None:
     """Model an inference: cache misses and bytes of memory per operator, by simulation."""
-    from lab import committed
+    from lab.experiment import TaskRun
     from lab.instructions import counts
     from lab.time_model import figures
     from lab.time_model.simulate import model_time
     from trimtab import cores
-    from trimtab.cli._progress import shown
     from trimtab.errors import UsageError
     from trimtab.pipeline.recipe import Recipe
 
-    if options.update and changed(options).keys() - _OF_A_ROW - {"update", "check", "json"}:
+    if options.results.update and changed(options).keys() - _OF_A_ROW - {"update", "check", "json"}:
         raise UsageError(
             "an update writes networks of the zoo, for unchanged cores and plans",
             hint="leave out all options but --model, --cpu, --precision and --threads",
         )
-    cpu, progress = options.cpu, shown(quiet=options.json)
+    cpu, run = options.cpu, TaskRun(figures.TIME_MODEL, options)
     core = figures.with_board(
         cores.find(options.on or cpu), parse_bytes("l2", options.l2), options.dram or None
     )
@@ -71,16 +67,15 @@ def model(options: ModelOptions) -> None:
                 calibration=options.precision.read(),
             ),
             core,
-            progress,
+            run.progress,
         )
         for name in ([options.model] if options.model else counts.NETWORKS)
     ]
-    if options.model:
-        print(modeled[0].to_json() if options.json else modeled[0].table().text())
-    else:
-        table = figures.totals(modeled)
-        print(table.json() if options.json else table.text())
-    results = figures.to_results(modeled, f"./inv bench.model --cpu {core.name} --update")
-    if options.update and options.model:
-        results = figures.BASELINE.merged(results)
-    committed.hold(figures.BASELINE, results, options.check, options.update, progress)
+    versions = {name: version for one in modeled for name, version in one.versions.items()}
+    run.finish(
+        [one.row() for one in modeled],
+        [modeled[0].table()] if options.model else (),
+        json=modeled[0].facts() if options.model else None,
+        versions=versions,
+        notes=[figures.NOTE],
+    )

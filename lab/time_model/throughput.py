@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from lab.llvm import output, tool
+from lab.time_model.llvm import output, tool
 from trimtab.cores import Core
 from trimtab.errors import BuildError, UsageError
 from trimtab.progress import SILENT, Progress

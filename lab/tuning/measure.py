@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from lab.committed import Results
-from trimtab import __version__, files, strict_json, zoo
+from lab.experiment import Experiment, FigureRow, computed, figure, figure_row, text
+from lab.machine import isa
+from trimtab import files, strict_json, zoo
 from trimtab.errors import TrimtabError
 from trimtab.pipeline.resolve import load_program
 from trimtab.planner.plan_file import Plan
@@ -22,14 +23,55 @@ from trimtab.tuning.timings import Timings
 
 TOP = 25  # rules that a page lists
 
-Row = dict[str, Any]
+TunedFigures = dict[str, Any]
+"""The figures of a network with its changes, as `row_of` makes them, or with an `error`."""
 
 
-def result_name(threads: int, isa: str) -> str:
-    """The name of the committed results with these threads and this TRIMTAB_ISA, which may be
-    empty.
+@figure_row
+class TuningRow(FigureRow):
+    """A network, named without its folders: the `ratio` of the tuned plan to the rule's with its
+    interval, and the number of changes; or the `error` if it could not be tuned.
     """
-    return f"tuning/{isa or 'best'}_{threads}"
+
+    network: str = text("network")
+    threads: int = figure("threads")
+    isa: str = text("instruction set")
+    ratio: float | None = figure("tuned / rule", ".3f", default=None)
+    interval: Sequence[float] | None = figure(default=None)
+    span: str = computed(
+        "interval",
+        is_text=True,
+        of=lambda row: "{:.3f} to {:.3f}".format(*row.interval) if row.interval else "",
+    )
+    is_faster: bool | None = figure(default=None)
+    is_complete: bool | None = figure(default=None)
+    error: str | None = figure(default=None)
+    changes: int = figure("changes", default=0)
+
+    @staticmethod
+    def of(figures: TunedFigures) -> TuningRow:
+        """The row of the figures of a network."""
+        changes = len(figures.get("changes", ()))
+        names = {field.name for field in fields(TuningRow)} & figures.keys()
+        values = {name: figures[name] for name in names}
+        return TuningRow(**{**values, "network": Path(figures["network"]).stem, "changes": changes})
+
+    def record(self) -> dict[str, Any]:
+        """The row of the result file, without what was not measured."""
+        return {name: value for name, value in super().record().items() if value is not None}
+
+
+def experiment(threads: int, isa: str) -> Experiment[TuningRow]:
+    """The experiment with these threads and this TRIMTAB_ISA, which may be empty."""
+    name = f"tuning/{isa or 'best'}_{threads}"
+    stand_ins = {"networks": "NETWORKS.list", "folder": "FOLDER", "timings": "TIMINGS.jsonl"}
+    return Experiment("bench.tuning", name, TuningRow, is_timed=True, stand_ins=stand_ins)
+
+
+def mean_ratio(rows: Sequence[TuningRow]) -> float:
+    """The geometric mean of the ratios; 1 without any."""
+    logs = [math.log(row.ratio) for row in rows if row.ratio is not None]
+    return math.exp(sum(logs) / len(logs)) if logs else 1.0
 
 
 def write_list(path: Path, folders: Iterable[Path]) -> None:
@@ -52,20 +94,19 @@ def tune_all(
     timings: Path,
     output: Path,
     progress: Progress = SILENT,
-) -> list[Row]:
+) -> list[TunedFigures]:
     """Tunes every network, and writes the rows into `output` after each; those that are there
     already are not measured again. A network that cannot be tuned has a row with the `error`.
     """
-    isa = os.environ.get("TRIMTAB_ISA", "")
-    rows: list[Row] = json.loads(output.read_text()) if output.is_file() else []
+    rows: list[TunedFigures] = json.loads(output.read_text()) if output.is_file() else []
     measured = {(row["network"], row["threads"], row["isa"]) for row in rows}
     store = Timings(timings)
     with progress.step("tune", "networks") as step:
         for i, network in enumerate(networks):
             step.update(i, len(networks), network)
-            if (network, threads, isa) in measured:
+            if (network, threads, isa()) in measured:
                 continue
-            common = {"network": network, "threads": threads, "isa": isa}
+            common = {"network": network, "threads": threads, "isa": isa()}
             try:
                 source = load_program(network)
                 result = tuned_here(source, threads, minutes, Plan(), store)
@@ -76,7 +117,7 @@ def tune_all(
     return rows
 
 
-def row_of(result: TunedHere) -> Row:
+def row_of(result: TunedHere) -> TunedFigures:
     """The figures of one network: `ratio` of the tuned plan to the rule's with its interval, 1 if
     the rule's plan stays, and the confirmed changes.
     """
@@ -100,47 +141,17 @@ def row_of(result: TunedHere) -> Row:
     }
 
 
-def to_results(rows: Sequence[Row], command: str, machine: Mapping[str, Any]) -> Results:
-    """The ratios as a committed result; networks are named without their folders, and those that
-    could not be tuned have an `error`.
-    """
-    keys = ("threads", "isa", "ratio", "interval", "is_faster", "is_complete", "error")
-    brief = [
-        {
-            "network": Path(row["network"]).stem,
-            **{key: row[key] for key in keys if key in row},
-            "changes": len(row.get("changes", ())),
-        }
-        for row in rows
-    ]
-    return Results(command=command, machine=machine, versions={"trimtab": __version__}, rows=brief)
-
-
-def page(rows: Sequence[Row]) -> Page:
+def page(figures: Sequence[TunedFigures]) -> Page:
     """The networks with their ratios, and the rules that lose, by what they save in all."""
-    good = [row for row in rows if "error" not in row]
-    columns = [
-        *(Column("network"), number("threads"), Column("instruction set", key="isa")),
-        *(number("tuned / rule", ".3f", key="ratio"), Column("interval"), number("changes")),
-    ]
-    table = Table(
-        columns,
-        [
-            (
-                *(Path(row["network"]).stem, row["threads"], row["isa"] or "best", row["ratio"]),
-                f"{row['interval'][0]:.3f} .. {row['interval'][1]:.3f}",
-                len(row["changes"]),
-            )
-            for row in good
-        ],
-    )
-    mean = math.exp(sum(math.log(row["ratio"]) for row in good) / len(good)) if good else 1.0
-    failed = [f"{row['network']}: {row['error']}" for row in rows if "error" in row]
-    summary = f"{len(good)} networks, geometric mean {mean:.3f}."
+    good = [one for one in figures if "error" not in one]
+    rows = [TuningRow.of(one) for one in good]
+    failed = [f"{one['network']}: {one['error']}" for one in figures if "error" in one]
+    table = TuningRow.table(rows, "network", "threads", "isa", "ratio", "span", "changes")
+    summary = f"{len(good)} networks, geometric mean {mean_ratio(rows):.3f}."
     return [table, summary, rules(good), *failed]
 
 
-def rules(rows: Sequence[Row]) -> Table:
+def rules(rows: Sequence[TunedFigures]) -> Table:
     """The decisions of the rule that lost, by the sum of the shares of the time that they cost."""
     saved, count = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for row in rows:
@@ -161,7 +172,7 @@ def decisions(before: str, after: str) -> tuple[str, str]:
     """Both decisions in words: operators and kernels if these differ, else the names of the block
     sizes with their direction.
     """
-    one, other = (set(text.replace("; ", ", ").split(", ")) for text in (before, after))
+    one, other = (set(words.replace("; ", ", ").split(", ")) for words in (before, after))
     sizes = [part for part in sorted(one - other) if part.rpartition(" ")[2].isdigit()]
     code = [sorted(p for p in parts if " " not in p) for parts in (one - other, other - one)]
     if any(code):

@@ -2,57 +2,53 @@
 
 from __future__ import annotations
 
-from invoke.context import Context
+from dataclasses import dataclass
 
-from trimtab.cli._command import task
-from trimtab.cli._engine import needs_engine
+from lab.options import OutputOptions
+from trimtab.cli._command import argument, command, group, option
 
 NAMESPACE = "bench"
 
 
-@task(
-    iterable=["folder"],
-    help={
-        "networks": "file with a network per line; it is written first if it does not exist",
-        "folder": "folder of .onnx files for that list (repeatable), besides the zoo",
-        "threads": "threads of a session",
-        "minutes": "limit of the search of each network",
-        "timings": "file of timings, read and extended",
-        "output": "JSON file of the figures, written after each network; read to continue",
-        "update": "write the figures of these networks to lab/tuning/",
-    },
-)
-@needs_engine
-def tuning(
-    _: Context,
-    networks: str,
-    folder: list[str],
-    threads: int = 1,
-    minutes: float = 1.0,
-    timings: str = "results/timings.jsonl",
-    output: str = "results/tuning.json",
-    update: bool = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class TunedNetworksOptions:
+    """Options of `bench.tuning`."""
+
+    networks: str = argument(
+        "file with a network per line; it is written first if it does not exist"
+    )
+    folder: tuple[str, ...] = option(
+        "folder of .onnx files for that list (repeatable), besides the zoo", ()
+    )
+    threads: int = option("threads of a session", 1)
+    minutes: float = option("limit of the search of each network", 1.0)
+    timings: str = option("file of timings, read and extended", "results/timings.jsonl")
+    output: str = option(
+        "JSON file of the figures, written after each network; read to continue",
+        "results/tuning.json",
+    )
+    results: OutputOptions = group(OutputOptions)
+
+
+@command(TunedNetworksOptions, engine=True)
+def tuning(options: TunedNetworksOptions) -> None:
     """Tune a list of networks in this process: tuned beside untuned, and which rules lose."""
-    import os
     from pathlib import Path
 
-    from lab import committed
-    from lab.machine import MachineMonitor
+    from lab.experiment import TaskRun
+    from lab.machine import isa
     from lab.tuning import measure
-    from trimtab import tables
-    from trimtab.cli._progress import shown
 
-    path, monitor = Path(networks), MachineMonitor()
+    run = TaskRun(measure.experiment(options.threads, isa()), options)
+    path = Path(options.networks)
     if not path.is_file():
-        measure.write_list(path, [Path(name) for name in folder])
-    rows = measure.tune_all(
-        measure.read_list(path), threads, minutes, Path(timings), Path(output), shown()
+        measure.write_list(path, [Path(name) for name in options.folder])
+    figures = measure.tune_all(
+        measure.read_list(path),
+        options.threads,
+        options.minutes,
+        Path(options.timings),
+        Path(options.output),
+        run.progress,
     )
-    print(tables.text(measure.page(rows)))
-    if update:
-        isa = os.environ.get("TRIMTAB_ISA", "")
-        line = f"./inv bench.tuning --networks {path.name} --threads {threads} --minutes {minutes}"
-        line = f"TRIMTAB_ISA={isa} {line}" if isa else line
-        results = measure.to_results(rows, f"{line} --update", monitor.facts())
-        print(f"written: {committed.write(measure.result_name(threads, isa), results)}")
+    run.finish([measure.TuningRow.of(one) for one in figures], measure.page(figures))

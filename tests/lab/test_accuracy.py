@@ -74,12 +74,12 @@ def test_each_method_and_the_peer_are_calibrated_with_the_same_images(
         return observe(program, samples)
 
     monkeypatch.setattr("lab.accuracy.measure.observe", watched)
-    measurement = measure.cosines([str(detector.with_name("net.onnx"))], ["mse", "min_max"])
-    assert [row["method"] for row in measurement.rows] == ["onnxruntime", "mse", "min_max"]
-    assert all(row["cosine"] > 0.999 for row in measurement.rows)
-    expected = [feed["x"] for feed in qdq._feeds({"x": (1, 3, 8, 8)})]
+    rows = measure.cosines([str(detector.with_name("net.onnx"))], ["mse", "min_max"])
+    assert [row.method for row in rows] == ["onnxruntime", "mse", "min_max"]
+    assert all(row.cosine > 0.999 for row in rows)
+    expected = [feed["x"] for feed in qdq.pictures({"x": (1, 3, 8, 8)})[0]]
     np.testing.assert_array_equal(calibrated, expected)
-    words, table = measurement.page()
+    words, table = figures.cosine_page(rows)
     assert "`mse`: 1 of 1" in str(words)
     assert isinstance(table, Table)
     assert len(table.rows) == 1
@@ -94,35 +94,32 @@ def test_boxes_are_counted_on_other_photographs_than_those_of_calibration(
     work = measure.BoxRequest(
         detectors.read(detector), photographs, ["min_max"], ["cosine >= 0.5"], targets
     )
-    measurement = measure.boxes(work)
-    assert measurement.name == figures.MIXED
-    assert [(row["method"], row["target"]) for row in measurement.rows] == [
+    rows, notes = measure.boxes(work)
+    assert [(row.method, row.target) for row in rows] == [
         (method, target.name)
         for method in ("int8, min_max", "mixed, cosine >= 0.5")
         for target in targets
     ]
-    for row in measurement.rows:
-        assert row["images"] == 2 * 12
-        assert 0 < row["boxes"] <= 4 * row["images"]
-        assert row["recall_90"] <= row["recall_50"] <= 1
-        assert row["recall_50"] > 0.9
-        assert row["cycles"] > 0
-    note, settings = measurement.notes
+    for row in rows:
+        assert row.images == 2 * 12
+        assert 0 < row.boxes <= 4 * row.images
+        assert row.recall_90 <= row.recall_50 <= 1
+        assert row.recall_50 > 0.9
+        assert row.cycles > 0
+    note, settings = notes
     assert "net (net.onnx, rows, score 0.5, overlap 0.9, mean 127, scale 0.0078125)" in settings
     before, after = note.split("; ")
     assert "a.png" in before
     assert "c.png" in before
     assert "b.png" in after
     assert "d.png" in after
-    (table,) = measurement.page()
-    assert isinstance(table, Table)
-    assert len(table.rows) == 4
+    assert len(figures.BoxScoreRow.table(rows).rows) == 4
 
 
 def test_photographs_that_cannot_be_used_are_refused(detector: Path, photographs: Path) -> None:
     def count(folder: Path) -> None:
-        rows = detectors.read(detector)
-        measure.boxes(measure.BoxRequest(rows, folder, [], [], [Target.host()]))
+        chosen = detectors.read(detector)
+        measure.boxes(measure.BoxRequest(chosen, folder, [], [], [Target.host()]))
 
     with pytest.raises(UsageError, match="not a folder"):
         count(photographs / "absent")

@@ -121,7 +121,7 @@ def test_json_is_the_rows_or_more(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_page_is_also_written_as_markdown(checkout: Path) -> None:
     path = checkout / "plants.md"
-    TaskRun(PLANTS, PlantOptions(output=str(path))).finish([OAK])
+    TaskRun(PLANTS, PlantOptions()).finish([OAK], output=str(path))
     assert "| oak " in path.read_text()
     assert not PLANTS.is_measured()
 

@@ -28,7 +28,7 @@ from lab.peers.compare import (
 )
 from lab.peers.process import LoadFigures, PeerCase, Process, probe
 from lab.peers.quantized import quantized
-from lab.peers.tasks import _counts
+from lab.peers.tasks import thread_counts
 from trimtab import tables
 from trimtab.bench.golden import Golden
 from trimtab.errors import DynamicShapeError, MissingRequirementError, RunnerError, UsageError
@@ -209,7 +209,7 @@ def test_tables_have_ratios_to_the_best_peer_and_their_geometric_mean() -> None:
 
 def test_json_has_every_sample_and_the_figures() -> None:
     outcome = PeerComparison(VERSIONS, (result("a", "trimtab", 1, 2.0),), ())
-    (row,) = json.loads(report.to_json(outcome))["results"]
+    (row,) = json.loads(json.dumps(report.facts(outcome)))["results"]
     assert row["run_ns"] == [2_000_000]
     assert row["start_ms"] == 8.0
     assert row["loads"][0]["peak_bytes"] == 2_000_100
@@ -227,9 +227,9 @@ def test_the_error_of_an_interpreter_without_peers_says_how_to_install_them(tmp_
 
 @pytest.mark.parametrize("text", ["", "0", "1,", "two", "1;2"])
 def test_bad_thread_counts_are_refused(text: str) -> None:
-    assert _counts("1,2") == [1, 2]
+    assert thread_counts("1,2") == [1, 2]
     with pytest.raises(UsageError):
-        _counts(text)
+        thread_counts(text)
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,10 @@ from pathlib import Path
 import onnx
 import pytest
 
+from lab.machine import isa
 from lab.peers import report, suite
 from lab.peers.compare import ComparisonScope, compare
-from lab.peers.process import PeerCase, Process, isa
+from lab.peers.process import PeerCase, Process
 from tests.lab.test_peers import FakeEngines, small_model  # noqa: F401 (a fixture)
 from trimtab import paths as places
 from trimtab import tables as drawn
@@ -77,7 +78,7 @@ def test_a_network_that_fails_is_left_out_of_a_suite(model: Path, tmp_path: Path
     assert [result.engine for result in outcome.results] == ["ncnn", "trimtab"]
     assert [len(result.loads) for result in outcome.results] == [1, 1]
     assert outcome.left_out[0].startswith("broken: ")
-    figures = [report.Figures.of(result) for result in outcome.results]
+    figures = [report.PeersRow.of(result) for result in outcome.results]
     assert report.ratios_of(report.MEDIAN, figures, 1) == {"small": 0.5}
     assert "geometric mean" in drawn.text(report.suite_page(outcome))
 
@@ -110,4 +111,4 @@ def test_onednn_is_limited_to_the_instructions_of_trimtab(
     monkeypatch.setenv("TRIMTAB_ISA", "avx2")
     with pytest.raises(RunnerError, match="limited to AVX2"):
         Process(str(script), PeerCase.of(model, tmp_path), "openvino", 1)
-    assert report.suite_name(isa()) == "peers/suite-avx2"
+    assert report.suite_experiment(isa()).name == "peers/suite-avx2"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 
 import pytest
@@ -127,7 +126,7 @@ def test_the_figures_are_the_medians_of_the_rounds() -> None:
     assert timed.share == pytest.approx(timed.rate / 100.0)
     page = tables.markdown(report.kernels_page(machine, [timed]))
     assert "| rows=10 columns=16 k=100 step=100 | 0.2 | 160.0 GFLOP/s |  160% | FMA " in page
-    (row,) = json.loads(report.kernels_json(machine, [timed]))["kernels"]
+    (row,) = report.kernels_facts(machine, [timed])["kernels"]
     assert (row["share"], row["limit"]) == (1.6, "FMA")
 
 

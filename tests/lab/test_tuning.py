@@ -48,19 +48,17 @@ def test_the_page_sums_up_networks_and_rules() -> None:
     ]
     table, summary, rules, failure = measure.page(rows)
     assert not isinstance(table, str)
-    assert [line[0] for line in table.rows] == ["one", "two"]
+    assert [line["network"] for line in table.records()] == ["one", "two"]
     assert summary == "2 networks, geometric mean 0.900."
     assert not isinstance(rules, str)
     assert rules.rows == [("a", "b", 2, pytest.approx(0.2))]
     assert failure == "three: no such file"
 
 
-def test_committed_figures_name_networks_without_folders() -> None:
+def test_rows_name_networks_without_folders_and_leave_out_what_was_not_measured() -> None:
     figures = {"threads": 1, "isa": "", "ratio": 0.9, "interval": [0.8, 0.95], "is_faster": True}
-    rows = [
-        {**figures, "network": "/models/held/one.onnx", "is_complete": True, "changes": [{}, {}]},
-        {"network": "two.onnx", "threads": 1, "isa": "", "error": "no such file"},
-    ]
-    results = measure.to_results(rows, "./inv bench.tuning --update", {})
-    assert results.rows[0] == {**figures, "network": "one", "is_complete": True, "changes": 2}
-    assert results.rows[1]["error"] == "no such file"
+    network = {"network": "/models/held/one.onnx", "is_complete": True, "changes": [{}, {}]}
+    row = measure.TuningRow.of({**figures, **network})
+    assert row.record() == {**figures, "network": "one", "is_complete": True, "changes": 2}
+    failed = {"network": "two.onnx", "threads": 1, "isa": "", "error": "no such file"}
+    assert measure.TuningRow.of(failed).record() == {**failed, "network": "two", "changes": 0}
