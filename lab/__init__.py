@@ -2,7 +2,8 @@
 
 Each folder is one experiment: `tasks.py` has its tasks, `result.json` (and files beside it) its
 committed figures, `page.py` the parts of pages made from them. Tasks and page parts are found by
-these file names.
+these file names. The dataclass of the rows, from which most follows, is described in
+`experiment.py`.
 """
 
 from __future__ import annotations

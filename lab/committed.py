@@ -16,7 +16,6 @@ from typing import Any
 import lab
 from trimtab import files
 from trimtab.errors import FileAccessError, RegressionError
-from trimtab.progress import Progress
 
 ALLOWED = 0.02  # relative increase over the committed figure
 
@@ -150,13 +149,3 @@ def write(name: str, results: Results) -> Path:
     text = "{\n " + ",\n ".join(lines) + "\n}\n"
     files.write_text(path, text, hint="results are committed in a checkout")
     return path
-
-
-def hold(
-    baseline: Baseline, results: Results, check: bool, update: bool, progress: Progress
-) -> None:
-    """The options --update and --check of a task: writes `results`, compares them."""
-    if update:
-        progress.note(f"written: {write(baseline.name, results)}")
-    if check:
-        baseline.check(results.rows)

@@ -1,4 +1,4 @@
-"""Options that the tasks of experiments share. Imports no heavy package: every `./inv` reads it."""
+"""Options that the tasks of experiments share, and lists in options. Imports no heavy package: every `./inv` reads it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from trimtab.cli._command import option
 from trimtab.cli._options import WAIT_HELP
+from trimtab.errors import UsageError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,3 +37,16 @@ class TimedOptions:
     wait: str = option(WAIT_HELP, bare=True)
     json: bool = option("print JSON: the rows of the result file", False)
     update: bool = option("write the figures to the experiment's result file in lab/", False)
+
+
+def names_in(words: str) -> list[str]:
+    """The names of a comma-separated list, which may be empty."""
+    return [name for name in words.split(",") if name]
+
+
+def thread_counts(words: str) -> list[int]:
+    """The thread counts of a comma-separated list; UsageError when malformed."""
+    counts = [int(word) for word in words.split(",") if word.isdecimal()]
+    if not counts or 0 in counts or len(counts) != words.count(",") + 1:
+        raise UsageError(f"bad thread counts {words!r}", hint="write them as 1,2")
+    return counts

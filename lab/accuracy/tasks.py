@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lab.options import OutputOptions
+from lab.options import OutputOptions, names_in
 from trimtab.cli._command import command, group, option
 
 NAMESPACE = "bench"
@@ -47,7 +47,7 @@ def _boxes(options: AccuracyOptions) -> None:
     if options.models:
         raise UsageError("the file of detectors names its models", hint="leave out --models")
     run = TaskRun(figures.MIXED if options.budget else figures.BOXES, options)
-    cpus = [name for name in options.cpu.split(",") if name] or [""]
+    cpus = names_in(options.cpu) or [""]
     request = measure.BoxRequest(
         read(Path(options.detectors)),
         Path(options.photographs),
@@ -70,7 +70,7 @@ def _cosines(options: AccuracyOptions) -> None:
             "photographs, budgets and targets need detectors", hint="add --detectors FILE.toml"
         )
     run = TaskRun(figures.COSINES, options)
-    networks = [name for name in options.models.split(",") if name] or zoo.names()
+    networks = names_in(options.models) or zoo.names()
     rows = measure.cosines(networks, _methods(options), run.progress)
     run.finish(rows, figures.cosine_page(rows))
 
@@ -78,4 +78,4 @@ def _cosines(options: AccuracyOptions) -> None:
 def _methods(options: AccuracyOptions) -> list[str]:
     from trimtab.quantization.methods import BEST, methods
 
-    return [name for name in options.methods.split(",") if name] or [BEST, *methods()]
+    return names_in(options.methods) or [BEST, *methods()]

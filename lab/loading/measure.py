@@ -64,7 +64,7 @@ LOADING = Experiment(
 
 
 def names() -> tuple[str, ...]:
-    """The zoo, and the networks of this experiment."""
+    """The zoo, and the network of this experiment."""
     return tuple(sorted((*zoo.names(), *networks.BUILDERS)))
 
 

@@ -1,6 +1,4 @@
-"""Networks of kinds that the zoo lacks, as exporters write them: a detector with decoded boxes, and
-a transformer.
-"""
+"""A network of a kind that the zoo lacks, as exporters write it: a detector with decoded boxes."""
 
 from __future__ import annotations
 
@@ -12,7 +10,6 @@ from trimtab.zoo.builder import INPUT, Net
 _SIZE = 640
 _WIDTHS = (16, 32, 64, 128, 256)
 _CLASSES, _BINS = 80, 16
-_HEADS, _WIDTH, _DEPTH, _PATCHES = 3, 192, 12, 14
 
 
 def yolov8n() -> onnx.ModelProto:
@@ -100,66 +97,5 @@ def _cut(net: Net, x: str, axis: int, start: int, end: int) -> str:
     return net.op("Slice", [x, *operands])
 
 
-def vit_tiny() -> onnx.ModelProto:
-    """ViT-Ti/16 (Touvron et al. 2021) with seeded weights: 5.7 M parameters, 1.3 GMAC.
-
-    data: float32[1, 3, 224, 224] -> output: float32[1, 1000], logits.
-    """
-    net = Net("vit_tiny", (1, 3, 16 * _PATCHES, 16 * _PATCHES))
-    count, rng = _PATCHES**2, np.random.default_rng(1)
-    x = net.reshape(net.conv(INPUT, _WIDTH, 16, 16, pad=0), (1, _WIDTH, count))
-    x = net.op("Transpose", [x], perm=[0, 2, 1])
-    token = net.constant("token", rng.standard_normal((1, 1, _WIDTH), np.float32))
-    x = net.op("Concat", [token, x], _WIDTH, axis=1)
-    position = rng.standard_normal((1, count + 1, _WIDTH), np.float32) * np.float32(0.02)
-    x = net.op("Add", [x, net.constant("position", position)])
-    for block in range(_DEPTH):
-        x = net.add(x, _attention(net, _norm(net, x, f"{block}.norm1"), f"{block}", rng))
-        y = _dense(net, _norm(net, x, f"{block}.norm2"), f"{block}.fc1", _WIDTH, 4 * _WIDTH, rng)
-        x = net.add(x, _dense(net, _gelu(net, y), f"{block}.fc2", 4 * _WIDTH, _WIDTH, rng))
-    x = _norm(net, x, "norm")
-    x = net.op("Gather", [x, net.constant("first", np.array(0, np.int64))], _WIDTH, axis=1)
-    net.output(net.linear(x, 1000), "output")
-    return net.model("")
-
-
-def _norm(net: Net, x: str, name: str) -> str:
-    scale = net.constant(f"{name}.weight", np.ones(_WIDTH, np.float32))
-    shift = net.constant(f"{name}.bias", np.zeros(_WIDTH, np.float32))
-    return net.op("LayerNormalization", [x, scale, shift], axis=-1, epsilon=1e-6)
-
-
-def _dense(net: Net, x: str, name: str, inputs: int, outputs: int, rng: np.random.Generator) -> str:
-    weights = rng.standard_normal((inputs, outputs), np.float32) * np.float32(inputs**-0.5)
-    product = net.op("MatMul", [x, net.constant(f"{name}.weight", weights)], outputs)
-    bias = net.constant(f"{name}.bias", np.zeros(outputs, np.float32))
-    return net.op("Add", [bias, product], outputs)
-
-
-def _gelu(net: Net, x: str) -> str:
-    numbers = {"sqrt": 2**0.5, "one": 1, "half": 0.5}
-    sqrt, one, half = (
-        net.constant(f"{x}.{name}", np.array(value, np.float32)) for name, value in numbers.items()
-    )
-    erf = net.op("Erf", [net.op("Div", [x, sqrt])])
-    return net.op("Mul", [net.op("Mul", [x, net.op("Add", [erf, one])]), half])
-
-
-def _attention(net: Net, x: str, name: str, rng: np.random.Generator) -> str:
-    tokens, depth = _PATCHES**2 + 1, _WIDTH // _HEADS
-    qkv = _dense(net, x, f"{name}.qkv", _WIDTH, 3 * _WIDTH, rng)
-    qkv = net.reshape(qkv, (1, tokens, 3, _HEADS, depth))
-    qkv = net.op("Transpose", [qkv], perm=[2, 0, 3, 1, 4])
-    q, k, v = (
-        net.op("Gather", [qkv, net.constant(f"{name}.{i}", np.array(i, np.int64))], axis=0)
-        for i in range(3)
-    )
-    scale = net.constant(f"{name}.scale", np.array(depth**-0.5, np.float32))
-    k = net.op("Transpose", [k], perm=[0, 1, 3, 2])
-    weights = net.op("Softmax", [net.op("MatMul", [net.op("Mul", [q, scale]), k])], axis=-1)
-    y = net.op("Transpose", [net.op("MatMul", [weights, v])], perm=[0, 2, 1, 3])
-    return _dense(net, net.reshape(y, (1, tokens, _WIDTH)), f"{name}.proj", _WIDTH, _WIDTH, rng)
-
-
-BUILDERS = {"vit_tiny": vit_tiny, "yolov8n": yolov8n}
+BUILDERS = {"yolov8n": yolov8n}
 """The networks by name."""

@@ -15,7 +15,7 @@ class LoadingOptions:
     """Options of `bench.loading`."""
 
     network: tuple[str, ...] = option(
-        "network of the zoo, `yolov8n` or `vit_tiny` (repeatable; default: those with a bar)", ()
+        "network of the zoo, or `yolov8n` (repeatable; default: those with a bar)", ()
     )
     rounds: int = option("creations of each kind, in interleaved rounds", 7)
     results: TimedOptions = group(TimedOptions)

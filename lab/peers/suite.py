@@ -27,7 +27,7 @@ def models(suite: Path, exports: Path) -> tuple[list[Path], list[str]]:
     chosen: list[Path] = []
     missing: list[str] = []
     exported = {path.stem: path for path in sorted(exports.rglob("*.onnx"))}
-    for entries in _tables(suite).values():
+    for entries in tables(suite).values():
         model_files: list[Path] = []
         absent: list[str] = []
         for key, name in entries:
@@ -55,7 +55,7 @@ def models(suite: Path, exports: Path) -> tuple[list[Path], list[str]]:
 def classes(suite: Path) -> dict[str, str]:
     """The table of each network that a list names. Raises the errors of `models`."""
     return {
-        name: table for table, entries in _tables(suite).items() for key, name in entries
+        name: table for table, entries in tables(suite).items() for key, name in entries
         if key != _FILES
     }  # fmt: skip
 
@@ -70,15 +70,15 @@ def _fitting(suite: Path, pattern: Path) -> list[Path]:
     return sorted(folder.glob(str(relative)))
 
 
-def _tables(suite: Path) -> dict[str, list[tuple[str, str]]]:
+def tables(suite: Path) -> dict[str, list[tuple[str, str]]]:
     """The entries of each table of a list, as key and name."""
     try:
-        tables = tomllib.loads(suite.read_text(encoding="utf-8"))
+        content = tomllib.loads(suite.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         hint = "see lab/networks/list.toml for one"
         raise FileAccessError(f"cannot be read: {error}", where=str(suite), hint=hint) from error
     entries: dict[str, list[tuple[str, str]]] = {}
-    for title, table in tables.items():
+    for title, table in content.items():
         if not isinstance(table, dict):
             raise UsageError("its entries must be tables", where=str(suite), hint="[networks]")
         for key, names in table.items():

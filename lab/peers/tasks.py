@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lab.options import TimedOptions
+from lab.options import TimedOptions, names_in, thread_counts
 from trimtab.cli._command import command, group, option
 from trimtab.cli._options import PREFER_HELP, parse_wait
 
@@ -15,16 +15,6 @@ if TYPE_CHECKING:
 NAMESPACE = "bench"
 
 _NOT_EXPORTED = "it is not exported"
-
-
-def thread_counts(text: str) -> list[int]:
-    """The thread counts of a command line; UsageError when malformed."""
-    from trimtab.errors import UsageError
-
-    counts = [int(word) for word in text.split(",") if word.isdecimal()]
-    if not counts or 0 in counts or len(counts) != text.count(",") + 1:
-        raise UsageError(f"bad thread counts {text!r}", hint="write them as 1,2")
-    return counts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +120,7 @@ def _engines(options: PeersOptions) -> list[str]:
     from lab.peers.worker import ENGINES
     from trimtab.errors import UsageError
 
-    names = [name for name in options.engines.split(",") if name]
+    names = names_in(options.engines)
     if unknown := [name for name in names if name not in ENGINES]:
         raise UsageError(f"unknown engine {unknown[0]!r}", hint=f"use {', '.join(ENGINES)}")
     return names
@@ -171,7 +161,7 @@ def peers(options: PeersOptions) -> None:
         exports = Path(options.exports) if options.exports else paths.cache() / "networks"
         model_files, missing = suites.models(Path(options.suite), exports)
     else:
-        names = [name for name in options.models.split(",") if name] or zoo.names()
+        names = names_in(options.models) or zoo.names()
         model_files = [model_path(name, progress=run.progress) for name in names]
     if is_quantized:
         with run.progress.step("quantize", "networks") as step:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lab.options import TimedOptions
+from lab.options import TimedOptions, names_in, thread_counts
 from trimtab.cli._command import command, group, option
 from trimtab.cli._options import parse_wait
 
@@ -56,7 +56,6 @@ def silicon(options: SiliconOptions) -> None:
     from pathlib import Path
 
     from lab.experiment import TaskRun
-    from lab.peers.tasks import thread_counts
     from lab.silicon import gate, report
     from lab.silicon.measure import SiliconPlan, gathered, measure
     from trimtab import files, paths, zoo
@@ -65,7 +64,7 @@ def silicon(options: SiliconOptions) -> None:
 
     run = TaskRun(report.SILICON, options)
     cache = paths.cache() / "silicon"
-    names = [name for name in options.models.split(",") if name] or zoo.names()
+    names = names_in(options.models) or zoo.names()
     history = Path(options.history) if options.history else None
     core = str(run.machine()["core"])
     before = gate.last(history, core) if history else {}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lab.time_model import figures, throughput, traffic
 from lab.time_model.figures import ModeledInference
-from trimtab import cores
+from trimtab import __version__, cores
 from trimtab.bench import oracle, runner
 from trimtab.bench.golden import Golden
 from trimtab.cores import Core
@@ -77,5 +77,5 @@ def model_time(recipe: Recipe, core: Core, progress: Progress = SILENT) -> Model
         precision=recipe.plan.precision,
         threads=recipe.threads,
         operators=tuple((subject.operators[index], cost) for index, cost in costs.items()),
-        versions={"compiler": subject.compiler, "emulator": emulator},
+        versions={"trimtab": __version__, "compiler": subject.compiler, "emulator": emulator},
     )

@@ -16,6 +16,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from lab.options import thread_counts
 from lab.peers import report
 from lab.peers.compare import (
     LOADS,
@@ -28,7 +29,6 @@ from lab.peers.compare import (
 )
 from lab.peers.process import LoadFigures, PeerCase, Process, probe
 from lab.peers.quantized import quantized
-from lab.peers.tasks import thread_counts
 from trimtab import tables
 from trimtab.bench.golden import Golden
 from trimtab.errors import DynamicShapeError, MissingRequirementError, RunnerError, UsageError

@@ -58,7 +58,7 @@ def test_a_malformed_list_is_an_error(text: str, match: str, tmp_path: Path) -> 
 
 
 def test_the_list_of_networks_is_long_and_has_no_name_twice() -> None:
-    tables = suite._tables(places.root() / "lab/networks/list.toml")
+    tables = suite.tables(places.root() / "lab/networks/list.toml")
     names = [name for entries in tables.values() for _, name in entries]
     assert len(names) == len({*names}) >= 80
 
