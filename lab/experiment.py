@@ -85,34 +85,31 @@ class FigureRow:
 
     def __post_init__(self) -> None:
         """Sets the fields that follow from others, in their order."""
-        for one in dataclasses.fields(self):  # type: ignore[arg-type]
-            if compute := one.metadata.get("of"):
-                object.__setattr__(self, one.name, compute(self))
+        for item in dataclasses.fields(self):  # type: ignore[arg-type]
+            if compute := item.metadata.get("of"):
+                object.__setattr__(self, item.name, compute(self))
 
     def record(self) -> dict[str, Any]:
         """The row as it is in the result file."""
         values: dict[str, Any] = {}
-        for one in dataclasses.fields(self):  # type: ignore[arg-type]
-            if one.init:
-                value, digits = getattr(self, one.name), one.metadata.get("digits")
-                values[one.name] = value if digits is None else _rounded(value, digits)
+        for item in dataclasses.fields(self):  # type: ignore[arg-type]
+            if item.init:
+                value, digits = getattr(self, item.name), item.metadata.get("digits")
+                is_exact = value is None or digits is None
+                values[item.name] = value if is_exact else round(value, digits)
         return values
 
     @classmethod
     def table(cls, rows: Iterable[FigureRow], *names: str, title: str = "") -> Table:
         """The fields of these names, by default all that have a column."""
         columns = {
-            one.name: dataclasses.replace(column, key=one.name)
-            for one in dataclasses.fields(cls)  # type: ignore[arg-type]
-            if (column := one.metadata.get("column"))
+            item.name: dataclasses.replace(column, key=item.name)
+            for item in dataclasses.fields(cls)  # type: ignore[arg-type]
+            if (column := item.metadata.get("column"))
         }
         names = names or tuple(columns)
         lines = [[getattr(row, name) for name in names] for row in rows]
         return Table([columns[name] for name in names], lines, title)
-
-
-def _rounded(value: Any, digits: int) -> Any:
-    return value if value is None else round(value, digits)
 
 
 @dataclass(frozen=True)
@@ -143,33 +140,16 @@ class Experiment(Generic[R]):
         """The committed rows; FileAccessError without a result file."""
         return [self.row(**row) for row in committed.read(self.name).rows]
 
-    def results(
-        self,
-        rows: Iterable[FigureRow],
-        command: str,
-        machine: Mapping[str, Any],
-        versions: Mapping[str, str],
-        notes: Sequence[str] = (),
-    ) -> Results:
-        """The content of the result file. `versions`: of more programs."""
-        packages = {name: metadata.version(name) for name in self.packages}
-        return Results(
-            command=command,
-            machine=machine,
-            versions={"trimtab": __version__, **packages, **versions},
-            notes=notes,
-            rows=[row.record() for row in rows],
-        )
-
     def command(self, options: Any) -> str:
         """The command that repeats a measurement with these options."""
         words = [*[f"TRIMTAB_ISA={isa()}"] * bool(isa()), "./inv", self.task]
         for name, value in changed(options).items():
             if name in _OF_THE_OUTPUT:
                 continue
-            for one in value if isinstance(value, tuple) else (value,):
+            for word in value if isinstance(value, tuple) else (value,):
                 words.append(f"--{name.replace('_', '-')}")
-                words += [] if one is True else [self.stand_ins.get(name) or shlex.quote(str(one))]
+                if word is not True:
+                    words.append(self.stand_ins.get(name) or shlex.quote(str(word)))
         return " ".join([*words, "--update"])
 
 
@@ -185,7 +165,7 @@ class TaskRun(Generic[R]):
         if self._results.update and self._is_selection and experiment.baseline is None:
             names = ", ".join(f"--{name}" for name in experiment.selection)
             raise UsageError("an update writes all rows", hint=f"leave out {names}")
-        self.progress = shown(quiet=getattr(self._results, "json", False))
+        self.progress = shown(quiet=self._results.json)
         self._monitor = MachineMonitor() if experiment.is_timed else None
 
     def chosen(self, option: str, names: Collection[str]) -> list[str]:
@@ -222,13 +202,13 @@ class TaskRun(Generic[R]):
         notes: Sequence[str] = (),
     ) -> None:
         """Prints the `page`, by default the table, or `json`, by default the rows; then writes and
-        checks the rows, as the options say. `output`: a Markdown file for the page; `machine`: more
-        facts of it.
+        checks the rows, as the options say. `output`: a Markdown file for the page; `machine`,
+        `versions`: facts of the result file besides those of the experiment.
         """
         experiment, baseline = self._experiment, self._experiment.baseline
         records = [row.record() for row in rows]
         page = page or [experiment.row.table(rows)]
-        if getattr(self._results, "json", False):
+        if self._results.json:
             print(strict_json.dumps(records if json is None else json, indent=1))
         else:
             print(tables.text(page))
@@ -236,9 +216,14 @@ class TaskRun(Generic[R]):
             files.write_text(Path(output), tables.markdown(page) + "\n")
             self.progress.note(f"written: {output}")
         if self._results.update:
-            command = experiment.command(self._options)
-            facts = {**self.machine(), **(machine or {})}
-            results = experiment.results(rows, command, facts, versions or {}, notes)
+            packages = {name: metadata.version(name) for name in experiment.packages}
+            results = Results(
+                command=experiment.command(self._options),
+                machine={**self.machine(), **(machine or {})},
+                versions={"trimtab": __version__, **packages, **(versions or {})},
+                notes=notes,
+                rows=records,
+            )
             if baseline and self._is_selection:
                 results = baseline.merged(results)
             self.progress.note(f"written: {committed.write(experiment.name, results)}")

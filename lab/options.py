@@ -1,4 +1,7 @@
-"""Options that the tasks of experiments share, and lists in options. Imports no heavy package: every `./inv` reads it."""
+"""Options that the tasks of experiments share, and lists in options.
+
+Imports no heavy package: every `./inv` reads it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from trimtab.errors import UsageError
 
 @dataclass(frozen=True, kw_only=True)
 class OutputOptions:
-    """Where the figures go."""
+    """Options of every experiment: the form of its figures."""
 
     json: bool = option("print JSON: the rows of the result file", False)
     update: bool = option("write the figures to the experiment's result file in lab/", False)
@@ -19,7 +22,7 @@ class OutputOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class CheckedOptions:
-    """Where the figures go, if they do not depend on the load of the machine."""
+    """The same, for figures that do not depend on the load of the machine."""
 
     json: bool = option("print JSON: the rows of the result file", False)
     check: bool = option("fail when a figure is more than 2 % above the committed one", False)
@@ -32,7 +35,7 @@ class CheckedOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class TimedOptions:
-    """Where the figures go, if other measurements on this machine would disturb them."""
+    """The same, for figures that other measurements on this machine would disturb."""
 
     wait: str = option(WAIT_HELP, bare=True)
     json: bool = option("print JSON: the rows of the result file", False)

@@ -12,7 +12,6 @@ import tempfile
 from pathlib import Path
 
 import onnx
-from onnx import TensorProto, helper
 
 from lab.camera.measure import CASES
 from lab.experiment import Experiment, FigureRow, computed, figure, figure_row, text
@@ -25,6 +24,7 @@ from trimtab.errors import EmulatorError, UsageError
 from trimtab.pipeline.instructions import count_instructions, emulated_device
 from trimtab.pipeline.recipe import Recipe
 from trimtab.progress import Progress
+from trimtab.zoo.builder import INPUT, Net
 
 CASE = "nv12 to a letterbox"
 CPU = "cortex-a53"
@@ -97,20 +97,14 @@ def measure(source: Path, progress: Progress) -> tuple[list[NcnnRow], dict[str, 
         folder = Path(name)
         theirs, emulator = _count_ncnn(_compile(source / "src", folder))
         network = folder / "camera.onnx"
-        onnx.save(_network(), network)
-        recipe = Recipe(model=str(network), cpu=CPU, cameras={"x": parse(CASES[CASE])})
+        net = Net("camera", (1, 3, 640, 640))  # a network that only has to exist
+        net.output(net.op("Neg", [INPUT]), "y")
+        onnx.save(net.model(""), network)
+        recipe = Recipe(model=str(network), cpu=CPU, cameras={INPUT: parse(CASES[CASE])})
         counts = count_instructions(recipe, folder, progress)
     (own,) = (n for label, n in counts.operators if label.startswith("camera_image"))
     versions = {"ncnn": _revision(source), **counts.versions, "emulator": emulator}
     return [NcnnRow(CASE, CPU, theirs, own)], versions
-
-
-def _network() -> onnx.ModelProto:
-    """A network that only has to exist."""
-    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 640, 640])
-    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
-    graph = helper.make_graph([helper.make_node("Neg", ["x"], ["y"])], "camera", [x], [y])
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
 def _compile(source: Path, folder: Path) -> Path:

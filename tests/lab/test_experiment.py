@@ -1,4 +1,4 @@
-"""What follows from the dataclass of an experiment's rows: result file, tables, and its task."""
+"""Experiments: the result file, the tables and the task that follow from the rows."""
 
 from __future__ import annotations
 
