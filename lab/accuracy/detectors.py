@@ -127,24 +127,31 @@ HEADS: Mapping[str, Head] = {"corners": _corners, "rows": _rows, "cells": _cells
 
 
 @dataclass(frozen=True)
-class Detector:
-    """One table of the file. `pictures`: preprocessing settings, as in pictures.toml."""
+class DetectorKeys:
+    """The keys of a detector in the file. `pictures`: preprocessing, as in pictures.toml."""
 
-    name: str
-    model: Path
+    model: str
     head: str
     score: float
     overlap: float
-    priors: Sequence[Sequence[float]]
-    inputs: Mapping[str, tuple[int, ...]]
-    pictures: Mapping[str, Any]
+    priors: tuple[Any, ...] = ()
+    inputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    pictures: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Detector(DetectorKeys):
+    """A detector of a file. `path`: of its model."""
+
+    name: str
+    path: Path
 
     def __str__(self) -> str:
         """The settings that its boxes depend on, except prior boxes."""
         shapes = [f"{name} {'x'.join(map(str, shape))}" for name, shape in self.inputs.items()]
         pictures = [f"{key} {value}" for key, value in self.pictures.items()]
         facts = [f"score {self.score}", f"overlap {self.overlap}", *shapes, *pictures]
-        return f"{self.name} ({self.model.name}, {self.head}, {', '.join(facts)})"
+        return f"{self.name} ({self.path.name}, {self.head}, {', '.join(facts)})"
 
     def boxes(self, outputs: Mapping[str, Array], size: tuple[int, int]) -> Detections:
         """The final boxes, on an image of (height, width)."""
@@ -160,30 +167,8 @@ def read(path: Path) -> list[Detector]:
     return [_detector(file, name) for name in file.table]
 
 
-@dataclass(frozen=True)
-class _DetectorFile:
-    """The keys of a detector in the file."""
-
-    model: str
-    head: str
-    score: float
-    overlap: float
-    priors: tuple[Any, ...] = ()
-    inputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    pictures: Mapping[str, Any] = field(default_factory=dict)
-
-
 def _detector(file: TomlFile, name: str) -> Detector:
-    keys = file.record(_DetectorFile, file.table[name], key=name)
+    keys = file.record(DetectorKeys, file.table[name], key=name)
     if keys.head not in HEADS:
         raise file.wrong(f"{name}.head", f"one of {', '.join(HEADS)}")
-    return Detector(
-        name,
-        file.path.parent / keys.model,
-        keys.head,
-        keys.score,
-        keys.overlap,
-        keys.priors,
-        keys.inputs,
-        keys.pictures,
-    )
+    return Detector(**vars(keys), name=name, path=file.path.parent / keys.model)

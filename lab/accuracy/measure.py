@@ -195,7 +195,7 @@ def _detector(
     request: BoxRequest,
     progress: Progress,
 ) -> list[BoxScoreRow]:
-    program = trimtab.load(detector.model, inputs=dict(detector.inputs))
+    program = trimtab.load(detector.path, inputs=dict(detector.inputs))
     with tempfile.TemporaryDirectory(prefix="trimtab-") as scratch:
         calibration, tests = (
             quantization.read_samples(

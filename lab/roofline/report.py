@@ -53,21 +53,13 @@ def kernels_page(machine: Machine, timed: Sequence[Timed]) -> Page:
 def operators_page(machine: Machine, timed: Sequence[TimedOperator]) -> Page:
     """The machine's limits, then one row per operator, then one per kind of operator."""
     speed = [number("ms", ".3f"), number("GFLOP/s", ".1f"), number("share of peak", ".0%")]
-    columns = [Column("operator"), Column("kind"), Column("kernel"), Column("output")]
-    rows = [
-        (
-            *(op.name, op.kind, op.kernel, "x".join(map(str, op.output))),
-            *(op.ns / 1e6, 2 * op.macs / op.ns or None, op.share),
-        )
-        for op in timed
-    ]
     sums = [
         (kind, row["operators"], row["ms"], row["gflops"] or None, row["share"])
         for kind, row in by_kind(timed).items()
     ]
     return [
         _limits(machine),
-        Table([*columns, *speed], rows),
+        TimedOperator.table(timed),
         Table([Column("kind"), number("operators"), *speed], sums),
     ]
 
@@ -91,18 +83,8 @@ def kernels_facts(machine: Machine, timed: Sequence[Timed]) -> dict[str, Any]:
 
 def operators_facts(machine: Machine, timed: Sequence[TimedOperator]) -> dict[str, Any]:
     """The machine's limits, the operators, and their totals by kind, for JSON."""
-    rows = [
-        {
-            "operator": op.name,
-            "kind": op.kind,
-            "kernel": op.kernel,
-            "macs": op.macs,
-            "ns": op.ns,
-            "share": op.share,
-        }
-        for op in timed
-    ]
-    return {"machine": limits(machine), "operators": rows, "kinds": by_kind(timed)}
+    records = [op.record() for op in timed]
+    return {"machine": limits(machine), "operators": records, "kinds": by_kind(timed)}
 
 
 def rows(timed: Sequence[Timed]) -> list[RooflineRow]:

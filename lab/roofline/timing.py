@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from lab.experiment import FigureRow, computed, figure, figure_row, text
 from lab.roofline.machine import Level, Machine, data_caches, working_sets
 from trimtab import kernels
 from trimtab.engine import engine
@@ -57,19 +58,22 @@ class Timed:
         return self.limit_ns / self.ns
 
 
-@dataclass(frozen=True)
-class TimedOperator:
+@figure_row
+class TimedOperator(FigureRow):
     """An operator of a network, timed in inferences. `share`: of the peak of its kernel's
     instruction set, None without multiply-accumulates.
     """
 
-    name: str
-    kind: str
-    kernel: str
-    output: tuple[int, ...]
-    macs: int
-    ns: float
-    share: float | None
+    operator: str = text("operator")
+    kind: str = text("kind")
+    kernel: str = text("kernel")
+    output: tuple[int, ...] = figure()
+    shape: str = computed("output", is_text=True, of=lambda op: "x".join(map(str, op.output)))
+    macs: int = figure()
+    ns: float = figure()
+    ms: float = computed("ms", ".3f", of=lambda op: op.ns / 1e6)
+    gflops: float | None = computed("GFLOP/s", ".1f", of=lambda op: 2 * op.macs / op.ns or None)
+    share: float | None = figure("share of peak", ".0%")
 
 
 def _loop(family: str, isa: str) -> str:

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
-from lab.time_model.llvm import output, tool
 from trimtab.cores import Core
-from trimtab.errors import BuildError, UsageError
+from trimtab.errors import BuildError, MissingRequirementError, UsageError
 from trimtab.progress import SILENT, Progress
 
 _ITERATIONS = 50
+_SECONDS = 120.0
 _REGIONS = 64  # per run of llvm-mca
 _OPTIONS = {"aarch64": ("-mattr=+fullfp16,+dotprod,+i8mm",), "x86_64": ()}
 # A separator between blocks that no compiler emits: its machine code and its disassembly.
@@ -39,7 +42,7 @@ def require_model(core: Core) -> None:
             hint="use a core whose file has [llvm_mca] (docs/cores.md)",
         )
     for name in ("llvm-mc", "llvm-mca"):
-        tool(name)
+        _tool(name)
 
 
 def cycles(
@@ -73,13 +76,13 @@ def cycles(
 def _disassembled(blocks: Sequence[bytes], core: Core, arch: str) -> list[str]:
     """The disassembly of each block, "" for one that LLVM cannot disassemble."""
     assert core.llvm_mca is not None
-    command = [tool("llvm-mc"), "--disassemble", f"--triple={arch}", *_OPTIONS[arch]]
+    command = [_tool("llvm-mc"), "--disassemble", f"--triple={arch}", *_OPTIONS[arch]]
     if arch == "x86_64":
         command.append(f"--mcpu={core.llvm_mca.model}")
     separator, pattern = _SEPARATORS[arch]
     # LLVM disassembles each bracketed group separately, so an invalid block does not spread.
     parts = (f"[{_words(code)}] [{_words(separator)}]" for code in blocks)
-    printed = output(command, "\n".join(parts), codes=(0, 1))  # 1: a block was invalid
+    printed = _output(command, "\n".join(parts), codes=(0, 1))  # 1: a block was invalid
     text = re.sub(r"^\s*\.\w+.*$", "", printed, flags=re.MULTILINE)
     texts = [part.strip() for part in pattern.split(text)[:-1]]
     if len(texts) != len(blocks):
@@ -94,7 +97,7 @@ def _words(code: bytes) -> str:
 def _modeled(texts: Mapping[int, str], arch: str, model: str) -> Iterator[tuple[int, float, float]]:
     """Yields number, cycles of an iteration, and cycles of the busiest pipe of each block."""
     command = [
-        tool("llvm-mca"),
+        _tool("llvm-mca"),
         f"-mtriple={arch}",
         f"-mcpu={model}",
         "--json",
@@ -105,7 +108,30 @@ def _modeled(texts: Mapping[int, str], arch: str, model: str) -> Iterator[tuple[
     regions = [f"# LLVM-MCA-BEGIN {n}\n{text}\n# LLVM-MCA-END {n}\n" for n, text in texts.items()]
     for first in range(0, len(regions), _REGIONS):
         code = "".join(regions[first : first + _REGIONS])
-        for region in json.loads(output(command, code))["CodeRegions"]:
+        for region in json.loads(_output(command, code))["CodeRegions"]:
             summary = region["SummaryView"]
             iteration = summary["TotalCycles"] / _ITERATIONS
             yield int(region["Name"]), iteration, summary["BlockRThroughput"]
+
+
+def _tool(name: str) -> str:
+    """The path of one of LLVM's programs; MissingRequirementError when it is not installed."""
+    path = shutil.which(f"{name}-19") or shutil.which(name)
+    if path is None:
+        raise MissingRequirementError(
+            f"{name} is not installed", hint="sudo apt-get install llvm-19, or ./inv setup"
+        )
+    return path
+
+
+def _output(command: Sequence[str], text: str = "", *, codes: Sequence[int] = (0,)) -> str:
+    """The standard output of a program with the input `text`; BuildError for other exit codes."""
+    try:
+        done = subprocess.run(
+            command, input=text, capture_output=True, text=True, timeout=_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise BuildError(f"{Path(command[0]).name} does not run: {error}") from error
+    if done.returncode not in codes:
+        raise BuildError(f"{Path(command[0]).name} failed: {done.stderr.strip()[-500:]}")
+    return done.stdout

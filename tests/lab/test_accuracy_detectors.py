@@ -95,7 +95,7 @@ def test_a_file_names_detectors_beside_it(tmp_path: Path) -> None:
     path = tmp_path / "d.toml"
     path.write_text(ROW + "inputs = { x = [1, 3, 4, 4] }\n")
     (detector,) = detectors.read(path)
-    assert (detector.name, detector.model) == ("net", tmp_path / "m.onnx")
+    assert (detector.name, detector.path) == ("net", tmp_path / "m.onnx")
     assert detector.inputs == {"x": (1, 3, 4, 4)}
 
 
