@@ -50,14 +50,21 @@ def text(header: str, **options: Any) -> Any:
 
 
 def figure(
-    header: str = "", form: str = "", *, digits: int | None = None, absent: str = "", **options: Any
+    header: str = "",
+    form: str = "",
+    *,
+    digits: int | None = None,
+    absent: str = "",
+    stored: bool = True,
+    **options: Any,
 ) -> Any:
     """A field with a column of numbers; `form` and `absent` as in `tables.number`.
 
-    `digits`: decimal places in the result file; without a `header`, tables leave it out.
+    `digits`: decimal places in the result file; without a `header`, tables leave it out. `stored`:
+    it is in the result file.
     """
     column = number(header, form, absent=absent) if header else None
-    return field(metadata={"column": column, "digits": digits}, **options)
+    return field(metadata={"column": column, "digits": digits, "stored": stored}, **options)
 
 
 def computed(
@@ -93,7 +100,7 @@ class FigureRow:
         """The row as it is in the result file."""
         values: dict[str, Any] = {}
         for item in dataclasses.fields(self):  # type: ignore[arg-type]
-            if item.init:
+            if item.init and item.metadata.get("stored", True):
                 value, digits = getattr(self, item.name), item.metadata.get("digits")
                 is_exact = value is None or digits is None
                 values[item.name] = value if is_exact else round(value, digits)

@@ -18,6 +18,9 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+import numpy as np
+
+from lab.experiment import FigureRow, figure, figure_row, text
 from lab.peers.process import LoadFigures, PeerCase, Process, prepare, probe
 from lab.peers.worker import ENGINES
 from trimtab.errors import MissingRequirementError, RunnerError, TrimtabError
@@ -36,51 +39,56 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 
-@dataclass(frozen=True)
-class Result:
-    """One engine on one network. `loads`: fresh processes; `run_ns`: steady-state inferences."""
+@figure_row
+class PeersRow(FigureRow):
+    """Figures of one engine on one network.
 
-    network: str
-    engine: str
-    threads: int
-    weights_bytes: int
-    loads: tuple[LoadFigures, ...]
-    run_ns: tuple[int, ...]
+    `quartiles_ms`: of the inferences; `start_ms`: loading and first inference; `error`: the largest,
+    relative to the largest magnitude of an output; `peak_bytes`: resident memory, weights included;
+    `shipped_bytes`: the model's files, as a user of the engine would ship them.
+    `weights_bytes`: of the ONNX model; `loads`: of fresh processes, whose medians count; `run_ns`:
+    steady-state inferences.
+    """
 
-    @property
-    def median_ms(self) -> float:
-        """Median of a steady-state inference."""
-        return statistics.median(self.run_ns) / 1e6
+    network: str = text("network")
+    engine: str = text("engine")
+    threads: int = figure("threads")
+    median_ms: float = figure(digits=4)
+    quartiles_ms: Sequence[float] = figure()
+    minimum_ms: float = figure(digits=4)
+    start_ms: float = figure(digits=3)
+    beyond_weights_bytes: float = figure()
+    error: float = figure()
+    peak_bytes: float = figure()
+    shipped_bytes: int = figure()
+    weights_bytes: int = figure(default=0, stored=False)
+    loads: tuple[LoadFigures, ...] = figure(default=(), stored=False)
+    run_ns: tuple[int, ...] = figure(default=(), stored=False)
 
-    @property
-    def minimum_ms(self) -> float:
-        """Minimum of a steady-state inference."""
-        return min(self.run_ns) / 1e6
-
-    @property
-    def start_ms(self) -> float:
-        """Loading and first inference, the median of the fresh processes."""
-        return statistics.median(load.create_ns + load.first_ns for load in self.loads) / 1e6
-
-    @property
-    def peak_bytes(self) -> float:
-        """Peak resident memory, weights included, the median of the fresh processes."""
-        return statistics.median(load.peak_bytes for load in self.loads)
-
-    @property
-    def beyond_weights_bytes(self) -> float:
-        """Peak resident memory minus the size of the ONNX model's weights."""
-        return max(self.peak_bytes - self.weights_bytes, 0)
-
-    @property
-    def shipped_bytes(self) -> int:
-        """Size of the model's files, as a user of the engine would ship them."""
-        return self.loads[0].shipped_bytes
-
-    @property
-    def error(self) -> float:
-        """The largest error of all loads."""
-        return max(load.error for load in self.loads)
+    @classmethod
+    def of(
+        cls,
+        case: tuple[str, str, int],
+        weights_bytes: int,
+        loads: Sequence[LoadFigures],
+        run_ns: Sequence[int],
+    ) -> PeersRow:
+        """The figures of samples. `case`: network, engine and threads."""
+        peak = statistics.median(load.peak_bytes for load in loads)
+        return cls(
+            *case,
+            median_ms=statistics.median(run_ns) / 1e6,
+            quartiles_ms=[round(float(q) / 1e6, 4) for q in np.percentile(run_ns, (25, 75))],
+            minimum_ms=min(run_ns) / 1e6,
+            start_ms=statistics.median(load.create_ns + load.first_ns for load in loads) / 1e6,
+            beyond_weights_bytes=max(peak - weights_bytes, 0),
+            error=float(f"{max(load.error for load in loads):.2g}"),
+            peak_bytes=peak,
+            shipped_bytes=loads[0].shipped_bytes,
+            weights_bytes=weights_bytes,
+            loads=tuple(loads),
+            run_ns=tuple(run_ns),
+        )
 
 
 @dataclass(frozen=True)
@@ -88,7 +96,7 @@ class PeerComparison:
     """All results, the engines' versions, and the reasons for missing ones."""
 
     versions: Mapping[str, str]
-    results: tuple[Result, ...]
+    results: tuple[PeersRow, ...]
     left_out: tuple[str, ...]
 
 
@@ -168,7 +176,7 @@ def compare(
     A peer that fails on a model is left out for it; RunnerError when trimtab fails, unless the
     scope is tolerant.
     """
-    results: list[Result] = []
+    results: list[PeersRow] = []
     left_out: list[str] = []
     with progress.step("measure beside the peers", "networks") as networks:
         for number, model in enumerate(work.models, 1):
@@ -197,7 +205,7 @@ def _on_one(
     engines: Engines,
     left_out: list[str],
     step: Step,
-) -> list[Result]:
+) -> list[PeersRow]:
     """The results of all engines on one model; adds the reasons of failures to `left_out`."""
     loads: dict[str, list[LoadFigures]] = {name: [] for name in engines.versions}
     samples: dict[str, list[int]] = {name: [] for name in engines.versions}
@@ -225,13 +233,12 @@ def _on_one(
             running = _rotated(running)
     step.update(total, total)
     return [
-        Result(
-            case.model.stem, name, threads, case.weights_bytes,
-            tuple(loads[name]), tuple(samples[name]),
+        PeersRow.of(
+            (case.model.stem, name, threads), case.weights_bytes, loads[name], samples[name]
         )
         for name in engines.versions
         if name in running
-    ]  # fmt: skip
+    ]
 
 
 def _rotated(engines: Mapping[str, A]) -> dict[str, A]:

@@ -11,7 +11,8 @@ from lab.docs.generator import block, reference
 from lab.docs.sentences import listed, made_by
 from lab.experiment import Experiment
 from lab.peers import report, suite
-from lab.peers.report import EXPERIMENTS, PEERS, FigureKind, PeersRow
+from lab.peers.compare import PeersRow
+from lab.peers.report import EXPERIMENTS, PEERS, FigureKind
 from trimtab.results.peer_figures import PeerFigure
 from trimtab.tables import Page, Table
 
@@ -119,35 +120,27 @@ def _table(
     kind: FigureKind, threads: int, end: str = "", of: Sequence[PeersRow] = ()
 ) -> list[str | Table]:
     measured = of or PEERS.rows()
-    if all(kind.of(figures) is None for figures in measured):
-        return [f"{kind.title}{end}: not measured yet."]
     return [f"{kind.title}{end}:", report.table(kind, measured, threads, _engines(measured))]
 
 
 def _provenance(experiment: Experiment[PeersRow]) -> Page:
     measured = experiment.rows()
     parts: list[str | Table] = [made_by(experiment.name)]
-    ranges = [(f.quartiles_ms, f.median_ms) for f in measured if f.quartiles_ms]
-    if spreads := [(high - low) / middle for (low, high), middle in ranges]:
-        parts.append(
-            f"The middle half of an engine's inferences on a network spans {median(spreads):.0%} "
-            f"of their median ({max(spreads):.0%} at worst)."
-        )
-    if worst := _worst_of_each(measured):
-        parts.append(f"The largest error of each engine, relative to the largest output: {worst}.")
-    return parts
+    spreads = [(f.quartiles_ms[1] - f.quartiles_ms[0]) / f.median_ms for f in measured]
+    parts.append(
+        f"The middle half of an engine's inferences on a network spans {median(spreads):.0%} of "
+        f"their median ({max(spreads):.0%} at worst)."
+    )
+    worst = _worst_of_each(measured)
+    return [*parts, f"The largest error of each engine, relative to the largest output: {worst}."]
 
 
 def _worst_of_each(measured: Sequence[PeersRow]) -> str:
     """The largest error of each engine, with its network."""
     words = []
     for engine in _engines(measured):
-        errors = [
-            (f.error, f.network) for f in measured if f.engine == engine and f.error is not None
-        ]
-        if errors:
-            error, network = max(errors)
-            words.append(f"{engine} {error:.2g} ({network})")
+        error, network = max((f.error, f.network) for f in measured if f.engine == engine)
+        words.append(f"{engine} {error:.2g} ({network})")
     return ", ".join(words)
 
 

@@ -7,11 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
 from lab.committed import Baseline, Results
-from lab.experiment import Experiment, FigureRow, figure, figure_row, text
-from lab.peers.compare import US, PeerComparison, Result
+from lab.experiment import Experiment
+from lab.peers.compare import US, PeerComparison, PeersRow
 from trimtab import escape
 from trimtab.reports.card import peers_table
 from trimtab.results.peer_figures import PeerFigure
@@ -19,45 +17,6 @@ from trimtab.tables import Column, Page, Table, number
 
 SUITE = "peers/suite"
 DEVICE = "peers/on-"  # and the device's name and the precision
-
-
-@figure_row
-class PeersRow(FigureRow):
-    """Figures of one engine on one network.
-
-    `quartiles_ms`: of the inferences; `start_ms`: loading and first inference; `error`: relative to
-    the largest magnitude of an output; `peak_bytes`: memory, weights included; `shipped_bytes`: the
-    model's files. None: not measured.
-    """
-
-    network: str = text("network")
-    engine: str = text("engine")
-    threads: int = figure("threads")
-    median_ms: float = figure(digits=4)
-    quartiles_ms: Sequence[float] | None = figure()
-    minimum_ms: float | None = figure(digits=4)
-    start_ms: float | None = figure(digits=3)
-    beyond_weights_bytes: float | None = figure()
-    error: float | None = figure()
-    peak_bytes: float | None = figure(default=None)
-    shipped_bytes: int | None = figure(default=None)
-
-    @classmethod
-    def of(cls, result: Result) -> PeersRow:
-        """The figures of a result."""
-        return cls(
-            result.network,
-            result.engine,
-            result.threads,
-            median_ms=result.median_ms,
-            quartiles_ms=[round(q / 1e6, 4) for q in np.percentile(result.run_ns, (25, 75))],
-            minimum_ms=result.minimum_ms,
-            start_ms=result.start_ms,
-            beyond_weights_bytes=result.beyond_weights_bytes,
-            error=float(f"{result.error:.2g}"),
-            peak_bytes=result.peak_bytes,
-            shipped_bytes=result.shipped_bytes,
-        )
 
 
 def experiment(name: str) -> Experiment[PeersRow]:
@@ -93,7 +52,7 @@ class FigureKind:
     """A figure to compare engines by; smaller is better."""
 
     title: str
-    of: Callable[[PeersRow], float | None]
+    of: Callable[[PeersRow], float]
     form: str
     against: Against | None
 
@@ -109,19 +68,19 @@ START = FigureKind(
 )
 PEAK = FigureKind(
     "Peak resident megabytes, weights included",
-    lambda f: _millions(f.peak_bytes),
+    lambda f: f.peak_bytes / 1e6,
     ".1f",
     Against("the leanest peer"),
 )
 MEMORY = FigureKind(
     "Peak resident megabytes beyond the weights",
-    lambda f: _millions(f.beyond_weights_bytes),
+    lambda f: f.beyond_weights_bytes / 1e6,
     ".1f",
     _BEST,
 )
 SHIPPED = FigureKind(
     "Megabytes of model files, as an engine's own converter makes them",
-    lambda f: _millions(f.shipped_bytes),
+    lambda f: f.shipped_bytes / 1e6,
     ".2f",
     Against("the smallest peer"),
 )
@@ -139,14 +98,14 @@ def _millions(count: float | None) -> float | None:
 
 def facts(comparison: PeerComparison) -> dict[str, Any]:
     """The figures with the samples they come from, for JSON."""
-    rows = [{**asdict(result), **PeersRow.of(result).record()} for result in comparison.results]
+    rows = [{**asdict(row), **row.record()} for row in comparison.results]
     versions = dict(comparison.versions)
     return {"versions": versions, "left_out": comparison.left_out, "results": rows}
 
 
 def page(comparison: PeerComparison) -> Page:
     """One table per figure, and the reasons for missing results."""
-    parts = [*_tables([PeersRow.of(r) for r in comparison.results], comparison.versions)]
+    parts = [*_tables(comparison.results, comparison.versions)]
     if comparison.left_out:
         parts.append(Table([Column("reason")], [[why] for why in comparison.left_out], "Left out"))
     return parts
@@ -154,7 +113,7 @@ def page(comparison: PeerComparison) -> Page:
 
 def suite_page(comparison: PeerComparison) -> Page:
     """Median times and ratios, per number of threads, and the reasons for missing results."""
-    measured = [PeersRow.of(result) for result in comparison.results]
+    measured = comparison.results
     parts: list[str | Table] = []
     for threads in sorted({figures.threads for figures in measured}):
         title = f"{MEDIAN.title}, {threads} thread{'s' * (threads > 1)}"
@@ -229,7 +188,7 @@ def ratios_of(kind: FigureKind, measured: Iterable[PeersRow], threads: int) -> d
     """trimtab's figure divided by the smallest peer's, for networks with both."""
     ratios = {}
     for network, results in _by_network(measured, threads).items():
-        values = {n: value for n, f in results.items() if (value := kind.of(f)) is not None}
+        values = {name: kind.of(row) for name, row in results.items()}
         peers = [values[name] for name in kind.against.among(values)] if kind.against else []
         if peers and US in values and min(peers) > 0:
             ratios[network] = values[US] / min(peers)

@@ -182,7 +182,7 @@ def peers(options: PeersOptions) -> None:
     absent = (f"{name}: {_NOT_EXPORTED}" for name in missing)
     comparison = replace(comparison, left_out=(*comparison.left_out, *absent))
     run.finish(
-        [report.PeersRow.of(result) for result in comparison.results],
+        comparison.results,
         report.suite_page(comparison) if options.suite else report.page(comparison),
         json=report.facts(comparison),
         output=options.output,

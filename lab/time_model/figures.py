@@ -34,18 +34,14 @@ class TimeModelRow(FigureRow):
     millions: float = computed(
         "million instructions", ".1f", of=lambda row: row.instructions / _MEGA
     )
-    cycles: float = figure()
+    cycles: int = figure()
     l1_misses: int = figure()
     l2_misses: int = figure()
     read_bytes: int = figure()
     written_bytes: int = figure()
     read_mb: float = computed("MB read", ".1f", of=lambda row: row.read_bytes / _MEGA)
     written_mb: float = computed("MB written", ".1f", of=lambda row: row.written_bytes / _MEGA)
-    modeled_ms: float = figure("modeled ms", ".1f", digits=4)
-
-    def record(self) -> dict[str, Any]:
-        """The row of the result file, where cycles are whole numbers."""
-        return super().record() | {"cycles": round(self.cycles)}
+    modeled_ms: float = figure("modeled ms", ".1f")
 
 
 TIME_MODEL = Experiment(
@@ -78,28 +74,24 @@ class ModeledInference:
         """The modeled time of `traffic`."""
         return seconds(traffic, memory_of(self.core))
 
-    def row(self, part: Traffic | None = None) -> TimeModelRow:
-        """The row of the result file, or one of the same form for a part of the inference."""
-        traffic = part or self.total
-        key = (self.model, self.core.name, self.precision, self.threads)
-        return TimeModelRow(*key, **asdict(traffic), modeled_ms=self.seconds(traffic) * 1e3)
+    def row(self) -> TimeModelRow:
+        """The row of the result file."""
+        return TimeModelRow(**self._key(), **self._costs(self.total))
 
-    def facts(self) -> dict[str, object]:
+    def facts(self) -> dict[str, Any]:
         """The memory, the total and the operators, each with `modeled_ms`, for JSON."""
-        records = [self.row(part).record() for _, part in self.operators]
-        whole = self.row().record()
-        key = {name: whole.pop(name) for name in ("model", "cpu", "precision", "threads")}
-        labels = (label for label, _ in self.operators)
-        return {
-            **key,
-            "memory": asdict(memory_of(self.core)),
-            "total": whole,
-            "operators": [
-                {"label": label, **{name: record[name] for name in whole}}
-                for label, record in zip(labels, records, strict=True)
-            ],
-            "versions": self.versions,
-        }
+        operators = [{"label": label, **self._costs(part)} for label, part in self.operators]
+        costs = {"total": self._costs(self.total), "operators": operators}
+        memory = asdict(memory_of(self.core))
+        return {**self._key(), "memory": memory, **costs, "versions": self.versions}
+
+    def _key(self) -> dict[str, Any]:
+        key = {"model": self.model, "cpu": self.core.name, "precision": self.precision}
+        return {**key, "threads": self.threads}
+
+    def _costs(self, traffic: Traffic) -> dict[str, Any]:
+        modeled = round(self.seconds(traffic) * 1e3, 4)
+        return {**asdict(replace(traffic, cycles=round(traffic.cycles))), "modeled_ms": modeled}
 
     def table(self) -> Table:
         """The total, then one row per operator."""

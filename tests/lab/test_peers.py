@@ -23,7 +23,7 @@ from lab.peers.compare import (
     ComparisonScope,
     Installed,
     PeerComparison,
-    Result,
+    PeersRow,
     Start,
     compare,
 )
@@ -167,9 +167,9 @@ def test_a_failure_of_trimtab_is_an_error(model: Path, tmp_path: Path) -> None:
         compare(ComparisonScope([model]), engines, tmp_path)
 
 
-def result(network: str, engine: str, threads: int, ms: float) -> Result:
+def result(network: str, engine: str, threads: int, ms: float) -> PeersRow:
     loads = (LoadFigures(int(ms * 3e6), int(ms * 1e6), int(ms * 1e6) + 100, int(ms * 1e4), 2e-6),)
-    return Result(network, engine, threads, 100, loads, (int(ms * 1e6),))
+    return PeersRow.of((network, engine, threads), 100, loads, (int(ms * 1e6),))
 
 
 def test_tables_have_ratios_to_the_best_peer_and_their_geometric_mean() -> None:

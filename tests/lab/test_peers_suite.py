@@ -78,8 +78,7 @@ def test_a_network_that_fails_is_left_out_of_a_suite(model: Path, tmp_path: Path
     assert [result.engine for result in outcome.results] == ["ncnn", "trimtab"]
     assert [len(result.loads) for result in outcome.results] == [1, 1]
     assert outcome.left_out[0].startswith("broken: ")
-    figures = [report.PeersRow.of(result) for result in outcome.results]
-    assert report.ratios_of(report.MEDIAN, figures, 1) == {"small": 0.5}
+    assert report.ratios_of(report.MEDIAN, outcome.results, 1) == {"small": 0.5}
     assert "geometric mean" in drawn.text(report.suite_page(outcome))
 
 
