@@ -13,7 +13,6 @@ from lab.experiment import Experiment
 from lab.peers import report, suite
 from lab.peers.compare import PeersRow
 from lab.peers.report import EXPERIMENTS, PEERS, FigureKind
-from trimtab.results.peer_figures import PeerFigure
 from trimtab.tables import Page, Table
 
 
@@ -76,10 +75,11 @@ def peers_on_devices() -> Page:
     classes = suite.classes(lab.FOLDER / "networks/arm.toml")
     page: list[str | Table] = []
     for path in sorted(committed.path_of(report.DEVICE).parent.glob("on-*.json")):
-        name = f"peers/{path.stem}"
-        figures = [PeerFigure(**row) for row in committed.read(name).rows]
-        title = f"Millions of instructions of an inference in {figures[0].precision}:"
-        page += [made_by(name), title, report.instructions_table(figures, classes)]
+        device, _, precision = path.stem.removeprefix("on-").rpartition("-")
+        experiment = report.device_experiment(device, precision)
+        title = f"Millions of instructions of an inference in {precision}:"
+        table = report.instructions_table(experiment.rows(), classes)
+        page += [made_by(experiment.name), title, table]
     return page
 
 

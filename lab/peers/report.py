@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from lab.committed import Baseline, Results
-from lab.experiment import Experiment
+from lab.committed import Baseline
+from lab.experiment import Experiment, FigureRow, figure_row
 from lab.peers.compare import US, PeerComparison, PeersRow
 from trimtab import escape
 from trimtab.reports.card import peers_table
@@ -17,12 +17,12 @@ from trimtab.tables import Column, Page, Table, number
 
 SUITE = "peers/suite"
 DEVICE = "peers/on-"  # and the device's name and the precision
+_FOLDERS = {"exports": "EXPORTS", "pnnx": "PEERS/bin/pnnx", "python": "PEERS/bin/python"}
 
 
 def experiment(name: str) -> Experiment[PeersRow]:
     """The comparison with peers on this machine whose result file is `name`."""
-    folders = {"exports": "EXPORTS", "pnnx": "PEERS/bin/pnnx", "python": "PEERS/bin/python"}
-    return Experiment("bench.peers", name, PeersRow, is_timed=True, stand_ins=folders)
+    return Experiment("bench.peers", name, PeersRow, is_timed=True, stand_ins=_FOLDERS)
 
 
 EXPERIMENTS = {"f32": experiment("peers"), "int8": experiment("peers/int8")}
@@ -210,21 +210,23 @@ def geometric_mean(ratios: Iterable[float]) -> float | None:
     return math.exp(sum(logs) / len(logs)) if logs else None
 
 
-def device_baseline(device: str, precision: str) -> Baseline:
-    """The result file of a device."""
-    return Baseline(
-        f"{DEVICE}{device}-{precision}",
-        ("network", "engine", "threads"),
-        ("trimtab_instructions",),
+@figure_row
+class DeviceRow(FigureRow, PeerFigure):
+    """A row of a device's result file."""
+
+
+def device_experiment(device: str, precision: str) -> Experiment[DeviceRow]:
+    """The comparison on a device, whose instructions may not grow."""
+    name = f"{DEVICE}{device}-{precision}"
+    keys = ("network", "engine", "threads")
+    return Experiment(
+        "bench.peers",
+        name,
+        DeviceRow,
+        selection=("models",),
+        baseline=Baseline(name, keys, ("trimtab_instructions",)),
+        stand_ins=_FOLDERS,
     )
-
-
-def device_results(figures: Sequence[PeerFigure], left_out: Sequence[str], command: str) -> Results:
-    """The content of a device's result file."""
-    versions = dict(row.engine.split() for row in figures)
-    notes = [f"left out: {reason}" for reason in left_out]
-    rows = [asdict(row) for row in figures]
-    return Results(command=command, versions=versions, notes=notes, rows=rows)
 
 
 def instructions_table(figures: Sequence[PeerFigure], classes: Mapping[str, str]) -> Table:

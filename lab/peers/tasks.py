@@ -58,14 +58,12 @@ def _on_device(
 ) -> None:
     """Measures on a device, and prints the figures. `missing`: networks that are not exported."""
     from dataclasses import asdict
-    from pathlib import Path
 
-    from lab import committed
+    from lab.experiment import TaskRun
     from lab.peers import on_device, report
     from lab.peers.named_runner import NamedRunner
-    from trimtab import files, paths, strict_json, tables
+    from trimtab import paths
     from trimtab.bench.jobs import Settings
-    from trimtab.cli._progress import shown
     from trimtab.devices.control import Control
     from trimtab.pipeline.recipe import MeasurementRequest, Recipe
     from trimtab.pipeline.resolve import read_plan
@@ -96,23 +94,19 @@ def _on_device(
         pnnx=options.pnnx,
         tolerant=bool(options.suite),
     )
-    progress = shown(quiet=options.results.json)
-    figures, left_out = on_device.compare(scope, paths.cache() / "peers", progress)
+    run = TaskRun(report.device_experiment(options.device, options.precision), options)
+    figures, left_out = on_device.compare(scope, paths.cache() / "peers", run.progress)
     left_out += [f"{name}: {_NOT_EXPORTED}" for name in missing]
-    page = report.device_page(figures, left_out)
-    if options.results.json:
-        rows = [asdict(figure) for figure in figures]
-        print(strict_json.dumps({"device": options.device, "rows": rows, "left_out": left_out}))
-    else:
-        print(tables.text(page))
-    if options.output:
-        files.write_text(Path(options.output), tables.markdown(page) + "\n")
-    if options.results.update:
-        baseline = report.device_baseline(options.device, options.precision)
-        results = report.device_results(figures, left_out, report.PEERS.command(options))
-        if options.models:
-            results = baseline.merged(results)
-        progress.note(f"written: {committed.write(baseline.name, results)}")
+    rows = [report.DeviceRow(**asdict(figure)) for figure in figures]
+    records = [row.record() for row in rows]
+    run.finish(
+        rows,
+        report.device_page(figures, left_out),
+        json={"device": options.device, "rows": records, "left_out": left_out},
+        output=options.output,
+        versions=dict(figure.engine.split() for figure in figures),
+        notes=[f"left out: {reason}" for reason in left_out],
+    )
 
 
 def _engines(options: PeersOptions) -> list[str]:

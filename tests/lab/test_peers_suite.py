@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import onnx
@@ -95,10 +96,9 @@ def test_instructions_are_compared_by_class(tmp_path: Path) -> None:
         ["b", "small", 1.0, None, 1.0, 1.0, None],
         ["geometric mean", "small", None, None, None, 0.5, 0.5],
     ]
-    results = report.device_results(figures, ["d: it is not exported"], "./inv bench.peers")
-    assert results.versions == {"ncnn": "1.0", "ort": "2"}
-    assert [PeerFigure(**row) for row in results.rows] == figures
-    assert results.notes == ["left out: d: it is not exported"]
+    stored = [report.DeviceRow(**asdict(figure)).record() for figure in figures]
+    assert [PeerFigure(**record) for record in stored] == figures
+    assert report.device_experiment("a53", "f32").name == "peers/on-a53-f32"
 
 
 def test_onednn_is_limited_to_the_instructions_of_trimtab(
