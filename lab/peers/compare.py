@@ -43,9 +43,9 @@ B = TypeVar("B")
 class PeersRow(FigureRow):
     """Figures of one engine on one network.
 
-    `quartiles_ms`: of the inferences; `start_ms`: loading and first inference; `error`: the largest,
-    relative to the largest magnitude of an output; `peak_bytes`: resident memory, weights included;
-    `shipped_bytes`: the model's files, as a user of the engine would ship them.
+    `quartiles_ms`: of the inferences; `start_ms`: loading and first inference; `error`: the
+    largest, relative to the largest magnitude of an output; `peak_bytes`: resident memory, weights
+    included; `shipped_bytes`: the model's files, as a user of the engine would ship them;
     `weights_bytes`: of the ONNX model; `loads`: of fresh processes, whose medians count; `run_ns`:
     steady-state inferences.
     """
