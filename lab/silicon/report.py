@@ -18,7 +18,7 @@ SILICON = Experiment(
     "silicon",
     SiliconRow,
     is_timed=True,
-    stand_ins={"python": "PEERS/bin/python", "history": "HISTORY"},
+    stand_ins={"python": "PEERS/bin/python", "history": "HISTORY", "folder": "FOLDER"},
 )
 MARK = "<!-- trimtab on silicon -->"  # by which the comment of an earlier run is found
 _PUBLISHED = "silicon/published"

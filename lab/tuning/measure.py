@@ -23,6 +23,8 @@ from trimtab.tuning.timings import Timings
 
 TOP = 25  # rules that a page lists
 
+_SHOWN = ("network", "threads", "instruction_set", "ratio", "span", "changes")
+
 TunedFigures = dict[str, Any]
 """The figures of a network with its changes, as `row_of` makes them, or with an `error`."""
 
@@ -35,7 +37,10 @@ class TuningRow(FigureRow):
 
     network: str = text("network")
     threads: int = figure("threads")
-    isa: str = text("instruction set")
+    isa: str = figure()
+    instruction_set: str = computed(
+        "instruction set", is_text=True, of=lambda row: row.isa or "best"
+    )
     ratio: float | None = figure("tuned / rule", ".3f", default=None)
     interval: Sequence[float] | None = figure(default=None)
     span: str = computed(
@@ -52,7 +57,7 @@ class TuningRow(FigureRow):
     def of(figures: TunedFigures) -> TuningRow:
         """The row of the figures of a network."""
         changes = len(figures.get("changes", ()))
-        names = {field.name for field in fields(TuningRow)} & figures.keys()
+        names = {field.name for field in fields(TuningRow) if field.init} & figures.keys()
         values = {name: figures[name] for name in names}
         return TuningRow(**{**values, "network": Path(figures["network"]).stem, "changes": changes})
 
@@ -146,7 +151,7 @@ def page(figures: Sequence[TunedFigures]) -> Page:
     good = [one for one in figures if "error" not in one]
     rows = [TuningRow.of(one) for one in good]
     failed = [f"{one['network']}: {one['error']}" for one in figures if "error" in one]
-    table = TuningRow.table(rows, "network", "threads", "isa", "ratio", "span", "changes")
+    table = TuningRow.table(rows, *_SHOWN)
     summary = f"{len(good)} networks, geometric mean {mean_ratio(rows):.3f}."
     return [table, summary, rules(good), *failed]
 
