@@ -131,12 +131,17 @@ def read(name: str) -> Results:
         for row in results.rows:
             dict(row)
     except (OSError, ValueError, TypeError) as error:
-        raise FileAccessError(
-            f"the committed results cannot be read: {error}",
-            where=str(path),
-            hint="write them again with --update of their task",
-        ) from error
+        raise unreadable(name, error) from error
     return results
+
+
+def unreadable(name: str, error: Exception) -> FileAccessError:
+    """The error for a result file that is missing or damaged."""
+    return FileAccessError(
+        f"the committed results cannot be read: {error}",
+        where=str(path_of(name)),
+        hint="write them again with --update of their task",
+    )
 
 
 def write(name: str, results: Results) -> Path:

@@ -144,8 +144,11 @@ class Experiment(Generic[R]):
         return committed.path_of(self.name).exists()
 
     def rows(self) -> list[R]:
-        """The committed rows; FileAccessError without a result file."""
-        return [self.row(**row) for row in committed.read(self.name).rows]
+        """The committed rows; FileAccessError without a result file, and for other fields."""
+        try:
+            return [self.row(**row) for row in committed.read(self.name).rows]
+        except TypeError as error:
+            raise committed.unreadable(self.name, error) from error
 
     def command(self, options: Any) -> str:
         """The command that repeats a measurement with these options."""

@@ -199,7 +199,7 @@ def test_the_overview_joins_committed_results_and_marks_missing_ones(
         ],
         "peers": [
             {**peer, "engine": "ncnn", "median_ms": 4.0, "peak_bytes": 8, "shipped_bytes": 1e6},
-            {**peer, "engine": "trimtab", "median_ms": 2.0, "peak_bytes": 4},
+            {**peer, "engine": "trimtab", "median_ms": 2.0, "peak_bytes": 4, "shipped_bytes": 0},
         ],
     }
 

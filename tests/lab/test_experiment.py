@@ -10,12 +10,12 @@ import pytest
 
 import lab
 from lab import committed
-from lab.committed import Baseline
+from lab.committed import Baseline, Results
 from lab.experiment import Experiment, FigureRow, TaskRun, computed, figure, figure_row, text
 from lab.options import CheckedOptions, OutputOptions
 from trimtab import __version__
 from trimtab.cli._command import group, option
-from trimtab.errors import RegressionError, UsageError
+from trimtab.errors import FileAccessError, RegressionError, UsageError
 
 
 @figure_row
@@ -90,6 +90,12 @@ def test_an_update_writes_rows_that_are_read_back(capsys: pytest.CaptureFixture[
     assert PLANTS.is_measured()
     assert PLANTS.rows() == [PlantRow("oak", 250_000, 21.35, 5), REED]
     assert "250,000" in capsys.readouterr().out
+
+
+def test_a_result_file_of_other_fields_cannot_be_read() -> None:
+    committed.write("plants", Results(command="", versions={}, rows=[{"plant": "oak"}]))
+    with pytest.raises(FileAccessError, match=r"cannot be read: .*'leaves'"):
+        PLANTS.rows()
 
 
 def test_a_machine_is_described_where_figures_depend_on_it() -> None:
