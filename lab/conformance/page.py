@@ -18,5 +18,13 @@ def quantized_conformance() -> Page:
         for row in CONFORMANCE.rows()
         if getattr(HANDLERS.get(row.operator), "__module__", "") == quantization.__name__
     ]
+    counts = (
+        f"{sum(getattr(row, status) for row in rows)} {status}"
+        for status in (PASSED, UNSUPPORTED, WRONG)
+    )
     names = ("operator", PASSED, UNSUPPORTED, WRONG, "refused")
-    return [made_by(CONFORMANCE.name), ConformanceRow.table(rows, *names)]
+    return [
+        made_by(CONFORMANCE.name),
+        f"Tests by outcome: {', '.join(counts)}.",
+        ConformanceRow.table(rows, *names),
+    ]

@@ -11,4 +11,6 @@ from trimtab.tables import Page
 @reference("Lines that tests reach")
 def lines_reached() -> Page:
     """Coverage by folder, and the files with the most unreached lines."""
-    return [made_by(figures.COVERAGE.name), *figures.page(figures.COVERAGE.rows())]
+    rows = figures.COVERAGE.rows()
+    total = f"{figures.share(rows):.1%} of {sum(row.lines for row in rows):,} lines are reached."
+    return [made_by(figures.COVERAGE.name), total, *figures.page(rows)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lab import committed
 from lab.docs.generator import reference
-from lab.docs.sentences import made_by
+from lab.docs.sentences import listed, made_by
 from lab.instructions.counts import INSTRUCTIONS, InstructionsRow
 from lab.peers.report import geometric_mean
 from trimtab.tables import Column, Page, Table, number
@@ -20,6 +20,7 @@ def instructions() -> Page:
         by_target.setdefault((row.cpu, row.precision), []).append(row)
     theirs = committed.read("instructions/peers").rows
     rows: list[tuple[str | float | None, ...]] = []
+    means: list[str] = []
     for target, ours in by_target.items():
         ratios = []
         for row in ours:
@@ -38,10 +39,13 @@ def instructions() -> Page:
                 )
             )
         if ratios:
-            rows.append(("geometric mean", *target, None, None, None, geometric_mean(ratios), None))
+            mean = geometric_mean(ratios)
+            rows.append(("geometric mean", *target, None, None, None, mean, None))
+            means.append(f"{mean:.2f} on {target[0]} in {target[1]}")
     columns = [Column("network"), Column("core"), Column("precision"), _count("trimtab")]
     columns += [_count("best peer"), Column("which"), number("ratio", ".2f", absent="-")]
     return [
+        f"Geometric means of the ratios to the best peer: {listed(means)}.",
         made_by(INSTRUCTIONS.name),
         made_by("instructions/peers"),
         "Millions of executed instructions of an inference with one thread, beside the peer with "
@@ -63,7 +67,9 @@ def verification() -> Page:
         if (check := row.verify_instructions) and row.precision == "f32"
     ]
     columns = [Column("network"), Column("core"), number("check", ".2f")]
+    shares = [row[-1] for row in rows]
     return [
+        f"The check takes {min(shares):.1%} to {max(shares):.1%} of an inference's instructions.",
         made_by(INSTRUCTIONS.name),
         "Millions of executed instructions of the check, and their ratio to one inference:",
         Table([*columns, number("of an inference", ".1%")], rows),

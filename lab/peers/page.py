@@ -7,7 +7,7 @@ from statistics import median
 
 import lab
 from lab import committed
-from lab.docs.generator import block, reference
+from lab.docs.generator import reference
 from lab.docs.sentences import listed, made_by
 from lab.experiment import Experiment
 from lab.peers import report, suite
@@ -16,22 +16,14 @@ from lab.peers.report import EXPERIMENTS, PEERS, FigureKind
 from trimtab.tables import Page, Table
 
 
-@block
-def peers_provenance() -> Page:
-    """Provenance, variation and errors of the figures."""
-    return _provenance(PEERS)
-
-
-@block
-def peers_verdict() -> str:
-    """The networks on which trimtab is slower than a peer."""
-    return _verdict(PEERS)
-
-
-@block
-def peers_inference() -> Page:
-    """Median inference times, for each number of threads."""
-    return _inference(PEERS)
+@reference("Beside other engines on x86")
+def peers() -> Page:
+    """Provenance, verdict, variation and errors, then times, memory and files of each engine."""
+    provenance, *noise = _provenance(PEERS)
+    few = min(_threads(PEERS.rows()))
+    kinds = (report.START, report.PEAK, report.MEMORY, report.SHIPPED)
+    tables = [part for kind in kinds for part in _table(kind, few)]
+    return [provenance, _verdict(PEERS), *noise, *_inference(PEERS), *tables, *_speed_ups()]
 
 
 @reference("int8 networks beside other engines on x86")
@@ -73,6 +65,7 @@ def _suite(isa: str) -> Page:
 def peers_on_devices() -> Page:
     """Instructions of each engine on emulated devices, and ratios by class of network."""
     classes = suite.classes(lab.FOLDER / "networks/arm.toml")
+    means: list[str] = []
     page: list[str | Table] = []
     for path in sorted(committed.path_of(report.DEVICE).parent.glob("on-*.json")):
         device, _, precision = path.stem.removeprefix("on-").rpartition("-")
@@ -80,35 +73,15 @@ def peers_on_devices() -> Page:
         title = f"Millions of instructions of an inference in {precision}:"
         table = report.instructions_table(experiment.rows(), classes)
         page += [made_by(experiment.name), title, table]
-    return page
+        ratios = (f"{row[1]} {row[-1]:.2f}" for row in table.rows if row[0] == "geometric mean")
+        means.append(
+            f"Geometric means of {table.columns[-1].header}, {precision} on {device}: "
+            f"{', '.join(ratios)}."
+        )
+    return [*means, *page]
 
 
-@block
-def peers_start() -> Page:
-    """Loading and first inference."""
-    return _table(report.START, min(_threads(PEERS.rows())))
-
-
-@block
-def peers_peak() -> Page:
-    """Peak memory, weights included."""
-    return _table(report.PEAK, min(_threads(PEERS.rows())))
-
-
-@block
-def peers_memory() -> Page:
-    """Peak memory without the weights."""
-    return _table(report.MEMORY, min(_threads(PEERS.rows())))
-
-
-@block
-def peers_shipped() -> Page:
-    """Size of each engine's model files."""
-    return _table(report.SHIPPED, min(_threads(PEERS.rows())))
-
-
-@block
-def peers_threads() -> Page:
+def _speed_ups() -> Page:
     """Speed-up from more threads."""
     measured = PEERS.rows()
     few, *_, many = _threads(measured)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lab.docs.generator import reference
-from lab.docs.sentences import made_by
+from lab.docs.sentences import listed, made_by
 from lab.regret.measure import REGRET, RegretRow
 from trimtab.tables import Page
 
@@ -15,4 +15,6 @@ def regret() -> Page:
         return ["Not measured yet: `./inv bench.regret --update`."]
     rows = REGRET.rows()
     seconds = max(row.seconds for row in rows)
-    return [made_by(REGRET.name), RegretRow.table(rows), f"A fit took {seconds} s at most."]
+    means = (f"{row.mean:.3f} on {row.core} by {row.plans_by}" for row in rows)
+    sentence = f"The mean regret is {listed(means)}; a fit took {seconds} s at most."
+    return [made_by(REGRET.name), sentence, RegretRow.table(rows)]

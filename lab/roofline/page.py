@@ -19,7 +19,7 @@ def kernel_shares() -> Page:
     levels = ", ".join(f"{name} {rate:.0f}" for name, rate in limits["gb_per_s"].items())
     return [
         made_by(report.ROOFLINE.name),
-        f"The limits of one thread, of the same run: multiply-adds {peaks} GFLOP/s; {levels} GB/s. "
+        f"The limits of one thread, of the same run: multiply-adds {peaks} GFLOP/s; {levels} GB/s.",
         "Shares of them, the median over a family's layers and the range:",
         report.families_table(rows, isas),
     ]

@@ -100,12 +100,12 @@ def _sentence(part: str) -> str:
 
 @reference("Sizes of model files")
 def model_sizes() -> Page:
-    """Sizes of planned models, by network and core, and of their ONNX files."""
-    return ["Megabytes of model files:", _table("ttm_bytes", ".2f", 1e6, "onnx_bytes")]
+    """Sizes of planned models, by network and core, of their ONNX files, and by preference."""
+    table = _table("ttm_bytes", ".2f", 1e6, "onnx_bytes")
+    return [made_by(SIZES.name), "Megabytes of model files:", table, *_preferred_sizes()]
 
 
-@block
-def preferred_sizes() -> Page:
+def _preferred_sizes() -> Page:
     """Sizes of model files with each preference."""
     cpu = _DEMO[1]
     rows = [row for row in SIZES.rows() if row.cpu == cpu and row.size_ttm_bytes]

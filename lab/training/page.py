@@ -24,7 +24,7 @@ def training_speed() -> Page:
     rows = TRAINING.rows()
     return [
         made_by(TRAINING.name),
-        "\n".join(verdict(rows, *bar) for bar in BARS),
+        *(verdict(rows, *bar) for bar in BARS),
         "Milliseconds of a step with one thread, and MB:",
         TrainingRow.table(rows),
     ]
