@@ -84,7 +84,7 @@ def _in_order(items: list[pytest.Item]) -> list[pytest.Item]:
     by_file: dict[Path, list[pytest.Item]] = {}
     for item in items:
         by_file.setdefault(item.path, []).append(item)
-    waiting = [path for path in by_file if WAITING & {*path.relative_to(ROOT).parts}]
+    waiting = [path for path in by_file if WAITING & {*path.parts[len(ROOT.parts) :]}]
     working = [path for path in by_file if path not in waiting]
     compiles = {i.path for i in items if i.get_closest_marker("build")}
     working.sort(key=lambda path: path not in compiles)

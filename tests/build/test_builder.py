@@ -288,6 +288,7 @@ def test_a_change_of_a_shared_schema_configures_again(tmp_path: Path) -> None:
 def test_a_compiler_error_is_shown_with_its_log_and_nothing_is_delivered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    require("ar", "binutils")  # which comes with compilers of the machine
     # A compiler that chokes on one file: the zig wrapper behind a script.
     zig = toolchain.cmake_file(toolchain.find_toolchain("host")).parent
     for name, driver in (("bad-c++", "c++"), ("bad-cc", "cc")):
