@@ -280,6 +280,7 @@ def finds_parts(name: str) -> bool:
 EXPERIMENTS: dict[str, set[str]] = {
     "accuracy": {"peers"},
     "coverage": {"fuzz"},
+    "hosts": {"bare_machine"},
     "instructions": {"peers"},
     "overview": {"peers", "sizes"},
     "silicon": {"peers"},

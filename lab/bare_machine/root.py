@@ -33,24 +33,40 @@ exec chroot "$0" "$@"
 """
 
 
-def make(release: str, folder: Path, packages: Sequence[str] = ()) -> None:
+def make(
+    release: str,
+    folder: Path,
+    packages: Sequence[str] = (),
+    *,
+    architecture: str = "",
+    within: Sequence[str] = (),
+) -> None:
     """Makes the root of a Debian release (`bookworm`, `trixie`) with PACKAGES and `packages`.
 
-    MissingRequirementError without mmdebstrap; BuildError with its last lines if it fails.
+    `architecture`: Debian's name of another one than this machine's, whose programs run `within` a
+    namespace (`lab.hosts.emulation`). MissingRequirementError without mmdebstrap; BuildError with
+    its last lines if it fails.
     """
-    if not shutil.which("mmdebstrap"):
-        raise MissingRequirementError(
-            "mmdebstrap is not installed", hint="sudo apt-get install mmdebstrap"
-        )
-    include = f"--include={','.join([*PACKAGES, *packages])}"
-    argv = ["mmdebstrap", "--variant=minbase", include, release, str(folder), MIRROR]
-    done = subprocess.run(argv, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise BuildError(f"mmdebstrap failed:\n{done.stderr[-2000:]}", where=release)
+    options = [f"--include={','.join([*PACKAGES, *packages])}", "--variant=minbase"]
+    if architecture:
+        options.append(f"--architectures={architecture}")
+    unpack(release, folder, options, within)
     shutil.copy("/etc/resolv.conf", folder / "etc/resolv.conf")
     # A network may be behind a proxy with a certificate of its own, which this machine trusts.
     if _CERTIFICATES.is_file():
         shutil.copy(_CERTIFICATES, folder / _CERTIFICATES.relative_to("/"))
+
+
+def unpack(release: str, folder: Path, options: Sequence[str], within: Sequence[str] = ()) -> None:
+    """Calls mmdebstrap; the errors are those of `make`."""
+    if not shutil.which("mmdebstrap"):
+        raise MissingRequirementError(
+            "mmdebstrap is not installed", hint="sudo apt-get install mmdebstrap"
+        )
+    argv = [*within, "mmdebstrap", *options, release, str(folder), MIRROR]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BuildError(f"mmdebstrap failed:\n{done.stderr[-2000:]}", where=release)
 
 
 def run(
@@ -61,11 +77,12 @@ def run(
     cpus: Sequence[int] = (),
     log: Path | None = None,
     environment: Mapping[str, str] | None = None,
+    within: Sequence[str] = (),
 ) -> int:
     """Runs a command of the shell in a root; returns its exit code.
 
     `user`: who runs it, made if missing, without any right to become root; `cpus`: the allowed
-    processors, all by default; `log`: a file for what it prints.
+    processors, all by default; `log`: a file for what it prints; `within`: as for `make`.
     """
     variables = {
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
@@ -80,6 +97,7 @@ def run(
         script = f"{make_user}; exec setpriv --reuid={user} --regid={user} --clear-groups"
         script += f" sh -c {shlex.quote(command)}"
     argv = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", _ENTER, str(root)]
+    argv = [*within, *argv]
     if cpus:
         argv = ["taskset", "--cpu-list", ",".join(map(str, cpus)), *argv]
     # The shell writes the log while the command runs.

@@ -1,0 +1,18 @@
+"""The part of the page of hosts that was tried on an emulated board."""
+
+from __future__ import annotations
+
+from lab import committed
+from lab.docs.generator import block
+from lab.docs.sentences import made_by
+from lab.hosts import trial
+from trimtab.tables import Page
+
+
+@block
+def hosts_tried() -> Page:
+    """What was tried in an aarch64 Debian, step by step; a sentence until that was done."""
+    if not committed.path_of(trial.NAME).exists():
+        return ["No result of `./inv hosts.board --update` is committed."]
+    results = committed.read(trial.NAME)
+    return [made_by(trial.NAME), trial.table(trial.from_rows(results.rows))]
