@@ -118,6 +118,17 @@ def test_what_caffe_cannot_express_is_refused_by_name(
     assert not list(tmp_path.iterdir())
 
 
+def test_a_side_whose_padding_is_no_whole_number_of_taps_is_refused(tmp_path: Path) -> None:
+    """Caffe pads both sides alike: a tap of 0 is two pixels wide with a dilation of 2."""
+    program = Program("net")
+    x = program.add_input("x", (1, 2, 9, 9))
+    w = program.block.add_constant(np.ones((3, 2, 3, 3), np.float32), "w")
+    window = {"strides": (1, 1), "dilations": (2, 2), "group": 1, "pads": (2, 2, 1, 2)}
+    program.outputs = program.block.add_op("conv", [x, w], window, name="one")
+    with pytest.raises(ExportModelError, match=r"pads are \[2, 2, 1, 2\], its dilations \[2, 2\]"):
+        written(program, tmp_path / "net.prototxt")
+
+
 def test_a_network_for_several_images_keeps_its_batch_free(tmp_path: Path) -> None:
     program = Program("net")
     x = program.add_input("x", (2, 3, 4, 4))
