@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies
 
-from trimtab import files, kernels
+from trimtab import files, kernels, schema
 from trimtab.errors import ProfileError
 from trimtab.profile import Profile, find_profile, read_profile
 from trimtab.target import Target
@@ -118,6 +118,28 @@ def test_an_operator_needs_a_kernel_for_a_type_of_the_profile() -> None:
     assert {k.dtype for k in floats.kernels_for("x86_64")} == {"f32"}
     with pytest.raises(ProfileError, match="softmax needs a kernel of softmax for f32"):
         Profile("net", ops=("softmax",), dtypes=("i64",)).kernels_for("x86_64")
+
+
+@pytest.mark.parametrize(
+    ("constant", "is_possible"),
+    [
+        *(("decode_boxes.box=6", True), ("decode_boxes.box=7", False)),  # one of seven words
+        *(("decode_boxes.background=1", False), ("lstm.reverse=0", False)),  # not specialized
+        *(("lstm.round_state=1", True), ("lstm.round_state=2", False)),  # a truth value
+        *(("decode_boxes.bins=255", True), ("decode_boxes.bins=256", False)),
+    ],
+)
+def test_a_constant_of_a_profile_is_a_specialized_attribute_with_a_value_it_can_have(
+    constant: str, is_possible: bool
+) -> None:
+    name, _, number = constant.partition("=")
+    operator, _, attribute = name.partition(".")
+    profile = Profile("net", constants=(constant, "relu.other=1"))
+    if is_possible:
+        assert profile.constants_of(schema.operator(operator)) == {attribute: int(number)}
+        return
+    with pytest.raises(ProfileError, match=f"{constant} is not possible"):
+        profile.constants_of(schema.operator(operator))
 
 
 TEXTS = strategies.text(strategies.characters(exclude_categories=["Cs"]))  # no lone surrogates
