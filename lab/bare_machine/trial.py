@@ -165,8 +165,8 @@ def to_results(
 ) -> committed.Results:
     """The committed form. `before`: committed trials, of which those of other machines stay."""
     again = {(trial.system, trial.machine) for trial in trials}
-    kept = [trial for trial in before if (trial.system, trial.machine) not in again]
-    rows = [asdict(trial) for trial in (*kept, *trials)]
+    others = [trial for trial in before if (trial.system, trial.machine) not in again]
+    rows = [asdict(trial) for trial in (*others, *trials)]
     versions = {"trimtab": __version__}
     return committed.Results(command=command, machine=machine, versions=versions, rows=rows)
 

@@ -77,9 +77,9 @@ def put_wheel(board: Board, progress: Progress = SILENT) -> str:
 def _release() -> str:
     version = sys.version_info[:2]
     if version not in _RELEASES:
-        known = " or ".join(f"{major}.{minor}" for major, minor in _RELEASES)
+        listed = " or ".join(f"{major}.{minor}" for major, minor in _RELEASES)
         raise MissingRequirementError(
-            f"no Debian has Python {_OF_PYTHON.format(*version)}", hint=f"use Python {known}"
+            f"no Debian has Python {_OF_PYTHON.format(*version)}", hint=f"use Python {listed}"
         )
     return _RELEASES[version]
 

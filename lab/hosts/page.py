@@ -11,7 +11,7 @@ from trimtab.tables import Page
 
 @block
 def hosts_tried() -> Page:
-    """What was tried in an aarch64 Debian, step by step; a sentence until that was done."""
+    """The steps that were tried in an aarch64 Debian; a sentence until that was done."""
     if not committed.path_of(trial.NAME).exists():
         return ["No result of `./inv hosts.board --update` is committed."]
     results = committed.read(trial.NAME)

@@ -1,4 +1,4 @@
-"""What somebody at a board does, in an aarch64 Debian under QEMU, and the same builds here."""
+"""The steps of somebody at a board, in an aarch64 Debian under QEMU, and the same builds here."""
 
 from __future__ import annotations
 
@@ -180,10 +180,10 @@ def _is_right(board: Board) -> str:
 def _is_the_server(board: Board) -> str:
     """Compares the identity and the features of the fitted row with those of the committed one."""
     row = tomllib.loads((board.home / f"{SERVER}.toml").read_text(encoding="utf-8"))
-    known = cores.find(SERVER, "aarch64")
-    if tuple(map(tuple, row["midr"])) != known.midr:
+    core = cores.find(SERVER, "aarch64")
+    if tuple(map(tuple, row["midr"])) != core.midr:
         return f"its row has the identity {row['midr']}"
-    if {*row["features"]["aarch64"]} != {*known.features["aarch64"]}:
+    if {*row["features"]["aarch64"]} != {*core.features["aarch64"]}:
         return f"its row has the features {row['features']['aarch64']}"
     return ""
 

@@ -1,4 +1,4 @@
-"""Where the time of the tests goes, by room, beside the committed time.
+"""Seconds of the tests by room, beside the committed ones.
 
 Machines differ in speed and load, so that the share of a room in the sum is compared: a room that
 grows faster than the others is seen in the run in which it does.
