@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from lab import committed
-from trimtab import __version__
+from lab.experiment import Experiment, FigureRow, figure, figure_row, text
 from trimtab.errors import FileAccessError, RegressionError
 from trimtab.tables import Column, Table
 
-NAME = "test_seconds"
 SMALL = 0.02
 """Shares of the whole below this one are not compared."""
 
@@ -25,13 +22,16 @@ ALLOWED = 1.6
 """Largest share of a room beside the committed one."""
 
 
-@dataclass(frozen=True)
-class RoomSeconds:
+@figure_row
+class RoomSeconds(FigureRow):
     """The tests of one room: their number, and the sum of their durations in s."""
 
-    room: str
-    tests: int
-    seconds: float
+    room: str = text("room")
+    tests: int = figure("tests", ",d")
+    seconds: float = figure("s", ",.0f", digits=1)
+
+
+SECONDS = Experiment("tests.seconds", "test_seconds", RoomSeconds, is_timed=True)
 
 
 def of_run(report: Path) -> list[RoomSeconds]:
@@ -50,7 +50,7 @@ def of_run(report: Path) -> list[RoomSeconds]:
         parts = case.get("classname", "").split(".")
         room = parts[1] if len(parts) > 2 else "modules"
         sums.setdefault(room, []).append(float(case.get("time", 0)))
-    rooms = [RoomSeconds(name, len(times), round(sum(times), 1)) for name, times in sums.items()]
+    rooms = [RoomSeconds(name, len(times), sum(times)) for name, times in sums.items()]
     return sorted(rooms, key=lambda room: -room.seconds)
 
 
@@ -71,24 +71,9 @@ def check(rooms: Sequence[RoomSeconds], before: Sequence[RoomSeconds]) -> None:
     if grown:
         raise RegressionError(
             "tests of a room take longer than the committed share:\n  " + "\n  ".join(grown),
-            where=str(committed.path_of(NAME)),
+            where=str(committed.path_of(SECONDS.name)),
             hint="make room, or commit the new shares: ./inv tests.seconds --update",
         )
-
-
-def to_results(rooms: Sequence[RoomSeconds], machine: dict[str, Any]) -> committed.Results:
-    """The committed form."""
-    return committed.Results(
-        command="./inv test && ./inv tests.seconds --update",
-        machine=machine,
-        versions={"trimtab": __version__},
-        rows=[asdict(room) for room in rooms],
-    )
-
-
-def from_rows(rows: Sequence[committed.Row]) -> list[RoomSeconds]:
-    """The rooms of a result file."""
-    return [RoomSeconds(**row) for row in rows]
 
 
 def table(rooms: Sequence[RoomSeconds]) -> Table:
