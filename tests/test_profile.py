@@ -101,6 +101,22 @@ def test_the_union_of_wildcard_profiles_excludes_only_common_exclusions() -> Non
         Profile("wrong", ops=("*", "!nothing")).operators()
 
 
+def test_a_binary_has_the_sources_of_sizes_that_are_named() -> None:
+    reshape, every = schema.operator("reshape"), ("attributes", "tensor", "terms")
+    own = Profile("net", ops=("reshape", "expand"))
+    assert own.size_sources(reshape) == ("attributes",)
+    assert Profile("all").size_sources(reshape) == every
+    computed = replace(own, sizes=("reshape.tensor",))
+    assert computed.size_sources(reshape) == ("tensor",)
+    assert computed.counts(reshape)
+    assert not own.counts(reshape)
+    assert own.union(computed).sizes == ("reshape.attributes", "reshape.tensor")
+    assert own.union(own).sizes == ()
+    assert own.union(Profile("all")).size_sources(reshape) == every
+    with pytest.raises(ProfileError, match=r"reshape\.nothing is not possible"):
+        replace(own, sizes=("reshape.nothing",)).size_sources(reshape)
+
+
 def test_kernels_with_full_names_are_kept() -> None:
     named = Profile("net", ops=("softmax",), kernels=("softmax_f32_portable", "softmax_*"))
     kernel_names = named.narrowed("x86_64", Target.of("x86_64", "haswell").isas).kernels

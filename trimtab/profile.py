@@ -23,7 +23,7 @@ ANY = ("*",)
 MAX_WINDOW = 999_999_999
 """The height, width and stride of the largest `windows` of a profile."""
 _WINDOW = re.compile(r"(few )?([1-9]\d{0,8})x([1-9]\d{0,8})/([1-9]\d{0,8})")
-_OFTEN_ABSENT = ("constants", "windows")
+_OFTEN_ABSENT = ("constants", "windows", "sizes")
 _WILDCARD = re.compile(r"[*?\[]")
 # The only Winograd tile of a small binary for unknown networks: four outputs and six inputs, 3x3,
 # which most plans use. The transforms of the other tiles are 14 KB.
@@ -53,6 +53,8 @@ class Profile:
     `constants`: specialized attributes that have one value, as "operator.attribute=number".
     `windows`: the depthwise convolutions that have fast code, as "3x3/2" with the horizontal
     stride, or "few 3x3/2" for fewer channels than the kernel computes at once; () for all.
+    `sizes`: the sources of sizes that operators have, as "expand.tensor"; of an operator that is
+    not mentioned, attributes alone, or all if "*" includes it.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Profile:
     small: bool = False
     constants: tuple[str, ...] = ()
     windows: tuple[str, ...] = ()
+    sizes: tuple[str, ...] = ()
 
     def operators(self) -> list[schema.Operator]:
         """The included operators in the order of their ids; ProfileError for unknown names and
@@ -106,6 +109,27 @@ class Profile:
                     hint="docs/adding-an-operator.md describes `specialized`",
                 )
         return own
+
+    def size_sources(self, op: schema.Operator) -> tuple[str, ...]:
+        """The sources of sizes that an operator has in this binary, some of those in its schema."""
+        possible = {"attributes", *op.size_ports}
+        rows = [text.partition(".") for text in self.sizes]
+        own = {source for name, _, source in rows if name == op.name}
+        if unknown := sorted(own - possible):
+            raise ProfileError(
+                f"sizes: {op.name}.{unknown[0]} is not possible",
+                where=f"profile {self.name}",
+                hint=f"the sources of {op.name} are {', '.join(sorted(possible))}",
+            )
+        if not own:
+            own = possible if self._matches(op) else {"attributes"}
+        if len(own) > 1:  # then an operand may be absent, whatever the models have
+            own.add("attributes")
+        return tuple(source for source in schema.SIZE_SOURCES if source in own)
+
+    def counts(self, op: schema.Operator) -> bool:
+        """Whether sizes of an operator's results may depend on data in this binary."""
+        return op.counts or "tensor" in self.size_sources(op)
 
     def depthwise_windows(self) -> list[DepthwiseWindow]:
         """The parts of `windows`; ProfileError for one that is malformed."""
@@ -241,6 +265,16 @@ class Profile:
             for text in {*self.constants, *other.constants}
             if text.partition(".")[0] not in own & others
         }
+        sources: dict[str, set[str]] = {}
+        for profile in (self, other):
+            for op in profile.operators():
+                sources.setdefault(op.name, set()).update(profile.size_sources(op))
+        sizes = {
+            f"{name}.{source}"
+            for name, both_sources in sources.items()
+            for source in both_sources
+            if both_sources != {"attributes"}
+        }
         return Profile(
             name=f"{self.name}+{other.name}",
             doc=f"{self.doc} {other.doc}".strip(),
@@ -254,6 +288,7 @@ class Profile:
             small=self.small and other.small,
             constants=tuple(sorted(constants)),
             windows=both(self.windows, other.windows) if self.windows and other.windows else (),
+            sizes=tuple(sorted(sizes)),
         )
 
     def digest(self) -> str:

@@ -7,9 +7,13 @@
 namespace trimtab {
 namespace {
 
-const CountingOp* Find(uint16_t id) {
+// The row of an operator that counts; `operand`: its operands.
+const CountingOp* Find(const OpRecord& record, const uint32_t* operand) {
   for (const CountingOp& op : kCountingOps) {
-    if (op.id == id) return &op;
+    if (op.id != record.op_id) continue;
+    const bool counts = !kSizesAreOperands || op.operand == kAlways ||
+                        (op.operand < record.input_count && operand[op.operand] != kAbsent);
+    return counts ? &op : nullptr;
   }
   return nullptr;
 }
@@ -18,7 +22,7 @@ const CountingOp* Find(uint16_t id) {
 
 void Executor::MarkCounted(const OpRecord& op) {
   const uint32_t* operand = program_->operands(op);
-  bool counted = Find(op.op_id) != nullptr;
+  bool counted = Find(op, operand) != nullptr;
   for (uint32_t i = 0; i < op.input_count; ++i)
     counted |= operand[i] != kAbsent && scope_.variable(operand[i]).counted;
   for (uint32_t i = 0; i < op.output_count; ++i)
@@ -42,7 +46,7 @@ Status Executor::ComputeCounted(uint32_t op_index) {
     operators_[op_index]->Compute(pool_);
     return Status();
   }
-  const CountingOp* const counts = Find(op.op_id);
+  const CountingOp* const counts = Find(op, program_->operands(op));
   bool absent = IsAbsent(op, counts != nullptr && counts->joins);
   if (!absent) {
     TRIMTAB_RETURN_IF_ERROR(operators_[op_index]->Reshape());

@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "runtime/core/copy.h"
-#include "runtime/ops/computed_sizes.h"
 #include "runtime/ops/integer_element.h"
+#include "runtime/ops/sizes.h"
 
 namespace trimtab {
 namespace {
@@ -52,7 +52,7 @@ class ComputedRange final : public OperatorOf<ComputedRangeAttributes> {
       TRIMTAB_CHECK(input(i).Count() == 1 && input(i).dtype == input(0).dtype,
                     "start, limit and step must be one element of one type (its index)", i);
     }
-    TRIMTAB_RETURN_IF_ERROR(SetLargest(attributes().largest, &output().dims));
+    TRIMTAB_RETURN_IF_ERROR(SetAttribute(attributes().largest, &output().dims));
     TRIMTAB_CHECK(output().dims.rank == 1, "the result is a vector (rank)", output().dims.rank);
     return Status();
   }

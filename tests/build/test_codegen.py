@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -70,6 +71,31 @@ def test_a_build_says_whether_it_has_sizes_that_depend_on_data(tmp_path: Path) -
     for ops, text in ((("softmax",), "kHasCounts = false"), (("non_zero",), "kHasCounts = true")):
         codegen.generate(Profile("net", ops=ops), "x86_64", "gcc", tmp_path)
         assert text in (tmp_path / "generated" / "counts.h").read_text()
+
+
+def rows_of(profile: Profile, folder: Path) -> tuple[str, str, str]:
+    """The sources of sizes of reshape, the numbers of its inputs, and what counts, in a build."""
+    codegen.generate(profile, "x86_64", "gcc", folder)
+    generated = folder / "generated"
+    header = (generated / "attributes" / "reshape.h").read_text()
+    bits = header.partition("kSizeSources = ")[2].partition(";")[0]
+    id = schema.operator("reshape").id
+    row = (generated / "registry.cpp").read_text().partition(f"u, {id}, ")[2]
+    counts = (generated / "counts.h").read_text().partition("kCountingOps[] = ")[2]
+    return bits, row[:4], counts.partition(";")[0]
+
+
+def test_a_build_has_code_for_the_sources_of_sizes_of_its_models(tmp_path: Path) -> None:
+    own = Profile("net", ops=("reshape",))
+    id = schema.operator("reshape").id
+    assert rows_of(own, tmp_path) == ("1", "1, 1", "{{0, false, 255}}")
+    computed = replace(own, sizes=("reshape.tensor",))
+    assert rows_of(computed, tmp_path) == ("2", "2, 2", f"{{{{{id}, false, 255}}}}")
+    free = replace(own, sizes=("reshape.terms",))
+    assert rows_of(free, tmp_path) == ("4", "3, 3", "{{0, false, 255}}")
+    both = own.union(computed)
+    assert rows_of(both, tmp_path) == ("3", "1, 2", f"{{{{{id}, false, 1}}}}")
+    assert rows_of(both.union(free), tmp_path)[:2] == ("7", "1, 3")
 
 
 def test_the_headers_and_tables_of_a_build_name_its_operators_and_kernels(tmp_path: Path) -> None:

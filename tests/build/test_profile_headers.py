@@ -17,7 +17,17 @@ def test_only_operators_that_count_are_listed() -> None:
     counted = net.finish(net("non_zero", "x"))
     text = profile_headers.counts_header(trimtab.profile_of(counted))
     assert "constexpr bool kHasCounts = true;" in text
-    assert f"kCountingOps[] = {{{{{schema.operator('non_zero').id}, false}}}};" in text
+    assert f"kCountingOps[] = {{{{{schema.operator('non_zero').id}, false, 255}}}};" in text
+
+
+def test_an_operator_counts_where_its_sizes_are_an_operand() -> None:
+    net = Net(x=(2, 3))
+    vector = net("reshape", net("relu", "x"), shape=(6,))
+    result = net("reshape", vector, net("shape", "x"), shape=(2, 3))
+    profile = trimtab.profile_of(net.finish(result))
+    assert profile.sizes == ("reshape.attributes", "reshape.tensor")
+    text = profile_headers.counts_header(profile)
+    assert f"kCountingOps[] = {{{{{schema.operator('reshape').id}, false, 1}}}};" in text
 
 
 def test_each_operator_has_its_id() -> None:

@@ -54,6 +54,17 @@ def test_a_list_of_operands_has_no_end_also_after_single_ones() -> None:
     assert replace(conv, inputs=(*conv.inputs, *concat.inputs)).input_counts == (3, 255)
 
 
+def test_an_operand_for_sizes_keeps_older_model_files_readable() -> None:
+    op = schema.operator("reshape")
+    assert op.size_ports == {"tensor": 1, "terms": 2}
+    assert replace(op, inputs=op.inputs[:1]).schema_hash == op.schema_hash
+
+
+def test_the_ids_of_retired_operators_are_free() -> None:
+    assert not {op.id for op in schema.operators().values()} & {*schema.RETIRED}
+    assert not {*schema.operators()} & {*schema.RETIRED.values()}
+
+
 @pytest.mark.parametrize(
     ("name", "run_time", "has_source", "is_generated"),
     [

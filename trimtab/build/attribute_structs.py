@@ -51,9 +51,11 @@ def struct_of(
     attributes: Iterable[schema.Attribute],
     *more: str,
     constants: Mapping[str, int] | None = None,
+    suffix: str = "Attributes",
 ) -> list[str]:
     """The struct of an operator's attributes, or of a record. `name`: prefix of the type names;
-    `more`: additional member declarations; `constants`: members that are no variables.
+    `more`: additional member declarations; `constants`: members that are no variables; `suffix`: of
+    the struct's name.
     """
     out, own, constants = [], list(attributes), constants or {}
     for a in own:
@@ -67,10 +69,11 @@ def struct_of(
                 a.fields,
                 f"  static constexpr size_t kFieldCount = {len(a.fields)};",
                 "  static const AttributeField kFields[kFieldCount];",
+                suffix="",
             )
             rows = "\n".join(row for f in a.fields for row in rows_of(record, record, f))
             out.append(f"inline const AttributeField {record}::kFields[] = {{\n{rows}\n}};\n")
-    out.append(f"struct {name}{'' if more else 'Attributes'} {{")
+    out.append(f"struct {name}{suffix} {{")
     for a in sorted(own, key=lambda a: MEMBER_ORDER.index(a.type)):
         record = name + pascal(a.name)
         cpp = {"enum": record, "records": f"RecordList<{record}>"}.get(a.type) or CPP_TYPES[a.type]

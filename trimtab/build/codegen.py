@@ -24,11 +24,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from trimtab import __version__, files, kernels, paths, plugins, schema, strict_json
-from trimtab.build.attribute_structs import constant_row_of, pascal, rows_of, struct_of
+from trimtab.build.attribute_structs import pascal, struct_of
 from trimtab.build.profile_headers import (
     BANNER,
     config_header,
@@ -37,11 +37,11 @@ from trimtab.build.profile_headers import (
     op_ids_header,
     windows_header,
 )
+from trimtab.build.registry import header_of, registry_source
 from trimtab.errors import SchemaError, TrimtabError
 from trimtab.profile import Profile, find_profile
 
 _OPS = "generated/ops"
-LAYOUT_RULES = {"any": "kAny", "plain": "kPlain", "nhwc": "kNhwc", "converts": "kConverts"}
 
 
 def _is_own(op: schema.Operator) -> bool:
@@ -56,25 +56,32 @@ def _is_known(op: schema.Operator) -> bool:
     return _is_own(op) or bool(op.replaces)
 
 
-def _header_of(op: schema.Operator) -> str:
-    """The header with the struct of an operator's attributes."""
-    return f"generated/attributes/{op.name}.h"
-
-
-def attributes_header(op: schema.Operator, constants: Mapping[str, int] | None = None) -> str:
+def attributes_header(
+    op: schema.Operator,
+    constants: Mapping[str, int] | None = None,
+    sources: Sequence[str] = schema.SIZE_SOURCES,
+) -> str:
     """Text of generated/attributes/NAME.h: the enums of an operator's attributes and their struct,
     with members ordered by type.
 
     Each operator has a header of its own, so that a schema that is added or changed recompiles the
-    sources of its operator, and no others. `constants`: members that are no variables.
+    sources of its operator, and no others. `constants`: members that are no variables. `sources`:
+    where the operator has sizes from, if it has several sources.
     """
+    bits = sum(1 << schema.SIZE_SOURCES.index(source) for source in sources)
+    more = [f"  static constexpr unsigned kSizeSources = {bits};  // see runtime/ops/sizes.h"]
     guard = f"TRIMTAB_GENERATED_ATTRIBUTES_{op.name.upper()}_H_"
     return "\n".join(
         [
             BANNER,
             f"#ifndef {guard}\n#define {guard}\n",
             '#include "runtime/core/attributes.h"\n\nnamespace trimtab {\n',
-            *struct_of(op.class_name, op.attributes, constants=constants),
+            *struct_of(
+                op.class_name,
+                op.attributes,
+                *(more if op.size_ports else ()),
+                constants=constants,
+            ),
             "}  // namespace trimtab\n\n#endif\n",
         ]
     )
@@ -83,85 +90,16 @@ def attributes_header(op: schema.Operator, constants: Mapping[str, int] | None =
 def plugin_attributes_header(ops: Iterable[schema.Operator]) -> str:
     """Text of generated/plugin_attributes.h, which includes the headers of these operators."""
     guard = "TRIMTAB_GENERATED_PLUGIN_ATTRIBUTES_H_"
-    includes = (f'#include "{_header_of(op)}"' for op in ops)
+    includes = (f'#include "{header_of(op)}"' for op in ops)
     return "\n".join([BANNER, f"#ifndef {guard}\n#define {guard}\n", *includes, "\n#endif\n"])
-
-
-def _mask(ports: tuple[schema.Port, ...], trait: str) -> str:
-    bits = (
-        0xFFFF << i & 0xFFFF if port.variadic else 1 << i
-        for i, port in enumerate(ports)
-        if getattr(port, trait)
-    )
-    return hex(sum(bits))
 
 
 def operator_source(op: schema.Operator) -> str:
     """generated/ops/NAME.cpp: a unary operator, computed by the kernels of its only family."""
     return (
-        f'{BANNER}#include "{_header_of(op)}"\n#include "runtime/ops/unary.h"\n\n'
+        f'{BANNER}#include "{header_of(op)}"\n#include "runtime/ops/unary.h"\n\n'
         f'TRIMTAB_UNARY_OPERATOR({op.class_name}, "{op.families[0]}")\n'
     )
-
-
-def registry_source(profile: Profile, selected: list[kernels.Kernel]) -> str:
-    """Text of generated/registry.cpp: one row per operator of the profile, with a class for each
-    dtype that `selected` kernels compute.
-    """
-    ops = [op for op in profile.operators() if not op.run_time]
-    out = [
-        BANNER,
-        '#include "runtime/core/registry.h"\n\n#include <stddef.h>\n',
-        *(f'#include "{_header_of(op)}"' for op in ops),
-        "\nnamespace trimtab {\n",
-    ]
-    rows = []
-    for op in ops:
-        struct = f"{op.class_name}Attributes"
-        classes = (
-            [pascal(d) for d in profile.dtypes_of(op, selected) or op.dtypes[:1]]
-            if op.typed
-            else [""]
-        )
-        factories = [f"k{op.class_name}{name}Factory" for name in classes]
-        out += [f"extern const OperatorFactory {factory};" for factory in factories]
-        out.append(
-            f"static const OperatorFactory* const k{op.class_name}Factories[] = {{"
-            f"{', '.join('&' + factory for factory in factories)}}};"
-        )
-        fields = "nullptr"
-        if op.attributes:
-            fields = f"k{op.class_name}Fields"
-            out.append(f"static const AttributeField {fields}[] = {{")
-            constants = profile.constants_of(op)
-            for a in op.attributes:
-                if a.name in constants:
-                    out.append(constant_row_of(struct, constants[a.name]))
-                else:
-                    out += rows_of(struct, op.class_name, a)
-            out.append("};")
-        (min_in, max_in), (min_out, max_out) = op.input_counts, op.output_counts
-        dtypes = hex(sum(1 << schema.DTYPES[d] for d in profile.dtypes_of(op, selected)))
-        traits = ("optional", "constant", "index", "half", "real", "in_place")
-        masks = ", ".join(_mask(op.inputs, trait) for trait in traits)
-        strided = ", ".join(_mask(ports, "strided") for ports in (op.inputs, op.outputs))
-        rows.append(
-            f"    {{{op.schema_hash:#x}u, {op.id}, {min_in}, {max_in}, {min_out}, {max_out}, "
-            f"LayoutRule::{LAYOUT_RULES[op.layout]}, {str(op.view).lower()}, "
-            f"{str(op.prepares).lower()}, {str(op.accepts_empty).lower()}, {dtypes}, {masks}, "
-            f"{len(op.attributes)}, {len(factories)}, {str(op.state).lower()}, {strided}, "
-            f"{fields}, k{op.class_name}Factories, "
-            f'"{op.name if profile.strings else ""}"}},'
-        )
-    out.append("\nconst OperatorRow kOperatorTable[] = {\n" + "\n".join(rows) + "\n};")
-    out.append(f"const size_t kOperatorTableSize = {len(ops)};")
-    has_records = any(a.fields for op in ops for a in op.attributes)
-    out.append(
-        f"RecordsDecoder* const kDecodeRecords = {'&DecodeRecords' if has_records else 'nullptr'};"
-    )
-    out.append(f"const uint64_t kSchemaHash = {schema.schema_hash():#x}u;")
-    out.append("\n}  // namespace trimtab")
-    return "\n".join(out) + "\n"
 
 
 def kernel_table_source(selected: list[kernels.Kernel]) -> str:
@@ -313,8 +251,9 @@ def generate(
         selected += kernels.instruments(arch, {family for op in ops for family in op.families})
     generated = output / "generated"
     for op in ops:
-        header = attributes_header(op, profile.constants_of(op))
-        files.write_if_changed(output / _header_of(op), header)
+        sources = profile.size_sources(op)
+        header = attributes_header(op, profile.constants_of(op), sources)
+        files.write_if_changed(output / header_of(op), header)
     files.write_if_changed(generated / "plugin_attributes.h", plugin_attributes_header(ops))
     ids = op_ids_header(op for op in ops if _is_known(op))
     files.write_if_changed(generated / "op_ids.h", ids)

@@ -34,6 +34,7 @@ def profile_of(
         threads=threads,
         constants=tuple(sorted(_constants(planned))),
         windows=tuple(sorted({*_windows(planned)})),
+        sizes=tuple(sorted({*_sizes(planned)})),
     )
 
 
@@ -49,6 +50,12 @@ def _constants(program: Program) -> Iterator[str]:
         number, *others = numbers
         if not others and 0 <= number <= schema.MAX_CONSTANT:
             yield f"{op_type}.{name}={number}"
+
+
+def _sizes(program: Program) -> Iterator[str]:
+    """The sources of sizes of operators that have another one than attributes."""
+    sized = {op.type for op in program.ops if op.size_source != "attributes"}
+    return (f"{op.type}.{op.size_source}" for op in program.ops if op.type in sized)
 
 
 def _windows(program: Program) -> Iterator[str]:

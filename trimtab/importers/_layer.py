@@ -206,7 +206,7 @@ class ImportedLayer:
         self, op: str, *inputs: Value, outputs: int, **attributes: Any
     ) -> tuple[Value, ...]:
         """Adds an operator with several outputs."""
-        if op in _FIXED and inputs[0].counted:
+        if op in _FIXED and len(inputs) == 1 and inputs[0].counted:
             raise self.unsupported("it needs the size of its operand, which depends on data")
         allowed = schema.operator(op).dtypes
         if inputs and inputs[0].dtype not in allowed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 import shlex
 import struct
 from collections.abc import Iterator
@@ -114,7 +115,7 @@ def _check_version(image: Image, where: str) -> None:
     magic, version, *_ = SEAL.unpack_from(image.data)
     if magic != MAGIC or version == VERSION:
         return
-    hint = f"make it again: ./inv convert MODEL {shlex.quote(where)}"
+    hint = _again(where)
     raise TtmError(
         f"a .ttm file of version {version}, this trimtab reads version {VERSION}",
         where=where,
@@ -128,17 +129,20 @@ def _ttm_errors(where: str) -> Iterator[None]:
     try:
         yield
     except EngineError as e:
-        raise TtmError(
-            e.args[1], where=where, hint="convert the model again with this trimtab"
-        ) from None
+        what = re.sub(r"of id (\d+)", lambda id: schema.RETIRED.get(int(id[1]), id[0]), e.args[1])
+        raise TtmError(what, where=where, hint=_again(where)) from None
     except ProgramError as e:
         raise TtmError(
             f"{e.where}: {e.what}", where=where, hint="convert the model again"
         ) from None
     except (struct.error, IndexError, KeyError, TypeError, ValueError) as e:
         raise TtmError(
-            f"the tables are inconsistent: {e}", where=where, hint="convert the model again"
+            f"the tables are inconsistent: {e}", where=where, hint=_again(where)
         ) from None
+
+
+def _again(where: str) -> str:
+    return f"make it again: ./inv convert MODEL {shlex.quote(where)}"
 
 
 class _Tables:
@@ -172,6 +176,7 @@ def _decode_block(tables: _Tables) -> Block:
         op_schema = types.get(op_id)
         if op_schema is None or op_schema.schema_hash != schema_hash:
             what = op_schema.name if op_schema else f"of id {op_id}"
+            what = schema.RETIRED.get(op_id, what)
             raise ValueError(f"operator {what} was written with another schema")
         operands = struct.unpack_from(f"<{ins + outs}I", data, operands_at)
         names = ["" if v == ABSENT else variables[v].name for v in operands]

@@ -11,6 +11,13 @@ from numpy.typing import NDArray
 from trimtab.program import Op, Program, Var, sizes
 
 
+def is_one_of(op: Op, *types: str) -> bool:
+    """Whether an operator is one of `types`, and its sizes are attributes: a pass that reads or
+    writes these knows no sizes of free dimensions, or that depend on data.
+    """
+    return op.type in types and op.size_source == "attributes"
+
+
 class Graph:
     """A program's block with an index of producers and readers, which every edit updates.
 
@@ -84,8 +91,10 @@ class Graph:
         return self._places[id(op)]
 
     def ops(self, *types: str) -> list[Op]:
-        """A snapshot of the operators in order; only those of `types`, if any are given."""
-        return [op for op in self.block.ops if not types or op.type in types]
+        """A snapshot of the operators in order; only those of `types`, if any are given, whose
+        sizes are attributes.
+        """
+        return [op for op in self.block.ops if not types or is_one_of(op, *types)]
 
     def alive(self, op: Op) -> bool:
         """True until an edit removes `op`."""
@@ -121,9 +130,11 @@ class Graph:
         return self._smallest[name]
 
     def producer(self, name: str, *types: str) -> Op | None:
-        """The operator that computes `name`; None if there is none, or it is not one of `types`."""
+        """The operator that computes `name`; None if there is none, or it is not one of `types` as
+        `is_one_of` has it.
+        """
         op = self._producer.get(name)
-        return op if op is not None and (not types or op.type in types) else None
+        return op if op is not None and (not types or is_one_of(op, *types)) else None
 
     def readers(self, name: str) -> list[Op]:
         """The distinct operators that read `name`, in order."""

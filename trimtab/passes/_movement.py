@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trimtab.passes._graph import Graph
+from trimtab.passes._graph import Graph, is_one_of
 from trimtab.program import Op
 
 
@@ -38,7 +38,7 @@ def merge(graph: Graph, op: Op) -> bool:
             graph.substitute(op, type, op.inputs, values)
             return True
     first = graph.producer(op.inputs[0], op.type) if op.inputs else None
-    if first is None or op.type not in ("reshape", "transpose"):
+    if first is None or not is_one_of(op, "reshape", "transpose"):
         return False
     values = dict(op.attributes)
     if op.type == "transpose":

@@ -58,9 +58,10 @@ def _is_free(shape: tuple[int, ...]) -> bool:
     return shape[1] == 1 or shape[2] * shape[3] == 1
 
 
-def _is_weight(op: Op, index: int) -> bool:
-    ports = op.schema.inputs
-    return ports[min(index, len(ports) - 1)].constant
+def _has_no_layout(op: Op, index: int) -> bool:
+    """Whether an operand is no image: weights, or sizes."""
+    port = op.schema.inputs[min(index, len(op.schema.inputs) - 1)]
+    return port.constant or bool(port.sizes)
 
 
 def _choose(graph: Graph) -> dict[int, Layout]:
@@ -106,7 +107,7 @@ class _Converter:
                 read = self.choice.get(id(op), self._reads(op))
                 write = self.choice.get(id(op), self._writes(op))
                 inputs = [
-                    name if not name or _is_weight(op, i) else self._operand(name, read, op)
+                    name if not name or _has_no_layout(op, i) else self._operand(name, read, op)
                     for i, name in enumerate(op.inputs)
                 ]
                 self.graph.set_inputs(op, inputs)
@@ -213,6 +214,6 @@ class _Converter:
             return
         inputs = list(op.inputs)
         for i, name in enumerate(inputs):
-            if name and _is_weight(op, i) and len(self.graph.shape(name)) == 4:
+            if name and _has_no_layout(op, i) and len(self.graph.shape(name)) == 4:
                 inputs[i] = self._operand(name, layout, op)
         self.graph.set_inputs(op, inputs)

@@ -41,7 +41,7 @@ def _is_foldable(graph: Graph, op: Op) -> bool:
     # They need another layout or packed weights, and networks do not compute constants with them.
     if op.schema.layout == "nhwc" or any(port.constant for port in op.schema.inputs):
         return False
-    if op.schema.counts:
+    if op.counts:
         return False
     # The call below passes no quantization parameters; fold_dequantize follows later.
     if op.type in ("dequantize_linear", "quantize_linear"):

@@ -9,7 +9,7 @@ quantize_linear, and later passes fuse these.
 from __future__ import annotations
 
 from trimtab.passes import _qdq as q
-from trimtab.passes._graph import Graph
+from trimtab.passes._graph import Graph, is_one_of
 from trimtab.program import Op, Program, Var
 
 ORDER = 440
@@ -59,9 +59,11 @@ def _quantizes_first(graph: Graph, op: Op) -> bool:
     """True for movements that quantization commutes with: those that keep every element, and the
     maximum.
     """
+    has_index = any(port.index and not port.sizes for port in op.schema.inputs)
+    if has_index or not _moves(op) or not is_one_of(op, op.type):
+        return False
     keeps_all = sum(graph.var(x).count for x in op.inputs) == graph.var(op.outputs[0]).count
-    has_index = any(port.index for port in op.schema.inputs)
-    return _moves(op) and not has_index and (keeps_all or op.type == "max_pool")
+    return keeps_all or op.type == "max_pool"
 
 
 def _moves(op: Op) -> bool:

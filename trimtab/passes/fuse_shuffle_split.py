@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trimtab.passes._graph import Graph
+from trimtab.passes._graph import Graph, is_one_of
 from trimtab.program import Op, Program
 
 ORDER = 490
@@ -42,7 +42,7 @@ def _parts(graph: Graph, op: Op) -> dict[int, str]:
     if op.type == "split" and op.attributes["axis"] in (1, -3):
         sizes = op.attributes["sizes"]
         return {sum(sizes[:i]): name for i, name in enumerate(op.outputs)}
-    if op.type == "slice" and op.attributes["axes"] in ((1,), (-3,)):
+    if is_one_of(op, "slice") and op.attributes["axes"] in ((1,), (-3,)):
         start, channels = op.attributes["starts"][0], graph.shape(op.inputs[0])[1]
         if op.attributes["steps"] in ((), (1,)):
             return {start + channels if start < 0 else start: op.outputs[0]}

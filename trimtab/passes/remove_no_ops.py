@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from trimtab.passes._graph import Graph
+from trimtab.passes._graph import Graph, is_one_of
 from trimtab.passes._movement import keeps_shape, merge
 from trimtab.program import Op, Program
 
@@ -46,7 +46,7 @@ def _is_identity(graph: Graph, op: Op) -> bool:
     if bounds := op.schema.bounds(op.attributes):
         return bounds == (float("-inf"), float("inf"))
     test = _TESTS.get(op.type)
-    return test is not None and test(graph, op)
+    return test is not None and is_one_of(op, op.type) and test(graph, op)
 
 
 def _always(graph: Graph, op: Op) -> bool:

@@ -12,7 +12,7 @@ matter: it takes that of NHWC.
 
 from __future__ import annotations
 
-from trimtab.passes._graph import Graph
+from trimtab.passes._graph import Graph, is_one_of
 from trimtab.passes.assign_layouts import TO_CHANNELS_FIRST, TO_CHANNELS_LAST
 from trimtab.program import Op, Program
 
@@ -90,7 +90,7 @@ def _normalize_last(graph: Graph, op: Op) -> None:
     """[n, c, h, w] -> [n, 1, c * h * w] -> [n, c, h, w] becomes one of [n, h, w, c]."""
     before = graph.producer(op.inputs[0], "reshape")
     after = graph.sole_reader(op.outputs[0])
-    if before is None or after is None or after.type != "reshape":
+    if before is None or after is None or not is_one_of(after, "reshape"):
         return
     image, joined = graph.shape(before.inputs[0]), graph.shape(op.inputs[0])
     if len(image) != 4 or graph.shape(after.outputs[0]) != image or joined[:2] != (image[0], 1):

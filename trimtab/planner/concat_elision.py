@@ -21,7 +21,9 @@ ELIDED_TYPES = frozenset(("concat", "split", "slice"))
 
 def elide(program: Program) -> None:
     """Turns variables into sub-tensors where that avoids copies and does not need more memory."""
-    candidates = [op for op in program.ops if op.type in ELIDED_TYPES]
+    candidates = [
+        op for op in program.ops if op.type in ELIDED_TYPES and op.size_source == "attributes"
+    ]
     operands: Operands = {}
     peak = activation_bytes(program, operands) if candidates else 0
     # In reverse order, so that the result of one concatenation that feeds another is placed in the

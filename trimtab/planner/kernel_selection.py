@@ -45,6 +45,9 @@ class KernelSelection:
     def _missing(self) -> list[str]:
         if not self.target.holds(self.op.type) and self.op.type not in concat_elision.ELIDED_TYPES:
             return [self.op.type]
+        profile = self.target.profile
+        if profile and self.op.size_source not in profile.size_sources(self.op.schema):
+            return [f"{self.op.type} with sizes of {self.op.size_source}"]
         return [
             f"a {' or '.join(families)} kernel for {self.dtype} ({self.op.type})"
             for attribute in self.op.schema.attributes

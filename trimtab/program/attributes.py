@@ -132,7 +132,8 @@ def _canonical(attribute: schema.Attribute, value: Any) -> Any:
 
 def _of_length(attribute: schema.Attribute, elements: tuple[Any, ...]) -> tuple[Any, ...]:
     """`elements`; ValueError if the attribute has another fixed length."""
-    if attribute.length and len(elements) != attribute.length:
+    lengths = (attribute.length, 4 * attribute.length if attribute.terms else attribute.length)
+    if attribute.length and len(elements) not in lengths:
         raise ValueError(f"needs {attribute.length} values, got {len(elements)}")
     return elements
 

@@ -128,6 +128,18 @@ class Op:
         """The operator's schema."""
         return schema.operator(self.type)
 
+    @property
+    def size_source(self) -> str:
+        """The source of the sizes of the results, one of `schema.SIZE_SOURCES`."""
+        ports = self.schema.size_ports
+        present = {s for s, i in ports.items() if i < len(self.inputs) and self.inputs[i]}
+        return next((source for source in ("terms", "tensor") if source in present), "attributes")
+
+    @property
+    def counts(self) -> bool:
+        """Whether the sizes of the results depend on data."""
+        return self.schema.counts or self.size_source == "tensor"
+
     def operand(self, port: str) -> str:
         """The operand of the input `port`; "" if it is absent or the schema has no such input."""
         index = self.schema.input_indices.get(port, len(self.inputs))
@@ -205,14 +217,15 @@ class Block:
         hints = list(outputs) if not isinstance(outputs, int) else [""] * outputs
         operands = [(self.vars[i].shape, self.vars[i].dtype) if i else None for i in inputs]
         results = shapes.infer(op_schema, operands, values, len(hints), where)
-        counted = op_schema.counts or any(self.vars[name].counted for name in inputs if name)
-        names = []
+        op = Op(type, list(inputs), [], values)
+        counted = op.counts or any(self.vars[name].counted for name in inputs if name)
         for hint, (shape, dtype) in zip(hints, results, strict=True):
             out = hint if hint and hint not in self.vars else self.new_name(hint or name or type)
             quantization = self._propagated_quantization(op_schema, inputs, dtype)
             self.vars[out] = Var(out, shape, dtype, quantization=quantization, counted=counted)
-            names.append(out)
-        return Op(type, list(inputs), names, values, name or (names[0] if names else type))
+            op.outputs.append(out)
+        op.name = name or (op.outputs[0] if op.outputs else type)
+        return op
 
     def _propagated_quantization(
         self, op: schema.Operator, inputs: Sequence[str], dtype: str

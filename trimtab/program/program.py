@@ -167,7 +167,7 @@ class Program:
     @property
     def is_counted(self) -> bool:
         """Whether sizes depend on data; shapes are then those of the largest sizes."""
-        return any(op.schema.counts for op in self.ops)
+        return any(op.counts for op in self.ops)
 
     def require_fixed_sizes(self, what: str) -> None:
         """UsageError that `what` needs one size, if sizes are free or depend on data."""

@@ -17,15 +17,15 @@ UNKNOWN = -1
 
 def smallest(program: Program) -> dict[str, Shape]:
     """The shape of every tensor if the inputs have their smallest sizes and data select nothing;
-    UNKNOWN in all dimensions where an operator allows no such sizes. Sizes that an operator with
-    `counts` sets are 0, also those that it never changes.
+    UNKNOWN in all dimensions where an operator allows no such sizes. Sizes that an operator that
+    counts sets are 0, also those that it never changes.
     """
     result = {name: var.shape for name, var in program.vars.items()}
     for op in program.ops:
         if op.type == "free_sizes":
             _set_inputs(op, result)
     for op in program.steps:
-        if op.schema.counts:
+        if op.counts:
             result |= {name: (0,) * len(result[name]) for name in op.outputs}
         elif any(name and result[name] != program.vars[name].shape for name in op.inputs):
             result |= _inferred(program, op, result)

@@ -19,6 +19,7 @@ from trimtab.schema.model import (
     DTYPES,
     END_DTYPES,
     MAX_CONSTANT,
+    SIZE_SOURCES,
     Attribute,
     Macs,
     Operator,
@@ -27,11 +28,14 @@ from trimtab.schema.model import (
     sha256,
 )
 from trimtab.schema.reading import read_operator
+from trimtab.schema.retired import RETIRED
 
 __all__ = [
     "DTYPES",
     "END_DTYPES",
     "MAX_CONSTANT",
+    "RETIRED",
+    "SIZE_SOURCES",
     "Attribute",
     "Macs",
     "Operator",
@@ -86,6 +90,12 @@ def _add(by_name: dict[str, Operator], op: Operator) -> None:
             f"operator {op.name} has the id {op.id} of {same.name} in {same.path}",
             where=str(op.path),
             hint="ids are permanent: give the newer operator another id",
+        )
+    if retired := RETIRED.get(op.id):
+        raise SchemaError(
+            f"operator {op.name} has the id {op.id} of the retired operator {retired}",
+            where=str(op.path),
+            hint="ids are permanent: give it another id",
         )
     beside = {path.stem for path in op.path.parent.glob("*.toml")}
     if missing := {*op.depends} - by_name.keys() - beside:

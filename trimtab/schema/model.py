@@ -23,6 +23,10 @@ END_DTYPES = {"f64": "f32", "i16": "i32", "u16": "i32", "u32": "i64"}
 """Element types that only inputs and outputs of a network have, and the type in which operators
 compute with them: `cast` converts between the two.
 """
+SIZE_SOURCES = ("attributes", "tensor", "terms")
+"""Where the sizes of results come from: attributes; elements of an operand, so that the operator
+counts; terms of free dimensions, which are attributes, with an operand that has these dimensions.
+"""
 LAYOUTS = ("any", "plain", "nhwc", "converts")
 KINDS = ("", "unary", "binary", "movement", "reduction")
 """Families of operators that passes, the quantizer and the exporter treat alike."""
@@ -37,7 +41,8 @@ class Port:
     may be a channel slice of a larger NHWC tensor, so that its pixels are not contiguous.
     `in_place` (inputs only): an output may share this input's memory, because no input element is
     read after the output elements at its offset have been written. `overwritten` (inputs only): is
-    a state, which the operator replaces: nothing reads it afterwards.
+    a state, which the operator replaces: nothing reads it afterwards. `sizes`: one of
+    `SIZE_SOURCES`, if the sizes of the results come from this operand instead of attributes.
     """
 
     name: str
@@ -51,6 +56,7 @@ class Port:
     strided: bool = False
     in_place: bool = False
     overwritten: bool = False
+    sizes: str = ""
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,8 @@ class Attribute:
     `default` is None when the attribute is required. `range`: [min, max] of an int, checked by the
     loader and the planner. `plan`: the planner sets it. `fields`: the attributes of each record,
     for an attribute of type "records". `specialized`: a binary whose models have one value of the
-    attribute has code for that value only.
+    attribute has code for that value only. `terms`: with sizes of terms, it has four numbers for
+    each element.
     """
 
     name: str
@@ -75,6 +82,7 @@ class Attribute:
     optional: bool = False
     plan: bool = False
     specialized: bool = False
+    terms: bool = False
     fields: tuple[Attribute, ...] = ()
 
     def number(self, value: Any) -> int:
@@ -212,6 +220,11 @@ class Operator:
         source = self.path.with_suffix(".cpp")
         return self.kind == "unary" and not self.run_time and not source.is_file()
 
+    @cached_property
+    def size_ports(self) -> Mapping[str, int]:
+        """The first input of each source of sizes; empty if all sizes follow from attributes."""
+        return {p.sizes: i for i, p in reversed([*enumerate(self.inputs)]) if p.sizes}
+
     def moves(self, attributes: Mapping[str, Any]) -> bool:
         """True if, with these attributes, its results are elements of its first operand."""
         if self.kind != "movement":
@@ -247,11 +260,12 @@ class Operator:
     def schema_hash(self) -> int:
         """32-bit hash of everything that defines the operator's encoding in a .ttm file.
 
-        A reader refuses a file that contains an operator with another hash. Adding operators does
-        not make files unreadable.
+        A reader refuses a file that contains an operator with another hash. Adding operators, or
+        operands that sizes come from, does not make files unreadable.
         """
         attributes = ",".join(a.signature for a in self.attributes)
-        text = f"{self.id} {self.name} {self.input_counts} {self.output_counts} {attributes}"
+        inputs = _counts(tuple(port for port in self.inputs if not port.sizes))
+        text = f"{self.id} {self.name} {inputs} {self.output_counts} {attributes}"
         if self.run_time:  # the engine computes the same hash when the operator is registered
             return name_hash(text)
         return int.from_bytes(sha256(text.encode())[:4], "little")

@@ -14,6 +14,7 @@ from trimtab.schema.model import (
     FIELD_TYPES,
     KINDS,
     LAYOUTS,
+    SIZE_SOURCES,
     SPECIALIZED_TYPES,
     Attribute,
     Macs,
@@ -155,6 +156,8 @@ def _trait_problem(op: Operator) -> str:
         return f"a {op.kind} operator has {1 + (op.kind == 'binary')} inputs"
     if op.table and op.kind != "unary":
         return "only a unary operator can be computed by a table"
+    if any(p.sizes and (p.sizes not in SIZE_SOURCES[1:] or not p.optional) for p in op.inputs):
+        return f"sizes of an input must be {' or '.join(SIZE_SOURCES[1:])}, and the input optional"
     if op.moves_if and op.kind != "movement":
         return 'moves_if needs kind = "movement"'
     used = {key for row in op.moves_if for key in row} | {b for b in op.clamp if isinstance(b, str)}

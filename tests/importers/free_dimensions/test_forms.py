@@ -6,7 +6,13 @@ from typing import Any
 import pytest
 
 from trimtab.importers.free_dimensions.bounds import Bounds
-from trimtab.importers.free_dimensions.forms import FixedSizeError, FreeForm, Occurrence, form
+from trimtab.importers.free_dimensions.forms import (
+    FixedSizeError,
+    FreeForm,
+    Occurrence,
+    form,
+    parts,
+)
 from trimtab.importers.free_dimensions.terms import REST, SizeTerm, TermFit
 from trimtab.program import Op
 
@@ -29,9 +35,10 @@ def of(
 def test_a_reshape_has_sizes_that_follow_and_one_that_takes_the_rest() -> None:
     x = [(n, 6) for n in LENGTHS]
     shapes = [(2, 3 * n) for n in LENGTHS]
-    assert of("reshape", x, shapes, shape=shapes).terms == (TWO, SizeTerm(0, 3, 0, 1))
+    terms = of("reshape", x, shapes, shape=shapes).terms
+    assert terms == {"shape": (TWO, SizeTerm(0, 3, 0, 1))}
     odd = [(1, n * n) for n in LENGTHS]
-    assert of("reshape", x, odd, shape=odd).terms == (ONE, REST)
+    assert of("reshape", x, odd, shape=odd).terms == {"shape": (ONE, REST)}
 
 
 @pytest.mark.parametrize(
@@ -52,17 +59,27 @@ def test_a_slice_counts_from_the_end_where_that_is_the_same(
     )
 
 
-def test_another_slice_has_a_first_index_and_a_number_of_elements() -> None:
+def test_another_slice_has_a_first_index_and_a_length() -> None:
     x, y = [(n,) for n in LENGTHS], [(n - n // 2,) for n in LENGTHS]
     starts, ends = [(n // 2,) for n in LENGTHS], [(n,) for n in LENGTHS]
     result = of("slice", x, y, starts=starts, ends=ends, axes=(0,), steps=(1,))
-    assert (result.type, len(result.terms)) == ("free_crop", 2)
+    terms = {"starts": (SizeTerm(0, 1, 0, 2),), "ends": (SizeTerm(0, 1, 1, 2),)}
+    assert result == FreeForm("slice", {"axes": (0,)}, terms)
+    assert result.values == {"axes": (0,), "starts": (0, 1, 0, 2), "ends": (0, 1, 1, 2)}
+
+
+def test_a_part_of_a_constant_is_cut_and_its_dimensions_of_1_are_repeated() -> None:
+    cut, repeat = parts((8, 1, 3), [N, N, SizeTerm(add=3)])
+    assert cut == FreeForm("slice", {"axes": (0,)}, {"starts": (SizeTerm(),), "ends": (N,)})
+    assert repeat == FreeForm("expand", terms={"shape": (N, N, SizeTerm(add=3))})
+    assert [form.type for form in parts((8,), [N])] == ["slice"]
+    assert [form.type for form in parts((1, 3), [N, SizeTerm(add=3)])] == ["expand"]
 
 
 def test_copies_of_a_dimension_of_1_are_those_of_expand() -> None:
     y = [(n, 3) for n in LENGTHS]
     result = of("tile", [(1, 3)] * len(LENGTHS), y, repeats=[(n, 1) for n in LENGTHS])
-    assert result == FreeForm("free_crop", terms=(SizeTerm(), SizeTerm(), N, SizeTerm(add=3)))
+    assert result == FreeForm("expand", terms={"shape": (N, SizeTerm(add=3))})
     with pytest.raises(FixedSizeError, match="repeats"):
         of(
             "tile",

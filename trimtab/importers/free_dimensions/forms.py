@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from trimtab.importers.free_dimensions.terms import REST, SizeTerm, TermFit
+from trimtab.importers.free_dimensions.terms import REST, SizeTerm, TermFit, numbers
 from trimtab.program import Op
 
 _END = 2**31 - 1  # beyond every dimension: a slice to the end
@@ -41,11 +41,18 @@ class Occurrence:
 
 @dataclass(frozen=True)
 class FreeForm:
-    """The operator that computes the same at all points; `terms`: its sizes, if it has any."""
+    """The operator that computes the same at all points; `terms`: those of its sizes, by attribute,
+    if it has any.
+    """
 
     type: str
     attributes: Mapping[str, Any] = field(default_factory=dict)
-    terms: tuple[SizeTerm, ...] = ()
+    terms: Mapping[str, tuple[SizeTerm, ...]] = field(default_factory=dict)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """All attributes of the operator."""
+        return dict(self.attributes) | {name: numbers(own) for name, own in self.terms.items()}
 
 
 _FORMS: dict[str, Callable[[Occurrence, TermFit], FreeForm | None]] = {}
@@ -86,7 +93,7 @@ def _reshape(it: Occurrence, fit: TermFit) -> FreeForm | None:
     terms = _terms(it.y, fit)
     if terms.count(None) > 1:
         return None
-    return FreeForm("free_reshape", terms=tuple(term or REST for term in terms))
+    return FreeForm("reshape", terms={"shape": tuple(term or REST for term in terms)})
 
 
 @_form("expand", "tile")
@@ -96,13 +103,8 @@ def _repeat(it: Occurrence, fit: TermFit) -> FreeForm | None:
         added = len(y) - len(x)
         if any(m not in (1, n) for n, m in zip(y[added:], x, strict=True)):
             return None
-    return _crop([0] * len(it.y[0]), it.y, fit)
-
-
-def _crop(starts: Sequence[int | SizeTerm], y: Shapes, fit: TermFit) -> FreeForm | None:
-    counts = _complete(_terms(y, fit))
-    firsts = (SizeTerm(add=start) if isinstance(start, int) else start for start in starts)
-    return FreeForm("free_crop", terms=(*firsts, *counts)) if counts else None
+    terms = _complete(_terms(it.y, fit))
+    return FreeForm("expand", terms={"shape": terms}) if terms is not None else None
 
 
 @_form("slice")
@@ -126,18 +128,34 @@ def _slice(it: Occurrence, fit: TermFit) -> FreeForm | None:
         return FreeForm("slice", values)
     if any(step != 1 for step in steps):
         return None
-    firsts: list[int | SizeTerm] = [0] * len(it.y[0])
-    for k, axis in enumerate(axes):
-        term = fit.term(
-            [
-                0 if value is None else _index(value["starts"][k], shape[axis])
-                for value, shape in zip(it.attributes, it.x, strict=True)
-            ]
-        )
-        if term is None:
-            return None
-        firsts[axis] = term
-    return _crop(firsts, it.y, fit)
+    firsts = _complete(
+        [
+            fit.term(
+                [
+                    0 if value is None else _index(value["starts"][k], shape[axis])
+                    for value, shape in zip(it.attributes, it.x, strict=True)
+                ]
+            )
+            for k, axis in enumerate(axes)
+        ]
+    )
+    lengths = _complete([fit.term([shape[axis] for shape in it.y]) for axis in axes])
+    if firsts is None or lengths is None:
+        return None
+    return FreeForm("slice", {"axes": axes}, {"starts": firsts, "ends": lengths})
+
+
+def parts(shape: tuple[int, ...], lengths: Sequence[SizeTerm]) -> Iterator[FreeForm]:
+    """The operators that take the first elements of every dimension of a constant, and repeat
+    dimensions of 1.
+    """
+    follows = [axis for axis, term in enumerate(lengths) if term.free >= 0]
+    cut = tuple(axis for axis in follows if shape[axis] != 1)
+    if cut:
+        ends = tuple(lengths[axis] for axis in cut)
+        yield FreeForm("slice", {"axes": cut}, {"starts": (SizeTerm(),) * len(cut), "ends": ends})
+    if len(cut) < len(follows):
+        yield FreeForm("expand", terms={"shape": tuple(lengths)})
 
 
 def _index(bound: int, size: int) -> int:
@@ -162,7 +180,7 @@ def _resize(it: Occurrence, fit: TermFit) -> FreeForm | None:
     if it.differing() - {"sizes"} or terms is None:
         return None
     values = {name: value for name, value in it.op.attributes.items() if name != "sizes"}
-    return FreeForm("free_resize", values, terms)
+    return FreeForm("resize", values, {"sizes": terms})
 
 
 @_form("average_pool", "max_pool")

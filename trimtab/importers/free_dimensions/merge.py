@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from trimtab import schema
 from trimtab.errors import UnsupportedOperatorError
 from trimtab.importers.free_dimensions import forms
 from trimtab.importers.free_dimensions.bounds import FreeDimensions, Point
 from trimtab.importers.free_dimensions.forms import FixedSizeError, FreeForm, Occurrence
-from trimtab.importers.free_dimensions.terms import SizeTerm, TermFit, attributes
+from trimtab.importers.free_dimensions.terms import SizeTerm, TermFit
 from trimtab.program import ImportedLayerFacts, Op, Program
 
 _SIZES = "free_dimensions"
@@ -149,14 +150,17 @@ class Merge:
 
     def _replace(self, program: Program, op: Op, form: FreeForm, inputs: Sequence[str]) -> None:
         block = program.block
-        operands, values = list(inputs), dict(form.attributes)
-        if form.terms:
-            operands, values = [*inputs, self._sizes], values | attributes(form.terms)
+        operands = self._sized(form, inputs) if form.terms else inputs
         before = {name: block.vars.pop(name) for name in op.outputs}
-        new = block.make_op(form.type, operands, values, op.outputs, op.name)
+        new = block.make_op(form.type, operands, form.values, op.outputs, op.name)
         for name, var in before.items():
             block.vars[name].quantization = var.quantization
         block.ops.append(new)
+
+    def _sized(self, form: FreeForm, inputs: Sequence[str]) -> list[str]:
+        """The operands of an operator whose sizes follow the free dimensions."""
+        place = schema.operator(form.type).size_ports["terms"]
+        return [*inputs, *[""] * (place - len(inputs)), self._sizes]
 
     def _constant(self, program: Program, op: Op, index: int, others: Sequence[Op | None]) -> str:
         """The operand `index`, a constant in every program: itself, or the part that the free
@@ -177,18 +181,17 @@ class Merge:
             ports = op.schema.inputs
             if ports[min(index, len(ports) - 1)].constant:
                 raise FixedSizeError(f"its weights {name!r} follow the sizes")
-            source_data, terms = self._part(name, arrays)
-            block = program.block
-            source = block.add_constant(source_data, name, program.vars[name].quantization)
-            (part,) = block.add_op(
-                "free_crop", [source, self._sizes], attributes(terms), [f"{name}.part"]
-            )
+            data, lengths = self._part(name, arrays)
+            part = program.block.add_constant(data, name, program.vars[name].quantization)
+            for form in forms.parts(data.shape, lengths):
+                operands = self._sized(form, [part])
+                (part,) = program.block.add_op(form.type, operands, form.values, [f"{name}.part"])
             self._constants[key] = part
         return self._constants[key]
 
     def _part(self, name: str, arrays: Sequence[Any]) -> tuple[Any, list[SizeTerm]]:
-        """The array that holds those of all points as its first elements in every dimension, and
-        the sizes that choose them.
+        """The array that holds those of all points as its first elements in every dimension, of
+        which those of 1 are repeated, and the sizes that choose them.
         """
         whole = arrays[0]
         if any(array.ndim != whole.ndim for array in arrays):
@@ -210,7 +213,7 @@ class Merge:
             part = whole[tuple(slice(n) for n in array.shape)]
             if not np.array_equal(np.broadcast_to(part, array.shape), array):
                 raise FixedSizeError(f"its constant {name!r} is computed from the sizes")
-        return whole, [*[SizeTerm()] * whole.ndim, *(length for length in lengths if length)]
+        return whole, [length for length in lengths if length]
 
 
 def _is_same(one: Any, other: Any) -> bool:

@@ -125,9 +125,6 @@ def _simplest(low: SizeTerm, high: SizeTerm) -> SizeTerm:
     return low
 
 
-def attributes(terms: Sequence[SizeTerm]) -> dict[str, tuple[int, ...]]:
-    """The attributes of operators whose sizes follow free dimensions."""
-    return {
-        name: tuple(getattr(term, name) for term in terms)
-        for name in ("free", "multiply", "add", "divide")
-    }
+def numbers(terms: Sequence[SizeTerm]) -> tuple[int, ...]:
+    """The attribute with the sizes of an operator that follow free dimensions."""
+    return tuple(n for t in terms for n in (t.free, t.multiply, t.add, t.divide))

@@ -113,7 +113,7 @@ def _reshaped(node: OnnxNode, x: Value, sizes: Value, shape: tuple[int, ...]) ->
     if len(rest) > 1 or not shape:
         raise node.unsupported("its result has no dimension, or several of unknown size")
     most = tuple(x.count // max(1, product) if n == -1 else n for n in shape)
-    return node.add("computed_reshape", x, sizes, largest=_checked(node, most))
+    return node.add("reshape", x, sizes, shape=_checked(node, most))
 
 
 def _reshape(node: OnnxNode, sizes: _SizeOperands) -> Results:
@@ -140,8 +140,8 @@ def _flatten(node: OnnxNode, sizes: _SizeOperands) -> Results:
     both = node.add("concat", *ends, axis=0)
     # A size of 0 stands for that of the operand's dimension: a vector has none of the second.
     whole = _checked(node, (math.prod(x.shape),))
-    vector = node.add("computed_reshape", x, node.value(np.array([-1])), largest=whole)
-    return node.add("computed_reshape", vector, both, largest=_checked(node, most))
+    vector = node.add("reshape", x, node.value(np.array([-1])), shape=whole)
+    return node.add("reshape", vector, both, shape=_checked(node, most))
 
 
 def _product(node: OnnxNode, shape: Value, start: int, end: int) -> Value:
@@ -193,13 +193,13 @@ def _slice(node: OnnxNode, sizes: _SizeOperands) -> Results:
         starts, stops = constants
         return node.add("slice", node.x(0), starts=starts, ends=stops, axes=axes, steps=steps)
     bounds = [node.value(end) for end in ends]
-    return node.add("computed_slice", node.x(0), *bounds, axes=axes, steps=steps)
+    return node.add("slice", node.x(0), *bounds, axes=axes, steps=steps)
 
 
 def _expand(node: OnnxNode, sizes: _SizeOperands) -> Results:
     x = node.x(0)
     most = np.broadcast_shapes(x.shape, sizes.shape(1, "shape"))
-    return node.add("computed_expand", x, node.x(1), largest=_checked(node, most))
+    return node.add("expand", x, node.x(1), shape=_checked(node, most))
 
 
 def _pad(node: OnnxNode, sizes: _SizeOperands) -> Results:
@@ -228,7 +228,7 @@ def _pad(node: OnnxNode, sizes: _SizeOperands) -> Results:
         lengths = node.add("concat", *pieces, axis=0) if len(pieces) > 1 else pieces[0]
         at_most = (*shape[:axis], max(0, most[place], least[place]), *shape[axis + 1 :])
         sized = tuple(int(n) for n in at_most)
-        return node.add("computed_expand", fill, lengths, largest=_checked(node, sized))
+        return node.add("expand", fill, lengths, shape=_checked(node, sized))
 
     y = x
     for i, axis in enumerate(axes):
@@ -239,14 +239,14 @@ def _pad(node: OnnxNode, sizes: _SizeOperands) -> Results:
         shape[axis] = y.shape[axis]
         ends = (x.shape[axis] + int(most[[*places]].sum()), int(least[[*places]].sum()))
         largest[axis] = max(ends) if ends[0] >= 0 else ends[1]
-    return node.add("computed_reshape", y, shape_of(node, y), largest=_checked(node, (*largest,)))
+    return node.add("reshape", y, shape_of(node, y), shape=_checked(node, (*largest,)))
 
 
 def _constant_of_shape(node: OnnxNode, sizes: _SizeOperands) -> Results:
     value = node.parameters().get("value", np.zeros(1, np.float32))
     scalar = node.value(np.asarray(value).reshape(()))
     most = _checked(node, sizes.shape(0, "shape"))
-    return node.add("computed_expand", scalar, node.x(0), largest=most)
+    return node.add("expand", scalar, node.x(0), shape=most)
 
 
 def _top_k(node: OnnxNode, sizes: _SizeOperands) -> Results:
@@ -254,7 +254,7 @@ def _top_k(node: OnnxNode, sizes: _SizeOperands) -> Results:
         results: Results = condition.top_k(node)
         return results
     return node.add_many(
-        "computed_top_k",
+        "top_k",
         node.x(0),
         node.x(1),
         outputs=2,
