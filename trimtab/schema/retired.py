@@ -11,5 +11,6 @@ RETIRED = {
     233: "computed_reshape",
     234: "computed_expand",
     236: "computed_top_k",
+    241: "scatter_elements",
     243: "computed_slice",
 }

@@ -283,7 +283,8 @@ def _scatter(node: OnnxNode, sizes: _SizeOperands) -> Results:
     operands = [node.x(i) for i in range(3)]
     if node.type == "ScatterND":
         return node.add("scatter_nd", *operands)
-    return node.add("scatter_elements", *operands, axis=node.axis(node.integer("axis", 0)))
+    axis = node.axis(node.integer("axis", 0))
+    return node.add("scatter_nd", *operands, by_element=True, axis=axis)
 
 
 # With the places of operands that are sizes.
