@@ -9,18 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
 
 import trimtab
+from tests.plan_cache.small_network import X, entries, image, network
 from trimtab import cores, paths, plan_cache
-from trimtab.errors import ModelFileError, UsageError
-from trimtab.importers import onnx as onnx_importer
-from trimtab.planner import planner
+from trimtab.errors import UsageError
 from trimtab.target import Target
-from trimtab.zoo.builder import INPUT, Net
-
-X = np.random.default_rng(3).standard_normal((1, 3, 12, 12)).astype(np.float32)
 
 # A start in a new process: prints whether it needed the planner, and the sum of the outputs.
 START = """
@@ -30,52 +25,6 @@ x = numpy.random.default_rng(3).standard_normal((1, 3, 12, 12)).astype(numpy.flo
 (y,) = session.run(x).values()
 print("trimtab.planner.planner" in sys.modules, "onnx" in sys.modules, float(y.sum()))
 """
-
-
-def network(seed: int = 0, size: int = 12) -> bytes:
-    net = Net("small", (1, 3, size, size), seed)
-    x = net.conv_bn(net.conv_bn(INPUT, 16, 3), 24, 3, 2)
-    net.output(net.linear(net.global_pool(x), 10), "y")
-    data: bytes = net.model("").SerializeToString()
-    return data
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of a cache that is on."""
-    monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.delenv(plan_cache.VARIABLE)
-    return tmp_path / "cache" / "plans"
-
-
-@pytest.fixture
-def model(tmp_path: Path) -> Path:
-    path = tmp_path / "net.onnx"
-    path.write_bytes(network())
-    return path
-
-
-@pytest.fixture
-def plans(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Grows by one item with each plan."""
-    calls: list[int] = []
-    original = planner.plan
-
-    def counted(*args: object, **options: object) -> object:
-        calls.append(1)
-        return original(*args, **options)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(planner, "plan", counted)
-    return calls
-
-
-def image(session: trimtab.Session) -> bytes:
-    assert session.program.image is not None
-    return session.program.image.tobytes()
-
-
-def entries(folder: Path, suffix: str = ".plan") -> list[Path]:
-    return sorted(folder.glob(f"*{suffix}"))
 
 
 def test_the_second_session_takes_the_plan_of_the_first(
@@ -332,102 +281,3 @@ def test_a_cache_that_cannot_be_written_is_as_good_as_none(
     for _ in range(2):
         trimtab.Session(trimtab.load(model))
     assert len(plans) == 2
-
-
-def test_a_changed_program_is_planned(model: Path, folder: Path, plans: list[int]) -> None:
-    expected = trimtab.Session(trimtab.load(model)).run(X)["y"]
-    program = trimtab.load(model)
-    bias = next(program.vars[op.inputs[2]] for op in program.ops if op.type == "gemm")
-    assert bias.data is not None
-    bias.data = bias.data + np.float32(1)
-    assert np.allclose(trimtab.Session(program).run(X)["y"], expected + 1, atol=1e-5)
-    assert len(plans) == 2
-    program = trimtab.load(model)
-    program.outputs = [program.inputs[0]]
-    assert not program.origin
-
-
-def test_copies_of_a_loaded_program_are_independent(model: Path, folder: Path) -> None:
-    for _ in range(2):
-        program = trimtab.load(model)
-        twin = program.copy()
-        twin.ops.clear()
-        assert program.ops
-        assert trimtab.load(model).ops
-
-
-def test_a_recognized_model_outlives_its_file(model: Path, folder: Path) -> None:
-    expected = [op.type for op in trimtab.load(model).ops]
-    deleted, replaced = trimtab.load(model), trimtab.load(model)
-    model.unlink()
-    assert [op.type for op in deleted.ops] == expected
-    model.write_bytes(network(seed=1))
-    assert [op.type for op in replaced.ops] == expected
-
-
-def test_a_model_that_changes_before_it_is_read_is_an_error(model: Path, folder: Path) -> None:
-    trimtab.load(model)
-    program = trimtab.load(model)
-    with model.open("r+b") as file:
-        file.seek(-1, os.SEEK_END)
-        last = file.read(1)
-        file.seek(-1, os.SEEK_END)
-        file.write(bytes([last[0] ^ 1]))
-    with pytest.raises(ModelFileError, match="has changed since it was loaded") as error:
-        _ = program.ops
-    assert error.value.hint == "load it again"
-
-
-def test_bytes_of_a_model_are_recognized(folder: Path, plans: list[int]) -> None:
-    for _ in range(2):
-        program = trimtab.load(network())
-        trimtab.Session(program)
-        assert program.ops
-    assert len(plans) == 1
-
-
-def with_external_data(path: Path, seed: int) -> bytes:
-    """Writes the network with its weights in a folder beside it; returns the bytes of the graph."""
-    path.with_name("weights").mkdir(exist_ok=True)
-    path.with_name("weights").joinpath("all.bin").unlink(missing_ok=True)
-    model = onnx.load_from_string(network(seed))
-    onnx.save_model(
-        model, path, save_as_external_data=True, location="weights/all.bin", size_threshold=0
-    )
-    return path.read_bytes()
-
-
-def test_other_weights_in_another_file_are_another_model(
-    tmp_path: Path, folder: Path, plans: list[int]
-) -> None:
-    path = tmp_path / "net.onnx"
-    graph = with_external_data(path, 0)
-    results = [trimtab.Session(trimtab.load(path)).run(X)["y"] for _ in range(2)]
-    assert len(plans) == 1
-    assert with_external_data(path, 1) == graph
-    results.append(trimtab.Session(trimtab.load(path)).run(X)["y"])
-    assert len(plans) == 2
-    inside = [trimtab.Session(trimtab.load(network(seed))).run(X)["y"] for seed in (0, 0, 1)]
-    assert np.array_equal(results, inside)
-
-
-def test_a_recognized_model_outlives_its_files_in_folders(tmp_path: Path, folder: Path) -> None:
-    path = tmp_path / "net.onnx"
-    with_external_data(path, 0)
-    trimtab.load(path)
-    recognized = trimtab.load(path)
-    path.unlink()
-    (tmp_path / "weights" / "all.bin").unlink()
-    assert [op.type for op in recognized.ops] == [op.type for op in trimtab.load(network()).ops]
-
-
-def test_a_recognized_model_is_not_imported(
-    model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trimtab.Session(trimtab.load(model))
-
-    def refuse(*_: object) -> None:
-        raise AssertionError("the model is imported")
-
-    monkeypatch.setattr(onnx_importer, "load", refuse)
-    trimtab.Session(trimtab.load(model))
