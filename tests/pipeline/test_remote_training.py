@@ -166,8 +166,10 @@ def test_a_checkpoint_is_whole_wherever_the_runner_is_killed(small: Small, tmp_p
     state, rng = tmp_path / "state.checkpoint", random.Random(4)
     checkpoint.write(state, small.initial(), 0)
     words = [*small.arguments(tmp_path, state, 5, 1_000_000), "--save-every", "1", "--trust"]
-    before = 0
-    for _ in range(20):
+    before, kills = 0, 0
+    while kills < 20 or before <= 20:  # a slow machine saves less between two of them
+        assert kills < 400
+        kills += 1
         with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as runner:
             time.sleep(rng.uniform(0.002, 0.05))
             runner.send_signal(signal.SIGKILL)
@@ -178,7 +180,6 @@ def test_a_checkpoint_is_whole_wherever_the_runner_is_killed(small: Small, tmp_p
         assert now >= max([before, *steps])
         assert all(np.isfinite(value).all() for value in values.values())
         before = now
-    assert before > 20
 
 
 def test_what_is_no_checkpoint_of_the_model_is_refused(small: Small, tmp_path: Path) -> None:
