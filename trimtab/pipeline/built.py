@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -141,6 +142,8 @@ def _workspace(planned: Planned) -> Iterator[tuple[Path, Path]]:
             yield Path(scratch), recipe.output or _default_output(planned.stem, recipe)
         return
     core = find_toolchain(recipe.toolchain).core(recipe.cpu).name
-    name = "-".join((planned.stem, planned.profile_label, recipe.toolchain, core))
+    # Models of one name that are measured at the same time must not take each other's files.
+    place = hashlib.sha256(str(Path(recipe.model).absolute()).encode()).hexdigest()[:8]
+    name = "-".join((planned.stem, planned.profile_label, recipe.toolchain, core, place))
     folder = recipe.output or paths.cache() / "bench" / name
     yield folder, folder / "build"
