@@ -26,7 +26,7 @@ def experiment(name: str) -> Experiment[PeersRow]:
 
 
 EXPERIMENTS = {"f32": experiment("peers"), "int8": experiment("peers/int8")}
-"""By precision."""
+"""The experiment of each precision of networks."""
 PEERS = EXPERIMENTS["f32"]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from trimtab import importers, passes
+from trimtab import importers, passes, zoo
 from trimtab.build import builder
 from trimtab.build.builder import Build, BuildRequest
 from trimtab.pipeline import built, loaded, planned
@@ -103,6 +103,23 @@ def test_only_a_recipe_to_be_measured_has_expected_outputs(tmp_path: Path) -> No
     result = built.build(plan)
     assert result.model == tmp_path / "squeezenet.ttm"
     assert result.delivered.output_dir == tmp_path / "build"
+
+
+def test_models_of_one_name_are_measured_with_files_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(tmp_path / "cache"))
+    models = []
+    for folder in ("one", "two"):
+        network = zoo.write(NETWORK, tmp_path / folder)
+        recipe = Recipe(str(network), measurement=MeasurementRequest())
+        models.append(built.build(planned.plan(loaded.load(recipe))).model)
+    first, second = models
+    assert first is not None
+    assert second is not None
+    assert first.name == second.name
+    assert first != second
+    assert first.read_bytes() == second.read_bytes()
 
 
 def test_a_plan_can_be_built_into_the_binary_of_another_profile() -> None:

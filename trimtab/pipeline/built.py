@@ -143,7 +143,9 @@ def _workspace(planned: Planned) -> Iterator[tuple[Path, Path]]:
         return
     core = find_toolchain(recipe.toolchain).core(recipe.cpu).name
     # Models of one name that are measured at the same time must not take each other's files.
-    place = hashlib.sha256(str(Path(recipe.model).absolute()).encode()).hexdigest()[:8]
+    model = Path(recipe.model)
+    text = str(model.absolute()) if model.exists() else recipe.model  # a file, or of the zoo
+    place = hashlib.sha256(text.encode()).hexdigest()[:8]
     name = "-".join((planned.stem, planned.profile_label, recipe.toolchain, core, place))
     folder = recipe.output or paths.cache() / "bench" / name
     yield folder, folder / "build"
