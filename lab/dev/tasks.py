@@ -148,8 +148,10 @@ def run_tests(
     # One more than there are cores: some tests wait for devices, shells and clocks.
     jobs = jobs or (1 if path or keyword else system.usable_cpus() + 1)
     if jobs > 1:
-        # Tests of a file share builds. Files start in the order set by tests/conftest.py.
-        argv += ["-n", str(jobs), "--dist=loadfile", "--no-loadscope-reorder"]
+        # Tests of a file share builds. Files start in the order set by tests/conftest.py. Of few
+        # files, each process takes what is left.
+        dist = ["worksteal"] if changed else ["loadfile", "--no-loadscope-reorder"]
+        argv += ["-n", str(jobs), "--dist", *dist]
     for chosen in runs:
         code = shell.run([*argv, *chosen.arguments, *chosen.tests])
         if code and not (changed and code == _NO_TESTS):

@@ -25,7 +25,7 @@ def test_a_pass_is_judged_by_its_tests_then_by_its_room_and_those_that_import_it
     assert near.arguments == ("-m", "not slow")
     assert {"tests/passes", "tests/quantization", "tests/exporters"} <= set(far.tests)
     assert "tests/devices" not in far.tests
-    assert far.arguments == FAST
+    assert far.arguments == ("--every=4", *FAST)
 
 
 def test_an_operator_is_judged_by_the_tests_that_name_it_and_by_a_sample_of_the_engine_s() -> None:
