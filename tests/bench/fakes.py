@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tests.scripts import FIRST_LINES
 from trimtab.bench.golden import Golden
 from trimtab.bench.jobs import Subject
 from trimtab.results.records import FileFacts, Header, RecordedDevice, Status, Writer
 
 # Doubles its inputs; prints the lines of docs/runner.md. What goes wrong is put in place of `pass`.
-RUNNER = f"""#!{sys.executable}
-import json, os, signal, struct, sys, time
+RUNNER = f"""{FIRST_LINES}import json, os, signal, struct, sys, time
 args = sys.argv[1:]
 def option(name, default=None):
     return args[args.index(name) + 1] if name in args else default

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
 LITTLE, BIG = (0,), (1,)  # cores that this machine has, too, so that runners can be pinned to them
+NEEDS_BOTH = pytest.mark.skipif(
+    not {*LITTLE, *BIG} <= os.sched_getaffinity(0),
+    reason="the cores of the board are CPUs 0 and 1 of this machine, and one is not allowed",
+)
 
 
 class FakeSysfs:

@@ -5,6 +5,7 @@ around onnxruntime.
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -238,7 +239,8 @@ def test_the_commands_from_a_camera_to_boxes_run(tmp_path: Path) -> None:
     Image.fromarray(rgb).save(tmp_path / "photo.jpg", quality=95)
     np.zeros(1920 * 1620, np.uint8).tofile(tmp_path / "frame.nv12")
     video(tmp_path / "video.mp4", rgb)
-    own = {"./inv": f"{sys.executable} -P -m trimtab.cli", ".venv/bin/python": sys.executable}
+    python = shlex.quote(sys.executable)
+    own = {"./inv": f"{python} -P -m trimtab.cli", ".venv/bin/python": python}
     outputs = []
     for line in re.findall(r"^    (\S.*)$", section, re.M):
         first, rest = line.split(" ", 1)

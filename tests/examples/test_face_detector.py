@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -180,7 +181,8 @@ def test_the_c_program_runs_on_the_board(tmp_path: Path) -> None:
     delivered = built(model, tmp_path / "dist", "aarch64-linux-musl", "cortex-a53")
     assert delivered.model is not None
     example = copied(tmp_path / "example")
-    compiler = f"{sys.executable} -m ziglang cc -target aarch64-linux-musl"
+    python = shlex.quote(sys.executable).replace("$", "$$")  # for make
+    compiler = f"{python} -m ziglang cc -target aarch64-linux-musl"
     require("make", "make")
     prefix = f"TRIMTAB={delivered.output_dir}"
     run("make", prefix, f"CC={compiler}", "LDFLAGS=-static", cwd=example)

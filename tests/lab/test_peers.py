@@ -29,6 +29,7 @@ from lab.peers.compare import (
 )
 from lab.peers.process import LoadFigures, PeerCase, Process, probe
 from lab.peers.quantized import quantized
+from tests.scripts import FIRST_LINES
 from trimtab import tables
 from trimtab.bench.golden import Golden
 from trimtab.errors import DynamicShapeError, MissingRequirementError, RunnerError, UsageError
@@ -135,15 +136,14 @@ def test_the_error_of_a_process_that_dies_has_its_last_message(model: Path, tmp_
         Process(str(python), case, "ncnn", 1)
 
 
-# An engine whose thread goes on spinning for 0.4 s of a processor's time after its answer.
-SPINS = """#!{python}
-import json, sys, time, numpy
+# An engine whose thread goes on spinning for 0.1 s of a processor's time after its answer.
+SPINS = f"""{FIRST_LINES}import json, sys, time, numpy
 job = json.loads(sys.argv[-1])
 numpy.savez(job["folder"] + "/outputs.npz", y=numpy.zeros(4))
 print(json.dumps(dict(create_ns=1, first_ns=1, peak_bytes=1, shipped_bytes=1)), flush=True)
 for line in sys.stdin:
     print(json.dumps(dict(ns=[1] * int(line))), flush=True)
-    end = time.process_time() + 0.4
+    end = time.process_time() + 0.1
     while time.process_time() < end: pass
     open(job["folder"] + "/rests", "w").close()
 """
@@ -153,7 +153,7 @@ def test_the_next_engine_waits_until_the_threads_of_the_last_one_are_idle(
     model: Path, tmp_path: Path
 ) -> None:
     python = tmp_path / "python"
-    python.write_text(SPINS.replace("{python}", sys.executable))
+    python.write_text(SPINS)
     python.chmod(0o755)
     case = PeerCase.of(model, tmp_path)
     with closing(Process(str(python), case, "ncnn", 1)) as engine:

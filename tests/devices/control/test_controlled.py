@@ -14,7 +14,7 @@ import pytest
 
 from tests.bench.fakes import make_golden, make_subject
 from tests.devices.conftest import SshServer
-from tests.devices.fake_sysfs import FakeSysfs
+from tests.devices.fake_sysfs import NEEDS_BOTH, FakeSysfs
 from trimtab.bench import protocol
 from trimtab.bench.jobs import Settings
 from trimtab.compare import ab
@@ -28,7 +28,7 @@ from trimtab.results import records
 from trimtab.results.records import Record, Status
 from trimtab.results.summary import summarize
 
-pytestmark = pytest.mark.device
+pytestmark = [pytest.mark.device, NEEDS_BOTH]
 
 QUICK: dict[str, Any] = {"warmup": 0, "runs": 3, "min_time_ms": 0, "timeout_s": 30}
 
