@@ -79,10 +79,6 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("planner", "session", "heads", "detections"),
     },
     "gradients": {"errors", "plugins", "schema", "engine", "program"},
-    "learning": {
-        *("errors", "array_files", "files", "engine", "gradients", "program", "quantization"),
-        "session",
-    },
     "build": {
         "strict_json",
         *("__init__", "errors", "toml_table", "paths", "plugins", "files", "progress", "schema"),
@@ -125,8 +121,13 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("__init__", "errors", "paths", "files", "tables", "compression", "progress", "cores"),
         *("accuracy", "profile", "target", "program", "modelfile", "importers", "passes"),
         *("camera", "operator_cases", "planner", "session", "quantization", "build", "size", "zoo"),
-        *("devices", "bench", "heads", "learning", "labels"),
+        *("devices", "bench", "heads", "labels"),
         *("results", "toml_table", "array_files", "exporters"),
+    },
+    "learning": {
+        *("strict_json", "errors", "paths", "array_files", "files", "progress", "engine"),
+        *("gradients", "program", "camera", "importers", "planner", "session", "quantization"),
+        *("build", "devices", "bench", "pipeline"),
     },
     "compare": {
         "strict_json",

@@ -35,7 +35,7 @@ _BUILT = ("-m", "build and not slow and not device")
 _ON_DEVICE = ("-m", "device and not slow and not build")
 _OF_RUNNER = (
     *("tests/build", "tests/camera", "tests/pipeline", "tests/learning", "-k"),
-    "test_builder or test_runner or test_images or test_measured or test_remote_training",
+    "test_builder or test_runner or test_images or test_measured or test_remote",
 )
 _OF_LIBRARY = (
     *("tests/build", "tests/core", "tests/camera", "-k"),

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import trimtab
-from tests.pipeline.test_training import NETWORK, SOLVER
+from tests.learning.test_run import NETWORK, SOLVER
 from trimtab import paths
 
 PAGE = (paths.root() / "docs" / "training.md").read_text()

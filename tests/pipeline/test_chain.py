@@ -22,6 +22,7 @@ from trimtab.pipeline.planned import Planned
 from trimtab.pipeline.recipe import MeasurementRequest, Recipe
 from trimtab.pipeline.variants import NCNN
 from trimtab.planner import planner
+from trimtab.planner.plan_file import Plan
 
 NETWORK = "squeezenet"
 
@@ -105,21 +106,21 @@ def test_only_a_recipe_to_be_measured_has_expected_outputs(tmp_path: Path) -> No
     assert result.delivered.output_dir == tmp_path / "build"
 
 
-def test_models_of_one_name_are_measured_with_files_of_their_own(
+def test_models_of_one_name_and_plans_of_one_model_are_measured_with_files_of_their_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(tmp_path / "cache"))
     models = []
-    for folder in ("one", "two"):
+    for folder, weights in (("one", "f32"), ("two", "f32"), ("two", "f16")):
         network = zoo.write(NETWORK, tmp_path / folder)
-        recipe = Recipe(str(network), measurement=MeasurementRequest())
+        recipe = Recipe(
+            str(network), plan=Plan(weights_type=weights), measurement=MeasurementRequest()
+        )
         models.append(built.build(planned.plan(loaded.load(recipe))).model)
-    first, second = models
-    assert first is not None
-    assert second is not None
-    assert first.name == second.name
-    assert first != second
-    assert first.read_bytes() == second.read_bytes()
+    first, other_place, other_plan = (model for model in models if model)
+    assert first.name == other_place.name == other_plan.name
+    assert len({first, other_place, other_plan}) == 3
+    assert first.read_bytes() == other_place.read_bytes() != other_plan.read_bytes()
 
 
 def test_a_plan_can_be_built_into_the_binary_of_another_profile() -> None:

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from trimtab.camera import Camera
     from trimtab.devices.control import Control
     from trimtab.heads import HeadRequest
+    from trimtab.learning.request import TrainingRequest
     from trimtab.pipeline.budget import Budget
     from trimtab.pipeline.calibration import Calibration
     from trimtab.pipeline.recipe import Shapes
-    from trimtab.pipeline.training_request import TrainingRequest
     from trimtab.planner.plan_file import Plan
 
 INPUT_HELP = (
@@ -156,8 +156,8 @@ class TrainingOptions:
         values.
         """
         from trimtab.errors import UsageError
+        from trimtab.learning.request import parse_request
         from trimtab.pipeline import input_shapes
-        from trimtab.pipeline.training_request import parse_request
 
         if not model and not self.solver:
             raise UsageError("what to train?", hint="--model FILE, or --solver solver.prototxt")

@@ -24,7 +24,9 @@ from trimtab.cli._options import (
 
 if TYPE_CHECKING:
     from trimtab.build.builder import Build
+    from trimtab.learning.request import TrainingRequest
     from trimtab.pipeline.recipe import Recipe
+    from trimtab.progress import Progress
     from trimtab.results.footprint import Footprint
     from trimtab.size import SizeReport
 
@@ -67,7 +69,13 @@ class BuildOptions:
         from trimtab.pipeline import resolve
 
         recipe = self.recipe()
-        resolve.check(recipe, needs_model=not (self.profile or recipe.training))
+        if self.train:
+            self.request()
+        resolve.check(recipe, needs_model=not (self.profile or self.train))
+
+    def request(self) -> TrainingRequest:
+        """The training of these options; UsageError for invalid values."""
+        return self.training.read(self.model, parse_cameras(self.input)[0])
 
     def recipe(self) -> Recipe:
         """The recipe of these options; UsageError for invalid values."""
@@ -109,7 +117,6 @@ class BuildOptions:
             shared=self.shared,
             pictures=self.pictures,
             output=Path(self.output) if self.output else None,
-            training=self.training.read(self.model, shapes) if self.train else None,
         )
 
 
@@ -125,7 +132,9 @@ def build(options: BuildOptions) -> None:
     recipe, progress = options.recipe(), shown(quiet=options.json)
     footprints: list[Footprint] = []
     accuracy = search = None
-    if recipe.model or recipe.training:
+    if options.train:
+        delivered = _build_training(options, recipe, progress)
+    elif recipe.model:
         loaded = load(recipe, progress)
         accuracy, search = loaded.network.accuracy, loaded.network.search
         result = built.build(plan(loaded, progress), progress)
@@ -144,6 +153,17 @@ def build(options: BuildOptions) -> None:
         for table in reports.precision(accuracy, search):
             print(table.text() + "\n")
         _print_summary(delivered, footprints, report)
+
+
+def _build_training(options: BuildOptions, recipe: Recipe, progress: Progress) -> Build:
+    """Builds the binary that makes the steps of a training."""
+    from trimtab.learning import loaded
+    from trimtab.learning.prepared import prepare
+    from trimtab.pipeline.built import build
+    from trimtab.pipeline.planned import plan
+
+    prepared = prepare(options.request(), progress)
+    return build(plan(loaded.load(recipe, prepared), progress), progress).delivered
 
 
 def _print_summary(delivered: Build, footprints: Sequence[Footprint], report: SizeReport) -> None:

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from trimtab.pipeline.training import PreparedTraining
-    from trimtab.pipeline.training_request import TrainingRequest
-    from trimtab.pipeline.training_run import Event, Stepper
+    from trimtab.learning.prepared import PreparedTraining
+    from trimtab.learning.request import TrainingRequest
+    from trimtab.learning.run import Event, Stepper
     from trimtab.program import Program
     from trimtab.progress import Progress
 
@@ -76,8 +76,8 @@ def train(options: TrainOptions) -> None:
 
     from trimtab.cli._progress import shown
     from trimtab.errors import UsageError
-    from trimtab.pipeline.training import prepare
-    from trimtab.pipeline.training_run import TrainingRun, read_data, with_schedule
+    from trimtab.learning.prepared import prepare
+    from trimtab.learning.run import TrainingRun, read_data, with_schedule
 
     request = options.request()
     if not options.data:
@@ -120,7 +120,7 @@ def _stepper(
         yield trainer
         return
     from trimtab.devices import find_device
-    from trimtab.pipeline.remote_training import remote_trainer, runner_for
+    from trimtab.learning.remote import remote_trainer, runner_for
 
     definition = find_device(options.device)
     built = runner_for(
@@ -132,7 +132,9 @@ def _stepper(
         trust_new=options.trust_new,
         progress=progress,
     )
-    with remote_trainer(built, definition, prepared.seed, trust_new=options.trust_new) as remote:
+    with remote_trainer(
+        prepared.training, built, definition, prepared.seed, trust_new=options.trust_new
+    ) as remote:
         remote.begin(options.resume)
         yield remote
 

@@ -14,7 +14,6 @@ from trimtab.bench.jobs import Subject
 from trimtab.build.builder import Build
 from trimtab.build.toolchain import find_toolchain
 from trimtab.errors import UsageError
-from trimtab.learning import checkpoint
 from trimtab.pipeline import delivery
 from trimtab.pipeline.planned import Planned
 from trimtab.pipeline.recipe import Recipe
@@ -47,8 +46,7 @@ def build(planned: Planned, progress: Progress = SILENT) -> Built:
     texts: dict[str, str | bytes] = {}
     if search and recipe.measurement is None:
         texts[PLAN] = planned.plan.to_toml("\n".join((stem, *search.lines())))
-    if training := planned.loaded.training:
-        texts[f"{stem}.checkpoint"] = checkpoint.encode(training.in_order(training.initial), 0)
+    texts |= {f"{stem}{suffix}": data for suffix, data in planned.loaded.beside.items()}
     with _workspace(planned) as (folder, output):
         model = folder / f"{stem}.ttm"
         delivered = delivery.deliver(
@@ -81,8 +79,6 @@ def footprints(built: Built, progress: Progress = SILENT) -> list[Footprint]:
     """
     planned = built.planned
     variants = planned.variants
-    if planned.loaded.training:
-        return []  # its files are no alternatives of an inference
     with progress.step("measure the size of the alternatives"):
         own = replace(
             variants.footprint(planned.program, planned.plan.prefer),
@@ -142,10 +138,11 @@ def _workspace(planned: Planned) -> Iterator[tuple[Path, Path]]:
             yield Path(scratch), recipe.output or _default_output(planned.stem, recipe)
         return
     core = find_toolchain(recipe.toolchain).core(recipe.cpu).name
-    # Models of one name that are measured at the same time must not take each other's files.
+    # What is measured at the same time with another file or other options has another folder.
     model = Path(recipe.model)
     text = str(model.absolute()) if model.exists() else recipe.model  # a file, or of the zoo
-    place = hashlib.sha256(text.encode()).hexdigest()[:8]
+    request = repr(replace(recipe, model=text, measurement=None)), recipe.plan.to_toml()
+    place = hashlib.sha256("".join(request).encode()).hexdigest()[:8]
     name = "-".join((planned.stem, planned.profile_label, recipe.toolchain, core, place))
     folder = recipe.output or paths.cache() / "bench" / name
     yield folder, folder / "build"

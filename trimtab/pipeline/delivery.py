@@ -61,7 +61,7 @@ def deliver(
         texts=texts,
         build_type=recipe.build_type,
         paced=recipe.is_paced,
-        trains=recipe.training is not None,
+        trains=recipe.trains,
         takes_images=any(camera.min_size for camera in recipe.cameras.values()),
         pictures=recipe.pictures,
         keeps_states=any(op.name == "state" for op in profile.operators()),

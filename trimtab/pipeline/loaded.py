@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from trimtab import heads, importers
 from trimtab.camera import attach
-from trimtab.errors import ImportModelError, UsageError
-from trimtab.learning.training_program import TrainingProgram
+from trimtab.errors import ImportModelError
 from trimtab.pipeline.precision import ConvertedNetwork, convert
 from trimtab.pipeline.recipe import Recipe
 from trimtab.pipeline.resolve import find_target, model_path
-from trimtab.pipeline.training import PreparedTraining, prepare
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
 from trimtab.target import Target
@@ -26,7 +25,7 @@ class Loaded:
     """A network that is not optimized yet. `recipe` has its toolchain filled in, and the name of
     its head in place of "auto"; `path` is the model file and `source` its program; `target` is the
     recipe's machine, limited to its profile. `bare` is the network before cameras and a head were
-    attached. `training`: the training whose step the program computes, if the recipe asks for one.
+    attached. `beside`: files to deliver beside the model, by suffix.
     """
 
     recipe: Recipe
@@ -35,7 +34,7 @@ class Loaded:
     source: Program
     network: ConvertedNetwork
     bare: Program
-    training: TrainingProgram | None = None
+    beside: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
     def stem(self) -> str:
@@ -49,8 +48,6 @@ def load(recipe: Recipe, progress: Progress = SILENT) -> Loaded:
     Without a model, the profile's name chooses a network of the zoo. UsageError without either;
     errors of the importers and of `convert`.
     """
-    if recipe.training:
-        return of_training(recipe, prepare(recipe.training, progress))
     recipe = replace(recipe, toolchain=recipe.toolchain or "host")
     path = model_path(recipe.model, recipe.profile, progress)
     with progress.step(f"load {path.name}"):
@@ -77,25 +74,6 @@ def load(recipe: Recipe, progress: Progress = SILENT) -> Loaded:
         source = heads.with_head(source, head)
         network = replace(network, program=heads.with_head(network.program, head))
     return Loaded(recipe, path, target, source, network, bare)
-
-
-def of_training(recipe: Recipe, prepared: PreparedTraining) -> Loaded:
-    """The step of a training in place of a network. UsageError for what a training does not have:
-    another precision, a budget or a head.
-    """
-    if recipe.plan.precision != "f32" or recipe.calibration or recipe.budget or recipe.head:
-        raise UsageError(
-            "a training computes in float32, and has neither a budget nor a head",
-            hint="leave out --precision, --calibration, --budget, --head and the --max- options",
-        )
-    training = prepared.training
-    source = training.program
-    for name, camera in recipe.cameras.items():
-        source = attach(source, camera, name)
-    recipe = replace(recipe, toolchain=recipe.toolchain or "host", model=training.network.name)
-    target = find_target(recipe.toolchain, recipe.cpu, recipe.threads, recipe.profile)
-    network = ConvertedNetwork(source, recipe.plan)
-    return Loaded(recipe, prepared.path, target, source, network, training.program, training)
 
 
 def _check_weights(source: Program, path: Path) -> None:

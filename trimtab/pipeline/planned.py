@@ -48,7 +48,7 @@ class Planned:
     @property
     def stem(self) -> str:
         """The name of the model's file, without suffix."""
-        if self.recipe.measurement or self.recipe.training:
+        if self.recipe.measurement:
             return self.loaded.stem
         return Path(self.recipe.model).stem or self.profile.name
 

@@ -14,7 +14,6 @@ from trimtab.heads import HeadRequest
 from trimtab.importers.free_dimensions.bounds import Size
 from trimtab.pipeline.budget import Budget
 from trimtab.pipeline.calibration import Calibration
-from trimtab.pipeline.training_request import TrainingRequest
 from trimtab.planner.plan_file import Plan
 
 Shapes = Mapping[str, tuple[Size, ...]]
@@ -39,9 +38,9 @@ class Recipe:
     `model`: a model file or a zoo network; `outputs`: tensors that replace the model's outputs;
     `cameras`: those in front of its inputs, by name; `head`: what is attached to its outputs.
     `profile`: the name or file of a profile; default: exactly what the model needs. `pictures`: the
-    runner decodes JPEG and PNG files. `output`: the folder to deliver into; default:
-    dist/NAME-TOOLCHAIN, or the cache if the binary is measured. `measurement`: None if the binary
-    is only built. `training`: what the binary trains, in place of the inference of `model`.
+    runner decodes JPEG and PNG files. `trains`: runner and library make steps of a training.
+    `output`: the folder to deliver into; default: dist/NAME-TOOLCHAIN, or the cache if the binary
+    is measured. `measurement`: None if the binary is only built.
     """
 
     model: str = ""
@@ -61,9 +60,9 @@ class Recipe:
     build_type: str = "Release"
     shared: bool = False
     pictures: bool = False
+    trains: bool = False
     output: Path | None = None
     measurement: MeasurementRequest | None = None
-    training: TrainingRequest | None = None
 
     @property
     def threads(self) -> int:

@@ -24,14 +24,15 @@ from tests.devices.conftest import SshServer, require, start_sshd
 from tests.small_programs import Net
 from trimtab.devices import find_device
 from trimtab.learning import checkpoint
+from trimtab.learning.loaded import load
+from trimtab.learning.prepared import PreparedTraining, prepare
+from trimtab.learning.remote import RemoteTrainer, remote_trainer, runner_for
+from trimtab.learning.request import TrainingRequest
 from trimtab.learning.settings import Solver
+from trimtab.pipeline import loaded
 from trimtab.pipeline.built import Built, build
-from trimtab.pipeline.loaded import load
 from trimtab.pipeline.planned import plan
 from trimtab.pipeline.recipe import Recipe
-from trimtab.pipeline.remote_training import RemoteTrainer, remote_trainer, runner_for
-from trimtab.pipeline.training import PreparedTraining, prepare
-from trimtab.pipeline.training_request import TrainingRequest
 from trimtab.program import Program
 
 pytestmark = pytest.mark.build
@@ -112,7 +113,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Small:
 
 @pytest.fixture
 def remote(small: Small) -> Iterator[RemoteTrainer]:
-    with remote_trainer(small.built, find_device("local"), 0) as trainer:
+    with remote_trainer(small.prepared.training, small.built, find_device("local"), 0) as trainer:
         yield trainer
 
 
@@ -151,7 +152,7 @@ def test_a_board_behind_ssh_streams_its_losses(
     here, there = trimtab.Trainer(small.prepared.training), list[float]()
     batches = small.batches(5)
     shelf = find_device("shelf")
-    with remote_trainer(small.built, shelf, 0, trust_new=True) as trainer:
+    with remote_trainer(small.prepared.training, small.built, shelf, 0, trust_new=True) as trainer:
         trainer.begin()
         trainer.advance(batches, there.append)
         trainer.save(tmp_path / "five.checkpoint")
@@ -247,7 +248,7 @@ def test_a_program_in_c_trains(small: Small, tmp_path: Path) -> None:
 def test_inference_binaries_have_nothing_of_it(small: Small) -> None:
     folder = Path(small.model).parent
     recipe = Recipe(str(small.prepared.path), output=folder.parent / "inference")
-    plain = build(plan(load(recipe))).delivered
+    plain = build(plan(loaded.load(recipe))).delivered
     assert b"trimtab_train_step" in Path(small.built.delivered.library).read_bytes()
     for file in (plain.library, plain.unstripped):
         assert b"trimtab_train" not in file.read_bytes()
@@ -276,7 +277,8 @@ def lenet_twice(folder: Path, batch: int, steps: int, digits: int) -> Twins:
     trainer = trimtab.Trainer(prepared.training)
     here, there = [trainer.step(one) for one in batches], list[float]()
     definition = find_device("qemu-a53")
-    with remote_trainer(runner_for(prepared, definition), definition, 0) as remote:
+    built = runner_for(prepared, definition)
+    with remote_trainer(prepared.training, built, definition, 0) as remote:
         remote.begin()
         remote.advance(batches, there.append)
         return Twins((here, there), (trainer.network(), remote.network()))
@@ -312,6 +314,5 @@ def test_a_binary_for_the_last_block_of_mobilenet_v2_has_at_most_160_kilobytes(
         toolchain="aarch64-linux-musl",
         cpu="cortex-a53",
         output=tmp_path / "last",
-        training=request,
     )
-    assert build(plan(load(recipe))).delivered.runner.stat().st_size <= 160_000
+    assert build(plan(load(recipe, prepare(request)))).delivered.runner.stat().st_size <= 160_000

@@ -23,14 +23,13 @@ from trimtab.devices import Device, DeviceDefinition
 from trimtab.devices.control import Control, controlled
 from trimtab.devices.protocol import Transcript
 from trimtab.learning import checkpoint, schedule
+from trimtab.learning.loaded import load
+from trimtab.learning.prepared import PreparedTraining
 from trimtab.learning.training_program import TrainingProgram
 from trimtab.pipeline.built import Built, build
-from trimtab.pipeline.loaded import of_training
 from trimtab.pipeline.measured import ready_device
 from trimtab.pipeline.planned import plan
 from trimtab.pipeline.recipe import Recipe
-from trimtab.pipeline.training import PreparedTraining
-from trimtab.pipeline.training_request import TrainingRequest
 from trimtab.planner.plan_file import Plan
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
@@ -168,19 +167,22 @@ def runner_for(
     core = find_toolchain(recipe.toolchain).core(recipe.cpu).name
     name = f"{prepared.training.program.name}-{recipe.toolchain}-{core}"
     output = paths.cache() / "train" / re.sub(r"[^\w.-]", "_", name)
-    recipe = replace(recipe, output=output, training=TrainingRequest())
-    return build(plan(of_training(recipe, prepared), progress), progress)
+    recipe = replace(recipe, output=output)
+    return build(plan(load(recipe, prepared), progress), progress)
 
 
 @contextmanager
 def remote_trainer(
-    built: Built, definition: DeviceDefinition, seed: int, *, trust_new: bool = False
+    training: TrainingProgram,
+    built: Built,
+    definition: DeviceDefinition,
+    seed: int,
+    *,
+    trust_new: bool = False,
 ) -> Iterator[RemoteTrainer]:
-    """Leases the device and pushes the runner and the model of a built training; clocks stay as
+    """Leases the device and pushes a training's runner and model; clocks stay as
     they are.
     """
-    training = built.planned.loaded.training
-    assert training is not None
     control = Control(governor="keep", wait_s=600.0)
     with (
         definition.open(trust_new=trust_new) as device,

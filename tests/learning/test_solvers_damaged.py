@@ -13,12 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.importers import damage
-from tests.pipeline.test_training import NETWORK, SOLVER
+from tests.learning.test_run import NETWORK, SOLVER
 from trimtab.learning import schedule
+from trimtab.learning.prepared import prepare
+from trimtab.learning.request import TrainingRequest
+from trimtab.learning.run import TrainingRun, read_data, with_schedule
 from trimtab.learning.trainer import Trainer
-from trimtab.pipeline.training import prepare
-from trimtab.pipeline.training_request import TrainingRequest
-from trimtab.pipeline.training_run import TrainingRun, read_data, with_schedule
 
 STRUCTURES = {"solver.prototxt": damage.of_text, "net.prototxt": damage.of_text}
 POLICIES = {

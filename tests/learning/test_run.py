@@ -13,10 +13,10 @@ import pytest
 import trimtab
 from trimtab.errors import ImportModelError, UsageError
 from trimtab.learning import labeled_data
+from trimtab.learning.prepared import PreparedTraining, prepare
+from trimtab.learning.request import TrainingRequest
+from trimtab.learning.run import TrainingRun, read_data, with_schedule
 from trimtab.learning.trainer import Trainer
-from trimtab.pipeline.training import PreparedTraining, prepare
-from trimtab.pipeline.training_request import TrainingRequest
-from trimtab.pipeline.training_run import TrainingRun, read_data, with_schedule
 
 SOLVER = """
 net: "net.prototxt" base_lr: 0.05 momentum: 0.9 weight_decay: 0.01 lr_policy: "fixed"

@@ -9,7 +9,7 @@ import pytest
 
 import trimtab
 from trimtab.errors import ImportModelError, ModelFileError
-from trimtab.importers.caffe_ops import solver
+from trimtab.learning import caffe_solver as solver
 
 # The solvers of Caffe's examples, shortened.
 LENET = """

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from trimtab.errors import ImportModelError, UnsupportedOperatorError
-from trimtab.importers.caffe_ops.training import CaffeNetwork, CaffeSource
+from trimtab.learning.caffe_network import CaffeNetwork, CaffeSource
 
 NETWORK = """
 layer { name: "d" type: "Data" top: "data" top: "label" include { phase: TRAIN }

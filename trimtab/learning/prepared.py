@@ -8,15 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from trimtab.errors import UsageError, whole_number
-from trimtab.importers.caffe_ops import solver as caffe_solver
 from trimtab.importers.caffe_ops.net import TEST, TRAIN
-from trimtab.importers.caffe_ops.solver import CaffeSolver
-from trimtab.importers.caffe_ops.training import CaffeNetwork, CaffeSource
-from trimtab.learning import labeled_data
+from trimtab.learning import caffe_solver, labeled_data
+from trimtab.learning.caffe_network import CaffeNetwork, CaffeSource
+from trimtab.learning.caffe_solver import CaffeSolver
+from trimtab.learning.request import TrainingRequest
 from trimtab.learning.settings import Loss, Solver
 from trimtab.learning.training_program import TrainingProgram, evaluation, training
 from trimtab.pipeline.resolve import load_program
-from trimtab.pipeline.training_request import TrainingRequest
 from trimtab.program import Program
 from trimtab.program.block import NUMPY_DTYPES
 from trimtab.progress import SILENT, Progress

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from trimtab.errors import UsageError
 from trimtab.learning import labeled_data, schedule
 from trimtab.learning.labeled_data import Examples
-from trimtab.pipeline.training import PreparedTraining, ShareOfLabels
+from trimtab.learning.prepared import PreparedTraining, ShareOfLabels
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
 from trimtab.session import Session

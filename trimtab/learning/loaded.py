@@ -1,0 +1,39 @@
+"""The second stage of the pipeline for a training: its step in place of a network."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from trimtab.camera import attach
+from trimtab.errors import UsageError
+from trimtab.learning import checkpoint
+from trimtab.learning.prepared import PreparedTraining
+from trimtab.pipeline.loaded import Loaded
+from trimtab.pipeline.precision import ConvertedNetwork
+from trimtab.pipeline.recipe import Recipe
+from trimtab.pipeline.resolve import find_target
+
+
+def load(recipe: Recipe, prepared: PreparedTraining) -> Loaded:
+    """The step of a training, to be planned and built like a network; its first checkpoint is
+    delivered beside it. The model of `recipe` becomes the file of the step.
+
+    UsageError for what a training does not have: another precision, a budget or a head.
+    """
+    if recipe.plan.precision != "f32" or recipe.calibration or recipe.budget or recipe.head:
+        raise UsageError(
+            "a training computes in float32, and has neither a budget nor a head",
+            hint="leave out --precision, --calibration, --budget, --head and the --max- options",
+        )
+    training = prepared.training
+    source = training.program
+    for name, camera in recipe.cameras.items():
+        source = attach(source, camera, name)
+    model = re.sub(r"[^\w.-]", "_", training.program.name) + ".ttm"
+    recipe = replace(recipe, toolchain=recipe.toolchain or "host", model=model, trains=True)
+    target = find_target(recipe.toolchain, recipe.cpu, recipe.threads, recipe.profile)
+    network = ConvertedNetwork(source, recipe.plan)
+    first = checkpoint.encode(training.in_order(training.initial), 0)
+    beside = {".checkpoint": first}
+    return Loaded(recipe, prepared.path, target, source, network, training.program, beside)
