@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trimtab.exporters import ncnn as exporter
+
 Array = NDArray[Any]
 Inputs = dict[str, Array]
 
@@ -91,7 +93,7 @@ def run_ncnn(path: Path, shape: Sequence[int]) -> tuple[Inputs, list[Array]]:
     inputs = {name: random_array(name, shape, np.float32) for name in net.input_names()}
     extractor = net.create_extractor()
     for name, array in inputs.items():
-        extractor.input(name, ncnn.Mat(array[0]).clone())
+        extractor.input(name, exporter.mat(ncnn, array[0]))
     outputs = []
     for name in net.output_names():
         code, mat = extractor.extract(name)

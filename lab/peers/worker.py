@@ -133,7 +133,11 @@ def ncnn(job: PeerJob, ncnn: Any) -> Run:
         setattr(net.opt, f"use_fp16_{option}", job.is_half)
     net.load_param(str(job.converted(".ncnn.param")))
     net.load_model(str(job.converted(".ncnn.bin")))
-    inputs = [ncnn.Mat(array[0]).clone() for array in job.inputs.values()]
+    inputs = []
+    for array in job.inputs.values():
+        memory = np.zeros(array.size + 16, array.dtype)  # `clone` reads bytes behind the values
+        memory[: array.size] = array.ravel()
+        inputs.append(ncnn.Mat(memory[: array.size].reshape(array.shape[1:])).clone())
     names, outputs = net.input_names(), net.output_names()
 
     def run() -> list[Array]:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.ops.cases.case import Array
+from trimtab.exporters import ncnn as exporter
 
 _TAGS = {"f32": 0, "f16": 0x01306B47, "table": 0x12345678, "i8": 0x000D4B38, "scaled": 0x0002C056}
 
@@ -110,7 +111,7 @@ def run_ncnn(path: Path, inputs: Mapping[str, Array], outputs: Sequence[str]) ->
     assert net.load_model(str(path.with_suffix(".bin"))) == 0
     extractor = net.create_extractor()
     for name, value in inputs.items():
-        extractor.input(name, ncnn.Mat(value).clone())
+        extractor.input(name, exporter.mat(ncnn, value))
     results = []
     for name in outputs:
         code, mat = extractor.extract(name)

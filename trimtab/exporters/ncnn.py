@@ -48,7 +48,7 @@ def run_peer(
         raise ExportModelError("it cannot be loaded")
     extractor = net.create_extractor()
     for name, value in inputs.items():
-        extractor.input(name, ncnn.Mat(np.ascontiguousarray(value[0])).clone())
+        extractor.input(name, mat(ncnn, value[0]))
     results = []
     for name in outputs:
         code, value = extractor.extract(name)
@@ -56,3 +56,10 @@ def run_peer(
             raise ExportModelError(f"its output {name} cannot be computed")
         results.append(np.array(value))
     return results
+
+
+def mat(ncnn: Any, value: NDArray[Any]) -> Any:
+    """The values as a `Mat` of the package `ncnn`, which reads up to 16 bytes behind an array."""
+    memory = np.zeros(value.size + 16 // value.itemsize, value.dtype)
+    memory[: value.size] = value.ravel()
+    return ncnn.Mat(memory[: value.size].reshape(value.shape)).clone()
