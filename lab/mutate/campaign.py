@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from lab.dev.rooms import nearest
 from lab.mutate.figures import CAUGHT, SURVIVED, MutantOutcome
 from lab.mutate.mutants import Mutant
 from lab.mutate.rooms import Language, SourceRoom
-from lab.mutate.workers import CHECKS, TIMEOUT, TestRun, Worker
+from lab.mutate.workers import CHECKS, ENGINE, RUNNER, TestRun, Worker
 from trimtab import files, paths
 from trimtab.errors import BuildError
 from trimtab.progress import Progress
@@ -41,6 +41,27 @@ _OF_LIBRARY = (
     *("tests/build", "tests/core", "tests/camera", "-k"),
     "test_embedding or test_states or test_limits or test_core or test_memory or test_images",
 )
+_PROGRAMS = {"core": CHECKS, "ops": CHECKS[:1], "api": CHECKS[:1]}
+_AT_RUN_TIME = ("tests/plugins", "-k", "python_operators")
+_OF_FILES: Mapping[str, tuple[str, ...]] = {
+    "bindings/executor": ("tests/engine/test_executor.py", "tests/engine/test_session.py"),
+    "bindings/hand_over": ("tests/lab/test_machine.py",),
+    "bindings/kernel_": ("tests/lab/test_roofline.py",),
+    "bindings/run_time_operators": _AT_RUN_TIME,
+    "bindings/weights": ("tests/planner/test_packing.py", "tests/engine/test_weights.py"),
+    "runtime/api/boxes": ("tests/examples/test_camera.py",),
+    "runtime/api/image": ("tests/camera/test_images.py",),
+    "runtime/api/load_plugin": _AT_RUN_TIME,
+    "runtime/api/run_time_operator": _AT_RUN_TIME,
+    "runtime/api/train": ("tests/pipeline/test_remote_training.py",),
+    "runtime/api/trimtab_plugin": _AT_RUN_TIME,
+    "runtime/app/image": ("tests/camera/test_images.py",),
+    "runtime/app/picture": ("tests/core/test_pictures.py",),
+    "runtime/app/train": ("tests/pipeline/test_remote_training.py",),
+}
+"""The tests nearest to sources of the engine that are not named after them, by how the paths of
+these begin.
+"""
 
 
 @dataclass(frozen=True)
@@ -61,6 +82,19 @@ class Stage:
 
 Judged = tuple[SourceRoom, Mutant, list[Stage]]
 """A mutant and the runs of tests that judge it."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The outcome of a mutant, and the run of tests that caught it, None for a survivor."""
+
+    outcome: MutantOutcome
+    stage: Stage | None
+
+    @property
+    def is_named(self) -> bool:
+        """Whether a test, or a file of tests, is what caught it."""
+        return ".py" in self.outcome.by
 
 
 def select(room: SourceRoom, count: int, seed: str) -> list[Mutant]:
@@ -112,73 +146,85 @@ def prepared(numbers: range, room: SourceRoom) -> Iterator[list[Worker]]:
         pool = [Worker(number) for number in numbers]
         for worker in pool:
             worker.prepare()
-            if room.is_cpp:
-                worker.build(room.toolchains)
+            if room.is_sanitized:
+                worker.configure()
         yield pool
 
 
 def judged(pool: Sequence[Worker], work: Sequence[Judged]) -> Iterator[MutantOutcome]:
     """The outcomes of mutants of rooms that are built alike, each judged by its runs of tests.
 
-    Tests that also fail without the bug catch nothing: they are left out, and the mutants that they
-    seemed to catch are judged again.
+    Tests that also fail without the bug catch nothing, nor do runs that also end so without it:
+    they are left out, and the mutants that they seemed to catch are judged again.
     """
     free: SimpleQueue[Worker] = SimpleQueue()
     for worker in pool:
         free.put(worker)
-    failing: set[str] = set()
 
-    def outcome(entry: Judged) -> MutantOutcome | None:
-        room, mutant, tests = entry
+    def judgement(entry: Judged) -> Judgement | None:
         worker = free.get()
         try:
-            return judge(worker, room, mutant, [stage.without(failing) for stage in tests])
+            return judge(worker, *entry)
         finally:
             free.put(worker)
 
     with ThreadPoolExecutor(len(pool)) as threads:
         while work:
             again = []
-            results = [*zip(work, threads.map(outcome, work), strict=True)]
-            by = {result.by for _, result in results if result and ".py" in result.by}
-            first = work[0][0]
-            if by and first.is_cpp:
-                pool[0].build(first.toolchains)
-            more = pool[0].failing(sorted(by), sanitized=first.is_sanitized) if by else set()
-            failing |= more
-            for entry, result in results:
-                if result and result.by in more:
-                    again.append(entry)
+            results = [*zip(work, threads.map(judgement, work), strict=True)]
+            failing, ending = _without_bug(pool[0], work[0][0], [one for _, one in results if one])
+            for (room, mutant, tests), result in results:
+                if result and (result.outcome.by in failing or result.stage in ending):
+                    left = [stage.without(failing) for stage in tests if stage not in ending]
+                    again.append((room, mutant, left))
                 elif result:
-                    yield result
+                    yield result.outcome
             work = again
+
+
+def _without_bug(
+    worker: Worker, room: SourceRoom, results: Sequence[Judgement]
+) -> tuple[set[str], set[Stage]]:
+    """The tests that caught a mutant and also fail without a bug, and the runs that named no test
+    and also fail without one.
+    """
+    caught = [one for one in results if one.stage]
+    failing = set()
+    if by := sorted({one.outcome.by for one in caught if one.is_named}):
+        _build(worker, room, Stage(()))
+        failing = worker.failing(by, sanitized=room.is_sanitized)
+    ends: dict[Stage, str] = {}
+    ending = set()
+    for one in caught:
+        if one.stage and not one.is_named:
+            if one.stage not in ends:
+                _build(worker, room, one.stage)
+                ends[one.stage] = _run(worker, room, one.stage).failed
+            if ends[one.stage]:
+                ending.add(one.stage)
+    return failing, ending
 
 
 def judge(
     worker: Worker, room: SourceRoom, mutant: Mutant, tests: Sequence[Stage]
-) -> MutantOutcome | None:
+) -> Judgement | None:
     """The outcome of one mutant; None if it is not a program."""
     source = (worker.root / mutant.file).read_text("utf-8")
     if not _is_program(room.language, mutant.applied(source)):
         return None
-    seconds, caught = 0.0, ""
+    seconds, caught, by = 0.0, "", None
     with worker.planted(mutant):
-        if room.is_cpp:
+        for stage in tests:
             try:
-                worker.build(room.toolchains)
+                _build(worker, room, stage)
             except BuildError:
                 return None
-        for stage in tests:
             caught, spent = _catch(worker, room, stage)
             seconds += spent
             if caught:
+                by = stage
                 break
-    if caught == TIMEOUT:
-        if room.is_cpp:
-            worker.build(room.toolchains)
-        if _run(worker, room, stage).failed == TIMEOUT:
-            caught = ""  # these tests take as long without the bug
-    return MutantOutcome(
+    outcome = MutantOutcome(
         room=room.name,
         file=mutant.file,
         line=mutant.line,
@@ -189,6 +235,7 @@ def judge(
         by=caught,
         seconds=round(seconds, 1),
     )
+    return Judgement(outcome, by)
 
 
 def _catch(worker: Worker, room: SourceRoom, stage: Stage) -> tuple[str, float]:
@@ -226,21 +273,33 @@ def stages(room: SourceRoom, mutant: Mutant) -> list[Stage]:
 
 
 def _of_engine(room: SourceRoom, mutant: Mutant) -> Iterator[Stage]:
+    nearest = next((_OF_FILES[one] for one in _OF_FILES if mutant.file.startswith(one)), ())
     if room.name == "app":  # a program, which tests build
-        yield Stage((*_OF_RUNNER, *_BUILT))
+        yield from (Stage((*tests, *_BUILT)) for tests in (nearest, _OF_RUNNER) if tests)
         return
-    for program in CHECKS if room.name in ("core", "api") else CHECKS[:1]:
+    kernels = mutant.file.startswith("kernels/")
+    for program in ("check_kernels",) if kernels else _PROGRAMS.get(room.name, ()):
         yield Stage((), program)
-    if mutant.file.startswith("kernels/"):
-        yield Stage((), "check_kernels")
+    if nearest:
+        yield Stage((*nearest, *_FAST))
     name = mutant.file.rpartition("/")[2].partition(".")[0]
-    keyword = " or ".join([name, *(word for word in name.split("_") if len(word) > 3)])
-    yield Stage(("tests/ops", "tests/engine", "-k", keyword, *_FAST))
+    words = [name, *(word for word in name.split("_") if len(word) > 3)]
+    yield Stage(("tests/ops", "tests/engine", "-k", " or ".join(dict.fromkeys(words)), *_FAST))
+    if nearest and room.name == "api":
+        yield Stage((*nearest, *_BUILT))
     whole = ("tests/engine", "tests/modelfile", "tests/ops", f"--every={_EVERY}", *_SAMPLED)
     yield Stage(whole)
     yield Stage((*_OF_NETWORKS, *_FAST))
     if room.name == "api":
         yield Stage((*_OF_LIBRARY, *_BUILT))
+
+
+def _build(worker: Worker, room: SourceRoom, stage: Stage) -> None:
+    """Builds what a run of tests needs of the engine: linking takes longer than many a test."""
+    if room.toolchains:
+        worker.cross_build(room.toolchains)
+    elif room.is_cpp:
+        worker.build(stage.program or (RUNNER if room.name == "app" else ENGINE))
 
 
 def _run(worker: Worker, room: SourceRoom, stage: Stage) -> TestRun:

@@ -25,14 +25,16 @@ from trimtab.errors import BuildError
 
 # The values of a parametrized test may have blanks in its name: [timeout-timeout is nan].
 _FAILURE = re.compile(r"^(?:FAILED|ERROR) ([^\s\[]+(?:\[.*?\](?= - |$))?)", re.M)
+# Verbose output names each test before it runs, and adds how it ended.
+_TEST = re.compile(r"^([^\s\[]+\.py::[^\s\[]+(?:\[.*?\](?= $| [A-Z]))?) (.*)", re.M)
+_ENDED = ("PASSED", "FAILED", "ERROR", "SKIPPED", "XFAIL", "XPASS")
 _SANITIZER = re.compile(r"^SUMMARY: (\w+Sanitizer: [\w-]+)", re.M)  # ends the process
 TIMEOUT = "timeout"
 CHECKS = ("check_core", "check_counters", "check_row_driver", "check_shares", "check_thread_pool")
 """The check programs of the engine's core."""
-_BUILD = (
-    "from lab.dev import instrumented as i; "
-    f"i.build('address', '_engine', 'trimtab-run', 'check_kernels', *{CHECKS})"
-)
+ENGINE, RUNNER = "_engine", "trimtab-run"
+"""The engine as tests in Python load it, and the program for devices."""
+_CONFIGURE = "from lab.dev import instrumented as i; i.build('address', '_engine')"
 _CROSS_BUILD = "from tests import check_programs as c; c.build('{}', 'check_kernels')"
 
 
@@ -41,10 +43,17 @@ def failures(output: str) -> list[str]:
     return _FAILURE.findall(output)
 
 
+def running(output: str) -> str:
+    """The test that was running when pytest's verbose output ended, "" if there was none."""
+    *_, (name, end) = [("", ""), *_TEST.findall(output)]
+    return "" if end.startswith(_ENDED) else name
+
+
 @dataclass(frozen=True)
 class TestRun:
-    """The end of a run of tests: the first test that failed ("" if none did), the seconds, what was
-    printed, and whether no test was selected.
+    """The end of a run of tests: the first test that failed ("" if none did) or ended the process,
+    the seconds, what was printed, and whether no test was selected. `failed` says how the process
+    ended where no test is to blame.
     """
 
     failed: str
@@ -121,14 +130,25 @@ class Worker:
         files.write_text(path, text)
         os.utime(path, (self._time_s, self._time_s))
 
-    def build(self, toolchains: Sequence[str] = ()) -> None:
-        """Builds the engine of the copy under AddressSanitizer and UBSan, or, with toolchains, the
-        checks of kernels for their machines. BuildError.
+    def configure(self) -> None:
+        """Makes the build tree of the engine, under AddressSanitizer and UBSan, and builds what
+        tests in Python load. BuildError.
         """
-        for program in [_CROSS_BUILD.format(name) for name in toolchains] or [_BUILD]:
-            done = self._run([str(self.python), "-P", "-c", program], self._environment(), None)
-            if done.returncode:
-                raise BuildError(f"the engine of the copy does not build:\n{done.stdout[-2000:]}")
+        self._build([str(self.python), "-P", "-c", _CONFIGURE])
+
+    def build(self, target: str) -> None:
+        """Builds one target in that tree. BuildError."""
+        self._build([shell.tool("cmake"), "--build", str(self.instrumented), "--target", target])
+
+    def cross_build(self, toolchains: Sequence[str]) -> None:
+        """Builds the checks of kernels for the machines of these toolchains. BuildError."""
+        for name in toolchains:
+            self._build([str(self.python), "-P", "-c", _CROSS_BUILD.format(name)])
+
+    def _build(self, argv: Sequence[str]) -> None:
+        done = self._run(argv, self._environment(), None)
+        if done.returncode:
+            raise BuildError(f"the engine of the copy does not build:\n{done.stdout[-2000:]}")
 
     def check(self, program: str, timeout: float) -> TestRun:
         """Runs one of the engine's own check programs."""
@@ -140,7 +160,7 @@ class Worker:
         self, words: Sequence[str], timeout: float | None, *, sanitized: bool = False
     ) -> TestRun:
         """Runs pytest, until the first test that fails."""
-        argv = [str(self.python), "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
+        argv = [str(self.python), "-m", "pytest", "-x", "-v", "-p", "no:cacheprovider"]
         argv += ["--disable-plugin-autoload", *words]  # importing plug-ins takes two seconds
         environment = self._environment()
         if sanitized:
@@ -154,8 +174,14 @@ class Worker:
 
     def failing(self, tests: Sequence[str], *, sanitized: bool) -> set[str]:
         """The tests that fail, of these, however long all of them take."""
-        done = self.test([*tests, "--maxfail=0"], None, sanitized=sanitized)
-        return {*failures(done.output)}
+        failing: set[str] = set()
+        while left := [test for test in tests if test not in failing]:
+            done = self.test([*left, "--maxfail=0"], None, sanitized=sanitized)
+            last = running(done.output)  # it ended the process, before those that follow it
+            failing |= {*failures(done.output), last} - {""}
+            if last not in left:
+                break
+        return failing
 
     def _timed(
         self, argv: Sequence[str], environment: Mapping[str, str], timeout: float | None, name: str
@@ -169,9 +195,8 @@ class Worker:
         # pytest: 5 if no test was selected, 4 also if a named test does not exist.
         is_absent = done.returncode == 5 or "ERROR: not found: " in done.stdout
         if done.returncode and not is_absent:
-            first = _SANITIZER.search(done.stdout)
-            named = [*failures(done.stdout), *([first[1]] if first else [])]
-            failed = named[0] if named else f"{name} ends with {done.returncode}"
+            named = [*failures(done.stdout), running(done.stdout), *_SANITIZER.findall(done.stdout)]
+            failed = next(filter(None, named), f"{name} ends with {done.returncode}")
         return TestRun(failed, time.monotonic() - start, done.stdout, is_absent)
 
     def _run(

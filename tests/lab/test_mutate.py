@@ -192,9 +192,22 @@ def test_bugs_of_the_engine_are_judged_by_the_tests_that_run_it() -> None:
     assert "tests/build" in words("api", "runtime/api/train.cpp")[-1]
     (program,) = words("app", "runtime/app/main.cpp")
     assert "tests/pipeline" in program
+    decoded, _ = words("app", "runtime/app/picture/png.cpp")
+    assert decoded[0] == "tests/core/test_pictures.py"
+    boxes = [run for run in words("api", "runtime/api/boxes.cpp") if "examples" in run[0]]
+    assert {run[-1] for run in boxes} == {campaign._FAST[1], campaign._BUILT[1]}
+    timed, *_ = words("bindings", "bindings/kernel_passes/gemm.cpp")
+    assert timed[0] == "tests/lab/test_roofline.py"
     (emulated,) = words("arm", "kernels/arm/neon.h")
     assert emulated[0] == "tests/kernels/test_kernels.py"
     assert not rooms.find("arm").is_sanitized
+
+
+def test_the_tests_nearest_to_sources_of_the_engine_are_there() -> None:
+    root = paths.root()
+    for source, tests in campaign._OF_FILES.items():
+        assert list(root.glob(f"{source}*")), source
+        assert all((root / one).exists() for one in tests if one.startswith("tests/")), tests
 
 
 def test_a_bug_of_a_script_is_judged_by_the_tests_that_name_it() -> None:
@@ -232,6 +245,7 @@ def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Worker:
         ("<", ">", CAUGHT, "test_module.py::test_least"),
         ("<", "<=", SURVIVED, ""),
         ("a if", "exit() if", CAUGHT, "test_module.py::test_least"),
+        ("a if", "__import__('os')._exit(3) if", CAUGHT, "test_module.py::test_least"),
     ],
 )
 def test_a_bug_is_caught_by_a_failing_test_or_survives_and_is_removed(
@@ -243,7 +257,7 @@ def test_a_bug_is_caught_by_a_failing_test_or_survives_and_is_removed(
     tests = [Stage(("test_module.py::gone",)), Stage(("test_module.py",))]
     result = campaign.judge(worker, SourceRoom("own", "."), mutant, tests)
     assert result is not None
-    assert (result.outcome, result.by) == (outcome, by)
+    assert (result.outcome.outcome, result.outcome.by) == (outcome, by)
     assert (worker.root / "module.py").read_text() == source
 
 
@@ -263,7 +277,7 @@ def test_a_test_that_fails_once_catches_nothing(worker: Worker) -> None:
         mutant = Mutant("module.py", "bound", 2, start, start + 1, sign)
         result = campaign.judge(worker, room, mutant, tests)
         assert result is not None
-        assert result.by == by
+        assert result.outcome.by == by
         assert (worker.root / "mark").exists()
 
 
@@ -298,13 +312,47 @@ def test_a_test_that_fails_without_the_bug_catches_nothing(worker: Worker) -> No
     assert [one.by for one in outcomes] == ["test_module.py::test_least", ""]
 
 
+@pytest.mark.parametrize(
+    "ends",
+    [
+        "import os\n\ndef test_ends():\n    os._exit(7)\n\n",  # as a sanitizer does
+        "import atexit, os\n\natexit.register(os._exit, 7)\n\n",
+    ],
+)
+def test_a_process_that_ends_in_the_same_way_without_the_bug_catches_nothing(
+    worker: Worker, ends: str
+) -> None:
+    (worker.root / "test_ends.py").write_text(ends + "def test_ends_well():\n    pass\n")
+    source = (worker.root / "module.py").read_text()
+    start = source.index("<")
+    room, tests = SourceRoom("own", "."), [Stage(("test_ends.py",)), Stage(("test_module.py",))]
+    turned, equal = (
+        Mutant("module.py", "bound", 2, start, start + 1, sign) for sign in (">", "<=")
+    )
+    outcomes = [*campaign.judged([worker], [(room, turned, tests), (room, equal, tests)])]
+    assert [one.by for one in outcomes] == ["test_module.py::test_least", ""]
+
+
+def test_every_test_that_fails_or_ends_the_process_is_found(worker: Worker) -> None:
+    (worker.root / "test_more.py").write_text(
+        "import os, pytest\n\n@pytest.mark.parametrize('text', ['a [b] c', 'd'])\n"
+        "def test_ends(text):\n    os._exit(1)\n\ndef test_passes():\n    pass\n\n"
+        "def test_fails():\n    assert False\n"
+    )
+    tests = [
+        f"test_more.py::test_{name}" for name in ("ends[a [b] c]", "ends[d]", "passes", "fails")
+    ]
+    assert worker.test(["test_more.py"], 300).failed == tests[0]
+    assert worker.failing(tests, sanitized=False) == {tests[0], tests[1], tests[3]}
+
+
 def test_an_endless_run_is_caught_and_a_change_that_is_no_program_is_none(worker: Worker) -> None:
     endless = Mutant("module.py", "constant", 1, 0, 0, "import time\nwhile True: time.sleep(1)\n")
     result = campaign.judge(
         worker, SourceRoom("own", "."), endless, [Stage(("test_module.py",), limit_s=10)]
     )
     assert result is not None
-    assert result.by == "timeout"
+    assert result.outcome.by == "timeout"
     damaged = Mutant("module.py", "constant", 1, 0, 3, "fed")
     assert campaign.judge(worker, SourceRoom("own", "."), damaged, []) is None
     (worker.root / "script.sh").write_text("if true; then echo; fi\n")
