@@ -216,33 +216,47 @@ def test_what_is_no_checkpoint_of_the_model_is_refused(small: Small, tmp_path: P
     assert (done.returncode, "cannot open the checkpoint" in done.stdout) == (IO, True)
 
 
-def test_a_program_in_c_trains(small: Small, tmp_path: Path) -> None:
-    """The program of docs/training.md, compiled against the delivered library."""
+def adapted(small: Small, folder: Path, *words: str) -> list[float]:
+    """The losses that the program of docs/training.md prints, compiled against the delivered
+    library with these words; its checkpoint must have been saved.
+    """
     page = (ROOT / "docs" / "training.md").read_text()
     (program,) = (text for text in page.split("```c\n")[1:])
     text = program.partition("```")[0]
     assert "BATCH 32" in text
-    (tmp_path / "adapt.c").write_text(text.replace("BATCH 32", "BATCH 4").replace("28 * 28", "50"))
+    (folder / "adapt.c").write_text(text.replace("BATCH 32", "BATCH 4").replace("28 * 28", "50"))
     prefix = small.built.delivered.output_dir
-    words = [
-        require("cc", "gcc"),
-        "-std=c99",
-        "-Wall",
-        "-Werror",
-        "adapt.c",
-        "-o",
-        "adapt",
-        f"-I{prefix}",
-    ]
-    words += [str(prefix / "libtrimtab.a"), "-lm", "-pthread"]
-    subprocess.run(words, cwd=tmp_path, check=True)
-    state = tmp_path / "net.checkpoint"
+    argv = [require("cc", "gcc"), "-std=c99", "-Wall", "-Werror", "adapt.c", *words]
+    argv += ["-o", "adapt", f"-I{prefix}", str(prefix / "libtrimtab.a"), "-lm", "-pthread"]
+    subprocess.run(argv, cwd=folder, check=True)
+    state = folder / "net.checkpoint"
     checkpoint.write(state, small.initial(), 0)
-    shutil.copy(small.model, tmp_path / "net.ttm")
-    done = subprocess.run(["./adapt"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    shutil.copy(small.model, folder / "net.ttm")
+    done = subprocess.run(["./adapt"], cwd=folder, capture_output=True, text=True, check=True)
     losses = [float(line) for line in done.stdout.splitlines()]
-    assert checkpoint.read(state, small.initial())[1] == len(losses) == 100
+    assert checkpoint.read(state, small.initial())[1] == len(losses)
+    return losses
+
+
+def test_a_program_in_c_trains(small: Small, tmp_path: Path) -> None:
+    losses = adapted(small, tmp_path)
+    assert len(losses) == 100
     assert losses[-1] < 0.5 * losses[0]
+
+
+def test_a_checkpoint_is_whole_if_signals_interrupt_its_writes(
+    small: Small, tmp_path: Path
+) -> None:
+    """As on a file system in a network: calls that wrote nothing, and some that wrote a part."""
+    (tmp_path / "interrupted.c").write_text(
+        "#include <errno.h>\n#include <sys/types.h>\n"
+        "ssize_t __real_write(int file, const void* data, size_t size);\n"
+        "ssize_t __wrap_write(int file, const void* data, size_t size) {\n"
+        "  static int calls;\n"
+        "  if (calls++ % 2 == 0) { errno = EINTR; return -1; }\n"
+        "  return __real_write(file, data, size > 1000 ? 1000 : size);\n}\n"
+    )
+    assert len(adapted(small, tmp_path, "interrupted.c", "-Wl,--wrap=write")) == 100
 
 
 def test_inference_binaries_have_nothing_of_it(small: Small) -> None:
