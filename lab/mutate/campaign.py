@@ -28,6 +28,7 @@ _FAST = ("-m", "not slow and not build and not device")
 _SAMPLED = ("-m", f"{_FAST[1]} and not bounds")  # `--every` leaves none of those out
 _NOT_SLOW = ("-m", "not slow")
 LIMIT_S = 600  # of one run of tests
+_AT_ONCE = 4  # mutants of a copy, before the tests that caught them run without a bug
 _EVERY = 24  # of the engine's tests that do not name the changed file
 # Bugs of operators also show in networks that are imported or trained.
 _OF_NETWORKS = ("tests/learning", "tests/importers", "--every=4")
@@ -44,7 +45,7 @@ _OF_LIBRARY = (
 _PROGRAMS = {"core": CHECKS, "ops": CHECKS[:1], "api": CHECKS[:1]}
 _AT_RUN_TIME = ("tests/plugins", "-k", "python_operators")
 _OF_FILES: Mapping[str, tuple[str, ...]] = {
-    "bindings/executor": ("tests/engine/test_executor.py", "tests/engine/test_session.py"),
+    "bindings/executor": ("tests/engine",),
     "bindings/hand_over": ("tests/lab/test_machine.py",),
     "bindings/kernel_": ("tests/lab/test_roofline.py",),
     "bindings/run_time_operators": _AT_RUN_TIME,
@@ -55,6 +56,7 @@ _OF_FILES: Mapping[str, tuple[str, ...]] = {
     "runtime/api/run_time_operator": _AT_RUN_TIME,
     "runtime/api/train": ("tests/pipeline/test_remote_training.py",),
     "runtime/api/trimtab_plugin": _AT_RUN_TIME,
+    "runtime/api": ("tests/engine",),
     "runtime/app/image": ("tests/camera/test_images.py",),
     "runtime/app/picture": ("tests/core/test_pictures.py",),
     "runtime/app/train": ("tests/pipeline/test_remote_training.py",),
@@ -157,6 +159,12 @@ def judged(pool: Sequence[Worker], work: Sequence[Judged]) -> Iterator[MutantOut
     Tests that also fail without the bug catch nothing, nor do runs that also end so without it:
     they are left out, and the mutants that they seemed to catch are judged again.
     """
+    size = _AT_ONCE * len(pool)
+    for start in range(0, len(work), size):
+        yield from _judged_at_once(pool, work[start : start + size])
+
+
+def _judged_at_once(pool: Sequence[Worker], work: Sequence[Judged]) -> Iterator[MutantOutcome]:
     free: SimpleQueue[Worker] = SimpleQueue()
     for worker in pool:
         free.put(worker)

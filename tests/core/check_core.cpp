@@ -51,6 +51,71 @@ void Refused(const trimtab_operator& op, const char* reason) {
   Expect(strstr(why, reason) != nullptr, why);
 }
 
+// A number of a declaration that no operator can have, and a word of the reason.
+struct Wrong {
+  uint32_t trimtab_operator::* member;
+  uint32_t value;
+  const char* reason;
+};
+
+void RefuseNumbers() {
+  using Op = trimtab_operator;
+  constexpr const char* kCounts = "numbers of inputs or outputs";
+  const Wrong all[] = {
+      {&Op::least_inputs, 2, kCounts},
+      {&Op::most_inputs, 256, kCounts},
+      {&Op::least_outputs, 2, kCounts},
+      {&Op::least_outputs, 0, kCounts},
+      {&Op::most_outputs, 256, kCounts},
+      {&Op::dtypes, 0, "element types"},
+      {&Op::dtypes, 1, "element types"},
+      {&Op::dtypes, 1u << (TRIMTAB_BOOL + 1) | 1u << TRIMTAB_F32, "element types"},
+      {&Op::optional_inputs, 1u << 8, "first 8 inputs"},
+      {&Op::constant_inputs, 1u << 8, "first 8 inputs"},
+  };
+  for (const Wrong& wrong : all) {
+    trimtab_operator op = Named("other_plugin");
+    op.*wrong.member = wrong.value;
+    Refused(op, wrong.reason);
+  }
+  trimtab_operator op = Named("other_plugin");
+  op.layout = 2;
+  Refused(op, "layout");
+  constexpr const char* kNames[] = {"factor:double", "factor", ":int", "Factor:int", "1st:int",
+                                    "two words:int",
+                                    // 48 letters
+                                    "abcdefghijklmnopabcdefghijklmnopabcdefghijklmnop:int"};
+  for (const char* name : kNames) {
+    const char* const attributes[] = {"first:int", name, nullptr};
+    op = Named("other_plugin");
+    op.attributes = attributes;
+    Refused(op, "an attribute is not name:type");
+  }
+  const char* many[34] = {};
+  for (int i = 0; i < 33; ++i) many[i] = "same:int";
+  op.attributes = many;
+  Refused(op, "more than 32 attributes");
+}
+
+void AcceptExtremes() {
+  trimtab_operator op = Named("extreme_plugin");
+  op.least_inputs = 0;
+  op.most_inputs = op.most_outputs = 255;
+  for (int dtype = TRIMTAB_F32; dtype <= TRIMTAB_BOOL; ++dtype) op.dtypes |= 1u << dtype;
+  op.optional_inputs = op.constant_inputs = 0xFF;
+  op.layout = TRIMTAB_NHWC;
+  // 47 letters
+  const char* attributes[33] = {"abcdefghijklmnopabcdefghijklmnopabcdefghijklmno:ints"};
+  for (int i = 1; i < 32; ++i) attributes[i] = "a_9:floats";
+  op.attributes = attributes;
+  Expect(trimtab_register_operator(&op, nullptr, 0) == 0, "the largest numbers are allowed");
+  constexpr uint16_t kId = 0x8000 | (trimtab::NameHash("extreme_plugin") & 0x7FFF);
+  const trimtab::OperatorRow* const row = trimtab::FindOperator(kId);
+  Expect(row != nullptr && row->field_count == 32 && row->min_inputs == 0 &&
+             row->max_inputs == 255 && row->max_outputs == 255,
+         "they are those of the operator");
+}
+
 void CheckRegistry() {
   constexpr uint16_t kId = 0x8000 | (trimtab::NameHash("check_plugin") & 0x7FFF);
   const trimtab_operator plugin = Named("check_plugin");
@@ -71,19 +136,8 @@ void CheckRegistry() {
   bad = Named("other_plugin");
   bad.run = nullptr;
   Refused(bad, "lacks shape or run");
-  bad = Named("other_plugin");
-  bad.least_outputs = 2;
-  Refused(bad, "numbers of inputs or outputs");
-  bad = Named("other_plugin");
-  bad.dtypes = 1u << 8;
-  Refused(bad, "element types");
-  bad = Named("other_plugin");
-  bad.constant_inputs = 1u << 8;
-  Refused(bad, "first 8 inputs");
-  const char* const attributes[] = {"factor:double", nullptr};
-  bad = Named("other_plugin");
-  bad.attributes = attributes;
-  Refused(bad, "an attribute is not name:type");
+  RefuseNumbers();
+  AcceptExtremes();
 
   // A later release's struct is larger: unknown members are ignored.
   struct {
