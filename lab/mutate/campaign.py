@@ -27,6 +27,7 @@ from trimtab.progress import Progress
 _FAST = ("-m", "not slow and not build and not device")
 _SAMPLED = ("-m", f"{_FAST[1]} and not bounds")  # `--every` leaves none of those out
 _NOT_SLOW = ("-m", "not slow")
+_ON_HOST = ("-m", "not slow and not device")
 LIMIT_S = 600  # of one run of tests
 _AT_ONCE = 4  # mutants of a copy, before the tests that caught them run without a bug
 _EVERY = 24  # of the engine's tests that do not name the changed file
@@ -283,18 +284,17 @@ def stages(room: SourceRoom, mutant: Mutant) -> list[Stage]:
 def _of_engine(room: SourceRoom, mutant: Mutant) -> Iterator[Stage]:
     nearest = next((_OF_FILES[one] for one in _OF_FILES if mutant.file.startswith(one)), ())
     if room.name == "app":  # a program, which tests build
-        yield from (Stage((*tests, *_BUILT)) for tests in (nearest, _OF_RUNNER) if tests)
+        yield from [Stage((*nearest, *_ON_HOST))] * bool(nearest)
+        yield Stage((*_OF_RUNNER, *_BUILT))
         return
     kernels = mutant.file.startswith("kernels/")
     for program in ("check_kernels",) if kernels else _PROGRAMS.get(room.name, ()):
         yield Stage((), program)
     if nearest:
-        yield Stage((*nearest, *_FAST))
+        yield Stage((*nearest, *_ON_HOST))
     name = mutant.file.rpartition("/")[2].partition(".")[0]
     words = [name, *(word for word in name.split("_") if len(word) > 3)]
     yield Stage(("tests/ops", "tests/engine", "-k", " or ".join(dict.fromkeys(words)), *_FAST))
-    if nearest and room.name == "api":
-        yield Stage((*nearest, *_BUILT))
     whole = ("tests/engine", "tests/modelfile", "tests/ops", f"--every={_EVERY}", *_SAMPLED)
     yield Stage(whole)
     yield Stage((*_OF_NETWORKS, *_FAST))
