@@ -84,6 +84,7 @@ class Worker:
         for name in names:
             # Equal files keep their time, so that the next build compiles only what differs.
             files.copy_if_changed(shell.ROOT / name, self.root / name)
+        self._commit()
         self._make_environment()
         # Compiled C libraries; objects of the engine; real models, beside the checkout.
         zig, objects = paths.zig_cache(), paths.cache() / "objects"
@@ -95,6 +96,13 @@ class Worker:
             if target.is_dir() and not link.is_symlink():
                 link.parent.mkdir(exist_ok=True)
                 link.symlink_to(target)
+
+    def _commit(self) -> None:
+        """Makes the copy a repository, of which tests make clones."""
+        author = ("-c", "user.name=mutate", "-c", "user.email=mutate@localhost")
+        commit = ("commit", "-q", "--no-verify", "--allow-empty", "-m", "a copy")
+        for words in (("init", "-q"), ("add", "-A"), (*author, *commit)):
+            subprocess.run(["git", *words], cwd=self.root, check=True)
 
     def _make_environment(self) -> None:
         """A virtual environment with the packages of this one, except the installed trimtab."""
