@@ -247,7 +247,7 @@ def test_a_program_in_c_trains(small: Small, tmp_path: Path) -> None:
 def test_a_checkpoint_is_whole_if_signals_interrupt_its_writes(
     small: Small, tmp_path: Path
 ) -> None:
-    """As on a file system in a network: calls that wrote nothing, and some that wrote a part."""
+    """Writes that give nothing, then a part, as those to a file system in a network may."""
     (tmp_path / "interrupted.c").write_text(
         "#include <errno.h>\n#include <sys/types.h>\n"
         "ssize_t __real_write(int file, const void* data, size_t size);\n"
