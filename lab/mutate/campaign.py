@@ -55,12 +55,12 @@ _OF_FILES: Mapping[str, tuple[str, ...]] = {
     "runtime/api/image": ("tests/camera/test_images.py",),
     "runtime/api/load_plugin": _AT_RUN_TIME,
     "runtime/api/run_time_operator": _AT_RUN_TIME,
-    "runtime/api/train": ("tests/pipeline/test_remote_training.py",),
+    "runtime/api/train": ("tests/learning/test_remote.py",),
     "runtime/api/trimtab_plugin": _AT_RUN_TIME,
     "runtime/api": ("tests/engine",),
     "runtime/app/image": ("tests/camera/test_images.py",),
     "runtime/app/picture": ("tests/core/test_pictures.py",),
-    "runtime/app/train": ("tests/pipeline/test_remote_training.py",),
+    "runtime/app/train": ("tests/learning/test_remote.py",),
 }
 """The tests nearest to sources of the engine that are not named after them, by how the paths of
 these begin.
