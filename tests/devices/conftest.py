@@ -262,7 +262,7 @@ def board_cache(board_image: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     cache = tmp_path_factory.mktemp("board")
     folder = cache / "board" / "aarch64"
     folder.mkdir(parents=True)
-    shutil.copytree(board_image, folder / board_image.name, copy_function=os.link)
+    shutil.copytree(board_image, folder / board_image.name, copy_function=os.symlink)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TRIMTAB_CACHE_DIR", str(cache))
         board.up("aarch64")

@@ -13,16 +13,15 @@ from trimtab.bench.jobs import Settings
 from trimtab.bench.protocol import measure
 from trimtab.devices import find_device
 from trimtab.devices.control import lease
+from trimtab.devices.limits import TimeLimits
 
 
 def main(name: str, folder: Path, lease_s: int, owner: str) -> None:
     """Measures for about a second."""
-    lease.LEASE_S = lease_s
-    lease._RENEW_S = 1.0
     if owner == "elsewhere":
         lease._machine = lambda: "elsewhere"
     subject = make_subject(folder, "is_golden or time.sleep(1)")
-    with find_device(name).open() as device:
+    with find_device(name).open(limits=TimeLimits(lease_s=lease_s, renew_s=1)) as device:
         print("begin", flush=True)
         settings = Settings(launches=2, warmup=0, runs=3, min_time_ms=0)
         outcome = measure(device, subject, make_golden(), settings, folder / "results")

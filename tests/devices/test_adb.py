@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.devices.servers import Android
-from trimtab.devices import adb, find_device, remote, shell
+from trimtab.devices import find_device
+from trimtab.devices.adb import AdbDevice
+from trimtab.devices.limits import USUAL, TimeLimits
 from trimtab.errors import (
     DeviceError,
     DeviceRefusedError,
@@ -24,9 +26,9 @@ from trimtab.errors import (
 pytestmark = [pytest.mark.device, pytest.mark.usefixtures("adb")]
 
 
-def identity(name: str) -> str:
+def identity(name: str, limits: TimeLimits = USUAL) -> str:
     """The folder of the device's tools, which distinguishes the adbds of the tests."""
-    with find_device(name).open() as device:
+    with find_device(name).open(limits=limits) as device:
         return device.run(["sh", "-c", "echo $PATH"], timeout_s=30).stdout.decode().strip()
 
 
@@ -74,15 +76,14 @@ def test_a_serial_that_is_not_attached_is_unreachable(android: Android, config: 
 
 
 def test_an_address_where_nobody_listens_is_unreachable(
-    start_adbd: Callable[..., Android], config: Path, monkeypatch: pytest.MonkeyPatch
+    start_adbd: Callable[..., Android], config: Path
 ) -> None:
-    monkeypatch.setattr(adb, "_CONNECT_S", 0.5)
     phone = start_adbd()
     phone.process.kill()
     phone.process.wait()
     phone.define(config, "phone")
     with pytest.raises(DeviceUnreachableError, match=phone.serial):
-        identity("phone")
+        identity("phone", TimeLimits(connect_s=0.5))
 
 
 def test_an_android_without_exit_codes_is_refused(
@@ -115,10 +116,9 @@ def test_a_state_of_adb_comes_with_a_remedy(
     fake.write_text(f"#!/bin/sh\necho 'List of devices attached'\necho '{line}'\n")
     fake.chmod(fake.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("PATH", f"{fake.parent}:{os.environ['PATH']}")
-    monkeypatch.setattr(adb, "_CONNECT_S", 0.3)
     android.define(config, "phone", serial="R5")
     with pytest.raises(error) as caught:
-        identity("phone")
+        identity("phone", TimeLimits(connect_s=0.3))
     assert remedy in caught.value.hint
 
 
@@ -133,30 +133,29 @@ def test_without_adb_its_package_is_named(
 
 
 def test_a_link_that_breaks_and_comes_back(
-    start_adbd: Callable[..., Android], config: Path, monkeypatch: pytest.MonkeyPatch
+    start_adbd: Callable[..., Android], config: Path
 ) -> None:
-    monkeypatch.setattr(adb, "_CONNECT_S", 0.5)
-    monkeypatch.setattr(shell, "_RECONNECT_S", 1.0)
     phone = start_adbd()
     phone.define(config, "phone")
-    with find_device("phone").open() as device:
+    limits = TimeLimits(connect_s=0.5, reconnect_s=1)
+    with find_device("phone").open(limits=limits) as device:
+        assert isinstance(device, AdbDevice)
         threading.Timer(0.5, phone.process.kill).start()
         for _ in range(2):
             with pytest.raises(DeviceUnreachableError):
                 device.run(["sleep", "20"], timeout_s=30)
         start_adbd(port=phone.port)
         time.sleep(1.0)  # a device that was given up is not asked again at once, and then once
-        monkeypatch.setattr(adb, "_CONNECT_S", 10.0)
+        device.limits = USUAL
         assert device.run(["echo", "back"], timeout_s=10).stdout == b"back\n"
 
 
 def test_a_frozen_device_is_disconnected_and_another_connection_reaches_it(
-    start_adbd: Callable[..., Android], config: Path, monkeypatch: pytest.MonkeyPatch
+    start_adbd: Callable[..., Android], config: Path
 ) -> None:
-    monkeypatch.setattr(remote, "_KILL_S", 1.0)
     phone = start_adbd()
     phone.define(config, "phone")
-    with find_device("phone").open() as device:
+    with find_device("phone").open(limits=TimeLimits(kill_s=1)) as device:
         threading.Timer(0.5, phone.process.send_signal, (signal.SIGSTOP,)).start()
         started = time.monotonic()
         with pytest.raises(DeviceUnreachableError, match="may still run there"):

@@ -143,7 +143,7 @@ def check_whole(record: Record) -> None:
 
 def check_device_alone(stage: Stage) -> None:
     """The watchdog alone ends the runner, and itself."""
-    deadline = time.monotonic() + lease.LEASE_S + SETTLES_S
+    deadline = time.monotonic() + stage.limits.lease_s + SETTLES_S
     while running := [*processes(stage, "remote/cache"), *processes(stage, "lease")]:
         assert time.monotonic() < deadline, running
         time.sleep(0.1)

@@ -19,6 +19,7 @@ from trimtab.bench.jobs import Settings
 from trimtab.bench.protocol import measure
 from trimtab.devices import find_device, requirements, scripts
 from trimtab.devices.control import lease
+from trimtab.devices.limits import USUAL, TimeLimits
 from trimtab.devices.remote import command_line
 from trimtab.errors import DeviceError, DeviceFullError, DeviceRefusedError
 
@@ -52,8 +53,8 @@ COMMAND = (
 QUOTED = r"""'[^']*'|"(?:[^"$]|\$(?!\())*\""""
 
 
-def connect() -> None:
-    with find_device("board1").open(trust_new=True):
+def connect(limits: TimeLimits = USUAL) -> None:
+    with find_device("board1").open(trust_new=True, limits=limits):
         pass
 
 
@@ -165,13 +166,10 @@ def test_a_forced_command_is_named_as_such(
     config: Path,
     command: str,
     message: str,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("trimtab.devices.shell._HOUSEKEEPING_S", 2.0)
-    monkeypatch.setattr("trimtab.devices.remote._KILL_S", 1.0)
     start_sshd(f"ForceCommand {command}").define(config, "board1")
     with pytest.raises(DeviceRefusedError, match=message) as caught:
-        connect()
+        connect(TimeLimits(housekeeping_s=2, kill_s=1))
     assert "another command" in caught.value.what
     assert "ForceCommand" in caught.value.hint
 

@@ -30,7 +30,6 @@ from trimtab.errors import DeviceError, DeviceRefusedError, DeviceUnreachableErr
 
 PROGRAMS = {"adb": "adb"}  # programs of this transport and their packages
 
-_CONNECT_S = 10.0
 _ADB_S = 20.0  # for a request to adb, which may have to start its server
 _LOOK_S = 0.1
 
@@ -67,7 +66,7 @@ class AdbDevice(RemoteDevice):
     def _connect(self) -> None:
         if shutil.which("adb") is None:
             raise missing_client("adb", PROGRAMS["adb"], self.name)
-        deadline = time.monotonic() + _CONNECT_S
+        deadline = time.monotonic() + self.limits.connect_s
         message = self._adb("connect", self._address) if self._address else ""
         while True:
             devices = self._devices()

@@ -10,6 +10,7 @@ from typing import Protocol, Self, runtime_checkable
 
 from trimtab.cores import Cache
 from trimtab.devices.cache_log import CacheLog
+from trimtab.devices.limits import TimeLimits
 from trimtab.errors import DeviceFullError, DeviceOutputError
 from trimtab.progress import SILENT, Progress
 
@@ -152,6 +153,11 @@ class Device(Protocol):
     @property
     def lease_folder(self) -> str:
         """The folder of its leases; "" for the one that all its users share."""
+        ...
+
+    @property
+    def limits(self) -> TimeLimits:
+        """How long it may take."""
         ...
 
     def __enter__(self) -> Self: ...

@@ -14,6 +14,7 @@ from typing import TypeVar, cast
 
 from trimtab import cores, paths, plugins
 from trimtab.build import toolchain
+from trimtab.devices.limits import USUAL, TimeLimits
 from trimtab.devices.protocol import Device
 from trimtab.devices.shell import ShellDevice
 from trimtab.errors import DeviceError, ToolchainError, UsageError
@@ -43,16 +44,18 @@ class DeviceDefinition:
     sysfs: str = ""
     lease: str = ""
 
-    def open(self, *, trust_new: bool = False) -> Device:
+    def open(self, *, trust_new: bool = False, limits: TimeLimits = USUAL) -> Device:
         """The device, not connected yet: enter it with `with`.
 
-        `trust_new` pins an unknown host key. A changed one is always refused.
+        `trust_new` pins an unknown host key. A changed one is always refused. `limits`: how long it
+        may take.
         """
         module = _transport(self.transport, self.path)
         create = cast("Callable[..., ShellDevice]", module.create)
         device = create(self, trust_new=trust_new)
         device.sysfs = self.sysfs or device.sysfs
         device.lease_folder = self.lease or device.lease_folder
+        device.limits = limits
         return device
 
     def read_options(self, kind: type[T]) -> T:

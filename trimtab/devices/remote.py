@@ -23,7 +23,6 @@ from trimtab.devices.protocol import CommandResult, Transcript
 from trimtab.devices.shell import ShellDevice
 from trimtab.errors import DeviceError, MissingRequirementError
 
-_KILL_S = 10.0
 _GRACE_S = 1.0  # for output that is still on its way when a command has ended
 _NOISE_BYTES = 64 * 1024
 _MAX_SIGNAL = 64
@@ -112,7 +111,7 @@ class RemoteDevice(ShellDevice):
         with contextlib.suppress(TimeoutError, DeviceError):
             script = "true" if group is None else process_group.end_script(group)
             with _MarkedCommand(self, script, Transcript(), None) as killer:
-                result = killer.finish(time.monotonic() + _KILL_S)
+                result = killer.finish(time.monotonic() + self.limits.kill_s)
             with contextlib.suppress(TimeoutError, DeviceError):
                 command.finish(time.monotonic() + _GRACE_S)
         return None if result is None else process_group.is_ended(result)

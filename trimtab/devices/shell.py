@@ -26,6 +26,7 @@ from typing import BinaryIO, Self
 
 from trimtab import compression, files
 from trimtab.devices import facts, printed, requirements, scripts
+from trimtab.devices.limits import USUAL
 from trimtab.devices.outage import Outage
 from trimtab.devices.process import Source
 from trimtab.devices.protocol import (
@@ -47,8 +48,6 @@ from trimtab.errors import (
 )
 from trimtab.progress import SILENT, Progress, Step
 
-_HOUSEKEEPING_S = 60.0  # an `mkdir` on a board that is busy or slow to page
-_RECONNECT_S = 60.0  # for a reboot, or a cable that is plugged in again
 _SLOWEST_LINK_BYTES_PER_S = 64 * 1024  # sets the time limit of a push or pull
 _SLOWEST_HASH_BYTES_PER_S = 4 * 1024 * 1024
 # Exit codes of push.sh; none of the programs that it calls uses them.
@@ -98,6 +97,7 @@ class ShellDevice(ABC):
 
     sysfs = facts.SYSFS
     lease_folder = ""
+    limits = USUAL
     connection = ""
     _runs_itself = True  # False if an emulator beside it reads the pushed programs
 
@@ -220,7 +220,7 @@ class ShellDevice(ABC):
                 where=self._name,
                 hint="is this the file that was expected? Another program may have written it",
             )
-        seconds = _HOUSEKEEPING_S + size / _SLOWEST_LINK_BYTES_PER_S
+        seconds = self.limits.housekeeping_s + size / _SLOWEST_LINK_BYTES_PER_S
         content = Transcript(limit_bytes=size)
         result = self._execute(f"cat {file}", timeout_s=seconds, transcript=content)
         if not result.ok:
@@ -274,7 +274,7 @@ class ShellDevice(ABC):
         """
         text = requirements.script(self._directory, self._boot_id, runs=self._runs_itself)
         answer = Transcript(limit_bytes=SHELL_BYTES)
-        result = self._execute(text, timeout_s=_HOUSEKEEPING_S, transcript=answer)
+        result = self._execute(text, timeout_s=self.limits.housekeeping_s, transcript=answer)
         if not result.ok:
             failure = self._failure("create the directory of trimtab", result)
             is_plain = type(failure) is DeviceError and result.exit_code == 1
@@ -285,7 +285,7 @@ class ShellDevice(ABC):
 
     def _reconnect(self) -> None:
         """Reconnects after a broken link. Raises `DeviceRebootedError` if a reboot broke it."""
-        self._outage = self._outage or Outage(_RECONNECT_S)
+        self._outage = self._outage or Outage(self.limits.reconnect_s)
         before = self._boot_id
         while True:
             self._outage.begin()
@@ -312,7 +312,7 @@ class ShellDevice(ABC):
     def _has(self, remote: str, digest: str, size_bytes: int) -> bool:
         """Whether the device's copy is intact: a power cut may leave a file of zeros."""
         script = f"sha256sum <{shlex.quote(remote)} 2>/dev/null"
-        seconds = _HOUSEKEEPING_S + size_bytes / _SLOWEST_HASH_BYTES_PER_S
+        seconds = self.limits.housekeeping_s + size_bytes / _SLOWEST_HASH_BYTES_PER_S
         answer = Transcript(limit_bytes=_FEW_BYTES)
         result = self._execute(script, timeout_s=seconds, transcript=answer)
         return result.stdout.split()[:1] == [digest.encode()]
@@ -348,7 +348,7 @@ class ShellDevice(ABC):
         False if `reader` fails, which leaves nothing.
         """
         text = scripts.script("push", remote, str(size_bytes // 1024 + 1), digest, *reader)
-        seconds = _HOUSEKEEPING_S + size_bytes / _SLOWEST_LINK_BYTES_PER_S
+        seconds = self.limits.housekeeping_s + size_bytes / _SLOWEST_LINK_BYTES_PER_S
         result = self._execute(text, timeout_s=seconds, stdin=content)
         if result.ok:
             return True
@@ -376,7 +376,7 @@ class ShellDevice(ABC):
 
     def _housekeeping(self, script: str, purpose: str, limit_bytes: int = SHELL_BYTES) -> str:
         transcript = Transcript(limit_bytes=limit_bytes)
-        result = self._execute(script, timeout_s=_HOUSEKEEPING_S, transcript=transcript)
+        result = self._execute(script, timeout_s=self.limits.housekeeping_s, transcript=transcript)
         if not result.ok:
             raise self._failure(purpose, result)
         return result.stdout.decode("utf-8", "replace")

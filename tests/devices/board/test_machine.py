@@ -13,7 +13,6 @@ import pytest
 
 from tests.devices.conftest import compile_c, require
 from trimtab.devices import board, find_device
-from trimtab.devices.board import machine
 from trimtab.devices.board.cpio import CpioWriter
 from trimtab.errors import DeviceError, DeviceFullError, DeviceUnreachableError, EmulatorError
 
@@ -109,7 +108,7 @@ def test_the_armv7_board_boots_a_32_bit_kernel(
     program = probe("armv7-linux-musleabihf")
     image = board.prepare("armv7")
     monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(tmp_path))
-    shutil.copytree(image, tmp_path / "board" / "armv7" / image.name, copy_function=os.link)
+    shutil.copytree(image, tmp_path / "board" / "armv7" / image.name, copy_function=os.symlink)
     board.up("armv7")
     try:
         with find_device("board-armv7").open() as device:
@@ -134,18 +133,14 @@ def test_a_full_board_is_reported(cache: Path, tmp_path: Path) -> None:
             device.run(["mount", "-o", "remount,size=75%", "/root"], timeout_s=10)
 
 
-def test_a_board_that_does_not_boot_is_reported_and_stopped(
-    cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("cache")
+def test_a_board_that_does_not_boot_is_reported_and_stopped() -> None:
     board.down("aarch64")
     with pytest.raises(EmulatorError, match="no-such-core"):
         board.up("aarch64", cpu_model="no-such-core")
-    monkeypatch.setattr(machine, "_BOOT_S", 0.2)
     with pytest.raises(EmulatorError, match="did not boot"):
-        board.up("aarch64")
+        board.up("aarch64", boot_s=0.2)
     assert board.status("aarch64") is None
-    monkeypatch.undo()
-    monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(cache))
     board.up("aarch64")
 
 

@@ -18,9 +18,10 @@ from tests.devices.sabotage import TABLE
 from trimtab.bench.golden import Golden
 from trimtab.bench.jobs import Settings
 from trimtab.bench.protocol import measure
-from trimtab.devices import board, find_device, shell
+from trimtab.devices import board, find_device
 from trimtab.devices.board import machine
 from trimtab.devices.control import lease
+from trimtab.devices.limits import TimeLimits
 from trimtab.results import records
 
 pytestmark = [pytest.mark.device, pytest.mark.slow]
@@ -59,7 +60,6 @@ FAULTS = {
 def up(board_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[board.BoardState]:
     """A board of our own, restarted afterwards."""
     monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(board_cache))
-    monkeypatch.setattr(shell, "_RECONNECT_S", 300.0)  # under emulation on a busy machine
     board.down("aarch64")
     yield board.up("aarch64")
     board.down("aarch64")
@@ -94,7 +94,8 @@ def test_the_outcome_on_the_board_is_that_of_the_table(
     golden = Golden(golden.inputs, golden.inputs, golden.output_names, golden.oracle)
     settings = Settings(launches=LAUNCHES, runs=2 * LAUNCHES, min_time_ms=0, timeout_s=300)
     thread = threading.Thread(target=lose_power, daemon=True)
-    with find_device("board").open() as device:
+    limits = TimeLimits(reconnect_s=300)  # under emulation on a busy machine
+    with find_device("board").open(limits=limits) as device:
         boot = device.describe().boot_id
         subject = dataclasses.replace(make_subject(tmp_path), cpu="cortex-a53")
         subject.binary.write_text(RUNNER.format(boot=boot, fault=FAULTS[fault]))

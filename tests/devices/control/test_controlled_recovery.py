@@ -20,8 +20,9 @@ from trimtab.compare import ab
 from trimtab.compare.ab import AbRequest
 from trimtab.compare.arms import Arm, PreparedArm
 from trimtab.compare.side_by_side import compare
-from trimtab.devices import find_device, shell
+from trimtab.devices import find_device
 from trimtab.devices.control import lease
+from trimtab.devices.limits import TimeLimits
 from trimtab.errors import DeviceError, DeviceUnreachableError, TrimtabError
 from trimtab.results import records
 from trimtab.results.records import Record, Status
@@ -106,14 +107,16 @@ def board(
 ) -> Board:
     board = Board(start_sshd(), config, tmp_path)
     play_boot_id(monkeypatch.setattr, board.boot_id)
-    monkeypatch.setattr(shell, "_RECONNECT_S", 5.0)
     return board
 
 
-def bench(board: Board, fault: str, launches: int = LAUNCHES) -> tuple[Record, TrimtabError | None]:
+def bench(
+    board: Board, fault: str, launches: int = LAUNCHES, reconnect_s: float = 5
+) -> tuple[Record, TrimtabError | None]:
     settings = Settings(launches=launches, warmup=0, runs=3 * launches, min_time_ms=0, timeout_s=60)
     subject = make_subject(board.folder, fault)
-    with find_device("board1").open(trust_new=True) as device:
+    limits = TimeLimits(reconnect_s=reconnect_s)
+    with find_device("board1").open(trust_new=True, limits=limits) as device:
         outcome = protocol.measure(device, subject, make_golden(), settings, board.folder / "res")
         if outcome.error is None:
             assert runners(board.server) == []
@@ -184,12 +187,9 @@ def test_a_step_that_always_disconnects_is_given_up(board: Board) -> None:
     assert record.message.startswith("board1")
 
 
-def test_a_device_that_stays_away_ends_the_run(
-    board: Board, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(shell, "_RECONNECT_S", 0.5)
+def test_a_device_that_stays_away_ends_the_run(board: Board) -> None:
     stop = f"os.kill({board.server.pid}, signal.SIGTERM)"
-    record, error = bench(board, board.fault("n == 2", after=stop))
+    record, error = bench(board, board.fault("n == 2", after=stop), reconnect_s=0.5)
     os.waitpid(board.server.pid, 0)
     assert isinstance(error, DeviceUnreachableError)
     assert record.status is Status.INFRA

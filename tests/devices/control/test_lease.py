@@ -19,6 +19,7 @@ from tests.devices.servers import kill_sessions
 from trimtab.devices import find_device, requirements
 from trimtab.devices.control import Control, controlled, lease, watchdog
 from trimtab.devices.control.lease import Lease
+from trimtab.devices.limits import TimeLimits
 from trimtab.devices.local import LocalDevice
 from trimtab.devices.process import Source
 from trimtab.devices.protocol import CommandResult, Transcript
@@ -111,7 +112,7 @@ def test_a_lease_names_its_owner_and_ends_with_its_release(device: OtherShell) -
         assert holder is not None
         assert holder.purpose == "calibrate"
         assert holder.pid == os.getpid()
-        assert 0 <= (holder.until - holder.since).total_seconds() - lease.LEASE_S <= 2
+        assert 0 <= (holder.until - holder.since).total_seconds() - device.limits.lease_s <= 2
         with pytest.raises(DeviceBusyError, match="calibrate") as caught:
             acquire(device)
         assert "--wait" in caught.value.hint
@@ -218,10 +219,9 @@ def noted_in(own: Lease) -> list[Path]:
 
 
 def test_a_watchdog_ends_the_runner_of_an_expired_lease_and_reverts_changes(
-    device: OtherShell, fake: FakeSysfs, monkeypatch: pytest.MonkeyPatch
+    device: OtherShell, fake: FakeSysfs
 ) -> None:
-    monkeypatch.setattr(lease, "LEASE_S", 3)
-    monkeypatch.setattr(lease, "_RENEW_S", 1000)
+    device.limits = TimeLimits(lease_s=3, renew_s=1000)
     with device:
         own = acquire(device)
         watchdog.start(device, own.root, own.number)
@@ -284,10 +284,7 @@ def test_a_cut_link_leaves_no_runner_and_no_governor(
     start_sshd: Callable[..., SshServer],
     config: Path,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(lease, "LEASE_S", 4)
-    monkeypatch.setattr(lease, "_RENEW_S", 1)
     fake, server, noted = FakeSysfs(tmp_path / "sys"), start_sshd(), tmp_path / "pid"
     server.define(config, "board1", sysfs=fake.folder, lease=tmp_path / "lease")
 
@@ -298,7 +295,8 @@ def test_a_cut_link_leaves_no_runner_and_no_governor(
     cutter = threading.Thread(target=cut)
     cutter.start()
     notes: list[str] = []
-    with find_device("board1").open(trust_new=True) as device:
+    limits = TimeLimits(lease_s=4, renew_s=1)
+    with find_device("board1").open(trust_new=True, limits=limits) as device:
         script = f"echo $$ >{noted}.part; mv {noted}.part {noted}; sleep 300"
         with controlled(device, Control(), note=notes.append), pytest.raises(DeviceError):
             device.run(["sh", "-c", script], timeout_s=60)

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from trimtab.devices.control import lease, watchdog
+from trimtab.devices.control import lease
 from trimtab.devices.control.lease import Lease
+from trimtab.devices.limits import USUAL
 from trimtab.errors import DeviceBusyError, DeviceUnreachableError
 
 
@@ -29,6 +30,7 @@ class Device:
     """A device that answers each command with a text after `takes_s` seconds of the clock."""
 
     name, sysfs, lease_folder = "board", "/sys", "/tmp/lease"
+    limits = USUAL
 
     def __init__(self, clock: Clock, answer: str, takes_s: float = 0.0) -> None:
         self.clock, self.answer, self.takes_s = clock, answer, takes_s
@@ -65,8 +67,9 @@ HELD = (
 
 
 def test_a_lease_outlives_two_renewals_that_are_lost_and_a_check_of_the_watchdog() -> None:
-    assert 3 * lease._RENEW_S + watchdog._PAUSE_S < lease.LEASE_S
-    assert lease._RENEW_S >= 5, "a board has other work"
+    limits = USUAL
+    assert 3 * limits.renew_s + limits.watch_s < limits.lease_s
+    assert limits.renew_s >= 5, "a board has other work"
 
 
 @pytest.mark.parametrize("takes_s", [0.0, 20.0])
@@ -78,12 +81,12 @@ def test_a_lease_ends_its_seconds_after_the_last_renewal_was_asked_for(
     own.confirm()
     begin_s, device.takes_s = clock.now, takes_s
     own.confirm()
-    clock.now = begin_s + lease.LEASE_S
+    clock.now = begin_s + device.limits.lease_s
     own.check()
     clock.now += 0.1
     with pytest.raises(DeviceUnreachableError, match="could not be renewed for 30 s"):
         own.check()
-    assert f"/tmp/lease renew 3 {lease.LEASE_S}" in device.scripts[-1]
+    assert f"/tmp/lease renew 3 {device.limits.lease_s}" in device.scripts[-1]
 
 
 def test_a_lease_that_another_took_is_gone_at_once(

@@ -18,6 +18,7 @@ from tests.devices.control.test_lease import (
 )
 from tests.devices.fake_sysfs import FakeSysfs
 from trimtab.devices.control import lease, watchdog
+from trimtab.devices.limits import TimeLimits
 from trimtab.errors import DeviceError, DeviceUnreachableError
 
 __all__ = ["device", "fake"]
@@ -170,11 +171,9 @@ class Printing(OtherShell):
 
 
 @pytest.mark.parametrize("printed", ["taken 5", "taken x /tmp", "taken 5 tmp", "again", ""])
-def test_a_device_that_never_gives_its_lease_is_an_error(
-    printed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lease, "_RACE_S", 0)
+def test_a_device_that_never_gives_its_lease_is_an_error(printed: str, tmp_path: Path) -> None:
     device = Printing("here", str(tmp_path))
+    device.limits = TimeLimits(race_s=0)
     device.printed = printed
     with pytest.raises(DeviceError, match="the lease cannot be taken"):
         acquire(device)

@@ -19,7 +19,8 @@ from tests.devices.ssh.test_transport import connect, fingerprint
 from tests.devices.ssh.test_transport_links import stop
 from trimtab.bench.jobs import Settings
 from trimtab.bench.protocol import measure
-from trimtab.devices import find_device, outage, shell
+from trimtab.devices import find_device, outage
+from trimtab.devices.limits import USUAL, TimeLimits
 from trimtab.errors import DeviceUnreachableError, HostKeyError
 from trimtab.results import records
 
@@ -143,7 +144,6 @@ def test_a_measurement_gives_up_a_lost_device_after_the_documented_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     limit_s = 4.0
-    monkeypatch.setattr(shell, "_RECONNECT_S", limit_s)
     server = start_sshd()
     server.define(config, "board1", lease=tmp_path / "lease")
     gone_at_s: list[float] = []
@@ -157,7 +157,8 @@ def test_a_measurement_gives_up_a_lost_device_after_the_documented_time(
     thread = threading.Thread(target=take_away)
     thread.start()
     run = f"is_golden or (open({str(tmp_path / 'begun')!r}, 'w').close(), time.sleep(60))"
-    with find_device("board1").open(trust_new=True) as device:
+    limits = TimeLimits(reconnect_s=limit_s)
+    with find_device("board1").open(trust_new=True, limits=limits) as device:
         subject = make_subject(tmp_path, run)
         outcome = measure(device, subject, make_golden(), Settings(runs=1), tmp_path / "runs")
         took_s = time.monotonic() - gone_at_s[0]
@@ -170,7 +171,7 @@ def test_a_measurement_gives_up_a_lost_device_after_the_documented_time(
 
 def test_the_time_of_the_page_is_that_of_the_code(root: Path) -> None:
     page = (root / "docs" / "devices.md").read_text()
-    assert f"for up to {shell._RECONNECT_S:.0f} s with growing pauses" in page
+    assert f"for up to {USUAL.reconnect_s:.0f} s with growing pauses" in page
 
 
 def test_the_attempts_of_an_outage_fit_into_its_time(monkeypatch: pytest.MonkeyPatch) -> None:

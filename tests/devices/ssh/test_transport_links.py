@@ -19,7 +19,8 @@ from tests.devices.conftest import SshServer
 from tests.devices.fake_boot_id import BOOT_ID, play_boot_id
 from tests.devices.servers import kill_sessions
 from tests.devices.ssh.conftest import Home
-from trimtab.devices import Device, find_device, remote, shell, ssh
+from trimtab.devices import Device, find_device, ssh
+from trimtab.devices.limits import TimeLimits
 from trimtab.devices.ssh import client
 from trimtab.devices.ssh.openssh import OpenSshClient
 from trimtab.errors import (
@@ -149,7 +150,8 @@ def stop(server: SshServer) -> None:
 def test_a_device_that_stays_away_is_given_up(
     server: SshServer, device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shell, "_RECONNECT_S", 1.0)
+    assert isinstance(device, ssh.SshDevice)
+    device.limits = TimeLimits(reconnect_s=1)
     stop(server)
     for _ in range(2):
         started = time.monotonic()
@@ -225,7 +227,8 @@ def test_a_frozen_jump_host_ends_the_connection(
 def test_a_time_out_over_a_frozen_connection_claims_no_kill(
     server: SshServer, device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote, "_KILL_S", 1.0)
+    assert isinstance(device, ssh.SshDevice)
+    device.limits = TimeLimits(kill_s=1)
     freeze = frozen(server)
     timer = threading.Timer(0.5, freeze.__enter__)
     timer.start()

@@ -33,7 +33,6 @@ from trimtab.devices.ssh import Address, SshDevice, host_keys
 from trimtab.errors import DeviceError, DeviceUnreachableError, EmulatorError
 from trimtab.progress import SILENT, Progress
 
-_BOOT_S = 120.0  # 2 s on a quiet machine
 _STOP_S = 10.0
 PROGRAMS = ssh.PROGRAMS
 
@@ -57,12 +56,14 @@ def up(
     *,
     cpu_model: str | None = None,
     cpus: int = 1,
+    boot_s: float = 120.0,
     progress: Progress = SILENT,
 ) -> BoardState:
     """Starts the board if it is not running. The first time it downloads and builds its image.
 
-    With several `cpus` there are no exact instruction counts. Raises `EmulatorError` if QEMU or
-    packages are missing or it does not boot, `DeviceError` if it runs with another processor.
+    With several `cpus` there are no exact instruction counts. `boot_s`: the time limit of its boot,
+    which takes 2 s on a quiet machine. Raises `EmulatorError` if QEMU or packages are missing or it
+    does not boot, `DeviceError` if it runs with another processor.
     """
     _require_linux()
     machine = _machine(arch)
@@ -84,7 +85,7 @@ def up(
         image = _image(arch, folder, progress)
         with progress.step(f"boot {machine.program}, {cpus} x {model}"):
             for attempt in range(_PORT_ATTEMPTS):
-                state = _boot(program, folder, image, model, cpus)
+                state = _boot(program, folder, image, model, cpus, boot_s)
                 if state is not None:
                     return state
                 trial = f"attempt {attempt + 1} of {_PORT_ATTEMPTS}"
@@ -211,7 +212,9 @@ def _image(arch: str, folder: Path, progress: Progress) -> Path:
     return image
 
 
-def _boot(program: str, folder: Path, image: Path, cpu_model: str, cpus: int) -> BoardState | None:
+def _boot(
+    program: str, folder: Path, image: Path, cpu_model: str, cpus: int, boot_s: float
+) -> BoardState | None:
     """Starts QEMU and waits for the ready line; None if another program took the port."""
     serial, log = folder / "serial.log", folder / "qemu.log"
     serial.unlink(missing_ok=True)
@@ -231,7 +234,7 @@ def _boot(program: str, folder: Path, image: Path, cpu_model: str, cpus: int) ->
             words, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
         )
     try:
-        if not _wait_ready(process, serial, log):
+        if not _wait_ready(process, serial, log, boot_s):
             return None
     except BaseException:
         process.kill()
@@ -245,8 +248,8 @@ def _boot(program: str, folder: Path, image: Path, cpu_model: str, cpus: int) ->
     return state
 
 
-def _wait_ready(process: subprocess.Popen[bytes], serial: Path, log: Path) -> bool:
-    deadline = time.monotonic() + _BOOT_S
+def _wait_ready(process: subprocess.Popen[bytes], serial: Path, log: Path, limit_s: float) -> bool:
+    deadline = time.monotonic() + limit_s
     while time.monotonic() < deadline:
         if serial.exists() and board_image.READY_LINE.encode() in serial.read_bytes():
             return True
@@ -257,7 +260,7 @@ def _wait_ready(process: subprocess.Popen[bytes], serial: Path, log: Path) -> bo
             raise EmulatorError(f"QEMU ended with {process.returncode}: {output}", where=str(log))
         time.sleep(0.05)
     raise EmulatorError(
-        f"the board did not boot within {_BOOT_S:g} s", where=str(serial), hint="read that file"
+        f"the board did not boot within {limit_s:g} s", where=str(serial), hint="read that file"
     )
 
 

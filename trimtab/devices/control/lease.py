@@ -31,10 +31,7 @@ from trimtab.errors import (
     DeviceUnreachableError,
 )
 
-LEASE_S = 30  # after the last renewal; a swapping board may take seconds to answer
-_RENEW_S = 8.0
 _ASK_S = 1.0
-_RACE_S = 0.05
 _MOST_RACES = 200
 _MOST_SECONDS = 999_999_999  # that lease.sh reads as a number
 _MOST_BYTES = 64 * 1024  # of what lease.sh prints: a holder, and each runner that was ended
@@ -95,7 +92,10 @@ class Lease:
         `DeviceBusyError` if another holder has it, `DeviceUnreachableError` if it could not be
         renewed in time.
         """
-        if self._failure is None and time.monotonic() - self._renewed_at > LEASE_S:
+        if (
+            self._failure is None
+            and time.monotonic() - self._renewed_at > self._device.limits.lease_s
+        ):
             self._failure = self._ran_out()
         if self._failure is not None:
             raise self._failure
@@ -116,7 +116,7 @@ class Lease:
     def release(self) -> None:
         """Ends the lease. Raises what the transport raises."""
         self._stop.set()
-        self._thread.join(_RENEW_S)
+        self._thread.join(self._device.limits.renew_s)
         text = script(self._device, self.root, "release", self.number)
         self._device.shell(text, "release the lease", limit_bytes=_MOST_BYTES)
 
@@ -130,15 +130,16 @@ class Lease:
 
         Some servers (dropbear) mix up two commands of a connection that begin or end together.
         """
-        while not self._stop.wait(_RENEW_S) and not self._failure:
+        pause_s = self._device.limits.renew_s
+        while not self._stop.wait(pause_s) and not self._failure:
             with suppress(DeviceError), self._device.clone() as own:  # `check` decides
                 self._renew(own)
-                while not self._stop.wait(_RENEW_S) and not self._failure:
+                while not self._stop.wait(pause_s) and not self._failure:
                     self._renew(own)
 
     def _renew(self, device: Device) -> None:
         now = time.monotonic()
-        text = script(device, self.root, "renew", self.number, LEASE_S)
+        text = script(device, self.root, "renew", self.number, device.limits.lease_s)
         lines = device.shell(text, "renew the lease", limit_bytes=_MOST_BYTES).splitlines()
         if lines == ["renewed"]:
             self._renewed_at = now
@@ -154,7 +155,8 @@ class Lease:
 
     def _ran_out(self) -> DeviceError:
         return DeviceUnreachableError(
-            f"the lease of the device is lost: it could not be renewed for {LEASE_S} s",
+            "the lease of the device is lost: it could not be renewed for "
+            f"{self._device.limits.lease_s} s",
             where=self._device.name,
             hint="measure again; was this machine asleep, or the link down?",
         )
@@ -181,7 +183,7 @@ def acquire(device: Device, purpose: str, *, wait_s: float, note: Callable[[str]
                     hint="look into the folder of the leases there (docs/devices.md); whoever owns "
                     "it, or root, can remove it",
                 )
-            time.sleep(_RACE_S)
+            time.sleep(device.limits.race_s)
             continue
         if holder.has_died:
             force = holder.number
@@ -240,7 +242,9 @@ def _claim(device: Device, purpose: str, force: int) -> list[str]:
         "started": _started(os.getpid()),
     }
     owner = (f"{key}={' '.join(value.split())}" for key, value in facts.items())
-    text = script(device, device.lease_folder, "claim", force, LEASE_S, NO_ROOM, *owner)
+    text = script(
+        device, device.lease_folder, "claim", force, device.limits.lease_s, NO_ROOM, *owner
+    )
     printed_text = device.shell(text, "acquire the lease", limit_bytes=_MOST_BYTES)
     return printed_text.splitlines() or ["again"]
 

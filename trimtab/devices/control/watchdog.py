@@ -11,12 +11,10 @@ from trimtab.devices import scripts
 from trimtab.devices.control import lease
 from trimtab.devices.protocol import Device
 
-_PAUSE_S = 2  # between two checks
-
 
 def start(device: Device, root: str, number: int) -> None:
     """Starts the watchdog of lease `number`. It outlives the connection, not the lease."""
-    text = lease.script(device, root, "watch", number, _PAUSE_S)
+    text = lease.script(device, root, "watch", number, device.limits.watch_s)
     device.shell(scripts.script("start_detached", text), "start the watchdog")
 
 
