@@ -111,6 +111,15 @@ def test_unknown_names_are_refused_with_those_that_exist() -> None:
         assert error.value.hint
 
 
+def test_a_hint_names_an_operator_with_several_parameters_once() -> None:
+    net = Net(data=(2, 4))
+    net.finish(net("gemm", "data", normal(3, 4), normal(3)))
+    (op,) = net.program.ops
+    with pytest.raises(UsageError) as error:
+        trimtab.training(net.program, trainable=[f"{op.name}x"])
+    assert error.value.hint.removeprefix("there are ").split(", ").count(op.name) == 1
+
+
 def test_a_network_without_weights_has_nothing_to_train() -> None:
     net = Net(data=(2, 4))
     net.program.outputs = [net("relu", net("add", "data", 1.0))]

@@ -53,7 +53,7 @@ def choose(program: Program, trainable: Trainable) -> dict[str, Multipliers]:
                 chosen[name] = multipliers
     if unused := [pattern for pattern in patterns if pattern not in used]:
         names = [*readers, *(op for operators, _ in readers.values() for op in operators)]
-        near = difflib.get_close_matches(unused[0], names) or list(readers)[:8]
+        near = difflib.get_close_matches(unused[0], dict.fromkeys(names)) or list(readers)[:8]
         raise UsageError(f"no parameter fits {unused[0]!r}", hint=f"there are {', '.join(near)}")
     if not chosen:
         raise UsageError("no parameter is trainable", hint="name one, or pass trainable=None")
