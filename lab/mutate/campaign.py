@@ -45,7 +45,7 @@ _OF_LIBRARY = (
 )
 _PROGRAMS = {"core": CHECKS, "ops": CHECKS[:1], "api": CHECKS[:1]}
 _AT_RUN_TIME = ("tests/plugins", "-k", "python_operators")
-_OF_FILES: Mapping[str, tuple[str, ...]] = {
+NEAREST: Mapping[str, tuple[str, ...]] = {
     "bindings/executor": ("tests/engine",),
     "bindings/hand_over": ("tests/lab/test_machine.py",),
     "bindings/kernel_": ("tests/lab/test_roofline.py",),
@@ -282,9 +282,10 @@ def stages(room: SourceRoom, mutant: Mutant) -> list[Stage]:
 
 
 def _of_engine(room: SourceRoom, mutant: Mutant) -> Iterator[Stage]:
-    nearest = next((_OF_FILES[one] for one in _OF_FILES if mutant.file.startswith(one)), ())
+    nearest = next((NEAREST[one] for one in NEAREST if mutant.file.startswith(one)), ())
     if room.name == "app":  # a program, which tests build
-        yield from [Stage((*nearest, *_ON_HOST))] * bool(nearest)
+        if nearest:
+            yield Stage((*nearest, *_ON_HOST))
         yield Stage((*_OF_RUNNER, *_BUILT))
         return
     kernels = mutant.file.startswith("kernels/")

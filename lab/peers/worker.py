@@ -135,7 +135,7 @@ def ncnn(job: PeerJob, ncnn: Any) -> Run:
     net.load_model(str(job.converted(".ncnn.bin")))
     inputs = []
     for array in job.inputs.values():
-        memory = np.zeros(array.size + 16, array.dtype)  # `clone` reads bytes behind the values
+        memory = np.zeros(array.size + 16, array.dtype)  # as in trimtab.exporters.ncnn.mat
         memory[: array.size] = array.ravel()
         inputs.append(ncnn.Mat(memory[: array.size].reshape(array.shape[1:])).clone())
     names, outputs = net.input_names(), net.output_names()

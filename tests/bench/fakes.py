@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.scripts import FIRST_LINES
+from tests.python_script import FIRST_LINES
 from trimtab.bench.golden import Golden
 from trimtab.bench.jobs import Subject
 from trimtab.results.records import FileFacts, Header, RecordedDevice, Status, Writer

@@ -29,7 +29,7 @@ from lab.peers.compare import (
 )
 from lab.peers.process import LoadFigures, PeerCase, Process, probe
 from lab.peers.quantized import quantized
-from tests.scripts import FIRST_LINES
+from tests.python_script import FIRST_LINES
 from trimtab import tables
 from trimtab.bench.golden import Golden
 from trimtab.errors import DynamicShapeError, MissingRequirementError, RunnerError, UsageError

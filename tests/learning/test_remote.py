@@ -113,7 +113,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Small:
 
 @pytest.fixture
 def remote(small: Small) -> Iterator[RemoteTrainer]:
-    with remote_trainer(small.prepared.training, small.built, find_device("local"), 0) as trainer:
+    with remote_trainer(small.prepared, small.built, find_device("local")) as trainer:
         yield trainer
 
 
@@ -152,7 +152,7 @@ def test_a_board_behind_ssh_streams_its_losses(
     here, there = trimtab.Trainer(small.prepared.training), list[float]()
     batches = small.batches(5)
     shelf = find_device("shelf")
-    with remote_trainer(small.prepared.training, small.built, shelf, 0, trust_new=True) as trainer:
+    with remote_trainer(small.prepared, small.built, shelf, trust_new=True) as trainer:
         trainer.begin()
         trainer.advance(batches, there.append)
         trainer.save(tmp_path / "five.checkpoint")
@@ -292,7 +292,7 @@ def lenet_twice(folder: Path, batch: int, steps: int, digits: int) -> Twins:
     here, there = [trainer.step(one) for one in batches], list[float]()
     definition = find_device("qemu-a53")
     built = runner_for(prepared, definition)
-    with remote_trainer(prepared.training, built, definition, 0) as remote:
+    with remote_trainer(prepared, built, definition) as remote:
         remote.begin()
         remote.advance(batches, there.append)
         return Twins((here, there), (trainer.network(), remote.network()))

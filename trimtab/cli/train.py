@@ -132,9 +132,7 @@ def _stepper(
         trust_new=options.trust_new,
         progress=progress,
     )
-    with remote_trainer(
-        prepared.training, built, definition, prepared.seed, trust_new=options.trust_new
-    ) as remote:
+    with remote_trainer(prepared, built, definition, trust_new=options.trust_new) as remote:
         remote.begin(options.resume)
         yield remote
 

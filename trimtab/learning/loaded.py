@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from trimtab.camera import attach
 from trimtab.errors import UsageError
 from trimtab.learning import checkpoint
 from trimtab.learning.prepared import PreparedTraining
-from trimtab.pipeline.loaded import Loaded
+from trimtab.pipeline.loaded import Loaded, file_stem
 from trimtab.pipeline.precision import ConvertedNetwork
 from trimtab.pipeline.recipe import Recipe
 from trimtab.pipeline.resolve import find_target
@@ -30,10 +29,9 @@ def load(recipe: Recipe, prepared: PreparedTraining) -> Loaded:
     source = training.program
     for name, camera in recipe.cameras.items():
         source = attach(source, camera, name)
-    model = re.sub(r"[^\w.-]", "_", training.program.name) + ".ttm"
+    model = f"{file_stem(source.name)}.ttm"
     recipe = replace(recipe, toolchain=recipe.toolchain or "host", model=model, trains=True)
     target = find_target(recipe.toolchain, recipe.cpu, recipe.threads, recipe.profile)
     network = ConvertedNetwork(source, recipe.plan)
-    first = checkpoint.encode(training.in_order(training.initial), 0)
-    beside = {".checkpoint": first}
+    beside = {".checkpoint": checkpoint.encode(training.in_order(training.initial), 0)}
     return Loaded(recipe, prepared.path, target, source, network, training.program, beside)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import struct
 import tempfile
@@ -27,6 +26,7 @@ from trimtab.learning.loaded import load
 from trimtab.learning.prepared import PreparedTraining
 from trimtab.learning.training_program import TrainingProgram
 from trimtab.pipeline.built import Built, build
+from trimtab.pipeline.loaded import file_stem
 from trimtab.pipeline.measured import ready_device
 from trimtab.pipeline.planned import plan
 from trimtab.pipeline.recipe import Recipe
@@ -166,22 +166,21 @@ def runner_for(
     ready_device(definition, recipe.toolchain, trust_new=trust_new)
     core = find_toolchain(recipe.toolchain).core(recipe.cpu).name
     name = f"{prepared.training.program.name}-{recipe.toolchain}-{core}"
-    output = paths.cache() / "train" / re.sub(r"[^\w.-]", "_", name)
+    output = paths.cache() / "train" / file_stem(name)
     recipe = replace(recipe, output=output)
     return build(plan(load(recipe, prepared), progress), progress)
 
 
 @contextmanager
 def remote_trainer(
-    training: TrainingProgram,
+    prepared: PreparedTraining,
     built: Built,
     definition: DeviceDefinition,
-    seed: int,
     *,
     trust_new: bool = False,
 ) -> Iterator[RemoteTrainer]:
-    """Leases the device and pushes a training's runner and model; clocks stay as
-    they are.
+    """Leases the device and pushes what `runner_for` has built for a training; clocks stay as they
+    are.
     """
     control = Control(governor="keep", wait_s=600.0)
     with (
@@ -192,12 +191,12 @@ def remote_trainer(
     ):
         delivered = built.delivered
         yield RemoteTrainer(
-            training,
+            prepared.training,
             device,
             device.push(delivered.runner).path,
             device.push(delivered.model).path if delivered.model else None,
             f"{scratch}/state.checkpoint",
             Path(folder),
             built.recipe.threads,
-            seed,
+            prepared.seed,
         )

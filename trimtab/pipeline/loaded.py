@@ -39,7 +39,12 @@ class Loaded:
     @property
     def stem(self) -> str:
         """The name of the model's file on a device, without suffix."""
-        return re.sub(r"[^\w.-]", "_", self.source.name) or "model"
+        return file_stem(self.source.name)
+
+
+def file_stem(name: str) -> str:
+    """The name of a program as that of a file, without suffix."""
+    return re.sub(r"[^\w.-]", "_", name) or "model"
 
 
 def load(recipe: Recipe, progress: Progress = SILENT) -> Loaded:
