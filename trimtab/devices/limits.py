@@ -14,7 +14,8 @@ class TimeLimits:
     in again; `kill_s`: until the end of a killed command is known.
     `lease_s`: the life of a lease after its last renewal, in which a swapping board answers;
     `renew_s`: between two renewals; `race_s`: before a lease is claimed again that somebody else
-    was about to take; `watch_s`: between two checks of the watchdog.
+    was about to take; `watch_s`: between two checks of the watchdog, a whole number, as the `sleep`
+    of some boards takes no other.
     """
 
     housekeeping_s: float = 60.0
@@ -24,7 +25,7 @@ class TimeLimits:
     lease_s: int = 30
     renew_s: float = 8.0
     race_s: float = 0.05
-    watch_s: float = 2
+    watch_s: float = 2  # not 2.0
 
 
 USUAL = TimeLimits()
