@@ -5,186 +5,122 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import pytest
 
 from tests.some import some
 from tests.sources import IMPORTABLE, LABORATORY, MODULES, OWN
 
-# A room is a module or folder directly below trimtab/. Each names the rooms that it may import, and
-# imports all of them: an allowance that nothing uses goes. The order is that of the layers, lowest
-# first. "__init__" is the package itself, whose version any room may import.
-MAY_IMPORT: dict[str, set[str]] = {
-    "errors": set(),
-    "strict_json": set(),
-    "toml_table": {"errors"},
-    "paths": set(),
-    "system": {"errors"},
-    "files": {"errors"},
-    "escape": set(),
-    "junit_document": {"escape"},
-    "tables": {"escape", "strict_json"},
-    "accuracy": {"errors"},
-    "detections": {"errors", "tables"},
-    "input_arrays": {"errors"},
-    "array_files": {"system", "errors"},
-    "compression": set(),
-    "progress": set(),
-    "plugins": {"errors"},
-    "schema": {"errors", "paths", "plugins", "toml_table"},
-    "kernels": {"errors", "paths", "plugins", "schema", "toml_table"},
-    "profile": {"strict_json", "errors", "paths", "plugins", "schema", "kernels", "toml_table"},
-    "engine": {"errors", "paths", "plugins"},
-    "cores": {"errors", "paths", "plugins", "toml_table"},
-    "target": {"errors", "kernels", "profile", "engine", "cores"},
-    "python_operators": {"errors", "schema", "engine"},
-    "program": {"strict_json", "errors", "tables", "schema", "kernels", "engine"},
-    "camera": {"errors", "program"},
-    "modelfile": {"strict_json", "errors", "files", "schema", "engine", "program"},
-    "plan_cache": {
-        *("strict_json", "errors", "files", "paths", "plugins", "engine", "modelfile"),
-        "program",
-    },
-    "operator_cases": {"errors", "plugins", "program"},
-    "zoo": {"errors", "paths", "files", "progress"},
-    "importers": {
-        *("strict_json", "errors", "files", "plugins", "schema", "program", "modelfile"),
-        *("plan_cache", "zoo"),
-    },
-    "passes": {"errors", "plugins", "schema", "kernels", "engine", "program"},
-    "exporters": {"errors", "files", "schema", "program", "importers", "passes"},
-    "planner": {
-        "errors",
-        "escape",
-        "toml_table",
-        "schema",
-        "kernels",
-        "cores",
-        "target",
-        "profile",
-        "engine",
-        "program",
-    },
-    "explanation": {
-        *("strict_json", "tables", "target", "program", "importers", "passes", "planner"),
-    },
-    "session": {
-        *("errors", "input_arrays", "engine", "target", "program", "modelfile", "plan_cache"),
-        *("camera", "importers", "passes", "planner"),
-    },
-    "heads": {"errors", "program", "session"},
-    "quantization": {
-        *("strict_json", "toml_table", "input_arrays", "array_files"),
-        *("errors", "accuracy", "files", "progress", "target", "program", "passes"),
-        *("planner", "session", "heads", "detections"),
-    },
-    "gradients": {"errors", "plugins", "schema", "engine", "program"},
-    "build": {
-        "strict_json",
-        *("__init__", "errors", "toml_table", "paths", "plugins", "files", "progress", "schema"),
-        "kernels",
-        *("profile", "engine", "cores", "target", "program", "session"),
-    },
-    "size": {"errors", "paths", "plugins", "tables", "kernels"},
-    "devices": {
-        *("system", "strict_json"),
-        *("errors", "toml_table", "paths", "plugins", "files", "tables", "compression", "progress"),
-        *("cores", "build"),
-    },
-    "results": {
-        "strict_json",
-        "escape",
-        "errors",
-        "paths",
-        "accuracy",
-        "files",
-        "tables",
-        "devices",
-    },
-    "bench": {
-        "strict_json",
-        "array_files",
-        "errors",
-        "accuracy",
-        "files",
-        "progress",
-        "cores",
-        "devices",
-        "results",
-    },
-    "labels": {
-        *("errors", "program", "camera", "heads", "planner", "session", "quantization"),
-        "detections",
-    },
-    "pipeline": {
-        "strict_json",
-        *("__init__", "errors", "paths", "files", "tables", "compression", "progress", "cores"),
-        *("accuracy", "profile", "target", "program", "modelfile", "importers", "passes"),
-        *("camera", "operator_cases", "planner", "session", "quantization", "build", "size", "zoo"),
-        *("devices", "bench", "heads", "labels"),
-        *("results", "toml_table", "array_files", "exporters"),
-    },
-    "learning": {
-        *("strict_json", "errors", "paths", "array_files", "files", "progress", "engine"),
-        *("gradients", "program", "camera", "importers", "planner", "session", "quantization"),
-        *("build", "devices", "bench", "pipeline"),
-    },
-    "compare": {
-        "strict_json",
-        *("importers", "errors", "paths", "files", "progress", "program", "build", "size", "zoo"),
-        *("devices", "results", "bench", "pipeline"),
-    },
-    "fitting": {
-        *("strict_json", "errors", "paths", "tables", "progress", "kernels", "cores", "target"),
-        *("program", "passes", "planner", "build", "devices", "results", "bench", "pipeline"),
-    },
-    "reports": {
-        "strict_json",
-        "escape",
-        "junit_document",
-        "errors",
-        "plugins",
-        "accuracy",
-        "files",
-        "tables",
-        "results",
-        "pipeline",
-        "compare",
-    },
-    "tuning": {
-        *("strict_json", "errors", "paths", "files", "tables", "progress", "kernels", "profile"),
-        *("target", "program", "importers", "passes", "planner", "session", "build", "devices"),
-        *("results", "bench", "pipeline", "compare", "reports", "schema", "engine"),
-    },
-    "sweep": {
-        *("system", "strict_json"),
-        "escape",
-        "junit_document",
-        *("__init__", "errors", "paths", "files", "tables", "progress", "profile", "build"),
-        *("importers", "plan_cache", "plugins"),
-        *("toml_table", "zoo", "devices", "results", "bench", "pipeline", "compare", "tuning"),
-    },
-    "plugin_kit": {
-        *("errors", "paths", "plugins", "files", "tables", "progress", "schema", "kernels"),
-        *("profile", "operator_cases", "program", "session", "importers", "passes", "build"),
-        *("devices", "reports", "pipeline"),
-    },
-    "doctor": {
-        *("system", "strict_json", "errors", "paths", "tables", "progress", "build", "devices"),
-    },
-    "demo": {
-        *("errors", "paths", "files", "progress", "bench", "devices"),
-        *("results", "compare", "reports", "pipeline", "doctor"),
-    },
-    "cli": {
-        "strict_json",
-        "escape",
-        *("__init__", "errors", "files", "tables", "progress", "plugins", "profile", "program"),
-        *("exporters", "planner", "build", "size", "zoo", "devices", "results", "bench"),
-        *("camera", "pipeline", "compare", "fitting", "reports", "tuning", "sweep", "plugin_kit"),
-        *("doctor", "demo", "paths", "heads", "learning", "labels", "explanation"),
-    },
+
+class Wing(NamedTuple):
+    """Rooms that belong together. `below`: the wings whose rooms they may import; `rooms`: each
+    room, with the rooms of the same wing that it imports.
+    """
+
+    below: set[str]
+    rooms: dict[str, set[str]]
+
+
+# A room is a module or folder directly below trimtab/. Wings and the rooms of a wing stand in
+# layers, lowest first. An allowance that nothing uses goes.
+WINGS = {
+    "text": Wing(
+        set(),
+        {
+            "errors": set(),
+            "strict_json": set(),
+            "paths": set(),
+            "escape": set(),
+            "compression": set(),
+            "progress": set(),
+            "toml_table": {"errors"},
+            "system": {"errors"},
+            "files": {"errors"},
+            "input_arrays": {"errors"},
+            "array_files": {"errors", "system"},
+            "junit_document": {"escape"},
+            "tables": {"escape", "strict_json"},
+        },
+    ),
+    "target": Wing(
+        {"text"},
+        {
+            "plugins": set(),
+            "schema": {"plugins"},
+            "kernels": {"plugins", "schema"},
+            "profile": {"plugins", "schema", "kernels"},
+            "engine": {"plugins"},
+            "cores": {"plugins"},
+            "target": {"kernels", "profile", "engine", "cores"},
+            "python_operators": {"schema", "engine"},
+            "size": {"plugins", "kernels"},
+        },
+    ),
+    "compiler": Wing(
+        {"text", "target"},
+        {
+            "program": set(),
+            "operator_cases": {"program"},
+            "modelfile": {"program"},
+            "plan_cache": {"program", "modelfile"},
+            "zoo": set(),
+            "importers": {"program", "modelfile", "plan_cache", "zoo"},
+            "passes": {"program"},
+            "exporters": {"program", "importers", "passes"},
+            "planner": {"program"},
+            "explanation": {"program", "importers", "passes", "planner"},
+        },
+    ),
+    "inference": Wing(
+        {"text", "target", "compiler"},
+        {
+            "accuracy": set(),
+            "detections": set(),
+            "camera": set(),
+            "session": {"camera"},
+            "heads": {"session"},
+            "quantization": {"accuracy", "detections", "session", "heads"},
+            "labels": {"detections", "camera", "session", "heads", "quantization"},
+        },
+    ),
+    "measurement": Wing(
+        {"text", "target", "compiler", "inference"},
+        {
+            "build": set(),
+            "devices": {"build"},
+            "results": {"devices"},
+            "bench": {"devices", "results"},
+            "pipeline": {"build", "devices", "results", "bench"},
+        },
+    ),
+    "training": Wing(
+        {"text", "target", "compiler", "inference", "measurement"},
+        {"gradients": set(), "learning": {"gradients"}},
+    ),
+    "search": Wing(
+        {"text", "target", "compiler", "inference", "measurement"},
+        {
+            "compare": set(),
+            "fitting": set(),
+            "reports": {"compare"},
+            "tuning": {"compare", "reports"},
+            "sweep": {"compare", "tuning"},
+        },
+    ),
+    "app": Wing(
+        {"text", "target", "compiler", "inference", "measurement", "training", "search"},
+        {
+            "plugin_kit": set(),
+            "doctor": set(),
+            "demo": {"doctor"},
+            "cli": {"plugin_kit", "doctor", "demo"},
+        },
+    ),
 }
+WING_OF = {room: name for name, wing in WINGS.items() for room in wing.rooms}
+# What runs a binary on a device and keeps its samples knows no network.
+WITHOUT_NETWORKS = {"devices", "results", "bench"}
 # The package itself has no row: it loads the names of the Python API when they are first used.
 API = "__init__"
 # One method of the API is in a lower layer than the code that it calls, and imports it then.
@@ -215,17 +151,23 @@ def room(name: str) -> str:
     return pieces[1] if len(pieces) > 1 else "__init__"
 
 
+def is_allowed(own: str, other: str) -> bool:
+    """Whether a room may import another."""
+    wing = WINGS[WING_OF[own]]
+    return other in {own, API, *wing.rooms[own]} or WING_OF[other] in wing.below
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_a_module_imports_only_the_rooms_below_its_own(name: str) -> None:
     own = room(name)
     if own == API:
         return
-    assert own in MAY_IMPORT, f"trimtab/{own} is a new room: give it its row in MAY_IMPORT"
-    allowed = MAY_IMPORT[own] | {own}
+    assert own in WING_OF, f"trimtab/{own} is a new room: give it its row in WINGS"
     wrong = {
         target
         for target, top in imports(name)
-        if room(target) not in allowed and (top or (name, target) not in FRONT_DOORS)
+        if target.startswith("trimtab")
+        if not is_allowed(own, room(target)) and (top or (name, target) not in FRONT_DOORS)
     }
     assert not wrong, f"{name} must not import {sorted(wrong)}"
 
@@ -236,16 +178,32 @@ def test_no_room_may_import_what_it_does_not() -> None:
         used.setdefault(room(name), set()).update(
             room(target) for target, _ in imports(name) if (name, target) not in FRONT_DOORS
         )
-    idle = {own: allowed - used.get(own, set()) for own, allowed in MAY_IMPORT.items()}
-    assert not {own: rooms for own, rooms in idle.items() if rooms}
+    for title, wing in WINGS.items():
+        idle = {own: rooms - used[own] for own, rooms in wing.rooms.items() if rooms - used[own]}
+        assert not idle, title
+        reached = {WING_OF[other] for own in wing.rooms for other in used[own] - {API}}
+        assert not wing.below - reached, title
     assert all(target in {t for t, _ in imports(name)} for name, target in FRONT_DOORS)
 
 
-def test_the_rooms_stand_in_layers() -> None:
-    layers = list(MAY_IMPORT)
-    for own, allowed in MAY_IMPORT.items():
-        above = {r for r in allowed & MAY_IMPORT.keys() if layers.index(r) > layers.index(own)}
-        assert not above, f"{own} stands below {sorted(above)}"
+def test_the_wings_and_the_rooms_of_each_stand_in_layers() -> None:
+    for rows in (
+        {name: wing.below for name, wing in WINGS.items()},
+        *(w.rooms for w in WINGS.values()),
+    ):
+        layers = list(rows)
+        for own, allowed in rows.items():
+            above = {other for other in allowed if layers.index(other) > layers.index(own)}
+            assert not above, f"{own} stands below {sorted(above)}"
+
+
+def test_devices_and_measurements_know_no_network() -> None:
+    for name in some(MODULES):
+        if room(name) in WITHOUT_NETWORKS:
+            wings = {WING_OF.get(room(target)) for target, _ in imports(name)}
+            assert not wings & {"compiler", "training"}, name
+            rooms = {room(t) for t, _ in imports(name) if WING_OF.get(room(t)) == "inference"}
+            assert rooms <= {"accuracy"}, f"{name} imports {sorted(rooms)}"
 
 
 def test_nobody_imports_the_command_line() -> None:
