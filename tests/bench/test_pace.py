@@ -16,6 +16,7 @@ from trimtab import paths
 from trimtab.bench import protocol
 from trimtab.bench.jobs import Settings
 from trimtab.bench.pace import Pace
+from trimtab.cli._options import RecipeOptions
 from trimtab.cli.bench import BenchOptions
 from trimtab.devices import find_device
 from trimtab.errors import UsageError
@@ -61,7 +62,7 @@ def test_a_paced_run_has_one_launch_with_clock_and_temperature(
 )
 def test_impossible_paces_are_refused(options: dict[str, float], reason: str) -> None:
     with pytest.raises(UsageError, match=reason):
-        BenchOptions(model="squeezenet", **options).recipe()  # type: ignore[arg-type]
+        BenchOptions(network=RecipeOptions(model="squeezenet"), **options).recipe()  # type: ignore[arg-type]
 
 
 def test_the_pacer_takes_the_newest_frame_and_never_begins_before_it_arrives(

@@ -19,6 +19,7 @@ from tests.heads import detectors
 from trimtab.build import builder
 from trimtab.camera import Frame, attach, parse
 from trimtab.camera.formats import FORMATS
+from trimtab.cli._options import RecipeOptions
 from trimtab.cli.build import BuildOptions
 from trimtab.errors import UsageError
 from trimtab.pipeline.built import build
@@ -252,7 +253,9 @@ def test_a_runner_with_the_decoder_takes_jpeg_and_png_files(tmp_path: Path) -> N
 
 
 def test_pictures_need_a_camera_with_frames_of_any_size() -> None:
-    fixed = BuildOptions(model="net.onnx", input=("x=camera(rgb, 8x8)",), pictures=True)
+    fixed = BuildOptions(
+        network=RecipeOptions(model="net.onnx", input=("x=camera(rgb, 8x8)",)), pictures=True
+    )
     with pytest.raises(UsageError, match="frames may differ in size"):
         fixed.recipe()
 

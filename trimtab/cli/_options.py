@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from trimtab.learning.request import TrainingRequest
     from trimtab.pipeline.budget import Budget
     from trimtab.pipeline.calibration import Calibration
-    from trimtab.pipeline.recipe import Shapes
+    from trimtab.pipeline.recipe import Recipe, Shapes
     from trimtab.planner.plan_file import Plan
 
 INPUT_HELP = (
@@ -222,6 +222,43 @@ class ControlOptions:
         from trimtab.devices.control import Control
 
         return Control(self.cores, self.governor, self.max_celsius or None, parse_wait(self.wait))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecipeOptions:
+    """The network, what the binary is to contain, and the machine that it is for."""
+
+    input: tuple[str, ...] = option(CAMERA_HELP, ())
+    model: str = option(
+        "model file or zoo network; default of a measurement: the network of the profile's family"
+    )
+    head: str = option(HEAD_HELP)
+    profile: str = option(
+        "contents of the binary: a profile's name or file; default: exactly what the model needs"
+    )
+    toolchain: str = option(
+        "machine to build for (docs/toolchains.md); default: the device's, or this one"
+    )
+    cpu: str = option(
+        "core to build for, e.g. cortex-a53; default: the device's, or any of the architecture"
+    )
+
+    def read(self, plan: PlanOptions, precision: PrecisionOptions) -> Recipe:
+        """The recipe of these options; UsageError for invalid values."""
+        from trimtab.pipeline.recipe import Recipe
+
+        shapes, cameras = parse_cameras(self.input)
+        return Recipe(
+            model=self.model,
+            profile=self.profile,
+            toolchain=self.toolchain,
+            cpu=self.cpu,
+            shapes=shapes,
+            cameras=cameras,
+            head=parse_head(self.head),
+            plan=plan.read(),
+            calibration=precision.read(),
+        )
 
 
 def parse_inputs(inputs: Iterable[str]) -> Shapes:

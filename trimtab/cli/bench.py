@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING
 
 from trimtab.cli._command import command, group, option
 from trimtab.cli._options import (
-    CAMERA_HELP,
-    HEAD_HELP,
     RESULTS_HELP,
     TRUST_HELP,
     BudgetOptions,
     ControlOptions,
     PlanOptions,
     PrecisionOptions,
-    parse_cameras,
-    parse_head,
+    RecipeOptions,
 )
 
 if TYPE_CHECKING:
@@ -31,17 +28,8 @@ NAMESPACE = "bench"
 class BenchOptions:
     """Options of `bench`."""
 
-    input: tuple[str, ...] = option(CAMERA_HELP, ())
-    model: str = option(
-        "model file or zoo network; default: the zoo's network of the profile's family"
-    )
-    head: str = option(HEAD_HELP)
-    profile: str = option(
-        "contents of the binary: a profile's name or file; default: exactly what the model needs"
-    )
+    network: RecipeOptions = group(RecipeOptions)
     device: str = option("device to measure on (./inv device)", "local")
-    toolchain: str = option("default: the device's")
-    cpu: str = option("core to build for, e.g. cortex-a53; default: the device's")
     plan: PlanOptions = group(PlanOptions)
     limits: BudgetOptions = group(BudgetOptions)
     embed_model: bool = option("link the model into the binary", False)
@@ -92,8 +80,10 @@ class BenchOptions:
 
     def recipe(self) -> Recipe:
         """The recipe of these options; UsageError for invalid values."""
+        from dataclasses import replace
+
         from trimtab.bench.jobs import Settings
-        from trimtab.pipeline.recipe import MeasurementRequest, Recipe
+        from trimtab.pipeline.recipe import MeasurementRequest
         from trimtab.results.folder import results_folder
 
         settings = Settings(
@@ -109,17 +99,8 @@ class BenchOptions:
             pace=self._pace(),
             control=self.control.read(),
         )
-        shapes, cameras = parse_cameras(self.input)
-        return Recipe(
-            model=self.model,
-            profile=self.profile,
-            toolchain=self.toolchain,
-            cpu=self.cpu,
-            shapes=shapes,
-            cameras=cameras,
-            head=parse_head(self.head),
-            plan=self.plan.read(),
-            calibration=self.precision.read(),
+        return replace(
+            self.network.read(self.plan, self.precision),
             budget=self.limits.read(self.plan.choices.prefer),
             embed_model=self.embed_model,
             measurement=MeasurementRequest(

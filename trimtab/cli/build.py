@@ -11,15 +11,12 @@ from typing import TYPE_CHECKING
 from trimtab.cli._command import changed, command, group, option
 from trimtab.cli._engine import build_engine
 from trimtab.cli._options import (
-    CAMERA_HELP,
-    HEAD_HELP,
     THREADS_HELP,
     BudgetOptions,
     PlanOptions,
     PrecisionOptions,
+    RecipeOptions,
     TrainingOptions,
-    parse_cameras,
-    parse_head,
 )
 
 if TYPE_CHECKING:
@@ -37,14 +34,7 @@ GROUP = "Build"
 class BuildOptions:
     """Options of `build`."""
 
-    input: tuple[str, ...] = option(CAMERA_HELP, ())
-    model: str = option("model file, or zoo network by name")
-    head: str = option(HEAD_HELP)
-    profile: str = option(
-        "contents of the binary: a profile's name or file; default: exactly what the model needs"
-    )
-    toolchain: str = option("machine to build for (docs/toolchains.md)", "host")
-    cpu: str = option("core to build for, e.g. cortex-a53; default: any of the architecture")
+    network: RecipeOptions = group(RecipeOptions)
     output: str = option("folder to deliver into; default: dist/NAME-TOOLCHAIN")
     embed_model: bool = option("link the model into the runner: a single file", False)
     example: bool = option("also deliver a C program that runs this model", False)
@@ -71,25 +61,26 @@ class BuildOptions:
         recipe = self.recipe()
         if self.train:
             self.request()
-        resolve.check(recipe, needs_model=not (self.profile or self.train))
+        resolve.check(recipe, needs_model=not (self.network.profile or self.train))
 
     def request(self) -> TrainingRequest:
         """The training of these options; UsageError for invalid values."""
-        return self.training.read(self.model, parse_cameras(self.input)[0])
+        return self.training.read(self.network.model, self.recipe().shapes)
 
     def recipe(self) -> Recipe:
         """The recipe of these options; UsageError for invalid values."""
-        from trimtab.errors import UsageError
-        from trimtab.pipeline.recipe import Recipe
+        from dataclasses import replace
 
-        if self.example and (self.embed_model or not self.model):
+        from trimtab.errors import UsageError
+
+        if self.example and (self.embed_model or not self.network.model):
             why = "--embed-model delivers none" if self.embed_model else "there is none"
             raise UsageError(
                 f"--example is a program for the model file, and {why}",
-                hint="leave out --embed-model" if self.model else "name one with --model",
+                hint="leave out --embed-model" if self.network.model else "name one with --model",
             )
-        shapes, cameras = parse_cameras(self.input)
-        if self.pictures and not any(camera.min_size for camera in cameras.values()):
+        recipe = self.network.read(self.plan, self.precision)
+        if self.pictures and not any(camera.min_size for camera in recipe.cameras.values()):
             raise UsageError(
                 "--pictures is for cameras whose frames may differ in size",
                 hint='such as --input "images=camera(nv12, 64x64..1920x1080) | yolo"',
@@ -99,16 +90,8 @@ class BuildOptions:
             raise UsageError(f"{options} are for trainings", hint="add --train")
         if self.train and self.example:
             raise UsageError("--example is a program for inference", hint="leave out --train")
-        return Recipe(
-            model=self.model,
-            profile=self.profile,
-            toolchain=self.toolchain,
-            cpu=self.cpu,
-            shapes=shapes,
-            cameras=cameras,
-            head=parse_head(self.head),
-            plan=self.plan.read(),
-            calibration=self.precision.read(),
+        return replace(
+            recipe,
             budget=self.limits.read(self.plan.choices.prefer),
             embed_model=self.embed_model,
             example=self.example,

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from trimtab.cli._command import command, group, option
 from trimtab.cli._options import (
-    CAMERA_HELP,
     RESULTS_HELP,
     TRUST_HELP,
     ControlOptions,
     PlanOptions,
     PrecisionOptions,
-    parse_cameras,
+    RecipeOptions,
 )
 
 if TYPE_CHECKING:
@@ -26,8 +25,7 @@ GROUP = "Measure"
 class TuneOptions:
     """Options of `tune`."""
 
-    model: str = option("model file or zoo network")
-    input: tuple[str, ...] = option(CAMERA_HELP, ())
+    network: RecipeOptions = group(RecipeOptions)
     device: str = option("device to measure on (./inv device)", "local")
     minutes: float = option("limit of the search; builds and the final comparison are extra", 5.0)
     output: str = option("plan file to write; default: NET-DEVICE.plan.toml")
@@ -35,9 +33,6 @@ class TuneOptions:
         "file of timings, read and extended; default: timings.jsonl in the folder of results"
     )
     report: str = option("also write the report to this .html or .md file")
-    profile: str = option("contents of the binary; default: exactly what the model needs")
-    toolchain: str = option("default: the device's")
-    cpu: str = option("core to build for; default: the device's")
     launches: int = option("launches of each plan in the final comparison", 20)
     timeout: float = option("seconds for one launch of the runner", 600.0)
     find_threads: bool = option(
@@ -56,29 +51,17 @@ class TuneOptions:
 
         from trimtab.bench.jobs import Settings
         from trimtab.errors import UsageError
-        from trimtab.pipeline.recipe import Recipe
         from trimtab.results.folder import results_folder
         from trimtab.tuning.tuned import TIMINGS, TuneRequest
 
-        if not self.model:
+        if not self.network.model:
             raise UsageError(
                 "which model?", hint="--model FILE, or --model NAME (./inv inspect lists them)"
             )
         if not 0 < self.minutes < 24 * 60:
             raise UsageError(f"--minutes is {self.minutes:g}, it must be above 0 and below a day")
-        shapes, cameras = parse_cameras(self.input)
-        recipe = Recipe(
-            model=self.model,
-            profile=self.profile,
-            toolchain=self.toolchain,
-            cpu=self.cpu,
-            shapes=shapes,
-            cameras=cameras,
-            plan=self.plan.read(),
-            calibration=self.precision.read(),
-        )
         return TuneRequest(
-            recipe=recipe,
+            recipe=self.network.read(self.plan, self.precision),
             device=self.device,
             minutes=self.minutes,
             timings=Path(self.timings or results_folder(self.results) / TIMINGS),
