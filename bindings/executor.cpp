@@ -16,6 +16,7 @@
 #include <thread>
 #include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "bindings/engine_error.h"
@@ -30,6 +31,7 @@ using Shape = std::vector<int32_t>;
 using Arrays = std::vector<py::array>;
 // An image: the format's number in trimtab.h, width and height, planes, and crop.
 using Picture = std::tuple<int32_t, std::array<int32_t, 2>, Arrays, std::array<int32_t, 4>>;
+using Input = std::variant<py::array, Picture>;
 
 class Executor {
  public:
@@ -50,41 +52,39 @@ class Executor {
     if (code != 0) throw EngineError(code, why);
     model_.reset(opened);
     for (uint32_t i = 0; i < trimtab_input_count(opened); ++i)
-      input_types_.emplace_back(kNumpyTypes[Input(i).dtype]);
+      input_types_.emplace_back(kNumpyTypes[InputTensor(i).dtype]);
     for (uint32_t i = 0; i < trimtab_output_count(opened); ++i)
-      output_types_.emplace_back(kNumpyTypes[Output(i).dtype]);
+      output_types_.emplace_back(kNumpyTypes[OutputTensor(i).dtype]);
   }
 
-  // arrays: contiguous, one per input, of its type. Returns one new array per output.
-  Arrays Run(Arrays arrays) {
-    if (arrays.size() != input_types_.size())
-      throw EngineError(TRIMTAB_BAD_ARGUMENT, "wrong number of inputs");
-    const auto lock = Lock();
-    Compute(std::move(arrays));
-    Arrays outputs;
-    for (uint32_t i = 0; i < output_types_.size(); ++i) outputs.push_back(CopyOfOutput(i));
-    return outputs;
-  }
-
-  // The same by name; no value unless `inputs` is a dictionary of exactly the model's inputs, all
-  // arrays of their type and shape. In C++, because after a network has run, the interpreter's code
-  // is no longer in cache: there it takes 30 to 50 us instead of 4.
+  // One inference. `inputs`: a dictionary of exactly the model's inputs, each an array of its type
+  // and shape, or a Picture for the camera in front of it; no value for anything else. In C++,
+  // because after a network has run, the interpreter's code is no longer in cache: there it takes
+  // 30 to 50 us instead of 4.
   // `out`: arrays that take the outputs of these names, of their type and shape.
   // `resizes`: arrays of other shapes resize the inputs.
-  std::optional<py::dict> RunByName(const py::tuple& input_names, const py::tuple& output_names,
-                                    const py::object& inputs, const py::dict& out, bool resizes) {
-    Arrays arrays;
+  std::optional<py::dict> Run(const py::tuple& input_names, const py::tuple& output_names,
+                              const py::object& inputs, const py::dict& out, bool resizes) {
+    if (input_names.size() != input_types_.size() || output_names.size() != output_types_.size())
+      throw EngineError(TRIMTAB_BAD_ARGUMENT, "wrong number of names");
     if (!py::isinstance<py::dict>(inputs) || py::len(inputs) != input_names.size())
       return std::nullopt;
+    std::vector<Input> values;
     for (uint32_t i = 0; i < input_names.size(); ++i) {
       PyObject* const value = PyDict_GetItemWithError(inputs.ptr(), input_names[i].ptr());
       if (value == nullptr && PyErr_Occurred() != nullptr) throw py::error_already_set();
-      if (value == nullptr || !Fits(i, value, resizes)) return std::nullopt;
-      arrays.push_back(Contiguous(py::reinterpret_borrow<py::array>(value)));
+      if (value == nullptr) return std::nullopt;
+      py::detail::make_caster<Picture> picture;
+      if (Fits(i, value, resizes))
+        values.emplace_back(Contiguous(py::reinterpret_borrow<py::array>(value)));
+      else if (PyTuple_Check(value) && picture.load(value, false))
+        values.emplace_back(py::detail::cast_op<Picture>(std::move(picture)));
+      else
+        return std::nullopt;
     }
     const auto lock = Lock();
-    if (resizes) ResizeTo(arrays);
-    Compute(std::move(arrays));
+    if (resizes) ResizeTo(values);
+    Compute(values);
     py::dict outputs;
     for (uint32_t i = 0; i < output_names.size(); ++i) {
       PyObject* const array = PyDict_GetItem(out.ptr(), output_names[i].ptr());
@@ -92,41 +92,6 @@ class Executor {
                                      ? CopyOfOutput(i)
                                      : CopiedOutput(i, py::reinterpret_borrow<py::array>(array));
     }
-    return outputs;
-  }
-
-  // Runs with the images of cameras for some inputs and `arrays`, by index, for the others.
-  Arrays RunImages(const std::map<uint32_t, py::array>& arrays,
-                   const std::map<uint32_t, Picture>& images) {
-    if (arrays.size() + images.size() != input_types_.size())
-      throw EngineError(TRIMTAB_BAD_ARGUMENT, "wrong number of inputs");
-    const auto lock = Lock();
-    Arrays kept;
-    for (const auto& [index, array] : arrays) {
-      kept.push_back(Contiguous(array));
-      Check(trimtab_set_input(model_.get(), index, kept.back().data(),
-                              static_cast<size_t>(kept.back().nbytes())));
-    }
-    for (const auto& [index, picture] : images) {
-      const auto& [format, size, planes, crop] = picture;
-      trimtab_image image = {};
-      image.format = format;
-      image.width = size[0];
-      image.height = size[1];
-      for (size_t i = 0; i < planes.size() && i < std::size(image.planes); ++i) {
-        image.planes[i] = planes[i].data();
-        image.strides[i] = static_cast<int32_t>(planes[i].strides(0));
-        kept.push_back(planes[i]);
-      }
-      image.crop_left = crop[0];
-      image.crop_top = crop[1];
-      image.crop_width = crop[2];
-      image.crop_height = crop[3];
-      Check(trimtab_set_image(model_.get(), index, &image));
-    }
-    Infer(std::move(kept));
-    Arrays outputs;
-    for (uint32_t i = 0; i < output_types_.size(); ++i) outputs.push_back(CopyOfOutput(i));
     return outputs;
   }
 
@@ -181,13 +146,13 @@ class Executor {
   std::vector<std::pair<py::tuple, py::dtype>> Inputs() const {
     std::vector<std::pair<py::tuple, py::dtype>> inputs;
     for (uint32_t i = 0; i < input_types_.size(); ++i)
-      inputs.emplace_back(ShapeOf(Input(i)), input_types_[i]);
+      inputs.emplace_back(ShapeOf(InputTensor(i)), input_types_[i]);
     return inputs;
   }
   std::vector<std::pair<py::tuple, py::dtype>> Outputs() const {
     std::vector<std::pair<py::tuple, py::dtype>> outputs;
     for (uint32_t i = 0; i < output_types_.size(); ++i)
-      outputs.emplace_back(ShapeOf(Output(i)), output_types_[i]);
+      outputs.emplace_back(ShapeOf(OutputTensor(i)), output_types_[i]);
     return outputs;
   }
 
@@ -203,13 +168,13 @@ class Executor {
   }
 
  private:
-  trimtab_tensor Input(uint32_t index) const {
+  trimtab_tensor InputTensor(uint32_t index) const {
     trimtab_tensor tensor;
     trimtab_input(model_.get(), index, &tensor);
     return tensor;
   }
 
-  trimtab_tensor Output(uint32_t index) const {
+  trimtab_tensor OutputTensor(uint32_t index) const {
     trimtab_tensor tensor;
     trimtab_output(model_.get(), index, &tensor);
     return tensor;
@@ -228,7 +193,7 @@ class Executor {
   bool Fits(uint32_t index, py::handle value, bool any_shape) const {
     if (!py::isinstance<py::array>(value)) return false;
     const auto array = py::reinterpret_borrow<py::array>(value);
-    const trimtab_tensor tensor = Input(index);
+    const trimtab_tensor tensor = InputTensor(index);
     const py::dtype type = array.dtype();
     return (type.is(input_types_[index]) || type.equal(input_types_[index])) &&
            (any_shape || HasShape(array, tensor));
@@ -240,18 +205,20 @@ class Executor {
   }
 
   // Resizes the inputs to the shapes of the arrays, if these differ. Requires the model's lock.
-  void ResizeTo(const Arrays& arrays) {
-    std::vector<trimtab_tensor> inputs(arrays.size());
+  void ResizeTo(const std::vector<Input>& values) {
+    std::vector<trimtab_tensor> inputs(values.size());
     bool differs = false;
     for (uint32_t i = 0; i < inputs.size(); ++i) {
-      const py::array& array = arrays[i];
-      differs = differs || !HasShape(array, Input(i));
-      if (array.ndim() > static_cast<py::ssize_t>(std::size(inputs[i].dims)) ||
-          std::any_of(array.shape(), array.shape() + array.ndim(),
+      const auto* array = std::get_if<py::array>(&values[i]);
+      inputs[i] = InputTensor(i);
+      if (array == nullptr || HasShape(*array, inputs[i])) continue;
+      differs = true;
+      if (array->ndim() > static_cast<py::ssize_t>(std::size(inputs[i].dims)) ||
+          std::any_of(array->shape(), array->shape() + array->ndim(),
                       [](py::ssize_t size) { return size > INT32_MAX; }))
         throw EngineError(TRIMTAB_BAD_ARGUMENT, "an input is too large");
-      inputs[i].rank = static_cast<int32_t>(array.ndim());
-      std::copy(array.shape(), array.shape() + array.ndim(), inputs[i].dims);
+      inputs[i].rank = static_cast<int32_t>(array->ndim());
+      std::copy(array->shape(), array->shape() + array->ndim(), inputs[i].dims);
     }
     if (!differs) return;
     FunctionErrors errors;
@@ -260,20 +227,21 @@ class Executor {
     Check(code);
   }
 
-  // Requires the model's lock.
-  void Compute(Arrays arrays) {
-    for (uint32_t i = 0; i < arrays.size(); ++i) {
-      if (i + overwritten_ >= arrays.size() && !arrays[i].writeable())
-        throw EngineError(TRIMTAB_BAD_ARGUMENT, "an array that a run overwrites is not writable");
-      Check(trimtab_set_input(model_.get(), i, arrays[i].data(),
-                              static_cast<size_t>(arrays[i].nbytes())));
+  // Sets the inputs, keeps their data and runs. Requires the model's lock.
+  void Compute(const std::vector<Input>& values) {
+    Arrays kept;
+    for (uint32_t i = 0; i < values.size(); ++i) {
+      if (const auto* array = std::get_if<py::array>(&values[i])) {
+        if (i + overwritten_ >= values.size() && !array->writeable())
+          throw EngineError(TRIMTAB_BAD_ARGUMENT, "an array that a run overwrites is not writable");
+        Check(trimtab_set_input(model_.get(), i, array->data(),
+                                static_cast<size_t>(array->nbytes())));
+        kept.push_back(*array);
+      } else {
+        SetImage(i, std::get<Picture>(values[i]), &kept);
+      }
     }
-    Infer(std::move(arrays));
-  }
-
-  // Runs with inputs that are set, and keeps their data.
-  void Infer(Arrays arrays) {
-    inputs_ = std::move(arrays);
+    inputs_ = std::move(kept);
     int code;
     FunctionErrors errors;
     {
@@ -284,15 +252,33 @@ class Executor {
     Check(code);
   }
 
+  void SetImage(uint32_t index, const Picture& picture, Arrays* kept) {
+    const auto& [format, size, planes, crop] = picture;
+    trimtab_image image = {};
+    image.format = format;
+    image.width = size[0];
+    image.height = size[1];
+    for (size_t i = 0; i < planes.size() && i < std::size(image.planes); ++i) {
+      image.planes[i] = planes[i].data();
+      image.strides[i] = static_cast<int32_t>(planes[i].strides(0));
+      kept->push_back(planes[i]);
+    }
+    image.crop_left = crop[0];
+    image.crop_top = crop[1];
+    image.crop_width = crop[2];
+    image.crop_height = crop[3];
+    Check(trimtab_set_image(model_.get(), index, &image));
+  }
+
   py::array CopyOfOutput(uint32_t index) const {
-    const trimtab_tensor tensor = Output(index);
+    const trimtab_tensor tensor = OutputTensor(index);
     return py::array(output_types_[index], Shape(tensor.dims, tensor.dims + tensor.rank),
                      tensor.data);
   }
 
   // `array`, with the elements of the output.
   py::array CopiedOutput(uint32_t index, py::array array) const {
-    const trimtab_tensor tensor = Output(index);
+    const trimtab_tensor tensor = OutputTensor(index);
     if (static_cast<size_t>(array.nbytes()) != tensor.bytes || !array.writeable() ||
         (array.flags() & py::array::c_style) == 0)
       throw EngineError(TRIMTAB_BAD_ARGUMENT, "an array cannot take its output");
@@ -351,10 +337,8 @@ void DefineExecutor(py::module_& module) {
       .def(py::init<py::array_t<uint8_t, py::array::c_style>, int, bool, uint64_t>(),
            py::arg("model"), py::arg("threads") = 1, py::arg("mapped") = false,
            py::arg("max_memory_bytes") = 0)
-      .def("run", &Executor::Run)
-      .def("run_by_name", &Executor::RunByName, py::arg("input_names"), py::arg("output_names"),
+      .def("run", &Executor::Run, py::arg("input_names"), py::arg("output_names"),
            py::arg("inputs"), py::arg("out"), py::arg("resizes") = false)
-      .def("run_images", &Executor::RunImages)
       .def("overwrite_inputs", &Executor::OverwriteInputs)
       .def("reset", &Executor::Reset)
       .def("resize_input", &Executor::ResizeInput)

@@ -1,6 +1,6 @@
 """The C++ engine (bindings/)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,8 +59,7 @@ class Executor:
         mapped: bool = False,
         max_memory_bytes: int = 0,
     ) -> None: ...
-    def run(self, arrays: Sequence[NDArray[Any]]) -> list[NDArray[Any]]: ...
-    def run_by_name(
+    def run(
         self,
         input_names: tuple[str, ...],
         output_names: tuple[str, ...],
@@ -68,14 +67,6 @@ class Executor:
         out: dict[str, NDArray[Any]],
         resizes: bool = False,
     ) -> dict[str, NDArray[Any]] | None: ...
-    def run_images(
-        self,
-        arrays: Mapping[int, NDArray[Any]],
-        images: Mapping[
-            int,
-            tuple[int, tuple[int, int], list[NDArray[np.uint8]], tuple[int, int, int, int]],
-        ],
-    ) -> list[NDArray[Any]]: ...
     def overwrite_inputs(self, count: int) -> None: ...
     def resize_input(self, index: int, dims: Sequence[int]) -> None: ...
     def time_operators(self) -> list[float]: ...

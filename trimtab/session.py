@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -168,40 +168,47 @@ class Session:
         UsageError if an input is missing, unknown, or has another shape or type, or if an array
         cannot take its output.
         """
-        names, targets = (self.input_names, self.output_names), dict(out or {})
-        run = self._executor.run_by_name
+        targets = dict(out or {})
         if not (targets and self._free):
             for name, array in targets.items():
                 self._check_out(name, array)
+        run = partial(self._executor.run, self.input_names, self.output_names)
         outputs: dict[str, NDArray[Any]] | None
         try:
-            outputs = run(*names, inputs, targets)
+            outputs = run(inputs, targets)
         except EngineError as error:
             raise self._failed(error) from None
         if outputs is not None:
             return outputs
         values = self._values(inputs)
         frames = {name: frame for name in values if (frame := self._frame(name, values[name]))}
-        arrays = self._arrays(
-            {name: value for name, value in values.items() if name not in frames}, cast
-        )
-        if frames:
-            outputs = self._run_frames(arrays, frames)
-            for name, array in targets.items():
-                array[...] = outputs[name]
-            return outputs | targets
+        arrays = {
+            name: self._array(name, value, cast)
+            for name, value in values.items()
+            if name not in frames
+        }
+        images = {
+            name: (frame.number, frame.size, frame.planes(), frame.crop or (0, 0, 0, 0))
+            for name, frame in frames.items()
+        }
         try:
-            outputs = run(*names, arrays, targets, bool(self._free))
+            outputs = run(arrays | images, targets, bool(self._free))
         except EngineError as error:
-            if not self._free:
-                raise self._failed(error) from None
-            raise UsageError(
-                error.args[1],
-                where=", ".join(f"{name} {arrays[name].shape}" for name in self.input_names),
-                hint="docs/free-dimensions.md",
-            ) from None
+            raise self._refused(error, arrays, frames) from None
         assert outputs is not None
         return outputs
+
+    def _refused(
+        self, error: EngineError, arrays: Mapping[str, NDArray[Any]], frames: Mapping[str, Frame]
+    ) -> Exception:
+        """The error of a run with frames, or with shapes that the network may not have."""
+        if not (frames or self._free):
+            return self._failed(error)
+        shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+        where, page = (
+            (f"input {', '.join(frames)}", "camera") if frames else (shapes, "free-dimensions")
+        )
+        return UsageError(error.args[1], where=where, hint=f"docs/{page}.md")
 
     def _failed(self, error: EngineError) -> Exception:
         """The error of a run, whose data may lead to sizes that the network cannot have."""
@@ -276,37 +283,18 @@ class Session:
         is_own = getattr(value, "ndim", 3) == 2 and not hasattr(value, "convert")
         return Frame.of(value, self._cameras[name] if is_own else "")
 
-    def _run_frames(
-        self, arrays: Mapping[str, NDArray[Any]], frames: Mapping[str, Frame]
-    ) -> dict[str, NDArray[Any]]:
-        index = {name: i for i, name in enumerate(self.input_names)}
-        images = {
-            index[name]: (frame.number, frame.size, frame.planes(), frame.crop or (0, 0, 0, 0))
-            for name, frame in frames.items()
-        }
-        try:
-            values = self._executor.run_images({index[n]: arrays[n] for n in arrays}, images)
-        except EngineError as error:
+    def _array(self, name: str, value: Any, cast: bool) -> NDArray[Any]:
+        """An input as an array of the model's type and shape; UsageError if it does not fit."""
+        expected = self.inputs[name]
+        array = input_arrays.converted(
+            value, expected.dtype, name=name, cast=cast, error=UsageError
+        )
+        if array.shape != expected.shape and name not in self._free:
             raise UsageError(
-                error.args[1], where=f"input {', '.join(frames)}", hint="docs/camera.md"
-            ) from None
-        return dict(zip(self.output_names, values, strict=True))
-
-    def _arrays(self, inputs: Mapping[str, Any], cast: bool) -> dict[str, NDArray[Any]]:
-        """The inputs as arrays of the model's types and shapes; UsageError if they do not fit."""
-        arrays = {}
-        for name, value in inputs.items():
-            expected = self.inputs[name]
-            array = input_arrays.converted(
-                value, expected.dtype, name=name, cast=cast, error=UsageError
+                f"input {name!r} has shape {array.shape}, the model expects {expected.shape}",
+                hint="load the model with inputs={name: shape} to use another shape",
             )
-            if array.shape != expected.shape and name not in self._free:
-                raise UsageError(
-                    f"input {name!r} has shape {array.shape}, the model expects {expected.shape}",
-                    hint="load the model with inputs={name: shape} to use another shape",
-                )
-            arrays[name] = array
-        return arrays
+        return array
 
 
 def _check_plan(plan: object) -> None:

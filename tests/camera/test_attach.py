@@ -22,6 +22,7 @@ from tests.camera.frames import (
     standard_rgb,
     steps,
 )
+from tests.engine.raw_runs import run_arrays
 from trimtab import _engine, modelfile
 from trimtab.camera import attach, parse
 from trimtab.camera.formats import FORMATS
@@ -266,12 +267,12 @@ def test_a_frame_of_another_size_is_refused_and_the_network_stays(name: str) -> 
     camera = CAMERAS[name]
     program = attach(network((1, camera.channel_count, 8, 9)), camera)
     executor = _engine.Executor(modelfile.encode(trimtab.optimize(program)), 3)
-    before = executor.run([frame(camera)])
+    before = run_arrays(executor, [frame(camera)])
     shape = camera.frame_shape
     for wrong in ((0, *shape[1:]), (*shape[:-1], 0), (shape[0] + 1, *shape[1:])):
         with pytest.raises(_engine.EngineError, match="rows, stride"):
             executor.resize_input(0, wrong)
-    np.testing.assert_array_equal(executor.run([frame(camera)]), before)
+    np.testing.assert_array_equal(run_arrays(executor, [frame(camera)]), before)
 
 
 def test_opencv_knows_all_formats_but_rgb() -> None:

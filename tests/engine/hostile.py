@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.engine.raw_runs import WrongInputError, run_arrays
 from trimtab import _engine, modelfile, schema
 from trimtab.modelfile import records
 from trimtab.modelfile.image import Image, map_file, new_image
@@ -78,9 +79,9 @@ def main(path: Path, seed: int, count: int) -> None:
     accepted = refused = 0
     for _ in range(count):
         try:
-            _engine.Executor(damaged(image, rng), 1).run(inputs)
+            run_arrays(_engine.Executor(damaged(image, rng), 1), inputs)
             accepted += 1
-        except _engine.EngineError:
+        except (_engine.EngineError, WrongInputError):
             refused += 1
     print(f"accepted {accepted} refused {refused}")
 

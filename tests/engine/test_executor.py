@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import trimtab
+from tests.engine.raw_runs import run_arrays
 from trimtab import _engine, modelfile
 from trimtab.errors import BudgetError
 from trimtab.program import Program
@@ -52,13 +53,13 @@ def squares(x: np.ndarray) -> np.ndarray:
 )
 def test_a_failed_resize_leaves_the_model_unchanged(shape: tuple[int, ...], message: str) -> None:
     engine, x = executor(1, 3, 5, 7), image(1, 3, 5, 7)
-    (before,) = engine.run([x])
+    (before,) = run_arrays(engine, [x])
     memory = engine.memory()
     with pytest.raises(_engine.EngineError, match=message):
         engine.resize_input(0, shape)
     assert engine.memory() == memory
     assert [arguments for arguments, _ in engine.inputs()] == [x.shape]
-    (after,) = engine.run([x])
+    (after,) = run_arrays(engine, [x])
     np.testing.assert_array_equal(after, before)
     np.testing.assert_allclose(after, squares(x), rtol=1e-6)
 
@@ -69,7 +70,7 @@ def test_a_model_can_be_resized_after_a_failed_resize() -> None:
         engine.resize_input(0, (1, 1, 8192, 8192))
     engine.resize_input(0, (2, 3, 9, 4))
     x = image(2, 3, 9, 4)
-    np.testing.assert_allclose(engine.run([x])[0], squares(x), rtol=1e-6)
+    np.testing.assert_allclose(run_arrays(engine, [x])[0], squares(x), rtol=1e-6)
 
 
 def test_images_without_channels_are_resized_without_work_or_memory() -> None:
@@ -101,12 +102,12 @@ def test_scratch_memory_may_grow_where_all_tensors_fit_their_places() -> None:
         for factor in (value, 1):
             powers = np.exp(value - value.max(1, keepdims=True))
             value = powers / powers.sum(1, keepdims=True) * factor
-        np.testing.assert_allclose(engine.run([picture])[0], value, atol=1e-6)
+        np.testing.assert_allclose(run_arrays(engine, [picture])[0], value, atol=1e-6)
 
 
 def test_a_resized_input_must_be_set_again() -> None:
     engine = executor(1, 3, 5, 7)
-    engine.run([image(1, 3, 5, 7)])
+    run_arrays(engine, [image(1, 3, 5, 7)])
     engine.resize_input(0, (1, 3, 50, 70))
     with pytest.raises(_engine.EngineError, match="an input is not set"):
         engine.time_operators()  # which runs with the inputs of before
@@ -154,7 +155,7 @@ def test_a_model_that_does_not_run_allocates_no_activations() -> None:
     arena = engine.memory()["arena_bytes"]
     assert arena >= 64 << 20
     assert opened < 2 << 20
-    engine.run([np.zeros((1, 1, 1024, 4096), np.float32)])
+    run_arrays(engine, [np.zeros((1, 1, 1024, 4096), np.float32)])
     assert resident_bytes() - before >= arena
 
 
@@ -173,4 +174,4 @@ def test_a_resize_respects_the_memory_limit() -> None:
     with pytest.raises(_engine.EngineError, match="more memory than allowed") as refused:
         engine.resize_input(0, (1, 3, 50, 70))
     assert refused.value.args[0] == 9  # TRIMTAB_MEMORY_LIMIT
-    np.testing.assert_allclose(engine.run([x])[0], squares(x), rtol=1e-6)
+    np.testing.assert_allclose(run_arrays(engine, [x])[0], squares(x), rtol=1e-6)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import trimtab
+from tests.engine.raw_runs import run_arrays
 from tests.small_programs import Array, Net, normal
 from trimtab import _engine, modelfile
 from trimtab.engine import EngineError
@@ -112,7 +113,7 @@ def test_a_result_that_outgrew_its_input_has_memory_of_its_own() -> None:
     for count in (1, 32, 1):
         engine.resize_input(0, (count, 4))
         batch, before = normal(count, 4), x.copy()
-        (output,) = engine.run([batch, x])
+        (output,) = run_arrays(engine, [batch, x])
         np.testing.assert_array_equal(output, before + batch)
         np.testing.assert_array_equal(memory[1:], beyond)
 

@@ -15,6 +15,7 @@ import onnx
 import pytest
 
 import trimtab
+from tests.engine.raw_runs import run_arrays
 from tests.fuzz import networks
 from tests.ops import (
     half,
@@ -73,19 +74,19 @@ def check(planned: Program, model: onnx.ModelProto, inputs: Inputs) -> int:
     """
     engine = _engine.Executor(modelfile.encode(planned), THREADS)
     names = list(planned.inputs)
-    before = engine.run([inputs[name] for name in names])
+    before = run_arrays(engine, [inputs[name] for name in names])
     compared = 0
     for name, shape in sizes(inputs):
         feeds = {**inputs, name: np.zeros(shape, inputs[name].dtype)}
         if is_resized(engine, names.index(name), shape):
-            actual = engine.run([feeds[n] for n in names])
+            actual = run_arrays(engine, [feeds[n] for n in names])
             want = expected(model, feeds)
             for y, reference in zip(actual, (want or {}).values(), strict=want is not None):
                 assert y.shape == reference.shape
                 np.testing.assert_allclose(y, reference, rtol=1e-2, atol=1e-4)
             compared += want is not None
             assert is_resized(engine, names.index(name), inputs[name].shape)
-        after = engine.run([inputs[n] for n in names])
+        after = run_arrays(engine, [inputs[n] for n in names])
         assert [y.tobytes() for y in after] == [y.tobytes() for y in before]
     return compared
 
@@ -171,12 +172,12 @@ def test_networks_of_all_precisions_and_plans_compute_as_before_after_any_size(
         compared += check(planned, case.model, case.inputs)
         engine = _engine.Executor(modelfile.encode(planned), THREADS)
         (x,) = case.inputs.values()
-        before = engine.run([x])
+        before = run_arrays(engine, [x])
         for _ in range(10):
             n, h, w = (int(rng.choice([0, 1, 2, 3, 5, 8, 17])) for _ in range(3))
             if is_resized(engine, 0, (n, x.shape[1], h, w)):
                 resized += 1
-                engine.run([rng.standard_normal((n, x.shape[1], h, w), np.float32)])
+                run_arrays(engine, [rng.standard_normal((n, x.shape[1], h, w), np.float32)])
         assert is_resized(engine, 0, x.shape)
-        assert [y.tobytes() for y in engine.run([x])] == [y.tobytes() for y in before]
+        assert [y.tobytes() for y in run_arrays(engine, [x])] == [y.tobytes() for y in before]
     assert min(compared, resized) > 0

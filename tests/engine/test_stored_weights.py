@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import trimtab
+from tests.engine.raw_runs import run_arrays
 from tests.some import some
 from trimtab import _engine, modelfile, passes, zoo
 from trimtab.errors import PlanError, ProgramError
@@ -246,7 +247,7 @@ def test_a_resize_does_not_change_packed_weights() -> None:
     for size in (20, 12):
         x = np.random.default_rng(size).standard_normal((1, 16, size, size), np.float32)
         executor.resize_input(0, [1, 16, size, size])
-        (result,) = executor.run([x])
+        (result,) = run_arrays(executor, [x])
         windows = np.lib.stride_tricks.sliding_window_view(x, (3, 3), (2, 3))
         expected = np.einsum("nchwij,ocij->nohw", windows.astype(np.float64), w)
         np.testing.assert_allclose(result, expected, atol=1e-4 * np.abs(expected).max())

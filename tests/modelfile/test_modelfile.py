@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import trimtab
+from tests.engine.raw_runs import run_arrays
 from tests.some import some
 from trimtab import _engine, modelfile
 from trimtab.errors import ModelFileError, TtmError
@@ -263,7 +264,7 @@ def test_every_changed_byte_is_detected(program: Program, tmp_path: Path) -> Non
 def test_the_engine_detects_damaged_weights_only_when_verifying(program: Program) -> None:
     image = modelfile.encode(trimtab.optimize(program))
     image[-64] ^= 1
-    _engine.Executor(image).run([np.ones((1, 3, 9, 7), np.float32)])
+    run_arrays(_engine.Executor(image), [np.ones((1, 3, 9, 7), np.float32)])
     with pytest.raises(_engine.EngineError, match="the weights' checksum does not match"):
         _engine.check_model(image)
 

@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import trimtab
+from tests.engine.raw_runs import run_arrays
 from tests.some import some
 from trimtab import modelfile
 from trimtab.engine import engine
@@ -134,7 +135,7 @@ def test_a_plan_for_few_taps_is_right_where_more_are_inside(size: tuple[int, int
     other = replace(layer, h=size[0], w=size[1])
     of_other, inputs = program_of(other)
     executor.resize_input(0, list(inputs["x"].shape))
-    (actual,) = executor.run([inputs["x"]])
+    (actual,) = run_arrays(executor, [inputs["x"]])
     want = expected(other, of_other, inputs)
     np.testing.assert_allclose(actual, want, rtol=0, atol=1e-4)
 
@@ -176,7 +177,7 @@ def test_phases_follow_the_size_of_the_image(size: tuple[int, int]) -> None:
     other = replace(layer, h=size[0], w=size[1])
     of_other, inputs = program_of(other)
     executor.resize_input(0, list(inputs["x"].shape))
-    (actual,) = executor.run([inputs["x"]])
+    (actual,) = run_arrays(executor, [inputs["x"]])
     want = expected(other, of_other, inputs)
     np.testing.assert_allclose(actual, want, rtol=0, atol=1e-5 * np.abs(want).max())
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import trimtab
+from tests.engine.raw_runs import run_arrays
 from tests.ops.quantized import QuantizedGraph, onnxruntime_of
 from tests.ops.test_paired import is_convolution, loaded
 from trimtab import _engine, kernels, modelfile
@@ -94,7 +95,7 @@ def test_packed_pixels_equal_onnxruntime_at_all_sizes(
             feeds = graph.feeds()
             (want,) = onnxruntime_of(graph.model(y), feeds)
             executor.resize_input(0, list(size))
-            (actual,) = executor.run(list(feeds.values()))
+            (actual,) = run_arrays(executor, list(feeds.values()))
             np.testing.assert_allclose(actual, want, rtol=1e-5 if real else 0, atol=1e-4 * real)
 
 

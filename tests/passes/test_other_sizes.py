@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import trimtab
+from tests.engine.raw_runs import run_arrays
 from tests.ops.cases.convolution import CONV
 from tests.small_programs import Net, evaluate, normal
 from trimtab import modelfile
@@ -48,6 +49,6 @@ def test_a_convolution_keeps_its_meaning_at_other_sizes(name: str) -> None:
                 executor.resize_input(0, list(size))
             continue
         executor.resize_input(0, list(size))
-        (actual,) = executor.run([x])
+        (actual,) = run_arrays(executor, [x])
         (want,) = evaluate(network(size, weights, settings), {"x": x}).values()
         np.testing.assert_allclose(actual, want, atol=1e-4 * max(1.0, np.abs(want).max()))
