@@ -23,10 +23,11 @@ from trimtab.importers.onnx_ops.node import HANDLERS
 import trimtab.importers.onnx_ops.elementwise
 from tests.ops.cases import activation
 op = schema.operator("soft_plus2")
-assert op.is_generated and op.table and op.onnx == "SoftPlus2", op
+assert op.is_generated and op.table and op.onnx == "Selu", op
+assert [(a.name, a.onnx) for a in op.attributes if not a.plan] == [("alpha", ""), ("beta", "gamma")]
 assert "soft_plus2_f32_portable" in kernels.inventory()
-assert "SoftPlus2" in [row[0] for row in activation.EVERYWHERE]
-assert "SoftPlus2" in HANDLERS
+assert [row for row in activation.EVERYWHERE if row[0] == "Selu"], "no case"
+assert "Selu" in HANDLERS
 """
 
 
@@ -56,8 +57,10 @@ def python(checkout: Path, *arguments: str) -> None:
 
 
 def test_a_unary_operator_is_complete_and_its_sources_compile(checkout: Path) -> None:
-    result = scaffold.write(checkout, "soft_plus2", "softplus", "SoftPlus2")
-    assert result.missing == []
+    result = scaffold.write(checkout, "soft_plus2", "softplus", "Selu")
+    assert not any("onnx_ops" in text or "cases" in text for text in result.missing)
+    assert any("trimtab/exporters/ncnn_ops" in text for text in result.missing)
+    assert any("a gradient" in text for text in result.missing)
     assert {str(path) for path in result.written} == {
         "runtime/ops/soft_plus2.toml",
         "kernels/generic/unary.h",
@@ -86,7 +89,20 @@ def test_an_operator_with_a_source_is_copied_and_the_remaining_steps_are_named(
     source = (checkout / "runtime" / "ops" / "hypot.cpp").read_text()
     assert "TRIMTAB_TYPED_OPERATOR(Hypot, float, F32)" in source
     assert "Prelu" not in source
-    assert any("onnx_ops" in text for text in result.missing)
+    assert any("ONNX has no such operator" in text for text in result.missing)
+
+
+def test_what_onnx_says_is_written_and_what_is_there_is_named(checkout: Path) -> None:
+    result = scaffold.write(checkout, "thresholded", "elu", "ThresholdedRelu")
+    assert any("condition.py" in text for text in result.missing)
+    cases = (checkout / "tests" / "ops" / "cases" / "activation.py").read_text()
+    assert '("ThresholdedRelu", "parameters", {"alpha": 1.25}, 17)' in cases
+
+
+def test_a_name_that_onnx_does_not_have_is_refused(checkout: Path) -> None:
+    with pytest.raises(UsageError, match="ONNX has no operator 'HardShrink'") as caught:
+        scaffold.write(checkout, "hard", "elu", "HardShrink")
+    assert "Shrink" in str(caught.value.hint)
 
 
 @pytest.mark.parametrize("name", ["relu", "Bad"])

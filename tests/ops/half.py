@@ -48,7 +48,7 @@ def rounded(case: Case) -> Case:
     inputs = {
         name: _representable(x) if x.dtype == np.float32 else x for name, x in case.inputs.items()
     }
-    return replace(case, model=model, inputs=inputs)
+    return replace(case, source=model, inputs=inputs)
 
 
 def _representable(x: Array) -> Array:

@@ -56,7 +56,7 @@ def quantized(case: Case, folder: Path) -> Case | None:
     except Exception:  # limits of its quantizer, such as unknown dimensions
         return None
     model = onnx.load(after)
-    return replace(case, model=model) if steps(model) else None
+    return replace(case, source=model) if steps(model) else None
 
 
 def steps(model: onnx.ModelProto) -> dict[str, float]:

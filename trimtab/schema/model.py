@@ -67,7 +67,7 @@ class Attribute:
     loader and the planner. `plan`: the planner sets it. `fields`: the attributes of each record,
     for an attribute of type "records". `specialized`: a binary whose models have one value of the
     attribute has code for that value only. `terms`: with sizes of terms, it has four numbers for
-    each element.
+    each element. `onnx`: its name in ONNX, if another.
     """
 
     name: str
@@ -83,6 +83,7 @@ class Attribute:
     plan: bool = False
     specialized: bool = False
     terms: bool = False
+    onnx: str = ""
     fields: tuple[Attribute, ...] = ()
 
     def number(self, value: Any) -> int:

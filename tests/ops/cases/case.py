@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -16,13 +18,22 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Case:
-    """A model of one node (or a few), its inputs, and how closely outputs must agree."""
+    """A model of one node (or a few), its inputs, and how closely outputs must agree.
+
+    `source`: the model, or the function that makes it when a test needs it, so that an invalid
+    model is an error of that test.
+    """
 
     id: str
-    model: onnx.ModelProto
+    source: onnx.ModelProto | Callable[[], onnx.ModelProto]
     inputs: dict[str, Array]
     rtol: float = 1e-4
     atol: float = 1e-5
+
+    @cached_property
+    def model(self) -> onnx.ModelProto:
+        """The model."""
+        return self.source() if callable(self.source) else self.source
 
 
 @dataclass(frozen=True)
@@ -92,7 +103,7 @@ class Graph:
 
     def case(self, id: str, *outputs: str, rtol: float = 1e-4, atol: float = 1e-5) -> Case:
         """The finished case."""
-        return Case(id, self.model(*outputs), self.inputs, rtol, atol)
+        return Case(id, partial(self.model, *outputs), self.inputs, rtol, atol)
 
 
 def case(

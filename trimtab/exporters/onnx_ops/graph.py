@@ -71,7 +71,7 @@ emits, refusal = EMITTERS.emits, EMITTERS.refusal
 
 def attributes_of(operator: schema.Operator, values: Mapping[str, Any]) -> dict[str, Any]:
     """The operator's attributes as ONNX attributes: without those of the plan, bool as int."""
-    own = {a.name: values[a.name] for a in operator.attributes if not a.plan}
+    own = {a.onnx or a.name: values[a.name] for a in operator.attributes if not a.plan}
     return {name: int(v) if isinstance(v, bool) else v for name, v in own.items()}
 
 
