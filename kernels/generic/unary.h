@@ -30,6 +30,21 @@ inline void Elu(const UnaryArgs<Element>& args) {
 }
 
 TRIMTAB_FAMILY(f32, f16, needs(precision))
+inline void HardShrink(const UnaryArgs<Element>& args) {
+  const F high = Set(args.alpha), low = Set(-args.alpha), bias = Set(args.beta);
+  Map(args, [=](F x) {
+    const F below = Select(Less(x, low), x + bias, Set(0.0f));
+    return Select(Less(high, x), x - bias, below);
+  });
+}
+
+TRIMTAB_FAMILY(f32, f16, needs(precision))
+inline void Celu(const UnaryArgs<Element>& args) {
+  const F alpha = Set(args.alpha), scale = Set(1.0f / args.alpha);
+  Map(args, [=](F x) { return Select(Less(x, Set(0.0f)), alpha * ExpMinusOne(x * scale), x); });
+}
+
+TRIMTAB_FAMILY(f32, f16, needs(precision))
 inline void Erf(const UnaryArgs<Element>& args) {
   Map(args, [](F x) { return Erf(x); });
 }

@@ -37,10 +37,15 @@ def _elementwise() -> Iterator[Case]:
         "hard_sigmoid": (lambda x: np.clip(0.25 * x + 0.5, 0, 1), {"alpha": 0.25, "beta": 0.5}),
         "hard_swish": (lambda x: x * np.clip(x / 6 + 0.5, 0, 1), {}),
         "elu": (lambda x: np.where(x > 0, x, 0.75 * np.expm1(x)), {"alpha": 0.75}),
+        "hard_shrink": (lambda x: np.where(np.abs(x) > 0.75, x, 0), {"alpha": 0.75}),
         "mish": (lambda x: x * np.tanh(np.log1p(np.exp(x))), {}),
     }
     for name, (forward, attributes) in functions.items():
         yield Case(name, name, (x,), forward, attributes)
+    yield Case(
+        *("celu-2d", "celu", (x,), lambda x: np.where(x > 0, x, 1.5 * np.expm1(x / 1.5))),
+        {"alpha": 1.5},
+    )
     erf = np.vectorize(math.erf)
     yield Case("erf", "erf", (x,), erf)
     yield Case("gelu", "gelu", (x,), lambda x: x / 2 * (1 + erf(x / math.sqrt(2))))

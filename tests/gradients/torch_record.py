@@ -68,6 +68,12 @@ class _Forward:
     def hard_swish(self, x: Any) -> Any:
         return self.f.hardswish(x)
 
+    def celu(self, x: Any, alpha: float) -> Any:
+        return self.f.celu(x, alpha)
+
+    def hard_shrink(self, x: Any, alpha: float) -> Any:
+        return self.f.hardshrink(x, alpha)
+
     def elu(self, x: Any, alpha: float) -> Any:
         return self.f.elu(x, alpha)
 
@@ -216,8 +222,7 @@ class _Forward:
     def Swish(self, x: Any) -> Any:  # noqa: N802
         return self.f.silu(x)
 
-    def Celu(self, x: Any, alpha: float) -> Any:  # noqa: N802
-        return self.f.celu(x, alpha)
+    Celu = celu
 
     def ReduceLogSumExp(self, x: Any, axes: Any) -> Any:  # noqa: N802
         return self.torch.logsumexp(x, axes, keepdim=True)

@@ -40,6 +40,12 @@ def cast_(op: DifferentiatedOp, index: int) -> str:
 
 
 @_rule
+def celu_(op: DifferentiatedOp, index: int) -> str:
+    """y = x where x is positive, else alpha (exp(x / alpha) - 1), with the slope y / alpha + 1."""
+    return _exponential(op, op.times(op.add("clip", op.y, beta=0), 1 / op.attributes["alpha"]), 1)
+
+
+@_rule
 def channel_shuffle_(op: DifferentiatedOp, index: int) -> str:
     """Interleaved groups of channels: the inverse exchanges groups and channels."""
     parts = [op.gradient_of(i) for i in range(len(op.outputs))]
@@ -95,10 +101,14 @@ def div_(op: DifferentiatedOp, index: int) -> str:
 @_rule
 def elu_(op: DifferentiatedOp, index: int) -> str:
     """y = x where x is positive, else alpha (exp(x) - 1)."""
+    return _exponential(op, op.add("clip", op.y, beta=0), op.attributes["alpha"])
+
+
+def _exponential(op: DifferentiatedOp, negative: str, offset: float) -> str:
+    """The gradient of x itself where x is positive, else with the slope `negative` + offset."""
     positive = op.add("clip_gradient", op.dy, op.x(), alpha=0)
-    slope = op.plus(op.add("clip", op.y, beta=0), op.attributes["alpha"])
-    negative = op.add("mul", op.add("sub", op.dy, positive), slope)
-    return op.add("add", positive, negative)
+    rest = op.add("mul", op.add("sub", op.dy, positive), op.plus(negative, offset))
+    return op.add("add", positive, rest)
 
 
 @_rule
@@ -111,6 +121,13 @@ def exp_(op: DifferentiatedOp, index: int) -> str:
 def expand_(op: DifferentiatedOp, index: int) -> str:
     """Broadcast to a shape."""
     return op.sum_to(op.dy, op.shape(op.x()))
+
+
+@_rule
+def hard_shrink_(op: DifferentiatedOp, index: int) -> str:
+    """A shift of what is outside of the bounds, where inside is 0."""
+    bound = op.attributes["alpha"]
+    return op.add("sub", op.dy, op.add("clip_gradient", op.dy, op.x(), alpha=-bound, beta=bound))
 
 
 @_rule

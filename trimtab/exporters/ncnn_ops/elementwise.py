@@ -11,9 +11,11 @@ from trimtab.exporters.ncnn_ops.graph import NcnnOp, emits, raw
 # Layers, and the attribute of each of their parameters.
 _LAYERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "abs": ("AbsVal", ()),
+    "celu": ("CELU", ("alpha",)),
     "clip": ("Clip", ("alpha", "beta")),
     "elu": ("ELU", ("alpha",)),
     "erf": ("Erf", ()),
+    "hard_shrink": ("Shrink", ("beta", "alpha")),
     "hard_sigmoid": ("HardSigmoid", ("alpha", "beta")),
     "leaky_relu": ("ReLU", ("alpha",)),
     "mish": ("Mish", ()),

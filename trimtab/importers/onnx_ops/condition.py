@@ -10,7 +10,6 @@ from trimtab.importers._graph import Array, Value
 from trimtab.importers._layer import Results
 from trimtab.importers.onnx_ops.node import OnnxNode, handles
 from trimtab.importers.vocabulary import reduction
-from trimtab.importers.vocabulary.activation import shrunk
 
 # The engine's relation, and whether to swap the operands.
 COMPARE = {
@@ -75,12 +74,6 @@ def thresholded_relu(node: OnnxNode) -> Results:
     x, alpha = node.x(0), node.constant(node.real("alpha", 1.0), "alpha")
     above = node.add("compare", alpha, x, relation="less")
     return node.add("where", above, x, node.constant(0.0, "zero"))
-
-
-@handles("Shrink")
-def shrink(node: OnnxNode) -> Results:
-    """x - bias for x > lambd, x + bias for x < -lambd, otherwise 0."""
-    return shrunk(node, node.x(0), node.real("bias", 0.0), node.real("lambd", 0.5))
 
 
 @handles("Trilu")

@@ -64,7 +64,8 @@ handle_functions(
         "Reciprocal": Function(activation.reciprocal),
         # Defaults are those of the paper, in float32.
         "Selu": Function(activation.selu, ("alpha", 1.67326319), ("gamma", 1.05070102)),
-        "Celu": Function(activation.celu, ("alpha", 1.0)),
+        "Celu": Function("celu", ("alpha", 1.0)),
+        "Shrink": Function("hard_shrink", ("lambd", 0.5), ("bias", 0.0)),
         "Softsign": Function("softsign"),
         "Sign": Function(signs),
     },

@@ -24,7 +24,7 @@ handle_functions(
         ("nn.ReLU6", "F.relu6"): Function("clip", 0.0, 6.0),
         ("nn.LeakyReLU", "F.leaky_relu"): Function("leaky_relu", ("negative_slope", 0.01)),
         ("nn.ELU", "F.elu"): Function("elu", ("alpha", 1.0)),
-        ("nn.CELU", "F.celu"): Function(activation.celu, ("alpha", 1.0)),
+        ("nn.CELU", "F.celu"): Function("celu", ("alpha", 1.0)),
         ("nn.SELU", "F.selu"): Function(activation.selu),
         ("nn.Hardsigmoid", "F.hardsigmoid"): Function("hard_sigmoid", 1 / 6, 0.5),
         ("nn.Hardtanh", "F.hardtanh"): Function("clip", ("min_val", -1.0), ("max_val", 1.0)),

@@ -44,13 +44,6 @@ def above(layer: ImportedLayer, x: Value, threshold: float) -> Value:
     return layer.add("cast", layer.add("compare", limit, x, relation="less"), to="f32")
 
 
-def celu(layer: ImportedLayer, x: Value, alpha: float) -> Value:
-    """x for x >= 0, alpha * (e^(x / alpha) - 1) otherwise."""
-    if alpha <= 0:
-        raise layer.invalid(f"its alpha is {alpha}, it must be positive")
-    return layer.scaled(layer.add("elu", layer.scaled(x, 1.0 / alpha)), alpha)
-
-
 def selu(
     layer: ImportedLayer, x: Value, alpha: float = SELU_ALPHA, scale: float = SELU_SCALE
 ) -> Value:
@@ -126,18 +119,6 @@ def log(
     if factor == 0.0:
         raise layer.invalid("its base must not be 1")
     return layer.scaled(layer.add("log", layer.scale_and_shift(x, scale, shift)), 1.0 / factor)
-
-
-def shrunk(layer: ImportedLayer, x: Value, bias: float, threshold: float) -> Value:
-    """x - bias for x > threshold, x + bias for x < -threshold, otherwise 0."""
-    above = layer.add("compare", layer.constant(threshold, "threshold"), x, relation="less")
-    below = layer.add("compare", x, layer.constant(-threshold, "threshold"), relation="less")
-    low, high = x, x
-    if bias:
-        low = layer.add("add", x, layer.constant(bias, "bias"))
-        high = layer.add("sub", x, layer.constant(bias, "bias"))
-    not_above = layer.add("where", below, low, layer.constant(0.0, "zero"))
-    return layer.add("where", above, high, not_above)
 
 
 def glu(layer: ImportedLayer, x: Value, axis: int) -> Value:
