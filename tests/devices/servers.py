@@ -115,7 +115,7 @@ class Farm:
 
     def client(self, *words: str, **environment: str) -> str:
         """The output of labgrid's client for the place."""
-        argv = [labgrid("client"), "-x", self.coordinator, "-p", "place1", *words]
+        argv = [*labgrid("client"), "-x", self.coordinator, "-p", "place1", *words]
         env = os.environ | environment
         return subprocess.run(argv, capture_output=True, text=True, check=True, env=env).stdout
 
@@ -144,10 +144,13 @@ class Farm:
         (config / "devices" / f"{name}.toml").write_text(tomli_w.dumps(fields))
 
 
-def labgrid(name: str) -> str:
-    """One of labgrid's programs beside this Python."""
+def labgrid(name: str) -> list[str]:
+    """The command of one of labgrid's programs: the script beside this Python, without its first
+    line, which cannot hold every path.
+    """
     folder = str(Path(sys.executable).parent)
-    return _find(f"labgrid-{name}", "pip install trimtab[labgrid]", folder)
+    script = _find(f"labgrid-{name}", "pip install trimtab[labgrid]", folder)
+    return [sys.executable, script]
 
 
 @contextlib.contextmanager
@@ -165,7 +168,7 @@ def farm_of(port: int, key: Path, folder: Path) -> Iterator[Farm]:
     try:
         for program, words, ready in zip(programs, options, ("create", "show"), strict=True):
             log = (folder / f"log{len(running)}").open("wb")
-            running.append(subprocess.Popen([program, *words], cwd=folder, stderr=log))
+            running.append(subprocess.Popen([*program, *words], cwd=folder, stderr=log))
             # An exporter that finds no coordinator ends.
             farm.wait_for(ready)
         farm.wait_for("add-match", "exporter1/group1/NetworkService")

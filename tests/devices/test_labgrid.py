@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -84,7 +85,7 @@ def test_without_labgrid_the_extra_is_named(
     config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Farm(tmp_path, "127.0.0.1:9", tmp_path / "key").define(config, "board1")
-    monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
+    monkeypatch.setitem(sys.modules, "labgrid", None)
     monkeypatch.setenv("PATH", os.fspath(tmp_path))
     with pytest.raises(MissingRequirementError, match="labgrid-client") as caught:
         find_device("board1").open().__enter__()

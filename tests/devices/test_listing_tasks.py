@@ -13,7 +13,7 @@ from invoke.exceptions import Exit
 from lab.exclusive import exclusive
 from tasks import namespace
 from tests.devices.conftest import SshServer
-from tests.devices.fake_sysfs import FakeSysfs
+from tests.devices.fake_sysfs import NEEDS_BOTH, FakeSysfs
 from trimtab.build import host_build
 from trimtab.devices import Device, find_device
 from trimtab.devices.control import Control, controlled, lease
@@ -30,6 +30,7 @@ def device(sshd: SshServer, config: Path, tmp_path: Path) -> Iterator[Device]:
         yield opened
 
 
+@NEEDS_BOTH
 def test_watching_in_a_pipe_shows_clocks_temperatures_load_and_the_holder_once(
     device: Device, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -19,13 +19,12 @@ in use and released afterwards, also after a failure. A place that the user has 
 from __future__ import annotations
 
 import ast
-import os
 import re
 import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, replace
-from pathlib import Path
+from importlib.util import find_spec
 from typing import Literal, Self
 
 from trimtab.devices import ssh
@@ -43,6 +42,16 @@ PROGRAMS = ssh.PROGRAMS
 
 _CLIENT = "labgrid-client"
 _CLIENT_S = 60.0
+
+
+def _client() -> list[str] | None:
+    """The command of labgrid's client: of this Python, or on the PATH. Of this Python it is the
+    module, as the script that pip writes fails in folders with a `$`.
+    """
+    if find_spec("labgrid"):
+        return [sys.executable, "-P", "-m", "labgrid.remote.client"]
+    client = shutil.which(_CLIENT)
+    return [client] if client else None
 
 
 @dataclass(frozen=True)
@@ -153,15 +162,14 @@ class LabgridDevice(SshDevice):
 
     def _labgrid(self, command: str) -> subprocess.CompletedProcess[str]:
         """The outcome of a command of labgrid's client about the place."""
-        folders = (str(Path(sys.executable).parent), os.environ.get("PATH", ""))
-        client = shutil.which(_CLIENT, path=os.pathsep.join(folders))
+        client = _client()
         if client is None:
             raise MissingRequirementError(
                 f"{_CLIENT} is not installed",
                 where=self.name,
                 hint=f"{sys.executable} -m pip install 'trimtab[labgrid]'",
             )
-        words = [client, *(["-x", self._place.coordinator] if self._place.coordinator else [])]
+        words = [*client, *(["-x", self._place.coordinator] if self._place.coordinator else [])]
         try:
             return subprocess.run(
                 [*words, "-p", self._place.name, command],
