@@ -1,4 +1,4 @@
-"""PNG files of kinds that Pillow does not write: interlaced ones, and any depth."""
+"""Files that Pillow does not write: interlaced PNG, of any depth; JPEG with other names."""
 
 from __future__ import annotations
 
@@ -70,3 +70,27 @@ def _filtered(samples: NDArray[np.int64], depth: int) -> bytes:
     guesses = (0 * rows, left, above, (left + above) // 2, paeth)
     filtered = [(row - guesses[y % 5][y]).astype(np.uint8) for y, row in enumerate(rows)]
     return b"".join(bytes([y % 5]) + row.tobytes() for y, row in enumerate(filtered))
+
+
+def jpeg_with(file: bytes, app0: bytes, transform: int | None, names: bytes) -> bytes:
+    """A JPEG file of three components with other facts about its colors.
+
+    `app0`: the beginning of the segment of that name, b"" for none; `transform`: of Adobe's
+    segment, None for none; `names`: of the components.
+    """
+    start, rest = file[:2], file[2:]
+    parts = [start]
+    if app0:
+        parts.append(b"\xff\xe0\0\x10" + app0 + b"\1\1\0\0\1\0\1\0\0")
+    if transform is not None:
+        parts.append(b"\xff\xee\0\x0eAdobe\0\x64\0\0\0\0" + bytes([transform]))
+    while True:
+        marker, size = rest[1], struct.unpack(">H", rest[2:4])[0]
+        segment, rest = bytearray(rest[: size + 2]), rest[size + 2 :]
+        if marker == 0xC0:  # ITU T.81, B.2.2: a name, the factors and a table for each component
+            segment[10:19:3] = names
+        elif marker == 0xDA:  # B.2.3: a name and the tables for each
+            segment[5:11:2] = names
+            return b"".join((*parts, bytes(segment), rest))
+        if marker != 0xE0:
+            parts.append(bytes(segment))

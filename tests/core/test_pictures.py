@@ -89,6 +89,27 @@ def test_jpeg_files_are_those_that_pillow_reads(tmp_path: Path) -> None:
         assert difference.mean() < 0.05, name
 
 
+def test_the_colors_of_a_jpeg_file_follow_its_segments_and_names_as_in_libjpeg(
+    tmp_path: Path,
+) -> None:
+    plain = saved(scene(30, 41), "jpeg", subsampling=0)
+    names = ("\x01\x02\x03", "RGB", "RGC", "RHB", "SGB", "\x00\x01\x02")
+    segments = (b"JFIF\0", b"JFXX\0", b"JXIF\0", b"")
+    contents = {
+        f"{i}-{j}-{transform}": picture_files.jpeg_with(
+            plain, app0, transform, ids.encode("latin1")
+        )
+        for i, ids in enumerate(names)
+        for j, app0 in enumerate(segments)
+        for transform in (None, 0, 1)
+    }
+    results = decoded(tmp_path, contents)
+    for name, (outcome, pixels) in some(results.items()):
+        assert pixels is not None, (name, outcome)
+        expected = np.asarray(Image.open(tmp_path / name).convert("RGB")).astype(int)
+        assert np.abs(pixels - expected).max() <= 3, name
+
+
 def test_jpeg_files_of_other_encoders_are_read(tmp_path: Path) -> None:
     cv2 = pytest.importorskip("cv2")
     factors = ("411", "420", "422", "440", "444")

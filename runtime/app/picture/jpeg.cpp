@@ -284,9 +284,10 @@ class Jpeg {
     }
   }
 
-  // libjpeg decides alike: by Adobe's segment, else by the names of the components.
+  // libjpeg decides alike: JFIF has no RGB; else by Adobe's segment, else by the components' names.
   bool IsRgb() const {
-    if (transform_ != kUnknown || has_jfif_) return transform_ == 0;
+    if (has_jfif_) return false;
+    if (transform_ != kUnknown) return transform_ == 0;
     return frame_.components[0].id == 'R' && frame_.components[1].id == 'G' &&
            frame_.components[2].id == 'B';
   }
