@@ -79,6 +79,13 @@ def test_the_runner_has_the_version_of_the_package(host: Build, tmp_path: Path) 
     assert json.loads(printed.splitlines()[0])["version"] == trimtab.__version__
 
 
+@pytest.mark.parametrize("counters", ["", "0", "0:", "g:0", "0:0,", "0:0;", ",".join(["0:0"] * 13)])
+def test_a_malformed_or_long_list_of_counters_is_refused(host: Build, counters: str) -> None:
+    command = [str(host.runner), str(host.model), "--counters", counters]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "the list of counters is malformed or too long" in done.stdout
+
+
 def test_the_runner_verifies_the_weights_unless_it_trusts_them(host: Build, tmp_path: Path) -> None:
     assert host.model
     damaged = bytearray(host.model.read_bytes())
