@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -121,6 +122,14 @@ def test_models_of_one_name_and_plans_of_one_model_are_measured_with_files_of_th
     assert first.name == other_place.name == other_plan.name
     assert len({first, other_place, other_plan}) == 3
     assert first.read_bytes() == other_place.read_bytes() != other_plan.read_bytes()
+    for day in range(70):  # older ones make room
+        (old := first.parent.parent / f"old-{day}").mkdir()
+        os.utime(old, (day * 86400, day * 86400))
+    built.build(planned.plan(loaded.load(recipe)))
+    kept = {path.name for path in first.parent.parent.iterdir()}
+    assert len(kept) == 64
+    assert {model.parent.name for model in (first, other_place, other_plan)} <= kept
+    assert "old-69" in kept
 
 
 def test_a_plan_can_be_built_into_the_binary_of_another_profile() -> None:

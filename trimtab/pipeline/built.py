@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trimtab import importers, paths, size
+from trimtab.bench import archive
 from trimtab.bench.jobs import Subject
 from trimtab.build.builder import Build
 from trimtab.build.toolchain import find_toolchain
@@ -22,6 +23,7 @@ from trimtab.program import inspection
 from trimtab.progress import SILENT, Progress
 from trimtab.results.footprint import Footprint
 
+_MEASURED = 64  # builds that are kept in the cache; those of a moment ago may be in use
 PLAN = "plan.toml"  # delivered after a search of precisions, so that the next build can skip it
 
 
@@ -146,3 +148,5 @@ def _workspace(planned: Planned) -> Iterator[tuple[Path, Path]]:
     name = "-".join((planned.stem, planned.profile_label, recipe.toolchain, core, place))
     folder = recipe.output or paths.cache() / "bench" / name
     yield folder, folder / "build"
+    if not recipe.output:
+        archive.trim(folder.parent, _MEASURED)
