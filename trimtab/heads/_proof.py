@@ -120,6 +120,14 @@ def _run(program: Program, reading: Reading, request: HeadRequest) -> Iterator[s
         fits = not part.size or (
             low >= values.low - _TOLERANCE and high <= values.high + _TOLERANCE
         )
+        if values.ordered and _disorder(part, values.axis) > _TOLERANCE:
+            raise _refused(
+                program,
+                request,
+                f"in a run with noise, right and bottom of {_disorder(part, values.axis):.0%} of "
+                "its boxes are before left and top",
+                f"{_other_heads(program, request)}; or --tensor names the tensors of this one",
+            )
         is_whole = not values.whole or np.all(np.abs(part - np.round(part)) < _TOLERANCE)
         if not fits or not is_whole:
             kind = "whole numbers " if values.whole else ""
@@ -131,8 +139,15 @@ def _run(program: Program, reading: Reading, request: HeadRequest) -> Iterator[s
                 f"noise they are {'' if is_whole else 'fractions '}from {low:.4g} to {high:.4g}",
                 f"{_other_heads(program, request)}; or --tensor names the tensors of this one",
             )
-        shown.append(f"{values.what} from {low:.3g} to {high:.3g}")
+        order = ", in order" if values.ordered else ""
+        shown.append(f"{values.what} from {low:.3g} to {high:.3g}{order}")
     yield f"in a run with noise {', '.join(shown)}"
+
+
+def _disorder(corners: NDArray[np.float32], axis: int) -> float:
+    """The share of boxes whose ends are before their beginnings."""
+    begin, end = np.split(corners, 2, axis)
+    return float(np.mean((end < begin - _TOLERANCE).any(axis)))
 
 
 def _is_probability(program: Program, values: Values) -> bool:

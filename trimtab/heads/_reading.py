@@ -10,7 +10,8 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Values:
     """Elements from `start` to `end` along `axis` of a tensor, which are between `low` and `high`
-    for any picture, and `whole` numbers if that is said. `what`: their name, for errors.
+    for any picture, `whole` numbers if that is said, and in `ordered` ones the second half is not
+    below the first: right and bottom behind left and top. `what`: their name, for errors.
     """
 
     what: str
@@ -21,6 +22,7 @@ class Values:
     low: float = 0.0
     high: float = 1.0
     whole: bool = False
+    ordered: bool = False
 
 
 @dataclass(frozen=True)

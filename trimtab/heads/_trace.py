@@ -40,6 +40,17 @@ def _nearest(program: Program, producers: dict[str, Op], output: str) -> Iterato
         visited |= set(new)
 
 
+def is_raw(program: Program, output: str) -> bool:
+    """Whether `output` holds results of convolutions, which are moved and not changed."""
+    op = program.block.producer(output)
+    if op is None or op.type == "conv":
+        return op is not None
+    if not op.schema.moves(op.attributes):
+        return False
+    moved = op.inputs if op.schema.inputs[0].variadic else op.inputs[:1]
+    return all(is_raw(program, name) for name in moved)
+
+
 def stride(program: Program, var: Var) -> int:
     """Pixels of the network's input per pixel of `var`; 0 if it is no grid of the input."""
     if len(var.shape) != _PICTURE:

@@ -17,11 +17,11 @@ def tensors(program: Program) -> Sequence[str]:
 
 
 def append(builder: HeadBuilder) -> None:
-    """Values and indices, best first."""
+    """Values and indices, best first; all of them if there are fewer."""
     if len(builder.tensors) != 1 or len(builder.tensors[0].shape) != 2:
         raise builder.invalid("[n, classes]")
     (x,) = builder.tensors
     builder.reads(Reading(classes=x.shape[1]))
     names = ["scores", "classes"]
-    results = builder.add("top_k", [x.name], names, k=builder.request.top, axis=1)
+    results = builder.add("top_k", [x.name], names, k=min(builder.request.top, x.shape[1]), axis=1)
     builder.program.outputs = [*results, *builder.labels()]

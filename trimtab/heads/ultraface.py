@@ -1,13 +1,36 @@
 """UltraFace (Ultra-Light-Fast-Generic-Face-Detector): reads scores [n, places, classes], of which
-the first is the background, and corners [n, places, 4] relative to the image.
+the first is the background, and corners [n, places, 4] relative to the image; or, of exports
+without postprocessing, offsets [n, places, 4] from the priors of its strides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from trimtab.heads._builder import HeadBuilder
+from trimtab.heads._reading import Values
+from trimtab.heads._trace import is_raw
 from trimtab.program import Program, Var
+
+_SIDES = {8: (10, 16, 24), 16: (32, 48), 32: (64, 96), 64: (128, 192, 256)}
+_VARIANCES = (0.1, 0.1, 0.2, 0.2)
+
+
+def priors(height: int, width: int) -> NDArray[np.float32]:
+    """x and y of the center, width and height of each prior, relative to the image and at most 1
+    (`generate_priors` of the authors' vision/utils/box_utils.py).
+    """
+    rows = []
+    for step, sides in _SIDES.items():
+        y, x = np.mgrid[: -(-height // step), : -(-width // step)] + 0.5
+        for_sides = [np.stack([x * step, y * step, x * 0 + s, y * 0 + s], -1) for s in sides]
+        rows.append(np.stack(for_sides, 2).reshape(-1, 4))
+    relative = np.concatenate(rows) / ([width, height] * 2)
+    return np.asarray(np.clip(relative, 0, 1), np.float32)
 
 
 def tensors(program: Program) -> Sequence[str]:
@@ -16,17 +39,26 @@ def tensors(program: Program) -> Sequence[str]:
 
 
 def append(builder: HeadBuilder) -> None:
-    """Boxes of the decoded outputs."""
+    """Boxes of the outputs."""
     scores, boxes = pair(builder)
     height, width = builder.image_size()
     x, y = builder.request.scale
+    read, how = [boxes.name, scores.name], dict[str, Any](box="corners")
+    values = [Values("corners", boxes.name, 2, 0, 4, -np.inf, np.inf, ordered=True)]
+    if is_raw(builder.program, boxes.name):
+        places = priors(height, width)
+        if len(places) != boxes.shape[1]:
+            raise builder.invalid(f"offsets from {len(places):,} priors of {width} x {height}")
+        read.append(builder.constant(places, "priors"))
+        how, values = {"box": "prior", "variances": _VARIANCES}, []
     builder.boxes(
-        [boxes.name, scores.name],
+        read,
         parts=2,
-        box="corners",
         classes=scores.shape[2],
         background=0,
         scale=(x * width, y * height),
+        values=values,
+        **how,
     )
 
 
