@@ -126,10 +126,10 @@ def test_models_of_one_name_and_plans_of_one_model_are_measured_with_files_of_th
         (old := first.parent.parent / f"old-{day}").mkdir()
         os.utime(old, (day * 86400, day * 86400))
     built.build(planned.plan(loaded.load(recipe)))
-    kept = {path.name for path in first.parent.parent.iterdir()}
-    assert len(kept) == 64
-    assert {model.parent.name for model in (first, other_place, other_plan)} <= kept
-    assert "old-69" in kept
+    remaining = {path.name for path in first.parent.parent.iterdir()}
+    assert len(remaining) == 64
+    assert {model.parent.name for model in (first, other_place, other_plan)} <= remaining
+    assert "old-69" in remaining
 
 
 def test_a_plan_can_be_built_into_the_binary_of_another_profile() -> None:
