@@ -81,6 +81,7 @@ WINGS = {
             "session": {"camera"},
             "heads": {"session"},
             "quantization": {"accuracy", "detections", "session", "heads"},
+            "sight": {"detections", "camera", "session", "heads", "quantization"},
             "labels": {"detections", "camera", "session", "heads", "quantization"},
         },
     ),

@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # for type checkers, which do not run `__getattr__`
     from trimtab.session import Session as Session
     from trimtab.session import TensorType as TensorType
     from trimtab.session import optimize as optimize
+    from trimtab.sight import run as run
     from trimtab.target import Target as Target
     from trimtab.tuning.in_process import tune as tune
 
@@ -73,6 +74,7 @@ _MODULES = {
     "plugins": "trimtab.plugins",
     "profile_of": "trimtab.build.derived_profile",
     "quantize": "trimtab.quantization",
+    "run": "trimtab.sight",
     "training": "trimtab.learning.training_program",
     "tune": "trimtab.tuning.in_process",
 }

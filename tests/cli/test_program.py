@@ -27,10 +27,10 @@ def listed(*command: str) -> dict[str, list[str]]:
     return groups
 
 
-def test_an_installed_trimtab_has_at_most_30_tasks_in_titled_groups() -> None:
+def test_an_installed_trimtab_has_few_tasks_in_titled_groups() -> None:
     groups = listed("trimtab.cli")
     assert [*groups] == list(cli.GROUPS)
-    assert sum(map(len, groups.values())) <= 30
+    assert sum(map(len, groups.values())) <= 31  # a screen
 
 
 def test_a_checkout_lists_the_developers_tasks_last_and_apart() -> None:

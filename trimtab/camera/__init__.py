@@ -2,10 +2,10 @@
 letterbox(640, 114) | rgb | scale(1/255)", to an operator in front of a network.
 """
 
-from trimtab.camera.attach import attach
+from trimtab.camera.attach import attach, with_steps_of
 from trimtab.camera.capture import frames
 from trimtab.camera.description import Camera, parse
 from trimtab.camera.frame import Frame
 from trimtab.camera.placement import FramePlacement
 
-__all__ = ["Camera", "Frame", "FramePlacement", "attach", "frames", "parse"]
+__all__ = ["Camera", "Frame", "FramePlacement", "attach", "frames", "parse", "with_steps_of"]

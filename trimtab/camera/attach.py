@@ -27,14 +27,7 @@ def attach(program: Program, camera: Camera | str, input: str = "") -> Program:
             hint="attach the camera to the network that was loaded, and plan that",
         )
     program.require_fixed_sizes("a camera")
-    if camera.follows_model:
-        if not program.hints.camera:
-            raise UsageError(
-                "the model's file does not say how pictures become its input",
-                where=program.name,
-                hint="write the steps instead of auto, such as yolo or imagenet: docs/camera.md",
-            )
-        camera = with_steps(camera, program.hints.camera)
+    camera = with_steps_of(program, camera)
     twin = program.copy()
     name = _input(twin, input)
     block, old = twin.block, twin.vars[name]
@@ -60,6 +53,21 @@ def attach(program: Program, camera: Camera | str, input: str = "") -> Program:
     block.ops[:0] = ops
     twin.input_ranges.pop(name, None)
     return twin
+
+
+def with_steps_of(program: Program, camera: Camera) -> Camera:
+    """The camera, with the steps that the model's file says in place of `auto`; UsageError if it
+    says none.
+    """
+    if not camera.follows_model:
+        return camera
+    if not program.hints.camera:
+        raise UsageError(
+            "the model's file does not say how pictures become its input",
+            where=program.name,
+            hint="write the steps instead of auto, such as yolo or imagenet: docs/camera.md",
+        )
+    return with_steps(camera, program.hints.camera)
 
 
 def _input(program: Program, name: str) -> str:

@@ -1,0 +1,148 @@
+"""Pictures shown to a network, here and on an emulated board."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import cv2
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from PIL import Image
+
+import trimtab
+from tests.heads.test_ultraface import raw_network
+from trimtab.cli.run import RunOptions, run
+from trimtab.errors import CalibrationError, DeviceError, UsageError
+from trimtab.pipeline.look import look
+from trimtab.pipeline.recipe import Recipe
+
+FACES = "resize(auto) | mean(127) | scale(1/128)"
+
+
+def picture(width: int, height: int) -> np.ndarray:
+    return np.random.default_rng(width).integers(0, 256, (height, width, 3)).astype(np.uint8)
+
+
+def classifier(folder: Path, shape: tuple[int, ...] = (1, 3, 16, 16)) -> Path:
+    """The mean of each channel, and their sums in twos, as four classes."""
+    nodes = [
+        helper.make_node("GlobalAveragePool", ["image"], ["mean"]),
+        helper.make_node("Flatten", ["mean"], ["flat"]),
+        helper.make_node("MatMul", ["flat", "weights"], ["classes"]),
+    ]
+    weights = np.array([[1, 0, 0, 1], [0, 1, 0, 1], [0, 0, 1, 0]], np.float32)
+    ends = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, dims)
+        for name, dims in (("image", shape), ("classes", (1, 4)))
+    ]
+    constants = [numpy_helper.from_array(weights, "weights")]
+    graph = helper.make_graph(nodes, "net", ends[:1], ends[1:], constants)
+    opset = [helper.make_opsetid("", 17)]
+    path = folder / "net.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=opset, ir_version=9), path)
+    return path
+
+
+def test_a_classifier_shows_its_best_classes_of_each_picture(tmp_path: Path) -> None:
+    recipe = Recipe(model=str(classifier(tmp_path)))
+    pictures = [picture(32, 16), picture(20, 40), picture(20, 40)]
+    sights = [*look(recipe, pictures, "resize(auto, area) | scale(1/255)")]
+    for pixels, sight in zip(pictures, sights, strict=True):
+        small = cv2.resize(pixels, (16, 16), interpolation=cv2.INTER_AREA) / 255
+        r, g, b = small.mean(axis=(0, 1))
+        wanted = sorted({"0": r, "1": g, "2": b, "3": r + g}.items(), key=lambda pair: -pair[1])
+        assert [label for label, _ in sight.best] == [label for label, _ in wanted]
+        np.testing.assert_allclose([s for _, s in sight.best], [s for _, s in wanted], atol=0.02)
+        assert sight.milliseconds
+        assert sight.milliseconds > 0
+
+
+def test_in_python_a_file_or_an_array_is_shown(tmp_path: Path) -> None:
+    model, path = classifier(tmp_path), tmp_path / "photo.png"
+    Image.fromarray(picture(32, 16)).save(path)
+    of_file, of_array = (trimtab.run(model, one, "imagenet") for one in (path, picture(32, 16)))
+    assert of_file.best == of_array.best
+    assert len(of_file.best) == 4
+
+
+def test_without_a_head_the_outputs_are_as_the_network_has_them(tmp_path: Path) -> None:
+    recipe = Recipe(model=str(classifier(tmp_path)))
+    (sight,) = look(recipe, [picture(16, 16)], "image=scale(1/255)", "none")
+    assert list(sight.results) == ["classes"]
+    mean = picture(16, 16).mean(axis=(0, 1)) / 255
+    np.testing.assert_allclose(sight.results["classes"][0, :3], mean, 1e-4)
+
+
+@pytest.mark.parametrize(
+    ("view", "head", "shape", "message"),
+    [
+        ("auto", "auto", (1, 3, 16, 16), "does not say how pictures become its input"),
+        ("imagenet", "yolov8", (1, 3, 16, 16), "yolov8"),
+        ("other=imagenet", "auto", (1, 3, 16, 16), "other"),
+        ("imagenet", "auto", (4, 3, 16, 16), "no input takes one picture"),
+        ("imagenet | what", "auto", (1, 3, 16, 16), "what"),
+    ],
+)
+def test_what_does_not_fit_is_refused(
+    tmp_path: Path, view: str, head: str, shape: tuple[int, ...], message: str
+) -> None:
+    recipe = Recipe(model=str(classifier(tmp_path, shape)))
+    with pytest.raises(UsageError) as caught:
+        [*look(recipe, [picture(16, 16)], view, head)]
+    assert message in str(caught.value)
+
+
+def test_options_are_checked_before_anything_is_loaded(tmp_path: Path) -> None:
+    path = tmp_path / "photo.png"
+    Image.fromarray(picture(16, 16)).save(path)
+    for options, message in (
+        ({}, "which picture"),
+        ({"image": ("none.png",)}, "no file 'none.png'"),
+        ({"image": (str(path), str(path)), "output": "a.png"}, "--output is one picture"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            RunOptions(model="squeezenet", **options).validate()  # type: ignore[arg-type]
+    with pytest.raises(DeviceError, match="nowhere"):
+        RunOptions(model="squeezenet", image=(str(path),), device="nowhere").validate()
+
+
+def test_a_file_that_is_no_picture_is_named(tmp_path: Path) -> None:
+    (tmp_path / "photo.png").write_text("no picture")
+    options = RunOptions(model=str(classifier(tmp_path)), image=(str(tmp_path / "photo.png"),))
+    with pytest.raises(CalibrationError, match="is not a picture"):
+        run.body.__wrapped__(options)  # without building the engine
+
+
+def test_the_task_prints_what_it_sees_and_draws_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Image.fromarray(picture(40, 30)).save("photo.png")
+    options = {"model": str(classifier(tmp_path)), "image": ("photo.png",), "input": "imagenet"}
+    run.body.__wrapped__(RunOptions(**options))  # type: ignore[arg-type]
+    printed = capsys.readouterr().out
+    assert "photo.png: " in printed
+    assert "drawn: photo-seen.png" in printed
+    assert Image.open("photo-seen.png").size == (40, 30)
+    run.body.__wrapped__(RunOptions(**options, json=True, output="a.png"))  # type: ignore[arg-type]
+    (row,) = json.loads(capsys.readouterr().out)
+    assert (row["image"], row["drawn"]) == ("photo.png", "a.png")
+    assert len(row["classes"]) == 4
+
+
+@pytest.mark.build
+@pytest.mark.device
+def test_the_trimmed_binary_on_a_board_sees_the_same(tmp_path: Path) -> None:
+    raw_network().save(tmp_path / "faces.ttm")
+    recipe = Recipe(model=str(tmp_path / "faces.ttm"))
+    pictures = [picture(160, 120)]
+    (here,) = look(recipe, pictures, FACES, "ultraface:score=0.6")
+    (there,) = look(recipe, pictures, FACES, "ultraface:score=0.6", "qemu-a53")
+    assert here.boxes
+    assert there.boxes
+    assert len(here.boxes) == len(there.boxes) > 3
+    np.testing.assert_allclose(there.results["boxes"], here.results["boxes"], 1e-3, 1e-2)
+    assert there.milliseconds is None

@@ -1,0 +1,6 @@
+"""What a network sees in a picture: read, shown to the network, as a table and drawn."""
+
+from trimtab.sight.result import Sight
+from trimtab.sight.shown import AUTO, Showing, read_picture, run
+
+__all__ = ["AUTO", "Showing", "Sight", "read_picture", "run"]

@@ -1,0 +1,129 @@
+"""Shows a picture to a network: the camera in front of it, and the head behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trimtab import camera, heads, importers
+from trimtab.camera import Camera
+from trimtab.errors import UsageError
+from trimtab.heads import HeadRequest
+from trimtab.importers import Model
+from trimtab.program import Program
+from trimtab.quantization.samples import open_picture
+from trimtab.session import Session
+from trimtab.sight.result import Sight
+
+Array = NDArray[Any]
+
+AUTO = "auto"
+
+
+def read_picture(path: Path) -> Array:
+    """The picture as RGB, uint8[h, w, 3], turned as its camera says. CalibrationError if it cannot
+    be read.
+    """
+    return np.ascontiguousarray(open_picture(path, "RGB", upright=True))
+
+
+def run(
+    model: Program | Model, image: str | Path | Array, input: str = AUTO, head: str = AUTO
+) -> Sight:
+    """What a network sees in a picture, a file or RGB uint8[h, w, 3].
+
+    `model`: a program that is not planned, or anything that `load` accepts; `input`, `head`: as
+    `view` and `head` of `Showing.of`. The result prints and draws itself: `run(...).table()`,
+    `run(...).draw()`.
+
+    UsageError for a view or head that does not fit; CalibrationError for a file that is no picture;
+    errors of `load`.
+    """
+    picture = image if isinstance(image, np.ndarray) else read_picture(Path(image))
+    program = model if isinstance(model, Program) else importers.load(model)
+    showing = Showing.of(program, picture, input, head)
+    request = showing.head
+    if request:
+        proof = heads.prove(program, request)
+        program, request = proof.program, proof.request
+    whole = camera.attach(program, showing.camera, showing.input)
+    if request:
+        whole = heads.with_head(whole, request)
+    return showing.sight(picture, Session(whole).run({showing.input: picture}))
+
+
+@dataclass(frozen=True)
+class Showing:
+    """How pictures of one size are shown to a network. `input`: the name of the input behind the
+    `camera`, of `size`, width and height; `head`: None shows the outputs as they are.
+    """
+
+    input: str
+    camera: Camera
+    head: HeadRequest | None
+    size: tuple[int, int]
+
+    @staticmethod
+    def of(program: Program, picture: Array, view: str = AUTO, head: str = AUTO) -> Showing:
+        """The way for pictures of the size of `picture`, uint8[h, w, 3].
+
+        `view`: the steps from a picture to the network's input, such as "yolo", "auto" for what
+        the model's file says, or "NAME=yolo" for one of several inputs. `head`: "auto" takes what
+        the file says, or else the best classes of a classifier; "none" shows the outputs.
+        UsageError if the network takes no picture, and for a view or head that cannot be read.
+        """
+        before, equals, after = view.partition("=")
+        is_named = bool(equals) and "(" not in before
+        height, width = picture.shape[:2]
+        frame = f"camera(rgb, {width}x{height}) | {after if is_named else view}"
+        seen = camera.with_steps_of(program, camera.parse(frame))
+        name = before if is_named else _picture_input(program)
+        request = None if head == "none" else _head(program, head)
+        return Showing(name, seen, request, _size(program, name, seen))
+
+    def sight(
+        self, picture: Array, results: Mapping[str, Array], milliseconds: float | None = None
+    ) -> Sight:
+        """The results for a picture."""
+        placement = self.camera.placement(self.size)
+        return Sight(picture, results, placement, self.size, milliseconds)
+
+
+def _head(program: Program, text: str) -> HeadRequest | None:
+    request = HeadRequest.parse(text)
+    if request.name != AUTO or program.hints.heads:
+        return request
+    shapes = [program.vars[name].shape for name in program.outputs]
+    is_classifier = len(shapes) == 1 and len(shapes[0]) == 2 and shapes[0][1] > 1
+    return replace(request, name="top_k") if is_classifier else None
+
+
+def _picture_input(program: Program) -> str:
+    """The only input that may be a picture."""
+    shapes = {name: program.vars[name].shape for name in program.inputs}
+    fitting = [name for name, shape in shapes.items() if len(shape) == 4 and shape[0] == 1]
+    if len(fitting) == 1:
+        return fitting[0]
+    listed = ", ".join(f"{name} {list(shape)}" for name, shape in shapes.items())
+    raise UsageError(
+        "which input takes the picture?" if fitting else "no input takes one picture",
+        where=program.name,
+        hint=f"--input NAME=yolo, or another size of a batch; the inputs are {listed}",
+    )
+
+
+def _size(program: Program, name: str, seen: Camera) -> tuple[int, int]:
+    """Width and height of an input; UsageError if there is none of that name."""
+    shape = program.vars[name].shape if name in program.inputs else ()
+    if len(shape) != 4:
+        hint = f"the inputs are: {', '.join(program.inputs)}"
+        raise UsageError(f"the input {name!r} takes no picture", where=program.name, hint=hint)
+    _, channels, height, width = shape
+    if channels != seen.channel_count:  # channels are last
+        height, width = channels, height
+    return width, height
