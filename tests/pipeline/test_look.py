@@ -102,11 +102,19 @@ def test_options_are_checked_before_anything_is_loaded(tmp_path: Path) -> None:
         ({}, "which picture"),
         ({"image": ("none.png",)}, "no file 'none.png'"),
         ({"image": (str(path), str(path)), "output": "a.png"}, "--output is one picture"),
+        ({"image": (str(path),), "input": ("yolo", "imagenet")}, "two ways from a picture"),
     ):
         with pytest.raises(UsageError, match=message):
             RunOptions(model="squeezenet", **options).validate()  # type: ignore[arg-type]
     with pytest.raises(DeviceError, match="nowhere"):
         RunOptions(model="squeezenet", image=(str(path),), device="nowhere").validate()
+
+
+def test_shapes_and_steps_are_told_apart() -> None:
+    options = RunOptions(model="net.param", input=("data=1,3,32,48", "data=yolo"))
+    assert options.view() == "data=yolo"
+    assert options.recipe().shapes == {"data": (1, 3, 32, 48)}
+    assert RunOptions(model="net.param", input=("data=1,3,32,48",)).view() == "auto"
 
 
 def test_a_file_that_is_no_picture_is_named(tmp_path: Path) -> None:
@@ -121,7 +129,7 @@ def test_the_task_prints_what_it_sees_and_draws_it(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Image.fromarray(picture(40, 30)).save("photo.png")
-    options = {"model": str(classifier(tmp_path)), "image": ("photo.png",), "input": "imagenet"}
+    options = {"model": str(classifier(tmp_path)), "image": ("photo.png",), "input": ("imagenet",)}
     run.body.__wrapped__(RunOptions(**options))  # type: ignore[arg-type]
     printed = capsys.readouterr().out
     assert "photo.png: " in printed

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trimtab.cli._command import argument, command, group, option
-from trimtab.cli._options import PlanOptions, PrecisionOptions
+from trimtab.cli._options import PlanOptions, PrecisionOptions, parse_inputs
 
 if TYPE_CHECKING:
     from trimtab.pipeline.recipe import Recipe
 
 GROUP = "Build"
+_SHAPE = re.compile(r".+=[\d.,]+", re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,11 +23,11 @@ class RunOptions:
 
     model: str = argument("model file or zoo network")
     image: tuple[str, ...] = option("picture to show to the network (repeatable)", ())
-    input: str = option(
-        "steps from a picture to the network's input (docs/camera.md): auto takes what the model's "
-        "file says, others are a family such as yolo or imagenet, or the steps; NAME=yolo for one "
-        "of several inputs",
-        "auto",
+    input: tuple[str, ...] = option(
+        "steps from a picture to the network's input (docs/camera.md): auto (the default) takes "
+        "what the model's file says, others are a family such as yolo or imagenet, or the steps; "
+        "NAME=yolo for one of several inputs; also a shape, NAME=1,3,224,224 (repeatable)",
+        (),
     )
     head: str = option(
         "what reads the outputs (docs/boxes.md), such as yolov8:score=0.4; auto takes what the "
@@ -51,14 +53,32 @@ class RunOptions:
         if missing := [path for path in self.image if not Path(path).is_file()]:
             raise UsageError(f"there is no file {missing[0]!r}", hint="--image takes a file")
         resolve.check(self.recipe())
+        self.view()
         if self.device:
             find_device(self.device)
+
+    def view(self) -> str:
+        """The steps from a picture to the input; UsageError for several."""
+        from trimtab.errors import UsageError
+
+        views = [text for text in self.input if not _SHAPE.fullmatch(text)]
+        if len(views) > 1:
+            raise UsageError(
+                f"--input has two ways from a picture to the network: {' and '.join(views)}",
+                hint="give one of them, and shapes as NAME=1,3,224,224",
+            )
+        return views[0] if views else "auto"
 
     def recipe(self) -> Recipe:
         """The recipe of these options, without camera and head; UsageError for invalid values."""
         from trimtab.pipeline.recipe import Recipe
 
-        return Recipe(model=self.model, plan=self.plan.read(), calibration=self.precision.read())
+        return Recipe(
+            model=self.model,
+            shapes=parse_inputs(text for text in self.input if _SHAPE.fullmatch(text)),
+            plan=self.plan.read(),
+            calibration=self.precision.read(),
+        )
 
 
 @command(RunOptions, engine=True, short_options=False)
@@ -71,7 +91,9 @@ def run(options: RunOptions) -> None:
 
     progress = shown(quiet=options.json)
     pictures = [read_picture(Path(path)) for path in options.image]
-    sights = look(options.recipe(), pictures, options.input, options.head, options.device, progress)
+    sights = look(
+        options.recipe(), pictures, options.view(), options.head, options.device, progress
+    )
     rows = []
     for path, sight in zip(options.image, sights, strict=True):
         drawn = _drawn(sight.draw(), Path(options.output or f"{Path(path).stem}-seen.png"))

@@ -13,12 +13,16 @@ from trimtab.importers.darknet_ops.cfg import CfgSection, parse
 from trimtab.importers.darknet_ops.layer import HANDLERS, INPUT, DarknetLayer
 from trimtab.importers.darknet_ops.weights import DarknetWeights
 from trimtab.program import Program
+from trimtab.program.hints import ModelHints
 
 LIMIT_BYTES = 2**22  # of a .cfg; YOLOv4 has 12 KB
 
 INPUT_NAME = "data"
 
 _NET = ("net", "network")
+
+# Layers whose results are rows of boxes, which the head `darknet` reads.
+_DETECTORS = frozenset(("yolo", "gaussian_yolo", "region"))
 
 # Sections for training only. They keep their index among the layers.
 _TRAINING = frozenset(("cost", "contrastive"))
@@ -39,6 +43,7 @@ def load(text: Path, binary: Path | None, inputs: Shapes) -> Program:
     shape = _input_shape(net, inputs)
     walk.values[INPUT] = walk.add_input(INPUT_NAME, shape)
     outputs: dict[Hashable, str] = {}
+    detectors = set[str]()
     for index, section in enumerate(layers):
         if section.type in _TRAINING:
             walk.alias(index, index - 1)
@@ -48,8 +53,12 @@ def load(text: Path, binary: Path | None, inputs: Shapes) -> Program:
         for source in layer.inputs:
             outputs.pop(source, None)
         outputs[index] = layer.name
+        if section.type in _DETECTORS:
+            detectors.add(layer.name)
     program = walk.finish({name: index for index, name in outputs.items()})
     weights.check_end()
+    if detectors.issuperset(program.outputs):
+        program.hints = ModelHints(heads=("darknet",), entry="its last layers decode boxes")
     return program
 
 
