@@ -19,7 +19,7 @@ SIDES = {8: (10, 16, 24), 16: (32, 48), 32: (64, 96), 64: (128, 192, 256)}
 
 
 def priors() -> Array:
-    """Those of generate_priors in the authors' box_utils.py."""
+    """The priors of generate_priors in the authors' box_utils.py."""
     height, width = SIZE
     rows = [
         ((x + 0.5) * step / width, (y + 0.5) * step / height, side / width, side / height)
@@ -27,7 +27,7 @@ def priors() -> Array:
         for y, x in product(range(-(-height // step)), range(-(-width // step)))
         for side in sides
     ]
-    return np.clip(np.array(rows), 0, 1)
+    return np.asarray(np.clip(rows, 0, 1))
 
 
 def raw_network(order: str = "scores, boxes") -> trimtab.Program:

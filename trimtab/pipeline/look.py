@@ -47,8 +47,8 @@ def look(
     device: str = "",
     progress: Progress = SILENT,
 ) -> Iterator[Sight]:
-    """What the network of a recipe sees in each picture: on this machine, or computed by the
-    trimmed binary on a device.
+    """Shows pictures to the network of a recipe: on this machine, or with the trimmed binary on a
+    device.
 
     `view`, `head`: see `Showing.of`. Raises its errors, those of the build and of the device.
     """

@@ -1,4 +1,4 @@
-"""What a network sees in a picture: read, shown to the network, as a table and drawn."""
+"""Pictures that are shown to a network, and its results as a table and drawn."""
 
 from trimtab.sight.result import Sight
 from trimtab.sight.shown import AUTO, Showing, read_picture, run

@@ -1,4 +1,4 @@
-"""What a network sees in a picture: its results as tables, and drawn into the picture."""
+"""The results of a network for a picture, as tables and drawn into it."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ class Sight:
             columns = [Column("class"), Column("score")]
             return Table(columns, [(label, f"{score:.4f}") for label, score in self.best])
         if (areas := self._areas()) is not None:
-            found, counts = np.unique(areas, return_counts=True)
-            rows = sorted(zip(counts / areas.size, found, strict=True), reverse=True)
+            classes, counts = np.unique(areas, return_counts=True)
+            rows = sorted(zip(counts / areas.size, classes, strict=True), reverse=True)
             columns = [Column("class"), Column("share of pixels")]
             return Table(columns, [(self._label(int(c)), f"{share:.1%}") for share, c in rows])
         names = ("output", "type", "shape", "smallest", "mean", "largest")

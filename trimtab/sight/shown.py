@@ -35,7 +35,7 @@ def read_picture(path: Path) -> Array:
 def run(
     model: Program | Model, image: str | Path | Array, input: str = AUTO, head: str = AUTO
 ) -> Sight:
-    """What a network sees in a picture, a file or RGB uint8[h, w, 3].
+    """Shows a picture, a file or RGB uint8[h, w, 3], to a network.
 
     `model`: a program that is not planned, or anything that `load` accepts; `input`, `head`: as
     `view` and `head` of `Showing.of`. The result prints and draws itself: `run(...).table()`,
@@ -81,10 +81,10 @@ class Showing:
         is_named = bool(equals) and "(" not in before
         height, width = picture.shape[:2]
         frame = f"camera(rgb, {width}x{height}) | {after if is_named else view}"
-        seen = camera.with_steps_of(program, camera.parse(frame))
+        view_of_frame = camera.with_steps_of(program, camera.parse(frame))
         name = before if is_named else _picture_input(program)
         request = None if head == "none" else _head(program, head)
-        return Showing(name, seen, request, _size(program, name, seen))
+        return Showing(name, view_of_frame, request, _size(program, name, view_of_frame))
 
     def sight(
         self, picture: Array, results: Mapping[str, Array], milliseconds: float | None = None
@@ -117,13 +117,13 @@ def _picture_input(program: Program) -> str:
     )
 
 
-def _size(program: Program, name: str, seen: Camera) -> tuple[int, int]:
+def _size(program: Program, name: str, view: Camera) -> tuple[int, int]:
     """Width and height of an input; UsageError if there is none of that name."""
     shape = program.vars[name].shape if name in program.inputs else ()
     if len(shape) != 4:
         hint = f"the inputs are: {', '.join(program.inputs)}"
         raise UsageError(f"the input {name!r} takes no picture", where=program.name, hint=hint)
     _, channels, height, width = shape
-    if channels != seen.channel_count:  # channels are last
+    if channels != view.channel_count:  # channels are last
         height, width = channels, height
     return width, height
