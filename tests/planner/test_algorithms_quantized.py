@@ -19,6 +19,33 @@ PAIRED = "paired_gemm_i8_6x16c4_avx2"
 ROWS, COLUMNS, DEPTH = 36, 32, 64
 
 
+@pytest.mark.parametrize(
+    ("window", "channels", "strides", "group", "fits"),
+    [
+        (3, 64, (1, 1), 1, True),
+        (1, 64, (1, 1), 1, False),
+        (5, 64, (1, 1), 1, False),
+        (3, 64, (2, 2), 1, False),
+        (3, 64, (1, 1), 2, False),
+        (3, 2, (1, 1), 1, False),
+    ],
+)
+def test_quantized_winograd_is_for_3x3_windows_of_many_channels_without_strides_and_groups(
+    window: int, channels: int, strides: tuple[int, int], group: int, fits: bool, tmp_path: Path
+) -> None:
+    graph = QuantizedGraph()
+    w = graph.constant(np.ones((channels, channels // group, window, window), np.int8))
+    x = graph.quantize(graph.input(1, channels, 9, 9), 0.04, 9)
+    operands = (x, *graph.scale(0.04, 9), w, *graph.scale(0.002, 0), *graph.scale(0.1, 0))
+    node = graph.node("QLinearConv", *operands, strides=strides, group=group)
+    path = tmp_path / "net.onnx"
+    path.write_bytes(graph.model(node).SerializeToString())
+    program, target = passes.optimize(trimtab.load(path)), Target.of("x86_64")
+    (op,) = (op for op in program.ops if op.type.startswith("qlinear_conv"))
+    lowered = algorithms.registry()["quantized_winograd"].lower(program, op, target)
+    assert (lowered is not None) == fits
+
+
 @pytest.mark.parametrize(("weight", "steps"), [(1, 4), (64, 4), (65, 8), (127, 8), (-128, 8)])
 def test_weights_too_large_to_pair_take_a_step_for_each_half_of_its_elements(
     weight: int, steps: int, tmp_path: Path

@@ -123,6 +123,19 @@ def test_tensors_larger_than_the_last_cache_are_read_and_written_once() -> None:
         assert cost(PROGRAM, PROGRAM.ops[0], Work(0, 0), KERNEL, target).bytes == moved
 
 
+def test_an_element_wise_operator_pays_for_tensors_that_its_cache_does_not_keep() -> None:
+    program = Program("add")
+    program.add_input("x", (1, 64, 32, 32))
+    program.outputs = program.block.add_op("relu", ["x"])
+    tensor = program.vars["x"].bytes
+    result = {}
+    for name, size in (("kept", tensor * 4 // 3 + 1024), ("moved", tensor * 4 // 3 - 1024)):
+        target = replace(A53, core=replace(A53.core, l2=Cache(size, 1, 64)))
+        result[name] = model.element_wise_cycles(program, program.ops[0], None, target)
+    expected = 2 * tensor / bytes_per_cycle(A53)  # one is read, one is written
+    assert result["moved"] - result["kept"] == pytest.approx(expected)
+
+
 def test_unlimited_bandwidth_minimizes_instructions() -> None:
     fast = with_memory(A53, 1e9)
     for program in (
