@@ -293,9 +293,10 @@ class Executor {
   // The turn of this thread to use the model, one at a time. A waiting thread releases the
   // interpreter, which the thread that holds the model may need, and obeys Ctrl-C. EngineError
   // inside of a turn of the same thread, which is a function of an operator: it would wait forever.
-  class Turn {
+  class Exclusive {
    public:
-    explicit Turn(Executor* executor) : lock_(executor->mutex_, std::try_to_lock), of_(executor) {
+    explicit Exclusive(Executor* executor)
+        : lock_(executor->mutex_, std::try_to_lock), of_(executor) {
       if (!lock_ && of_->user_ == std::this_thread::get_id())
         throw EngineError(TRIMTAB_BAD_ARGUMENT, "its function uses the session that runs it");
       while (!lock_) {
@@ -307,16 +308,16 @@ class Executor {
       }
       of_->user_ = std::this_thread::get_id();
     }
-    ~Turn() { of_->user_ = std::thread::id(); }
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
+    ~Exclusive() { of_->user_ = std::thread::id(); }
+    Exclusive(const Exclusive&) = delete;
+    Exclusive& operator=(const Exclusive&) = delete;
 
    private:
     std::unique_lock<std::timed_mutex> lock_;
     Executor* of_;
   };
 
-  Turn Lock() { return Turn(this); }
+  Exclusive Lock() { return Exclusive(this); }
 
   struct Close {
     void operator()(trimtab_model* model) const { trimtab_close(model); }

@@ -88,14 +88,14 @@ struct GemmArgs<int8_t> {
 // Paired GEMM: the same arguments and results, for weights in an order in which the sum of two
 // products of an unsigned and a signed byte fits 16 bits. The depth of each panel has an order of
 // its own, in steps: [panel][step], each a PairedStep and [kPairedDepth / 4][nr][4] weights.
-// Element i of a step is element place + index[i] of the depth, plus 128; the kPairedDepth elements
-// from `place` on belong to one tap. `place` never decreases. `count` of a panel's first step: the
+// Element i of a step is element base + index[i] of the depth, plus 128; the kPairedDepth elements
+// from `base` on belong to one tap. `base` never decreases. `count` of a panel's first step: the
 // number of `steps` used. Of every two neighbors in a column, the positive weights add up to at
 // most 128, and so do the negative ones: 255 * 128 < 2^15. Elements with weight 0 are arbitrary.
 // `bias` is reduced by 128 times the sum of a column's weights.
 enum { kPairedDepth = 16 };
 struct PairedStep {
-  uint32_t place, count;
+  uint32_t base, count;
   uint8_t unused[8];
   uint8_t index[kPairedDepth];  // < kPairedDepth
 };

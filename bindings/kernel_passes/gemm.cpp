@@ -80,7 +80,7 @@ Pass PairedGemmPass(Kernel<PairedGemmArgs<int8_t>> kernel, const LayerSizes& s) 
     const size_t at = std::min(i % steps * kPairedDepth, depth - 1), in_tap = at % k;
     const size_t last = k < kPairedDepth ? 0 : k - kPairedDepth;
     PairedStep step = {};
-    step.place = static_cast<uint32_t>(at - in_tap + std::min(in_tap, last));
+    step.base = static_cast<uint32_t>(at - in_tap + std::min(in_tap, last));
     step.count = static_cast<uint32_t>(steps);
     __builtin_memcpy(w + i * step_bytes, &step, sizeof(step));
   }

@@ -86,36 +86,36 @@ Pass WinogradWeightsPass(Kernel<WinogradWeightsArgs<T>> kernel, const LayerSizes
 }
 
 // int8 tiles have 6 x 6 pixels, whatever the layer's are.
-constexpr size_t kWholeTile = 4, kWholeSize = 6, kWholeElements = kWholeSize * kWholeSize;
+constexpr size_t kI8Tile = 4, kI8Size = 6, kI8Elements = kI8Size * kI8Size;
 
-Pass WholeInputPass(Kernel<WinogradInputArgs<int8_t>> kernel, const LayerSizes& s) {
+Pass I8InputPass(Kernel<WinogradInputArgs<int8_t>> kernel, const LayerSizes& s) {
   const size_t tiles = s.at("height") * s.at("width"), channels = s.at("channels");
-  const int8_t* const x = Shared<int8_t>().x.Take((tiles + kWholeElements) * channels);
-  int16_t* const y = Shared<int16_t>().y.Take(kWholeElements * channels);
+  const int8_t* const x = Shared<int8_t>().x.Take((tiles + kI8Elements) * channels);
+  int16_t* const y = Shared<int16_t>().y.Take(kI8Elements * channels);
   return [=] {
-    const int8_t* a[kWholeElements];
+    const int8_t* a[kI8Elements];
     for (size_t t = 0; t < tiles; ++t) {
-      for (size_t e = 0; e < kWholeElements; ++e) a[e] = x + (t + e) * channels;
+      for (size_t e = 0; e < kI8Elements; ++e) a[e] = x + (t + e) * channels;
       kernel({a, y, channels, channels});
     }
   };
 }
 
-Pass WholeOutputPass(Kernel<WinogradOutputArgs<int8_t>> kernel, const LayerSizes& s) {
+Pass I8OutputPass(Kernel<WinogradOutputArgs<int8_t>> kernel, const LayerSizes& s) {
   const size_t tiles = s.at("height") * s.at("width"), channels = s.at("channels");
-  const int32_t* const x = Shared<int32_t>().x.Take((tiles + kWholeElements) * channels);
+  const int32_t* const x = Shared<int32_t>().x.Take((tiles + kI8Elements) * channels);
   const int32_t* const bias = Shared<int32_t>().w.Take(channels);
   const float* const scale = Shared<float>().w.Take(channels);
-  int8_t* const y = Shared<int8_t>().y.Take(kWholeTile * kWholeTile * channels);
+  int8_t* const y = Shared<int8_t>().y.Take(kI8Tile * kI8Tile * channels);
   return [=] {
     for (size_t t = 0; t < tiles; ++t)
-      kernel({x + t * channels, bias, scale, nullptr, y, channels, channels, kWholeTile, kWholeTile,
-              kWholeTile * channels, channels, 0, INT8_MIN, INT8_MAX});
+      kernel({x + t * channels, bias, scale, nullptr, y, channels, channels, kI8Tile, kI8Tile,
+              kI8Tile * channels, channels, 0, INT8_MIN, INT8_MAX});
   };
 }
 
 // The GEMM of int8 tiles; its depth is a multiple of every kernel's step.
-Pass WholeProductPass(Kernel<WinogradProductArgs<int8_t>> kernel, const LayerSizes& s) {
+Pass I8ProductPass(Kernel<WinogradProductArgs<int8_t>> kernel, const LayerSizes& s) {
   constexpr size_t kStep = 4;
   const size_t rows = s.at("rows"), k = (s.at("taps") * s.at("k") + kStep - 1) / kStep * kStep;
   const size_t columns =
@@ -127,9 +127,9 @@ Pass WholeProductPass(Kernel<WinogradProductArgs<int8_t>> kernel, const LayerSiz
 }
 
 const PassMaker kMakers[] = {
-    {"WinogradInputArgs<int8_t>", MakePass<WinogradInputArgs<int8_t>, WholeInputPass>},
-    {"WinogradOutputArgs<int8_t>", MakePass<WinogradOutputArgs<int8_t>, WholeOutputPass>},
-    {"WinogradProductArgs<int8_t>", MakePass<WinogradProductArgs<int8_t>, WholeProductPass>},
+    {"WinogradInputArgs<int8_t>", MakePass<WinogradInputArgs<int8_t>, I8InputPass>},
+    {"WinogradOutputArgs<int8_t>", MakePass<WinogradOutputArgs<int8_t>, I8OutputPass>},
+    {"WinogradProductArgs<int8_t>", MakePass<WinogradProductArgs<int8_t>, I8ProductPass>},
     {"WinogradInputArgs<float>", MakePass<WinogradInputArgs<float>, WinogradInputPass<float>>},
     {"WinogradInputArgs<Half>", MakePass<WinogradInputArgs<Half>, WinogradInputPass<Half>>},
     {"WinogradOutputArgs<float>", MakePass<WinogradOutputArgs<float>, WinogradOutputPass<float>>},

@@ -17,7 +17,7 @@
 //   TRIMTAB_WEIGHT_STEP(slot)       the next weights of a window that is five wide
 // and in one piece, where _X is the window, _3X3 or _5WIDE:
 //   TRIMTAB_BEGIN_BLOCK, TRIMTAB_BEGIN_ROW (_5WIDE: of pointers x7 to x13)
-//   TRIMTAB_END_TILE_X, and TRIMTAB_BACK_X before a last tile that overlaps the previous one
+//   TRIMTAB_END_TILE_X, and TRIMTAB_REWIND_X before a last tile that overlaps the previous one
 //   TRIMTAB_REGISTERS               the registers these use beside x0 to x15, with commas
 #ifndef TRIMTAB_KERNELS_ARM_DEPTHWISE_ROW_H_
 #define TRIMTAB_KERNELS_ARM_DEPTHWISE_ROW_H_
@@ -25,166 +25,173 @@
 #include "kernels/generic/depthwise.h"
 
 // Slots of four vectors: sums of pixels; weights; inputs.
-#define TRIMTAB_P0 0, 1, 2, 3
-#define TRIMTAB_P1 4, 5, 6, 7
-#define TRIMTAB_P2 8, 9, 10, 11
-#define TRIMTAB_A 12, 13, 14, 15
-#define TRIMTAB_B 16, 17, 18, 19
-#define TRIMTAB_C 20, 21, 22, 23
-#define TRIMTAB_X 24, 25, 26, 27
-#define TRIMTAB_Y 28, 29, 30, 31
-#define TRIMTAB_Z TRIMTAB_P2  // for blocks of two pixels
-#define TRIMTAB_NOTHING "", "", "", ""
+#define TRIMTAB_SUM0 0, 1, 2, 3
+#define TRIMTAB_SUM1 4, 5, 6, 7
+#define TRIMTAB_SUM2 8, 9, 10, 11
+#define TRIMTAB_W_A 12, 13, 14, 15
+#define TRIMTAB_W_B 16, 17, 18, 19
+#define TRIMTAB_W_C 20, 21, 22, 23
+#define TRIMTAB_IN_X 24, 25, 26, 27
+#define TRIMTAB_IN_Y 28, 29, 30, 31
+#define TRIMTAB_IN_Z TRIMTAB_SUM2  // for blocks of two pixels
+#define TRIMTAB_NO_LOADS "", "", "", ""
 
 // clang-format off
 // A slot of sums += inputs * weights, with up to two loads.
-#define TRIMTAB_TAP(...) TRIMTAB_TAP_(__VA_ARGS__, TRIMTAB_NOTHING, TRIMTAB_NOTHING, )
-#define TRIMTAB_TAP_(...) TRIMTAB_TAP__(__VA_ARGS__)
-#define TRIMTAB_TAP__(s0, s1, s2, s3, x0, x1, x2, x3, w0, w1, w2, w3, \
-                      i0, i1, i2, i3, j0, j1, j2, j3, ...)            \
-  i0 j0 "fmla v" #s0 ".4s, v" #x0 ".4s, v" #w0 ".4s\n"                \
-  i1 j1 "fmla v" #s1 ".4s, v" #x1 ".4s, v" #w1 ".4s\n"                \
-  i2 j2 "fmla v" #s2 ".4s, v" #x2 ".4s, v" #w2 ".4s\n"                \
+#define TRIMTAB_FMLA(...) TRIMTAB_FMLA_(__VA_ARGS__, TRIMTAB_NO_LOADS, TRIMTAB_NO_LOADS, )
+#define TRIMTAB_FMLA_(...) TRIMTAB_FMLA__(__VA_ARGS__)
+#define TRIMTAB_FMLA__(s0, s1, s2, s3, x0, x1, x2, x3, w0, w1, w2, w3, \
+                      i0, i1, i2, i3, j0, j1, j2, j3, ...)             \
+  i0 j0 "fmla v" #s0 ".4s, v" #x0 ".4s, v" #w0 ".4s\n"                 \
+  i1 j1 "fmla v" #s1 ".4s, v" #x1 ".4s, v" #w1 ".4s\n"                 \
+  i2 j2 "fmla v" #s2 ".4s, v" #x2 ".4s, v" #w2 ".4s\n"                 \
   i3 j3 "fmla v" #s3 ".4s, v" #x3 ".4s, v" #w3 ".4s\n"
 // A load without a multiply-add.
-#define TRIMTAB_ALONE(...) TRIMTAB_ALONE_(__VA_ARGS__)
-#define TRIMTAB_ALONE_(i0, i1, i2, i3) i0 i1 i2 i3
+#define TRIMTAB_LOAD_ONLY(...) TRIMTAB_LOAD_ONLY_(__VA_ARGS__)
+#define TRIMTAB_LOAD_ONLY_(i0, i1, i2, i3) i0 i1 i2 i3
 // Every vector of a slot and v`x`.
-#define TRIMTAB_WITH(...) TRIMTAB_WITH_(__VA_ARGS__)
-#define TRIMTAB_WITH_(op, x, s0, s1, s2, s3)   \
-  op " v" #s0 ".4s, v" #s0 ".4s, v" #x ".4s\n" \
-  op " v" #s1 ".4s, v" #s1 ".4s, v" #x ".4s\n" \
-  op " v" #s2 ".4s, v" #s2 ".4s, v" #x ".4s\n" \
+#define TRIMTAB_EACH_VECTOR(...) TRIMTAB_EACH_VECTOR_(__VA_ARGS__)
+#define TRIMTAB_EACH_VECTOR_(op, x, s0, s1, s2, s3) \
+  op " v" #s0 ".4s, v" #s0 ".4s, v" #x ".4s\n"      \
+  op " v" #s1 ".4s, v" #s1 ".4s, v" #x ".4s\n"      \
+  op " v" #s2 ".4s, v" #s2 ".4s, v" #x ".4s\n"      \
   op " v" #s3 ".4s, v" #s3 ".4s, v" #x ".4s\n"
 // All vectors of a slot and memory.
-#define TRIMTAB_MEMORY(...) TRIMTAB_MEMORY_(__VA_ARGS__)
-#define TRIMTAB_MEMORY_(op, address, s0, s1, s2, s3) \
+#define TRIMTAB_LOAD_OR_STORE(...) TRIMTAB_LOAD_OR_STORE_(__VA_ARGS__)
+#define TRIMTAB_LOAD_OR_STORE_(op, address, s0, s1, s2, s3) \
   op " {v" #s0 ".4s, v" #s1 ".4s, v" #s2 ".4s, v" #s3 ".4s}, [" address "\n"
 
 // A row of three 3x3 windows of stride one, over the columns p0 to p4. On entry X holds p0, and A
 // and B the weights of two taps; on exit Y, A and B hold those of the next row.
-#define TRIMTAB_NEAR3(X, Y, p1, p2, p3, p4, next_a, next_b, next_x)                         \
-  TRIMTAB_TAP(TRIMTAB_P0, X, TRIMTAB_A, TRIMTAB_INPUT(Y, p1))                               \
-  TRIMTAB_TAP(TRIMTAB_P0, Y, TRIMTAB_B, TRIMTAB_INPUT(X, p2))                               \
-  TRIMTAB_TAP(TRIMTAB_P1, Y, TRIMTAB_A, TRIMTAB_WEIGHT(TRIMTAB_C, 2), TRIMTAB_NEXT_WEIGHTS) \
-  TRIMTAB_TAP(TRIMTAB_P2, X, TRIMTAB_A, TRIMTAB_INPUT(Y, p3))                               \
-  TRIMTAB_TAP(TRIMTAB_P1, X, TRIMTAB_B, next_a)                                             \
-  TRIMTAB_TAP(TRIMTAB_P0, X, TRIMTAB_C)                                                     \
-  TRIMTAB_TAP(TRIMTAB_P2, Y, TRIMTAB_B, TRIMTAB_INPUT(X, p4))                               \
-  TRIMTAB_TAP(TRIMTAB_P1, Y, TRIMTAB_C, next_b)                                             \
-  TRIMTAB_TAP(TRIMTAB_P2, X, TRIMTAB_C, next_x)
+#define TRIMTAB_3X3_ROW_STRIDE1(X, Y, p1, p2, p3, p4, next_a, next_b, next_x)                      \
+  TRIMTAB_FMLA(TRIMTAB_SUM0, X, TRIMTAB_W_A, TRIMTAB_INPUT(Y, p1))                                 \
+  TRIMTAB_FMLA(TRIMTAB_SUM0, Y, TRIMTAB_W_B, TRIMTAB_INPUT(X, p2))                                 \
+  TRIMTAB_FMLA(TRIMTAB_SUM1, Y, TRIMTAB_W_A, TRIMTAB_WEIGHT(TRIMTAB_W_C, 2), TRIMTAB_NEXT_WEIGHTS) \
+  TRIMTAB_FMLA(TRIMTAB_SUM2, X, TRIMTAB_W_A, TRIMTAB_INPUT(Y, p3))                                 \
+  TRIMTAB_FMLA(TRIMTAB_SUM1, X, TRIMTAB_W_B, next_a)                                               \
+  TRIMTAB_FMLA(TRIMTAB_SUM0, X, TRIMTAB_W_C)                                                       \
+  TRIMTAB_FMLA(TRIMTAB_SUM2, Y, TRIMTAB_W_B, TRIMTAB_INPUT(X, p4))                                 \
+  TRIMTAB_FMLA(TRIMTAB_SUM1, Y, TRIMTAB_W_C, next_b)                                               \
+  TRIMTAB_FMLA(TRIMTAB_SUM2, X, TRIMTAB_W_C, next_x)
 
 // The same for windows of stride two. On entry X holds p0; on exit Z holds that of the next row.
-#define TRIMTAB_FAR3(X, Y, Z, p1, p2, p3, p4, next_a, next_b, next_x)                       \
-  TRIMTAB_TAP(TRIMTAB_P0, X, TRIMTAB_A, TRIMTAB_INPUT(Y, p1), TRIMTAB_INPUT(Z, p2))         \
-  TRIMTAB_TAP(TRIMTAB_P0, Y, TRIMTAB_B, TRIMTAB_INPUT(X, p3), TRIMTAB_WEIGHT(TRIMTAB_C, 2)) \
-  TRIMTAB_TAP(TRIMTAB_P1, Z, TRIMTAB_A, TRIMTAB_INPUT(Y, p4), TRIMTAB_NEXT_WEIGHTS)         \
-  TRIMTAB_TAP(TRIMTAB_P0, Z, TRIMTAB_C, next_a)                                             \
-  TRIMTAB_TAP(TRIMTAB_P1, X, TRIMTAB_B, next_x)                                             \
-  TRIMTAB_TAP(TRIMTAB_P1, Y, TRIMTAB_C, next_b)
+#define TRIMTAB_3X3_ROW_STRIDE2(X, Y, Z, p1, p2, p3, p4, next_a, next_b, next_x)                   \
+  TRIMTAB_FMLA(TRIMTAB_SUM0, X, TRIMTAB_W_A, TRIMTAB_INPUT(Y, p1), TRIMTAB_INPUT(Z, p2))           \
+  TRIMTAB_FMLA(TRIMTAB_SUM0, Y, TRIMTAB_W_B, TRIMTAB_INPUT(X, p3), TRIMTAB_WEIGHT(TRIMTAB_W_C, 2)) \
+  TRIMTAB_FMLA(TRIMTAB_SUM1, Z, TRIMTAB_W_A, TRIMTAB_INPUT(Y, p4), TRIMTAB_NEXT_WEIGHTS)           \
+  TRIMTAB_FMLA(TRIMTAB_SUM0, Z, TRIMTAB_W_C, next_a)                                               \
+  TRIMTAB_FMLA(TRIMTAB_SUM1, X, TRIMTAB_W_B, next_x)                                               \
+  TRIMTAB_FMLA(TRIMTAB_SUM1, Y, TRIMTAB_W_C, next_b)
 
-#define TRIMTAB_NEAR_3X3                                                    \
-  TRIMTAB_NEAR3(TRIMTAB_X, TRIMTAB_Y, "x3", "x6", "x9", "x12",              \
-                TRIMTAB_WEIGHT(TRIMTAB_A, 0), TRIMTAB_WEIGHT(TRIMTAB_B, 1), \
-                TRIMTAB_INPUT(TRIMTAB_Y, "x1"))                             \
-  TRIMTAB_NEAR3(TRIMTAB_Y, TRIMTAB_X, "x4", "x7", "x10", "x13",             \
-                TRIMTAB_WEIGHT(TRIMTAB_A, 0), TRIMTAB_WEIGHT(TRIMTAB_B, 1), \
-                TRIMTAB_INPUT(TRIMTAB_X, "x2"))                             \
-  TRIMTAB_NEAR3(TRIMTAB_X, TRIMTAB_Y, "x5", "x8", "x11", "x14",             \
-                TRIMTAB_NOTHING, TRIMTAB_NOTHING, TRIMTAB_NOTHING)
-#define TRIMTAB_FAR_3X3                                                    \
-  TRIMTAB_FAR3(TRIMTAB_X, TRIMTAB_Y, TRIMTAB_Z, "x3", "x6", "x9", "x12",   \
-               TRIMTAB_WEIGHT(TRIMTAB_A, 0), TRIMTAB_WEIGHT(TRIMTAB_B, 1), \
-               TRIMTAB_INPUT(TRIMTAB_Z, "x1"))                             \
-  TRIMTAB_FAR3(TRIMTAB_Z, TRIMTAB_X, TRIMTAB_Y, "x4", "x7", "x10", "x13",  \
-               TRIMTAB_WEIGHT(TRIMTAB_A, 0), TRIMTAB_WEIGHT(TRIMTAB_B, 1), \
-               TRIMTAB_INPUT(TRIMTAB_Y, "x2"))                             \
-  TRIMTAB_FAR3(TRIMTAB_Y, TRIMTAB_Z, TRIMTAB_X, "x5", "x8", "x11", "x14",  \
-               TRIMTAB_NOTHING, TRIMTAB_NOTHING, TRIMTAB_NOTHING)
+#define TRIMTAB_3X3_ROWS_STRIDE1                                                \
+  TRIMTAB_3X3_ROW_STRIDE1(TRIMTAB_IN_X, TRIMTAB_IN_Y, "x3", "x6", "x9", "x12",  \
+      TRIMTAB_WEIGHT(TRIMTAB_W_A, 0), TRIMTAB_WEIGHT(TRIMTAB_W_B, 1),           \
+      TRIMTAB_INPUT(TRIMTAB_IN_Y, "x1"))                                        \
+  TRIMTAB_3X3_ROW_STRIDE1(TRIMTAB_IN_Y, TRIMTAB_IN_X, "x4", "x7", "x10", "x13", \
+      TRIMTAB_WEIGHT(TRIMTAB_W_A, 0), TRIMTAB_WEIGHT(TRIMTAB_W_B, 1),           \
+      TRIMTAB_INPUT(TRIMTAB_IN_X, "x2"))                                        \
+  TRIMTAB_3X3_ROW_STRIDE1(TRIMTAB_IN_X, TRIMTAB_IN_Y, "x5", "x8", "x11", "x14", \
+      TRIMTAB_NO_LOADS, TRIMTAB_NO_LOADS, TRIMTAB_NO_LOADS)
+#define TRIMTAB_3X3_ROWS_STRIDE2                                                              \
+  TRIMTAB_3X3_ROW_STRIDE2(TRIMTAB_IN_X, TRIMTAB_IN_Y, TRIMTAB_IN_Z, "x3", "x6", "x9", "x12",  \
+      TRIMTAB_WEIGHT(TRIMTAB_W_A, 0), TRIMTAB_WEIGHT(TRIMTAB_W_B, 1),                         \
+      TRIMTAB_INPUT(TRIMTAB_IN_Z, "x1"))                                                      \
+  TRIMTAB_3X3_ROW_STRIDE2(TRIMTAB_IN_Z, TRIMTAB_IN_X, TRIMTAB_IN_Y, "x4", "x7", "x10", "x13", \
+      TRIMTAB_WEIGHT(TRIMTAB_W_A, 0), TRIMTAB_WEIGHT(TRIMTAB_W_B, 1),                         \
+      TRIMTAB_INPUT(TRIMTAB_IN_Y, "x2"))                                                      \
+  TRIMTAB_3X3_ROW_STRIDE2(TRIMTAB_IN_Y, TRIMTAB_IN_Z, TRIMTAB_IN_X, "x5", "x8", "x11", "x14", \
+      TRIMTAB_NO_LOADS, TRIMTAB_NO_LOADS, TRIMTAB_NO_LOADS)
 
 // A row of two 3x3 windows of stride one, over four columns; on exit Y holds the next row's first.
-#define TRIMTAB_PAIR3(X, Y, p1, p2, p3, next_a, next_b, next_x)                             \
-  TRIMTAB_TAP(TRIMTAB_P0, X, TRIMTAB_A, TRIMTAB_INPUT(Y, p1))                               \
-  TRIMTAB_TAP(TRIMTAB_P0, Y, TRIMTAB_B, TRIMTAB_INPUT(TRIMTAB_Z, p2))                       \
-  TRIMTAB_TAP(TRIMTAB_P1, Y, TRIMTAB_A, TRIMTAB_WEIGHT(TRIMTAB_C, 2), TRIMTAB_NEXT_WEIGHTS) \
-  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Z, TRIMTAB_B, TRIMTAB_INPUT(X, p3))                       \
-  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Z, TRIMTAB_C, next_x, next_a)                             \
-  TRIMTAB_TAP(TRIMTAB_P1, X, TRIMTAB_C, next_b)
+#define TRIMTAB_3X3_ROW_PAIR(X, Y, p1, p2, p3, next_a, next_b, next_x)                             \
+  TRIMTAB_FMLA(TRIMTAB_SUM0, X, TRIMTAB_W_A, TRIMTAB_INPUT(Y, p1))                                 \
+  TRIMTAB_FMLA(TRIMTAB_SUM0, Y, TRIMTAB_W_B, TRIMTAB_INPUT(TRIMTAB_IN_Z, p2))                      \
+  TRIMTAB_FMLA(TRIMTAB_SUM1, Y, TRIMTAB_W_A, TRIMTAB_WEIGHT(TRIMTAB_W_C, 2), TRIMTAB_NEXT_WEIGHTS) \
+  TRIMTAB_FMLA(TRIMTAB_SUM1, TRIMTAB_IN_Z, TRIMTAB_W_B, TRIMTAB_INPUT(X, p3))                      \
+  TRIMTAB_FMLA(TRIMTAB_SUM0, TRIMTAB_IN_Z, TRIMTAB_W_C, next_x, next_a)                            \
+  TRIMTAB_FMLA(TRIMTAB_SUM1, X, TRIMTAB_W_C, next_b)
 
-#define TRIMTAB_PAIR_3X3                                                    \
-  TRIMTAB_PAIR3(TRIMTAB_X, TRIMTAB_Y, "x3", "x6", "x9",                     \
-                TRIMTAB_WEIGHT(TRIMTAB_A, 0), TRIMTAB_WEIGHT(TRIMTAB_B, 1), \
-                TRIMTAB_INPUT(TRIMTAB_Y, "x1"))                             \
-  TRIMTAB_PAIR3(TRIMTAB_Y, TRIMTAB_X, "x4", "x7", "x10",                    \
-                TRIMTAB_WEIGHT(TRIMTAB_A, 0), TRIMTAB_WEIGHT(TRIMTAB_B, 1), \
-                TRIMTAB_INPUT(TRIMTAB_X, "x2"))                             \
-  TRIMTAB_PAIR3(TRIMTAB_X, TRIMTAB_Y, "x5", "x8", "x11",                    \
-                TRIMTAB_NOTHING, TRIMTAB_NOTHING, TRIMTAB_NOTHING)
+#define TRIMTAB_3X3_ROWS_PAIR                                         \
+  TRIMTAB_3X3_ROW_PAIR(TRIMTAB_IN_X, TRIMTAB_IN_Y, "x3", "x6", "x9",  \
+      TRIMTAB_WEIGHT(TRIMTAB_W_A, 0), TRIMTAB_WEIGHT(TRIMTAB_W_B, 1), \
+      TRIMTAB_INPUT(TRIMTAB_IN_Y, "x1"))                              \
+  TRIMTAB_3X3_ROW_PAIR(TRIMTAB_IN_Y, TRIMTAB_IN_X, "x4", "x7", "x10", \
+      TRIMTAB_WEIGHT(TRIMTAB_W_A, 0), TRIMTAB_WEIGHT(TRIMTAB_W_B, 1), \
+      TRIMTAB_INPUT(TRIMTAB_IN_X, "x2"))                              \
+  TRIMTAB_3X3_ROW_PAIR(TRIMTAB_IN_X, TRIMTAB_IN_Y, "x5", "x8", "x11", \
+      TRIMTAB_NO_LOADS, TRIMTAB_NO_LOADS, TRIMTAB_NO_LOADS)
 
 // A row of windows that are five wide, over the columns x7 to x13: three or two of stride one, two
 // of stride two.
-#define TRIMTAB_NEAR5                                                                         \
-  TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_X, "x7")) TRIMTAB_ALONE(TRIMTAB_WEIGHT_STEP(TRIMTAB_A)) \
-  TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_Y, "x8")) TRIMTAB_ALONE(TRIMTAB_WEIGHT_STEP(TRIMTAB_B)) \
-  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_X, TRIMTAB_A, TRIMTAB_WEIGHT_STEP(TRIMTAB_C))               \
-  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Y, TRIMTAB_B, TRIMTAB_INPUT(TRIMTAB_X, "x9"))               \
-  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Y, TRIMTAB_A)                                               \
-  TRIMTAB_TAP(TRIMTAB_P2, TRIMTAB_X, TRIMTAB_A, TRIMTAB_INPUT(TRIMTAB_Y, "x10"))              \
-  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_X, TRIMTAB_B, TRIMTAB_WEIGHT_STEP(TRIMTAB_A))               \
-  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_X, TRIMTAB_C)                                               \
-  TRIMTAB_TAP(TRIMTAB_P2, TRIMTAB_Y, TRIMTAB_B, TRIMTAB_INPUT(TRIMTAB_X, "x11"))              \
-  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Y, TRIMTAB_C, TRIMTAB_WEIGHT_STEP(TRIMTAB_B))               \
-  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Y, TRIMTAB_A)                                               \
-  TRIMTAB_TAP(TRIMTAB_P2, TRIMTAB_X, TRIMTAB_C, TRIMTAB_INPUT(TRIMTAB_Y, "x12"))              \
-  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_X, TRIMTAB_A)                                               \
-  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_X, TRIMTAB_B)                                               \
-  TRIMTAB_TAP(TRIMTAB_P2, TRIMTAB_Y, TRIMTAB_A, TRIMTAB_INPUT(TRIMTAB_X, "x13"))              \
-  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Y, TRIMTAB_B)                                               \
-  TRIMTAB_TAP(TRIMTAB_P2, TRIMTAB_X, TRIMTAB_B)
-#define TRIMTAB_PAIR5                                                                         \
-  TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_X, "x7")) TRIMTAB_ALONE(TRIMTAB_WEIGHT_STEP(TRIMTAB_A)) \
-  TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_Y, "x8")) TRIMTAB_ALONE(TRIMTAB_WEIGHT_STEP(TRIMTAB_B)) \
-  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_X, TRIMTAB_A, TRIMTAB_INPUT(TRIMTAB_Z, "x9"))               \
-  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Y, TRIMTAB_A, TRIMTAB_WEIGHT_STEP(TRIMTAB_C))               \
-  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Y, TRIMTAB_B, TRIMTAB_INPUT(TRIMTAB_X, "x10"))              \
-  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Z, TRIMTAB_B, TRIMTAB_WEIGHT_STEP(TRIMTAB_A))               \
-  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Z, TRIMTAB_C, TRIMTAB_INPUT(TRIMTAB_Y, "x11"))              \
-  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_X, TRIMTAB_C, TRIMTAB_WEIGHT_STEP(TRIMTAB_B))               \
-  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_X, TRIMTAB_A, TRIMTAB_INPUT(TRIMTAB_Z, "x12"))              \
-  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Y, TRIMTAB_A)                                               \
-  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Y, TRIMTAB_B)                                               \
-  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Z, TRIMTAB_B)
-#define TRIMTAB_FAR5                                                                          \
-  TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_X, "x7")) TRIMTAB_ALONE(TRIMTAB_WEIGHT_STEP(TRIMTAB_A)) \
-  TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_Y, "x8")) TRIMTAB_ALONE(TRIMTAB_WEIGHT_STEP(TRIMTAB_B)) \
-  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_X, TRIMTAB_A, TRIMTAB_INPUT(TRIMTAB_Z, "x9"))               \
-  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Y, TRIMTAB_B, TRIMTAB_INPUT(TRIMTAB_X, "x10"),              \
-              TRIMTAB_WEIGHT_STEP(TRIMTAB_C))                                                 \
-  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Z, TRIMTAB_A, TRIMTAB_INPUT(TRIMTAB_Y, "x11"))              \
-  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_X, TRIMTAB_B, TRIMTAB_WEIGHT_STEP(TRIMTAB_A))               \
-  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Z, TRIMTAB_C, TRIMTAB_WEIGHT_STEP(TRIMTAB_B))               \
-  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Y, TRIMTAB_C, TRIMTAB_INPUT(TRIMTAB_Z, "x12"))              \
-  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_X, TRIMTAB_A, TRIMTAB_INPUT(TRIMTAB_C, "x13"))              \
-  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Y, TRIMTAB_B)                                               \
-  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Z, TRIMTAB_A)                                               \
-  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_C, TRIMTAB_B)
+#define TRIMTAB_5WIDE_ROW_STRIDE1                                                           \
+  TRIMTAB_LOAD_ONLY(TRIMTAB_INPUT(TRIMTAB_IN_X, "x7"))                                      \
+  TRIMTAB_LOAD_ONLY(TRIMTAB_WEIGHT_STEP(TRIMTAB_W_A))                                       \
+  TRIMTAB_LOAD_ONLY(TRIMTAB_INPUT(TRIMTAB_IN_Y, "x8"))                                      \
+  TRIMTAB_LOAD_ONLY(TRIMTAB_WEIGHT_STEP(TRIMTAB_W_B))                                       \
+  TRIMTAB_FMLA(TRIMTAB_SUM0, TRIMTAB_IN_X, TRIMTAB_W_A, TRIMTAB_WEIGHT_STEP(TRIMTAB_W_C))   \
+  TRIMTAB_FMLA(TRIMTAB_SUM0, TRIMTAB_IN_Y, TRIMTAB_W_B, TRIMTAB_INPUT(TRIMTAB_IN_X, "x9"))  \
+  TRIMTAB_FMLA(TRIMTAB_SUM1, TRIMTAB_IN_Y, TRIMTAB_W_A)                                     \
+  TRIMTAB_FMLA(TRIMTAB_SUM2, TRIMTAB_IN_X, TRIMTAB_W_A, TRIMTAB_INPUT(TRIMTAB_IN_Y, "x10")) \
+  TRIMTAB_FMLA(TRIMTAB_SUM1, TRIMTAB_IN_X, TRIMTAB_W_B, TRIMTAB_WEIGHT_STEP(TRIMTAB_W_A))   \
+  TRIMTAB_FMLA(TRIMTAB_SUM0, TRIMTAB_IN_X, TRIMTAB_W_C)                                     \
+  TRIMTAB_FMLA(TRIMTAB_SUM2, TRIMTAB_IN_Y, TRIMTAB_W_B, TRIMTAB_INPUT(TRIMTAB_IN_X, "x11")) \
+  TRIMTAB_FMLA(TRIMTAB_SUM1, TRIMTAB_IN_Y, TRIMTAB_W_C, TRIMTAB_WEIGHT_STEP(TRIMTAB_W_B))   \
+  TRIMTAB_FMLA(TRIMTAB_SUM0, TRIMTAB_IN_Y, TRIMTAB_W_A)                                     \
+  TRIMTAB_FMLA(TRIMTAB_SUM2, TRIMTAB_IN_X, TRIMTAB_W_C, TRIMTAB_INPUT(TRIMTAB_IN_Y, "x12")) \
+  TRIMTAB_FMLA(TRIMTAB_SUM1, TRIMTAB_IN_X, TRIMTAB_W_A)                                     \
+  TRIMTAB_FMLA(TRIMTAB_SUM0, TRIMTAB_IN_X, TRIMTAB_W_B)                                     \
+  TRIMTAB_FMLA(TRIMTAB_SUM2, TRIMTAB_IN_Y, TRIMTAB_W_A, TRIMTAB_INPUT(TRIMTAB_IN_X, "x13")) \
+  TRIMTAB_FMLA(TRIMTAB_SUM1, TRIMTAB_IN_Y, TRIMTAB_W_B)                                     \
+  TRIMTAB_FMLA(TRIMTAB_SUM2, TRIMTAB_IN_X, TRIMTAB_W_B)
+#define TRIMTAB_5WIDE_ROW_PAIR                                                              \
+  TRIMTAB_LOAD_ONLY(TRIMTAB_INPUT(TRIMTAB_IN_X, "x7"))                                      \
+  TRIMTAB_LOAD_ONLY(TRIMTAB_WEIGHT_STEP(TRIMTAB_W_A))                                       \
+  TRIMTAB_LOAD_ONLY(TRIMTAB_INPUT(TRIMTAB_IN_Y, "x8"))                                      \
+  TRIMTAB_LOAD_ONLY(TRIMTAB_WEIGHT_STEP(TRIMTAB_W_B))                                       \
+  TRIMTAB_FMLA(TRIMTAB_SUM0, TRIMTAB_IN_X, TRIMTAB_W_A, TRIMTAB_INPUT(TRIMTAB_IN_Z, "x9"))  \
+  TRIMTAB_FMLA(TRIMTAB_SUM1, TRIMTAB_IN_Y, TRIMTAB_W_A, TRIMTAB_WEIGHT_STEP(TRIMTAB_W_C))   \
+  TRIMTAB_FMLA(TRIMTAB_SUM0, TRIMTAB_IN_Y, TRIMTAB_W_B, TRIMTAB_INPUT(TRIMTAB_IN_X, "x10")) \
+  TRIMTAB_FMLA(TRIMTAB_SUM1, TRIMTAB_IN_Z, TRIMTAB_W_B, TRIMTAB_WEIGHT_STEP(TRIMTAB_W_A))   \
+  TRIMTAB_FMLA(TRIMTAB_SUM0, TRIMTAB_IN_Z, TRIMTAB_W_C, TRIMTAB_INPUT(TRIMTAB_IN_Y, "x11")) \
+  TRIMTAB_FMLA(TRIMTAB_SUM1, TRIMTAB_IN_X, TRIMTAB_W_C, TRIMTAB_WEIGHT_STEP(TRIMTAB_W_B))   \
+  TRIMTAB_FMLA(TRIMTAB_SUM0, TRIMTAB_IN_X, TRIMTAB_W_A, TRIMTAB_INPUT(TRIMTAB_IN_Z, "x12")) \
+  TRIMTAB_FMLA(TRIMTAB_SUM1, TRIMTAB_IN_Y, TRIMTAB_W_A)                                     \
+  TRIMTAB_FMLA(TRIMTAB_SUM0, TRIMTAB_IN_Y, TRIMTAB_W_B)                                     \
+  TRIMTAB_FMLA(TRIMTAB_SUM1, TRIMTAB_IN_Z, TRIMTAB_W_B)
+#define TRIMTAB_5WIDE_ROW_STRIDE2                                                           \
+  TRIMTAB_LOAD_ONLY(TRIMTAB_INPUT(TRIMTAB_IN_X, "x7"))                                      \
+  TRIMTAB_LOAD_ONLY(TRIMTAB_WEIGHT_STEP(TRIMTAB_W_A))                                       \
+  TRIMTAB_LOAD_ONLY(TRIMTAB_INPUT(TRIMTAB_IN_Y, "x8"))                                      \
+  TRIMTAB_LOAD_ONLY(TRIMTAB_WEIGHT_STEP(TRIMTAB_W_B))                                       \
+  TRIMTAB_FMLA(TRIMTAB_SUM0, TRIMTAB_IN_X, TRIMTAB_W_A, TRIMTAB_INPUT(TRIMTAB_IN_Z, "x9"))  \
+  TRIMTAB_FMLA(TRIMTAB_SUM0, TRIMTAB_IN_Y, TRIMTAB_W_B, TRIMTAB_INPUT(TRIMTAB_IN_X, "x10"), \
+      TRIMTAB_WEIGHT_STEP(TRIMTAB_W_C))                                                     \
+  TRIMTAB_FMLA(TRIMTAB_SUM1, TRIMTAB_IN_Z, TRIMTAB_W_A, TRIMTAB_INPUT(TRIMTAB_IN_Y, "x11")) \
+  TRIMTAB_FMLA(TRIMTAB_SUM1, TRIMTAB_IN_X, TRIMTAB_W_B, TRIMTAB_WEIGHT_STEP(TRIMTAB_W_A))   \
+  TRIMTAB_FMLA(TRIMTAB_SUM0, TRIMTAB_IN_Z, TRIMTAB_W_C, TRIMTAB_WEIGHT_STEP(TRIMTAB_W_B))   \
+  TRIMTAB_FMLA(TRIMTAB_SUM1, TRIMTAB_IN_Y, TRIMTAB_W_C, TRIMTAB_INPUT(TRIMTAB_IN_Z, "x12")) \
+  TRIMTAB_FMLA(TRIMTAB_SUM0, TRIMTAB_IN_X, TRIMTAB_W_A, TRIMTAB_INPUT(TRIMTAB_W_C, "x13"))  \
+  TRIMTAB_FMLA(TRIMTAB_SUM0, TRIMTAB_IN_Y, TRIMTAB_W_B)                                     \
+  TRIMTAB_FMLA(TRIMTAB_SUM1, TRIMTAB_IN_Z, TRIMTAB_W_A)                                     \
+  TRIMTAB_FMLA(TRIMTAB_SUM1, TRIMTAB_W_C, TRIMTAB_W_B)
 
 // Begin and end of a tile of two or three pixels: sums start with the bias; optional limits.
-#define TRIMTAB_BEGIN2                          \
-  TRIMTAB_MEMORY("ld1", "%[bias]]", TRIMTAB_P0) \
-  TRIMTAB_MEMORY("ld1", "%[bias]], #64", TRIMTAB_P1)
+#define TRIMTAB_BEGIN2                                   \
+  TRIMTAB_LOAD_OR_STORE("ld1", "%[bias]]", TRIMTAB_SUM0) \
+  TRIMTAB_LOAD_OR_STORE("ld1", "%[bias]], #64", TRIMTAB_SUM1)
 #define TRIMTAB_BEGIN3 \
-  TRIMTAB_MEMORY("ld1", "%[bias]]", TRIMTAB_P2) TRIMTAB_BEGIN2
-#define TRIMTAB_LIMIT2(op, x) TRIMTAB_WITH(op, x, TRIMTAB_P0) TRIMTAB_WITH(op, x, TRIMTAB_P1)
-#define TRIMTAB_LIMIT3(op, x) TRIMTAB_LIMIT2(op, x) TRIMTAB_WITH(op, x, TRIMTAB_P2)
-#define TRIMTAB_STORE2                             \
-  TRIMTAB_MEMORY("st1", "%[y0]], #64", TRIMTAB_P0) \
-  TRIMTAB_MEMORY("st1", "%[y1]], #64", TRIMTAB_P1)
-#define TRIMTAB_STORE3 TRIMTAB_STORE2 TRIMTAB_MEMORY("st1", "%[y2]], #64", TRIMTAB_P2)
+  TRIMTAB_LOAD_OR_STORE("ld1", "%[bias]]", TRIMTAB_SUM2) TRIMTAB_BEGIN2
+#define TRIMTAB_LIMIT2(op, x) \
+  TRIMTAB_EACH_VECTOR(op, x, TRIMTAB_SUM0) TRIMTAB_EACH_VECTOR(op, x, TRIMTAB_SUM1)
+#define TRIMTAB_LIMIT3(op, x) TRIMTAB_LIMIT2(op, x) TRIMTAB_EACH_VECTOR(op, x, TRIMTAB_SUM2)
+#define TRIMTAB_STORE2                                      \
+  TRIMTAB_LOAD_OR_STORE("st1", "%[y0]], #64", TRIMTAB_SUM0) \
+  TRIMTAB_LOAD_OR_STORE("st1", "%[y1]], #64", TRIMTAB_SUM1)
+#define TRIMTAB_STORE3 TRIMTAB_STORE2 TRIMTAB_LOAD_OR_STORE("st1", "%[y2]], #64", TRIMTAB_SUM2)
 #define TRIMTAB_ADD(pointer, bytes) "add " pointer ", " pointer ", " bytes "\n"
 
 // A row of pixels in blocks; the last block overlaps the previous one if they do not divide it.
-#define TRIMTAB_ROW(pixels, columns, begin, taps, end, back)           \
+#define TRIMTAB_PIXEL_ROW(pixels, columns, begin, taps, end, back)     \
   "1:\n"  /* a block */                                                \
   "ldp x14, %[y0], [%[row]]\n"                                         \
   "ldp %[w], %[bias], [%[row], #24]\n"                                 \
@@ -227,50 +234,52 @@
   "6:\n"
 
 // 3x3 windows: three rows of five columns.
-#define TRIMTAB_COLUMN(p0, p1, p2) \
-  "ldp " p0 ", " p1 ", [x14]\n"    \
+#define TRIMTAB_LOAD_COLUMN(p0, p1, p2) \
+  "ldp " p0 ", " p1 ", [x14]\n"         \
   "ldr " p2 ", [x14, #16]\n"
-#define TRIMTAB_FIFTH TRIMTAB_ADD("x14", "x13") TRIMTAB_COLUMN("x12", "x13", "x14")
-#define TRIMTAB_INPUTS(op, x)                                                             \
+#define TRIMTAB_FIFTH_COLUMN TRIMTAB_ADD("x14", "x13") TRIMTAB_LOAD_COLUMN("x12", "x13", "x14")
+#define TRIMTAB_EACH_POINTER(op, x)                                                       \
   op("x0", x) op("x1", x) op("x2", x) op("x3", x) op("x4", x) op("x5", x) op("x6", x)     \
   op("x7", x) op("x8", x) op("x9", x) op("x10", x) op("x11", x) op("x12", x) op("x13", x) \
   op("x14", x)
-#define TRIMTAB_3X3(pixels, fifth, taps)                                 \
-  TRIMTAB_ROW(pixels,                                              \
-      TRIMTAB_COLUMN("x0", "x1", "x2") TRIMTAB_ADD("x14", "x13")   \
-      TRIMTAB_COLUMN("x3", "x4", "x5") TRIMTAB_ADD("x14", "x13")   \
-      TRIMTAB_COLUMN("x6", "x7", "x8") TRIMTAB_ADD("x14", "x13")   \
-      TRIMTAB_COLUMN("x9", "x10", "x11") fifth,                    \
-      TRIMTAB_ALONE(TRIMTAB_WEIGHT(TRIMTAB_A, 0))                  \
-      TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_X, "x0"))                \
-      TRIMTAB_ALONE(TRIMTAB_WEIGHT(TRIMTAB_B, 1))                  \
-      TRIMTAB_BEGIN##pixels,                                       \
-      taps,                                                        \
-      TRIMTAB_END_TILE_3X3,                                        \
-      TRIMTAB_BACK_3X3)
+#define TRIMTAB_3X3(pixels, fifth, taps)                              \
+  TRIMTAB_PIXEL_ROW(pixels,                                           \
+      TRIMTAB_LOAD_COLUMN("x0", "x1", "x2") TRIMTAB_ADD("x14", "x13") \
+      TRIMTAB_LOAD_COLUMN("x3", "x4", "x5") TRIMTAB_ADD("x14", "x13") \
+      TRIMTAB_LOAD_COLUMN("x6", "x7", "x8") TRIMTAB_ADD("x14", "x13") \
+      TRIMTAB_LOAD_COLUMN("x9", "x10", "x11") fifth,                  \
+      TRIMTAB_LOAD_ONLY(TRIMTAB_WEIGHT(TRIMTAB_W_A, 0))               \
+      TRIMTAB_LOAD_ONLY(TRIMTAB_INPUT(TRIMTAB_IN_X, "x0"))            \
+      TRIMTAB_LOAD_ONLY(TRIMTAB_WEIGHT(TRIMTAB_W_B, 1))               \
+      TRIMTAB_BEGIN##pixels,                                          \
+      taps,                                                           \
+      TRIMTAB_END_TILE_3X3,                                           \
+      TRIMTAB_REWIND_3X3)
 
 // Windows that are five wide. x0 to x6: ends of the columns' pointers; x14: offset of a row's
 // pointers from there.
-#define TRIMTAB_POINTER(pointer, column) "ldr " pointer ", [" column ", x14]\n"
-#define TRIMTAB_SEVENTH TRIMTAB_POINTER("x13", "x6")
-#define TRIMTAB_NEXT(column, before) "add " column ", " before ", x13\n"
-#define TRIMTAB_5WIDE(pixels, seventh, taps)                                                      \
-  TRIMTAB_ROW(pixels,                                                                     \
-      "ldr x0, [%[row], #80]\n"                                                           \
-      "sub x0, x14, x0\n"                                                                 \
-      TRIMTAB_NEXT("x1", "x0") TRIMTAB_NEXT("x2", "x1") TRIMTAB_NEXT("x3", "x2")          \
-      TRIMTAB_NEXT("x4", "x3") TRIMTAB_NEXT("x5", "x4") TRIMTAB_NEXT("x6", "x5"),         \
-      "ldr x14, [%[row], #80]\n"                                                          \
-      TRIMTAB_BEGIN##pixels                                                               \
-      "3:\n",                                                                             \
-      TRIMTAB_POINTER("x7", "x0") TRIMTAB_POINTER("x8", "x1") TRIMTAB_POINTER("x9", "x2") \
-      TRIMTAB_POINTER("x10", "x3") TRIMTAB_POINTER("x11", "x4")                           \
-      TRIMTAB_POINTER("x12", "x5") seventh                                                \
-      "adds x14, x14, #8\n"                                                               \
-      TRIMTAB_BEGIN_ROW taps,                                                             \
-      "b.ne 3b\n"                                                                         \
-      TRIMTAB_END_TILE_5WIDE,                                                             \
-      TRIMTAB_BACK_5WIDE)
+#define TRIMTAB_LOAD_POINTER(pointer, column) "ldr " pointer ", [" column ", x14]\n"
+#define TRIMTAB_SEVENTH_COLUMN TRIMTAB_LOAD_POINTER("x13", "x6")
+#define TRIMTAB_NEXT_COLUMN(column, before) "add " column ", " before ", x13\n"
+#define TRIMTAB_5WIDE(pixels, seventh, taps)                             \
+  TRIMTAB_PIXEL_ROW(pixels,                                              \
+      "ldr x0, [%[row], #80]\n"                                          \
+      "sub x0, x14, x0\n"                                                \
+      TRIMTAB_NEXT_COLUMN("x1", "x0") TRIMTAB_NEXT_COLUMN("x2", "x1")    \
+      TRIMTAB_NEXT_COLUMN("x3", "x2") TRIMTAB_NEXT_COLUMN("x4", "x3")    \
+      TRIMTAB_NEXT_COLUMN("x5", "x4") TRIMTAB_NEXT_COLUMN("x6", "x5"),   \
+      "ldr x14, [%[row], #80]\n"                                         \
+      TRIMTAB_BEGIN##pixels                                              \
+      "3:\n",                                                            \
+      TRIMTAB_LOAD_POINTER("x7", "x0") TRIMTAB_LOAD_POINTER("x8", "x1")  \
+      TRIMTAB_LOAD_POINTER("x9", "x2") TRIMTAB_LOAD_POINTER("x10", "x3") \
+      TRIMTAB_LOAD_POINTER("x11", "x4")                                  \
+      TRIMTAB_LOAD_POINTER("x12", "x5") seventh                          \
+      "adds x14, x14, #8\n"                                              \
+      TRIMTAB_BEGIN_ROW taps,                                            \
+      "b.ne 3b\n"                                                        \
+      TRIMTAB_END_TILE_5WIDE,                                            \
+      TRIMTAB_REWIND_5WIDE)
 // clang-format on
 
 namespace {
@@ -278,9 +287,9 @@ namespace {
 constexpr size_t kRowTile = 16;
 // Windows that the binary has code for.
 constexpr bool kHas3x3 = trimtab::HasWindow(3, 3, 1);
-constexpr bool kHasFar3x3 = trimtab::HasWindow(3, 3, 2);
+constexpr bool kHas3x3Stride2 = trimtab::HasWindow(3, 3, 2);
 constexpr bool kHas5Wide = trimtab::HasWindow(0, 5, 1);
-constexpr bool kHasFar5Wide = trimtab::HasWindow(0, 5, 2);
+constexpr bool kHas5WideStride2 = trimtab::HasWindow(0, 5, 2);
 
 // The operands of the assembly for one row, in this order.
 struct RowOfBlocks {
@@ -298,9 +307,9 @@ struct RowOfBlocks {
 
 static_assert(offsetof(RowOfBlocks, window) == 80, "the assembly's offsets");
 
-enum Windows : size_t { k3x3, kPair3x3, kFar3x3, k5Wide, kPair5Wide, kFar5Wide };
+enum WindowKind : size_t { k3x3, k3x3Pair, k3x3Stride2, k5Wide, k5WidePair, k5WideStride2 };
 
-#define TRIMTAB_RUN(text)                                                                         \
+#define TRIMTAB_RUN_ASSEMBLY(text)                                                                \
   __asm__ volatile(text                                                                           \
                    : [w] "=&r"(w), [bias] "=&r"(bias), [y0] "=&r"(y0), [y1] "=&r"(y1),            \
                      [y2] "=&r"(y2), [tiles] "=&r"(tiles), [tail] "=&r"(tail)                     \
@@ -311,7 +320,7 @@ enum Windows : size_t { k3x3, kPair3x3, kFar3x3, k5Wide, kPair5Wide, kFar5Wide }
                      "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", \
                      "v27", "v28", "v29", "v30", "v31", "cc", "memory")
 
-__attribute__((noinline)) void DepthwiseRows(const DepthwiseArgs<float>& args, Windows windows) {
+__attribute__((noinline)) void DepthwiseRows(const DepthwiseArgs<float>& args, WindowKind kind) {
   const size_t over = args.channels % kRowTile;
   const float clamps[] = {args.clamp_min, args.clamp_max};
   // Absent limits cost no instruction.
@@ -335,35 +344,39 @@ __attribute__((noinline)) void DepthwiseRows(const DepthwiseArgs<float>& args, W
     float *y0, *y1, *y2;
     size_t tiles;
     ptrdiff_t tail;
-    __asm__("" : "+r"(windows));  // else the compiler makes one loop for each of them
-    switch (windows) {
+    __asm__("" : "+r"(kind));  // else the compiler makes one loop for each of them
+    switch (kind) {
       case k3x3:
-        if (kHas3x3) TRIMTAB_RUN(TRIMTAB_3X3(3, TRIMTAB_FIFTH, TRIMTAB_NEAR_3X3));
+        if (kHas3x3)
+          TRIMTAB_RUN_ASSEMBLY(TRIMTAB_3X3(3, TRIMTAB_FIFTH_COLUMN, TRIMTAB_3X3_ROWS_STRIDE1));
         break;
-      case kPair3x3:
-        if (kHas3x3) TRIMTAB_RUN(TRIMTAB_3X3(2, "", TRIMTAB_PAIR_3X3));
+      case k3x3Pair:
+        if (kHas3x3) TRIMTAB_RUN_ASSEMBLY(TRIMTAB_3X3(2, "", TRIMTAB_3X3_ROWS_PAIR));
         break;
-      case kFar3x3:
-        if (kHasFar3x3) TRIMTAB_RUN(TRIMTAB_3X3(2, TRIMTAB_FIFTH, TRIMTAB_FAR_3X3));
+      case k3x3Stride2:
+        if (kHas3x3Stride2)
+          TRIMTAB_RUN_ASSEMBLY(TRIMTAB_3X3(2, TRIMTAB_FIFTH_COLUMN, TRIMTAB_3X3_ROWS_STRIDE2));
         break;
       case k5Wide:
-        if (kHas5Wide) TRIMTAB_RUN(TRIMTAB_5WIDE(3, TRIMTAB_SEVENTH, TRIMTAB_NEAR5));
+        if (kHas5Wide)
+          TRIMTAB_RUN_ASSEMBLY(TRIMTAB_5WIDE(3, TRIMTAB_SEVENTH_COLUMN, TRIMTAB_5WIDE_ROW_STRIDE1));
         break;
-      case kPair5Wide:
-        if (kHas5Wide) TRIMTAB_RUN(TRIMTAB_5WIDE(2, "", TRIMTAB_PAIR5));
+      case k5WidePair:
+        if (kHas5Wide) TRIMTAB_RUN_ASSEMBLY(TRIMTAB_5WIDE(2, "", TRIMTAB_5WIDE_ROW_PAIR));
         break;
-      case kFar5Wide:
-        if (kHasFar5Wide) TRIMTAB_RUN(TRIMTAB_5WIDE(2, TRIMTAB_SEVENTH, TRIMTAB_FAR5));
+      case k5WideStride2:
+        if (kHas5WideStride2)
+          TRIMTAB_RUN_ASSEMBLY(TRIMTAB_5WIDE(2, TRIMTAB_SEVENTH_COLUMN, TRIMTAB_5WIDE_ROW_STRIDE2));
     }
   }
 }
 
 // Windows of stride one: blocks of three pixels and, if these do not divide the row, of two.
-inline void DepthwiseNear(const DepthwiseArgs<float>& args, Windows three, Windows pair) {
+inline void DepthwiseStride1(const DepthwiseArgs<float>& args, WindowKind triple, WindowKind pair) {
   DepthwiseArgs<float> part = args;
   const size_t paired = (3 - args.pixels % 3) % 3 * 2;
   part.pixels = args.pixels - paired;
-  if (part.pixels > 0) DepthwiseRows(part, three);
+  if (part.pixels > 0) DepthwiseRows(part, triple);
   part.a += part.pixels * part.step_w * part.column;
   part.y += part.pixels * part.y_stride;
   part.pixels = paired;
@@ -371,14 +384,14 @@ inline void DepthwiseNear(const DepthwiseArgs<float>& args, Windows three, Windo
 }
 
 inline void DepthwiseByRows(const DepthwiseArgs<float>& args) {
-  const bool three = args.kernel_w == 3 && args.kernel_h == 3, far = args.step_w == 2;
-  const bool has = three                ? (far ? kHasFar3x3 : kHas3x3)
-                   : args.kernel_w == 5 ? (far ? kHasFar5Wide : kHas5Wide)
-                                        : false;
-  if (!has || args.channels < kRowTile || args.pixels < 2 || args.step_w > 2)
+  const bool is_3x3 = args.kernel_w == 3 && args.kernel_h == 3, has_stride2 = args.step_w == 2;
+  const bool has_code = is_3x3               ? (has_stride2 ? kHas3x3Stride2 : kHas3x3)
+                        : args.kernel_w == 5 ? (has_stride2 ? kHas5WideStride2 : kHas5Wide)
+                                             : false;
+  if (!has_code || args.channels < kRowTile || args.pixels < 2 || args.step_w > 2)
     return DepthwiseWindows<kRowTile / kLanes>(args);
-  if (far) return DepthwiseRows(args, three ? kFar3x3 : kFar5Wide);
-  DepthwiseNear(args, three ? k3x3 : k5Wide, three ? kPair3x3 : kPair5Wide);
+  if (has_stride2) return DepthwiseRows(args, is_3x3 ? k3x3Stride2 : k5WideStride2);
+  DepthwiseStride1(args, is_3x3 ? k3x3 : k5Wide, is_3x3 ? k3x3Pair : k5WidePair);
 }
 
 }  // namespace

@@ -4,11 +4,11 @@
 
 namespace {
 
-// As gemm_row.h, in f16: a vector holds eight elements of a row of a, and each lane is multiplied
-// with the two vectors of a row of w. 16 sums, 8 vectors of a, and two rows of w, twice, each
-// loaded by one instruction: all 32 registers. 16 sums hide the latency of 4 on four pipes
+// As gemm_lane_armv8.h, in f16: a vector holds eight elements of a row of a, and each lane is
+// multiplied with the two vectors of a row of w. 16 sums, 8 vectors of a, and two rows of w, twice,
+// each loaded by one instruction: all 32 registers. 16 sums hide the latency of 4 on four pipes
 // (Neoverse V1). Only v0 to v15 can be indexed by 16-bit lanes, so these hold a and w.
-struct HalfTile {
+struct F16Tile {
   static constexpr int kMr = 8, kNr = 16, kVectors = 2;
   static constexpr int kNarrow = 1;
   using Narrow = F;
@@ -24,7 +24,8 @@ struct HalfTile {
   }
 
   template <int kLane, int kRows, int kUsed>
-  static inline void Step(const Half*& w, const float16x8_t (&a)[kRows], F (&sums)[kRows][kUsed]) {
+  static inline void MultiplyLane(const Half*& w, const float16x8_t (&a)[kRows],
+                                  F (&sums)[kRows][kUsed]) {
     TRIMTAB_UNROLL
     for (int v = 0; v < kUsed; ++v) {
       const F b = Load(w + v * kLanes);
@@ -33,49 +34,49 @@ struct HalfTile {
         sums[i][v].v = vfmaq_laneq_f16(sums[i][v].v, b.v, a[i], kLane);
       }
     }
-    ::Step(w, kNr);
+    ::Advance(w, kNr);
   }
 
   // Multiplies eight elements of every row by eight rows of w, repeatedly.
   template <int kRows, int kUsed>
-  static inline void Eights(size_t eights, const Half* (&p)[kRows], const Half*& w,
-                            F (&sums)[kRows][kUsed]) {
+  static inline void MultiplyBy8(size_t eights, const Half* (&p)[kRows], const Half*& w,
+                                 F (&sums)[kRows][kUsed]) {
     TRIMTAB_NO_UNROLL
     for (; eights > 0; --eights) {
       float16x8_t a[kRows];
       TRIMTAB_UNROLL
       for (int i = 0; i < kRows; ++i) {
         a[i] = Load(p[i]).v;
-        ::Step(p[i], 8);
+        ::Advance(p[i], 8);
       }
-      Step<0>(w, a, sums);
-      Step<1>(w, a, sums);
-      Step<2>(w, a, sums);
-      Step<3>(w, a, sums);
-      Step<4>(w, a, sums);
-      Step<5>(w, a, sums);
-      Step<6>(w, a, sums);
-      Step<7>(w, a, sums);
+      MultiplyLane<0>(w, a, sums);
+      MultiplyLane<1>(w, a, sums);
+      MultiplyLane<2>(w, a, sums);
+      MultiplyLane<3>(w, a, sums);
+      MultiplyLane<4>(w, a, sums);
+      MultiplyLane<5>(w, a, sums);
+      MultiplyLane<6>(w, a, sums);
+      MultiplyLane<7>(w, a, sums);
     }
   }
 
   template <int kRows, int kUsed>
-  static inline void AddAside(const Half* aside, F (&sums)[kRows][kUsed]) {
+  static inline void AddPartialSums(const Half* partial, F (&sums)[kRows][kUsed]) {
     TRIMTAB_UNROLL
     for (int i = 0; i < kRows * kUsed; ++i) {
       F& sum = sums[i / kUsed][i % kUsed];
-      sum = sum + Load(aside + i * kLanes);
+      sum = sum + Load(partial + i * kLanes);
     }
   }
 
-  // Begins new sums; the previous ones are at `aside`, if it is used.
+  // Begins new sums; the previous ones are at `partial`, if it is used.
   template <int kRows, int kUsed>
-  static inline void PutAside(bool is_used, Half* aside, F (&sums)[kRows][kUsed]) {
-    if (is_used) AddAside(aside, sums);
+  static inline void StorePartialSums(bool has_partial, Half* partial, F (&sums)[kRows][kUsed]) {
+    if (has_partial) AddPartialSums(partial, sums);
     TRIMTAB_UNROLL
     for (int i = 0; i < kRows * kUsed; ++i) {
       F& sum = sums[i / kUsed][i % kUsed];
-      Store(aside + i * kLanes, sum);
+      Store(partial + i * kLanes, sum);
       sum = Set(0.0f);
     }
   }
@@ -84,9 +85,9 @@ struct HalfTile {
   static inline void Multiply(const GemmArgs<Half>& args, const Half* w, F (&sums)[kRows][kUsed]) {
     const Half* const* rows = args.a;
     Half memory[kRows * kUsed * kLanes];
-    Half* aside = memory;
-    __asm__("" : "+r"(aside));  // else the compiler keeps it in registers, which the sums need
-    bool is_used = false;
+    Half* partial = memory;
+    __asm__("" : "+r"(partial));  // else the compiler keeps it in registers, which the sums need
+    bool has_partial = false;
     size_t room = kBlock;
     for (size_t t = 0; t < args.taps; ++t, rows += kMr) {
       const Half* p[kRows];
@@ -94,36 +95,36 @@ struct HalfTile {
       for (int i = 0; i < kRows; ++i) p[i] = rows[i];
       for (size_t eights = args.k / 8; eights > 0;) {
         if (room == 0) {
-          PutAside(is_used, aside, sums);
-          is_used = true;
+          StorePartialSums(has_partial, partial, sums);
+          has_partial = true;
           room = kBlock;
         }
-        const size_t some = eights < room ? eights : room;
-        Eights(some, p, w, sums);
-        eights -= some;
-        room -= some;
+        const size_t count = eights < room ? eights : room;
+        MultiplyBy8(count, p, w, sums);
+        eights -= count;
+        room -= count;
       }
       TRIMTAB_NO_UNROLL
       for (size_t left = args.k % 8; left > 0; --left) {
         F b[kUsed];
         TRIMTAB_UNROLL
         for (int v = 0; v < kUsed; ++v) b[v] = Load(w + v * kLanes);
-        ::Step(w, kNr);
+        ::Advance(w, kNr);
         TRIMTAB_UNROLL
         for (int i = 0; i < kRows; ++i) {
           const F x = {vreinterpretq_f16_u16(vld1q_dup_u16(&p[i]->bits))};
-          ::Step(p[i], 1);
+          ::Advance(p[i], 1);
           TRIMTAB_UNROLL
           for (int v = 0; v < kUsed; ++v) sums[i][v] = Fma(x, b[v], sums[i][v]);
         }
       }
     }
-    if (is_used) AddAside(aside, sums);
+    if (has_partial) AddPartialSums(partial, sums);
   }
 };
 
 }  // namespace
 
-#include "kernels/arm/gemm_half_panels.h"
+#include "kernels/arm/gemm_f16_panels.h"
 
-extern "C" void gemm_f16_8x16_neonfp16(const GemmArgs<Half>& args) { Gemm<HalfTile>(args); }
+extern "C" void gemm_f16_8x16_neonfp16(const GemmArgs<Half>& args) { Gemm<F16Tile>(args); }

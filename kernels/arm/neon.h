@@ -8,25 +8,25 @@
 namespace {
 
 #if defined(__aarch64__)
-inline int32x4_t ToNearest(float32x4_t x) { return vcvtnq_s32_f32(x); }
-inline int32x4x4_t LoadFour(const int32_t* p) { return vld1q_s32_x4(p); }
-inline float32x4x4_t LoadFour(const float* p) { return vld1q_f32_x4(p); }
+inline int32x4_t RoundToI32(float32x4_t x) { return vcvtnq_s32_f32(x); }
+inline int32x4x4_t LoadFourVectors(const int32_t* p) { return vld1q_s32_x4(p); }
+inline float32x4x4_t LoadFourVectors(const float* p) { return vld1q_f32_x4(p); }
 #else
 // Rounds to the nearest integer, half to even, and adds 0x4b400000, whose last 22 bits are 0; for
 // values in [low, high]: the bits of the sum with 1.5 * 2^23.
-inline int32x4_t NearestInLastBits(float32x4_t x, float32x4_t low, float32x4_t high) {
+inline int32x4_t RoundIntoLowBits(float32x4_t x, float32x4_t low, float32x4_t high) {
   const float32x4_t between = vminq_f32(vmaxq_f32(x, low), high);
   return vreinterpretq_s32_f32(vaddq_f32(between, vdupq_n_f32(0x1.8p23f)));
 }
 // Values outside of int8 become at most 2^22, which is also outside.
-inline int32x4_t ToNearest(float32x4_t x) {
+inline int32x4_t RoundToI32(float32x4_t x) {
   const float32x4_t limit = vdupq_n_f32(0x1p22f);
-  return vsubq_s32(NearestInLastBits(x, vnegq_f32(limit), limit), vdupq_n_s32(0x4b400000));
+  return vsubq_s32(RoundIntoLowBits(x, vnegq_f32(limit), limit), vdupq_n_s32(0x4b400000));
 }
-inline int32x4x4_t LoadFour(const int32_t* p) {
+inline int32x4x4_t LoadFourVectors(const int32_t* p) {
   return {{vld1q_s32(p), vld1q_s32(p + 4), vld1q_s32(p + 8), vld1q_s32(p + 12)}};
 }
-inline float32x4x4_t LoadFour(const float* p) {
+inline float32x4x4_t LoadFourVectors(const float* p) {
   return {{vld1q_f32(p), vld1q_f32(p + 4), vld1q_f32(p + 8), vld1q_f32(p + 12)}};
 }
 

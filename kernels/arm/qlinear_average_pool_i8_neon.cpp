@@ -4,7 +4,7 @@
 namespace {
 
 // The sum of this many int8 values fits 16 bits.
-constexpr size_t kMost = 256;
+constexpr size_t kMaxSummands = 256;
 
 // Mean of 16 channels, from c on, over the window with taps at `a`.
 inline int8x16_t Mean(const QlinearPoolArgs<int8_t>& args, const int8_t* const* a, size_t c,
@@ -13,7 +13,7 @@ inline int8x16_t Mean(const QlinearPoolArgs<int8_t>& args, const int8_t* const* 
   TRIMTAB_UNROLL
   for (int i = 0; i < 4; ++i) sums[i] = vdupq_n_s32(args.bias);
   for (size_t left = args.pool.kernel_h * args.pool.kernel_w; left > 0;) {
-    const size_t count = left < kMost ? left : kMost;
+    const size_t count = left < kMaxSummands ? left : kMaxSummands;
     left -= count;
     int16x8_t low = vdupq_n_s16(0), high = low;
     TRIMTAB_NO_UNROLL
@@ -29,7 +29,7 @@ inline int8x16_t Mean(const QlinearPoolArgs<int8_t>& args, const int8_t* const* 
   }
   TRIMTAB_UNROLL
   for (int i = 0; i < 4; ++i) sums[i] = vcvtnq_s32_f32(vmulq_n_f32(vcvtq_f32_s32(sums[i]), scale));
-  return limits.Store(sums[0], sums[1], sums[2], sums[3]);
+  return limits.Narrow(sums[0], sums[1], sums[2], sums[3]);
 }
 
 }  // namespace
@@ -52,7 +52,7 @@ extern "C" void qlinear_average_pool_i8_neon(const QlinearPoolArgs<int8_t>& orig
       int32_t sum = args.bias;
       for (size_t t = 0; t < pool.kernel_h * pool.kernel_w; ++t) sum += a[t][c];
       const int32x4_t r = vcvtnq_s32_f32(vdupq_n_f32(static_cast<float>(sum) * scale));
-      y[c] = vgetq_lane_s8(limits.Store(r, r, r, r), 0);
+      y[c] = vgetq_lane_s8(limits.Narrow(r, r, r, r), 0);
     }
     a += pool.step_w * pool.kernel_h;
     y += pool.y_stride;

@@ -4,7 +4,7 @@
 namespace {
 
 // The sum of this many int8 values fits 16 bits.
-constexpr size_t kMost = 256;
+constexpr size_t kMaxSummands = 256;
 
 inline void Mean(const QlinearMeanArgs<int8_t>& args, size_t c, const Limits& limits) {
   int32x4_t sums[4];
@@ -12,7 +12,7 @@ inline void Mean(const QlinearMeanArgs<int8_t>& args, size_t c, const Limits& li
   for (int i = 0; i < 4; ++i) sums[i] = vld1q_s32(args.start + c + 4 * i);
   const int8_t* x = args.x + c;
   for (size_t left = args.pixels; left > 0;) {
-    const size_t count = left < kMost ? left : kMost;
+    const size_t count = left < kMaxSummands ? left : kMaxSummands;
     left -= count;
     int16x8_t low = vdupq_n_s16(0), high = low;
     for (size_t i = count; i > 0; --i, x += args.x_stride) {
@@ -33,7 +33,7 @@ inline void Mean(const QlinearMeanArgs<int8_t>& args, size_t c, const Limits& li
   TRIMTAB_UNROLL
   for (int i = 0; i < 4; ++i)
     sums[i] = vcvtnq_s32_f32(vmulq_n_f32(vcvtq_f32_s32(sums[i]), args.scale));
-  vst1q_s8(args.y + c, limits.Store(sums[0], sums[1], sums[2], sums[3]));
+  vst1q_s8(args.y + c, limits.Narrow(sums[0], sums[1], sums[2], sums[3]));
 }
 
 }  // namespace
@@ -55,6 +55,6 @@ extern "C" void qlinear_mean_i8_neon(const QlinearMeanArgs<int8_t>& args) {
       continue;
     }
     const int32x4_t r = vcvtnq_s32_f32(vdupq_n_f32(static_cast<float>(sum) * args.scale));
-    args.y[c] = vgetq_lane_s8(limits.Store(r, r, r, r), 0);
+    args.y[c] = vgetq_lane_s8(limits.Narrow(r, r, r, r), 0);
   }
 }

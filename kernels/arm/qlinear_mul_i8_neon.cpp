@@ -23,7 +23,7 @@ struct Product {
     const int16x8_t a1 = vsubq_s16(vmovl_high_s8(a), a_zero_point);
     const int16x8_t b0 = vsubq_s16(vmovl_s8(vget_low_s8(b)), b_zero_point);
     const int16x8_t b1 = vsubq_s16(vmovl_high_s8(b), b_zero_point);
-    return limits.Store(
+    return limits.Narrow(
         Rounded(vmull_s16(vget_low_s16(a0), vget_low_s16(b0))), Rounded(vmull_high_s16(a0, b0)),
         Rounded(vmull_s16(vget_low_s16(a1), vget_low_s16(b1))), Rounded(vmull_high_s16(a1, b1)));
   }

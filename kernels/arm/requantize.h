@@ -19,7 +19,7 @@ struct Limits {
   explicit Limits(const Args& args) : Limits(args.zero_point, args.low, args.high) {}
 
   // Narrows rounded values without the zero point, with saturation.
-  int8x16_t Store(int32x4_t a, int32x4_t b, int32x4_t c, int32x4_t d) const {
+  int8x16_t Narrow(int32x4_t a, int32x4_t b, int32x4_t c, int32x4_t d) const {
     const int16x8_t first = vqaddq_s16(vqmovn_high_s32(vqmovn_s32(a), b), zero_point);
     const int16x8_t last = vqaddq_s16(vqmovn_high_s32(vqmovn_s32(c), d), zero_point);
     return vminq_s8(vmaxq_s8(vqmovn_high_s16(vqmovn_s16(first), last), low), high);

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/arm/advance.h"
 #include "kernels/arm/multiply_add.h"
-#include "kernels/arm/step.h"
 
 #ifndef TRIMTAB_ELEMENT
 #define TRIMTAB_ELEMENT float
@@ -19,7 +19,7 @@ namespace {
 
 using Element = TRIMTAB_ELEMENT;
 constexpr size_t kLanes = 4;
-constexpr int kSideBySide = 2;  // vectors that one instruction loads and stores
+constexpr int kVectorsPerAccess = 2;  // vectors that one instruction loads and stores
 
 struct F {
   float32x4_t v;
@@ -34,14 +34,14 @@ struct M {
 inline F Set(float x) { return {vdupq_n_f32(x)}; }
 inline F Load(const float* p) { return {vld1q_f32(p)}; }
 inline void Store(float* p, F a) { vst1q_f32(p, a.v); }
-inline F LoadPart(const float* p, size_t count) {
+inline F LoadPartial(const float* p, size_t count) {
   if (count == kLanes) return Load(p);
   float32x4_t v = vdupq_n_f32(0.0f);
   if (count < 2) return {vld1q_lane_f32(p, v, 0)};
   v = vcombine_f32(vld1_f32(p), vget_high_f32(v));
   return {count == 2 ? v : vld1q_lane_f32(p + 2, v, 2)};
 }
-inline void StorePart(float* p, F a, size_t count) {
+inline void StorePartial(float* p, F a, size_t count) {
   if (count == kLanes) return Store(p, a);
   if (count < 2) return vst1q_lane_f32(p, a.v, 0);
   vst1_f32(p, vget_low_f32(a.v));
@@ -50,34 +50,35 @@ inline void StorePart(float* p, F a, size_t count) {
 
 #if defined(__aarch64__)
 // Two vectors side by side; one instruction also advances the pointer by any step.
-inline void LoadStep(const float*& p, size_t n, F (&x)[2]) {
+inline void LoadAndAdvance(const float*& p, size_t n, F (&x)[2]) {
   const float32x4x2_t both = vld1q_f32_x2(p);
-  Step(p, n);
+  Advance(p, n);
   x[0].v = both.val[0];
   x[1].v = both.val[1];
 }
-inline void StoreStep(float*& p, size_t n, const F (&x)[2]) {
+inline void StoreAndAdvance(float*& p, size_t n, const F (&x)[2]) {
   const float32x4x2_t both = {{x[0].v, x[1].v}};
   vst1q_f32_x2(p, both);
-  Step(p, n);
+  Advance(p, n);
 }
-constexpr int kMostSideBySide = 4;  // vectors that one instruction moves, if registers allow it
-inline void LoadStep(const float*& p, size_t n, F (&x)[4]) {
+// The most vectors that one instruction moves, if registers allow it.
+constexpr int kMaxVectorsPerAccess = 4;
+inline void LoadAndAdvance(const float*& p, size_t n, F (&x)[4]) {
   const float32x4x4_t all = vld1q_f32_x4(p);
-  Step(p, n);
+  Advance(p, n);
   for (int v = 0; v < 4; ++v) x[v].v = all.val[v];
 }
-inline void StoreStep(float*& p, size_t n, const F (&x)[4]) {
+inline void StoreAndAdvance(float*& p, size_t n, const F (&x)[4]) {
   const float32x4x4_t all = {{x[0].v, x[1].v, x[2].v, x[3].v}};
   vst1q_f32_x4(p, all);
-  Step(p, n);
+  Advance(p, n);
 }
 #else
-constexpr int kMostSideBySide = kSideBySide;
+constexpr int kMaxVectorsPerAccess = kVectorsPerAccess;
 #endif
 
 // Forces the compiler to compute `a` here, not later.
-inline void Settle(F& a) { __asm__ volatile("" : "+w"(a.v)); }
+inline void ForceEvaluation(F& a) { __asm__ volatile("" : "+w"(a.v)); }
 
 inline F operator+(F a, F b) { return {vaddq_f32(a.v, b.v)}; }
 inline F operator-(F a, F b) { return {vsubq_f32(a.v, b.v)}; }

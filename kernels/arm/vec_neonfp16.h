@@ -8,15 +8,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kernels/arm/step.h"
+#include "kernels/arm/advance.h"
 #include "kernels/kernel_api.h"
 
 namespace {
 
 using Element = Half;
 constexpr size_t kLanes = 8;
-constexpr int kSideBySide = 2;      // vectors that one instruction loads and stores
-constexpr int kMostSideBySide = 4;  // vectors that one instruction stores, if registers allow it
+constexpr int kVectorsPerAccess = 2;  // vectors that one instruction loads and stores
+// The most vectors that one instruction stores, if registers allow it.
+constexpr int kMaxVectorsPerAccess = 4;
 
 struct F {
   float16x8_t v;
@@ -31,38 +32,38 @@ inline void Store(Half* p, F a) { vst1q_u16(&p->bits, vreinterpretq_u16_f16(a.v)
 
 }  // namespace
 
-#include "kernels/arm/half_parts.h"
+#include "kernels/arm/partial_vectors_f16.h"
 
 namespace {
 
-inline void LoadStep(const Half*& p, size_t n, F (&x)[2]) {
+inline void LoadAndAdvance(const Half*& p, size_t n, F (&x)[2]) {
   const uint16x8x2_t both = vld1q_u16_x2(&p->bits);
-  Step(p, n);
+  Advance(p, n);
   x[0].v = vreinterpretq_f16_u16(both.val[0]);
   x[1].v = vreinterpretq_f16_u16(both.val[1]);
 }
-inline void LoadStep(const Half*& p, size_t n, F (&x)[4]) {
+inline void LoadAndAdvance(const Half*& p, size_t n, F (&x)[4]) {
   const uint16x8x4_t all = vld1q_u16_x4(&p->bits);
-  Step(p, n);
+  Advance(p, n);
   x[0].v = vreinterpretq_f16_u16(all.val[0]);
   x[1].v = vreinterpretq_f16_u16(all.val[1]);
   x[2].v = vreinterpretq_f16_u16(all.val[2]);
   x[3].v = vreinterpretq_f16_u16(all.val[3]);
 }
-inline void StoreStep(Half*& p, size_t n, const F (&x)[2]) {
+inline void StoreAndAdvance(Half*& p, size_t n, const F (&x)[2]) {
   const uint16x8x2_t both = {{vreinterpretq_u16_f16(x[0].v), vreinterpretq_u16_f16(x[1].v)}};
   vst1q_u16_x2(&p->bits, both);
-  Step(p, n);
+  Advance(p, n);
 }
-inline void StoreStep(Half*& p, size_t n, const F (&x)[4]) {
+inline void StoreAndAdvance(Half*& p, size_t n, const F (&x)[4]) {
   const uint16x8x4_t all = {{vreinterpretq_u16_f16(x[0].v), vreinterpretq_u16_f16(x[1].v),
                              vreinterpretq_u16_f16(x[2].v), vreinterpretq_u16_f16(x[3].v)}};
   vst1q_u16_x4(&p->bits, all);
-  Step(p, n);
+  Advance(p, n);
 }
 
 // Forces the compiler to compute `a` here, not later.
-inline void Settle(F& a) { __asm__ volatile("" : "+w"(a.v)); }
+inline void ForceEvaluation(F& a) { __asm__ volatile("" : "+w"(a.v)); }
 
 inline F operator+(F a, F b) { return {vaddq_f16(a.v, b.v)}; }
 inline F operator-(F a, F b) { return {vsubq_f16(a.v, b.v)}; }

@@ -1,9 +1,9 @@
-#include "kernels/arm/winograd_lanes.h"
+#include "kernels/arm/winograd_product_i8_lanes.h"
 
 namespace {
 
 // 8 of 16 registers hold sums.
-struct Four {
+struct FourLanes {
   using Vector = int16x4_t;
   static constexpr int kDepth = 4;
   static inline Vector Load(const int16_t* p) { return vld1_s16(p); }
@@ -24,5 +24,5 @@ struct Four {
 }  // namespace
 
 extern "C" void winograd_product_i8_2x16_neonv7(const WinogradProductArgs<int8_t>& args) {
-  WinogradProducts<LaneTile<Four, 2>>(args);
+  WinogradProduct<WinogradLaneTile<FourLanes, 2>>(args);
 }

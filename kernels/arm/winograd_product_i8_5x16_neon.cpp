@@ -1,10 +1,10 @@
-#include "kernels/arm/winograd_lanes.h"
+#include "kernels/arm/winograd_product_i8_lanes.h"
 
 namespace {
 
 // 20 sums, 5 vectors of a, at least 2 of w; 160 products with 13 loads per eight elements of the
 // depth.
-struct Eight {
+struct EightLanes {
   using Vector = int16x8_t;
   static constexpr int kDepth = 8;
   static inline Vector Load(const int16_t* p) { return vld1q_s16(p); }
@@ -27,5 +27,5 @@ struct Eight {
 }  // namespace
 
 extern "C" void winograd_product_i8_5x16_neon(const WinogradProductArgs<int8_t>& args) {
-  WinogradProducts<LaneTile<Eight, 5>>(args);
+  WinogradProduct<WinogradLaneTile<EightLanes, 5>>(args);
 }

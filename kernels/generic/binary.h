@@ -4,7 +4,7 @@
 
 #include "kernels/generic/family.h"
 #include "kernels/generic/piecewise.h"
-#include "kernels/generic/side_by_side.h"
+#include "kernels/generic/vector_groups.h"
 
 namespace {
 
@@ -12,20 +12,20 @@ namespace {
 // b stays in registers. Returns the number of columns computed.
 template <typename Function>
 inline size_t MapColumns(const BinaryArgs<Element>& args, const Function& f) {
-  constexpr size_t kStrip = kMostSideBySide * kLanes;
+  constexpr size_t kStrip = kMaxVectorsPerAccess * kLanes;
   size_t done = 0;
   for (; done + kStrip <= args.n; done += kStrip) {
     const Element *a = args.a + done, *b = args.b + done;
     Element* y = args.y + done;
-    F right[kMostSideBySide];
-    LoadStep(b, 0, right);
+    F right[kMaxVectorsPerAccess];
+    LoadAndAdvance(b, 0, right);
     TRIMTAB_NO_UNROLL
     for (size_t row = args.rows; row > 0; --row) {
-      F left[kMostSideBySide];
-      LoadStep(a, args.a_row, left);
+      F left[kMaxVectorsPerAccess];
+      LoadAndAdvance(a, args.a_row, left);
       TRIMTAB_UNROLL
-      for (int v = 0; v < kMostSideBySide; ++v) left[v] = f(left[v], right[v]);
-      StoreStep(y, args.y_row, left);
+      for (int v = 0; v < kMaxVectorsPerAccess; ++v) left[v] = f(left[v], right[v]);
+      StoreAndAdvance(y, args.y_row, left);
     }
   }
   return done;
@@ -36,7 +36,7 @@ inline size_t MapColumns(const BinaryArgs<Element>& args, const Function& f) {
 inline const Element* Operand(const Element* p, size_t step, Element (&copies)[kStep]) {
   if (step != 0) return p;
   TRIMTAB_UNROLL
-  for (int v = 0; v < kSideBySide; ++v) Store(copies + v * kLanes, Set(*p));
+  for (int v = 0; v < kVectorsPerAccess; ++v) Store(copies + v * kLanes, Set(*p));
   return copies;
 }
 
@@ -44,7 +44,8 @@ inline const Element* Operand(const Element* p, size_t step, Element (&copies)[k
 template <typename Function>
 inline void Map(const BinaryArgs<Element>& original, const Function& f) {
   BinaryArgs<Element> args = original;  // stores to y might alias it
-  if (kMostSideBySide > 1 && args.a_step + args.b_step == 2 && args.b_row == 0 && args.rows > 1) {
+  if (kMaxVectorsPerAccess > 1 && args.a_step + args.b_step == 2 && args.b_row == 0 &&
+      args.rows > 1) {
     const size_t done = MapColumns(args, f);
     args.a += done;
     args.b += done;
@@ -60,17 +61,17 @@ inline void Map(const BinaryArgs<Element>& original, const Function& f) {
     size_t left = args.n;
     TRIMTAB_NO_UNROLL
     for (; left >= kStep; left -= kStep) {
-      F x[kSideBySide], z[kSideBySide];
-      LoadStep(a, args.a_step * kStep, x);
-      LoadStep(b, args.b_step * kStep, z);
+      F x[kVectorsPerAccess], z[kVectorsPerAccess];
+      LoadAndAdvance(a, args.a_step * kStep, x);
+      LoadAndAdvance(b, args.b_step * kStep, z);
       TRIMTAB_UNROLL
-      for (int v = 0; v < kSideBySide; ++v) x[v] = f(x[v], z[v]);
-      StoreStep(y, kStep, x);
+      for (int v = 0; v < kVectorsPerAccess; ++v) x[v] = f(x[v], z[v]);
+      StoreAndAdvance(y, kStep, x);
     }
     TRIMTAB_NO_UNROLL
     for (size_t count; left > 0; left -= count) {
       count = left < kLanes ? left : kLanes;
-      StorePart(y, f(LoadPart(a, count), LoadPart(b, count)), count);
+      StorePartial(y, f(LoadPartial(a, count), LoadPartial(b, count)), count);
       a += args.a_step * count;
       b += args.b_step * count;
       y += count;

@@ -9,7 +9,7 @@
 namespace {
 
 // Bytes 1 and 2 of a pixel, which are neighbors, as in NV12.
-struct TwoNeighbors {
+struct InterleavedBytes {
   const uint8_t* row;
   uint32_t operator()(ptrdiff_t at) const {
     uint16_t two;
@@ -18,7 +18,7 @@ struct TwoNeighbors {
   }
 };
 
-struct TwoRows {
+struct PlanarBytes {
   const uint8_t *row1, *row2;
   uint32_t operator()(ptrdiff_t at) const {
     return row1[at] | static_cast<uint32_t>(row2[at]) << 8;
@@ -51,8 +51,8 @@ inline void GatherWords(const CameraRowArgs<Element>& args, size_t begin, size_t
 // The pixels from `begin` to `end`, multiples of kCameraUnit.
 inline void GatherPixels(const CameraRowArgs<Element>& args, size_t begin, size_t end) {
   const uint8_t *const row1 = args.rows[1], *const row2 = args.rows[2];
-  if (row2 == row1 + 1) return GatherWords(args, begin, end, TwoNeighbors{row1});
-  GatherWords(args, begin, end, TwoRows{row1, row2});
+  if (row2 == row1 + 1) return GatherWords(args, begin, end, InterleavedBytes{row1});
+  GatherWords(args, begin, end, PlanarBytes{row1, row2});
 }
 
 template <int kByte>
@@ -63,7 +63,7 @@ inline F PixelByte(I word) {
 }
 
 // A whole number from 0 to 255.
-inline F Channel(F v) { return Max(Min(Nearest(v), Set(255.0f)), Set(0.0f)); }
+inline F Channel(F v) { return Max(Min(RoundToNearest(v), Set(255.0f)), Set(0.0f)); }
 
 // Adds pixels, of which f(word, v) computes kChannels values.
 template <int kChannels, typename Function>
@@ -88,8 +88,8 @@ inline void AddPixels(const CameraRowArgs<Element>& args, const Function& f) {
     }
     if (kChannels == 3 && args.z != nullptr) {
       const int last = kChannels - 1;
-      StoreInTurn(args.z + 3 * i, args.reverses ? sum[last] : sum[0], sum[last / 2],
-                  args.reverses ? sum[0] : sum[last]);
+      StoreInterleaved(args.z + 3 * i, args.reverses ? sum[last] : sum[0], sum[last / 2],
+                       args.reverses ? sum[0] : sum[last]);
     } else {
       TRIMTAB_UNROLL
       for (int c = 0; c < kChannels; ++c) Store(args.y[c] + i, sum[c]);

@@ -19,7 +19,7 @@
 
 namespace {
 
-inline size_t Smaller(size_t a, size_t b) { return a < b ? a : b; }
+inline size_t Minimum(size_t a, size_t b) { return a < b ? a : b; }
 
 inline F Clamp(const DepthwiseArgs<Element>& args, F x) {
   return Min(Max(x, Set(args.clamp_min)), Set(args.clamp_max));
@@ -33,7 +33,7 @@ inline void DepthwiseBlock(const DepthwiseArgs<Element>& args, size_t row, size_
   constexpr int kHeight = (kRows - 1) * kStride + kKernel;
   constexpr int kWidth = (kPixels - 1) * kStride + kKernel;
   // More pointers than this, and those of y, leave no registers for anything else.
-  constexpr bool kStep = kLoadsStep && kHeight * kWidth <= 16;
+  constexpr bool kAdvances = kHasPostIncrement && kHeight * kWidth <= 16;
   const Element* const* const a = args.a + (pixel * args.column + row) * kStride;
   Element* const y = args.y + row * args.y_row_stride + pixel * args.y_stride;
   const Element *w = args.w, *bias = args.bias;
@@ -43,7 +43,7 @@ inline void DepthwiseBlock(const DepthwiseArgs<Element>& args, size_t row, size_
   for (int j = 0; j < kWidth; ++j) {
     TRIMTAB_UNROLL
     for (int i = 0; i < kHeight; ++i) from[i][j] = column[i];
-    Step(column, args.column);
+    Advance(column, args.column);
   }
   Element* to[kRows][kPixels];
   TRIMTAB_UNROLL
@@ -62,15 +62,15 @@ inline void DepthwiseBlock(const DepthwiseArgs<Element>& args, size_t row, size_
         for (int p = 0; p < kPixels; ++p) {
           TRIMTAB_UNROLL
           for (int v = 0; v < kVectors; ++v)
-            sum[r][p][v] = Load((kStep ? bias : args.bias + c) + v * kLanes);
+            sum[r][p][v] = Load((kAdvances ? bias : args.bias + c) + v * kLanes);
         }
       }
-      if (kStep) Step(bias, kTile);
+      if (kAdvances) Advance(bias, kTile);
       TRIMTAB_UNROLL
       for (int i = 0; i < kHeight; ++i) {
         TRIMTAB_UNROLL
         for (int j = 0; j < kWidth; ++j) {
-          const Element* const x = kStep ? from[i][j] : a[j * args.column + i] + c;
+          const Element* const x = kAdvances ? from[i][j] : a[j * args.column + i] + c;
           TRIMTAB_UNROLL
           for (int v = 0; v < kVectors; ++v) {
             const F in = Load(x + v * kLanes);
@@ -85,33 +85,34 @@ inline void DepthwiseBlock(const DepthwiseArgs<Element>& args, size_t row, size_
               }
             }
           }
-          if (kStep) Step(from[i][j], kTile);
+          if (kAdvances) Advance(from[i][j], kTile);
         }
       }
       TRIMTAB_UNROLL
       for (int r = 0; r < kRows; ++r) {
         TRIMTAB_UNROLL
         for (int p = 0; p < kPixels; ++p) {
-          Element* const out = kStep ? to[r][p] : y + r * args.y_row_stride + p * args.y_stride + c;
+          Element* const out =
+              kAdvances ? to[r][p] : y + r * args.y_row_stride + p * args.y_stride + c;
           TRIMTAB_UNROLL
           for (int v = 0; v < kVectors; ++v) Store(out + v * kLanes, Clamp(args, sum[r][p][v]));
-          if (kStep) Step(to[r][p], kTile);
+          if (kAdvances) Advance(to[r][p], kTile);
         }
       }
     }
     if (end == args.channels) return;
     begin = args.channels - kTile;
-    if (kStep) {
-      Step(bias, begin - end);
+    if (kAdvances) {
+      Advance(bias, begin - end);
       TRIMTAB_UNROLL
       for (int i = 0; i < kHeight; ++i) {
         TRIMTAB_UNROLL
-        for (int j = 0; j < kWidth; ++j) Step(from[i][j], begin - end);
+        for (int j = 0; j < kWidth; ++j) Advance(from[i][j], begin - end);
       }
       TRIMTAB_UNROLL
       for (int r = 0; r < kRows; ++r) {
         TRIMTAB_UNROLL
-        for (int p = 0; p < kPixels; ++p) Step(to[r][p], begin - end);
+        for (int p = 0; p < kPixels; ++p) Advance(to[r][p], begin - end);
       }
     }
     end = args.channels;
@@ -123,7 +124,7 @@ void DepthwiseBlocks(const DepthwiseArgs<Element>& args) {
   for (size_t r = 0; r < args.rows; r += kRows) {
     for (size_t p = 0; p < args.pixels; p += kPixels) {
       DepthwiseBlock<kKernel, kStride, kRows, kPixels, kVectors>(
-          args, Smaller(r, args.rows - kRows), Smaller(p, args.pixels - kPixels));
+          args, Minimum(r, args.rows - kRows), Minimum(p, args.pixels - kPixels));
     }
   }
 }
@@ -137,10 +138,10 @@ inline void NarrowBlock(const DepthwiseArgs<Element>& args, size_t row, size_t p
   constexpr bool kPart = kVectors == 1;
   const Element* const* const a = args.a + (pixel * args.column + row) * kStride;
   Element* const y = args.y + row * args.y_row_stride + pixel * args.y_stride;
-  const size_t count = Smaller(args.channels, kLanes);
+  const size_t count = Minimum(args.channels, kLanes);
   for (size_t c = 0;; c = args.channels - count) {
     F sum[kRows][kPixels];
-    const F bias = kPart ? LoadPart(args.bias, count) : Load(args.bias + c);
+    const F bias = kPart ? LoadPartial(args.bias, count) : Load(args.bias + c);
     TRIMTAB_UNROLL
     for (int r = 0; r < kRows; ++r) {
       TRIMTAB_UNROLL
@@ -151,7 +152,7 @@ inline void NarrowBlock(const DepthwiseArgs<Element>& args, size_t row, size_t p
       TRIMTAB_UNROLL
       for (int j = 0; j < kWidth; ++j) {
         const Element* const x = a[j * args.column + i] + c;
-        const F in = kPart ? LoadPart(x, count) : Load(x);
+        const F in = kPart ? LoadPartial(x, count) : Load(x);
         TRIMTAB_UNROLL
         for (int r = 0; r < kRows; ++r) {
           TRIMTAB_UNROLL
@@ -170,7 +171,7 @@ inline void NarrowBlock(const DepthwiseArgs<Element>& args, size_t row, size_t p
       for (int p = 0; p < kPixels; ++p) {
         Element* const out = y + r * args.y_row_stride + p * args.y_stride + c;
         const F result = Clamp(args, sum[r][p]);
-        kPart ? StorePart(out, result, count) : Store(out, result);
+        kPart ? StorePartial(out, result, count) : Store(out, result);
       }
     }
     if (c + count == args.channels) return;
@@ -181,8 +182,8 @@ template <int kKernel, int kStride, int kRows, int kPixels, int kVectors>
 void NarrowBlocks(const DepthwiseArgs<Element>& args) {
   for (size_t r = 0; r < args.rows; r += kRows) {
     for (size_t p = 0; p < args.pixels; p += kPixels) {
-      NarrowBlock<kKernel, kStride, kRows, kPixels, kVectors>(args, Smaller(r, args.rows - kRows),
-                                                              Smaller(p, args.pixels - kPixels));
+      NarrowBlock<kKernel, kStride, kRows, kPixels, kVectors>(args, Minimum(r, args.rows - kRows),
+                                                              Minimum(p, args.pixels - kPixels));
     }
   }
 }
@@ -222,16 +223,17 @@ inline void DepthwiseTile(const DepthwiseArgs<Element>& args,
 }
 
 // `count` channels, at most a vector, of one pixel.
-inline void DepthwisePart(const DepthwiseArgs<Element>& args, const Element* const* a, Element* y,
-                          const Element* w, size_t tile, size_t c, size_t count) {
-  F sum = LoadPart(args.bias + c, count);
+inline void DepthwisePartialTile(const DepthwiseArgs<Element>& args, const Element* const* a,
+                                 Element* y, const Element* w, size_t tile, size_t c,
+                                 size_t count) {
+  F sum = LoadPartial(args.bias + c, count);
   TRIMTAB_NO_UNROLL
   for (size_t i = 0; i < args.kernel_h; ++i) {
     TRIMTAB_NO_UNROLL
     for (size_t j = 0; j < args.kernel_w; ++j, w += tile)
-      sum = Fma(LoadPart(a[j * args.column + i] + c, count), Load(w), sum);
+      sum = Fma(LoadPartial(a[j * args.column + i] + c, count), Load(w), sum);
   }
-  StorePart(y + c, Clamp(args, sum), count);
+  StorePartial(y + c, Clamp(args, sum), count);
 }
 
 template <int kVectors>
@@ -244,18 +246,19 @@ void DepthwiseWindows(const DepthwiseArgs<Element>& args) {
       Element* y[kAnyPixels];
       TRIMTAB_NO_UNROLL
       for (size_t i = 0; i < kAnyPixels; ++i) {
-        const size_t p = Smaller(pixel + i, args.pixels - 1);  // may repeat the last pixel
+        const size_t p = Minimum(pixel + i, args.pixels - 1);  // may repeat the last pixel
         a[i] = args.a + p * args.step_w * args.column + r * args.step_h;
         y[i] = args.y + r * args.y_row_stride + p * args.y_stride;
         if (args.channels >= kTile) continue;
         TRIMTAB_NO_UNROLL
         for (size_t c = 0; c < args.channels; c += kLanes)
-          DepthwisePart(args, a[i], y[i], args.w + c, kTile, c, Smaller(kLanes, args.channels - c));
+          DepthwisePartialTile(args, a[i], y[i], args.w + c, kTile, c,
+                               Minimum(kLanes, args.channels - c));
       }
       if (args.channels < kTile) continue;
       TRIMTAB_NO_UNROLL
       for (size_t c = 0; c < args.channels; c += kTile)
-        DepthwiseTile<kVectors>(args, a, y, args.w + c * taps, Smaller(c, args.channels - kTile));
+        DepthwiseTile<kVectors>(args, a, y, args.w + c * taps, Minimum(c, args.channels - kTile));
     }
   }
 }
@@ -288,12 +291,12 @@ void DepthwiseWideWindows(const DepthwiseArgs<Element>& args) {
   const size_t taps = args.kernel_h * args.kernel_w, column = args.column;
   for (size_t r = 0; r < args.rows; ++r) {
     for (size_t pixel = 0; pixel < args.pixels; pixel += kRowPixels) {
-      const size_t first = Smaller(pixel, args.pixels - kRowPixels);
+      const size_t first = Minimum(pixel, args.pixels - kRowPixels);
       const Element* const* const a = args.a + first * column + r * args.step_h;
       Element* const y = args.y + r * args.y_row_stride + first * args.y_stride;
       TRIMTAB_NO_UNROLL
       for (size_t v = 0, tile = 0; tile < args.channels; v += kLanes, tile = v / kTile * kTile) {
-        const size_t c = Smaller(tile, args.channels - kTile) + v % kTile;
+        const size_t c = Minimum(tile, args.channels - kTile) + v % kTile;
         const F bias = Load(args.bias + c);
         F sum[kRowPixels];
         TRIMTAB_UNROLL
@@ -327,17 +330,21 @@ template <int kTile>
 inline void Depthwise(const DepthwiseArgs<Element>& original) {
   const DepthwiseArgs<Element> args = original;  // stores to y might alias it
   constexpr int kVectors = kTile / static_cast<int>(kLanes);
-  constexpr int kRows = 2, kFarRows = kLoadsStep ? 1 : 2, kPixels = 4 / kVectors;
+  constexpr int kRows = 2, kStride2Rows = kHasPostIncrement ? 1 : 2, kPixels = 4 / kVectors;
   constexpr int kNarrowPixels = 4;
   const bool block = args.step_h == args.step_w && args.rows >= kRows && args.pixels >= kPixels;
   // Cores with few lanes gain less from this code, and their binaries are small.
-  if constexpr (kLanes >= 8 && !kLoadsStep) {
+  if constexpr (kLanes >= 8 && !kHasPostIncrement) {
     const bool narrow = args.channels < kTile && (kVectors == 1 || args.channels >= kLanes);
     if (block && narrow && args.pixels >= kNarrowPixels) {
-      if (IsFewWindow<3, 1>(args)) return NarrowBlocks<3, 1, kRows, kNarrowPixels, kVectors>(args);
-      if (IsFewWindow<3, 2>(args)) return NarrowBlocks<3, 2, kRows, kNarrowPixels, kVectors>(args);
-      if (IsFewWindow<5, 1>(args)) return NarrowBlocks<5, 1, kRows, kNarrowPixels, kVectors>(args);
-      if (IsFewWindow<5, 2>(args)) return NarrowBlocks<5, 2, kRows, kNarrowPixels, kVectors>(args);
+      if (IsNarrowWindow<3, 1>(args))
+        return NarrowBlocks<3, 1, kRows, kNarrowPixels, kVectors>(args);
+      if (IsNarrowWindow<3, 2>(args))
+        return NarrowBlocks<3, 2, kRows, kNarrowPixels, kVectors>(args);
+      if (IsNarrowWindow<5, 1>(args))
+        return NarrowBlocks<5, 1, kRows, kNarrowPixels, kVectors>(args);
+      if (IsNarrowWindow<5, 2>(args))
+        return NarrowBlocks<5, 2, kRows, kNarrowPixels, kVectors>(args);
     }
     if (trimtab::kWidestWindow >= kRowTaps && args.kernel_w >= kRowTaps && args.step_w == 1 &&
         args.pixels >= kRowPixels && args.channels >= kTile) {
@@ -346,9 +353,9 @@ inline void Depthwise(const DepthwiseArgs<Element>& original) {
   }
   if (block && args.channels >= kTile) {
     if (IsWindow<3, 1>(args)) return DepthwiseBlocks<3, 1, kRows, kPixels, kVectors>(args);
-    if (IsWindow<3, 2>(args)) return DepthwiseBlocks<3, 2, kFarRows, kPixels, kVectors>(args);
+    if (IsWindow<3, 2>(args)) return DepthwiseBlocks<3, 2, kStride2Rows, kPixels, kVectors>(args);
     if (IsWindow<5, 1>(args)) return DepthwiseBlocks<5, 1, kRows, kPixels, kVectors>(args);
-    if (IsWindow<5, 2>(args)) return DepthwiseBlocks<5, 2, kFarRows, kPixels, kVectors>(args);
+    if (IsWindow<5, 2>(args)) return DepthwiseBlocks<5, 2, kStride2Rows, kPixels, kVectors>(args);
   }
   DepthwiseWindows<kVectors>(args);
 }

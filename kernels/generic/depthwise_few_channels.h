@@ -2,18 +2,19 @@
 #ifndef TRIMTAB_KERNELS_GENERIC_DEPTHWISE_FEW_CHANNELS_H_
 #define TRIMTAB_KERNELS_GENERIC_DEPTHWISE_FEW_CHANNELS_H_
 
-#include "kernels/generic/depthwise_one_by_one.h"
+#include "kernels/generic/depthwise_scalar.h"
 #include "kernels/generic/short_copy.h"
 
 namespace {
 
 // The functions of a kernel that computes kNr channels.
 template <size_t kNr>
-struct WideDepthwise {
+struct DepthwiseFunctions {
   void (*windows)(const DepthwiseArgs<int8_t>& args);
   // Computes contiguous pixels: taps are `channels` apart in the lines at `lines`, and blocks of
   // pixels kNr apart. Ignores the other pointers and steps of `args`.
-  void (*lines)(const DepthwiseArgs<int8_t>& args, const int8_t* const* lines, size_t channels);
+  void (*contiguous)(const DepthwiseArgs<int8_t>& args, const int8_t* const* lines,
+                     size_t channels);
 };
 
 // Computes several pixels as one of kNr channels: neighbors in a line in place if together they
@@ -24,21 +25,22 @@ template <size_t kNr>
 class FewChannels {
  public:
   using Args = DepthwiseArgs<int8_t>;
-  static constexpr size_t kCopies = 256, kMostTaps = 128;
+  static constexpr size_t kCopies = 256, kMaxTaps = 128;
 
-  FewChannels(const Args& args, const WideDepthwise<kNr>& wide) : args_(args), wide_(wide) {}
+  FewChannels(const Args& args, const DepthwiseFunctions<kNr>& functions)
+      : args_(args), functions_(functions) {}
 
   inline void Run() {
     const size_t at_once = kNr / args_.channels;
     const bool is_even = at_once * args_.channels == kNr && args_.y_stride == args_.channels;
-    const Range inside = is_even && args_.step_w == 1 ? Neighbors() : Range{0, 0};
-    if (inside.end - inside.begin < at_once) return Copied(0, args_.pixels);
-    Copied(0, inside.begin);
-    Copied(inside.end, args_.pixels);
-    Fill(at_once);
+    const Range inside = is_even && args_.step_w == 1 ? PixelsInPlace() : Range{0, 0};
+    if (inside.end - inside.begin < at_once) return RunCopied(0, args_.pixels);
+    RunCopied(0, inside.begin);
+    RunCopied(inside.end, args_.pixels);
+    RepeatParameters(at_once);
     const size_t pixels = inside.end - inside.begin, groups = pixels / at_once;
-    InPlace(inside.begin, groups);
-    if (groups * at_once < pixels) InPlace(inside.end - at_once, 1);  // recomputes some of them
+    RunInPlace(inside.begin, groups);
+    if (groups * at_once < pixels) RunInPlace(inside.end - at_once, 1);  // recomputes some of them
   }
 
  private:
@@ -47,7 +49,7 @@ class FewChannels {
   };
 
   // The pixels whose taps are contiguous in each line, ignoring lines of padding.
-  inline Range Neighbors() const {
+  inline Range PixelsInPlace() const {
     const size_t columns = args_.pixels - 1 + args_.kernel_w;
     if (columns < 2 || (columns + kNr) * args_.channels > sizeof(x_)) return {0, 0};
     Range all = {0, columns};
@@ -75,7 +77,7 @@ class FewChannels {
   }
 
   // Repeats weights, biases, scales and slopes for `parts` pixels side by side.
-  __attribute__((noinline)) void Fill(size_t parts) {
+  __attribute__((noinline)) void RepeatParameters(size_t parts) {
     const size_t channels = args_.channels, taps = args_.kernel_h * args_.kernel_w;
     __builtin_memset(w_, 0, taps * kNr);
     for (size_t i = 0; i < parts; ++i) {
@@ -87,7 +89,7 @@ class FewChannels {
         CopyShort(w_ + t * kNr + i * channels, args_.w + t * kNr, channels);
     }
   }
-  inline Args Filled() const {
+  inline Args RepeatedArgs() const {
     Args block = args_;
     block.w = w_;
     block.bias = bias_;
@@ -98,7 +100,7 @@ class FewChannels {
   }
 
   // Computes `groups` groups of neighbors with kNr channels each, from `pixel` on.
-  __attribute__((noinline)) void InPlace(size_t pixel, size_t groups) {
+  __attribute__((noinline)) void RunInPlace(size_t pixel, size_t groups) {
     const size_t column = args_.column, channels = args_.channels;
     const int8_t* lines[kCopies];
     const int8_t* const* const from = args_.a + pixel * column;
@@ -109,31 +111,31 @@ class FewChannels {
       const size_t bytes = groups * kNr + args_.kernel_w * channels;
       for (size_t c = 0; c < bytes; c += channels) CopyShort(x_ + c, from[i], channels);
     }
-    Args block = Filled();
+    Args block = RepeatedArgs();
     block.pixels = groups;
     block.y = args_.y + pixel * channels;
-    wide_.lines(block, lines, channels);
+    functions_.contiguous(block, lines, channels);
   }
 
   // Copies and computes the pixels [begin, end) of all rows, as many rows side by side as fit.
-  inline void Copied(size_t begin, size_t end) {
+  inline void RunCopied(size_t begin, size_t end) {
     const size_t room = kNr / args_.channels;
     for (size_t row = 0, left; begin < end && (left = args_.rows - row) > 0;) {
       const size_t parts = left < room ? left : room, rows = left / parts;
-      CopiedRows(begin, end, row, parts, rows);
+      RunCopiedRows(begin, end, row, parts, rows);
       row += parts * rows;
     }
   }
 
   // Copies and computes `parts` times `rows` rows from row `first` on; part i of a copy holds its
   // own rows.
-  __attribute__((noinline)) void CopiedRows(size_t begin, size_t end, size_t first, size_t parts,
-                                            size_t rows) {
+  __attribute__((noinline)) void RunCopiedRows(size_t begin, size_t end, size_t first, size_t parts,
+                                               size_t rows) {
     const size_t channels = args_.channels;
-    Fill(parts);
+    RepeatParameters(parts);
     const int8_t* copies[kCopies];
     for (size_t i = 0; i < kCopies; ++i) copies[i] = x_ + i * kNr;
-    Args block = Filled();
+    Args block = RepeatedArgs();
     block.a = copies;
     block.y = y_;
     block.rows = rows;
@@ -153,7 +155,7 @@ class FewChannels {
             CopyShort(to, from[line], channels);
         }
       }
-      wide_.windows(block);
+      functions_.windows(block);
       for (size_t i = 0; i < parts; ++i) {
         const int8_t* result = y_ + i * channels;
         for (size_t r = first + i * rows; r < first + (i + 1) * rows; ++r) {
@@ -166,8 +168,8 @@ class FewChannels {
   }
 
   const Args& args_;
-  const WideDepthwise<kNr> wide_;
-  int8_t x_[kCopies * kNr] = {}, y_[kCopies * kNr], w_[kMostTaps * kNr];
+  const DepthwiseFunctions<kNr> functions_;
+  int8_t x_[kCopies * kNr] = {}, y_[kCopies * kNr], w_[kMaxTaps * kNr];
   int32_t bias_[kNr] = {};
   float scale_[kNr] = {}, slope_[kNr] = {};
 };
@@ -175,11 +177,11 @@ class FewChannels {
 // Requires at most kNr channels, and at most the 16 that CopyShort copies.
 template <size_t kNr>
 inline void DepthwiseFewChannels(const DepthwiseArgs<int8_t>& args,
-                                 const WideDepthwise<kNr>& wide) {
+                                 const DepthwiseFunctions<kNr>& functions) {
   using Few = FewChannels<kNr>;
-  if (args.kernel_w * args.column > Few::kCopies || args.kernel_w * args.kernel_h > Few::kMostTaps)
-    return DepthwiseBytesOneByOne(args);
-  if (args.pixels > 0) Few(args, wide).Run();
+  if (args.kernel_w * args.column > Few::kCopies || args.kernel_w * args.kernel_h > Few::kMaxTaps)
+    return DepthwiseI8Scalar(args);
+  if (args.pixels > 0) Few(args, functions).Run();
 }
 
 }  // namespace

@@ -17,8 +17,8 @@ inline bool IsWindow(const DepthwiseArgs<T>& args) {
 
 // The same for fewer channels than the kernel computes at once.
 template <int kSize, int kStride, typename T>
-inline bool IsFewWindow(const DepthwiseArgs<T>& args) {
-  return trimtab::HasFewWindow(kSize, kSize, kStride) && IsWindow<kSize, kStride>(args);
+inline bool IsNarrowWindow(const DepthwiseArgs<T>& args) {
+  return trimtab::HasNarrowWindow(kSize, kSize, kStride) && IsWindow<kSize, kStride>(args);
 }
 
 }  // namespace

@@ -28,8 +28,8 @@ inline V SetAs(float x) {
 
 // Epilogue: residual, clamp and store.
 template <class V, int kRows, int kVectors>
-inline void Finish(const GemmArgs<Element>& args, const Element* residual, Element* c,
-                   V (&sums)[kRows][kVectors]) {
+inline void ApplyEpilogue(const GemmArgs<Element>& args, const Element* residual, Element* c,
+                          V (&sums)[kRows][kVectors]) {
   constexpr size_t kStep = kLanesOf<V>;
   const V low = SetAs<V>(args.clamp_min), high = SetAs<V>(args.clamp_max);
   TRIMTAB_UNROLL
@@ -54,7 +54,7 @@ inline const Element* Zeros() {
 }
 
 // Advances past `rows` rows, whole tiles.
-inline void Skip(GemmArgs<Element>& args, size_t rows) {
+inline void SkipRows(GemmArgs<Element>& args, size_t rows) {
   args.rows -= rows;
   args.a += rows * args.taps;
   args.c += rows * args.c_stride;
@@ -79,7 +79,7 @@ inline void TilePanels(const GemmArgs<Element>& args, size_t count) {
       for (int i = 0; i < kRows; ++i) sums[i][v] = start;
     }
     Tile::Multiply(args, w, sums);
-    Finish(args, residual, c, sums);
+    ApplyEpilogue(args, residual, c, sums);
     if (--count == 0) return;
     c += Tile::kNr;
     if (residual != nullptr) residual += Tile::kNr;
@@ -94,7 +94,7 @@ __attribute__((noinline)) void Panels(const GemmArgs<Element>& original, size_t 
   for (;;) {
     TilePanels<Tile, kRows, kVectors, V>(args, count);
     if (kRows < Tile::kMr || args.rows <= Tile::kMr) return;
-    Skip(args, Tile::kMr);
+    SkipRows(args, Tile::kMr);
   }
 }
 
@@ -116,7 +116,7 @@ inline void RunRows(const GemmArgs<Element>& args, size_t count) {
   GemmArgs<Element> part = args;
   part.rows -= left;
   if (part.rows > 0) Panels<Tile, Tile::kMr, kVectors, V>(part, count);
-  Skip(part, part.rows);
+  SkipRows(part, part.rows);
   part.rows = left;
   RunPanels<Tile, kVectors, V>(part, count);
 }
@@ -129,11 +129,11 @@ __attribute__((noinline)) void CopyRows(const Element* from, size_t from_stride,
   }
   if (columns == 0) return;
   for (size_t i = 0; i < rows; ++i)
-    StorePart(to + i * to_stride, LoadPart(from + i * from_stride, columns), columns);
+    StorePartial(to + i * to_stride, LoadPartial(from + i * from_stride, columns), columns);
 }
 
 // The arguments for the columns from `begin` on, whose weights start `w_begin` further.
-inline GemmArgs<Element> From(const GemmArgs<Element>& args, size_t begin, size_t w_begin) {
+inline GemmArgs<Element> FromColumn(const GemmArgs<Element>& args, size_t begin, size_t w_begin) {
   GemmArgs<Element> rest = args;
   rest.w += w_begin;
   if (args.bias != nullptr) rest.bias += begin;
@@ -144,7 +144,7 @@ inline GemmArgs<Element> From(const GemmArgs<Element>& args, size_t begin, size_
 
 // Number of columns of a panel that are computed for the first `columns` < kNr.
 template <class Tile>
-constexpr size_t Width(size_t columns) {
+constexpr size_t ComputedWidth(size_t columns) {
   constexpr size_t kNarrow = Tile::kNarrow * kLanes, kHalf = kLanesOf<typename Tile::Narrow>;
   if (kHalf < kLanes && columns <= kHalf) return kHalf;
   if (columns <= kNarrow) return kNarrow;
@@ -152,9 +152,9 @@ constexpr size_t Width(size_t columns) {
   return Tile::kNr;
 }
 
-// Computes the first `width` columns of a panel; `width`: a value of Width() less than kNr.
+// Computes the first `width` columns of a panel; `width`: a value of ComputedWidth() less than kNr.
 template <class Tile>
-inline void RunPart(const GemmArgs<Element>& args, size_t width) {
+inline void RunPartialPanel(const GemmArgs<Element>& args, size_t width) {
   using Narrow = typename Tile::Narrow;
   constexpr size_t kNarrow = Tile::kNarrow * kLanes, kHalf = kLanesOf<Narrow>;
   if constexpr (kNarrow > 0) {
@@ -162,7 +162,7 @@ inline void RunPart(const GemmArgs<Element>& args, size_t width) {
   }
   if constexpr (kHalf < kLanes) {
     const size_t begin = width - kHalf;
-    if (width != kNarrow) RunRows<Tile, 1, Narrow>(From(args, begin, begin), 1);
+    if (width != kNarrow) RunRows<Tile, 1, Narrow>(FromColumn(args, begin, begin), 1);
   }
 }
 
@@ -181,11 +181,11 @@ inline void LastPanel(const GemmArgs<Element>& args, size_t columns) {
     whole.residual = residual;
     whole.residual_stride = Tile::kNr;
   }
-  const size_t width = Width<Tile>(columns);
+  const size_t width = ComputedWidth<Tile>(columns);
   if (width == Tile::kNr) {
     RunRows<Tile, Tile::kVectors>(whole, 1);
   } else {
-    RunPart<Tile>(whole, width);
+    RunPartialPanel<Tile>(whole, width);
   }
   CopyRows(sums, Tile::kNr, args.c, args.c_stride, args.rows, columns);
 }
@@ -196,14 +196,14 @@ __attribute__((noinline)) void LastColumns(const GemmArgs<Element>& original, si
   // One call for several tiles reduces overhead; their buffer takes a kilobyte of the stack.
   constexpr size_t kTile = Tile::kMr * Tile::kNr, kTiles = kTile < 256 ? 256 / kTile : 1;
   constexpr size_t kRows = kTiles * Tile::kMr;
-  if (columns == Width<Tile>(columns) && columns < Tile::kNr)
-    return RunPart<Tile>(original, columns);
+  if (columns == ComputedWidth<Tile>(columns) && columns < Tile::kNr)
+    return RunPartialPanel<Tile>(original, columns);
   GemmArgs<Element> args = original;
   for (size_t left = original.rows; left > 0;) {
     args.rows = left < kRows ? left : kRows;
     left -= args.rows;
     LastPanel<Tile, kRows>(args, columns);
-    Skip(args, args.rows);
+    SkipRows(args, args.rows);
   }
 }
 
@@ -213,7 +213,7 @@ inline void Gemm(const GemmArgs<Element>& args) {
   if (count > 0) RunRows<Tile, Tile::kVectors>(args, count);
   if (left == 0) return;
   const size_t begin = count * Tile::kNr;
-  LastColumns<Tile>(From(args, begin, begin * args.taps * args.k), left);
+  LastColumns<Tile>(FromColumn(args, begin, begin * args.taps * args.k), left);
 }
 
 }  // namespace

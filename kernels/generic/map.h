@@ -2,7 +2,7 @@
 #ifndef TRIMTAB_KERNELS_GENERIC_MAP_H_
 #define TRIMTAB_KERNELS_GENERIC_MAP_H_
 
-#include "kernels/generic/side_by_side.h"
+#include "kernels/generic/vector_groups.h"
 #include "kernels/kernel_api.h"
 
 namespace {
@@ -20,11 +20,11 @@ inline void Map(const UnaryArgs<Element>& args, const Function& f) {
   for (bool last = rest == 0;; last = true) {
     TRIMTAB_NO_UNROLL
     for (; left > 0; left -= kStep) {
-      F side[kSideBySide];
-      LoadStep(x, kStep, side);
+      F group[kVectorsPerAccess];
+      LoadAndAdvance(x, kStep, group);
       TRIMTAB_UNROLL
-      for (int v = 0; v < kSideBySide; ++v) side[v] = f(side[v]);
-      StoreStep(y, kStep, side);
+      for (int v = 0; v < kVectorsPerAccess; ++v) group[v] = f(group[v]);
+      StoreAndAdvance(y, kStep, group);
     }
     if (last) break;
     TRIMTAB_NO_UNROLL

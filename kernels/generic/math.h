@@ -74,7 +74,7 @@ inline F PowerParts(F x, F* power) {
 
 // 2^(x log2(e) + shift), at most 1, to 2.8e-6 of it, which is enough for elements in f16; 2^-126 for
 // all that is less.
-inline F PowerForHalf(F x, F shift) {
+inline F PowerForF16(F x, F shift) {
   F power;
   const F r = PowerParts(Max(Fma(x, Set(1.44269504f), shift), Set(-126.0f)), &power);
   F q = Set(9.582853e-3f);  // (2^r - 1) / r for |r| <= 1/2: 2.8e-6 of 2^r

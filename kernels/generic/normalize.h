@@ -10,7 +10,7 @@
 namespace {
 
 // Fewer elements than a vector has, then `fill`.
-inline F LoadRest(const Element* x, size_t count, float fill) {
+inline F LoadPadded(const Element* x, size_t count, float fill) {
   float lanes[kLanes];
   for (size_t j = 0; j < kLanes; ++j) lanes[j] = j < count ? static_cast<float>(x[j]) : fill;
   return Load(lanes);
@@ -33,7 +33,7 @@ inline float SumOfRow(const Element* x, size_t n, float fill, const Term& term) 
       for (size_t j = 0; j < kSums; ++j) sums[j] = sums[j] + term(Load(x + i + j * kLanes));
     }
     for (; i + kLanes <= end; i += kLanes) sums[0] = sums[0] + term(Load(x + i));
-    if (i < end) sums[1] = sums[1] + term(LoadRest(x + i, end - i, fill));
+    if (i < end) sums[1] = sums[1] + term(LoadPadded(x + i, end - i, fill));
     total = total + ((sums[0] + sums[1]) + (sums[2] + sums[3]));
   }
   float lanes[kLanes];
@@ -70,9 +70,9 @@ inline void Normalize(const NormalizeArgs<Element>& args) {
     Store(args.y + i, normalize(Load(args.x + i), scale, bias));
   }
   if (const size_t rest = args.n - i; rest > 0) {
-    const F scale = has_scales ? LoadPart(args.scale + i, rest) : shared_scale;
-    const F bias = has_biases ? LoadPart(args.bias + i, rest) : shared_bias;
-    StorePart(args.y + i, normalize(LoadPart(args.x + i, rest), scale, bias), rest);
+    const F scale = has_scales ? LoadPartial(args.scale + i, rest) : shared_scale;
+    const F bias = has_biases ? LoadPartial(args.bias + i, rest) : shared_bias;
+    StorePartial(args.y + i, normalize(LoadPartial(args.x + i, rest), scale, bias), rest);
   }
 }
 

@@ -6,30 +6,30 @@
 #define TRIMTAB_KERNELS_GENERIC_POOL_H_
 
 #include "kernels/generic/family.h"
-#include "kernels/generic/side_by_side.h"
 #include "kernels/generic/unroll.h"
+#include "kernels/generic/vector_groups.h"
 #include "kernels/kernel_api.h"
 
 namespace {
 
 template <int kVectors>
-inline void LoadSide(const Element* p, F (&x)[kVectors]) {
-  LoadStep(p, 0, x);
+inline void LoadVectors(const Element* p, F (&x)[kVectors]) {
+  LoadAndAdvance(p, 0, x);
 }
 template <int kVectors>
-inline void StoreSide(Element* p, const F (&x)[kVectors]) {
-  StoreStep(p, 0, x);
+inline void StoreVectors(Element* p, const F (&x)[kVectors]) {
+  StoreAndAdvance(p, 0, x);
 }
 
 // Combines the `taps` pointers at `a`, for kVectors of channels from c on.
 template <int kVectors, typename Combine>
 inline void PoolTaps(const Element* const* a, size_t taps, size_t c, const Combine& combine,
                      F (&sum)[kVectors]) {
-  LoadSide(*a + c, sum);
+  LoadVectors(*a + c, sum);
   TRIMTAB_NO_UNROLL
   while (--taps > 0) {
     F x[kVectors];
-    LoadSide(*++a + c, x);
+    LoadVectors(*++a + c, x);
     TRIMTAB_UNROLL
     for (int v = 0; v < kVectors; ++v) sum[v] = combine(sum[v], x[v]);
   }
@@ -40,9 +40,9 @@ template <int kVectors, typename Combine>
 inline void PoolColumn(const Element* const* a, size_t c, const Combine& combine,
                        F (&sum)[kVectors]) {
   F middle[kVectors], last[kVectors];
-  LoadSide(a[0] + c, sum);
-  LoadSide(a[1] + c, middle);
-  LoadSide(a[2] + c, last);
+  LoadVectors(a[0] + c, sum);
+  LoadVectors(a[1] + c, middle);
+  LoadVectors(a[2] + c, last);
   TRIMTAB_UNROLL
   for (int v = 0; v < kVectors; ++v) sum[v] = combine(combine(sum[v], middle[v]), last[v]);
 }
@@ -50,8 +50,8 @@ inline void PoolColumn(const Element* const* a, size_t c, const Combine& combine
 // 3x3 windows of stride kStep. Keeps the columns that the next window shares: with kStep 1 the last
 // one, and the last two combined.
 template <int kVectors, int kStep, typename Combine, typename Finish>
-inline void PoolThrees(const PoolArgs<Element>& args, size_t c, const Combine& combine,
-                       const Finish& finish) {
+inline void Pool3x3(const PoolArgs<Element>& args, size_t c, const Combine& combine,
+                    const Finish& finish) {
   const Element* const* a = args.a;
   Element* y = args.y + c;
   F shared[kVectors], last[kVectors];
@@ -85,7 +85,7 @@ inline void PoolThrees(const PoolArgs<Element>& args, size_t c, const Combine& c
     }
     TRIMTAB_UNROLL
     for (int v = 0; v < kVectors; ++v) sum[v] = finish(sum[v], p);
-    StoreSide(y, sum);
+    StoreVectors(y, sum);
   }
 }
 
@@ -99,7 +99,7 @@ inline void PoolAny(const PoolArgs<Element>& args, size_t c, const Combine& comb
     PoolTaps(a, args.kernel_h * args.kernel_w, c, combine, sum);
     TRIMTAB_UNROLL
     for (int v = 0; v < kVectors; ++v) sum[v] = finish(sum[v], p);
-    StoreSide(y, sum);
+    StoreVectors(y, sum);
   }
 }
 
@@ -109,13 +109,13 @@ template <int kVectors, typename Combine, typename Finish>
 inline void PoolVectors(const PoolArgs<Element>& args, const Combine& combine,
                         const Finish& finish) {
   constexpr size_t kTile = kVectors * kLanes;
-  const bool threes = kVectors > 1 && args.kernel_h == 3 && args.kernel_w == 3;
+  const bool is_3x3 = kVectors > 1 && args.kernel_h == 3 && args.kernel_w == 3;
   for (size_t begin = 0; begin < args.channels; begin += kTile) {
     const size_t c = begin + kTile <= args.channels ? begin : args.channels - kTile;
-    if (threes && args.step_w == 1) {
-      PoolThrees<kVectors, 1>(args, c, combine, finish);
-    } else if (threes && args.step_w == 2) {
-      PoolThrees<kVectors, 2>(args, c, combine, finish);
+    if (is_3x3 && args.step_w == 1) {
+      Pool3x3<kVectors, 1>(args, c, combine, finish);
+    } else if (is_3x3 && args.step_w == 2) {
+      Pool3x3<kVectors, 2>(args, c, combine, finish);
     } else {
       PoolAny<kVectors>(args, c, combine, finish);
     }
@@ -131,11 +131,11 @@ inline void Pool(const PoolArgs<Element>& original, const Combine& combine, cons
   if (args.channels >= kLanes) return PoolVectors<1>(args, combine, finish);
   for (size_t p = 0; p < args.pixels; ++p) {
     const Element* const* const a = args.a + p * args.step_w * args.kernel_h;
-    F sum = LoadPart(a[0], args.channels);
+    F sum = LoadPartial(a[0], args.channels);
     TRIMTAB_NO_UNROLL
     for (size_t t = 1; t < args.kernel_h * args.kernel_w; ++t)
-      sum = combine(sum, LoadPart(a[t], args.channels));
-    StorePart(args.y + p * args.y_stride, finish(sum, p), args.channels);
+      sum = combine(sum, LoadPartial(a[t], args.channels));
+    StorePartial(args.y + p * args.y_stride, finish(sum, p), args.channels);
   }
 }
 

@@ -19,8 +19,8 @@ inline void Peak(const UnaryArgs<Element>& args) {
   for (int i = 0; i < kRows; ++i) {
     for (int j = 0; j < kColumns; ++j) sums[i][j] = b[j];
   }
-  for (size_t turn = 0; turn < args.n / (kRows * kColumns * kLanes); ++turn) {
-    const Element* const a = args.x + turn % 64;
+  for (size_t iteration = 0; iteration < args.n / (kRows * kColumns * kLanes); ++iteration) {
+    const Element* const a = args.x + iteration % 64;
 #pragma GCC unroll 4
     for (int i = 0; i < kRows; ++i) {
       const F row = Load(a + static_cast<size_t>(i) * kLanes);

@@ -3,8 +3,8 @@
 #define TRIMTAB_KERNELS_GENERIC_SOFTMAX_H_
 
 #include "kernels/generic/family.h"
-#include "kernels/generic/side_by_side.h"
 #include "kernels/generic/softmax_terms.h"
+#include "kernels/generic/vector_groups.h"
 #include "kernels/kernel_api.h"
 
 namespace {
@@ -33,17 +33,17 @@ inline void ForSteps(const Element* x, Element* y, size_t n, const Each& each) {
 }
 
 inline F RowMaximum(const SoftmaxArgs<Element>& args) {
-  F maximum[kSideBySide];
+  F maximum[kVectorsPerAccess];
   for (F& m : maximum) m = Set(args.x[0]);
   ForSteps(args.x, args.y, args.n, [&](const Element*& x, Element*&) {
-    F side[kSideBySide];
-    LoadStep(x, kStep, side);
+    F group[kVectorsPerAccess];
+    LoadAndAdvance(x, kStep, group);
     TRIMTAB_UNROLL
-    for (int v = 0; v < kSideBySide; ++v) maximum[v] = Max(side[v], maximum[v]);
+    for (int v = 0; v < kVectorsPerAccess; ++v) maximum[v] = Max(group[v], maximum[v]);
   });
   float lanes[kStep];
   TRIMTAB_UNROLL
-  for (int v = 0; v < kSideBySide; ++v) Store(lanes + v * kLanes, maximum[v]);
+  for (int v = 0; v < kVectorsPerAccess; ++v) Store(lanes + v * kLanes, maximum[v]);
   float result = lanes[0];
   for (size_t j = 1; j < kStep; ++j) result = lanes[j] < result ? result : lanes[j];
   return Set(result);
@@ -54,28 +54,28 @@ inline F RowMaximum(const SoftmaxArgs<Element>& args) {
 template <typename Each>
 inline float SumExp(const SoftmaxArgs<Element>& args, const SoftmaxTerms& terms, const Each& each) {
   constexpr size_t kBlock = 32 * kStep;
-  F sum[kSideBySide];
+  F sum[kVectorsPerAccess];
   for (F& s : sum) s = Set(0.0f);
   for (size_t block = 0; block < args.n; block += kBlock) {
     const size_t n = args.n - block < kBlock ? args.n - block : kBlock;
-    F partial[kSideBySide];
+    F partial[kVectorsPerAccess];
     for (F& p : partial) p = Set(0.0f);
     ForSteps(args.x + block, args.y + block, n, [&](const Element*& x, Element*& y) {
-      F side[kSideBySide];
-      LoadStep(x, kStep, side);
+      F group[kVectorsPerAccess];
+      LoadAndAdvance(x, kStep, group);
       TRIMTAB_UNROLL
-      for (int v = 0; v < kSideBySide; ++v) {
-        side[v] = terms.Of(side[v]);
-        partial[v] = partial[v] + side[v];
+      for (int v = 0; v < kVectorsPerAccess; ++v) {
+        group[v] = terms.Of(group[v]);
+        partial[v] = partial[v] + group[v];
       }
-      each(side, y);
+      each(group, y);
     });
     TRIMTAB_UNROLL
-    for (int v = 0; v < kSideBySide; ++v) sum[v] = sum[v] + partial[v];
+    for (int v = 0; v < kVectorsPerAccess; ++v) sum[v] = sum[v] + partial[v];
   }
   float lanes[kStep];
   TRIMTAB_UNROLL
-  for (int v = 0; v < kSideBySide; ++v) Store(lanes + v * kLanes, sum[v]);
+  for (int v = 0; v < kVectorsPerAccess; ++v) Store(lanes + v * kLanes, sum[v]);
   float total = 0.0f;
   for (size_t j = 0; j < kStep; ++j) total += lanes[j];
   return total;
@@ -84,16 +84,16 @@ inline float SumExp(const SoftmaxArgs<Element>& args, const SoftmaxTerms& terms,
 TRIMTAB_FAMILY(f32, f16, needs(precision))
 inline void Softmax(const SoftmaxArgs<Element>& args) {
   if (args.n == 0) return;
-  const float sum =
-      SumExp(args, SoftmaxTerms(RowMaximum(args)),
-             [](const F(&side)[kSideBySide], Element*& y) { StoreStep(y, kStep, side); });
+  const float sum = SumExp(
+      args, SoftmaxTerms(RowMaximum(args)),
+      [](const F(&group)[kVectorsPerAccess], Element*& y) { StoreAndAdvance(y, kStep, group); });
   const F scale = Set(1.0f / sum);
   ForSteps(args.y, args.y, args.n, [=](const Element*& x, Element*& y) {
-    F side[kSideBySide];
-    LoadStep(x, kStep, side);
+    F group[kVectorsPerAccess];
+    LoadAndAdvance(x, kStep, group);
     TRIMTAB_UNROLL
-    for (int v = 0; v < kSideBySide; ++v) side[v] = side[v] * scale;
-    StoreStep(y, kStep, side);
+    for (int v = 0; v < kVectorsPerAccess; ++v) group[v] = group[v] * scale;
+    StoreAndAdvance(y, kStep, group);
   });
 }
 
@@ -101,14 +101,14 @@ TRIMTAB_FAMILY(f32, f16, portable)
 inline void LogSoftmax(const SoftmaxArgs<Element>& args) {
   if (args.n == 0) return;
   const F maximum = RowMaximum(args);
-  const F log =
-      Log(Set(SumExp(args, SoftmaxTerms(maximum), [](const F(&)[kSideBySide], Element*&) {})));
+  const F log = Log(
+      Set(SumExp(args, SoftmaxTerms(maximum), [](const F(&)[kVectorsPerAccess], Element*&) {})));
   ForSteps(args.x, args.y, args.n, [=](const Element*& x, Element*& y) {
-    F side[kSideBySide];
-    LoadStep(x, kStep, side);
+    F group[kVectorsPerAccess];
+    LoadAndAdvance(x, kStep, group);
     TRIMTAB_UNROLL
-    for (int v = 0; v < kSideBySide; ++v) side[v] = side[v] - maximum - log;
-    StoreStep(y, kStep, side);
+    for (int v = 0; v < kVectorsPerAccess; ++v) group[v] = group[v] - maximum - log;
+    StoreAndAdvance(y, kStep, group);
   });
 }
 

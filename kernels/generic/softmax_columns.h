@@ -11,11 +11,11 @@ namespace {
 
 // Columns [c, c + count) of a row, where count <= kLanes.
 inline F LoadColumns(const Element* row, size_t count) {
-  return count == kLanes ? Load(row) : LoadPart(row, count);
+  return count == kLanes ? Load(row) : LoadPartial(row, count);
 }
 
 inline void StoreColumns(Element* row, F v, size_t count) {
-  count == kLanes ? Store(row, v) : StorePart(row, v, count);
+  count == kLanes ? Store(row, v) : StorePartial(row, v, count);
 }
 
 // Summing in blocks of rows bounds the rounding error by (kBlock + n / kBlock) eps.
@@ -36,7 +36,7 @@ inline void SoftmaxColumns(const SoftmaxColumnsArgs<Element>& args) {
       F partial = Set(0.0f);
       for (size_t i = block; i < end; ++i) {
         F e = LoadColumns(x + i * args.stride, count);
-        Settle(e);  // else the compiler duplicates the exponential for each kind of load
+        ForceEvaluation(e);  // else the compiler duplicates the exponential for each kind of load
         e = terms.Of(e);
         StoreColumns(y + i * args.stride, e, count);
         partial = partial + e;

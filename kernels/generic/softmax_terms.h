@@ -12,7 +12,7 @@ class SoftmaxTerms {
  public:
   explicit SoftmaxTerms(F maximum) : shift_(kHalf ? maximum * Set(-kLog2E) : maximum) {}
 
-  F Of(F x) const { return kHalf ? PowerForHalf(x, shift_) : ExpNegative(x - shift_); }
+  F Of(F x) const { return kHalf ? PowerForF16(x, shift_) : ExpNegative(x - shift_); }
 
  private:
   static constexpr bool kHalf = sizeof(Element) == sizeof(Half);

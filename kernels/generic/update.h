@@ -19,7 +19,7 @@ inline void UpdateEach(const UpdateArgs<Element>& original, const Step& step) {
   for (size_t i = 0, count; i < args.n; i += count) {
     count = args.n - i < kLanes ? args.n - i : kLanes;
     const auto load = [=](const Element* p) {
-      return count == kLanes ? Load(p + i) : LoadPart(p + i, count);
+      return count == kLanes ? Load(p + i) : LoadPartial(p + i, count);
     };
     F x[kValues];
     TRIMTAB_UNROLL
@@ -35,7 +35,7 @@ inline void UpdateEach(const UpdateArgs<Element>& original, const Step& step) {
       if (count == kLanes)
         Store(args.y[j] + i, x[j]);
       else
-        StorePart(args.y[j] + i, x[j], count);
+        StorePartial(args.y[j] + i, x[j], count);
     }
   }
 }

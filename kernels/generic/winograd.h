@@ -11,8 +11,8 @@
 
 #include "kernels/generic/family.h"
 #include "kernels/generic/next_channels.h"
-#include "kernels/generic/side_by_side.h"
 #include "kernels/generic/unroll.h"
+#include "kernels/generic/vector_groups.h"
 #include "kernels/kernel_api.h"
 
 namespace {
@@ -198,32 +198,33 @@ inline void WeightLine(const F (&x)[kTaps], F (&y)[kSize]) {
 template <int kSize, typename Line>
 inline void TransformInput(const WinogradInputArgs<Element>& original, const Line& line) {
   const WinogradInputArgs<Element> args = original;  // stores to y might alias it
-  for (size_t c = 0; c < args.channels; c = NextChannels<kSideBySide * kLanes>(c, args.channels)) {
-    F lines[kSize][kSize][kSideBySide];
+  for (size_t c = 0; c < args.channels;
+       c = NextChannels<kVectorsPerAccess * kLanes>(c, args.channels)) {
+    F lines[kSize][kSize][kVectorsPerAccess];
     const Element* const* a = args.a;
     TRIMTAB_NO_UNROLL
     for (int i = 0; i < kSize; ++i, a += kSize) {
-      F x[kSideBySide][kSize], transformed[kSideBySide][kSize];
+      F x[kVectorsPerAccess][kSize], transformed[kVectorsPerAccess][kSize];
       TRIMTAB_UNROLL
       for (int j = 0; j < kSize; ++j) {
         const Element* const pixel = a[j] + c;
         TRIMTAB_UNROLL
-        for (int v = 0; v < kSideBySide; ++v) x[v][j] = Load(pixel + v * kLanes);
+        for (int v = 0; v < kVectorsPerAccess; ++v) x[v][j] = Load(pixel + v * kLanes);
       }
       TRIMTAB_UNROLL
-      for (int v = 0; v < kSideBySide; ++v) line(x[v], transformed[v]);
+      for (int v = 0; v < kVectorsPerAccess; ++v) line(x[v], transformed[v]);
       TRIMTAB_UNROLL
       for (int j = 0; j < kSize; ++j) {
         TRIMTAB_UNROLL
-        for (int v = 0; v < kSideBySide; ++v) lines[i][j][v] = transformed[v][j];
+        for (int v = 0; v < kVectorsPerAccess; ++v) lines[i][j][v] = transformed[v][j];
       }
     }
     Element* y = args.y + c;
     TRIMTAB_NO_UNROLL
     for (int j = 0; j < kSize; ++j, y += args.y_stride) {
-      F x[kSideBySide][kSize], transformed[kSideBySide][kSize];
+      F x[kVectorsPerAccess][kSize], transformed[kVectorsPerAccess][kSize];
       TRIMTAB_UNROLL
-      for (int v = 0; v < kSideBySide; ++v) {
+      for (int v = 0; v < kVectorsPerAccess; ++v) {
         TRIMTAB_UNROLL
         for (int i = 0; i < kSize; ++i) x[v][i] = lines[i][j][v];
         line(x[v], transformed[v]);
@@ -231,10 +232,10 @@ inline void TransformInput(const WinogradInputArgs<Element>& original, const Lin
       Element* element = y;
       TRIMTAB_UNROLL
       for (int i = 0; i < kSize; ++i) {
-        F side[kSideBySide];
+        F group[kVectorsPerAccess];
         TRIMTAB_UNROLL
-        for (int v = 0; v < kSideBySide; ++v) side[v] = transformed[v][i];
-        StoreStep(element, kSize * args.y_stride, side);
+        for (int v = 0; v < kVectorsPerAccess; ++v) group[v] = transformed[v][i];
+        StoreAndAdvance(element, kSize * args.y_stride, group);
       }
     }
   }
@@ -257,39 +258,40 @@ inline void WinogradOutput(const WinogradOutputArgs<Element>& original) {
   const WinogradOutputArgs<Element> args = original;  // stores to y might alias it
   size_t bounded = args.clamp_max < __builtin_inff();
   __asm__("" : "+r"(bounded));  // else the compiler repeats the comparison for every line
-  for (size_t c = 0; c < args.channels; c = NextChannels<kSideBySide * kLanes>(c, args.channels)) {
-    F lines[kSize][kTile][kSideBySide];
+  for (size_t c = 0; c < args.channels;
+       c = NextChannels<kVectorsPerAccess * kLanes>(c, args.channels)) {
+    F lines[kSize][kTile][kVectorsPerAccess];
     const Element* column = args.x + c;
     TRIMTAB_NO_UNROLL
     for (int j = 0; j < kSize; ++j, column += args.x_stride) {
-      F x[kSideBySide][kSize], transformed[kSideBySide][kTile];
+      F x[kVectorsPerAccess][kSize], transformed[kVectorsPerAccess][kTile];
       const Element* element = column;
       TRIMTAB_UNROLL
       for (int i = 0; i < kSize; ++i) {
-        F side[kSideBySide];
-        LoadStep(element, kSize * args.x_stride, side);
+        F group[kVectorsPerAccess];
+        LoadAndAdvance(element, kSize * args.x_stride, group);
         TRIMTAB_UNROLL
-        for (int v = 0; v < kSideBySide; ++v) x[v][i] = side[v];
+        for (int v = 0; v < kVectorsPerAccess; ++v) x[v][i] = group[v];
       }
       TRIMTAB_UNROLL
-      for (int v = 0; v < kSideBySide; ++v) OutputLine(x[v], transformed[v]);
+      for (int v = 0; v < kVectorsPerAccess; ++v) OutputLine(x[v], transformed[v]);
       TRIMTAB_UNROLL
       for (int i = 0; i < kTile; ++i) {
         TRIMTAB_UNROLL
-        for (int v = 0; v < kSideBySide; ++v) lines[j][i][v] = transformed[v][i];
+        for (int v = 0; v < kVectorsPerAccess; ++v) lines[j][i][v] = transformed[v][i];
       }
     }
-    F bias[kSideBySide];
+    F bias[kVectorsPerAccess];
     TRIMTAB_UNROLL
-    for (int v = 0; v < kSideBySide; ++v)
+    for (int v = 0; v < kVectorsPerAccess; ++v)
       bias[v] = args.bias != nullptr ? Load(args.bias + c + v * kLanes) : Set(0.0f);
     Element* y = args.y + c;
     const Element* residual = args.residual + (args.residual != nullptr ? c : 0);
     TRIMTAB_NO_UNROLL
     for (size_t i = 0; i < args.rows; ++i, y += args.row_stride) {
-      F sums[kSideBySide][kTile];
+      F sums[kVectorsPerAccess][kTile];
       TRIMTAB_UNROLL
-      for (int v = 0; v < kSideBySide; ++v) {
+      for (int v = 0; v < kVectorsPerAccess; ++v) {
         F x[kSize];
         TRIMTAB_UNROLL
         for (int j = 0; j < kSize; ++j) x[j] = lines[j][i][v];
@@ -304,10 +306,10 @@ inline void WinogradOutput(const WinogradOutputArgs<Element>& original) {
         const Element* pixel = residual;
         TRIMTAB_UNROLL
         for (size_t j = 0; j < kTile && j != args.columns; ++j) {
-          F side[kSideBySide];
-          LoadStep(pixel, args.residual_pixel_stride, side);
+          F group[kVectorsPerAccess];
+          LoadAndAdvance(pixel, args.residual_pixel_stride, group);
           TRIMTAB_UNROLL
-          for (int v = 0; v < kSideBySide; ++v) sums[v][j] = sums[v][j] + side[v];
+          for (int v = 0; v < kVectorsPerAccess; ++v) sums[v][j] = sums[v][j] + group[v];
         }
         residual += args.residual_row_stride;
       }
@@ -316,26 +318,27 @@ inline void WinogradOutput(const WinogradOutputArgs<Element>& original) {
       TRIMTAB_UNROLL
       for (int j = 0; j < kTile; ++j) {
         TRIMTAB_UNROLL
-        for (int v = 0; v < kSideBySide; ++v) {
+        for (int v = 0; v < kVectorsPerAccess; ++v) {
           sums[v][j] = Max(sums[v][j], Set(args.clamp_min));
-          Settle(sums[v][j]);
+          ForceEvaluation(sums[v][j]);
         }
       }
       if (bounded) {
         TRIMTAB_UNROLL
         for (int j = 0; j < kTile; ++j) {
           TRIMTAB_UNROLL
-          for (int v = 0; v < kSideBySide; ++v) sums[v][j] = Min(sums[v][j], Set(args.clamp_max));
+          for (int v = 0; v < kVectorsPerAccess; ++v)
+            sums[v][j] = Min(sums[v][j], Set(args.clamp_max));
         }
       }
       const auto store = [&](size_t columns) {
         Element* pixel = y;
         TRIMTAB_UNROLL
         for (size_t j = 0; j < kTile && j != columns; ++j) {
-          F side[kSideBySide];
+          F group[kVectorsPerAccess];
           TRIMTAB_UNROLL
-          for (int v = 0; v < kSideBySide; ++v) side[v] = sums[v][j];
-          StoreStep(pixel, args.pixel_stride, side);
+          for (int v = 0; v < kVectorsPerAccess; ++v) group[v] = sums[v][j];
+          StoreAndAdvance(pixel, args.pixel_stride, group);
         }
       };
       // Most tiles are complete and need no branches.
@@ -353,7 +356,7 @@ TRIMTAB_FAMILY(f32, f16, needs(precision),
 template <int kTile, int kSize>
 inline void WinogradWeights(const WinogradWeightsArgs<Element>& original) {
   constexpr int kTaps = Taps(kTile, kSize);
-  constexpr int kVectors = kTaps > 3 ? kSideBySide : kMostSideBySide;
+  constexpr int kVectors = kTaps > 3 ? kVectorsPerAccess : kMaxVectorsPerAccess;
   const WinogradWeightsArgs<Element> args = original;  // stores to y might alias it
   for (size_t c = 0; c < args.columns; c = NextChannels<kVectors * kLanes>(c, args.columns)) {
     F lines[kSize][kTaps][kVectors];
@@ -386,10 +389,10 @@ inline void WinogradWeights(const WinogradWeightsArgs<Element>& original) {
       }
       TRIMTAB_UNROLL
       for (int j = 0; j < kSize; ++j) {
-        F side[kVectors];
+        F group[kVectors];
         TRIMTAB_UNROLL
-        for (int v = 0; v < kVectors; ++v) side[v] = transformed[v][j];
-        StoreStep(y, args.y_stride, side);
+        for (int v = 0; v < kVectors; ++v) group[v] = transformed[v][j];
+        StoreAndAdvance(y, args.y_stride, group);
       }
     }
   }

@@ -1,5 +1,5 @@
-#include "kernels/generic/depthwise_one_by_one.h"
+#include "kernels/generic/depthwise_scalar.h"
 
 extern "C" void depthwise_i8_portable(const DepthwiseArgs<int8_t>& args) {
-  DepthwiseBytesOneByOne(args);
+  DepthwiseI8Scalar(args);
 }

@@ -15,8 +15,8 @@ extern "C" void paired_gemm_i8_portable(const PairedGemmArgs<int8_t>& args) {
       __builtin_memcpy(&step, w, sizeof(step));
       for (size_t left = step.count; left > 0; --left, w += step_bytes) {
         __builtin_memcpy(&step, w, sizeof(step));
-        const size_t tap = step.place / args.k, place = step.place % args.k;
-        const int8_t* const a = args.a[(i / mr * args.taps + tap) * mr + i % mr] + place;
+        const size_t tap = step.base / args.k, base = step.base % args.k;
+        const int8_t* const a = args.a[(i / mr * args.taps + tap) * mr + i % mr] + base;
         const int8_t* const weights = w + sizeof(step) + in_panel * kDots;
         for (size_t p = 0; p < kPairedDepth; ++p)
           sum += (a[step.index[p]] + 128) * weights[p / kDots * nr * kDots + p % kDots];

@@ -1,4 +1,4 @@
-#include "kernels/portable/vec_half.h"
+#include "kernels/portable/vec_f16.h"
 
 #include "kernels/generic/binary.h"
 

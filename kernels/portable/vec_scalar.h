@@ -6,9 +6,9 @@
 //   M  vector of kLanes conditions
 //
 // Max(a, b) and Min(a, b) return a if a is NaN. Functions on partial vectors take 0 < count <=
-// kLanes; LoadPart pads with 0. Load and Store take elements, and floats.
+// kLanes; LoadPartial pads with 0. Load and Store take elements, and floats.
 //
-// F is computed in float, whatever TRIMTAB_ELEMENT is (vec_half.h).
+// F is computed in float, whatever TRIMTAB_ELEMENT is (vec_f16.h).
 #ifndef TRIMTAB_KERNELS_PORTABLE_VEC_SCALAR_H_
 #define TRIMTAB_KERNELS_PORTABLE_VEC_SCALAR_H_
 
@@ -24,8 +24,8 @@ namespace {
 
 using Element = TRIMTAB_ELEMENT;
 constexpr size_t kLanes = 1;
-constexpr int kSideBySide = 1;  // vectors that one instruction loads and stores
-constexpr int kMostSideBySide = 1;
+constexpr int kVectorsPerAccess = 1;  // vectors that one instruction loads and stores
+constexpr int kMaxVectorsPerAccess = 1;
 
 struct F {
   float v;
@@ -46,9 +46,9 @@ template <typename T>
 inline void Store(T* p, F a) {
   *p = static_cast<T>(a.v);
 }
-inline F LoadPart(const Element* p, size_t) { return Load(p); }
-inline void StorePart(Element* p, F a, size_t) { Store(p, a); }
-inline void Settle(F&) {}  // other vec_<isa>.h force the compiler to compute it here
+inline F LoadPartial(const Element* p, size_t) { return Load(p); }
+inline void StorePartial(Element* p, F a, size_t) { Store(p, a); }
+inline void ForceEvaluation(F&) {}  // other vec_<isa>.h force the compiler to compute it here
 
 inline F operator+(F a, F b) { return {a.v + b.v}; }
 inline F operator-(F a, F b) { return {a.v - b.v}; }

@@ -6,7 +6,7 @@
 
 namespace {
 
-inline void AnyInput(const WinogradInputArgs<Element>& args) {
+inline void InputOfAnyTile(const WinogradInputArgs<Element>& args) {
   if (args.size == 4) return WinogradInput<4>(args);
   if (args.size == 5 && args.tile == 2) return WinogradInput<2, 5>(args);
   if (args.size == 5) return WinogradInput<5>(args);
@@ -15,7 +15,7 @@ inline void AnyInput(const WinogradInputArgs<Element>& args) {
   WinogradInput<8>(args);
 }
 
-inline void AnyOutput(const WinogradOutputArgs<Element>& args) {
+inline void OutputOfAnyTile(const WinogradOutputArgs<Element>& args) {
   if (args.size == 4) return WinogradOutput<2, 4>(args);
   if (args.size == 5 && args.tile == 2) return WinogradOutput<2, 5>(args);
   if (args.size == 5 && args.tile == 3) return WinogradOutput<3, 5>(args);
@@ -29,7 +29,7 @@ inline void AnyOutput(const WinogradOutputArgs<Element>& args) {
   WinogradOutput<6, 8>(args);
 }
 
-inline void AnyWeights(const WinogradWeightsArgs<Element>& args) {
+inline void WeightsOfAnyTile(const WinogradWeightsArgs<Element>& args) {
   if (args.size == 4) return WinogradWeights<2, 4>(args);
   if (args.size == 5 && args.tile == 2) return WinogradWeights<2, 5>(args);
   if (args.size == 5 && args.tile == 3) return WinogradWeights<3, 5>(args);

@@ -3,5 +3,5 @@
 #include "kernels/portable/winograd_any.h"
 
 extern "C" void winograd_input_f32_portable(const WinogradInputArgs<float>& args) {
-  AnyInput(args);
+  InputOfAnyTile(args);
 }

@@ -3,5 +3,5 @@
 #include "kernels/portable/winograd_any.h"
 
 extern "C" void winograd_output_f32_portable(const WinogradOutputArgs<float>& args) {
-  AnyOutput(args);
+  OutputOfAnyTile(args);
 }

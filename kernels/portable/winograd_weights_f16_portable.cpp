@@ -1,7 +1,7 @@
-#include "kernels/portable/vec_half.h"
+#include "kernels/portable/vec_f16.h"
 
 #include "kernels/portable/winograd_any.h"
 
 extern "C" void winograd_weights_f16_portable(const WinogradWeightsArgs<Half>& args) {
-  AnyWeights(args);
+  WeightsOfAnyTile(args);
 }

@@ -3,5 +3,5 @@
 #include "kernels/portable/winograd_any.h"
 
 extern "C" void winograd_weights_f32_portable(const WinogradWeightsArgs<float>& args) {
-  AnyWeights(args);
+  WeightsOfAnyTile(args);
 }

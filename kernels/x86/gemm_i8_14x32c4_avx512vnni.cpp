@@ -1,6 +1,6 @@
-#include "kernels/x86/vec_bytes_avx512.h"
+#include "kernels/x86/vec_i8_avx512.h"
 
-#include "kernels/x86/gemm_bytes.h"
+#include "kernels/x86/gemm_i8.h"
 
 namespace {
 
@@ -21,14 +21,14 @@ struct DotTile {
       TRIMTAB_UNROLL
       for (size_t j = 0; j < kRowsAtOnce; ++j) rows[j] = args.a + (i + j < kMr ? i + j : i);
       const __m128i sums =
-          args.k <= sizeof(__m128i) ? ExcessOfFew(args, rows) : ExcessOfMany(args, rows);
+          args.k <= sizeof(__m128i) ? ExcessOfShortRows(args, rows) : ExcessOfLongRows(args, rows);
       _mm_storeu_si128(reinterpret_cast<__m128i*>(excess + i), sums);
     }
   }
 
-  // Rows whose taps have at bound 16 channels, one vector each, and other rows.
-  static inline __m128i ExcessOfFew(const GemmArgs<int8_t>& args,
-                                    const int8_t* const* const (&rows)[kRowsAtOnce]) {
+  // Rows whose taps have at most 16 channels, one vector each, and other rows.
+  static inline __m128i ExcessOfShortRows(const GemmArgs<int8_t>& args,
+                                          const int8_t* const* const (&rows)[kRowsAtOnce]) {
     const __m128i offset = _mm_set1_epi8(INT8_MIN);
     const auto mask = static_cast<__mmask16>((1u << args.k) - 1u);
     __m128i sums[kRowsAtOnce] = {};
@@ -39,8 +39,8 @@ struct DotTile {
     }
     return _mm_hadd_epi32(_mm_hadd_epi32(sums[0], sums[1]), _mm_hadd_epi32(sums[2], sums[3]));
   }
-  static inline __m128i ExcessOfMany(const GemmArgs<int8_t>& args,
-                                     const int8_t* const* const (&rows)[kRowsAtOnce]) {
+  static inline __m128i ExcessOfLongRows(const GemmArgs<int8_t>& args,
+                                         const int8_t* const* const (&rows)[kRowsAtOnce]) {
     const __m512i offset = _mm512_set1_epi8(INT8_MIN);
     const size_t whole = (args.k - 1) / kLanes * kLanes;
     const __mmask64 mask = BytesMask(args.k - whole);
@@ -82,11 +82,11 @@ struct DotTile {
   // the zero point are replaced by smaller ones that saturate, too, and so is the scale.
   static constexpr bool kProductsFit = true;
   template <int kRows, int kUsed>
-  static inline void LetProductsFit(Numbers (&sums)[kRows][kUsed], Reals (&scale)[kUsed]) {
+  static inline void LimitProducts(I32Vector (&sums)[kRows][kUsed], F32Vector (&scale)[kUsed]) {
     TRIMTAB_UNROLL
     for (int v = 0; v < kUsed; ++v) {
-      if (__builtin_expect(AreSmall(scale[v]), 1)) continue;
-      const __m512i bound = _mm512_mask_mov_epi32(_mm512_set1_epi32(256), Small(scale[v]),
+      if (__builtin_expect(AllAbsBelowOne(scale[v]), 1)) continue;
+      const __m512i bound = _mm512_mask_mov_epi32(_mm512_set1_epi32(256), AbsBelowOne(scale[v]),
                                                   _mm512_set1_epi32(INT32_MAX));
       scale[v].v = _mm512_min_ps(_mm512_set1_ps(0x1p22f), scale[v].v);
       TRIMTAB_UNROLL
@@ -96,10 +96,10 @@ struct DotTile {
 
   // 28 of 32 registers hold sums: 28 dot products per 2 + 14 loads.
   template <int kRows, int kUsed>
-  inline void Multiply(const GemmArgs<int8_t>& args, Numbers (&sums)[kRows][kUsed]) const {
+  inline void Multiply(const GemmArgs<int8_t>& args, I32Vector (&sums)[kRows][kUsed]) const {
     TRIMTAB_UNROLL
     for (int v = 0; v < kUsed; ++v) {
-      const __m512i bias = _mm512_loadu_si512(args.bias + v * kNumbers);
+      const __m512i bias = _mm512_loadu_si512(args.bias + v * kI32Lanes);
       TRIMTAB_UNROLL
       for (int i = 0; i < kRows; ++i)
         sums[i][v].v = _mm512_sub_epi32(bias, _mm512_set1_epi32(excess[i]));
@@ -132,6 +132,4 @@ struct DotTile {
 
 }  // namespace
 
-extern "C" void gemm_i8_14x32c4_avx512vnni(const GemmArgs<int8_t>& args) {
-  GemmBytes<DotTile>(args);
-}
+extern "C" void gemm_i8_14x32c4_avx512vnni(const GemmArgs<int8_t>& args) { GemmI8<DotTile>(args); }

@@ -1,22 +1,22 @@
-#include "kernels/x86/vec_bytes_avx2.h"
+#include "kernels/x86/vec_i8_avx2.h"
 
-#include "kernels/x86/gemm_bytes.h"
+#include "kernels/x86/gemm_i8.h"
 
 namespace {
 
 // Pairs of 16-bit values, which do not saturate as products of unsigned bytes would: weights are
 // widened when loaded, rows before.
-class WideTile {
+class WideningTile {
  public:
   static constexpr int kMr = 6, kNr = 16, kVectors = 2;
   static constexpr bool kProductsFit = false;
   static constexpr int Smaller(int rows) { return rows > 4 ? 4 : rows / 2; }
   static size_t PanelBytes(const GemmArgs<int8_t>& args) { return PlainPanelBytes<kNr>(args); }
-  static constexpr size_t kMost = 128;  // elements of a row that are widened at once
+  static constexpr size_t kMaxWidened = 128;  // elements of a row that are widened at once
 
   // Short rows are widened once for all panels, as if they were one tap.
-  explicit WideTile(const GemmArgs<int8_t>& args)
-      : is_widened_(args.taps * args.k <= kMost),
+  explicit WideningTile(const GemmArgs<int8_t>& args)
+      : is_widened_(args.taps * args.k <= kMaxWidened),
         taps_(is_widened_ ? 1 : args.taps),
         k_(is_widened_ ? args.taps * args.k : args.k) {
     for (size_t t = 0; is_widened_ && t < args.taps; ++t) {
@@ -40,13 +40,13 @@ class WideTile {
 
   // 12 of 16 registers hold sums.
   template <int kRows, int kUsed>
-  inline void Multiply(const GemmArgs<int8_t>& args, Numbers (&sums)[kRows][kUsed]) const {
-    BeginWithBias(args, sums);
+  inline void Multiply(const GemmArgs<int8_t>& args, I32Vector (&sums)[kRows][kUsed]) const {
+    InitializeWithBias(args, sums);
     const int8_t* const* a = args.a;
     const int8_t* w = args.w;
     for (size_t t = 0; t < taps_; ++t, a += kMr) {
-      for (size_t begin = 0; begin < k_; begin += kMost) {
-        const size_t count = k_ - begin < kMost ? k_ - begin : kMost;
+      for (size_t begin = 0; begin < k_; begin += kMaxWidened) {
+        const size_t count = k_ - begin < kMaxWidened ? k_ - begin : kMaxWidened;
         for (int i = 0; !is_widened_ && i < kRows; ++i) Widen(a[i] + begin, count, rows_[i]);
         for (size_t p = 0; p < count; p += 2, w += 2 * kNr) {
           __m256i b[kUsed];
@@ -72,9 +72,9 @@ class WideTile {
  private:
   const bool is_widened_;
   const size_t taps_, k_;
-  alignas(64) mutable int16_t rows_[kMr][kMost];
+  alignas(64) mutable int16_t rows_[kMr][kMaxWidened];
 };
 
 }  // namespace
 
-extern "C" void gemm_i8_6x16c2_avx2(const GemmArgs<int8_t>& args) { GemmBytes<WideTile>(args); }
+extern "C" void gemm_i8_6x16c2_avx2(const GemmArgs<int8_t>& args) { GemmI8<WideningTile>(args); }

@@ -1,4 +1,4 @@
-#include "kernels/x86/vec_bytes_avx2.h"
+#include "kernels/x86/vec_i8_avx2.h"
 
 #include "kernels/generic/unroll.h"
 #include "kernels/kernel_api.h"
@@ -31,28 +31,28 @@ struct Differences {
 template <int kVectors>
 inline void LookUp(const Differences& differences, const int8_t* x, int8_t* y) {
   const __m256i step = _mm256_set1_epi8(kRow);
-  F places[kVectors], found[kVectors];
+  F indices[kVectors], results[kVectors];
   TRIMTAB_UNROLL
   for (int v = 0; v < kVectors; ++v) {
-    places[v] = Load(x + v * kLanes);
-    found[v].v = _mm256_shuffle_epi8(differences.row[0], places[v].v);
+    indices[v] = Load(x + v * kLanes);
+    results[v].v = _mm256_shuffle_epi8(differences.row[0], indices[v].v);
   }
-  const auto turn = [&](size_t r, auto subtract) {
+  const auto apply_row = [&](size_t r, auto subtract) {
     TRIMTAB_UNROLL
     for (int v = 0; v < kVectors; ++v) {
-      places[v].v = subtract(places[v].v, step);
-      found[v].v =
-          _mm256_xor_si256(found[v].v, _mm256_shuffle_epi8(differences.row[r], places[v].v));
+      indices[v].v = subtract(indices[v].v, step);
+      results[v].v =
+          _mm256_xor_si256(results[v].v, _mm256_shuffle_epi8(differences.row[r], indices[v].v));
     }
   };
   TRIMTAB_NO_UNROLL
   for (size_t r = 1; r <= kRows / 2; ++r)
-    turn(r, [](__m256i a, __m256i b) { return _mm256_sub_epi8(a, b); });
+    apply_row(r, [](__m256i a, __m256i b) { return _mm256_sub_epi8(a, b); });
   TRIMTAB_NO_UNROLL
   for (size_t r = kRows / 2 + 1; r < kRows; ++r)
-    turn(r, [](__m256i a, __m256i b) { return _mm256_subs_epi8(a, b); });
+    apply_row(r, [](__m256i a, __m256i b) { return _mm256_subs_epi8(a, b); });
   TRIMTAB_UNROLL
-  for (int v = 0; v < kVectors; ++v) Store(y + v * kLanes, found[v]);
+  for (int v = 0; v < kVectors; ++v) Store(y + v * kLanes, results[v]);
 }
 
 }  // namespace
@@ -65,7 +65,7 @@ extern "C" void look_up_i8_avx2(const LookUpArgs<int8_t>& args) {
   for (; i + kLanes <= args.n; i += kLanes) LookUp<1>(differences, args.x + i, args.y + i);
   if (i == args.n) return;
   int8_t rest[kLanes];
-  Store(rest, LoadPart(args.x + i, args.n - i));
+  Store(rest, LoadPartial(args.x + i, args.n - i));
   LookUp<1>(differences, rest, rest);
-  StorePart(args.y + i, Load(rest), args.n - i);
+  StorePartial(args.y + i, Load(rest), args.n - i);
 }

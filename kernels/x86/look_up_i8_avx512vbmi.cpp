@@ -1,4 +1,4 @@
-#include "kernels/x86/vec_bytes_avx512.h"
+#include "kernels/x86/vec_i8_avx512.h"
 
 #include "kernels/kernel_api.h"
 
@@ -22,5 +22,5 @@ extern "C" void look_up_i8_avx512vbmi(const LookUpArgs<int8_t>& args) {
                        {Load(args.table + 128).v, Load(args.table + 192).v}};
   size_t i = 0;
   for (; i + kLanes <= args.n; i += kLanes) Store(args.y + i, table(Load(args.x + i)));
-  if (i < args.n) StorePart(args.y + i, table(LoadPart(args.x + i, args.n - i)), args.n - i);
+  if (i < args.n) StorePartial(args.y + i, table(LoadPartial(args.x + i, args.n - i)), args.n - i);
 }

@@ -1,6 +1,6 @@
-#include "kernels/x86/vec_bytes_avx2.h"
+#include "kernels/x86/vec_i8_avx2.h"
 
-#include "kernels/x86/gemm_bytes.h"
+#include "kernels/x86/gemm_i8.h"
 
 namespace {
 
@@ -10,7 +10,7 @@ struct PairedTile {
   static constexpr int kMr = 6, kNr = 16, kVectors = 2;
   static constexpr bool kProductsFit = false;
   static constexpr int Smaller(int rows) { return rows > 4 ? 4 : rows / 2; }
-  static constexpr size_t kDots = 4;  // elements of a step that are multiplied at once
+  static constexpr size_t kDotDepth = 4;  // elements of a step that are multiplied at once
   static constexpr size_t kStepBytes = sizeof(PairedStep) + static_cast<size_t>(kPairedDepth) * kNr;
   static size_t PanelBytes(const GemmArgs<int8_t>& args) { return args.steps * kStepBytes; }
 
@@ -26,13 +26,13 @@ struct PairedTile {
     inline void Gather(const int8_t* w, uint8_t (*rows)[kPairedDepth]) {
       PairedStep step;
       __builtin_memcpy(&step, w, sizeof(step));
-      for (; step.place - begin_ >= k_; begin_ += k_) a_ += kMr;
-      const size_t place = step.place - begin_;
+      for (; step.base - begin_ >= k_; begin_ += k_) a_ += kMr;
+      const size_t base = step.base - begin_;
       const __m128i index = _mm_loadu_si128(reinterpret_cast<const __m128i*>(step.index));
       const __m128i sign = _mm_set1_epi8(INT8_MIN);
       TRIMTAB_UNROLL
       for (int i = 0; i < kRows; ++i) {
-        const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(a_[i] + place));
+        const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(a_[i] + base));
         _mm_store_si128(reinterpret_cast<__m128i*>(rows[i]),
                         _mm_xor_si128(_mm_shuffle_epi8(x, index), sign));
       }
@@ -51,8 +51,8 @@ struct PairedTile {
 
   // 12 of 16 registers hold sums. Rows are gathered one step before they are read.
   template <int kRows, int kUsed>
-  inline void Multiply(const GemmArgs<int8_t>& args, Numbers (&sums)[kRows][kUsed]) const {
-    BeginWithBias(args, sums);
+  inline void Multiply(const GemmArgs<int8_t>& args, I32Vector (&sums)[kRows][kUsed]) const {
+    InitializeWithBias(args, sums);
     alignas(16) uint8_t rows[2][kRows][kPairedDepth];
     const __m256i ones = _mm256_set1_epi16(1);
     const int8_t* w = args.w;
@@ -66,7 +66,7 @@ struct PairedTile {
       const uint8_t (*x)[kPairedDepth] = rows[s % 2];
       const auto* b = reinterpret_cast<const __m256i*>(w + sizeof(PairedStep));
       TRIMTAB_UNROLL
-      for (size_t p = 0; p < kPairedDepth; p += kDots, b += kVectors) {
+      for (size_t p = 0; p < kPairedDepth; p += kDotDepth, b += kVectors) {
         TRIMTAB_UNROLL
         for (int i = 0; i < kRows; ++i) {
           int32_t four;
@@ -86,5 +86,5 @@ struct PairedTile {
 }  // namespace
 
 extern "C" void paired_gemm_i8_6x16c4_avx2(const PairedGemmArgs<int8_t>& args) {
-  GemmBytes<PairedTile>(args);
+  GemmI8<PairedTile>(args);
 }

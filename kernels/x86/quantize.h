@@ -1,4 +1,4 @@
-// Quantizes float32 to bytes, over the vectors of vec_bytes_<isa>.h.
+// Quantizes float32 to bytes, over the vectors of vec_i8_<isa>.h.
 #ifndef TRIMTAB_KERNELS_X86_QUANTIZE_H_
 #define TRIMTAB_KERNELS_X86_QUANTIZE_H_
 
@@ -15,25 +15,25 @@ inline void Quantize(const QuantizeArgs<float>& original) {
   args.zero_point -= shift;
   args.low -= shift;
   args.high -= shift;
-  const Rounding rounded(args);
-  const Reals scale = SetReal(args.scale);
+  const Quantizer quantize(args);
+  const F32Vector scale = SetF32(args.scale);
   for (size_t left = args.n; left > 0;) {
     const size_t count = left < kLanes ? left : kLanes;
-    Reals x[kQuarters];
+    F32Vector x[kQuarters];
     TRIMTAB_UNROLL
     for (size_t q = 0; q < kQuarters; ++q) {
       const size_t begin = q * kStep, end = begin + kStep;
-      x[q] = end <= count    ? LoadReals(args.x + begin)
-             : begin < count ? LoadRealsPart(args.x + begin, count - begin)
-                             : SetReal(0);
+      x[q] = end <= count    ? LoadF32(args.x + begin)
+             : begin < count ? LoadPartialF32(args.x + begin, count - begin)
+                             : SetF32(0);
       x[q] = Divide(x[q], scale);
     }
-    const F y = Xor(rounded(x), static_cast<int8_t>(shift));
+    const F y = Xor(quantize(x), static_cast<int8_t>(shift));
     auto* const to = reinterpret_cast<int8_t*>(args.y);
     if (count == kLanes) {
       Store(to, y);
     } else {
-      StorePart(to, y, count);
+      StorePartial(to, y, count);
     }
     args.x += count;
     args.y += count;

@@ -1,4 +1,4 @@
-#include "kernels/x86/vec_bytes_avx2.h"
+#include "kernels/x86/vec_i8_avx2.h"
 
 #include "kernels/x86/quantize.h"
 

@@ -14,8 +14,8 @@ namespace {
 
 using Element = TRIMTAB_ELEMENT;
 constexpr size_t kLanes = 8;
-constexpr int kSideBySide = 1;  // vectors that one instruction loads and stores
-constexpr int kMostSideBySide = 1;
+constexpr int kVectorsPerAccess = 1;  // vectors that one instruction loads and stores
+constexpr int kMaxVectorsPerAccess = 1;
 
 struct F {
   __m256 v;
@@ -27,7 +27,7 @@ struct M {
   __m256 v;
 };
 
-inline __m256i PartMask(size_t count) {
+inline __m256i PartialMask(size_t count) {
   const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)), lane);
 }
@@ -35,18 +35,22 @@ inline __m256i PartMask(size_t count) {
 inline F Set(float x) { return {_mm256_set1_ps(x)}; }
 inline F Load(const float* p) { return {_mm256_loadu_ps(p)}; }
 inline void Store(float* p, F a) { _mm256_storeu_ps(p, a.v); }
-inline F LoadPart(const float* p, size_t count) { return {_mm256_maskload_ps(p, PartMask(count))}; }
-inline void StorePart(float* p, F a, size_t count) { _mm256_maskstore_ps(p, PartMask(count), a.v); }
+inline F LoadPartial(const float* p, size_t count) {
+  return {_mm256_maskload_ps(p, PartialMask(count))};
+}
+inline void StorePartial(float* p, F a, size_t count) {
+  _mm256_maskstore_ps(p, PartialMask(count), a.v);
+}
 
 // Loads with an index are free, so loops share one index.
-constexpr bool kLoadsStep = false;
+constexpr bool kHasPostIncrement = false;
 template <typename T>
-inline void Step(T*& p, size_t n) {
+inline void Advance(T*& p, size_t n) {
   p += n;
 }
 
 // Forces the compiler to compute `a` here, not later.
-inline void Settle(F& a) { __asm__ volatile("" : "+x"(a.v)); }
+inline void ForceEvaluation(F& a) { __asm__ volatile("" : "+x"(a.v)); }
 
 inline F operator+(F a, F b) { return {_mm256_add_ps(a.v, b.v)}; }
 inline F operator-(F a, F b) { return {_mm256_sub_ps(a.v, b.v)}; }

@@ -19,8 +19,8 @@ namespace {
 
 using Element = TRIMTAB_ELEMENT;
 constexpr size_t kLanes = 16;
-constexpr int kSideBySide = 1;  // vectors that one instruction loads and stores
-constexpr int kMostSideBySide = 1;
+constexpr int kVectorsPerAccess = 1;  // vectors that one instruction loads and stores
+constexpr int kMaxVectorsPerAccess = 1;
 
 struct F {
   __m512 v;
@@ -32,27 +32,27 @@ struct M {
   __mmask16 v;
 };
 
-inline __mmask16 PartMask(size_t count) { return static_cast<__mmask16>((1u << count) - 1u); }
+inline __mmask16 PartialMask(size_t count) { return static_cast<__mmask16>((1u << count) - 1u); }
 
 inline F Set(float x) { return {_mm512_set1_ps(x)}; }
 inline F Load(const float* p) { return {_mm512_loadu_ps(p)}; }
 inline void Store(float* p, F a) { _mm512_storeu_ps(p, a.v); }
-inline F LoadPart(const float* p, size_t count) {
-  return {_mm512_maskz_loadu_ps(PartMask(count), p)};
+inline F LoadPartial(const float* p, size_t count) {
+  return {_mm512_maskz_loadu_ps(PartialMask(count), p)};
 }
-inline void StorePart(float* p, F a, size_t count) {
-  _mm512_mask_storeu_ps(p, PartMask(count), a.v);
+inline void StorePartial(float* p, F a, size_t count) {
+  _mm512_mask_storeu_ps(p, PartialMask(count), a.v);
 }
 
 // Loads with an index are free, so loops share one index.
-constexpr bool kLoadsStep = false;
+constexpr bool kHasPostIncrement = false;
 template <typename T>
-inline void Step(T*& p, size_t n) {
+inline void Advance(T*& p, size_t n) {
   p += n;
 }
 
 // Forces the compiler to compute `a` here, not later.
-inline void Settle(F& a) { __asm__ volatile("" : "+v"(a.v)); }
+inline void ForceEvaluation(F& a) { __asm__ volatile("" : "+v"(a.v)); }
 
 inline F operator+(F a, F b) { return {_mm512_add_ps(a.v, b.v)}; }
 inline F operator-(F a, F b) { return {_mm512_sub_ps(a.v, b.v)}; }

@@ -74,10 +74,12 @@ class RunTimeOperator final : public Operator {
     operand->bytes = tensor.bytes;
   }
 
-  static Status Said(const char* what) {
+  static Status ToStatus(const char* what) {
     return what == nullptr ? Status() : Status(Code::kBadProgram, what);
   }
-  Status Ask(trimtab_check check) { return check == nullptr ? Status() : Said(check(&call_)); }
+  Status CallCheck(trimtab_check check) {
+    return check == nullptr ? Status() : ToStatus(check(&call_));
+  }
 
   Status InferShape() override;
   Status Prepare() override;
@@ -148,7 +150,7 @@ Status RunTimeOperator::SetUp() {
   call_.outputs = pointers + input_count();
   call_.input_count = static_cast<uint32_t>(input_count());
   call_.output_count = static_cast<uint32_t>(output_count());
-  return Ask(row_->declaration.set_up);
+  return CallCheck(row_->declaration.set_up);
 }
 
 Status RunTimeOperator::InferShape() {
@@ -164,7 +166,7 @@ Status RunTimeOperator::InferShape() {
     operand.dtype = static_cast<int32_t>(tensor.dtype);
     operand.layout = static_cast<int32_t>(tensor.layout);
   }
-  TRIMTAB_RETURN_IF_ERROR(Ask(row_->declaration.shape));
+  TRIMTAB_RETURN_IF_ERROR(CallCheck(row_->declaration.shape));
   for (int i = 0; i < output_count(); ++i) {
     const trimtab_operand& operand = operands_[input_count() + i];
     TRIMTAB_CHECK(operand.rank >= 0 && operand.rank <= Dims::kMaxRank,
@@ -184,7 +186,7 @@ Status RunTimeOperator::Prepare() {
     if (has_input(i) && (row_->row.constant_mask >> i & 1) != 0) Point(input(i), &operands_[i]);
   }
   call_.scratch_bytes = 0;
-  TRIMTAB_RETURN_IF_ERROR(Ask(row_->declaration.prepare));
+  TRIMTAB_RETURN_IF_ERROR(CallCheck(row_->declaration.prepare));
   return RequestScratch(call_.scratch_bytes);
 }
 

@@ -62,7 +62,7 @@ int FailToOpen(const Status& status, const char* path, int cause, char* why, siz
 }
 
 // Kind and owner of a model's bytes.
-enum class Bytes { kMemory, kFile, kOwnFile };
+enum class Bytes { kMemory, kFile, kMappedFile };
 
 Status SetUp(trimtab_model* model, const void* data, size_t size, const trimtab_options* options) {
   TRIMTAB_RETURN_IF_ERROR(trimtab::CheckIsa());
@@ -78,12 +78,12 @@ int Open(const void* data, size_t size, Bytes kind, const trimtab_options* optio
          trimtab_model** result, char* why, size_t why_size) {
   void* memory = trimtab::MapMemory(sizeof(trimtab_model));
   if (memory == nullptr) {
-    if (kind == Bytes::kOwnFile) trimtab::UnmapFile(data, size);
+    if (kind == Bytes::kMappedFile) trimtab::UnmapFile(data, size);
     return Fail(Status(Code::kOutOfMemory, TRIMTAB_TEXT("no memory for the model")), why, why_size);
   }
   trimtab_model* model = ::new (memory) trimtab_model;
   model->mapped = kind != Bytes::kMemory;
-  if (kind == Bytes::kOwnFile) {
+  if (kind == Bytes::kMappedFile) {
     model->map = data;
     model->map_bytes = size;
   }
@@ -104,7 +104,7 @@ int trimtab_open_file(const char* path, const trimtab_options* options, trimtab_
   size_t size = 0;
   const Status status = trimtab::MapFile(path, &bytes, &size);
   if (!status.ok()) return FailToOpen(status, path, errno, why, why_size);
-  return Open(bytes, size, Bytes::kOwnFile, options, model, why, why_size);
+  return Open(bytes, size, Bytes::kMappedFile, options, model, why, why_size);
 }
 
 int trimtab_open_memory(const void* data, size_t size, const trimtab_options* options,

@@ -28,7 +28,7 @@ bool Counters::Open(const char* list) {
     list = ParseHex(list, &type);
     if (list == nullptr || *list != ':') return false;
     list = ParseHex(list + 1, &config);
-    if (list == nullptr || size_ == kMost) return false;
+    if (list == nullptr || size_ == kMaxCounters) return false;
     OpenEvent(static_cast<uint32_t>(type), config);
     if (*list != ',') return *list == '\0';
   }
@@ -52,7 +52,7 @@ void Counters::Read(Reading* now) const {
   struct {
     uint64_t events, enabled_ns, running_ns, count[kGroup];
   } group;
-  memset(now, 0, kMost * sizeof(*now));
+  memset(now, 0, kMaxCounters * sizeof(*now));
   bool is_read = false;
   int next = 0;
   for (int i = 0; i < size_; ++i) {

@@ -9,14 +9,14 @@ namespace trimtab {
 
 class Counters {
  public:
-  static constexpr int kMost = 12;
+  static constexpr int kMaxCounters = 12;
 
   // A PMU has few counters, so groups of events are multiplexed: of `enabled_ns` an event was
   // counted for `running_ns`. The reader scales the counts.
   using Reading = uint64_t[3];  // count, enabled_ns, running_ns
 
-  // `list`: TYPE:CONFIG in hexadecimal, joined by commas, at most kMost. False if it is malformed;
-  // an event that the kernel rejects is no error: see `has`. Call once.
+  // `list`: TYPE:CONFIG in hexadecimal, joined by commas, at most kMaxCounters. False if it is
+  // malformed; an event that the kernel rejects is no error: see `has`. Call once.
   bool Open(const char* list);
 
   int size() const { return size_; }
@@ -33,8 +33,8 @@ class Counters {
   int size_ = 0;
   int group_ = kGroup;  // events of the last group
   int leader_ = -1;     // file of its first event
-  int file_[kMost] = {};
-  bool leads_[kMost] = {};
+  int file_[kMaxCounters] = {};
+  bool leads_[kMaxCounters] = {};
 };
 
 }  // namespace trimtab

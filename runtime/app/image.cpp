@@ -56,8 +56,8 @@ class Header {
 #if TRIMTAB_PICTURES
 // Nothing is decoded, and no memory allocated, before the size of the picture is known to fit the
 // model and the memory.
-Wrong SetPicture(trimtab_model* model, uint32_t index, const uint8_t* data, size_t bytes,
-                 uint64_t* room) {
+ImageError SetPicture(trimtab_model* model, uint32_t index, const uint8_t* data, size_t bytes,
+                      uint64_t* room) {
   PictureSize size;
   if (const char* why = MeasurePicture(data, bytes, &size)) return {TRIMTAB_IO, why};
   trimtab_image image = {};
@@ -83,14 +83,14 @@ Wrong SetPicture(trimtab_model* model, uint32_t index, const uint8_t* data, size
   return {code, code == 0 ? nullptr : trimtab_last_error(model)};
 }
 #else
-Wrong SetPicture(trimtab_model*, uint32_t, const uint8_t*, size_t, uint64_t*) {
+ImageError SetPicture(trimtab_model*, uint32_t, const uint8_t*, size_t, uint64_t*) {
   return {TRIMTAB_IO, "this runner reads no JPEG or PNG files: build it with --pictures"};
 }
 #endif
 
 }  // namespace
 
-Wrong SetImageFile(trimtab_model* model, uint32_t index, const char* path, uint64_t* room) {
+ImageError SetImageFile(trimtab_model* model, uint32_t index, const char* path, uint64_t* room) {
   const void* data = nullptr;
   size_t bytes = 0;
   if (!MapFile(path, &data, &bytes).ok()) return {TRIMTAB_IO, "an image file is missing or empty"};
@@ -105,7 +105,7 @@ Wrong SetImageFile(trimtab_model* model, uint32_t index, const char* path, uint6
       !is_picture || (trimtab_input(model, index, &tensor) == 0 && tensor.bytes == bytes);
   int code = 0;
   if (is_coded) {
-    const Wrong wrong = SetPicture(model, index, begin, bytes, room);
+    const ImageError wrong = SetPicture(model, index, begin, bytes, room);
     if (!is_frame || wrong.message == nullptr) return wrong;
   } else if (is_picture) {
     if (Header(begin, bytes).Read(&image)) {

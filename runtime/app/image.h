@@ -9,7 +9,7 @@
 namespace trimtab {
 
 // An exit code of the runner, and why; a null `message` for none.
-struct Wrong {
+struct ImageError {
   int code;
   const char* message;
 };
@@ -18,7 +18,7 @@ struct Wrong {
 // bits per channel, a JPEG or PNG file if the runner decodes them (picture/picture.h), or else a
 // frame of the model's camera without a header, such as NV12. Decoded pictures take their memory
 // from `*room`, a number of bytes.
-Wrong SetImageFile(trimtab_model* model, uint32_t index, const char* path, uint64_t* room);
+ImageError SetImageFile(trimtab_model* model, uint32_t index, const char* path, uint64_t* room);
 
 }  // namespace trimtab
 

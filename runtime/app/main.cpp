@@ -72,7 +72,7 @@ int SetInputs(trimtab_model* model, const Options& options) {
     const uint32_t index = static_cast<uint32_t>(i);
 #if TRIMTAB_FRAMES
     if (options.is_image[i]) {
-      const Wrong wrong = SetImageFile(model, index, options.inputs[i], &room);
+      const ImageError wrong = SetImageFile(model, index, options.inputs[i], &room);
       if (wrong.message != nullptr) return Fail(wrong.code, wrong.message);
       continue;
     }

@@ -41,7 +41,7 @@ class Meter {
 
   bool markers_;
   const Counters& counters_;
-  Counters::Reading start_[Counters::kMost], end_[Counters::kMost];
+  Counters::Reading start_[Counters::kMaxCounters], end_[Counters::kMaxCounters];
   int counter_;  // perf event; -1: none
   int64_t start_ns_ = 0, start_instructions_ = 0;
   int64_t ns_ = 0;

@@ -27,7 +27,7 @@ uint16_t ReadNumber(const char* path) {
 
 void Capacities::Read(const char* folder) {
   uint16_t known = 0;
-  for (int i = 0; i < kMostCores; ++i) {
+  for (int i = 0; i < kMaxCores; ++i) {
     char path[128];
     Text(path, sizeof(path)).Add(folder).Add("/cpu").Add(int64_t{i}).Add("/cpu_capacity");
     of_[i] = ReadNumber(path);
@@ -40,7 +40,7 @@ void Capacities::Read(const char* folder) {
 uint32_t Capacities::OfThisThread() const {
   unsigned core = 0;
   syscall(SYS_getcpu, &core, nullptr, nullptr);
-  return core < kMostCores && of_[core] != 0 ? of_[core] : 1024;
+  return core < kMaxCores && of_[core] != 0 ? of_[core] : 1024;
 }
 
 }  // namespace trimtab

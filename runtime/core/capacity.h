@@ -8,7 +8,7 @@ namespace trimtab {
 
 class Capacities {
  public:
-  static constexpr int kMostCores = 64;
+  static constexpr int kMaxCores = 64;
 
   // `folder`: /sys/devices/system/cpu, or a folder with the same layout. Linux reports capacities
   // on machines whose cores may differ (Documentation/scheduler/sched-capacity.rst); the fastest
@@ -22,7 +22,7 @@ class Capacities {
 
  private:
   bool differ_ = false;
-  uint16_t of_[kMostCores] = {};
+  uint16_t of_[kMaxCores] = {};
 };
 
 }  // namespace trimtab

@@ -105,7 +105,7 @@ Status Executor::CheckDataFlow() {
   return Status();
 }
 
-DType Executor::OwnType(const OpRecord& op) const {
+DType Executor::ComputeType(const OpRecord& op) const {
   const bool prepares = FindOperator(op.op_id)->prepares && op.output_count > 0;
   const uint32_t place = prepares ? op.input_count : 0;
   if (place == uint32_t{op.input_count} + op.output_count) return DType::kNone;
@@ -128,7 +128,7 @@ Status Executor::CreateOperators() {
                     TRIMTAB_TEXT("another operator schema: make it again by `trimtab convert`"))
           .At(static_cast<int32_t>(i), op.op_id);
     }
-    bytes += AlignedTo16(FactoryFor(*row, OwnType(op)).bytes);
+    bytes += AlignedTo16(FactoryFor(*row, ComputeType(op)).bytes);
     operands += size_t{op.input_count} + op.output_count;
   }
   TRIMTAB_RETURN_IF_ERROR(tables_.Take(bytes, &operator_memory_));
@@ -136,7 +136,7 @@ Status Executor::CreateOperators() {
   uint8_t* place = operator_memory_;
   for (uint32_t i = 0; i < program_->op_count(); ++i) {
     const OpRecord& op = program_->op(i);
-    const OperatorFactory& factory = FactoryFor(*FindOperator(op.op_id), OwnType(op));
+    const OperatorFactory& factory = FactoryFor(*FindOperator(op.op_id), ComputeType(op));
     operators_[i] = factory.construct(place);
     place += AlignedTo16(factory.bytes);
   }

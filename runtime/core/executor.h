@@ -85,7 +85,7 @@ class Executor {
   Status CreateOperators();
   // The type that selects the operator's class: that of its first input, or of the constant it
   // prepares.
-  DType OwnType(const OpRecord& op) const;
+  DType ComputeType(const OpRecord& op) const;
   Status SetUpOperator(uint32_t index, Tensor** pointers);
   Status CheckDataFlow();
   Status Reshape();
@@ -99,12 +99,12 @@ class Executor {
   void MarkCounted(const OpRecord& op);
   Status ComputeCounted(uint32_t op_index);
   bool IsAbsent(const OpRecord& op, bool joins) const;
-  Status CheckPlace(uint32_t op_index);
+  Status CheckSizesKnown(uint32_t op_index);
   Status CheckOutputs() const;
   void FindAliasRoots();
   void FindLifetimes();
   void ShareInPlace();
-  bool MayTakePlace(uint32_t op_index, const OperatorRow& row, uint32_t input) const;
+  bool MayReuseInput(uint32_t op_index, const OperatorRow& row, uint32_t input) const;
   bool SameOffset(uint32_t x, uint32_t y) const;
   bool MayOverwrite(uint32_t x, uint32_t y) const;
   Status PrepareConstants(bool mapped);

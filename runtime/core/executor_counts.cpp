@@ -50,7 +50,7 @@ Status Executor::ComputeCounted(uint32_t op_index) {
   bool absent = IsAbsent(op, counts != nullptr && counts->joins);
   if (!absent) {
     TRIMTAB_RETURN_IF_ERROR(operators_[op_index]->Reshape());
-    TRIMTAB_RETURN_IF_ERROR(CheckPlace(op_index));
+    TRIMTAB_RETURN_IF_ERROR(CheckSizesKnown(op_index));
     const Dims largest = scope_.tensor(result[0]).dims;
     if (counts != nullptr) {
       operators_[op_index]->ComputeAny(pool_);
@@ -60,14 +60,14 @@ Status Executor::ComputeCounted(uint32_t op_index) {
     Tensor& first = scope_.tensor(result[0]);
     absent = first.dims.rank < 0;
     if (absent) first.dims = largest;
-    TRIMTAB_RETURN_IF_ERROR(CheckPlace(op_index));
+    TRIMTAB_RETURN_IF_ERROR(CheckSizesKnown(op_index));
   }
   for (uint32_t i = 0; i < op.output_count; ++i) scope_.variable(result[i]).absent = absent;
   return Status();
 }
 
 // Scratch memory and results must fit their places in the plan, which is that of the largest sizes.
-Status Executor::CheckPlace(uint32_t op_index) {
+Status Executor::CheckSizesKnown(uint32_t op_index) {
   const OpRecord& op = program_->op(op_index);
   const uint32_t* result = program_->operands(op) + op.input_count;
   const uint64_t scratch = buffers_[program_->var_count() + op_index].bytes;

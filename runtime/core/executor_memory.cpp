@@ -57,7 +57,7 @@ void Executor::ShareInPlace() {
     const OperatorRow& row = *FindOperator(op.op_id);
     const uint32_t* operand = program_->operands(op);
     uint32_t input = 0;
-    while (input < op.input_count && !MayTakePlace(i, row, input)) ++input;
+    while (input < op.input_count && !MayReuseInput(i, row, input)) ++input;
     if (input == op.input_count) continue;
     const uint32_t x = alias_root_[operand[input]], y = alias_root_[operand[op.input_count]];
     buffers_[x].last = buffers_[y].last;
@@ -68,7 +68,7 @@ void Executor::ShareInPlace() {
   }
 }
 
-bool Executor::MayTakePlace(uint32_t op_index, const OperatorRow& row, uint32_t input) const {
+bool Executor::MayReuseInput(uint32_t op_index, const OperatorRow& row, uint32_t input) const {
   const OpRecord& op = program_->op(op_index);
   const uint32_t* operand = program_->operands(op);
   const auto in_place = [&](uint32_t i) { return i < 8 && (row.in_place_inputs >> i & 1) != 0; };

@@ -17,7 +17,7 @@ namespace trimtab {
 
 class Shares {
  public:
-  static constexpr int kMost = 64;
+  static constexpr int kMaxThreads = 64;
   using Body = void (*)(void* context, size_t begin, size_t end, int thread);
 
   // A thread's position in the latest loop. `in_time`: it leaves blocks that other threads would
@@ -47,7 +47,7 @@ class Shares {
     if (threads_ != threads) threads_ = threads;
     if (++loop_ == 0) ++loop_;
     // A thread that is late for the previous loop may set its speed now: each is read once.
-    uint32_t fixed[kMost];
+    uint32_t fixed[kMaxThreads];
     uint64_t speeds = 0;
     for (int i = 0; i < threads; ++i) {
       fixed[i] = speed_[i].load(std::memory_order_relaxed);
@@ -66,7 +66,7 @@ class Shares {
       const size_t blocks = (share.last - last + grain - 1) / grain;
       all += blocks;
       has_first_ = i == 0 && !in_time && blocks > 0;
-      share.word.store(uint64_t{loop_} << 32 | (has_first_ ? kOne : 0) | blocks,
+      share.word.store(uint64_t{loop_} << 32 | (has_first_ ? kTakenBlock : 0) | blocks,
                        std::memory_order_release);
     }
     return all;
@@ -113,7 +113,7 @@ class Shares {
     void* context = nullptr;
     std::atomic<uint32_t> done{0};
   };
-  static constexpr uint64_t kOne = 1 << 16;  // one more block taken
+  static constexpr uint64_t kTakenBlock = 1 << 16;  // one more block taken
 
   static uint16_t Next(uint64_t word) { return static_cast<uint16_t>(word >> 16); }
   static uint16_t Blocks(uint64_t word) { return static_cast<uint16_t>(word); }
@@ -128,7 +128,7 @@ class Shares {
         if (at->in_time && !IsInTime(at->thread)) return false;
         *share = &from;
         *index = Next(word);
-        if (from.word.compare_exchange_weak(word, word + kOne, std::memory_order_acq_rel,
+        if (from.word.compare_exchange_weak(word, word + kTakenBlock, std::memory_order_acq_rel,
                                             std::memory_order_acquire))
           return true;
       }
@@ -152,13 +152,13 @@ class Shares {
     return own == fastest || left * own >= others;
   }
 
-  Share share_[kMost];
+  Share share_[kMaxThreads];
   // Used by the offering thread only.
   uint32_t loop_ = 0;
   bool has_first_ = false;
 
   int threads_ = 1;
-  std::atomic<uint32_t> speed_[kMost];
+  std::atomic<uint32_t> speed_[kMaxThreads];
 };
 
 }  // namespace trimtab

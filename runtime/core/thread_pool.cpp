@@ -142,7 +142,7 @@ struct ThreadPool::State {
     int index;
     std::atomic<int> id{0};  // thread id of the system, once it runs
     Cores cores;
-  } helper[Shares::kMost - 1];
+  } helper[Shares::kMaxThreads - 1];
 
   // Written rarely, and on another cache line than what every loop writes: reading it is cheap.
   Span* spans = nullptr;
@@ -233,7 +233,7 @@ void* ThreadPool::Work(void* argument) {
 }
 
 Status ThreadPool::Start(int threads, const char* cores) {
-  if (threads < 1 || threads > Shares::kMost)
+  if (threads < 1 || threads > Shares::kMaxThreads)
     return Status(Code::kBadArgument, TRIMTAB_TEXT("threads must be 1 to 64"), threads);
   if (threads == 1) return Status();
   void* const memory = MapMemory(sizeof(State));

@@ -15,7 +15,7 @@ class Add final : public BinaryLoops<T> {
   Status Prepare() override {
     TRIMTAB_RETURN_IF_ERROR(BindEpilogue(attributes_, &epilogue_));
     clamps_ = epilogue_.clamp_min > -__builtin_inff() || epilogue_.clamp_max < __builtin_inff();
-    this->most_ = static_cast<size_t>(attributes_.elements);
+    this->max_elements_ = static_cast<size_t>(attributes_.elements);
     this->PrepareLoops();
     return Bind<NameHash("add")>(attributes_.kernel, &this->kernel_);
   }

@@ -29,7 +29,7 @@ class Attention final : public OperatorOf<AttentionAttributes> {
  private:
   enum Input { kQueries, kKeys, kValues, kMask, kInputs };
   // Memory of a thread: it begins with the keys and values that are packed.
-  struct Own {
+  struct ThreadState {
     size_t keys, values;
   };
   // Where the parts of a thread's memory begin.
@@ -132,7 +132,7 @@ Status Attention<T>::Prepare() {
                 static_cast<int64_t>(scores));
   const uint64_t gemm = scores_.scratch_bytes() > sums_.scratch_bytes() ? scores_.scratch_bytes()
                                                                         : sums_.scratch_bytes();
-  parts_.gemm = Aligned(sizeof(Own));
+  parts_.gemm = Aligned(sizeof(ThreadState));
   parts_.keys = parts_.gemm + Aligned(gemm);
   parts_.values = parts_.keys + keys;
   parts_.scores = parts_.values + values;
@@ -144,9 +144,9 @@ template <typename T>
 void Attention<T>::Multiply(const GemmDriver<T>& gemm, const T* rows, size_t count, size_t stride,
                             size_t depth, const T* panels, size_t columns, T* c, size_t c_stride,
                             const T* mask, void* scratch) {
-  const EvenRows<T> source{rows, stride, depth, 0};
+  const StridedRows<T> source{rows, stride, depth, 0};
   GemmJob<T> job;
-  job.point = PointAtEvenRows<T>;
+  job.point = PointAtStridedRows<T>;
   job.context = &source;
   job.w = panels;
   job.bias = nullptr;
@@ -169,7 +169,7 @@ template <typename T>
 void Attention<T>::RunBlock(size_t matrix, size_t first, size_t rows, uint8_t* memory) {
   const auto queries = static_cast<size_t>(queries_), n = static_cast<size_t>(keys_),
              depth = static_cast<size_t>(depth_), columns = static_cast<size_t>(columns_);
-  auto* const own = reinterpret_cast<Own*>(memory);
+  auto* const own = reinterpret_cast<ThreadState*>(memory);
   uint8_t* const scratch = memory + parts_.gemm;
   auto* const keys = reinterpret_cast<T*>(memory + parts_.keys);
   auto* const values = reinterpret_cast<T*>(memory + parts_.values);
@@ -211,7 +211,7 @@ void Attention<T>::Run(ThreadPool& pool) {
   const size_t rows = Min(block_, RoundUp(DivideUp(queries, wanted), scores_.mr()));
   const size_t blocks = DivideUp(queries, rows);
   for (size_t thread = 0; thread < threads; ++thread)
-    *scratch<Own>(thread * static_cast<size_t>(parts_.end)) = {SIZE_MAX, SIZE_MAX};
+    *scratch<ThreadState>(thread * static_cast<size_t>(parts_.end)) = {SIZE_MAX, SIZE_MAX};
   const size_t cost = n * static_cast<size_t>(depth_ + columns_ + int32_t{kFunctionCost});
 
   pool.For(matrices * blocks, rows * cost, [&](size_t begin, size_t end, int thread) {

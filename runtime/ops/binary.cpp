@@ -111,8 +111,9 @@ void BinaryLoops<T>::Run(ThreadPool& pool) {
       args.a += first * args.a_step;
       args.b += first * args.b_step;
       args.y += first;
-      args.n = Min(Min(extent - first, end - begin), most_);
-      if (args.n == extent) args.rows = Min(rows - row % rows, Min(end - begin, most_) / extent);
+      args.n = Min(Min(extent - first, end - begin), max_elements_);
+      if (args.n == extent)
+        args.rows = Min(rows - row % rows, Min(end - begin, max_elements_) / extent);
       begin += args.n * args.rows;
       kernel_(args);
       Finish(args);

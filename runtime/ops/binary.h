@@ -22,7 +22,7 @@ class BinaryLoops : public Operator {
   virtual void Finish(const BinaryArgs<T>&) const {}
 
   Kernel<BinaryArgs<T>> kernel_ = nullptr;
-  size_t most_ = SIZE_MAX;  // maximum number of elements per kernel call
+  size_t max_elements_ = SIZE_MAX;  // maximum number of elements per kernel call
 
  private:
   struct Axis {

@@ -9,7 +9,7 @@ namespace trimtab {
 
 struct Candidate {
   float score;
-  int32_t index;  // by level, place, anchor
+  int32_t index;  // by level, location, anchor
   int32_t label;
 };
 

@@ -23,7 +23,7 @@ class BoxesToFrame final : public OperatorOf<BoxesToFrameAttributes> {
       const size_t used = count < 0 ? 0 : static_cast<size_t>(count);
       for (size_t row = 0; row < rows; ++row) {
         for (size_t i = 0; i < values; ++i)
-          y[i] = row < used && IsPlace(i) ? InFrame(x[i], i % Step() % 2) : x[i];
+          y[i] = row < used && IsCoordinate(i) ? ToFrame(x[i], i % Step() % 2) : x[i];
         x += values;
         y += values;
       }
@@ -48,9 +48,9 @@ class BoxesToFrame final : public OperatorOf<BoxesToFrameAttributes> {
   size_t Step() const {
     return static_cast<size_t>(input(0).dims.rank == 3 ? kBoxValues : kPointValues);
   }
-  bool IsPlace(size_t i) const { return i % Step() < (input(0).dims.rank == 3 ? 4u : 2u); }
+  bool IsCoordinate(size_t i) const { return i % Step() < (input(0).dims.rank == 3 ? 4u : 2u); }
 
-  float InFrame(float v, size_t axis) const {
+  float ToFrame(float v, size_t axis) const {
     const float* const placement = data<float>(2);
     const float moved = v * placement[axis] + placement[axis + 2], size = placement[axis + 4];
     const float low = moved < 0.0f ? 0.0f : moved;

@@ -14,19 +14,20 @@ using Bits16 = uint16_t __attribute__((may_alias));
 using Bits32 = uint32_t __attribute__((may_alias));
 using Bits64 = uint64_t __attribute__((may_alias));
 
-// y = x[0], other[0], x[1], other[1], ..., for one vector of each; kPlaces: the indices of a
+// y = x[0], other[0], x[1], other[1], ..., for one vector of each; kIndices: the indices of a
 // vector.
-template <typename Bits, size_t... kPlaces>
+template <typename Bits, size_t... kIndices>
 inline void InterleaveVectors(const Bits* x, const Bits* other, Bits* y,
-                              std::index_sequence<kPlaces...>) {
-  constexpr size_t kLanes = sizeof...(kPlaces);
+                              std::index_sequence<kIndices...>) {
+  constexpr size_t kLanes = sizeof...(kIndices);
   typedef Bits Lanes __attribute__((vector_size(16)));
   typedef Bits Pairs __attribute__((vector_size(32)));
   Lanes a, b;
   __builtin_memcpy(&a, x, sizeof(a));
   __builtin_memcpy(&b, other, sizeof(b));
   // One zip instruction on ARM.
-  const Pairs pairs = __builtin_shufflevector(a, b, (kPlaces / 2 + kPlaces % 2 * (kLanes / 2))...);
+  const Pairs pairs =
+      __builtin_shufflevector(a, b, (kIndices / 2 + kIndices % 2 * (kLanes / 2))...);
   __builtin_memcpy(y, &pairs, sizeof(pairs));
 }
 

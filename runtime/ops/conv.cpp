@@ -79,12 +79,12 @@ void Conv<T>::Run(ThreadPool& pool) {
     source.window.x = PadPixels(x, pixel_padding(), copy, pool);
     source.window.pixel_stride = static_cast<size_t>(x.c()) + pixel_padding();
   }
-  const EvenRows<T> pixels{source.window.x, source.window.pixel_stride, source.k, source.k};
+  const StridedRows<T> pixels{source.window.x, source.window.pixel_stride, source.k, source.k};
   GemmJob<T> job;
   job.point = PointAtPixels<T>;
   job.context = &source;
   if (window_.pointwise()) {
-    job.point = PointAtEvenRows<T>;
+    job.point = PointAtStridedRows<T>;
     job.context = &pixels;
   }
   job.w = data<T>(1);

@@ -47,7 +47,7 @@ class ConvDilated final : public OperatorOf<ConvDilatedAttributes> {
   void Run(ThreadPool& pool) override;
 
  private:
-  struct OnePanel {  // of weights in a block of columns, as each tile has other taps
+  struct SinglePanel {  // of weights in a block of columns, as each tile has other taps
     KernelRef kernel;
     int64_t panels = 1, call_tiles = 1;
   };
@@ -73,7 +73,7 @@ Status ConvDilated<T>::Prepare() {
   TRIMTAB_RETURN_IF_ERROR(BindEpilogue(attributes(), &epilogue_));
   const Tensor& x = input(0);
   const int64_t k = x.c(), taps = window_.taps();
-  TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(ProductPlan(OnePanel{attributes().kernel}), input(1),
+  TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(ProductPlan(SinglePanel{attributes().kernel}), input(1),
                                      optional_input(2), 1, output().c(), taps * k, taps, k,
                                      threads()));
   return RequestScratch(gemm_.scratch_bytes() + PaddedPixelsBytes<T>(x, attributes().gap));

@@ -56,7 +56,7 @@ class ConvSeparable final : public OperatorOf<ConvSeparableAttributes> {
   void RunBlock(size_t image, Rows rows, Worker* worker) const;
   void Expand(size_t image, Rows rows, Worker* worker) const;
   void Multiply(const GemmDriver<T>& gemm, const Epilogue<T>& epilogue, Input w,
-                const EvenRows<T>& rows, GemmJob<T>* job, uint8_t* memory) const;
+                const StridedRows<T>& rows, GemmJob<T>* job, uint8_t* memory) const;
 
   size_t channels() const { return static_cast<size_t>(input(kW).dims[0]); }
   size_t stride() const { return channels() + static_cast<size_t>(attributes().gap); }
@@ -246,9 +246,10 @@ void ConvSeparable<T>::Expand(size_t image, Rows rows, Worker* worker) const {
 
 template <typename T>
 void ConvSeparable<T>::Multiply(const GemmDriver<T>& gemm, const Epilogue<T>& epilogue, Input w,
-                                const EvenRows<T>& rows, GemmJob<T>* job, uint8_t* memory) const {
+                                const StridedRows<T>& rows, GemmJob<T>* job,
+                                uint8_t* memory) const {
   ThreadPool alone;
-  job->point = PointAtEvenRows<T>;
+  job->point = PointAtStridedRows<T>;
   job->context = &rows;
   job->w = data<T>(w);
   job->bias = optional_data<T>(w + 1);

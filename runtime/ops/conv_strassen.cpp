@@ -31,7 +31,7 @@ namespace {
 
 // The right-hand sides in the order in which they are packed and used, followed by those of the
 // remaining columns.
-enum Right { kB11, kT2, kT3, kT1, kMinusT4, kB22, kB21, kRights };
+enum RightOperand { kB11, kT2, kT3, kT1, kMinusT4, kB22, kB21, kRightOperands };
 
 // The parts of a scratch row: sums in the order in which the kernel writes them, then copies of the
 // quadrants that need one.
@@ -95,9 +95,9 @@ Status ConvStrassen::Prepare() {
   TRIMTAB_CHECK(nr > 0 && c_out >= 2 * nr, "half of the outputs is less than a panel", c_out, nr);
   const int64_t columns = c_out / (2 * nr) * nr, left = RoundUp(c_out - 2 * columns, nr);
   // Each thread runs a GEMM of its own.
-  TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(ProductPlan(attributes()), input(1), nullptr, kRights, columns,
-                                     c_in / 2, 1, c_in, 1));
-  const int64_t weights = kRights * columns * (c_in / 2) + left * c_in;
+  TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(ProductPlan(attributes()), input(1), nullptr, kRightOperands,
+                                     columns, c_in / 2, 1, c_in, 1));
+  const int64_t weights = kRightOperands * columns * (c_in / 2) + left * c_in;
   TRIMTAB_CHECK(static_cast<int64_t>(input(1).bytes / sizeof(float)) >= weights,
                 "packed weights are too short", weights);
   TRIMTAB_CHECK(
@@ -173,7 +173,7 @@ __attribute__((noinline)) void ConvStrassen::Multiply(GemmJob<float>* job, Rows 
                                                       const float* addend, float* c, size_t count,
                                                       bool finish, uint8_t* memory) const {
   if (count == 0) return;  // a single row has no lower half
-  const EvenRows<float> rows{left.x, left.stride, job->depth, 0};
+  const StridedRows<float> rows{left.x, left.stride, job->depth, 0};
   ThreadPool alone;
   job->context = &rows;
   job->w = right;
@@ -203,11 +203,11 @@ void ConvStrassen::RunBlock(size_t first, size_t rows, uint8_t* memory) const {
   const Rows a1 = copies ? part(kA11) : Rows{a, a_stride};
   const Rows a2 = copies ? part(kA21) : Rows{a + upper * a_stride, a_stride};
   const float* const w = input(1).data<float>();
-  const auto right = [&](Right index) { return w + index * n * k; };
+  const auto right = [&](RightOperand index) { return w + index * n * k; };
   const float* const bias1 = optional_data<float>(2);
   const float* const bias2 = bias1 == nullptr ? nullptr : bias1 + n;
   GemmJob<float> job;
-  job.point = PointAtEvenRows<float>;
+  job.point = PointAtStridedRows<float>;
   job.groups = job.lines = 1;
   job.columns = n;
   job.depth = k;
@@ -242,8 +242,8 @@ void ConvStrassen::RunBlock(size_t first, size_t rows, uint8_t* memory) const {
     residual += 2 * n;
     lower_residual = residual + upper * job.residual_stride;
   }
-  multiply(a1, right(kRights), bias, residual, c11 + 2 * n, upper, true);
-  multiply(a2, right(kRights), bias, lower_residual, c21 + 2 * n, lower, true);
+  multiply(a1, right(kRightOperands), bias, residual, c11 + 2 * n, upper, true);
+  multiply(a2, right(kRightOperands), bias, lower_residual, c21 + 2 * n, lower, true);
 }
 
 }  // namespace

@@ -255,10 +255,10 @@ void ConvWinograd<T>::Run(ThreadPool& pool) {
   const size_t band = static_cast<size_t>(this->band());  // it fits into scratch memory
   if (channels_ > depth_) memset(cell_buffers, 0, threads * band * sizeof(T));
   const T* const zeros = gemm_.Zeros(scratch<void>());
-  EvenRows<T> rows{transformed, input_stride(), depth_, channels_};
+  StridedRows<T> rows{transformed, input_stride(), depth_, channels_};
   const Epilogue<T> none{-__builtin_inff(), __builtin_inff(), 0.0f, 0.0f};
   GemmJob<T> job;
-  job.point = PointAtEvenRows<T>;
+  job.point = PointAtStridedRows<T>;
   job.context = &rows;
   job.w = data<T>(1);
   job.bias = job.residual = nullptr;

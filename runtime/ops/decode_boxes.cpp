@@ -11,7 +11,7 @@ namespace trimtab {
 namespace {
 
 constexpr int32_t kMaxLevels = 8;
-constexpr size_t kBlock = HeadTensor::kMaxPlaces;
+constexpr size_t kBlock = HeadTensor::kMaxLocations;
 constexpr size_t kMaxBins = 64;
 constexpr float kMargin = 1e-3f;  // for the rounding of a softmax
 
@@ -20,13 +20,13 @@ float PerLevel(const FloatList& list, int32_t level) {
   return list.size > 0 ? list[static_cast<size_t>(level)] : 1.0f;
 }
 
-// A grid of places, with a number of anchors each.
+// A grid of locations, with a number of anchors each.
 struct Level {
   HeadTensor boxes, scores, objectness;
-  int32_t places;
-  int32_t width;        // of the grid; 0: there is none
-  int32_t first_place;  // in its tensors
-  int32_t first_index;  // of its boxes among those of all levels
+  int32_t locations;
+  int32_t width;           // of the grid; 0: there is none
+  int32_t first_location;  // in its tensors
+  int32_t first_index;     // of its boxes among those of all levels
 };
 
 class DecodeBoxes final : public OperatorOf<DecodeBoxesAttributes> {
@@ -45,7 +45,7 @@ class DecodeBoxes final : public OperatorOf<DecodeBoxesAttributes> {
 
  private:
   Status CheckAttributes() const;
-  Status AddLevel(int32_t index, int32_t first_input, int32_t first_place, int64_t* boxes);
+  Status AddLevel(int32_t index, int32_t first_input, int32_t first_location, int64_t* boxes);
   Status CheckTensor(const HeadTensor& tensor, const HeadTensor& boxes, int64_t channels) const;
   bool HasPriors() const { return attributes().box == DecodeBoxesBox::kPrior; }
   bool HasAnchors() const {
@@ -58,11 +58,11 @@ class DecodeBoxes final : public OperatorOf<DecodeBoxesAttributes> {
     return attributes().scores == DecodeBoxesScores::kSigmoid ? Sigmoid(value) : value;
   }
   size_t Collect(int32_t image, const Level& level, Candidate* heap, size_t count) const;
-  size_t CollectPlace(int32_t image, const Level& level, size_t place, size_t anchor,
-                      Candidate* heap, size_t count) const;
+  size_t CollectLocation(int32_t image, const Level& level, size_t location, size_t anchor,
+                         Candidate* heap, size_t count) const;
   size_t limit() const { return static_cast<size_t>(rows_); }  // of candidates
   Box Decode(int32_t image, const Candidate& candidate) const;
-  void DecodeValues(const HeadTensor& boxes, int32_t image, size_t place, size_t channel,
+  void DecodeValues(const HeadTensor& boxes, int32_t image, size_t location, size_t channel,
                     float* values) const;
 
   size_t per_place_ = 1;
@@ -94,13 +94,13 @@ Status DecodeBoxes::CheckAttributes() const {
   return Status();
 }
 
-// Checks a tensor of a level with the boxes' number of images and places.
+// Checks a tensor of a level with the boxes' number of images and locations.
 Status DecodeBoxes::CheckTensor(const HeadTensor& tensor, const HeadTensor& boxes,
                                 int64_t channels) const {
   TRIMTAB_CHECK(tensor.is_valid(), "an input must be f32 or i8, of rank 3 or 4");
-  TRIMTAB_CHECK(tensor.images == boxes.images && tensor.places == boxes.places,
-                "the tensors of a level must have the same images and places (expected, actual)",
-                boxes.places, tensor.places);
+  TRIMTAB_CHECK(tensor.images == boxes.images && tensor.locations == boxes.locations,
+                "the tensors of a level must have the same images and locations (expected, actual)",
+                boxes.locations, tensor.locations);
   TRIMTAB_CHECK(tensor.channels % attributes().per_place == 0 &&
                     tensor.channels / attributes().per_place >= channels,
                 "a tensor has too few channels (expected at least, actual)",
@@ -108,7 +108,7 @@ Status DecodeBoxes::CheckTensor(const HeadTensor& tensor, const HeadTensor& boxe
   return Status();
 }
 
-Status DecodeBoxes::AddLevel(int32_t index, int32_t first_input, int32_t first_place,
+Status DecodeBoxes::AddLevel(int32_t index, int32_t first_input, int32_t first_location,
                              int64_t* boxes) {
   const DecodeBoxesAttributes& a = attributes();
   Level& level = levels_[index];
@@ -122,25 +122,25 @@ Status DecodeBoxes::AddLevel(int32_t index, int32_t first_input, int32_t first_p
   TRIMTAB_RETURN_IF_ERROR(CheckTensor(level.boxes, level.boxes, a.box_channel + 4 * a.bins));
   TRIMTAB_RETURN_IF_ERROR(CheckTensor(level.scores, level.boxes, a.score_channel + a.classes));
   TRIMTAB_RETURN_IF_ERROR(CheckTensor(level.objectness, level.boxes, a.objectness_channel + 1));
-  level.first_place = first_place;
+  level.first_location = first_location;
   level.first_index = static_cast<int32_t>(*boxes);
   if (a.grids.size > 0) {
     const auto i = static_cast<size_t>(index) * 2;
     const int64_t h = a.grids[i], w = a.grids[i + 1];
     TRIMTAB_CHECK(h >= 1 && w >= 1 && h <= INT16_MAX && w <= INT16_MAX, "a grid is out of range", h,
                   w);
-    level.places = static_cast<int32_t>(h * w);
+    level.locations = static_cast<int32_t>(h * w);
     level.width = static_cast<int32_t>(w);
-    TRIMTAB_CHECK(level.places <= level.boxes.places - first_place,
-                  "the grids have more places than the tensors", level.boxes.places);
+    TRIMTAB_CHECK(level.locations <= level.boxes.locations - first_location,
+                  "the grids have more locations than the tensors", level.boxes.locations);
   } else {
-    level.places = level.boxes.places;
+    level.locations = level.boxes.locations;
     level.width = level.boxes.width;
   }
   const bool needs_grid =
       HasAnchors() || a.box == DecodeBoxesBox::kDistance || a.box == DecodeBoxesBox::kCell;
-  TRIMTAB_CHECK(level.width > 0 || !needs_grid || level.places == 0, "a grid is missing: grids");
-  *boxes += level.places * a.per_place;
+  TRIMTAB_CHECK(level.width > 0 || !needs_grid || level.locations == 0, "a grid is missing: grids");
+  *boxes += level.locations * a.per_place;
   TRIMTAB_CHECK(*boxes <= kMaxElements, "too many boxes", *boxes);
   return Status();
 }
@@ -167,13 +167,13 @@ Status DecodeBoxes::InferShape() {
   per_place_ = static_cast<size_t>(a.per_place);
   level_count_ = static_cast<int32_t>(levels);
   int64_t boxes = 0;
-  int32_t place = 0;
+  int32_t location = 0;
   for (int32_t i = 0; i < level_count_; ++i) {
     const int32_t first_input = grids > 0 ? 0 : i * static_cast<int32_t>(a.parts);
-    TRIMTAB_RETURN_IF_ERROR(AddLevel(i, first_input, place, &boxes));
+    TRIMTAB_RETURN_IF_ERROR(AddLevel(i, first_input, location, &boxes));
     TRIMTAB_CHECK(levels_[i].boxes.images == levels_[0].boxes.images,
                   "the levels have different numbers of images");
-    place = grids > 0 ? place + levels_[i].places : 0;
+    location = grids > 0 ? location + levels_[i].locations : 0;
   }
   if (HasPriors()) {
     const Tensor& priors = input(input_count() - 1);
@@ -192,10 +192,10 @@ Status DecodeBoxes::InferShape() {
 }
 
 // Offers the classes of an anchor, one of whose raw scores exceeds the limit.
-size_t DecodeBoxes::CollectPlace(int32_t image, const Level& level, size_t place, size_t anchor,
-                                 Candidate* heap, size_t count) const {
+size_t DecodeBoxes::CollectLocation(int32_t image, const Level& level, size_t location,
+                                    size_t anchor, Candidate* heap, size_t count) const {
   const DecodeBoxesAttributes& a = attributes();
-  const size_t at = static_cast<size_t>(level.first_place) + place;
+  const size_t at = static_cast<size_t>(level.first_location) + location;
   const HeadTensor& scores = level.scores;
   const size_t channel = scores.Block(anchor, per_place_) + static_cast<size_t>(a.score_channel);
   float factor = 1.0f, largest = 0.0f;
@@ -208,7 +208,7 @@ size_t DecodeBoxes::CollectPlace(int32_t image, const Level& level, size_t place
   const auto classes = static_cast<size_t>(a.classes);
   const bool is_softmax = a.scores == DecodeBoxesScores::kSoftmax;
   if (is_softmax) factor = scores.SoftmaxScale(image, at, channel, classes, &largest);
-  Candidate best = {a.threshold, static_cast<int32_t>(place * per_place_ + anchor), -1};
+  Candidate best = {a.threshold, static_cast<int32_t>(location * per_place_ + anchor), -1};
   best.index += level.first_index;
   if (!is_softmax && factor >= 0.0f && a.background < 0) {
     // One score tells whether any exceeds the threshold: they rise with their raw values.
@@ -239,26 +239,26 @@ size_t DecodeBoxes::CollectPlace(int32_t image, const Level& level, size_t place
 size_t DecodeBoxes::Collect(int32_t image, const Level& level, Candidate* heap,
                             size_t count) const {
   const DecodeBoxesAttributes& a = attributes();
-  const auto places = static_cast<size_t>(level.places);
-  const auto start = static_cast<size_t>(level.first_place);
+  const auto locations = static_cast<size_t>(level.locations);
+  const auto start = static_cast<size_t>(level.first_location);
   const HeadTensor& gate = a.objectness_channel >= 0 ? level.objectness : level.scores;
   const auto classes = a.objectness_channel >= 0 ? 1 : static_cast<size_t>(a.classes);
   const auto first =
       static_cast<size_t>(a.objectness_channel >= 0 ? a.objectness_channel : a.score_channel);
   // A softmax exceeds the threshold only if the difference to the background exceeds its logit.
-  // Without a background, each place is looked at.
+  // Without a background, each location is looked at.
   const bool is_softmax = a.scores == DecodeBoxesScores::kSoftmax;
   const auto background = static_cast<size_t>(a.background);
   bool passes[kBlock];
   for (size_t anchor = 0; anchor < per_place_; ++anchor) {
     const size_t channel = gate.Block(anchor, per_place_) + first;
-    for (size_t from = 0; from < places; from += kBlock) {
-      const size_t block = places - from < kBlock ? places - from : kBlock;
+    for (size_t from = 0; from < locations; from += kBlock) {
+      const size_t block = locations - from < kBlock ? locations - from : kBlock;
       if (is_softmax) {
         for (size_t i = 0; i < block; ++i) {
           const float base =
               a.background < 0 ? 0.0f : gate.At(image, start + from + i, channel + background);
-          // A place without a finite background is looked at, too.
+          // A location without a finite background is looked at, too.
           passes[i] = a.background < 0 || !(fabsf(base) < INFINITY);
           for (size_t c = 0; c < classes && !passes[i]; ++c)
             passes[i] = c != background &&
@@ -268,25 +268,25 @@ size_t DecodeBoxes::Collect(int32_t image, const Level& level, Candidate* heap,
         continue;
       }
       for (size_t i = 0; i < block; ++i) {
-        if (passes[i]) count = CollectPlace(image, level, from + i, anchor, heap, count);
+        if (passes[i]) count = CollectLocation(image, level, from + i, anchor, heap, count);
       }
     }
   }
   return count;
 }
 
-void DecodeBoxes::DecodeValues(const HeadTensor& boxes, int32_t image, size_t place, size_t channel,
-                               float* values) const {
+void DecodeBoxes::DecodeValues(const HeadTensor& boxes, int32_t image, size_t location,
+                               size_t channel, float* values) const {
   const auto bins = static_cast<size_t>(attributes().bins);
   for (size_t k = 0; k < 4; ++k) {
     if (bins == 1) {
-      values[k] = boxes.At(image, place, channel + k);
+      values[k] = boxes.At(image, location, channel + k);
       continue;
     }
     float largest = -INFINITY, sum = 0.0f, mean = 0.0f;
     float bin[kMaxBins];
     for (size_t i = 0; i < bins; ++i) {
-      bin[i] = boxes.At(image, place, channel + k * bins + i);
+      bin[i] = boxes.At(image, location, channel + k * bins + i);
       largest = fmaxf(largest, bin[i]);
     }
     for (size_t i = 0; i < bins; ++i) {
@@ -311,14 +311,15 @@ Box DecodeBoxes::Decode(int32_t image, const Candidate& candidate) const {
   while (number > 0 && candidate.index < levels_[number].first_index) --number;
   const Level& level = levels_[number];
   const auto index = static_cast<size_t>(candidate.index - level.first_index);
-  const size_t place = index / per_place_, anchor = index % per_place_;
+  const size_t location = index / per_place_, anchor = index % per_place_;
   float v[4];
-  DecodeValues(level.boxes, image, static_cast<size_t>(level.first_place) + place,
+  DecodeValues(level.boxes, image, static_cast<size_t>(level.first_location) + location,
                level.boxes.Block(anchor, per_place_) + static_cast<size_t>(a.box_channel), v);
   const float unit = PerLevel(a.strides, number);
   const auto width = static_cast<size_t>(level.width > 0 ? level.width : 1);
   // NOLINTNEXTLINE(bugprone-integer-division): the number of the row is whole
-  const float cell[2] = {static_cast<float>(place % width), static_cast<float>(place / width)};
+  const float cell[2] = {static_cast<float>(location % width),
+                         static_cast<float>(location / width)};
   float low[2], high[2];
   for (size_t k = 0; k < 2; ++k) {
     float center = v[k], size = v[2 + k];

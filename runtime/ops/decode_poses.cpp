@@ -14,13 +14,13 @@ constexpr int32_t kPointValues = 3;
 constexpr int64_t kMaxPersons = 1024, kMaxRefinements = 64;
 constexpr size_t kMaxPoints = 256;
 
-struct Place {
+struct Position {
   float y, x;  // in units of the stride
 };
 
 // A keypoint. The score is a logit while a person is decoded.
 struct Point {
-  Place place;
+  Position position;
   float score;
 };
 
@@ -35,13 +35,13 @@ struct Grid {
   const float* data;
   int32_t height, width, channels;
 
-  Place Limited(float y, float x) const { return {Limit(y, height), Limit(x, width)}; }
+  Position Limited(float y, float x) const { return {Limit(y, height), Limit(x, width)}; }
   float At(int32_t y, int32_t x, size_t channel) const {
-    const size_t place = static_cast<size_t>(y) * static_cast<size_t>(width);
-    return data[(place + static_cast<size_t>(x)) * static_cast<size_t>(channels) + channel];
+    const size_t position = static_cast<size_t>(y) * static_cast<size_t>(width);
+    return data[(position + static_cast<size_t>(x)) * static_cast<size_t>(channels) + channel];
   }
   // Bilinear, at a place within the map.
-  float Sample(Place at, size_t channel) const {
+  float Sample(Position at, size_t channel) const {
     const auto y0 = static_cast<int32_t>(at.y), x0 = static_cast<int32_t>(at.x);
     const int32_t y1 = y0 + (y0 + 1 < height ? 1 : 0), x1 = x0 + (x0 + 1 < width ? 1 : 0);
     const float v = at.y - static_cast<float>(y0), u = at.x - static_cast<float>(x0);
@@ -50,7 +50,7 @@ struct Grid {
   }
 };
 
-bool AreNear(Place a, Place b, float square) {
+bool AreNear(Position a, Position b, float square) {
   const float dy = a.y - b.y, dx = a.x - b.x;
   return dy * dy + dx * dx <= square;
 }
@@ -156,9 +156,9 @@ class DecodePoses final : public OperatorOf<DecodePosesAttributes> {
     for (; left > 0 && count < max_persons(); --left) {
       const auto index = static_cast<size_t>(ranking.TakeBest(maxima(), left));
       const size_t k = index % points();
-      const auto place = static_cast<int32_t>(index / points());
-      const int32_t y = place / maps_[0].width, x = place % maps_[0].width;
-      const Place at = Refined({static_cast<float>(y), static_cast<float>(x)}, k);
+      const auto position = static_cast<int32_t>(index / points());
+      const int32_t y = position / maps_[0].width, x = position % maps_[0].width;
+      const Position at = Refined({static_cast<float>(y), static_cast<float>(x)}, k);
       if (IsTaken(at, k, count)) continue;
       Point* const person = persons() + count * points();
       Decode(at, k, person);
@@ -168,9 +168,9 @@ class DecodePoses final : public OperatorOf<DecodePosesAttributes> {
     return count;
   }
 
-  bool IsTaken(Place at, size_t k, size_t count) const {
+  bool IsTaken(Position at, size_t k, size_t count) const {
     for (size_t i = 0; i < count; ++i) {
-      if (AreNear(at, persons()[i * points() + k].place, SquareRadius())) return true;
+      if (AreNear(at, persons()[i * points() + k].position, SquareRadius())) return true;
     }
     return false;
   }
@@ -181,14 +181,14 @@ class DecodePoses final : public OperatorOf<DecodePosesAttributes> {
   }
 
   // A place moved by two channels of a map: y and x in pixels.
-  Place Moved(Place at, const Grid& map, size_t y, size_t x) const {
+  Position Moved(Position at, const Grid& map, size_t y, size_t x) const {
     const float factor = 1 / attributes().stride;
     return map.Limited(at.y + map.Sample(at, y) * factor, at.x + map.Sample(at, x) * factor);
   }
-  Place Refined(Place at, size_t k) const { return Moved(at, maps_[1], k, points() + k); }
+  Position Refined(Position at, size_t k) const { return Moved(at, maps_[1], k, points() + k); }
 
   // All keypoints of the person with the keypoint `root`. Those that no edge reaches have score 0.
-  void Decode(Place at, size_t root, Point* person) const {
+  void Decode(Position at, size_t root, Point* person) const {
     State states[kMaxPoints] = {};
     for (size_t k = 0; k < points(); ++k) person[k] = {{0, 0}, -INFINITY};
     person[root] = {at, maps_[0].Sample(at, root)};
@@ -219,7 +219,7 @@ class DecodePoses final : public OperatorOf<DecodePosesAttributes> {
       const size_t to = ends(2 * e + 1 - direction);
       if (ends(2 * e + direction) != from || states[to] == State::kDone) continue;
       const size_t channel = 2 * direction * edges + e;
-      Place at = Moved(person[from].place, maps_[2], channel, channel + edges);
+      Position at = Moved(person[from].position, maps_[2], channel, channel + edges);
       for (int64_t i = 0; i < attributes().refinements; ++i) at = Refined(at, to);
       const float score = maps_[0].Sample(at, to);
       if (states[to] == State::kReached && !(score > person[to].score)) continue;
@@ -236,7 +236,7 @@ class DecodePoses final : public OperatorOf<DecodePosesAttributes> {
       bool counts = true;
       for (size_t i = 0; i < count && counts; ++i) {
         const Point& other = persons()[static_cast<size_t>(better[i]) * points() + k];
-        counts = !AreNear(person[k].place, other.place, SquareRadius());
+        counts = !AreNear(person[k].position, other.position, SquareRadius());
       }
       if (counts) sum += person[k].score;
     }
@@ -281,8 +281,8 @@ class DecodePoses final : public OperatorOf<DecodePosesAttributes> {
         boxes[i] = {{INFINITY, INFINITY, -INFINITY, -INFINITY}, scores()[person], 0.0f};
       for (size_t k = 0; k < points(); ++k, y += kPointValues) {
         const Point point = i < count ? persons()[person * points() + k] : Point{};
-        y[0] = point.place.x * attributes().stride;
-        y[1] = point.place.y * attributes().stride;
+        y[0] = point.position.x * attributes().stride;
+        y[1] = point.position.y * attributes().stride;
         y[2] = point.score;
         if (i < count) Extend(&boxes[i].box, y[0], y[1]);
       }

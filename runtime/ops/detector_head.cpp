@@ -49,24 +49,25 @@ size_t FirstLargest(const T* x, size_t step, size_t count, T least) {
   return first;
 }
 
-// `x`: the first value; those of a place are `place_step` apart, those of a channel `channel_step`.
+// `x`: the first value; those of a location are `location_step` apart, those of a channel
+// `channel_step`.
 template <typename T>
-bool Passing(const T* x, size_t place_step, size_t channel_step, size_t count, size_t classes,
-             T limit, bool* passes) {
+bool FilterScores(const T* x, size_t location_step, size_t channel_step, size_t count,
+                  size_t classes, T limit, bool* passes) {
   bool any = false;
   if (channel_step == 1) {
     for (size_t i = 0; i < count; ++i) {
-      passes[i] = AnyExceeds(x + i * place_step, classes, limit);
+      passes[i] = AnyExceeds(x + i * location_step, classes, limit);
       any |= passes[i];
     }
     return any;
   }
-  T best[HeadTensor::kMaxPlaces];
-  for (size_t i = 0; i < HeadTensor::kMaxPlaces; ++i) best[i] = limit;
+  T best[HeadTensor::kMaxLocations];
+  for (size_t i = 0; i < HeadTensor::kMaxLocations; ++i) best[i] = limit;
   for (size_t c = 0; c < classes; ++c) {
     const T* const row = x + c * channel_step;
-    if (count == HeadTensor::kMaxPlaces) {  // a constant, for which compilers use vectors
-      for (size_t i = 0; i < HeadTensor::kMaxPlaces; ++i)
+    if (count == HeadTensor::kMaxLocations) {  // a constant, for which compilers use vectors
+      for (size_t i = 0; i < HeadTensor::kMaxLocations; ++i)
         best[i] = row[i] > best[i] ? row[i] : best[i];
     } else {
       for (size_t i = 0; i < count; ++i) best[i] = row[i] > best[i] ? row[i] : best[i];
@@ -97,16 +98,16 @@ HeadTensor::HeadTensor(const Tensor& tensor, bool channels_first) {
   images = d[0];
   if (d.rank == 4) {
     channels = d[1];
-    places = d[2] * d[3];
+    locations = d[2] * d[3];
     width = d[3];
   } else {
     channels = d[channels_first ? 1 : 2];
-    places = d[channels_first ? 2 : 1];
+    locations = d[channels_first ? 2 : 1];
   }
-  const auto c = static_cast<size_t>(channels), p = static_cast<size_t>(places);
+  const auto c = static_cast<size_t>(channels), p = static_cast<size_t>(locations);
   const bool is_outer = d.rank == 3 && channels_first;
   image_step_ = c * p;
-  place_step_ = is_outer ? 1 : c;
+  location_step_ = is_outer ? 1 : c;
   channel_step_ = is_outer ? p : 1;
   tensor_ = &tensor;
 }
@@ -115,9 +116,9 @@ void HeadTensor::Attach(float limit) {
   limit_ = limit;
   if (!is_stored_) return;
   int32_t stored = INT8_MAX;
-  while (stored > INT8_MIN && Real(stored) > limit) --stored;
+  while (stored > INT8_MIN && Dequantized(stored) > limit) --stored;
   stored_limit_ = static_cast<int8_t>(stored);
-  all_values_pass_ = Real(stored) > limit;
+  all_values_pass_ = Dequantized(stored) > limit;
 }
 
 bool HeadTensor::AnyAbove(int32_t image, size_t first, size_t count, size_t channel, size_t classes,
@@ -128,24 +129,24 @@ bool HeadTensor::AnyAbove(int32_t image, size_t first, size_t count, size_t chan
   }
   const size_t i = Index(image, first, channel);
   if (!is_stored_) {
-    return Passing(static_cast<const float*>(tensor_->raw) + i, place_step_, channel_step_, count,
-                   classes, limit_, passes);
+    return FilterScores(static_cast<const float*>(tensor_->raw) + i, location_step_, channel_step_,
+                        count, classes, limit_, passes);
   }
-  return Passing(static_cast<const int8_t*>(tensor_->raw) + i, place_step_, channel_step_, count,
-                 classes, stored_limit_, passes);
+  return FilterScores(static_cast<const int8_t*>(tensor_->raw) + i, location_step_, channel_step_,
+                      count, classes, stored_limit_, passes);
 }
 
-float HeadTensor::SoftmaxScale(int32_t image, size_t place, size_t channel, size_t classes,
+float HeadTensor::SoftmaxScale(int32_t image, size_t location, size_t channel, size_t classes,
                                float* largest) const {
   *largest = -INFINITY;
-  for (size_t c = 0; c < classes; ++c) *largest = fmaxf(*largest, At(image, place, channel + c));
+  for (size_t c = 0; c < classes; ++c) *largest = fmaxf(*largest, At(image, location, channel + c));
   float sum = 0.0f;
-  for (size_t c = 0; c < classes; ++c) sum += expf(At(image, place, channel + c) - *largest);
+  for (size_t c = 0; c < classes; ++c) sum += expf(At(image, location, channel + c) - *largest);
   return 1.0f / sum;
 }
 
-size_t HeadTensor::Best(int32_t image, size_t place, size_t channel, size_t classes) const {
-  const size_t i = Index(image, place, channel);
+size_t HeadTensor::Best(int32_t image, size_t location, size_t channel, size_t classes) const {
+  const size_t i = Index(image, location, channel);
   if (!is_stored_) {
     return FirstLargest(static_cast<const float*>(tensor_->raw) + i, channel_step_, classes,
                         -INFINITY);

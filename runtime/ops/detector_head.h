@@ -18,16 +18,17 @@ inline float Logit(float p) {
   return p >= 1.0f ? INFINITY : logf(p / (1.0f - p));
 }
 
-// A head as images, places and channels: [n, c, h, w] in NHWC, [n, places, c], or [n, c, places].
+// A head as images, locations and channels: [n, c, h, w] in NHWC, [n, locations, c], or
+// [n, c, locations].
 class HeadTensor {
  public:
   HeadTensor() = default;
   HeadTensor(const Tensor& tensor, bool channels_first);
 
   int32_t images = 0;
-  int32_t places = 0;
+  int32_t locations = 0;
   int32_t channels = 0;
-  int32_t width = 0;  // of the grid of places; 0: there is none
+  int32_t width = 0;  // of the grid of locations; 0: there is none
 
   bool is_valid() const { return tensor_ != nullptr; }
   // Whether it is f32, or i8 with one scale, which shape inference does not know.
@@ -39,30 +40,33 @@ class HeadTensor {
 
   // Before each run: AnyAbove compares with `limit`.
   void Attach(float limit);
-  float At(int32_t image, size_t place, size_t channel) const {
-    const size_t i = Index(image, place, channel);
+  float At(int32_t image, size_t location, size_t channel) const {
+    const size_t i = Index(image, location, channel);
     if (!is_stored_) return static_cast<const float*>(tensor_->raw)[i];
-    return Real(static_cast<const int8_t*>(tensor_->raw)[i]);
+    return Dequantized(static_cast<const int8_t*>(tensor_->raw)[i]);
   }
-  // Sets passes[i] if any of `classes` channels of place first + i exceeds the limit; returns
-  // whether any place does. count <= kMaxPlaces.
+  // Sets passes[i] if any of `classes` channels of location first + i exceeds the limit; returns
+  // whether any location does. count <= kMaxLocations.
   bool AnyAbove(int32_t image, size_t first, size_t count, size_t channel, size_t classes,
                 bool* passes) const;
-  static constexpr size_t kMaxPlaces = 64;
+  static constexpr size_t kMaxLocations = 64;
   // The factor that makes an exponential function of a class, relative to the largest, its softmax.
-  float SoftmaxScale(int32_t image, size_t place, size_t channel, size_t classes,
+  float SoftmaxScale(int32_t image, size_t location, size_t channel, size_t classes,
                      float* largest) const;
   // The class with the largest value; the first of equal ones.
-  size_t Best(int32_t image, size_t place, size_t channel, size_t classes) const;
+  size_t Best(int32_t image, size_t location, size_t channel, size_t classes) const;
 
  private:
-  size_t Index(int32_t image, size_t place, size_t channel) const {
-    return static_cast<size_t>(image) * image_step_ + place * place_step_ + channel * channel_step_;
+  size_t Index(int32_t image, size_t location, size_t channel) const {
+    return static_cast<size_t>(image) * image_step_ + location * location_step_ +
+           channel * channel_step_;
   }
-  float Real(int32_t stored) const { return scale_ * static_cast<float>(stored - zero_point_); }
+  float Dequantized(int32_t stored) const {
+    return scale_ * static_cast<float>(stored - zero_point_);
+  }
 
   const Tensor* tensor_ = nullptr;
-  size_t image_step_ = 0, place_step_ = 0, channel_step_ = 0;
+  size_t image_step_ = 0, location_step_ = 0, channel_step_ = 0;
   bool is_stored_ = false;  // i8
   float scale_ = 0.0f;
   int32_t zero_point_ = 0;

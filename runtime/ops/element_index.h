@@ -17,7 +17,7 @@ inline int64_t ElementIndex(const Tensor& indices, size_t i, int64_t length) {
 
 // Place of the element, or slice, of x that `depth` indices, those of row `row` of [..., depth],
 // select along the first dimensions of x: in elements, or slices.
-inline size_t ElementPlace(const Tensor& indices, size_t row, int depth, const Dims& x) {
+inline size_t ElementOffset(const Tensor& indices, size_t row, int depth, const Dims& x) {
   size_t place = 0;
   for (int i = 0; i < depth; ++i) {
     const size_t at = row * static_cast<size_t>(depth) + static_cast<size_t>(i);

@@ -18,7 +18,7 @@ class GatherNd final : public OperatorOf<GatherNdAttributes> {
     pool.For(rows, run / x.element_size() + static_cast<size_t>(depth_),
              [&](size_t begin, size_t end, int) {
                for (size_t row = begin; row < end; ++row) {
-                 const size_t place = ElementPlace(indices, row, depth_, x.dims);
+                 const size_t place = ElementOffset(indices, row, depth_, x.dims);
                  Copy(to + row * run, from + place * run, run);
                }
              });

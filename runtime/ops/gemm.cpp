@@ -48,9 +48,9 @@ Status Gemm<T>::Prepare() {
 template <typename T>
 void Gemm<T>::Run(ThreadPool& pool) {
   const auto depth = static_cast<size_t>(k());
-  const EvenRows<T> source{data<T>(0), depth, depth, 0};
+  const StridedRows<T> source{data<T>(0), depth, depth, 0};
   GemmJob<T> job;
-  job.point = PointAtEvenRows<T>;
+  job.point = PointAtStridedRows<T>;
   job.context = &source;
   job.w = data<T>(1);
   job.bias = optional_data<T>(2);

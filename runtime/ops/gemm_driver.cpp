@@ -8,8 +8,8 @@
 namespace trimtab {
 
 template <typename T>
-void PointAtEvenRows(const void* even_rows, GemmTiles<T>* tiles) {
-  const auto& source = *static_cast<const EvenRows<T>*>(even_rows);
+void PointAtStridedRows(const void* strided_rows, GemmTiles<T>* tiles) {
+  const auto& source = *static_cast<const StridedRows<T>*>(strided_rows);
   const T* row = source.x + tiles->line * source.line_stride + tiles->row * source.stride +
                  tiles->group * source.group_stride;
   const T** a = tiles->a;
@@ -276,11 +276,11 @@ void GemmDriver<T>::Run(const GemmJob<T>& job, const Epilogue<T>& epilogue, void
   });
 }
 
-template void PointAtEvenRows<float>(const void*, GemmTiles<float>*);
-template void PointAtEvenRows<Half>(const void*, GemmTiles<Half>*);
+template void PointAtStridedRows<float>(const void*, GemmTiles<float>*);
+template void PointAtStridedRows<Half>(const void*, GemmTiles<Half>*);
 template class GemmDriver<float>;
 template class GemmDriver<Half>;
-template void PointAtEvenRows<int8_t>(const void*, GemmTiles<int8_t>*);
+template void PointAtStridedRows<int8_t>(const void*, GemmTiles<int8_t>*);
 template class GemmDriver<int8_t>;
 template void GemmDriver<float>::Run<false>(const GemmJob<float>&, const Epilogue<float>&, void*,
                                             ThreadPool&) const;

@@ -40,17 +40,17 @@ struct GemmJob {
   size_t residual_stride = 0;
 };
 
-// Context of PointAtEvenRows: evenly spaced rows of k columns, as of a matrix, or the pixels of an
+// Context of PointAtStridedRows: evenly spaced rows of k columns, as of a matrix, or the pixels of an
 // image under a 1x1 window. The columns of group g begin at g * group_stride, the rows of line l at
 // l * line_stride.
 template <typename T>
-struct EvenRows {
+struct StridedRows {
   const T* x;
   size_t stride, k, group_stride;
   size_t line_stride = 0;
 };
 template <typename T>
-void PointAtEvenRows(const void* even_rows, GemmTiles<T>* tiles);
+void PointAtStridedRows(const void* strided_rows, GemmTiles<T>* tiles);
 
 // The plan of a GEMM: the attributes of shared/product.toml, and the kernel.
 struct ProductPlan {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kMaxTaps = 4;  // along one axis
 // Places further away are moved here, where a float still tells pixels apart.
-constexpr float kFarthest = 1 << 22;
+constexpr float kMaxCoordinate = 1 << 22;
 
 using Mode = GridSampleMode;
 using Padding = GridSamplePadding;
@@ -60,7 +60,8 @@ struct Axis {
   Taps Find(float place) const {
     const auto extent = static_cast<float>(size);
     float x = align_corners ? (place + 1) / 2 * (extent - 1) : ((place + 1) * extent - 1) / 2;
-    x = x > -kFarthest ? (x < kFarthest ? x : kFarthest) : -kFarthest;  // NaN, too
+    x = x > -kMaxCoordinate ? (x < kMaxCoordinate ? x : kMaxCoordinate)
+                            : -kMaxCoordinate;  // NaN, too
     if (mode == Mode::kNearest) x = rintf(x);
     if (x < low() || x > high()) {
       // Cubic taps are moved to the border one by one, as in PyTorch.

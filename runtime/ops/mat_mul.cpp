@@ -30,7 +30,7 @@ class MatMul final : public OperatorOf<MatMulAttributes> {
   void Run(ThreadPool& pool) override;
 
  private:
-  struct Own {
+  struct ThreadState {
     size_t packed;  // the matrix of b in the panels
   };
 
@@ -39,8 +39,8 @@ class MatMul final : public OperatorOf<MatMulAttributes> {
   // Matrices per index of batch_; 0: broadcast.
   size_t a_steps_[Dims::kMaxRank], b_steps_[Dims::kMaxRank];
   GemmDriver<T> gemm_;
-  size_t own_bytes_;  // memory of each thread: Own, scratch memory of the GEMM, panels
-  ThreadPool alone_;  // of the thread that computes a part
+  size_t thread_bytes_;  // memory of each thread: ThreadState, scratch memory of the GEMM, panels
+  ThreadPool alone_;     // of the thread that computes a part
 };
 
 template <typename T>
@@ -80,8 +80,8 @@ Status MatMul<T>::Prepare() {
   TRIMTAB_RETURN_IF_ERROR(
       gemm_.Bind(ProductPlan(attributes()), panels, nullptr, 1, n_, k_, 1, 0, alone_.threads()));
   const uint64_t own =
-      Aligned(sizeof(Own)) + Aligned(gemm_.scratch_bytes()) + Aligned(panels.bytes);
-  own_bytes_ = static_cast<size_t>(own);
+      Aligned(sizeof(ThreadState)) + Aligned(gemm_.scratch_bytes()) + Aligned(panels.bytes);
+  thread_bytes_ = static_cast<size_t>(own);
   return RequestScratch(own * static_cast<uint64_t>(threads()));
 }
 
@@ -102,11 +102,11 @@ void MatMul<T>::Run(ThreadPool& pool) {
   epilogue.clamp_min = -INFINITY;
   epilogue.clamp_max = INFINITY;
   for (size_t thread = 0; thread < threads; ++thread)
-    scratch<Own>(thread * own_bytes_)->packed = SIZE_MAX;
+    scratch<ThreadState>(thread * thread_bytes_)->packed = SIZE_MAX;
 
   pool.For(matrices * parts, rows * n * k, [&](size_t begin, size_t end, int thread) {
-    auto* const own = scratch<Own>(static_cast<size_t>(thread) * own_bytes_);
-    uint8_t* const memory = reinterpret_cast<uint8_t*>(own) + Aligned(sizeof(Own));
+    auto* const own = scratch<ThreadState>(static_cast<size_t>(thread) * thread_bytes_);
+    uint8_t* const memory = reinterpret_cast<uint8_t*>(own) + Aligned(sizeof(ThreadState));
     auto* const panels = reinterpret_cast<T*>(memory + Aligned(gemm_.scratch_bytes()));
     for (size_t item = begin; item < end; ++item) {
       const size_t first = item % parts * rows;
@@ -116,9 +116,9 @@ void MatMul<T>::Run(ThreadPool& pool) {
         PackMatrix(data<T>(1) + b * k * n, k_, n_, attributes().transpose_b, gemm_.nr(), panels,
                    alone_);
       own->packed = b;
-      const EvenRows<T> source{data<T>(0) + (a * m + first) * k, k, k, 0};
+      const StridedRows<T> source{data<T>(0) + (a * m + first) * k, k, k, 0};
       GemmJob<T> job;
-      job.point = PointAtEvenRows<T>;
+      job.point = PointAtStridedRows<T>;
       job.context = &source;
       job.w = panels;
       job.bias = nullptr;

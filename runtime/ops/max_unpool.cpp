@@ -17,7 +17,7 @@ struct InnerWindow {
   int32_t height, width;
   size_t row_stride, pixel_stride;  // in elements
 
-  size_t Place(int32_t y, int32_t x) const {
+  size_t Offset(int32_t y, int32_t x) const {
     return static_cast<size_t>(y) * row_stride + static_cast<size_t>(x) * pixel_stride;
   }
 };
@@ -31,7 +31,7 @@ inline void PutChannels(const InnerWindow& window, const float* from, const floa
   for (size_t c = 0; c < count; ++c) largest[c] = from[c];
   for (int32_t y = 0; y < window.height; ++y) {
     for (int32_t x = 0; x < window.width; ++x) {
-      const float* const pixel = from + window.Place(y, x);
+      const float* const pixel = from + window.Offset(y, x);
       const int32_t tap = y * window.width + x;
       for (size_t c = 0; c < count; ++c) {
         const bool larger = pixel[c] > largest[c];
@@ -42,7 +42,7 @@ inline void PutChannels(const InnerWindow& window, const float* from, const floa
   }
   for (int32_t y = 0; y < window.height; ++y) {
     for (int32_t x = 0; x < window.width; ++x) {
-      float* const pixel = to + window.Place(y, x);
+      float* const pixel = to + window.Offset(y, x);
       const int32_t tap = y * window.width + x;
       for (size_t c = 0; c < count; ++c) pixel[c] = best[c] == tap ? values[c] : pixel[c];
     }

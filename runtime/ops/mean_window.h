@@ -20,8 +20,8 @@ class MeanWindow {
         right_(x.w() + (padding_counts ? window.pad_right : 0)) {}
 
   // scale[p] = factor / counted pixels in the window of pixel p; 0 if there are none.
-  template <typename Piece>
-  void Scales(const Piece& piece, float factor, float* scale) const {
+  template <typename Pixels>
+  void Scales(const Pixels& piece, float factor, float* scale) const {
     const int32_t y = static_cast<int32_t>(piece.row % static_cast<size_t>(out_h_));
     const int32_t rows = Taps(y * window_.stride_h - window_.pad_top, window_.kernel_h,
                               window_.dilation_h, top_, bottom_);

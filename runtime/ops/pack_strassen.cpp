@@ -11,21 +11,22 @@ namespace {
 
 constexpr size_t kChunkFloats = 1 << 10;  // elements of a quadrant that are expanded at once
 
-typedef float Floats __attribute__((vector_size(16), aligned(4), may_alias));
-constexpr size_t kStep = sizeof(Floats) / sizeof(float);
+typedef float F32Vector __attribute__((vector_size(16), aligned(4), may_alias));
+constexpr size_t kStep = sizeof(F32Vector) / sizeof(float);
 
 // Computes the right-hand sides in the order of conv_strassen.cpp, `stride` apart; n is a multiple
 // of kStep.
 void AddQuadrants(const float* b11, const float* b12, const float* b21, const float* b22, size_t n,
                   size_t stride, float* y) {
-  const auto load = [](const float* x) { return *reinterpret_cast<const Floats*>(x); };
+  const auto load = [](const float* x) { return *reinterpret_cast<const F32Vector*>(x); };
   for (size_t i = 0; i < n; i += kStep, y += kStep) {
-    const Floats x11 = load(b11 + i), x12 = load(b12 + i), x21 = load(b21 + i), x22 = load(b22 + i);
-    const Floats t1 = x12 - x11, t2 = x22 - t1;
+    const F32Vector x11 = load(b11 + i), x12 = load(b12 + i), x21 = load(b21 + i),
+                    x22 = load(b22 + i);
+    const F32Vector t1 = x12 - x11, t2 = x22 - t1;
     float* to = y;
-    const Floats sides[] = {x11, t2, x22 - x12, t1, x21 - t2, x22, x21};
-    for (const Floats& side : sides) {
-      *reinterpret_cast<Floats*>(to) = side;
+    const F32Vector sides[] = {x11, t2, x22 - x12, t1, x21 - t2, x22, x21};
+    for (const F32Vector& side : sides) {
+      *reinterpret_cast<F32Vector*>(to) = side;
       to += stride;
     }
   }

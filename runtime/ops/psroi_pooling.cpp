@@ -5,7 +5,7 @@
 namespace trimtab {
 namespace {
 
-class PsroiPooling final : public OverRegions<PsroiPoolingAttributes> {
+class PsroiPooling final : public RegionPool<PsroiPoolingAttributes> {
  protected:
   Status InferShape() override {
     TRIMTAB_RETURN_IF_ERROR(CheckRegions(input(0), input(1)));

@@ -23,9 +23,9 @@ void PointAtPixels(const void* context, GemmTiles<int8_t>* tiles) {
 void PointAtPaddedPixels(const void* context, GemmTiles<int8_t>* tiles) {
   const auto& source = *static_cast<const Im2colSource*>(context);
   const size_t stride = source.fold * source.window.pixel_stride;
-  const EvenRows<int8_t> pixels{source.window.x + source.first * source.window.pixel_stride, stride,
-                                source.depth, source.k};
-  PointAtEvenRows<int8_t>(&pixels, tiles);
+  const StridedRows<int8_t> pixels{source.window.x + source.first * source.window.pixel_stride,
+                                   stride, source.depth, source.k};
+  PointAtStridedRows<int8_t>(&pixels, tiles);
   const int8_t* const* const last = tiles->a + tiles->rows - 1;
   const auto runs_over = [&](const int8_t* row) {
     return static_cast<size_t>(source.end - row) < source.depth;
@@ -136,12 +136,12 @@ Status QlinearConv::CheckPairedSteps(size_t panels, size_t taps, size_t k) const
       PairedStep step;
       __builtin_memcpy(&step, w, sizeof(step));
       w += sizeof(step) + kPairedDepth * gemm_.nr();
-      bool is_inside = step.place >= place && step.place / k < taps &&
-                       step.place % k + kPairedDepth <= k && step.count <= epilogue_.steps;
+      bool is_inside = step.base >= place && step.base / k < taps &&
+                       step.base % k + kPairedDepth <= k && step.count <= epilogue_.steps;
       for (uint8_t index : step.index) is_inside = is_inside && index < kPairedDepth;
       TRIMTAB_CHECK(is_inside, "a step of paired weights lies outside of the rows (offset)",
-                    step.place);
-      place = step.place;
+                    step.base);
+      place = step.base;
     }
   }
   return Status();
@@ -161,14 +161,14 @@ void QlinearConv::Run(ThreadPool& pool) {
                       0,
                       all,
                       x.data<int8_t>() + (x.Count() / x.c() - 1) * x.pixel_stride() + x.c()};
-  const EvenRows<int8_t> pixels{source.window.x, fold * source.window.pixel_stride, source.k,
-                                source.k};
+  const StridedRows<int8_t> pixels{source.window.x, fold * source.window.pixel_stride, source.k,
+                                   source.k};
   const bool pads_depth = window_.pointwise() && attributes().group == 1;
   GemmJob<int8_t> job;
   job.point = pads_depth ? PointAtPaddedPixels : uses_im2col_ ? PointAtIm2colRows : PointAtPixels;
   job.context = &source;
   if (window_.pointwise() && !uses_im2col_) {
-    job.point = PointAtEvenRows<int8_t>;
+    job.point = PointAtStridedRows<int8_t>;
     job.context = &pixels;
   }
   job.w = input(1).data<int8_t>();

@@ -97,15 +97,15 @@ Status QlinearConvWinograd::Prepare() {
   tiles_ = ImageTiles(output(), kTile);
   depth_ = static_cast<size_t>(depth);
   columns_ = static_cast<size_t>(columns);
-  const auto several = static_cast<size_t>(threads());
-  size_t rows = DivideUp(tiles_.count, several);
+  const auto thread_count = static_cast<size_t>(threads());
+  size_t rows = DivideUp(tiles_.count, thread_count);
   // A share has at least two panels, because a transform takes at least kMinWinogradChannels.
-  const size_t most_shares = columns_ / (2 * static_cast<size_t>(nr));
+  const size_t max_shares = columns_ / (2 * static_cast<size_t>(nr));
   shares_ = 1;
-  if (rows < mr && most_shares > 1 &&
+  if (rows < mr && max_shares > 1 &&
       ReadingTakesLonger(kElements * depth_ * columns_,
                          kTile * kTile * tiles_.count * (depth_ + columns_))) {
-    shares_ = Min(several, most_shares);
+    shares_ = Min(thread_count, max_shares);
     rows = tiles_.count;
   }
   block_ = EvenBlocks(rows, static_cast<size_t>(attributes().block), static_cast<size_t>(mr));

@@ -76,8 +76,8 @@ class QlinearMean final : public OperatorOf<QlinearMeanAttributes> {
     args_.x_stride = x.pixel_stride();
     args_.scale = x.quantization->scales()[0] /
                   (output().quantization->scales()[0] * static_cast<float>(pixels_));
-    const auto several = static_cast<size_t>(threads()) * kBlocksPerThread;
-    parts_ = threads() > 1 && pixels_ > kPart ? Min(several, pixels_ / kPart) : 1;
+    const auto max_parts = static_cast<size_t>(threads()) * kBlocksPerThread;
+    parts_ = threads() > 1 && pixels_ > kPart ? Min(max_parts, pixels_ / kPart) : 1;
     room_ = RoundUp(args_.channels, size_t{kMeanUnit});
     TRIMTAB_RETURN_IF_ERROR(RequestScratch(uint64_t{parts_ + 2} * room_ * sizeof(int32_t)));
     return Bind<NameHash("qlinear_mean")>(attributes().kernel, &kernel_);

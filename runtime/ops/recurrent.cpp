@@ -27,9 +27,9 @@ void StateProduct::Run(const float* state, size_t rows, const float* residual,
                        size_t residual_stride, float* y, size_t stride, void* scratch,
                        ThreadPool& pool) const {
   const auto depth = static_cast<size_t>(weights_->dims[1]);
-  const EvenRows<float> source{state, depth, depth, 0};
+  const StridedRows<float> source{state, depth, depth, 0};
   GemmJob<float> job;
-  job.point = PointAtEvenRows<float>;
+  job.point = PointAtStridedRows<float>;
   job.context = &source;
   job.w = weights_->data<float>();
   job.bias = bias_ == nullptr ? nullptr : bias_->data<float>();

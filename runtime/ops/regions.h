@@ -34,12 +34,12 @@ inline int32_t ImageOf(const float* region, int32_t images) {
 
 // Base of operators that pool each region separately.
 template <typename Attributes>
-class OverRegions : public OperatorOf<Attributes> {
+class RegionPool : public OperatorOf<Attributes> {
  public:
   void Run(ThreadPool& pool) final {
     const Dims& y = this->output().dims;
     const auto body = [this](size_t begin, size_t end, int) {
-      for (size_t i = begin; i < end; ++i) PoolOne(i);
+      for (size_t i = begin; i < end; ++i) PoolRegion(i);
     };
     pool.For(static_cast<size_t>(y[0]), static_cast<size_t>(y.Count(1, 4)) * 8, body);
   }
@@ -48,7 +48,7 @@ class OverRegions : public OperatorOf<Attributes> {
   // Pools a region [5] of the image at `from` to `to`.
   virtual void Pool(const float* region, const float* from, float* to) = 0;
 
-  void PoolOne(size_t index) {
+  void PoolRegion(size_t index) {
     const Dims &x = this->input(0).dims, &y = this->output().dims;
     const float* const region = this->template data<float>(1) + index * 5;
     const auto image = static_cast<size_t>(ImageOf(region, x[0]));

@@ -74,7 +74,7 @@ class RoiAlign final : public OperatorOf<RoiAlignAttributes> {
   }
 
  private:
-  Samples Along(float begin, float end, int32_t cells) const {
+  Samples SampleAxis(float begin, float end, int32_t cells) const {
     const RoiAlignAttributes& a = attributes();
     const float offset = a.half_pixel ? 0.5f : 0.0f, first = begin * a.scale - offset;
     float extent = end * a.scale - offset - first;
@@ -90,7 +90,8 @@ class RoiAlign final : public OperatorOf<RoiAlignAttributes> {
     const auto image = static_cast<size_t>(ElementIndex(input(2), region, x.n()));
     const size_t pixels = static_cast<size_t>(x.h()) * static_cast<size_t>(x.w());
     const float* const from = data<float>(0) + image * pixels * static_cast<size_t>(x.c());
-    const Samples rows = Along(box[1], box[3], rows_), columns = Along(box[0], box[2], columns_);
+    const Samples rows = SampleAxis(box[1], box[3], rows_),
+                  columns = SampleAxis(box[0], box[2], columns_);
     float* to = result<float>() + region * elements;
     for (int32_t row = 0; row < rows_; ++row) {
       for (int32_t column = 0; column < columns_; ++column, to += x.c())

@@ -5,7 +5,7 @@
 namespace trimtab {
 namespace {
 
-class RoiPooling final : public OverRegions<RoiPoolingAttributes> {
+class RoiPooling final : public RegionPool<RoiPoolingAttributes> {
  protected:
   Status InferShape() override {
     TRIMTAB_RETURN_IF_ERROR(CheckRegions(input(0), input(1)));

@@ -57,18 +57,19 @@ class Scatter final : public OperatorOf<ScatterAttributes> {
     } else if (y.dtype == DType::kF32) {
       for (size_t i = 0; i < count; ++i) {
         float& value = static_cast<float*>(y.raw)[to + i];
-        value = Real(value, updates.data<float>()[from + i]);
+        value = CombineFloats(value, updates.data<float>()[from + i]);
       }
     } else {
       for (size_t i = 0; i < count; ++i) {
         // Little-endian: the low bytes come first, so that the result wraps around.
-        const int64_t value = Integer(IntegerElement(y, to + i), IntegerElement(updates, from + i));
+        const int64_t value =
+            CombineIntegers(IntegerElement(y, to + i), IntegerElement(updates, from + i));
         CopyElement(place + i * bytes, &value, bytes);
       }
     }
   }
 
-  float Real(float a, float b) const {
+  float CombineFloats(float a, float b) const {
     switch (attributes().reduction) {
       case Reduction::kAdd:
         return a + b;
@@ -82,7 +83,7 @@ class Scatter final : public OperatorOf<ScatterAttributes> {
   }
 
   // Unsigned sums and products, because overflow of signed numbers is undefined.
-  int64_t Integer(int64_t a, int64_t b) const {
+  int64_t CombineIntegers(int64_t a, int64_t b) const {
     switch (attributes().reduction) {
       case Reduction::kAdd:
         return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));

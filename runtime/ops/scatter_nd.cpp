@@ -22,7 +22,7 @@ class ScatterNd final : public OperatorOf<ScatterNdAttributes> {
     const auto rows = static_cast<size_t>(indices.dims.Count(0, indices.dims.rank - 1));
     const size_t run = static_cast<size_t>(x.dims.Count(depth_, x.dims.rank)) * x.element_size();
     for (size_t row = 0; row < rows && run > 0; ++row) {
-      const size_t place = ElementPlace(indices, row, depth_, x.dims);
+      const size_t place = ElementOffset(indices, row, depth_, x.dims);
       Copy(to + place * run, from + row * run, run);
     }
   }

@@ -9,7 +9,7 @@ namespace trimtab {
 namespace {
 
 constexpr size_t kStep = 4;
-typedef float Floats __attribute__((vector_size(kStep * sizeof(float))));
+typedef float F32Vector __attribute__((vector_size(kStep * sizeof(float))));
 typedef uint32_t Words __attribute__((vector_size(kStep * sizeof(uint32_t))));
 
 // FloatFromHalf of a vector, branch-free.
@@ -17,7 +17,7 @@ void ExpandStep(float* to, const Half* from) {
   const Words half = {from[0].bits, from[1].bits, from[2].bits, from[3].bits};
   const Words magnitude = half & 0x7FFF, shifted = magnitude << 13;
   // Subnormal halves: in [2^-14, 2^-13) they have the spacing of floats with shorter fractions.
-  const Floats below = reinterpret_cast<Floats>(shifted + (113u << 23)) - 0x1p-14f;
+  const F32Vector below = reinterpret_cast<F32Vector>(shifted + (113u << 23)) - 0x1p-14f;
   const Words subnormal = reinterpret_cast<Words>(magnitude < 0x400);
   const Words infinite = reinterpret_cast<Words>(magnitude >= 0x7C00) & 0x7F800000;
   const Words normal = (shifted + (112u << 23)) | infinite;

@@ -81,16 +81,16 @@ def test_a_profile_without_windows_has_all() -> None:
     assert some.digest() != Profile("some").digest()
     text = windows_header(Profile("all"))
     assert "constexpr bool HasWindow(int, int, int) {\n  return true;" in text
-    assert "constexpr bool HasFewWindow(int, int, int) {\n  return true;" in text
+    assert "constexpr bool HasNarrowWindow(int, int, int) {\n  return true;" in text
 
 
 def test_few_channels_and_the_widest_window_are_told() -> None:
     text = windows_header(Profile("some", windows=("3x11/1", "5x5/2")))
     assert "kWidestWindow = 11;" in text
     assert "(height == 0 || height == 3) && width == 11 && stride == 1" in text
-    assert "HasFewWindow(int, int, int) {\n  return false;" in text
+    assert "HasNarrowWindow(int, int, int) {\n  return false;" in text
     text = windows_header(Profile("some", windows=("3x3/1", "few 5x5/2")))
-    first, second = text.split("HasFewWindow")
+    first, second = text.split("HasNarrowWindow")
     assert "width == 5 && stride == 2" in first
     assert "width == 5 && stride == 2" in second
     assert "width == 3" not in second

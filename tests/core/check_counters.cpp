@@ -107,7 +107,7 @@ void CheckOneGroup() {
   kernel.count = 7;
   kernel.enabled_ns = 100;
   kernel.running_ns = 40;
-  Counters::Reading now[Counters::kMost];
+  Counters::Reading now[Counters::kMaxCounters];
   counters.Read(now);
   Expect(now[0][0] == 7 && now[1][0] == 14 && now[2][0] == 21, "each event has its own count");
   Expect(now[2][1] == 100 && now[2][2] == 40, "a group that took turns says for how long it ran");
@@ -122,7 +122,7 @@ void CheckSmallPmu() {
   Expect(kernel.event[1].leader == kFirstFile && kernel.event[3].leader == kFirstFile + 2,
          "what does not fit into a group begins the next one");
   kernel.count = 1;
-  Counters::Reading now[Counters::kMost];
+  Counters::Reading now[Counters::kMaxCounters];
   counters.Read(now);
   Expect(now[1][0] == 2 && now[2][0] == 0 && now[3][0] == 3 && now[4][0] == 4 && now[5][0] == 5,
          "counts find their events across groups");
@@ -141,7 +141,7 @@ void CheckSilentKernel() {
   Counters counters;
   Expect(counters.Open("0:0,0:1"), "a kernel that refuses is no error");
   Expect(counters.size() == 2 && !counters.has(0) && !counters.has(1), "and gives nothing");
-  Counters::Reading now[Counters::kMost];
+  Counters::Reading now[Counters::kMaxCounters];
   counters.Read(now);
   Expect(now[1][0] == 0 && now[1][2] == 0, "nothing is read");
 }
@@ -151,7 +151,7 @@ void CheckDeadFile() {
   Counters counters;
   Expect(counters.Open("0:0"), "one event is a list");
   kernel.events = 0;
-  Counters::Reading now[Counters::kMost];
+  Counters::Reading now[Counters::kMaxCounters];
   counters.Read(now);
   Expect(now[0][0] == 0 && now[0][1] == 0, "a file that cannot be read counts nothing");
 }

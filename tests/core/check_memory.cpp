@@ -21,7 +21,7 @@
 namespace {
 
 constexpr int kThreads = 3;
-constexpr int kMostLive = 256;
+constexpr int kMaxLive = 256;
 
 struct Allocations {
   bool watched = false;
@@ -29,7 +29,7 @@ struct Allocations {
   int fails = -1;          // index of the failing allocation; -1: none
   bool and_after = false;  // all later ones, too
   bool has_failed = false;
-  void* live[kMostLive];
+  void* live[kMaxLive];
   int live_count = 0;
 
   // True if the next allocation must fail.
@@ -43,7 +43,7 @@ struct Allocations {
 
   void Add(void* memory) {
     if (!watched) return;
-    if (live_count == kMostLive) abort();
+    if (live_count == kMaxLive) abort();
     live[live_count++] = memory;
   }
 
@@ -94,8 +94,8 @@ extern "C" int posix_memalign(void** memory, size_t alignment, size_t size) {
 
 namespace {
 
-constexpr size_t kMostInputs = 8, kMostInputBytes = size_t{1} << 20;
-alignas(64) unsigned char input_bytes[kMostInputs][kMostInputBytes];
+constexpr size_t kMaxInputs = 8, kMaxInputBytes = size_t{1} << 20;
+alignas(64) unsigned char input_bytes[kMaxInputs][kMaxInputBytes];
 int failures = 0, resized = 0;
 
 void Wrong(const char* model, const char* what) {
@@ -115,7 +115,7 @@ bool SetInputs(trimtab_model* model) {
   for (uint32_t i = 0; i < count; ++i) {
     trimtab_tensor input;
     trimtab_input(model, i, &input);
-    if (i >= kMostInputs || input.bytes > kMostInputBytes) return false;
+    if (i >= kMaxInputs || input.bytes > kMaxInputBytes) return false;
     if (trimtab_set_input(model, i, input_bytes[i], input.bytes) != TRIMTAB_OK) return false;
   }
   return true;
@@ -272,7 +272,7 @@ int main(int argc, char** argv) {
   // Floats from 0.5 to 1, all different, so that no two images are equal.
   uint32_t random = 1;
   for (auto& bytes : input_bytes) {
-    for (size_t i = 0; i < kMostInputBytes; ++i) {
+    for (size_t i = 0; i < kMaxInputBytes; ++i) {
       random = random * 1664525 + 1013904223;
       bytes[i] = i % 4 == 3 ? 0x3f : i % 4 == 2 ? random >> 25 : 0;
     }

@@ -17,9 +17,9 @@ using trimtab::RowPiece;
 using trimtab::ThreadPool;
 
 constexpr size_t kChannels = 64;  // enough for every piece to exceed the minimum cost of a block
-constexpr size_t kMostImages = 3, kMostOut = 56, kMostIn = 2 * kMostOut;
-int8_t x[kMostImages * kMostIn * kMostIn * kChannels];
-unsigned char done[kMostImages * kMostOut * kMostOut];
+constexpr size_t kMaxImages = 3, kMaxOutputSide = 56, kMaxInputSide = 2 * kMaxOutputSide;
+int8_t x[kMaxImages * kMaxInputSide * kMaxInputSide * kChannels];
+unsigned char done[kMaxImages * kMaxOutputSide * kMaxOutputSide];
 alignas(64) unsigned char scratch[1 << 20];
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 int failures = 0;

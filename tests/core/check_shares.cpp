@@ -19,7 +19,7 @@ namespace {
 using trimtab::Capacities;
 using trimtab::Shares;
 
-constexpr size_t kMostIndices = 4096;
+constexpr size_t kMaxIndices = 4096;
 int failures = 0;
 
 void Expect(bool holds, const char* what) {
@@ -29,24 +29,24 @@ void Expect(bool holds, const char* what) {
 }
 
 struct Played {
-  double end;                  // end of the last block
-  size_t done[Shares::kMost];  // number of indices by thread
-  bool once;                   // every index was computed exactly once
+  double end;                        // end of the last block
+  size_t done[Shares::kMaxThreads];  // number of indices by thread
+  bool once;                         // every index was computed exactly once
 };
 
 // `speeds`: indices per unit of time. `told`: speeds that the shares are given.
 Played Play(const uint32_t* speeds, const uint32_t* told, int threads, size_t n, size_t grain,
             bool in_time) {
   static Shares shares;
-  for (int i = 0; i < Shares::kMost; ++i) shares.SetSpeed(i, 1024);
+  for (int i = 0; i < Shares::kMaxThreads; ++i) shares.SetSpeed(i, 1024);
   for (int i = 0; i < threads; ++i) shares.SetSpeed(i, told[i]);
   shares.Split(n, grain, threads, in_time);
-  static unsigned char seen[kMostIndices];
+  static unsigned char seen[kMaxIndices];
   memset(seen, 0, sizeof(seen));
   Played played = {0, {}, true};
-  double free_at[Shares::kMost] = {};
-  Shares::Cursor at[Shares::kMost];
-  bool is_in[Shares::kMost];
+  double free_at[Shares::kMaxThreads] = {};
+  Shares::Cursor at[Shares::kMaxThreads];
+  bool is_in[Shares::kMaxThreads];
   for (int i = 0; i < threads; ++i) {
     at[i] = {i, in_time};
     is_in[i] = true;
@@ -85,7 +85,7 @@ void CheckEnds(const uint32_t* speeds, int threads, const char* what) {
     fastest = speeds[i] > fastest ? speeds[i] : fastest;
     sum += speeds[i];
   }
-  const size_t sizes[] = {1, 2, 5, 8, 16, 17, 33, 100, 1000, kMostIndices};
+  const size_t sizes[] = {1, 2, 5, 8, 16, 17, 33, 100, 1000, kMaxIndices};
   const size_t grains[] = {1, 2, 7, 32};
   for (const size_t n : sizes) {
     for (const size_t grain : grains) {
@@ -160,7 +160,7 @@ struct System {
 
   System() { Expect(mkdtemp(folder) != nullptr, "there is a place for files"); }
   ~System() {
-    for (int i = 0; i < Capacities::kMostCores; ++i) {
+    for (int i = 0; i < Capacities::kMaxCores; ++i) {
       char path[128];
       snprintf(path, sizeof(path), "%s/cpu%d/cpu_capacity", folder, i);
       unlink(path);

@@ -6,8 +6,8 @@
 
 namespace {
 
-constexpr int32_t kMostPixels = 4096;
-constexpr int64_t kMostBytes = 1 << 20;
+constexpr int32_t kMaxPixels = 4096;
+constexpr int64_t kMaxBytes = 1 << 20;
 
 // Usually a small number, sometimes one that no image has.
 int32_t Number(trimtab::Decisions& decisions) {
@@ -59,8 +59,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     image.crop_top = Number(decisions);
     image.crop_width = Number(decisions);
     image.crop_height = Number(decisions);
-    const bool is_small = image.width > 0 && image.width <= kMostPixels && image.height > 0 &&
-                          image.height <= kMostPixels;
+    const bool is_small = image.width > 0 && image.width <= kMaxPixels && image.height > 0 &&
+                          image.height <= kMaxPixels;
     void* planes[3] = {};
     for (int i = 0; i < 3; ++i) {
       const uint8_t choice = decisions.Take();
@@ -73,7 +73,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       image.strides[i] = static_cast<int32_t>(stride);
       const int64_t step = stride > 0 ? stride : bytes;
       const int64_t total = is_small ? (Rows(image, i) - 1) * step + bytes : 1;
-      if (choice == 255 || total <= 0 || total > kMostBytes) continue;  // a plane is missing
+      if (choice == 255 || total <= 0 || total > kMaxBytes) continue;  // a plane is missing
       planes[i] = calloc(1, static_cast<size_t>(total));
       image.planes[i] = static_cast<const uint8_t*>(planes[i]);
     }

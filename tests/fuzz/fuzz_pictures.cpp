@@ -6,7 +6,7 @@
 
 namespace {
 
-constexpr uint64_t kMostBytes = 4 << 20;  // so that an input takes milliseconds
+constexpr uint64_t kMaxBytes = 4 << 20;  // so that an input takes milliseconds
 
 }  // namespace
 
@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (picture.width < 1 || picture.width > trimtab::kMaxPictureSide || picture.height < 1 ||
       picture.height > trimtab::kMaxPictureSide)
     abort();
-  if (picture.pixel_bytes() + picture.work_bytes > kMostBytes) return 0;
+  if (picture.pixel_bytes() + picture.work_bytes > kMaxBytes) return 0;
   auto* const pixels = static_cast<uint8_t*>(malloc(static_cast<size_t>(picture.pixel_bytes())));
   auto* const work = static_cast<uint8_t*>(calloc(1, static_cast<size_t>(picture.work_bytes)));
   if (pixels == nullptr || work == nullptr) abort();

@@ -10,7 +10,7 @@
 
 namespace {
 
-constexpr size_t kHeader = 64, kChecksum = 8, kMostCheckpoint = 1 << 20;
+constexpr size_t kHeader = 64, kChecksum = 8, kMaxCheckpointBytes = 1 << 20;
 
 size_t Padded(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
@@ -40,7 +40,7 @@ class Checkpoint {
       trimtab_tensor input;
       trimtab_input(model, i, &input);
       size_ += Padded(input.bytes);
-      if (size_ > kMostCheckpoint) size_ = 0;
+      if (size_ > kMaxCheckpointBytes) size_ = 0;
       if (size_ == 0) return;
     }
     bytes_ = static_cast<uint8_t*>(calloc(size_, 1));

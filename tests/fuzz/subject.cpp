@@ -14,7 +14,7 @@ constexpr size_t kSealed = 64, kHeader = 128;
 
 // Limit of the arena with prepared weights, and of each input: they are filled hundreds of times
 // per second.
-constexpr size_t kMostBytes = 256 << 10;
+constexpr size_t kMaxBytes = 256 << 10;
 
 template <typename T>
 T Read(const uint8_t* bytes) {
@@ -63,7 +63,7 @@ void Subject::Open(int threads) {
   char why[128];
   trimtab_options options = {};
   options.threads = threads;
-  options.max_memory_bytes = kMostBytes;
+  options.max_memory_bytes = kMaxBytes;
   if (trimtab_open_memory(file_, file_bytes_, &options, &model_, why, sizeof(why)) != TRIMTAB_OK)
     model_ = nullptr;
 }
@@ -79,18 +79,18 @@ void Subject::Close() {
 
 bool Subject::SetInputs() {
   const uint32_t count = trimtab_input_count(model_);
-  if (count > kMostInputs) return false;
+  if (count > kMaxInputs) return false;
   for (uint32_t i = 0; i < count; ++i) {
     trimtab_tensor input;
     trimtab_input(model_, i, &input);
-    if (input.bytes > kMostBytes) return false;
+    if (input.bytes > kMaxBytes) return false;
     SetInput(i, input.bytes);
   }
   return true;
 }
 
 void Subject::SetInput(uint32_t index, size_t bytes) {
-  if (index >= kMostInputs || bytes > kMostBytes) return;
+  if (index >= kMaxInputs || bytes > kMaxBytes) return;
   auto* const memory = static_cast<uint8_t*>(malloc(bytes > 0 ? bytes : 1));
   if (memory == nullptr) abort();
   // 1 as float32; out of range as an index.
@@ -145,15 +145,16 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
       break;
     default:
       for (size_t words = 1 + below(3); words > 0; --words) {
-        constexpr uint32_t kTelling[] = {0,      1,      2,          3,          4,         8,
-                                         63,     64,     127,        128,        255,       256,
-                                         0x7fff, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff};
+        constexpr uint32_t kBoundaryValues[] = {
+            0,   1,   2,   3,      4,      8,          63,         64,        127,
+            128, 255, 256, 0x7fff, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff};
         uint8_t* const at = data + trimtab::kSealed + below((tables - trimtab::kSealed) / 4) * 4;
         const size_t width = size_t{1} << below(3);
         if (below(3) == 0) {
           LLVMFuzzerMutate(at, 4, 4);
         } else {
-          memcpy(at, &kTelling[below(sizeof(kTelling) / sizeof(*kTelling))], width);
+          memcpy(at, &kBoundaryValues[below(sizeof(kBoundaryValues) / sizeof(*kBoundaryValues))],
+                 width);
         }
       }
   }

@@ -52,13 +52,13 @@ class Subject {
   uint32_t ReadOutputs() const;
 
  private:
-  static constexpr uint32_t kMostInputs = 64;
+  static constexpr uint32_t kMaxInputs = 64;
 
   uint8_t* file_ = nullptr;
   size_t file_bytes_ = 0;
   Decisions decisions_;
   trimtab_model* model_ = nullptr;
-  void* inputs_[kMostInputs] = {};
+  void* inputs_[kMaxInputs] = {};
 };
 
 }  // namespace trimtab

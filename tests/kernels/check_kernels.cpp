@@ -5,15 +5,15 @@
 // Prints a line per kernel; exit code 1 if one is wrong or has no check.
 #include "runtime/core/cpu.h"
 #include "runtime/core/kernel_table.h"
-#include "tests/kernels/check_byte_products.h"
 #include "tests/kernels/check_camera.h"
 #include "tests/kernels/check_elementwise.h"
+#include "tests/kernels/check_i8_gemm.h"
+#include "tests/kernels/check_i8_winograd.h"
 #include "tests/kernels/check_products.h"
 #include "tests/kernels/check_quantized.h"
 #include "tests/kernels/check_roofline.h"
 #include "tests/kernels/check_strassen.h"
 #include "tests/kernels/check_update.h"
-#include "tests/kernels/check_whole_winograd.h"
 #include "tests/kernels/check_winograd.h"
 
 namespace check {
@@ -207,9 +207,9 @@ size_t DepthStep(const KernelRow& row) {
   return depth == 0 ? 1 : depth;
 }
 
-bool CheckWholeWinograd(const KernelRow& row, Result* result) {
+bool CheckI8Winograd(const KernelRow& row, Result* result) {
   static const size_t kTiles[][2] = {{16, 4}, {5, 2}, {8, 1}};
-  WholeWinogradCheck check;
+  I8WinogradCheck check;
   if (Of<int8_t>(row, "winograd_input")) {
     check.Input(As<WinogradInputArgs<int8_t>>(row), result);
   } else if (Of<int8_t>(row, "winograd_output")) {
@@ -225,9 +225,9 @@ bool CheckWholeWinograd(const KernelRow& row, Result* result) {
   return true;
 }
 
-bool CheckByteProducts(const KernelRow& row, Result* result) {
+bool CheckI8Gemm(const KernelRow& row, Result* result) {
   static const size_t kTiles[][3] = {{4, 16, 4}, {4, 4, 16}, {3, 5, 2}, {8, 8, 8}};
-  static ByteProductsCheck check;
+  static I8GemmCheck check;
   const bool is_paired = Of<int8_t>(row, "paired_gemm");
   if (!is_paired && !Of<int8_t>(row, "gemm")) return false;
   const auto kernel = As<GemmArgs<int8_t>>(row);
@@ -287,10 +287,10 @@ int Check(int count, char** names) {
     }
     Result result;
     if (!CheckTyped<float>(row, &result) && !CheckTyped<Half>(row, &result) &&
-        !CheckStrassen(row, &result) && !CheckUpdate(row, &result) &&
-        !CheckByteProducts(row, &result) && !CheckCamera(row, &result) &&
-        !CheckQuantized(row, &result) && !CheckWholeWinograd(row, &result) &&
-        !CheckRoofline<float>(row, &result) && !CheckRoofline<Half>(row, &result)) {
+        !CheckStrassen(row, &result) && !CheckUpdate(row, &result) && !CheckI8Gemm(row, &result) &&
+        !CheckCamera(row, &result) && !CheckQuantized(row, &result) &&
+        !CheckI8Winograd(row, &result) && !CheckRoofline<float>(row, &result) &&
+        !CheckRoofline<Half>(row, &result)) {
       printf("FAILED: there is no check for its family\n");
       ++failed;
     } else if (result.failures > 0) {

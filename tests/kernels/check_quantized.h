@@ -3,11 +3,11 @@
 #ifndef TRIMTAB_TESTS_KERNELS_CHECK_QUANTIZED_H_
 #define TRIMTAB_TESTS_KERNELS_CHECK_QUANTIZED_H_
 
-#include "tests/kernels/check_bytes.h"
+#include "tests/kernels/check_i8.h"
 
 namespace check {
 
-class QuantizedCheck : BytesCheck {
+class QuantizedCheck : I8Check {
  public:
   void Depthwise(void (*kernel)(const DepthwiseArgs<int8_t>&), size_t nr, Result* result) {
     const size_t all_channels[] = {1, 7, 4, 8, nr, nr + 1, 2 * nr, 3 * nr - 1, 40};
@@ -148,8 +148,8 @@ class QuantizedCheck : BytesCheck {
     for (size_t n : lengths) {
       ++result->cases;
       int8_t *a = x_.Take(n), *b = w_.Take(n), *y = y_.TakeOutput(n);
-      FillEnds(a, n, -128);
-      FillEnds(b, n, -128);
+      FillExtremes(a, n, -128);
+      FillExtremes(b, n, -128);
       const int a_point = static_cast<int>(random_.Below(256)) - 128;
       const int b_point = static_cast<int>(random_.Below(256)) - 128;
       const float scale = Scale(100);
@@ -172,7 +172,7 @@ class QuantizedCheck : BytesCheck {
         const size_t pixels = 4, step = window == 3 ? 2 : window, taps = window * window;
         const size_t count = ((pixels - 1) * step + window) * window;
         int8_t* x = x_.Take(count * channels);
-        FillEnds(x, count * channels, -128);
+        FillExtremes(x, count * channels, -128);
         for (size_t i = 0; i < count; ++i) pointers_[i] = x + i * channels;
         float scale[pixels];
         for (size_t p = 0; p < pixels; ++p) scale[p] = 1.0f / static_cast<float>(taps - p % taps);
@@ -223,7 +223,7 @@ class QuantizedCheck : BytesCheck {
     ++result->cases;
     const size_t tiles = (channels + nr - 1) / nr, taps = window * window, rows = 2;
     int8_t* w = w_.Take(tiles * taps * nr);
-    FillEnds(w, tiles * taps * nr, -127);
+    FillExtremes(w, tiles * taps * nr, -127);
     auto* bias = reinterpret_cast<int32_t*>(bias_.Take(channels));
     float* scale = scale_.Take(channels);
     const float* slope = slopes_.Take(channels, &random_);
@@ -234,7 +234,7 @@ class QuantizedCheck : BytesCheck {
     const size_t column = (rows - 1) * step + window;
     const size_t count = ((pixels - 1) * step + window) * column;
     int8_t* x = x_.Take(count * channels);
-    FillEnds(x, count * channels, -128);
+    FillExtremes(x, count * channels, -128);
     for (size_t i = 0; i < count; ++i) pointers_[i] = x + i * channels;
     if (is_image) PointIntoImage(x, count, column, window, channels);
     const size_t stride = channels + (is_image ? 0 : 1), row_stride = pixels * stride;

@@ -30,15 +30,15 @@ class RooflineCheck {
   }
 
  private:
-  static constexpr size_t kMostLanes = 16, kRows = 4, kColumns = 3, kSums = 8;
+  static constexpr size_t kMaxLanes = 16, kRows = 4, kColumns = 3, kSums = 8;
 
   // A loop without iterations stores one vector, whose size is the result.
   size_t Lanes(Kernel kernel) {
-    const T* const x = Input(64 + 4 * kMostLanes);
-    T* const y = y_.TakeOutput(kMostLanes);
+    const T* const x = Input(64 + 4 * kMaxLanes);
+    T* const y = y_.TakeOutput(kMaxLanes);
     Call(kernel, x, y, 0);
     size_t lanes = 0;
-    while (lanes < kMostLanes && !Guarded<T>::IsCanary(y + lanes)) ++lanes;
+    while (lanes < kMaxLanes && !Guarded<T>::IsCanary(y + lanes)) ++lanes;
     return lanes;
   }
 

@@ -24,7 +24,7 @@ class UpdateCheck {
   }
 
  private:
-  static constexpr int kMost = 3;
+  static constexpr int kMaxValues = 3;
   // Rounding errors, and the sizes that they are relative to.
   struct Expected {
     double value, size;
@@ -47,7 +47,7 @@ class UpdateCheck {
     float* const gradient = gradient_.TakeOutput(n);
     random_.Fill(gradient, n, -1, 1);
     args.gradient = gradient;
-    static float copies[kMost][128], gradients[128];
+    static float copies[kMaxValues][128], gradients[128];
     memcpy(gradients, gradient, n * sizeof(float));
     for (int j = 0; j < values; ++j) {
       float* const x = x_[j].TakeOutput(n);
@@ -67,8 +67,8 @@ class UpdateCheck {
       memory.CheckUntouched(args.y[j], 1, n, n, result, text);
       for (size_t i = 0; i < n; ++i) {
         const double x[] = {copies[0][i], copies[1][i], copies[2][i]};
-        const Expected expected = values == kMost ? Adam(args, gradients[i], x, j)
-                                                  : Sgd(args, gradients[i], x, values, j);
+        const Expected expected = values == kMaxValues ? Adam(args, gradients[i], x, j)
+                                                       : Sgd(args, gradients[i], x, values, j);
         result->Compare(static_cast<double>(args.y[j][i]), expected.value,
                         8 * kUnit<float> * expected.size, text);
       }
@@ -112,7 +112,7 @@ class UpdateCheck {
     return {x[0] - move * mean, fabs(x[0]) + move * (2 * mean_size + fabs(mean) * relative)};
   }
 
-  Guarded<float> gradient_, x_[kMost], y_[kMost];
+  Guarded<float> gradient_, x_[kMaxValues], y_[kMaxValues];
   Random random_;
 };
 

@@ -81,7 +81,7 @@ def test_bugs_of_the_engine_are_judged_by_the_tests_that_run_it() -> None:
         first, *_, last = words(room, file)
         assert first == ("check_core",)
         assert {"tests/learning", "tests/importers"} <= set(last)
-    assert ("check_kernels",) in words("x86", "kernels/x86/gemm_bytes.h")
+    assert ("check_kernels",) in words("x86", "kernels/x86/gemm_i8.h")
     assert "tests/build" in words("api", "runtime/api/train.cpp")[-1]
     (program,) = words("app", "runtime/app/main.cpp")
     assert "tests/pipeline" in program

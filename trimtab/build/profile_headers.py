@@ -102,7 +102,7 @@ def windows_header(profile: Profile) -> str:
             "// `height`: 0 for any; `stride`: horizontal; `few`: with fewer channels than the",
             "// kernel computes at once.",
             *_window_function("HasWindow", windows if windows else None),
-            *_window_function("HasFewWindow", few if windows else None),
+            *_window_function("HasNarrowWindow", few if windows else None),
             "\n}  // namespace trimtab\n\n#endif\n",
         ]
     )

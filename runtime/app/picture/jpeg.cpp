@@ -91,7 +91,7 @@ const char* ReadFrame(const Segments& segment, JpegFrame* frame) {
   }
   frame->unit_columns = Quotient(frame->size.width, kBlockSide * frame->across);
   frame->unit_rows = Quotient(frame->size.height, kBlockSide * frame->down);
-  uint64_t bytes = 3 * Pieces::Needed(static_cast<uint64_t>(frame->size.width));
+  uint64_t bytes = 3 * BumpAllocator::Needed(static_cast<uint64_t>(frame->size.width));
   for (int i = 0; i < frame->count; ++i) {
     JpegComponent& component = frame->components[i];
     if (frame->across % component.across != 0 || frame->down % component.down != 0)
@@ -102,8 +102,8 @@ const char* ReadFrame(const Segments& segment, JpegFrame* frame) {
     component.rows = Quotient(component.height, kBlockSide);
     component.all_columns = frame->unit_columns * component.across;
     component.all_rows = frame->unit_rows * component.down;
-    bytes += Pieces::Needed(SampleBytes(component));
-    if (frame->is_progressive) bytes += Pieces::Needed(CoefficientBytes(component));
+    bytes += BumpAllocator::Needed(SampleBytes(component));
+    if (frame->is_progressive) bytes += BumpAllocator::Needed(CoefficientBytes(component));
   }
   frame->size.work_bytes = bytes;
   return nullptr;
@@ -123,7 +123,8 @@ class Jpeg {
 
   const PictureSize& size() const { return frame_.size; }
 
-  const char* Decode(Segments segments, const PictureSize& size, uint8_t* pixels, Pieces work) {
+  const char* Decode(Segments segments, const PictureSize& size, uint8_t* pixels,
+                     BumpAllocator work) {
     if (const char* wrong = Measure(&segments)) return wrong;
     if (size.width != frame_.size.width || size.height != frame_.size.height || !Allocate(&work))
       return kDamagedPicture;
@@ -214,7 +215,7 @@ class Jpeg {
     return true;
   }
 
-  bool Allocate(Pieces* work) {
+  bool Allocate(BumpAllocator* work) {
     for (uint8_t*& row : rows_) {
       row = work->Take(static_cast<uint64_t>(frame_.size.width));
       if (row == nullptr) return false;
@@ -312,7 +313,7 @@ const char* MeasureJpeg(const uint8_t* data, size_t bytes, PictureSize* size) {
 
 const char* DecodeJpeg(const uint8_t* data, size_t bytes, const PictureSize& size, uint8_t* pixels,
                        uint8_t* work) {
-  return Jpeg().Decode(Segments(data, bytes), size, pixels, Pieces(work, size.work_bytes));
+  return Jpeg().Decode(Segments(data, bytes), size, pixels, BumpAllocator(work, size.work_bytes));
 }
 
 }  // namespace trimtab

@@ -2,7 +2,7 @@
 #ifndef TRIMTAB_APP_PICTURE_JPEG_H_
 #define TRIMTAB_APP_PICTURE_JPEG_H_
 
-#include "runtime/app/picture/parts.h"
+#include "runtime/app/picture/decoder_support.h"
 
 namespace trimtab {
 

@@ -8,9 +8,9 @@ namespace {
 constexpr int kFraction = 13;
 constexpr int kC1 = 11363, kC2 = 10703, kC3 = 9633, kC4 = 8192, kC5 = 6436, kC6 = 4433, kC7 = 2260;
 
-constexpr int kKept = 2;                     // bits of fraction between the two passes
-constexpr int kMostCoefficient = 8191;       // 8 times as large as those of 8-bit samples
-constexpr int kMostBetween = (1 << 15) - 1;  // of which 61,212 / 8,192 fit into 31 bits
+constexpr int kKept = 2;                         // bits of fraction between the two passes
+constexpr int kMaxCoefficient = 8191;            // 8 times as large as those of 8-bit samples
+constexpr int kMaxIntermediate = (1 << 15) - 1;  // of which 61,212 / 8,192 fit into 31 bits
 
 int Limited(int value, int most) { return value > most ? most : value < -most ? -most : value; }
 
@@ -67,11 +67,11 @@ void InverseTransform(const int16_t* block, const uint16_t* quantization, uint8_
   int values[kBlock];
   for (int i = 0; i < kBlock; ++i) {
     // Both factors are limited, so that the product fits into 31 bits.
-    const int factor = Limited(quantization[i], kMostCoefficient);
-    values[i] = Limited(Limited(block[i], kMostCoefficient) * factor, kMostCoefficient);
+    const int factor = Limited(quantization[i], kMaxCoefficient);
+    values[i] = Limited(Limited(block[i], kMaxCoefficient) * factor, kMaxCoefficient);
   }
   for (int i = 0; i < kBlockSide; ++i) Transform8(values + i, 8, kFraction - kKept, values + i);
-  for (int& value : values) value = Limited(value, kMostBetween);
+  for (int& value : values) value = Limited(value, kMaxIntermediate);
   for (int i = 0; i < kBlockSide; ++i) {
     int row[kBlockSide];
     Transform8(values + 8 * i, 1, kFraction + kKept + 3, row);

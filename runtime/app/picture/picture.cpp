@@ -1,6 +1,6 @@
 #include "runtime/app/picture/picture.h"
 
-#include "runtime/app/picture/parts.h"
+#include "runtime/app/picture/decoder_support.h"
 
 namespace trimtab {
 

@@ -120,7 +120,7 @@ const char* ReadHeader(Chunks* chunks, Header* header, PictureSize* size) {
   *header = {depth, color, at[12] == 1};
   size->width = static_cast<int32_t>(Big32(at));
   size->height = static_cast<int32_t>(Big32(at + 4));
-  size->work_bytes = 2 * Pieces::Needed(header->RowBytes(size->width));
+  size->work_bytes = 2 * BumpAllocator::Needed(header->RowBytes(size->width));
   return nullptr;
 }
 
@@ -152,7 +152,7 @@ struct Pass {
 
 class Png {
  public:
-  Png(const PictureSize& size, uint8_t* pixels, Pieces work)
+  Png(const PictureSize& size, uint8_t* pixels, BumpAllocator work)
       : size_(size), pixels_(pixels), work_(work) {}
 
   const char* Decode(Chunks chunks) {
@@ -233,7 +233,7 @@ class Png {
 
   PictureSize size_;
   uint8_t* pixels_;
-  Pieces work_;
+  BumpAllocator work_;
   Header header_;
   uint8_t* rows_[2] = {};  // the current one, and the one above it
   uint8_t palette_[256 * 3] = {};
@@ -255,7 +255,7 @@ const char* MeasurePng(const uint8_t* data, size_t bytes, PictureSize* size) {
 const char* DecodePng(const uint8_t* data, size_t bytes, const PictureSize& size, uint8_t* pixels,
                       uint8_t* work) {
   if (bytes < kSignatureBytes) return kDamagedPicture;
-  return Png(size, pixels, Pieces(work, size.work_bytes)).Decode(Chunks(data, bytes));
+  return Png(size, pixels, BumpAllocator(work, size.work_bytes)).Decode(Chunks(data, bytes));
 }
 
 }  // namespace trimtab

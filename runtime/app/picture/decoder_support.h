@@ -1,6 +1,6 @@
 // What the decoders share: errors, numbers of a file, memory, and prefix codes.
-#ifndef TRIMTAB_APP_PICTURE_PARTS_H_
-#define TRIMTAB_APP_PICTURE_PARTS_H_
+#ifndef TRIMTAB_APP_PICTURE_DECODER_SUPPORT_H_
+#define TRIMTAB_APP_PICTURE_DECODER_SUPPORT_H_
 
 #if FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 #include <sanitizer/asan_interface.h>
@@ -25,9 +25,9 @@ inline const char* CheckSides(uint32_t width, uint32_t height) {
 }
 
 // Hands out zeroed pieces of a block of memory.
-class Pieces {
+class BumpAllocator {
  public:
-  Pieces(uint8_t* begin, uint64_t bytes) : at_(begin), left_(bytes) {}
+  BumpAllocator(uint8_t* begin, uint64_t bytes) : at_(begin), left_(bytes) {}
 
   // The bytes that `Take` uses. For the fuzzer there is a gap behind each piece.
   static constexpr uint64_t Needed(uint64_t bytes) { return (bytes + 63) / 64 * 64 + kGapBytes; }
@@ -124,4 +124,4 @@ const char* DecodeJpeg(const uint8_t* data, size_t bytes, const PictureSize& siz
 
 }  // namespace trimtab
 
-#endif  // TRIMTAB_APP_PICTURE_PARTS_H_
+#endif  // TRIMTAB_APP_PICTURE_DECODER_SUPPORT_H_

@@ -1,6 +1,6 @@
-// The primitives of kernels/generic/ for pixels, with AVX2; see kernels/portable/vec_pixels.h.
-#ifndef TRIMTAB_KERNELS_X86_VEC_PIXELS_AVX2_H_
-#define TRIMTAB_KERNELS_X86_VEC_PIXELS_AVX2_H_
+// The primitives of kernels/generic/ for pixels, with AVX2; see kernels/portable/vec_u8.h.
+#ifndef TRIMTAB_KERNELS_X86_VEC_U8_AVX2_H_
+#define TRIMTAB_KERNELS_X86_VEC_U8_AVX2_H_
 
 #define TRIMTAB_ELEMENT uint8_t
 #include "kernels/x86/vec_avx2.h"
@@ -11,12 +11,12 @@ inline I LoadWords(const uint32_t* p) {
   return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))};
 }
 
-inline F Nearest(F x) {
+inline F RoundToNearest(F x) {
   return {_mm256_round_ps(x.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
 }
 
 // a[0], b[0], c[0], a[1], ...
-inline void StoreInTurn(float* p, F a, F b, F c) {
+inline void StoreInterleaved(float* p, F a, F b, F c) {
   float values[3][kLanes];
   Store(values[0], a);
   Store(values[1], b);
@@ -27,4 +27,4 @@ inline void StoreInTurn(float* p, F a, F b, F c) {
 
 }  // namespace
 
-#endif  // TRIMTAB_KERNELS_X86_VEC_PIXELS_AVX2_H_
+#endif  // TRIMTAB_KERNELS_X86_VEC_U8_AVX2_H_

@@ -1,7 +1,7 @@
 // The primitives of kernels/generic/ for pixels, with Advanced SIMD; see
-// kernels/portable/vec_pixels.h.
-#ifndef TRIMTAB_KERNELS_ARM_VEC_PIXELS_NEON_H_
-#define TRIMTAB_KERNELS_ARM_VEC_PIXELS_NEON_H_
+// kernels/portable/vec_u8.h.
+#ifndef TRIMTAB_KERNELS_ARM_VEC_U8_NEON_H_
+#define TRIMTAB_KERNELS_ARM_VEC_U8_NEON_H_
 
 #define TRIMTAB_ELEMENT uint8_t
 #include "kernels/arm/vec_neon.h"
@@ -10,7 +10,7 @@ namespace {
 
 inline I LoadWords(const uint32_t* p) { return {vreinterpretq_s32_u32(vld1q_u32(p))}; }
 
-inline F Nearest(F x) {
+inline F RoundToNearest(F x) {
 #if defined(__aarch64__)
   return {vrndnq_f32(x.v)};
 #else
@@ -20,11 +20,11 @@ inline F Nearest(F x) {
 }
 
 // a[0], b[0], c[0], a[1], ...
-inline void StoreInTurn(float* p, F a, F b, F c) {
+inline void StoreInterleaved(float* p, F a, F b, F c) {
   const float32x4x3_t all = {{a.v, b.v, c.v}};
   vst3q_f32(p, all);
 }
 
 }  // namespace
 
-#endif  // TRIMTAB_KERNELS_ARM_VEC_PIXELS_NEON_H_
+#endif  // TRIMTAB_KERNELS_ARM_VEC_U8_NEON_H_

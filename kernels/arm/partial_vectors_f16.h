@@ -1,16 +1,16 @@
 // Partial vectors of f16, through memory. Included after Load, Store and kLanes are defined.
-#ifndef TRIMTAB_KERNELS_ARM_HALF_PARTS_H_
-#define TRIMTAB_KERNELS_ARM_HALF_PARTS_H_
+#ifndef TRIMTAB_KERNELS_ARM_PARTIAL_VECTORS_F16_H_
+#define TRIMTAB_KERNELS_ARM_PARTIAL_VECTORS_F16_H_
 
 namespace {
 
-inline F LoadPart(const Half* p, size_t count) {
+inline F LoadPartial(const Half* p, size_t count) {
   if (count == kLanes) return Load(p);
   Half lanes[kLanes] = {};
   for (size_t i = 0; i < count; ++i) lanes[i] = p[i];
   return Load(lanes);
 }
-inline void StorePart(Half* p, F a, size_t count) {
+inline void StorePartial(Half* p, F a, size_t count) {
   if (count == kLanes) return Store(p, a);
   Half lanes[kLanes];
   Store(lanes, a);
@@ -19,4 +19,4 @@ inline void StorePart(Half* p, F a, size_t count) {
 
 }  // namespace
 
-#endif  // TRIMTAB_KERNELS_ARM_HALF_PARTS_H_
+#endif  // TRIMTAB_KERNELS_ARM_PARTIAL_VECTORS_F16_H_

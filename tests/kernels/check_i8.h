@@ -1,6 +1,6 @@
 // Common parts of the checks of int8 kernels: guarded buffers, the requantization rule, test data.
-#ifndef TRIMTAB_TESTS_KERNELS_CHECK_BYTES_H_
-#define TRIMTAB_TESTS_KERNELS_CHECK_BYTES_H_
+#ifndef TRIMTAB_TESTS_KERNELS_CHECK_I8_H_
+#define TRIMTAB_TESTS_KERNELS_CHECK_I8_H_
 
 #include "kernels/kernel_api.h"
 #include "tests/kernels/check_support.h"
@@ -8,7 +8,7 @@
 namespace check {
 
 // A buffer that ends at a guard page, with canaries around results.
-class GuardedBytes {
+class GuardedI8 {
  public:
   int8_t* Take(size_t n) {
     return reinterpret_cast<int8_t*>(floats_.Take((n + 3) / 4) + (n + 3) / 4) - n;
@@ -52,7 +52,7 @@ class Slopes {
     return slopes_;
   }
   float operator[](size_t i) const { return slopes_ == nullptr ? 1 : slopes_[i]; }
-  bool AreThere() const { return slopes_ != nullptr; }
+  bool exist() const { return slopes_ != nullptr; }
 
  private:
   Guarded<float> floats_;
@@ -67,7 +67,7 @@ inline double Requantized(int64_t sum, float scale, int zero_point, int low, int
   return Clamp(nearbyintf(product) + static_cast<double>(zero_point), low, high);
 }
 
-class BytesCheck {
+class I8Check {
  protected:
   void Fill(int8_t* p, size_t n, int least) {
     for (size_t i = 0; i < n; ++i)
@@ -75,21 +75,21 @@ class BytesCheck {
                                  static_cast<int>(random_.Below(static_cast<size_t>(128 - least))));
   }
   // Includes the extremes, at which 16-bit sums overflow first.
-  void FillEnds(int8_t* p, size_t n, int least) {
+  void FillExtremes(int8_t* p, size_t n, int least) {
     Fill(p, n, least);
     if (random_.Below(3) == 0) memset(p, random_.Below(2) == 0 ? least : 127, n);
   }
   // Powers of two, so that many results are ties; and, without slopes, a few whose products exceed
   // 32 bits.
   float Scale(size_t depth) {
-    if (!slopes_.AreThere() && random_.Below(300) == 0)
+    if (!slopes_.exist() && random_.Below(300) == 0)
       return ldexpf(1, static_cast<int>(random_.Below(90)));
     const float scale = ldexpf(1, -static_cast<int>(random_.Below(6)) - 5);
     return random_.Below(2) == 0 ? scale
                                  : random_.Uniform(0.5f, 2) / static_cast<float>(40 * depth + 1);
   }
 
-  GuardedBytes x_, w_, y_, scratch_;
+  GuardedI8 x_, w_, y_, scratch_;
   Guarded<float> bias_, scale_, floats_;
   Slopes slopes_;
   const int8_t* pointers_[4096];
@@ -98,4 +98,4 @@ class BytesCheck {
 
 }  // namespace check
 
-#endif  // TRIMTAB_TESTS_KERNELS_CHECK_BYTES_H_
+#endif  // TRIMTAB_TESTS_KERNELS_CHECK_I8_H_

@@ -1,5 +1,5 @@
 // The driver of the x86 int8 GEMM kernels: tiles of rows, panels, variants for fewer rows, and the
-// epilogue, over the vectors of vec_bytes_<isa>.h.
+// epilogue, over the vectors of vec_i8_<isa>.h.
 //
 // A kernel supplies Tile: the constants kMr, kNr, kVectors = kNr / (kLanes / kQuarters) and
 // Smaller(rows), the next smaller number of rows with code of its own, or 0; and, for a tile of
@@ -9,11 +9,11 @@
 //   PanelBytes(args)                    bytes of a panel's weights
 //   Multiply<kRows, kUsed>(args, sums)  bias and products of the first kUsed vectors of a panel;
 //                                       Numbers sums[kRows][kUsed]
-//   kProductsFit                        whether LetProductsFit(sums, scale) makes their products fit
+//   kProductsFit                        whether LimitProducts(sums, scale) makes their products fit
 //                                       32 bits, so that none needs a bound; worth its registers if
 //                                       there are 32
-#ifndef TRIMTAB_KERNELS_X86_GEMM_BYTES_H_
-#define TRIMTAB_KERNELS_X86_GEMM_BYTES_H_
+#ifndef TRIMTAB_KERNELS_X86_GEMM_I8_H_
+#define TRIMTAB_KERNELS_X86_GEMM_I8_H_
 
 #include "kernels/generic/short_copy.h"
 #include "kernels/generic/unroll.h"
@@ -21,7 +21,7 @@
 
 namespace {
 
-constexpr size_t kNumbers = kLanes / kQuarters;  // 32-bit values per vector
+constexpr size_t kI32Lanes = kLanes / kQuarters;  // 32-bit values per vector
 
 // Bytes of weights in the order of the depth.
 template <size_t kNr>
@@ -30,11 +30,11 @@ inline size_t PlainPanelBytes(const GemmArgs<int8_t>& args) {
 }
 
 template <int kRows, int kUsed>
-inline void BeginWithBias(const GemmArgs<int8_t>& args, Numbers (&sums)[kRows][kUsed]) {
+inline void InitializeWithBias(const GemmArgs<int8_t>& args, I32Vector (&sums)[kRows][kUsed]) {
   TRIMTAB_UNROLL
   for (int v = 0; v < kUsed; ++v) {
-    Numbers bias;
-    __builtin_memcpy(&bias, args.bias + static_cast<size_t>(v) * kNumbers, sizeof(bias));
+    I32Vector bias;
+    __builtin_memcpy(&bias, args.bias + static_cast<size_t>(v) * kI32Lanes, sizeof(bias));
     TRIMTAB_UNROLL
     for (int i = 0; i < kRows; ++i) sums[i][v] = bias;
   }
@@ -50,15 +50,15 @@ inline void CopyBytes(int8_t* to, const int8_t* from, size_t count) {
 
 // Stores the results of a panel as float32.
 template <int kRows, int kUsed>
-inline void StoreReals(const GemmArgs<int8_t>& args, const Numbers (&sums)[kRows][kUsed],
-                       const Reals (&scale)[kUsed], size_t columns) {
-  alignas(64) int8_t results[kRows][kUsed * sizeof(Reals)];
+inline void StoreDequantized(const GemmArgs<int8_t>& args, const I32Vector (&sums)[kRows][kUsed],
+                             const F32Vector (&scale)[kUsed], size_t columns) {
+  alignas(64) int8_t results[kRows][kUsed * sizeof(F32Vector)];
   TRIMTAB_UNROLL
   for (int i = 0; i < kRows; ++i) {
     TRIMTAB_UNROLL
     for (int v = 0; v < kUsed; ++v) {
-      const Reals part = ToReals(sums[i][v]) * scale[v];
-      __builtin_memcpy(results[i] + v * sizeof(Reals), &part, sizeof(Reals));
+      const F32Vector part = ToF32(sums[i][v]) * scale[v];
+      __builtin_memcpy(results[i] + v * sizeof(F32Vector), &part, sizeof(F32Vector));
     }
   }
   int8_t* c = args.c;
@@ -68,13 +68,13 @@ inline void StoreReals(const GemmArgs<int8_t>& args, const Numbers (&sums)[kRows
 
 // PReLU.
 template <int kRows, int kUsed>
-inline void MultiplyNegatives(const float* slopes, Reals (&products)[kRows][kUsed]) {
+inline void ApplySlopes(const float* slopes, F32Vector (&products)[kRows][kUsed]) {
   TRIMTAB_UNROLL
   for (int v = 0; v < kUsed; ++v) {
-    const Reals slope = LoadReals(slopes + static_cast<size_t>(v) * kNumbers);
+    const F32Vector slope = LoadF32(slopes + static_cast<size_t>(v) * kI32Lanes);
     TRIMTAB_UNROLL
     for (int i = 0; i < kRows; ++i) {
-      const Reals x = products[i][v];
+      const F32Vector x = products[i][v];
       products[i][v] = Max(x, x * slope);
     }
   }
@@ -87,34 +87,35 @@ template <class Tile, int kRows, int kUsed>
 __attribute__((noinline)) void Panel(const GemmArgs<int8_t>& args, const Tile& tile,
                                      size_t columns) {
   constexpr int kAll = kRows * kUsed, kGroups = (kAll + kQuarters - 1) / kQuarters;
-  Numbers sums[kRows][kUsed];
+  I32Vector sums[kRows][kUsed];
   tile.template Multiply<kRows, kUsed>(args, sums);
-  Reals scale[kUsed];
+  F32Vector scale[kUsed];
   TRIMTAB_UNROLL
   for (int v = 0; v < kUsed; ++v)
-    scale[v] = LoadReals(args.scale + static_cast<size_t>(v) * kNumbers);
-  if (args.dequantized != nullptr) return StoreReals<kRows, kUsed>(args, sums, scale, columns);
-  if constexpr (Tile::kProductsFit) Tile::LetProductsFit(sums, scale);
-  Reals products[kRows][kUsed];
+    scale[v] = LoadF32(args.scale + static_cast<size_t>(v) * kI32Lanes);
+  if (args.dequantized != nullptr)
+    return StoreDequantized<kRows, kUsed>(args, sums, scale, columns);
+  if constexpr (Tile::kProductsFit) Tile::LimitProducts(sums, scale);
+  F32Vector products[kRows][kUsed];
   TRIMTAB_UNROLL
   for (int i = 0; i < kRows; ++i) {
     TRIMTAB_UNROLL
-    for (int v = 0; v < kUsed; ++v) products[i][v] = ToReals(sums[i][v]) * scale[v];
+    for (int v = 0; v < kUsed; ++v) products[i][v] = ToF32(sums[i][v]) * scale[v];
   }
-  if (args.slope != nullptr) MultiplyNegatives(args.slope, products);
-  const RoundingOf<Tile::kProductsFit> rounded(args);
+  if (args.slope != nullptr) ApplySlopes(args.slope, products);
+  const QuantizerOf<Tile::kProductsFit> quantize(args);
   alignas(64) int8_t results[kGroups * kLanes];
   TRIMTAB_UNROLL
   for (int g = 0; g < kGroups; ++g) {
-    Reals part[kQuarters];
+    F32Vector part[kQuarters];
     TRIMTAB_UNROLL
     for (int q = 0; q < kQuarters; ++q) {
       const int at = g * kQuarters + q < kAll ? g * kQuarters + q : kAll - 1;
       part[q] = products[at / kUsed][at % kUsed];
     }
-    Store(results + static_cast<size_t>(g) * kLanes, rounded(part));
+    Store(results + static_cast<size_t>(g) * kLanes, quantize(part));
   }
-  constexpr size_t kWidth = kUsed * kNumbers;
+  constexpr size_t kWidth = kUsed * kI32Lanes;
   const int8_t* from = results;
   int8_t* c = args.c;
   if (columns == kWidth) {
@@ -137,12 +138,12 @@ inline void RunPanel(const GemmArgs<int8_t>& args, const Tile& tile, size_t colu
 }
 
 template <class Tile>
-inline void GemmBytes(const GemmArgs<int8_t>& original) {
+inline void GemmI8(const GemmArgs<int8_t>& original) {
   constexpr size_t kMr = Tile::kMr, kNr = Tile::kNr;
   const size_t panel_bytes = Tile::PanelBytes(original);
-  const bool is_real = original.dequantized != nullptr;
-  const size_t size = is_real ? sizeof(float) : sizeof(int8_t);  // bytes per result
-  int8_t* const c = is_real ? reinterpret_cast<int8_t*>(original.dequantized) : original.c;
+  const bool is_dequantized = original.dequantized != nullptr;
+  const size_t size = is_dequantized ? sizeof(float) : sizeof(int8_t);  // bytes per result
+  int8_t* const c = is_dequantized ? reinterpret_cast<int8_t*>(original.dequantized) : original.c;
   GemmArgs<int8_t> args = original;
   args.c_stride *= size;
   for (size_t row = 0; row < original.rows; row += kMr, args.a += original.taps * kMr) {
@@ -156,7 +157,7 @@ inline void GemmBytes(const GemmArgs<int8_t>& original) {
     for (size_t left = original.columns; left > 0;) {
       const size_t columns = left < kNr ? left : kNr;
       left -= columns;
-      if (Tile::kVectors == 2 && columns <= kNumbers) {
+      if (Tile::kVectors == 2 && columns <= kI32Lanes) {
         RunPanel<Tile, 1>(args, tile, columns);
       } else {
         RunPanel<Tile, 2>(args, tile, columns);
@@ -172,4 +173,4 @@ inline void GemmBytes(const GemmArgs<int8_t>& original) {
 
 }  // namespace
 
-#endif  // TRIMTAB_KERNELS_X86_GEMM_BYTES_H_
+#endif  // TRIMTAB_KERNELS_X86_GEMM_I8_H_

@@ -3,9 +3,9 @@
 // A kernel supplies Tile: the constants kMr and kNr; Multiply(block, panel, count, c, c_stride),
 // which computes a whole tile of `count` >= 1 panels and writes its rows to c, int8 values, or
 // floats if the block is real (c_stride is in bytes); Pack, which copies the rows of such a tile
-// together first; kFew and MultiplyFew, which computes that many rows alone, or 0.
-#ifndef TRIMTAB_KERNELS_ARM_GEMM_BYTES_H_
-#define TRIMTAB_KERNELS_ARM_GEMM_BYTES_H_
+// together first; kFewRows and MultiplyFewRows, which computes that many rows alone, or 0.
+#ifndef TRIMTAB_KERNELS_ARM_GEMM_I8_H_
+#define TRIMTAB_KERNELS_ARM_GEMM_I8_H_
 
 #include <arm_neon.h>
 #include <stddef.h>
@@ -21,8 +21,8 @@ struct Block {
   int16x8_t zero_point;  // in every lane; so are the limits
   int8x16_t low, high;
   size_t slope;                         // bytes from the next panel's scales to this panel's slopes
-  size_t is_bounded;                    // limits narrower than int8
-  size_t finish;                        // a Finish: conversion of the sums
+  size_t is_clamped;                    // limits narrower than int8
+  size_t epilogue;                      // an Epilogue: conversion of the sums
   const int8_t *const *a, *const *end;  // pointers to taps
   size_t k;
   int8_t* packed;  // the rows as Pack arranges them
@@ -31,7 +31,7 @@ struct Block {
 
 // Conversion of sums: requantized, float32, or requantized after negative ones are multiplied by
 // slopes.
-enum Finish : size_t { kRounded = 0, kReal = 1, kSloped = 2 };
+enum Epilogue : size_t { kRequantize = 0, kDequantize = 1, kRequantizePrelu = 2 };
 
 // For tiles that read rows in place.
 struct RowsInPlace {
@@ -46,51 +46,51 @@ struct Panel {
 
 // Operands of the assembly for four rows: beginning a panel and a tap, loading a block's zero
 // point, setting pointers to the result's rows, and advancing to the next panel.
-#define TRIMTAB_BLOCK_OUTPUTS                                                                      \
+#define TRIMTAB_ASM_OUTPUTS                                                                        \
   [w] "+r"(panel.w), [bias] "+r"(panel.bias), [scale] "+r"(panel.scale), [count] "+r"(count),      \
       [c] "+r"(c), [tap] "=&r"(tap), [n] "=&r"(n), [p0] "=&r"(p0), [p1] "=&r"(p1), [p2] "=&r"(p2), \
       [p3] "=&r"(p3)
-#define TRIMTAB_BLOCK_INPUTS                                                     \
+#define TRIMTAB_ASM_INPUTS                                                       \
   [a] "r"(block.a), [end] "r"(block.end), [k] "r"(block.k), [block] "r"(&block), \
       [low] "i"(offsetof(Block, low)), [slope] "i"(offsetof(Block, slope)),      \
-      [bounded] "r"(block.is_bounded), [finish] "r"(block.finish), [c_stride] "r"(c_stride)
-#define TRIMTAB_NEXT_PANEL \
-  "10:\n"                  \
+      [clamped] "r"(block.is_clamped), [epilogue] "r"(block.epilogue), [c_stride] "r"(c_stride)
+#define TRIMTAB_BEGIN_PANEL \
+  "10:\n"                   \
   "mov %[tap], %[a]\n"
 // Tests for another tap: `b.ne` continues with it.
-#define TRIMTAB_ANOTHER_TAP "cmp %[tap], %[end]\n"
-#define TRIMTAB_NEXT_TAP              \
+#define TRIMTAB_TEST_LAST_TAP "cmp %[tap], %[end]\n"
+#define TRIMTAB_LOAD_TAP_POINTERS     \
   "ldp %[p0], %[p1], [%[tap]], #16\n" \
   "ldp %[p2], %[p3], [%[tap]], #16\n"
-#define TRIMTAB_BLOCK_ZERO_POINT(zero_point) "ldr q" #zero_point ", [%[block]]\n"
-#define TRIMTAB_BLOCK_ROWS                 \
+#define TRIMTAB_LOAD_ZERO_POINT(zero_point) "ldr q" #zero_point ", [%[block]]\n"
+#define TRIMTAB_SET_ROW_POINTERS           \
   "mov %[p0], %[c]\n"                      \
   "add %[p1], %[c], %[c_stride]\n"         \
   "add %[p2], %[c], %[c_stride], lsl #1\n" \
   "add %[p3], %[p1], %[c_stride], lsl #1\n"
 // Before requantization: branches behind the loop for the other conversions.
-#define TRIMTAB_UNLESS_ROUNDED \
-  "cbnz %[finish], 21f\n"      \
+#define TRIMTAB_BRANCH_UNLESS_REQUANTIZE \
+  "cbnz %[epilogue], 21f\n"              \
   "19:\n"
 // End of the loop over panels. Between this macro and the next one is the code that multiplies sums
 // by slopes, with n pointing at them; between that one and the last one the code that stores
 // float32 results.
-#define TRIMTAB_UNTIL_LAST_PANEL     \
+#define TRIMTAB_END_PANEL_LOOP       \
   "20:\n"                            \
   "subs %[count], %[count], #1\n"    \
   "b.ne 10b\n"                       \
   "b 22f\n"                          \
   "21:\n"                            \
-  "tbz %[finish], #1, 23f\n"         \
+  "tbz %[epilogue], #1, 23f\n"       \
   "ldr %[n], [%[block], %[slope]]\n" \
   "add %[n], %[n], %[scale]\n"
-#define TRIMTAB_END_OF_SLOPES \
-  "b 19b\n"                   \
+#define TRIMTAB_END_SLOPES \
+  "b 19b\n"                \
   "23:\n"
-#define TRIMTAB_END_OF_REALS(bytes) \
-  "add %[c], %[c], #" #bytes        \
-  "\n"                              \
-  "b 20b\n"                         \
+#define TRIMTAB_END_DEQUANTIZE(bytes) \
+  "add %[c], %[c], #" #bytes          \
+  "\n"                                \
+  "b 20b\n"                           \
   "22:\n"
 // Narrows the rounded sums in s0 to s3 to 16 int8 values in s0.
 #define TRIMTAB_NARROW(s0, s1, s2, s3, zero_point) \
@@ -111,9 +111,9 @@ struct Panel {
   "sqxtn2 v" #s0 ".16b, v" #s2 ".8h\n"
 // Narrowing saturates to int8: jumps to `label` unless the block has narrower limits, which it
 // loads.
-#define TRIMTAB_UNLESS_BOUNDED(label, low, high) \
-  "cbz %[bounded], " label                       \
-  "\n"                                           \
+#define TRIMTAB_BRANCH_UNLESS_CLAMPED(label, low, high) \
+  "cbz %[clamped], " label                              \
+  "\n"                                                  \
   "ldp q" #low ", q" #high ", [%[block], %[low]]\n"
 #define TRIMTAB_CLAMP(s, low, high)       \
   "smax v" #s ".16b, v" #s ".16b, v" #low \
@@ -131,16 +131,16 @@ struct Panel {
   ".4s\n"                                   \
   "fmax v" #s ".4s, v" #s ".4s, v" #product ".4s\n"
 // Stores 16 floats of a row.
-#define TRIMTAB_STORE_REALS(s0, s1, s2, s3, p) \
-  "stp q" #s0 ", q" #s1 ", [%[" #p             \
-  "]]\n"                                       \
+#define TRIMTAB_STORE_F32(s0, s1, s2, s3, p) \
+  "stp q" #s0 ", q" #s1 ", [%[" #p           \
+  "]]\n"                                     \
   "stp q" #s2 ", q" #s3 ", [%[" #p "], #32]\n"
 
 // Bytes from the scales of the next panel to the slopes of this one.
 template <size_t kNr>
-inline size_t SlopesBehind(const GemmArgs<int8_t>& args) {
-  const auto place = [](const float* p) { return reinterpret_cast<uintptr_t>(p); };
-  return args.slope == nullptr ? 0 : place(args.slope) - place(args.scale + kNr);
+inline size_t SlopesOffset(const GemmArgs<int8_t>& args) {
+  const auto address = [](const float* p) { return reinterpret_cast<uintptr_t>(p); };
+  return args.slope == nullptr ? 0 : address(args.slope) - address(args.scale + kNr);
 }
 
 // Copies a row that was computed in a buffer.
@@ -152,44 +152,45 @@ inline void CopyRow(int8_t* to, const int8_t* from, size_t bytes) {
 }
 
 template <class Tile>
-inline void GemmBytes(const GemmArgs<int8_t>& args) {
+inline void GemmI8(const GemmArgs<int8_t>& args) {
   constexpr size_t kMr = Tile::kMr, kNr = Tile::kNr;
-  const bool is_real = args.dequantized != nullptr;
-  const size_t size = is_real ? sizeof(float) : sizeof(int8_t);  // bytes per result
+  const bool is_dequantized = args.dequantized != nullptr;
+  const size_t size = is_dequantized ? sizeof(float) : sizeof(int8_t);  // bytes per result
   const size_t panel_bytes = args.taps * args.k * kNr, c_stride = args.c_stride * size;
   const size_t whole_panels = args.columns / kNr, columns_left = args.columns % kNr;
   Block block = {vdupq_n_s16(static_cast<int16_t>(args.zero_point)),
                  vdupq_n_s8(static_cast<int8_t>(args.low)),
                  vdupq_n_s8(static_cast<int8_t>(args.high)),
-                 SlopesBehind<kNr>(args),
+                 SlopesOffset<kNr>(args),
                  args.low > INT8_MIN || args.high < INT8_MAX,
-                 is_real                 ? kReal
-                 : args.slope != nullptr ? kSloped
-                                         : kRounded,
+                 is_dequantized          ? kDequantize
+                 : args.slope != nullptr ? kRequantizePrelu
+                                         : kRequantize,
                  args.a,
                  args.a + args.taps * kMr,
                  args.k,
                  args.scratch,
                  args.taps * args.k};
-  int8_t* row = is_real ? reinterpret_cast<int8_t*>(args.dequantized) : args.c;
+  int8_t* row = is_dequantized ? reinterpret_cast<int8_t*>(args.dequantized) : args.c;
   for (size_t left = args.rows; left > 0; row += kMr * c_stride) {
     const size_t rows = left < kMr ? left : kMr;
     left -= rows;
-    const bool few = rows <= Tile::kFew;
-    const auto multiply = few ? Tile::MultiplyFew : Tile::Multiply;
-    if (!few) Tile::Pack(block);
-    size_t panels = rows == (few ? Tile::kFew : kMr) ? whole_panels : 0;
+    const bool has_few_rows = rows <= Tile::kFewRows;
+    const auto multiply = has_few_rows ? Tile::MultiplyFewRows : Tile::Multiply;
+    if (!has_few_rows) Tile::Pack(block);
+    size_t panels = rows == (has_few_rows ? Tile::kFewRows : kMr) ? whole_panels : 0;
     if (panels > 0) multiply(block, {args.w, args.bias, args.scale}, panels, row, c_stride);
     // Partial panels are computed in a buffer.
     for (; panels < whole_panels + (columns_left > 0); ++panels) {
       const size_t first = panels * kNr;
-      alignas(float) int8_t part[kMr * kNr * sizeof(float)];
+      alignas(float) int8_t partial[kMr * kNr * sizeof(float)];
       const size_t width = kNr * size;
       multiply(block, {args.w + panels * panel_bytes, args.bias + first, args.scale + first}, 1,
-               part, width);
+               partial, width);
       const size_t bytes = panels < whole_panels ? width : columns_left * size;
       int8_t* to = row + first * size;
-      for (const int8_t* from = part; from < part + rows * width; from += width, to += c_stride)
+      for (const int8_t* from = partial; from < partial + rows * width;
+           from += width, to += c_stride)
         CopyRow(to, from, bytes);
     }
     block.a = block.end;
@@ -199,4 +200,4 @@ inline void GemmBytes(const GemmArgs<int8_t>& args) {
 
 }  // namespace
 
-#endif  // TRIMTAB_KERNELS_ARM_GEMM_BYTES_H_
+#endif  // TRIMTAB_KERNELS_ARM_GEMM_I8_H_

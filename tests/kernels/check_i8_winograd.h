@@ -1,8 +1,8 @@
 // Checks of Winograd convolution of int8 values, which is exact: the input transform against the
 // matrix of the points, products against 64-bit sums, and the output transform against the
 // convolution itself, for transformed inputs and weights whose products overflow.
-#ifndef TRIMTAB_TESTS_KERNELS_CHECK_WHOLE_WINOGRAD_H_
-#define TRIMTAB_TESTS_KERNELS_CHECK_WHOLE_WINOGRAD_H_
+#ifndef TRIMTAB_TESTS_KERNELS_CHECK_I8_WINOGRAD_H_
+#define TRIMTAB_TESTS_KERNELS_CHECK_I8_WINOGRAD_H_
 
 #include "kernels/kernel_api.h"
 #include "tests/kernels/check_quantized.h"
@@ -10,7 +10,7 @@
 
 namespace check {
 
-class WholeWinogradCheck {
+class I8WinogradCheck {
  public:
   void Input(void (*kernel)(const WinogradInputArgs<int8_t>&), Result* result) {
     const Matrix b = WinogradInputMatrix(kSize, 1);
@@ -155,7 +155,7 @@ class WholeWinogradCheck {
     }
   }
 
-  GuardedBytes x_, y_;
+  GuardedI8 x_, y_;
   Guarded<int16_t> shorts_, weights_;
   Guarded<int32_t> sums_, bias_;
   Guarded<float> scale_;
@@ -165,4 +165,4 @@ class WholeWinogradCheck {
 
 }  // namespace check
 
-#endif  // TRIMTAB_TESTS_KERNELS_CHECK_WHOLE_WINOGRAD_H_
+#endif  // TRIMTAB_TESTS_KERNELS_CHECK_I8_WINOGRAD_H_

@@ -3,8 +3,8 @@
 //
 // A kernel supplies Tile: kMr rows by kNr columns, and Multiply<kRows>(args, a, w, c), which
 // computes a tile of exactly kRows rows.
-#ifndef TRIMTAB_KERNELS_GENERIC_WINOGRAD_PRODUCTS_H_
-#define TRIMTAB_KERNELS_GENERIC_WINOGRAD_PRODUCTS_H_
+#ifndef TRIMTAB_KERNELS_GENERIC_WINOGRAD_PRODUCT_I8_H_
+#define TRIMTAB_KERNELS_GENERIC_WINOGRAD_PRODUCT_I8_H_
 
 #include "kernels/kernel_api.h"
 
@@ -20,7 +20,7 @@ inline void MultiplyRows(const WinogradProductArgs<int8_t>& args, size_t rows, c
 }
 
 template <class Tile>
-inline void WinogradProducts(const WinogradProductArgs<int8_t>& args) {
+inline void WinogradProduct(const WinogradProductArgs<int8_t>& args) {
   constexpr size_t kMr = Tile::kMr, kNr = Tile::kNr;
   const int16_t* w = args.w;
   for (size_t column = 0; column < args.columns; column += kNr, w += args.k * kNr) {
@@ -39,4 +39,4 @@ inline void WinogradProducts(const WinogradProductArgs<int8_t>& args) {
 
 }  // namespace
 
-#endif  // TRIMTAB_KERNELS_GENERIC_WINOGRAD_PRODUCTS_H_
+#endif  // TRIMTAB_KERNELS_GENERIC_WINOGRAD_PRODUCT_I8_H_

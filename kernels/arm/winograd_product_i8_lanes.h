@@ -3,21 +3,21 @@
 //
 // A kernel supplies Lanes: Vector, kDepth elements of a row of a; Load and LoadOne; and
 // Add<kLane>(a, w, sums), which adds a lane of each row's vector times a row of w.
-#ifndef TRIMTAB_KERNELS_ARM_WINOGRAD_LANES_H_
-#define TRIMTAB_KERNELS_ARM_WINOGRAD_LANES_H_
+#ifndef TRIMTAB_KERNELS_ARM_WINOGRAD_PRODUCT_I8_LANES_H_
+#define TRIMTAB_KERNELS_ARM_WINOGRAD_PRODUCT_I8_LANES_H_
 
 #include <arm_neon.h>
 
 #include "kernels/generic/unroll.h"
-#include "kernels/generic/winograd_products.h"
+#include "kernels/generic/winograd_product_i8.h"
 
 namespace {
 
 constexpr int kLaneVectors = 4;  // vectors of sums for 16 columns
 
-template <class Lanes, int kMostRows>
-struct LaneTile {
-  static constexpr int kMr = kMostRows;
+template <class Lanes, int kMaxRows>
+struct WinogradLaneTile {
+  static constexpr int kMr = kMaxRows;
   static constexpr size_t kNr = 4 * kLaneVectors;
 
   template <int kLane, int kRows>
@@ -61,4 +61,4 @@ struct LaneTile {
 
 }  // namespace
 
-#endif  // TRIMTAB_KERNELS_ARM_WINOGRAD_LANES_H_
+#endif  // TRIMTAB_KERNELS_ARM_WINOGRAD_PRODUCT_I8_LANES_H_

@@ -1,8 +1,8 @@
 // One-dimensional transforms of Winograd convolution F(4, 3) in integer arithmetic: B^T of the
 // points 0, 1, -1, 2, -2 and infinity, A^T with 4 in its last column (WinogradOutputArgs<int8_t>).
 // V: integers, or vectors of them.
-#ifndef TRIMTAB_KERNELS_GENERIC_WINOGRAD_LINES_H_
-#define TRIMTAB_KERNELS_GENERIC_WINOGRAD_LINES_H_
+#ifndef TRIMTAB_KERNELS_GENERIC_WINOGRAD_I8_LINES_H_
+#define TRIMTAB_KERNELS_GENERIC_WINOGRAD_I8_LINES_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,7 +18,7 @@ static_assert(9 * kInverseOfNine == 1 && (9 << kShift) == 24 * 24,
               "the inverse of 576, in two steps");
 
 template <typename V>
-inline void WholeInputLine(const V (&x)[kLineInputs], V (&y)[kLineInputs]) {
+inline void IntegerInputLine(const V (&x)[kLineInputs], V (&y)[kLineInputs]) {
   const V even = x[4] - x[2], odd = x[3] - x[1];
   y[0] = 4 * (x[0] - x[2]) + even;
   y[3] = even + 2 * odd;
@@ -30,7 +30,7 @@ inline void WholeInputLine(const V (&x)[kLineInputs], V (&y)[kLineInputs]) {
 }
 
 template <typename V>
-inline void WholeOutputLine(const V (&x)[kLineInputs], V (&y)[kLineOutputs]) {
+inline void IntegerOutputLine(const V (&x)[kLineInputs], V (&y)[kLineOutputs]) {
   const V sum1 = x[1] + x[2], difference1 = x[1] - x[2];
   const V sum2 = x[3] + x[4], difference2 = x[3] - x[4];
   y[0] = x[0] + sum1 + sum2;
@@ -41,4 +41,4 @@ inline void WholeOutputLine(const V (&x)[kLineInputs], V (&y)[kLineOutputs]) {
 
 }  // namespace
 
-#endif  // TRIMTAB_KERNELS_GENERIC_WINOGRAD_LINES_H_
+#endif  // TRIMTAB_KERNELS_GENERIC_WINOGRAD_I8_LINES_H_

@@ -1,6 +1,6 @@
-// The primitives of kernels/generic/ for pixels, with AVX-512; see kernels/portable/vec_pixels.h.
-#ifndef TRIMTAB_KERNELS_X86_VEC_PIXELS_AVX512_H_
-#define TRIMTAB_KERNELS_X86_VEC_PIXELS_AVX512_H_
+// The primitives of kernels/generic/ for pixels, with AVX-512; see kernels/portable/vec_u8.h.
+#ifndef TRIMTAB_KERNELS_X86_VEC_U8_AVX512_H_
+#define TRIMTAB_KERNELS_X86_VEC_U8_AVX512_H_
 
 #define TRIMTAB_ELEMENT uint8_t
 #include "kernels/x86/vec_avx512.h"
@@ -9,12 +9,12 @@ namespace {
 
 inline I LoadWords(const uint32_t* p) { return {_mm512_loadu_si512(p)}; }
 
-inline F Nearest(F x) {
+inline F RoundToNearest(F x) {
   return {_mm512_roundscale_ps(x.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
 }
 
 // a[0], b[0], c[0], a[1], ...
-inline void StoreInTurn(float* p, F a, F b, F c) {
+inline void StoreInterleaved(float* p, F a, F b, F c) {
   float values[3][kLanes];
   Store(values[0], a);
   Store(values[1], b);
@@ -25,4 +25,4 @@ inline void StoreInTurn(float* p, F a, F b, F c) {
 
 }  // namespace
 
-#endif  // TRIMTAB_KERNELS_X86_VEC_PIXELS_AVX512_H_
+#endif  // TRIMTAB_KERNELS_X86_VEC_U8_AVX512_H_

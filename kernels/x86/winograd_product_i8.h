@@ -2,32 +2,32 @@
 //
 // A kernel supplies Lanes: kMr rows by kVectors of Sums, of kLanes each; Load(w), the weights for a
 // vector of Sums; Broadcast(a), two elements of a row; Add(sum, w, x); Store(c, sum).
-#ifndef TRIMTAB_KERNELS_X86_WINOGRAD_PRODUCTS_H_
-#define TRIMTAB_KERNELS_X86_WINOGRAD_PRODUCTS_H_
+#ifndef TRIMTAB_KERNELS_X86_WINOGRAD_PRODUCT_I8_H_
+#define TRIMTAB_KERNELS_X86_WINOGRAD_PRODUCT_I8_H_
 
 #include <immintrin.h>
 
 #include "kernels/generic/unroll.h"
-#include "kernels/generic/winograd_products.h"
+#include "kernels/generic/winograd_product_i8.h"
 
 namespace {
 
 constexpr size_t kPair = 2;  // elements of the depth that are multiplied at once
 
 template <class Lanes>
-struct PairProducts {
+struct PairTile {
   static constexpr int kMr = Lanes::kMr;
   static constexpr size_t kNr = Lanes::kLanes * Lanes::kVectors;
 
   template <int kRows>
   __attribute__((noinline)) static void Multiply(const WinogradProductArgs<int8_t>& args,
                                                  const int16_t* a, const int16_t* w, int32_t* c) {
-    typename Lanes::Sums sums[kRows][Lanes::kVectors] = {};
+    typename Lanes::Vector sums[kRows][Lanes::kVectors] = {};
     const int16_t* rows[kRows];
     TRIMTAB_UNROLL
     for (int i = 0; i < kRows; ++i) rows[i] = a + static_cast<size_t>(i) * args.a_stride;
     for (size_t p = 0; p < args.k; p += kPair) {
-      typename Lanes::Sums b[Lanes::kVectors];
+      typename Lanes::Vector b[Lanes::kVectors];
       TRIMTAB_UNROLL
       for (int v = 0; v < Lanes::kVectors; ++v, w += kPair * Lanes::kLanes) b[v] = Lanes::Load(w);
       TRIMTAB_UNROLL
@@ -47,4 +47,4 @@ struct PairProducts {
 
 }  // namespace
 
-#endif  // TRIMTAB_KERNELS_X86_WINOGRAD_PRODUCTS_H_
+#endif  // TRIMTAB_KERNELS_X86_WINOGRAD_PRODUCT_I8_H_

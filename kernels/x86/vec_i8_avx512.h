@@ -1,6 +1,6 @@
 // Vectors of int8 values for AVX-512 (F, VL, DQ, BW), and of their dequantized values.
-#ifndef TRIMTAB_KERNELS_X86_VEC_BYTES_AVX512_H_
-#define TRIMTAB_KERNELS_X86_VEC_BYTES_AVX512_H_
+#ifndef TRIMTAB_KERNELS_X86_VEC_I8_AVX512_H_
+#define TRIMTAB_KERNELS_X86_VEC_I8_AVX512_H_
 
 #if defined(__GNUC__) && !defined(__clang__)
 // As in vec_avx512.h.
@@ -15,7 +15,7 @@ namespace {
 
 using Element = int8_t;
 constexpr size_t kLanes = 64;
-constexpr int kSideBySide = 1;  // vectors that one instruction loads and stores
+constexpr int kVectorsPerAccess = 1;  // vectors that one instruction loads and stores
 
 struct F {
   __m512i v;
@@ -27,10 +27,10 @@ inline __mmask64 BytesMask(size_t count) {
 
 inline F Load(const int8_t* p) { return {_mm512_loadu_si512(p)}; }
 inline void Store(int8_t* p, F a) { _mm512_storeu_si512(p, a.v); }
-inline F LoadPart(const int8_t* p, size_t count) {
+inline F LoadPartial(const int8_t* p, size_t count) {
   return {_mm512_maskz_loadu_epi8(BytesMask(count), p)};
 }
-inline void StorePart(int8_t* p, F a, size_t count) {
+inline void StorePartial(int8_t* p, F a, size_t count) {
   _mm512_mask_storeu_epi8(p, BytesMask(count), a.v);
 }
 inline F Xor(F a, int8_t bits) { return {_mm512_xor_si512(a.v, _mm512_set1_epi8(bits))}; }
@@ -38,57 +38,59 @@ inline F Max(F a, F b) { return {_mm512_max_epi8(a.v, b.v)}; }
 
 // A vector of int8 values widens to four vectors of 32-bit values.
 constexpr int kQuarters = 4;
-struct Numbers {
+struct I32Vector {
   __m512i v;
 };
-struct Reals {
+struct F32Vector {
   __m512 v;
 };
 template <int kQuarter>
-inline Numbers Quarter(F a) {
+inline I32Vector WidenQuarter(F a) {
   return {_mm512_cvtepi8_epi32(_mm512_extracti32x4_epi32(a.v, kQuarter))};
 }
-inline Numbers SetNumber(int32_t x) { return {_mm512_set1_epi32(x)}; }
-inline Numbers LoadNumbers(const int32_t* p) { return {_mm512_loadu_si512(p)}; }
-inline void StoreNumbers(int32_t* p, Numbers a) { _mm512_storeu_si512(p, a.v); }
-inline Numbers operator+(Numbers a, Numbers b) { return {_mm512_add_epi32(a.v, b.v)}; }
-inline Reals ToReals(Numbers a) { return {_mm512_cvtepi32_ps(a.v)}; }
-inline Reals SetReal(float x) { return {_mm512_set1_ps(x)}; }
-inline Reals LoadReals(const float* p) { return {_mm512_loadu_ps(p)}; }
-inline Reals LoadRealsPart(const float* p, size_t count) {
+inline I32Vector SetI32(int32_t x) { return {_mm512_set1_epi32(x)}; }
+inline I32Vector LoadI32(const int32_t* p) { return {_mm512_loadu_si512(p)}; }
+inline void StoreI32(int32_t* p, I32Vector a) { _mm512_storeu_si512(p, a.v); }
+inline I32Vector operator+(I32Vector a, I32Vector b) { return {_mm512_add_epi32(a.v, b.v)}; }
+inline F32Vector ToF32(I32Vector a) { return {_mm512_cvtepi32_ps(a.v)}; }
+inline F32Vector SetF32(float x) { return {_mm512_set1_ps(x)}; }
+inline F32Vector LoadF32(const float* p) { return {_mm512_loadu_ps(p)}; }
+inline F32Vector LoadPartialF32(const float* p, size_t count) {
   return {_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << count) - 1u), p)};
 }
-inline Reals Fma(Reals a, Reals b, Reals c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
-inline Reals operator*(Reals a, Reals b) { return {_mm512_mul_ps(a.v, b.v)}; }
-inline Reals Max(Reals a, Reals b) { return {_mm512_max_ps(a.v, b.v)}; }
-inline Reals Divide(Reals a, Reals b) { return {_mm512_div_ps(a.v, b.v)}; }
+inline F32Vector Fma(F32Vector a, F32Vector b, F32Vector c) {
+  return {_mm512_fmadd_ps(a.v, b.v, c.v)};
+}
+inline F32Vector operator*(F32Vector a, F32Vector b) { return {_mm512_mul_ps(a.v, b.v)}; }
+inline F32Vector Max(F32Vector a, F32Vector b) { return {_mm512_max_ps(a.v, b.v)}; }
+inline F32Vector Divide(F32Vector a, F32Vector b) { return {_mm512_div_ps(a.v, b.v)}; }
 // Mask of the values between -1 and 1, and whether all of them are.
-inline __mmask16 Small(Reals a) {
+inline __mmask16 AbsBelowOne(F32Vector a) {
   return _mm512_cmp_ps_mask(_mm512_abs_ps(a.v), _mm512_set1_ps(1), _CMP_LT_OQ);
 }
-inline bool AreSmall(Reals a) { return Small(a) == 0xffff; }
+inline bool AllAbsBelowOne(F32Vector a) { return AbsBelowOne(a) == 0xffff; }
 
 // Quantizes: rounds half to even, then adds the zero point. kFit: all values fit 32 bits.
 template <bool kFit>
-struct RoundingOf {
+struct QuantizerOf {
   __m512 upper;
   __m512i zero_point, low, high;
 
-  RoundingOf(int32_t zero_point_of_y, int32_t low_of_y, int32_t high_of_y)
+  QuantizerOf(int32_t zero_point_of_y, int32_t low_of_y, int32_t high_of_y)
       : upper(_mm512_set1_ps(static_cast<float>(high_of_y - zero_point_of_y))),
         zero_point(_mm512_set1_epi16(static_cast<int16_t>(zero_point_of_y))),
         low(_mm512_set1_epi8(static_cast<int8_t>(low_of_y))),
         high(_mm512_set1_epi8(static_cast<int8_t>(high_of_y))) {}
   template <typename Args>
-  explicit RoundingOf(const Args& args) : RoundingOf(args.zero_point, args.low, args.high) {}
+  explicit QuantizerOf(const Args& args) : QuantizerOf(args.zero_point, args.low, args.high) {}
 
   // Values too small for 32 bits become the minimum, which then saturates; so does NaN.
-  __m512i Whole(Reals a) const {
+  __m512i RoundToI32(F32Vector a) const {
     return _mm512_cvtps_epi32(kFit ? a.v : _mm512_min_ps(upper, a.v));
   }
-  F operator()(const Reals (&a)[kQuarters]) const {
-    const __m512i first = _mm512_packs_epi32(Whole(a[0]), Whole(a[1]));
-    const __m512i last = _mm512_packs_epi32(Whole(a[2]), Whole(a[3]));
+  F operator()(const F32Vector (&a)[kQuarters]) const {
+    const __m512i first = _mm512_packs_epi32(RoundToI32(a[0]), RoundToI32(a[1]));
+    const __m512i last = _mm512_packs_epi32(RoundToI32(a[2]), RoundToI32(a[3]));
     __m512i bytes = _mm512_packs_epi16(_mm512_adds_epi16(first, zero_point),
                                        _mm512_adds_epi16(last, zero_point));
     if (kFit) bytes = _mm512_min_epi8(bytes, high);
@@ -97,8 +99,8 @@ struct RoundingOf {
     return {_mm512_permutexvar_epi32(order, _mm512_max_epi8(bytes, low))};
   }
 };
-using Rounding = RoundingOf<false>;
+using Quantizer = QuantizerOf<false>;
 
 }  // namespace
 
-#endif  // TRIMTAB_KERNELS_X86_VEC_BYTES_AVX512_H_
+#endif  // TRIMTAB_KERNELS_X86_VEC_I8_AVX512_H_

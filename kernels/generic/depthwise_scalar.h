@@ -1,6 +1,6 @@
 // Depthwise convolution, one result at a time.
-#ifndef TRIMTAB_KERNELS_GENERIC_DEPTHWISE_ONE_BY_ONE_H_
-#define TRIMTAB_KERNELS_GENERIC_DEPTHWISE_ONE_BY_ONE_H_
+#ifndef TRIMTAB_KERNELS_GENERIC_DEPTHWISE_SCALAR_H_
+#define TRIMTAB_KERNELS_GENERIC_DEPTHWISE_SCALAR_H_
 
 #include "kernels/generic/requantize.h"
 #include "kernels/kernel_api.h"
@@ -9,7 +9,7 @@ namespace {
 
 // Any tile. Finish(sum, channel) converts a Sum to a result.
 template <typename Sum, typename T, typename Finish>
-inline void DepthwiseOneByOne(const DepthwiseArgs<T>& args, const Finish& finish) {
+inline void DepthwiseScalar(const DepthwiseArgs<T>& args, const Finish& finish) {
   const size_t nr = args.nr, taps = args.kernel_h * args.kernel_w;
   const size_t last = args.channels < nr ? 0 : args.channels - nr;
   for (size_t r = 0; r < args.rows; ++r) {
@@ -35,10 +35,10 @@ inline void DepthwiseOneByOne(const DepthwiseArgs<T>& args, const Finish& finish
 }
 
 // The same for int8 values.
-inline void DepthwiseBytesOneByOne(const DepthwiseArgs<int8_t>& args) {
-  DepthwiseOneByOne<int32_t>(args, [&](int32_t sum, size_t c) { return Requantize(args, sum, c); });
+inline void DepthwiseI8Scalar(const DepthwiseArgs<int8_t>& args) {
+  DepthwiseScalar<int32_t>(args, [&](int32_t sum, size_t c) { return Requantize(args, sum, c); });
 }
 
 }  // namespace
 
-#endif  // TRIMTAB_KERNELS_GENERIC_DEPTHWISE_ONE_BY_ONE_H_
+#endif  // TRIMTAB_KERNELS_GENERIC_DEPTHWISE_SCALAR_H_

@@ -1,12 +1,12 @@
 // Checks of int8 GEMM kernels.
-#ifndef TRIMTAB_TESTS_KERNELS_CHECK_BYTE_PRODUCTS_H_
-#define TRIMTAB_TESTS_KERNELS_CHECK_BYTE_PRODUCTS_H_
+#ifndef TRIMTAB_TESTS_KERNELS_CHECK_I8_GEMM_H_
+#define TRIMTAB_TESTS_KERNELS_CHECK_I8_GEMM_H_
 
-#include "tests/kernels/check_bytes.h"
+#include "tests/kernels/check_i8.h"
 
 namespace check {
 
-class ByteProductsCheck : BytesCheck {
+class I8GemmCheck : I8Check {
  public:
   void Gemm(void (*kernel)(const GemmArgs<int8_t>&), size_t mr, size_t nr, size_t kr,
             Result* result) {
@@ -46,7 +46,7 @@ class ByteProductsCheck : BytesCheck {
                 size_t columns, size_t taps, size_t k, Result* result) {
     const size_t panels = (columns + t.nr - 1) / t.nr, depth = taps * k;
     int8_t* w = w_.Take(panels * depth * t.nr);
-    FillEnds(w, panels * depth * t.nr, t.kr == 16 ? -127 : -128);
+    FillExtremes(w, panels * depth * t.nr, t.kr == 16 ? -127 : -128);
     Products(kernel, t, rows, columns, taps, k, w, 0, result, [&](size_t i, size_t j) {
       int64_t sum = 0;
       for (size_t d = 0; d < depth; ++d) {
@@ -66,7 +66,7 @@ class ByteProductsCheck : BytesCheck {
     for (size_t i = 0; i < panels * all; ++i) {
       const size_t tap = i % all < taps ? i % all : taps - 1;
       PairedStep step = {};
-      step.place = static_cast<uint32_t>(tap * k + (i % all < taps ? 0 : k - kPairedDepth));
+      step.base = static_cast<uint32_t>(tap * k + (i % all < taps ? 0 : k - kPairedDepth));
       step.count = static_cast<uint32_t>(all - i / all % 2);
       for (uint8_t& index : step.index) index = static_cast<uint8_t>(random_.Below(kPairedDepth));
       memcpy(w + i * bytes, &step, sizeof(step));
@@ -79,7 +79,7 @@ class ByteProductsCheck : BytesCheck {
         PairedStep step;
         memcpy(&step, at, sizeof(step));
         for (size_t p = 0; p < kPairedDepth; ++p) {
-          const int x = Element(t, taps, k, i, step.place + step.index[p]) + 128;
+          const int x = Element(t, taps, k, i, step.base + step.index[p]) + 128;
           sum += x * at[sizeof(step) + (p / 4 * t.nr + j % t.nr) * 4 + p % 4];
         }
       }
@@ -121,7 +121,7 @@ class ByteProductsCheck : BytesCheck {
     }
     const size_t pool = (rows + t.mr - 1) / t.mr * taps * t.mr;
     int8_t* a = x_.Take(pool * k);
-    FillEnds(a, pool * k, -128);
+    FillExtremes(a, pool * k, -128);
     for (size_t i = 0; i < pool; ++i)
       pointers_[i] = a + (i == 0 ? pool - 1 : random_.Below(pool)) * k;
     const size_t stride = columns + random_.Below(3);
@@ -173,4 +173,4 @@ class ByteProductsCheck : BytesCheck {
 
 }  // namespace check
 
-#endif  // TRIMTAB_TESTS_KERNELS_CHECK_BYTE_PRODUCTS_H_
+#endif  // TRIMTAB_TESTS_KERNELS_CHECK_I8_GEMM_H_
