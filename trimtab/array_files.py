@@ -66,7 +66,7 @@ def _reading(path: Path, kind: str, error: Error, hint: str) -> Iterator[None]:
         if path.exists() and not path.is_file():
             raise ValueError("it is no regular file")
         yield
-    except Exception as reason:  # numpy, zipfile and zlib raise many kinds for damaged files
+    except Exception as reason:  # numpy, zipfile and zlib raise many exceptions for damaged files
         text = str(reason) or type(reason).__name__
         raise error(
             f"is not a readable {kind} file: {text}", where=str(path), hint=hint

@@ -133,7 +133,7 @@ def examine() -> tuple[Requirement, ...]:
         *_of_toolchains(),
         *_of_devices(),
         _program("qemu-system-aarch64", "qemu-system-arm", "the ARM board with SSH (board)"),
-        _program("dpkg-deb", "dpkg", "unpacks what the board is made of"),
+        _program("dpkg-deb", "dpkg", "unpacks the packages of which the emulated board consists"),
         _ndk(),
         *(_of_development() if paths.is_checkout() else ()),
     )

@@ -21,8 +21,9 @@ inline F Mish(F x) {
 
 inline F Softplus(F x) { return Max(x, Set(0.0f)) + LogOnePlus(Exp(Set(0.0f) - Abs(x))); }
 
-// The distribution function of the normal distribution is 1 / (1 + 2^(x q)), with q a polynomial of
-// x^2 for |x| <= 5.6: 1e-7 of 1. Beyond, the result is x or 0 but for 1e-8 of x.
+// The distribution function of the normal distribution is 1 / (1 + 2^(x q)). For |x| <= 5.6, q is a
+// polynomial of x^2, and the error of the function is 1e-7. For larger |x|, the result is x or 0,
+// with an error of 1e-8 of x.
 inline F Gelu(F x) {
   const F square = Min(x * x, Set(31.36f));
   F q = Set(-1.0248016e-12f);

@@ -166,8 +166,8 @@ inline void RunPartialPanel(const GemmArgs<Element>& args, size_t width) {
   }
 }
 
-// The last panel of some tiles, at the end of c. It is computed in whole vectors, because the
-// packing pads it, into a buffer that also has room for dropped rows.
+// The last panel of some tiles, at the end of c. The packing pads the panel, so it is computed in
+// whole vectors, into a buffer that also has room for dropped rows.
 template <class Tile, size_t kRows>
 inline void LastPanel(const GemmArgs<Element>& args, size_t columns) {
   alignas(sizeof(F)) Element sums[kRows * Tile::kNr], residual[kRows * Tile::kNr];

@@ -1,6 +1,6 @@
-// TRIMTAB_UNROLL before a loop of constant length whose arrays of vectors must become registers at
-// any optimization level. TRIMTAB_NO_UNROLL before a loop with a long body: copies would add size
-// without benefit.
+// TRIMTAB_UNROLL unrolls the loop that follows: a loop of constant length whose arrays of vectors
+// must become registers at any optimization level. TRIMTAB_NO_UNROLL keeps a loop with a long body
+// as it is, because copies of the body would add size without benefit.
 #ifndef TRIMTAB_KERNELS_GENERIC_UNROLL_H_
 #define TRIMTAB_KERNELS_GENERIC_UNROLL_H_
 

@@ -28,7 +28,8 @@ bool LayoutFits(LayoutRule rule, const Tensor& tensor, Layout* common, bool* see
   return tensor.layout == *common;
 }
 
-// A variadic operand sets all bits from its own on: the last bit covers all operands after it.
+// The mask of a variadic operand has its bit and all higher ones set. Operands beyond the last bit
+// of the mask share that bit.
 bool MayBeStrided(uint16_t mask, int operand) {
   return (mask >> (operand < 15 ? operand : 15) & 1) != 0;
 }

@@ -20,8 +20,8 @@ class Add final : public BinaryLoops<T> {
     return Bind<NameHash("add")>(attributes_.kernel, &this->kernel_);
   }
 
-  // Most additions are fused into a convolution, so the clamp of the remaining ones needs no kernel
-  // of its own: the result is still in a cache.
+  // Clamps in a second loop instead of a kernel: most additions are fused into a convolution, and
+  // the result of the remaining ones is still in a cache.
   void Finish(const BinaryArgs<T>& args) const override {
     const float low = epilogue_.clamp_min, high = epilogue_.clamp_max;
     for (size_t row = 0; clamps_ && row < args.rows; ++row) {

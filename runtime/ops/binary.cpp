@@ -71,8 +71,8 @@ void BinaryLoops<T>::PrepareLoops() {
   }
 }
 
-// Computes rows of the result from row `row` on; the caller chooses their number and the part of
-// each.
+// The kernel's arguments for row `row` of the result. The caller sets the number of rows, and the
+// part of each row.
 template <typename T>
 BinaryArgs<T> BinaryLoops<T>::RowsAt(size_t row) const {
   const Axis &inner = axes_[axis_count_ - 1], &rows = axes_[axis_count_ - 2];

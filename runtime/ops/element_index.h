@@ -15,16 +15,16 @@ inline int64_t ElementIndex(const Tensor& indices, size_t i, int64_t length) {
   return index < 0 ? 0 : index >= length ? length - 1 : index;
 }
 
-// Place of the element, or slice, of x that `depth` indices, those of row `row` of [..., depth],
-// select along the first dimensions of x: in elements, or slices.
+// Offset of the element or slice of x that row `row` of the indices [..., depth] selects along the
+// first `depth` dimensions of x. It is counted in elements or slices.
 inline size_t ElementOffset(const Tensor& indices, size_t row, int depth, const Dims& x) {
-  size_t place = 0;
+  size_t offset = 0;
   for (int i = 0; i < depth; ++i) {
     const size_t at = row * static_cast<size_t>(depth) + static_cast<size_t>(i);
-    place =
-        place * static_cast<size_t>(x[i]) + static_cast<size_t>(ElementIndex(indices, at, x[i]));
+    offset =
+        offset * static_cast<size_t>(x[i]) + static_cast<size_t>(ElementIndex(indices, at, x[i]));
   }
-  return place;
+  return offset;
 }
 
 }  // namespace trimtab

@@ -5,7 +5,7 @@
 namespace trimtab {
 namespace {
 
-// `value` as T; values outside of int8 become its bounds, and NaN the lower one.
+// Converts a value to T. For int8, values out of range saturate, and NaN becomes the minimum.
 template <typename T>
 T Saturated(float value) {
   return value;

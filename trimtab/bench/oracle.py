@@ -2,8 +2,8 @@
 
 That is onnxruntime with optimizations off if it is installed (a development dependency), else the
 reference evaluator of the `onnx` package, which is slow but always present. Quantized models run
-twice: optimized, since only then onnxruntime computes on int8 values, and in QDQ form with
-optimizations off (see `trimtab.bench.qdq_form`).
+twice: with optimizations, because only then onnxruntime computes with int8 values, and in QDQ form
+without optimizations (see `trimtab.bench.qdq_form`).
 """
 
 from __future__ import annotations

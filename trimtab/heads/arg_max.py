@@ -15,7 +15,7 @@ def tensors(program: Program) -> Sequence[str]:
 
 
 def append(builder: HeadBuilder) -> None:
-    """[n, h, w]; the first of equal classes."""
+    """The class with the largest score of each pixel, the first of equal ones: [n, h, w]."""
     if len(builder.tensors) != 1 or len(builder.tensors[0].shape) != 4:
         raise builder.invalid("[n, classes, h, w]")
     (x,) = builder.tensors

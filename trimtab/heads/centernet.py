@@ -1,5 +1,5 @@
-"""CenterNet: reads a heat map of logits [n, classes, h, w] and the sizes and offsets [n, 2, h, w]
-of boxes, in cells, in this order; a box is at each maximum of 3 x 3 cells. Nothing is suppressed.
+"""CenterNet: reads a heat map of logits [n, classes, h, w], then the sizes and the offsets of boxes
+in cells, [n, 2, h, w] each; a box is at each maximum of 3 x 3 cells. Nothing is suppressed.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ States = Mapping[str, str]
 def keep(program: Program, states: States, where: str) -> None:
     """Replaces the inputs `states` of a program by states that begin with zeros.
 
-    Their outputs are removed, unless the program has no other. ImportModelError if there is no such
-    input or output, or they do not fit.
+    The outputs with their next values are removed, unless the program has no other output.
+    ImportModelError if there is no such input or output, or if their shapes or types differ.
     """
     for name, output in states.items():
         _check(program, name, output, where)

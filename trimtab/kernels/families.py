@@ -30,8 +30,8 @@ _LANES = re.compile(r"^constexpr size_t kLanes = (\d+);", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Family:
-    """One declaration. `root`: the kernel folder with its vector headers. Tiles are spelled as in a
-    kernel's name; a family may have none.
+    """One declaration. `root`: the kernel folder with its vector headers. `tiles`: as in the names
+    of kernels; empty for a family whose kernels have no tile.
     """
 
     name: str

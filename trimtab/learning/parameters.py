@@ -27,10 +27,10 @@ Trainable = Sequence[str] | Mapping[str, tuple[float, float]] | None
 def choose(program: Program, trainable: Trainable) -> dict[str, Multipliers]:
     """The parameters by their names, in the order of the network.
 
-    `trainable`: patterns of names of weights or of the operators that read them, and whole names of
-    other constants; or a mapping of those to (rate, decay) multipliers, of which the first that
-    fits counts; a rate of 0 freezes. None: all weights, biases and slopes. UsageError for a pattern
-    that fits nothing.
+    `trainable`: patterns that match the names of weights or of the operators that read them, and
+    the full names of other constants; or a mapping from these to (rate, decay) multipliers, in
+    which the first match counts, and a rate of 0 freezes a parameter. None: all weights, biases and
+    slopes. UsageError for a pattern that matches nothing.
     """
     readers = _readers(program)
     if trainable is None:

@@ -1,6 +1,6 @@
 """`softmax(q k + mask) v` of computed matrices becomes attention, whose scores are never in memory.
-Masks, such as relative position biases, are added to each other first, also where a reshape of the
-scores is between them. Networks that keep pixels last compute `v^T softmax(q k + mask)^T`, which is
+Several masks, such as relative position biases, are added up first, even if the scores are reshaped
+between two of them. Networks that keep pixels last compute `v^T softmax(q k + mask)^T`, which is
 its transpose.
 
 Vaswani et al. 2017, "Attention Is All You Need", equation 1; Liu et al. 2021, "Swin Transformer",
@@ -23,8 +23,8 @@ Shape = tuple[int, ...]
 
 @dataclass
 class _Scores:
-    """Scores of `product` by `scale`, in `shape`, the longest that they are reshaped to, and their
-    masks.
+    """Scores: the result of `product` times `scale`, plus `masks`. `shape`: the shape with the most
+    dimensions that they are reshaped to.
     """
 
     product: Op

@@ -10,7 +10,7 @@ ORDER = 330
 
 
 def run(program: Program) -> None:
-    """Softplus first, because mish contains it."""
+    """Recognizes softplus first, because mish contains it."""
     graph = Graph(program)
     for op in graph.ops("log"):
         sum_ = graph.producer(op.inputs[0], "add")

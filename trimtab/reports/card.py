@@ -20,8 +20,8 @@ from trimtab.results.summary import Figure, OpCost, Summary, Unit
 from trimtab.tables import Column, Table, number
 
 _EMULATED = (
-    "An emulated device has no times: executed instructions (instr.) stand in their place, and "
-    "the peak memory is unknown where it is the emulator's."
+    "An emulated device has no times, so executed instructions (instr.) are shown. The peak "
+    "memory is unknown where only that of the emulator can be read."
 )
 _SEEDED = "Accuracy of seeded noise says little about real data: give samples with --calibration."
 _PICTURES = (

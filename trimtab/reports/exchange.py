@@ -47,7 +47,7 @@ def measures(run: Summary) -> Iterator[Measure]:
 def named(runs: Sequence[Summary]) -> list[tuple[str, Summary]]:
     """The runs of one report, each with the prefix of its benchmarks' names.
 
-    The prefix is the network's name, and what distinguishes several runs.
+    The prefix is the network's name, followed by the facts in which the runs differ.
     """
     networks = [run.header.model.name.split(".")[0] for run in runs]
     if len(runs) == 1:

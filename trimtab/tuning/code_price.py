@@ -27,7 +27,7 @@ class Saving:
 def not_worth(
     arch: str, present: Mapping[str, Collection[str]], savings: Sequence[Saving], prefer: str
 ) -> str | None:
-    """The operator or kernel that a binary should rather not contain for these savings, or None.
+    """The operator or kernel whose code costs more than these savings of time are worth, or None.
 
     `present`: the names of the present plan's code, by the first output of each operator. Code that
     no operator needs any more leaves the binary.

@@ -55,7 +55,8 @@ struct JpegScan {
   int32_t restart = 0;  // units between two markers
 };
 
-// Decodes the entropy-coded data of a scan. Sets `*at` behind it; false if it is damaged.
+// Decodes the entropy-coded data of a scan, and sets `*at` to its end. Returns false if the data
+// are damaged.
 bool DecodeScan(const JpegFrame& frame, const JpegScan& scan, const uint8_t** at,
                 const uint8_t* end);
 

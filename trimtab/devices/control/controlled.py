@@ -6,9 +6,9 @@
             device.run(command, timeout_s=60)
         print(session.to_json(), launch.to_json())
 
-All launches of a measurement belong into one such `with`. However it ends, every change of the
-device is reverted: by this process; if it is killed or the link breaks, by the watchdog on the
-device; and at last by the next measurement there.
+Run all launches of a measurement inside one `with`. Every change of the device is reverted in any
+case: by this process; by the watchdog on the device, if the process is killed or the link breaks;
+or else by the next measurement on the device.
 """
 
 from __future__ import annotations

@@ -20,7 +20,9 @@ def concat(op: NcnnOp) -> str:
 
 @emits("split")
 def split(op: NcnnOp) -> Results:
-    """Slice by sizes, or a Crop for each part if some are not used, which would be outputs."""
+    """Slice by sizes; or a Crop for each part that is used, if there are others, which would become
+    outputs of the network.
+    """
     sizes, axis, count = list(op["sizes"]), op.axis(op["axis"]), len(op.results)
     if all(map(op.is_used, range(count))):
         return op.add_many("Slice", op.x(), count, {0: sizes, 1: axis})

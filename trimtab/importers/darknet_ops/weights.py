@@ -16,7 +16,7 @@ _VERSION_BYTES = 12  # major, minor, revision
 
 
 class DarknetWeights(WeightsFile):
-    """Layers take their weights in the order of the file; without a file, all are missing."""
+    """The values of the file, which layers take in its order; without a file, all are missing."""
 
     text, suffix = ".cfg", ".weights"
 

@@ -1,7 +1,7 @@
 """Integers of 16 bits and uint32, which are computed in wider types.
 
-A value keeps the type that it has in the file beside the one in which it is computed. What an
-operator makes of it is wrapped to the range of the file's type.
+Each value has two types: that of the file, and the wider one in which it is computed. The results
+of operators are wrapped to the range of the file's type.
 """
 
 from __future__ import annotations

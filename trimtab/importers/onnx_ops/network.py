@@ -189,7 +189,9 @@ class OnnxImport(NetworkImport):
         return own or super().handler(layer)
 
     def _note_sizes(self, node: OnnxNode, proto: onnx.NodeProto, at: dict[str, Array]) -> None:
-        """Computes a node whose operands are constant or follow from sizes for those of `at`."""
+        """Adds the results of a node to `at`, the values that follow from the sizes of tensors, if
+        its operands are constants or such values.
+        """
         inputs = [name for name in proto.input if name]
         if at.keys().isdisjoint(inputs) or not is_foldable(node, proto):
             return

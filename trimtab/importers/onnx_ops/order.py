@@ -56,8 +56,8 @@ def _order(nodes: Sequence[onnx.NodeProto], path: Path) -> list[int]:
 
 
 def _cycle(nodes: Sequence[onnx.NodeProto], path: Path) -> ImportModelError:
-    """The exception for `nodes`, each of which reads an output of the next, the last of the
-    first.
+    """The exception for a cycle: each of `nodes` reads an output of the next one, and the last
+    node one of the first.
     """
     names = [node.name or next(filter(None, node.output)) for node in reversed(nodes)]
     shown = names if len(names) <= _SHOWN else [*names[:_SHOWN], f"{len(names) - _SHOWN} more"]

@@ -14,8 +14,8 @@ from trimtab.importers.vocabulary import matrix, movement
 
 @handles("RFFT2D")
 def rfft_2d(node: TfliteNode) -> Complex:
-    """Discrete Fourier transform of the last two axes, cropped or padded to constant lengths; of
-    the last one the half without its mirror image.
+    """Discrete Fourier transform of the last two axes, which are cropped or padded to constant
+    lengths. The last axis of the result has the half that is not a mirror image of the other.
     """
     x, lengths = node.x(0), node.ints(1, "lengths")
     rank = len(x.shape)

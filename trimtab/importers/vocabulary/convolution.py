@@ -73,7 +73,7 @@ def convolve_computed(
         raise layer.invalid(f"weights of {depth} channels do not fit {c} in {group} groups")
     common = _attributes(window)
     if group == c == m:
-        # The operator skips its padding, and so products of 0 and weights that are not finite.
+        # Padded explicitly: the operator skips its padding, but 0 times an infinite weight is NaN.
         top, left, bottom, right = window.pads
         x = movement.padded(layer, x, {2: (top, bottom), 3: (left, right)})
         taps = layer.transpose(layer.reshape(weight, (c, -1)), (1, 0))

@@ -22,8 +22,8 @@ from trimtab.target import Target
 _OPERATOR, _DEPTHWISE = "qlinear_conv", "qlinear_conv_depthwise"
 _PAIRED = "paired_gemm"  # kernels that add pairs of multiplication results in 16 bits
 _MIN = -128
-# Pixel packing (docs/planner.md): the maximum number of packed pixels, the columns that kernels
-# with wider panels compute at least, and the overhead of a row in cycles, measured on x86.
+# Pixel packing (docs/planner.md): the maximum number of packed pixels; the minimum number of
+# columns that kernels with wider panels compute; the overhead of a row in cycles, measured on x86.
 _MAX_PACKED_PIXELS, _COLUMNS, _ROW_CYCLES = 16, 16, 12
 _ROWS = 8  # output rows per depthwise call: each reuses the input rows of the one before
 

@@ -1,5 +1,7 @@
-"""Search for the range with the smallest quantization error: of the values, or of a function's
-results if the function alone reads the tensor.
+"""Search for the range with the smallest quantization error.
+
+The error is that of a tensor's values or, if a function is the only reader of the tensor, that of
+the function's results.
 """
 
 from __future__ import annotations

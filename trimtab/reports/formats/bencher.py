@@ -3,7 +3,7 @@
     {"net": {"latency": {"value": 1.0, "lower_value": 0.9, "upper_value": 1.1}, "file-size": ...}}
 
 A benchmark is a network, or one of its operators; a measure is a figure. `latency` (ns) and
-`file-size` (bytes) are built-in measures of Bencher; it creates others when they first appear.
+`file-size` (bytes) are built-in measures; Bencher creates other measures at their first use.
 Source: https://bencher.dev/docs/reference/bencher-metric-format/
 """
 

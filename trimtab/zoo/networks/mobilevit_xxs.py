@@ -8,8 +8,8 @@ from trimtab.zoo.builder import Net
 INPUT_SHAPE = (1, 3, 256, 256)
 _EXPANSION, _HEADS, _PATCH = 2, 4, 2
 
-# Output channels of the inverted residual that halves the map, width and number of the
-# transformers behind it (table 4 of the paper).
+# For each stage: the output channels of the inverted residual with stride 2, and the width and
+# number of the transformers that follow it (table 4 of the paper).
 STAGES = ((48, 64, 2), (64, 80, 4), (80, 96, 3))
 
 
