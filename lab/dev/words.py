@@ -1,7 +1,8 @@
 """Checks the words of the project: docstrings, comments, messages, pages and names of values.
 
 Reports docstrings that begin without a subject, participles as names of values, British spelling,
-words that `docs/glossary.md` replaces (its third column), and page lines with several sentences.
+words that `docs/glossary.md` replaces (its third column), page lines with several sentences, and
+words in declared names that `lab.dev.names` refuses.
 `./inv lint` runs it on every tracked file; `python -m lab.dev.words PATH...` on some.
 """
 
@@ -17,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.dev import shell
+from lab.dev import names, shell
 
 GLOSSARY = "docs/glossary.md"
 
@@ -56,7 +57,10 @@ TEXT_TOKENS = {
     getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING),  # since Python 3.12
 }
 # The glossary lists replaced words, and this module and its test name them.
-UNCHECKED = {GLOSSARY, "lab/dev/words.py", "tests/lab/test_dev_words.py"}
+UNCHECKED = {
+    *(GLOSSARY, "lab/dev/words.py", "lab/dev/names.py"),
+    *("tests/lab/test_dev_words.py", "tests/lab/test_dev_names.py"),
+}
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,7 @@ def findings(path: str, source: str, words: Iterable[Replacement]) -> Iterator[F
     suffix = Path(path).suffix
     if suffix == ".py":
         yield from _names_and_docstrings(path, source)
+    yield from (Finding(path, *finding) for finding in names.findings(path, source))
     for line, text in _texts(suffix, source):
         for replacement in words:
             for match in replacement.pattern.finditer(text):

@@ -71,13 +71,13 @@ def _free(path: Path, shapes: dict[str, tuple[int, ...]]) -> dict[str, tuple[int
     return shapes if path.suffix in (".onnx", ".param") else {}
 
 
-def difference(own: Array, want: Array) -> tuple[str, float]:
+def difference(actual: Array, want: Array) -> tuple[str, float]:
     """How an output differs from the expected one, empty if it does not; and the share of its
     elements that do.
     """
-    if own.size != want.size:
-        return f"has shape {list(own.shape)}, not {list(want.shape)}", 1.0
-    a, b = own.ravel().astype(np.float64), want.ravel().astype(np.float64)
+    if actual.size != want.size:
+        return f"has shape {list(actual.shape)}, not {list(want.shape)}", 1.0
+    a, b = actual.ravel().astype(np.float64), want.ravel().astype(np.float64)
     if not a.size:
         return "", 0.0
     if not np.array_equal(np.isnan(a), np.isnan(b)):

@@ -113,15 +113,15 @@ def run(only: str, log: Path, progress: Progress = SILENT) -> Iterator[HostTrial
         if only in "install the wheel" or not (board.home / _TRIMTAB).exists():
             words = boards.put_wheel(board, progress)
             install = f"python3 -m venv --clear trimtab && trimtab/bin/pip install --quiet {words}"
-            yield _one(BoardStep("install the wheel", install), board, progress)
+            yield _run_step(BoardStep("install the wheel", install), board, progress)
         files.write_text(board.home / "run.py", _RUN)
         _put_laboratory(board)
         for step in steps():
             if only in step.name:
-                yield _one(step, board, progress)
+                yield _run_step(step, board, progress)
 
 
-def _one(step: BoardStep, board: Board, progress: Progress) -> HostTrial:
+def _run_step(step: BoardStep, board: Board, progress: Progress) -> HostTrial:
     start = time.monotonic()
     with progress.step(step.name):
         code = board.run(step.command, step.cpu)
@@ -230,6 +230,6 @@ def table(trials: Sequence[HostTrial]) -> Table:
     return Table([*columns, Column("s", ",d")], rows)
 
 
-def _shipped(one: HostTrial) -> list[str]:
+def _shipped(trial: HostTrial) -> list[str]:
     """The files of a delivery that go to the device."""
-    return [name for name in one.sha256 if name == "trimtab-run" or name.endswith(".ttm")]
+    return [name for name in trial.sha256 if name == "trimtab-run" or name.endswith(".ttm")]

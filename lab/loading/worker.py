@@ -36,7 +36,7 @@ def _peer() -> Create:
     return create
 
 
-def _own(*, cache: bool) -> Create:
+def _trimtab(*, cache: bool) -> Create:
     import trimtab
 
     return lambda model: trimtab.Session(trimtab.load(model, cache=cache), cache=cache)
@@ -74,8 +74,8 @@ def alternate(model: str, rounds: int) -> dict[str, list[int]]:
     """CPU times of `rounds` creations of each kind, after a first one of each."""
     creators = {
         PEER: _peer(),
-        OWN: _own(cache=False),
-        CACHED: _own(cache=True),
+        OWN: _trimtab(cache=False),
+        CACHED: _trimtab(cache=True),
         LOAD: _load,
         PLAN: _plan,
     }
@@ -91,7 +91,7 @@ def alone(engine: str, model: str) -> dict[str, int]:
     import numpy  # noqa: F401 - both engines need it
 
     start = time.process_time_ns()
-    create = _peer() if engine == PEER else _own(cache=engine == CACHED)
+    create = _peer() if engine == PEER else _trimtab(cache=engine == CACHED)
     session = create(model)
     duration = time.process_time_ns() - start
     del session

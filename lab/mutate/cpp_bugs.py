@@ -31,7 +31,7 @@ _SIGNS: dict[str, list[tuple[str, str]]] = {
     " - 1": [("bound", "")],
 }
 _SIGN = re.compile("|".join(re.escape(sign) for sign in sorted(_SIGNS, key=len, reverse=True)))
-_ONE = re.compile(r" [+-] 1(?![\w.])")
+_PLUS_MINUS_ONE = re.compile(r" [+-] 1(?![\w.])")
 _NUMBER = re.compile(r"(?<![\w.\"])(\d+)(?=[;,)\] ])")
 _CHECK = re.compile(r"\bif \((?!constexpr)(.*)\) (?:return|continue|break)\b")
 _NOT = re.compile(r"(?<=[( ])!(?=[\w(])")
@@ -65,7 +65,7 @@ def _changes(line: str) -> Iterator[tuple[str, int, int, str]]:
         for kind, text in _SIGNS.get(match[0], ()):
             if match[0] not in (" + 1", " - 1"):
                 yield kind, *match.span(), text
-    for match in _ONE.finditer(line):
+    for match in _PLUS_MINUS_ONE.finditer(line):
         yield "bound", *match.span(), ""
     for match in _NUMBER.finditer(line):
         yield "constant", *match.span(), str(int(match[1]) + 1)

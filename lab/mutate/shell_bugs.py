@@ -26,7 +26,7 @@ _SIGNS: dict[str, list[tuple[str, str]]] = {
 _SIGN = re.compile("|".join(map(re.escape, _SIGNS)))
 _ARITHMETIC = {"+": "-", "-": "+", "*": "/"}
 _SUM = re.compile(r"\$\(\(([^()]*)\)\)")
-_ONE = re.compile(r"[+-]1(?!\w)")
+_PLUS_MINUS_ONE = re.compile(r"[+-]1(?!\w)")
 # Not those of `[0-9]`, and not 1 as "true" or as any failure.
 _NUMBER = re.compile(r"(?<![\w.$&{/\[-])(?<!=)(?<!exit )(?<!return )(?:0|[1-9]\d*)(?![\w.}><])"
                      r"|(?<==)0(?![\w.])|(?<=exit )(?!1\b)\d+|(?<=return )0\b")  # fmt: skip
@@ -62,7 +62,7 @@ def _changes(line: str) -> Iterator[tuple[str, int, int, str]]:
         for at, sign in enumerate(match[1], match.start(1)):
             if sign in _ARITHMETIC:
                 yield "arithmetic", at, at + 1, _ARITHMETIC[sign]
-        for one in _ONE.finditer(match[1]):
+        for one in _PLUS_MINUS_ONE.finditer(match[1]):
             yield "bound", match.start(1) + one.start(), match.start(1) + one.end(), ""
     for match in _NUMBER.finditer(line):
         yield "constant", *match.span(), str(int(match[0]) + 1)

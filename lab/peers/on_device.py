@@ -183,10 +183,10 @@ class _DeviceRounds(AbstractContextManager["_DeviceRounds"]):
         )
         return EngineLaunches(_US, command.argv())
 
-    def _named(self, one: NamedRunner) -> EngineLaunches:
-        paths = [self._push(path) for path in one.files]
-        argv = [self._push(one.program), str(self._threads), str(self._runs), *paths]
-        return EngineLaunches(one.name, argv)
+    def _named(self, runner: NamedRunner) -> EngineLaunches:
+        paths = [self._push(path) for path in runner.files]
+        argv = [self._push(runner.program), str(self._threads), str(self._runs), *paths]
+        return EngineLaunches(runner.name, argv)
 
     def _workers(
         self, python: str, facts: DevicePython, cache: Path, left_out: list[str]

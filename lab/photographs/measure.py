@@ -111,14 +111,14 @@ def yolo_fastest(folder: Path) -> dict[str, Detector]:
     return {
         BYTES: reference,
         FLOATS: lambda picture: reference(picture.astype(np.float32)),
-        OWN: _own(program, steps, "yolov3", anchors=anchors),
+        OWN: _trimtab_detector(program, steps, "yolov3", anchors=anchors),
     }
 
 
 NETWORKS = {"yolo_fastest_darknet": yolo_fastest}
 
 
-def _own(program: trimtab.Program, steps: str, head: str, **options: Any) -> Detector:
+def _trimtab_detector(program: trimtab.Program, steps: str, head: str, **options: Any) -> Detector:
     behind = trimtab.camera.attach(program, steps)
     detector = trimtab.attach_head(behind, head, score=SCORE, iou=IOU, **options)
     session = trimtab.Session(detector, cache=False)

@@ -69,9 +69,9 @@ def last(path: Path, core: str) -> Mapping[Key, Mapping[str, Any]]:
     return rows
 
 
-def append(path: Path, one: Mapping[str, Any]) -> None:
+def append(path: Path, entry: Mapping[str, Any]) -> None:
     """Adds an entry to a history; ResultError if it cannot be written."""
-    files.append_text(path, json.dumps(one) + "\n", error=ResultError)
+    files.append_text(path, json.dumps(entry) + "\n", error=ResultError)
 
 
 def worse(

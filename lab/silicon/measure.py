@@ -98,11 +98,11 @@ def measure(plan: SiliconPlan, cache: Path, progress: Progress) -> SiliconFigure
                 measured.left_out.append(f"{name}: the {plan.minutes:g} minutes were over")
                 continue
             with progress.step(name):
-                _one(model, precision, plan, cache, measured, progress)
+                _measure_network(model, precision, plan, cache, measured, progress)
     return measured
 
 
-def _one(
+def _measure_network(
     model: Path,
     precision: str,
     plan: SiliconPlan,
@@ -142,13 +142,15 @@ def _recipe(model: Path, precision: str, threads: int, plan: SiliconPlan) -> Rec
     )
 
 
-def _row(one: CardEntry, threads: int) -> SiliconRow:
-    assert one.run is not None
-    latency = one.run.figure("latency")
-    sizes = [one.run.figure(key) for key in ("binary_bytes", "model_bytes")]
+def _row(entry: CardEntry, threads: int) -> SiliconRow:
+    assert entry.run is not None
+    latency = entry.run.figure("latency")
+    sizes = [entry.run.figure(key) for key in ("binary_bytes", "model_bytes")]
     binary, model = (int(size.value) if size else 0 for size in sizes)
     alone = latency.value / 1e6 if latency else None
-    return SiliconRow(one.network, one.precision, threads, binary, model, alone, one.run.golden)
+    return SiliconRow(
+        entry.network, entry.precision, threads, binary, model, alone, entry.run.golden
+    )
 
 
 def _beside(

@@ -88,16 +88,16 @@ def _fitted(pairs: Sequence[_Pair]) -> float:
     return min(_BANDWIDTHS, key=lambda rate: sum(abs(pair.error(rate)) for pair in pairs))
 
 
-def _run(board: str, threads: int, own: Sequence[_Pair], of_board: Sequence[_Pair]) -> BoardRun:
-    rate, shared = _fitted(own), _fitted(of_board)
-    speeds = {pair.network: pair.counts["instructions"] / pair.measured["ms"] for pair in own}
+def _run(board: str, threads: int, pairs: Sequence[_Pair], of_board: Sequence[_Pair]) -> BoardRun:
+    rate, shared = _fitted(pairs), _fitted(of_board)
+    speeds = {pair.network: pair.counts["instructions"] / pair.measured["ms"] for pair in pairs}
     usual = statistics.median(speeds.values())
     return BoardRun(
         board=board,
-        core=own[0].counts["core"],
+        core=pairs[0].counts["core"],
         threads=threads,
         gb_per_s=rate,
-        errors={pair.network: pair.error(rate) for pair in own},
-        shared={pair.network: pair.error(shared) for pair in own},
+        errors={pair.network: pair.error(rate) for pair in pairs},
+        shared={pair.network: pair.error(shared) for pair in pairs},
         instructions_alone={network: speed / usual - 1 for network, speed in speeds.items()},
     )

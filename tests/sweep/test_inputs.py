@@ -249,11 +249,11 @@ def hash_of(
     monkeypatch.setattr(inputs, "paths", tree)
     monkeypatch.setattr(plugins, "active", lambda: active)
     monkeypatch.setattr(plugins, "libraries", lambda: libraries)
-    inputs._own_code.cache_clear()
+    inputs._package_code.cache_clear()
     try:
         return inputs.source_hash()
     finally:
-        inputs._own_code.cache_clear()
+        inputs._package_code.cache_clear()
 
 
 def test_every_source_of_trimtab_and_its_plug_ins_has_another_hash(

@@ -11,18 +11,18 @@ from tests.tuning.networks import by_rule, convolutions
 from trimtab.devices.control.topology import CoreCluster, Topology
 from trimtab.program import Program
 from trimtab.tuning.clock import TimedBlock
-from trimtab.tuning.thread_choice import Placement, choose, places
+from trimtab.tuning.thread_choice import Placement, choose, placements
 
 BIG_LITTLE = Topology((CoreCluster("little", (0, 1, 2, 3), 400), CoreCluster("big", (4, 5), 1024)))
 
 
 def test_equal_cores_differ_in_their_number_only() -> None:
     layout = Topology((CoreCluster("all", (0, 1, 2, 3, 4, 5), None),))
-    assert places(layout) == [Placement(1), Placement(2), Placement(4), Placement(6)]
+    assert placements(layout) == [Placement(1), Placement(2), Placement(4), Placement(6)]
 
 
 def test_every_cluster_and_all_cores_are_tried() -> None:
-    result = places(BIG_LITTLE)
+    result = placements(BIG_LITTLE)
     assert Placement(2, "4-5") in result
     assert Placement(4, "0-3") in result
     assert Placement(6, "0-5") in result
@@ -30,7 +30,7 @@ def test_every_cluster_and_all_cores_are_tried() -> None:
 
 
 def test_a_device_that_lists_no_cores_runs_one_thread() -> None:
-    assert places(Topology(())) == [Placement(1)]
+    assert placements(Topology(())) == [Placement(1)]
 
 
 @pytest.mark.parametrize(

@@ -236,11 +236,11 @@ def compare(golden: Golden, index: int, raw: bytes) -> Agreement:
     return agreement
 
 
-def _nearer(actual: Array, one: Array, other: Array) -> Array:
-    """Element-wise the expected value nearer to `actual`; `one` in a tie."""
-    a, b, c = (array.astype(np.float64) for array in (actual, one, other))
+def _nearer(actual: Array, first: Array, second: Array) -> Array:
+    """Element-wise the expected value nearer to `actual`; `first` in a tie."""
+    a, b, c = (array.astype(np.float64) for array in (actual, first, second))
     with np.errstate(invalid="ignore"):
-        return np.where((a == c) | (np.abs(a - c) < np.abs(a - b)), other, one)
+        return np.where((a == c) | (np.abs(a - c) < np.abs(a - b)), second, first)
 
 
 def _compare(name: str, actual: Array, expected: Array, half: bool = False) -> Agreement:

@@ -88,11 +88,11 @@ class AbOptions:
         """Both arms."""
         return self._arm(self.a, "a", self.only_a), self._arm(self.b, "b", self.only_b)
 
-    def _arm(self, what: str, letter: str, own: ArmOptions) -> Arm:
+    def _arm(self, what: str, letter: str, options: ArmOptions) -> Arm:
         from trimtab.compare.arms import Arm
         from trimtab.pipeline.recipe import Recipe
 
-        shared, alone = changed(self.shared), changed(own)
+        shared, alone = changed(self.shared), changed(options)
         chosen = parse(ArmOptions, {**shared, **alone})
         recipe = Recipe(
             model=what,

@@ -232,7 +232,7 @@ def create(definition: DeviceDefinition, *, trust_new: bool) -> LabgridDevice:
         host="",
         known_hosts=known_hosts_file(definition.name),
         key=definition.local_path(options.key),
-        config=definition.local_path(options.config) or ssh.own_config(),
+        config=definition.local_path(options.config) or ssh.config_of_home(),
     )
     return LabgridDevice(
         definition.name,

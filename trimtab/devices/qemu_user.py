@@ -173,7 +173,7 @@ class QemuUserDevice(LocalDevice):
 
     def _missing(self, argv: Sequence[str], cwd: str | None) -> CommandResult | None:
         """The result for a missing program, about which QEMU prints nothing."""
-        folder = self._prefix if cwd is None else self._own(cwd)
+        folder = self._prefix if cwd is None else self._inside_prefix(cwd)
         quote(argv, None, folder)  # refuses malformed arguments before QEMU's name is added
         if (Path(folder) / argv[0]).is_file():
             return None

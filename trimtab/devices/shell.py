@@ -205,13 +205,13 @@ class ShellDevice(ABC):
         transcript: Transcript | None = None,
     ) -> CommandResult:
         """See `Device.run`."""
-        folder = self._prefix if cwd is None else self._own(cwd)
+        folder = self._prefix if cwd is None else self._inside_prefix(cwd)
         script = self._launch_note + quote(argv, env, folder)
         return self._execute(script, timeout_s=timeout_s, transcript=transcript)
 
     def pull(self, remote: str, local: Path, *, limit_bytes: int = PULL_BYTES) -> None:
         """See `Device.pull`."""
-        file = shlex.quote(self._own(remote))
+        file = shlex.quote(self._inside_prefix(remote))
         text = self._housekeeping(f"wc -c <{file}", f"read {remote}", _FEW_BYTES)
         size = printed.number(text.strip(), 0)
         if size is None or size > limit_bytes:
@@ -363,7 +363,7 @@ class ShellDevice(ABC):
             return False
         raise failure
 
-    def _own(self, remote: str) -> str:
+    def _inside_prefix(self, remote: str) -> str:
         """`remote`, normalized. Raises `DeviceError` if it lies outside of the prefix."""
         path = posixpath.normpath(posixpath.join(self._prefix, remote))
         if not f"{path}/".startswith(f"{self._prefix}/") or "\0" in path:

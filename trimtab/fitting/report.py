@@ -89,10 +89,10 @@ def _worst(fitted: Fitted) -> str:
     return "\n".join(lines)
 
 
-def described(one: Decision) -> str:
+def described(decision: Decision) -> str:
     """The layer of a choice, what was chosen, and what is faster."""
-    layer = f"{one.layer}, {one.state} weights, {_threads(one.threads)}"
-    return f"{layer}: {one.chosen} for {one.fastest}"
+    layer = f"{decision.layer}, {decision.state} weights, {_threads(decision.threads)}"
+    return f"{layer}: {decision.chosen} for {decision.fastest}"
 
 
 def _threads(count: int) -> str:

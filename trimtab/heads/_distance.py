@@ -41,7 +41,7 @@ def append_decoded(builder: HeadBuilder, x: Var, classes: int, *, nms: bool = Tr
     )
 
 
-def values_of_places(
+def values_of_locations(
     builder: HeadBuilder, tensors: Sequence[Var], grids: Sequence[Sequence[int]]
 ) -> tuple[str, int] | None:
     """The name and the channels of values [n, c, places]: of such a tensor, or of one [n, c, h, w]

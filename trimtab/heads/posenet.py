@@ -76,10 +76,10 @@ def stride(size: int, count: int) -> int:
     return 0 if count < 2 or (size - 1) % (count - 1) else (size - 1) // (count - 1)
 
 
-def _flat(builder: HeadBuilder, var: Var, axis: int, places: int) -> str:
+def _flat(builder: HeadBuilder, var: Var, axis: int, locations: int) -> str:
     """A map as [n, c, places]."""
     name = var.name
     if axis == 3:
         (name,) = builder.add("transpose", [name], permutation=(0, 3, 1, 2))
-    shape = (var.shape[0], var.shape[axis], places)
+    shape = (var.shape[0], var.shape[axis], locations)
     return builder.add("reshape", [name], shape=shape)[0]

@@ -18,7 +18,7 @@ from trimtab.heads._distance import (
     append_decoded,
     append_distances,
     levels_behind,
-    values_of_places,
+    values_of_locations,
 )
 from trimtab.heads._trace import image_sizes, on_strides
 from trimtab.program import Program, Var
@@ -81,7 +81,7 @@ def _append_raw(builder: HeadBuilder, classes: int) -> None:
     if not boxes:
         raise builder.invalid(_EXPECTED)
     grids = append_distances(builder, tensors=boxes)
-    raw = values_of_places(builder, others, grids)
+    raw = values_of_locations(builder, others, grids)
     if raw is None or raw[1] % 3:
         raise builder.invalid(_EXPECTED)
     values = builder.of_selected(raw[0], axis=2)

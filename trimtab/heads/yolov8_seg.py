@@ -16,7 +16,7 @@ from trimtab.heads._distance import (
     append_decoded,
     append_distances,
     levels_behind,
-    values_of_places,
+    values_of_locations,
 )
 from trimtab.program import Program, Var
 
@@ -81,7 +81,7 @@ def _append_raw(builder: HeadBuilder, prototypes: Var, tensors: Sequence[Var]) -
     if not boxes:
         raise builder.invalid(_EXPECTED)
     grids = append_distances(builder, tensors=boxes)
-    raw = values_of_places(builder, [var for var in tensors if var not in boxes], grids)
+    raw = values_of_locations(builder, [var for var in tensors if var not in boxes], grids)
     if raw is None or raw[1] != count:
         raise builder.invalid(_EXPECTED)
     return raw[0]

@@ -26,7 +26,7 @@ class AttributedLayer(ImportedLayer):
         except (TypeError, ValueError, OverflowError):
             raise self.invalid(f"attribute '{name}' is malformed") from None
 
-    def _one(self, name: str, default: Any, convert: Callable[[Any], T]) -> T:
+    def _single_value(self, name: str, default: Any, convert: Callable[[Any], T]) -> T:
         values = self._converted(name, default, convert)
         if len(values) != 1:
             raise self.invalid(f"attribute '{name}' must have one value, it has {len(values)}")
@@ -38,19 +38,21 @@ class AttributedLayer(ImportedLayer):
 
     def integer(self, name: str, default: int | None = None) -> int:
         """An integer attribute."""
-        return self._one(name, default, int)
+        return self._single_value(name, default, int)
 
     def real(self, name: str, default: float | None = None) -> float:
         """A floating-point attribute."""
-        return self._one(name, default, float)
+        return self._single_value(name, default, float)
 
     def boolean(self, name: str, default: bool) -> bool:
         """A boolean attribute."""
-        return self._one(name, default, bool)
+        return self._single_value(name, default, bool)
 
     def text(self, name: str, default: str | None = None) -> str:
         """A string attribute."""
-        return self._one(name, default, lambda v: v.decode() if isinstance(v, bytes) else str(v))
+        return self._single_value(
+            name, default, lambda v: v.decode() if isinstance(v, bytes) else str(v)
+        )
 
     def integers(self, name: str, default: Sequence[int] = ()) -> tuple[int, ...]:
         """A list of integers; a single value is a list of one."""

@@ -56,19 +56,19 @@ class Parameters:
 
     def int(self, name: Name, default: _Int = _REQUIRED) -> _Int:
         """An integer of any size, including int64 and uint64."""
-        return self._one(name, default, _integer, "a whole number")
+        return self._single_value(name, default, _integer, "a whole number")
 
     def float(self, name: Name, default: _Float = _REQUIRED) -> _Float:
         """A float with the precision of the file: a double stays a double."""
-        return self._one(name, default, _real, "a number")
+        return self._single_value(name, default, _real, "a number")
 
     def bool(self, name: Name, default: _Bool = _REQUIRED) -> _Bool:
         """A boolean."""
-        return self._one(name, default, _flag, "true or false")
+        return self._single_value(name, default, _flag, "true or false")
 
     def text(self, name: Name, default: str = _REQUIRED) -> str:
         """A string."""
-        return self._one(name, default, _text, "a text")
+        return self._single_value(name, default, _text, "a text")
 
     def enum(self, name: Name, values: Sequence[str], default: str = _REQUIRED) -> str:
         """One of `values`; the file has its name or its index."""
@@ -77,7 +77,7 @@ class Parameters:
             text = _text(value)
             return values[_Int(text)] if text.isdecimal() else values[values.index(text)]
 
-        return self._one(name, default, choice, f"one of {', '.join(values)}")
+        return self._single_value(name, default, choice, f"one of {', '.join(values)}")
 
     def ints(self, name: Name, default: Sequence[_Int] = _REQUIRED) -> list[_Int]:
         """A list of integers; a single value is a list of one."""
@@ -156,7 +156,9 @@ class Parameters:
             )
         return default
 
-    def _one(self, name: Name, default: T, convert: Callable[[Any], T], expected: str) -> T:
+    def _single_value(
+        self, name: Name, default: T, convert: Callable[[Any], T], expected: str
+    ) -> T:
         value = self._raw(name, default)
         if value is default:
             return default

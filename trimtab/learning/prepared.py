@@ -105,8 +105,8 @@ class PreparedTraining:
         return inputs
 
 
-def _inputs(program: Program, own: set[str]) -> dict[str, tuple[tuple[int, ...], str]]:
-    shown = {name: program.vars[name] for name in program.inputs if name not in own}
+def _inputs(program: Program, excluded: set[str]) -> dict[str, tuple[tuple[int, ...], str]]:
+    shown = {name: program.vars[name] for name in program.inputs if name not in excluded}
     return {n: (var.shape, np.dtype(NUMPY_DTYPES[var.dtype]).name) for n, var in shown.items()}
 
 

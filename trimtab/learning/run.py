@@ -1,7 +1,8 @@
 """Runs a training: steps with batches of labeled data, reports, tests and snapshots.
 
-The steps are those of `trainer`, on this machine or on a device; everything else happens here, and
-follows from the number of the step alone, so that a training continues bit for bit.
+The steps are those of `trainer`, on this machine or on a device. Everything else happens here, and
+depends on the number of the step alone, so that a training that is continued has the same results
+bit for bit.
 """
 
 from __future__ import annotations
@@ -163,13 +164,13 @@ def _is_due(iteration: int, interval: int, end: int) -> bool:
     return iteration == end or bool(interval and iteration % interval == 0)
 
 
-def _accuracy(one: ShareOfLabels, scores: Array, labels: Array) -> float:
+def _accuracy(accuracy: ShareOfLabels, scores: Array, labels: Array) -> float:
     """The share of labels that are among the largest scores; classes are dimension 1."""
     labels = labels.reshape(scores.shape[0], 1, *scores.shape[2:])
     own = np.take_along_axis(scores, np.clip(labels, 0, scores.shape[1] - 1), 1)
-    is_right = (scores > own).sum(1, keepdims=True) < one.top
-    if one.ignore_label is not None:
-        is_right = is_right[labels != one.ignore_label]
+    is_right = (scores > own).sum(1, keepdims=True) < accuracy.top
+    if accuracy.ignore_label is not None:
+        is_right = is_right[labels != accuracy.ignore_label]
     return float(is_right.mean()) if is_right.size else 0.0
 
 

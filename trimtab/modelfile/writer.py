@@ -78,11 +78,11 @@ def _key(data: Image) -> _Key:
     return data.size, data[:_SAMPLES].tobytes(), data[_SAMPLES - 1 :: step].tobytes()
 
 
-def _are_equal(one: Image, other: Image) -> bool:
+def _are_equal(image: Image, other: Image) -> bool:
     """Whether bytes are equal; of most that are not, few are read."""
     return all(
-        np.array_equal(one[at : at + _COMPARED], other[at : at + _COMPARED])
-        for at in range(0, one.size, _COMPARED)
+        np.array_equal(image[at : at + _COMPARED], other[at : at + _COMPARED])
+        for at in range(0, image.size, _COMPARED)
     )
 
 

@@ -280,9 +280,9 @@ class _Operators:
         return min(options, key=lambda one: one[:3])[3] if options else None
 
 
-def _same_code(one: Choice, other: Choice) -> bool:
+def _same_code(choice: Choice, other: Choice) -> bool:
     """Whether two choices differ at most in block sizes."""
-    names = {*one.values} | {name for name in other.values if name.endswith("kernel")}
-    return one.algorithm == other.algorithm and all(
-        one.values.get(name) == other.values.get(name) for name in names
+    names = {*choice.values} | {name for name in other.values if name.endswith("kernel")}
+    return choice.algorithm == other.algorithm and all(
+        choice.values.get(name) == other.values.get(name) for name in names
     )

@@ -123,13 +123,13 @@ def _copied(program: Program, name: str) -> str:
     return op.outputs[0]
 
 
-def _exchange(program: Program, one: str, other: str) -> dict[str, str]:
+def _exchange(program: Program, first: str, second: str) -> dict[str, str]:
     """Exchanges the names of two tensors, and returns the new ones; outputs keep their names."""
-    names = {one: other, other: one}
+    names = {first: second, second: first}
     for op in program.ops:
         op.inputs = [names.get(name, name) for name in op.inputs]
         op.outputs = [names.get(name, name) for name in op.outputs]
     vars = program.vars
-    vars[one], vars[other] = vars[other], vars[one]
-    vars[one].name, vars[other].name = one, other
+    vars[first], vars[second] = vars[second], vars[first]
+    vars[first].name, vars[second].name = first, second
     return names

@@ -228,11 +228,14 @@ class _Searcher:
         return planner.total_cycles(planned, self._target)
 
 
-def _by_ratio(one: OperatorTradeoff) -> tuple[bool, float]:
+def _by_ratio(tradeoff: OperatorTradeoff) -> tuple[bool, float]:
     """Operators that save nothing first, then by descending error per saved cycle."""
-    return one.saved > 0, -one.error / one.saved if one.saved > 0 else one.saved
+    return (
+        tradeoff.saved > 0,
+        -tradeoff.error / tradeoff.saved if tradeoff.saved > 0 else tradeoff.saved,
+    )
 
 
-def _by_error(one: OperatorTradeoff) -> tuple[bool, float]:
+def _by_error(tradeoff: OperatorTradeoff) -> tuple[bool, float]:
     """Operators that save nothing first, then by descending error."""
-    return one.saved > 0, -one.error
+    return tradeoff.saved > 0, -tradeoff.error

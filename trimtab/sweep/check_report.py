@@ -85,14 +85,14 @@ def _junit(series: Sequence[Series], checks: Sequence[RegressionCheck]) -> str:
     return junit_document.document(suites or [Suite("history", [], about, newest.time)])
 
 
-def _case(one: RegressionCheck) -> Case:
-    name = f"{one.series.figure} is not worse than at {one.before.commit[:10]}"
-    if one.ratio is None:
-        return Case(name, "error", one.note)
-    before, now = one.values
+def _case(check: RegressionCheck) -> Case:
+    name = f"{check.series.figure} is not worse than at {check.before.commit[:10]}"
+    if check.ratio is None:
+        return Case(name, "error", check.note)
+    before, now = check.values
     values = "" if before is None else f" ({before:,.0f} to {now:,.0f})"
-    text = f"{one.ratio:.4f}x{values}: {one.note}"
-    return Case(name, "failure" if one.is_worse else "passed", text)
+    text = f"{check.ratio:.4f}x{values}: {check.note}"
+    return Case(name, "failure" if check.is_worse else "passed", text)
 
 
 def _newest(series: Sequence[Series]) -> Point:

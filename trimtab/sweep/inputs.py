@@ -63,7 +63,7 @@ def source_hash() -> str:
     """
     root = paths.root()
     sources = [root / "CMakeLists.txt", *(p for name in _FOLDERS for p in _below(root / name))]
-    facts = [_own_code(), _contents(root, sources)]
+    facts = [_package_code(), _contents(root, sources)]
     for plugin in plugins.active():
         rooms = (plugin.folder / room for room in plugins.ROOMS if room not in _OTHER_ROOMS)
         own = (path for room in rooms if room.is_dir() for path in _below(room))
@@ -73,7 +73,7 @@ def source_hash() -> str:
 
 
 @functools.cache
-def _own_code() -> str:
+def _package_code() -> str:
     """Hash of the package's modules, once: the code of a process does not change with them."""
     package = paths.package()
     modules = (p for p in package.rglob("*.py") if "_resources" not in p.parts)

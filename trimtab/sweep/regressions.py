@@ -76,7 +76,7 @@ def check(
 
 
 def _check(
-    one: Series,
+    series: Series,
     before: Point,
     after: Point,
     folder: Path,
@@ -84,24 +84,24 @@ def _check(
     launches: int,
     progress: Progress,
 ) -> RegressionCheck:
-    if one.is_exact:
+    if series.is_exact:
         ratio = after.value / before.value
-        return RegressionCheck(one, before, ratio, ratio > 1 + tolerance, "exact")
+        return RegressionCheck(series, before, ratio, ratio > 1 + tolerance, "exact")
     old, new = before.run, after.run
     if _hashes(old, folder) == _hashes(new, folder):
-        return RegressionCheck(one, before, 1.0, False, "the same binary and model")
+        return RegressionCheck(series, before, 1.0, False, "the same binary and model")
     try:
         arms = [_prepared(run, folder) for run in (old, new)]
     except ResultError as error:
-        return RegressionCheck(one, before, None, False, f"not checked: {error.what}")
-    definition = find_device(one.device)
+        return RegressionCheck(series, before, None, False, f"not checked: {error.what}")
+    definition = find_device(series.device)
     floor = noise_floor.read(definition.name, ab.floors_folder())
-    request = AbRequest(Arm(old.run_id), Arm(new.run_id), one.device, launches)
-    title = f"{one.name}: {before.commit[:10]} and {after.commit[:10]} in interleaved rounds"
+    request = AbRequest(Arm(old.run_id), Arm(new.run_id), series.device, launches)
+    title = f"{series.name}: {before.commit[:10]} and {after.commit[:10]} in interleaved rounds"
     with progress.step(title), definition.open() as device:
         verdict = ab.measure(device, arms, request, folder, floor, progress).verdict
     is_worse = verdict.is_real and verdict.ratio > 1 + tolerance
-    return RegressionCheck(one, before, verdict.ratio, is_worse, str(verdict))
+    return RegressionCheck(series, before, verdict.ratio, is_worse, str(verdict))
 
 
 def _hashes(run: Entry, folder: Path) -> tuple[str, str]:

@@ -87,9 +87,9 @@ class DeviceClock:
         self, programs: Sequence[Program], blocks: int, finished: Callable[[TimedBlock], None]
     ) -> None:
         """See `Clock`."""
-        self.measure_places(programs, [""] * len(programs), blocks, finished)
+        self.measure_placements(programs, [""] * len(programs), blocks, finished)
 
-    def measure_places(
+    def measure_placements(
         self,
         programs: Sequence[Program],
         cores: Sequence[str],

@@ -31,7 +31,7 @@ def page(tuned: Tuned) -> Page:
     """The report for a terminal: the outcome, the changes, and their picture."""
     parts: list[str | Table] = [f"{tuned.network} on {tuned.device} ({tuned.core})"]
     if tuned.places:
-        parts.append(_places(tuned))
+        parts.append(_placements(tuned))
     if tuned.search.changes:
         parts += [_changes(tuned.search.changes), _bars(tuned.search.changes)]
     if tuned.bytes:
@@ -141,7 +141,7 @@ def _chart(tuned: Tuned) -> Chart:
     )
 
 
-def _places(tuned: Tuned) -> Table:
+def _placements(tuned: Tuned) -> Table:
     columns = [Column("threads"), number("ratio", ".3f"), Column("interval"), Column("")]
     rows = [
         (

@@ -243,15 +243,15 @@ class PlanSearch:
             missing = [one for one in missing if one.contest.id not in done]
         return [one for one in timed if self.timings.effect(one.base, one.key)]
 
-    def _common(self, one: _TimedContest) -> int:
-        return len(self.timings.blocks(one.base).keys() & self.timings.blocks(one.key).keys())
+    def _common(self, timed: _TimedContest) -> int:
+        return len(self.timings.blocks(timed.base).keys() & self.timings.blocks(timed.key).keys())
 
-    def _effect(self, one: _TimedContest) -> Effect | None:
+    def _effect(self, timed: _TimedContest) -> Effect | None:
         """The effect of a contest; that of counts includes the modeled memory traffic."""
-        effect = self.timings.effect(one.base, one.key)
+        effect = self.timings.effect(timed.base, timed.key)
         if effect is None or not self._is_exact:
             return effect
-        value = one.contest.counted(effect.value)
+        value = timed.contest.counted(effect.value)
         return replace(effect, value=value, interval=Interval(value, value))
 
     def _round(
@@ -341,14 +341,14 @@ class PlanSearch:
                 return [one for _, one in chosen]
             banned.add(worst)
 
-    def _added_code(self, one: _TimedContest) -> set[str]:
+    def _added_code(self, timed: _TimedContest) -> set[str]:
         """Names of the operators and kernels that an alternative calls, and of those that pack its
         weights at load.
         """
-        plan = self._present.with_choices(one.contest.applied(self._present.choices))
+        plan = self._present.with_choices(timed.contest.applied(self._present.choices))
         preparations = {op.type for op in plan.planned.ops if op.schema.prepares}
         preparations -= {op.type for op in self._present.planned.ops}
-        return preparations.union(*_code(plan, one.contest.region).values())
+        return preparations.union(*_code(plan, timed.contest.region).values())
 
     def _confirm(self) -> list[Change]:
         """Measures the rule's plan and the tuned one anew, reverts changes that do not show, and
@@ -381,13 +381,13 @@ def _code(plan: DecidedPlan, outputs: Iterable[str]) -> dict[str, set[str]]:
     }
 
 
-def _change(one: _TimedContest, effect: Effect) -> Change:
-    contest = one.contest
+def _change(timed: _TimedContest, effect: Effect) -> Change:
+    contest = timed.contest
     return Change(
         contest.region,
         contest.layer.text,
-        one.before.text,
-        one.after.text,
+        timed.before.text,
+        timed.after.text,
         contest.share,
         effect,
         len(contest.alternatives),

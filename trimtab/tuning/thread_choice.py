@@ -15,7 +15,7 @@ from trimtab.tuning.clock import TimedBlock
 MIN_GAIN = 0.02  # of the whole network; less is not worth another thread
 BLOCKS = 9
 
-MeasurePlaces = Callable[
+MeasurePlacements = Callable[
     [Sequence[Program], Sequence[str], int, Callable[[TimedBlock], None]], None
 ]
 
@@ -43,7 +43,7 @@ class PlacementTime:
     is_chosen: bool
 
 
-def places(layout: Topology) -> list[Placement]:
+def placements(layout: Topology) -> list[Placement]:
     """The places to try, fewest threads first: powers of two up to the number of cores, of each
     cluster and of all together.
     """
@@ -64,7 +64,7 @@ def places(layout: Topology) -> list[Placement]:
 
 
 def choose(
-    measure: MeasurePlaces, plan_for: Callable[[int], Program], candidates: Sequence[Placement]
+    measure: MeasurePlacements, plan_for: Callable[[int], Program], candidates: Sequence[Placement]
 ) -> list[PlacementTime]:
     """Measures the rule's plan at every place, and chooses the one with the fewest threads that no
     other is measurably faster than by `MIN_GAIN`.

@@ -165,7 +165,7 @@ def tune(request: TuneRequest, folder: Path, progress: Progress = SILENT) -> Tun
             )
         places: Sequence[PlacementTime] = ()
         if request.find_threads:
-            places = _times_of_places(request, planned, device, info, progress)
+            places = _times_of_placements(request, planned, device, info, progress)
             place = next(one.place for one in places if one.is_chosen)
             progress.note(f"{planned.loaded.stem} runs fastest with {place}")
             planned = plan(_on_threads(planned, place.threads), progress)
@@ -186,7 +186,7 @@ def _on_threads(planned: Planned, threads: int) -> Loaded:
     )
 
 
-def _times_of_places(
+def _times_of_placements(
     request: TuneRequest, planned: Planned, device: Device, info: DeviceInfo, progress: Progress
 ) -> list[PlacementTime]:
     """The times of the rule's plan with every number of threads."""
@@ -206,7 +206,7 @@ def _times_of_places(
         return planner.plan(planned.optimized, own.target, own.network.plan)
 
     with progress.step("find the number of threads"):
-        return choose(clock.measure_places, plan_for, thread_choice.places(layout))
+        return choose(clock.measure_placements, plan_for, thread_choice.placements(layout))
 
 
 def min_provable(unit: str) -> float:

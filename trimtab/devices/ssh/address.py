@@ -35,7 +35,7 @@ class Address:
         return words + ([] if self.key is None else ["-oIdentitiesOnly=yes", f"-i{self.key}"])
 
 
-def own_config() -> Path | None:
+def config_of_home() -> Path | None:
     """The user's configuration file if `ssh` would not find it.
 
     `ssh` takes the home directory from the password database, trimtab from `HOME`.

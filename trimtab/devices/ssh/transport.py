@@ -26,7 +26,7 @@ from trimtab.devices.process import Sink, Source
 from trimtab.devices.registry import DeviceDefinition
 from trimtab.devices.remote import RemoteDevice, RunningCommand
 from trimtab.devices.ssh import choice, client, host_keys
-from trimtab.devices.ssh.address import Address, own_config
+from trimtab.devices.ssh.address import Address, config_of_home
 from trimtab.devices.ssh.choice import ClientChoice
 from trimtab.devices.ssh.client import SshClient
 from trimtab.devices.ssh.openssh import OpenSshClient
@@ -145,7 +145,7 @@ def create(definition: DeviceDefinition, *, trust_new: bool) -> SshDevice:
         port=options.port,
         user=options.user or None,
         key=definition.local_path(options.key),
-        config=definition.local_path(options.config) or own_config(),
+        config=definition.local_path(options.config) or config_of_home(),
     )
     return SshDevice(
         definition.name,

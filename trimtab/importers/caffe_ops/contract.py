@@ -15,7 +15,7 @@ H = TypeVar("H", bound=Callable[..., Any])
 Range = tuple[int, int | None]
 """The smallest and the largest number, which is None without a limit."""
 
-ONE: Range = (1, 1)
+EXACTLY_ONE: Range = (1, 1)
 ANY: Range = (1, None)
 
 _COUNTS = "counts"
@@ -28,8 +28,8 @@ class BlobCounts:
     `equal`: there are as many tops as bottoms. `in_place`: a top may be the bottom at its place.
     """
 
-    bottoms: Range = ONE
-    tops: Range = ONE
+    bottoms: Range = EXACTLY_ONE
+    tops: Range = EXACTLY_ONE
     equal: bool = False
     in_place: bool = True
 
@@ -48,7 +48,11 @@ class BlobCounts:
 
 
 def takes(
-    bottoms: Range = ONE, tops: Range = ONE, *, equal: bool = False, in_place: bool = True
+    bottoms: Range = EXACTLY_ONE,
+    tops: Range = EXACTLY_ONE,
+    *,
+    equal: bool = False,
+    in_place: bool = True,
 ) -> Callable[[H], H]:
     """Declares the counts of a handler; by default a layer has one bottom and one top."""
 

@@ -99,9 +99,9 @@ def gaussian_yolo(layer: DarknetLayer) -> Value:
     return _one_or_several(layer, layer.add("concat", boxes, scores, axis=2))
 
 
-def _channels(layer: DarknetLayer, places: Array) -> Value:
+def _channels(layer: DarknetLayer, indices: Array) -> Value:
     """The channels of the input at these places."""
-    return layer.value(gathered(layer, layer.image(), places.reshape(-1), 1))
+    return layer.value(gathered(layer, layer.image(), indices.reshape(-1), 1))
 
 
 @handles("region")

@@ -18,7 +18,7 @@ from trimtab.program import ImportedLayerFacts, Op, Program
 _SIZES = "free_dimensions"
 
 
-class _Twin:
+class _ProgramWalk:
     """The program at one point, during a walk along the operators of the first program."""
 
     def __init__(self, program: Program) -> None:
@@ -68,7 +68,7 @@ class Merge:
     ) -> None:
         self._free, self._fit, self._where = free, fit, where
         self._base = next(iter(programs.values()))
-        self._twins = {point: _Twin(program) for point, program in programs.items()}
+        self._walks = {point: _ProgramWalk(program) for point, program in programs.items()}
         self._constants: dict[tuple[str, ...], str] = {}
 
     def run(self) -> Program:
@@ -114,13 +114,13 @@ class Merge:
 
     def shapes(self, point: Point) -> dict[str, tuple[int, ...]]:
         """The shapes of all tensors at a point; none if the network was not imported there."""
-        twin = self._twins.get(point)
+        twin = self._walks.get(point)
         return {name: twin.shape(name) for name in twin.names} if twin else {}
 
     def _add(self, program: Program, op: Op) -> None:
         """Appends `op` in its free form to the operators of `program`."""
         try:
-            others = [twin.take(op) for twin in self._twins.values()]
+            others = [twin.take(op) for twin in self._walks.values()]
         except FixedSizeError as error:
             raise FixedSizeError(str(error), ends=True) from None
         inputs = [
@@ -135,13 +135,13 @@ class Merge:
                 op.inputs = inputs
             program.block.ops.append(op)
             return
-        shapes = [[twin.shape(name) for twin in self._twins.values()] for name in self._movers(op)]
+        shapes = [[twin.shape(name) for twin in self._walks.values()] for name in self._movers(op)]
         form = forms.form(Occurrence(op, values, *shapes), self._fit)
         self._replace(program, op, form, inputs)
 
     @property
     def _computed(self) -> Mapping[str, str]:
-        return next(iter(self._twins.values())).names
+        return next(iter(self._walks.values())).names
 
     def _movers(self, op: Op) -> tuple[str, str]:
         if op.inputs[0] not in self._computed:
@@ -167,7 +167,7 @@ class Merge:
         dimensions choose.
         """
         name = op.inputs[index]
-        twins = list(self._twins.values())
+        twins = list(self._walks.values())
         arrays = [
             twin.program.vars[other.inputs[index]].data
             for twin, other in zip(twins, others, strict=True)
@@ -216,5 +216,5 @@ class Merge:
         return whole, [length for length in lengths if length]
 
 
-def _is_same(one: Any, other: Any) -> bool:
-    return np.array_equal(one, other)
+def _is_same(array: Any, other: Any) -> bool:
+    return np.array_equal(array, other)

@@ -103,11 +103,11 @@ class TermFit:
             if len(differing):
                 raise AmbiguousError(self._at(chosen.free, int(differing[len(differing) // 2])))
 
-    def _separate(self, one: int, other: int) -> None:
+    def _separate(self, number: int, other: int) -> None:
         """AmbiguousError at a point where two dimensions that explain the values differ."""
-        sizes = self.bounds[one].sizes
+        sizes = self.bounds[number].sizes
         for size in (sizes[len(sizes) // 2], sizes[0]):
-            if (point := self._at(one, size)) not in self.points:
+            if (point := self._at(number, size)) not in self.points:
                 raise AmbiguousError(point)
 
     def _at(self, number: int, size: int) -> Point:

@@ -46,11 +46,11 @@ class ParamLayer:
 
     def integer(self, key: int, default: int) -> int:
         """An integer parameter."""
-        return self._one(key, default, int)
+        return self._single_value(key, default, int)
 
     def real(self, key: int, default: float) -> float:
         """A floating-point parameter."""
-        return self._one(key, default, float)
+        return self._single_value(key, default, float)
 
     def integers(self, key: int) -> list[int]:
         """An array of integers; empty if it is absent."""
@@ -87,7 +87,7 @@ class ParamLayer:
                 hint="correct the parameter",
             ) from None
 
-    def _one(self, key: int, default: T, convert: Callable[[str], T]) -> T:
+    def _single_value(self, key: int, default: T, convert: Callable[[str], T]) -> T:
         values = self._all(key, convert)
         if len(values) > 1:
             raise ImportModelError(

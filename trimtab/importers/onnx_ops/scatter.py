@@ -45,37 +45,37 @@ def scattered(
     x: Value,
     updates: Value,
     rest: Sequence[int],
-    places: Array,
+    indices: Array,
     reduction: str = "none",
 ) -> Value:
-    """Replaces the rows of `rest` elements at `places` by updates, of which the last one wins, or
+    """Replaces the rows of `rest` elements at `indices` by updates, of which the last one wins, or
     combines them with all updates.
     """
     rows = node.reshape(x, (math.prod(x.shape) // max(1, math.prod(rest)), *rest))
-    updates = node.reshape(updates, (places.size, *rest))
+    updates = node.reshape(updates, (indices.size, *rest))
     if reduction == "none":
-        return node.reshape(_replaced(node, rows, updates, places), x.shape)
+        return node.reshape(_replaced(node, rows, updates, indices), x.shape)
     if reduction not in _OPERATORS:
         raise node.unsupported(f"its reduction is {reduction}")
-    order = np.argsort(places, kind="stable")
-    _, starts, counts = np.unique(places[order], return_index=True, return_counts=True)
-    turns = np.empty(places.size, np.int64)
-    turns[order] = np.arange(places.size) - np.repeat(starts, counts)
+    order = np.argsort(indices, kind="stable")
+    _, starts, counts = np.unique(indices[order], return_index=True, return_counts=True)
+    turns = np.empty(indices.size, np.int64)
+    turns[order] = np.arange(indices.size) - np.repeat(starts, counts)
     if turns.max() >= _MAX_ROUNDS:
         raise node.unsupported(f"its reduction combines {turns.max() + 1} updates of an element")
     for turn in range(turns.max() + 1):
         (chosen,) = np.nonzero(turns == turn)
-        old = node.add("gather", rows, node.value(places[chosen]), axis=0)
+        old = node.add("gather", rows, node.value(indices[chosen]), axis=0)
         new = node.add("gather", updates, node.value(chosen), axis=0)
         combined = combine(node, _OPERATORS[reduction], old, new)
-        rows = _replaced(node, rows, combined, places[chosen])
+        rows = _replaced(node, rows, combined, indices[chosen])
     return node.reshape(rows, x.shape)
 
 
-def _replaced(node: OnnxNode, rows: Value, updates: Value, places: Array) -> Value:
-    node.check_elements((rows.shape[0] + places.size,), 8)
+def _replaced(node: OnnxNode, rows: Value, updates: Value, indices: Array) -> Value:
+    node.check_elements((rows.shape[0] + indices.size,), 8)
     source = np.arange(rows.shape[0])
-    source[places] = rows.shape[0] + np.arange(places.size)
+    source[indices] = rows.shape[0] + np.arange(indices.size)
     both = node.add("concat", rows, updates, axis=0)
     return node.add("gather", both, node.value(source), axis=0)
 

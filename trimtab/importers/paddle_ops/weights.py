@@ -87,7 +87,7 @@ def parameters(path: Path, model: Path, desc: ProgramDesc) -> Mapping[str, Array
     if combined := _named_file(path, model) or _combined_file(model, needed):
         # A combined file also has parameters that no operator reads.
         return read_all(combined, _declared(desc))
-    files = {var.name: _own_file(model, var) for var in needed}
+    files = {var.name: _parameter_file(model, var) for var in needed}
     if missing := [name for name, file in files.items() if not file.is_file()]:
         raise ModelFileError(
             f"the files of {len(missing)} parameters are missing, such as '{missing[0]}'",
@@ -105,7 +105,7 @@ def files(path: Path, model: Path) -> list[Path]:
     needed = _needed(read(model))
     if combined := _combined_file(model, needed):
         return [combined]
-    return [file for var in needed if (file := _own_file(model, var)).is_file()]
+    return [file for var in needed if (file := _parameter_file(model, var)).is_file()]
 
 
 def _declared(desc: ProgramDesc) -> list[VarDesc]:
@@ -118,7 +118,7 @@ def _needed(desc: ProgramDesc) -> list[VarDesc]:
     return [var for var in _declared(desc) if var.name in names]
 
 
-def _own_file(model: Path, var: VarDesc) -> Path:
+def _parameter_file(model: Path, var: VarDesc) -> Path:
     """The file of one parameter; its name comes from the program and must stay in the folder."""
     relative = Path(var.name)
     if relative.is_absolute() or ".." in relative.parts or "\0" in var.name:
@@ -144,7 +144,7 @@ def _combined_file(model: Path, needed: Sequence[VarDesc]) -> Path | None:
     if (
         model.suffix == ".pdmodel"
         or not needed
-        or all(_own_file(model, var).is_file() for var in needed)
+        or all(_parameter_file(model, var).is_file() for var in needed)
     ):
         return None
     for name in _COMBINED:
@@ -152,7 +152,7 @@ def _combined_file(model: Path, needed: Sequence[VarDesc]) -> Path | None:
             return model.parent / name
     if combined := companion(model, ".pdiparams", lambda _: True):
         return combined
-    if _own_file(model, needed[0]).is_file():
+    if _parameter_file(model, needed[0]).is_file():
         return None
     others = [p for p in sorted(model.parent.iterdir()) if p.is_file() and p != model]
     return others[0] if len(others) == 1 else None

@@ -14,8 +14,8 @@ from trimtab.importers.vocabulary.elementwise import integer
 from trimtab.program.block import NUMPY_DTYPES
 
 
-def _refuse_quantized(node: TfliteNode, *places: int) -> None:
-    if any(node.quantization(i) for i in places):
+def _refuse_quantized(node: TfliteNode, *indices: int) -> None:
+    if any(node.quantization(i) for i in indices):
         raise node.unsupported("its operands are quantized")
 
 

@@ -37,7 +37,7 @@ def _pool_options(node: TfliteNode) -> tuple[int, Window]:
 
 
 @handles("custom MaxPoolingWithArgmax2D")
-def max_pool_with_places(node: TfliteNode) -> Results:
+def max_pool_with_indices(node: TfliteNode) -> Results:
     """Max pooling, and the place of each maximum in its window (MediaPipe)."""
     x = node.image()
     padding, window = _pool_options(node)
@@ -158,10 +158,10 @@ def transform_of_landmarks(node: TfliteNode) -> Results:
     ends = [int(options[f"{side}_rotation_idx"]) for side in ("left", "right")]
     if not subset or not all(0 <= i < points.shape[0] for i in subset + ends):
         raise node.invalid(f"its landmarks {subset + ends} are not among {points.shape[0]}")
-    left, right = (node.add("gather", points, _places(node, [end]), axis=0) for end in ends)
+    left, right = (node.add("gather", points, _indices(node, [end]), axis=0) for end in ends)
     turn = _upright(node, options, node.add("sub", right, left), is_first)
     back = node.transpose(turn, (1, 0))
-    chosen = node.add("gather", points, _places(node, subset), axis=0)
+    chosen = node.add("gather", points, _indices(node, subset), axis=0)
     turned = node.add("mat_mul", chosen, back)
     high, low = (node.add(f"reduce_{kind}", turned, axes=(0,)) for kind in ("max", "min"))
     size = node.add("sub", high, low)
@@ -170,8 +170,8 @@ def transform_of_landmarks(node: TfliteNode) -> Results:
     return _homogeneous(node, *form(node, options, back, size, middle))
 
 
-def _places(node: TfliteNode, places: list[int]) -> Value:
-    return node.value(np.array(places, np.int64))
+def _indices(node: TfliteNode, indices: list[int]) -> Value:
+    return node.value(np.array(indices, np.int64))
 
 
 def _upright(node: TfliteNode, options: Mapping[str, Any], line: Value, is_first: bool) -> Value:

@@ -22,7 +22,7 @@ from trimtab.errors import ModelFileError, UnsupportedOperatorError
 from trimtab.importers._files import read_bytes
 from trimtab.importers._graph import Array
 from trimtab.importers.tflite_ops import hints
-from trimtab.importers.tflite_ops.sparse import places
+from trimtab.importers.tflite_ops.sparse import flat_indices
 from trimtab.program import ModelHints, Quantization
 
 LIMIT_BYTES = 2**32
@@ -245,7 +245,7 @@ class _ModelReader:
             return None
         if math.prod(shape) > _MAX_SPARSE_GROWTH * len(self._data):
             raise ValueError(f"a sparse tensor of shape {list(shape)} is out of proportion")
-        positions = places(sparsity, shape)
+        positions = flat_indices(sparsity, shape)
         elements = self._buffer(index, type, (positions.size,), buffers)
         if elements is None:
             return None

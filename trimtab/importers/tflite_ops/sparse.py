@@ -15,8 +15,8 @@ _CSR = 1  # DimensionType.SPARSE_CSR; the other one is dense
 _VECTORS = {1: tflite.Int32Vector, 2: tflite.Uint16Vector, 3: tflite.Uint8Vector}
 
 
-def places(sparsity: Any, shape: tuple[int, ...]) -> Array:
-    """The places of the stored elements in a flattened tensor of `shape`.
+def flat_indices(sparsity: Any, shape: tuple[int, ...]) -> Array:
+    """The indices of the stored elements in a flattened tensor of `shape`.
 
     The levels of the format are the dimensions in the order of traversal, then those within
     blocks. ValueError if they do not fit the shape.

@@ -22,11 +22,11 @@ class Tap:
     weight: Value
 
 
-def linear_taps(layer: ImportedLayer, places: Value, size: int) -> list[Tap]:
+def linear_taps(layer: ImportedLayer, positions: Value, size: int) -> list[Tap]:
     """The two elements around places along an axis of `size` elements, clamped to it."""
-    low = layer.add("floor", places)
+    low = layer.add("floor", positions)
     high = layer.shifted(low, 1.0)
-    behind = layer.add("sub", places, low)
+    behind = layer.add("sub", positions, low)
     before = layer.add("sub", layer.constant(1.0, "one"), behind)
     return [
         Tap(_whole(layer, low, size), before),
@@ -34,27 +34,29 @@ def linear_taps(layer: ImportedLayer, places: Value, size: int) -> list[Tap]:
     ]
 
 
-def nearest_tap(layer: ImportedLayer, places: Value, size: int) -> list[Tap]:
+def nearest_tap(layer: ImportedLayer, positions: Value, size: int) -> list[Tap]:
     """The element nearest to each place."""
-    return [Tap(_whole(layer, layer.add("round", places), size), layer.constant(1.0, "one"))]
+    return [Tap(_whole(layer, layer.add("round", positions), size), layer.constant(1.0, "one"))]
 
 
-def _whole(layer: ImportedLayer, places: Value, size: int) -> Value:
-    return layer.add("cast", layer.add("clip", places, alpha=0.0, beta=float(size - 1)), to="i64")
+def _whole(layer: ImportedLayer, positions: Value, size: int) -> Value:
+    return layer.add(
+        "cast", layer.add("clip", positions, alpha=0.0, beta=float(size - 1)), to="i64"
+    )
 
 
-def within(layer: ImportedLayer, places: Value, low: float, high: float) -> Value:
+def within(layer: ImportedLayer, positions: Value, low: float, high: float) -> Value:
     """Whether places are from `low` to `high`."""
-    first = layer.add("compare", layer.constant(low, "low"), places, relation="less_or_equal")
-    last = layer.add("compare", places, layer.constant(high, "high"), relation="less_or_equal")
+    first = layer.add("compare", layer.constant(low, "low"), positions, relation="less_or_equal")
+    last = layer.add("compare", positions, layer.constant(high, "high"), relation="less_or_equal")
     return layer.add("where", first, last, first)
 
 
 def zero_outside(
-    layer: ImportedLayer, taps: Sequence[Tap], places: Value, size: int, *, nearest: bool
+    layer: ImportedLayer, taps: Sequence[Tap], positions: Value, size: int, *, nearest: bool
 ) -> list[Tap]:
     """The taps, with the weight 0 for elements outside of the axis."""
-    base = layer.add("round" if nearest else "floor", places)
+    base = layer.add("round" if nearest else "floor", positions)
     result = []
     for offset, tap in enumerate(taps):
         inside = within(layer, layer.shifted(base, float(offset)), 0.0, float(size - 1))
@@ -85,12 +87,12 @@ def corners(
     return results
 
 
-def reflected(layer: ImportedLayer, places: Value, low: float, high: float) -> Value:
+def reflected(layer: ImportedLayer, positions: Value, low: float, high: float) -> Value:
     """Places reflected at both ends until they are between them."""
     span = high - low
     if not span:
-        return layer.add("mul", places, layer.constant(0.0, "zero"))
-    size = layer.add("abs", layer.shifted(places, -low))
+        return layer.add("mul", positions, layer.constant(0.0, "zero"))
+    size = layer.add("abs", layer.shifted(positions, -low))
     turns = layer.add("floor", layer.scaled(size, 1 / span))
     rest = layer.add("sub", size, layer.scaled(turns, span))
     half = layer.add("floor", layer.scaled(turns, 0.5))

@@ -27,7 +27,7 @@ def from_begin(layer: ImportedLayer, indices: Value, size: int) -> Value:
     return layer.add("where", is_negative, shifted, indices)
 
 
-def flat_places(layer: ImportedLayer, indices: Value, shape: Sequence[int]) -> Value:
+def flat_indices(layer: ImportedLayer, indices: Value, shape: Sequence[int]) -> Value:
     """The places in a flattened tensor of `shape` for computed indices [..., len(shape)]: [k]."""
     depth = len(shape)
     rows = layer.reshape(indices, (math.prod(indices.shape[:-1]), depth))
@@ -50,26 +50,26 @@ def gathered_slices(layer: ImportedLayer, x: Operand, indices: Operand) -> Opera
     if not 1 <= depth <= len(x.shape):
         raise layer.invalid(f"its indices are {list(indices.shape)} for {len(x.shape)} dimensions")
     rows = layer.reshape(layer.value(x), (math.prod(x.shape[:depth]), *x.shape[depth:]))
-    places = flat_places(layer, indices, x.shape[:depth])
+    places = flat_indices(layer, indices, x.shape[:depth])
     y = layer.add("gather", rows, places, axis=0)
     return layer.reshape(y, (*indices.shape[:-1], *x.shape[depth:]))
 
 
 def scattered(
-    layer: ImportedLayer, x: Value, updates: Value, places: Value, reduction: str = "none"
+    layer: ImportedLayer, x: Value, updates: Value, indices: Value, reduction: str = "none"
 ) -> Value:
-    """x with its rows at computed `places` [k] replaced by updates, or combined with them.
+    """x with its rows at computed `indices` [k] replaced by updates, or combined with them.
 
     The rows are as long as k rows of the updates; places outside of x have no effect.
     """
     if reduction not in REDUCTIONS:
         raise layer.unsupported(f"its reduction is {reduction}")
-    (count,) = places.shape
+    (count,) = indices.shape
     if not count or not math.prod(updates.shape):
         return x
     length = math.prod(updates.shape) // count
     rows, updates = layer.reshape(x, (-1, length)), layer.reshape(updates, (count, length))
-    return layer.reshape(layer.add("scatter", rows, places, updates, reduction=reduction), x.shape)
+    return layer.reshape(layer.add("scatter", rows, indices, updates, reduction=reduction), x.shape)
 
 
 def scattered_slices(
@@ -80,7 +80,7 @@ def scattered_slices(
     if not 1 <= depth <= len(x.shape):
         raise layer.invalid(f"its indices are {list(indices.shape)} for {len(x.shape)} dimensions")
     layer.check_shape("updates", updates.shape, (*indices.shape[:-1], *x.shape[depth:]))
-    places = flat_places(layer, indices, x.shape[:depth])
+    places = flat_indices(layer, indices, x.shape[:depth])
     return scattered(layer, x, updates, places, reduction)
 
 

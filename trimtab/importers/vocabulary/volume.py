@@ -50,7 +50,7 @@ class VolumeWindow:
         return Window((self.kernel[0], 1), (self.strides[0], 1), pads, (self.dilations[0], 1))
 
     @property
-    def places(self) -> list[int]:
+    def depth_offsets(self) -> list[int]:
         """The distance of each tap in depth from the first one."""
         return [tap * self.dilations[0] for tap in range(self.kernel[0])]
 
@@ -70,8 +70,10 @@ def convolve_volume(
     window.check(layer)
     check_groups(layer, group, x.shape[1], weight.shape[0])
     y = padded(layer, _flat_planes(layer, x), {2: (window.pads[0], window.pads[3])})
-    depth = (y.shape[2] - window.places[-1] - 1) // window.strides[0] + 1
-    y = _stacked_slices(layer, y, window.places, window.strides[0], depth, group, x.shape[3:])
+    depth = (y.shape[2] - window.depth_offsets[-1] - 1) // window.strides[0] + 1
+    y = _stacked_slices(
+        layer, y, window.depth_offsets, window.strides[0], depth, group, x.shape[3:]
+    )
     flat = layer.transpose(weight, (0, 2, 1, 3, 4))
     flat = layer.reshape(flat, (weight.shape[0], -1, *window.kernel[1:]))
     if isinstance(flat, Value):
@@ -100,10 +102,10 @@ def deconvolve_volume(
     (n, c), outputs, kernel = x.shape[:2], weight.shape[1], window.kernel
     check_groups(layer, group, c, outputs * group)
     y = dilated(layer, _flat_planes(layer, x), 2, window.strides[0])
-    reach = window.places[-1]
+    reach = window.depth_offsets[-1]
     amounts = (reach - window.pads[0], reach - window.pads[3] + extra[0])
     y = padded(layer, y, {2: amounts})
-    places = window.places[::-1]
+    places = window.depth_offsets[::-1]
     y = _stacked_slices(layer, y, places, 1, y.shape[2] - reach, group, x.shape[3:])
     flat = layer.reshape(weight, (group, c // group, outputs, *kernel))
     flat = layer.transpose(flat, (0, 3, 1, 2, 4, 5))
@@ -125,7 +127,7 @@ def _flat_planes(layer: ImportedLayer, x: Value) -> Value:
 def _stacked_slices(
     layer: ImportedLayer,
     x: Value,
-    places: Sequence[int],
+    offsets: Sequence[int],
     stride: int,
     depth: int,
     group: int,
@@ -143,12 +145,12 @@ def _stacked_slices(
             layer.value(sliced(layer, x, [(2, begin, begin + span, stride)])),
             (n, group, c // group, -1),
         )
-        for begin in places
+        for begin in offsets
     ]
     y = layer.value(concat(layer, slices, axis=2))
-    y = layer.reshape(y, (n, c * len(places), depth, -1))
+    y = layer.reshape(y, (n, c * len(offsets), depth, -1))
     y = layer.transpose(y, (0, 2, 1, 3))
-    return layer.reshape(y, (n * depth, c * len(places), *size))
+    return layer.reshape(y, (n * depth, c * len(offsets), *size))
 
 
 def _from_images(layer: ImportedLayer, y: Value, n: int) -> Value:

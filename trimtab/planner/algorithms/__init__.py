@@ -135,11 +135,13 @@ def derived_op(op: Op, type: str, **overrides: object) -> Op:
 
 
 @cache
-def _equal_attributes(one: str, other: str) -> tuple[str, ...]:
+def _equal_attributes(first: str, second: str) -> tuple[str, ...]:
     """The names of the attributes whose values in one operator are valid in the other."""
-    of_one, of_other = (schema.operator(type).attributes_by_name for type in (one, other))
-    return tuple(n for n in of_one if n in of_other and _has_same_values(of_one[n], of_other[n]))
+    of_first, of_second = (schema.operator(type).attributes_by_name for type in (first, second))
+    return tuple(
+        n for n in of_first if n in of_second and _has_same_values(of_first[n], of_second[n])
+    )
 
 
-def _has_same_values(one: Attribute, other: Attribute) -> bool:
-    return replace(one, doc=other.doc, default=other.default, plan=other.plan) == other
+def _has_same_values(attribute: Attribute, other: Attribute) -> bool:
+    return replace(attribute, doc=other.doc, default=other.default, plan=other.plan) == other

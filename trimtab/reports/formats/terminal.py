@@ -58,8 +58,8 @@ def cells(runs: Sequence[Summary]) -> str:
     return tables.text([*(page or ["none of these runs succeeded"]), *failures]) + "\n"
 
 
-def _comparable(one: Configuration) -> tuple[str, str, str]:
-    return one.facts["model"], one.facts["device"], one.unit
+def _comparable(configuration: Configuration) -> tuple[str, str, str]:
+    return configuration.facts["model"], configuration.facts["device"], configuration.unit
 
 
 def _plane(measured: Sequence[Configuration]) -> list[str | Table]:
@@ -89,6 +89,6 @@ def _plane(measured: Sequence[Configuration]) -> list[str | Table]:
     return [escape.line(title), plot, table]
 
 
-def _numbers(one: Configuration) -> tuple[str, str, str]:
-    shipped = fmt.value(one.shipped_bytes, Unit.BYTES)
-    return fmt.value(one.cost, one.unit), shipped, one.run_id
+def _numbers(configuration: Configuration) -> tuple[str, str, str]:
+    shipped = fmt.value(configuration.shipped_bytes, Unit.BYTES)
+    return fmt.value(configuration.cost, configuration.unit), shipped, configuration.run_id
