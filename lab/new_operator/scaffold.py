@@ -200,7 +200,7 @@ class _OperatorCopy:
         beside = re.compile(rf'^ +"\w+": Function\("{self._template.name}".*\n', re.MULTILINE)
         if match := present.search(text):
             self._put(_FUNCTIONS, text[: match.start()] + row + text[match.end() :])
-        elif places := [*self._places(_IMPORTERS / "onnx_ops", rf'@handles\(.*"{self._onnx}"')]:
+        elif places := [*self._locations(_IMPORTERS / "onnx_ops", rf'@handles\(.*"{self._onnx}"')]:
             self._result.missing.append(f"its import as other operators is still at {places[0]}")
         elif match := beside.search(text):
             self._put(_FUNCTIONS, text[: match.end()] + row + text[match.end() :])
@@ -214,13 +214,13 @@ class _OperatorCopy:
             self._result.missing.append(
                 f"a gradient in trimtab/gradients/, if it is to be trained, as {like} has"
             )
-        for place in self._places(_EXPORTERS, rf'"{like}"'):
+        for place in self._locations(_EXPORTERS, rf'"{like}"'):
             self._result.missing.append(f"an exporter, if its format has the operator: {place}")
-        for place in self._places(_IMPORTERS, rf'Function\("{like}"'):
+        for place in self._locations(_IMPORTERS, rf'Function\("{like}"'):
             if _FUNCTIONS.as_posix() not in place:
                 self._result.missing.append(f"an importer, if its format has it: {place}")
 
-    def _places(self, folder: Path, pattern: str) -> Iterator[str]:
+    def _locations(self, folder: Path, pattern: str) -> Iterator[str]:
         """The files and lines below a folder that match a pattern."""
         for path in sorted((self._root / folder).rglob("*.py")):
             for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
