@@ -71,7 +71,7 @@ def parse(text: str, path: str) -> list[CfgSection]:
         line = "".join(raw_line.split())
         if not line or line[0] in "#;":
             continue
-        if line[0] == "[":
+        if line[0] == "[" and "]" in line:
             sections.append(CfgSection(line[1:].split("]")[0].lower(), path, number))
             continue
         name, equals, value = line.partition("=")

@@ -17,6 +17,7 @@ from onnx.external_data_helper import load_external_data_for_model, uses_externa
 
 from trimtab.errors import ImportModelError, ModelFileError
 from trimtab.importers._graph import Array
+from trimtab.importers.onnx_ops.names import check_names
 from trimtab.importers.onnx_ops.node import DTYPE_NAMES, dtype_name, type_name
 from trimtab.importers.onnx_ops.weights import split
 from trimtab.program import MAX_ELEMENTS
@@ -53,7 +54,8 @@ class OnnxFile:
 
 
 def read(path: Path) -> OnnxFile:
-    """The content of the file at `path`; ModelFileError if it is not an ONNX model.
+    """The content of the file at `path`; ModelFileError if it is not an ONNX model, or has a name
+    that is not text.
 
     Initializers in other files stay there: `constants` reads them, so that memory holds them once.
     """
@@ -84,6 +86,7 @@ def read(path: Path) -> OnnxFile:
             hint="export it again, or add what it was made with, for example"
             " model.opset_import.append(onnx.helper.make_opsetid('', 17))",
         )
+    check_names(model, path)
     return OnnxFile(model, weights)
 
 
