@@ -37,7 +37,7 @@ def test_prior_boxes_are_those_of_opencv(param: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(actual, expected, 1e-5, 1e-6)
 
 
-def _detector(images: int, classes: int, param: str, shared: bool = True) -> str:
+def detector(images: int, classes: int, param: str, shared: bool = True) -> str:
     """A detector of 5 x 7 pixels with four priors each; its heads are inputs."""
     priors = 5 * 7 * 4
     locations = 4 * priors * (1 if shared else classes)
@@ -90,7 +90,7 @@ SUPPRESSIONS = (
 def test_detections_are_those_of_opencv(
     param: str, images: int, shared: bool, tmp_path: Path
 ) -> None:
-    text = _detector(images, 4, param, shared)
+    text = detector(images, 4, param, shared)
     program = trimtab.load(write(tmp_path, text))
     inputs = {
         name: random(*program.vars[name].shape, seed=i, low=-3, high=3)
@@ -123,7 +123,7 @@ def test_an_adaptive_threshold_shrinks_after_every_kept_box(tmp_path: Path) -> N
     param = (
         "confidence_threshold: 0 nms_param { nms_threshold: 0.9 eta: 0.95 } code_type: CORNER_SIZE"
     )
-    text = _detector(1, 2, param).replace('"flat"\n  bottom: "priors', '"conf"\n  bottom: "priors')
+    text = detector(1, 2, param).replace('"flat"\n  bottom: "priors', '"conf"\n  bottom: "priors')
     program = trimtab.load(write(tmp_path, text))
     rng = np.random.default_rng(5)
     inputs = {
@@ -147,8 +147,8 @@ def test_an_adaptive_threshold_shrinks_after_every_kept_box(tmp_path: Path) -> N
 def test_locations_with_encoded_variances_are_not_scaled(tmp_path: Path) -> None:
     param = "code_type: CENTER_SIZE keep_top_k: 50 confidence_threshold: 0.2"
     param += " nms_param { nms_threshold: 0.45 }"
-    text = _detector(1, 4, param)
-    encoded = write(tmp_path, _detector(1, 4, param + " variance_encoded_in_target: true"))
+    text = detector(1, 4, param)
+    encoded = write(tmp_path, detector(1, 4, param + " variance_encoded_in_target: true"))
     program = trimtab.load(encoded)
     inputs = {name: random(*program.vars[name].shape, low=-3, high=3) for name in program.inputs}
     (expected,) = opencv_caffe(text, {}, inputs, ["found"])
@@ -170,7 +170,7 @@ def test_the_image_size_of_prior_boxes_can_be_given(tmp_path: Path) -> None:
 
 
 def test_rows_without_a_detection_are_filled_with_zeros(tmp_path: Path) -> None:
-    text = _detector(1, 3, "keep_top_k: 20 code_type: CENTER_SIZE confidence_threshold: 2")
+    text = detector(1, 3, "keep_top_k: 20 code_type: CENTER_SIZE confidence_threshold: 2")
     program = trimtab.load(write(tmp_path, text))
     inputs = {name: random(*program.vars[name].shape) for name in program.inputs}
     detections = trimtab.Session(program).run(inputs)["found"]
@@ -200,6 +200,6 @@ def test_impossible_prior_boxes_are_refused(param: str, tmp_path: Path) -> None:
 
 
 def test_a_detector_whose_heads_do_not_fit_its_priors_is_refused(tmp_path: Path) -> None:
-    text = _detector(1, 4, "keep_top_k: 5").replace("num_classes: 4", "num_classes: 5")
+    text = detector(1, 4, "keep_top_k: 5").replace("num_classes: 4", "num_classes: 5")
     with pytest.raises(ImportModelError, match="do not fit the priors"):
         trimtab.load(write(tmp_path, text))

@@ -3,26 +3,51 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import trimtab
-from tests.importers.caffe_writer import caffemodel, head, layer, random, write
+from tests.importers import caffe_cases, caffe_rare_cases, damage, test_caffe_detection
+from tests.importers.caffe_writer import Blobs, caffemodel, head, layer, random, write
+from tests.importers.formats import (
+    MISSING,
+    SHAPE,
+    Format,
+    Layer,
+    Write,
+    damaged,
+    edited,
+    fault,
+    texts,
+)
 from tests.importers.models import assert_close
 from tests.importers.opencv import opencv_caffe
 from tests.ops.cases.case import Array
 from trimtab.errors import (
-    DynamicShapeError,
     ImportModelError,
-    ModelFileError,
     UnsupportedOperatorError,
 )
 
 WEIGHTS = (random(4, 3, 3, 3, seed=1), random(4, seed=2))
 CONV = "convolution_param { num_output: 4 kernel_size: 3 }"
 X = random(1, 3, 6, 8, seed=3)
+
+TRAINING = """
+layer { name: "data" type: "Data" top: "data" top: "label" include { phase: TRAIN }
+  data_param { source: "a" batch_size: 9 } }
+layer { name: "data" type: "Data" top: "data" top: "label" include { phase: TEST }
+  transform_param { crop_size: 6 } }
+layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip"
+  inner_product_param { num_output: 2 } }
+layer { name: "noise" type: "DummyData" top: "noise" exclude { phase: TEST } }
+layer { name: "late" type: "Unheard" bottom: "ip" top: "late" include { min_level: 1 } }
+layer { name: "stage" type: "Unheard" bottom: "ip" top: "stage" include { stage: "deploy" } }
+layer { name: "accuracy" type: "Accuracy" bottom: "ip" bottom: "label" top: "accuracy" }
+layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "loss" }
+"""
 
 
 def _network() -> str:
@@ -35,13 +60,111 @@ def _network() -> str:
     return text + layer("Concat", "b c d", "joined")
 
 
-def test_in_place_layers_slices_and_splits_compute_what_opencv_computes(tmp_path: Path) -> None:
-    blobs = {"conv": WEIGHTS}
-    program = trimtab.load(write(tmp_path, _network(), blobs))
-    assert (program.inputs, program.outputs) == (["data"], ["joined"])
-    actual = trimtab.Session(program).run({"data": X})["joined"]
-    (expected,) = opencv_caffe(_network(), blobs, {"data": X}, ["joined"])
-    np.testing.assert_allclose(actual, expected, 0, 1e-5)
+def _written(text: str, blobs: Blobs | None = None) -> Write:
+    """Writes a text and its weights."""
+    return lambda folder: write(folder, text, blobs)
+
+
+def _training(folder: Path) -> Path:
+    """Writes a network for training, whose input has no shape."""
+    return write(folder, TRAINING, {"ip": (random(2, 108, seed=1), random(2, seed=2))})
+
+
+def unpooling(kernel: int, stride: int) -> str:
+    """A pool of x and its reversal."""
+    pool = f"pooling_param {{ kernel_size: {kernel} stride: {stride} }}"
+    up = "upsample_param { upsample_h: 7 upsample_w: 10 }"
+    text = head({"x": (2, 5, 7, 10)}) + layer("Pooling", "x", "pool mask", pool)
+    return text + layer("Upsample", "pool mask", "y", up)
+
+
+def _expected(_: Path) -> Mapping[str, Array]:
+    (joined,) = opencv_caffe(_network(), {"conv": WEIGHTS}, {"data": X}, ["joined"])
+    return {"joined": joined}
+
+
+def _layers(folder: Path, layers: Sequence[Layer], outputs: Sequence[str]) -> Path:
+    lines = (layer(one.type, one.reads, one.writes, name=one.name) for one in layers)
+    return write(folder, head({"x": SHAPE}) + "".join(lines))
+
+
+def _unsupported(folder: Path) -> Path:
+    text = head({"data": X.shape}) + layer("Unheard", "data", "a")
+    text += layer("ReLU", "a", "b") + layer("LSTM", "b", "c", "recurrent_param { num_output: 2 }")
+    text += layer("Pooling", "data", "d", "pooling_param { pool: STOCHASTIC kernel_size: 2 }")
+    text += layer("Convolution", "data", "e", CONV.replace("}", "pad_type: 1 }"))
+    text += layer("PReLU", "data", "f", "prelu_param { unknown_option: 1 channel_shared: true }")
+    return write(folder, text, {"f": (np.ones(1, np.float32),), "e": WEIGHTS})
+
+
+def _unfilled(content: bytes) -> bytes:
+    """Another shape of a blob."""
+    return content.replace(b"\x0a\x04\x04\x03\x03\x03", b"\x0a\x04\x7f\x7f\x7f\x7f")
+
+
+def _models() -> Mapping[str, Write]:
+    result = {}
+    for case in (*caffe_cases.cases(), *caffe_rare_cases.cases()):
+        inputs = head({name: value.shape for name, value in case.inputs.items()})
+        result[case.id] = _written(inputs + case.text, case.blobs)
+    for i, param in enumerate(test_caffe_detection.SUPPRESSIONS):
+        result[f"detector-{i}"] = _written(test_caffe_detection.detector(1, 4, param))
+    for kernel in (2, 3):
+        result[f"unpooling-{kernel}"] = _written(unpooling(kernel, 2))
+    return result
+
+
+_net = _written(_network(), {"conv": WEIGHTS})
+_TEXTS = [
+    ("layer {", "line|1:"),
+    ("layer { name: }", "expected a value"),
+    ('layer { name: "a" type: "ReLU" bottom: "x" top: "y" }', "bottom 'x' is not defined"),
+    ('layer { name: "a" }', "has no type"),
+    ('layer { type: "ReLU" bottom: {} }', "is a message"),
+    ("layer: 5", "not a message"),
+    ('input: "x" input_dim: five layer { type: "ReLU" }', "not an integer"),
+    ('input: "x" layer { type: "ReLU" bottom: "x" top: "y" }', "unknown"),
+    ('input: "x" input_dim: -4 layer { type: "ReLU" bottom: "x" top: "y" }', "-4"),
+    ("layer " + "{ a " * 500, "nested more than"),
+    ("layers { layer { name: 'a' type: 'conv' } }", "before V1"),
+    ('net: "net.prototxt"\nbase_lr: 0.1\n', "no layers"),
+]
+_EDITS = [
+    ("num_output: 4", "num_output: 5", "weights has shape"),
+    ("num_output: 4", "num_output: 1000000000000", "weights has shape|out of range"),
+    ("num_output: 4", "num_output: -4", "groups do not divide"),
+    ("kernel_size: 3", "kernel_size: 3 group: 0", "groups do not divide"),
+    ("kernel_size: 3", "kernel_size: 3 stride: 0", "strides"),
+    ("kernel_size: 3", "kernel_size: 3 pad: 4000000000", "pads"),
+    ("kernel_size: 3", "", "kernel_size"),
+    ("slice_point: 1", "slice_point: 9", "layer 'slice'"),
+    ("slice_point: 1", "slice_point: 1 axis: 7", "axis 7"),
+    ("dim: 8", "dim: 2000000000", "too large|negative|illegal"),
+]
+
+FORMAT = Format(
+    network=_net,
+    feeds={"data": X},
+    expected=_expected,
+    layers=_layers,
+    relu="ReLU",
+    resized=(_net, (2, 3, 9, 9), (2, 5, 7, 7)),
+    unsupported=fault(
+        _unsupported,
+        *(r"5 layers are", r"'a' \(Unheard\), line 2", r"'c' \(LSTM\)", "STOCHASTIC"),
+        *("'unknown_option'", "'pad_type'"),
+        never="'b'",
+    ),
+    free=fault(_training, "'data'"),
+    mistakes=texts(_net, _TEXTS) | edited(_net, _EDITS, ImportModelError),
+    weights=[
+        fault(_written(_network()), MISSING, hint=".caffemodel", kind=ImportModelError),
+        fault(damaged(_net, "net.caffemodel", _unfilled), re.escape("[127, 127, 127, 127]")),
+    ],
+    models=_models,
+    structures={"net.prototxt": damage.of_text, "net.caffemodel": damage.of_protobuf},
+    declares_outputs=False,
+)
 
 
 def test_an_in_place_result_has_the_name_of_its_blob(tmp_path: Path) -> None:
@@ -92,144 +215,9 @@ def test_networks_of_the_first_version_compute_what_opencv_computes(tmp_path: Pa
     assert_close(actual, expected, 1e-5)
 
 
-TRAINING = """
-layer { name: "data" type: "Data" top: "data" top: "label" include { phase: TRAIN }
-  data_param { source: "a" batch_size: 9 } }
-layer { name: "data" type: "Data" top: "data" top: "label" include { phase: TEST }
-  transform_param { crop_size: 6 } }
-layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip"
-  inner_product_param { num_output: 2 } }
-layer { name: "noise" type: "DummyData" top: "noise" exclude { phase: TEST } }
-layer { name: "late" type: "Unheard" bottom: "ip" top: "late" include { min_level: 1 } }
-layer { name: "stage" type: "Unheard" bottom: "ip" top: "stage" include { stage: "deploy" } }
-layer { name: "accuracy" type: "Accuracy" bottom: "ip" bottom: "label" top: "accuracy" }
-layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "loss" }
-"""
-
-
 def test_a_network_for_training_is_imported_in_its_test_phase(tmp_path: Path) -> None:
-    blobs = {"ip": (random(2, 108, seed=1), random(2, seed=2))}
-    path = write(tmp_path, TRAINING, blobs)
-    with pytest.raises(DynamicShapeError, match="'data'"):
-        trimtab.load(path)
-    program = trimtab.load(path, {"data": (1, 3, 6, 6)})
+    program = trimtab.load(_training(tmp_path), {"data": (1, 3, 6, 6)})
     assert (program.inputs, program.outputs) == (["data"], ["ip"])
-
-
-def test_declared_shapes_can_be_replaced(tmp_path: Path) -> None:
-    path = write(tmp_path, _network(), {"conv": WEIGHTS})
-    assert trimtab.load(path, {"data": (2, 3, 9, 9)}).vars["joined"].shape == (2, 5, 7, 7)
-    with pytest.raises(ImportModelError, match="no input 'image'"):
-        trimtab.load(path, {"image": (2, 3, 9, 9)})
-
-
-def test_network_and_weights_find_each_other(tmp_path: Path) -> None:
-    text = write(tmp_path, _network(), {"conv": WEIGHTS})
-    binary = tmp_path / "net.caffemodel"
-    assert trimtab.load(binary).outputs == ["joined"]
-    other = binary.rename(tmp_path / "iteration_9000.caffemodel")
-    (tmp_path / "solver.prototxt").write_text('net: "net.prototxt"\n')
-    assert trimtab.load(text).outputs == trimtab.load(other).outputs
-    (tmp_path / "second.caffemodel").write_bytes(other.read_bytes())
-    with pytest.raises(ModelFileError, match=r"iteration_9000.caffemodel, second.caffemodel"):
-        trimtab.load(text)
-
-
-def test_a_solver_is_not_a_network(tmp_path: Path) -> None:
-    (tmp_path / "solver.prototxt").write_text('net: "net.prototxt"\nbase_lr: 0.1\n')
-    with pytest.raises(ModelFileError, match="no layers"):
-        trimtab.load(tmp_path / "solver.prototxt")
-
-
-def test_missing_weights_are_an_error_that_says_where_to_put_them(tmp_path: Path) -> None:
-    with pytest.raises(ImportModelError, match=r"'conv' .*: its weights are missing") as caught:
-        trimtab.load(write(tmp_path, _network()))
-    assert ".caffemodel" in caught.value.hint
-
-
-def test_all_unsupported_layers_are_named_at_once_with_their_lines(tmp_path: Path) -> None:
-    text = head({"data": X.shape}) + layer("Unheard", "data", "a")
-    text += layer("ReLU", "a", "b") + layer("LSTM", "b", "c", "recurrent_param { num_output: 2 }")
-    text += layer("Pooling", "data", "d", "pooling_param { pool: STOCHASTIC kernel_size: 2 }")
-    text += layer("Convolution", "data", "e", CONV.replace("}", "pad_type: 1 }"))
-    text += layer("PReLU", "data", "f", "prelu_param { unknown_option: 1 channel_shared: true }")
-    path = write(tmp_path, text, {"f": (np.ones(1, np.float32),), "e": WEIGHTS})
-    with pytest.raises(UnsupportedOperatorError, match="5 layers are") as caught:
-        trimtab.load(path)
-    message = str(caught.value)
-    for part in (
-        "'a' (Unheard), line 2",
-        "'c' (LSTM)",
-        "STOCHASTIC",
-        "'unknown_option'",
-        "'pad_type'",
-    ):
-        assert part in message
-    assert "'b'" not in message
-
-
-@pytest.mark.parametrize(
-    ("text", "match"),
-    [
-        ("layer {", "line|1:"),
-        ("layer { name: }", "expected a value"),
-        ('layer { name: "a" type: "ReLU" bottom: "x" top: "y" }', "bottom 'x' is not defined"),
-        ('layer { name: "a" }', "has no type"),
-        ('layer { type: "ReLU" bottom: {} }', "is a message"),
-        ("layer: 5", "not a message"),
-        ('input: "x" input_dim: five layer { type: "ReLU" }', "not an integer"),
-        ('input: "x" layer { type: "ReLU" bottom: "x" top: "y" }', "unknown"),
-        ('input: "x" input_dim: -4 layer { type: "ReLU" bottom: "x" top: "y" }', "-4"),
-        ("layer " + "{ a " * 500, "nested more than"),
-        ("layers { layer { name: 'a' type: 'conv' } }", "before V1"),
-    ],
-)
-def test_mistakes_in_a_network_are_errors_with_their_place(
-    text: str, match: str, tmp_path: Path
-) -> None:
-    with pytest.raises((ModelFileError, ImportModelError), match=match) as caught:
-        trimtab.load(write(tmp_path, text))
-    assert "net.prototxt" in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "match"),
-    [
-        ("num_output: 4", "num_output: 5", "weights has shape"),
-        ("num_output: 4", "num_output: 1000000000000", "weights has shape|out of range"),
-        ("num_output: 4", "num_output: -4", "groups do not divide"),
-        ("kernel_size: 3", "kernel_size: 3 group: 0", "groups do not divide"),
-        ("kernel_size: 3", "kernel_size: 3 stride: 0", "strides"),
-        ("kernel_size: 3", "kernel_size: 3 pad: 4000000000", "pads"),
-        ("kernel_size: 3", "", "kernel_size"),
-        ("slice_point: 1", "slice_point: 9", "layer 'slice'"),
-        ("slice_point: 1", "slice_point: 1 axis: 7", "axis 7"),
-        ("dim: 8", "dim: 2000000000", "too large|negative|illegal"),
-    ],
-)
-def test_impossible_parameters_are_refused(old: str, new: str, match: str, tmp_path: Path) -> None:
-    assert old in _network()
-    with pytest.raises(ImportModelError, match=match):
-        trimtab.load(write(tmp_path, _network().replace(old, new), {"conv": WEIGHTS}))
-
-
-def test_a_shape_that_its_values_do_not_fill_is_refused(tmp_path: Path) -> None:
-    path = write(tmp_path, _network(), {"conv": WEIGHTS})
-    binary = tmp_path / "net.caffemodel"
-    content = binary.read_bytes()
-    assert content.count(b"\x0a\x04\x04\x03\x03\x03") == 1
-    huge = b"\x0a\x04\x7f\x7f\x7f\x7f"
-    binary.write_bytes(content.replace(b"\x0a\x04\x04\x03\x03\x03", huge))
-    with pytest.raises(ModelFileError, match=re.escape("[127, 127, 127, 127]")):
-        trimtab.load(path)
-
-
-def unpooling(kernel: int, stride: int) -> str:
-    """A pool of x and its reversal."""
-    pool = f"pooling_param {{ kernel_size: {kernel} stride: {stride} }}"
-    up = "upsample_param { upsample_h: 7 upsample_w: 10 }"
-    text = head({"x": (2, 5, 7, 10)}) + layer("Pooling", "x", "pool mask", pool)
-    return text + layer("Upsample", "pool mask", "y", up)
 
 
 def _unpooled(x: Array, kernel: int, stride: int) -> Array:
@@ -243,6 +231,13 @@ def _unpooled(x: Array, kernel: int, stride: int) -> Array:
         down, right = np.unravel_index(window.argmax(), window.shape)
         y[i, c, top + down, left + right] = window.max()
     return y
+
+
+def test_a_solver_beside_a_network_is_not_the_network_of_weights(tmp_path: Path) -> None:
+    text = write(tmp_path, _network(), {"conv": WEIGHTS})
+    other = (tmp_path / "net.caffemodel").rename(tmp_path / "iteration_9000.caffemodel")
+    (tmp_path / "solver.prototxt").write_text('net: "net.prototxt"\n')
+    assert trimtab.load(text).outputs == trimtab.load(other).outputs
 
 
 @pytest.mark.parametrize(("kernel", "stride"), [(2, 2), (3, 2)])

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import trimtab
+from tests.importers import damage, test_darknet_layers
 from tests.importers.darknet_writer import net, section, values, weights, write
+from tests.importers.formats import SHAPE, Format, Layer, Write, damaged, fault, texts, without
 from tests.importers.models import assert_close, golden, model
 from tests.importers.opencv import opencv_darknet
 from tests.ops.cases.case import Array
 from trimtab import importers
-from trimtab.errors import (
-    DynamicShapeError,
-    ImportModelError,
-    ModelFileError,
-    UnsupportedOperatorError,
-)
+from trimtab.errors import ImportModelError
 
 ANCHORS = "10,14, 23,27, 37,58, 81,82, 135,169, 344,319"
 
@@ -47,6 +45,90 @@ HEADS = {
         "region", anchors="1.3,1.2, 3.4,4.4, 6.6,11", num=3, softmax=1, thresh=0.1
     ),
 }
+
+
+def _written(text: str, data: bytes | None = None) -> Write:
+    return lambda folder: write(folder, text, data)
+
+
+def _layers(folder: Path, layers: Sequence[Layer], outputs: Sequence[str]) -> Path:
+    """Layers that read one another in order: they have no names."""
+    _, channels, height, width = SHAPE
+    text = net(width, height, channels)
+    for layer in layers:
+        text += section(layer.type, activation="relu")
+    return write(folder, text)
+
+
+def _models() -> Mapping[str, Write]:
+    result = {name: _written(*head) for name, head in HEADS.items() if name != "yolo"}
+    for name, (options, arrays) in test_darknet_layers.CONVOLUTIONS.items():
+        text = test_darknet_layers.START + section("convolutional", **options)
+        result[name] = _written(text, weights(*arrays))
+    return result
+
+
+_START = net(12, 8, 6)
+_net = _written(*HEADS["yolo"])
+_UNSUPPORTED = section("gru", output=5) + section("upsample", stride=2)
+_UNSUPPORTED += section("route", layers="-2") + section("iseg")
+_TEXTS = [
+    ("", "does not begin with"),
+    ("[net]\n", "does not begin with"),
+    ("[convolutional]\nfilters=3\n", "does not begin with"),
+    ("filters=3\n", "line 1 is neither"),
+    ("[net]\nwhat is this\n", "line 2 is neither"),
+    (net(12, 8, -6) + section("dropout"), "'data'"),
+    (_START + section("maxpool", size="two"), "'size' is 'two'"),
+    (_START + section("maxpool", size="inf"), "'size' is 'inf'"),
+    (_START + section("maxpool", size=-1), "'size' is -1"),
+    (_START + section("maxpool", size=2, padding=-5), "pads"),
+    (_START + section("upsample", stride=100000), "too large"),
+    (_START + section("route", layers="-2"), "layers before it are 0 to -1"),
+    (_START + section("dropout") + section("route", layers="7"), "layers before it are 0 to 0"),
+    (_START + section("route"), "'layers' is missing"),
+    (_START + section("yolo", classes=4), "does not fit 0 anchors"),
+    (_START + section("yolo", classes=4, num=1, anchors="1,1"), "9 channels, not 6"),
+    (_START + section("yolo", num=1, anchors="1,1", mask=3), "mask"),
+    (_START + section("softmax", temperature=0), "temperature"),
+    (_START + section("softmax", groups=7), "groups"),
+    (_START + section("crop", crop_width=13, crop_height=2), "is not inside"),
+    (_START + "[dropout]\n" * 20000, "20000 layers"),
+]
+
+FORMAT = Format(
+    network=_net,
+    feeds={"data": _image()},
+    expected=lambda _: {"yolo_1": opencv_darknet(*HEADS["yolo"], _image())[0]},
+    layers=_layers,
+    relu="activation",
+    place="{type}_{index}",
+    resized=(_net, (1, 3, 64, 64), (768, 9)),
+    unsupported=fault(
+        _written(_START + _UNSUPPORTED),
+        *("2 layers are", "gru_0, line 7", "iseg_3, line 16"),
+        never="upsample_1|route_2",
+    ),
+    free=fault(damaged(_net, "", lambda text: text.replace(b"width=48", b"")), "'data'"),
+    mistakes=texts(_net, _TEXTS),
+    weights=[
+        fault(without(_net, "net.weights"), "weights are missing"),
+        *(
+            fault(damaged(_net, "net.weights", change), says, r"net\.weights")
+            for change, says in (
+                (lambda data: data[:-4], "81 values, 80 remain"),
+                (lambda data: data[:-3], "32-bit values"),
+                (lambda data: data[:5], "shorter than its header"),
+                (lambda data: data + bytes(8), "2 values remain"),
+            )
+        ),
+    ],
+    models=_models,
+    structures={"net.cfg": damage.of_text},
+    names_values=False,
+    assigns_once=False,
+    declares_outputs=False,
+)
 
 
 @pytest.mark.parametrize("name", HEADS)
@@ -101,88 +183,3 @@ def test_an_output_that_does_not_exist_is_an_error_that_names_similar_ones(tmp_p
     with pytest.raises(ImportModelError, match="'convolution_0'") as caught:
         importers.load(write(tmp_path, text, data), outputs=["convolution_0"])
     assert "convolutional_0" in caught.value.hint
-
-
-def test_the_input_has_the_size_of_the_cfg_or_another_one(tmp_path: Path) -> None:
-    text, data = HEADS["yolo"]
-    path = write(tmp_path, text, data)
-    assert trimtab.load(path).vars["data"].shape == (1, 3, 32, 48)
-    assert trimtab.load(path, {"data": (1, 3, 64, 64)}).vars["yolo_1"].shape == (768, 9)
-    with pytest.raises(ImportModelError, match="no input 'image'"):
-        trimtab.load(path, {"image": (1, 3, 64, 64)})
-    with pytest.raises(DynamicShapeError, match="'data'"):
-        trimtab.load(write(tmp_path, text.replace("width=48", ""), data))
-
-
-def test_network_and_weights_find_each_other(tmp_path: Path) -> None:
-    text, data = HEADS["yolo"]
-    write(tmp_path, text, data)
-    assert trimtab.load(tmp_path / "net.weights").outputs == ["yolo_1"]
-    (tmp_path / "net.weights").rename(tmp_path / "net_final.weights")
-    assert trimtab.load(tmp_path / "net.cfg").outputs == ["yolo_1"]
-    (tmp_path / "net_final.weights").unlink()
-    with pytest.raises(ModelFileError, match="weights are missing"):
-        trimtab.load(tmp_path / "net.cfg")
-
-
-@pytest.mark.parametrize(
-    ("change", "match"),
-    [
-        (lambda d: d[:-4], "81 values, 80 remain"),
-        (lambda d: d[:-3], "32-bit values"),
-        (lambda d: d[:5], "shorter than its header"),
-        (lambda d: d + bytes(8), "2 values remain"),
-    ],
-)
-def test_weights_that_do_not_fit_are_refused(change: object, match: str, tmp_path: Path) -> None:
-    text, data = HEADS["yolo"]
-    assert callable(change)
-    with pytest.raises(ModelFileError, match=match) as caught:
-        trimtab.load(write(tmp_path, text, change(data)))
-    assert "net.weights" in str(caught.value)
-
-
-def test_all_unsupported_layers_are_named_at_once_with_their_lines(tmp_path: Path) -> None:
-    text = net(12, 8, 6) + section("gru", output=5) + section("upsample", stride=2)
-    text += section("route", layers="-2") + section("iseg")
-    with pytest.raises(UnsupportedOperatorError, match="2 layers are") as caught:
-        trimtab.load(write(tmp_path, text))
-    assert "gru_0, line 7" in str(caught.value)
-    assert "iseg_3, line 16" in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "match"),
-    [
-        ("", "does not begin with"),
-        ("[net]\n", "does not begin with"),
-        ("[convolutional]\nfilters=3\n", "does not begin with"),
-        ("filters=3\n", "line 1 is neither"),
-        ("[net]\nwhat is this\n", "line 2 is neither"),
-        (net(12, 8, 6) + section("maxpool", size="two"), "'size' is 'two'"),
-        (net(12, 8, 6) + section("maxpool", size="inf"), "'size' is 'inf'"),
-        (net(12, 8, 6) + section("maxpool", size=-1), "'size' is -1"),
-        (net(12, 8, 6) + section("maxpool", size=2, padding=-5), "pads"),
-        (net(12, 8, 6) + section("upsample", stride=100000), "too large"),
-        (net(12, 8, 6) + section("route", layers="-2"), "layers before it are 0 to -1"),
-        (
-            net(12, 8, 6) + section("dropout") + section("route", layers="7"),
-            "layers before it are 0 to 0",
-        ),
-        (net(12, 8, 6) + section("route"), "'layers' is missing"),
-        (net(12, 8, 6) + section("yolo", classes=4), "does not fit 0 anchors"),
-        (net(12, 8, 6) + section("yolo", classes=4, num=1, anchors="1,1"), "9 channels, not 6"),
-        (net(12, 8, 6) + section("yolo", num=1, anchors="1,1", mask=3), "mask"),
-        (net(12, 8, 6) + section("softmax", temperature=0), "temperature"),
-        (net(12, 8, 6) + section("softmax", groups=7), "groups"),
-        (net(12, 8, 6) + section("crop", crop_width=13, crop_height=2), "is not inside"),
-        (net(12, 8, 6) + "[dropout]\n" * 20000, "20000 layers"),
-        (net(12, 8, -6) + section("dropout"), "'data'"),
-    ],
-)
-def test_mistakes_in_a_network_are_errors_with_their_place(
-    text: str, match: str, tmp_path: Path
-) -> None:
-    with pytest.raises((ModelFileError, ImportModelError), match=match) as caught:
-        trimtab.load(write(tmp_path, text, weights(values(3))))
-    assert "net.cfg" in str(caught.value)

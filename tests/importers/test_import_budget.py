@@ -187,8 +187,7 @@ def test_constants_that_double_are_refused_in_tflite(tmp_path: Path, small_budge
         shape = (2 ** (i + 1), 4)
         (c,) = model.add("CONCATENATION", [c, c], [shape], "ConcatenationOptions", Axis=0)
     model.outputs = model.add("ADD", [x, c], [(2**20, 4)], "AddOptions")
-    path = tmp_path / "net.tflite"
-    path.write_bytes(model.bytes())
+    path = model.write(tmp_path)
     assert_refused(path)
 
 
@@ -198,8 +197,7 @@ def test_a_constant_of_a_size_is_refused_in_tflite(tmp_path: Path, small_budget:
     shape = model.constant(np.array([2**19, 4], np.int32))
     filled = model.add("FILL", [shape, model.constant(np.float32(1))], [(2**19, 4)])
     model.outputs = model.add("ADD", [x, *filled], [(2**19, 4)], "AddOptions")
-    path = tmp_path / "net.tflite"
-    path.write_bytes(model.bytes())
+    path = model.write(tmp_path)
     assert_refused(path)
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import onnx
 import pytest
 
-from tests.importers import darknet_writer, tflite_writer
-from tests.importers.same_network import FORMATS, Description, write
+from tests.importers import sources
 from tests.ops.cases.case import Graph, normal
 from trimtab import importers
 from trimtab.errors import (
@@ -24,7 +23,6 @@ from trimtab.errors import (
 from trimtab.importers import _parsers
 from trimtab.importers._graph import Value
 from trimtab.importers.onnx_ops.node import HANDLERS, OnnxNode
-from trimtab.zoo.builder import INPUT
 
 GARBAGE = (b"", b"\x00", b"not a model at all\n" * 20, bytes(range(256)) * 4)
 
@@ -83,19 +81,13 @@ def test_a_model_with_a_foreign_suffix_is_recognized_by_its_content(tmp_path: Pa
 @pytest.fixture
 def networks(tmp_path: Path) -> dict[str, Path]:
     """A file of every format by the name of the importer."""
-    net = Description((1, 2, 4, 4))
-    net.output(net.act(net.conv(INPUT, 3), "relu"), "y")
-    files = {form: write(net, form, tmp_path / form) for form in FORMATS}
+    files = {name: tmp_path / name for name in sources.FORMATS}
+    for name, folder in files.items():
+        folder.mkdir()
+        files[name] = sources.FORMATS[name].network(folder)
     files["ttm"] = tmp_path / "net.ttm"
     importers.load(files["onnx"]).save(files["ttm"])
-    text = darknet_writer.net(4, 4, 2) + darknet_writer.section("activation", activation="relu")
-    files["darknet"] = darknet_writer.write(tmp_path, text)
-    model = tflite_writer.Model()
-    model.outputs += model.add("RELU", [model.input(normal(1, 4, 4, 2))], [(1, 4, 4, 2)])
-    files["tflite"] = tmp_path / "net.tflite"
-    files["tflite"].write_bytes(model.bytes())
-    assert files.keys() == importers.importers().keys()
-    return files
+    return {name: files[name] for name in importers.importers()}
 
 
 def run(code: str, *arguments: str, without: Sequence[str]) -> list[str]:

@@ -12,35 +12,16 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import trimtab
-from tests.importers import darknet_writer
 from tests.importers.caffe_writer import field as message_field
 from tests.importers.paddle_writer import Net as PaddleNet
-from tests.importers.same_network import Description, write
+from tests.importers.sources import FORMATS
 from tests.ops.cases.case import Array
 from trimtab import importers, plan_cache
 from trimtab.errors import ImportModelError, ModelFileError
 from trimtab.importers._snapshot import Snapshot
 from trimtab.importers.onnx_ops import external
-from trimtab.zoo.builder import INPUT
 
 WEIGHTS = np.arange(24, dtype=np.float32).reshape(2, 3, 2, 2)
-
-
-def same(form: str) -> Callable[[Path], Path]:
-    """Writes a convolution in a format."""
-
-    def of(folder: Path) -> Path:
-        net = Description((1, 3, 4, 4))
-        net.output(net.conv(INPUT, 2, 3), "output")
-        return write(net, form, folder)
-
-    return of
-
-
-def darknet(folder: Path) -> Path:
-    text = darknet_writer.net(4, 4, 3) + darknet_writer.section("convolutional", filters=2, size=1)
-    data = darknet_writer.weights(darknet_writer.values(2, 1), darknet_writer.values(6, 2))
-    return darknet_writer.write(folder, text, data)
 
 
 def paddle(layout: str) -> Callable[[Path], Path]:
@@ -99,24 +80,24 @@ def onnx_with(folder: Path, location: str, *, in_subgraph: str = "") -> Path:
 
 
 CASES: dict[str, tuple[Callable[[Path], Path], set[str]]] = {
-    "onnx": (same("onnx"), {"net.onnx"}),
+    "onnx": (FORMATS["onnx"].network, {"net.onnx"}),
     "onnx, data beside": (lambda f: onnx_with(f, "other.stem"), {"net.onnx", "other.stem"}),
     "onnx, data in folders": (
         lambda f: onnx_with(f, "a/w.bin", in_subgraph="a/b/k.bin"),
         {"net.onnx", "a/w.bin", "a/b/k.bin"},
     ),
-    "ncnn": (same("ncnn"), {"net.param", "net.bin"}),
+    "ncnn": (FORMATS["ncnn"].network, {"net.param", "net.bin"}),
     "ncnn, another stem": (
-        lambda f: same("ncnn")(f).rename(f / "graph.param"),
+        lambda f: FORMATS["ncnn"].network(f).rename(f / "graph.param"),
         {"graph.param", "net.bin"},
     ),
     "ncnn by its weights": (
-        lambda f: same("ncnn")(f).with_suffix(".bin"),
+        lambda f: FORMATS["ncnn"].network(f).with_suffix(".bin"),
         {"net.param", "net.bin"},
     ),
-    "pnnx": (same("pnnx"), {"net.pnnx.param", "net.pnnx.bin"}),
-    "caffe": (same("caffe"), {"net.prototxt", "net.caffemodel"}),
-    "darknet": (darknet, {"net.cfg", "net.weights"}),
+    "pnnx": (FORMATS["pnnx"].network, {"net.pnnx.param", "net.pnnx.bin"}),
+    "caffe": (FORMATS["caffe"].network, {"net.prototxt", "net.caffemodel"}),
+    "darknet": (FORMATS["darknet"].network, {"net.cfg", "net.weights"}),
     "paddle": (paddle("pdmodel"), {"net.pdmodel", "net.pdiparams"}),
     "paddle, combined": (paddle("combined"), {"__model__", "__params__"}),
     "paddle, split": (paddle("split"), {"__model__", "w"}),
@@ -189,8 +170,9 @@ def test_new_weights_are_loaded_after_old_ones(
 
     def outputs() -> list[bytes]:
         session = trimtab.Session(trimtab.load(path))
-        x = np.arange(48, dtype=np.float32).reshape(1, 3, 4, 4)
-        return [y.tobytes() for y in session.run({session.input_names[0]: x}).values()]
+        ((name, x),) = session.inputs.items()
+        values = np.arange(np.prod(x.shape), dtype=np.float32).reshape(x.shape)
+        return [y.tobytes() for y in session.run({name: values}).values()]
 
     before = outputs()
     assert outputs() == before

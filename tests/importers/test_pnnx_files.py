@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import io
 import zipfile
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import trimtab
+from tests.importers import damage, pnnx_cases, test_pnnx_operators
 from tests.importers.caffe_writer import random
+from tests.importers.formats import (
+    MISSING,
+    SHAPE,
+    Format,
+    Layer,
+    Write,
+    convolved,
+    damaged,
+    edited,
+    fault,
+    without,
+)
 from tests.importers.pnnx_writer import input_line, line, output_line, write
 from tests.ops.cases.case import Array
-from trimtab.errors import (
-    DynamicShapeError,
-    ImportModelError,
-    ModelFileError,
-    UnsupportedOperatorError,
-)
+from trimtab.errors import ImportModelError
 
 X = random(1, 3, 6, 8, seed=3)
 W = {"weight": random(4, 3, 3, 3, seed=1), "bias": random(4, seed=2)}
@@ -25,19 +36,19 @@ WEIGHTS = {f"conv.{name}": value for name, value in W.items()}
 CONV = {"in_channels": 3, "out_channels": 4, "kernel_size": (3, 3), "stride": (1, 1)}
 
 
-def _lines() -> list[str]:
+def _network(*shape: int | str) -> list[str]:
+    """A convolution and an activation; `shape`: of the input."""
     return [
-        input_line("in0", "0", X.shape),
+        input_line("in0", "0", shape or X.shape),
         line("nn.Conv2d", "conv", "0", "1", CONV, weights=W),
         line("F.relu", "relu", "1", "2", keys={"input": "1"}),
         output_line("out0", "2"),
     ]
 
 
-def _run(path: Path, *inputs: Array) -> list[Array]:
-    program = trimtab.load(path)
-    results = trimtab.Session(program).run(dict(zip(program.inputs, inputs, strict=True)))
-    return list(results.values())
+def _written(lines: Sequence[str], weights: Mapping[str, Array] | None = None) -> Write:
+    """Writes lines and weights."""
+    return lambda folder: write(folder, lines, weights)
 
 
 def _expression(text: str, count: int = 1) -> list[str]:
@@ -48,10 +59,111 @@ def _expression(text: str, count: int = 1) -> list[str]:
     return [*lines, output_line("out", "y")]
 
 
-def test_names_of_inputs_outputs_and_tensors_are_unchanged(tmp_path: Path) -> None:
-    program = trimtab.load(write(tmp_path, _lines(), WEIGHTS))
-    assert (program.inputs, program.outputs) == (["in0"], ["out0"])
-    assert "1" in program.vars
+def _layers(folder: Path, layers: Sequence[Layer], outputs: Sequence[str]) -> Path:
+    lines = [line(one.type, one.name, one.reads, one.writes) for one in layers]
+    ends = [output_line(f"out{i}", name) for i, name in enumerate(outputs)]
+    return write(folder, [input_line("x", "x", SHAPE), *lines, *ends])
+
+
+_UNSUPPORTED = [
+    input_line("in0", "0", X.shape),
+    line("nn.LSTM", "lstm", "0", "1"),
+    line("F.relu", "relu", "1", "2"),
+    line("F.fold", "fold", "2", "3"),
+    line("F.interpolate", "up", "0", "4", {"mode": "bicubic", "size": (9, 9)}),
+    line("pnnx.Expression", "e", "0", "5", {"expr": "asin(@0)"}),
+    line("nn.ReLU", "odd", "0", "6", {"upside_down": True}),
+    output_line("out", "3 4 5 6"),
+]
+
+
+def _compressed(_: bytes) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, value in WEIGHTS.items():
+            archive.writestr(name, value.tobytes())
+    return content.getvalue()
+
+
+_net = _written(_network(), WEIGHTS)
+_free = _written(_network(1, 3, "?", "?"), WEIGHTS)
+_EDITS = [
+    ("7767517", "7767518", "first line"),
+    ("7767517\n4 3", "7767517\n5 3", "5 operators are announced, 4 follow"),
+    ("7767517\n4 3", "7767517\n4", "numbers of operators"),
+    ("F.relu relu 1 1 1 2", "F.relu relu 1", "expected a type"),
+    ("F.relu relu 1 1 1 2", "F.relu relu 999999999 1 1 2", "are announced"),
+    ("F.relu relu 1 1 1 2", "F.relu relu 1 1 9 2", "'9' is not defined"),
+    ("F.relu relu 1 1 1 2", "F.relu relu 1 1 1 1", "'1' is defined twice"),
+    ("pnnx.Output out0 1 0 2", "pnnx.Outpt out0 1 0 2", "no pnnx.Output"),
+    ("@weight=(4,3,3,3)f32", "@weight=[4,3]", "expected a shape"),
+    ("@weight=(4,3,3,3)f32", "@wait=(4,3,3,3)f32", "lacks its weights"),
+    ("@weight=(4,3,3,3)f32", "@weight=(2,3,6,3)f32", "operator 'conv'"),
+    ("#0=(1,3,6,8)f32", "#0=(1,3,2000000000,8)f32", "too large|range|illegal"),
+    ("#0=(1,3,6,8)f32", "#0=(1,3,0,8)f32", "not positive"),
+    ("#0=(1,3,6,8)f32", "#0=(1,3,6,8)i64", "type i64"),
+    ("stride=(1,1)", "stride=(0,1)", "strides"),
+    ("stride=(1,1)", "stride=(1,1,1)", "argument stride"),
+    ("stride=(1,1)", "stride=up", "argument stride"),
+    ("stride=(1,1)", "stride", "name=value"),
+]
+_SIZES = [
+    ("@weight=(4,3,3,3)f32", "@weight=(4,3,3,9)f32", "bytes"),
+    ("@weight=(4,3,3,3)f32", "@weight=(99999999999,9999999999,3,9)f32", "bytes"),
+]
+_EXPRESSIONS = (
+    *("add(@0", "add(@0,@9)", "@0)", "add(" * 300, "div(1,0)", "pow(9,99999)", "[@0"),
+    "size(@0,9)",
+)
+_NESTED = [
+    input_line("in0", "0", (1, 2)),
+    *(line("prim::TupleConstruct", f"t{i}", f"{i} {i}", f"{i + 1}") for i in range(60)),
+    output_line("out", "60"),
+]
+
+FORMAT = Format(
+    network=_net,
+    feeds={"in0": X},
+    expected=lambda _: {"out0": convolved(X, *W.values())},
+    layers=_layers,
+    relu="F.relu",
+    resized=(_free, (2, 3, 9, 9), (2, 4, 7, 7)),
+    unsupported=fault(
+        _written(_UNSUPPORTED),
+        *("5 layers are", r"'lstm' \(nn.LSTM\), line 4", r"'fold' \(F.fold\)", "bicubic"),
+        *("'asin'", "upside_down"),
+        never="'relu'",
+    ),
+    free=fault(_free, r"\[1, 3, \?, \?\]"),
+    mistakes={
+        **edited(_net, _EDITS),
+        "nested lists": fault(_written(_NESTED), "more than 1000", kind=ImportModelError),
+        **{
+            text[:20]: fault(_written(_expression(text)), "operator 'e'", kind=ImportModelError)
+            for text in _EXPRESSIONS
+        },
+    },
+    weights=[
+        fault(without(_net, "net.pnnx.bin"), MISSING, hint=".pnnx.bin"),
+        *edited(_net, _SIZES).values(),
+        fault(damaged(_net, "net.pnnx.bin", _compressed), "compressed"),
+        fault(damaged(_net, "net.pnnx.bin", lambda _: b"PK"), "does not contain the weights"),
+    ],
+    models=lambda: {
+        case.name: partial(test_pnnx_operators.write_case, case) for case in pnnx_cases.cases()
+    },
+    structures={"net.pnnx.param": damage.of_text, "net.pnnx.bin": damage.of_zip},
+)
+
+
+def _run(path: Path, *inputs: Array) -> list[Array]:
+    program = trimtab.load(path)
+    results = trimtab.Session(program).run(dict(zip(program.inputs, inputs, strict=True)))
+    return list(results.values())
+
+
+def test_names_of_tensors_are_unchanged(tmp_path: Path) -> None:
+    assert "1" in trimtab.load(_net(tmp_path)).vars
 
 
 @pytest.mark.parametrize(
@@ -147,108 +259,3 @@ def test_several_axes_are_sliced_at_once(tmp_path: Path) -> None:
     reference = X[:, -1, 1:-1:2, ::3]
     np.testing.assert_array_equal(cut, reference)
     np.testing.assert_array_equal(repeated, np.tile(reference.repeat(2, 0), (1, 1, 2)))
-
-
-def test_free_dimensions_are_given(tmp_path: Path) -> None:
-    lines = [input_line("in0", "0", (1, 3, "?", "?")), *_lines()[1:]]
-    path = write(tmp_path, lines, WEIGHTS)
-    with pytest.raises(DynamicShapeError, match=r"\[1, 3, \?, \?\]"):
-        trimtab.load(path)
-    assert trimtab.load(path, {"in0": (2, 3, 9, 9)}).vars["out0"].shape == (2, 4, 7, 7)
-    with pytest.raises(ImportModelError, match="no input 'image'"):
-        trimtab.load(path, {"image": (1, 3, 9, 9)})
-
-
-def test_network_and_weights_find_each_other(tmp_path: Path) -> None:
-    path = write(tmp_path, _lines(), WEIGHTS)
-    binary = tmp_path / "net.pnnx.bin"
-    assert trimtab.load(binary).outputs == ["out0"]
-    binary.unlink()
-    with pytest.raises(ModelFileError, match=r"'conv' .*: its weights are missing") as caught:
-        trimtab.load(path)
-    assert ".pnnx.bin" in caught.value.hint
-
-
-def test_all_unsupported_operators_are_named_at_once_with_their_lines(tmp_path: Path) -> None:
-    lines = [
-        input_line("in0", "0", X.shape),
-        line("nn.LSTM", "lstm", "0", "1"),
-        line("F.relu", "relu", "1", "2"),
-        line("F.fold", "fold", "2", "3"),
-        line("F.interpolate", "up", "0", "4", {"mode": "bicubic", "size": (9, 9)}),
-        line("pnnx.Expression", "e", "0", "5", {"expr": "asin(@0)"}),
-        line("nn.ReLU", "odd", "0", "6", {"upside_down": True}),
-        output_line("out", "3 4 5 6"),
-    ]
-    with pytest.raises(UnsupportedOperatorError, match="5 layers are") as caught:
-        trimtab.load(write(tmp_path, lines))
-    message = str(caught.value)
-    for part in ("'lstm' (nn.LSTM), line 4", "'fold' (F.fold)", "bicubic", "'asin'", "upside_down"):
-        assert part in message
-    assert "'relu'" not in message
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "match"),
-    [
-        ("7767517", "7767518", "first line"),
-        ("7767517\n4 3", "7767517\n5 3", "5 operators are announced, 4 follow"),
-        ("7767517\n4 3", "7767517\n4", "numbers of operators"),
-        ("F.relu relu 1 1 1 2", "F.relu relu 1", "expected a type"),
-        ("F.relu relu 1 1 1 2", "F.relu relu 999999999 1 1 2", "are announced"),
-        ("F.relu relu 1 1 1 2", "F.relu relu 1 1 9 2", "'9' is not defined"),
-        ("F.relu relu 1 1 1 2", "F.relu relu 1 1 1 1", "'1' is defined twice"),
-        ("pnnx.Output out0 1 0 2", "pnnx.Outpt out0 1 0 2", "no pnnx.Output"),
-        ("@weight=(4,3,3,3)f32", "@weight=[4,3]", "expected a shape"),
-        ("@weight=(4,3,3,3)f32", "@weight=(4,3,3,9)f32", "bytes"),
-        ("@weight=(4,3,3,3)f32", "@weight=(99999999999,9999999999,3,9)f32", "bytes"),
-        ("@weight=(4,3,3,3)f32", "@wait=(4,3,3,3)f32", "lacks its weights"),
-        ("@weight=(4,3,3,3)f32", "@weight=(2,3,6,3)f32", "operator 'conv'"),
-        ("#0=(1,3,6,8)f32", "#0=(1,3,2000000000,8)f32", "too large|range|illegal"),
-        ("#0=(1,3,6,8)f32", "#0=(1,3,0,8)f32", "not positive"),
-        ("#0=(1,3,6,8)f32", "#0=(1,3,6,8)i64", "type i64"),
-        ("stride=(1,1)", "stride=(0,1)", "strides"),
-        ("stride=(1,1)", "stride=(1,1,1)", "argument stride"),
-        ("stride=(1,1)", "stride=up", "argument stride"),
-        ("stride=(1,1)", "stride", "name=value"),
-    ],
-)
-def test_mistakes_in_a_network_are_errors_with_their_place(
-    old: str, new: str, match: str, tmp_path: Path
-) -> None:
-    path = write(tmp_path, _lines(), WEIGHTS)
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))
-    with pytest.raises((ModelFileError, ImportModelError), match=match) as caught:
-        trimtab.load(path)
-    assert "net.pnnx" in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["add(@0", "add(@0,@9)", "@0)", "add(" * 300, "div(1,0)", "pow(9,99999)", "[@0", "size(@0,9)"],
-)
-def test_invalid_expressions_are_refused(text: str, tmp_path: Path) -> None:
-    with pytest.raises(ImportModelError):
-        trimtab.load(write(tmp_path, _expression(text)))
-
-
-def test_nested_lists_of_results_are_limited(tmp_path: Path) -> None:
-    lines = [input_line("in0", "0", (1, 2))]
-    lines += [line("prim::TupleConstruct", f"t{i}", f"{i} {i}", f"{i + 1}") for i in range(60)]
-    with pytest.raises(ImportModelError, match="more than 1000"):
-        trimtab.load(write(tmp_path, [*lines, output_line("out", "60")]))
-
-
-def test_archives_of_another_kind_are_refused(tmp_path: Path) -> None:
-    path = write(tmp_path, _lines(), WEIGHTS)
-    binary = tmp_path / "net.pnnx.bin"
-    with zipfile.ZipFile(binary, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, value in WEIGHTS.items():
-            archive.writestr(name, value.tobytes())
-    with pytest.raises(ModelFileError, match="compressed"):
-        trimtab.load(path)
-    binary.write_bytes(b"PK")
-    with pytest.raises(ModelFileError, match="does not contain the weights"):
-        trimtab.load(path)

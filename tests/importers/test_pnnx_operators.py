@@ -24,7 +24,7 @@ def _results() -> dict[str, Array]:
         return {name: file[name] for name in file.files}
 
 
-def _write(case: Case, folder: Path) -> Path:
+def write_case(case: Case, folder: Path) -> Path:
     """The files of a network of this operator alone."""
     names = [f"x{i}" for i in range(len(case.shapes))]
     constants = [f"c{i}" for i in range(len(case.constants))]
@@ -44,7 +44,7 @@ def _write(case: Case, folder: Path) -> Path:
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
 def test_an_operator_computes_what_pytorch_computes(case: Case, tmp_path: Path) -> None:
-    program = trimtab.load(_write(case, tmp_path))
+    program = trimtab.load(write_case(case, tmp_path))
     inputs = dict(zip(program.inputs, case.inputs, strict=True))
     actual = list(trimtab.Session(program).run(inputs).values())
     expected_values = [_results()[f"{case.name}:{i}"] for i in range(case.tops)]

@@ -19,9 +19,7 @@ RUNS = 5
 
 
 def saved(model: Model, folder: Path) -> Path:
-    path = folder / "net.tflite"
-    path.write_bytes(model.bytes())
-    return path
+    return model.write(folder)
 
 
 @pytest.mark.parametrize("name", CONTROL)

@@ -70,8 +70,7 @@ def real() -> Model:
 @pytest.mark.parametrize("make", [convolution, layers, real])
 def test_activations_of_16_bits_are_those_of_litert(make: Any, tmp_path: Path) -> None:
     model = make()
-    path = tmp_path / "net.tflite"
-    path.write_bytes(model.bytes())
+    path = model.write(tmp_path)
     program = trimtab.load(path)
     assert program.vars[program.inputs[0]].dtype == "i16"
     (actual,) = trimtab.Session(program).run(X).values()
@@ -86,7 +85,6 @@ def test_a_zero_point_of_16_bits_is_refused(tmp_path: Path) -> None:
     model = Model()
     x = model.quantized(model.input(X), SCALE, 3)
     model.outputs = model.add("DEQUANTIZE", [x], [X.shape], "DequantizeOptions")
-    path = tmp_path / "net.tflite"
-    path.write_bytes(model.bytes())
+    path = model.write(tmp_path)
     with pytest.raises(UnsupportedOperatorError, match="has a zero point"):
         trimtab.load(path)

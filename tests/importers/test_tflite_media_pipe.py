@@ -39,8 +39,7 @@ def test_a_transposed_convolution_with_bias(
         StrideH=2,
         StrideW=2,
     )
-    path = tmp_path / "net.tflite"
-    path.write_bytes(own.bytes())
+    path = own.write(tmp_path)
     (y,) = trimtab.Session(path, cache=False).run({"input_0": X}).values()
     (expected,) = interpreted(builtin)
     assert y.shape == expected.shape
@@ -51,15 +50,13 @@ def test_options_that_are_too_short_are_an_error(tmp_path: Path) -> None:
     model = Model()
     operands = [model.input(X), model.constant(WEIGHTS), model.constant(BIAS)]
     model.outputs = model.add("Convolution2DTransposeBias", operands, [(1, 10, 14, 3)], struct=b"1")
-    path = tmp_path / "net.tflite"
-    path.write_bytes(model.bytes())
+    path = model.write(tmp_path)
     with pytest.raises(ImportModelError, match="its options are shorter"):
         trimtab.load(path)
 
 
 def computed(model: Model, folder: Path) -> list[NDArray[np.float32]]:
-    path = folder / "net.tflite"
-    path.write_bytes(model.bytes())
+    path = model.write(folder)
     session = trimtab.Session(path, cache=False)
     feeds = dict(zip(session.input_names, model.feeds, strict=True))
     return [np.asarray(y, np.float32) for y in session.run(feeds).values()]

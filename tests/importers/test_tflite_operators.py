@@ -42,8 +42,7 @@ def interpreted(model: Model) -> list[Array]:
 @pytest.mark.parametrize("name", CASES)
 def test_an_operator_computes_what_litert_computes(name: str, tmp_path: Path) -> None:
     model = CASES[name]
-    path = tmp_path / "net.tflite"
-    path.write_bytes(model.bytes())
+    path = model.write(tmp_path)
     program = trimtab.load(path)
     assert [program.vars[i].shape for i in program.inputs] == [f.shape for f in model.feeds]
     results = trimtab.Session(program).run(dict(zip(program.inputs, model.feeds, strict=True)))
@@ -64,8 +63,7 @@ def test_a_filter_over_time_keeps_its_features(rank: int, memory: int, tmp_path:
     operands.append(model.variable(2, filters * memory))
     fields: dict[str, Any] = {"Rank": rank, "FusedActivationFunction": 1}
     model.outputs = model.add("SVDF", operands, [(2, 3)], "SVDFOptions", **fields)
-    path = tmp_path / "net.tflite"
-    path.write_bytes(model.bytes())
+    path = model.write(tmp_path)
     session, interpreter = trimtab.Session(trimtab.load(path)), interpreter_of(model)
     for frame in some(frames):
         interpreter.set_tensor(interpreter.get_input_details()[0]["index"], frame)
@@ -79,8 +77,7 @@ def test_a_filter_over_time_keeps_its_features(rank: int, memory: int, tmp_path:
 def test_merged_outputs_of_both_directions_are_side_by_side(
     peepholes: bool, tmp_path: Path
 ) -> None:
-    path = tmp_path / "net.tflite"
-    path.write_bytes(lstm(True, False, peepholes, True).bytes())
+    path = lstm(True, False, peepholes, True).write(tmp_path)
     separate = lstm(True, False, peepholes, False)
     actual = trimtab.Session(trimtab.load(path)).run({"input_0": separate.feeds[0]})
     (y,) = actual.values()

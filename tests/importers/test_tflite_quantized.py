@@ -40,8 +40,7 @@ def litert(model: Model, *, reference: bool = False) -> list[Array]:
 
 
 def load(model: Model, folder: Path) -> trimtab.Program:
-    path = folder / "net.tflite"
-    path.write_bytes(model.bytes())
+    path = model.write(folder)
     return trimtab.load(path)
 
 

@@ -38,8 +38,7 @@ def test_a_spectrum_is_that_of_numpy(
     shape: tuple[int, ...], lengths: tuple[int, int], tmp_path: Path
 ) -> None:
     x = normal(*shape)
-    path = tmp_path / "net.tflite"
-    path.write_bytes(spectrum(x, lengths, "COMPLEX_ABS", "REAL", "IMAG").bytes())
+    path = spectrum(x, lengths, "COMPLEX_ABS", "REAL", "IMAG").write(tmp_path)
     want = np.fft.rfft2(x.astype(np.float64), lengths)
     results = trimtab.Session(path, cache=False).run(x)
     for result, part in zip(results.values(), (np.abs(want), want.real, want.imag), strict=True):
@@ -52,8 +51,7 @@ def test_a_spectrum_is_that_of_numpy(
 def test_complex_numbers_are_no_result_and_no_operand_of_others(
     reader: tuple[str, ...], tmp_path: Path
 ) -> None:
-    path = tmp_path / "net.tflite"
-    path.write_bytes(spectrum(normal(2, 4, 4), (4, 4), *reader).bytes())
+    path = spectrum(normal(2, 4, 4), (4, 4), *reader).write(tmp_path)
     with pytest.raises(UnsupportedOperatorError, match="its operand is complex"):
         trimtab.load(path)
 
@@ -61,7 +59,6 @@ def test_complex_numbers_are_no_result_and_no_operand_of_others(
 def test_the_magnitude_of_real_numbers_is_refused(tmp_path: Path) -> None:
     model = Model()
     model.outputs = model.add("COMPLEX_ABS", [model.input(normal(3))], [(3,)])
-    path = tmp_path / "net.tflite"
-    path.write_bytes(model.bytes())
+    path = model.write(tmp_path)
     with pytest.raises(UnsupportedOperatorError, match="its operand is no spectrum"):
         trimtab.load(path)

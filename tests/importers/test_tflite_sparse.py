@@ -73,7 +73,6 @@ def test_a_sparse_constant(values: Array, sparsity: Sparsity, tmp_path: Path) ->
     ],
 )
 def test_a_damaged_sparse_constant_is_an_error(sparsity: Sparsity, tmp_path: Path) -> None:
-    path = tmp_path / "net.tflite"
-    path.write_bytes(densified(ROWS[ROWS != 0], sparsity).bytes())
+    path = densified(ROWS[ROWS != 0], sparsity).write(tmp_path)
     with pytest.raises(ModelFileError, match="is a damaged TFLite model"):
         trimtab.load(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import flatbuffers
@@ -149,6 +150,12 @@ class Model:
         ]
         self.ops.append((type, inputs, indices, options, fields))
         return indices
+
+    def write(self, folder: Path) -> Path:
+        """Writes net.tflite and returns its path."""
+        path = folder / "net.tflite"
+        path.write_bytes(self.bytes())
+        return path
 
     def bytes(self) -> bytes:
         """The file."""
