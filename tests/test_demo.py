@@ -26,7 +26,7 @@ def raising(error: Exception) -> Callable[..., NoReturn]:
 
 
 def find_device(progress: RecordedProgress) -> tuple[DeviceDefinition | None, bool]:
-    return demo._Demo(Path("nowhere"), progress).find_device()
+    return demo.Demo(Path("nowhere"), progress).find_device()
 
 
 @pytest.fixture

@@ -60,7 +60,7 @@ def test_the_exit_code_of_an_error_never_changes() -> None:
 
 
 def test_a_message_is_cut_only_where_it_is_too_long() -> None:
-    limit = errors._MAX_LENGTH
+    limit = errors.MAX_LENGTH
     words = "word " * limit
     assert "more characters" not in str(UsageError(words[:limit]))
     assert "... (1 more characters)" in str(UsageError(words[: limit + 1]))

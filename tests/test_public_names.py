@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import pydoc
 import re
 import subprocess
@@ -38,14 +39,17 @@ PUBLISHED = [
 ]
 
 
-@pytest.mark.parametrize("name", trimtab._MODULES)
+PUBLIC = [name for name in dir(trimtab) if not name.startswith("__")]
+
+
+@pytest.mark.parametrize("name", PUBLIC)
 def test_every_public_name_can_be_used(name: str) -> None:
     assert getattr(trimtab, name) is not None
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_a_published_name_stays_or_is_deprecated(name: str) -> None:
-    assert name in trimtab._MODULES or name in trimtab._DEPRECATED
+    assert name in PUBLIC or name in trimtab.__deprecated__
 
 
 def test_type_checkers_see_the_public_names_and_their_modules() -> None:
@@ -55,19 +59,23 @@ def test_type_checkers_see_the_public_names_and_their_modules() -> None:
         for node in tree.body
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
     )
-    modules = {}
+    modules = dict[str, str]()
     for node in block.body:
         assert isinstance(node, ast.ImportFrom)
         for alias in node.names:
             assert alias.asname == alias.name  # what makes it a public name for them
             is_module = node.module == "trimtab"
-            modules[alias.name] = f"trimtab.{alias.name}" if is_module else node.module
-    assert modules == trimtab._MODULES
+            modules[alias.name] = f"trimtab.{alias.name}" if is_module else str(node.module)
+    assert modules.keys() == {*PUBLIC}
+    for name, module in modules.items():
+        is_module = module == f"trimtab.{name}"
+        imported = importlib.import_module(module)
+        assert getattr(trimtab, name) is (imported if is_module else getattr(imported, name))
 
 
 def test_a_name_that_went_warns_and_names_its_replacement(monkeypatch: pytest.MonkeyPatch) -> None:
     old = "compile"
-    monkeypatch.setitem(trimtab._DEPRECATED, old, "trimtab.session.optimize")
+    monkeypatch.setitem(trimtab.__deprecated__, old, "trimtab.session.optimize")
     with pytest.warns(DeprecationWarning, match=r"use trimtab\.session\.optimize") as caught:
         assert getattr(trimtab, old) is trimtab.optimize
     assert caught[0].filename == __file__

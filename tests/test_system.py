@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from trimtab import system
-from trimtab.bench.runner import _name
+from trimtab.bench.runner import signal_name
 from trimtab.devices import find_device
 from trimtab.devices.board import machine
 from trimtab.doctor import Requirement, install
@@ -77,7 +77,7 @@ def test_this_machine_has_as_many_usable_cpus_as_linux_allows(
 
 
 def test_a_devices_signals_are_named_as_on_linux() -> None:
-    named = {number: _name(number) for number in range(70)}
+    named = {number: signal_name(number) for number in range(70)}
     for member in signal.Signals:
         if member <= signal.SIGTERM:
             assert named[member] == f"{int(member)} ({member.name})"

@@ -80,7 +80,7 @@ _MODULES = {
 }
 # Names that have left the table above, and their replacements: "old": "trimtab.module.name". They
 # keep working for one minor version, with a warning.
-_DEPRECATED: dict[str, str] = {}
+__deprecated__: dict[str, str] = {}
 
 if not TYPE_CHECKING:  # a type checker takes the imports above, and nothing else
     __all__ = list(_MODULES)
@@ -91,11 +91,11 @@ if not TYPE_CHECKING:  # a type checker takes the imports above, and nothing els
         if name in _MODULES:
             module = import_module(_MODULES[name])
             return module if module.__name__ == f"{__name__}.{name}" else getattr(module, name)
-        if name in _DEPRECATED:
+        if name in __deprecated__:
             from warnings import warn
 
-            place, _, attribute = _DEPRECATED[name].rpartition(".")
-            message = f"trimtab.{name} is deprecated: use {_DEPRECATED[name]}"
+            place, _, attribute = __deprecated__[name].rpartition(".")
+            message = f"trimtab.{name} is deprecated: use {__deprecated__[name]}"
             warn(message, DeprecationWarning, stacklevel=2)
             return getattr(import_module(place), attribute)
         raise AttributeError(f"module 'trimtab' has no attribute {name!r}")

@@ -21,7 +21,7 @@ from trimtab.system import memory_bytes
 Array = NDArray[Any]
 Error = type[TrimtabError]
 
-_SMALL_BYTES = 2**30  # arrays of this size are always read
+SMALL_BYTES = 2**30  # arrays of this size are always read
 _MAX_EXPANSION = 100  # of larger arrays: real data compress to more than a hundredth
 _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -115,7 +115,7 @@ def _check_header(file: IO[bytes], name: str, stored_bytes: int) -> None:
 
 def _check_size(expanded: int, path: Path) -> None:
     """ValueError if arrays take far more memory than the file, or more than the machine has."""
-    if expanded > max(_SMALL_BYTES, _MAX_EXPANSION * path.stat().st_size):
+    if expanded > max(SMALL_BYTES, _MAX_EXPANSION * path.stat().st_size):
         raise ValueError(f"its arrays have {expanded:,} bytes, too many for such a small file")
     if expanded > (memory := memory_bytes()):
         raise ValueError(

@@ -51,10 +51,10 @@ def demo(folder: Path, progress: Progress = SILENT) -> DemoResult:
         f"Python packages are in {paths.root() / '.venv'} (./inv put them there); builds, compiler "
         f"caches and the board's system go into {paths.cache()}, results into {folder}"
     )
-    return _Demo(folder, progress).run()
+    return Demo(folder, progress).run()
 
 
-class _Demo:
+class Demo:
     """The steps and what they share."""
 
     def __init__(self, folder: Path, progress: Progress) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 import re
 
-_MAX_LENGTH = 4000  # characters: messages may quote files, whose text can have any length
+MAX_LENGTH = 4000  # characters: messages may quote files, whose text can have any length
 _KEPT = 80  # characters at the begin of a long value, and half as many at its end
 
 # A quoted value, or a word, of a length that nobody reads.
@@ -34,8 +34,8 @@ class TrimtabError(Exception):
 
 
 def _shortened(text: str) -> str:
-    excess = len(text) - _MAX_LENGTH
-    return text if excess <= 0 else f"{text[:_MAX_LENGTH]} ... ({excess:,} more characters)"
+    excess = len(text) - MAX_LENGTH
+    return text if excess <= 0 else f"{text[:MAX_LENGTH]} ... ({excess:,} more characters)"
 
 
 def _without_middle(value: re.Match[str]) -> str:

@@ -13,6 +13,7 @@ of a process with plug-ins or operators of its own are not cached.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import importlib.util
 import math
@@ -76,12 +77,12 @@ class PlanCache:
         """The hash of everything of this installation that decides how a model is loaded and
         planned: the code and tables of trimtab, its engine, and what computes with them.
         """
-        if not _package_digest:  # the code of a process does not change
-            signature = _package_signature()
+        signature = package_signature()
+        if signature not in _package_digests:
             contents = [Path(str(file[0])) for file in signature]
-            hashed = self.content_digest(signature, lambda: _content_digest(contents))
-            _package_digest.append(digest(hashed, sys.version, np.__version__))
-        return _package_digest[0]
+            hashed = self.content_digest(signature, lambda: content_digest_of(contents))
+            _package_digests[signature] = digest(hashed, sys.version, np.__version__)
+        return _package_digests[signature]
 
     def content_digest(self, signature: Signature, compute: Callable[[], str]) -> str:
         """The hash of the contents of files, which `compute` returns unless it is known for files
@@ -203,10 +204,12 @@ def signature_of(path: str, status: os.stat_result) -> FileSignature:
     )
 
 
-_package_digest: list[str] = []
+_package_digests: dict[Signature, str] = {}
 
 
-def _package_signature() -> Signature:
+@functools.cache  # the code of a process does not change
+def package_signature() -> Signature:
+    """The files of this installation that decide how a model is loaded and planned."""
     files_ = [*_signatures(paths.package(), (".py", ".toml"))]
     for folder, suffixes in _RESOURCES.items():
         files_ += _signatures(paths.root() / folder, suffixes)
@@ -218,7 +221,8 @@ def _package_signature() -> Signature:
     return tuple(files_)
 
 
-def _content_digest(contents: Iterable[Path]) -> str:
+def content_digest_of(contents: Iterable[Path]) -> str:
+    """The hash of files and of their names, without the place of the installation."""
     running = hashlib.sha256()
     for path in contents:
         content = path.read_bytes()

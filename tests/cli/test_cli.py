@@ -16,7 +16,7 @@ import trimtab
 from tasks import namespace
 from tests.some import some
 from trimtab import errors
-from trimtab.cli import INTERRUPTED, _guarded, collect
+from trimtab.cli import INTERRUPTED, collect, with_messages
 from trimtab.cli._program import TaskProgram
 from trimtab.pipeline.resolve import read_plan
 
@@ -26,14 +26,14 @@ def test_an_error_becomes_a_message_and_its_exit_code() -> None:
         raise errors.ToolchainError("unknown toolchain 'x'", where="here", hint="use another")
 
     with pytest.raises(Exit) as stopped:
-        _guarded(body)()
+        with_messages(body)()
     assert stopped.value.code == errors.ToolchainError.exit_code
     assert stopped.value.message == "error: here: unknown toolchain 'x'\n  next: use another"
 
 
 def test_a_refused_file_becomes_a_message_with_its_path() -> None:
     with pytest.raises(Exit) as stopped:
-        _guarded(lambda: open("/nowhere/at/all"))()  # noqa: PTH123, SIM115
+        with_messages(lambda: open("/nowhere/at/all"))()  # noqa: PTH123, SIM115
     assert stopped.value.code == errors.FileAccessError.exit_code
     assert "/nowhere/at/all: No such file or directory" in (stopped.value.message or "")
 
@@ -183,13 +183,13 @@ def test_ctrl_c_exits_with_the_code_that_shells_report() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(Exit) as stopped:
-        _guarded(body)()
+        with_messages(body)()
     assert stopped.value.code == INTERRUPTED
 
 
 def test_a_bug_keeps_its_traceback() -> None:
     with pytest.raises(ZeroDivisionError):
-        _guarded(lambda: 1 // 0)()
+        with_messages(lambda: 1 // 0)()
 
 
 def test_every_error_has_its_own_exit_code() -> None:

@@ -21,7 +21,7 @@ from trimtab.progress import SILENT
 BEGIN = """
 import sys, time
 from trimtab.cli import _progress as progress
-progress._REFRESHES_PER_S, progress._MIN_REPORTED_S = 20, 0.05
+progress.REFRESHES_PER_S, progress.MIN_REPORTED_S = 20, 0.05
 progress = progress.shown()
 """
 SCRIPT = f"""{BEGIN}
@@ -154,8 +154,8 @@ def test_a_long_step_prints_its_duration(capfd: pytest.CaptureFixture[str]) -> N
 def test_the_steps_of_a_build_are_those_that_ninja_counts(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress, "_MIN_REPORTED_S", 0.0)
-    with cmake_runner._BuildSteps("build it", Shown(is_live=False)) as work:
+    monkeypatch.setattr(progress, "MIN_REPORTED_S", 0.0)
+    with cmake_runner.BuildSteps("build it", Shown(is_live=False)) as work:
         work.count("[0/2] Re-checking globbed directories...\n")
         assert capfd.readouterr().err == ""
         work.count("[1/3] Building CXX object x.o\n")
@@ -165,7 +165,8 @@ def test_the_steps_of_a_build_are_those_that_ninja_counts(
 
 
 def test_the_remaining_time_is_in_proportion_to_what_is_done() -> None:
-    step = progress._DrawnStep("work", "samples", False, lambda: None)
+    with Shown(is_live=False).step("work", "samples") as step:
+        pass
     step.begin_s = time.monotonic() - 10
     assert step.left_s is None
     step.update(2, 10)

@@ -261,7 +261,7 @@ def test_a_duet_has_cores_for_the_arm_with_more_threads(device: Device, tmp_path
 @pytest.mark.parametrize(("launches", "run"), [(10, 10), (11, 12)])
 def test_an_odd_number_of_launches_becomes_even(device: Device, launches: int, run: int) -> None:
     request = AbRequest(NET, NET, launches=launches, settings=QUICK)
-    assert ab._settings(request, 1, device.describe()).launches == run
+    assert ab.arm_settings(request, 1, device.describe()).launches == run
 
 
 def test_a_calibration_is_stored_and_read_back(device: Device, tmp_path: Path) -> None:

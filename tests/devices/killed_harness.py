@@ -19,7 +19,7 @@ from trimtab.devices.limits import TimeLimits
 def main(name: str, folder: Path, lease_s: int, owner: str) -> None:
     """Measures for about a second."""
     if owner == "elsewhere":
-        lease._machine = lambda: "elsewhere"
+        lease.this_machine = lambda: "elsewhere"
     subject = make_subject(folder, "is_golden or time.sleep(1)")
     with find_device(name).open(limits=TimeLimits(lease_s=lease_s, renew_s=1)) as device:
         print("begin", flush=True)

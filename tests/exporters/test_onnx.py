@@ -108,9 +108,9 @@ def test_a_file_larger_than_a_protobuf_message_is_refused(monkeypatch: pytest.Mo
     x = program.add_input("x", (1, 4))
     program.outputs = program.block.add_op("relu", [x])
     size = len(encode(program)[".onnx"])
-    monkeypatch.setattr(onnx_exporter, "_MAX_BYTES", size)
+    monkeypatch.setattr(onnx_exporter, "MAX_BYTES", size)
     assert len(encode(program)[".onnx"]) == size
-    monkeypatch.setattr(onnx_exporter, "_MAX_BYTES", size - 1)
+    monkeypatch.setattr(onnx_exporter, "MAX_BYTES", size - 1)
     with pytest.raises(ExportModelError, match=f"would have {size} bytes, and the limit is"):
         encode(program)
 

@@ -147,7 +147,7 @@ def test_a_handler_that_a_script_adds_is_used_at_once(
     path = tmp_path / "net.onnx"
     onnx.save(model, path)
     monkeypatch.setattr(HANDLERS, "_handlers", {**HANDLERS})
-    monkeypatch.setattr(_parsers, "_foreign", [])
+    monkeypatch.setattr(_parsers, "foreign", [])
     with pytest.raises(UnsupportedOperatorError, match=r"com\.acme\.Fancy"):
         importers.load(path)
 

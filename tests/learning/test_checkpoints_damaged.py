@@ -43,7 +43,7 @@ def _sealed(content: bytes) -> bytes:
     """The bytes with the checksum that belongs to them."""
     blank = bytearray(content)
     blank[8:16] = bytes(8)
-    blank[8:16] = checkpoint._checksum(blank)
+    blank[8:16] = checkpoint.checksum_of(blank)
     return bytes(blank)
 
 

@@ -30,8 +30,8 @@ HALF = Plan(
 
 def convert_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sets the cost of conversions to zero, so that the planner computes small operators in f16."""
-    monkeypatch.setattr(precision, "_CONVERT", 0)
-    monkeypatch.setattr(precision, "_CALL", 0)
+    monkeypatch.setattr(precision, "CONVERT", 0)
+    monkeypatch.setattr(precision, "CALL", 0)
 
 
 def rounded(case: Case) -> Case:

@@ -27,7 +27,7 @@ FORCED = Plan(algorithms=("dilated",))
 @pytest.fixture(autouse=True)
 def any_share(monkeypatch: pytest.MonkeyPatch) -> None:
     """Layers that skip little are computed so, too."""
-    monkeypatch.setattr(dilated, "_LARGEST_SHARE", 1.0)
+    monkeypatch.setattr(dilated, "LARGEST_SHARE", 1.0)
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ def test_phases_follow_the_size_of_the_image(size: tuple[int, int]) -> None:
 def test_the_planner_counts_the_taps_that_tiles_compute() -> None:
     def taps(layer: Layer, mr: int) -> float:
         program, _ = program_of(layer)
-        return dilated._taps(program, program.ops[0], mr)
+        return dilated.computed_taps(program, program.ops[0], mr)
 
     assert taps(LAYERS["one tap"], 8) == 1
     assert taps(Layer(3, 4, 64, 64, (1, 1)), 1) > 8.7

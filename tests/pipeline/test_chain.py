@@ -44,7 +44,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
     counted(importers, "load")
     counted(passes, "optimize")
-    counted(planner, "_complete")  # of every planned program
+    counted(planner, "complete")  # of every planned program
     return counter
 
 
@@ -70,9 +70,9 @@ def test_a_build_and_its_footprints_load_and_optimize_once_and_plan_each_prefere
 ) -> None:
     recipe = Recipe(NETWORK, toolchain="aarch64-linux-musl", output=tmp_path / "out")
     result = built.build(planned.plan(loaded.load(recipe)))
-    assert calls == {"load": 1, "optimize": 1, "_complete": 1}
+    assert calls == {"load": 1, "optimize": 1, "complete": 1}
     own, *others = footprints(result)
-    assert calls == {"load": 1, "optimize": 1, "_complete": 3}
+    assert calls == {"load": 1, "optimize": 1, "complete": 3}
     assert own.is_built
     assert own.what == "trimtab, prefer balanced"
     assert own.binary_bytes == 1000
@@ -87,7 +87,7 @@ def test_a_plan_within_a_budget_is_the_one_that_was_measured(
 ) -> None:
     recipe = Recipe(NETWORK, toolchain="aarch64-linux-musl", budget=Budget(model_bytes=limit))
     assert planned.plan(loaded.load(recipe)).program.planned
-    assert calls == {"load": 1, "optimize": 1, "_complete": planned_before}
+    assert calls == {"load": 1, "optimize": 1, "complete": planned_before}
 
 
 def test_a_limit_of_the_binary_builds_every_candidate_until_one_fits(tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def test_a_file_that_only_the_peer_reads_otherwise_is_refused(
     pytest.importorskip("cv2")
     from trimtab.exporters.caffe_ops import graph
 
-    monkeypatch.setattr(graph, "_MERGING", ())
+    monkeypatch.setattr(graph, "MERGING", ())
     net = Net(x=(1, 4, 4, 4))
     net.program.outputs = [net("mul", net.conv("x", 4, 3), normal(1, 1, 4, 1))]
     path = tmp_path / "net.prototxt"

@@ -11,13 +11,13 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from tests.plugins import test_parsers
+from tests.importers import registered_parsers
 from trimtab import GraphBuilder, Layer, operator_cases, operator_parser, plugins
 from trimtab.bench.oracle import onnx_golden
 from trimtab.errors import ImportModelError
 from trimtab.pipeline import plugin_nodes
 
-forgotten = test_parsers.forgotten  # lets parsers end with their test
+forgotten = registered_parsers.forgotten  # lets parsers end with their test
 
 
 @pytest.fixture

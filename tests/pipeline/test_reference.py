@@ -139,4 +139,4 @@ def test_the_scale_of_an_operator_is_that_of_its_coarsest_operand() -> None:
         operands.append(program.add_input(f"x{i}", (1, 2), "i8"))
         program.vars[operands[-1]].quantization = Quantization.of(scale)
     program.outputs = program.block.add_op("qlinear_add", operands)
-    assert reference._output_scales(program) == [0.5]
+    assert reference.output_scales(program) == [0.5]

@@ -122,15 +122,14 @@ def test_another_trimtab_has_a_plan_of_its_own(
     source = tmp_path / "planner.py"
     source.write_text("")
     signature = plan_cache.signature_of(str(source), source.stat())
-    original = plan_cache._package_signature()
-    monkeypatch.setattr(plan_cache, "_package_signature", lambda: (*original, signature))
-    monkeypatch.setattr(plan_cache, "_package_digest", [])
+    original = plan_cache.package_signature()
+    monkeypatch.setattr(plan_cache, "package_signature", lambda: (*original, signature))
     trimtab.Session(trimtab.load(model))
     assert len(plans) == 2
 
 
 def test_the_digest_of_trimtab_covers_its_code_its_tables_and_its_engine() -> None:
-    files = [Path(file[0]) for file in plan_cache._package_signature()]
+    files = [Path(file[0]) for file in plan_cache.package_signature()]
     names = {path.name for path in files}
     assert {"planner.py", "winograd.py", "onnx.py", "code_bytes.toml", "isa.toml"} <= names
     assert {"conv.toml", "zen4.toml", "version.py"} <= names
@@ -147,7 +146,7 @@ def test_the_place_of_the_installation_is_not_in_the_digest_of_trimtab(
         (root / "trimtab" / "planner.py").write_text(content)
         monkeypatch.setattr(paths, "package", lambda own=root: own / "trimtab")
         monkeypatch.setattr(paths, "root", lambda own=root: own)
-        digests.append(plan_cache._content_digest([root / "trimtab" / "planner.py"]))
+        digests.append(plan_cache.content_digest_of([root / "trimtab" / "planner.py"]))
     assert digests[0] == digests[1] != digests[2]
 
 

@@ -19,8 +19,9 @@ from tests.importers import (
     tflite_writer,
 )
 from tests.ops.cases.case import Array
-from trimtab.importers._parsers import FRAMEWORKS
+from trimtab.importers import importers
 
+FRAMEWORKS = tuple(name for name in importers() if name != "ttm")
 SHAPE = (1, 3, 4, 5)
 NHWC = (1, 4, 5, 3)
 WEIGHTS = caffe_writer.random(2, 3, 1, 1, seed=5)

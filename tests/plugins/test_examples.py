@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.plugins.layers import FRAMEWORKS
 from tests.plugins.test_plugins import parts, run
 from trimtab import paths
-from trimtab.importers._parsers import FRAMEWORKS
 
 FORK = paths.root() / "examples" / "plugins" / "caffe_fork"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,12 +10,10 @@ import numpy as np
 import pytest
 
 import trimtab
-from tests.importers import caffe_writer
+from tests.importers import caffe_writer, registered_parsers
 from tests.plugins import layers
+from tests.plugins.layers import FRAMEWORKS
 from trimtab import GraphBuilder, Layer, errors, operator_parser
-from trimtab.importers import _parsers
-from trimtab.importers._handlers import Handlers
-from trimtab.importers._parsers import FRAMEWORKS
 from trimtab.plugin_kit import example_models
 
 ORIGINS = {"onnx": "my.domain.Swirl", "tflite": "custom Swirl"}
@@ -32,16 +29,7 @@ CONVOLUTIONS = {
 EVERY = pytest.mark.parametrize("framework", FRAMEWORKS)
 
 
-@pytest.fixture(autouse=True)
-def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lets the parsers of a test end with it."""
-    monkeypatch.setattr(_parsers, "_registered", list(_parsers._registered))
-    for framework in FRAMEWORKS:
-        network = importlib.import_module(f"trimtab.importers.{framework}_ops.network")
-        handlers: Handlers[object] = network.HANDLERS
-        len(handlers)  # loads the built-in handlers
-        monkeypatch.setattr(handlers, "_handlers", dict(handlers._handlers))
-        monkeypatch.setattr(handlers, "_parser_count", handlers._parser_count)
+forgotten = registered_parsers.forgotten  # lets parsers end with their test
 
 
 def origin(framework: str) -> str:

@@ -60,6 +60,6 @@ def test_what_a_qdq_network_computes_from_constants_is_marked(tmp_path: Path) ->
 
 def test_the_kernel_of_an_operator_without_code_is_its_provider_at_run_time() -> None:
     run_time = SimpleNamespace(schema=SimpleNamespace(run_time=True, id=60_000), attributes={})
-    assert inspection._kernel(cast(Op, run_time)) == "at run time: nothing here"
+    assert inspection.kernel_of(cast(Op, run_time)) == "at run time: nothing here"
     built_in = Op("relu", ["x"], ["y"], {"kernel": "relu_f32_avx2"})
-    assert inspection._kernel(built_in) == "relu_f32_avx2"
+    assert inspection.kernel_of(built_in) == "relu_f32_avx2"

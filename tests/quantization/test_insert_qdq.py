@@ -60,6 +60,6 @@ def test_a_slope_belongs_to_an_operator_with_weights_that_nothing_else_reads() -
     slopes = [net("leaky_relu", y, alpha=0.25) for y in (alone, shared, net("relu", "x"), "x")]
     program = net.finish(*slopes, net("add", shared, "x"))
     before = [
-        insert_qdq._weighted_before(program, op) for op in program.ops if op.type == "leaky_relu"
+        insert_qdq.weighted_before(program, op) for op in program.ops if op.type == "leaky_relu"
     ]
     assert [op and op.outputs[0] for op in before] == [alone, None, None, None]

@@ -146,7 +146,7 @@ def test_an_archive_that_expands_beyond_reason_is_refused_before_it_is_read(
     header = "{'descr': '<f4', 'fortran_order': False, 'shape': (400, 3, 4, 6)}"
     path = archive(tmp_path / "s.npz", header, bytes(400 * 3 * 4 * 6 * 4))
     assert samples.read(path, INPUTS).count == 400
-    monkeypatch.setattr(array_files, "_SMALL_BYTES", 2**16)
+    monkeypatch.setattr(array_files, "SMALL_BYTES", 2**16)
     with pytest.raises(CalibrationError, match=r"115,\d\d\d bytes, too many for such a small file"):
         samples.read(path, INPUTS)
     np.savez(tmp_path / "t.npz", data=np.zeros((400, 3, 4, 6), np.float32))

@@ -40,7 +40,7 @@ from trimtab.results.summary import Summary
 @pytest.fixture(autouse=True)
 def pages_without_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages without their scripts and style, whose code is ours and long."""
-    monkeypatch.setattr(html_page, "_file", lambda name: "")
+    monkeypatch.setattr(html_page, "asset", lambda name: "")
 
 
 def _page(text: str) -> list[str]:

@@ -75,7 +75,7 @@ def test_the_split_is_the_one_with_the_largest_energy_distance() -> None:
 
     pairs = [(i, j) for i in range(3, 12) for j in range(i + 3, 12)]
     best = max(pairs, key=lambda pair: energy(*pair))
-    at, points = change_points._best(values)
+    at, points = change_points.best_split(values)
     assert at == best[0] == 4
     assert points == pytest.approx(energy(*best))
 

@@ -134,7 +134,7 @@ def upgrade_the_compiler(_: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def upgrade_a_package(_: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inputs, "_installed", lambda name: f"{name} 99")
+    monkeypatch.setattr(inputs, "installed_version", lambda name: f"{name} 99")
 
 
 def upgrade_python(_: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,7 +227,7 @@ def test_a_compiler_that_is_upgraded_in_its_place_has_another_key(
 def fake_tree(folder: Path) -> SimpleNamespace:
     """A checkout with a file in each place that a build reads."""
     names = ["CMakeLists.txt", "trimtab/planner/rule.py"]
-    names += [f"{name}/deep/file.txt" for name in inputs._FOLDERS]
+    names += [f"{name}/deep/file.txt" for name in inputs.FOLDERS]
     for name in names:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(name)
@@ -249,11 +249,11 @@ def hash_of(
     monkeypatch.setattr(inputs, "paths", tree)
     monkeypatch.setattr(plugins, "active", lambda: active)
     monkeypatch.setattr(plugins, "libraries", lambda: libraries)
-    inputs._package_code.cache_clear()
+    inputs.package_code.cache_clear()
     try:
         return inputs.source_hash()
     finally:
-        inputs._package_code.cache_clear()
+        inputs.package_code.cache_clear()
 
 
 def test_every_source_of_trimtab_and_its_plug_ins_has_another_hash(
@@ -270,7 +270,7 @@ def test_every_source_of_trimtab_and_its_plug_ins_has_another_hash(
     assert current() == before
     assert hash_of(monkeypatch, tree, library=str(library)) != before
     assert hash_of(monkeypatch, tree, plugin) != before
-    irrelevant = {f"{room}/file.cpp" for room in inputs._OTHER_ROOMS}
+    irrelevant = {f"{room}/file.cpp" for room in inputs.OTHER_ROOMS}
     changed, same = list[Path](), list[Path]()
     for path in (*tree.root().rglob("*.*"), *plugin.folder.rglob("*.*"), library):
         text = path.read_text()
@@ -278,7 +278,7 @@ def test_every_source_of_trimtab_and_its_plug_ins_has_another_hash(
         (same if current() == before else changed).append(path)
         path.write_text(text)
     assert {path.relative_to(plugin.folder).as_posix() for path in same} == irrelevant
-    assert len(changed) == 2 + len(inputs._FOLDERS) + len(plugins.ROOMS) + 1 - len(irrelevant) + 1
+    assert len(changed) == 2 + len(inputs.FOLDERS) + len(plugins.ROOMS) + 1 - len(irrelevant) + 1
 
 
 def test_the_places_of_checkout_and_plug_ins_are_not_in_the_hash(
@@ -319,7 +319,7 @@ def test_a_tuned_plan_is_that_of_the_present_weights(folder: Path) -> None:
     cell = dataclasses.replace(cell_in(folder), plan=TUNED)
     sweep = Sweep("s", "", (cell,), SweepProtocol())
     assert tuned_plans.known(sweep) == sweep
-    file = tuned_plans._file(cell, inputs.source_hash())
+    file = tuned_plans.plan_file(cell, inputs.source_hash())
     file.parent.mkdir(parents=True)
     file.write_text("")
     assert tuned_plans.known(sweep).cells[0].plan == str(file)

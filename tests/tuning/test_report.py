@@ -32,13 +32,13 @@ def tuned(changes: list[Change]) -> Tuned:
 
 def test_the_chart_has_the_time_that_a_change_saves_of_the_networks() -> None:
     """A fifth of a quarter of 1000 ns; the interval is from a tenth to three tenths."""
-    (row,) = report._chart(tuned([CHANGE])).data["rows"]
+    (row,) = report.chart(tuned([CHANGE])).data["rows"]
     assert row["value"] == pytest.approx(50)
     assert (row["low"], row["high"]) == (pytest.approx(25), pytest.approx(75))
 
 
 def test_only_the_parts_of_a_decision_that_differ_are_shown() -> None:
-    difference = report._difference
+    difference = report.difference
     assert difference(CHANGE.before, CHANGE.after) == ("kernel one", "kernel other")
     assert difference("direct, a, b", "direct, a, b") == ("direct", "direct")
     assert difference("direct, a", "winograd, a") == ("direct", "winograd")

@@ -281,10 +281,10 @@ def test_alternatives_of_several_layers_are_measured_in_one_plan() -> None:
 
 def test_times_of_zero_confirm_nothing() -> None:
     """An operator that took no time has no ratio."""
-    assert confirmation._effect([], is_exact=False) is None
-    assert confirmation._effect([(5.0, 4.0), (0.0, 4.0)], is_exact=False) is None
-    assert confirmation._effect([(5.0, 4.0), (5.0, 0.0)], is_exact=True) is None
-    halved = confirmation._effect([(8.0, 4.0)] * 5, is_exact=False)
+    assert confirmation.effect_of([], is_exact=False) is None
+    assert confirmation.effect_of([(5.0, 4.0), (0.0, 4.0)], is_exact=False) is None
+    assert confirmation.effect_of([(5.0, 4.0), (5.0, 0.0)], is_exact=True) is None
+    halved = confirmation.effect_of([(8.0, 4.0)] * 5, is_exact=False)
     assert halved is not None
     assert halved.value == pytest.approx(0.5)
 
@@ -294,8 +294,8 @@ def test_in_a_process_the_tuned_plan_is_proved_by_the_whole_network() -> None:
     clock = FakeClock(faster("winograd_5"), noise=0.001)
     result = search(clock)
     assert result.changes
-    proof = in_process._proof(clock, result)
+    proof = in_process.proof_of(clock, result)
     assert proof is not None
     assert proof.value == pytest.approx(2.4 / 3, rel=0.01)
     assert proof.blocks == in_process.PROOF_BLOCKS
-    assert in_process._proof(clock, search(FakeClock(lambda _: 1e6))) is None
+    assert in_process.proof_of(clock, search(FakeClock(lambda _: 1e6))) is None

@@ -109,7 +109,7 @@ def _failure(
     after = f" after the event {events[-1]['event']!r}" if events else " before its first event"
     if result.signal is not None:
         return RunnerCrashedError(
-            f"the runner was killed by signal {_name(result.signal)}{after}{message}",
+            f"the runner was killed by signal {signal_name(result.signal)}{after}{message}",
             hint=_SIGNAL_HINTS.get(result.signal, "this is a bug in trimtab: please report it"),
         )
     if events and events[-1]["event"] == "error":
@@ -134,6 +134,7 @@ def _failure(
     return None
 
 
-def _name(number: int) -> str:
+def signal_name(number: int) -> str:
+    """The number of a signal of Linux, and its name if it has one."""
     named = 1 <= number <= len(_SIGNALS)
     return f"{number} (SIG{_SIGNALS[number - 1]})" if named else str(number)

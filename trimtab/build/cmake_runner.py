@@ -66,7 +66,7 @@ def run(
     start = time.monotonic()
     # After a change of options, or a failed first configuration, the tree is configured anew.
     stamp, text = tree / "configured.json", strict_json.dumps(list(configure))
-    with _BuildSteps(title, progress) as work:
+    with BuildSteps(title, progress) as work:
         if not stamp.is_file() or stamp.read_text(encoding="utf-8") != text:
             (tree / "CMakeCache.txt").unlink(missing_ok=True)
             with work.start().step("configure"):
@@ -80,7 +80,7 @@ def run(
     return times
 
 
-class _BuildSteps:
+class BuildSteps:
     """The progress steps of a build, which start when there is work."""
 
     def __init__(self, title: str, progress: Progress) -> None:

@@ -67,7 +67,7 @@ class Tasks:
             # A task imported from a sibling (for `pre=`) belongs to that sibling.
             if isinstance(item, Task) and item.__module__ == module.__name__:
                 task = copy.copy(item)
-                task.body = _guarded(task.body, prepare)
+                task.body = with_messages(task.body, prepare)
                 target.add_task(task)
                 self.groups[prefix + target.transform(task.name)] = title
         self.renamed.update(getattr(module, "RENAMED", {}))
@@ -78,7 +78,7 @@ class Tasks:
         return [title for title in order if title in self.groups.values()]
 
 
-def _guarded(
+def with_messages(
     body: Callable[..., Any], prepare: Callable[[], None] | None = None
 ) -> Callable[..., Any]:
     """`prepare` and `body`, with our errors and Ctrl-C turned into a message and an exit code."""

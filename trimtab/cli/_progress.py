@@ -22,8 +22,8 @@ from rich.text import Text
 from trimtab import escape
 from trimtab.progress import SILENT, Progress
 
-_REFRESHES_PER_S = 4
-_MIN_REPORTED_S = 0.5
+REFRESHES_PER_S = 4
+MIN_REPORTED_S = 0.5
 _MIN_ESTIMATED_S = 2.0
 
 
@@ -87,7 +87,7 @@ class _DrawnStep:
 
     def summary(self) -> str:
         """The finished amount and the duration; empty for a very short step."""
-        if self.elapsed_s < _MIN_REPORTED_S:
+        if self.elapsed_s < MIN_REPORTED_S:
             return ""
         seconds = f"{self.elapsed_s:.1f} s"
         return f"{self._counted(self.done)} in {seconds}" if self.done else seconds
@@ -165,7 +165,7 @@ class Shown:
                 get_renderable=self._render,
                 console=Console(stderr=True),
                 auto_refresh=not is_still,
-                refresh_per_second=_REFRESHES_PER_S,
+                refresh_per_second=REFRESHES_PER_S,
                 transient=True,
                 redirect_stdout=False,
             )

@@ -110,7 +110,7 @@ def measure(
     schedule = _schedule(device, info, request, seed, max(arm.threads for arm in arms))
     jobs = []
     for name, arm in zip("AB", arms, strict=True):
-        settings = _settings(request, arm.threads, info)
+        settings = arm_settings(request, arm.threads, info)
         jobs.append(Job(arm.subject, arm.expected, settings, {**common, verdicts.ARM: name}))
     outcomes = protocol.measure_all(device, info, jobs, schedule, folder, progress)
     for outcome in outcomes:
@@ -122,7 +122,7 @@ def measure(
     return AbResult(a, b, verdict, verdicts.write(verdict, a, b, folder))
 
 
-def _settings(request: AbRequest, threads: int, info: DeviceInfo) -> Settings:
+def arm_settings(request: AbRequest, threads: int, info: DeviceInfo) -> Settings:
     """The settings of one arm's job: those of a launch, times the number of launches."""
     settings = replace(request.settings, threads=threads)
     if info.is_emulated:

@@ -26,7 +26,7 @@ SUFFIXES = (".onnx",)
 PEER = "onnxruntime"
 
 _IR_VERSION = 9  # the version of opset 20; older runtimes refuse newer ones
-_MAX_BYTES = 2**31 - 1  # limit of a protobuf message
+MAX_BYTES = 2**31 - 1  # limit of a protobuf message
 
 
 def encode(program: Program) -> Mapping[str, bytes]:
@@ -59,9 +59,9 @@ def encode(program: Program) -> Mapping[str, bytes]:
         ir_version=_IR_VERSION,
         producer_name="trimtab",
     )
-    if model.ByteSize() > _MAX_BYTES:
+    if model.ByteSize() > MAX_BYTES:
         raise ExportModelError(
-            f"the ONNX file would have {model.ByteSize():,} bytes, and the limit is {_MAX_BYTES:,}",
+            f"the ONNX file would have {model.ByteSize():,} bytes, and the limit is {MAX_BYTES:,}",
             where=program.name,
         )
     # Without shape inference, which rounds some fractional scales differently from runtimes.

@@ -154,7 +154,7 @@ class OperatorParser:
         return results
 
 
-_registered: list[OperatorParser] = []
+registered: list[OperatorParser] = []
 
 
 def operator_parser(
@@ -182,7 +182,7 @@ def operator_parser(
                     where=parser.place,
                     hint="add its schema to ops/ of the plug-in, or check the name",
                 )
-        _registered.append(parser)
+        registered.append(parser)
         return parse
 
     return register
@@ -190,18 +190,18 @@ def operator_parser(
 
 def are_extended() -> bool:
     """Whether plug-ins or scripts of this process have added parsers or handlers."""
-    return bool(_foreign or parsers())
+    return bool(foreign or parsers())
 
 
 def note_foreign_handler() -> None:
     """Records that something outside of trimtab has added a handler."""
-    _foreign.append(True)
+    foreign.append(True)
 
 
-_foreign: list[bool] = []
+foreign: list[bool] = []
 
 
 def parsers(framework: str = "") -> list[OperatorParser]:
     """All registered parsers, or those for `framework`, in the order of their registration."""
     plugins.modules("importers")
-    return [parser for parser in _registered if framework in ("", parser.framework)]
+    return [parser for parser in registered if framework in ("", parser.framework)]

@@ -35,7 +35,7 @@ def encode(values: Values, steps: int) -> bytes:
     parts = [header, sizes.tobytes()]
     parts += [np.asarray(value, "<f4", order="C").tobytes() for value in values.values()]
     data = bytearray().join(part.ljust(_padded(len(part)), b"\0") for part in parts)
-    data[_CHECKSUM] = _checksum(data)
+    data[_CHECKSUM] = checksum_of(data)
     return bytes(data)
 
 
@@ -51,7 +51,7 @@ def decode(data: bytes, expected: Values, where: str) -> tuple[dict[str, NDArray
     _, _, version, count, steps, identity = _HEADER.unpack_from(data)
     blank = bytearray(data)
     blank[_CHECKSUM] = bytes(8)
-    if version != _VERSION or len(data) % _ALIGNMENT or data[_CHECKSUM] != _checksum(blank):
+    if version != _VERSION or len(data) % _ALIGNMENT or data[_CHECKSUM] != checksum_of(blank):
         raise _refused("it is damaged, or of another version", where)
     if (count, identity, len(data)) != (len(sizes), _identity(expected), size):
         raise _refused("its tensors are not those of the training", where)
@@ -89,7 +89,8 @@ def _padded(size: int) -> int:
     return -(-size // _ALIGNMENT) * _ALIGNMENT
 
 
-def _checksum(data: bytearray) -> bytes:
+def checksum_of(data: bytearray) -> bytes:
+    """The eight bytes for a checkpoint whose own are 0 in `data`."""
     checksum = engine().Checksum()
     checksum.add(np.frombuffer(data, np.uint8))
     return struct.pack("<Q", checksum.digest())

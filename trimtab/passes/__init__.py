@@ -17,6 +17,7 @@ from typing import Protocol, cast
 
 from trimtab import plugins
 from trimtab.errors import SchemaError, TrimtabError
+from trimtab.passes._graph import Graph as Graph  # for the passes of plug-ins
 from trimtab.program import Program, states
 
 

@@ -139,11 +139,11 @@ def host_output(source: Program, plan: Plan | None = None) -> Golden:
         [outputs[name] for name in source.outputs],
         list(source.outputs),
         f"{how} on the host (not independent)",
-        scales=_output_scales(source),
+        scales=output_scales(source),
     )
 
 
-def _output_scales(program: Program) -> list[float]:
+def output_scales(program: Program) -> list[float]:
     """The quantization scale of each output, or of the last int8 values that it depends on; 0 if
     there are none.
     """

@@ -80,11 +80,11 @@ def plans(
         preferring = replace(overrides, prefer=preference)
         constraints = code_selection.select(select, target, preferring, has_all_code=has_all_code)
         planned = select(constraints.target, constraints.plan).copy()
-        _complete(planned, program, constraints.target, constraints.plan)
+        complete(planned, program, constraints.target, constraints.plan)
         yield planned
 
 
-def _complete(planned: Program, program: Program, target: Target, overrides: Plan) -> None:
+def complete(planned: Program, program: Program, target: Target, overrides: Plan) -> None:
     """Adds to the result of `decide`: concat elision, padding, block sizes and packed weights."""
     choices = _choices(program, overrides)
     op_choices = [(op, choices[op.outputs[0]]) for op in planned.ops]

@@ -27,7 +27,7 @@ _FLOATS = ("f32", "f16")
 # Estimates in float32 multiply-adds: conversion of one element (load, convert, store, where a
 # vector of multiply-adds is one instruction), call of one operator, and the saving per element that
 # is computed in half the bytes.
-_CONVERT, _CALL, _ELEMENT = 4, 4096, 1
+CONVERT, CALL, _ELEMENT = 4, 4096, 1
 
 # The architecture that emulates f16 in float32, element by element: slow, for tests on developers'
 # machines.
@@ -136,7 +136,7 @@ def _choose(program: Program, target: Target, excluded: set[str]) -> set[int]:
         if program.is_output(name):
             consumers.add(SINK)
         # One conversion serves all consumers whose dtype differs from the producer's.
-        cost = var.count * _CONVERT + _CALL
+        cost = var.count * CONVERT + CALL
         any_f32, any_f16 = cut.node(), cut.node()
         cut.add(producer, any_f32, cost)
         cut.add(any_f16, producer, cost)

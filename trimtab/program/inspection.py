@@ -88,7 +88,7 @@ def _op_facts(program: Program, op: Op) -> OpFacts:
         outputs=tuple(program.vars[name].shape for name in op.outputs),
         macs=macs(program, op),
         parameters=sum(var.count for var in weights),
-        kernel=_kernel(op),
+        kernel=kernel_of(op),
         attributes={
             k: v
             for k, v in op.attributes.items()
@@ -97,7 +97,7 @@ def _op_facts(program: Program, op: Op) -> OpFacts:
     )
 
 
-def _kernel(op: Op) -> str:
+def kernel_of(op: Op) -> str:
     """The planned kernel, or the implementation of an operator that is registered at run time."""
     if op.schema.run_time:
         return f"at run time: {provider_of(op.schema.id) or 'nothing here'}"

@@ -41,7 +41,7 @@ def quantized(
     twin = equalized(program, ranges.factors)
     names = frozenset(keep)
     chosen = [op for op in twin.ops if op.name not in names and _supports(twin, op, ranges)]
-    chosen = [op for op in chosen if not _needs_weights(op) or _weighted_before(twin, op) in chosen]
+    chosen = [op for op in chosen if not _needs_weights(op) or weighted_before(twin, op) in chosen]
     exact = _float_results(twin, chosen)
     chosen = [op for op in chosen if is_weighted(op) or exact.isdisjoint(op.outputs)]
     by_tensor = _shared_ranges(twin, chosen, ranges)
@@ -112,7 +112,7 @@ def _supports(program: Program, op: Op, ranges: Ranges) -> bool:
             len(program.block.consumers(name)) == 1 or name == weights for name in constants
         )
     if _needs_weights(op):
-        return _weighted_before(program, op) is not None
+        return weighted_before(program, op) is not None
     return not constants
 
 
@@ -149,7 +149,7 @@ def _unrounded(program: Program, chosen: list[Op]) -> set[str]:
     names = set()
     for op in chosen:
         x = op.inputs[0]
-        if op.schema.slope and _weighted_before(program, op) in chosen:
+        if op.schema.slope and weighted_before(program, op) in chosen:
             names.add(x)
         elif op.schema.clamp and program.sole_reader(x) is not None:
             source = program.block.producer(x)
@@ -159,7 +159,7 @@ def _unrounded(program: Program, chosen: list[Op]) -> set[str]:
     return names
 
 
-def _weighted_before(program: Program, op: Op) -> Op | None:
+def weighted_before(program: Program, op: Op) -> Op | None:
     """The operator with weights whose kernels can apply the slope of `op`, its only reader."""
     source = program.block.producer(op.inputs[0])
     if source is None or not is_weighted(source) or not program.sole_reader(op.inputs[0]):

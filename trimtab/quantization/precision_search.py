@@ -39,7 +39,7 @@ from trimtab.target import Target
 
 _ERROR_SAMPLES = 8  # calibration samples that measure the error of an operator
 _GRID = 6  # choices between all and no operators in int8 that the report shows
-_MAX_RETURNS = 16  # attempts to return an operator to int8; each runs the held-out samples
+MAX_RETURNS = 16  # attempts to return an operator to int8; each runs the held-out samples
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class _Searcher:
                 step.update(number, len(candidates), one.name)
                 fewer = floats - {one.name}
                 # A single int8 operator may cost more conversions than it saves.
-                if tries == _MAX_RETURNS or self._cycles(self._types(fewer)) >= best.cycles:
+                if tries == MAX_RETURNS or self._cycles(self._types(fewer)) >= best.cycles:
                     continue
                 tries += 1
                 candidate = self._try(fewer)

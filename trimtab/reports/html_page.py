@@ -45,20 +45,20 @@ def page(
             f'<li><a href="{escape.html(to)}">{escape.html(text)}</a></li>' for to, text in links
         )
         body.append(f"<h2>Runs, newest first</h2><ul>{items}</ul>")
-    scripts = f"<script>{_file(_LIVE)}</script>\n" if state else ""
+    scripts = f"<script>{asset(_LIVE)}</script>\n" if state else ""
     if charts:
         # No text may close the script element.
         data = strict_json.dumps(escape.texts_of([asdict(chart) for chart in charts]))
         data = data.replace("<", "\\u003c")
         scripts += f'<script type="application/json" id="data">{data}</script>\n'
-        scripts += "".join(f"<script>{_file(name)}</script>\n" for name in _SCRIPTS)
+        scripts += "".join(f"<script>{asset(name)}</script>\n" for name in _SCRIPTS)
     own = "; connect-src 'self'" if state else ""
     live = f' data-state="{escape.html(state)}"' if state else ""
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy()}{own}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape.html(title)}</title><style>{_file('page.css')}</style></head>\n<body{live}>"
+        f"<title>{escape.html(title)}</title><style>{asset('page.css')}</style></head>\n<body{live}>"
         + "\n".join(body)
         + f"\n{scripts}</body></html>\n"
     )
@@ -67,7 +67,7 @@ def page(
 @cache
 def policy() -> str:
     """The content security policy of every page, but for its requests to a server of its own."""
-    hashes = " ".join(_source(_file(name)) for name in (_LIVE, *_SCRIPTS))
+    hashes = " ".join(_source(asset(name)) for name in (_LIVE, *_SCRIPTS))
     return (
         "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'; "
         f"script-src {hashes}"
@@ -98,5 +98,6 @@ def _section(chart: Chart, index: int) -> str:
 
 
 @cache
-def _file(name: str) -> str:
+def asset(name: str) -> str:
+    """The text of a script or a style sheet of the pages."""
     return (resources.files("trimtab.reports") / "page" / name).read_text(encoding="utf-8")

@@ -62,9 +62,10 @@ def _split(
     part = logs[begin:end]
     if len(part) < 2 * MIN_SEGMENT:
         return []
-    at, energy = _best(part)
+    at, energy = best_split(part)
     more_extreme = sum(
-        _best(generator.permutation(part))[1] >= energy * (1 - 1e-12) for _ in range(_PERMUTATIONS)
+        best_split(generator.permutation(part))[1] >= energy * (1 - 1e-12)
+        for _ in range(_PERMUTATIONS)
     )
     if (more_extreme + 1) / (_PERMUTATIONS + 1) >= SIGNIFICANCE:
         return []
@@ -76,7 +77,7 @@ def _split(
     ]
 
 
-def _best(part: NDArray[np.float64]) -> tuple[int, float]:
+def best_split(part: NDArray[np.float64]) -> tuple[int, float]:
     """The split with the largest energy statistic, and that statistic.
 
     Both the split and the end of the right segment vary. The statistic of segments with m and n

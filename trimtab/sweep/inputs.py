@@ -20,9 +20,9 @@ from trimtab.pipeline.resolve import find_target, model_path
 from trimtab.profile import find_profile
 from trimtab.sweep.matrix import Cell
 
-_FOLDERS = ("runtime", "kernels", "toolchains", "cores", "profiles")
+FOLDERS = ("runtime", "kernels", "toolchains", "cores", "profiles")
 # The rooms of plug-ins without influence on a build.
-_OTHER_ROOMS = frozenset(("devices", "reports", "tests/cases"))
+OTHER_ROOMS = frozenset(("devices", "reports", "tests/cases"))
 # Packages that compute what a build contains: constants, and the outputs that it must have.
 _PACKAGES = ("numpy", "onnx", "onnxruntime")
 
@@ -39,7 +39,7 @@ def digest(cell: Cell, sources: str) -> str:
     contents = [_contents(model.parent, importers.files(model))]
     contents += [_contents(path.parent, _below(path)) for path in others]
     return plan_cache.digest(
-        *(sources, platform.python_version(), [_installed(name) for name in _PACKAGES]),
+        *(sources, platform.python_version(), [installed_version(name) for name in _PACKAGES]),
         *(cell.configuration, contents),
         find_profile(cell.profile).digest() if cell.profile else "",
         *(target, target.bandwidth_core),
@@ -62,10 +62,10 @@ def source_hash() -> str:
     The places of checkout and plug-ins do not matter.
     """
     root = paths.root()
-    sources = [root / "CMakeLists.txt", *(p for name in _FOLDERS for p in _below(root / name))]
-    facts = [_package_code(), _contents(root, sources)]
+    sources = [root / "CMakeLists.txt", *(p for name in FOLDERS for p in _below(root / name))]
+    facts = [package_code(), _contents(root, sources)]
     for plugin in plugins.active():
-        rooms = (plugin.folder / room for room in plugins.ROOMS if room not in _OTHER_ROOMS)
+        rooms = (plugin.folder / room for room in plugins.ROOMS if room not in OTHER_ROOMS)
         own = (path for room in rooms if room.is_dir() for path in _below(room))
         facts += [plugin.name, _contents(plugin.folder, own)]
     facts += [_contents(one.folder.parent, [one.folder]) for one in plugins.libraries()]
@@ -73,7 +73,7 @@ def source_hash() -> str:
 
 
 @functools.cache
-def _package_code() -> str:
+def package_code() -> str:
     """Hash of the package's modules, once: the code of a process does not change with them."""
     package = paths.package()
     modules = (p for p in package.rglob("*.py") if "_resources" not in p.parts)
@@ -98,7 +98,7 @@ def _contents(folder: Path, contents: Iterable[Path]) -> str:
         ) from error
 
 
-def _installed(package: str) -> str:
+def installed_version(package: str) -> str:
     """The version of a package, "" if it is not installed."""
     try:
         return metadata.version(package)

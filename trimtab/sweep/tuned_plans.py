@@ -22,7 +22,7 @@ def known(sweep: Sweep) -> Sweep:
         file = None
         if cell.plan == TUNED:
             with contextlib.suppress(TrimtabError):  # the build reports it
-                file = _file(cell, sources)
+                file = plan_file(cell, sources)
         is_tuned = file is not None and file.is_file()
         cells.append(dataclasses.replace(cell, plan=str(file)) if is_tuned else cell)
     return dataclasses.replace(sweep, cells=tuple(cells))
@@ -43,7 +43,7 @@ def with_tuned_plans(sweep: Sweep, folder: Path, progress: Progress = SILENT) ->
             settings=sweep.protocol.settings.counted(),
         )
         try:
-            file = _file(cell, inputs.source_hash())  # of the model as it is before
+            file = plan_file(cell, inputs.source_hash())  # of the model as it is before
             result = tune(request, folder, progress)
             files.write_text(file, result.plan.to_toml(result.title()))
         except TrimtabError as error:
@@ -51,7 +51,7 @@ def with_tuned_plans(sweep: Sweep, folder: Path, progress: Progress = SILENT) ->
     return known(sweep)
 
 
-def _file(cell: Cell, sources: str) -> Path:
+def plan_file(cell: Cell, sources: str) -> Path:
     """The plan file of a cell. Its name is the axis' value, so that the configuration of a cell is
     the same before and after.
     """

@@ -66,7 +66,7 @@ def confirmed(
             )
             for block in blocks
         ]
-        effect = _effect(pairs, is_exact=is_exact)
+        effect = effect_of(pairs, is_exact=is_exact)
         if effect and effect.value < 1 and effect.exceeds(0.0):
             share = sum(times.get(name, 0.0) for name in region) / total
             layer = layers.layer(group[0]).text
@@ -82,7 +82,10 @@ def by_output(plan: DecidedPlan, times: Mapping[int, float]) -> dict[str, float]
     return {plan.planned.ops[index].outputs[0]: value for index, value in times.items()}
 
 
-def _effect(pairs: Sequence[tuple[float, float]], *, is_exact: bool) -> Effect | None:
+def effect_of(pairs: Sequence[tuple[float, float]], *, is_exact: bool) -> Effect | None:
+    """The effect of a change on pairs of times before and after it; None without times, or if one
+    is 0. Exact times give it without an interval.
+    """
     if not pairs or min(min(pair) for pair in pairs) <= 0:
         return None
     if is_exact:

@@ -97,10 +97,11 @@ def tuned_here(
     with progress.step("tune in this process"):
         search = PlanSearch(rule, clock, timings, minutes * 60, progress, has_all_code=True).run()
     timings.compact()
-    return TunedHere(search, _proof(clock, search))
+    return TunedHere(search, proof_of(clock, search))
 
 
-def _proof(clock: Clock, search: SearchResult) -> Effect | None:
+def proof_of(clock: Clock, search: SearchResult) -> Effect | None:
+    """The time of the tuned network relative to that of the rules; None if it has no change."""
     if not search.changes:
         return None
     blocks: list[TimedBlock] = []

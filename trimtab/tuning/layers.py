@@ -107,7 +107,7 @@ def code_of(planned: Program, region: Iterable[str], compiler: str = "") -> Name
             "type": op.type,
             "plan": {a.name: op.attributes[a.name] for a in op.schema.attributes if a.plan},
             "packed at load": sum(name in prepared for name in op.inputs),
-            "source": sorted(_source_digest(name) for name in {op.type, *called_kernels(op)}),
+            "source": sorted(source_digest(name) for name in {op.type, *called_kernels(op)}),
         }
         for op in ops
     ]
@@ -123,7 +123,7 @@ def _decision(op: Op) -> str:
 
 
 @cache
-def _source_digest(name: str) -> str:
+def source_digest(name: str) -> str:
     """A digest over the sources of an operator or a kernel, with everything that they include."""
     root = paths.root()
     if name in kernels.inventory():

@@ -49,7 +49,7 @@ def rendered(tuned: Tuned, path: str) -> str:
     head, *rest = page(tuned)
     texts = [part for part in rest if isinstance(part, str) and "█" not in part]
     own = [part for part in rest if isinstance(part, Table)]
-    charts = [_chart(tuned)] if len(tuned.search.changes) >= MIN_POINTS else []
+    charts = [chart(tuned)] if len(tuned.search.changes) >= MIN_POINTS else []
     return html_page.page(str(head), [tuned.sentence()], charts, [*own, every], texts[:-1])
 
 
@@ -85,11 +85,11 @@ def _columns(unit_first: Sequence[Column]) -> list[Column]:
 
 def _row(change: Change) -> tuple[object, ...]:
     low, high = change.effect.interval.low, change.effect.interval.high
-    before, after = _difference(change.before, change.after)
+    before, after = difference(change.before, change.after)
     return change.share, change.effect.value, f"{low:.3f} .. {high:.3f}", before, after
 
 
-def _difference(before: str, after: str) -> tuple[str, str]:
+def difference(before: str, after: str) -> tuple[str, str]:
     """Both decisions, without the parts that both have, except for the first."""
     one, other = before.split(", "), after.split(", ")
     return (
@@ -122,7 +122,7 @@ def _bars(changes: Sequence[Change]) -> str:
     return text_plot.bars(rows)
 
 
-def _chart(tuned: Tuned) -> Chart:
+def chart(tuned: Tuned) -> Chart:
     """The time that each change saves, with its interval."""
     total = tuned.search.total
     rows = [

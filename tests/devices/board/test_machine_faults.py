@@ -76,7 +76,7 @@ def lose_power(board_cache: Path, up: board.BoardState) -> Iterator[Callable[[],
         words = Path(f"/proc/{up.pid}/cmdline").read_bytes().decode().split("\0")[:-1]
         while STRUCK not in serial.read_text(errors="replace"):
             time.sleep(0.1)
-        machine._stop(up.pid)
+        machine.stop(up.pid)
         restarted.append(subprocess.Popen(words, stdin=subprocess.DEVNULL))
 
     yield lose

@@ -169,7 +169,7 @@ def test_the_lease_of_a_dead_local_process_is_taken_over_at_once(
 ) -> None:
     with device:
         own = acquire(device)
-        monkeypatch.setattr(lease, "_started", lambda _: "long ago")
+        monkeypatch.setattr(lease, "start_of", lambda _: "long ago")
         acquire(device).release()
         with pytest.raises(DeviceBusyError, match="lost"):
             own.confirm()

@@ -114,7 +114,7 @@ def test_a_holder_is_waited_for_as_long_as_was_asked_and_asked_each_second(
 
 
 def test_the_times_of_a_holder_are_told_on_this_machines_clock() -> None:
-    holder = lease._holder(HELD.format(until=130).splitlines())
+    holder = lease.holder_of(HELD.format(until=130).splitlines())
     assert holder is not None
     assert (holder.until - holder.since).total_seconds() == 40
     assert 28 <= (holder.until - holder.since.now().astimezone()).total_seconds() <= 30

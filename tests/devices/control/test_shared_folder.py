@@ -155,7 +155,7 @@ HELD = "held 5 1000 1030"
 def test_a_holder_is_read_as_words_and_numbers_within_limits(
     printed: str, pid: int | None, owner: str | None
 ) -> None:
-    holder = lease._holder(printed.splitlines())
+    holder = lease.holder_of(printed.splitlines())
     assert (holder and holder.pid) == pid
     assert (holder and holder.owner) == owner
     assert holder is None or str(holder)

@@ -37,7 +37,7 @@ def test_a_link_is_given_up_when_as_many_questions_as_with_openssh_stay_unanswer
         return False
 
     monkeypatch.setattr(in_process, "time", SimpleNamespace(monotonic=lambda: clock.now))
-    monkeypatch.setattr(in_process, "_ask", ask)
+    monkeypatch.setattr(in_process, "ask_whether_alive", ask)
     monkeypatch.setattr(in_process, "threading", SimpleNamespace(Thread=thread))
     link: Any = ParamikoClient.__new__(ParamikoClient)
     link._closing = SimpleNamespace(wait=wait)

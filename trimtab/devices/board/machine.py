@@ -105,7 +105,7 @@ def down(arch: str = "aarch64") -> bool:
     with _locked(arch) as folder:
         state = _running(folder)
         if state is not None:
-            _stop(state.pid)
+            stop(state.pid)
         (folder / "state.json").unlink(missing_ok=True)
     return state is not None
 
@@ -269,7 +269,8 @@ def _require_linux() -> None:
     system.require_linux("the board that QEMU emulates", hint)
 
 
-def _stop(pid: int) -> None:
+def stop(pid: int) -> None:
+    """Ends the process of a board, as a loss of power does; EmulatorError if it stays."""
     if sys.platform == "win32":
         return  # no board runs there: `up` needs Linux
     for number in (signal.SIGTERM, signal.SIGKILL):

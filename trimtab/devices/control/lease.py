@@ -63,7 +63,7 @@ class LeaseHolder:
     @property
     def has_died(self) -> bool:
         """Whether it was a process of this machine that has ended."""
-        return self.machine == _machine() and self.started != _started(self.pid)
+        return self.machine == this_machine() and self.started != start_of(self.pid)
 
 
 class Lease:
@@ -146,7 +146,7 @@ class Lease:
         elif lines == ["free"]:
             self._failure = self._ran_out()
         else:
-            holder = _holder(lines)
+            holder = holder_of(lines)
             self._failure = DeviceBusyError(
                 f"the lease of the device is lost: taken {f'by {holder}' if holder else 'away'}",
                 where=self._device.name,
@@ -173,7 +173,7 @@ def acquire(device: Device, purpose: str, *, wait_s: float, note: Callable[[str]
         lines = _claim(device, purpose, force)
         if claimed := _taken(lines[-1]):
             return Lease(device, *claimed, "; ".join(lines[:-1]))
-        holder = _holder(lines)
+        holder = holder_of(lines)
         if holder is None:  # somebody else was faster: ask again for the holder
             races += 1
             if races > _MOST_RACES:
@@ -204,7 +204,7 @@ def acquire(device: Device, purpose: str, *, wait_s: float, note: Callable[[str]
 def look(device: Device) -> LeaseHolder | None:
     """The present holder of the lease; None if the device is free."""
     text = script(device, device.lease_folder, "look")
-    return _holder(device.shell(text, "read the lease", limit_bytes=_MOST_BYTES).splitlines())
+    return holder_of(device.shell(text, "read the lease", limit_bytes=_MOST_BYTES).splitlines())
 
 
 def unlock(device: Device, *, force: bool) -> str:
@@ -226,7 +226,7 @@ def unlock(device: Device, *, force: bool) -> str:
     claimed = _taken(lines[-1])
     if claimed is None:
         raise DeviceBusyError(
-            f"somebody else was faster: {_holder(lines) or 'try again'}", where=device.name
+            f"somebody else was faster: {holder_of(lines) or 'try again'}", where=device.name
         )
     Lease(device, *claimed, "").release()
     return "; ".join([f"removed the lease of {holder}", *lines[:-1]])
@@ -238,8 +238,8 @@ def _claim(device: Device, purpose: str, force: int) -> list[str]:
         "owner": f"{getpass.getuser()}@{socket.gethostname()}",
         "purpose": purpose,
         "pid": str(os.getpid()),
-        "machine": _machine(),
-        "started": _started(os.getpid()),
+        "machine": this_machine(),
+        "started": start_of(os.getpid()),
     }
     owner = (f"{key}={' '.join(value.split())}" for key, value in facts.items())
     text = script(
@@ -260,7 +260,7 @@ def _taken(line: str) -> tuple[int, str] | None:
     return (int(match[1]), match[2]) if match else None
 
 
-def _holder(lines: Sequence[str]) -> LeaseHolder | None:
+def holder_of(lines: Sequence[str]) -> LeaseHolder | None:
     """Parses "held NUMBER NOW UNTIL" and the lines of `owner`; None if there is no such line.
 
     Every user of the device can write these lines: unknown ones are left out, and numbers that are
@@ -285,7 +285,7 @@ def _holder(lines: Sequence[str]) -> LeaseHolder | None:
     return None
 
 
-def _machine() -> str:
+def this_machine() -> str:
     """This machine in this boot, which gives process numbers a meaning."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
@@ -294,7 +294,7 @@ def _machine() -> str:
     return f"{socket.gethostname()} {boot}"
 
 
-def _started(pid: int) -> str:
+def start_of(pid: int) -> str:
     """The start time of a process (proc(5), field 22); "" if it has ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()

@@ -192,7 +192,7 @@ class ParamikoClient:
                 self._close_transports()
                 return
             if silent_s >= interval_s and not (asker and asker.is_alive()):
-                asker = threading.Thread(target=_ask, args=(transport,), daemon=True)
+                asker = threading.Thread(target=ask_whether_alive, args=(transport,), daemon=True)
                 asker.start()
 
     def _close_transports(self) -> None:
@@ -320,7 +320,7 @@ def _bounded(open_channel: Callable[[], paramiko.Channel], limit_s: float) -> pa
     return outcome[0]
 
 
-def _ask(transport: paramiko.Transport) -> None:
+def ask_whether_alive(transport: paramiko.Transport) -> None:
     """Sends a request that every server answers, if only by a refusal."""
     with contextlib.suppress(paramiko.SSHException, OSError, EOFError):
         transport.global_request("keepalive@openssh.com", wait=True)

@@ -23,7 +23,7 @@ _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r"})
 
 
 # Layers that OpenCV merges with a Scale behind them.
-_MERGING = ("Convolution", "Deconvolution", "BatchNorm", "Scale", "InnerProduct")
+MERGING = ("Convolution", "Deconvolution", "BatchNorm", "Scale", "InnerProduct")
 
 
 class Word(str):
@@ -146,7 +146,7 @@ class CaffeOp(LayerOp):
         its axis is, unless there is a layer between both.
         """
         producers = [layer.type for layer in self.graph.layers if x in layer.tops]
-        if any(kind in _MERGING for kind in producers) and (axis, factor.ndim) != (1, 1):
+        if any(kind in MERGING for kind in producers) and (axis, factor.ndim) != (1, 1):
             x = self.add("Split", x)
         params: dict[str, Any] = {} if axis == 1 else {"axis": axis}
         params |= {} if factor.ndim == 1 else {"num_axes": factor.ndim}

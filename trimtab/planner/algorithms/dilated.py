@@ -31,7 +31,7 @@ from trimtab.target import Target
 _OPERATOR = "conv_dilated"
 _TYPICAL_ROWS = 8  # of a kernel's tile
 # Of all taps: skipping fewer does not pay for reading inputs once per panel.
-_LARGEST_SHARE = 0.85
+LARGEST_SHARE = 0.85
 
 
 class Dilated:
@@ -47,7 +47,7 @@ class Dilated:
         if op.type != "conv" or attributes["group"] != 1 or {*attributes["dilations"]} == {1}:
             return None
         all_taps = math.prod(program.vars[op.inputs[1]].shape[2:])
-        skips = _taps(program, op, _TYPICAL_ROWS) <= _LARGEST_SHARE * all_taps
+        skips = computed_taps(program, op, _TYPICAL_ROWS) <= LARGEST_SHARE * all_taps
         return derived_op(op, _OPERATOR) if skips else None
 
     def computes(self, op: Op) -> bool:
@@ -62,7 +62,7 @@ class Dilated:
         """The GEMM over the taps that tiles compute. Inputs are read again for each panel."""
         x, w, y = (program.vars[name] for name in (*op.inputs[:2], op.outputs[0]))
         columns, k = w.shape[:2]
-        rows, taps = y.count // columns, _taps(program, op, kernel.packing[0])
+        rows, taps = y.count // columns, computed_taps(program, op, kernel.packing[0])
         depth, nr = round(k * taps), kernel.packing[1]
         panels, panel_bytes = -(-columns // nr), nr * depth * element_bytes(kernel.dtype)
         return Work(
@@ -93,13 +93,13 @@ class Dilated:
         """One call with the mean number of taps."""
         columns, k = program.vars[op.inputs[1]].shape[:2]
         y, mr = program.vars[op.outputs[0]], kernels.kernel(op.attributes["kernel"]).packing[0]
-        taps = max(round(_taps(program, op, mr)), 1)
+        taps = max(round(computed_taps(program, op, mr)), 1)
         step = op.attributes["strides"][1] * k
         call = gemm_call(program.dtype(op), y.count // columns, columns, k, taps, step, y.shape[3])
         yield "kernel", call, 1
 
 
-def _taps(program: Program, op: Op, mr: int) -> float:
+def computed_taps(program: Program, op: Op, mr: int) -> float:
     """The mean number of taps that a tile of `mr` pixels of an image computes."""
     x, w, y = (program.vars[name].shape for name in (*op.inputs[:2], op.outputs[0]))
     strides, dilations, pads = (op.attributes[name] for name in ("strides", "dilations", "pads"))
@@ -109,7 +109,7 @@ def _taps(program: Program, op: Op, mr: int) -> float:
 
 @cache
 def _mean_taps(lines: tuple[tuple[int, ...], ...], mr: int) -> float:
-    """See `_taps`. `lines`: the arguments of `_inside` for columns and rows."""
+    """See `computed_taps`. `lines`: the arguments of `_inside` for columns and rows."""
     (top, bottom), (left, right) = (_inside(*line) for line in lines)
     width = lines[1][2]  # of the kernel
     first = (top[:, None] * width + left).ravel()

@@ -1,6 +1,6 @@
 """Removes swells that change nothing."""
 
-from trimtab.passes._graph import Graph
+from trimtab.passes import Graph
 from trimtab.program import Program
 
 ORDER = 205
