@@ -101,12 +101,12 @@ def test_no_test_reaches_into_private_names() -> None:
     its room: tests of the same room, in the folder of the room's name, import it as its modules do.
     A test needs a public function, or a fact that the room offers, such as a limit in a constant.
     """
-    found = [
+    reached = [
         f"tests/{file}:{line} {name}"
         for file, path in FILES.items()
         for line, name in sorted(reaches(path.read_text("utf-8"), room(file)))
     ]
-    assert found == []
+    assert reached == []
 
 
 def room(file: str) -> str:

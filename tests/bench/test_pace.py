@@ -16,8 +16,7 @@ from trimtab import paths
 from trimtab.bench import protocol
 from trimtab.bench.jobs import Settings
 from trimtab.bench.pace import Pace
-from trimtab.cli._options import RecipeOptions
-from trimtab.cli.bench import BenchOptions
+from trimtab.cli.bench import BenchOptions, RecipeOptions
 from trimtab.devices import find_device
 from trimtab.errors import UsageError
 from trimtab.results import records

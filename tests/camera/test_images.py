@@ -19,8 +19,7 @@ from tests.heads import detectors
 from trimtab.build import builder
 from trimtab.camera import Frame, attach, parse
 from trimtab.camera.formats import FORMATS
-from trimtab.cli._options import RecipeOptions
-from trimtab.cli.build import BuildOptions
+from trimtab.cli.build import BuildOptions, RecipeOptions
 from trimtab.errors import UsageError
 from trimtab.pipeline.built import build
 from trimtab.pipeline.loaded import load

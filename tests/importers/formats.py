@@ -1,4 +1,4 @@
-"""What a format contributes to the contract of the importers' files, see test_files_contract.py."""
+"""The part of a format in the contract of the importers' files (test_files_contract.py)."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def fault(
 
 @dataclass(frozen=True)
 class Format:
-    """What a format contributes. It has no part in a sentence whose field is empty."""
+    """The part of a format. It has none in a sentence whose field is empty."""
 
     network: Write  # a small one in files called net, with weights
     feeds: Mapping[str, Array]  # the value of its only input, by name

@@ -13,8 +13,8 @@ from trimtab.cli._options import (
     ControlOptions,
     PlanOptions,
     PrecisionOptions,
-    RecipeOptions,
 )
+from trimtab.cli._options import RecipeOptions as RecipeOptions
 
 if TYPE_CHECKING:
     from trimtab.bench.pace import Pace

@@ -15,9 +15,9 @@ from trimtab.cli._options import (
     BudgetOptions,
     PlanOptions,
     PrecisionOptions,
-    RecipeOptions,
     TrainingOptions,
 )
+from trimtab.cli._options import RecipeOptions as RecipeOptions
 
 if TYPE_CHECKING:
     from trimtab.build.builder import Build
