@@ -14,7 +14,7 @@ from trimtab.cli._options import (
     PlanOptions,
     PrecisionOptions,
 )
-from trimtab.cli._options import RecipeOptions as RecipeOptions
+from trimtab.cli._options import RecipeOptions as RecipeOptions  # noqa: PLC0414
 
 if TYPE_CHECKING:
     from trimtab.bench.pace import Pace

@@ -17,7 +17,7 @@ from trimtab.cli._options import (
     PrecisionOptions,
     TrainingOptions,
 )
-from trimtab.cli._options import RecipeOptions as RecipeOptions
+from trimtab.cli._options import RecipeOptions as RecipeOptions  # noqa: PLC0414
 
 if TYPE_CHECKING:
     from trimtab.build.builder import Build
