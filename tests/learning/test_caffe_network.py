@@ -81,6 +81,20 @@ def test_both_phases_begin_with_the_values_of_their_fillers(tmp_path: Path) -> N
     assert np.isclose(last.std(), np.sqrt(2 / 3), rtol=0.2)
 
 
+@pytest.mark.parametrize(("filler", "value"), [("", 1), ("scale_filler { value: 20 }", 20)])
+def test_factors_of_a_normalization_begin_with_its_filler_or_1(
+    filler: str, value: int, tmp_path: Path
+) -> None:
+    """Source: normalize_layer.cpp of Caffe's SSD fork."""
+    old = 'layer { name: "drop" type: "Dropout" bottom: "x" top: "y"'
+    new = 'layer { name: "l2" type: "Normalize" bottom: "x" top: "x" norm_param { FILLER } }\n'
+    text = NETWORK.replace(old, new.replace("FILLER", filler) + old)
+    program = load(tmp_path, text, "TRAIN").program
+    (factors,) = (var.data for var in program.constants() if var.name.startswith("l2.scale"))
+    assert factors is not None
+    assert (factors == value).all()
+
+
 @pytest.mark.parametrize(
     ("old", "new", "error", "match"),
     [

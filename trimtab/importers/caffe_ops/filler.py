@@ -15,10 +15,10 @@ import numpy as np
 from trimtab.importers._graph import Array, UnsupportedFormError
 from trimtab.importers.caffe_ops.prototxt import Message
 
-_WEIGHT, _BIAS = ("weight_filler", "filler"), ("bias_filler",)
+_WEIGHT, _BIAS = ("weight_filler", "filler", "scale_filler"), ("bias_filler",)
 
 # What a blob has without a filler: layers whose default is not zero.
-_DEFAULTS = {"scale_param": 1.0, "prelu_param": 0.25, "norm_param": 1.0}
+_DEFAULTS = {"Scale": 1.0, "PReLU": 0.25, "Normalize": 1.0}
 
 _VARIANCES = ("FAN_IN", "FAN_OUT", "AVERAGE")
 
@@ -40,8 +40,7 @@ class Filler:
                 if message.has(key):
                     rng = np.random.default_rng((self.seed, zlib.crc32(name.encode()), index))
                     return _filled(message.message(key), tuple(shape), rng).astype(np.float32)
-        type = layer.text("type")
-        default = _DEFAULTS.get(f"{type.lower()}_param", 0.0) if index == 0 else 0.0
+        default = 0.0 if index else _DEFAULTS.get(layer.text("type"), 0.0)
         return np.full(shape, default, np.float32)
 
 
