@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -35,6 +36,8 @@ from trimtab.errors import (
     ImportModelError,
     UnsupportedOperatorError,
 )
+from trimtab.importers.ncnn_ops import spec
+from trimtab.importers.ncnn_ops.param import ParamLayer
 
 X = random(3, 6, 8, seed=3)
 WEIGHTS = (Tagged(random(4, 3, 3, 3, seed=1)), random(4, seed=2), random(4, seed=4), random(4))
@@ -170,6 +173,19 @@ FORMAT = Format(
     structures={"net.param": damage.of_text},
     declares_outputs=False,
 )
+
+
+def test_the_parameters_that_handlers_read_are_in_the_table() -> None:
+    readers = {name for name in vars(ParamLayer) if name[0] != "_"}
+    read: set[str] = set()
+    for path in Path(spec.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                name = node.args[0] if node.func.attr in readers and node.args else None
+                if isinstance(name, ast.Constant) and isinstance(name.value, str):
+                    read.add(name.value)
+    assert {"kernel_w", "size_expr", "constant_broadcast_type_C"} <= read
+    assert read <= {name for names in spec.PARAMETERS.values() for name in names}
 
 
 def test_constants_and_layers_that_only_name_results_are_read(tmp_path: Path) -> None:

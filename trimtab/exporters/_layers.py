@@ -7,7 +7,7 @@ last layer of each result then gets the name of the program's tensor.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,12 +24,12 @@ Results = str | tuple[str, ...]
 
 @dataclass
 class FileLayer:
-    """A layer of the file. Its name is that of its first top."""
+    """A layer of the file. Its name is that of its first top; `params` is None if it has none."""
 
     type: str
     bottoms: list[str]
     tops: list[str]
-    params: Mapping[Any, Any] = field(default_factory=dict)
+    params: Mapping[str, Any] | None = None
     weights: Sequence[Any] = ()
 
     @property
@@ -106,7 +106,7 @@ class LayerGraph:
         type: str,
         bottoms: Sequence[str],
         tops: Sequence[str],
-        params: Mapping[Any, Any],
+        params: Mapping[str, Any] | None = None,
         weights: Sequence[Any] = (),
     ) -> None:
         """Appends a layer."""
@@ -151,7 +151,7 @@ class LayerGraph:
             blob = self.new_name(f"{name}_inner")
             self._rename(name, blob, 0)
             self.blobs = {t: blob if b == name else b for t, b in self.blobs.items()}
-        self.add("Split", [blob], [name], {})
+        self.add("Split", [blob], [name])
         self.blobs[tensor] = name
         self._last_output = len(self.layers) - 1
 
@@ -289,7 +289,7 @@ class LayerOp:
         self,
         type: str,
         bottoms: Sequence[str] | str,
-        params: Mapping[Any, Any] | None = None,
+        params: Mapping[str, Any] | None = None,
         weights: Sequence[Any] = (),
     ) -> str:
         """Adds a layer with one top, and returns its blob."""
@@ -300,12 +300,12 @@ class LayerOp:
         type: str,
         bottoms: Sequence[str] | str,
         count: int,
-        params: Mapping[Any, Any] | None = None,
+        params: Mapping[str, Any] | None = None,
         weights: Sequence[Any] = (),
     ) -> tuple[str, ...]:
         """Adds a layer with `count` tops, and returns their blobs."""
         hint = f"{self.op.outputs[0]}_{type.lower()}"
         tops = tuple(self.graph.new_name(hint) for _ in range(count))
         bottoms = [bottoms] if isinstance(bottoms, str) else bottoms
-        self.graph.add(type, bottoms, tops, params or {}, weights)
+        self.graph.add(type, bottoms, tops, params, weights)
         return tops

@@ -62,7 +62,7 @@ class ImportedLayer:
         """The exception to raise if the layer violates a rule of its type."""
         return ImportModelError(reason, where=self.where, hint="check its parameters")
 
-    def real(self, name: Any, default: float | None = None) -> float:
+    def real(self, name: str, default: float | None = None) -> float:
         """A floating-point parameter."""
         raise NotImplementedError
 

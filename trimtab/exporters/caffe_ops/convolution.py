@@ -9,6 +9,7 @@ import numpy as np
 
 from trimtab.exporters._layers import Array
 from trimtab.exporters.caffe_ops.graph import CaffeOp, emits, pair
+from trimtab.importers.caffe_ops.spec import DILATION, KERNEL, PAD, STRIDE
 
 
 @emits("conv")
@@ -44,16 +45,9 @@ def convolution(
         taps = (end - begin) // dilation
         widened.append((max(0, taps), max(0, -taps)))
         padding.append(max(begin, end))
-    return op.add(
-        "Convolution",
-        x,
-        {
-            "convolution_param": _window(
-                np.pad(w, widened), bias, strides, padding, dilations, group
-            )
-        },
-        [np.pad(w, widened), *([] if bias is None else [bias])],
-    )
+    w = np.pad(w, widened)
+    params = _window(w, bias, strides, padding, dilations, group)
+    return op.add("Convolution", x, params, [w, *([] if bias is None else [bias])])
 
 
 def mixed(op: CaffeOp, x: str, factors: Array) -> str:
@@ -71,9 +65,8 @@ def _window(
 ) -> dict[str, Any]:
     params: dict[str, Any] = {"num_output": len(w)}
     params |= {} if bias is not None else {"bias_term": False}
-    params |= pair("kernel_size", "kernel", w.shape[2:], 0)
-    params |= pair("stride", "stride", strides, 1) | pair("pad", "pad", pads, 0)
-    params |= {} if tuple(dilations) == (1, 1) else {"dilation": list(dilations)}
+    params |= pair(KERNEL, w.shape[2:]) | pair(STRIDE, strides) | pair(PAD, pads)
+    params |= {} if tuple(dilations) == (1, 1) else {DILATION.name: list(dilations)}
     return params | ({} if group == 1 else {"group": group})
 
 
@@ -87,7 +80,7 @@ def conv_transpose(op: CaffeOp) -> str:
     params = _window(w, bias, op["strides"], pads[:2], op["dilations"], op["group"])
     params["num_output"] = op.result.shape[1]
     weights = [w, *([] if bias is None else [bias])]
-    return op.add("Deconvolution", op.x("x"), {"convolution_param": params}, weights)
+    return op.add("Deconvolution", op.x("x"), params, weights)
 
 
 @emits("gemm")
@@ -98,4 +91,4 @@ def gemm(op: CaffeOp) -> str:
     params |= {} if bias is not None else {"bias_term": False}
     params |= {} if axis == 1 else {"axis": axis}
     weights = [w, *([] if bias is None else [bias])]
-    return op.add("InnerProduct", op.x("x"), {"inner_product_param": params}, weights)
+    return op.add("InnerProduct", op.x("x"), params, weights)

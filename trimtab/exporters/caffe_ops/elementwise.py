@@ -10,39 +10,27 @@ import numpy as np
 from trimtab.exporters._layers import Array
 from trimtab.exporters.caffe_ops.convolution import mixed
 from trimtab.exporters.caffe_ops.graph import CaffeOp, emits
-
-# Layers without parameters.
-_LAYERS = {
-    "abs": "AbsVal",
-    "exp": "Exp",
-    "log": "Log",
-    "mish": "Mish",
-    "relu": "ReLU",
-    "sigmoid": "Sigmoid",
-    "softplus": "BNLL",
-    "tanh": "TanH",
-}
-
+from trimtab.importers.caffe_ops.elementwise import FUNCTIONS
 
 _LARGEST = float(np.finfo(np.float32).max)
+
+_LAYERS = {function.operator: type for type, function in FUNCTIONS.items() if function.operator}
+_LAYERS |= {"exp": "Exp", "log": "Log", "relu": "ReLU"}
+del _LAYERS["clip"], _LAYERS["swish"]  # which take several layers, as a rule
 
 
 @emits(*_LAYERS)
 def activation(op: CaffeOp) -> str:
-    """A layer without parameters."""
-    return op.add(_LAYERS[op.op.type], op.x())
+    """A layer of its own."""
+    type = _LAYERS[op.op.type]
+    values = {name: float(op[a]) for name, a in FUNCTIONS[type].parameters.items()}
+    return op.add(type, op.x(), values or None)
 
 
 @emits("leaky_relu")
 def leaky_relu(op: CaffeOp) -> str:
     """ReLU with a slope."""
-    return op.add("ReLU", op.x(), {"relu_param": {"negative_slope": float(op["alpha"])}})
-
-
-@emits("elu")
-def elu(op: CaffeOp) -> str:
-    """ELU."""
-    return op.add("ELU", op.x(), {"elu_param": {"alpha": float(op["alpha"])}})
+    return op.add("ReLU", op.x(), {"negative_slope": float(op["alpha"])})
 
 
 @emits("prelu")
@@ -51,7 +39,7 @@ def prelu(op: CaffeOp) -> str:
     slope = op.per_channel("slope")
     if slope is None:
         raise op.refusal(f"its slope has the shape {list(op.shape('slope'))}")
-    shared = {"prelu_param": {"channel_shared": True}} if slope.size < op.shape()[1] else {}
+    shared = {"channel_shared": True} if slope.size < op.shape()[1] else None
     return op.add("PReLU", op.x(), shared, [slope])
 
 
@@ -71,11 +59,11 @@ def clipped(op: CaffeOp, x: str, low: float, high: float) -> str:
     if low == 0.0:
         x = op.add("ReLU", x)
     elif low > -_LARGEST:
-        x = op.eltwise(x, op.power(x, scale=0.0, shift=low), "MAX")
+        x = op.eltwise(x, op.power(x, scale=0.0, shift=low), "max")
     if high < _LARGEST:
         negative = op.power(x, scale=-1.0)
         bound = op.power(x, scale=0.0, shift=-high)
-        x = op.power(op.eltwise(negative, bound, "MAX"), scale=-1.0)
+        x = op.power(op.eltwise(negative, bound, "max"), scale=-1.0)
     return x
 
 
@@ -93,7 +81,7 @@ def _hard_sigmoid(op: CaffeOp, x: str, alpha: float, beta: float) -> str:
 @emits("hard_swish")
 def hard_swish(op: CaffeOp) -> str:
     """The operand times its hard sigmoid."""
-    return op.eltwise(op.x(), _hard_sigmoid(op, op.x(), 1 / 6, 0.5), "PROD")
+    return op.eltwise(op.x(), _hard_sigmoid(op, op.x(), 1 / 6, 0.5), "mul")
 
 
 @emits("swish")
@@ -102,14 +90,14 @@ def swish(op: CaffeOp) -> str:
     x, factor = op.x(), op["alpha"]
     if factor == 1.0:
         return op.add("Swish", x)
-    return op.eltwise(x, op.add("Sigmoid", op.power(x, scale=factor)), "PROD")
+    return op.eltwise(x, op.add("Sigmoid", op.power(x, scale=factor)), "mul")
 
 
 @emits("softsign")
 def softsign(op: CaffeOp) -> str:
     """The operand times the inverse of 1 plus its absolute value."""
     inverse = op.power(op.add("AbsVal", op.x()), shift=1.0, power=-1.0)
-    return op.eltwise(op.x(), inverse, "PROD")
+    return op.eltwise(op.x(), inverse, "mul")
 
 
 @emits("neg")
@@ -140,7 +128,7 @@ def binary(op: CaffeOp) -> str:
             a, b = op.power(a, scale=-1.0), op.power(b, scale=-1.0)
         case "pow":
             raise op.refusal("both operands are computed")
-    operation = {"mul": "PROD", "div": "PROD", "max": "MAX", "min": "MAX"}.get(op.op.type, "SUM")
+    operation = {"sub": "add", "div": "mul", "min": "max"}.get(op.op.type, op.op.type)
     y = _combined(op, (a, op.shape(0)), (b, op.shape(1)), operation)
     return op.power(y, scale=-1.0) if op.op.type == "min" else y
 
@@ -179,7 +167,7 @@ def _with_constant(op: CaffeOp, i: int, value: Array, *, swapped: bool) -> str:
             return op.power(x, power=number)
     if number <= 0:
         raise op.refusal(f"its base is {number}")
-    return op.add("Exp", x, {"exp_param": {"base": number}})
+    return op.add("Exp", x, {"base": number})
 
 
 def _aligned(op: CaffeOp, shape: Sequence[int], value: Array) -> tuple[int, Array]:
@@ -205,14 +193,13 @@ def _combined(
     spread = (1,) * (len(result) - len(shape)) + tuple(shape)
     equal = [n == m for n, m in zip(spread, result, strict=True)]
     count = equal.index(False)
-    if set(spread[count:]) == {1} and operation != "MAX":
+    if set(spread[count:]) == {1} and operation != "max":
         small = op.reshape(small, spread[:count])
-        type, param = ("Scale", "scale_param") if operation == "PROD" else ("Bias", "bias_param")
-        return op.add(type, [large, small], {param: {"axis": 0}})
+        return op.add("Scale" if operation == "mul" else "Bias", [large, small], {"axis": 0})
     small = small if spread == tuple(shape) else op.reshape(small, spread)
     for axis, (n, m) in enumerate(zip(spread, result, strict=True)):
         if n != m and (axis, len(result)) == (1, 4):
             small = mixed(op, small, np.ones((m, 1), np.float32))  # more readers have it than Tile
         elif n != m:
-            small = op.add("Tile", small, {"tile_param": {"axis": axis, "tiles": m}})
+            small = op.add("Tile", small, {"axis": axis, "tiles": m})
     return op.eltwise(large, small, operation)

@@ -12,6 +12,7 @@ from trimtab.errors import ExportModelError
 from trimtab.exporters._emitters import Emitters
 from trimtab.exporters._layers import FileLayer, LayerGraph, LayerOp, Results
 from trimtab.importers.caffe_ops import weights
+from trimtab.importers.caffe_ops.spec import ELTWISE, Spatial, message_of
 from trimtab.program import Program, Var
 
 Emit = Callable[["CaffeOp"], Results]
@@ -44,13 +45,13 @@ class CaffeGraph(LayerGraph):
                 where=f"input {var.name}",
                 hint="its inputs are float32, with at least one dimension",
             )
-        self.add("Input", [], [name], {"input_param": {"shape": {"dim": var.shape}}})
+        self.add("Input", [], [name], {"shape": {"dim": var.shape}})
 
     def build(self, op_class: type[LayerOp]) -> None:
         """Adds a Silence layer for results that no layer reads, so that they are no outputs."""
         super().build(op_class)
         if unread := self.unread():
-            self.add("Silence", unread, [], {})
+            self.add("Silence", unread, [])
 
     def text(self) -> str:
         """The content of the .prototxt file."""
@@ -82,7 +83,7 @@ class CaffeGraph(LayerGraph):
 
 def _message(layer: FileLayer) -> Mapping[str, Any]:
     head = {"name": layer.name, "type": layer.type, "bottom": layer.bottoms, "top": layer.tops}
-    return {**head, **layer.params}
+    return head if layer.params is None else {**head, message_of(layer.type): layer.params}
 
 
 def _lines(message: Mapping[str, Any], indent: str = "") -> Iterator[str]:
@@ -107,11 +108,16 @@ def _scalar(value: Any) -> str:
     return str(np.float32(value)) if isinstance(value, float) else str(int(value))
 
 
-def pair(name: str, stem: str, values: Sequence[int], default: int) -> dict[str, int]:
+def pair(field: Spatial, values: Sequence[int]) -> dict[str, int]:
     """A vertical and a horizontal value as one field, or as two if they differ; none by default."""
     if values[0] == values[1]:
-        return {} if values[0] == default else {name: values[0]}
-    return {f"{stem}_h": values[0], f"{stem}_w": values[1]}
+        return {} if values[0] == field.default else {field.name: values[0]}
+    return {f"{field.stem}_h": values[0], f"{field.stem}_w": values[1]}
+
+
+def word(enumeration: Mapping[str, str], value: str) -> Word:
+    """Caffe's name of a value of an enumeration of `spec`."""
+    return Word({engine: caffe for caffe, engine in enumeration.items()}[value])
 
 
 class CaffeOp(LayerOp):
@@ -131,11 +137,11 @@ class CaffeOp(LayerOp):
         """Adds (shift + scale * x) ^ power."""
         values = {"power": (power, 1.0), "scale": (scale, 1.0), "shift": (shift, 0.0)}
         changed = {k: float(value) for k, (value, default) in values.items() if value != default}
-        return self.add("Power", x, {"power_param": changed}) if changed else x
+        return self.add("Power", x, changed) if changed else x
 
     def eltwise(self, a: str, b: str, operation: str) -> str:
-        """Adds PROD, SUM or MAX of two blobs of the same shape."""
-        return self.add("Eltwise", [a, b], {"eltwise_param": {"operation": Word(operation)}})
+        """Adds an Eltwise of two blobs of the same shape: mul, add or max."""
+        return self.add("Eltwise", [a, b], {"operation": word(ELTWISE, operation)})
 
     def scale(
         self, x: str, factor: NDArray[Any], axis: int, offset: NDArray[Any] | None = None
@@ -152,13 +158,13 @@ class CaffeOp(LayerOp):
         params |= {} if factor.ndim == 1 else {"num_axes": factor.ndim}
         params |= {} if offset is None else {"bias_term": True}
         values = [v.astype(np.float32) for v in (factor, offset) if v is not None]
-        return self.add("Scale", x, {"scale_param": params}, values)
+        return self.add("Scale", x, params, values)
 
     def reshape(self, x: str, shape: Sequence[int], before: Sequence[int] = ()) -> str:
         """Adds a Reshape; the batch of `before` is copied if it stays."""
         dims = [0 if i == 0 and before[:1] == (n,) else n for i, n in enumerate(shape)]
-        return self.add("Reshape", x, {"reshape_param": {"shape": {"dim": dims}}})
+        return self.add("Reshape", x, {"shape": {"dim": dims}})
 
     def permute(self, x: str, order: Sequence[int]) -> str:
         """Adds a Permute."""
-        return self.add("Permute", x, {"permute_param": {"order": list(order)}})
+        return self.add("Permute", x, {"order": list(order)})

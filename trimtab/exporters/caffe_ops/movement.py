@@ -16,15 +16,13 @@ from trimtab.exporters.caffe_ops.graph import CaffeOp, emits
 def concat(op: CaffeOp) -> str:
     """Concat along an axis."""
     axis = op.axis(op["axis"])
-    return op.add("Concat", op.xs(), {"concat_param": {"axis": axis}} if axis != 1 else {})
+    return op.add("Concat", op.xs(), {"axis": axis} if axis != 1 else None)
 
 
 def _parts(op: CaffeOp, x: str, axis: int, sizes: Sequence[int]) -> tuple[str, ...]:
     """Adds a Slice into parts of these sizes."""
     points = list(accumulate(sizes))[:-1]
-    return op.add_many(
-        "Slice", x, len(sizes), {"slice_param": {"axis": axis, "slice_point": points}}
-    )
+    return op.add_many("Slice", x, len(sizes), {"axis": axis, "slice_point": points})
 
 
 @emits("split")
@@ -88,7 +86,7 @@ def tile(op: CaffeOp) -> str:
     x = x if spread == shape else op.reshape(x, spread)
     for axis, (n, m) in enumerate(zip(spread, result, strict=True)):
         if n != m:
-            x = op.add("Tile", x, {"tile_param": {"axis": axis, "tiles": m // n}})
+            x = op.add("Tile", x, {"axis": axis, "tiles": m // n})
     return x
 
 
@@ -96,7 +94,7 @@ def tile(op: CaffeOp) -> str:
 def channel_shuffle(op: CaffeOp) -> Results:
     """ShuffleChannel, and a Slice into its parts."""
     op.image()
-    y = op.add("ShuffleChannel", op.x(), {"shuffle_channel_param": {"group": op["group"]}})
+    y = op.add("ShuffleChannel", op.x(), {"group": op["group"]})
     return y if len(op.results) == 1 else _parts(op, y, 1, [part.shape[1] for part in op.results])
 
 

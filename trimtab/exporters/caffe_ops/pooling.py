@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from trimtab.exporters._layers import Array
-from trimtab.exporters.caffe_ops.graph import CaffeOp, Word, emits, pair
+from trimtab.exporters.caffe_ops.graph import CaffeOp, emits, pair, word
 from trimtab.exporters.caffe_ops.movement import padded
+from trimtab.importers.caffe_ops.spec import KERNEL, PAD, POOLS, STRIDE
 
 
 @emits("max_pool", "average_pool")
@@ -29,10 +30,10 @@ def pool(op: CaffeOp) -> str:
     rounding = [mode for mode in (True, False) if all(_count(mode, *w) == w[4] for w in windows)]
     if not rounding:
         raise op.refusal(f"its pads are {pads}, its result has {list(results)} pixels")
-    params: dict[str, Any] = {"pool": Word("AVE" if average else "MAX")}
-    params |= pair("kernel_size", "kernel", kernel, 0) | pair("stride", "stride", strides, 1)
-    params |= pair("pad", "pad", pads[:2], 0) | ({} if rounding[0] else {"ceil_mode": False})
-    y = op.add("Pooling", x, {"pooling_param": params})
+    params: dict[str, Any] = {"pool": word(POOLS, "average" if average else "max")}
+    params |= pair(KERNEL, kernel) | pair(STRIDE, strides)
+    params |= pair(PAD, pads[:2]) | ({} if rounding[0] else {"ceil_mode": False})
+    y = op.add("Pooling", x, params)
     if not average:
         return y
     rows, columns = (
@@ -66,13 +67,13 @@ def _ratios(
 def global_pool(op: CaffeOp) -> str:
     """Pooling over the image."""
     op.image()
-    return whole(op, "AVE" if op.op.type == "global_average_pool" else "MAX")
+    return whole(op, op.op.type.removeprefix("global_").removesuffix("_pool"))
 
 
 def whole(op: CaffeOp, kind: str) -> str:
     """Adds Pooling over the image."""
-    params = {"pool": Word(kind), "global_pooling": True}
-    return op.add("Pooling", op.x(), {"pooling_param": params})
+    params = {"pool": word(POOLS, kind), "global_pooling": True}
+    return op.add("Pooling", op.x(), params)
 
 
 @emits("resize")
@@ -82,7 +83,7 @@ def resize(op: CaffeOp) -> str:
     mode, coordinates, sizes = op["mode"], op["coordinate_mode"], list(op["sizes"])
     if mode == "linear" and coordinates == "align_corners" and not op["scales"]:
         op["nearest_mode"]  # without effect in linear mode
-        return op.add("Interp", op.x(), {"interp_param": {"height": sizes[0], "width": sizes[1]}})
+        return op.add("Interp", op.x(), {"height": sizes[0], "width": sizes[1]})
     factors = [new // old for new, old in zip(sizes, size, strict=True)]
     repeats = [old * factor for old, factor in zip(size, factors, strict=True)] == sizes
     is_nearest = mode == "nearest" and coordinates == "asymmetric"
@@ -91,6 +92,6 @@ def resize(op: CaffeOp) -> str:
     if any(scale != factor for scale, factor in zip(op["scales"], factors, strict=False)):
         raise op.refusal(f"its scales are {list(op['scales'])}")
     params: dict[str, Any] = {"num_output": channels, "bias_term": False, "group": channels}
-    params |= pair("kernel_size", "kernel", factors, 0) | pair("stride", "stride", factors, 1)
+    params |= pair(KERNEL, factors) | pair(STRIDE, factors)
     ones = np.ones((channels, 1, *factors), np.float32)
-    return op.add("Deconvolution", op.x(), {"convolution_param": params}, [ones])
+    return op.add("Deconvolution", op.x(), params, [ones])

@@ -7,55 +7,43 @@ import math
 import numpy as np
 
 from trimtab.exporters.ncnn_ops.graph import NcnnOp, emits, raw
+from trimtab.importers.ncnn_ops.elementwise import FUNCTIONS
 
-# Layers, and the attribute of each of their parameters.
-_LAYERS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "abs": ("AbsVal", ()),
-    "celu": ("CELU", ("alpha",)),
-    "clip": ("Clip", ("alpha", "beta")),
-    "elu": ("ELU", ("alpha",)),
-    "erf": ("Erf", ()),
-    "hard_shrink": ("Shrink", ("beta", "alpha")),
-    "hard_sigmoid": ("HardSigmoid", ("alpha", "beta")),
-    "leaky_relu": ("ReLU", ("alpha",)),
-    "mish": ("Mish", ()),
-    "relu": ("ReLU", ()),
-    "sigmoid": ("Sigmoid", ()),
-    "softplus": ("Softplus", ()),
-    "tanh": ("TanH", ()),
-}
-# UnaryOp and BinaryOp: their op_type.
-_UNARY = {"neg": 1, "floor": 2, "ceil": 3, "sqrt": 5, "exp": 7, "log": 8, "sin": 9, "cos": 10}
-_UNARY |= {"round": 18}
-_BINARY = {"add": 0, "sub": 1, "mul": 2, "div": 3, "max": 4, "min": 5, "pow": 6}
-# With exchanged operands.
-_SWAPPED = {"sub": 7, "div": 8, "pow": 9}
+_LAYERS = {function.operator: type for type, function in FUNCTIONS.items() if function.operator}
+_LAYERS["relu"] = "ReLU"
+del _LAYERS["swish"]  # with a factor it takes several layers
 
 
 @emits(*_LAYERS)
 def activation(op: NcnnOp) -> str:
     """A layer of its own; infinite bounds are those by default."""
-    type, attributes = _LAYERS[op.op.type]
-    values = {i: float(op[name]) for i, name in enumerate(attributes)}
-    return op.add(type, op.x(), {i: v for i, v in values.items() if math.isfinite(v)})
+    type = _LAYERS[op.op.type]
+    values = {name: float(op[a]) for name, a in FUNCTIONS[type].parameters.items()}
+    return op.add(type, op.x(), {name: v for name, v in values.items() if math.isfinite(v)})
 
 
-@emits(*_UNARY)
+@emits("leaky_relu")
+def leaky_relu(op: NcnnOp) -> str:
+    """ReLU with a slope."""
+    return op.add("ReLU", op.x(), {"slope": float(op["alpha"])})
+
+
+@emits("neg", "floor", "ceil", "sqrt", "exp", "log", "sin", "cos", "round")
 def unary(op: NcnnOp) -> str:
     """UnaryOp."""
-    return op.add("UnaryOp", op.x(), {0: _UNARY[op.op.type]})
+    return op.add("UnaryOp", op.x(), {"op_type": op.op.type})
 
 
 @emits("hard_swish")
 def hard_swish(op: NcnnOp) -> str:
     """HardSwish."""
-    return op.add("HardSwish", op.x(), {0: 1 / 6, 1: 0.5})
+    return op.add("HardSwish", op.x(), {"alpha": 1 / 6, "beta": 0.5})
 
 
 @emits("gelu")
 def gelu(op: NcnnOp) -> str:
     """GELU, exact or by tanh."""
-    return op.add("GELU", op.x(), {0: int(op["alpha"])})
+    return op.add("GELU", op.x(), {"fast_gelu": int(op["alpha"])})
 
 
 @emits("swish")
@@ -64,15 +52,13 @@ def swish(op: NcnnOp) -> str:
     x, factor = op.x(), op["alpha"]
     if factor == 1.0:
         return op.add("Swish", x)
-    inner = op.add("BinaryOp", x, {0: _BINARY["mul"], 1: 1, 2: float(factor)})
-    return op.add("BinaryOp", [x, op.add("Sigmoid", inner)], {0: _BINARY["mul"]})
+    return op.binary("mul", x, op.add("Sigmoid", op.binary("mul", x, float(factor))))
 
 
 @emits("softsign")
 def softsign(op: NcnnOp) -> str:
     """The operand divided by 1 plus its absolute value."""
-    length = op.add("BinaryOp", op.add("AbsVal", op.x()), {0: _BINARY["add"], 1: 1, 2: 1.0})
-    return op.add("BinaryOp", [op.x(), length], {0: _BINARY["div"]})
+    return op.binary("div", op.x(), op.binary("add", op.add("AbsVal", op.x()), 1.0))
 
 
 @emits("prelu")
@@ -81,18 +67,20 @@ def prelu(op: NcnnOp) -> str:
     slope = op.per_channel("slope")
     if slope is None:
         raise op.refusal(f"its slope has the shape {list(op.shape('slope'))}")
-    return op.add("PReLU", op.x(), {0: slope.size}, [raw(slope)])
+    return op.add("PReLU", op.x(), {"num_slope": slope.size}, [raw(slope)])
 
 
-@emits(*_BINARY)
+@emits("add", "sub", "mul", "div", "max", "min", "pow")
 def binary(op: NcnnOp) -> str:
     """BinaryOp of two blobs of the same rank, or of a blob and a number."""
-    for number, x, kinds in ((1, 0, _BINARY), (0, 1, _BINARY | _SWAPPED)):
+    type = op.op.type
+    for number, x in ((1, 0), (0, 1)):
         var = op.var(number)
         if var.data is not None and var.count == 1 and len(var.shape) <= len(op.shape(x)):
+            exchanged = number == 0 and not op.op.schema.commutative
             value = float(op.constant(number).reshape(-1)[0])
-            return op.add("BinaryOp", op.x(x), {0: kinds[op.op.type], 1: 1, 2: value})
-    return op.add("BinaryOp", [_aligned(op, i) for i in (0, 1)], {0: _BINARY[op.op.type]})
+            return op.binary(f"r{type}" if exchanged else type, op.x(x), value)
+    return op.binary(type, _aligned(op, 0), _aligned(op, 1))
 
 
 def _aligned(op: NcnnOp, i: int) -> str:

@@ -19,11 +19,12 @@ from trimtab.exporters._layers import FileLayer, LayerGraph, LayerOp, Results
 from trimtab.importers._param_text import MAGIC
 from trimtab.importers.ncnn_ops.layer import NONE
 from trimtab.importers.ncnn_ops.param import ARRAY_KEY
+from trimtab.importers.ncnn_ops.spec import PARAMETERS, Parameter
+from trimtab.importers.ncnn_ops.weights import FLOAT32
 from trimtab.program import Program, Var
 
 __all__ = ["NONE", "NcnnGraph", "NcnnOp", "emits", "raw", "tagged"]
 
-_TAG = bytes(4)  # of float32 weights
 _MAX_DIMENSIONS = 4
 _MAX_NAME = 200  # ncnn reads 255 characters; the names of copies are longer
 
@@ -39,13 +40,24 @@ def raw(values: ArrayLike) -> bytes:
 
 def tagged(values: ArrayLike) -> bytes:
     """Weights with a tag, for layers that also read other encodings."""
-    return _TAG + raw(values)
+    return FLOAT32.to_bytes(4, "little") + raw(values)
 
 
-def sizes(shape: Sequence[int]) -> dict[int, int]:
-    """The parameters w, h, d, c of a blob; `shape` has no batch."""
-    keys = {1: (0,), 2: (1, 0), 3: (2, 1, 0), 4: (2, 11, 1, 0)}[len(shape)]
-    return dict(sorted(zip(keys, shape, strict=True)))
+def sizes(shape: Sequence[int]) -> dict[str, int]:
+    """The parameters w, h, c, d of a blob; `shape` has no batch."""
+    values = dict(zip(("w", "hw", "chw", "cdhw")[len(shape) - 1], shape, strict=True))
+    return {name: values[name] for name in "whcd" if name in values}
+
+
+def pair(stem: str, values: Sequence[int]) -> dict[str, int]:
+    """The parameters for a vertical and a horizontal value."""
+    return {f"{stem}_w": values[1], f"{stem}_h": values[0]}
+
+
+def padding(pads: Sequence[int]) -> dict[str, int]:
+    """The parameters for padding at the top, left, bottom and right."""
+    top, left, bottom, right = pads
+    return {"pad_left": left, "pad_top": top, "pad_right": right, "pad_bottom": bottom}
 
 
 class NcnnGraph(LayerGraph):
@@ -116,16 +128,19 @@ class NcnnGraph(LayerGraph):
 
 
 def _line(layer: FileLayer) -> str:
-    pairs = [_pair(key, value) for key, value in layer.params.items()]
+    params = (layer.params or {}).items()
+    pairs = [_pair(PARAMETERS[layer.type][name], value) for name, value in params]
     counts = f"{len(layer.bottoms)} {len(layer.tops)}"
     name = layer.name if layer.type != "Split" else f"split_{layer.bottoms[0]}"
     return " ".join([layer.type, name, counts, *layer.bottoms, *layer.tops, *pairs])
 
 
-def _pair(key: int, value: Any) -> str:
+def _pair(parameter: Parameter, value: Any) -> str:
     if isinstance(value, list | tuple):
-        return f"{ARRAY_KEY - key}={','.join([str(len(value)), *map(_number, value)])}"
-    return f"{key}={_number(value)}"
+        values = ",".join([str(len(value)), *map(_number, value)])
+        return f"{ARRAY_KEY - parameter.number}={values}"
+    value = parameter.values.index(value) if isinstance(value, str) else value
+    return f"{parameter.number}={_number(value)}"
 
 
 def _number(value: float) -> str:
@@ -158,6 +173,12 @@ class NcnnOp(LayerOp):
         if axis == 0:
             raise self.refusal("its axis is the batch, which ncnn lacks")
         return axis - 1
+
+    def binary(self, function: str, a: str, b: str | float) -> str:
+        """Adds a BinaryOp of two blobs, or of a blob and a number."""
+        if isinstance(b, str):
+            return self.add("BinaryOp", [a, b], {"op_type": function})
+        return self.add("BinaryOp", a, {"op_type": function, "with_scalar": 1, "b": b})
 
     def reshape(self, x: str, shape: Sequence[int]) -> str:
         """Adds a Reshape to a tensor's shape."""

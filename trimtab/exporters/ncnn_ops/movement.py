@@ -8,14 +8,15 @@ from itertools import accumulate
 from trimtab.exporters._layers import Results
 from trimtab.exporters.ncnn_ops.graph import NONE, NcnnOp, emits
 from trimtab.importers.ncnn_ops.movement import orders
+from trimtab.importers.ncnn_ops.spec import PARAMETERS
 
-_MODES = ("constant", "edge", "reflect")
+_MODES = PARAMETERS["Padding"]["type"].values
 
 
 @emits("concat")
 def concat(op: NcnnOp) -> str:
     """Concat along an axis."""
-    return op.add("Concat", op.xs(), {0: op.axis(op["axis"])})
+    return op.add("Concat", op.xs(), {"axis": op.axis(op["axis"])})
 
 
 @emits("split")
@@ -25,10 +26,10 @@ def split(op: NcnnOp) -> Results:
     """
     sizes, axis, count = list(op["sizes"]), op.axis(op["axis"]), len(op.results)
     if all(map(op.is_used, range(count))):
-        return op.add_many("Slice", op.x(), count, {0: sizes, 1: axis})
+        return op.add_many("Slice", op.x(), count, {"slices": sizes, "axis": axis})
     ends = list(accumulate(sizes))
     return tuple(
-        op.add("Crop", op.x(), {9: [end - size], 10: [end], 11: [axis]}) if op.is_used(i) else ""
+        _crop(op, [end - size], [end], [axis]) if op.is_used(i) else ""
         for i, (size, end) in enumerate(zip(sizes, ends, strict=True))
     )
 
@@ -46,7 +47,11 @@ def crop(op: NcnnOp) -> str:
             starts.append(start)
             ends.append(NONE if end == shape[axis] else end)
             axes.append(op.axis(axis))
-    return op.add("Crop", op.x(), {9: starts, 10: ends, 11: axes}) if axes else op.x()
+    return _crop(op, starts, ends, axes) if axes else op.x()
+
+
+def _crop(op: NcnnOp, starts: list[int], ends: list[int], axes: list[int]) -> str:
+    return op.add("Crop", op.x(), {"starts": starts, "ends": ends, "axes": axes})
 
 
 @emits("reshape")
@@ -65,16 +70,16 @@ def transpose(op: NcnnOp) -> str:
     permutations = orders(len(permutation) - 1)
     if permutation not in permutations:
         raise op.refusal(f"its permutation is {list(permutation)}, which moves the batch")
-    return op.add("Permute", op.x(), {0: permutations.index(permutation)})
+    return op.add("Permute", op.x(), {"order_type": permutations.index(permutation)})
 
 
 @emits("pad")
 def pad(op: NcnnOp) -> str:
     """Padding of channels, rows and columns."""
-    return padding(op, op.x(), op["pads"], op["mode"], op["value"])
+    return padded(op, op.x(), op["pads"], op["mode"], op["value"])
 
 
-def padding(op: NcnnOp, x: str, pads: Sequence[int], mode: str, value: float) -> str:
+def padded(op: NcnnOp, x: str, pads: Sequence[int], mode: str, value: float) -> str:
     """Pads the blob `x` by amounts at the beginning of each dimension, then at the end."""
     rank = len(pads) // 2
     begins, ends = pads[:rank], pads[rank:]
@@ -83,8 +88,9 @@ def padding(op: NcnnOp, x: str, pads: Sequence[int], mode: str, value: float) ->
     # Absent leading dimensions have no padding.
     front, top, left = [*[0] * (4 - rank), *begins[1:]]
     back, bottom, right = [*[0] * (4 - rank), *ends[1:]]
-    params = {0: top, 1: bottom, 2: left, 3: right, 4: _MODES.index(mode), 5: float(value)}
-    return op.add("Padding", x, params | {7: front, 8: back})
+    params = {"top": top, "bottom": bottom, "left": left, "right": right}
+    kind = {"type": mode, "value": float(value)}
+    return op.add("Padding", x, params | kind | {"front": front, "behind": back})
 
 
 @emits("tile", "expand")
@@ -97,32 +103,33 @@ def tile(op: NcnnOp) -> str:
     repeats = [n // old for n, old in zip(result, spread, strict=True)]
     if repeats[0] != 1:
         raise op.refusal("it repeats the batch, which ncnn lacks")
-    return op.add("Tile", x, {2: repeats[1:]})
+    return op.add("Tile", x, {"repeats": repeats[1:]})
 
 
 @emits("channel_shuffle")
 def channel_shuffle(op: NcnnOp) -> Results:
     """ShuffleChannel, and a Slice into its parts."""
     op.image()
-    y = op.add("ShuffleChannel", op.x(), {0: op["group"]})
+    y = op.add("ShuffleChannel", op.x(), {"group": op["group"]})
     if len(op.results) == 1:
         return y
     sizes = [part.shape[1] for part in op.results]
-    return op.add_many("Slice", y, len(sizes), {0: sizes, 1: 0})
+    return op.add_many("Slice", y, len(sizes), {"slices": sizes, "axis": 0})
 
 
 @emits("depth_to_space")
 def depth_to_space(op: NcnnOp) -> str:
     """PixelShuffle."""
     op.image()
-    return op.add("PixelShuffle", op.x(), {0: op["block_size"], 1: int(op["mode"] == "dcr")})
+    params = {"upscale_factor": op["block_size"], "mode": int(op["mode"] == "dcr")}
+    return op.add("PixelShuffle", op.x(), params)
 
 
 @emits("space_to_depth")
 def space_to_depth(op: NcnnOp) -> str:
     """Reorg with the position in a block as the outer index."""
     op.image()
-    return op.add("Reorg", op.x(), {0: op["block_size"], 1: 1})
+    return op.add("Reorg", op.x(), {"stride": op["block_size"], "mode": 1})
 
 
 @emits("grid_sample")
@@ -132,6 +139,5 @@ def grid_sample(op: NcnnOp) -> str:
     mode, padding = op["mode"], op["padding"]
     if padding == "reflection":
         raise op.refusal("its padding is a reflection, which ncnn computes for near places only")
-    numbers = ("linear", "nearest", "cubic").index(mode) + 1, ("zeros", "border").index(padding) + 1
-    params = {0: numbers[0], 1: numbers[1], 2: int(op["align_corners"])}
-    return op.add("GridSample", op.xs(), params)
+    params = {"sample_type": mode, "padding_mode": padding}
+    return op.add("GridSample", op.xs(), params | {"align_corner": int(op["align_corners"])})

@@ -8,14 +8,12 @@ import numpy as np
 
 from trimtab.exporters.ncnn_ops.graph import NcnnOp, emits, raw
 
-_REDUCTIONS = {"reduce_sum": 0, "reduce_mean": 3, "reduce_max": 4, "reduce_min": 5}
-
 
 @emits("batch_normalization")
 def batch_normalization(op: NcnnOp) -> str:
     """BatchNorm."""
     values = [op.constant(port) for port in ("scale", "mean", "variance", "bias")]
-    params = {0: values[0].size, 1: float(op["epsilon"])}
+    params = {"channels": values[0].size, "eps": float(op["epsilon"])}
     return op.add("BatchNorm", op.x("x"), params, [raw(v) for v in values])
 
 
@@ -24,7 +22,7 @@ def instance_normalization(op: NcnnOp) -> str:
     """InstanceNorm with factors and offsets."""
     op.image()
     scale, bias = op.constant("scale"), op.constant("bias")
-    params = {0: scale.size, 1: float(op["epsilon"]), 2: 1}
+    params = {"channels": scale.size, "eps": float(op["epsilon"]), "affine": 1}
     return op.add("InstanceNorm", op.x("x"), params, [raw(scale), raw(bias)])
 
 
@@ -36,7 +34,7 @@ def layer_normalization(op: NcnnOp) -> str:
     if axis == 0:
         raise op.refusal("its axis is the batch, which ncnn lacks")
     rows = (1, math.prod(shape[1:axis]), math.prod(shape[axis:]))
-    params = {0: scale.size, 1: float(op["epsilon"]), 2: 1}
+    params = {"affine_size": scale.size, "eps": float(op["epsilon"]), "affine": 1}
     weights = [raw(scale), raw(np.zeros_like(scale) if bias is None else bias)]
     if rows == shape:
         return op.add("LayerNorm", x, params, weights)
@@ -48,26 +46,27 @@ def layer_normalization(op: NcnnOp) -> str:
 def lrn(op: NcnnOp) -> str:
     """LRN across channels."""
     op.image()
-    params = {1: op["size"], 2: float(op["alpha"]), 3: float(op["beta"]), 4: float(op["bias"])}
-    return op.add("LRN", op.x(), {0: 0, **params})
+    params = {"region_type": "across", "local_size": op["size"]}
+    params |= {name: float(op[name]) for name in ("alpha", "beta", "bias")}
+    return op.add("LRN", op.x(), params)
 
 
 @emits("softmax")
 def softmax(op: NcnnOp) -> str:
     """Softmax along an axis."""
-    return op.add("Softmax", op.x(), {0: op.axis(op["axis"]), 1: 1})
+    return op.add("Softmax", op.x(), {"axis": op.axis(op["axis"]), "fixbug0": 1})
 
 
 @emits("log_softmax")
 def log_softmax(op: NcnnOp) -> str:
     """x - max, less the logarithm of the sum of its exponentials, which cannot underflow."""
-    x, axes, subtract = op.x(), [op.axis(op["axis"])], {0: 1}
-    x = op.add("BinaryOp", [x, _reduced(op, x, "reduce_max", axes)], subtract)
-    total = _reduced(op, op.add("UnaryOp", x, {0: 7}), "reduce_sum", axes)
-    return op.add("BinaryOp", [x, op.add("UnaryOp", total, {0: 8})], subtract)
+    x, axes = op.x(), [op.axis(op["axis"])]
+    x = op.binary("sub", x, _reduced(op, x, "reduce_max", axes))
+    total = _reduced(op, op.add("UnaryOp", x, {"op_type": "exp"}), "reduce_sum", axes)
+    return op.binary("sub", x, op.add("UnaryOp", total, {"op_type": "log"}))
 
 
-@emits(*_REDUCTIONS)
+@emits("reduce_sum", "reduce_mean", "reduce_max", "reduce_min")
 def reduction(op: NcnnOp) -> str:
     """Reduction over some axes."""
     axes = [op.axis(axis) for axis in op["axes"]]
@@ -75,6 +74,6 @@ def reduction(op: NcnnOp) -> str:
 
 
 def _reduced(op: NcnnOp, x: str, kind: str, axes: list[int], keep: bool = True) -> str:
-    # 5=1: the axes do not count a batch.
-    params = {0: _REDUCTIONS[kind], 1: 0, 3: axes, 4: int(keep), 5: 1}
-    return op.add("Reduction", x, params)
+    params = {"operation": kind.removeprefix("reduce_"), "reduce_all": 0, "axes": axes}
+    # fixbug0: the axes do not count a batch.
+    return op.add("Reduction", x, {**params, "keepdims": int(keep), "fixbug0": 1})

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
-from trimtab.exporters.ncnn_ops.graph import NcnnOp, emits
-from trimtab.exporters.ncnn_ops.movement import padding
-
-_VALID = 1  # the pad_mode that rounds the size down
+from trimtab.exporters.ncnn_ops.graph import NcnnOp, emits, padding, pair
+from trimtab.exporters.ncnn_ops.movement import padded
 
 
 @emits("max_pool", "average_pool")
@@ -20,7 +19,7 @@ def pool(op: NcnnOp) -> str:
     pads, x = list(op["pads"]), op.x()
     if not average and math.isfinite(value := op["pad_value"]) and any(pads):
         amounts = (0, 0, pads[0], pads[1], 0, 0, pads[2], pads[3])
-        x, pads = padding(op, x, amounts, "constant", value), [0, 0, 0, 0]
+        x, pads = padded(op, x, amounts, "constant", value), [0, 0, 0, 0]
         height, width = (
             n + op["pads"][i] + op["pads"][2 + i] for i, n in enumerate((height, width))
         )
@@ -31,18 +30,19 @@ def pool(op: NcnnOp) -> str:
             raise op.refusal("its mean counts padding, but not beyond the padded image (ceil_mode)")
         if ceil:
             pads[2 + i] = max(0, needed)
-    top, left, bottom, right = pads
-    params = {0: int(average), 1: kernel[1], 11: kernel[0], 2: strides[1], 12: strides[0]}
-    params |= {3: left, 13: top, 14: right, 15: bottom, 5: _VALID, 6: int(counted)}
+    params: dict[str, Any] = {"pooling_type": "average" if average else "max"}
+    params |= pair("kernel", kernel) | pair("stride", strides) | padding(pads)
+    params |= {"pad_mode": "valid", "avgpool_count_include_pad": int(counted)}
     return op.add("Pooling", x, params)
 
 
 @emits("global_max_pool", "global_average_pool")
 def global_pool(op: NcnnOp) -> str:
     """Pooling over the image, whose result ncnn makes a vector."""
-    kind = int(op.op.type == "global_average_pool")
     op.image()
-    return op.reshape(op.add("Pooling", op.x(), {0: kind, 4: 1}), op.result.shape)
+    kind = op.op.type.removeprefix("global_").removesuffix("_pool")
+    y = op.add("Pooling", op.x(), {"pooling_type": kind, "global_pooling": 1})
+    return op.reshape(y, op.result.shape)
 
 
 @emits("resize")
@@ -56,10 +56,11 @@ def resize(op: NcnnOp) -> str:
         raise op.refusal(f"its coordinate_mode is {kind[1]}")
     op["nearest_mode"]  # without effect in linear mode
     (rows, columns), scales = op["sizes"], op["scales"]
-    params: dict[int, float] = {0: 1 if kind[0] == "nearest" else 2, 3: rows, 4: columns}
+    params: dict[str, float] = {"output_height": rows, "output_width": columns}
     if scales and (size[0] * scales[0], size[1] * scales[1]) != (rows, columns):
         sizes = [int(np.float32(n) * np.float32(s)) for n, s in zip(size, scales, strict=True)]
         if sizes != [rows, columns] or kind[1] == "align_corners":
             raise op.refusal(f"its sizes {[rows, columns]} differ from its scales {list(scales)}")
-        params = {0: params[0], 1: float(scales[0]), 2: float(scales[1])}
-    return op.add("Interp", op.x(), params | {6: int(kind[1] == "align_corners")})
+        params = {"height_scale": float(scales[0]), "width_scale": float(scales[1])}
+    corners = int(kind[1] == "align_corners")
+    return op.add("Interp", op.x(), {"resize_type": kind[0], **params, "align_corner": corners})

@@ -8,14 +8,15 @@ from trimtab.importers._graph import Array
 from trimtab.importers._layer import Results
 from trimtab.importers.caffe_ops.contract import ANY, takes
 from trimtab.importers.caffe_ops.layer import CaffeLayer, handles
-from trimtab.importers.caffe_ops.prototxt import Message
+from trimtab.importers.caffe_ops.spec import DILATION, KERNEL, PAD, STRIDE, Spatial
 from trimtab.importers.vocabulary import matrix, movement
 from trimtab.importers.vocabulary.convolution import check_groups, convolve, deconvolve, unfold
 from trimtab.importers.vocabulary.window import Pair, Window
 
 
-def spatial(layer: CaffeLayer, param: Message, name: str, stem: str, default: int | None) -> Pair:
-    """A vertical and a horizontal value: `stem`_h and `stem`_w, or the repeated field `name`."""
+def spatial(layer: CaffeLayer, field: Spatial) -> Pair:
+    """A vertical and a horizontal value; the field for both is repeated."""
+    param, (name, stem, default) = layer.param, field
     if param.has(f"{stem}_h") or param.has(f"{stem}_w"):
         fallback = -1 if default is None else default
         pair = param.integer(f"{stem}_h", fallback), param.integer(f"{stem}_w", fallback)
@@ -32,25 +33,21 @@ def spatial(layer: CaffeLayer, param: Message, name: str, stem: str, default: in
     return pair
 
 
-def _window(layer: CaffeLayer, param: Message) -> Window:
+def _window(layer: CaffeLayer) -> Window:
     """The window of a convolution over height and width."""
-    if param.integer("axis", 1) not in (1, -3):
+    if layer.param.integer("axis", 1) not in (1, -3):
         raise layer.unsupported("its axis is not 1")
-    pads = spatial(layer, param, "pad", "pad", 0)
-    return Window(
-        spatial(layer, param, "kernel_size", "kernel", None),
-        spatial(layer, param, "stride", "stride", 1),
-        (*pads, *pads),
-        spatial(layer, param, "dilation", "dilation", 1),
-    )
+    pads = spatial(layer, PAD)
+    kernel, stride, dilation = (spatial(layer, field) for field in (KERNEL, STRIDE, DILATION))
+    return Window(kernel, stride, (*pads, *pads), dilation)
 
 
 @handles("Convolution", "Deconvolution", "DepthwiseConvolution", "ConvolutionDepthwise")
 @takes(ANY, ANY, equal=True)
 def convolution(layer: CaffeLayer) -> Results:
     """All bottoms share the weights: [m, c / g, h, w], of Deconvolution [c, m / g, h, w]."""
-    param = layer.param("convolution_param")
-    window = _window(layer, param)
+    param = layer.param
+    window = _window(layer)
     channels = layer.image().shape[1]
     outputs = param.integer("num_output", 0)
     # ConvolutionDepthwise of some forks has no field `group`: it is the number of channels.
@@ -70,13 +67,13 @@ def convolution(layer: CaffeLayer) -> Results:
 @handles("Im2col")
 def im2col(layer: CaffeLayer) -> Results:
     """The pixels of each window as channels, in the order channel, row, column."""
-    return unfold(layer, layer.image(), _window(layer, layer.param("convolution_param")))
+    return unfold(layer, layer.image(), _window(layer))
 
 
 @handles("InnerProduct")
 def inner_product(layer: CaffeLayer) -> Results:
     """Fully connected layer; the axes from `axis` on are flattened."""
-    param = layer.param("inner_product_param")
+    param = layer.param
     axis = layer.axis(param.integer("axis", 1))
     outputs = param.integer("num_output", 0)
     lead, length = layer.x().shape[:axis], math.prod(layer.x().shape[axis:])

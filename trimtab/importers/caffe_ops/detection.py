@@ -18,7 +18,7 @@ def _pair(param: Message, both: str, stem: str) -> tuple[float, float]:
 @takes((2, 2))
 def prior_box(layer: CaffeLayer) -> Results:
     """Prior boxes of a feature map (first operand) in an image (second operand)."""
-    param = layer.param("prior_box_param")
+    param = layer.param
     features, image = layer.image(0).shape[2:], layer.image(1).shape[2:]
     height, width = (int(size) for size in _pair(param, "img_size", "img"))
     boxes = PriorBoxes(
@@ -39,7 +39,7 @@ def prior_box(layer: CaffeLayer) -> Results:
 @takes((3, 4))
 def detection_output(layer: CaffeLayer) -> Results:
     """Decodes locations, scores and priors to rows of image, class, score and box."""
-    param = layer.param("detection_output_param")
+    param = layer.param
     for name in ("save_output_param", "visualize", "visualize_threshold", "save_file"):
         param.read.add(name)
     suppression = param.message("nms_param")

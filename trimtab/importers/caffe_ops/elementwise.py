@@ -8,40 +8,36 @@ from trimtab.importers._graph import Value
 from trimtab.importers._layer import Results
 from trimtab.importers.caffe_ops.contract import takes
 from trimtab.importers.caffe_ops.layer import HANDLERS, CaffeLayer, handles
+from trimtab.importers.caffe_ops.spec import ELTWISE
 from trimtab.importers.vocabulary import activation, elementwise
-from trimtab.importers.vocabulary.functions import Function, Number, handle_functions
+from trimtab.importers.vocabulary.functions import Function, handle_functions
 
+_LINE = ("scale", 1.0), ("shift", 0.0)
 
-def _linear(name: str) -> tuple[Number, Number]:
-    return (f"{name}_param.scale", 1.0), (f"{name}_param.shift", 0.0)
+FUNCTIONS = {
+    "Sigmoid": Function("sigmoid"),
+    "TanH": Function("tanh"),
+    "AbsVal": Function("abs"),
+    "BNLL": Function("softplus"),
+    "Mish": Function("mish"),
+    "ReLU": Function(activation.leaky_relu, ("negative_slope", 0.0)),
+    "ReLU6": Function("clip", 0.0, 6.0),
+    "Clip": Function("clip", ("min", -math.inf), ("max", math.inf)),
+    "ELU": Function("elu", ("alpha", 1.0)),
+    "Swish": Function("swish", ("beta", 1.0)),
+    "Threshold": Function(activation.above, ("threshold", 0.0)),
+    "Power": Function(activation.power, ("power", 1.0), *_LINE),
+    "Exp": Function(activation.exp, ("base", -1.0), *_LINE),
+    "Log": Function(activation.log, ("base", -1.0), *_LINE),
+}
 
-
-handle_functions(
-    HANDLERS,
-    __name__,
-    {
-        "Sigmoid": Function("sigmoid"),
-        "TanH": Function("tanh"),
-        "AbsVal": Function("abs"),
-        "BNLL": Function("softplus"),
-        "Mish": Function("mish"),
-        "ReLU": Function(activation.leaky_relu, ("relu_param.negative_slope", 0.0)),
-        "ReLU6": Function("clip", 0.0, 6.0),
-        "Clip": Function("clip", ("clip_param.min", -math.inf), ("clip_param.max", math.inf)),
-        "ELU": Function("elu", ("elu_param.alpha", 1.0)),
-        "Swish": Function("swish", ("swish_param.beta", 1.0)),
-        "Threshold": Function(activation.above, ("threshold_param.threshold", 0.0)),
-        "Power": Function(activation.power, ("power_param.power", 1.0), *_linear("power")),
-        "Exp": Function(activation.exp, ("exp_param.base", -1.0), *_linear("exp")),
-        "Log": Function(activation.log, ("log_param.base", -1.0), *_linear("log")),
-    },
-)
+handle_functions(HANDLERS, __name__, FUNCTIONS)
 
 
 @handles("PReLU")
 def prelu(layer: CaffeLayer) -> Results:
     """Leaky ReLU with a learned slope, per channel or shared."""
-    shared = layer.param("prelu_param").boolean("channel_shared", False)
+    shared = layer.param.boolean("channel_shared", False)
     slope = layer.blob(0, (1 if shared else layer.x().shape[1],), "slope")
     return activation.prelu(layer, layer.x(), slope)
 
@@ -50,13 +46,12 @@ def prelu(layer: CaffeLayer) -> Results:
 @takes((2, None))
 def eltwise(layer: CaffeLayer) -> Results:
     """Product, sum with coefficients, or maximum of operands of the same shape."""
-    param = layer.param("eltwise_param")
-    operation = param.choice("operation", ("PROD", "SUM", "MAX"), "SUM")
+    param = layer.param
+    operation = param.choice("operation", tuple(ELTWISE), "SUM")
     coefficients = param.reals("coeff")
     if coefficients and operation != "SUM":
         raise layer.invalid(f"it has coefficients for {operation}, only SUM may have them")
-    op = {"PROD": "mul", "SUM": "add", "MAX": "max"}[operation]
-    return elementwise.eltwise(layer, op, layer.xs(), coefficients)
+    return elementwise.eltwise(layer, ELTWISE[operation], layer.xs(), coefficients)
 
 
 def _operand(layer: CaffeLayer, axis: int, axes: int, role: str) -> Value:
@@ -80,7 +75,7 @@ def _operand(layer: CaffeLayer, axis: int, axes: int, role: str) -> Value:
 @takes((1, 2))
 def scale(layer: CaffeLayer) -> Results:
     """Multiplies by a second operand or learned factors, and adds learned offsets."""
-    param = layer.param("scale_param")
+    param = layer.param
     factor = _operand(layer, param.integer("axis", 1), param.integer("num_axes", 1), "scale")
     y = layer.add("mul", layer.x(), factor)
     if not param.boolean("bias_term", False):
@@ -93,7 +88,7 @@ def scale(layer: CaffeLayer) -> Results:
 @takes((1, 2))
 def bias(layer: CaffeLayer) -> Results:
     """Adds a second operand or learned offsets."""
-    param = layer.param("bias_param")
+    param = layer.param
     offset = _operand(layer, param.integer("axis", 1), param.integer("num_axes", 1), "bias")
     return layer.add("add", layer.x(), offset)
 

@@ -18,6 +18,7 @@ from trimtab.importers.caffe_ops.contract import BlobCounts
 from trimtab.importers.caffe_ops.filler import Filler
 from trimtab.importers.caffe_ops.net import TRAIN, NetLayer
 from trimtab.importers.caffe_ops.prototxt import Message
+from trimtab.importers.caffe_ops.spec import message_of
 
 # Fields for training, or for the choice of hardware.
 HARMLESS = frozenset(
@@ -76,8 +77,10 @@ class CaffeLayer(ImportedLayer):
         self.phase = phase
         self._filler = filler
 
-    def param(self, name: str) -> Message:
-        """A parameter message of the layer; empty if it is absent."""
+    @property
+    def param(self) -> Message:
+        """The parameters of the layer; empty if they are absent."""
+        name = message_of(self.type)
         message = self._message.message(name)
         self._read.append((name, message))
         return message
@@ -129,9 +132,8 @@ class CaffeLayer(ImportedLayer):
         return self.blob(place, shape, what)
 
     def real(self, name: str, default: float | None = None) -> float:
-        """A floating-point field of a parameter message: `message.field`."""
-        message, _, field = name.partition(".")
-        return self.param(message).real(field, default or 0.0)
+        """A floating-point parameter."""
+        return self.param.real(name, default or 0.0)
 
     def operand(self, place: Place = 0) -> Operand:
         """An operand; only Upsample may read a mask."""

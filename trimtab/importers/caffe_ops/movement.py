@@ -13,7 +13,7 @@ from trimtab.importers.vocabulary import movement
 @handles("Dropout")
 def dropout(layer: CaffeLayer) -> Results:
     """The input itself; for training, an operator whose result gets the zeros."""
-    ratio = layer.param("dropout_param").real("dropout_ratio", 0.5)
+    ratio = layer.param.real("dropout_ratio", 0.5)
     if not layer.phase.is_training:
         return layer.x()
     layer.phase.dropout[layer.name] = ratio
@@ -31,7 +31,7 @@ def split(layer: CaffeLayer) -> Results:
 @takes(ANY)
 def concat(layer: CaffeLayer) -> Results:
     """Concatenation along an axis, by default the channels."""
-    param = layer.param("concat_param")
+    param = layer.param
     axis = layer.axis(param.integer("axis", param.integer("concat_dim", 1)))
     return movement.concat(layer, layer.xs(), axis)
 
@@ -40,7 +40,7 @@ def concat(layer: CaffeLayer) -> Results:
 @takes(tops=ANY)
 def slice_(layer: CaffeLayer) -> Results:
     """Splits at the given points, or into equal parts."""
-    param = layer.param("slice_param")
+    param = layer.param
     axis = layer.axis(param.integer("axis", param.integer("slice_dim", 1)))
     size, count = layer.x().shape[axis], len(layer.outputs)
     points = param.integers("slice_point")
@@ -56,7 +56,7 @@ def slice_(layer: CaffeLayer) -> Results:
 @takes((2, 2))
 def crop(layer: CaffeLayer) -> Results:
     """Crops to the size of a second operand, from the axis on."""
-    param = layer.param("crop_param")
+    param = layer.param
     x, target = layer.x(), layer.x(1).shape
     axes = range(layer.axis(param.integer("axis", 2)), len(x.shape))
     offsets = param.integers("offset") or [0]
@@ -74,7 +74,7 @@ def crop(layer: CaffeLayer) -> Results:
 @takes(in_place=False)
 def flatten(layer: CaffeLayer) -> Results:
     """Merges the axes from axis to end_axis."""
-    param = layer.param("flatten_param")
+    param = layer.param
     first, last = param.integer("axis", 1), param.integer("end_axis", -1)
     return movement.flattened(layer, layer.x(), first, last)
 
@@ -83,7 +83,7 @@ def flatten(layer: CaffeLayer) -> Results:
 @takes(in_place=False)
 def reshape(layer: CaffeLayer) -> Results:
     """0 copies a dimension, -1 takes the remaining elements; the axes before `axis` stay."""
-    param = layer.param("reshape_param")
+    param = layer.param
     dims = param.message("shape").integers("dim")
     x = layer.x()
     rank = len(x.shape)
@@ -99,7 +99,7 @@ def reshape(layer: CaffeLayer) -> Results:
 @handles("Permute")
 def permute(layer: CaffeLayer) -> Results:
     """Permutes the axes; unlisted axes follow in their order."""
-    order = layer.param("permute_param").integers("order")
+    order = layer.param.integers("order")
     unlisted = (i for i in range(len(layer.x().shape)) if i not in order)
     return layer.transpose(layer.x(), (*order, *unlisted))
 
@@ -117,7 +117,7 @@ def batch_reindex(layer: CaffeLayer) -> Results:
 @handles("Embed")
 def embed(layer: CaffeLayer) -> Results:
     """The row of learned values [count, values] at each index, with optional offsets."""
-    param = layer.param("embed_param")
+    param = layer.param
     count, values = param.integer("input_dim", 0), param.integer("num_output", 0)
     rows = layer.constant(layer.blob(0, (count, values), "weights"), "weight")
     y = movement.gathered(layer, rows, movement.cast(layer, layer.x(), "int64"), 0)
@@ -131,14 +131,14 @@ def embed(layer: CaffeLayer) -> Results:
 @takes((0, 0))
 def parameter(layer: CaffeLayer) -> Results:
     """Learned values without an operand."""
-    shape = layer.param("parameter_param").message("shape").integers("dim")
+    shape = layer.param.message("shape").integers("dim")
     return layer.constant(layer.blob(0, shape, "values"), "values")
 
 
 @handles("Tile")
 def tile(layer: CaffeLayer) -> Results:
     """Repeats the input along one axis."""
-    param = layer.param("tile_param")
+    param = layer.param
     repeats = [1] * len(layer.x().shape)
     repeats[layer.axis(param.integer("axis", 1))] = param.integer("tiles", 1)
     return movement.tiled(layer, layer.x(), repeats)
@@ -147,14 +147,14 @@ def tile(layer: CaffeLayer) -> Results:
 @handles("ShuffleChannel")
 def shuffle_channel(layer: CaffeLayer) -> Results:
     """Interleaves groups of channels (ShuffleNet)."""
-    group = layer.param("shuffle_channel_param").integer("group", 1)
+    group = layer.param.integer("group", 1)
     return layer.add("channel_shuffle", layer.image(), group=group)
 
 
 @handles("Reorg")
 def reorg(layer: CaffeLayer) -> Results:
     """Moves the pixels of each block into channels, in Darknet's order (YOLOv2)."""
-    param = layer.param("reorg_param")
+    param = layer.param
     stride, reverse = param.integer("stride", 2), param.boolean("reverse", False)
     if stride < 1:
         raise layer.invalid(f"its stride is {stride}, it must be positive")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from trimtab.errors import ImportModelError
 from trimtab.importers.caffe_ops.prototxt import Message
+from trimtab.importers.caffe_ops.spec import message_of
 
 # Layer types of caffe.proto's V1LayerParameter by number: the V1 name and the current name.
 _V1_TYPES: dict[int, tuple[str, str]] = {
@@ -73,6 +74,11 @@ class NetLayer:
     type: str
     bottoms: tuple[str, ...]
     tops: tuple[str, ...]
+
+    @property
+    def param(self) -> Message:
+        """The parameters of its type; empty if they are absent."""
+        return self.message.message(message_of(self.type))
 
     @property
     def title(self) -> str:
@@ -208,14 +214,11 @@ def _shapes(layer: NetLayer) -> list[tuple[int, ...]]:
     """The shape of each top of a data layer; empty if it is not declared."""
     result: list[tuple[int, ...]] = [()] * len(layer.tops)
     if layer.type == "Input":
-        shapes = [
-            tuple(m.integers("dim")) for m in layer.message.message("input_param").messages("shape")
-        ]
+        shapes = [tuple(m.integers("dim")) for m in layer.param.messages("shape")]
         if len(shapes) == 1:
             return shapes * len(layer.tops)
         return [shapes[i] if i < len(shapes) else () for i in range(len(layer.tops))]
     if layer.type == "MemoryData" and result:
-        param = layer.message.message("memory_data_param")
         names = ("batch_size", "channels", "height", "width")
-        result[0] = tuple(param.integer(name, 0) for name in names)
+        result[0] = tuple(layer.param.integer(name, 0) for name in names)
     return result

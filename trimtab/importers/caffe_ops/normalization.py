@@ -15,7 +15,7 @@ def batch_norm(layer: CaffeLayer) -> Results:
     """Normalization with stored statistics: sums over a number of batches, the third blob. For
     training, with those of the batch.
     """
-    param = layer.param("batch_norm_param")
+    param = layer.param
     stored = param.boolean("use_global_stats", not layer.phase.is_training)
     if not stored and not layer.phase.is_training:
         raise layer.unsupported("it uses the statistics of each batch (use_global_stats: false)")
@@ -38,7 +38,7 @@ def batch_norm(layer: CaffeLayer) -> Results:
 @handles("BN")
 def bn(layer: CaffeLayer) -> Results:
     """Scale and shift, with mean and variance unless these are folded in (SegNet, PSPNet)."""
-    param = layer.param("bn_param")
+    param = layer.param
     for name in ("bn_mode", "frozen", "momentum"):
         param.texts(name)
     x = layer.x()
@@ -54,7 +54,7 @@ def bn(layer: CaffeLayer) -> Results:
 @handles("LRN")
 def lrn(layer: CaffeLayer) -> Results:
     """Local response normalization, across channels or within each channel."""
-    param = layer.param("lrn_param")
+    param = layer.param
     x = layer.image()
     size = param.integer("local_size", 5)
     alpha, beta, k = param.real("alpha", 1.0), param.real("beta", 0.75), param.real("k", 1.0)
@@ -70,7 +70,7 @@ def lrn(layer: CaffeLayer) -> Results:
 @handles("MVN")
 def mvn(layer: CaffeLayer) -> Results:
     """Mean 0 and deviation 1 per channel or per image; eps is added to the deviation."""
-    param = layer.param("mvn_param")
+    param = layer.param
     first = 1 if param.boolean("across_channels", False) else 2
     axes = range(first, len(layer.x().shape))
     if not axes:
@@ -82,7 +82,7 @@ def mvn(layer: CaffeLayer) -> Results:
 @handles("Normalize")
 def normalize(layer: CaffeLayer) -> Results:
     """L2 normalization per pixel or per image, then factors per channel (SSD)."""
-    param = layer.param("norm_param")
+    param = layer.param
     x = layer.image()
     axes = (1, 2, 3) if param.boolean("across_spatial", True) else (1,)
     shape = (1,) if param.boolean("channel_shared", True) else (x.shape[1],)
@@ -93,5 +93,5 @@ def normalize(layer: CaffeLayer) -> Results:
 @handles("Softmax")
 def softmax(layer: CaffeLayer) -> Results:
     """Softmax along an axis, by default the channels."""
-    axis = layer.axis(layer.param("softmax_param").integer("axis", 1))
+    axis = layer.axis(layer.param.integer("axis", 1))
     return layer.add("softmax", layer.x(), axis=axis)

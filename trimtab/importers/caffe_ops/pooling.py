@@ -8,13 +8,13 @@ from trimtab.importers.caffe_ops.contract import takes
 from trimtab.importers.caffe_ops.convolution import spatial
 from trimtab.importers.caffe_ops.layer import CaffeLayer, handles
 from trimtab.importers.caffe_ops.prototxt import Message
+from trimtab.importers.caffe_ops.spec import KERNEL, PAD, POOLS, STRIDE
 from trimtab.importers.vocabulary import pooling as pools
 from trimtab.importers.vocabulary.movement import concat, flattened, sliced
 from trimtab.importers.vocabulary.resize import resize
 from trimtab.importers.vocabulary.window import Pair, Window
 
-_KINDS: dict[str, pools.Kind] = {"MAX": "max", "AVE": "average"}
-_METHODS = (*_KINDS, "STOCHASTIC")
+_METHODS = (*POOLS, "STOCHASTIC")
 
 _MAX_LEVELS = 16  # of a pyramid; more bins than an image has pixels
 
@@ -23,7 +23,7 @@ _MAX_LEVELS = 16  # of a pyramid; more bins than an image has pixels
 @takes(tops=(1, 2))
 def pooling(layer: CaffeLayer) -> Results:
     """Sizes are rounded up; a mean counts all pixels of the window inside the padded image."""
-    param = layer.param("pooling_param")
+    param = layer.param
     x = layer.image()
     method = param.choice("pool", _METHODS, "MAX")
     if method == "STOCHASTIC":
@@ -32,17 +32,17 @@ def pooling(layer: CaffeLayer) -> Results:
         raise layer.invalid("it has 2 tops, and takes exactly 1: a mean has no mask")
     if param.boolean("global_pooling", False):
         _check_global(layer, param)
-        return pools.adaptive_pool(layer, _KINDS[method], x, (1, 1))
-    kernel = spatial(layer, param, "kernel_size", "kernel", None)
-    strides = spatial(layer, param, "stride", "stride", 1)
-    pads = spatial(layer, param, "pad", "pad", 0)
+        return pools.adaptive_pool(layer, POOLS[method], x, (1, 1))
+    kernel = spatial(layer, KERNEL)
+    strides = spatial(layer, STRIDE)
+    pads = spatial(layer, PAD)
     ceil = param.choice("round_mode", ("CEIL", "FLOOR"), "CEIL") == "CEIL"
     ceil = param.boolean("ceil_mode", ceil)
     window = Window(kernel, strides, (*pads, *pads))
     window.check(layer)
     if ceil and not any(pads):
         _check_windows(layer, x, kernel, strides)
-    y = pools.pool(layer, _KINDS[method], x, window, ceil_mode=ceil, count_include_pad=True)
+    y = pools.pool(layer, POOLS[method], x, window, ceil_mode=ceil, count_include_pad=True)
     if method == "AVE" or len(layer.outputs) < 2:
         return y
     # The engine finds the positions of the maxima again, in the input of the pool.
@@ -57,8 +57,8 @@ def pooling(layer: CaffeLayer) -> Results:
 
 def _check_global(layer: CaffeLayer, param: Message) -> None:
     """Rejects padding and strides of a global pool, whose kernel size has no effect."""
-    pads = spatial(layer, param, "pad", "pad", 0)
-    strides = spatial(layer, param, "stride", "stride", 1)
+    pads = spatial(layer, PAD)
+    strides = spatial(layer, STRIDE)
     if pads != (0, 0) or strides != (1, 1):
         raise layer.invalid("a global pool can have no padding and no stride")
     for name in ("kernel_size", "kernel_h", "kernel_w", "round_mode", "ceil_mode"):
@@ -77,14 +77,14 @@ def spatial_pyramid(layer: CaffeLayer) -> Results:
     """Pools to 1 x 1, 2 x 2, 4 x 4, ... bins, which become one row of values per image (He et al.
     2014). A pyramid of one level remains an image.
     """
-    param = layer.param("spp_param")
+    param = layer.param
     x = layer.image()
     method, levels = param.choice("pool", _METHODS, "MAX"), param.integer("pyramid_height", 0)
     if method == "STOCHASTIC":
         raise layer.unsupported("its pool is STOCHASTIC")
     if not 1 <= levels <= _MAX_LEVELS:
         raise layer.invalid(f"its pyramid_height is {levels}, not 1 to {_MAX_LEVELS}")
-    pooled = [_bins(layer, _KINDS[method], x, 2**level) for level in range(levels)]
+    pooled = [_bins(layer, POOLS[method], x, 2**level) for level in range(levels)]
     if levels == 1:
         return pooled[0]
     return concat(layer, [flattened(layer, y, 1) for y in pooled], axis=1)
@@ -105,7 +105,7 @@ def _bins(layer: CaffeLayer, kind: pools.Kind, x: Value, bins: int) -> Value:
 @takes((1, 2))
 def interp(layer: CaffeLayer) -> Results:
     """Bilinear, with aligned corners (DeepLab); negative pads crop."""
-    param = layer.param("interp_param")
+    param = layer.param
     x = layer.image()
     begin, end = param.integer("pad_beg", 0), param.integer("pad_end", 0)
     if begin > 0 or end > 0:
@@ -129,7 +129,7 @@ def interp(layer: CaffeLayer) -> Results:
 @takes((1, 2))
 def upsample(layer: CaffeLayer) -> Results:
     """Repeats pixels (YOLOv3), or restores the maxima of a pool at its mask (SegNet)."""
-    param = layer.param("upsample_param")
+    param = layer.param
     x = layer.image()
     scale = param.integer("scale", 2)
     scales = param.integer("scale_h", scale), param.integer("scale_w", scale)

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from trimtab.importers._layer import Results
 from trimtab.importers.caffe_ops.layer import CaffeLayer, handles
+from trimtab.importers.caffe_ops.spec import REDUCTIONS
 from trimtab.importers.vocabulary import movement
 from trimtab.importers.vocabulary.reduction import reduced
-
-_KINDS = {"SUM": "sum", "ASUM": "l1", "SUMSQ": "sum_square", "MEAN": "mean"}
 
 
 @handles("Reduction")
 def reduction(layer: CaffeLayer) -> Results:
     """Reduction over all axes from `axis` on, which are dropped."""
-    param = layer.param("reduction_param")
-    operation = param.choice("operation", ("", *_KINDS), "SUM")
+    param = layer.param
+    operation = param.choice("operation", ("", *REDUCTIONS), "SUM")
     axes = range(layer.axis(param.integer("axis", 0)), len(layer.x().shape))
-    y = reduced(layer, _KINDS[operation], layer.x(), axes, keep_dims=False)
+    y = reduced(layer, REDUCTIONS[operation], layer.x(), axes, keep_dims=False)
     return layer.scaled(y, param.real("coeff", 1.0))
 
 
 @handles("ArgMax")
 def arg_max(layer: CaffeLayer) -> Results:
     """The index of the maximum as float32, along an axis or in a whole image."""
-    param = layer.param("argmax_param")
+    param = layer.param
     if param.integer("top_k", 1) != 1:
         raise layer.unsupported("its top_k is not 1")
     values = param.boolean("out_max_val", False)

@@ -12,7 +12,7 @@ from trimtab.importers.caffe_ops.layer import CaffeLayer, handles
 @takes((2, 2))
 def roi_pooling(layer: CaffeLayer) -> Results:
     """The maximum in each bin of regions [count, 5]: image, then corners (Fast R-CNN)."""
-    param = layer.param("roi_pooling_param")
+    param = layer.param
     return layer.add(
         "roi_pooling",
         layer.image(),
@@ -26,7 +26,7 @@ def roi_pooling(layer: CaffeLayer) -> Results:
 @takes((2, 2))
 def psroi_pooling(layer: CaffeLayer) -> Results:
     """The mean in each bin of regions [count, 5], with its own channels for every bin (R-FCN)."""
-    param = layer.param("psroi_pooling_param")
+    param = layer.param
     x, bins, outputs = layer.image(), param.integer("group_size", 0), param.integer("output_dim", 0)
     if bins < 1 or outputs * bins * bins != x.shape[1]:
         raise layer.invalid(f"{outputs} outputs of {bins} x {bins} bins do not fit {x.shape[1]}")

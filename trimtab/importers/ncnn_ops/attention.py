@@ -22,15 +22,16 @@ from trimtab.importers.vocabulary.matrix import (
 def multi_head_attention(layer: NcnnLayer) -> Results:
     """softmax(q k^T + mask) v per head, between projections of the inputs and of the result."""
     p = layer.param
-    size, heads, count = p.integer(0, 0), p.integer(1, 1), p.integer(2, 0)
-    k_size, v_size = p.integer(3, size), p.integer(4, size)
+    size, heads = p.integer("embed_dim", 0), p.integer("num_heads", 1)
+    count = p.integer("weight_data_size", 0)
+    k_size, v_size = p.integer("kdim", size), p.integer("vdim", size)
     if size < 1 or heads < 1 or size % heads or count % size:
         raise layer.invalid(f"{heads} heads do not divide {size}, or {count} weights")
     _reject_variants(layer)
     q_size = count // size
-    factor = p.real(6, 1.0 / math.sqrt(size // heads))
+    factor = p.real("scale", 1.0 / math.sqrt(size // heads))
     operands = layer.xs()
-    mask = operands.pop() if p.integer(5, 0) and len(operands) > 1 else None
+    mask = operands.pop() if p.integer("attn_mask", 0) and len(operands) > 1 else None
     if not 1 <= len(operands) <= 3 or any(len(x.shape) != 3 for x in operands):
         raise layer.unsupported("its inputs are not one to three matrices")
     q, k, v = (operands[min(i, len(operands) - 1)] for i in range(3))
@@ -55,7 +56,7 @@ def scaled_dot_product_attention(layer: NcnnLayer) -> Results:
     of k and v.
     """
     _reject_variants(layer)
-    has_mask = bool(layer.param.integer(5, 0))
+    has_mask = bool(layer.param.integer("attn_mask", 0))
     if len(layer.inputs) != 3 + has_mask:
         raise layer.invalid(f"it has {len(layer.inputs)} inputs, not {3 + has_mask}")
     q, k, v = (layer.image(i) for i in range(3))
@@ -68,7 +69,7 @@ def scaled_dot_product_attention(layer: NcnnLayer) -> Results:
         if each[0] not in (1, heads):
             raise layer.invalid(f"its mask has {each[0]} heads, not {heads}")
         mask = layer.reshape(mask, (1, *each))
-    q = layer.scaled(q, layer.param.real(6, 0.0) or 1 / math.sqrt(q.shape[3]))
+    q = layer.scaled(q, layer.param.real("scale", 0.0) or 1 / math.sqrt(q.shape[3]))
     if heads == groups:
         return attention(layer, q, k, v, mask)
     shared = groups, heads // groups
@@ -84,7 +85,7 @@ def rotary_embedding(layer: NcnnLayer) -> Results:
     """Rotates pairs of elements of x: [heads, rows, size] by tables of cosines and sines: [rows,
     size / 2], or [rows, size] where both halves have angles of their own.
     """
-    x, interleaved = layer.image(), bool(layer.param.integer(0, 0))
+    x, interleaved = layer.image(), bool(layer.param.integer("interleaved", 0))
     rows, size = x.shape[2:]
     tables = [layer.x(i) for i in (1, 2)]
     widths = (size // 2,) if interleaved else (size // 2, size)
@@ -96,7 +97,7 @@ def rotary_embedding(layer: NcnnLayer) -> Results:
 
 def _reject_variants(layer: NcnnLayer) -> None:
     """Rejects quantized attention, and keys and values that are kept."""
-    if layer.param.integer(18, 0):
+    if layer.param.integer("int8_scale_term", 0):
         raise layer.unsupported("it is quantized (parameter 18)")
-    if layer.param.integer(7, 0):
+    if layer.param.integer("kv_cache", 0):
         raise layer.unsupported("it has a key-value cache (parameter 7)")

@@ -29,10 +29,10 @@ from trimtab.importers.vocabulary.window import (
 SAME_UPPER, SAME_LOWER = -233, -234
 
 
-def pair(layer: NcnnLayer, key: int, default: int) -> Pair:
-    """Height (parameter `key` + 10, by default the width) and width (parameter `key`)."""
-    width = layer.param.integer(key, default)
-    return layer.param.integer(key + 10, width), width
+def pair(layer: NcnnLayer, stem: str, default: int) -> Pair:
+    """Height (parameter `stem`_h, by default the width) and width (parameter `stem`_w)."""
+    width = layer.param.integer(f"{stem}_w", default)
+    return layer.param.integer(f"{stem}_h", width), width
 
 
 def _spatial(layer: NcnnLayer) -> int:
@@ -48,13 +48,14 @@ def _image(layer: NcnnLayer) -> Value:
 def _window(layer: NcnnLayer) -> Window:
     """The window of a convolution; its padding may be SAME_UPPER or SAME_LOWER."""
     if _spatial(layer) == 2:
-        padding = pads(layer, 4, 14, 15, 16)
-        window = Window(pair(layer, 1, 0), pair(layer, 3, 1), padding, pair(layer, 2, 1))
+        shape = pair(layer, "kernel", 0), pair(layer, "stride", 1)
+        window = Window(*shape, pads(layer), pair(layer, "dilation", 1))
     else:
-        kernel, stride, dilation = (layer.param.integer(k, n) for k, n in ((1, 0), (3, 1), (2, 1)))
-        left = layer.param.integer(4, 0)
+        sizes = {"kernel_w": 0, "stride_w": 1, "dilation_w": 1}
+        kernel, stride, dilation = (layer.param.integer(name, n) for name, n in sizes.items())
+        left = layer.param.integer("pad_left", 0)
         above = left if left in (SAME_UPPER, SAME_LOWER) else 0
-        padding = above, left, above, layer.param.integer(15, left)
+        padding = above, left, above, layer.param.integer("pad_right", left)
         window = Window((1, kernel), (1, stride), padding, (1, dilation))
     window.check(layer)
     return window
@@ -67,17 +68,17 @@ def _resolved(window: Window, x: Value) -> Window:
     return window
 
 
-def pads(layer: NcnnLayer, left: int, top: int, right: int, bottom: int) -> Pads:
-    """Padding at the top, left, bottom and right, from the parameters with these numbers."""
-    x0 = layer.param.integer(left, 0)
-    y0 = layer.param.integer(top, x0)
-    x1, y1 = layer.param.integer(right, x0), layer.param.integer(bottom, y0)
-    return y0, x0, y1, x1
+def pads(layer: NcnnLayer) -> Pads:
+    """Padding at the top, left, bottom and right."""
+    left = layer.param.integer("pad_left", 0)
+    top = layer.param.integer("pad_top", left)
+    right, bottom = layer.param.integer("pad_right", left), layer.param.integer("pad_bottom", top)
+    return top, left, bottom, right
 
 
-def _reject_dynamic(layer: NcnnLayer, key: int) -> None:
-    """Rejects weights that are operands; `key` is the number of dynamic_weight in this type."""
-    if layer.param.integer(key, 0):
+def _reject_dynamic(layer: NcnnLayer) -> None:
+    """Rejects weights that are operands."""
+    if layer.param.integer("dynamic_weight", 0):
         raise layer.unsupported("its weights are computed (dynamic_weight)")
 
 
@@ -85,9 +86,9 @@ def _operands(
     layer: NcnnLayer, channels: int, kernel: Pair, group: int, transposed: bool
 ) -> tuple[Array, Array | None]:
     """The weights, which files store by group, output, input, row and column, and the bias."""
-    outputs = layer.param.integer(0, 0)
+    outputs = layer.param.integer("num_output", 0)
     check_groups(layer, group, channels, outputs)
-    count = layer.param.integer(6, 0)
+    count = layer.param.integer("weight_data_size", 0)
     expected = outputs * (channels // group) * kernel[0] * kernel[1]
     if count != expected:
         raise layer.invalid(f"it announces {count} weights, {expected} are needed")
@@ -97,7 +98,8 @@ def _operands(
         weight = weight.swapaxes(1, 2).reshape(channels, outputs // group, *kernel)
     else:
         weight = weight.reshape(outputs, channels // group, *kernel)
-    return weight, layer.raw_weights((outputs,), "bias") if layer.param.integer(5, 0) else None
+    has_bias = layer.param.integer("bias_term", 0)
+    return weight, layer.raw_weights((outputs,), "bias") if has_bias else None
 
 
 @handles("Convolution", "ConvolutionDepthWise", "Convolution1D", "ConvolutionDepthWise1D")
@@ -106,8 +108,8 @@ def convolution(layer: NcnnLayer) -> Results:
     int8 (int8_scale_term).
     """
     depthwise = layer.type.startswith("ConvolutionDepthWise")
-    group = layer.param.integer(7, 1) if depthwise else 1
-    _reject_dynamic(layer, 19)
+    group = layer.param.integer("group", 1) if depthwise else 1
+    _reject_dynamic(layer)
     window = _window(layer)
     source = layer.x()
     vector = len(source.shape) == 2 and window.kernel == (1, 1) and layer.type == "Convolution"
@@ -118,12 +120,12 @@ def convolution(layer: NcnnLayer) -> Results:
     if quantization.is_quantized(layer):
         if _spatial(layer) == 1:
             raise layer.unsupported("it is one-dimensional and quantized")
-        if layer.param.real(18, 0.0):
+        if layer.param.real("pad_value", 0.0):
             raise layer.unsupported("it is quantized and has a padding value other than 0")
         int8 = quantization.read(layer, weight, group if depthwise else None)
         x, weight = int8.rounded(layer, x), int8.weight
     window = _resolved(window, x)
-    if value := layer.param.real(18, 0.0):
+    if value := layer.param.real("pad_value", 0.0):
         x = padded(layer, x, {2: window.pads[0::2], 3: window.pads[1::2]}, value=value)
         window = window.padded(NO_PADS)
     y = layer.activate(convolve(layer, x, weight, bias, window, group))
@@ -139,15 +141,16 @@ def deconvolution(layer: NcnnLayer) -> Results:
     extends it.
     """
     depthwise = layer.type.startswith("DeconvolutionDepthWise")
-    group = layer.param.integer(7, 1) if depthwise else 1
-    _reject_dynamic(layer, 28)
+    group = layer.param.integer("group", 1) if depthwise else 1
+    _reject_dynamic(layer)
     if quantization.is_quantized(layer):
         raise layer.unsupported("its weights are quantized to 8-bit integers")
     window, x, signal = _window(layer), _image(layer), _spatial(layer) == 1
     operands = _operands(layer, x.shape[1], window.kernel, group, transposed=True)
-    right, width = layer.param.integer(18, 0), layer.param.integer(20, 0)
-    extra = (0 if signal else layer.param.integer(19, right), right)
-    size = (min(width, 1) if signal else layer.param.integer(21, width), width)
+    p = layer.param
+    right, width = p.integer("output_pad_right", 0), p.integer("output_w", 0)
+    extra = (0 if signal else p.integer("output_pad_bottom", right), right)
+    size = (min(width, 1) if signal else p.integer("output_h", width), width)
     padding = window.pads
     if min(size) > 0 and max(padding) <= 0:
         full = [n + e for n, e in zip(window.full_size(x.shape[2:]), extra, strict=True)]
@@ -175,7 +178,7 @@ def deformable_convolution(layer: NcnnLayer) -> Results:
 @handles("Unfold")
 def unfold_windows(layer: NcnnLayer) -> Results:
     """The pixels of each window as a column, in the order channel, row, column."""
-    x, value = layer.image(), layer.param.real(18, 0.0)
+    x, value = layer.image(), layer.param.real("pad_value", 0.0)
     y = unfold(layer, x, _resolved(_window(layer), x), value)
     return layer.reshape(y, (*y.shape[:2], -1))
 
@@ -183,7 +186,7 @@ def unfold_windows(layer: NcnnLayer) -> Results:
 @handles("Fold")
 def fold_windows(layer: NcnnLayer) -> Results:
     """The sums of columns, each the pixels of a window, in an image."""
-    x, width = layer.x(), layer.param.integer(20, 0)
+    x, width = layer.x(), layer.param.integer("output_w", 0)
     if len(x.shape) != 3:
         raise layer.unsupported(f"its input has {len(x.shape) - 1} dimensions, not 2")
-    return fold(layer, x, (layer.param.integer(21, width), width), _window(layer))
+    return fold(layer, x, (layer.param.integer("output_h", width), width), _window(layer))

@@ -39,13 +39,13 @@ def prior_box(layer: NcnnLayer) -> Results:
     """Prior boxes of a feature map (first operand) in an image (second operand)."""
     p = layer.param
     features = layer.image().shape[2:]
-    width, height = p.integer(9, 0), p.integer(10, 0)
-    if not layer.has(1) and (width, height) == (NONE, NONE) and not p.reals(1):
+    width, height = p.integer("image_width", 0), p.integer("image_height", 0)
+    if not layer.has(1) and (width, height) == (NONE, NONE) and not p.reals("max_sizes"):
         return _multi_box_prior(layer, (features[0], features[1]))
     height = layer.image(1).shape[2] if height == NONE else height
     width = layer.image(1).shape[3] if width == NONE else width
-    steps = [p.real(12, NONE), p.real(11, NONE)]
-    offset, rounded, centered = p.real(13, 0.0), p.integer(14, 0), p.integer(15, 0)
+    steps, offset = [p.real("step_height", NONE), p.real("step_width", NONE)], p.real("offset", 0.0)
+    rounded, centered = p.integer("step_mmdetection", 0), p.integer("center_mmdetection", 0)
     for i, (size, count) in enumerate(zip((height, width), features, strict=True)):
         if steps[i] == NONE:
             steps[i] = float(math.ceil(size / count)) if rounded else size / count
@@ -54,12 +54,12 @@ def prior_box(layer: NcnnLayer) -> Results:
             raise layer.unsupported(f"its steps {steps} differ")
         offset *= (steps[0] - 1) / steps[0]
     boxes = _Boxes(
-        min_sizes=p.reals(0),
-        max_sizes=p.reals(1),
-        ratios=p.reals(2),
-        flip=bool(p.integer(7, 1)),
-        clip=bool(p.integer(8, 0)),
-        variances=[p.real(3 + i, value) for i, value in enumerate(_VARIANCES)],
+        min_sizes=p.reals("min_sizes"),
+        max_sizes=p.reals("max_sizes"),
+        ratios=p.reals("aspect_ratios"),
+        flip=bool(p.integer("flip", 1)),
+        clip=bool(p.integer("clip", 0)),
+        variances=[p.real(f"variance_{i}", value) for i, value in enumerate(_VARIANCES)],
         steps=(steps[0], steps[1]),
         offset=offset,
     )
@@ -72,10 +72,10 @@ def _multi_box_prior(layer: NcnnLayer, features: tuple[int, int]) -> Value:
     first, with the first size.
     """
     p = layer.param
-    sizes, ratios, (h, w) = p.reals(0), p.reals(2), features
-    for key in (3, 4, 5, 6, 7):
-        p.read.add(key)
-    numbers = [*sizes, *ratios, offset := p.real(13, 0.0)]
+    sizes, ratios, (h, w) = p.reals("min_sizes"), p.reals("aspect_ratios"), features
+    for name in ("flip", *(f"variance_{i}" for i in range(4))):
+        p.text(name)
+    numbers = [*sizes, *ratios, offset := p.real("offset", 0.0)]
     if not sizes or min(ratios, default=1.0) <= 0 or not all(map(math.isfinite, numbers)):
         raise layer.invalid("its sizes and ratios must be positive numbers")
     shapes = [(size * h / w, size) for size in sizes]
@@ -84,13 +84,13 @@ def _multi_box_prior(layer: NcnnLayer, features: tuple[int, int]) -> Value:
     if h * w * len(shapes) > MAX_BOXES:
         raise layer.invalid(f"{h * w * len(shapes)} boxes are too many")
     layer.check_elements((3, h, w, len(shapes), 4), 8)
-    distances = p.real(12, NONE), p.real(11, NONE)
+    distances = p.real("step_height", NONE), p.real("step_width", NONE)
     steps = [1 / n if step == NONE else step for step, n in zip(distances, features, strict=True)]
     y, x = ((np.arange(n) + offset) * step for n, step in zip(features, steps, strict=True))
     half = np.array(shapes) / 2
     centers = np.stack(np.broadcast_arrays(x[None, :], y[:, None]), -1)[:, :, np.newaxis]
     boxes = np.concatenate([centers - half, centers + half], -1)
-    if p.integer(8, 0):
+    if p.integer("clip", 0):
         boxes = boxes.clip(0.0, 1.0)
     return layer.constant(boxes.reshape(1, -1), "boxes")
 
@@ -99,9 +99,9 @@ def _multi_box_prior(layer: NcnnLayer, features: tuple[int, int]) -> Value:
 def detection_output(layer: NcnnLayer) -> Results:
     """Decodes locations, scores and priors to rows of class, score and box; unused rows are 0."""
     p = layer.param
-    classes = p.integer(0, 0)
+    classes = p.integer("num_class", 0)
     locations, scores, priors = layer.x(0), layer.x(1), layer.x(2)
-    variances = [p.real(5 + i, value) for i, value in enumerate(_VARIANCES)]
+    variances = [p.real(f"variance_{i}", value) for i, value in enumerate(_VARIANCES)]
     if classes == NONE:
         # MXNet has a row per class, and one variance for all boxes.
         if len(scores.shape) != 3:
@@ -119,10 +119,10 @@ def detection_output(layer: NcnnLayer) -> Results:
         priors,
         classes=classes,
         code_type="center_size",
-        confidence_threshold=p.real(4, 0.5),
-        nms_threshold=p.real(1, 0.05),
-        nms_top_k=p.integer(2, 300),
-        keep_top_k=p.integer(3, 100),
+        confidence_threshold=p.real("confidence_threshold", 0.5),
+        nms_threshold=p.real("nms_threshold", 0.05),
+        nms_top_k=p.integer("nms_top_k", 300),
+        keep_top_k=p.integer("keep_top_k", 100),
     )
     rows = axis_slice(layer, rows, 3, 1, 7)
     return layer.reshape(rows, (1, *rows.shape[2:]))

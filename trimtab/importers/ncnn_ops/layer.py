@@ -50,7 +50,9 @@ class NcnnLayer(ImportedLayer):
 
     def parameters(self) -> Mapping[str, Any]:
         """All parameters by number."""
-        return {str(key): CommaSeparated(self.param.text(key)) for key in self.param.params}
+        params = self.param.params
+        self.param.read.update(params)
+        return {str(key): CommaSeparated(",".join(values)) for key, values in params.items()}
 
     def is_harmless(self, name: str) -> bool:
         """Whether a parameter is a hint, or 0."""
@@ -60,7 +62,7 @@ class NcnnLayer(ImportedLayer):
         """The next weights, with a tag."""
         return self.weights(shape, what)
 
-    def real(self, name: int, default: float | None = None) -> float:
+    def real(self, name: str, default: float | None = None) -> float:
         """A floating-point parameter."""
         return self.param.real(name, default or 0.0)
 
@@ -89,8 +91,9 @@ class NcnnLayer(ImportedLayer):
         return self._weights.raw(shape, f"{self.where}: {role}")
 
     def activate(self, x: Value) -> Value:
-        """Applies the fused activation of parameters 9 and 10."""
-        kind, numbers = self.param.integer(9, 0), self.param.reals(10)
+        """Applies the fused activation."""
+        kind = self.param.integer("activation_type", 0)
+        numbers = self.param.reals("activation_params")
         if kind == 0:
             return x
         if kind not in _FUSED:

@@ -17,8 +17,8 @@ def inner_product(layer: NcnnLayer) -> Results:
     """Fully connected layer over all elements, or over each row if its length matches the weights;
     float32 or int8 (int8_scale_term).
     """
-    outputs, count = layer.param.integer(0, 0), layer.param.integer(2, 0)
-    x = layer.x()
+    p, x = layer.param, layer.x()
+    outputs, count = p.integer("num_output", 0), p.integer("weight_data_size", 0)
     if outputs < 1 or count % outputs:
         raise layer.invalid(f"it announces {count} weights for {outputs} outputs")
     length = count // outputs
@@ -28,7 +28,7 @@ def inner_product(layer: NcnnLayer) -> Results:
     weight: Operand
     int8 = None
     weight = layer.weights((outputs, length), "weights", int8=is_quantized(layer))
-    bias = layer.raw_weights((outputs,), "bias") if layer.param.integer(1, 0) else None
+    bias = layer.raw_weights((outputs,), "bias") if p.integer("bias_term", 0) else None
     flat = x if rows else layer.reshape(x, (1, length))
     if is_quantized(layer):
         int8 = read(layer, weight)
@@ -45,7 +45,7 @@ def mat_mul(layer: NcnnLayer) -> Results:
     a = layer.reshape(a, (1, 1, a.shape[1])) if row else a
     if column:
         b = layer.reshape(b, (1, b.shape[1], 1))
-    elif layer.param.integer(0, 0):
+    elif layer.param.integer("transB", 0):
         b = transposed_matrix(layer, b)
     rank = max(len(a.shape), len(b.shape))
     a, b = (layer.reshape(v, (1, *[1] * (rank - len(v.shape)), *v.shape[1:])) for v in (a, b))
@@ -62,16 +62,16 @@ _ROWS_AND_COLUMNS = {0: (1, 1), 1: (-1, 1), 2: (-1, 1), 3: (-1, -1), 4: (1, -1)}
 def gemm(layer: NcnnLayer) -> Results:
     """alpha * (a b + beta * c); each operand is constant or computed, a and b may be transposed."""
     p = layer.param
-    alpha, beta = p.real(0, 1.0), p.real(1, 1.0)
-    transposed = p.integer(2, 0), p.integer(3, 0)
-    is_constant = p.integer(4, 0), p.integer(5, 0), p.integer(6, 0)
-    m, n, k = (p.integer(key, 0) for key in (7, 8, 9))
+    alpha, beta = p.real("alpha", 1.0), p.real("beta", 1.0)
+    transposed = p.integer("transA", 0), p.integer("transB", 0)
+    is_constant = [p.integer(f"constant{matrix}", 0) for matrix in "ABC"]
+    m, n, k = (p.integer(f"constant{size}", 0) for size in "MNK")
     # Parameters of the memory layout of the result.
-    for key in (12, 13, 20, 21, 22):
-        p.integer(key, 0)
-    if p.integer(18, 0):
+    for name in ("output_elempack", "output_elemtype", *(f"constant_TILE_{n}" for n in "MNK")):
+        p.integer(name, 0)
+    if p.integer("int8_scale_term", 0):
         raise layer.unsupported("its weights are quantized")
-    if p.integer(11, 0):
+    if p.integer("output_N1M", 0):
         raise layer.unsupported("its result has an extra dimension (output_N1M)")
     shapes = ((k, m) if transposed[0] else (m, k)), ((n, k) if transposed[1] else (k, n))
     constants = [
@@ -83,7 +83,7 @@ def gemm(layer: NcnnLayer) -> Results:
         _matrix(layer, next(computed, None) if constant is None else constant, bool(flag))
         for constant, flag in zip(constants, transposed, strict=True)
     )
-    kind = p.integer(10, 0)
+    kind = p.integer("constant_broadcast_type_C", 0)
     offset: Value | None = None
     if is_constant[2]:
         if kind not in (-1, *_ROWS_AND_COLUMNS):
@@ -104,7 +104,7 @@ def gemm(layer: NcnnLayer) -> Results:
     if offset is not None:
         y = layer.add("add", y, offset)
     y = layer.scaled(y, alpha)
-    return transposed_matrix(layer, y) if p.integer(14, 0) else y
+    return transposed_matrix(layer, y) if p.integer("output_transpose", 0) else y
 
 
 def _matrix(layer: NcnnLayer, matrix: Operand | None, transpose: bool) -> Operand:
@@ -119,7 +119,7 @@ def _matrix(layer: NcnnLayer, matrix: Operand | None, transpose: bool) -> Operan
 @handles("Einsum")
 def einstein(layer: NcnnLayer) -> Results:
     """Einstein summation; the equation is an array of character codes."""
-    equation = "".join(chr(code) for code in layer.param.integers(0) if 0 < code < 128)
+    equation = "".join(chr(code) for code in layer.param.integers("equation") if 0 < code < 128)
     operands = [layer.reshape(x, x.shape[1:]) for x in layer.xs()]
     y = einsum(layer, equation, operands)
     return layer.reshape(y, (1, *(y.shape or (1,))))

@@ -11,7 +11,7 @@ from trimtab.importers.vocabulary import movement
 def flip(layer: NcnnLayer) -> Results:
     """Reverses some axes."""
     x = layer.x()
-    axes = {layer.blob_axis(axis) for axis in layer.param.integers(0)}
+    axes = {layer.blob_axis(axis) for axis in layer.param.integers("axes")}
     if len(x.shape) == 2 or not axes:
         axes = set(range(1, len(x.shape)))  # ncnn ignores the axis of a vector
     return movement.sliced(layer, x, [(axis, -1, -movement.END, -1) for axis in sorted(axes)])
@@ -20,7 +20,7 @@ def flip(layer: NcnnLayer) -> Results:
 @handles("Diag")
 def diag(layer: NcnnLayer) -> Results:
     """A matrix with a vector on a diagonal, or the diagonal of a matrix."""
-    x, offset = layer.x(), layer.param.integer(0, 0)
+    x, offset = layer.x(), layer.param.integer("diagonal", 0)
     below, right = max(-offset, 0), max(offset, 0)
     if len(x.shape) == 2:
         # Rows that are one element too long move each element one column on.

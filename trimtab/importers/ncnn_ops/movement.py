@@ -21,9 +21,9 @@ _MAX_DIMS = 4
 @handles("MemoryData")
 def memory_data(layer: NcnnLayer) -> Results:
     """A constant blob."""
-    sizes = [layer.param.integer(key, 0) for key in (2, 11, 1, 0)]
+    sizes = [layer.param.integer(name, 0) for name in "cdhw"]
     shape = (1, *(n for n in sizes if n))
-    tagged = layer.param.integer(21, 1) == 0
+    tagged = layer.param.integer("load_type", 1) == 0
     values = layer.weights(shape, "data") if tagged else layer.raw_weights(shape, "data")
     return layer.constant(values, "data")
 
@@ -39,7 +39,7 @@ def split(layer: NcnnLayer) -> Results:
 @handles("Concat")
 def concat(layer: NcnnLayer) -> Results:
     """Concatenation along an axis."""
-    axis = layer.blob_axis(layer.param.integer(0, 0))
+    axis = layer.blob_axis(layer.param.integer("axis", 0))
     return movement.concat(layer, layer.xs(), axis)
 
 
@@ -47,9 +47,9 @@ def concat(layer: NcnnLayer) -> Results:
 def slice_(layer: NcnnLayer) -> Results:
     """Splits by sizes (-233: an equal part of the remaining elements), or at indices."""
     x = layer.x()
-    axis = layer.blob_axis(layer.param.integer(1, 0))
+    axis = layer.blob_axis(layer.param.integer("axis", 0))
     length, tops = x.shape[axis], len(layer.outputs)
-    sizes, ends = layer.param.integers(0), layer.param.integers(2)
+    sizes, ends = layer.param.integers("slices"), layer.param.integers("indices")
     if len(ends) >= tops - 1 and ends:
         bounds = [0, *(end + length if end < 0 else end for end in ends[: tops - 1]), length]
         parts = [end - begin for begin, end in itertools.pairwise(bounds)]
@@ -71,18 +71,17 @@ def slice_(layer: NcnnLayer) -> Results:
 @handles("Crop")
 def crop(layer: NcnnLayer) -> Results:
     """Crops by starts and ends, by offsets and sizes, or to the size of another blob."""
-    x = layer.x()
+    x, p = layer.x(), layer.param
     dims = len(x.shape) - 1
-    if any(layer.param.has(key) for key in (19, 20)):
-        starts, ends = (evaluate(layer, layer.param.text(key)) for key in (19, 20))
-        return _sliced(layer, starts, ends, evaluate(layer, layer.param.text(21)))
-    starts, ends = layer.param.integers(9), layer.param.integers(10)
+    if p.has("starts_expr") or p.has("ends_expr"):
+        texts = (p.text(f"{name}_expr") for name in ("starts", "ends", "axes"))
+        return _sliced(layer, *(evaluate(layer, text) for text in texts))
+    starts, ends = p.integers("starts"), p.integers("ends")
     if starts and ends:
-        return _sliced(layer, starts, ends, layer.param.integers(11))
-    # Parameters for c, d, h and w.
-    offsets = _dims(layer, (2, 13, 1, 0), dims)
-    sizes = _dims(layer, (5, 14, 4, 3), dims)
-    end_offsets = _dims(layer, (8, 15, 7, 6), dims)
+        return _sliced(layer, starts, ends, p.integers("axes"))
+    offsets, sizes, end_offsets = (
+        _dims(layer, name, dims) for name in ("{}offset", "out{}", "{}offset2")
+    )
     if layer.has(1) and not any((*sizes, *end_offsets)):
         other = spread(layer.x(1).shape)
         sizes = _pick(other, dims)
@@ -105,9 +104,10 @@ def _pick(values: tuple[int, ...], dims: int) -> list[int]:
     return {1: [w], 2: [h, w], 3: [c, h, w]}.get(dims, [c, d, h, w])
 
 
-def _dims(layer: NcnnLayer, keys: tuple[int, ...], dims: int) -> list[int]:
-    values = [layer.param.integer(key, 0) for key in keys]
-    return _pick((values[0], values[1], values[2], values[3]), dims)
+def _dims(layer: NcnnLayer, name: str, dims: int) -> list[int]:
+    """The parameters whose `name` has a letter for each dimension."""
+    c, d, h, w = (layer.param.integer(name.format(letter), 0) for letter in "cdhw")
+    return _pick((c, d, h, w), dims)
 
 
 def _sliced(layer: NcnnLayer, starts: list[int], ends: list[int], axes: list[int]) -> Results:
@@ -132,8 +132,8 @@ def copy_to(layer: NcnnLayer) -> Results:
     """The first operand with the second one in the place of a part of it."""
     x, source = layer.x(0), layer.x(1)
     dims = len(x.shape) - 1
-    begins = _dims(layer, (2, 13, 1, 0), dims)
-    starts, axes = layer.param.integers(9), layer.param.integers(11)
+    begins = _dims(layer, "{}offset", dims)
+    starts, axes = layer.param.integers("starts"), layer.param.integers("axes")
     if starts:
         begins = [0] * dims
         axes = axes or list(range(dims))
@@ -183,10 +183,10 @@ def flatten(layer: NcnnLayer) -> Results:
 def reshape(layer: NcnnLayer) -> Results:
     """0 copies a dimension, -1 takes the remaining elements, -233 is an absent dimension."""
     x = layer.x()
-    if expression := layer.param.text(6):
+    if expression := layer.param.text("shape_expr"):
         sizes = evaluate(layer, expression)[::-1]
     else:
-        w, h, d, c = (layer.param.integer(key, NONE) for key in (0, 1, 11, 2))
+        w, h, d, c = (layer.param.integer(name, NONE) for name in "whdc")
         if NONE in (w, h):
             sizes = [] if w == NONE else [w]
         elif c == NONE:
@@ -215,7 +215,7 @@ _NAMES = {2: "HW", 3: "CHW", 4: "CDHW"}
 @handles("Permute")
 def permute(layer: NcnnLayer) -> Results:
     """Permutes the axes."""
-    x, order = layer.x(), layer.param.integer(0, 0)
+    x, order = layer.x(), layer.param.integer("order_type", 0)
     dims = len(x.shape) - 1
     if dims == 1 or order == 0:
         return x
@@ -238,9 +238,9 @@ def squeeze(layer: NcnnLayer) -> Results:
     """Drops dimensions of 1, by axis or by flag."""
     x = layer.x()
     dims = len(x.shape) - 1
-    axes = [layer.blob_axis(axis) for axis in layer.param.integers(3)]
+    axes = [layer.blob_axis(axis) for axis in layer.param.integers("axes")]
     if not axes:
-        flags = _dims(layer, (2, 11, 1, 0), dims)
+        flags = _dims(layer, "squeeze_{}", dims)
         axes = [i for i, flag in enumerate(flags, 1) if flag]
     shape = movement.drop_axes(x.shape, {axis for axis in axes if x.shape[axis] == 1})
     return layer.reshape(x, shape if len(shape) > 1 else (1, 1))
@@ -249,7 +249,7 @@ def squeeze(layer: NcnnLayer) -> Results:
 @handles("ExpandDims")
 def expand_dims(layer: NcnnLayer) -> Results:
     """Inserts dimensions of 1 at axes of the result."""
-    axes = layer.param.integers(3)
+    axes = layer.param.integers("axes")
     rank = len(layer.x().shape) + len(axes)
     if rank - 1 > _MAX_DIMS:
         raise layer.invalid(f"its result has {rank - 1} dimensions")
@@ -259,25 +259,25 @@ def expand_dims(layer: NcnnLayer) -> Results:
 @handles("Padding")
 def padding(layer: NcnnLayer) -> Results:
     """Pads height, width and channels with a constant, the edge or a reflection."""
-    x = layer.x()
+    x, p = layer.x(), layer.param
     dims = len(x.shape) - 1
-    top, bottom, left, right = (layer.param.integer(key, 0) for key in range(4))
-    kind, value = layer.param.integer(4, 0), layer.param.real(5, 0.0)
-    front, back = layer.param.integer(7, 0), layer.param.integer(8, 0)
-    count = layer.param.integer(6, 0)
-    if not 0 <= kind <= 2:
-        raise layer.unsupported(f"its type {kind} is not known")
+    top, bottom, left, right, front, back = (
+        p.integer(side, 0) for side in ("top", "bottom", "left", "right", "front", "behind")
+    )
+    mode, value = p.choice("type"), p.real("value", 0.0)
+    count = p.integer("per_channel_pad_data_size", 0)
+    if not mode:
+        raise layer.unsupported(f"its type {p.text('type')} is not known")
     if min(top, bottom, left, right, front, back) < 0:
         raise layer.unsupported("it has negative amounts")
     begins = _pick((front, 0, top, left), dims)
     ends = _pick((back, 0, bottom, right), dims)
     if dims == _MAX_DIMS and (front or back):
         raise layer.unsupported("it pads in depth")
-    mode = ("constant", "edge", "reflect")[kind]
     amounts = dict(enumerate(zip(begins, ends, strict=True), 1))
     if count:
         values = layer.raw_weights((count,), "padding values")
-        if kind == 0 and dims >= 3:
+        if mode == "constant" and dims >= 3:
             return _padded_by_channel(layer, x, amounts, values)
     return movement.padded(layer, x, amounts, mode, value)
 
@@ -308,12 +308,12 @@ def _padded_by_channel(
 @handles("GridSample")
 def grid_sample(layer: NcnnLayer) -> Results:
     """Samples an image at the places of a grid, [rows, columns, 2] or [2, rows, columns]."""
-    kinds = ("linear", "nearest", "cubic"), ("zeros", "border", "reflection")
-    numbers = layer.param.integer(0, 1), layer.param.integer(1, 1)
-    corners, channels_first = layer.param.integer(2, 0), layer.param.integer(3, 0)
-    if any(not 1 <= number <= 3 for number in numbers):
+    p = layer.param
+    mode, padding = p.choice("sample_type", 1), p.choice("padding_mode", 1)
+    corners, channels_first = p.integer("align_corner", 0), p.integer("permute_fusion", 0)
+    if not mode or not padding:
+        numbers = p.integer("sample_type", 1), p.integer("padding_mode", 1)
         raise layer.invalid(f"its sample_type is {numbers[0]}, its padding_mode {numbers[1]}")
-    mode, padding = (names[number - 1] for names, number in zip(kinds, numbers, strict=True))
     grid = layer.image(1)
     if channels_first:
         grid = layer.transpose(grid, (0, 2, 3, 1))
@@ -331,39 +331,38 @@ def grid_sample(layer: NcnnLayer) -> Results:
 def tile(layer: NcnnLayer) -> Results:
     """Repeats the input along one axis, or along the last axes."""
     x = layer.x()
-    if counts := layer.param.integers(2):
+    if counts := layer.param.integers("repeats"):
         if len(counts) > _MAX_DIMS:
             raise layer.invalid(f"it has {len(counts)} repeats, the limit is {_MAX_DIMS}")
         lead = [1] * (len(counts) - len(x.shape) + 1)
         return movement.tiled(layer, layer.reshape(x, (1, *lead, *x.shape[1:])), counts)
     repeats = [1] * len(x.shape)
-    repeats[layer.blob_axis(layer.param.integer(0, 0))] = layer.param.integer(1, 1)
+    repeats[layer.blob_axis(layer.param.integer("axis", 0))] = layer.param.integer("tiles", 1)
     return movement.tiled(layer, x, repeats)
 
 
 @handles("ShuffleChannel")
 def shuffle_channel(layer: NcnnLayer) -> Results:
     """Interleaves groups of channels (ShuffleNet), or reverses that."""
-    group, channels = layer.param.integer(0, 1), layer.image().shape[1]
+    group, channels = layer.param.integer("group", 1), layer.image().shape[1]
     if group < 1 or channels % group:
         raise layer.invalid(f"{group} groups do not divide {channels} channels")
-    group = channels // group if layer.param.integer(1, 0) else group
+    group = channels // group if layer.param.integer("reverse", 0) else group
     return layer.add("channel_shuffle", layer.image(), group=group)
 
 
 @handles("PixelShuffle")
 def pixel_shuffle(layer: NcnnLayer) -> Results:
     """Moves channels into pixels; the position in a block is the inner or the outer index."""
-    mode = "dcr" if layer.param.integer(1, 0) else "crd"
-    factor = layer.param.integer(0, 1)
+    mode = "dcr" if layer.param.integer("mode", 0) else "crd"
+    factor = layer.param.integer("upscale_factor", 1)
     return layer.add("depth_to_space", layer.image(), block_size=factor, mode=mode)
 
 
 @handles("Reorg")
 def reorg(layer: NcnnLayer) -> Results:
     """Moves pixels into channels; the position in a block is the inner or the outer index."""
-    stride = layer.param.integer(0, 1)
-    is_outer = layer.param.integer(1, 0)
+    stride, is_outer = layer.param.integer("stride", 1), layer.param.integer("mode", 0)
     if stride < 1:
         raise layer.invalid(f"its stride is {stride}, it must be positive")
     if is_outer:

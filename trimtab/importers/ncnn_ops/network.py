@@ -43,7 +43,7 @@ def load(text: Path, binary: Path | None, inputs: Shapes) -> Program:
 
 def _declared(layer: ParamLayer) -> Declared | None:
     """The shape of an input with a batch; None if the file has none. Absent dimensions are 0."""
-    w, h, d, c = (layer.integer(key, 0) for key in (0, 1, 11, 2))
+    w, h, d, c = (layer.integer(name, 0) for name in "whdc")
     sizes = [None if size == NONE else size for size in (c, d, h, w) if size]
     return (1, *sizes) if sizes else None
 

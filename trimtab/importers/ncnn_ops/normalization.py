@@ -18,8 +18,8 @@ _MIN_DEVIATION = 1e-4
 @handles("BatchNorm")
 def batch_norm(layer: NcnnLayer) -> Results:
     """Batch normalization with stored scales, means, variances and offsets."""
-    x, epsilon = layer.x(), layer.param.real(1, 0.0)
-    channels = (layer.param.integer(0, 0),)
+    x, epsilon = layer.x(), layer.param.real("eps", 0.0)
+    channels = (layer.param.integer("channels", 0),)
     if channels[0] != x.shape[1]:
         raise layer.invalid(f"it is for {channels[0]} channels, not {x.shape[1]}")
     scale, mean, variance, shift = (
@@ -34,13 +34,13 @@ def batch_norm(layer: NcnnLayer) -> Results:
 @handles("LRN")
 def lrn(layer: NcnnLayer) -> Results:
     """Local response normalization, across channels or within each channel."""
-    x = layer.image()
-    region, size = layer.param.integer(0, 0), layer.param.integer(1, 5)
-    alpha, beta = layer.param.real(2, 1.0), layer.param.real(3, 0.75)
-    bias = layer.param.real(4, 1.0)
-    if size < 1 or size % 2 == 0 or region not in (0, 1):
-        raise layer.unsupported(f"its local_size is {size}, its region_type {region}")
-    if region == 0:
+    x, p = layer.image(), layer.param
+    region, size = p.choice("region_type"), p.integer("local_size", 5)
+    alpha, beta, bias = p.real("alpha", 1.0), p.real("beta", 0.75), p.real("bias", 1.0)
+    if size < 1 or size % 2 == 0 or not region:
+        number = p.integer("region_type", 0)
+        raise layer.unsupported(f"its local_size is {size}, its region_type {number}")
+    if region == "across":
         return layer.add("lrn", x, size=size, alpha=alpha, beta=beta, bias=bias)
     return norm.lrn_within(layer, x, size, alpha, beta, bias)
 
@@ -48,19 +48,19 @@ def lrn(layer: NcnnLayer) -> Results:
 @handles("MVN")
 def mvn(layer: NcnnLayer) -> Results:
     """Mean 0 and deviation 1 per channel or per image; eps is added to the deviation."""
-    axes = (1, 2, 3) if layer.param.integer(1, 0) else (2, 3)
-    epsilon, scaled = layer.param.real(2, 1e-4), layer.param.integer(0, 0) != 0
+    p = layer.param
+    axes = (1, 2, 3) if p.integer("across_channels", 0) else (2, 3)
+    epsilon, scaled = p.real("eps", 1e-4), p.integer("normalize_variance", 0) != 0
     return norm.mean_variance_norm(layer, layer.image(), axes, epsilon, scaled=scaled)
 
 
 @handles("Normalize")
 def normalize(layer: NcnnLayer) -> Results:
     """L2 normalization per image, per channel or per pixel, then factors."""
-    x = layer.image()
-    spatial, shared = layer.param.integer(0, 0), layer.param.integer(1, 0)
-    epsilon, count = layer.param.real(2, 1e-4), layer.param.integer(3, 0)
-    across = layer.param.integer(4, 0)
-    mode = layer.param.integer(9, 0)
+    x, p = layer.image(), layer.param
+    spatial, shared = p.integer("across_spatial", 0), p.integer("channel_shared", 0)
+    epsilon, count = p.real("eps", 1e-4), p.integer("scale_data_size", 0)
+    across, mode = p.integer("across_channel", 0), p.integer("eps_mode", 0)
     if count != (1 if shared else x.shape[1]):
         raise layer.invalid(f"it has {count} factors for {x.shape[1]} channels")
     factors = layer.raw_weights((count,), "factors")
@@ -72,9 +72,9 @@ def normalize(layer: NcnnLayer) -> Results:
     return affine(layer, y, factors, None)
 
 
-def _affine(layer: NcnnLayer, key: int, shape: tuple[int, ...]) -> norm.Affine:
-    """Factors and offsets if parameter `key` is set."""
-    if layer.param.integer(key, 1):
+def _affine(layer: NcnnLayer, shape: tuple[int, ...]) -> norm.Affine:
+    """Factors and offsets if parameter `affine` is set."""
+    if layer.param.integer("affine", 1):
         return layer.raw_weights(shape, "factors"), layer.raw_weights(shape, "offsets")
     return None, None
 
@@ -82,21 +82,21 @@ def _affine(layer: NcnnLayer, key: int, shape: tuple[int, ...]) -> norm.Affine:
 @handles("InstanceNorm")
 def instance_norm(layer: NcnnLayer) -> Results:
     """Normalizes each channel over its pixels."""
-    x, epsilon = layer.image(), layer.param.real(1, 1e-3)
-    channels, affine = layer.param.integer(0, 0), layer.param.integer(2, 1)
+    x, epsilon = layer.image(), layer.param.real("eps", 1e-3)
+    channels, affine = layer.param.integer("channels", 0), layer.param.integer("affine", 1)
     if affine and channels != x.shape[1]:
         raise layer.invalid(f"it is for {channels} channels, not {x.shape[1]}")
-    return norm.instance_norm(layer, x, _affine(layer, 2, x.shape[1:2]), epsilon)
+    return norm.instance_norm(layer, x, _affine(layer, x.shape[1:2]), epsilon)
 
 
 @handles("GroupNorm")
 def group_norm(layer: NcnnLayer) -> Results:
     """Normalizes groups of channels, then applies factors and offsets per channel."""
-    x, epsilon = layer.x(), layer.param.real(2, 1e-3)
-    group, channels = layer.param.integer(0, 1), layer.param.integer(1, 0)
+    x, epsilon = layer.x(), layer.param.real("eps", 1e-3)
+    group, channels = layer.param.integer("group", 1), layer.param.integer("channels", 0)
     if channels != x.shape[1]:
         raise layer.invalid(f"it is for {channels} channels, not {x.shape[1]}")
-    return norm.group_norm(layer, x, group, _affine(layer, 3, (channels,)), epsilon)
+    return norm.group_norm(layer, x, group, _affine(layer, (channels,)), epsilon)
 
 
 def _normalized_axis(layer: NcnnLayer, size: int) -> int:
@@ -111,18 +111,18 @@ def _normalized_axis(layer: NcnnLayer, size: int) -> int:
 @handles("LayerNorm")
 def layer_norm(layer: NcnnLayer) -> Results:
     """Normalizes each row or each channel."""
-    axis = _normalized_axis(layer, layer.param.integer(0, 0))
-    epsilon = layer.param.real(1, 1e-3)
-    affine = _affine(layer, 2, layer.x().shape[axis:])
+    axis = _normalized_axis(layer, layer.param.integer("affine_size", 0))
+    epsilon = layer.param.real("eps", 1e-3)
+    affine = _affine(layer, layer.x().shape[axis:])
     return norm.layer_norm(layer, layer.x(), axis, affine, epsilon)
 
 
 @handles("RMSNorm")
 def rms_norm(layer: NcnnLayer) -> Results:
     """Divides each row or each channel by its root mean square, then applies factors."""
-    axis = _normalized_axis(layer, layer.param.integer(0, 0))
-    y = norm.rms_norm(layer, layer.x(), axis, layer.param.real(1, 1e-3))
-    if not layer.param.integer(2, 1):
+    axis = _normalized_axis(layer, layer.param.integer("affine_size", 0))
+    y = norm.rms_norm(layer, layer.x(), axis, layer.param.real("eps", 1e-3))
+    if not layer.param.integer("affine", 1):
         return y
     factors = layer.raw_weights(layer.x().shape[axis:], "factors")
     return layer.add("mul", y, layer.constant(factors, "factors"))
@@ -131,8 +131,7 @@ def rms_norm(layer: NcnnLayer) -> Results:
 @handles("Softmax")
 def softmax(layer: NcnnLayer) -> Results:
     """Softmax along an axis."""
-    axis = layer.param.integer(0, 0)
-    if axis and not layer.param.integer(1, 0):
+    axis, counts_no_batch = layer.param.integer("axis", 0), layer.param.integer("fixbug0", 0)
+    if axis and not counts_no_batch:
         raise layer.unsupported("its axis counts a batch, as in old files (1=1 is missing)")
-    layer.param.integer(1, 0)
     return layer.add("softmax", layer.x(), axis=layer.blob_axis(axis))

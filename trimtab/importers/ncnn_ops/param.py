@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from trimtab.errors import ImportModelError, ModelFileError
 from trimtab.importers._param_text import Dialect, ParamLine, rows
+from trimtab.importers.ncnn_ops.spec import PARAMETERS
 
 _DIALECT = Dialect("an ncnn network", "layers", "blobs", ".param", exact=False)
 
@@ -24,12 +25,15 @@ _HINTS = frozenset((30, 31))
 
 _CONVERT_AGAIN = "copy or convert the network again"
 
-T = TypeVar("T", int, float)
+T = TypeVar("T", int, float, str)
 
 
 @dataclass
 class ParamLayer:
-    """The line of a layer: type, name, names of blobs, and the text of parameters by number."""
+    """The line of a layer: type, name, names of blobs, and the text of parameters by number.
+
+    Handlers read parameters by the names of `spec`.
+    """
 
     type: str
     name: str
@@ -40,30 +44,34 @@ class ParamLayer:
     params: dict[int, list[str]]
     read: set[int] = field(default_factory=set)
 
-    def has(self, key: int) -> bool:
+    def has(self, name: str) -> bool:
         """Whether the parameter is present."""
-        return key in self.params
+        return PARAMETERS[self.type][name].number in self.params
 
-    def integer(self, key: int, default: int) -> int:
+    def integer(self, name: str, default: int) -> int:
         """An integer parameter."""
-        return self._single_value(key, default, int)
+        return self._single_value(name, default, int)
 
-    def real(self, key: int, default: float) -> float:
+    def choice(self, name: str, default: int = 0) -> str:
+        """The name of an integer parameter's value; empty if it has none."""
+        number, values = self.integer(name, default), PARAMETERS[self.type][name].values
+        return values[number] if 0 <= number < len(values) else ""
+
+    def real(self, name: str, default: float) -> float:
         """A floating-point parameter."""
-        return self._single_value(key, default, float)
+        return self._single_value(name, default, float)
 
-    def integers(self, key: int) -> list[int]:
+    def integers(self, name: str) -> list[int]:
         """An array of integers; empty if it is absent."""
-        return self._all(key, int)
+        return self._all(name, int)
 
-    def reals(self, key: int) -> list[float]:
+    def reals(self, name: str) -> list[float]:
         """An array of floats; empty if it is absent."""
-        return self._all(key, float)
+        return self._all(name, float)
 
-    def text(self, key: int) -> str:
+    def text(self, name: str) -> str:
         """A text, such as an expression; empty if it is absent."""
-        self.read.add(key)
-        return ",".join(self.params.get(key, ()))
+        return ",".join(self._all(name, str))
 
     def unread(self) -> dict[int, str]:
         """Parameters that no handler has read and that may change the result."""
@@ -74,7 +82,8 @@ class ParamLayer:
         """Whether a parameter is a hint, or 0, which is almost always the default."""
         return key in _HINTS or not ",".join(self.params[key]).strip("0.,e+-")
 
-    def _all(self, key: int, convert: Callable[[str], T]) -> list[T]:
+    def _all(self, name: str, convert: Callable[[str], T]) -> list[T]:
+        key = PARAMETERS[self.type][name].number
         self.read.add(key)
         values = self.params.get(key, [])
         try:
@@ -87,11 +96,11 @@ class ParamLayer:
                 hint="correct the parameter",
             ) from None
 
-    def _single_value(self, key: int, default: T, convert: Callable[[str], T]) -> T:
-        values = self._all(key, convert)
+    def _single_value(self, name: str, default: T, convert: Callable[[str], T]) -> T:
+        values = self._all(name, convert)
         if len(values) > 1:
             raise ImportModelError(
-                f"parameter {key} is an array, not a single value",
+                f"parameter {PARAMETERS[self.type][name].number} is an array, not a single value",
                 where=self.where,
                 hint="correct the parameter",
             )

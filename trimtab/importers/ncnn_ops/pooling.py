@@ -16,69 +16,65 @@ from trimtab.importers.vocabulary.movement import concat, expanded, flattened, p
 from trimtab.importers.vocabulary.resize import AxisResize, resize
 from trimtab.importers.vocabulary.window import Window, from_image, to_image
 
-_KINDS: tuple[pools.Kind, ...] = ("max", "average")
-
 _MAX_LEVELS = 10  # of a pyramid: 2^9 bins per axis
-
-# The values of pad_mode.
-_FULL, _VALID, _SAME_UPPER, _SAME_LOWER = range(4)
 
 
 @handles("Pooling")
 def pooling(layer: NcnnLayer) -> Results:
     """Pools with a window, over the whole image (the result is a vector), or to a given size."""
-    kind = layer.param.integer(0, 0)
-    if kind not in (0, 1):
-        raise layer.unsupported(f"its pooling_type {kind} is not known")
-    x = layer.image()
-    if layer.param.integer(4, 0):
+    kind, x = _kind(layer), layer.image()
+    if layer.param.integer("global_pooling", 0):
         # Files contain window parameters that have no effect here.
         layer.param.read.update(layer.param.params)
-        y = pools.adaptive_pool(layer, _KINDS[kind], x, (1, 1))
+        y = pools.adaptive_pool(layer, kind, x, (1, 1))
         return layer.reshape(y, y.shape[:2])
-    if layer.param.integer(7, 0):
+    if layer.param.integer("adaptive_pooling", 0):
         layer.param.read.update(layer.param.params)
-        return _adaptive(layer, x, _KINDS[kind])
-    window = Window(pair(layer, 1, 0), pair(layer, 2, 1), pads(layer, 3, 13, 14, 15))
-    return _windowed(layer, x, _KINDS[kind], window)
+        return _adaptive(layer, x, kind)
+    window = Window(pair(layer, "kernel", 0), pair(layer, "stride", 1), pads(layer))
+    return _windowed(layer, x, kind, window)
+
+
+def _kind(layer: NcnnLayer) -> pools.Kind:
+    if kind := layer.param.choice("pooling_type"):
+        return "average" if kind == "average" else "max"
+    raise layer.unsupported(f"its pooling_type {layer.param.text('pooling_type')} is not known")
 
 
 @handles("Pooling1D")
 def pooling_1d(layer: NcnnLayer) -> Results:
     """Pools the rows of a matrix with a window, whole (the result is a vector), or to a size."""
-    p, kind = layer.param, layer.param.integer(0, 0)
-    if kind not in (0, 1):
-        raise layer.unsupported(f"its pooling_type {kind} is not known")
+    p, kind = layer.param, _kind(layer)
     image = to_image(layer, layer.x(), 1)
-    if p.integer(4, 0):
+    if p.integer("global_pooling", 0):
         p.read.update(p.params)
-        y = pools.adaptive_pool(layer, _KINDS[kind], image, (1, 1))
+        y = pools.adaptive_pool(layer, kind, image, (1, 1))
         return layer.reshape(y, y.shape[:2])
-    if p.integer(7, 0):
+    if p.integer("adaptive_pooling", 0):
         p.read.update(p.params)
-        y = pools.adaptive_pool(layer, _KINDS[kind], image, (1, p.integer(8, 0)))
+        y = pools.adaptive_pool(layer, kind, image, (1, p.integer("out_w", 0)))
         return from_image(layer, y, 1, layer.x())
-    left = p.integer(3, 0)
-    padding = 0, left, 0, p.integer(14, left)
-    window = Window((1, p.integer(1, 0)), (1, p.integer(2, 1)), padding)
-    y = _windowed(layer, image, _KINDS[kind], window)
+    left = p.integer("pad_left", 0)
+    padding = 0, left, 0, p.integer("pad_right", left)
+    window = Window((1, p.integer("kernel_w", 0)), (1, p.integer("stride_w", 1)), padding)
+    y = _windowed(layer, image, kind, window)
     return from_image(layer, y, 1, layer.x())
 
 
 def _adaptive(layer: NcnnLayer, x: Value, kind: pools.Kind) -> Value:
-    width = layer.param.integer(8, 0)
-    size = (layer.param.integer(18, width), width)
+    width = layer.param.integer("out_w", 0)
+    size = (layer.param.integer("out_h", width), width)
     height, width = (n if out == NONE else out for out, n in zip(size, x.shape[2:], strict=True))
     return pools.adaptive_pool(layer, kind, x, (height, width))
 
 
 def _windowed(layer: NcnnLayer, x: Value, kind: pools.Kind, window: Window) -> Value:
-    mode = layer.param.integer(5, 0)
-    counted = bool(layer.param.integer(6, 0))
+    mode = layer.param.choice("pad_mode")
+    counted = bool(layer.param.integer("avgpool_count_include_pad", 0))
     window.check(layer)
     if min(window.pads) < 0 or max(window.pads) >= 2**24:
         raise layer.invalid(f"its padding is {window.pads}")
-    size, ceil_mode = x.shape[2:], mode == _FULL
+    size, ceil_mode = x.shape[2:], mode == "full"
     if ceil_mode:
         padding = window.pads
         room = [size[i] + padding[i] + padding[2 + i] - window.kernel[i] for i in range(2)]
@@ -87,13 +83,13 @@ def _windowed(layer: NcnnLayer, x: Value, kind: pools.Kind, window: Window) -> V
         if filled != window.filled(size):
             # The last window lies outside of the image, which ncnn allows.
             window, ceil_mode = filled, False
-    elif mode in (_SAME_UPPER, _SAME_LOWER):
+    elif mode.startswith("same"):
         if any(window.pads):
             raise layer.unsupported("it has padding beside pad_mode")
-        window = window.same(size, lower=mode == _SAME_LOWER)
+        window = window.same(size, lower=mode == "same_lower")
         counted = True
-    elif mode != _VALID:
-        raise layer.unsupported(f"its pad_mode {mode} is not known")
+    elif not mode:
+        raise layer.unsupported(f"its pad_mode {layer.param.text('pad_mode')} is not known")
     counts = {"count_include_pad": counted, "count_overhang": counted}
     return pools.pool(layer, kind, x, window, ceil_mode=ceil_mode, **counts)
 
@@ -103,12 +99,10 @@ def spatial_pyramid(layer: NcnnLayer) -> Results:
     """Pools to 1 x 1, 2 x 2, 4 x 4, ... bins, which become one vector (He et al. 2014). Bins beyond
     the image read zeros.
     """
-    kind, levels, x = layer.param.integer(0, 0), layer.param.integer(1, 1), layer.image()
-    if kind not in (0, 1):
-        raise layer.unsupported(f"its pooling_type {kind} is not known")
+    kind, levels, x = _kind(layer), layer.param.integer("pyramid_height", 1), layer.image()
     if not 1 <= levels <= _MAX_LEVELS:
         raise layer.invalid(f"it has {levels} levels, not 1 to {_MAX_LEVELS}")
-    pooled = [_bins(layer, _KINDS[kind], x, 2**level) for level in range(levels)]
+    pooled = [_bins(layer, kind, x, 2**level) for level in range(levels)]
     return concat(layer, [flattened(layer, y, 1) for y in pooled], axis=1)
 
 
@@ -123,12 +117,11 @@ def _bins(layer: NcnnLayer, kind: pools.Kind, x: Value, bins: int) -> Value:
 @handles("Interp")
 def interp(layer: NcnnLayer) -> Results:
     """Resizes by nearest neighbor, linearly or by cubics; a vector [1, c] becomes an image."""
-    kind = layer.param.integer(0, 0)
-    aligned = bool(layer.param.integer(6, 0))
-    scales = (layer.param.real(1, 1.0), layer.param.real(2, 1.0))
-    output = (layer.param.integer(3, 0), layer.param.integer(4, 0))
-    expression = layer.param.text(9)
-    x = layer.x()
+    x, p = layer.x(), layer.param
+    mode, aligned = p.choice("resize_type"), p.integer("align_corner", 0)
+    scales = p.real("height_scale", 1.0), p.real("width_scale", 1.0)
+    output = p.integer("output_height", 0), p.integer("output_width", 0)
+    expression = p.text("size_expr")
     shape = x.shape
     size = (1, 1, *shape)[-2:] if len(shape) > 2 else (1, 1)
     sizes: tuple[int, ...] = output
@@ -138,7 +131,7 @@ def interp(layer: NcnnLayer) -> Results:
         if len(values) not in (1, 2):
             raise layer.invalid(f"its size has {len(values)} dimensions")
         sizes = (values[1] if len(values) > 1 else size[0], values[0])
-    elif layer.param.integer(5, 0):
+    elif p.integer("dynamic_target_size", 0):
         sizes = (1, *layer.x(1).shape)[-2:]
     elif 0 in output:
         sizes = tuple(_scaled(layer, n, s) for n, s in zip(size, scales, strict=True))
@@ -150,15 +143,15 @@ def interp(layer: NcnnLayer) -> Results:
         x = layer.reshape(x, (1, *shape))
     elif len(shape) != 4:
         raise layer.unsupported(f"its input has {len(shape) - 1} dimensions")
-    if sizes != x.shape[2:] and kind not in (1, 2, 3):
-        raise layer.unsupported(f"its resize_type is {kind}")
-    if kind == 3:
-        y = _bicubic(layer, x, sizes, "align_corners" if aligned else "half_pixel")
-        return layer.reshape(y, y.shape[1:]) if len(shape) == 3 else y
-    mode, coordinates = "nearest", "asymmetric"
-    if kind == 2:
-        mode, coordinates = "linear", "align_corners" if aligned else "half_pixel"
-    y = resize(layer, x, sizes, mode, coordinates, scales=() if exact else scales)
+    if sizes != x.shape[2:] and not mode:
+        raise layer.unsupported(f"its resize_type is {p.integer('resize_type', 0)}")
+    coordinates = "align_corners" if aligned else "half_pixel"
+    if mode == "cubic":
+        y = _bicubic(layer, x, sizes, coordinates)
+    elif mode == "linear":
+        y = resize(layer, x, sizes, mode, coordinates, scales=() if exact else scales)
+    else:
+        y = resize(layer, x, sizes, "nearest", scales=() if exact else scales)
     return layer.reshape(y, y.shape[1:]) if len(shape) == 3 else y
 
 

@@ -25,9 +25,9 @@ def proposal(layer: NcnnLayer) -> Results:
     al. 2015, section 3.1). Unused rows are -1.
     """
     p = layer.param
-    stride, base = p.integer(0, 16), p.integer(1, 16)
-    candidates, keep, overlap = p.integer(2, 6000), p.integer(3, 300), p.real(4, 0.7)
-    smallest = p.integer(5, 16)
+    stride, base = p.integer("feat_stride", 16), p.integer("base_size", 16)
+    candidates, keep = p.integer("pre_nms_topN", 6000), p.integer("after_nms_topN", 300)
+    overlap, smallest = p.real("nms_thresh", 0.7), p.integer("min_size", 16)
     if min(stride, base, keep) < 1:
         raise layer.invalid(f"its stride is {stride}, its base size {base}, it keeps {keep}")
     anchors, scores, offsets, frame = _anchors(base), layer.image(0), layer.image(1), layer.x(2)

@@ -1,4 +1,4 @@
-"""int8 layers of ncnn: those whose parameter 8, int8_scale_term, is not 0.
+"""int8 layers of ncnn: those whose parameter int8_scale_term is not 0.
 
 A scale of ncnn is a factor: q = round(x * scale), halves away from zero, clamped to [-127, 127].
 The file has the weights, the float32 bias, the scales of the weights and the scale of the operand.
@@ -20,7 +20,7 @@ from trimtab.importers.vocabulary.quantization import (
 )
 from trimtab.program import Quantization
 
-_TERM = 8
+_TERM = "int8_scale_term"
 _REQUANTIZES = 100
 _ONE_SCALE = 2  # a depthwise convolution with one scale for the weights of all groups
 _MAX = 127

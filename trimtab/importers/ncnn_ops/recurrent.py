@@ -17,7 +17,7 @@ from trimtab.importers.vocabulary.recurrent import Weights
 _LSTM_GATES, _GRU_GATES = (0, 2, 1, 3), (1, 0, 2)
 
 # For each direction of a layer, whether it begins with the last step.
-_REVERSED = {0: (False,), 1: (True,), 2: (False, True)}
+_REVERSED = {"forward": (False,), "reverse": (True,), "both": (False, True)}
 
 _Direction = Callable[[Value, Weights, Sequence[Value], bool], tuple[Value, ...]]
 """(x, weights, states, reverse) -> h of all steps and the last states of one direction."""
@@ -26,8 +26,9 @@ _Direction = Callable[[Value, Weights, Sequence[Value], bool], tuple[Value, ...]
 @handles("LSTM")
 def lstm(layer: NcnnLayer) -> Results:
     """Long short-term memory in all directions, with states as inputs and outputs; float32."""
-    size = layer.param.integer(3, layer.param.integer(0, 0))
-    if size != layer.param.integer(0, 0):
+    outputs = layer.param.integer("num_output", 0)
+    size = layer.param.integer("hidden_size", outputs)
+    if size != outputs:
         raise layer.unsupported(f"it projects its state of {size} elements")
 
     def direction(
@@ -69,12 +70,13 @@ def _results(
 ) -> Results:
     """h of all steps, [steps, directions * size], and the last states, [directions, size] each."""
     p = layer.param
-    size, count, kind = p.integer(0, 0), p.integer(1, 0), p.integer(2, 0)
-    if p.integer(8, 0):
+    size, count = p.integer("num_output", 0), p.integer("weight_data_size", 0)
+    reversed = _REVERSED.get(p.choice("direction"))
+    if p.integer("int8_scale_term", 0):
         raise layer.unsupported("its weights are quantized to 8-bit integers")
-    if kind not in _REVERSED:
-        raise layer.invalid(f"its direction is {kind}, not 0, 1 or 2")
-    x, reversed = layer.x(), _REVERSED[kind]
+    if not reversed:
+        raise layer.invalid(f"its direction is {p.text('direction')}, not 0, 1 or 2")
+    x = layer.x()
     if len(x.shape) != 3:
         raise layer.invalid(f"its input has {len(x.shape) - 1} dimensions, not 2")
     steps, inputs = x.shape[1:]

@@ -13,8 +13,8 @@ from trimtab.importers.vocabulary.movement import axis_slice
 @handles("ROIPooling")
 def roi_pooling(layer: NcnnLayer) -> Results:
     """The maximum in each bin of the region."""
-    columns, rows = layer.param.integer(0, 0), layer.param.integer(1, 0)
-    scale = layer.param.real(2, 1.0)
+    columns, rows = _bins(layer, 0)
+    scale = layer.param.real("spatial_scale", 1.0)
     return layer.add(
         "roi_pooling",
         layer.image(),
@@ -27,8 +27,8 @@ def roi_pooling(layer: NcnnLayer) -> Results:
 @handles("PSROIPooling")
 def psroi_pooling(layer: NcnnLayer) -> Results:
     """The mean in each bin of the region, with channels of its own for every bin (R-FCN)."""
-    columns, rows = layer.param.integer(0, 7), layer.param.integer(1, 7)
-    scale, outputs = layer.param.real(2, 0.0625), layer.param.integer(3, 0)
+    columns, rows = _bins(layer, 7)
+    scale, outputs = layer.param.real("spatial_scale", 0.0625), layer.param.integer("output_dim", 0)
     x = layer.image()
     if rows != columns:
         raise layer.unsupported(f"it has {rows} x {columns} bins")
@@ -40,9 +40,12 @@ def psroi_pooling(layer: NcnnLayer) -> Results:
 @handles("ROIAlign")
 def roi_align(layer: NcnnLayer) -> Results:
     """Means of linear samples in the cells of the region, as in detectron2 (version 1)."""
-    columns, rows = layer.param.integer(0, 0), layer.param.integer(1, 0)
-    scale, samples = layer.param.real(2, 1.0), layer.param.integer(3, 0)
-    aligned, version = layer.param.integer(4, 0), layer.param.integer(5, 0)
+    columns, rows = _bins(layer, 0)
+    scale, samples = (
+        layer.param.real("spatial_scale", 1.0),
+        layer.param.integer("sampling_ratio", 0),
+    )
+    aligned, version = layer.param.integer("aligned", 0), layer.param.integer("version", 0)
     if version != 1:
         raise layer.unsupported(f"its version is {version}, which clamps cells to the image")
     image = layer.value(np.zeros(1, np.int64))
@@ -57,6 +60,12 @@ def roi_align(layer: NcnnLayer) -> Results:
         scale=scale,
         half_pixel=bool(aligned),
     )
+
+
+def _bins(layer: NcnnLayer, default: int) -> tuple[int, int]:
+    """The columns and rows of bins."""
+    p = layer.param
+    return p.integer("pooled_width", default), p.integer("pooled_height", default)
 
 
 def _region(layer: NcnnLayer) -> Value:

@@ -16,6 +16,8 @@ from trimtab.importers._graph import Array, UnsupportedFormError
 
 LIMIT_BYTES = 2**32
 
+FLOAT32 = 0  # the tag of float32 values
+
 _HALF = 0x01306B47
 _INT8 = 0x000D4B38
 _RAW = 0x0002C056  # float32, for layers with another source of their precision
@@ -62,7 +64,7 @@ class NcnnWeights(WeightsFile):
             raise UnsupportedFormError(f"its {what} is quantized to 8-bit integers")
         if tag == _HALF:
             values = self._floats(count, "<f2", what)
-        elif tag in (0, _RAW):
+        elif tag in (FLOAT32, _RAW):
             values = self._floats(count, "<f4", what)
         else:
             table = self._floats(_TABLE, "<f4", what)

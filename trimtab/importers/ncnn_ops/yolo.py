@@ -17,7 +17,7 @@ _BOX, _OBJECTNESS, _SCORES = 4, 4, 5
 @handles("YoloDetectionOutput")
 def yolo_v2(layer: NcnnLayer) -> Results:
     """Anchors are in cells of each head; scores are the softmax over the classes."""
-    boxes, anchors = layer.param.integer(1, 5), layer.param.reals(4)
+    boxes, anchors = layer.param.integer("num_box", 5), layer.param.reals("biases")
     _check(layer, boxes, anchors, boxes)
     heads = []
     for i in range(len(layer.inputs)):
@@ -32,8 +32,8 @@ def yolo_v2(layer: NcnnLayer) -> Results:
 def yolo_v3(layer: NcnnLayer) -> Results:
     """Anchors are in pixels of the image, whose size follows from that of each head."""
     p = layer.param
-    boxes, anchors = p.integer(1, 5), p.reals(4)
-    mask, scales = [_mask_index(value) for value in p.reals(5)], p.reals(6)
+    boxes, anchors = p.integer("num_box", 5), p.reals("biases")
+    mask, scales = [_mask_index(value) for value in p.reals("mask")], p.reals("anchors_scale")
     count = len(layer.inputs)
     _check(layer, boxes, anchors, 1)
     if len(mask) < boxes * count or len(scales) < count or min(scales, default=0) <= 0:
@@ -68,7 +68,7 @@ def _mask_index(value: float) -> int:
 
 
 def _check(layer: NcnnLayer, boxes: int, anchors: list[float], min_anchors: int) -> None:
-    classes = layer.param.integer(0, 20)
+    classes = layer.param.integer("num_class", 20)
     layer.x()
     if not 1 <= boxes <= 2**10 or len(anchors) < 2 * min_anchors or classes < 1:
         raise layer.invalid(f"{boxes} boxes, {len(anchors)} anchors and {classes} classes")
@@ -103,8 +103,8 @@ def _select(layer: NcnnLayer, rows: Value, scores: Value) -> Value:
         layer.reshape(best, (1, 1, best.count)),
         outputs=3,
         background=-1,
-        score_threshold=layer.param.real(2, 0.01),
-        nms_threshold=layer.param.real(3, 0.45),
+        score_threshold=layer.param.real("confidence_threshold", 0.01),
+        nms_threshold=layer.param.real("nms_threshold", 0.45),
     )
     # multiclass_nms returns class 0 for every box, and class -1 in unused rows.
     is_used = layer.shifted(_columns(layer, detections, 0, 1), 1.0)

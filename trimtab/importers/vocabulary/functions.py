@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from trimtab import schema
@@ -12,8 +12,9 @@ from trimtab.importers._handlers import Handlers
 from trimtab.importers._layer import ImportedLayer
 
 L = TypeVar("L", bound=ImportedLayer)
+Types = TypeVar("Types", bound=Sequence[str])
 
-Number = float | tuple[Any, float]
+Number = float | tuple[str, float]
 """A fixed number, or the name of a parameter in the format and its default."""
 
 _ATTRIBUTES = ("alpha", "beta")
@@ -32,8 +33,19 @@ class Function:
             return self._function.__doc__ or ""
         doc = schema.operator(self._function).doc
         for attribute, number in zip(_ATTRIBUTES, self._numbers, strict=False):
-            doc = re.sub(rf"\b{attribute}\b", _text(number) or attribute, doc)
+            doc = re.sub(rf"\b{attribute}\b", _text(number), doc)
         return doc
+
+    @property
+    def operator(self) -> str:
+        """The operator that it is; empty if it is composed."""
+        return self._function if isinstance(self._function, str) else ""
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """The attribute of the operator for each parameter of the format; none if composed."""
+        numbers = zip(self._numbers, _ATTRIBUTES if self.operator else (), strict=False)
+        return {number[0]: name for number, name in numbers if isinstance(number, tuple)}
 
     def __call__(self, layer: ImportedLayer, x: Value) -> Value:
         """Adds the function of `x` to the program."""
@@ -44,16 +56,14 @@ class Function:
 
 
 def _text(number: Number) -> str:
-    """A fixed number, or the name of a parameter without its message; empty for ncnn's numbers."""
-    if not isinstance(number, tuple):
-        return f"{number:g}"
-    return number[0].rpartition(".")[2] if isinstance(number[0], str) else ""
+    """A fixed number, or the name of a parameter."""
+    return number[0] if isinstance(number, tuple) else f"{number:g}"
 
 
 def handle_functions(
     handlers: Handlers[L],
     module: str,
-    functions: Mapping[str | tuple[str, ...], Function],
+    functions: Mapping[Types, Function],
     apply: Callable[[L, Function], Any] = lambda layer, function: function(layer, layer.x()),
 ) -> None:
     """Registers a handler for each function of a table, which maps layer types to functions.
