@@ -86,7 +86,7 @@ class _OperatorCopy:
         self._kernel()
         if self._in_onnx:
             self._case()
-            self._importer_word()
+            self._import()
         else:
             self._result.missing.append("test cases and importers: ONNX has no such operator")
         self._elsewhere()
@@ -189,23 +189,19 @@ class _OperatorCopy:
                 return
         self._result.missing.append(f"test cases in {_CASES}/")
 
-    def _importer_word(self) -> None:
-        """Writes the word of the operator into the table of functions, in place of one that is
-        there.
+    def _import(self) -> None:
+        """Removes the word of an import as other operators: a unary operator whose schema has
+        `onnx` is imported without one.
         """
-        text = (self._root / _FUNCTIONS).read_text(encoding="utf-8")
-        parameters = "".join(f', ("{n}", {_number(v)})' for n, v in self._parameters.items())
-        row = f'        "{self._onnx}": Function("{self._name}"{parameters}),\n'
-        present = re.compile(rf'^ +"{self._onnx}": Function\(.*\n', re.MULTILINE)
-        beside = re.compile(rf'^ +"\w+": Function\("{self._template.name}".*\n', re.MULTILINE)
-        if match := present.search(text):
-            self._put(_FUNCTIONS, text[: match.start()] + row + text[match.end() :])
-        elif places := [*self._locations(_IMPORTERS / "onnx_ops", rf'@handles\(.*"{self._onnx}"')]:
-            self._result.missing.append(f"its import as other operators is still at {places[0]}")
-        elif match := beside.search(text):
-            self._put(_FUNCTIONS, text[: match.end()] + row + text[match.end() :])
-        else:
+        if self._template.kind != "unary":
             self._result.missing.append("a handler in trimtab/importers/onnx_ops/")
+            return
+        text = (self._root / _FUNCTIONS).read_text(encoding="utf-8")
+        word = re.compile(rf'^ +"{self._onnx}": Function\(.*\n', re.MULTILINE)
+        if match := word.search(text):
+            self._put(_FUNCTIONS, text[: match.start()] + text[match.end() :])
+        for place in self._locations(_IMPORTERS / "onnx_ops", rf'@handles\(.*"{self._onnx}"'):
+            self._result.missing.append(f"its import as other operators is still at {place}")
 
     def _elsewhere(self) -> None:
         """Names the places that know the template, and which no copy can be made of."""

@@ -18,7 +18,7 @@ NAMESPACE = "op"
     },
 )
 def new(_: Context, name: str, like: str, onnx: str = "") -> None:
-    """Write a schema, a kernel, a test case and an importer word as a copy of another operator."""
+    """Write a schema, a kernel and a test case as a copy of those of another operator."""
     from lab.new_operator import scaffold
     from trimtab import paths
 

@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
 
 import trimtab
 from tests.ops.cases.case import normal
 from tests.ops.cases.counted import BRANCHES, DETECTOR, boxes, model
+from trimtab import schema
 from trimtab.errors import ProgramError, TrimtabError, UnsupportedOperatorError
 from trimtab.importers.onnx_ops import counted
 
@@ -44,6 +46,16 @@ def test_a_result_may_be_several_outputs() -> None:
     net (float[5] x) => (int64[1, n] y, int64[1, n] again) { y = NonZero (x) again = Identity (y) }
     """
     check(text, *({"x": np.array([1, 0, n, 2, n], np.float32)} for n in (0, 3)))
+
+
+FUNCTIONS = [op.onnx for op in schema.operators().values() if op.kind == "unary" and op.onnx]
+
+
+@pytest.mark.parametrize("type", [type for type in FUNCTIONS if onnx.defs.has(type, 17)])
+def test_every_function_of_one_operand_follows_its_sizes(type: str) -> None:
+    text = f"net (float[5] x, bool[5] c) => (float[n] y) {{ v = Compress (x, c) y = {type} (v) }}"
+    x, flags = np.abs(normal(5)) + np.float32(0.5), np.array([[1, 0, 1, 1, 0], [0] * 5], bool)
+    check(text, *({"x": x, "c": c} for c in flags))
 
 
 PADDED = """

@@ -65,7 +65,7 @@ def test_a_unary_operator_is_complete_and_its_sources_compile(checkout: Path) ->
         "runtime/ops/soft_plus2.toml",
         "kernels/generic/unary.h",
         "tests/ops/cases/activation.py",
-        "trimtab/importers/onnx_ops/elementwise.py",
+        "trimtab/importers/onnx_ops/elementwise.py",  # without the word of the composition
     }
     python(checkout, CHECK)
     output = checkout / "generated"

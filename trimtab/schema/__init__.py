@@ -18,6 +18,7 @@ from trimtab.errors import SchemaError
 from trimtab.schema.model import (
     DTYPES,
     END_DTYPES,
+    FIRST_PLUGIN_ID,
     MAX_CONSTANT,
     SIZE_SOURCES,
     Attribute,
@@ -103,9 +104,6 @@ def _add(by_name: dict[str, Operator], op: Operator) -> None:
     by_name[op.name] = op
 
 
-_FIRST_PLUGIN_ID = 0x8000
-
-
 def read_plugin_operator(path: Path) -> Operator:
     """Reads the operator of a plug-in; its id defaults to a hash of its name."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", path.stem):
@@ -114,7 +112,7 @@ def read_plugin_operator(path: Path) -> Operator:
             where=str(path),
             hint="rename the file, such as my_op.toml, and its .cpp",
         )
-    default_id = _FIRST_PLUGIN_ID | name_hash(path.stem) & 0x7FFF
+    default_id = FIRST_PLUGIN_ID | name_hash(path.stem) & 0x7FFF
     op = read_operator(path, default_id)
     has_source = path.with_suffix(".cpp").is_file()
     if op.run_time == has_source and not op.is_generated:
@@ -129,8 +127,8 @@ def read_plugin_operator(path: Path) -> Operator:
     if op.replaces:
         built_in = paths.root() / "runtime" / "ops" / path.name
         return replace(op, id=read_operator(built_in).id) if built_in.is_file() else op
-    if not _FIRST_PLUGIN_ID <= op.id <= 0xFFFF:
-        hint = f"remove `id`, or choose one from {_FIRST_PLUGIN_ID} to {0xFFFF}"
+    if not FIRST_PLUGIN_ID <= op.id <= 0xFFFF:
+        hint = f"remove `id`, or choose one from {FIRST_PLUGIN_ID} to {0xFFFF}"
         raise SchemaError(
             f"id {op.id} is outside the range of plug-ins", where=str(path), hint=hint
         )

@@ -27,6 +27,8 @@ SIZE_SOURCES = ("attributes", "tensor", "terms")
 """Where the sizes of results come from: attributes; elements of an operand, so that the operator
 counts; terms of free dimensions, which are attributes, with an operand that has these dimensions.
 """
+FIRST_PLUGIN_ID = 0x8000
+"""The smallest id of an operator that a plug-in adds."""
 LAYOUTS = ("any", "plain", "nhwc", "converts")
 KINDS = ("", "unary", "binary", "movement", "reduction")
 """Families of operators that passes, the quantizer and the exporter treat alike."""
@@ -214,6 +216,11 @@ class Operator:
         convert elements.
         """
         return _OPERAND_DTYPES.keys() <= {*self.dtypes}
+
+    @property
+    def is_added(self) -> bool:
+        """Whether a plug-in adds it."""
+        return self.id >= FIRST_PLUGIN_ID
 
     @property
     def is_generated(self) -> bool:

@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 from trimtab.exporters.onnx_ops.graph import OnnxGraph, emits, refusal
+from trimtab.importers.onnx_ops.elementwise import BINARY, BITWISE
 from trimtab.program import Op
 
-_OPERATORS = {
-    "add": "Add",
-    "sub": "Sub",
-    "mul": "Mul",
-    "div": "Div",
-    "pow": "Pow",
-    "floor_mod": "Mod",
-    "remainder": "Mod",
-    "bit_and": "BitwiseAnd",
-    "bit_or": "BitwiseOr",
-    "bit_xor": "BitwiseXor",
-    "shift_left": "BitShift",
-    "shift_right": "BitShift",
-}
+_OPERATORS = {function: type for type, function in (BINARY | BITWISE).items()}
+_OPERATORS |= {"floor_mod": "Mod", "remainder": "Mod"}
+_OPERATORS |= {"shift_left": "BitShift", "shift_right": "BitShift"}
 
 
 @emits("integer_arithmetic")

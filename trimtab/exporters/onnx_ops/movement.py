@@ -7,10 +7,11 @@ from onnx import TensorProto, helper
 
 from trimtab import schema
 from trimtab.exporters.onnx_ops.graph import OnnxGraph, attributes_of, emits, refusal
+from trimtab.importers.onnx_ops.condition import COMPARE
 from trimtab.program import Op
 from trimtab.program.block import NUMPY_DTYPES
 
-_RELATIONS = {"equal": "Equal", "less": "Less", "less_or_equal": "LessOrEqual"}
+_RELATIONS = {relation: type for type, (relation, swapped) in COMPARE.items() if not swapped}
 
 
 @emits("where")
@@ -130,7 +131,7 @@ def roi_align(graph: OnnxGraph, op: Op) -> None:
     values = op.attributes
     images = op.inputs[2]
     if graph.program.vars[images].dtype != "i64":
-        images = graph.node("Cast", [images], to=7)
+        images = graph.node("Cast", [images], to=TensorProto.INT64)
     half = "half_pixel" if values["half_pixel"] else "output_half_pixel"
     graph.node(
         "RoiAlign",

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from trimtab import schema
 from trimtab.importers._graph import Array, Operand, Value
 from trimtab.importers._layer import Results
 from trimtab.importers.onnx_ops import condition, elementwise
@@ -23,18 +24,16 @@ from trimtab.importers.vocabulary.elementwise import integer
 MAX_COORDINATES = 1 << 24
 """The largest results whose size depends on data, in elements: 128 MB of indices."""
 
-# Their operators infer all sizes from those of their operands.
+# Their operators infer all sizes from those of their operands: schemas tell of which nodes are one
+# element-wise operator, movement or reduction; the others are composed without sizes.
 _FOLLOWING = frozenset(
     (
-        *elementwise.BINARY,
+        *(op.onnx for op in schema.operators().values() if op.kind and not op.is_added),
         *elementwise.VARIADIC,
         *elementwise.BITWISE,
         *condition.COMPARE,
-        *("Relu", "LeakyRelu", "Sigmoid", "Tanh", "HardSigmoid", "HardSwish", "Exp", "Log"),
-        *("Sqrt", "Abs", "Neg", "Erf", "Floor", "Ceil", "Round", "Sin", "Cos", "Reciprocal"),
-        *("Clip", "Mod", "Where", "Not", "And", "Or", "Xor", "Identity", "Cast", "CastLike"),
-        *("Concat", "Split", "Transpose", "Gather", "GatherElements", "ArgMax"),
-        *("ReduceMax", "ReduceMin", "ReduceSum", "ReduceMean", "Softmax", "NonZero", "Compress"),
+        *("Clip", "Mod", "Where", "Not", "And", "Or", "Xor", "Reciprocal", "Identity"),
+        *("Cast", "CastLike", "Split", "Transpose", "ArgMax", "Softmax", "NonZero", "Compress"),
         *("NonMaxSuppression", "MatMul", "Gemm", "Conv", "ConvTranspose", "RoiAlign"),
     )
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from trimtab import schema
 from trimtab.importers._graph import Value
 from trimtab.importers._layer import Results
 from trimtab.importers.onnx_ops.node import HANDLERS, OnnxNode, handles
@@ -27,31 +28,23 @@ BITWISE = {"BitwiseAnd": "bit_and", "BitwiseOr": "bit_or", "BitwiseXor": "bit_xo
 VARIADIC = {"Max": "max", "Min": "min", "Sum": "add", "Mean": "add"}
 
 
+# Operators of the engine, with the attributes that ONNX has.
+_OWN = {
+    op.onnx: Function(
+        op.name, *((a.onnx or a.name, a.default) for a in op.attributes if not a.plan)
+    )
+    for op in schema.operators().values()
+    if op.kind == "unary" and op.onnx and not op.is_added
+}
+
 handle_functions(
     HANDLERS,
     __name__,
     {
-        "Relu": Function("relu"),
-        "LeakyRelu": Function("leaky_relu", ("alpha", 0.01)),
-        "Elu": Function("elu", ("alpha", 1.0)),
-        "Sigmoid": Function("sigmoid"),
-        "Tanh": Function("tanh"),
-        "HardSigmoid": Function("hard_sigmoid", ("alpha", 0.2), ("beta", 0.5)),
-        "HardSwish": Function("hard_swish"),
+        **_OWN,
         "Swish": Function("swish", ("alpha", 1.0)),
-        "Mish": Function("mish"),
-        "Softplus": Function("softplus"),
-        "Exp": Function("exp"),
-        "Log": Function("log"),
-        "Sqrt": Function("sqrt"),
         "Abs": Function(absolute),
         "Neg": Function(negated),
-        "Erf": Function("erf"),
-        "Floor": Function("floor"),
-        "Ceil": Function("ceil"),
-        "Round": Function("round"),
-        "Sin": Function("sin"),
-        "Cos": Function("cos"),
         "Tan": Function(activation.tangent),
         "Asin": Function(trigonometry.asin),
         "Acos": Function(trigonometry.acos),
@@ -64,9 +57,6 @@ handle_functions(
         "Reciprocal": Function(activation.reciprocal),
         # Defaults are those of the paper, in float32.
         "Selu": Function(activation.selu, ("alpha", 1.67326319), ("gamma", 1.05070102)),
-        "Celu": Function("celu", ("alpha", 1.0)),
-        "Shrink": Function("hard_shrink", ("lambd", 0.5), ("bias", 0.0)),
-        "Softsign": Function("softsign"),
         "Sign": Function(signs),
     },
 )
