@@ -29,7 +29,7 @@ VARIADIC = {"Max": "max", "Min": "min", "Sum": "add", "Mean": "add"}
 
 
 # Operators of the engine, with the attributes that ONNX has.
-_OWN = {
+_UNARY = {
     op.onnx: Function(
         op.name, *((a.onnx or a.name, a.default) for a in op.attributes if not a.plan)
     )
@@ -41,7 +41,7 @@ handle_functions(
     HANDLERS,
     __name__,
     {
-        **_OWN,
+        **_UNARY,
         "Swish": Function("swish", ("alpha", 1.0)),
         "Abs": Function(absolute),
         "Neg": Function(negated),
