@@ -33,7 +33,7 @@ TRIMTAB_FAMILY(f32, f16, needs(precision))
 inline void HardShrink(const UnaryArgs<Element>& args) {
   const F high = Set(args.alpha), low = Set(-args.alpha), bias = Set(args.beta);
   Map(args, [=](F x) {
-    const F below = Select(Less(x, low), x + bias, Set(0.0f));
+    const F below = Select(Less(x, low), x + bias, x - x);  // 0, and NaN of NaN
     return Select(Less(high, x), x - bias, below);
   });
 }
