@@ -15,8 +15,7 @@ from trimtab.cli._options import (
     PlanChoices,
     PlanOptions,
     PrecisionOptions,
-    parse_cameras,
-    parse_head,
+    RecipeOptions,
     parse_inputs,
 )
 
@@ -158,25 +157,22 @@ class ConvertOptions:
 
     def recipe(self) -> Recipe:
         """The recipe of these options; UsageError for a plan without a machine."""
+        from dataclasses import replace
+
         from trimtab.errors import UsageError
-        from trimtab.pipeline.recipe import Recipe
 
         planning = changed(self.plan), changed(self.precision), self.cpu, self.profile
         if any(planning) and not self.toolchain:
             raise UsageError("a plan is for a machine: which?", hint="--toolchain NAME, or host")
-        shapes, cameras = parse_cameras(self.input)
-        return Recipe(
+        network = RecipeOptions(
             model=self.model,
+            input=self.input,
+            head=self.head,
             profile=self.profile,
             toolchain=self.toolchain,
             cpu=self.cpu,
-            shapes=shapes,
-            cameras=cameras,
-            outputs=self.tensor,
-            head=parse_head(self.head),
-            plan=self.plan.read(),
-            calibration=self.precision.read(),
         )
+        return replace(network.read(self.plan, self.precision), outputs=self.tensor)
 
 
 @command(ConvertOptions, engine=True)
