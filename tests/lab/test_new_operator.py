@@ -59,7 +59,7 @@ def python(checkout: Path, *arguments: str) -> None:
 def test_a_unary_operator_is_complete_and_its_sources_compile(checkout: Path) -> None:
     result = scaffold.write(checkout, "soft_plus2", "softplus", "Selu")
     assert not any("onnx_ops" in text or "cases" in text for text in result.missing)
-    assert any("trimtab/exporters/ncnn_ops" in text for text in result.missing)
+    assert any("trimtab/importers/ncnn_ops" in text for text in result.missing)
     assert any("a gradient" in text for text in result.missing)
     assert {str(path) for path in result.written} == {
         "runtime/ops/soft_plus2.toml",

@@ -9,43 +9,17 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
 from PIL import Image
 
-import trimtab
 from tests.heads.test_ultraface import raw_network
+from tests.sight.networks import classifier, picture
 from trimtab.cli.run import RunOptions, run
 from trimtab.errors import CalibrationError, DeviceError, UsageError
 from trimtab.pipeline.look import look
 from trimtab.pipeline.recipe import Recipe
 
 FACES = "resize(auto) | mean(127) | scale(1/128)"
-
-
-def picture(width: int, height: int) -> np.ndarray:
-    return np.random.default_rng(width).integers(0, 256, (height, width, 3)).astype(np.uint8)
-
-
-def classifier(folder: Path, shape: tuple[int, ...] = (1, 3, 16, 16)) -> Path:
-    """The mean of each channel, and their sums in twos, as four classes."""
-    nodes = [
-        helper.make_node("GlobalAveragePool", ["image"], ["mean"]),
-        helper.make_node("Flatten", ["mean"], ["flat"]),
-        helper.make_node("MatMul", ["flat", "weights"], ["classes"]),
-    ]
-    weights = np.array([[1, 0, 0, 1], [0, 1, 0, 1], [0, 0, 1, 0]], np.float32)
-    ends = [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, dims)
-        for name, dims in (("image", shape), ("classes", (1, 4)))
-    ]
-    constants = [numpy_helper.from_array(weights, "weights")]
-    graph = helper.make_graph(nodes, "net", ends[:1], ends[1:], constants)
-    opset = [helper.make_opsetid("", 17)]
-    path = folder / "net.onnx"
-    onnx.save(helper.make_model(graph, opset_imports=opset, ir_version=9), path)
-    return path
 
 
 def test_a_classifier_shows_its_best_classes_of_each_picture(tmp_path: Path) -> None:
@@ -62,39 +36,12 @@ def test_a_classifier_shows_its_best_classes_of_each_picture(tmp_path: Path) -> 
         assert sight.milliseconds > 0
 
 
-def test_in_python_a_file_or_an_array_is_shown(tmp_path: Path) -> None:
-    model, path = classifier(tmp_path), tmp_path / "photo.png"
-    Image.fromarray(picture(32, 16)).save(path)
-    of_file, of_array = (trimtab.run(model, one, "imagenet") for one in (path, picture(32, 16)))
-    assert of_file.best == of_array.best
-    assert len(of_file.best) == 4
-
-
 def test_without_a_head_the_outputs_are_as_the_network_has_them(tmp_path: Path) -> None:
     recipe = Recipe(model=str(classifier(tmp_path)))
     (sight,) = look(recipe, [picture(16, 16)], "image=scale(1/255)", "none")
     assert list(sight.results) == ["classes"]
     mean = picture(16, 16).mean(axis=(0, 1)) / 255
     np.testing.assert_allclose(sight.results["classes"][0, :3], mean, 1e-4)
-
-
-@pytest.mark.parametrize(
-    ("view", "head", "shape", "message"),
-    [
-        ("auto", "auto", (1, 3, 16, 16), "does not say how pictures become its input"),
-        ("imagenet", "yolov8", (1, 3, 16, 16), "yolov8"),
-        ("other=imagenet", "auto", (1, 3, 16, 16), "other"),
-        ("imagenet", "auto", (4, 3, 16, 16), "no input takes one picture"),
-        ("imagenet | what", "auto", (1, 3, 16, 16), "what"),
-    ],
-)
-def test_what_does_not_fit_is_refused(
-    tmp_path: Path, view: str, head: str, shape: tuple[int, ...], message: str
-) -> None:
-    recipe = Recipe(model=str(classifier(tmp_path, shape)))
-    with pytest.raises(UsageError) as caught:
-        [*look(recipe, [picture(16, 16)], view, head)]
-    assert message in str(caught.value)
 
 
 def test_options_are_checked_before_anything_is_loaded(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def test_the_events_of_a_core_and_its_memory_are_those_of_its_row() -> None:
 
 def test_no_more_counters_are_requested_than_the_runner_supports() -> None:
     source = Path(counters.__file__).parents[2] / "runtime" / "app" / "counters.h"
-    assert "kMost = 12;" in source.read_text()
+    assert "kMaxCounters = 12;" in source.read_text()
     assert all(len(counters.request(info, 1).events) <= 12 for info in (A72,))
 
 

@@ -1,0 +1,39 @@
+"""Pictures that are shown to a network in Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+import trimtab
+from tests.sight.networks import classifier, picture
+from trimtab.errors import UsageError
+
+
+def test_in_python_a_file_or_an_array_is_shown(tmp_path: Path) -> None:
+    model, path = classifier(tmp_path), tmp_path / "photo.png"
+    Image.fromarray(picture(32, 16)).save(path)
+    of_file, of_array = (trimtab.run(model, one, "imagenet") for one in (path, picture(32, 16)))
+    assert of_file.best == of_array.best
+    assert len(of_file.best) == 4
+
+
+@pytest.mark.parametrize(
+    ("view", "head", "shape", "message"),
+    [
+        ("auto", "auto", (1, 3, 16, 16), "does not say how pictures become its input"),
+        ("imagenet", "yolov8", (1, 3, 16, 16), "yolov8"),
+        ("other=imagenet", "auto", (1, 3, 16, 16), "other"),
+        ("imagenet", "auto", (4, 3, 16, 16), "no input takes one picture"),
+        ("imagenet | what", "auto", (1, 3, 16, 16), "what"),
+    ],
+)
+def test_what_does_not_fit_is_refused(
+    tmp_path: Path, view: str, head: str, shape: tuple[int, ...], message: str
+) -> None:
+    model = classifier(tmp_path, shape)
+    with pytest.raises(UsageError) as caught:
+        trimtab.run(model, picture(16, 16), view, head)
+    assert message in str(caught.value)
