@@ -230,6 +230,21 @@ def test_a_cut_file_is_refused(tmp_path: Path) -> None:
     assert wrong == []
 
 
+def test_blocks_of_the_reserved_kind_are_refused(tmp_path: Path) -> None:
+    """RFC 1951, 3.2.3: 11 is reserved; what follows is else a block with codes of its own."""
+    rows = np.tile(np.arange(64 * 3 + 1, dtype=np.uint8) % 17, (64, 1))
+    rows[:, 0] = 0
+    packed = bytearray(zlib.compress(rows.tobytes(), 9))
+    assert packed[2] >> 1 & 3 == 2
+    contents = {}
+    for name, bit in (("dynamic", 0), ("reserved", 2)):
+        data = bytes(packed[:2]) + bytes([packed[2] | bit]) + bytes(packed[3:])
+        pixels = picture_files.chunk(b"IDAT", data) + picture_files.chunk(b"IEND", b"")
+        contents[name] = picture_files.header(64, 64, 8, 2) + pixels
+    outcomes = {name: outcome for name, (outcome, _) in decoded(tmp_path, contents).items()}
+    assert outcomes == {"dynamic": "decoded", "reserved": DAMAGED}
+
+
 def test_no_changed_byte_of_a_png_file_passes(tmp_path: Path) -> None:
     whole = png(scene(9, 7).astype(np.int64), 8, 2)
     contents = {}
