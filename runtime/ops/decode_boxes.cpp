@@ -317,9 +317,8 @@ Box DecodeBoxes::Decode(int32_t image, const Candidate& candidate) const {
                level.boxes.Block(anchor, per_place_) + static_cast<size_t>(a.box_channel), v);
   const float unit = PerLevel(a.strides, number);
   const auto width = static_cast<size_t>(level.width > 0 ? level.width : 1);
-  // NOLINTNEXTLINE(bugprone-integer-division): the number of the row is whole
-  const float cell[2] = {static_cast<float>(location % width),
-                         static_cast<float>(location / width)};
+  const size_t column = location % width, row = location / width;
+  const float cell[2] = {static_cast<float>(column), static_cast<float>(row)};
   float low[2], high[2];
   for (size_t k = 0; k < 2; ++k) {
     float center = v[k], size = v[2 + k];
