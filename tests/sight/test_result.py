@@ -103,6 +103,20 @@ def test_a_depth_is_a_gray_picture_of_its_range() -> None:
     assert np.all(np.diff(pixels[30, :, 0]) >= 0)
 
 
+def test_pixels_that_the_network_does_not_see_have_no_class_and_no_mask() -> None:
+    # Of the 80 x 60 pixels a center crop of half the picture takes 30 x 30.
+    areas = sight({"classes": np.ones((1, 8, 16), np.int32)}, "center_crop(16, 32)")
+    masks = {**BOXES, "masks": np.ones((1, 2, 8, 16), np.float32)}
+    for pixels in (drawn(areas), drawn(sight(masks, "center_crop(16, 32)"))):
+        assert pixels[30, 40].any()
+        assert not pixels[2, 70:].any()
+        assert not pixels[57:, :5].any()
+
+
+def test_a_narrow_output_is_no_picture() -> None:
+    assert sight({"line": np.ones((1, 1, 2, 40), np.float32)}, "resize(40)").draw() is None
+
+
 def test_other_outputs_are_told_by_shape_and_range_and_not_drawn() -> None:
     one = sight({"a": np.array([[1.0, 3.0]], np.float32), "none": np.zeros((0, 2), np.int64)})
     assert [line.split() for line in one.table().text().splitlines()[2:]] == [

@@ -37,3 +37,13 @@ def test_what_does_not_fit_is_refused(
     with pytest.raises(UsageError) as caught:
         trimtab.run(model, picture(16, 16), view, head)
     assert message in str(caught.value)
+
+
+def test_a_single_score_is_no_class(tmp_path: Path) -> None:
+    program = trimtab.load(classifier(tmp_path))
+    program.outputs = program.block.add_op(
+        "slice", program.outputs, {"starts": (0,), "ends": (1,), "axes": (1,)}
+    )
+    sight = trimtab.run(program, picture(16, 16), "scale(1/255)")
+    assert sight.best == []
+    assert [values.shape for values in sight.results.values()] == [(1, 1)]
