@@ -82,7 +82,7 @@ WINGS = {
             "heads": {"session"},
             "quantization": {"accuracy", "detections", "session", "heads"},
             "sight": {"detections", "camera", "session", "heads", "quantization"},
-            "labels": {"detections", "camera", "session", "heads", "quantization"},
+            "labels": {"detections", "camera", "session", "heads", "quantization", "sight"},
         },
     ),
     "measurement": Wing(

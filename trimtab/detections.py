@@ -47,8 +47,7 @@ class DetectedBoxes(Sequence[DetectedBox]):
                 f"the outputs hold no boxes of image {image}",
                 hint="attach a detector's head: trimtab.attach_head(program, NAME)",
             )
-        if not labels and "labels" in results and results["labels"].dtype == np.uint8:
-            labels = results["labels"].tobytes().decode().split("\0")[:-1]
+        labels = labels or label_names(results)
         rows = []
         for values in np.asarray(boxes[image, : int(counts[image])], float):
             index = int(values[5])
@@ -99,6 +98,14 @@ class DetectedBoxes(Sequence[DetectedBox]):
                 pen.rectangle((*low, *high), outline=color, width=2)
                 pen.text((row.xmin + 3, row.ymin + 2), f"{row.label} {row.score:.2f}", fill=color)
         return picture
+
+
+def label_names(results: Mapping[str, NDArray[Any]]) -> Sequence[str]:
+    """The names of classes that a model file has, from the outputs of a session; empty if none."""
+    labels = results.get("labels")
+    if labels is None or labels.dtype != np.uint8:
+        return ()
+    return labels.tobytes().decode().split("\0")[:-1]
 
 
 def overlaps(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:

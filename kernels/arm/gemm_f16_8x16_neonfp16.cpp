@@ -4,7 +4,7 @@
 
 namespace {
 
-// As gemm_lane_armv8.h, in f16: a vector holds eight elements of a row of a, and each lane is
+// The product of gemm_lane_armv8.h in f16: a vector holds eight elements of a row of a, and each lane is
 // multiplied with the two vectors of a row of w. 16 sums, 8 vectors of a, and two rows of w, twice,
 // each loaded by one instruction: all 32 registers. 16 sums hide the latency of 4 on four pipes
 // (Neoverse V1). Only v0 to v15 can be indexed by 16-bit lanes, so these hold a and w.

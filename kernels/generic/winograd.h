@@ -58,8 +58,7 @@ inline void InputLine(const F (&x)[6], F (&y)[6]) {
   y[4] = Fma(Constant(-2 * kPoint), odd2, even2);
 }
 
-// All polynomials with a root at 1/2, except that of 1/2 itself, are those of the other points,
-// times x - 1/2.
+// Polynomials with a root at 1/2, but that of 1/2, are those of the other points, times x - 1/2.
 inline void InputLine(const F (&x)[7], F (&y)[7]) {
   const F four = Set(4.0f), minus_four = Set(-4.0f), minus_half = Set(-0.5f);
   F z[6];
@@ -193,8 +192,7 @@ inline void WeightLine(const F (&x)[kTaps], F (&y)[kSize]) {
   y[kSize - 1] = x[kTaps - 1];
 }
 
-// Processes as many vectors of channels together as one instruction loads and stores: they share
-// addresses.
+// Processes as many vectors of channels together as one access moves: they share addresses.
 template <int kSize, typename Line>
 inline void TransformInput(const WinogradInputArgs<Element>& original, const Line& line) {
   const WinogradInputArgs<Element> args = original;  // stores to y might alias it
@@ -313,8 +311,7 @@ inline void WinogradOutput(const WinogradOutputArgs<Element>& original) {
         }
         residual += args.residual_row_stride;
       }
-      // Computes the sums before the branches that follow, which the compiler would otherwise
-      // repeat for every sum.
+      // Computes the sums before the branches, which the compiler would repeat for every sum.
       TRIMTAB_UNROLL
       for (int j = 0; j < kTile; ++j) {
         TRIMTAB_UNROLL

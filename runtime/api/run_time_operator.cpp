@@ -77,9 +77,7 @@ class RunTimeOperator final : public Operator {
   static Status ToStatus(const char* what) {
     return what == nullptr ? Status() : Status(Code::kBadProgram, what);
   }
-  Status CallCheck(trimtab_check check) {
-    return check == nullptr ? Status() : ToStatus(check(&call_));
-  }
+  Status Call(trimtab_check check) { return check ? ToStatus(check(&call_)) : Status(); }
 
   Status InferShape() override;
   Status Prepare() override;
@@ -150,7 +148,7 @@ Status RunTimeOperator::SetUp() {
   call_.outputs = pointers + input_count();
   call_.input_count = static_cast<uint32_t>(input_count());
   call_.output_count = static_cast<uint32_t>(output_count());
-  return CallCheck(row_->declaration.set_up);
+  return Call(row_->declaration.set_up);
 }
 
 Status RunTimeOperator::InferShape() {
@@ -166,7 +164,7 @@ Status RunTimeOperator::InferShape() {
     operand.dtype = static_cast<int32_t>(tensor.dtype);
     operand.layout = static_cast<int32_t>(tensor.layout);
   }
-  TRIMTAB_RETURN_IF_ERROR(CallCheck(row_->declaration.shape));
+  TRIMTAB_RETURN_IF_ERROR(Call(row_->declaration.shape));
   for (int i = 0; i < output_count(); ++i) {
     const trimtab_operand& operand = operands_[input_count() + i];
     TRIMTAB_CHECK(operand.rank >= 0 && operand.rank <= Dims::kMaxRank,
@@ -186,7 +184,7 @@ Status RunTimeOperator::Prepare() {
     if (has_input(i) && (row_->row.constant_mask >> i & 1) != 0) Point(input(i), &operands_[i]);
   }
   call_.scratch_bytes = 0;
-  TRIMTAB_RETURN_IF_ERROR(CallCheck(row_->declaration.prepare));
+  TRIMTAB_RETURN_IF_ERROR(Call(row_->declaration.prepare));
   return RequestScratch(call_.scratch_bytes);
 }
 

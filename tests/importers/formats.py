@@ -19,7 +19,7 @@ Write = Callable[[Path], Path]
 Kind = type[TrimtabError] | None
 
 SHAPE = (1, 2, 4, 4)
-"""Of all values of the networks of `Format.layers`, whose input is `x`."""
+"""The shape of all values of the networks of `Format.layers`, whose input is `x`."""
 
 
 MISSING = r"'conv' .*: its weights are missing"

@@ -8,24 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trimtab.heads._builder import HeadBuilder
+from trimtab.heads._priors import squares
 from trimtab.program import Program
 
 VARIANCES = (0.1, 0.1, 0.2, 0.2)
 SIDES = {8: (16, 32), 16: (64, 128), 32: (256, 512)}
 """The sides of the squares of each stride, in pixels."""
-
-
-def priors(height: int, width: int) -> NDArray[np.float32]:
-    """x and y of the center, width and height of each prior, relative to the image."""
-    rows = []
-    for step, sides in SIDES.items():
-        y, x = np.mgrid[: -(-height // step), : -(-width // step)] + 0.5
-        for_sides = [np.stack([x * step, y * step, x * 0 + s, y * 0 + s], -1) for s in sides]
-        rows.append(np.stack(for_sides, 2).reshape(-1, 4))
-    return np.asarray(np.concatenate(rows) / ([width, height] * 2), np.float32)
 
 
 def tensors(program: Program) -> Sequence[str]:
@@ -36,7 +26,7 @@ def tensors(program: Program) -> Sequence[str]:
 def append(builder: HeadBuilder) -> None:
     """Boxes, and the keypoints of those that remain."""
     by_size = {var.shape[-1]: var for var in builder.tensors if len(var.shape) == 3}
-    boxes = priors(*builder.image_size())
+    boxes = squares(*builder.image_size(), SIDES)
     if sorted(by_size) != [2, 4, 10] or {v.shape[1] for v in by_size.values()} != {len(boxes)}:
         raise builder.invalid(f"[1, {len(boxes)}, 4], [1, {len(boxes)}, 2], [1, {len(boxes)}, 10]")
     height, width = builder.image_size()

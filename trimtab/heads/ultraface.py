@@ -9,28 +9,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trimtab.heads._builder import HeadBuilder
+from trimtab.heads._priors import squares
 from trimtab.heads._reading import Values
 from trimtab.heads._trace import is_raw
 from trimtab.program import Program, Var
 
 _SIDES = {8: (10, 16, 24), 16: (32, 48), 32: (64, 96), 64: (128, 192, 256)}
 _VARIANCES = (0.1, 0.1, 0.2, 0.2)
-
-
-def priors(height: int, width: int) -> NDArray[np.float32]:
-    """x and y of the center, width and height of each prior, relative to the image and at most 1
-    (`generate_priors` of the authors' vision/utils/box_utils.py).
-    """
-    rows = []
-    for step, sides in _SIDES.items():
-        y, x = np.mgrid[: -(-height // step), : -(-width // step)] + 0.5
-        for_sides = [np.stack([x * step, y * step, x * 0 + s, y * 0 + s], -1) for s in sides]
-        rows.append(np.stack(for_sides, 2).reshape(-1, 4))
-    relative = np.concatenate(rows) / ([width, height] * 2)
-    return np.asarray(np.clip(relative, 0, 1), np.float32)
 
 
 def tensors(program: Program) -> Sequence[str]:
@@ -46,7 +33,8 @@ def append(builder: HeadBuilder) -> None:
     read, how = [boxes.name, scores.name], dict[str, Any](box="corners")
     values = [Values("corners", boxes.name, 2, 0, 4, -np.inf, np.inf, ordered=True)]
     if is_raw(builder.program, boxes.name):
-        places = priors(height, width)
+        # At most 1: generate_priors of the authors' vision/utils/box_utils.py.
+        places = np.clip(squares(height, width, _SIDES), 0, 1)
         if len(places) != boxes.shape[1]:
             raise builder.invalid(f"offsets from {len(places):,} priors of {width} x {height}")
         read.append(builder.constant(places, "priors"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,8 @@ from trimtab.labels.average_precision import average_precision
 from trimtab.labels.folder import LabeledFolder
 from trimtab.planner.plan_file import Plan
 from trimtab.program import Program
-from trimtab.quantization.samples import open_picture
 from trimtab.session import Session
+from trimtab.sight import read_picture
 
 Array = NDArray[Any]
 Tick = Callable[[int, int], None]
@@ -78,7 +77,7 @@ def score(
     paths = [*folder.classes, *folder.boxes]
     for done, path in enumerate(paths):
         tick(done, len(paths))
-        pixels = _pixels(path)
+        pixels = read_picture(path)
         results = session.run({name: pictures.input(pixels)})
         if folder.classes:
             right += int(next(iter(results.values())).argmax()) == folder.classes[path]
@@ -130,11 +129,6 @@ def _input(program: Program) -> tuple[str, tuple[int, int]]:
     if channels not in (1, 3):  # channels are last
         height, width = channels, height
     return program.inputs[0], (width, height)
-
-
-def _pixels(path: Path) -> Array:
-    """The picture as RGB [h, w, 3], turned as its camera says."""
-    return np.ascontiguousarray(open_picture(path, "RGB", upright=True))
 
 
 def _in_picture(results: Mapping[str, Array], view: Camera, size: tuple[int, int]) -> Array:

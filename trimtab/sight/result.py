@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trimtab.camera import FramePlacement
-from trimtab.detections import DetectedBoxes
+from trimtab.detections import DetectedBoxes, label_names
 from trimtab.tables import Column, Table
 
 Array = NDArray[Any]
@@ -39,10 +39,7 @@ class Sight:
     @property
     def names(self) -> Sequence[str]:
         """The names of classes that the model has."""
-        labels = self.results.get("labels")
-        if labels is None or labels.dtype != np.uint8:
-            return ()
-        return labels.tobytes().decode().split("\0")[:-1]
+        return label_names(self.results)
 
     @property
     def boxes(self) -> DetectedBoxes | None:
