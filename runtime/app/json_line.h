@@ -35,6 +35,21 @@ class JsonLine {
     text_.Put(']');
     return *this;
   }
+  // A number in steps of 1 / `steps`, a power of 10; null for one above 1e9 or NaN.
+  JsonLine& Decimal(const char* key, float value, int64_t steps) {
+    Key(key);
+    AddDecimal(value, steps);
+    return *this;
+  }
+  JsonLine& Decimals(const char* key, const float* values, int count, int64_t steps) {
+    Key(key);
+    for (int i = 0; i < count; ++i) {
+      text_.Put(i == 0 ? '[' : ',');
+      AddDecimal(values[i], steps);
+    }
+    text_.Put(']');
+    return *this;
+  }
   JsonLine& Hex(const char* key, uint64_t value) {
     Key(key).Add("\"").AddHex(value).Add("\"");
     return *this;
@@ -102,6 +117,19 @@ class JsonLine {
 
  private:
   Text& Key(const char* key) { return text_.Add(",\"").Add(key).Add("\":"); }
+
+  void AddDecimal(float value, int64_t steps) {
+    const float magnitude = value < 0 ? -value : value;
+    if (!(magnitude <= 1e9f)) {
+      text_.Add("null");
+      return;
+    }
+    const auto whole = static_cast<int64_t>(double{magnitude} * static_cast<double>(steps) + 0.5);
+    if (value < 0 && whole != 0) text_.Put('-');
+    text_.Add(whole / steps).Put('.');
+    for (int64_t step = steps / 10, rest = whole % steps; step != 0; rest %= step, step /= 10)
+      text_.Put(static_cast<char>('0' + rest / step));
+  }
 
   void Escape(const char* value) {
     for (; *value != '\0'; ++value) {

@@ -58,21 +58,36 @@ uint64_t RoomForPictures(const trimtab_model* model, const Options& options) {
   const uint64_t used = memory.arena_bytes + memory.prepared_bytes;
   return used < limit ? limit - used : 0;
 }
+
+// The boxes of the first picture, of a network with a detector's head.
+void WriteBoxes(const trimtab_model* model) {
+  trimtab_box box;
+  for (int32_t i = 0; trimtab_box_at(model, 0, i, &box) == TRIMTAB_OK; ++i) {
+    const float corners[] = {box.xmin, box.ymin, box.xmax, box.ymax};
+    JsonLine("box")
+        .Number("i", i)
+        .Number("class", box.class_index)
+        .String("label", box.label)
+        .Decimal("score", box.score, 10000)
+        .Decimals("box", corners, 4, 10)
+        .Write();
+  }
+}
 #endif
 
 // The files stay mapped as long as the process lives.
 int SetInputs(trimtab_model* model, const Options& options) {
-  if (static_cast<uint32_t>(options.input_count) != trimtab_input_count(model))
+  if (static_cast<uint32_t>(options.inputs.count) != trimtab_input_count(model))
     return Fail(kUsageError, "give one --input for each input of the model");
 #if TRIMTAB_FRAMES
   uint64_t room = RoomForPictures(model, options);
 #endif
-  for (int i = 0; i < options.input_count; ++i) {
+  for (int i = 0; i < options.inputs.count; ++i) {
     trimtab_tensor tensor;
     const uint32_t index = static_cast<uint32_t>(i);
 #if TRIMTAB_FRAMES
-    if (options.is_image[i]) {
-      const ImageError wrong = SetImageFile(model, index, options.inputs[i], &room);
+    if (options.inputs.is_image[i]) {
+      const ImageError wrong = SetImageFile(model, index, options.inputs.paths[i], &room);
       if (wrong.message != nullptr) return Fail(wrong.code, wrong.message);
       continue;
     }
@@ -83,7 +98,7 @@ int SetInputs(trimtab_model* model, const Options& options) {
         &tensor;  // an empty tensor is never read, and an empty file cannot be mapped
     size_t bytes = 0;
     if (tensor.bytes > 0 &&
-        (!MapFile(options.inputs[i], &data, &bytes).ok() || bytes != tensor.bytes))
+        (!MapFile(options.inputs.paths[i], &data, &bytes).ok() || bytes != tensor.bytes))
       return Fail(TRIMTAB_IO, "an input file is missing or not of the input's size");
     if (const int code = trimtab_set_input(model, index, data, tensor.bytes))
       return Fail(code, trimtab_last_error(model));
@@ -221,6 +236,9 @@ int Work(trimtab_model* model, const Options& options, Meter* meter) {
 #endif
   int code = SetInputs(model, options);
   if (code == 0) code = Measure(model, options, meter);
+#if TRIMTAB_FRAMES
+  if (code == 0) WriteBoxes(model);
+#endif
   if (code == 0 && options.output_dir != nullptr) code = WriteOutputs(model, options.output_dir);
   return code;
 }
@@ -259,15 +277,16 @@ class Plugins {
 
   int Load(const Options& options) {
     char why[1024] = "";
-    for (int i = 0; i < options.plugin_count; ++i) {
-      const int code = trimtab_load_plugin(options.plugins[i], &libraries_[i], why, sizeof(why));
+    for (int i = 0; i < options.plugins.count; ++i) {
+      const int code =
+          trimtab_load_plugin(options.plugins.paths[i], &libraries_[i], why, sizeof(why));
       if (code != 0) return Fail(code, why);
     }
     return 0;
   }
 
  private:
-  trimtab_library* libraries_[Options::kMaxPlugins] = {};
+  trimtab_library* libraries_[Files::kMax] = {};
 };
 #endif
 
@@ -305,6 +324,10 @@ int RunModel(const Options& options, Meter* meter) {
 int Main(int argc, char** argv) {
   Options options;
   if (const char* wrong = ParseOptions(argc, argv, &options)) return Fail(kUsageError, wrong);
+  if (options.help) {
+    WriteHelp();
+    return 0;
+  }
 #if !TRIMTAB_EMBEDDED_MODEL
   if (options.model == nullptr) return Fail(kUsageError, "name a .ttm model");
 #endif

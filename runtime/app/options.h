@@ -6,22 +6,25 @@
 
 namespace trimtab {
 
-struct Options {
-  static constexpr int kMaxInputs = 16;
+// The files of an option that may be repeated.
+struct Files {
+  static constexpr int kMax = 16;
 
-  const char* model = nullptr;  // null: the embedded one
-  const char* inputs[kMaxInputs] = {};
-  int input_count = 0;
+  const char* paths[kMax] = {};
+  int count = 0;
 #if TRIMTAB_FRAMES
-  bool is_image[kMaxInputs] = {};
+  bool is_image[kMax] = {};
 #endif
+};
+
+struct Options {
+  const char* model = nullptr;  // null: the embedded one
+  Files inputs;
   const char* output_dir = nullptr;
   const char* counters = nullptr;
   const char* cores = nullptr;  // null: no pinning
 #if TRIMTAB_RUN_TIME_OPERATORS
-  static constexpr int kMaxPlugins = 8;
-  const char* plugins[kMaxPlugins] = {};
-  int plugin_count = 0;
+  Files plugins;
 #endif
 #if TRIMTAB_TRAIN
   const char* train = nullptr;  // the checkpoint; null: inference
@@ -38,10 +41,14 @@ struct Options {
   bool per_op = false;
   bool markers = false;
   bool trust = false;  // do not compare the weights with their checksum
+  bool help = false;
 };
 
-// Returns the error of the command line, or null.
+// Returns the error of the command line, valid until the next call, or null.
 const char* ParseOptions(int argc, char** argv, Options* options);
+
+// Writes the options that this runner has to standard output.
+void WriteHelp();
 
 }  // namespace trimtab
 

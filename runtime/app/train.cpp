@@ -24,11 +24,11 @@ const char* MapInputs(trimtab_model* model, const Options& options, Batches* bat
     trimtab_tensor tensor;
     trimtab_input(model, i, &tensor);
     if (tensor.data != nullptr)
-      return static_cast<int>(i) == options.input_count ? nullptr : "too many inputs";
-    if (static_cast<int>(i) == options.input_count) return "give one --input for each input";
+      return static_cast<int>(i) == options.inputs.count ? nullptr : "too many inputs";
+    if (static_cast<int>(i) == options.inputs.count) return "give one --input for each input";
     const void* data = nullptr;
     size_t size = 0;
-    if (!MapFile(options.inputs[i], &data, &size).ok()) return "an input file is missing";
+    if (!MapFile(options.inputs.paths[i], &data, &size).ok()) return "an input file is missing";
     if (tensor.bytes == 0 || size % tensor.bytes != 0)
       return "an input file does not hold whole batches";
     batches[i] = {static_cast<const uint8_t*>(data), tensor.bytes, size / tensor.bytes};
@@ -43,10 +43,10 @@ TrainResult Train(trimtab_model* model, const Options& options, Meter* meter) {
   trimtab_trainer* trainer = nullptr;
   if (const int code = trimtab_train_open(model, options.train, &trainer, why, sizeof(why)))
     return {code, why};
-  static Batches batches[Options::kMaxInputs];
+  static Batches batches[Files::kMax];
   if (const char* wrong = MapInputs(model, options, batches)) return {TRIMTAB_IO, wrong};
   for (int64_t i = 0; i < options.runs; ++i) {
-    for (int j = 0; j < options.input_count; ++j) {
+    for (int j = 0; j < options.inputs.count; ++j) {
       const Batches& input = batches[j];
       const uint8_t* data = input.data + static_cast<size_t>(i) % input.count * input.bytes;
       trimtab_set_input(model, static_cast<uint32_t>(j), data, input.bytes);

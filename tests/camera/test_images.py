@@ -16,11 +16,14 @@ from tests.camera.frames import Image, converted, frame, network
 from tests.camera.test_page import network as onnx_network
 from tests.core import picture_files
 from tests.heads import detectors
+from trimtab.bench import runner_events
 from trimtab.build import builder
 from trimtab.camera import Frame, attach, parse
 from trimtab.camera.formats import FORMATS
 from trimtab.cli.build import BuildOptions, RecipeOptions
+from trimtab.detections import DetectedBoxes
 from trimtab.errors import UsageError
+from trimtab.heads import HeadRequest
 from trimtab.pipeline.built import build
 from trimtab.pipeline.loaded import load
 from trimtab.pipeline.planned import plan
@@ -209,6 +212,46 @@ def test_the_runner_takes_picture_files(tmp_path: Path) -> None:
         expected = session.run(inputs[name])["y"].ravel()
         result = np.fromfile(tmp_path / "out0.bin", np.float32)
         np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.build
+def test_the_runner_prints_the_boxes_of_a_picture_and_its_options(tmp_path: Path) -> None:
+    model, text = tmp_path / "net.ttm", "letterbox(64, 114) | rgb | scale(1/255)"
+    trimtab.load(detectors.yolov8(size=(64, 64))).save(model)
+    camera, head = (
+        parse(f"camera(rgb, 8x8..200x160) | {text}"),
+        HeadRequest.parse("yolov8:score=0.02"),
+    )
+    recipe = Recipe(str(model), toolchain="host", output=tmp_path / "built",
+                    cameras={"images": camera}, head=head)  # fmt: skip
+    delivery = build(plan(load(recipe))).delivered
+    pixels = frame(parse("camera(rgb, 101x77)"))
+    (tmp_path / "a.ppm").write_bytes(b"P6 101 77 255\n" + pixels.tobytes())
+    assert delivery.model
+    expected = DetectedBoxes.of(Session(trimtab.load(delivery.model)).run(pixels))
+    output = runner_events.read(launched(delivery, tmp_path / "a.ppm").stdout.encode())
+    assert not output.error
+    rows = [event for event in output.events if event["event"] == "box"]
+    assert len(rows) == len(expected) > 3
+    for i, (row, box) in enumerate(zip(rows, expected, strict=True)):
+        assert (row["i"], row["class"], row["label"]) == (i, box.class_index, "")
+        assert row["score"] == pytest.approx(box.score, abs=6e-5)
+        assert row["box"] == pytest.approx([box.xmin, box.ymin, box.xmax, box.ymax], abs=0.051)
+    for words, text in (
+        (["--helpless"], "--help lists the options; unknown is --helpless"),
+        (["--runs"], "no value for --runs"),
+        (
+            ["--runs", "many"],
+            "a number is malformed or out of range, or there are too many files, for --runs",
+        ),
+        (["--image", "a"] * 17, "too many files, for --image"),
+    ):
+        ran = subprocess.run([delivery.runner, *words], capture_output=True, text=True, check=False)
+        assert ran.returncode == 64
+        assert text in ran.stdout
+    ran = subprocess.run([delivery.runner, "--help"], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0
+    assert {"--input FILE", "--image FILE", "--threads N", "--per-op"} <= {*ran.stdout.split("  ")}
 
 
 @pytest.mark.build

@@ -14,10 +14,12 @@ from PIL import Image
 
 from tests.heads.test_ultraface import raw_network
 from tests.sight.networks import classifier, picture
+from trimtab.camera import frames, video_file
 from trimtab.cli.run import RunOptions, run
 from trimtab.errors import CalibrationError, DeviceError, UsageError
 from trimtab.pipeline.look import look
 from trimtab.pipeline.recipe import Recipe
+from trimtab.planner.plan_file import Plan
 
 FACES = "resize(auto) | mean(127) | scale(1/128)"
 
@@ -49,6 +51,9 @@ def test_options_are_checked_before_anything_is_loaded(tmp_path: Path) -> None:
     Image.fromarray(picture(16, 16)).save(path)
     for options, message in (
         ({}, "which picture"),
+        ({"image": (str(path),), "video": "0"}, "exclude each other"),
+        ({"image": (str(path),), "frames": 3}, "--frames limits a --video"),
+        ({"video": "0", "frames": -1}, "--frames is -1"),
         ({"image": ("none.png",)}, "no file 'none.png'"),
         ({"image": (str(path), str(path)), "output": "a.png"}, "--output is one picture"),
         ({"image": (str(path),), "input": ("yolo", "imagenet")}, "two ways from a picture"),
@@ -88,6 +93,39 @@ def test_the_task_prints_what_it_sees_and_draws_it(
     (row,) = json.loads(capsys.readouterr().out)
     assert (row["image"], row["drawn"]) == ("photo.png", "a.png")
     assert len(row["classes"]) == 4
+
+
+def test_a_video_is_shown_frame_by_frame_and_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with video_file(Path("clip.mp4"), 10) as file:
+        for _ in range(4):
+            file.add(picture(48, 32))
+    options = RunOptions(
+        model=str(classifier(tmp_path)), video="clip.mp4", frames=3, input=("imagenet",),
+        reference=True,
+    )  # fmt: skip
+    inspect.unwrap(run.body)(options)
+    printed = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in printed] == [
+        *["frame 0", "beside the reference", "frame 1", "beside the reference"],
+        *["frame 2", "beside the reference", "drawn"],
+    ]
+    assert len([*frames("clip-seen.mp4")]) == 3
+    inspect.unwrap(run.body)(dataclasses.replace(options, json=True))
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["frame"] for row in rows] == [0, 1, 2]
+    assert all(row["difference"]["is_same"] for row in rows)
+
+
+def test_the_reference_computes_in_float32(tmp_path: Path) -> None:
+    recipe = Recipe(model=str(classifier(tmp_path)), plan=Plan(weights_type="f16"))
+    (sight,) = look(recipe, [picture(16, 16)], "scale(1/255)", "none", beside_reference=True)
+    assert sight.reference
+    mean = picture(16, 16).mean(axis=(0, 1)) / 255
+    np.testing.assert_allclose(sight.reference["classes"][0, :3], mean, 1e-5)
+    assert sight.difference
 
 
 @pytest.mark.build

@@ -20,6 +20,7 @@ MAX_LINE_BYTES = 4096  # the runner's own buffer holds no more
 MAX_OUTPUT_BYTES = 64 << 20  # a million runs, the maximum, print 55 MB
 _MAX_NUMBER = (1 << 63) - 1
 _MAX_TEXT = 1024
+_MAX_DECIMAL = 1e9
 INFERENCE, TRAINING = "inference", "training"
 """The kinds of launches."""
 
@@ -75,6 +76,10 @@ def _is_text(value: Any) -> bool:
     )
 
 
+def _is_decimal(value: Any) -> bool:
+    return value is None or (type(value) in (int, float) and abs(value) <= _MAX_DECIMAL)
+
+
 def _is_list(accepts: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, list) and all(accepts(item) for item in value)
 
@@ -96,6 +101,11 @@ _TEXT = ValueKind(f"text of at most {_MAX_TEXT} characters", _is_text)
 _NAMES = ValueKind("list of texts", _is_list(_is_text))
 _READINGS = ValueKind(
     "list of [count, enabled_ns, running_ns] or null", _is_list(_or_null(_is_reading))
+)
+_INDEX = ValueKind("at least -1", _number(-1))
+_DECIMAL = ValueKind("a number, or null", _is_decimal)
+_CORNERS = ValueKind(
+    "list of four numbers or null", lambda value: _is_list(_is_decimal)(value) and len(value) == 4
 )
 _DIMS = ValueKind("list of sizes", _is_list(_number(0)))
 _SPANS = ValueKind("list of [begin, end] or null", _is_list(_or_null(_is_span)))
@@ -184,6 +194,20 @@ EVENTS: tuple[EventSchema, ...] = (
         ),
         minimum=0,
         maximum=None,
+    ),
+    EventSchema(
+        "box",
+        "for each box that a detector's head finds in the picture of `--image`, best first",
+        (
+            FieldSchema("i", _COUNT),
+            FieldSchema("class", _INDEX, "-1: not a class"),
+            FieldSchema("label", _TEXT, '"" for a model without names of classes'),
+            FieldSchema("score", _DECIMAL),
+            FieldSchema("box", _CORNERS, "in pixels of the picture: xmin, ymin, xmax, ymax"),
+        ),
+        minimum=0,
+        maximum=None,
+        only=INFERENCE,
     ),
     EventSchema(
         "output",

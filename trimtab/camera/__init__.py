@@ -3,9 +3,12 @@ letterbox(640, 114) | rgb | scale(1/255)", to an operator in front of a network.
 """
 
 from trimtab.camera.attach import attach, with_steps_of
-from trimtab.camera.capture import frames
+from trimtab.camera.capture import Video, frames, video_file
 from trimtab.camera.description import Camera, parse
 from trimtab.camera.frame import Frame
 from trimtab.camera.placement import FramePlacement
 
-__all__ = ["Camera", "Frame", "FramePlacement", "attach", "frames", "parse", "with_steps_of"]
+__all__ = [
+    "Camera", "Frame", "FramePlacement", "Video",
+    "attach", "frames", "parse", "video_file", "with_steps_of",
+]  # fmt: skip

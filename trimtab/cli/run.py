@@ -1,17 +1,21 @@
-"""Shows what a network sees in pictures."""
+"""Shows what a network sees in pictures and videos."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from trimtab.cli._command import argument, command, group, option
 from trimtab.cli._options import PlanOptions, PrecisionOptions, parse_inputs
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from trimtab.pipeline.recipe import Recipe
+    from trimtab.sight import Sight
 
 GROUP = "Build"
 _SHAPE = re.compile(r".+=[\d.,]+", re.DOTALL)
@@ -35,8 +39,15 @@ class RunOptions:
         "auto",
     )
     device: str = option("device to compute on (./inv device); default: this process")
-    output: str = option("picture to draw into; default: PICTURE-seen.png in this folder")
-    json: bool = option("print JSON", False)
+    video: str = option(
+        "video file, stream or number of a camera, in place of pictures; needs OpenCV"
+    )
+    frames: int = option("end after so many frames of --video; default: all, or until Ctrl-C", 0)
+    reference: bool = option(
+        "compare with the same network in float32, with the portable kernels of this machine", False
+    )
+    output: str = option("file to draw into; default: PICTURE-seen.png or VIDEO-seen.mp4 here")
+    json: bool = option("print JSON; for --video a line per frame", False)
     plan: PlanOptions = group(PlanOptions)
     precision: PrecisionOptions = group(PrecisionOptions)
 
@@ -46,8 +57,15 @@ class RunOptions:
         from trimtab.errors import UsageError
         from trimtab.pipeline import resolve
 
-        if not self.image:
-            raise UsageError("which picture?", hint="--image photo.jpg")
+        if bool(self.image) == bool(self.video):
+            raise UsageError(
+                "--image and --video exclude each other" if self.video else "which picture?",
+                hint="--image photo.jpg, or --video clip.mp4",
+            )
+        if self.frames < 0:
+            raise UsageError(f"--frames is {self.frames}", hint="give a number of frames")
+        if self.frames and not self.video:
+            raise UsageError("--frames limits a --video", hint="leave it out for pictures")
         if self.output and len(self.image) > 1:
             raise UsageError("--output is one picture", hint="leave it out for several pictures")
         if missing := [path for path in self.image if not Path(path).is_file()]:
@@ -83,29 +101,80 @@ class RunOptions:
 
 @command(RunOptions, engine=True, short_options=False)
 def run(options: RunOptions) -> None:
-    """Show what a network sees in pictures: boxes, points, masks, classes; drawn and as a table."""
-    from trimtab.cli._progress import shown
-    from trimtab.pipeline.look import look
+    """Show what a network sees in pictures or a video: boxes, points, masks, classes; drawn."""
+    _show_video(options) if options.video else _show_pictures(options)
+
+
+def _show_pictures(options: RunOptions) -> None:
     from trimtab.sight import read_picture
     from trimtab.strict_json import dumps
 
-    progress = shown(quiet=options.json)
     pictures = [read_picture(Path(path)) for path in options.image]
-    sights = look(
-        options.recipe(), pictures, options.view(), options.head, options.device, progress
-    )
     rows = []
-    for path, sight in zip(options.image, sights, strict=True):
+    for path, sight in zip(options.image, _sights(options, pictures), strict=True):
         drawn = _drawn(sight.draw(), Path(options.output or f"{Path(path).stem}-seen.png"))
         rows.append({"image": path, "drawn": drawn, **sight.to_json()})
         if not options.json:
-            took = f": {sight.milliseconds:.2f} ms" if sight.milliseconds is not None else ""
-            print(f"{path}{took}\n{sight.table().text()}" + f"\ndrawn: {drawn}" * bool(drawn))
+            print(f"{path}{_took(sight)}\n{sight.table().text()}{_beside(sight)}")
+            if drawn:
+                print(f"drawn: {drawn}")
     if options.json:
         print(dumps(rows, indent=1))
 
 
-def _drawn(image: object, path: Path) -> str:
+def _show_video(options: RunOptions) -> None:
+    from contextlib import suppress
+    from itertools import islice
+
+    import numpy as np
+
+    from trimtab.camera import frames, video_file
+    from trimtab.strict_json import dumps
+
+    source = int(options.video) if options.video.isdecimal() else options.video
+    video = frames(source)
+    stem = f"camera{source}" if isinstance(source, int) else Path(source).stem
+    path = Path(options.output or f"{stem}-seen.mp4")
+    pictures = (np.ascontiguousarray(frame.pixels[..., ::-1]) for frame in video)
+    has_drawing = False
+    with video_file(path, video.rate) as file, suppress(KeyboardInterrupt):
+        sights = _sights(options, islice(pictures, options.frames or None))
+        for i, sight in enumerate(sights):
+            image = sight.draw()
+            if has_drawing := image is not None:
+                file.add(np.asarray(image))
+            if options.json:
+                print(dumps({"frame": i, **sight.to_json()}), flush=True)
+            else:
+                print(f"frame {i}{_took(sight)}: {sight}{_beside(sight)}", flush=True)
+    if has_drawing and not options.json:
+        print(f"drawn: {path}")
+
+
+def _sights(options: RunOptions, pictures: Iterable[NDArray[Any]]) -> Iterator[Sight]:
+    from trimtab.cli._progress import shown
+    from trimtab.pipeline.look import look
+
+    return look(
+        options.recipe(),
+        pictures,
+        options.view(),
+        options.head,
+        options.device,
+        shown(quiet=options.json),
+        beside_reference=options.reference,
+    )
+
+
+def _took(sight: Sight) -> str:
+    return f": {sight.milliseconds:.2f} ms" if sight.milliseconds is not None else ""
+
+
+def _beside(sight: Sight) -> str:
+    return f"\nbeside the reference: {sight.difference}" if sight.difference else ""
+
+
+def _drawn(image: Any, path: Path) -> str:
     """Writes the drawing, if there is one, and returns its path."""
     import io
 
@@ -114,6 +183,6 @@ def _drawn(image: object, path: Path) -> str:
     if image is None:
         return ""
     stream = io.BytesIO()
-    image.save(stream, format="PNG")  # type: ignore[attr-defined]
+    image.save(stream, format="PNG")
     files.write_bytes(path, stream.getvalue())
     return str(path)

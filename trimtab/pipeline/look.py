@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -21,11 +21,11 @@ from trimtab.devices import Device, DeviceDefinition, find_device
 from trimtab.devices.control import Control, controlled
 from trimtab.devices.protocol import Transcript
 from trimtab.errors import RunnerError
-from trimtab.pipeline import input_shapes
+from trimtab.pipeline import input_shapes, reference
 from trimtab.pipeline.built import Built
 from trimtab.pipeline.loaded import load
 from trimtab.pipeline.measured import build_for, ready_device
-from trimtab.pipeline.planned import plan
+from trimtab.pipeline.planned import Planned, plan
 from trimtab.pipeline.recipe import Recipe
 from trimtab.pipeline.resolve import load_program
 from trimtab.program.block import NUMPY_DTYPES
@@ -41,16 +41,20 @@ _MOST_ELEMENT_BYTES = 8
 
 def look(
     recipe: Recipe,
-    pictures: Sequence[Array],
+    pictures: Iterable[Array],
     view: str = AUTO,
     head: str = AUTO,
     device: str = "",
     progress: Progress = SILENT,
+    *,
+    beside_reference: bool = False,
 ) -> Iterator[Sight]:
     """Shows pictures to the network of a recipe: on this machine, or with the trimmed binary on a
     device.
 
-    `view`, `head`: see `Showing.of`. Raises its errors, those of the build and of the device.
+    `view`, `head`: see `Showing.of`. `beside_reference`: the results also have those of the same
+    network in float32, with the portable kernels of this machine. Raises the errors of `Showing`,
+    those of the build and of the device.
     """
     definition = find_device(device) if device else None
     if definition:
@@ -60,21 +64,37 @@ def look(
         showing = Showing.of(program, np.empty(shape, np.uint8), view, head)
         own = replace(recipe, cameras={showing.input: showing.camera}, head=showing.head)
         if definition:
-            yield from _on_device(definition, own, showing, group, progress)
+            sights = _on_device(definition, own, showing, group, progress, beside_reference)
         else:
-            yield from _here(own, showing, group, progress)
+            sights = _here(own, showing, group, progress, beside_reference)
+        yield from sights
 
 
 def _here(
-    recipe: Recipe, showing: Showing, pictures: Iterable[Array], progress: Progress
+    recipe: Recipe,
+    showing: Showing,
+    pictures: Iterable[Array],
+    progress: Progress,
+    beside_reference: bool,
 ) -> Iterator[Sight]:
     planned = plan(load(recipe, progress), progress)
     session = Session(planned.program, threads=recipe.threads)
+    expected = _reference(planned, showing) if beside_reference else None
+    is_first = True
     for picture in pictures:
-        session.run({showing.input: picture})
+        if is_first:
+            session.run({showing.input: picture})  # it also takes memory that later ones have
+        is_first = False
         begin = time.perf_counter()
         results = session.run({showing.input: picture})
-        yield showing.sight(picture, results, (time.perf_counter() - begin) * 1e3)
+        ms = (time.perf_counter() - begin) * 1e3
+        yield showing.sight(picture, results, ms, expected and expected(picture))
+
+
+def _reference(planned: Planned, showing: Showing) -> Callable[[Array], dict[str, Array]]:
+    """Computes the results of the reference for a picture."""
+    session = reference.host_session(planned.loaded.source)
+    return lambda picture: session.run({showing.input: picture})
 
 
 def _on_device(
@@ -83,6 +103,7 @@ def _on_device(
     showing: Showing,
     pictures: Iterable[Array],
     progress: Progress,
+    beside_reference: bool,
 ) -> Iterator[Sight]:
     core = find_toolchain(recipe.toolchain).core(recipe.cpu).name
     folder = paths.cache() / "look" / f"{Path(recipe.model).stem}-{recipe.toolchain}-{core}"
@@ -101,9 +122,10 @@ def _on_device(
             threads=recipe.threads,
             cores=control.cores,
         )
+        expected = _reference(built.planned, showing) if beside_reference else None
         for picture in pictures:
             results, ms = _launched(device, command, built, picture, Path(local))
-            yield showing.sight(picture, results, ms)
+            yield showing.sight(picture, results, ms, expected and expected(picture))
 
 
 def _launched(

@@ -128,12 +128,7 @@ def host_output(source: Program, plan: Plan | None = None) -> Golden:
     inputs = [source.vars[name] for name in source.inputs]
     arrays = oracle.samples((var.shape, NUMPY_DTYPES[var.dtype]) for var in inputs)
     how = "the kernels of its plan" if source.planned else "trimtab's portable kernels"
-    portable = Target.portable(Target.host().arch)
-    precisions = Plan()
-    if plan and can_compute_f16(portable):
-        precisions = Plan(precision=plan.precision, precisions=plan.precisions)
-    runnable = source if source.planned else optimize(source, portable, precisions)
-    outputs = Session(runnable).run(dict(zip(source.inputs, arrays, strict=True)))
+    outputs = host_session(source, plan).run(dict(zip(source.inputs, arrays, strict=True)))
     return Golden(
         arrays,
         [outputs[name] for name in source.outputs],
@@ -141,6 +136,19 @@ def host_output(source: Program, plan: Plan | None = None) -> Golden:
         f"{how} on the host (not independent)",
         scales=output_scales(source),
     )
+
+
+def host_session(source: Program, plan: Plan | None = None) -> Session:
+    """A program with the portable kernels of this machine, in the precisions of `plan` if it can;
+    a planned one as it is.
+    """
+    if source.planned:
+        return Session(source)
+    portable = Target.portable(Target.host().arch)
+    precisions = Plan()
+    if plan and can_compute_f16(portable):
+        precisions = Plan(precision=plan.precision, precisions=plan.precisions)
+    return Session(optimize(source, portable, precisions))
 
 
 def output_scales(program: Program) -> list[float]:

@@ -51,16 +51,18 @@ def kept(expected: Sequence[Array], actual: Sequence[Array]) -> float | None:
     expected_count, actual_count = (sum(map(len, boxes)) for boxes in (expected, actual))
     if not expected_count:
         return None
-    matches = sum(_matches(a, b) for a, b in zip(expected, actual, strict=True))
+    matches = sum(len(pairs(a, b)) for a, b in zip(expected, actual, strict=True))
     return matches / max(expected_count, actual_count)
 
 
-def _matches(expected: Array, actual: Array) -> int:
-    """The number of pairs, the best overlaps first."""
+def pairs(expected: Array, actual: Array) -> list[tuple[int, int, float]]:
+    """The boxes of `expected` and their counterparts in `actual`, both [n, 6] as `rows` gives them:
+    row, row and overlap, the best overlaps first.
+    """
     both = overlaps(expected, actual) * (expected[:, None, 5] == actual[None, :, 5])
-    count = 0
+    matches = []
     while both.size and both.max() >= MIN_OVERLAP:
-        row, column = np.unravel_index(both.argmax(), both.shape)
+        row, column = map(int, np.unravel_index(both.argmax(), both.shape))
+        matches.append((row, column, float(both[row, column])))
         both[row], both[:, column] = 0, 0
-        count += 1
-    return count
+    return matches

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from trimtab.camera import FramePlacement
 from trimtab.detections import DetectedBoxes, label_names
+from trimtab.sight.difference import Difference, difference
 from trimtab.tables import Column, Table
 
 Array = NDArray[Any]
@@ -27,7 +28,7 @@ class Sight:
     `pixels`: the picture, uint8[h, w, 3]; `results`: the outputs by name, as `Session.run` gives
     them, with boxes and keypoints in pixels of the picture; `placement`: the place of the picture
     in the network's input of `size`, width and height. `milliseconds`: of one inference, None if
-    nobody measured it.
+    nobody measured it; `reference`: the outputs of a reference for the same picture, None without.
     """
 
     pixels: Array
@@ -35,6 +36,7 @@ class Sight:
     placement: FramePlacement
     size: tuple[int, int]
     milliseconds: float | None = None
+    reference: Mapping[str, Array] | None = None
 
     @property
     def names(self) -> Sequence[str]:
@@ -53,6 +55,20 @@ class Sight:
             return []
         scores, classes = (self.results[name][0] for name in ("scores", "classes"))
         return [(self._label(c), float(s)) for s, c in zip(scores, classes, strict=True)]
+
+    @property
+    def difference(self) -> Difference | None:
+        """How the results differ from those of the reference; None without a reference."""
+        return None if self.reference is None else difference(self.reference, self.results)
+
+    def __str__(self) -> str:
+        """One line: the number of boxes with the best ones, or the best class."""
+        if self.boxes is not None:
+            best = ", ".join(f"{box.label} {box.score:.2f}" for box in self.boxes[:3])
+            return f"{len(self.boxes)} boxes" + f": {best}" * bool(best)
+        if self.best:
+            return "{} {:.4f}".format(*self.best[0])
+        return ", ".join(self.results)
 
     def _label(self, index: int) -> str:
         return self.names[index] if index < len(self.names) else str(index)
@@ -110,7 +126,7 @@ class Sight:
             facts["classes"] = [{"label": label, "score": score} for label, score in self.best]
         else:
             facts["outputs"] = self.table().records()
-        return facts
+        return facts | ({"difference": asdict(self.difference)} if self.difference else {})
 
     def _points_of(self, row: int) -> dict[str, Any]:
         points = self.results.get("points")

@@ -87,11 +87,15 @@ class Showing:
         return Showing(name, view_of_frame, request, _size(program, name, view_of_frame))
 
     def sight(
-        self, picture: Array, results: Mapping[str, Array], milliseconds: float | None = None
+        self,
+        picture: Array,
+        results: Mapping[str, Array],
+        milliseconds: float | None = None,
+        reference: Mapping[str, Array] | None = None,
     ) -> Sight:
         """The results for a picture."""
         placement = self.camera.placement(self.size)
-        return Sight(picture, results, placement, self.size, milliseconds)
+        return Sight(picture, results, placement, self.size, milliseconds, reference)
 
 
 def _head(program: Program, text: str) -> HeadRequest | None:
