@@ -27,6 +27,7 @@ from trimtab.progress import Progress
 _FAST = ("-m", "not slow and not build and not device")
 _SAMPLED = ("-m", f"{_FAST[1]} and not bounds")  # `--every` leaves none of those out
 _NOT_SLOW = ("-m", "not slow")
+_COMPILED = ("-m", "(build or device) and not slow")
 _ON_HOST = ("-m", "not slow and not device")
 LIMIT_S = 600  # of one run of tests
 _AT_ONCE = 4  # mutants of a copy, before the tests that caught them run without a bug
@@ -267,8 +268,8 @@ def _catch(worker: Worker, room: SourceRoom, stage: Stage) -> tuple[str, float]:
 
 def stages(room: SourceRoom, mutant: Mutant) -> list[Stage]:
     """The runs of tests that may catch a mutant: for Python those nearest to the module, all of
-    its room; those that compile or need a device where there are no others. For scripts, which only
-    devices run, those that name them.
+    its room; those nearest to it that compile or need a device, or of its room where there are no
+    others. For scripts, which only devices run, those that name them.
     """
     if room.toolchains:
         return [Stage(("tests/kernels/test_kernels.py", "-k", "emulated_core", *_NOT_SLOW))]
@@ -278,7 +279,8 @@ def stages(room: SourceRoom, mutant: Mutant) -> list[Stage]:
     if room.language is Language.SHELL:
         return [Stage((*whole, *_FAST)), *[Stage((*own, *_ON_DEVICE))] * bool(own)]
     runs = [own, [] if own == whole else whole]
-    return [Stage((*tests, *_FAST), instead=(*tests, *_NOT_SLOW)) for tests in runs if tests]
+    fast = [Stage((*tests, *_FAST), instead=(*tests, *_NOT_SLOW)) for tests in runs if tests]
+    return [*fast, *[Stage((*own, *_COMPILED))] * bool(own)]
 
 
 def _of_engine(room: SourceRoom, mutant: Mutant) -> Iterator[Stage]:

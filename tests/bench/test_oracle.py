@@ -48,3 +48,15 @@ def test_a_file_that_is_no_model_and_a_model_that_does_not_run_are_errors(tmp_pa
             oracle.onnx_golden(tmp_path / missing, {})
     with pytest.raises(ImportModelError, match="the reference output cannot be computed"):
         oracle.onnx_golden(write_model(tmp_path / "m.onnx", [1, 4], op="NoSuchOperator"), {})
+
+
+def test_an_input_without_dimensions_has_the_value_that_is_given(tmp_path: Path) -> None:
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])
+    rate = helper.make_tensor_value_info("rate", TensorProto.FLOAT, [])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    graph = helper.make_graph([helper.make_node("Mul", ["x", "rate"], ["y"])], "g", [x, rate], [y])
+    opset = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=opset, ir_version=8), tmp_path / "m.onnx")
+    golden = oracle.onnx_golden(tmp_path / "m.onnx", {"rate": (3,)})
+    (drawn,), (result,) = golden.inputs, golden.outputs
+    np.testing.assert_array_equal(result, 3 * drawn)

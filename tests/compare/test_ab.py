@@ -264,6 +264,21 @@ def test_an_odd_number_of_launches_becomes_even(device: Device, launches: int, r
     assert ab.arm_settings(request, 1, device.describe()).launches == run
 
 
+def test_counts_of_an_emulated_device_are_exact_after_one_launch(device: Device) -> None:
+    info, request = device.describe(), AbRequest(NET, NET, launches=10, settings=QUICK)
+    settings = ab.arm_settings(request, 2, replace(info, is_emulated=True))
+    assert (settings.launches, settings.runs, settings.threads) == (1, QUICK.runs, 2)
+
+
+def test_a_calibration_by_command_is_kept(
+    device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ab, "prepare_arm", lambda *_, **__: side(tmp_path, "one"))
+    request = AbRequest(NET, NET, launches=10, settings=QUICK)
+    floor = ab.calibrate(request, tmp_path / "results")
+    assert noise_floor.read(device.name, ab.floors_folder()) == floor
+
+
 def test_a_calibration_is_stored_and_read_back(device: Device, tmp_path: Path) -> None:
     request = AbRequest(NET, NET, launches=10, settings=QUICK)
     floor = ab.measure_floor(device, side(tmp_path, "one"), request, tmp_path / "results")

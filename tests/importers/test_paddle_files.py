@@ -102,10 +102,17 @@ FORMAT = Format(
     free=fault(_net(-1, 3, -1, 8).write, r"\[\?, 3, \?, 8\]"),
     unfit=[fault(_net(-1, 3, 6, 8).write, "does not fit", x=(2, 3, 7, 8))],
     mistakes={
-        f"attribute {i}, {says}": fault(
-            _net(**attributes).write, says, r"'product' \(conv2d\)", kind=ImportModelError
-        )
-        for i, (attributes, says) in enumerate(_ATTRIBUTES)
+        "input without declaration": fault(
+            damaged(_net().write, "net.pdmodel", lambda data: data.replace(b"\n\x01x", b"\n\x01w")),
+            *("input 'x' is not declared",),
+            kind=ImportModelError,
+        ),
+        **{
+            f"attribute {i}, {says}": fault(
+                _net(**attributes).write, says, r"'product' \(conv2d\)", kind=ImportModelError
+            )
+            for i, (attributes, says) in enumerate(_ATTRIBUTES)
+        },
     },
     weights=[
         fault(without(_split, "weights"), "'weights'"),

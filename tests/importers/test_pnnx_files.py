@@ -121,6 +121,12 @@ _NESTED = [
     output_line("out", "60"),
 ]
 
+_FLATTENED = [
+    input_line("in0", "0", X.shape),
+    line("torch.flatten", "flat", "0", "1", {"start_dim": 2, "end_dim": 1}),
+    output_line("out", "1"),
+]
+
 FORMAT = Format(
     network=_net,
     feeds={"in0": X},
@@ -137,6 +143,9 @@ FORMAT = Format(
     free=fault(_free, r"\[1, 3, \?, \?\]"),
     mistakes={
         **edited(_net, _EDITS),
+        "axes in reverse": fault(
+            _written(_FLATTENED), "first axis 2 is behind its last axis 1", kind=ImportModelError
+        ),
         "nested lists": fault(_written(_NESTED), "more than 1000", kind=ImportModelError),
         **{
             text[:20]: fault(_written(_expression(text)), "operator 'e'", kind=ImportModelError)

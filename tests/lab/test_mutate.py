@@ -59,9 +59,10 @@ def test_a_seed_chooses_the_same_bugs_and_another_seed_others() -> None:
 
 def test_the_tests_of_a_module_run_before_those_of_its_room() -> None:
     mutant = Mutant("trimtab/planner/cost.py", "bound", 1, 0, 0, "")
-    own, room = campaign.stages(rooms.find("planner"), mutant)
-    assert own.words[0] == "tests/planner/test_cost.py"
+    own, room, compiled = campaign.stages(rooms.find("planner"), mutant)
+    assert own.words[0] == compiled.words[0] == "tests/planner/test_cost.py"
     assert room.words[0] == "tests/planner"
+    assert compiled.words[2] == "(build or device) and not slow"
     assert dev_rooms.nearest("trimtab/devices/control/sysfs.py") == ["tests/devices/control"]
     onnx = dev_rooms.nearest("trimtab/importers/onnx_ops/resize.py")
     assert "tests/importers/test_onnx_composed.py" in onnx

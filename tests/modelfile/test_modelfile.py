@@ -302,6 +302,17 @@ def test_another_version_is_refused_by_name_with_a_remedy(
         _engine.Executor(image)
 
 
+def test_the_version_of_a_file_that_ends_behind_it_is_told(
+    program: Program, tmp_path: Path
+) -> None:
+    path = tmp_path / "net.ttm"
+    image = modelfile.encode(program)
+    struct.pack_into("<I", image.data, 8, 99)
+    image[: records.SEAL.size].tofile(path)
+    with pytest.raises(TtmError, match="file of version 99"):
+        trimtab.load(path)
+
+
 def test_a_program_keeps_its_name_and_one_without_names_has_that_of_its_file(
     program: Program, tmp_path: Path
 ) -> None:

@@ -69,12 +69,19 @@ def without_an_output(files: dict[str, bytes]) -> dict[str, bytes]:
     return {**files, ".param": "\n".join(lines).encode()}
 
 
+def with_another_output(files: dict[str, bytes]) -> dict[str, bytes]:
+    magic, counts, *layers = files[".param"].decode().splitlines()
+    layers, blobs = (int(n) + 1 for n in counts.split()), layers
+    text = [magic, " ".join(map(str, layers)), *blobs, "Input other 0 1 other 0=6 1=6 2=4"]
+    return {**files, ".param": "\n".join(text).encode()}
+
+
 def cut_off(files: dict[str, bytes]) -> dict[str, bytes]:
     return {**files, ".bin": files[".bin"][:-8]}
 
 
 @pytest.mark.parametrize(
-    "change", [with_other_weights, without_a_layer, without_an_output, cut_off]
+    "change", [with_other_weights, without_a_layer, without_an_output, with_another_output, cut_off]
 )
 def test_a_wrong_file_is_not_left_in_place(
     change: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

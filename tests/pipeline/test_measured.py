@@ -11,11 +11,13 @@ import pytest
 import trimtab
 from tests.devices.conftest import require_counting
 from tests.recorded_progress import RecordedProgress
+from tests.small_programs import Net
 from trimtab.bench.jobs import Settings
-from trimtab.errors import ProfileError, UsageError
+from trimtab.devices.protocol import Room
+from trimtab.errors import DeviceFullError, ProfileError, UsageError
 from trimtab.pipeline.built import build, build_profile
 from trimtab.pipeline.loaded import load
-from trimtab.pipeline.measured import bench
+from trimtab.pipeline.measured import bench, build_for
 from trimtab.pipeline.planned import plan
 from trimtab.pipeline.recipe import MeasurementRequest, Recipe
 from trimtab.planner.plan_file import Choice, Plan, operator_keys
@@ -30,6 +32,19 @@ def measure(recipe: Recipe, folder: Path, settings: Settings, device: str = "loc
     outcome = bench(replace(recipe, measurement=measurement)).outcome
     assert outcome.error is None
     return records.read(outcome.path)
+
+
+def test_a_board_without_room_for_a_quarter_of_the_weights_is_told_before_planning(
+    tmp_path: Path,
+) -> None:
+    net = Net(x=(1, 8, 4, 4))
+    net.program.outputs = [net.conv("x", 1000, 3)]
+    net.program.save(tmp_path / "net.ttm")
+    recipe = Recipe(str(tmp_path / "net.ttm"), toolchain="host", output=tmp_path / "out")
+    quarter = 1000 * (8 * 3 * 3 + 1)  # float32 weights and bias
+    with pytest.raises(DeviceFullError, match=f"needs {quarter:,} bytes"):
+        build_for(Room("board", quarter - 1, frozenset()), recipe)
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_build_needs_a_model_or_a_profile() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -50,3 +51,22 @@ def test_weights_beyond_2_gib_are_for_64_bit_machines_only() -> None:
     check_memory(program, Target.of("aarch64"))
     with pytest.raises(BudgetError, match="32-bit"):
         check_memory(program, Target.of("armv7"))
+
+
+def test_all_that_a_machine_can_address_is_allowed_and_a_byte_more_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    program, target = outputs(2, (1, 2, 4, 4)), Target.of("aarch64")
+
+    def check(address_bytes: int) -> None:
+        monkeypatch.setattr(Target, "address_bytes", property(lambda _: address_bytes))
+        check_memory(program, target)
+
+    with pytest.raises(BudgetError) as caught:
+        check(0)
+    numbers = re.findall(r"[\d,]+(?= bytes|$)", caught.value.what)
+    needed = sum(int(number.replace(",", "")) for number in numbers)
+    assert needed >= 2 * 128 + 2 * 4  # two results, two constants
+    check(needed)
+    with pytest.raises(BudgetError):
+        check(needed - 1)

@@ -47,6 +47,11 @@ def test_sections_are_those_of_readelf_and_sum_to_the_file(
     ours = {name: n for name, n in report.sections.items() if name.startswith(".")}
     assert ours == {name: n for name, n in theirs.items() if n}
     assert sum(report.sections.values()) == build.runner.stat().st_size
+    text = output_of("readelf", "-hW", build.runner)
+    numbers = re.findall(r"(?:Size|Number) of .+?: +(\d+)", text)
+    own, program, program_count, section, section_count = map(int, numbers)
+    tables = own + program * program_count + section * section_count
+    assert 0 <= report.sections["(headers)"] - tables < 16  # aligned
 
 
 def test_every_byte_has_an_owner(build: Build, report: SizeReport) -> None:

@@ -102,7 +102,7 @@ def measure_cells(task: MeasureTask) -> tuple[CellRecord, ...]:
             if info.is_emulated:
                 schedule = [[ScheduledLaunch(arm)] for arm in range(len(arms))]
             else:
-                settings = _in_blocks(settings)
+                settings = in_blocks(settings)
                 schedule = interleaved(settings.launches or 1, seed, len(arms))
         jobs = []
         for letter, (subject, expected), built in zip(ARMS, arms, task.cells, strict=False):
@@ -113,7 +113,7 @@ def measure_cells(task: MeasureTask) -> tuple[CellRecord, ...]:
         return tuple(CellRecord(run.path.name, run.path.read_bytes()) for run in outcomes)
 
 
-def _in_blocks(settings: Settings) -> Settings:
+def in_blocks(settings: Settings) -> Settings:
     """Rounds the launches up to whole blocks, at least the two that a comparison needs."""
     per_block = paired.LAUNCHES_PER_BLOCK
     blocks = max(2, math.ceil((settings.launches or 1) / per_block))
