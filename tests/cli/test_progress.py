@@ -136,6 +136,16 @@ def test_nothing_is_drawn_while_a_step_is_still() -> None:
     assert "measure" in drawn[False]
 
 
+def test_nothing_is_drawn_within_a_still_step() -> None:
+    script = (
+        "with progress.step('measure', still=True), progress.step('launch', 'turns') as step:\n"
+    )
+    script += "  step.update(1, 3); print('<', file=sys.__stderr__); time.sleep(0.3)\n"
+    script += "  print('>', file=sys.__stderr__)"
+    _, written = on_a_terminal(BEGIN + script)
+    assert written.partition("<")[2].partition(">")[0].strip() == ""
+
+
 def test_quiet_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     silent = shown(quiet=True)
     assert silent is SILENT

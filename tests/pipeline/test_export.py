@@ -71,8 +71,8 @@ def without_an_output(files: dict[str, bytes]) -> dict[str, bytes]:
 
 def with_another_output(files: dict[str, bytes]) -> dict[str, bytes]:
     magic, counts, *layers = files[".param"].decode().splitlines()
-    layers, blobs = (int(n) + 1 for n in counts.split()), layers
-    text = [magic, " ".join(map(str, layers)), *blobs, "Input other 0 1 other 0=6 1=6 2=4"]
+    more = " ".join(str(int(n) + 1) for n in counts.split())
+    text = [magic, more, *layers, "Input other 0 1 other 0=6 1=6 2=4"]
     return {**files, ".param": "\n".join(text).encode()}
 
 

@@ -26,14 +26,14 @@ def test_the_mean_or_the_scale_tells_pictures_of_255_from_those_of_1(
     centered = net("sub", "x", np.full((1, 3, 1, 1), mean))
     scaled = net("mul", centered, np.full((1, 3, 1, 1), 1 / deviation))
     net.program.outputs = [net.conv(scaled, 4, 3)]
-    found = input_ranges(net.program)["x"]
-    assert (found.low, found.high) == (0, largest)
-    assert found.source.startswith("normalized by")
+    x = input_ranges(net.program)["x"]
+    assert (x.low, x.high) == (0, largest)
+    assert x.source.startswith("normalized by")
 
 
 def test_a_picture_that_nothing_normalizes_is_assumed_and_a_vector_has_no_range() -> None:
     net = Net(x=(1, 3, 8, 8), v=(1, 7))
     net.program.outputs = [net.conv("x", 4, 3), net("mat_mul", "v", normal(7, 2))]
-    found = input_ranges(net.program)
-    assert list(found) == ["x"]
-    assert (found["x"].low, found["x"].high, found["x"].source) == (0, 255, "")
+    ranges = input_ranges(net.program)
+    assert list(ranges) == ["x"]
+    assert (ranges["x"].low, ranges["x"].high, ranges["x"].source) == (0, 255, "")

@@ -18,8 +18,8 @@ def test_boxes_have_counterparts_of_their_class_that_overlap_most() -> None:
     expected = boxes((0, 0, 10, 10, 0.9, 1), (50, 50, 60, 60, 0.5, 0), (0, 0, 9, 9, 0.3, 2))
     # Of two that overlap with the first box the nearer one; the second one has another class.
     actual = boxes((0, 0, 10, 6, 0.8, 1), (0, 0, 10, 8, 0.7, 1), (50, 50, 60, 60, 0.5, 1))
-    found = str(difference(expected, actual))
-    assert found == "1 of 3 boxes, 2 others; overlap at least 0.8000, scores within 0.2000"
+    result = str(difference(expected, actual))
+    assert result == "1 of 3 boxes, 2 others; overlap at least 0.8000, scores within 0.2000"
     assert str(difference(boxes(), actual)) == "0 of 0 boxes, 3 others"
     assert str(difference(expected, boxes())) == "0 of 3 boxes, 0 others"
 
@@ -34,10 +34,10 @@ def test_classes_are_compared_by_their_numbers() -> None:
 
 def test_of_other_outputs_the_one_that_differs_most_counts() -> None:
     depth, classes = np.array([[3.0, 4.0]]), np.array([[[1, 2], [3, 4]]])
-    found = difference({"a": depth, "b": depth}, {"a": depth, "b": depth[:, ::-1]})
-    assert str(found) == f"b: cosine similarity {24 / 25:.6f}"
-    found = difference({"classes": classes}, {"classes": np.array([[[1, 2], [3, 5]]])})
-    assert str(found) == "classes: 75.00% of the values are equal"
+    result = difference({"a": depth, "b": depth}, {"a": depth, "b": depth[:, ::-1]})
+    assert str(result) == f"b: cosine similarity {24 / 25:.6f}"
+    result = difference({"classes": classes}, {"classes": np.array([[[1, 2], [3, 5]]])})
+    assert str(result) == "classes: 75.00% of the values are equal"
     assert str(difference({"a": depth}, {"a": depth[:, :1]})) == "a: cosine similarity 0.000000"
 
 

@@ -22,15 +22,15 @@ class BoxDifference:
     """
 
     expected: int
-    kept: int
+    matched: int
     others: int
     overlap: float
     score: float
 
     def __str__(self) -> str:
-        text = f"{self.kept} of {self.expected} boxes, {self.others} others"
+        text = f"{self.matched} of {self.expected} boxes, {self.others} others"
         fits = f"; overlap at least {self.overlap:.4f}, scores within {self.score:.4f}"
-        return text + fits * bool(self.kept)
+        return text + fits * bool(self.matched)
 
 
 @dataclass(frozen=True)
