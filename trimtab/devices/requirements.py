@@ -49,6 +49,10 @@ PROGRAMS = (
     NeededProgram(
         "df", "coreutils", "measures the free space", "a full disk is noticed in the middle"
     ),
+    NeededProgram(
+        "vcgencmd", "raspi-utils", "tells the power of a Raspberry Pi 5", "other sources are read"
+    ),
+    NeededProgram("awk", "mawk", "reads what vcgencmd tells", "other sources are read"),
     NeededProgram("find", "findutils", "removes remains of killed runs", "they stay"),
     NeededProgram("zstd", "zstd", "decompresses large files", "`gzip` is used, or nothing"),
     NeededProgram("gzip", "gzip", "decompresses large files", "`zstd` is used, or nothing"),

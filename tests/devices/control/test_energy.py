@@ -88,6 +88,56 @@ def test_every_source_is_read_by_the_shells_of_devices(shell: list[str], tmp_pat
     assert (done.stdout, rest) == (b"out\n", b"said\n")
 
 
+READINGS = [
+    # As a Pi 5 prints it: all currents, then all voltages, among them some without a current.
+    "     VDD_CORE_A current(7)=2.00000000A\n  DDR_VDD2_A current(5)=0.01000000A\n"
+    "     3V3_SYS_A current(1)=-0.00100000A\n     VDD_CORE_V volt(15)=0.75000000V\n"
+    "     DDR_VDD2_V volt(13)=1.10000000V\n     3V3_SYS_V volt(9)=3.30000000V\n"
+    "     EXT5V_V volt(24)=5.15000000V\n",
+    "     VDD_CORE_A current(7)=1.00000000A\n     3V3_SYS_A current(1)=nanA\n"
+    "     VDD_CORE_V volt(15)=0.75000000V\n     3V3_SYS_V volt(9)=3.30000000V\n",
+    'error=1 error_msg="Command not registered"\n',
+    "",
+]
+RAILS = [
+    {
+        (SourceKind.RAIL, "pmic VDD_CORE", 2_000_000, 750_000),
+        (SourceKind.RAIL, "pmic DDR_VDD2", 10_000, 1_100_000),
+        (SourceKind.RAIL, "pmic 3V3_SYS", -1_000, 3_300_000),
+        (SourceKind.POWER, "pmic sum of 3 rails", 1_507_700, 0),
+    },
+    {
+        (SourceKind.RAIL, "pmic VDD_CORE", 1_000_000, 750_000),
+        (SourceKind.POWER, "pmic sum of 1 rails", 750_000, 0),
+    },
+    set(),
+    set(),
+]
+
+
+@pytest.mark.parametrize("shell", SHELLS, ids=lambda words: words[0])
+@pytest.mark.parametrize(("text", "expected"), [*zip(READINGS, RAILS, strict=True)])
+def test_the_rails_of_a_raspberry_pi_are_read(
+    shell: list[str],
+    text: str,
+    expected: set[tuple[object, ...]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    require(shell[0], shell[0])
+    (tmp_path / "reading").write_text(text)
+    program = tmp_path / "bin" / "vcgencmd"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\n[ "$*" = pmic_read_adc ] && cat "{tmp_path}/reading"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=":")
+    done = run(["sh", "-c", "echo said >&2"], tmp_path, shell)
+    samples, rest = energy.parse(done.stderr)
+    assert {(s.kind, s.source, s.value, s.second) for s in samples} == expected
+    assert len(samples) >= 2 * len(expected)
+    assert rest == b"said\n"
+
+
 def test_a_device_without_energy_sources_has_no_readings(tmp_path: Path) -> None:
     assert run(["true"], tmp_path).stderr == b""
     odd = {"class/hwmon/hwmon1/name": "ina226", "class/hwmon/hwmon1/power1_input": ""}
@@ -141,6 +191,7 @@ JOULES = [
     (series(SourceKind.POWER, [2_000_000, 4_000_000, 2_000_000]), 6.0),
     (series(SourceKind.BATTERY, [-500_000] * 5, 4_000_000, "Discharging"), 8.0),
     (series(SourceKind.BATTERY, [500_000] * 5, 4_000_000, "Discharging"), 8.0),
+    (series(SourceKind.RAIL, [500_000, 1_500_000, -500_000], 2_000_000), 3.0),
     # 1000 uAh are 3.6 C, at 4 V
     (series(SourceKind.CHARGE, [2_001_000, 2_000_000], 4_000_000, "Discharging"), 14.4),
 ]

@@ -2,8 +2,10 @@
 
 Three places of Linux' sysfs report energy: powercap (RAPL, a counter that wraps around), hwmon
 (counters of energy, or power, such as an INA226 at the supply) and power_supply (the current and
-voltage of a battery on Android, or its counter of charge). `sampling` wraps a command in a shell
-script that reads all of them until it ends. `parse` and `integrate` turn its output into joules.
+voltage of a battery on Android, or its counter of charge). On a Raspberry Pi 5, `vcgencmd
+pmic_read_adc` tells currents and voltages of the rails behind its power management. `sampling`
+wraps a command in a shell script that reads all of them until it ends. `parse` and `integrate` turn
+its output into joules.
 
 The resolution depends on the source: a counter has its own step (RAPL about 1 ms, a fuel gauge
 seconds), and sampled power misses what happens between samples. A span has to be long enough; a
@@ -32,6 +34,7 @@ class SourceKind(StrEnum):
     COUNTER = "counter"  # microjoules
     POWER = "power"  # microwatts
     BATTERY = "battery"  # microamperes and microvolts
+    RAIL = "rail"  # of a supply: microamperes and microvolts
     CHARGE = "charge"  # microampere-hours and microvolts
 
 
@@ -133,6 +136,11 @@ def _reading(source: str, kind: SourceKind, samples: Sequence[EnergySample]) -> 
             joules = sum(valid) / 1e6
         case SourceKind.POWER:
             joules = sum((a.value + b.value) / 2 * (b.at_s - a.at_s) for a, b in pairs) / 1e6
+        case SourceKind.RAIL:
+            joules = sum(
+                (a.value * a.second + b.value * b.second) / 2e12 * (b.at_s - a.at_s)
+                for a, b in pairs
+            )
         case SourceKind.BATTERY:  # some drivers give a discharging current a negative sign
             joules = sum((_watts(a) + _watts(b)) / 2 * (b.at_s - a.at_s) for a, b in pairs)
         case SourceKind.CHARGE:  # coulombs are ampere-seconds

@@ -4,7 +4,11 @@
 #
 # A line: prefix, seconds of uptime, kind, source, value, and the range of a counter or the state of
 # a battery. Files are read by the shell alone: a program for each would cost more than the command.
+# A Raspberry Pi 5 tells the rails of its power management by vcgencmd: "VDD_CORE_A current(7)=1.93A"
+# and, in a later line, "VDD_CORE_V volt(15)=0.72V".
 sysfs=$1; pause=$2; shift 2
+rails=
+if command -v vcgencmd >/dev/null && command -v awk >/dev/null; then rails=1; fi
 get() { v=; [ -r "$1" ] && read -r v 2>/dev/null <"$1"; [ -n "$v" ]; }
 say() { echo "trimtab-energy $now $*" >&2; }
 sample() {
@@ -33,6 +37,16 @@ sample() {
     get "$d/current_now" && say battery "power_supply $name current_now*voltage_now=$v,$u,$s"
     get "$d/charge_counter" && say charge "power_supply $name charge_counter=$v,$u,$s"
   done
+  [ -z "$rails" ] || vcgencmd pmic_read_adc 2>/dev/null | awk -v begin="trimtab-energy $now" '
+    function value(text) { sub(/.*=/, "", text); return text + 0 }
+    function micro(x) { return sprintf("%.0f", x * 1000000) }
+    { rail = substr($1, 1, length($1) - 2) }
+    $1 ~ /_A$/ && $2 ~ /=-?[0-9.]+A$/ { amperes[rail] = value($2) }
+    $1 ~ /_V$/ && $2 ~ /=[0-9.]+V$/ && rail in amperes {
+      print begin, "rail pmic " rail "=" micro(amperes[rail]) "," micro(value($2))
+      watts += amperes[rail] * value($2); count++
+    }
+    END { if (count) print begin, "power pmic sum of " count " rails=" micro(watts) ",0" }' >&2
 }
 trap '[ -n "$!" ] || exit 143; asked=1; kill $! 2>/dev/null' HUP INT TERM
 sample
