@@ -52,6 +52,8 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
     "bindings/kernel_": ("tests/lab/test_roofline.py",),
     "bindings/run_time_operators": _AT_RUN_TIME,
     "bindings/weights": ("tests/planner/test_packing.py", "tests/engine/test_weights.py"),
+    "kernels/generic/camera_row": ("tests/camera",),
+    "kernels/x86/camera_row": ("tests/camera",),
     "runtime/api/boxes": ("tests/examples/test_camera.py",),
     "runtime/api/image": ("tests/camera/test_images.py",),
     "runtime/api/load_plugin": _AT_RUN_TIME,

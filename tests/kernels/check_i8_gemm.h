@@ -22,6 +22,11 @@ class I8GemmCheck : I8Check {
         }
       }
     }
+    // Kernels that widen rows do it in parts of a deep one.
+    const size_t depths[] = {130, 300};
+    for (size_t k : depths)
+      GemmCase(kernel, {mr, nr, kr}, mr + 1, nr + 3, 1 + turn++ % 4, (k + kr - 1) / kr * kr,
+               result);
   }
 
   void PairedGemm(void (*kernel)(const GemmArgs<int8_t>&), size_t mr, size_t nr, Result* result) {

@@ -61,19 +61,27 @@ struct Result {
   }
 };
 
-// A buffer that ends at an inaccessible page, so that an access past its end crashes.
+// A buffer between inaccessible pages, so that an access past its ends crashes.
 template <typename T>
 class Guarded {
  public:
   Guarded() {
-    char* map = static_cast<char*>(
-        mmap(nullptr, kBytes + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    if (map == MAP_FAILED || mprotect(map + kBytes, kPage, PROT_NONE) != 0) abort();
-    end_ = reinterpret_cast<T*>(map + kBytes);
+    void* const mapped =
+        mmap(nullptr, kBytes + 2 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) abort();
+    char* const begin = static_cast<char*>(mapped) + kPage;
+    if (mprotect(begin, kBytes, PROT_READ | PROT_WRITE) != 0) abort();
+    end_ = reinterpret_cast<T*>(begin + kBytes);
   }
   Guarded(const Guarded&) = delete;
   Guarded& operator=(const Guarded&) = delete;
-  ~Guarded() { munmap(reinterpret_cast<char*>(end_) - kBytes, kBytes + kPage); }
+  ~Guarded() { munmap(reinterpret_cast<char*>(end_) - kBytes - kPage, kBytes + 2 * kPage); }
+
+  // The first n elements: an access in front of them crashes.
+  T* TakeFirst(size_t n) const {
+    if (n > kBytes / sizeof(T)) abort();
+    return end_ - kBytes / sizeof(T);
+  }
 
   // The last n elements.
   T* Take(size_t n) const {
