@@ -85,6 +85,19 @@ def test_an_imported_network_is_written_back(tmp_path: Path) -> None:
     assert_close(from_opencv(tmp_path / "net.prototxt", inputs, program.outputs), expected)
 
 
+@pytest.mark.parametrize("pads", [[1, 0, 0, 1], [0, 1, 1, 0], [1, 1, 1, 1], [0, 0, 0, 1]])
+def test_a_padding_value_of_a_pooling_is_exported_for_each_side(
+    pads: list[int], tmp_path: Path
+) -> None:
+    program = Program("net")
+    x = program.add_input("x", (1, 2, 7, 7))
+    low = program.block.add_op("add", [x, program.block.add_constant(np.float32([-9]))])
+    window = {"kernel_shape": [2, 2], "strides": [2, 2], "pads": pads, "pad_value": 0.0}
+    program.outputs = program.block.add_op("max_pool", low, window)
+    inputs, expected = check_network(program, tmp_path / "net.prototxt")
+    assert_close(from_opencv(tmp_path / "net.prototxt", inputs, program.outputs), expected)
+
+
 def test_names_keep_quotes_and_other_letters(tmp_path: Path) -> None:
     program = Program('a "net"')
     x = program.add_input('x "1" \\', (1, 2, 3))

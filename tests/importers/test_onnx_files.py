@@ -130,6 +130,14 @@ _MISTAKES: list[tuple[Write, str, type[TrimtabError]]] = [
         "its operands are i64, not f32",
         UnsupportedOperatorError,
     ),
+    (
+        _text(
+            "(float[1, 3, 2, 4, 4] x) => (y) { y = Conv <group = 2> (x, w) }",
+            w=np.ones((4, 1, 1, 1, 1), np.float32),
+        ),
+        "groups",
+        ImportModelError,
+    ),
     (  # where ONNX and onnxruntime disagree
         _text(
             '(float[1, 1, 2, 4] x) => (y) { y = Resize <mode = "linear",'
