@@ -91,7 +91,9 @@ def test_a_padding_value_of_a_pooling_is_exported_for_each_side(
 ) -> None:
     program = Program("net")
     x = program.add_input("x", (1, 2, 7, 7))
-    low = program.block.add_op("add", [x, program.block.add_constant(np.float32([-9]))])
+    low = program.block.add_op(
+        "add", [x, program.block.add_constant(np.full((1,), -9, np.float32))]
+    )
     window = {"kernel_shape": [2, 2], "strides": [2, 2], "pads": pads, "pad_value": 0.0}
     program.outputs = program.block.add_op("max_pool", low, window)
     inputs, expected = check_network(program, tmp_path / "net.prototxt")
