@@ -8,6 +8,32 @@
 namespace trimtab {
 namespace {
 
+// A rotated box as a normal distribution: the mean, and the covariance (a, c; c, b).
+struct Gaussian {
+  float x, y, a, b, c;
+};
+
+Gaussian GaussianOf(const Box& box, float angle) {
+  const float w = box.xmax - box.xmin, h = box.ymax - box.ymin;
+  const float across = w * w / 12.0f, down = h * h / 12.0f, cosine = cosf(angle),
+              sine = sinf(angle);
+  return {0.5f * (box.xmin + box.xmax), 0.5f * (box.ymin + box.ymax),
+          across * cosine * cosine + down * sine * sine,
+          across * sine * sine + down * cosine * cosine, (across - down) * cosine * sine};
+}
+
+// 1 - the Hellinger distance of both (ProbIoU), with the small numbers of Ultralytics.
+float Similarity(const Gaussian& p, const Gaussian& q) {
+  constexpr float kSmall = 1e-7f, kLargest = 100.0f;
+  const float a = p.a + q.a, b = p.b + q.b, c = p.c + q.c, x = q.x - p.x, y = p.y - q.y;
+  const float determinant = a * b - c * c;
+  const float near = (0.25f * (a * y * y + b * x * x) + 0.5f * c * x * y) / (determinant + kSmall);
+  const float areas = fmaxf(p.a * p.b - p.c * p.c, 0.0f) * fmaxf(q.a * q.b - q.c * q.c, 0.0f);
+  const float shape = 0.5f * logf(determinant / (4.0f * sqrtf(areas) + kSmall) + kSmall);
+  const float distance = fminf(fmaxf(near + shape, kSmall), kLargest);
+  return 1.0f - sqrtf(1.0f - expf(-distance) + kSmall);
+}
+
 class SuppressBoxes final : public OperatorOf<SuppressBoxesAttributes> {
  public:
   // Single-threaded: there are few boxes.
@@ -23,8 +49,12 @@ class SuppressBoxes final : public OperatorOf<SuppressBoxesAttributes> {
       // The count is data: it may be any number.
       const int32_t count = data<int32_t>(1)[image];
       const size_t used = count < 0 ? 0 : static_cast<size_t>(count);
+      const size_t count_in = used < candidates ? used : candidates;
       const size_t kept =
-          Select(boxes, indices, used < candidates ? used : candidates, y, numbers, rows);
+          attributes().rotated
+              ? SelectRotated(boxes, data<float>(3) + static_cast<size_t>(image) * candidates,
+                              indices, count_in, y, numbers, rows)
+              : Select(boxes, indices, count_in, y, numbers, rows);
       for (size_t i = 0; i < kept; ++i) Clip(&y[i].box);
       for (size_t i = kept; i < rows; ++i) {
         y[i] = ScoredBox{};
@@ -52,9 +82,22 @@ class SuppressBoxes final : public OperatorOf<SuppressBoxesAttributes> {
     const int64_t limit = attributes().max_boxes, per_class = attributes().max_per_class;
     TRIMTAB_CHECK(limit >= 1, "max_boxes is out of range", limit);
     TRIMTAB_CHECK(per_class == -1 || per_class >= 1, "max_per_class is out of range", per_class);
+    TRIMTAB_CHECK(attributes().rotated == has_input(3), "rotated needs angles (inputs)",
+                  input_count());
+    if (attributes().rotated) {
+      const Dims& angles = input(3).dims;
+      TRIMTAB_CHECK(angles.rank == 3 && angles[0] == boxes[0] && angles[1] == boxes[1] &&
+                        angles[2] == 1 && input(3).dtype == DType::kF32,
+                    "angles must be f32[n, m, 1] (rank)", angles.rank);
+      TRIMTAB_CHECK(per_class == -1, "rotated boxes have no max_per_class", per_class);
+    }
     SetBoxOutputs(&output(0), &output(1), &output(2), boxes[0],
                   limit < boxes[1] ? limit : boxes[1]);
     return Status();
+  }
+  Status Prepare() override {
+    const auto candidates = static_cast<uint64_t>(input(0).dims[1]);
+    return attributes().rotated ? RequestScratch(candidates * sizeof(Gaussian)) : Status();
   }
 
  private:
@@ -64,6 +107,24 @@ class SuppressBoxes final : public OperatorOf<SuppressBoxesAttributes> {
     size_t kept = 0;
     for (size_t i = 0; i < count && kept < rows; ++i) {
       if (IsSuppressed(boxes[i], y, kept)) continue;
+      y[kept] = boxes[i];
+      numbers[kept++] = indices[i];
+    }
+    return kept;
+  }
+
+  size_t SelectRotated(const ScoredBox* boxes, const float* angles, const int32_t* indices,
+                       size_t count, ScoredBox* y, int32_t* numbers, size_t rows) const {
+    auto* const gaussians = scratch<Gaussian>();
+    size_t kept = 0;
+    for (size_t i = 0; i < count && kept < rows; ++i) {
+      gaussians[i] = GaussianOf(boxes[i].box, angles[i]);
+      bool is_dropped = false;
+      for (size_t j = 0; j < i && !is_dropped; ++j) {
+        is_dropped = (attributes().class_agnostic || boxes[j].label == boxes[i].label) &&
+                     !(Similarity(gaussians[j], gaussians[i]) < attributes().iou_threshold);
+      }
+      if (is_dropped) continue;
       y[kept] = boxes[i];
       numbers[kept++] = indices[i];
     }
