@@ -4,6 +4,7 @@ themselves.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,10 @@ from trimtab.tables import Column, Table
 
 @dataclass(frozen=True)
 class DetectedBox:
-    """One box, in pixels, with its score and class; `label` names the class."""
+    """One box, in pixels, with its score and class; `label` names the class. `corners`: x and y of
+    the corners of an oriented box in turn, of which the others are the extent; empty: it is
+    upright.
+    """
 
     xmin: float
     ymin: float
@@ -26,6 +30,15 @@ class DetectedBox:
     score: float
     class_index: int
     label: str
+    corners: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def angle(self) -> float:
+        """The angle of a side from x to y, in radians from 0 to pi / 2; 0 if it is upright."""
+        if not self.corners:
+            return 0.0
+        (x, y), _, _, (left, top) = self.corners
+        return math.atan2(y - top, x - left) % (math.pi / 2)
 
 
 class DetectedBoxes(Sequence[DetectedBox]):
@@ -48,12 +61,15 @@ class DetectedBoxes(Sequence[DetectedBox]):
                 hint="attach a detector's head: trimtab.attach_head(program, NAME)",
             )
         labels = labels or label_names(results)
-        rows = []
-        for values in np.asarray(boxes[image, : int(counts[image])], float):
+        rows, corners = [], results.get("corners")
+        for i, values in enumerate(np.asarray(boxes[image, : int(counts[image])], float)):
             index = int(values[5])
             label = labels[index] if index < len(labels) else str(index)
             xmin, ymin, xmax, ymax, score = (float(value) for value in values[:5])
-            rows.append(DetectedBox(xmin, ymin, xmax, ymax, score, index, label))
+            turned = (
+                () if corners is None else tuple((float(x), float(y)) for x, y in corners[image, i])
+            )
+            rows.append(DetectedBox(xmin, ymin, xmax, ymax, score, index, label, turned))
         return DetectedBoxes(rows)
 
     def __len__(self) -> int:
@@ -71,10 +87,13 @@ class DetectedBoxes(Sequence[DetectedBox]):
     def table(self) -> Table:
         """The boxes as a table."""
         corners = ("xmin", "ymin", "xmax", "ymax")
+        is_turned = any(row.corners for row in self.rows)
+        names = ("class", "score", *corners, *(["angle"] if is_turned else []))
         return Table(
-            [Column("class"), Column("score"), *map(Column, corners)],
+            [Column(name) for name in names],
             [
                 (row.label, f"{row.score:.3f}", *(f"{getattr(row, name):.1f}" for name in corners))
+                + ((f"{math.degrees(row.angle):.1f}°",) if is_turned else ())
                 for row in self.rows
             ],
         )
@@ -95,7 +114,10 @@ class DetectedBoxes(Sequence[DetectedBox]):
             color = f"hsl({row.class_index * 47 % 360}, 90%, 50%)"
             low, high = (row.xmin, row.ymin), (row.xmax, row.ymax)
             if low <= high and low[1] <= high[1]:
-                pen.rectangle((*low, *high), outline=color, width=2)
+                if row.corners:
+                    pen.line([*row.corners, row.corners[0]], fill=color, width=2)
+                else:
+                    pen.rectangle((*low, *high), outline=color, width=2)
                 pen.text((row.xmin + 3, row.ymin + 2), f"{row.label} {row.score:.2f}", fill=color)
         return picture
 

@@ -276,10 +276,8 @@ def _facts(content: Mapping[str, Any]) -> LoadFacts:
     }
     ends = tuple(content["inputs"]), tuple(content["outputs"])
     hints = content["hints"]
-    labels, heads = (tuple(str(text) for text in hints[key]) for key in ("labels", "heads"))
-    return LoadFacts(
-        content["name"], *ends, ranges, ModelHints(labels, hints["camera"], heads, hints["entry"])
-    )
+    texts = {key: tuple(str(text) for text in hints[key]) for key in ("labels", "heads")}
+    return LoadFacts(content["name"], *ends, ranges, ModelHints(**{**hints, **texts}))
 
 
 def _head(key: str) -> bytes:

@@ -212,22 +212,56 @@ def test_faces_of_retinaface_are_offsets_from_its_priors() -> None:
     assert (results["points"][0, : len(chosen), :, 2] == 1).all()
 
 
-def test_faces_of_blazeface_are_relative_to_the_middle_of_their_cell() -> None:
+# Strides and boxes of a cell, of the graphs in mediapipe/modules: face_detection (short range, of
+# the back camera, full range), palm_detection and pose_detection.
+BLAZE = [
+    (128, ((8, 2), (16, 6)), 6), (256, ((16, 2), (32, 6)), 6), (192, ((4, 1),), 6),
+    (192, ((8, 2), (16, 6)), 7), (224, ((8, 2), (16, 2), (32, 6)), 4),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("side", "grids", "points"), BLAZE)
+def test_boxes_of_blazeface_are_relative_to_the_middle_of_their_cell(
+    side: int, grids: tuple[tuple[int, int], ...], points: int
+) -> None:
     rng = np.random.default_rng(7)
-    anchors = [((j + 0.5) * s, (i + 0.5) * s) for s, count in ((8, 2), (16, 6))
-               for i in range(128 // s) for j in range(128 // s) for _ in range(count)]  # fmt: skip
-    a, raw = np.array(anchors), rng.uniform(-20, 20, (896, 16))
-    raw[:, 2:4] = abs(raw[:, 2:4]) + 4
-    logits = rng.standard_normal((896, 1)) - 2
-    boxes = np.concatenate([a + raw[:, :2], raw[:, 2:4]], 1)
-    results = run("blazeface", {"values": raw[None], "scores": logits[None]}, (128, 128))
-    scores = reference.sigmoid(logits)
-    corners = reference.corners(boxes)
-    chosen = selected(corners, scores)
-    check(results, corners, scores, chosen)
-    expected = a[:, None] + raw[:, 4:].reshape(-1, 6, 2)
-    points = results["points"][0, : len(chosen), :, :2]
-    np.testing.assert_allclose(points, expected[chosen], 1e-4, 1e-3)
+    anchors = [((j + 0.5) * s, (i + 0.5) * s) for s, n in grids
+               for i in range(side // s) for j in range(side // s) for _ in range(n)]  # fmt: skip
+    a = np.array(anchors)
+    raw = rng.uniform(-20, 20, (2, len(a), 4 + 2 * points)).astype(np.float32)
+    raw[..., 2:4] = abs(raw[..., 2:4]) + 4
+    logits = rng.standard_normal((2, len(a), 1)) - 2
+    options: dict[str, Any]
+    for images, options in ((1, {}), (2, {"scale": (2.0, 2.0), "offset": (1.0, -4.0)})):
+        arrays: dict[str, Array] = {"values": raw[:images], "scores": logits[:images]}
+        results = run("blazeface", arrays, (side, side), **options)
+        scale, shift = options.get("scale", (1, 1)), options.get("offset", (0, 0))
+        for at in range(images):
+            boxes = np.concatenate([a + raw[at, :, :2], raw[at, :, 2:4]], 1)
+            scores = reference.sigmoid(logits[at])
+            corners = reference.corners(boxes)
+            chosen = selected(corners, scores)[:300]
+            count = int(results["count"][at])
+            assert count == len(chosen) > 3
+            rows = results["boxes"][at, :count, :4]
+            mapped = corners[chosen].reshape(-1, 2, 2) * scale + shift
+            np.testing.assert_allclose(rows.reshape(-1, 2, 2), mapped, 1e-4, 1e-3)
+            places = a[:, None] + raw[at, :, 4:].reshape(-1, points, 2)
+            actual = results["points"][at, :count]
+            np.testing.assert_allclose(actual[..., :2], places[chosen] * scale + shift, 1e-4, 1e-3)
+            assert (actual[..., 2] == 1).all()
+
+
+def test_grids_of_blazeface_cost_a_byte_for_each_coordinate() -> None:
+    program = trimtab.Program("faces")
+    shapes = {"image": (1, 3, 128, 128), "values": (1, 896, 16), "scores": (1, 896, 1)}
+    for name, shape in shapes.items():
+        program.add_input(name, shape)
+    program.outputs = ["values", "scores"]
+    variables = trimtab.attach_head(program, "blazeface").vars.values()
+    stored = [var.data.nbytes for var in variables if var.data is not None]
+    assert max(stored) == 896 * 2
+    assert sum(stored) < 896 * 2 + 100
 
 
 def test_boxes_of_centernet_are_at_maxima_of_the_heat_map() -> None:

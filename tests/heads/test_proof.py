@@ -28,23 +28,29 @@ CLASSES = [0, 16, 2]
 
 def network(tensors: dict[str, Array], metadata: dict[str, str]) -> trimtab.Program:
     """A network of an image whose results are these tensors, whatever the image is."""
+    return trimtab.load(of_graph(tensors, metadata), cache=False)
+
+
+def of_graph(
+    tensors: dict[str, Array], metadata: dict[str, str], type: int = TensorProto.FLOAT
+) -> onnx.ModelProto:
+    """The same as a file, whose elements are of a type."""
+    real = helper.tensor_dtype_to_np_dtype(type)
     nodes = [
         helper.make_node("ReduceMean", ["images"], ["mean"], axes=[1, 2, 3], keepdims=0),
         helper.make_node("Mul", ["mean", "zero"], ["nothing"]),
     ]
-    constants = [numpy_helper.from_array(np.zeros((), np.float32), "zero")]
+    constants = [numpy_helper.from_array(np.zeros((), real), "zero")]
     for name, value in tensors.items():
-        constants.append(numpy_helper.from_array(value.astype(np.float32), f"of.{name}"))
+        constants.append(numpy_helper.from_array(value.astype(real), f"of.{name}"))
         nodes.append(helper.make_node("Add", [f"of.{name}", "nothing"], [name]))
-    images = helper.make_tensor_value_info("images", TensorProto.FLOAT, [1, 3, SIDE, SIDE])
-    ends = [
-        helper.make_tensor_value_info(k, TensorProto.FLOAT, v.shape) for k, v in tensors.items()
-    ]
+    images = helper.make_tensor_value_info("images", type, [1, 3, SIDE, SIDE])
+    ends = [helper.make_tensor_value_info(k, type, v.shape) for k, v in tensors.items()]
     graph = helper.make_graph(nodes, "net", [images], ends, constants)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
     for key, text in metadata.items():
         model.metadata_props.add(key=key, value=text)
-    return trimtab.load(model, cache=False)
+    return model
 
 
 def results_of(program: trimtab.Program) -> dict[str, Array]:
@@ -197,8 +203,20 @@ def test_a_file_whose_heads_do_not_fit_says_why_of_each() -> None:
         trimtab.attach_head(program, "auto")
     for head in ("yolov8", "yolov10", "rt_detr"):
         assert f"the head {head} does not fit out [1, 31, 7]" in caught.value.what
-    with pytest.raises(UsageError, match="which head its results need: it says task=obb"):
-        trimtab.attach_head(network({"out": np.zeros((1, 31, 7))}, {"task": "obb"}), "auto")
+    other = network({"out": np.zeros((1, 31, 7))}, {"task": "of tomorrow"})
+    with pytest.raises(UsageError, match="which head its results need: it says task=of tomorrow"):
+        trimtab.attach_head(other, "auto")
+
+
+def test_results_with_two_readings_are_refused_with_both() -> None:
+    """[1, 24, 24] of 20 classes is boxes of 24 places, or 24 queries, if all are relative."""
+    program = network({"out": np.full((1, 24, 24), 0.5)}, {"task": "detect", "names": NAMES})
+    with pytest.raises(UsageError, match="have several readings, and nothing decides") as caught:
+        trimtab.attach_head(program, "auto")
+    for head in ("yolov8", "rt_detr"):
+        assert f"head {head} reads out [1, 24, 24] as 24 boxes of 20 classes" in caught.value.what
+    assert caught.value.hint == "name one of the heads: yolov8 or rt_detr"
+    assert trimtab.attach_head(program, "rt_detr").outputs[0] == "boxes"
 
 
 def test_classes_that_the_user_counts_need_no_names() -> None:

@@ -15,7 +15,7 @@ import trimtab
 from tests.heads import detectors
 from trimtab import camera, heads
 from trimtab.errors import UsageError
-from trimtab.importers.onnx_ops.hints import of_ultralytics
+from trimtab.importers.beside.ultralytics import of_ultralytics
 from trimtab.importers.tflite_ops import hints
 from trimtab.pipeline import input_shapes
 
@@ -52,7 +52,14 @@ def test_a_network_of_ultralytics_needs_no_names_of_steps_heads_or_labels(
     ("metadata", "expected"),
     [
         ({}, ((), "")),
-        ({"task": "obb", "names": NAMES}, ((), "")),
+        ({"task": "of tomorrow", "names": NAMES}, ((), "")),
+        ({"task": ["obb"], "names": NAMES}, ((), "")),
+        ({"task": "obb", "names": {"0": "ship", 1: "plane"}}, (("ship", "plane"), "yolov8_obb")),
+        ({"task": "obb", "names": {"0": "ship", "2": "plane"}}, ((), "yolov8_obb")),
+        ({"task": "depth", "names": ["depth"]}, (("depth",), "depth")),
+        ({"task": "semantic", "names": "['road', 'sky']"}, (("road", "sky"), "arg_max")),
+        ({"task": "detect", "end2end": True}, ((), "yolov10")),
+        ({"task": "detect", "args": {"nms": True}}, ((), "yolov10")),
         ({"task": "pose", "names": "{0: 'person'}"}, (("person",), "yolov8_pose")),
         ({"task": "segment", "names": "__import__('os')"}, ((), "yolov8_seg")),
         ({"task": "classify", "names": "{1: 'a'}"}, ((), "top_k")),
@@ -77,9 +84,11 @@ def test_a_network_that_says_nothing_has_no_automatic_steps_and_head() -> None:
         heads.attach_head(program, "auto")
 
 
-def tflite_file(mean: list[float], std: list[float], labels: bytes) -> bytes:
+def tflite_file(
+    mean: list[float], std: list[float], text: bytes, file_name: str = "labelmap.txt"
+) -> bytes:
     """A TFLite model with only metadata, by the generic builder and the numbers of the schema
-    metadata_schema.fbs, and a file of labels behind it.
+    metadata_schema.fbs, and a text file behind it.
     """
     inner = flatbuffers.Builder()
     vectors = [inner.CreateNumpyVector(np.array(v, np.float32)) for v in (mean, std)]
@@ -126,7 +135,7 @@ def tflite_file(mean: list[float], std: list[float], labels: bytes) -> bytes:
     outer.Finish(tflite.ModelEnd(outer), b"TFL3")
     archive = io.BytesIO(bytes(outer.Output()))
     with zipfile.ZipFile(archive, "a") as file:
-        file.writestr("labelmap.txt", labels)
+        file.writestr(file_name, text)
     return archive.getvalue()
 
 

@@ -9,6 +9,8 @@ from trimtab.errors import UsageError
 from trimtab.program import Program, Var
 
 _ROTATIONS = {0: "none", 90: "quarter", 180: "half", 270: "three_quarters"}
+_CONVERSIONS = {"u8": "quantize_linear", "f16": "cast"}
+"""What makes the elements of a network's input of the operator's own, which are f32 or i8."""
 _LUMA = (0.299, 0.587, 0.114)
 
 
@@ -41,9 +43,9 @@ def attach(program: Program, camera: Camera | str, input: str = "") -> Program:
     if is_channels_last:
         permutation = {"permutation": (0, 2, 3, 1)}
         ops.append(block.make_op("transpose", op.outputs, permutation, [f"{name}.transposed"]))
-    if old.dtype == "u8":
-        to = {"to": "u8"}
-        ops.append(block.make_op("quantize_linear", ops[-1].outputs, to, [f"{name}.quantized"]))
+    if old.dtype in _CONVERSIONS:
+        to, convert = {"to": old.dtype}, _CONVERSIONS[old.dtype]
+        ops.append(block.make_op(convert, ops[-1].outputs, to, [f"{name}.converted"]))
     if to_int8:
         for one in ops:
             block.vars[one.outputs[0]].quantization = old.quantization
@@ -62,8 +64,10 @@ def with_steps_of(program: Program, camera: Camera) -> Camera:
     if not camera.follows_model:
         return camera
     if not program.hints.camera:
+        refusal = program.hints.refusal
         raise UsageError(
-            "the model's file does not say how pictures become its input",
+            "the model's file does not say how pictures become its input"
+            + (f" in steps of a camera: {refusal}" if refusal else ""),
             where=program.name,
             hint="write the steps instead of auto, such as yolo or imagenet: docs/camera.md",
         )
@@ -86,7 +90,9 @@ def _input(program: Program, name: str) -> str:
 def _size(var: Var, camera: Camera) -> tuple[Size, bool]:
     """Width and height of the network's input, and whether its channels are last."""
     count, shape = camera.channel_count, var.shape
-    if var.dtype != "f32" and (var.quantization is None or var.quantization.axis is not None):
+    if var.dtype not in ("f32", "f16") and (
+        var.quantization is None or var.quantization.axis is not None
+    ):
         raise UsageError(
             f"the input {var.name!r} is {var.dtype}, and a camera gives f32 or quantized values",
             hint="attach the camera to an input of an image",

@@ -16,12 +16,14 @@ from typing import Any, Protocol, cast
 from trimtab.errors import TrimtabError, UsageError
 from trimtab.heads import auto
 from trimtab.heads._builder import HeadBuilder
+from trimtab.heads._layout import with_plain_outputs
 from trimtab.heads._proof import Proof as Proof
 from trimtab.heads._proof import reasons
+from trimtab.heads._reading import Reading
 from trimtab.heads._request import HeadRequest as HeadRequest
 from trimtab.program import Program
 
-OUTPUTS = {"boxes", "count", "labels", "points", "masks", "scores", "classes"}
+OUTPUTS = {"boxes", "count", "labels", "points", "corners", "masks", "scores", "classes", "depth"}
 """The names of what heads compute."""
 
 
@@ -56,34 +58,59 @@ def find(name: str) -> Head:
 
 def prove(program: Program, request: HeadRequest) -> Proof:
     """The head's reading of a network, and what proves it: names of classes, grids of the image,
-    and, where it reads probabilities, a run of the network with noise. Of "auto" the first head
-    that the model's file allows and that nothing contradicts.
+    and, where it reads probabilities, a run of the network with noise. Of "auto" the head that the
+    model's file allows and that nothing contradicts.
 
-    UsageError if the head does not fit, or nothing proves its reading.
+    UsageError if the head does not fit, or nothing proves its reading, or of "auto" several.
     """
     _check_not_planned(program, request)
     if request.name != auto.NAME:
-        return _proven(program, request)
+        return _proven(*_read(program, request), request)
+    proofs: list[Proof] = []
     refusals = []
     for name in auto.candidates(program):
+        one = replace(request, name=name)
         try:
-            return _proven(program, replace(request, name=name))
+            cut, whole = _read(program, one)
+            if not any(_is_same(whole.reading, proof.reading) for proof in proofs):
+                proofs.append(_proven(cut, whole, one))
         except UsageError as error:
             refusals.append(error)
-    if len(refusals) == 1:
+    if len(proofs) == 1:
+        return proofs[0]
+    if not proofs and len(refusals) == 1:
         raise refusals[0]
-    raise UsageError(
-        "\n  ".join(["no head that the model's file allows fits:", *(e.what for e in refusals)]),
-        where=program.name,
-        hint="name a head and what it may need, such as yolov8:classes=80; see docs/boxes.md",
-    )
+    if not proofs:
+        what = ["no head that the model's file allows fits:", *(e.what for e in refusals)]
+        hint = "name a head and what it may need, such as yolov8:classes=80; see docs/boxes.md"
+    else:
+        what = ["the results have several readings, and nothing decides:", *map(str, proofs)]
+        hint = f"name one of the heads: {' or '.join(proof.request.name for proof in proofs)}"
+    raise UsageError("\n  ".join(what), where=program.name, hint=hint)
 
 
-def _proven(program: Program, request: HeadRequest) -> Proof:
+def _read(program: Program, request: HeadRequest) -> tuple[Program, HeadBuilder]:
+    """The network that ends with the tensors that a head reads, and the builder that has attached
+    the head.
+    """
     cut = program.copy()
+    with_plain_outputs(cut)
     cut.keep_only(find(request.name).tensors(cut))
-    whole = _attached(cut, request)
-    reading, hints = whole.reading, program.hints
+    return cut, _attached(cut, request)
+
+
+def _is_same(one: Reading | None, other: Reading) -> bool:
+    """Whether two heads take tensors for the same boxes, of which the first one counts: whether
+    they suppress each other is up to the model's file.
+    """
+    if one is None or (one.classes, one.rows) != (other.classes, other.rows):
+        return False
+    axes = [{v.axis for v in of.values if v.what == "scores"} for of in (one, other)]
+    return not all(axes) or axes[0] == axes[1]
+
+
+def _proven(cut: Program, whole: HeadBuilder, request: HeadRequest) -> Proof:
+    reading, hints = whole.reading, cut.hints
     assert reading is not None, f"the head {request.name} declares no reading"
     entry = [f"the file says {hints.entry}"] if hints.entry and request.name in hints.heads else []
     evidence = (*reasons(whole.raw, reading, request), *entry)

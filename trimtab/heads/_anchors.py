@@ -59,4 +59,5 @@ def append_rows(builder: HeadBuilder, output: Var) -> None:
         classes=classes,
         objectness_channel=FIRST_CLASS - 1,
         score_channel=FIRST_CLASS,
+        scale=builder.unit_scale,
     )

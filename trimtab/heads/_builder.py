@@ -15,16 +15,18 @@ from trimtab.heads._request import HeadRequest
 from trimtab.heads._trace import CAMERA, image_sizes
 from trimtab.program import Program, Var
 
-BOXES, COUNT, LABELS, POINTS = "boxes", "count", "labels", "points"
+BOXES, COUNT, LABELS, POINTS, CORNERS = "boxes", "count", "labels", "points", "corners"
 """The outputs of a detector: f32[n, rows, 6] with xmin, ymin, xmax, ymax, score and class, the
-number of used rows, i32[n], the names of classes, u8[bytes], if they are known, and keypoints,
-f32[n, rows, points, 3] with x, y and score."""
+number of used rows, i32[n], the names of classes, u8[bytes], if they are known, keypoints, f32[n,
+rows, points, 3] with x, y and score, and corners of oriented boxes, f32[n, rows, 4, 2]."""
 
 MAPPING = ("scale", "offset", "frame")
 """The fields of a request that map boxes to a frame."""
 
 PLACEMENT_VALUES = 6
 """The length of the output `placement` of a camera's operator."""
+
+_ALL = 2**31 - 1  # candidates
 
 
 class HeadBuilder:
@@ -63,6 +65,27 @@ class HeadBuilder:
             return size
         raise self.request.invalid("the network has no input [n, c, h, w]")
 
+    @property
+    def candidates(self) -> int:
+        """The limit of boxes that suppression considers; of all, unless one is asked for."""
+        return self.request.candidates or _ALL
+
+    @property
+    def unit(self) -> tuple[float, float]:
+        """Width and height, in pixels, of the unit of coordinates that the network has decoded: the
+        image, if they are relative to it.
+        """
+        if not (self.request.relative or self.program.hints.relative):
+            return 1.0, 1.0
+        height, width = self.image_size()
+        return width, height
+
+    @property
+    def unit_scale(self) -> tuple[float, float]:
+        """The factors of the request, for coordinates that the network has decoded."""
+        (x, y), (width, height) = self.request.scale, self.unit
+        return x * width, y * height
+
     def strides(self, grids: Sequence[Sequence[int]]) -> list[float]:
         """The stride of each grid of (height, width)."""
         height, width = self.image_size()
@@ -96,7 +119,7 @@ class HeadBuilder:
         which without `nms` keeps all that there is room for. `on_grids`, and `values` beside the
         scores: see `Reading`.
         """
-        reading = self._reading_of(tensors, attributes)
+        reading = self.reading_of(tensors, attributes)
         self.reads(replace(reading, on_grids=tuple(on_grids), values=(*reading.values, *values)))
         boxes, count, index = self.decoded(tensors, **attributes)
         self.suppressed(boxes, count, index, iou=self.request.iou if nms else 1.0)
@@ -106,11 +129,11 @@ class HeadBuilder:
         request.
         """
         r = self.request
-        decoded = {"threshold": r.score, "candidates": r.candidates, "offset": r.offset}
+        decoded = {"threshold": r.score, "candidates": self.candidates, "offset": r.offset}
         decoded |= {"multi_label": r.multi_label, "scale": r.scale}
         return self.add("decode_boxes", tensors, 3, **(decoded | attributes))
 
-    def _reading_of(self, tensors: Sequence[str], values: Mapping[str, Any]) -> Reading:
+    def reading_of(self, tensors: Sequence[str], values: Mapping[str, Any]) -> Reading:
         """The reading of decode_boxes with these attributes: its scores are probabilities unless it
         computes them from logits.
         """
@@ -179,30 +202,43 @@ class HeadBuilder:
             (values,) = self.add("transpose", [values], permutation=(0, 2, 1))
         return values
 
-    def add_points(self, values: str) -> None:
-        """Adds the output of the boxes' keypoints, [n, rows, points * 3]: x, y and score, in pixels
-        of the network's input.
-        """
-        self.add_output(self.points_in_frame(values, self.program.outputs[1]))
+    def with_sure_scores(self, points: str) -> str:
+        """Keypoints [n, rows, points, 2] with the score 1: [n, rows, points, 3]."""
+        return self.add("pad", [points], pads=(0, 0, 0, 0, 0, 0, 0, 1), value=1.0)[0]
 
-    def points_in_frame(self, values: str, row_count: str) -> str:
+    def add_points(self, values: str, scale: Sequence[float] = ()) -> None:
+        """Adds the output of the boxes' keypoints, [n, rows, points * 3]: x, y and score. `scale`:
+        see `points_in_frame`.
+        """
+        self.add_output(self.points_in_frame(values, self.program.outputs[1], scale))
+
+    def points_in_frame(self, values: str, row_count: str, scale: Sequence[float] = ()) -> str:
         """The keypoints [n, rows, points * 3] of `add_points`, of which each image has a number of
-        rows, in pixels of the frame: [n, rows, points, 3].
+        rows, in pixels of the frame: [n, rows, points, 3]. `scale`: factors of x and y, default:
+        those of the request.
         """
         r, (images, rows, count) = self.request, self.program.vars[values].shape
         points = count // 3
-        values = self.mapped(values, [*r.scale, 1] * points, [*r.offset, 0] * points)
+        values = self.mapped(values, [*(scale or r.scale), 1] * points, [*r.offset, 0] * points)
         name = POINTS if self.placement is None else f"{POINTS}.of_input"
         (result,) = self.add("reshape", [values], [name], shape=(images, rows, points, 3))
         return self.in_frame(result, row_count, POINTS)
 
     def mapped(self, values: str, scale: Sequence[float], offset: Sequence[float]) -> str:
-        """values * scale + offset, along the last dimension: the mapping of the request."""
-        r = self.request
-        if r.scale == HeadRequest.scale and r.offset == HeadRequest.offset:
-            return values
-        (values,) = self.add("mul", [values, self.constant(np.asarray(scale, np.float32), "scale")])
-        return self.add("add", [values, self.constant(np.asarray(offset, np.float32), "offset")])[0]
+        """values * scale + offset, along the last dimension."""
+        for op, by, name, idle in (("mul", scale, "scale", 1), ("add", offset, "offset", 0)):
+            if any(value != idle for value in by):
+                (values,) = self.add(op, [values, self.constant(np.asarray(by, np.float32), name)])
+        return values
+
+    def only_used(self, values: str, count: str) -> str:
+        """Rows [n, rows, values] with zeros behind the number of each image."""
+        images, rows, _ = self.program.vars[values].shape
+        places = self.constant(np.arange(rows, dtype=np.float32)[None, :, None], "places")
+        (used,) = self.add("cast", [count], to="f32")
+        (used,) = self.add("reshape", [used], shape=(images, 1, 1))
+        (is_used,) = self.add("compare", [places, used], relation="less")
+        return self.add("where", [is_used, values, self.constant(np.float32(0), "zero")])[0]
 
     def within_boxes(self, masks: str, result: str) -> str:
         """Masks [n, rows, h, w] of the whole input, with zeros outside of each row's box, called

@@ -22,36 +22,42 @@ def append_chosen(builder: HeadBuilder, rows: Var) -> str:
     """The best boxes of [n, rows, 6 + values]. Returns the further values of those, [n, boxes,
     values], "" if there are none.
     """
-    r, images = builder.request, rows.shape[0]
+    boxes, count = best_rows(builder, rows)
+    index = builder.selected
+    boxes = builder.mapped(
+        boxes, [*builder.unit_scale * 2, 1, 1], [*builder.request.offset * 2, 0, 0]
+    )
+    builder.suppressed(builder.only_used(boxes, count), count, index, iou=1.0)
+    if rows.shape[2] == VALUES:
+        return ""
+    return builder.of_selected(part(builder, rows.name, VALUES, rows.shape[2]))
+
+
+def best_rows(builder: HeadBuilder, rows: Var) -> tuple[str, str]:
+    """The first six values of the best rows of [n, rows, 6 + values], as the network computes them,
+    and the number of those that are used; `builder.selected` becomes their numbers.
+    """
+    r = builder.request
     if r.multi_label:
         raise r.invalid("the network has chosen one class of each box: leave out multi_label")
     builder.reads(_reading(builder, rows))
-
-    def part(x: str, start: int, end: int) -> str:
-        return builder.add("slice", [x], starts=(start,), ends=(end,), axes=(2,))[0]
-
-    corners, score, number = (part(rows.name, *ends) for ends in ((0, 4), (4, 5), (5, VALUES)))
+    corners, score, number = (part(builder, rows.name, *ends) for ends in ((0, 4), (4, 5), (5, 6)))
     if r.classes:
         limit = builder.constant(np.array(r.classes, np.float32), "classes")
         (is_asked,) = builder.add("compare", [number, limit], relation="less")
         low = builder.constant(np.array(min(_LOW, r.score), np.float32), "low")
         (score,) = builder.add("where", [is_asked, score, low])
-    # Only the order: the values are those of the rows, and 0 in rows that are not used.
-    _, count, index = builder.decoded([corners, score], parts=2, box="corners", classes=1)
+    # Only the order: the values are those of the rows.
+    most = min(r.candidates or r.max_boxes, r.max_boxes)
+    how = {"parts": 2, "box": "corners", "classes": 1, "candidates": most}
+    _, count, index = builder.decoded([corners, score], **how)
     builder.selected = index
-    boxes = builder.of_selected(part(rows.name, 0, VALUES))
-    boxes = builder.mapped(boxes, [*r.scale * 2, 1, 1], [*r.offset * 2, 0, 0])
-    most = builder.program.vars[boxes].shape[1]
-    places = builder.constant(np.arange(most, dtype=np.float32)[None, :, None], "places")
-    (used,) = builder.add("cast", [count], to="f32")
-    (used,) = builder.add("reshape", [used], shape=(images, 1, 1))
-    (is_used,) = builder.add("compare", [places, used], relation="less")
-    zero = builder.constant(np.array(0, np.float32), "zero")
-    (boxes,) = builder.add("where", [is_used, boxes, zero])
-    builder.suppressed(boxes, count, index, iou=1.0)
-    if rows.shape[2] == VALUES:
-        return ""
-    return builder.of_selected(part(rows.name, VALUES, rows.shape[2]))
+    return builder.of_selected(part(builder, rows.name, 0, VALUES)), count
+
+
+def part(builder: HeadBuilder, x: str, start: int, end: int) -> str:
+    """Values from `start` to `end` of each row."""
+    return builder.add("slice", [x], starts=(start,), ends=(end,), axes=(2,))[0]
 
 
 def _reading(builder: HeadBuilder, rows: Var) -> Reading:

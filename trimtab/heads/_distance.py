@@ -38,6 +38,7 @@ def append_decoded(builder: HeadBuilder, x: Var, classes: int, *, nms: bool = Tr
         channels_first=True,
         score_channel=4,
         classes=classes,
+        scale=builder.unit_scale,
     )
 
 

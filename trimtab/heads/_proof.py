@@ -187,12 +187,12 @@ def _leave_out_cameras(program: Program) -> None:
 
 def _is_picture(var: Var) -> bool:
     is_image = len(var.shape) == 4 and not {var.shape[1], var.shape[3]}.isdisjoint(CHANNELS)
-    return is_image and var.dtype in ("f32", "i8", "u8")
+    return is_image and var.dtype in ("f32", "f16", "i8", "u8")
 
 
 def _noise(var: Var, rng: np.random.Generator) -> NDArray[np.generic]:
-    if var.dtype == "f32":
-        return rng.random(var.shape, np.float32)
+    if var.dtype in ("f32", "f16"):
+        return rng.random(var.shape, np.float32).astype(NUMPY_DTYPES[var.dtype])
     if var.dtype in ("i8", "u8"):
         return rng.integers(0, 256, var.shape, np.uint8).view(NUMPY_DTYPES[var.dtype])
     return np.ones(var.shape, NUMPY_DTYPES[var.dtype])

@@ -17,8 +17,9 @@ class HeadRequest:
 
     `score`: the score threshold; `iou`: the overlap above which the box with the lower score is
     dropped, 1: none is. `classes`: the number of classes; 0: as many as the tensors have.
-    `max_boxes`: rows of the result; `candidates`: boxes that suppression considers. `agnostic`:
-    boxes of different classes suppress each other. `multi_label`: a box may have several classes.
+    `max_boxes`: rows of the result; `candidates`: boxes that suppression considers, 0: all of them.
+    `agnostic`: boxes of different classes suppress each other. `multi_label`: a box may have
+    several classes. `relative`: the boxes that the network has decoded are relative to the image.
     `anchors`: width and height of each anchor in pixels of the input, from the finest level on;
     empty: those of the family. `variances`: those of an SSD's priors. `top`: classes of a
     classifier. `blank`: the blank label of CTC. `labels`: the names of classes, which the model
@@ -33,9 +34,10 @@ class HeadRequest:
     iou: float = 0.45
     classes: int = 0
     max_boxes: int = 300
-    candidates: int = 1000
+    candidates: int = 0
     agnostic: bool = False
     multi_label: bool = False
+    relative: bool = False
     anchors: tuple[float, ...] = ()
     variances: tuple[float, ...] = (0.1, 0.1, 0.2, 0.2)
     top: int = 5
@@ -51,9 +53,9 @@ class HeadRequest:
                 raise self.invalid(f"{name} must be {length} numbers")
         if len(self.anchors) % 2:
             raise self.invalid("anchors must be pairs of width and height")
-        for name in ("max_boxes", "candidates", "top"):
-            if getattr(self, name) < 1:
-                raise self.invalid(f"{name} must be at least 1")
+        for name, least in (("max_boxes", 1), ("candidates", 0), ("top", 1)):
+            if getattr(self, name) < least:
+                raise self.invalid(f"{name} must be at least {least}")
 
     @staticmethod
     def of(name: str, options: Mapping[str, Any]) -> HeadRequest:

@@ -1,5 +1,5 @@
-"""The head that the model's file names, as exports of Ultralytics do; of several that it allows,
-the first that nothing contradicts.
+"""The head that the model's file, or a file beside it, names; of several that it allows, the one
+that nothing contradicts.
 """
 
 from __future__ import annotations

@@ -1,20 +1,33 @@
-"""BlazeFace: reads values [1, 896, 16], scores [1, 896, 1] of an image of 128 x 128: a box and six
-keypoints in pixels, relative to the middle of a cell of 8 or 16 pixels; the keypoints are the
-output `points`.
+"""BlazeFace, and the detectors of palms and persons like it: reads values [n, places, 4 + 2 *
+points] and scores [n, places, 1]: a box and keypoints in pixels, relative to the middle of a cell
+of the image; the keypoints are the output `points`. Grids are those of faces in images of 128 x 128
+(896 places), 256 x 256 (896) and 192 x 192 (2,304), of palms in 192 x 192 (2,016), and of persons
+in 224 x 224 (2,254).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trimtab.heads._builder import HeadBuilder
+from trimtab.heads._chosen import part
 from trimtab.program import Program
 
-CELLS = ((8, 2), (16, 6))
-"""The size of a cell in pixels, and its number of boxes."""
-POINTS = 6
+_GRIDS = (
+    ((8, 2), (16, 6)),
+    ((16, 2), (32, 6)),
+    ((4, 1),),
+    ((8, 2), (16, 2), (32, 6)),
+)
+"""The size of the cells of each grid in pixels, and the boxes of a cell, as SsdAnchorsCalculator of
+MediaPipe's graphs makes them: square anchors of one size, two for each layer of a stride.
+"""
+
+_HOW = {"parts": 2, "box": "center_size", "scores": "sigmoid", "classes": 1}
 
 
 def tensors(program: Program) -> Sequence[str]:
@@ -24,25 +37,58 @@ def tensors(program: Program) -> Sequence[str]:
 
 def append(builder: HeadBuilder) -> None:
     """Boxes, and the keypoints of those that remain."""
+    r, by_size = builder.request, {var.shape[-1]: var for var in builder.tensors}
+    shapes = [var.shape for var in builder.tensors]
+    count = max(by_size, default=0)
+    middles = _middles(builder, shapes[0][1]) if [len(s) for s in shapes] == [3, 3] else None
+    if middles is None or {*by_size} != {1, count} or count < 4 or count % 2:
+        raise builder.invalid("[n, places, 4 + 2 * points] and [n, places, 1] on known grids")
+    read = [by_size[count].name, by_size[1].name]
+    builder.reads(replace(builder.reading_of(read, _HOW), on_grids=()))
+    boxes, found, index = builder.decoded(read, scale=(1, 1), offset=(0, 0), **_HOW)
+    table = builder.constant(middles, "middles")
+    at = _rows_of(builder, table, index)
+    ends = [builder.add("add", [part(builder, boxes, i, i + 2), at])[0] for i in (0, 2)]
+    (boxes,) = builder.add("concat", [*ends, part(builder, boxes, 4, 6)], axis=2)
+    boxes = builder.mapped(boxes, [*r.scale * 2, 1, 1], [*r.offset * 2, 0, 0])
+    builder.suppressed(boxes, found, index, iou=r.iou)
+    if count > 4:
+        _append_points(builder, by_size[count].name, table)
+
+
+def _append_points(builder: HeadBuilder, values: str, table: str) -> None:
+    points = builder.of_selected(values)
+    images, rows, count = builder.program.vars[points].shape
+    points = part(builder, points, 4, count)
+    number = (count - 4) // 2
+    (points,) = builder.add("reshape", [points], shape=(images, rows, number, 2))
+    at = _rows_of(builder, table, builder.selected)
+    (at,) = builder.add("reshape", [at], shape=(images, rows, 1, 2))
+    (points,) = builder.add("add", [points, at])
+    points = builder.with_sure_scores(points)
+    builder.add_points(builder.add("reshape", [points], shape=(images, rows, 3 * number))[0])
+
+
+def _middles(builder: HeadBuilder, places: int) -> NDArray[np.uint8] | None:
+    """x and y of the middle of each place's cell, in a byte each; None for another number of
+    places.
+    """
     height, width = builder.image_size()
-    middles = []
-    for step, count in CELLS:
-        y, x = (np.mgrid[: height // step, : width // step] + 0.5) * step
-        middles.append(np.repeat(np.stack([x, y], -1).reshape(-1, 2), count, 0))
-    middle = np.concatenate(middles).astype(np.float32)
-    by_size = {var.shape[-1]: var for var in builder.tensors if len(var.shape) == 3}
-    values, places = 4 + 2 * POINTS, len(middle)
-    if sorted(by_size) != [1, values] or {v.shape[1] for v in by_size.values()} != {places}:
-        raise builder.invalid(f"[1, {places}, {values}] and [1, {places}, 1]")
-    zeros = np.zeros((places, 2), np.float32)
-    moves = np.concatenate([middle, zeros, *[middle] * POINTS], 1)[None]
-    (moved,) = builder.add("add", [by_size[values].name, builder.constant(moves, "middles")])
-    builder.boxes([moved, by_size[1].name], parts=2, box="center_size", scores="sigmoid", classes=1)
-    selected = builder.of_selected(moved)
-    rows = builder.program.vars[selected].shape[1]
-    (points,) = builder.add("slice", [selected], starts=(4,), ends=(values,), axes=(2,))
-    (points,) = builder.add("reshape", [points], shape=(1, rows, POINTS, 2))
-    ones = builder.constant(np.ones((1, rows, POINTS, 1), np.float32), "ones")
-    (points,) = builder.add("concat", [points, ones], axis=3)
-    (points,) = builder.add("reshape", [points], shape=(1, rows, 3 * POINTS))
-    builder.add_points(points)
+    for grids in _GRIDS:
+        rows = []
+        for step, count in grids:
+            y, x = np.mgrid[: height // step, : width // step] * step + step // 2
+            rows.append(np.repeat(np.stack([x, y], -1).reshape(-1, 2), count, 0))
+        middles = np.concatenate(rows)
+        if len(middles) == places and middles.max() < 256:
+            return middles.astype(np.uint8)
+    return None
+
+
+def _rows_of(builder: HeadBuilder, table: str, index: str) -> str:
+    """Rows of a table [places, 2] of bytes as f32[n, rows, 2]."""
+    images, rows = builder.program.vars[index].shape
+    (flat,) = builder.add("reshape", [index], shape=(images * rows,))
+    (picked,) = builder.add("gather", [table, flat], axis=0)
+    (picked,) = builder.add("cast", [picked], to="f32")
+    return builder.add("reshape", [picked], shape=(images, rows, 2))[0]

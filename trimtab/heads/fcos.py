@@ -43,7 +43,7 @@ def append(builder: HeadBuilder) -> None:
         objectness_channel=0,
         strides=builder.strides(grids),
         threshold=r.score**2,
-        candidates=r.candidates,
+        candidates=builder.candidates,
         multi_label=r.multi_label,
         scale=r.scale,
         offset=r.offset,

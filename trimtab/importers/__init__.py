@@ -122,14 +122,24 @@ def find(path: Path) -> Importer:
 
 def files(path: Path) -> list[Path]:
     """All files of the model at `path`, which may be a folder: those that `load` reads, in a fixed
-    order. They lie in the folder of `path`, or below.
+    order. They lie in the folder of `path`, or below. The last ones say how the model is used.
 
     Whatever keeps, copies or identifies a model takes these. Errors as those of `load`.
     """
+    importer = find(path)
     try:
-        return find(path).files(path)
+        return [*importer.files(path), *_descriptions(importer, path)]
     except ImportError as error:
         raise _missing_package(error, path) from error
+
+
+def _descriptions(importer: Importer, path: Path) -> list[Path]:
+    """The files that say how the model at `path` is used; a .ttm file needs none."""
+    if ".ttm" in importer.SUFFIXES:
+        return []
+    from trimtab.importers import beside
+
+    return beside.files(path)
 
 
 def load(
@@ -179,7 +189,7 @@ def _cached(
     if plans is None or _parsers.are_extended():
         return None
     try:
-        snapshot = Snapshot(path, importer.files(path))
+        snapshot = Snapshot(path, [*importer.files(path), *_descriptions(importer, path)])
     except (OSError, ImportError, ModelFileError):  # the importer reports it
         return None
     content = plans.content_digest(snapshot.signature, snapshot.digest)
@@ -244,6 +254,10 @@ def _imported_at(
         raise _missing_package(error, path) from error
     if outputs:
         _replace_outputs(program, outputs, path)
+    if _descriptions(importer, path):
+        from trimtab.importers import beside
+
+        program.hints = beside.with_hints(program.hints, path)
     return program
 
 

@@ -11,10 +11,16 @@ class ModelHints:
 
     `labels`: the names of its classes. `camera`: the steps from a camera's frame to its input, as
     in docs/camera.md. `heads`: the names of the heads that its results may need, the likeliest
-    first. `entry`: the entry that they follow from, for messages. A .ttm file has none.
+    first. `entry`: the entry that they follow from, for messages. `relative`: boxes and keypoints
+    are relative to the image, where they would be in pixels. `point_values`: the values of a
+    keypoint, 2 without score, 3 with it, 0: not known. `refusal`: why the steps that the file says
+    are none of a camera. A .ttm file has none.
     """
 
     labels: tuple[str, ...] = ()
     camera: str = ""
     heads: tuple[str, ...] = ()
     entry: str = ""
+    relative: bool = False
+    point_values: int = 0
+    refusal: str = ""

@@ -118,6 +118,7 @@ class Sight:
                     "class": box.class_index,
                     "score": box.score,
                     "box": [box.xmin, box.ymin, box.xmax, box.ymax],
+                    **({"corners": box.corners, "angle": box.angle} if box.corners else {}),
                     **self._points_of(i),
                 }
                 for i, box in enumerate(self.boxes)

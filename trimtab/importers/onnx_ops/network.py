@@ -18,6 +18,7 @@ from trimtab.importers._handlers import Handler
 from trimtab.importers._inputs import Shapes, declared_inputs
 from trimtab.importers._layer import is_known
 from trimtab.importers._walk import NetworkImport
+from trimtab.importers.beside.ultralytics import of_ultralytics
 from trimtab.importers.onnx_ops import bounds, control, counted, functions, given, narrow
 from trimtab.importers.onnx_ops import model as models
 from trimtab.importers.onnx_ops import window as windows
@@ -26,7 +27,6 @@ from trimtab.importers.onnx_ops.folding import (
     expected_bytes,
     is_foldable,
 )
-from trimtab.importers.onnx_ops.hints import of_ultralytics
 from trimtab.importers.onnx_ops.node import COMPUTED, HALVES, HANDLERS, OnnxContext, OnnxNode
 from trimtab.importers.onnx_ops.order import sort_nodes, subgraphs
 from trimtab.program import Program

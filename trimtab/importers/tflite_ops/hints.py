@@ -1,5 +1,5 @@
-"""The metadata of TFLite files as hints: the normalization of the first input, and the labels,
-which are text files in a ZIP archive behind the model.
+"""The metadata of TFLite files as hints: the normalization of the first input, and the files of a
+ZIP archive behind the model: labels, or the metadata of Ultralytics.
 
 https://ai.google.dev/edge/litert/models/metadata has the schema, whose fields are counted here.
 """
@@ -17,35 +17,44 @@ import tflite
 from flatbuffers import number_types
 from flatbuffers.table import Table
 
+from trimtab.importers.beside import ultralytics
 from trimtab.program import ModelHints
 
-_LIMIT_BYTES = 1 << 20
+_LIMIT_BYTES, _FILES = 1 << 20, 16
 _NORMALIZATION = 1  # of ProcessUnitOptions
 _SUBGRAPHS, _INPUTS, _UNITS, _TYPE, _OPTIONS, _MEAN, _STD = 3, 2, 4, 0, 1, 0, 1
 
 
-def read(data: bytes) -> ModelHints:
-    """The hints of a file; none if it has no metadata, or malformed ones."""
+def read(data: bytes, *, channels_last: bool = True) -> ModelHints:
+    """The hints of a file; none if it has no metadata, or malformed ones. `channels_last`: of its
+    input.
+    """
     try:
         camera = _camera(data)
     except (struct.error, IndexError, TypeError, ValueError, OverflowError):
         camera = ""
-    return ModelHints(_labels(data), camera)
+    labels: tuple[str, ...] = ()
+    for text in _texts(data):
+        if metadata := ultralytics.parsed(text):
+            return ultralytics.of_tflite(metadata, channels_last=channels_last)
+        labels = labels or tuple(line.strip() for line in text.splitlines() if line.strip())
+    return ModelHints(labels, camera)
 
 
-def _labels(data: bytes) -> tuple[str, ...]:
-    """The lines of the first text file of the archive."""
+def _texts(data: bytes) -> list[str]:
+    """The text files of the archive, and Ultralytics' metadata.json."""
     if b"PK\x05\x06" not in data[-(1 << 17) :]:
-        return ()
+        return []
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            for entry in archive.infolist():
-                if entry.filename.endswith(".txt") and entry.file_size <= _LIMIT_BYTES:
-                    text = archive.read(entry).decode()
-                    return tuple(line.strip() for line in text.splitlines() if line.strip())
+            return [
+                archive.read(entry).decode()
+                for entry in archive.infolist()[:_FILES]
+                if entry.filename.endswith((".txt", "metadata.json"))
+                and entry.file_size <= _LIMIT_BYTES
+            ]
     except (zipfile.BadZipFile, OSError, ValueError, RuntimeError, NotImplementedError, EOFError):
-        pass
-    return ()
+        return []
 
 
 def _camera(data: bytes) -> str:

@@ -176,7 +176,9 @@ class _ModelReader:
         graphs = [self._graph(g, codes, buffers) for g in self._tables(model, "Subgraphs")]
         if not graphs:
             raise ValueError("it has no graph")
-        return TfliteModel(graphs, hints.read(self._data))
+        shapes = [graphs[0].tensors[i].shape for i in graphs[0].inputs[:1]]
+        is_last = any(len(shape) == 4 and shape[3] in (1, 3) for shape in shapes)
+        return TfliteModel(graphs, hints.read(self._data, channels_last=is_last))
 
     def _graph(self, graph: Any, codes: list[str], buffers: list[Any]) -> TfliteGraph:
         tensors = [

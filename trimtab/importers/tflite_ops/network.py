@@ -29,6 +29,8 @@ from trimtab.importers.tflite_ops.variables import Variable, Variables
 from trimtab.importers.vocabulary.quantization import QuantizedConstant, dequantized, quantized
 from trimtab.program import Program, Quantization, Var
 
+_DETECTOR = "custom TFLite_Detection_PostProcess"
+
 _MAX_NESTED = 16  # graphs within graphs
 
 _I16, _I16_ENDS = 7, (-(2.0**15), 2.0**15 - 1)
@@ -52,6 +54,9 @@ def load(path: Path, inputs: Shapes) -> Program:
     program = walk.finish(outputs)
     walk.context.variables.keep(walk)
     program.hints = model.hints
+    if not program.hints.heads and [op.type for op in graph.operators[-1:]] == [_DETECTOR]:
+        entry = "its last operator decodes boxes"
+        program.hints = replace(program.hints, heads=("tflite_ssd",), entry=entry)
     return program
 
 

@@ -1,0 +1,80 @@
+"""The metadata that Ultralytics writes into its exports, as hints: entries of ONNX files, the file
+metadata.yaml beside ncnn networks, and metadata.json behind TFLite files.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from trimtab import strict_json
+from trimtab.importers.beside.steps import by_number
+from trimtab.program import ModelHints
+
+_YOLO = "letterbox(auto, 114) | rgb | scale(1/255)"
+_CHOSEN = "yolov10"
+_USES = {
+    "detect": (_YOLO, ("yolov8", _CHOSEN, "rt_detr")),
+    "pose": (_YOLO, ("yolov8_pose",)),
+    "segment": (_YOLO, ("yolov8_seg",)),
+    "obb": (_YOLO, ("yolov8_obb",)),
+    "semantic": (_YOLO, ("arg_max",)),
+    "depth": ("resize(auto) | rgb | scale(1/255)", ("depth",)),
+    "classify": ("center_crop(auto, 0) | rgb | scale(1/255)", ("top_k",)),
+}
+"""The camera's steps and the heads of each task, which networks of several families have."""
+
+
+def of_ultralytics(metadata: Mapping[str, Any]) -> ModelHints:
+    """The hints of a file's metadata, values or their texts; no more than the task if it is not
+    known.
+    """
+    task = metadata.get("task", "")
+    camera, heads = _USES.get(task, ("", ())) if isinstance(task, str) else ("", ())
+    if not heads:
+        return ModelHints(entry=f"task={task}"[:80] if task else "")
+    args = _value(metadata.get("args"))
+    ends = {
+        "end2end": _value(metadata.get("end2end")) is True,
+        "nms": isinstance(args, dict) and args.get("nms") is True,
+    }
+    if any(ends.values()):  # the file ends with boxes
+        heads = tuple(sorted(heads, key=lambda head: head != _CHOSEN))
+    entry = ", ".join([f"task={task}", *(name for name, is_set in ends.items() if is_set)])
+    points = _value(metadata.get("kpt_shape"))
+    is_known = isinstance(points, list | tuple) and [type(n) for n in points] == [int, int]
+    point_values = points[1] if is_known and points[1] in (2, 3) else 0
+    return ModelHints(
+        by_number(_value(metadata.get("names"))), camera, heads, entry, point_values=point_values
+    )
+
+
+def of_tflite(metadata: Mapping[str, Any], *, channels_last: bool) -> ModelHints:
+    """As `of_ultralytics`, of a TFLite file, whose boxes are relative to the image, except those
+    that a network [n, c, h, w] has chosen.
+    """
+    hints = of_ultralytics(metadata)
+    has_boxes = not {"arg_max", "depth", "top_k"}.intersection(hints.heads)
+    is_chosen = _value(metadata.get("end2end")) is True and not channels_last
+    return replace(hints, relative=bool(hints.heads) and has_boxes and not is_chosen)
+
+
+def parsed(text: str) -> Mapping[str, Any]:
+    """The metadata in a text of JSON or of Python's literals; none if it holds something else."""
+    try:
+        value = strict_json.loads(text)
+    except ValueError:
+        value = _value(text)
+    return value if isinstance(value, dict) and "task" in value else {}
+
+
+def _value(value: Any) -> Any:
+    """A value, or that of a text of Python's or JSON's literals; None if it is malformed."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return ast.literal_eval({"true": "True", "false": "False"}.get(value, value))
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        return None
