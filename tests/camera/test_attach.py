@@ -239,7 +239,6 @@ def test_a_quantized_network_takes_int8_values_from_the_camera() -> None:
         ((1, 3, 8, 8), "f32", "gray", "one image of 1 channel"),
         ((2, 3, 8, 8), "f32", "rgb", "has the shape [2, 3, 8, 8]"),
         ((1, 64), "f32", "rgb", "has the shape [1, 64]"),
-        ((1, 3, 8, 8), "f16", "rgb", "is f16"),
         ((1, 3, 99, 8), "f32", "resize(auto, area)", "area only shrinks"),
     ],
 )
@@ -249,6 +248,14 @@ def test_a_camera_that_does_not_fit_the_network_is_an_error(
     with pytest.raises(UsageError) as error:
         attach(network(shape, dtype), f"{SOURCE} | {text}")
     assert message in str(error.value)
+
+
+def test_an_input_of_whole_numbers_takes_no_picture() -> None:
+    program = Program("numbers")
+    program.add_input("x", (1, 3, 8, 8), "i32")
+    program.outputs = program.block.add_op("cast", ["x"], {"to": "f32"})
+    with pytest.raises(UsageError, match="is i32, and a camera gives f32"):
+        attach(program, f"{SOURCE} | rgb")
 
 
 def test_the_input_is_named_if_there_are_several() -> None:

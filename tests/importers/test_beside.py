@@ -12,7 +12,7 @@ import trimtab
 from tests.heads import detectors
 from tests.importers import test_hints
 from trimtab import camera, importers
-from trimtab.errors import UsageError
+from trimtab.errors import DynamicShapeError, ModelFileError, UsageError
 from trimtab.importers.tflite_ops import hints
 from trimtab.program import ModelHints
 
@@ -107,6 +107,40 @@ def test_the_metadata_beside_an_ncnn_network_of_ultralytics_is_read(
     assert loaded(tmp_path, "metadata.yaml", changed, cache).heads == ("yolov8_seg",)
     names = [path.name for path in importers.files(tmp_path / "net.param")]
     assert names == ["net.param", "metadata.yaml"]
+
+
+def test_a_folder_of_an_ncnn_export_is_a_model_whose_pictures_have_the_size_of_its_metadata(
+    tmp_path: Path,
+) -> None:
+    text = NETWORK.replace(" 0=8 1=8 2=3", "")  # as PNNX writes it
+    (tmp_path / "model.ncnn.param").write_text(text)
+    with pytest.raises(DynamicShapeError):
+        trimtab.load(tmp_path, cache=False)
+    for yaml in ("imgsz: [48, 64]\n", "task: detect\nimgsz: 64\n", "task: detect\nimgsz: [0, 9]\n"):
+        (tmp_path / "metadata.yaml").write_text(yaml)
+        with pytest.raises(DynamicShapeError):
+            trimtab.load(tmp_path, cache=False)
+    (tmp_path / "metadata.yaml").write_text("task: detect\nimgsz: [48, 64]\n")
+    program = trimtab.load(tmp_path, cache=False)
+    assert program.vars["data"].shape == (1, 3, 48, 64)
+    assert program.hints.heads[0] == "yolov8"
+    other = trimtab.load(tmp_path, {"data": (1, 3, 8, 8)}, cache=False)
+    assert other.vars["data"].shape == (1, 3, 8, 8)
+    (tmp_path / "other.param").write_text(text)
+    with pytest.raises(ModelFileError, match="its format is not known"):
+        trimtab.load(tmp_path, cache=False)
+
+
+def test_a_dynamic_export_has_the_size_of_its_metadata() -> None:
+    model = detectors.yolov8(size=(64, 64))
+    dims = model.graph.input[0].type.tensor_type.shape.dim
+    for i, name in ((0, "batch"), (2, "height"), (3, "width")):
+        dims[i].dim_param = name
+    with pytest.raises(DynamicShapeError):
+        trimtab.load(model, cache=False)
+    for key, value in {"task": "detect", "imgsz": "[64, 64]"}.items():
+        model.metadata_props.add(key=key, value=value)
+    assert trimtab.load(model, cache=False).vars["images"].shape == (1, 3, 64, 64)
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,10 @@ SUFFIXES = (".param", ".bin")
 
 
 def sniff(path: Path) -> bool:
-    """Whether the file is a text with ncnn's magic number and without operators of PNNX."""
-    return has_magic(path, pnnx=False)
+    """Whether the file is a text with ncnn's magic number and without operators of PNNX, or a
+    folder with one such file.
+    """
+    return len(_texts(path)) == 1 if path.is_dir() else has_magic(path, pnnx=False)
 
 
 def files(path: Path) -> list[Path]:
@@ -29,7 +31,7 @@ def files(path: Path) -> list[Path]:
 
 
 def load(path: Path, inputs: Shapes) -> Program:
-    """Translates the network at `path`, or the one beside the weights at `path`.
+    """Translates the network at `path`, a file or a folder, or the one beside weights at `path`.
 
     Shapes in `inputs` have a batch of 1. See `trimtab.importers.Importer` for errors.
     """
@@ -38,7 +40,18 @@ def load(path: Path, inputs: Shapes) -> Program:
     return network.load(*_pair(path), inputs)
 
 
+def _texts(folder: Path) -> list[Path]:
+    """The networks in a folder."""
+    return [path for path in sorted(folder.glob("*.param")) if has_magic(path, pnnx=False)]
+
+
 def _pair(path: Path) -> tuple[Path, Path | None]:
+    if path.is_dir():
+        texts = _texts(path)
+        if len(texts) != 1:
+            what = "has several programs in it" if texts else "has no program in it"
+            raise ModelFileError(what, where=str(path), hint="give its .param file")
+        (path,) = texts
     if path.name.endswith(".param.bin"):
         raise ModelFileError(
             "is the binary form of a network, which has no names",

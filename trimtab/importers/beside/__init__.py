@@ -33,6 +33,16 @@ def files(model: Path) -> list[Path]:
     return [path for name in _READERS if (path := folder / name).is_file()]
 
 
+def metadata(model: Path) -> Mapping[str, Any]:
+    """The metadata of Ultralytics beside a model; none if there are none, or malformed ones."""
+    path = (model if model.is_dir() else model.parent) / "metadata.yaml"
+    try:
+        content = _parsed(path) if path.is_file() and path.stat().st_size <= LIMIT_BYTES else {}
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
 def with_hints(hints: ModelHints, model: Path) -> ModelHints:
     """The hints of a model's own file, and those of files beside it where that says nothing."""
     for path in files(model):

@@ -5,7 +5,7 @@ metadata.yaml beside ncnn networks, and metadata.json behind TFLite files.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from trimtab.program import ModelHints
 
 _YOLO = "letterbox(auto, 114) | rgb | scale(1/255)"
 _CHOSEN = "yolov10"
+_PICTURE = 4  # dimensions
 _USES = {
     "detect": (_YOLO, ("yolov8", _CHOSEN, "rt_detr")),
     "pose": (_YOLO, ("yolov8_pose",)),
@@ -49,6 +50,24 @@ def of_ultralytics(metadata: Mapping[str, Any]) -> ModelHints:
     return ModelHints(
         by_number(_value(metadata.get("names"))), camera, heads, entry, point_values=point_values
     )
+
+
+def sizes(
+    metadata: Mapping[str, Any], declared: Mapping[str, Sequence[Any] | None]
+) -> dict[str, tuple[int, ...]]:
+    """The shape [1, channels, height, width] of the only input, if it is free in the file, as in
+    exports with `dynamic` and in ncnn networks, and the metadata say the size of pictures.
+    """
+    pictures = [name for name, dims in declared.items() if dims is None or len(dims) == _PICTURE]
+    size, channels = _value(metadata.get("imgsz")), _value(metadata.get("channels", 3))
+    numbers = [channels, *size] if isinstance(size, list | tuple) else []
+    is_known = [type(n) for n in numbers] == [int] * 3 and min(numbers) > 0
+    if "task" not in metadata or not is_known or len(declared) != 1 or len(pictures) != 1:
+        return {}
+    dims = declared[pictures[0]]
+    if dims is not None and all(isinstance(n, int) and n > 0 for n in dims):
+        return {}
+    return {pictures[0]: (1, *numbers)}
 
 
 def of_tflite(metadata: Mapping[str, Any], *, channels_last: bool) -> ModelHints:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from trimtab.errors import ImportModelError
+from trimtab.importers import beside
 from trimtab.importers._files import read_text
 from trimtab.importers._inputs import Declared, Shapes, declared_inputs
 from trimtab.importers._layer import ImportedLayer
 from trimtab.importers._walk import NetworkImport
+from trimtab.importers.beside import ultralytics
 from trimtab.importers.ncnn_ops.layer import HANDLERS, NONE, NcnnLayer
 from trimtab.importers.ncnn_ops.param import ParamLayer, parse
 from trimtab.importers.ncnn_ops.weights import NcnnWeights
@@ -24,6 +26,7 @@ def load(text: Path, binary: Path | None, inputs: Shapes) -> Program:
     declared = {
         top: _declared(layer) for layer in layers if layer.type == "Input" for top in layer.tops
     }
+    inputs = {**ultralytics.sizes(beside.metadata(text), declared), **inputs}
     shapes = declared_inputs(declared, inputs, str(text), fixed=False)
     read = {name for layer in layers for name in layer.bottoms}
     outputs: list[str] = []

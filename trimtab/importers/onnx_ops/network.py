@@ -18,7 +18,7 @@ from trimtab.importers._handlers import Handler
 from trimtab.importers._inputs import Shapes, declared_inputs
 from trimtab.importers._layer import is_known
 from trimtab.importers._walk import NetworkImport
-from trimtab.importers.beside.ultralytics import of_ultralytics
+from trimtab.importers.beside import ultralytics
 from trimtab.importers.onnx_ops import bounds, control, counted, functions, given, narrow
 from trimtab.importers.onnx_ops import model as models
 from trimtab.importers.onnx_ops import window as windows
@@ -59,11 +59,13 @@ def load(path: Path, shapes: Shapes, values: Mapping[str, Array]) -> Program:
     walk = OnnxImport(path, versions, graph, weights_bytes, ends)
     walk.define(constants)
     walk.add_sparse(graph)
+    metadata = {entry.key: entry.value for entry in model.metadata_props}
+    shapes = {**ultralytics.sizes(metadata, declared), **shapes}
     for name, shape in declared_inputs(declared, shapes, str(path), fixed=True).items():
         walk.bind_input(name, walk.add_input(name, shape, dtypes[name]))
     walk.add_nodes(graph.node)
     program = walk.finish({info.name: info.name for info in graph.output})
-    program.hints = of_ultralytics({entry.key: entry.value for entry in model.metadata_props})
+    program.hints = ultralytics.of_ultralytics(metadata)
     if pixels := models.pixel_range(model):
         pictures = (name for name in program.inputs if len(program.vars[name].shape) == _PICTURE)
         program.input_ranges |= dict.fromkeys(pictures, pixels)
