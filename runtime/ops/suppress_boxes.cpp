@@ -22,16 +22,26 @@ Gaussian GaussianOf(const Box& box, float angle) {
           across * sine * sine + down * cosine * cosine, (across - down) * cosine * sine};
 }
 
-// 1 - the Hellinger distance of both (ProbIoU), with the small numbers of Ultralytics.
-float Similarity(const Gaussian& p, const Gaussian& q) {
+// The Bhattacharyya distance from which on two distributions are surely less similar than
+// `threshold`.
+float FarDistance(float threshold) {
+  constexpr float kMargin = 1e-3f;
+  const float affinity = 1.0f - (1.0f - threshold) * (1.0f - threshold);
+  return affinity > 0.0f ? kMargin - logf(affinity) : INFINITY;
+}
+
+// Whether 1 - the Hellinger distance of both (ProbIoU) is at least `threshold`, with the small
+// numbers of Ultralytics. `far`: FarDistance of it.
+bool AreSimilar(const Gaussian& p, const Gaussian& q, float threshold, float far) {
   constexpr float kSmall = 1e-7f, kLargest = 100.0f;
   const float a = p.a + q.a, b = p.b + q.b, c = p.c + q.c, x = q.x - p.x, y = p.y - q.y;
   const float determinant = a * b - c * c;
   const float near = (0.25f * (a * y * y + b * x * x) + 0.5f * c * x * y) / (determinant + kSmall);
+  if (near > far) return false;  // most pairs: the difference of shapes is positive, too
   const float areas = fmaxf(p.a * p.b - p.c * p.c, 0.0f) * fmaxf(q.a * q.b - q.c * q.c, 0.0f);
   const float shape = 0.5f * logf(determinant / (4.0f * sqrtf(areas) + kSmall) + kSmall);
   const float distance = fminf(fmaxf(near + shape, kSmall), kLargest);
-  return 1.0f - sqrtf(1.0f - expf(-distance) + kSmall);
+  return !(1.0f - sqrtf(1.0f - expf(-distance) + kSmall) < threshold);
 }
 
 class SuppressBoxes final : public OperatorOf<SuppressBoxesAttributes> {
@@ -116,13 +126,14 @@ class SuppressBoxes final : public OperatorOf<SuppressBoxesAttributes> {
   size_t SelectRotated(const ScoredBox* boxes, const float* angles, const int32_t* indices,
                        size_t count, ScoredBox* y, int32_t* numbers, size_t rows) const {
     auto* const gaussians = scratch<Gaussian>();
+    const float threshold = attributes().iou_threshold, far = FarDistance(threshold);
     size_t kept = 0;
     for (size_t i = 0; i < count && kept < rows; ++i) {
       gaussians[i] = GaussianOf(boxes[i].box, angles[i]);
       bool is_dropped = false;
       for (size_t j = 0; j < i && !is_dropped; ++j) {
         is_dropped = (attributes().class_agnostic || boxes[j].label == boxes[i].label) &&
-                     !(Similarity(gaussians[j], gaussians[i]) < attributes().iou_threshold);
+                     AreSimilar(gaussians[j], gaussians[i], threshold, far);
       }
       if (is_dropped) continue;
       y[kept] = boxes[i];
