@@ -107,6 +107,12 @@ def test_a_target_knows_its_core() -> None:
     assert Target.portable("aarch64").core.is_generic
 
 
+def test_the_end_of_a_name_finds_the_one_core_that_has_it() -> None:
+    assert cores.find("a53").name == cores.find("A53", "aarch64").name == "cortex-a53"
+    with pytest.raises(UsageError, match="unknown core 'n9'"):
+        cores.find("n9")
+
+
 def test_an_unknown_core_is_refused_with_similar_and_known_names() -> None:
     with pytest.raises(UsageError, match="unknown core 'cortex-a35x'") as caught:
         cores.find("cortex-a35x", "aarch64")

@@ -124,6 +124,13 @@ def test_an_equal_file_keeps_its_time_stamp(tmp_path: Path) -> None:
     assert (file.read_text(), file.stat().st_mtime_ns != 1) == ("two", True)
 
 
+def test_a_check_of_a_file_leaves_no_folder_behind(tmp_path: Path) -> None:
+    files.check_writable(tmp_path / "a" / "b" / "c.txt")
+    assert not (tmp_path / "a").exists()
+    with pytest.raises(FileAccessError):
+        files.check_writable(Path("/proc/x/c.txt"))
+
+
 def test_a_folder_is_replaced_as_a_whole(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     for content in ("first", "second"):

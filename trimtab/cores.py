@@ -197,7 +197,8 @@ def spelling(name: str) -> str:
 
 
 def find(name: str | None, arch: str | None = None) -> Core:
-    """The core called `name`, in any spelling, for the architecture `arch` (None: any).
+    """The core called `name`, in any spelling, for the architecture `arch` (None: any). The last
+    part of its name is enough where no other core has it: `a53`.
 
     With an `arch`, None and "generic" mean its generic core. UsageError, with similar names, if
     there is no such core or it does not run `arch`.
@@ -210,13 +211,15 @@ def find(name: str | None, arch: str | None = None) -> Core:
             hint = f"use one of {', '.join(architectures)}"
             raise UsageError(f"unknown architecture {arch!r}", hint=hint)
         key = generic if key == GENERIC else key
-    path = files.get(key)
+    ends = [full for full in files if full.endswith(f"-{key}")]
+    path = files.get(key) or (files[ends[0]] if len(ends) == 1 else None)
     if path is None:
         raise UsageError(f"unknown core {name!r}", hint=_hint(key, arch))
     core = _read(path)
     if arch is not None and arch not in core.features:
         raise UsageError(
-            f"{core.name} runs {' and '.join(core.features)}, not {arch}", hint=_hint(key, arch)
+            f"{core.name} runs {' and '.join(core.features)}, not {arch}",
+            hint=f"--toolchain chooses the architecture; {_hint(key, arch)}",
         )
     return core
 

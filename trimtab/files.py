@@ -90,9 +90,13 @@ def check_writable(file: Path, *, error: Error = FileAccessError, hint: str = HI
     with access(file, error=error, hint=hint):
         if file.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(file))
+        missing = [folder for folder in file.absolute().parents if not folder.exists()]
         part = PartialFile(file)
         part.path.touch()
         part.discard()
+        with suppress(OSError):  # another process uses them already
+            for folder in missing:
+                folder.rmdir()
 
 
 @contextmanager

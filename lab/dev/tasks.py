@@ -117,7 +117,7 @@ def run_tests(
     from trimtab import doctor, paths, system
     from trimtab.cli._engine import build_engine
     from trimtab.cli._progress import shown
-    from trimtab.errors import MissingRequirementError
+    from trimtab.errors import MissingRequirementError, UsageError
 
     selected = bool(fast or device or keyword or path or room or changed)
     runs = [selection.ChosenTests((path,) if path else ())]
@@ -154,6 +154,11 @@ def run_tests(
         argv += ["-n", str(jobs), "--dist", *dist]
     for chosen in runs:
         code = shell.run([*argv, *chosen.arguments, *chosen.tests])
+        if code == _NO_TESTS and keyword:
+            raise UsageError(
+                f"no test is selected by --keyword {keyword!r}",
+                hint="a word of tests' names, or an expression such as 'resize and not int8'",
+            )
         if code and not (changed and code == _NO_TESTS):
             raise Exit(code=code)
     if full and not selected:

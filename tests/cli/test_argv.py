@@ -29,6 +29,17 @@ class AbOptions:
     input: tuple[str, ...] = option("shapes", ())
 
 
+@dataclass(frozen=True, kw_only=True)
+class DeliverOptions:
+    model: str = option("model")
+    input: tuple[str, ...] = option("shapes", ())
+
+
+@command(DeliverOptions)
+def deliver(options: DeliverOptions) -> None:
+    """A task with an option that needs no name."""
+
+
 @command(ReportOptions)
 def report(options: ReportOptions) -> None:
     """A task with a repeatable option."""
@@ -39,7 +50,7 @@ def ab(options: AbOptions) -> None:
     """A task with a positional argument."""
 
 
-TASKS = contexts(Collection(report, ab))
+TASKS = contexts(Collection(report, ab, deliver))
 CORE = ParserContext(
     args=[
         Argument(names=("help", "h"), optional=True),
@@ -69,6 +80,19 @@ def test_a_value_of_an_option_stays_with_it() -> None:
 
 def test_positional_arguments_come_first() -> None:
     assert words("ab", "x", "y") == ["ab", "x", "--input", "y"]
+
+
+def test_a_model_needs_no_option_but_is_one_alone() -> None:
+    assert words("deliver", "net") == ["deliver", "--model", "net"]
+    assert words("deliver", "net", "-i", "x=1") == ["deliver", "--model", "net", "-i", "x=1"]
+    for line in (("net", "other"), ("-m", "net", "other"), ("--model=net", "other")):
+        with pytest.raises(UsageError, match="no option takes 'other'"):
+            words("deliver", *line)
+    assert words("deliver", "a", "deliver", "b")[2:] == ["a", "deliver", "--model", "b"]
+
+
+def test_an_argument_may_be_called_like_a_task() -> None:
+    assert words("ab", "report", "report") == ["ab", "report", "report"]
 
 
 def test_several_tasks_stand_in_one_line() -> None:

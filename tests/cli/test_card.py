@@ -17,7 +17,7 @@ import trimtab
 from tests.bench.fakes import write_record
 from trimtab.bench.protocol import RunOutcome
 from trimtab.cli.card import CardOptions, card
-from trimtab.errors import DeviceError, RunnerCrashedError, UsageError
+from trimtab.errors import DeviceError, ResultError, RunnerCrashedError, UsageError
 from trimtab.pipeline import card as pipeline_card
 from trimtab.pipeline.recipe import Recipe
 from trimtab.progress import Progress
@@ -55,7 +55,20 @@ def test_every_network_is_measured_on_every_device_in_every_precision() -> None:
 
 def test_options_are_checked_before_any_measurement() -> None:
     with pytest.raises(UsageError, match="precision"):
-        [*CardOptions(model=("a.onnx",), precision=("f8",)).recipes()]
+        CardOptions(model=("squeezenet",), precision=("f8",)).validate()
+    with pytest.raises(DeviceError, match="unknown device 'nowhere'"):
+        CardOptions(model=("squeezenet",), device=("nowhere",)).validate()
+    with pytest.raises(ResultError, match="cannot be written"):
+        CardOptions(model=("squeezenet",), output="/proc/x/card.md").validate()
+
+
+def test_the_suffix_of_the_file_chooses_the_form() -> None:
+    card = CardOptions(model=("squeezenet",), output="a/card.HTML")
+    assert card.form() == "html"
+    assert CardOptions(output="card.html", format="json").form() == "json"
+    assert CardOptions(output="card").form() == "terminal"
+    with pytest.raises(UsageError, match=r"no format has the suffix \.pdf"):
+        CardOptions(output="card.pdf").form()
 
 
 def test_a_precision_that_fails_does_not_end_the_card(
@@ -86,7 +99,7 @@ def test_a_precision_that_fails_does_not_end_the_card(
     with pytest.raises(DeviceError, match="samples are missing"):
         run(CardOptions(model=("net.onnx",), precision=("int8",)))
     with pytest.raises(UsageError, match="which"):
-        run(CardOptions())
+        CardOptions().validate()
 
 
 @pytest.mark.build

@@ -44,6 +44,14 @@ def test_report_without_a_run_lists_them_all(folder: Path) -> None:
     assert "no runs" in inv("report", "--results", str(folder / "none")).stdout
 
 
+def test_the_suffix_of_a_report_chooses_its_format_with_and_without_runs(folder: Path) -> None:
+    for runs in ([], ["last"]):
+        page = folder / f"{len(runs)}.html"
+        done = inv("report", *runs, "--output", str(page), "--results", str(folder))
+        assert done.returncode == 0, done.stderr
+        assert page.read_text().startswith("<!DOCTYPE html>")
+
+
 def test_compare_writes_a_file_that_is_complete(folder: Path) -> None:
     page = folder / "deep" / "page.html"
     done = inv(

@@ -211,7 +211,7 @@ def _check(request: BuildRequest) -> None:
         raise UsageError("there is no model to embed", hint="add --model")
     if request.model is not None and not request.model.is_file():
         raise UsageError("the model file does not exist", where=str(request.model))
-    _check_output(request.output_dir)
+    check_output(request.output_dir)
 
 
 def _check_functions(profile: Profile) -> None:
@@ -229,9 +229,12 @@ def _check_functions(profile: Profile) -> None:
         )
 
 
-def _check_output(output: Path) -> None:
-    """BuildError if the folder contains foreign files: a delivery replaces the whole folder."""
+def check_output(output: Path) -> None:
+    """BuildError if the folder cannot be written, or contains foreign files: a delivery replaces
+    the whole folder.
+    """
     if not output.exists():
+        files.check_writable(output, error=BuildError, hint=_ELSEWHERE)
         return
     if not output.is_dir():
         raise BuildError(
@@ -384,7 +387,7 @@ def _deliver(request: BuildRequest, tree: Path, record: dict[str, Any]) -> Build
         }
         record = {**record, "files": facts}
         files.write_text(fresh / RECORD, strict_json.dumps(record, indent=1) + "\n")
-        _check_output(output)
+        check_output(output)
     return Build(
         output_dir=output,
         runner=output / "trimtab-run",

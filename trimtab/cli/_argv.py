@@ -15,6 +15,7 @@ from invoke.parser.context import ParserContext
 from trimtab.errors import UsageError
 
 PLUGIN = "--plugin"
+_MAIN = ("model", "query")  # what a task is about, though it is not repeatable
 
 
 @dataclass(frozen=True)
@@ -38,14 +39,15 @@ def normalize(
     """Rewrites the words of a command line for Invoke. `core`: the options that stand before a
     task; `tasks`: the options of each task by its name; `program`: what the user starts, for hints.
 
-    Words that no option and no positional argument of a task takes are values of its first
-    repeatable option. UsageError for a task or an option that does not exist, and for a value that
-    is missing, superfluous or no number.
+    Words that no option and no positional argument of a task takes are values of its first option
+    that is repeatable, or that is `--model` and has no value yet. UsageError for a task or an
+    option that does not exist, and for a value that is missing, superfluous or no number.
     """
     checks = _Checks(core, program)
     result = Arguments([], [], {})
     context, positional = core, 0
     waiting = ""  # the option whose value comes next
+    given: set[str] = set()  # the names of the options of the task so far
     rest = [*words]
     while rest:
         word = rest.pop(0)
@@ -67,6 +69,8 @@ def normalize(
             checks.option(name, context)
             waiting = ""
             # Not `get`: it does not know the short forms.
+            if name in context.flags:
+                given.add(str(context.flags[name].name))
             if name in context.flags and context.flags[name].takes_value:
                 if has_value:
                     checks.value(name, value, context)
@@ -76,15 +80,16 @@ def normalize(
             result.old_names[word] = (renamed or {})[word]
             rest[:0] = result.old_names[word].split()
             continue
-        elif word in tasks:
+        elif word in tasks and not positional:  # a sweep may be called `demo`
             context, waiting, checks = tasks[word], "", replace(checks, task=word)
+            given.clear()
             positional = sum(argument.kind is not list for argument in context.positional_args)
         elif positional:
             positional -= 1
         elif context is core:
             raise checks.unknown_task(word, tasks)
-        elif repeatable := _repeatable(context):
-            result.words.append(repeatable)
+        elif main := _main_option(context, given):
+            result.words.append(main)
         else:
             raise checks.error(f"no option takes {word!r}")
         result.words.append(word)
@@ -98,8 +103,16 @@ def _stands_alone(option: str, word: str, context: ParserContext) -> bool:
     return bool(context.flags[option].optional) and word.startswith("-")
 
 
-def _repeatable(context: ParserContext) -> str | None:
-    return next((flag for flag, arg in context.flags.items() if arg.kind is list), None)
+def _main_option(context: ParserContext, given: set[str]) -> str | None:
+    """The option that takes words without one; adds it to the `given` ones."""
+    for flag, argument in context.flags.items():
+        name = str(argument.name)
+        if argument.kind is list or name in _MAIN:
+            if argument.kind is not list and name in given:
+                return None
+            given.add(name)
+            return str(flag)
+    return None
 
 
 @dataclass(frozen=True)

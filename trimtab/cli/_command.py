@@ -91,7 +91,7 @@ def command(
     """Makes a task of a function that takes `options`.
 
     `engine`: build the Python engine of this checkout first, which may take minutes. If `options`
-    has a method `validate`, it comes before and raises what is wrong with the values. `default`:
+    has a method `validate`, it comes first and raises what is wrong with the values. `default`:
     the default task of its namespace; `short_options`: options have one-letter forms, too.
     """
 
@@ -108,8 +108,8 @@ def command(
         @functools.wraps(function)
         def body(*args: Any, **values: Any) -> None:
             parsed = parse(options, signature.bind(*args, **values).arguments)
+            getattr(parsed, "validate", _nothing)()
             if engine:
-                getattr(parsed, "validate", _nothing)()
                 from trimtab.cli._engine import build_engine
 
                 build_engine(quiet=bool(values.get("json")))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -228,10 +228,11 @@ class ControlOptions:
 class RecipeOptions:
     """The network, what the binary is to contain, and the machine that it is for."""
 
-    input: tuple[str, ...] = option(CAMERA_HELP, ())
     model: str = option(
-        "model file or zoo network; default of a measurement: the network of the profile's family"
+        "model file or zoo network, also without --model; default of a measurement: the network of "
+        "the profile's family"
     )
+    input: tuple[str, ...] = option(CAMERA_HELP, ())
     head: str = option(HEAD_HELP)
     profile: str = option(
         "contents of the binary: a profile's name or file; default: exactly what the model needs"
@@ -259,6 +260,24 @@ class RecipeOptions:
             plan=plan.read(),
             calibration=precision.read(),
         )
+
+
+def format_of(format: str, output: str, suffixes: Mapping[str, str], default: str) -> str:
+    """The format that the user names, or else the one of the suffix of the file `output`, or the
+    default where there is no suffix; UsageError for a suffix of no format.
+    """
+    from trimtab.errors import UsageError
+
+    suffix = Path(output).suffix.lower()
+    if format or not suffix:
+        return format or default
+    if suffix not in suffixes:
+        raise UsageError(
+            f"no format has the suffix {suffix}",
+            where=output,
+            hint=f"name a file that ends in {', '.join(sorted(suffixes))}, or choose with --format",
+        )
+    return suffixes[suffix]
 
 
 def parse_inputs(inputs: Iterable[str]) -> Shapes:

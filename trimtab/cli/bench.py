@@ -13,6 +13,7 @@ from trimtab.cli._options import (
     ControlOptions,
     PlanOptions,
     PrecisionOptions,
+    format_of,
 )
 from trimtab.cli._options import RecipeOptions as RecipeOptions  # noqa: PLC0414
 
@@ -63,8 +64,8 @@ class BenchOptions:
     results: str = option(RESULTS_HELP)
     output: str = option("also write the report to this file")
     format: str = option(
-        "format of that file: markdown (default), html, or another of docs/bench.md#formats",
-        "markdown",
+        "format of that file: markdown, html, or another of docs/bench.md#formats; default: by its "
+        "suffix"
     )
     json: bool = option("print the report as JSON", False)
     control: ControlOptions = group(ControlOptions)
@@ -73,10 +74,19 @@ class BenchOptions:
     def validate(self) -> None:
         """Errors of `resolve.check`, and of the report's format and file."""
         from trimtab.pipeline import resolve
-        from trimtab.reports.rendering import check_format
+        from trimtab.reports.rendering import check_output
 
-        check_format(self.format, self.output)
+        self.report_format()
+        check_output(self.output)
         resolve.check(self.recipe())
+
+    def report_format(self) -> str:
+        """The format of the report's file; UsageError for one that does not exist."""
+        from trimtab import reports
+
+        format = format_of(self.format, self.output, reports.by_suffix(), "markdown")
+        reports.find(format)
+        return format
 
     def recipe(self) -> Recipe:
         """The recipe of these options; UsageError for invalid values."""
@@ -143,7 +153,7 @@ def run(options: BenchOptions) -> None:
     record, folder = str(outcome.path), outcome.path.parent
     show(render_run(record, folder, "json" if options.json else "terminal"), "")
     if options.output:
-        show(render_run(record, folder, options.format), options.output)
+        show(render_run(record, folder, options.report_format()), options.output)
     if outcome.wrong and not options.accept_wrong:
         raise WrongOutputError(
             f"measured, and recorded as INACCURATE: {outcome.wrong}",

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from trimtab.cli._command import argument, command, group, option
 from trimtab.cli._options import RESULTS_HELP, TRUST_HELP, ControlOptions
+
+if TYPE_CHECKING:
+    from trimtab.compare.ab import AbRequest
 
 GROUP = "Devices"
 
@@ -24,32 +28,46 @@ class CalibrateOptions:
     json: bool = option("print JSON", False)
     control: ControlOptions = group(ControlOptions)
 
+    def validate(self) -> None:
+        """DeviceError for an unknown device; UsageError for invalid values."""
+        from trimtab.devices import find_device
+        from trimtab.pipeline import resolve
+
+        find_device(self.device)
+        resolve.check(self.request().a.recipe)
+
+    def request(self) -> AbRequest:
+        """The request of these options; UsageError for invalid values."""
+        from trimtab.bench.jobs import Settings
+        from trimtab.compare import ab
+        from trimtab.compare.arms import Arm
+        from trimtab.pipeline.recipe import Recipe
+
+        model = self.model or ab.FLOOR_MODEL
+        arm = Arm(model, Recipe(model=model), self.threads)
+        return ab.AbRequest(
+            arm,
+            arm,
+            self.device,
+            self.launches,
+            self.duet,
+            trust_new=self.trust_new,
+            settings=Settings(control=self.control.read()),
+        )
+
 
 @command(CalibrateOptions, engine=True, short_options=False)
 def calibrate(options: CalibrateOptions) -> None:
     """Measure A against A and store the device's noise floor, which a real difference exceeds."""
     from dataclasses import asdict
 
-    from trimtab.bench.jobs import Settings
     from trimtab.cli._progress import shown
     from trimtab.compare import ab
-    from trimtab.compare.arms import Arm
-    from trimtab.pipeline.recipe import Recipe
     from trimtab.results.folder import results_folder
     from trimtab.strict_json import dumps
 
-    model = options.model or ab.FLOOR_MODEL
-    arm = Arm(model, Recipe(model=model), options.threads)
-    request = ab.AbRequest(
-        arm,
-        arm,
-        options.device,
-        options.launches,
-        options.duet,
-        trust_new=options.trust_new,
-        settings=Settings(control=options.control.read()),
-    )
-    floor = ab.calibrate(request, results_folder(options.results), shown(quiet=options.json))
+    progress = shown(quiet=options.json)
+    floor = ab.calibrate(options.request(), results_folder(options.results), progress)
     if options.json:
         print(dumps(asdict(floor), indent=1))
     else:

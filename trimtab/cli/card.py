@@ -14,6 +14,7 @@ from trimtab.cli._options import (
     TRUST_HELP,
     CalibrationOptions,
     ControlOptions,
+    format_of,
     parse_cameras,
     parse_head,
 )
@@ -58,8 +59,32 @@ class CardOptions:
     control: ControlOptions = group(ControlOptions)
     samples: CalibrationOptions = group(CalibrationOptions)
     results: str = option(RESULTS_HELP)
-    format: str = option("form of the card: terminal, markdown, html or json", "terminal")
+    format: str = option(
+        "form of the card: terminal, markdown, html or json; default: by the suffix of --output"
+    )
     output: str = option("file to write instead of printing")
+
+    def validate(self) -> None:
+        """Errors of `resolve.check`; UsageError for a form or a file that cannot be written."""
+        from trimtab.errors import UsageError
+        from trimtab.pipeline import resolve
+        from trimtab.reports.rendering import check_output
+
+        if not self.model:
+            raise UsageError("a card is of a network: which?", hint="./inv card net.onnx")
+        self.form()
+        check_output(self.output)
+        for _, recipe in self.recipes():
+            resolve.check(recipe)
+
+    def form(self) -> str:
+        """The form of the card; UsageError for one that does not exist."""
+        from trimtab.reports import card as cards
+
+        suffixes = {".txt": "terminal", ".md": "markdown", ".html": "html", ".json": "json"}
+        form = format_of(self.format, self.output, suffixes, "terminal")
+        cards.check_form(form)
+        return form
 
     def recipes(self) -> Iterator[tuple[str, Recipe]]:
         """A precision and a recipe for each network, device and precision."""
@@ -103,25 +128,23 @@ def card(options: CardOptions) -> None:
     from trimtab import labels
     from trimtab.cli._progress import shown
     from trimtab.cli.report import show
-    from trimtab.errors import DeviceError, UsageError
+    from trimtab.errors import DeviceError
     from trimtab.pipeline.card import entry, view_of
     from trimtab.reports import card as cards
     from trimtab.results import peer_figures
 
-    cards.check_form(options.format)
-    if not options.model:
-        raise UsageError("a card is of a network: which?", hint="--model net.onnx --device NAME")
+    form = options.form()
     peers = [peer for path in options.peers for peer in peer_figures.read(Path(path))]
-    recipes = [*options.recipes()]  # before any measurement: all options are valid
+    recipes = [*options.recipes()]
     folder = labels.read(Path(options.labels)) if options.labels else None
     if folder:
         view_of(recipes[0][1])
-    progress = shown(quiet=options.format == "json" and not options.output)
+    progress = shown(quiet=form == "json" and not options.output)
     entries = []
     for precision, recipe in recipes:
         with progress.step(f"{recipe.model} in {precision}"):
             entries.append(entry(recipe, precision, folder, progress))
-    show(cards.render(cards.Card(entries, peers), options.format), options.output)
+    show(cards.render(cards.Card(entries, peers), form), options.output)
     if not any(one.is_measured for one in entries):
         raise DeviceError(
             f"nothing could be measured; the first reason: {entries[0].reason}",

@@ -26,6 +26,26 @@ class FitOptions:
     json: bool = option("print JSON", False)
     control: ControlOptions = group(ControlOptions)
 
+    def validate(self) -> None:
+        """UsageError for invalid values; errors of names and of the file that is written."""
+        from pathlib import Path
+
+        from trimtab import files
+        from trimtab.errors import UsageError
+        from trimtab.pipeline import resolve
+        from trimtab.pipeline.recipe import MeasurementRequest, Recipe
+
+        if not 0 < self.share <= 1:
+            raise UsageError(f"share is {self.share}, it must be above 0 and at most 1")
+        if self.threads < 0:
+            raise UsageError(f"threads is {self.threads}, it must be at least 0")
+        self.control.read()
+        measured = MeasurementRequest(self.device)
+        recipe = Recipe(toolchain=self.toolchain, cpu=self.cpu, measurement=measured)
+        resolve.check(recipe, needs_model=False)
+        if self.output:
+            files.check_writable(Path(self.output))
+
 
 @command(FitOptions, engine=True, short_options=False)
 def fit(options: FitOptions) -> None:
@@ -34,16 +54,11 @@ def fit(options: FitOptions) -> None:
 
     from trimtab import files, paths
     from trimtab.cli._progress import shown
-    from trimtab.errors import UsageError
     from trimtab.fitting import report, row
     from trimtab.fitting.fit import FitRequest
     from trimtab.fitting.fit import fit as fit_core
     from trimtab.results.folder import results_folder
 
-    if not 0 < options.share <= 1:
-        raise UsageError(f"share is {options.share}, it must be above 0 and at most 1")
-    if options.threads < 0:
-        raise UsageError(f"threads is {options.threads}, it must be at least 0")
     request = FitRequest(
         device=options.device,
         cpu=options.cpu,

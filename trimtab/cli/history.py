@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trimtab.cli._command import command, option
-from trimtab.cli._options import RESULTS_HELP
+from trimtab.cli._options import RESULTS_HELP, format_of
 
 GROUP = "Compare and report"
 
@@ -28,12 +28,32 @@ class HistoryOptions:
     launches: int = option("launches of each arm that --check measures; default 20", 20)
     format: str = option(
         "form of --check: terminal, markdown, junit, or github, which appends Markdown to the "
-        "summary of the job",
-        "terminal",
+        "summary of the job; default: by the suffix of --output"
     )
     output: str = option("file for that form; the terminal's is printed then")
     results: str = option(RESULTS_HELP)
     json: bool = option("print JSON", False)
+
+    def validate(self) -> None:
+        """UsageError for invalid values; ResultError for a file that cannot be written."""
+        from trimtab.errors import UsageError
+        from trimtab.reports.rendering import check_output
+        from trimtab.sweep import check_report
+        from trimtab.sweep import history as histories
+
+        if self.of not in histories.REPOSITORIES:
+            raise UsageError(f"--of {self.of!r} is neither project nor trimtab")
+        if self.tolerance < 0:
+            raise UsageError(f"tolerance is {self.tolerance}, it must be at least 0")
+        if not self.check and (self.format or self.output):
+            raise UsageError("--format and --output are forms of --check", hint="add --check")
+        check_report.check_format(self.report_format())
+        check_output(self.output)
+
+    def report_format(self) -> str:
+        """The form of --check."""
+        suffixes = {".txt": "terminal", ".md": "markdown", ".xml": "junit"}
+        return format_of(self.format, self.output, suffixes, "terminal")
 
 
 @command(HistoryOptions, engine=True, short_options=False)
@@ -48,13 +68,6 @@ def history(options: HistoryOptions) -> None:
     from trimtab.sweep import history as histories
 
     of, sweep = options.of, options.sweep
-    if of not in histories.REPOSITORIES:
-        raise UsageError(f"--of {of!r} is neither project nor trimtab")
-    if options.tolerance < 0:
-        raise UsageError(f"tolerance is {options.tolerance}, it must be at least 0")
-    if not options.check and (options.format != "terminal" or options.output):
-        raise UsageError("--format and --output are forms of --check", hint="add --check")
-    check_report.check_format(options.format)
     folder = results_folder(options.results)
     series = histories.series(index.entries(folder), cell_log.read_all(folder), of, sweep)
     if not series:
@@ -79,7 +92,8 @@ def history(options: HistoryOptions) -> None:
     elif not options.check:
         print(histories.table(series).text())
     else:
-        print(check_report.publish(options.format, options.output, series, checks), end="")
+        form = options.report_format()
+        print(check_report.publish(form, options.output, series, checks), end="")
     if worse := [one for one in checks if one.is_worse]:
         raise RegressionError(
             f"{len(worse)} of {len(checks)} figures are worse; the first: "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from trimtab.cli._command import argument, command, group, option
 from trimtab.cli._options import (
@@ -14,6 +15,9 @@ from trimtab.cli._options import (
     PrecisionOptions,
     parse_inputs,
 )
+
+if TYPE_CHECKING:
+    from trimtab.pipeline.recipe import Recipe
 
 GROUP = "Measure"
 NAMESPACE = "bench"
@@ -38,29 +42,44 @@ class InstructionsOptions:
     json: bool = option("print JSON", False)
     calibration: PrecisionOptions = group(PrecisionOptions)
 
+    def validate(self) -> None:
+        """UsageError for invalid values; ImportModelError for a model that is missing."""
+        from dataclasses import replace
+
+        from trimtab import cores
+        from trimtab.pipeline import resolve
+
+        recipe = self.recipe()
+        cores.find(recipe.cpu)
+        resolve.check(replace(recipe, cpu=""))
+
+    def recipe(self) -> Recipe:
+        """The recipe of these options; UsageError for invalid values."""
+        from trimtab.pipeline.recipe import Recipe
+        from trimtab.pipeline.resolve import read_plan
+
+        return Recipe(
+            model=self.model,
+            cpu=self.cpu,
+            shapes=parse_inputs(self.input),
+            plan=read_plan(
+                self.plan,
+                prefer=self.prefer,
+                weights=self.weights,
+                accuracy=self.accuracy,
+                precision=self.precision,
+            ),
+            calibration=self.calibration.read(),
+        )
+
 
 @command(InstructionsOptions, engine=True)
 def instructions(options: InstructionsOptions) -> None:
     """Count executed instructions: per inference, per operator, of loading and first inference."""
     from trimtab.cli._progress import shown
     from trimtab.pipeline.instructions import count_instructions
-    from trimtab.pipeline.recipe import Recipe
-    from trimtab.pipeline.resolve import read_plan
     from trimtab.results.folder import results_folder
 
-    recipe = Recipe(
-        model=options.model,
-        cpu=options.cpu,
-        shapes=parse_inputs(options.input),
-        plan=read_plan(
-            options.plan,
-            prefer=options.prefer,
-            weights=options.weights,
-            accuracy=options.accuracy,
-            precision=options.precision,
-        ),
-        calibration=options.calibration.read(),
-    )
     folder, progress = results_folder(options.results), shown(quiet=options.json)
-    counts = count_instructions(recipe, folder, progress)
+    counts = count_instructions(options.recipe(), folder, progress)
     print(counts.to_json() if options.json else counts.table().text())

@@ -150,10 +150,20 @@ class ConvertOptions:
     precision: PrecisionOptions = group(PrecisionOptions)
 
     def validate(self) -> None:
-        """Errors of `resolve.check`."""
+        """Errors of `resolve.check`, and of the output's format and place."""
+        from pathlib import Path
+
+        from trimtab import exporters, files
+        from trimtab.errors import UsageError
         from trimtab.pipeline import resolve
 
         resolve.check(self.recipe())
+        if exporters.exporter_for(Path(self.output)) and self.toolchain:
+            raise UsageError(
+                f"{self.output} cannot hold a plan for {self.toolchain}",
+                hint="leave out --toolchain, or name a .ttm file",
+            )
+        files.check_writable(Path(self.output))
 
     def recipe(self) -> Recipe:
         """The recipe of these options; UsageError for a plan without a machine."""
@@ -182,18 +192,12 @@ def convert(options: ConvertOptions) -> None:
 
     from trimtab import exporters, reports
     from trimtab.cli._progress import shown
-    from trimtab.errors import UsageError
     from trimtab.pipeline.export import export
     from trimtab.pipeline.loaded import load
     from trimtab.pipeline.planned import plan
 
     recipe, output, progress = options.recipe(), Path(options.output), shown()
     exporter = exporters.exporter_for(output)
-    if exporter and recipe.toolchain:
-        raise UsageError(
-            f"{output} cannot hold a plan for {recipe.toolchain}",
-            hint="leave out --toolchain, or name a .ttm file",
-        )
     loaded = load(recipe, progress)
     program = loaded.source
     if recipe.toolchain:
@@ -229,7 +233,10 @@ class ProfileOptions:
     calibration: PrecisionOptions = group(PrecisionOptions)
 
     def validate(self) -> None:
-        """Errors of `resolve.check`; UsageError without a model."""
+        """Errors of `resolve.check`; UsageError without a model; FileAccessError for the output."""
+        from pathlib import Path
+
+        from trimtab import files
         from trimtab.errors import UsageError
         from trimtab.pipeline import resolve
 
@@ -239,6 +246,8 @@ class ProfileOptions:
             )
         for recipe in self.recipes():
             resolve.check(recipe)
+        if self.output:
+            files.check_writable(Path(self.output))
 
     def recipes(self) -> list[Recipe]:
         """A recipe for each model; UsageError for invalid values."""

@@ -28,10 +28,15 @@ class QuantizeOptions:
     precision: PrecisionOptions = group(PrecisionOptions)
 
     def validate(self) -> None:
-        """Errors of `resolve.check`."""
-        from trimtab.pipeline import resolve
+        """Errors of `resolve.check`; UsageError without samples, and those of the output."""
+        from pathlib import Path
 
-        resolve.check(self.recipe())
+        from trimtab.pipeline import quantized_file, resolve
+
+        recipe = self.recipe()
+        resolve.check(recipe)
+        recipe.calibration.for_model(recipe.model).check()
+        quantized_file.check_output(Path(self.output))
 
     def recipe(self) -> Recipe:
         """The recipe of these options; UsageError for invalid shapes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trimtab.cli._command import command, option
-from trimtab.cli._options import RESULTS_HELP
+from trimtab.cli._options import RESULTS_HELP, format_of
 
 GROUP = "Compare and report"
 
@@ -17,7 +17,7 @@ class ReportOptions:
     run: tuple[str, ...] = option("a file, a run id or `last` (repeatable)", ())
     format: str = option(
         "terminal, markdown, html, json, or another of docs/bench.md#formats; without a run: html "
-        "or terminal, an overview of all"
+        "or terminal, an overview of all; default: by the suffix of --output"
     )
     output: str = option("file to write instead of printing")
     results: str = option(RESULTS_HELP)
@@ -26,10 +26,13 @@ class ReportOptions:
 @command(ReportOptions)
 def report(options: ReportOptions) -> None:
     """Report one run, several side by side and whether they differ, or without a run all."""
+    from trimtab import reports
     from trimtab.reports import rendering
     from trimtab.results.folder import results_folder, runs_table
 
-    folder, runs, format = results_folder(options.results), options.run, options.format
+    folder, runs = results_folder(options.results), options.run
+    form = "terminal" if options.output else ""
+    format = format_of(options.format, options.output, reports.by_suffix(), form)
     if not runs and format:
         show(rendering.render_overview(folder, format), options.output)
     elif not runs:

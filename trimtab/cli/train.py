@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trimtab.cli._command import command, group, option
@@ -11,7 +12,6 @@ from trimtab.cli._options import INPUT_HELP, TRUST_HELP, TrainingOptions, parse_
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from trimtab.learning.prepared import PreparedTraining
     from trimtab.learning.request import TrainingRequest
@@ -63,6 +63,10 @@ class TrainOptions:
             resolve.check(recipe, needs_model=False)
         elif self.toolchain or self.cpu:
             raise UsageError("--toolchain and --cpu are for --device", hint="name a device, too")
+        if not self.data:
+            raise UsageError("which data?", hint="--data FOLDER, or an .npz file")
+        if self.output:
+            _check_output(Path(self.output))
 
     def request(self) -> TrainingRequest:
         """The request of these options; UsageError for invalid values."""
@@ -72,16 +76,11 @@ class TrainOptions:
 @command(TrainOptions, engine=True, short_options=False)
 def train(options: TrainOptions) -> None:
     """Train a network on labeled data, here or on a device: by a Caffe solver, or by options."""
-    from pathlib import Path
-
     from trimtab.cli._progress import shown
-    from trimtab.errors import UsageError
     from trimtab.learning.prepared import prepare
     from trimtab.learning.run import TrainingRun, read_data, with_schedule
 
     request = options.request()
-    if not options.data:
-        raise UsageError("which data?", hint="--data FOLDER, or an .npz file")
     data, tests = Path(options.data), Path(options.test_data) if options.test_data else None
     progress = shown(quiet=options.json)
     prepared = prepare(request, progress)

@@ -45,6 +45,24 @@ class TuneOptions:
     control: ControlOptions = group(ControlOptions)
     precision: PrecisionOptions = group(PrecisionOptions)
 
+    def validate(self) -> None:
+        """Errors of `resolve.check`; FileAccessError for a file that cannot be written."""
+        from dataclasses import replace
+        from pathlib import Path
+
+        from trimtab import files
+        from trimtab.pipeline import resolve
+        from trimtab.pipeline.recipe import MeasurementRequest
+        from trimtab.tuning import report
+
+        request = self.request()
+        measured = MeasurementRequest(self.device)
+        resolve.check(replace(request.recipe, measurement=measured))
+        if self.report:
+            report.check_format(self.report)
+        for path in filter(None, (self.output, self.report)):
+            files.check_writable(Path(path))
+
     def request(self) -> TuneRequest:
         """The request of these options; UsageError for invalid values."""
         from pathlib import Path
@@ -85,8 +103,6 @@ def tune(options: TuneOptions) -> None:
     from trimtab.tuning.tuned import tune as run
 
     request, progress = options.request(), shown(quiet=options.json)
-    if options.report:
-        report.check_format(options.report)
     tuned = run(request, results_folder(options.results), progress)
     output = Path(options.output or f"{tuned.network}-{tuned.device}.plan.toml")
     files.write_text(output, tuned.plan.to_toml(tuned.title()))

@@ -64,14 +64,8 @@ def quantize(recipe: Recipe, output: Path, progress: Progress = SILENT) -> Quant
     UsageError if `output` has another suffix, ProgramError if the model is not in float32; errors
     of `Calibration.quantize`.
     """
-    if output.suffix != _SUFFIX:
-        raise UsageError(
-            f"the quantized network is a {_SUFFIX} file, and the output has another suffix",
-            where=str(output),
-            hint=f"name it {output.with_suffix(_SUFFIX) if output.name else 'net.ttm'}",
-        )
+    check_output(output)
     recipe.calibration.for_model(recipe.model).check()
-    files.check_writable(output)
     precision = "mixed" if recipe.calibration.budget else "int8"
     loaded = load(replace(recipe, plan=Plan(precision=precision)), progress)
     quantized = loaded.network.quantized
@@ -83,3 +77,16 @@ def quantize(recipe: Recipe, output: Path, progress: Progress = SILENT) -> Quant
         )
     quantized.program.save(output, names=True)
     return QuantizedFile(output, output.stat().st_size, quantized)
+
+
+def check_output(output: Path) -> None:
+    """UsageError if the file has not the suffix of a quantized network, FileAccessError if it
+    cannot be written.
+    """
+    if output.suffix != _SUFFIX:
+        raise UsageError(
+            f"the quantized network is a {_SUFFIX} file, and the output has another suffix",
+            where=str(output),
+            hint=f"name it {output.with_suffix(_SUFFIX) if output.name else 'net.ttm'}",
+        )
+    files.check_writable(output)

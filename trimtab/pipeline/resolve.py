@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from trimtab import importers, zoo
+from trimtab.build.builder import check_output
 from trimtab.build.toolchain import find_toolchain
 from trimtab.devices import find_device
 from trimtab.errors import UsageError
@@ -44,7 +45,8 @@ def _of_family(profile: str) -> str:
 
 def check(recipe: Recipe, *, needs_model: bool = True) -> None:
     """Raises what is wrong with the names of a recipe, as the later stages would, but at once:
-    its device, toolchain, core and profile, and a model's file or format. Loads nothing.
+    its device, toolchain, core and profile, a model's file or format, and the folder to deliver
+    into. Loads nothing.
     """
     if recipe.measurement:
         recipe = recipe.on_device(find_device(recipe.measurement.device))
@@ -55,6 +57,8 @@ def check(recipe: Recipe, *, needs_model: bool = True) -> None:
             importers.find(Path(model))
     if recipe.profile:
         find_profile(recipe.profile)
+    if recipe.output:
+        check_output(recipe.output)
 
 
 def load_program(

@@ -26,6 +26,7 @@ __all__ = [
     "Configuration",
     "Format",
     "Overview",
+    "by_suffix",
     "configurations_of",
     "find",
     "find_overview",
@@ -82,6 +83,12 @@ def find(name: str) -> Format:
     module = name.replace("-", "_")
     from_plugin = _from_plugins().get(module)
     return cast(Format, from_plugin or importlib.import_module(f"{formats.__name__}.{module}"))
+
+
+def by_suffix() -> dict[str, str]:
+    """The names of formats by the suffix of their files; of several, the one with everything."""
+    chosen = {find(name).SUFFIX: name for name in names()}
+    return chosen | {find(name).SUFFIX: name for name in names() if find(name).IS_WHOLE}
 
 
 def find_overview(name: str) -> Overview:

@@ -44,15 +44,11 @@ def render(card: Card, form: str) -> str:
 
     UsageError, with the existing names, for any other form.
     """
-    return _form(form)(card)
+    return check_form(form)(card)
 
 
-def check_form(form: str) -> None:
-    """UsageError if a form does not exist."""
-    _form(form)
-
-
-def _form(name: str) -> Callable[[Card], str]:
+def check_form(name: str) -> Callable[[Card], str]:
+    """The function that renders a form; UsageError if it does not exist."""
     forms = {"terminal": _terminal, "markdown": _markdown, "html": _html, "json": _json}
     if name not in forms:
         raise UsageError(f"unknown form {name!r} of a card", hint=f"one of: {', '.join(forms)}")

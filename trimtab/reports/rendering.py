@@ -13,12 +13,8 @@ from trimtab.results.records import Record
 from trimtab.results.summary import summarize
 
 
-def check_format(format_name: str, output: str) -> None:
-    """Checks a report's format and output file before a long measurement starts.
-
-    UsageError if the format does not exist, ResultError if the file `output` cannot be written.
-    """
-    reports.find(format_name)
+def check_output(output: str) -> None:
+    """ResultError if the file of a report cannot be written, before a long measurement starts."""
     if output:
         files.check_writable(Path(output), error=ResultError, hint="name another --output")
 
