@@ -57,6 +57,10 @@ class Explanation:
     layers: tuple[ExplainedLayer, ...]
     cuts: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        refused = len(self.refused)
+        return f"<Explanation {self.network}: {len(self.layers)} layers, {refused} not supported>"
+
     @property
     def refused(self) -> tuple[ExplainedLayer, ...]:
         """The layers that are not supported."""

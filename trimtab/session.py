@@ -4,11 +4,11 @@ engine.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -147,13 +147,34 @@ class Session:
         count = whole_number("count", count, 0, len(self.input_names))
         self._executor.overwrite_inputs(count)
 
+    @overload
     def run(
         self,
         inputs: Mapping[str, ArrayLike | Frame] | ArrayLike | Frame,
+        feeds: None = None,
         *,
         cast: bool = False,
         out: Mapping[str, NDArray[Any]] | None = None,
-    ) -> dict[str, NDArray[Any]]:
+    ) -> dict[str, NDArray[Any]]: ...
+
+    @overload
+    def run(
+        self,
+        inputs: Sequence[str] | None,
+        feeds: Mapping[str, ArrayLike | Frame],
+        *,
+        cast: bool = False,
+        out: Mapping[str, NDArray[Any]] | None = None,
+    ) -> list[NDArray[Any]]: ...
+
+    def run(
+        self,
+        inputs: Mapping[str, ArrayLike | Frame] | ArrayLike | Frame | Sequence[str] | None,
+        feeds: Mapping[str, ArrayLike | Frame] | None = None,
+        *,
+        cast: bool = False,
+        out: Mapping[str, NDArray[Any]] | None = None,
+    ) -> dict[str, NDArray[Any]] | list[NDArray[Any]]:
         """Runs one inference and returns the outputs by name, in the layout of the source model
         (NCHW for images). Sizes that depend on data are those of this run.
 
@@ -164,10 +185,14 @@ class Session:
         Inputs behind a camera also take a `trimtab.camera.Frame`, a Pillow image, or an RGB array
         uint8[h, w, 3]; neither is copied.
         `out`: arrays that take the outputs of these names instead of new ones; they may be inputs.
+        With `feeds` it is the call of onnxruntime: `run(None, feeds)`, or `run(names, feeds)`,
+        returns a list of all outputs, or of those with these names.
 
         UsageError if an input is missing, unknown, or has another shape or type, or if an array
         cannot take its output.
         """
+        if feeds is not None:
+            return self._listed(inputs, self.run(feeds, cast=cast, out=out))
         targets = dict(out or {})
         if not (targets and self._free):
             for name, array in targets.items():
@@ -197,6 +222,14 @@ class Session:
             raise self._refused(error, arrays, frames) from None
         assert outputs is not None
         return outputs
+
+    def _listed(self, names: Any, outputs: dict[str, NDArray[Any]]) -> list[NDArray[Any]]:
+        """The outputs of these names, None for all; UsageError for one that does not exist."""
+        chosen = list(self.output_names if names is None else names)
+        if unknown := [name for name in chosen if name not in outputs]:
+            hint = f"there are {', '.join(self.output_names)}"
+            raise UsageError(f"{unknown[0]!r} is no output", hint=hint)
+        return [outputs[name] for name in chosen]
 
     def _refused(
         self, error: EngineError, arrays: Mapping[str, NDArray[Any]], frames: Mapping[str, Frame]
@@ -292,7 +325,8 @@ class Session:
         if array.shape != expected.shape and name not in self._free:
             raise UsageError(
                 f"input {name!r} has shape {array.shape}, the model expects {expected.shape}",
-                hint="load the model with inputs={name: shape} to use another shape",
+                hint=input_arrays.transposition(array.shape, expected.shape)
+                or "load the model with inputs={name: shape} to use another shape",
             )
         return array
 

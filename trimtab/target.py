@@ -31,6 +31,9 @@ class Target:
     threads: int = 1
     profile: Profile | None = None
 
+    def __repr__(self) -> str:
+        return f"<Target {self.name}, threads={self.threads}>"
+
     @staticmethod
     def of(arch: str, cpu: str | None = None, threads: int = 1) -> Target:
         """A machine by architecture and core ("cortex-a53"); without a core, any machine of the

@@ -50,6 +50,24 @@ def test_array_likes_are_inputs(session: trimtab.Session, left: Any) -> None:
     np.testing.assert_array_equal(outputs[session.output_names[0]], LEFT + RIGHT)
 
 
+def test_a_session_is_called_as_one_of_onnxruntime(session: trimtab.Session) -> None:
+    (name,), feeds = session.output_names, {"left": LEFT, "right": RIGHT}
+    for names in (None, [name]):
+        (result,) = session.run(names, feeds)
+        np.testing.assert_array_equal(result, LEFT + RIGHT)
+    with pytest.raises(UsageError, match="'total' is no output"):
+        session.run(["total"], feeds)
+
+
+def test_an_image_in_the_other_order_is_told_to_be_transposed() -> None:
+    program = Program("double")
+    program.add_input("x", (1, 3, 4, 6))
+    program.outputs = program.block.add_op("add", ["x", "x"])
+    other = np.zeros((1, 4, 6, 3), np.float32)
+    with pytest.raises(UsageError, match=r"numpy.transpose\(x, \(0, 3, 1, 2\)\)"):
+        trimtab.Session(program).run(other)
+
+
 def test_any_mapping_is_an_input_and_outputs_belong_to_the_caller(session: trimtab.Session) -> None:
     name = session.output_names[0]
     first = session.run(MappingProxyType({"left": LEFT, "right": RIGHT}))[name]

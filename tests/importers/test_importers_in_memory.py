@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,8 @@ def test_an_onnx_model_is_a_model(path: Path, expected: str) -> None:
     model = onnx.load(path)
     assert operators(trimtab.load(model)) == expected
     assert operators(trimtab.load(str(path))) == expected
+    exported = SimpleNamespace(model_proto=model)  # as the ONNXProgram of torch.onnx.export
+    assert operators(trimtab.load(exported)) == expected
 
 
 def test_the_bytes_of_a_tflite_file_are_a_model(tmp_path: Path) -> None:

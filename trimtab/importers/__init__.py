@@ -34,7 +34,18 @@ from trimtab.program import Block, Program
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-Model: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | ModelProto"
+
+class OnnxProgram(Protocol):
+    """What `torch.onnx.export` returns."""
+
+    @property
+    def model_proto(self) -> ModelProto:
+        """The ONNX model."""
+
+
+Model: TypeAlias = (
+    "str | os.PathLike[str] | bytes | bytearray | memoryview | ModelProto | OnnxProgram"
+)
 """A path, the name of a network of the zoo, the bytes of a model of one file, or an ONNX model."""
 
 _Sizes: TypeAlias = Mapping[str, tuple[Size, ...]]
@@ -152,7 +163,8 @@ def load(
     """Translates a model of any format into a program.
 
     `model`: the path of a file or folder, the name of a network of the zoo ("squeezenet"), the
-    bytes of a model that is a single file (ONNX, TFLite, .ttm), or an `onnx.ModelProto`.
+    bytes of a model that is a single file (ONNX, TFLite, .ttm), an `onnx.ModelProto`, or the
+    `ONNXProgram` that `torch.onnx.export` returns.
     `inputs`: the shapes of inputs with free dimensions, {"data": (1, 3, 224, 224)}; with bounds,
     {"data": "1..8,3,64..640,64..640"}, one program serves all sizes (docs/free-dimensions.md). An
     input {"h0": "@hn"} is a state, whose next value is the output hn (docs/states.md).
@@ -268,15 +280,17 @@ def _file_of(model: Model) -> Iterator[Path]:
         yield _path_of(model)
         return
     name = "model"
+    model = getattr(model, "model_proto", model)
     if isinstance(model, bytes | bytearray | memoryview):
         data = bytes(model)
         where = f"the model in {len(data):,} bytes"
     elif hasattr(model, "SerializeToString"):
-        data, where, name = _serialized(model), "the ONNX model", "model.onnx"
+        data, where, name = _serialized(cast("ModelProto", model)), "the ONNX model", "model.onnx"
     else:
         raise UsageError(
             f"a model cannot be of type {type(model).__name__}",
-            hint="pass a path, the bytes of a file, an onnx.ModelProto, or a name of the zoo",
+            hint="pass a path, the bytes of a file, an onnx.ModelProto, the ONNXProgram of "
+            "torch.onnx.export, or a name of the zoo",
         )
     with temporary(name, data, error=ModelFileError) as path:
         try:

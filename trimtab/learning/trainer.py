@@ -33,6 +33,10 @@ class Trainer:
         self.values = training.initial
         self.input_gradients: dict[str, NDArray[np.float32]] = {}
 
+    def __repr__(self) -> str:
+        network, parameters = self.training.network.name, len(self.training.parameters)
+        return f"<Trainer {network}: {parameters} parameters, {self.steps} steps>"
+
     @property
     def values(self) -> Mapping[str, NDArray[np.float32]]:
         """The parameters and the states of the optimizer."""

@@ -62,6 +62,9 @@ class TrainingProgram:
     input_gradients: Mapping[str, str]
     from_zero: Mapping[str, float]
 
+    def __repr__(self) -> str:
+        return f"<TrainingProgram {self.network.name}: {len(self.parameters)} parameters>"
+
     def checked(self, name: str, value: ArrayLike) -> ArrayLike:
         """An input of a step; labels as int32. UsageError for a label that is no class."""
         array, labels = np.asarray(value), self.labels.get(name)

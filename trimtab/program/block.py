@@ -73,7 +73,7 @@ class Var:
     shape: tuple[int, ...]
     dtype: str = "f32"
     layout: str = "plain"
-    data: NDArray[Any] | None = None
+    data: NDArray[Any] | None = field(default=None, repr=False)
     packed: bool = False
     parent: str = ""
     channel: int = 0

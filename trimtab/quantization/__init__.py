@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -53,7 +53,7 @@ class Quantized:
     """
 
     program: Program
-    ranges: Ranges
+    ranges: Ranges = field(repr=False)
     accuracy: Accuracy
     plan: Plan
     search: Search | None = None
@@ -91,7 +91,7 @@ def pictures(
 
 def quantize(
     program: Program,
-    data: Samples | Mapping[str, Array] | str | Path,
+    data: Samples | Mapping[str, Array] | Array | str | Path,
     *,
     method: str = DEFAULT,
     ranges: Ranges | None = None,
@@ -104,8 +104,9 @@ def quantize(
 ) -> Quantized:
     """The int8 twin of an unoptimized float32 `program`.
 
-    `data`: samples of real data, as arrays [n, ...] by input, or the path of an .npz file or a
-    folder of pictures. Four of five samples calibrate, the fifth measures accuracy.
+    `data`: samples of real data, as arrays [n, ...] by input, as just the array if there is one
+    input, or the path of an .npz file or a folder of pictures. Four of five samples calibrate, the
+    fifth measures accuracy.
     Arrays have the element types of the inputs; `cast` converts others, with unchanged values.
     `method`: a module of `trimtab.quantization.methods`, or "best".
     `ranges`: the ranges of an earlier calibration, used instead of a new one.
@@ -140,6 +141,8 @@ def quantize(
             where=f"budget {budget}",
             hint="--head NAME of the detector (docs/boxes.md)",
         )
+    if isinstance(data, np.ndarray):
+        data = dict.fromkeys(program.inputs[:1], data)
     _check_arguments(data, ranges)
     if isinstance(data, str | Path):
         data = read_samples(data, program, cast=cast)
