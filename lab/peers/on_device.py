@@ -81,6 +81,9 @@ class EngineLaunches:
 def compare(scope: Scope, cache: Path, progress: Progress) -> tuple[list[PeerFigure], list[str]]:
     """The figures of all networks, and the reasons why engines are missing."""
     definition = find_device(scope.device)
+    if scope.python:  # which the user names: before the first build
+        with definition.open() as device:
+            _facts(device, scope.python)
     figures: list[PeerFigure] = []
     left_out: list[str] = []
     with progress.step(f"measure on {scope.device}", "networks") as networks:
@@ -149,7 +152,7 @@ class _DeviceRounds(AbstractContextManager["_DeviceRounds"]):
         engines += [self._named(one) for one in self._scope.runners]
         try:
             python = self._python()
-            facts = self._facts(python)
+            facts = _facts(self._device, python)
             engines += self._workers(python, facts, cache, left_out)
         except (DeviceError, MissingRequirementError) as error:
             left_out.append(error.what)
@@ -352,18 +355,21 @@ class _DeviceRounds(AbstractContextManager["_DeviceRounds"]):
             hint="--python names it, or --runner NAME=PROGRAM a program of the engine",
         )
 
-    def _facts(self, python: str) -> DevicePython:
-        done = self._device.run([python, "-c", wheels.FACTS], timeout_s=TIMEOUT_S)
-        try:
-            return DevicePython.parse(done.stdout)
-        except (ValueError, IndexError) as error:
-            raise DeviceError(
-                f"{python} does not run: {done.stderr.decode(errors='replace').strip()[-300:]}",
-                where=self._device.name,
-            ) from error
-
     def _push(self, path: Path) -> str:
         return self._device.push(path, self._progress).path
+
+
+def _facts(device: Device, python: str) -> DevicePython:
+    """The Python of a device; DeviceError if it does not run."""
+    done = device.run([python, "-c", wheels.FACTS], timeout_s=TIMEOUT_S)
+    try:
+        return DevicePython.parse(done.stdout)
+    except (ValueError, IndexError) as error:
+        raise DeviceError(
+            f"{python} does not run: {done.stderr.decode(errors='replace').strip()[-300:]}",
+            where=device.name,
+            hint="--python names an interpreter on the device",
+        ) from error
 
 
 def _check(result: CommandResult, what: str) -> None:

@@ -150,6 +150,9 @@ def peers(options: PeersOptions) -> None:
         raise UsageError("a suite is of float32 files", hint="leave out --models and int8")
     experiment = report.EXPERIMENTS.get(options.precision, report.PEERS)
     run = TaskRun(report.suite_experiment(isa()) if options.suite else experiment, options)
+    if not options.device:  # before models are made and converted
+        only = _engines(options) or (SUITE_PEERS if options.suite else ())
+        engines = Installed(options.python or sys.executable, quantized=is_quantized, only=only)
     missing: list[str] = []
     if options.suite:
         exports = Path(options.exports) if options.exports else paths.cache() / "networks"
@@ -165,9 +168,6 @@ def peers(options: PeersOptions) -> None:
     if options.device:
         _on_device(options, counts, model_files, missing)
         return
-    python = options.python or sys.executable
-    only = _engines(options) or (SUITE_PEERS if options.suite else ())
-    engines = Installed(python, quantized=is_quantized, only=only)
     scope = ComparisonScope(model_files, counts, options.rounds, options.prefer)
     if options.suite:
         scope = replace(scope, loads=1, tolerant=True)

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.fakes import make_golden, make_subject
+from tests.bench.fakes import make_golden, make_subject, write_record
 from trimtab import files
 from trimtab.bench import archive
 from trimtab.bench.jobs import Settings
+from trimtab.build.toolchain import find_toolchain
 from trimtab.compare import ab, noise_floor, paired, side_by_side, verdicts
 from trimtab.compare.ab import AbRequest, AbResult
 from trimtab.compare.arms import Arm, PreparedArm, prepare_arm
@@ -317,6 +318,18 @@ def test_a_run_can_be_repeated_while_its_binary_is_archived(device: Device, tmp_
     subject.binary.unlink()
     with pytest.raises(ResultError, match="no longer archived"):
         prepare_arm(Arm(result.a.header.run_id), definition, folder)
+
+
+def test_runs_of_another_architecture_are_refused_before_their_files_are_looked_for(
+    tmp_path: Path,
+) -> None:
+    own = find_toolchain("host").arch
+    other = "x86_64-linux-musl" if own == "aarch64" else "aarch64-linux-musl"
+    for toolchain in (other, "host"):
+        path = write_record(tmp_path)
+        path.write_text(path.read_text().replace("aarch64-linux-musl", toolchain))
+    with pytest.raises(DeviceError, match=r"runs no .* programs"):
+        ab.compare(AbRequest(Arm("last"), Arm("last~1"), launches=4), tmp_path)
 
 
 def test_the_expected_output_of_a_quantized_network_is_archived_with_it(tmp_path: Path) -> None:

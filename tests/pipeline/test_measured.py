@@ -13,8 +13,16 @@ from tests.devices.conftest import require_counting
 from tests.recorded_progress import RecordedProgress
 from tests.small_programs import Net
 from trimtab.bench.jobs import Settings
+from trimtab.devices import find_device
+from trimtab.devices.control import lease
 from trimtab.devices.protocol import Room
-from trimtab.errors import DeviceFullError, ProfileError, UsageError
+from trimtab.errors import (
+    DeviceBusyError,
+    DeviceFullError,
+    ModelFileError,
+    ProfileError,
+    UsageError,
+)
 from trimtab.pipeline.built import build, build_profile
 from trimtab.pipeline.loaded import load
 from trimtab.pipeline.measured import bench, build_for
@@ -50,6 +58,19 @@ def test_a_board_without_room_for_a_quarter_of_the_weights_is_told_before_planni
 def test_a_build_needs_a_model_or_a_profile() -> None:
     with pytest.raises(UsageError, match="neither a model nor a profile"):
         build_profile(Recipe())
+
+
+def test_a_device_in_use_is_told_before_the_network_is_loaded(tmp_path: Path) -> None:
+    recipe = Recipe(model=str(tmp_path / "none.onnx"))
+    with find_device("local").open() as device:
+        held = lease.acquire(device, "test", wait_s=0, note=str)
+        try:
+            with pytest.raises(DeviceBusyError, match="leased by"):
+                bench(recipe)
+        finally:
+            held.release()
+    with pytest.raises(ModelFileError):  # it is asked for later
+        bench(recipe)
 
 
 @pytest.mark.build

@@ -14,12 +14,13 @@ from trimtab import paths
 from trimtab.bench import protocol
 from trimtab.bench.jobs import Job, Schedule, ScheduledLaunch, Settings
 from trimtab.compare import noise_floor, paired, verdicts
-from trimtab.compare.arms import Arm, PreparedArm, check, prepare_arm
+from trimtab.compare.arms import Arm, PreparedArm, check, prepare_arm, toolchain_of
 from trimtab.compare.noise_floor import NoiseFloor
 from trimtab.compare.verdicts import Verdict
-from trimtab.devices import Device, DeviceInfo, find_device
+from trimtab.devices import Device, DeviceDefinition, DeviceInfo, find_device
 from trimtab.devices.control import sysfs, topology
 from trimtab.errors import DeviceError, UsageError
+from trimtab.pipeline.measured import ready_device
 from trimtab.progress import SILENT, Progress
 from trimtab.results import records
 from trimtab.results.records import Record
@@ -78,8 +79,7 @@ def compare(request: AbRequest, folder: Path, progress: Progress = SILENT) -> Ab
     Raises the error that ends either run. Both run records exist then, but no comparison.
     """
     definition = find_device(request.device)
-    for arm in (request.a, request.b):
-        check(arm)  # before the build of the other arm takes minutes
+    _ask(definition, request, folder)
     arms = []
     for name, arm in (("A", request.a), ("B", request.b)):
         with progress.step(f"{name}: {arm.what}"):
@@ -88,6 +88,20 @@ def compare(request: AbRequest, folder: Path, progress: Progress = SILENT) -> Ab
     floor = noise_floor.read(definition.name, floors_folder())
     with definition.open(trust_new=request.trust_new) as device:
         return measure(device, arms, request, folder, floor, progress)
+
+
+def _ask(definition: DeviceDefinition, request: AbRequest, folder: Path) -> None:
+    """Errors of both arms, and of the device with each, before a build takes minutes."""
+    arms = request.a, request.b
+    for arm in arms:
+        check(arm)
+    toolchains = dict.fromkeys(toolchain_of(arm, definition, folder) for arm in arms)
+    ready_device(
+        definition,
+        *filter(None, toolchains),
+        trust_new=request.trust_new,
+        wait_s=request.settings.control.wait_s,
+    )
 
 
 def measure(
@@ -200,6 +214,7 @@ def calibrate(request: AbRequest, folder: Path, progress: Progress = SILENT) -> 
     UsageError for an emulated device, whose counts are exact, and the errors of `compare`.
     """
     definition = find_device(request.device)
+    _ask(definition, request, folder)
     trust = request.trust_new
     arm = prepare_arm(request.a, definition, folder, progress, trust_new=trust)
     with definition.open(trust_new=request.trust_new) as device:

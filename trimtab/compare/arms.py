@@ -11,6 +11,7 @@ from trimtab.bench import archive
 from trimtab.bench.golden import Golden
 from trimtab.bench.jobs import Settings, Subject
 from trimtab.build import builder
+from trimtab.build.toolchain import list_toolchains
 from trimtab.devices.registry import DeviceDefinition
 from trimtab.errors import PlanError, UsageError
 from trimtab.pipeline.measured import archived, build_for, ready_device
@@ -94,26 +95,28 @@ def check(arm: Arm) -> None:
         )
 
 
+def toolchain_of(arm: Arm, definition: DeviceDefinition, folder: Path) -> str:
+    """The toolchain that builds an arm, or has built it: "" if that does not exist any more. Errors
+    as in `prepare_arm`.
+    """
+    if _is_model(arm.what):
+        return arm.recipe.on_device(definition).toolchain
+    path = Path(arm.what)
+    if path.is_dir():
+        toolchain = str(_build_record(path)["toolchain"])
+    else:
+        toolchain = records.read(index.find(arm.what, folder)).header.toolchain
+    return toolchain if toolchain in list_toolchains() else ""
+
+
 def _is_model(what: str) -> bool:
     path = Path(what)
     return what in zoo.names() or (path.is_file() and path.suffix != records.SUFFIX)
 
 
 def _of_folder(folder: Path, progress: Progress) -> tuple[Subject, Golden]:
-    try:
-        text = (folder / builder.RECORD).read_text(encoding="utf-8")
-        record: dict[str, Any] = strict_json.loads(text)
-        about = record["model"]
-        toolchain, cpu, compiler = (str(record[key]) for key in ("toolchain", "cpu", "compiler"))
-        flags, profile = list(record["flags"]["compile"]), str(record["profile"]["name"])
-        is_embedded = bool(about and about["embedded"])
-        model = folder / f"{Path(about['name']).stem}.ttm" if about else None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(
-            f"not an output folder of `./inv build`: {error}",
-            where=str(folder),
-            hint="build with --model FILE --output FOLDER, and name that folder",
-        ) from error
+    record = _build_record(folder)
+    model, is_embedded = record["model"], record["embedded"]
     if model is None or is_embedded:
         raise UsageError(
             "the build has no model file beside its binary, so its expected output is unknown",
@@ -135,13 +138,34 @@ def _of_folder(folder: Path, progress: Progress) -> tuple[Subject, Golden]:
         binary=binary,
         model=model,
         is_model_embedded=False,
-        profile=profile,
-        toolchain=toolchain,
-        cpu=cpu,
-        compiler=compiler,
-        flags=flags,
+        profile=record["profile"],
+        toolchain=record["toolchain"],
+        cpu=record["cpu"],
+        compiler=record["compiler"],
+        flags=record["flags"],
         operators=[f"{op.type} {op.name}" for op in program.ops],
         network=inspection.network(program),
         size=size.measure(binary).to_json(),
     )
     return archive.store(subject, expected, run_store()), expected
+
+
+def _build_record(folder: Path) -> dict[str, Any]:
+    """What a build recorded in its folder; UsageError for a folder of another kind."""
+    try:
+        text = (folder / builder.RECORD).read_text(encoding="utf-8")
+        record: dict[str, Any] = strict_json.loads(text)
+        about = record["model"]
+        return {
+            **{key: str(record[key]) for key in ("toolchain", "cpu", "compiler")},
+            "flags": list(record["flags"]["compile"]),
+            "profile": str(record["profile"]["name"]),
+            "embedded": bool(about and about["embedded"]),
+            "model": folder / f"{Path(about['name']).stem}.ttm" if about else None,
+        }
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(
+            f"not an output folder of `./inv build`: {error}",
+            where=str(folder),
+            hint="build with --model FILE --output FOLDER, and name that folder",
+        ) from error

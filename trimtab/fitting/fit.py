@@ -89,7 +89,12 @@ def fit(request: FitRequest, progress: Progress = SILENT) -> Fitted:
     started = time.monotonic()
     definition = find_device(request.device)
     recipe = Recipe(toolchain=request.toolchain, cpu=request.cpu).on_device(definition)
-    measured.ready_device(definition, recipe.toolchain, trust_new=request.trust_new)
+    measured.ready_device(
+        definition,
+        recipe.toolchain,
+        trust_new=request.trust_new,
+        wait_s=request.control.wait_s,
+    )
     target = find_target(recipe.toolchain, recipe.cpu)
     target = replace(target, core=replace(target.core, fit=None))
     with definition.open(trust_new=request.trust_new) as device:

@@ -9,6 +9,7 @@ from trimtab.bench.golden import Golden
 from trimtab.bench.jobs import Subject
 from trimtab.bench.protocol import RunOutcome
 from trimtab.devices import DeviceDefinition, Room, find_device, readiness
+from trimtab.devices.control import lease
 from trimtab.pipeline import reference
 from trimtab.pipeline.built import Built, build, footprints, subject_of
 from trimtab.pipeline.loaded import load
@@ -65,18 +66,32 @@ def bench(recipe: Recipe, progress: Progress = SILENT) -> Measured:
     measurement = recipe.measurement or MeasurementRequest()
     definition = find_device(measurement.device)
     recipe = replace(recipe, measurement=measurement).on_device(definition)
-    room = ready_device(definition, recipe.toolchain, trust_new=measurement.trust_new)
+    room = ready_device(
+        definition,
+        recipe.toolchain,
+        trust_new=measurement.trust_new,
+        wait_s=measurement.settings.control.wait_s,
+    )
     return measure(build_for(room, recipe, progress), progress)
 
 
-def ready_device(definition: DeviceDefinition, toolchain: str, *, trust_new: bool = False) -> Room:
-    """The room on a device that can run what a toolchain builds; errors of `readiness.check`.
+def ready_device(
+    definition: DeviceDefinition,
+    *toolchains: str,
+    trust_new: bool = False,
+    wait_s: float = 0.0,
+) -> Room:
+    """The room on a device that can run what toolchains build; errors of `readiness.check`, and
+    DeviceBusyError for one that somebody else measures on, unless the measurement waits for it.
 
     Connects for a moment: what prevents a measurement is known before minutes of planning and
     compiling.
     """
     with definition.open(trust_new=trust_new) as device:
-        return readiness.check(device, toolchain)
+        if not wait_s:
+            lease.check_free(device)
+        rooms = [readiness.check(device, toolchain) for toolchain in toolchains]
+        return rooms[0] if rooms else device.room()
 
 
 def build_for(room: Room, recipe: Recipe, progress: Progress = SILENT) -> Built:

@@ -151,7 +151,12 @@ def tune(request: TuneRequest, folder: Path, progress: Progress = SILENT) -> Tun
     definition = find_device(request.device)
     measurement = MeasurementRequest(definition.name, request.settings, folder, request.trust_new)
     recipe = replace(request.recipe, measurement=measurement).on_device(definition)
-    room = ready_device(definition, recipe.toolchain, trust_new=request.trust_new)
+    room = ready_device(
+        definition,
+        recipe.toolchain,
+        trust_new=request.trust_new,
+        wait_s=request.settings.control.wait_s,
+    )
     loaded = load(recipe, progress)
     planned = plan(loaded, progress)
     room.check(planned.program.constant_bytes(), f"{loaded.stem}.ttm")

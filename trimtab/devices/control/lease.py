@@ -189,12 +189,7 @@ def acquire(device: Device, purpose: str, *, wait_s: float, note: Callable[[str]
             force = holder.number
             continue
         if time.monotonic() >= deadline:
-            raise DeviceBusyError(
-                f"the device is leased by {holder}",
-                where=device.name,
-                hint=f"wait for it with --wait; if nobody needs it: "
-                f"./inv device.unlock {device.name} --force",
-            )
+            raise _busy(device, holder)
         if not is_noted:
             note(f"{device.name} is leased by {holder}: waiting for it")
             is_noted = True
@@ -205,6 +200,22 @@ def look(device: Device) -> LeaseHolder | None:
     """The present holder of the lease; None if the device is free."""
     text = script(device, device.lease_folder, "look")
     return holder_of(device.shell(text, "read the lease", limit_bytes=_MOST_BYTES).splitlines())
+
+
+def check_free(device: Device) -> None:
+    """Raises the `DeviceBusyError` of `acquire` for a device that a live holder has now."""
+    holder = look(device)
+    if holder and not holder.has_died:
+        raise _busy(device, holder)
+
+
+def _busy(device: Device, holder: LeaseHolder) -> DeviceBusyError:
+    return DeviceBusyError(
+        f"the device is leased by {holder}",
+        where=device.name,
+        hint=f"wait for it with --wait; if nobody needs it: "
+        f"./inv device.unlock {device.name} --force",
+    )
 
 
 def unlock(device: Device, *, force: bool) -> str:

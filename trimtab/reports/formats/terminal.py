@@ -36,9 +36,10 @@ def run(summary: Summary) -> str:
 def comparison(comparison: Comparison) -> str:
     """The report of several runs side by side."""
     title = " against ".join(run_tables.run_labels(comparison))
-    heads = [title, *([f"{comparison.verdict}"] if comparison.verdict else [])]
-    notes = map(_note, comparison.notes)
-    parts: tables.Page = [*map(escape.line, heads), *run_tables.of_comparison(comparison), *notes]
+    ends = [*map(_note, comparison.notes)]
+    if comparison.verdict:
+        ends.append(escape.line(f"{comparison.verdict}"))  # where the eye is
+    parts: tables.Page = [escape.line(title), *run_tables.of_comparison(comparison), *ends]
     return tables.text(parts) + "\n"
 
 
