@@ -47,13 +47,19 @@ def test_a_supported_network_has_weights_costs_and_shares_of_all_time() -> None:
 def test_a_refused_layer_has_its_reason_and_what_would_help() -> None:
     explained = trimtab.explain(network(RELU, ODD, LAST))
     assert [layer.verdict for layer in explained.layers] == [
-        *("conv", "relu", "not supported", "not checked")
+        *("conv", "relu", "not supported", "not checked: reads what is not supported")
     ]
     (odd,) = explained.refused
     assert odd.refused == ("the engine has no such operator",)
     assert explained.cuts == ("r",)
     page = tables.text(explained.page())
-    assert "4 layers, 1 not supported, 1 not checked" in page
+    assert page.splitlines()[-1].startswith("model: 4 layers, 1 not supported, 1 not checked, bec")
+    assert "1 layers that cost nothing" not in page
+    folded = tables.text(explained.page(whole=False))
+    assert folded.splitlines()[-1] == page.splitlines()[-1]
+    assert "2 layers that cost nothing are left out: --all shows them" in folded
+    assert "second" not in folded
+    assert "--tensor r" in folded
     assert "--tensor r` keeps 2 layers" in page
     document = json.loads(explained.to_json())
     assert document["layers"][2]["refused"] == list(odd.refused)
@@ -62,8 +68,9 @@ def test_a_refused_layer_has_its_reason_and_what_would_help() -> None:
 
 def test_the_cut_that_it_proposes_loads_and_runs() -> None:
     model = network(RELU, ODD, LAST)
-    with pytest.raises(UnsupportedOperatorError, match="inv explain"):
+    with pytest.raises(UnsupportedOperatorError, match="inv explain") as caught:
         trimtab.load(model)
+    assert "--tensor r" in caught.value.hint
     with pytest.raises(UnsupportedOperatorError):
         trimtab.load(model, outputs=["y"])
     program = trimtab.load(model, outputs=trimtab.explain(model).cuts)

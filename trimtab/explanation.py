@@ -5,18 +5,20 @@ each weighs and costs.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 from trimtab import importers, passes, strict_json
 from trimtab.importers import Model
-from trimtab.importers._walk import UnsupportedLayersError
+from trimtab.importers._walk import UnsupportedLayersError, ends
 from trimtab.importers.free_dimensions.bounds import FreeShapes
 from trimtab.planner import planner
 from trimtab.planner.plan_file import Plan
 from trimtab.program import ImportedLayerFacts, Program, inspection, lineage
 from trimtab.tables import Column, Page, Table, number
 from trimtab.target import Target
+
+_LEAST_SHARE = 0.0005  # of the time, which is shown as 0.0 %
 
 
 @dataclass(frozen=True)
@@ -43,8 +45,14 @@ class ExplainedLayer:
         if self.refused:
             return "not supported"
         if not self.checked:
-            return "not checked"
+            return "not checked: reads what is not supported"
         return ", ".join(f"{n} {t}" if n > 1 else t for t, n in Counter(self.operators).items())
+
+    @property
+    def is_free(self) -> bool:
+        """Whether it is not refused, and costs neither bytes nor time as far as is known."""
+        is_fast = self.share is None or self.share < _LEAST_SHARE
+        return is_fast and not (self.macs or self.constant_bytes or self.refused)
 
 
 @dataclass(frozen=True)
@@ -80,21 +88,26 @@ class Explanation:
             *(cuts if self.cuts else []),
         ]
 
-    def page(self) -> Page:
-        """The summary, refused layers with what would help, and the table of all."""
+    def page(self, *, whole: bool = True) -> Page:
+        """The table of all layers, or unless `whole` of those that cost something; then refused
+        layers, what would help, and last the verdict.
+        """
         unchecked = sum(not layer.checked for layer in self.layers)
         counts = f"{len(self.layers)} layers, {len(self.refused) or 'all'} "
         counts += "not supported" if self.refused else "supported"
         after = f", {unchecked} not checked, because they read results of those"
-        page: list[str | Table] = [f"{self.network}: {counts}{after if unchecked else ''}"]
+        shown = [layer for layer in self.layers if whole or not layer.is_free]
+        page: list[str | Table] = [self._table(shown)] if shown else []
+        if folded := len(self.layers) - len(shown):
+            page.append(f"{folded} layers that cost nothing are left out: --all shows them")
         if self.refused:
             columns = Column("not supported"), Column("reason")
             rows = [(layer.title, "\n".join(layer.refused)) for layer in self.refused]
             page.append(Table(columns, rows))
             page.append("\n".join(["what would help:", *(f"  {line}" for line in self.advice())]))
-        return [*page, self._table()]
+        return [*page, f"{self.network}: {counts}{after if unchecked else ''}"]
 
-    def _table(self) -> Table:
+    def _table(self, layers: Sequence[ExplainedLayer]) -> Table:
         columns = [
             Column("layer"),
             Column("becomes"),
@@ -104,7 +117,7 @@ class Explanation:
         ]
         rows = [
             (layer.title, layer.verdict, layer.macs, layer.constant_bytes, layer.share)
-            for layer in self.layers
+            for layer in layers
         ]
         return Table(columns, rows)
 
@@ -123,7 +136,7 @@ def explain(model: Model, inputs: FreeShapes | None = None) -> Explanation:
         shares, cuts = _shares(program), tuple[str, ...]()
     except UnsupportedLayersError as error:
         program, shares = error.supported, {}
-        cuts = _ends(program)
+        cuts = ends(program)
     facts, constants = inspection.inspect(program).ops, _constant_bytes(program)
     # A .ttm file has no other layers than its operators.
     layers = program.layers or [
@@ -152,12 +165,6 @@ def _sum(shares: Iterable[float | None]) -> float | None:
     """The sum of what is known; None if nothing is."""
     summands = [share for share in shares if share is not None]
     return sum(summands) if summands else None
-
-
-def _ends(program: Program) -> tuple[str, ...]:
-    """The tensors that operators compute and none reads."""
-    read = {name for op in program.ops for name in op.inputs}
-    return tuple(name for op in program.ops for name in op.outputs if name not in read)
 
 
 def _constant_bytes(program: Program) -> list[int]:

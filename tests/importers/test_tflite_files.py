@@ -92,7 +92,7 @@ def _free() -> Model:
 
 
 _UNREADABLE: list[tuple[Model, str]] = [
-    (_int4("ADD"), r"operator 0 \(ADD\).*element type number 17"),
+    (_int4("ADD"), r"operator 0 \(ADD\).*element type int4"),
     (_int4("MULTINOMIAL"), r"operator 0 \(MULTINOMIAL\).*the engine has no such operator"),
     (_int8(), r"operands are i8"),
     (lstm(False, True, False, False, clip=0.25, steps=257), "clips its cell in 257 steps"),

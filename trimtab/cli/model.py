@@ -112,6 +112,7 @@ class ExplainOptions:
 
     model: str = argument("model file or zoo network")
     input: tuple[str, ...] = option(INPUT_HELP, ())
+    all: bool = option("also show layers that cost nothing", False)
     json: bool = option("print JSON", False)
 
 
@@ -121,7 +122,7 @@ def explain(options: ExplainOptions) -> None:
     from trimtab import explanation, tables
 
     explained = explanation.explain(options.model, parse_inputs(options.input))
-    print(explained.to_json() if options.json else tables.text(explained.page()))
+    print(explained.to_json() if options.json else tables.text(explained.page(whole=options.all)))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,7 +24,7 @@ from trimtab.importers._handlers import Handler, Handlers
 from trimtab.importers._layer import ImportedLayer
 from trimtab.program import ImportedLayerFacts, Program, Var
 
-_MAX_CUT = 4  # results of a network that ends before unsupported layers, and layers behind those
+_MAX_CUT = 4  # named results of a network that ends before unsupported layers
 
 MAX_LAYERS = 10_000
 """The deepest known networks have some thousand layers; more would only take long."""
@@ -36,6 +36,12 @@ class UnsupportedLayersError(UnsupportedOperatorError):
     def __init__(self, supported: Program, what: str, *, where: str, hint: str) -> None:
         super().__init__(what, where=where, hint=hint)
         self.supported = supported
+
+
+def ends(program: Program) -> tuple[str, ...]:
+    """The tensors that operators compute and none reads."""
+    read = {name for op in program.ops for name in op.inputs}
+    return tuple(name for op in program.ops for name in op.outputs if name not in read)
 
 
 class NetworkImport(ImportGraph):
@@ -60,7 +66,6 @@ class NetworkImport(ImportGraph):
         self.missing: set[Hashable] = set()
         self._handlers = handlers
         self._unsupported: list[str] = []
-        self._cut: dict[str, None] = {}  # tensors that unsupported layers read
         self._skipped = 0  # layers that read the output of an unsupported one
         self._layers: list[ImportedLayerFacts] = []
         self._depth = 0  # of layers that are expanded into others
@@ -86,26 +91,16 @@ class NetworkImport(ImportGraph):
         complete = self.missing.isdisjoint(layer.inputs)
         self.missing.update(key for key in layer.outputs if key is not None)
         with self.layer(layer.title, layer.where):
-            try:
-                handler = self.handler(layer)
-                if handler is None:
-                    raise layer.unsupported("the engine has no such operator")
-                if not complete:
-                    self._skipped += 1
-                else:
-                    first_op = len(self.program.ops)
-                    results = handler(layer)
-                    layer.check_unread()
-                    self.bind(layer, self.bound(layer, results), first_op)
-            except UnsupportedFormError:
-                self._cut.update((v.name, None) for v in map(self.tensor, layer.inputs) if v)
-                raise
-
-    def tensor(self, key: Hashable) -> Var | None:
-        """The tensor of the value `key` that an operator of the program computes, if it has one."""
-        value = self.values.get(key)
-        is_tensor = isinstance(value, Var) and self.program.block.producer(value.name)
-        return value if is_tensor else None
+            handler = self.handler(layer)
+            if handler is None:
+                raise layer.unsupported("the engine has no such operator")
+            if not complete:
+                self._skipped += 1
+            else:
+                first_op = len(self.program.ops)
+                results = handler(layer)
+                layer.check_unread()
+                self.bind(layer, self.bound(layer, results), first_op)
 
     def check_defined(self, layer: ImportedLayer) -> None:
         """ImportModelError if the layer reads an undefined value or defines one again."""
@@ -245,11 +240,12 @@ class NetworkImport(ImportGraph):
         }
 
     def _cut_hint(self) -> str:
-        """Advice where to end the network if it nearly ends with the unsupported layers."""
-        if not 0 < len(self._cut) <= _MAX_CUT or self._skipped > _MAX_CUT:
-            return ""
-        options = " ".join(f"--tensor {name}" for name in self._cut)
-        return f", or end it before them: outputs={list(self._cut)} in Python, {options}"
+        """Advice where to end the network, as `explain` gives it."""
+        cut = list(ends(self.program))
+        if not 0 < len(cut) <= _MAX_CUT:
+            return ", or end it before them, where `inv explain` says" if cut else ""
+        options = " ".join(f"--tensor {name}" for name in cut)
+        return f", or end it before them: outputs={cut} in Python, {options}"
 
     def result(self, key: Hashable, name: str) -> Value:
         """The tensor that leaves the program for a value of the file."""

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from google.protobuf.message import DecodeError
 
 from trimtab.errors import ModelFileError
@@ -38,6 +39,7 @@ DTYPES = {
     21: "i1",
     BFLOAT16: "<u2",
 }
+_OTHERS = {BFLOAT16: "bfloat16", 23: "complex64", 24: "complex128"}
 
 _SCHEMA: dict[str, dict[str, Field]] = {
     "Scalar": {
@@ -113,6 +115,12 @@ _FIELDS = {
     15: "float64",
 }
 _VAR, _VARS, _SCALAR, _SCALARS = 13, 14, 16, 17
+
+
+def type_name(number: int) -> str:
+    """The name of an element type, for messages."""
+    known = np.dtype(DTYPES[number]).name if number in DTYPES else f"number {number}"
+    return _OTHERS.get(number, known)
 
 
 @dataclass(frozen=True)

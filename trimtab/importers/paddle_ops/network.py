@@ -65,7 +65,7 @@ def _inputs(
         dtype = _INPUT_DTYPES.get(framework.DTYPES.get(var.dtype, ""))
         if dtype is None:
             raise ImportModelError(
-                f"input '{name}' has element type number {var.dtype}",
+                f"input '{name}' has element type {framework.type_name(var.dtype)}",
                 where=str(path),
                 hint=f"it must be one of {', '.join(sorted(set(_INPUT_DTYPES.values())))}",
             )

@@ -11,7 +11,7 @@ from trimtab.importers._attributes import AttributedLayer
 from trimtab.importers._graph import Array, ImportGraph, Operand, Value
 from trimtab.importers._handlers import Handlers
 from trimtab.importers._layer import Place
-from trimtab.importers.paddle_ops.framework import DTYPES, OpDesc, VarNames
+from trimtab.importers.paddle_ops.framework import DTYPES, OpDesc, VarNames, type_name
 
 Results = Operand | Mapping[str, Operand | Sequence[Operand]]
 """The result of a handler: the main output, or several outputs by slot."""
@@ -70,7 +70,7 @@ class PaddleNode(AttributedLayer):
         number = self.integer(name, default)
         number = default if number < 0 else number
         if number not in DTYPES:
-            raise self.unsupported(f"its element type is number {number}")
+            raise self.unsupported(f"its element type is {type_name(number)}")
         return DTYPES[number]
 
     # Operands.

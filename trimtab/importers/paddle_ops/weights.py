@@ -25,6 +25,7 @@ from trimtab.importers.paddle_ops.framework import (
     VarDesc,
     read,
     read_tensor,
+    type_name,
 )
 
 LIMIT_BYTES = 2**32  # of a file of parameters
@@ -69,7 +70,7 @@ class _Stream:
         self._version()
         code, dims = read_tensor(bytes(self.take(self.number("i"))))
         if code not in DTYPES or min(dims, default=1) < 0:
-            raise ValueError(f"its element type is number {code}, its shape {list(dims)}")
+            raise ValueError(f"its element type is {type_name(code)}, its shape {list(dims)}")
         dtype = np.dtype(DTYPES[code])
         data = np.frombuffer(self.take(math.prod(dims) * dtype.itemsize), dtype)
         if code == BFLOAT16:

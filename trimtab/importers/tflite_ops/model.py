@@ -42,12 +42,29 @@ DTYPES = {
     10: "<f8",
     15: "<u4",
 }
+_OTHERS = {
+    5: "string",
+    8: "complex64",
+    11: "complex128",
+    12: "uint64",
+    13: "resource",
+    14: "variant",
+    16: "uint16",
+    17: "int4",
+    18: "bfloat16",
+}
 
 _QUANTIZED = (2, 3, 7, 9)  # int32, uint8, int16, int8
 
 _CUSTOM = 32
 _MAX_SPARSE_GROWTH = 64  # elements of a sparse constant per byte of the file
 _PLACEHOLDER = 127  # the value of the old one-byte field for operators beyond its range
+
+
+def type_name(number: int) -> str:
+    """The name of an element type, for messages."""
+    known = np.dtype(DTYPES[number]).name if number in DTYPES else f"number {number}"
+    return _OTHERS.get(number, known)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from trimtab.importers.tflite_ops.model import (
     TfliteTensor,
     read,
     reading,
+    type_name,
 )
 from trimtab.importers.tflite_ops.node import HANDLERS, TfliteContext, TfliteNode
 from trimtab.importers.tflite_ops.variables import Variable, Variables
@@ -70,7 +71,7 @@ def _inputs(path: Path, model: TfliteGraph, shapes: Shapes) -> dict[int, tuple[i
     for name, index in indices.items():
         if model.tensors[index].type not in _INPUT_DTYPES:
             raise ImportModelError(
-                f"input '{name}' has element type number {model.tensors[index].type}",
+                f"input '{name}' has element type {type_name(model.tensors[index].type)}",
                 where=str(path),
                 hint=f"it must be one of {', '.join(_INPUT_DTYPES.values())}",
             )
@@ -198,7 +199,9 @@ class TfliteImport(NetworkImport):
                 self.missing.add(key)
                 with self.layer(layer.title, layer.where):
                     name = layer.value_name(key)
-                    raise layer.unsupported(f"its input '{name}' has element type number {kind}")
+                    raise layer.unsupported(
+                        f"its input '{name}' has element type {type_name(kind)}"
+                    )
         super().check_defined(layer)
         if any(isinstance(i, int) and self._tensors[i].data is not None for i in layer.outputs):
             raise ImportModelError(
