@@ -53,3 +53,10 @@ class Silent:
 
 
 SILENT: Progress = Silent()
+
+
+def format_duration(seconds: float) -> str:
+    """A duration in one unit: "50 s", "12 min", "3.5 h"."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -161,6 +161,20 @@ def test_a_long_step_prints_its_duration(capfd: pytest.CaptureFixture[str]) -> N
     assert capfd.readouterr().err in {f"download\n  {n / 10} s\n" for n in range(5, 30)}
 
 
+def test_long_work_in_a_pipe_says_how_far_it_is(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "SILENCE_S", 0.05)
+    monkeypatch.setattr(progress, "_MIN_ESTIMATED_S", 0.0)
+    drawn = Shown(is_live=False)
+    with drawn.step("build", "cells") as cells, drawn.step("compile"):
+        cells.update(3, 18)
+        time.sleep(0.3)
+    out = capfd.readouterr().err
+    assert re.search(r"build: 3 of 18 cells, about .+ left; compile, .+ so far\n", out)
+    assert out.count("3 of 18") >= 2
+
+
 def test_the_steps_of_a_build_are_those_that_ninja_counts(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -91,8 +91,8 @@ def with_messages(
             return body(*args, **kwargs)
         except TrimtabError as error:
             raise Exit(escape.text(f"error: {error}"), code=error.exit_code) from None
-        except KeyboardInterrupt:
-            raise Exit("interrupted", code=INTERRUPTED) from None
+        except KeyboardInterrupt as stopped:
+            raise Exit(": ".join(("interrupted", *stopped.args)), code=INTERRUPTED) from None
         except BrokenPipeError:
             raise  # `main` handles it: Invoke's own output, such as --list, raises it as well
         except OSError as error:

@@ -29,6 +29,7 @@ from invoke.tasks import task as invoke_task
 
 T = TypeVar("T")
 
+_CONTINUES = "the same command continues with what is left"
 _UNSET = -1  # the value of a numeric option without default: Invoke derives the kind from it
 
 
@@ -86,13 +87,19 @@ task = functools.partial(invoke_task, klass=CommandTask)
 
 
 def command(
-    options: type[T], *, engine: bool = False, default: bool = False, short_options: bool = True
+    options: type[T],
+    *,
+    engine: bool = False,
+    default: bool = False,
+    short_options: bool = True,
+    continues: bool = False,
 ) -> Callable[[Callable[[T], None]], CommandTask]:
     """Makes a task of a function that takes `options`.
 
     `engine`: build the Python engine of this checkout first, which may take minutes. If `options`
     has a method `validate`, it comes first and raises what is wrong with the values. `default`:
-    the default task of its namespace; `short_options`: options have one-letter forms, too.
+    the default task of its namespace; `short_options`: options have one-letter forms, too;
+    `continues`: after Ctrl-C, the same command continues where it stopped.
     """
 
     def decorate(function: Callable[[T], None]) -> CommandTask:
@@ -113,7 +120,10 @@ def command(
                 from trimtab.cli._engine import build_engine
 
                 build_engine(quiet=bool(values.get("json")))
-            function(parsed)
+            try:
+                function(parsed)
+            except KeyboardInterrupt:
+                raise KeyboardInterrupt(*[_CONTINUES] * continues) from None
 
         body.__signature__ = signature  # type: ignore[attr-defined]
         decorated: CommandTask = task(

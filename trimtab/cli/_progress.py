@@ -1,13 +1,15 @@
 """Draws progress on stderr; standard output belongs to the result.
 
 Notes and finished steps are lines, indented by the steps around them. On a terminal, every running
-step also has a live line with a bar and the elapsed time; in a pipe or under CI nothing moves.
+step also has a live line with a bar and the elapsed time; in a pipe or under CI nothing moves, and
+a line every ten seconds tells how far long work is.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -20,10 +22,11 @@ from rich.table import Table
 from rich.text import Text
 
 from trimtab import escape
-from trimtab.progress import SILENT, Progress
+from trimtab.progress import SILENT, Progress, format_duration
 
 REFRESHES_PER_S = 4
 MIN_REPORTED_S = 0.5
+SILENCE_S = 10.0  # in a pipe
 _MIN_ESTIMATED_S = 2.0
 
 
@@ -85,6 +88,13 @@ class _DrawnStep:
         """The finished amount of the total."""
         return self._counted(self.done, self.total)
 
+    def state(self) -> str:
+        """The finished amount and the time: "build: 3 of 18 cells, about 12 min left"."""
+        amount = f": {self.amount()}" if self.total else ""
+        if (left_s := self.left_s) is not None:
+            return f"{self.title}{amount}, about {format_duration(left_s)} left"
+        return f"{self.title}{amount}, {format_duration(self.elapsed_s)} so far"
+
     def summary(self) -> str:
         """The finished amount and the duration; empty for a very short step."""
         if self.elapsed_s < MIN_REPORTED_S:
@@ -109,6 +119,8 @@ class Shown:
         self._is_live = is_live
         self._steps: list[_DrawnStep] = []
         self._live: Live | None = None
+        self._printed_s = time.monotonic()
+        self._idle = threading.Event()
 
     def note(self, text: str) -> None:
         """See `trimtab.progress.Progress`."""
@@ -122,6 +134,9 @@ class Shown:
         self._steps.append(step)
         if not self._is_live:
             self._print_titles(self._steps)
+            if not around:
+                self._idle = threading.Event()
+                threading.Thread(target=self._report, args=(self._idle,), daemon=True).start()
         self._draw()
         try:
             yield step
@@ -136,7 +151,18 @@ class Shown:
             raise
         finally:
             self._steps.remove(step)
+            if not self._steps:
+                self._idle.set()
             self._draw()
+
+    def _report(self, idle: threading.Event) -> None:
+        """Prints the state of the running steps whenever nothing was printed for a while."""
+        while not idle.wait(max(0.1, self._printed_s + SILENCE_S - time.monotonic())):
+            steps = [*self._steps]
+            if steps and time.monotonic() - self._printed_s >= SILENCE_S:
+                counted = [step for step in steps if step.total] or steps[:1]
+                states = [*dict.fromkeys([counted[0].state(), steps[-1].state()])]
+                self._print(len(steps), "; ".join(states))
 
     def _print_titles(self, steps: Sequence[_DrawnStep]) -> None:
         """Prints the titles of steps before the first line within them."""
@@ -146,6 +172,7 @@ class Shown:
                 self._print(depth, step.title)
 
     def _print(self, depth: int, text: str) -> None:
+        self._printed_s = time.monotonic()
         line = "  " * depth + escape.line(text)
         if self._live:
             self._live.console.print(line, markup=False, highlight=False, soft_wrap=True)

@@ -38,7 +38,7 @@ class SweepOptions:
         run.read(run.find_file(self.file))
 
 
-@command(SweepOptions, engine=True, short_options=False)
+@command(SweepOptions, engine=True, short_options=False, continues=True)
 def sweep(options: SweepOptions) -> None:
     """Build and measure every cell of a matrix of configurations; finished ones are skipped."""
     from trimtab.cli._progress import shown
@@ -86,9 +86,9 @@ def sweep(options: SweepOptions) -> None:
 def _list_cells(matrix: Sweep, path: Path, folder: Path, *, json: bool) -> None:
     from trimtab.cli._progress import shown
     from trimtab.errors import SweepError
+    from trimtab.progress import format_duration
     from trimtab.strict_json import dumps
     from trimtab.sweep import dry_run, outcome_table
-    from trimtab.sweep.duration import format_duration
 
     listed, seconds = dry_run.survey(matrix, folder, shown(quiet=json))
     failing = [one for one in listed if one.problem]

@@ -90,7 +90,7 @@ class TuneOptions:
         )
 
 
-@command(TuneOptions, engine=True, short_options=False)
+@command(TuneOptions, engine=True, short_options=False, continues=True)
 def tune(options: TuneOptions) -> None:
     """Measure which algorithms, kernels and blocks a network runs fastest with; write a plan."""
     from pathlib import Path

@@ -16,12 +16,11 @@ from typing import Any
 
 from trimtab import files
 from trimtab.errors import ResultError, TrimtabError
-from trimtab.progress import SILENT, Progress, Step
+from trimtab.progress import SILENT, Progress, Step, format_duration
 from trimtab.results import index, records
 from trimtab.results.index import Entry
 from trimtab.results.records import MEASURED, Status
 from trimtab.sweep.builds import BuildCache, BuildIdentity, CellBuild, build_cell
-from trimtab.sweep.duration import format_duration
 from trimtab.sweep.executor import CPU, Executor
 from trimtab.sweep.matrix import Cell, Sweep
 from trimtab.sweep.measurements import (

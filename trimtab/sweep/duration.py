@@ -63,10 +63,3 @@ class DurationEstimate:
         settings = self.sweep.protocol.settings.resolved(is_emulated=False)
         launches_s = (settings.launches or 0) * _LAUNCH_S
         return _SETUP_S + launches_s + (settings.min_time_ms or 0) / 1000
-
-
-def format_duration(seconds: float) -> str:
-    """A duration in one unit: "50 s", "12 min", "3.5 h"."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
