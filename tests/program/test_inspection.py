@@ -11,7 +11,7 @@ import pytest
 
 import trimtab
 from tests.importers.test_onnx_quantized import network as qdq_network
-from trimtab import session, zoo
+from trimtab import session, tables, zoo
 from trimtab.program import Op, Program, inspection
 
 
@@ -63,3 +63,17 @@ def test_the_kernel_of_an_operator_without_code_is_its_provider_at_run_time() ->
     assert inspection.kernel_of(cast(Op, run_time)) == "at run time: nothing here"
     built_in = Op("relu", ["x"], ["y"], {"kernel": "relu_f32_avx2"})
     assert inspection.kernel_of(built_in) == "relu_f32_avx2"
+
+
+def test_operators_that_only_move_or_map_elements_are_folded() -> None:
+    program = Program("net")
+    x = program.add_input("x", (1, 3, 4, 6))
+    weights = program.block.add_constant(np.ones((2, 3, 1, 1), np.float32))
+    program.block.add_op("conv", [x, weights], None, ["convolved"])
+    program.block.add_op("relu", ["convolved"], None, ["mapped"])
+    program.outputs = ["mapped"]
+    facts = [inspection.inspect(program)]
+    whole, folded = (tables.text(inspection.page(facts, whole=whole)) for whole in (True, False))
+    assert len(whole.splitlines()) == len(folded.splitlines())  # a sentence in place of a row
+    assert "1 operators that only move or map elements are left out" in folded
+    assert "left out" not in whole

@@ -35,6 +35,7 @@ class InspectOptions:
     )
     input: tuple[str, ...] = option(INPUT_HELP, ())
     optimized: bool = option("show the network before and after optimization", False)
+    all: bool = option("also show operators that only move or map elements", False)
     toolchain: str = option("plan for this toolchain; default: this machine")
     cpu: str = option("plan for this core")
     plan: bool = option(
@@ -103,7 +104,7 @@ def inspect(options: InspectOptions) -> None:
         return
     accuracy = reports.precision(network.accuracy, network.search)
     order = ["passes, in order: " + ", ".join(programs[-1].passes)] if options.optimized else []
-    print(tables.text([*accuracy, *order, *inspection.page(facts)]))
+    print(tables.text([*accuracy, *order, *inspection.page(facts, whole=options.all)]))
 
 
 @dataclass(frozen=True, kw_only=True)

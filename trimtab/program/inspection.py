@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from trimtab import strict_json
+from trimtab import schema, strict_json
 from trimtab.engine import provider_of
 from trimtab.program import Op, Program, Quantization, lineage
 from trimtab.program.memory import activation_bytes, lifetimes
@@ -196,8 +196,10 @@ def to_json(facts: Sequence[ProgramFacts], more: Mapping[str, Any]) -> str:
     return strict_json.dumps({**dict(programs), **more}, indent=1)
 
 
-def page(facts: Sequence[ProgramFacts]) -> Page:
-    """The operators of a program, or of a program before and after optimization, and the totals."""
+def page(facts: Sequence[ProgramFacts], *, whole: bool = True) -> Page:
+    """The operators of a program, or of a program before and after optimization, and the totals;
+    unless `whole`, without those that only move or map elements.
+    """
     columns = [Column(""), *map(number, ["model"] if len(facts) == 1 else ["before", "after"])]
     types = dict.fromkeys(type for f in facts for type in f.operators)
     totals = [
@@ -215,16 +217,29 @@ def page(facts: Sequence[ProgramFacts]) -> Page:
     quantized = facts[-1].quantized
     rows = [(name, str(quantization)) for name, quantization in quantized.items()]
     quantizations = [Table([Column(""), Column("")], rows, "quantized:")] if quantized else []
-    return [*map(_operators, facts), Table(columns, totals), *quantizations, "\n".join(lines)]
+    shown = [[op for op in f.ops if whole or not _is_free(op)] for f in facts]
+    if folded := sum(len(f.ops) for f in facts) - sum(map(len, shown)):
+        lines.insert(
+            0, f"{folded} operators that only move or map elements are left out: --all shows them"
+        )
+    tables = [_operators(f, ops) for f, ops in zip(facts, shown, strict=True)]
+    return [*tables, Table(columns, totals), *quantizations, "\n".join(lines)]
 
 
-def _operators(facts: ProgramFacts) -> Table:
+def _is_free(op: OpFacts) -> bool:
+    known = schema.operators().get(op.type)
+    is_simple = known is not None and known.kind in ("unary", "movement")
+    is_simple &= "kernel_shape" not in op.attributes  # pooling moves maxima
+    return is_simple and not (op.macs or op.parameters or op.kernel)
+
+
+def _operators(facts: ProgramFacts, ops: Sequence[OpFacts]) -> Table:
     rows = [
         (
             *(op.name, op.type, _shapes(op.inputs[:1]), _shapes(op.outputs)),
             *(op.macs, op.parameters, op.kernel or _attributes(op.attributes)),
         )
-        for op in facts.ops
+        for op in ops
     ]
     columns = [
         *map(Column, ("name", "operator", "input", "output")),
