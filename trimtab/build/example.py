@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from trimtab import paths
-from trimtab.program import Program, Var
+from trimtab.program import Op, Program, Var
 
 
 class _CType(NamedTuple):
@@ -42,12 +42,19 @@ def sources(program: Program, model: str, *, names: bool = True) -> dict[str, st
         [_Tensor(kind, i, program.vars[name], names) for i, name in enumerate(listed)]
         for kind, listed in (("input", program.inputs), ("output", program.outputs))
     )
+    cameras = {op.inputs[0]: op for op in program.ops if op.type == "camera_image"}
+    settings = [
+        _image(t, cameras[t.var.name]) if t.var.name in cameras else t.setting for t in inputs
+    ]
+    has_boxes = {"boxes", "count"} <= {*program.outputs}
+    printed = [t for t in outputs if not (has_boxes and t.var.name in ("boxes", "count"))]
     values = {
         "model": _comment(model),
         "usage": "".join(f" [{t.variable.upper()}.bin]" for t in inputs),
         "declarations": "\n".join(t.declaration for t in inputs),
-        "inputs": "\n".join(t.setting for t in inputs),
-        "outputs": "\n".join(t.printing for t in outputs),
+        "inputs": "\n".join(settings),
+        "outputs": "\n".join([*[_BOXES] * has_boxes, *[_TENSOR] * bool(printed)])
+        + "\n".join(t.printing for t in printed),
         "tensors": "\n".join(f"| `{_comment(t.label)}` | {t.words} |" for t in (*inputs, *outputs)),
     }
     folder = paths.root() / "templates" / "example"
@@ -100,6 +107,39 @@ class _Tensor:
             f' printf(" {shown.format}", {shown.cast}{name}[i]);\n'
             f'  printf("\\n");\n'
         )
+
+
+_TENSOR = "  trimtab_tensor tensor; /* its data are valid until the next run */\n"
+_BOXES = """\
+  for (int32_t i = 0; i < trimtab_box_count(model, 0); ++i) {
+    trimtab_box box; /* its pointers are valid until the next run */
+    if (trimtab_box_at(model, 0, i, &box) != TRIMTAB_OK)
+      return fail("box", trimtab_last_error(model));
+    printf("class %ld %s: score %.3f, from %.1f, %.1f to %.1f, %.1f\\n", (long)box.class_index,
+           box.label, box.score, box.xmin, box.ymin, box.xmax, box.ymax);
+  }
+"""
+
+
+def _image(tensor: _Tensor, camera: Op) -> str:
+    """The setting of an input behind a camera: its file is a frame of the camera's format."""
+    place, name, frame = tensor.index + 2, tensor.variable, f"frame{tensor.index}"
+    format, stride = str(camera.attributes["format"]), int(camera.attributes["stride"])
+    height, width = camera.attributes["frame"]
+    strides = {"nv12": [stride] * 2, "nv21": [stride] * 2, "i420": [stride, *[stride // 2] * 2]}
+    offset, lines = 0, []
+    for plane, bytes in enumerate(strides.get(format, [stride])):
+        lines.append(f"  {frame}.planes[{plane}] = {name} + {offset};\n")
+        lines.append(f"  {frame}.strides[{plane}] = {bytes};\n")
+        offset += bytes * (height if plane == 0 else (height + 1) // 2)
+    return (
+        f"  if (argc > {place} && read_values(argv[{place}], {name}, sizeof {name}) != 0)"
+        f" return 1;\n"
+        f"  trimtab_image {frame} = {{0}}; /* {format}: the planes of your camera's driver */\n"
+        f"  {frame}.width = {width};\n  {frame}.height = {height};\n{''.join(lines)}"
+        f"  if (trimtab_set_image(model, {tensor.at}, &{frame}) != TRIMTAB_OK) /* not copied */\n"
+        f"    return fail({_literal(tensor.label)}, trimtab_last_error(model));\n"
+    )
 
 
 def _literal(text: str) -> str:
