@@ -142,6 +142,7 @@ def test_operators_of_both_arms_are_compared_without_a_verdict(
     shown = terminal.comparison(side_by_side_rows)
     assert "Most expensive operators of both" in shown
     assert "3.000x" in shown
+    assert shown.splitlines()[-1] == str(side_by_side_rows.verdict)  # where the eye is
     other = dataclasses.replace(b.subject, operators=["conv conv1", "relu other"])
     sides = [side(tmp_path, "one"), dataclasses.replace(b, subject=other)]
     result = ab.measure(device, sides, request, tmp_path / "results", None)
