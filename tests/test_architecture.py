@@ -80,9 +80,9 @@ WINGS = {
             "camera": set(),
             "session": {"camera"},
             "heads": {"session"},
-            "quantization": {"accuracy", "detections", "session", "heads"},
+            "quantization": {"accuracy", "detections", "camera", "session", "heads"},
             "sight": {"detections", "camera", "session", "heads", "quantization"},
-            "labels": {"detections", "camera", "session", "heads", "quantization", "sight"},
+            "labels": {"detections", "camera", "session", "heads", "quantization"},
         },
     ),
     "measurement": Wing(

@@ -30,7 +30,8 @@ class Accuracy:
     this figure. `is_seeded`: the samples were seeded noise, which says little about real data.
 
     `boxes`: share of the boxes of a detector's head that both programs have
-    (`trimtab.quantization.boxes`); None without a head or without boxes.
+    (`trimtab.quantization.boxes`); None without a head or without boxes. `worst_layer`: the
+    operator that adds most noise of its own, with its ratio of signal to noise; "" if unknown.
 
     Elements that are not finite in float32 count only here: `not_finite` is the number of elements
     of which one value is not finite (NaN or infinity) and the other differs, out of `elements`, and
@@ -47,6 +48,35 @@ class Accuracy:
     not_finite: int = 0
     elements: int = 0
     boxes: float | None = None
+    worst_layer: str = ""
+
+    def verdict(self, precision: str, budget: Sequence[AccuracyBound] = ()) -> str:
+        """What people want to know first of a network in a `precision`: the figure that counts, and
+        whether it is within the budget, or within the `STANDARD` one of this kind of network.
+        """
+        if self.not_finite:
+            return f"{precision} computes NaN or infinity: do not ship this"
+        bounds = budget or self.standard
+        failed = [one for one in bounds if not one.holds(self)]
+        first = (failed or [*bounds])[0]
+        value = getattr(self, _FIGURES[first.figure][0])
+        figure = {
+            "boxes": f"keeps {value:.1%} of boxes",
+            "top1": f"has the top-1 of float32 in {value:.1%} of samples",
+            "cosine": f"has a cosine of {value:.4f} with float32",
+            "error": f"has a largest error of {value:.2%}",
+            "noise": f"has {decibels(value)} of signal to noise",
+        }[first.figure]
+        of_noise = ", on seeded noise, which is no real data" if self.is_seeded else ""
+        answer = "do not ship this, outside of" if failed else "within"
+        return f"{precision} {figure}: {answer} the budget {first.in_words}{of_noise}"
+
+    @property
+    def standard(self) -> tuple[AccuracyBound, ...]:
+        """The budget that a network of this kind should keep if nobody names one."""
+        bounds = parse_budget(STANDARD)
+        known = (one for one in bounds if getattr(self, _FIGURES[one.figure][0]) is not None)
+        return (next(known),)
 
     @property
     def summary(self) -> str:
@@ -62,17 +92,20 @@ class Accuracy:
         if self.not_finite:
             count = f"{self.not_finite:,} of {self.elements:,} values"
             return [*rows, ("NaN or infinity, unlike float32", count)]
+        if self.boxes is not None:
+            rows.append(("boxes that both have", f"{self.boxes:.1%}"))
+        if self.top1 is not None:
+            rows.append(("same largest output (top-1)", f"{self.top1:.1%}"))
         rows += [
             ("largest error, of the largest output", f"{self.max_error:.2%}"),
             ("mean error", f"{self.mean_error:.3%}"),
             ("cosine", f"{self.cosine:.6f}"),
         ]
         if self.noise is not None:
-            rows.append(("noise, of the output with most", f"{self.noise:.4%}"))
-        if self.top1 is not None:
-            rows.append(("same largest output", f"{self.top1:.1%}"))
-        if self.boxes is not None:
-            rows.append(("boxes that both have", f"{self.boxes:.1%}"))
+            figure = f"{decibels(self.noise)} (noise {self.noise:.4%})"
+            rows.append(("signal to noise, worst output", figure))
+        if self.worst_layer:
+            rows.append(("worst layer", self.worst_layer))
         return rows
 
     @staticmethod
@@ -86,6 +119,16 @@ class Accuracy:
         infinite = {name: math.inf for name in errors if name in values and values[name] is None}
         return Accuracy(**values | infinite)
 
+
+def decibels(noise: float) -> str:
+    """A share of noise as the ratio of signal to noise."""
+    return f"{-10 * math.log10(noise):.1f} dB" if noise > 0 else "infinite dB"
+
+
+STANDARD = "boxes >= 95 %, top1 >= 99 %, cosine >= 0.999"
+"""The budgets of detectors, classifiers, and other networks, of which the first figure counts that
+a network has.
+"""
 
 # Name in a budget -> the figure and the direction of its bound.
 _FIGURES = {
@@ -136,6 +179,12 @@ class AccuracyBound:
 
     def __str__(self) -> str:
         return f"{self.figure} {_FIGURES[self.figure][1]} {self.bound:g}"
+
+    @property
+    def in_words(self) -> str:
+        """The bound as people write it: "boxes >= 95 %"."""
+        number = f"{self.bound:g}" if self.figure == "cosine" else f"{100 * self.bound:g} %"
+        return f"{self.figure} {_FIGURES[self.figure][1]} {number}"
 
 
 def parse_budget(text: str) -> tuple[AccuracyBound, ...]:

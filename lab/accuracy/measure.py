@@ -29,7 +29,8 @@ from trimtab.quantization import insert_qdq
 from trimtab.quantization.accuracy import Reference, cosine
 from trimtab.quantization.calibration import Observed, observe
 from trimtab.quantization.methods import DEFAULT, check
-from trimtab.quantization.samples import PICTURES, SETTINGS, Samples
+from trimtab.quantization.picture_samples import PICTURES, SETTINGS
+from trimtab.quantization.samples import Samples
 from trimtab.target import Target
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from PIL import Image
 
 from trimtab.errors import CalibrationError, UsageError
 from trimtab.learning import labeled_data
-from trimtab.quantization.samples import Pictures
+from trimtab.quantization.picture_samples import Pictures
 
 IMAGE = {"data": ((2, 1, 3, 4), "float32"), "label": ((2,), "int32")}
 

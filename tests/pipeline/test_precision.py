@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -88,6 +89,40 @@ def test_int8_needs_samples_and_has_an_accuracy(source: Path, samples: str) -> N
     assert network.accuracy.samples == 4
     figures = network.accuracy.max_error, network.accuracy.noise
     assert figures == pytest.approx(independent(trimtab.load(source), network))
+
+
+@pytest.mark.parametrize("target", [A53, A76], ids=["a53", "a76"])
+def test_auto_is_the_cheapest_choice_that_keeps_the_standard_budget(
+    target: Target, tmp_path: Path
+) -> None:
+    calibration = Calibration(written(LARGER_SAMPLES, tmp_path))
+    network = convert(larger(), Plan(precision="auto"), calibration, target)
+    assert network.plan.precision == "mixed"
+    assert network.search
+    chosen = network.search.candidates[network.search.chosen]
+    within = [one.cycles for one in network.search.candidates if one.accuracy.cosine >= 0.999]
+    assert chosen.cycles == min(within)
+    assert chosen.accuracy.cosine >= 0.999
+    assert "within the budget cosine >= 0.999" in network.comments()[0]
+
+
+def test_auto_needs_samples_and_leaves_a_quantized_network_as_it_is(
+    source: Path, samples: str
+) -> None:
+    with pytest.raises(UsageError, match="samples are missing"):
+        convert(trimtab.load(source), Plan(precision="auto"), Calibration(), A53)
+    quantized = quantization.quantize(trimtab.load(source), samples).program
+    assert convert(quantized, Plan(precision="auto"), Calibration(), A53).plan.precision == "f32"
+
+
+def test_int8_that_costs_more_than_float32_is_said(tmp_path: Path) -> None:
+    calibration = Calibration(written(LARGER_SAMPLES, tmp_path), "min_max")
+    quantized = calibration.quantize(larger(), target=A53)
+    assert quantized.relative_cycles
+    assert quantized.relative_cycles > 0
+    for ratio, is_said in ((1.25, True), (0.5, False)):
+        verdict = replace(quantized, relative_cycles=ratio).verdict
+        assert ("1.25 times the modeled cycles of float32" in verdict) == is_said
 
 
 def upsampled(scale: float = 1.0) -> Program:
@@ -197,7 +232,8 @@ def test_a_search_keeps_its_budget_on_held_out_samples(
     assert network.search is not None
     assert network.plan is not None
     best = network.search.candidates[network.search.chosen]
-    assert network.accuracy == best.accuracy
+    assert network.accuracy
+    assert replace(network.accuracy, worst_layer="") == best.accuracy
     figures = best.accuracy.max_error, best.accuracy.noise
     assert figures == pytest.approx(independent(trimtab.load(source), network))
     (demand,) = parse_budget(budget)

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trimtab.camera import parse_view
 from trimtab.errors import CalibrationError
-from trimtab.quantization import samples
+from trimtab.quantization import picture_samples, samples
 
 INPUTS = {"data": ((1, 3, 4, 6), "float32")}
 
@@ -24,7 +25,7 @@ INPUTS = {"data": ((1, 3, 4, 6), "float32")}
 def test_arrays_are_samples_along_their_first_axis(tmp_path: Path) -> None:
     data = np.arange(7 * 3 * 4 * 6, dtype=np.float32).reshape(7, 3, 4, 6)
     np.savez(tmp_path / "s.npz", data=data)
-    result = samples.read(tmp_path / "s.npz", INPUTS)
+    result = picture_samples.read(tmp_path / "s.npz", INPUTS)
     assert result.count == 7
     for i, feed in enumerate(result):
         assert feed["data"].shape == (1, 3, 4, 6)
@@ -60,7 +61,7 @@ def test_arrays_that_do_not_fit_are_refused(
 ) -> None:
     np.savez(tmp_path / "s.npz", **arrays)
     with pytest.raises(CalibrationError, match=text) as caught:
-        samples.read(tmp_path / "s.npz", INPUTS)
+        picture_samples.read(tmp_path / "s.npz", INPUTS)
     assert caught.value.where == str(tmp_path / "s.npz")
 
 
@@ -70,7 +71,7 @@ def test_arbitrary_bytes_are_refused(content: bytes) -> None:
         path = Path(folder) / "s.npz"
         path.write_bytes(content)
         with pytest.raises(CalibrationError):
-            samples.read(path, INPUTS)
+            picture_samples.read(path, INPUTS)
 
 
 def test_pictures_equal_those_that_opencv_reads(tmp_path: Path) -> None:
@@ -78,17 +79,59 @@ def test_pictures_equal_those_that_opencv_reads(tmp_path: Path) -> None:
     pixels = np.random.default_rng(1).integers(0, 256, (4, 6, 3), np.uint8)  # b, g, r
     cv2.imwrite(str(tmp_path / "a.png"), pixels)
     (tmp_path / "notes.txt").write_text("no picture")
-    (tmp_path / samples.SETTINGS).write_text('mean = [10, 20, 30]\nscale = 0.5\nchannels = "bgr"\n')
-    result = samples.read(tmp_path, INPUTS)
+    (tmp_path / picture_samples.SETTINGS).write_text(
+        'mean = [10, 20, 30]\nscale = 0.5\nchannels = "bgr"\n'
+    )
+    result = picture_samples.read(tmp_path, INPUTS)
     assert result.count == 1
     expected = (pixels.astype(np.float32) - [10, 20, 30]) * 0.5
     np.testing.assert_allclose(result.feed(0)["data"][0], expected.transpose(2, 0, 1), rtol=1e-6)
-    (tmp_path / samples.SETTINGS).unlink()
-    rgb = samples.read(tmp_path, INPUTS).feed(0)["data"][0]
+    (tmp_path / picture_samples.SETTINGS).unlink()
+    rgb = picture_samples.read(tmp_path, INPUTS).feed(0)["data"][0]
     np.testing.assert_allclose(rgb, pixels[:, :, ::-1].transpose(2, 0, 1) / 255, rtol=1e-5)
-    gray = samples.read(tmp_path, {"x": ((1, 1, 4, 6), "float32")}).feed(0)["x"]
+    gray = picture_samples.read(tmp_path, {"x": ((1, 1, 4, 6), "float32")}).feed(0)["x"]
     reference = cv2.imread(str(tmp_path / "a.png"), cv2.IMREAD_GRAYSCALE) / 255
     np.testing.assert_allclose(gray[0, 0], reference, atol=1.01 / 255)
+
+
+LAYOUTS = {"first": ((1, 3, 4, 6), (2, 0, 1)), "last": ((1, 4, 6, 3), (0, 1, 2))}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("source", ["input", "file", "model"])
+def test_pictures_take_the_steps_of_the_input_in_both_layouts(
+    source: str, layout: str, tmp_path: Path
+) -> None:
+    cv2 = pytest.importorskip("cv2")
+    pixels = np.random.default_rng(1).integers(0, 256, (4, 6, 3), np.uint8)  # b, g, r
+    cv2.imwrite(str(tmp_path / "a.png"), pixels)
+    steps = "resize(auto) | bgr | mean(10, 20, 30) | scale(0.5)"
+    if source == "file":
+        text = 'mean = [10, 20, 30]\nscale = 0.5\nchannels = "bgr"\n'
+        (tmp_path / picture_samples.SETTINGS).write_text(text)
+    elif source == "input":  # comes before what the folder says
+        (tmp_path / picture_samples.SETTINGS).write_text("scale = 3\n")
+    shape, order = LAYOUTS[layout]
+    result = picture_samples.read(
+        tmp_path,
+        {"data": (shape, "float32")},
+        views=dict([parse_view(f"data={steps}")]) if source == "input" else None,
+        steps=steps if source == "model" else "",
+    )
+    expected = (pixels.astype(np.float32) - [10, 20, 30]) * 0.5
+    np.testing.assert_allclose(result.feed(0)["data"][0], expected.transpose(order), rtol=1e-5)
+
+
+def test_a_crop_has_the_proportions_of_the_input(tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    ops = pytest.importorskip("PIL.ImageOps")
+    grid = np.add.outer(np.arange(40) * 3, np.arange(60) * 2).astype(np.uint8)
+    picture = image.fromarray(np.stack([grid, grid // 2, 255 - grid], axis=-1))
+    picture.save(tmp_path / "a.png")
+    (tmp_path / picture_samples.SETTINGS).write_text('scale = 1\nresize = "crop"\n')
+    result = picture_samples.read(tmp_path, {"x": ((1, 3, 10, 20), "float32")}).feed(0)["x"][0]
+    expected = np.asarray(ops.fit(picture, (20, 10), image.Resampling.BILINEAR), np.float32)
+    np.testing.assert_allclose(result.transpose(1, 2, 0), expected, atol=2)
 
 
 @pytest.mark.parametrize("resize", ["stretch", "crop", "letterbox"])
@@ -97,8 +140,8 @@ def test_pictures_are_resized(resize: str, tmp_path: Path) -> None:
     halves = np.zeros((40, 20, 3), np.uint8)
     halves[20:] = 200
     cv2.imwrite(str(tmp_path / "a.png"), halves)
-    (tmp_path / samples.SETTINGS).write_text(f'scale = 1\nresize = "{resize}"\n')
-    picture = samples.read(tmp_path, {"x": ((1, 3, 20, 20), "float32")}).feed(0)["x"][0, 0]
+    (tmp_path / picture_samples.SETTINGS).write_text(f'scale = 1\nresize = "{resize}"\n')
+    picture = picture_samples.read(tmp_path, {"x": ((1, 3, 20, 20), "float32")}).feed(0)["x"][0, 0]
     assert picture[2, 10] == 0
     assert picture[17, 10] == 200
     assert (picture[:, 0] == 114).all() == (resize == "letterbox")
@@ -117,18 +160,18 @@ def test_pictures_are_resized(resize: str, tmp_path: Path) -> None:
 )
 def test_invalid_settings_are_refused(settings: str, text: str, tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(b"")
-    (tmp_path / samples.SETTINGS).write_text(settings)
+    (tmp_path / picture_samples.SETTINGS).write_text(settings)
     with pytest.raises(CalibrationError, match=text):
-        samples.read(tmp_path, INPUTS)
+        picture_samples.read(tmp_path, INPUTS)
 
 
 def test_invalid_pictures_and_folders_are_refused(tmp_path: Path) -> None:
     with pytest.raises(CalibrationError, match="has no pictures"):
-        samples.read(tmp_path, INPUTS)
+        picture_samples.read(tmp_path, INPUTS)
     (tmp_path / "a.jpg").write_bytes(b"JFIF, or so")
     with pytest.raises(CalibrationError, match="is not a picture"):
-        samples.read(tmp_path, INPUTS).feed(0)
+        picture_samples.read(tmp_path, INPUTS).feed(0)
     with pytest.raises(CalibrationError, match="no such file"):
-        samples.read(tmp_path / "absent", INPUTS)
+        picture_samples.read(tmp_path / "absent", INPUTS)
     with pytest.raises(CalibrationError, match="do not fit"):
-        samples.read(tmp_path, {"x": ((1, 10), "float32")})
+        picture_samples.read(tmp_path, {"x": ((1, 10), "float32")})

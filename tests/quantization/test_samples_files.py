@@ -11,7 +11,7 @@ import pytest
 
 from trimtab import array_files
 from trimtab.errors import CalibrationError
-from trimtab.quantization import samples
+from trimtab.quantization import picture_samples
 
 INPUTS = {"data": ((1, 3, 4, 6), "float32")}
 DATA = np.random.default_rng(1).normal(0, 1, (6, 3, 4, 6)).astype(np.float32)
@@ -58,7 +58,7 @@ def test_an_unusable_file_of_arrays_is_refused_with_a_hint(
     path = tmp_path / "s.npz"
     write(path)
     with pytest.raises(CalibrationError, match=message) as caught:
-        samples.read(path, INPUTS)
+        picture_samples.read(path, INPUTS)
     assert caught.value.where == str(path)
     assert caught.value.hint
     assert "pickle" not in str(caught.value)
@@ -67,14 +67,14 @@ def test_an_unusable_file_of_arrays_is_refused_with_a_hint(
 def test_an_array_without_a_name_is_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "single.npy", DATA)
     with pytest.raises(CalibrationError, match="a single array without a name") as caught:
-        samples.read(tmp_path / "single.npy", INPUTS)
+        picture_samples.read(tmp_path / "single.npy", INPUTS)
     assert "numpy.savez" in caught.value.hint
 
 
 def test_a_single_picture_is_refused_with_a_hint(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(b"\x89PNG")
     with pytest.raises(CalibrationError, match="a single picture") as caught:
-        samples.read(tmp_path / "a.png", INPUTS)
+        picture_samples.read(tmp_path / "a.png", INPUTS)
     assert "folder" in caught.value.hint
 
 
@@ -85,14 +85,14 @@ def test_invalid_settings_of_pictures_are_refused_with_a_hint(
     settings: str, tmp_path: Path
 ) -> None:
     (tmp_path / "a.png").write_bytes(b"no picture")
-    (tmp_path / samples.SETTINGS).write_text(settings)
+    (tmp_path / picture_samples.SETTINGS).write_text(settings)
     with pytest.raises(CalibrationError) as caught:
-        samples.read(tmp_path, INPUTS)
-    assert caught.value.where == str(tmp_path / samples.SETTINGS)
+        picture_samples.read(tmp_path, INPUTS)
+    assert caught.value.where == str(tmp_path / picture_samples.SETTINGS)
     assert caught.value.hint
-    (tmp_path / samples.SETTINGS).unlink()
+    (tmp_path / picture_samples.SETTINGS).unlink()
     with pytest.raises(CalibrationError, match="is not a picture") as caught:
-        samples.read(tmp_path, INPUTS).feed(0)
+        picture_samples.read(tmp_path, INPUTS).feed(0)
     assert caught.value.hint
 
 
@@ -102,7 +102,7 @@ def test_a_picture_of_another_format_is_not_opened(format: str, tmp_path: Path) 
     image = pytest.importorskip("PIL.Image")
     image.new("RGB", (32, 32)).save(tmp_path / "a.png", format)
     with pytest.raises(CalibrationError, match=r"a\.png: is not a picture"):
-        samples.read(tmp_path, INPUTS).feed(0)
+        picture_samples.read(tmp_path, INPUTS).feed(0)
 
 
 @pytest.mark.parametrize(
@@ -115,14 +115,14 @@ def test_a_picture_of_another_format_is_not_opened(format: str, tmp_path: Path) 
 def test_a_picture_of_each_format_is_read(format: str, name: str, tmp_path: Path) -> None:
     image = pytest.importorskip("PIL.Image")
     image.new("RGB", (6, 4), (255, 255, 255)).save(tmp_path / name, format)
-    assert samples.read(tmp_path, INPUTS).feed(0)["data"].min() == pytest.approx(1)
+    assert picture_samples.read(tmp_path, INPUTS).feed(0)["data"].min() == pytest.approx(1)
 
 
 def test_what_is_no_file_is_no_picture(tmp_path: Path) -> None:
     (tmp_path / "a.png").symlink_to("/dev/null")
     (tmp_path / "b.png").mkdir()
     with pytest.raises(CalibrationError, match="has no pictures"):
-        samples.read(tmp_path, INPUTS)
+        picture_samples.read(tmp_path, INPUTS)
 
 
 def archive(path: Path, header: str, data: bytes = b"") -> Path:
@@ -137,7 +137,7 @@ def archive(path: Path, header: str, data: bytes = b"") -> Path:
 @pytest.mark.parametrize("header", ["[" * 3000, "(" * 900 + ")" * 900, "{1: 2}", "lambda: 3"])
 def test_a_header_that_is_no_header_is_refused(header: str, tmp_path: Path) -> None:
     with pytest.raises(CalibrationError, match=r"is not a readable .npz file: .+"):
-        samples.read(archive(tmp_path / "s.npz", header), INPUTS)
+        picture_samples.read(archive(tmp_path / "s.npz", header), INPUTS)
 
 
 def test_an_archive_that_expands_beyond_reason_is_refused_before_it_is_read(
@@ -145,9 +145,11 @@ def test_an_archive_that_expands_beyond_reason_is_refused_before_it_is_read(
 ) -> None:
     header = "{'descr': '<f4', 'fortran_order': False, 'shape': (400, 3, 4, 6)}"
     path = archive(tmp_path / "s.npz", header, bytes(400 * 3 * 4 * 6 * 4))
-    assert samples.read(path, INPUTS).count == 400
+    assert picture_samples.read(path, INPUTS).count == 400
     monkeypatch.setattr(array_files, "SMALL_BYTES", 2**16)
     with pytest.raises(CalibrationError, match=r"115,\d\d\d bytes, too many for such a small file"):
-        samples.read(path, INPUTS)
+        picture_samples.read(path, INPUTS)
     np.savez(tmp_path / "t.npz", data=np.zeros((400, 3, 4, 6), np.float32))
-    assert samples.read(tmp_path / "t.npz", INPUTS).count == 400, "it is as large as its arrays"
+    assert picture_samples.read(tmp_path / "t.npz", INPUTS).count == 400, (
+        "it is as large as its arrays"
+    )

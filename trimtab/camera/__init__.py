@@ -7,8 +7,10 @@ from trimtab.camera.capture import Video, frames, video_file
 from trimtab.camera.description import Camera, parse
 from trimtab.camera.frame import Frame
 from trimtab.camera.placement import FramePlacement
+from trimtab.camera.view import is_view, of_picture, parse_view
 
 __all__ = [
     "Camera", "Frame", "FramePlacement", "Video",
-    "attach", "frames", "parse", "video_file", "with_steps_of",
+    "attach", "frames", "is_view", "of_picture", "parse", "parse_view", "video_file",
+    "with_steps_of",
 ]  # fmt: skip

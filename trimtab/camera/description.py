@@ -212,6 +212,7 @@ _STAGES = (
     CHANNELS,
     ("scale", "mean", "std"),
 )
+STEPS = tuple(name for names in _STAGES for name in names)
 _STEP = re.compile(r"\s*(\w+)\s*(?:\(([^()]*)\))?\s*")
 
 
@@ -247,11 +248,10 @@ def _after(camera: Camera, steps: Sequence[tuple[str, list[str]]], text: str) ->
     for name, words in expanded:
         at = next((i for i, names in enumerate(_STAGES) if name in names), -1)
         if at < 0:
-            names = [*(step for stage_names in _STAGES for step in stage_names), *FAMILIES]
             raise UsageError(
                 f"the camera's description has an unknown step {name!r}",
                 where=text,
-                hint=f"use {', '.join(names)}",
+                hint=f"use {', '.join((*STEPS, *FAMILIES))}",
             )
         if at < stage or (at == stage and at < len(_STAGES) - 1):
             raise UsageError(

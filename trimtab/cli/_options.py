@@ -28,13 +28,22 @@ CAMERA_HELP = (
     "shape of a graph input, or the camera in front of it: NAME=1,3,224,224, or "
     '"NAME=camera(nv12, 1920x1080) | yolo" (docs/camera.md; repeatable)'
 )
+_VIEW_HELP = (
+    "; or the steps from pictures of --calibration to an input: auto takes what the model's file "
+    "says, others are a family such as yolo, or the steps; NAME=yolo for one of several "
+    "(docs/camera.md)"
+)
+VIEW_HELP, CAMERA_HELP = INPUT_HELP + _VIEW_HELP, CAMERA_HELP + _VIEW_HELP
 HEAD_HELP = (
     "decode the outputs to boxes, classes or labels: yolov8, or yolov8:score=0.3,iou=0.5 "
     "(docs/boxes.md)"
 )
 PREFER_HELP = "balanced, size (small model and binary) or load (short load time)"
 ACCURACY_HELP = "exactness of float32: balanced, strict or fast (docs/precision.md)"
-PRECISION_HELP = "type to compute in: f32, f16, int8 or mixed (docs/precision.md)"
+PRECISION_HELP = (
+    "type to compute in: f32, f16, int8, mixed, or auto, the fastest that keeps the accuracy "
+    "(docs/precision.md)"
+)
 THREADS_HELP = "threads of the runner; default: those of --plan, or 1"
 RESULTS_HELP = "folder of the run records (default: results/)"
 WAIT_HELP = "wait for the device's lease, a day or this many seconds, instead of giving up"
@@ -115,8 +124,8 @@ class PrecisionOptions:
 
     samples: CalibrationOptions = group(CalibrationOptions)
     budget: str = option(
-        'accuracy that --precision mixed must keep: "top1 >= 99 %", "boxes >= 95 %" of --head, '
-        '"error <= 0.02", "cosine >= 0.999" or "noise <= 0.01 %"'
+        'accuracy that --precision mixed or auto must keep: "top1 >= 99 %", "boxes >= 95 %" of '
+        '--head, "error <= 0.02", "cosine >= 0.999" or "noise <= 0.01 %"'
     )
 
     def read(self) -> Calibration:
@@ -248,7 +257,7 @@ class RecipeOptions:
         """The recipe of these options; UsageError for invalid values."""
         from trimtab.pipeline.recipe import Recipe
 
-        shapes, cameras = parse_cameras(self.input)
+        shapes, cameras, views = parse_all_inputs(self.input)
         return Recipe(
             model=self.model,
             profile=self.profile,
@@ -258,7 +267,7 @@ class RecipeOptions:
             cameras=cameras,
             head=parse_head(self.head),
             plan=plan.read(),
-            calibration=precision.read(),
+            calibration=precision.read().with_views(views),
         )
 
 
@@ -287,13 +296,25 @@ def parse_inputs(inputs: Iterable[str]) -> Shapes:
     return input_shapes.parse(inputs)
 
 
-def parse_cameras(
+def parse_all_inputs(
     inputs: Iterable[str],
-) -> tuple[Shapes, dict[str, Camera]]:
-    """The shapes and the cameras among the texts of inputs; UsageError for anything else."""
+) -> tuple[Shapes, dict[str, Camera], dict[str, Camera]]:
+    """The shapes, the cameras and the views of pictures among the texts of inputs; UsageError for
+    anything else.
+    """
     from trimtab.pipeline import input_shapes
 
-    return input_shapes.parse_with_cameras(inputs)
+    return input_shapes.parse_all(inputs)
+
+
+def parse_calibrated(inputs: Iterable[str], calibration: Calibration) -> tuple[Shapes, Calibration]:
+    """The shapes among the texts of inputs, and the calibration with the others, which are views of
+    pictures; UsageError for anything else.
+    """
+    from trimtab.pipeline import input_shapes
+
+    texts, views = input_shapes.without_views(inputs)
+    return input_shapes.parse(texts), calibration.with_views(views)
 
 
 def parse_head(head: str) -> HeadRequest | None:

@@ -15,7 +15,7 @@ from trimtab.cli._options import (
     CalibrationOptions,
     ControlOptions,
     format_of,
-    parse_cameras,
+    parse_all_inputs,
     parse_head,
 )
 
@@ -101,7 +101,7 @@ class CardOptions:
             energy=self.energy,
             control=self.control.read(),
         )
-        shapes, cameras = parse_cameras(self.input)
+        shapes, cameras, views = parse_all_inputs(self.input)
         head = parse_head(self.head)
         for model in self.model:
             for device in self.device or ("local",):
@@ -112,7 +112,7 @@ class CardOptions:
                         cameras=cameras,
                         head=head,
                         plan=read_plan("", precision=precision, threads=self.threads),
-                        calibration=self.samples.read().for_precision(precision),
+                        calibration=self.samples.read().with_views(views).for_precision(precision),
                         measurement=MeasurementRequest(
                             device, settings, results_folder(self.results), self.trust_new
                         ),

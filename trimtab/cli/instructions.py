@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from trimtab.cli._command import argument, command, group, option
 from trimtab.cli._options import (
     ACCURACY_HELP,
-    INPUT_HELP,
     PRECISION_HELP,
     PREFER_HELP,
     RESULTS_HELP,
+    VIEW_HELP,
     PrecisionOptions,
-    parse_inputs,
+    parse_calibrated,
 )
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class InstructionsOptions:
     """Options of `bench.instructions`."""
 
     model: str = argument("model file or zoo network")
-    input: tuple[str, ...] = option(INPUT_HELP, ())
+    input: tuple[str, ...] = option(VIEW_HELP, ())
     cpu: str = option(
         "core to build for (docs/cores.md); a qemu device (./inv device) must emulate it",
         "cortex-a53",
@@ -58,10 +58,11 @@ class InstructionsOptions:
         from trimtab.pipeline.recipe import Recipe
         from trimtab.pipeline.resolve import read_plan
 
+        shapes, calibration = parse_calibrated(self.input, self.calibration.read())
         return Recipe(
             model=self.model,
             cpu=self.cpu,
-            shapes=parse_inputs(self.input),
+            shapes=shapes,
             plan=read_plan(
                 self.plan,
                 prefer=self.prefer,
@@ -69,7 +70,7 @@ class InstructionsOptions:
                 accuracy=self.accuracy,
                 precision=self.precision,
             ),
-            calibration=self.calibration.read(),
+            calibration=calibration,
         )
 
 

@@ -12,10 +12,12 @@ from trimtab.cli._options import (
     INPUT_HELP,
     PRECISION_HELP,
     THREADS_HELP,
+    VIEW_HELP,
     PlanChoices,
     PlanOptions,
     PrecisionOptions,
     RecipeOptions,
+    parse_calibrated,
     parse_inputs,
 )
 
@@ -33,7 +35,7 @@ class InspectOptions:
     model: tuple[str, ...] = option(
         "model file or zoo network; without one: list the networks of the zoo", ()
     )
-    input: tuple[str, ...] = option(INPUT_HELP, ())
+    input: tuple[str, ...] = option(VIEW_HELP, ())
     optimized: bool = option("show the network before and after optimization", False)
     all: bool = option("also show operators that only move or map elements", False)
     toolchain: str = option("plan for this toolchain; default: this machine")
@@ -59,13 +61,14 @@ class InspectOptions:
         """The recipe of these options; UsageError for invalid values."""
         from trimtab.pipeline.recipe import Recipe
 
+        shapes, calibration = parse_calibrated(self.input, self.precision.read())
         return Recipe(
             model=self.model[0],
             toolchain=self.toolchain,
             cpu=self.cpu,
-            shapes=parse_inputs(self.input),
+            shapes=shapes,
             plan=self.choices.read(),
-            calibration=self.precision.read(),
+            calibration=calibration,
         )
 
 
@@ -225,7 +228,7 @@ class ProfileOptions:
     """Options of `profile`."""
 
     model: tuple[str, ...] = option("model file or zoo network (repeatable: the union)", ())
-    input: tuple[str, ...] = option(INPUT_HELP, ())
+    input: tuple[str, ...] = option(VIEW_HELP, ())
     toolchain: str = option("plan for this toolchain; default: this machine")
     cpu: str = option("plan for this core")
     precision: str = option(PRECISION_HELP)
@@ -257,7 +260,7 @@ class ProfileOptions:
         from trimtab.pipeline.resolve import read_plan
 
         plan = read_plan("", precision=self.precision, threads=self.threads)
-        shapes, calibration = parse_inputs(self.input), self.calibration.read()
+        shapes, calibration = parse_calibrated(self.input, self.calibration.read())
         return [
             Recipe(
                 model=model,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from trimtab.cli._command import argument, command, group, option
-from trimtab.cli._options import INPUT_HELP, PrecisionOptions, parse_head, parse_inputs
+from trimtab.cli._options import VIEW_HELP, PrecisionOptions, parse_calibrated, parse_head
 
 if TYPE_CHECKING:
     from trimtab.pipeline.recipe import Recipe
@@ -20,7 +20,7 @@ class QuantizeOptions:
 
     model: str = argument("float32 model file or zoo network")
     output: str = argument("the .ttm file to write")
-    input: tuple[str, ...] = option(INPUT_HELP, ())
+    input: tuple[str, ...] = option(VIEW_HELP, ())
     json: bool = option("print JSON", False)
     head: str = option(
         "count the boxes of this head (docs/boxes.md); the file keeps the network's raw outputs"
@@ -42,11 +42,12 @@ class QuantizeOptions:
         """The recipe of these options; UsageError for invalid shapes."""
         from trimtab.pipeline.recipe import Recipe
 
+        shapes, calibration = parse_calibrated(self.input, self.precision.read())
         return Recipe(
             model=self.model,
-            shapes=parse_inputs(self.input),
+            shapes=shapes,
             head=parse_head(self.head),
-            calibration=self.precision.read(),
+            calibration=calibration,
         )
 
 
@@ -67,5 +68,5 @@ def quantize(options: QuantizeOptions) -> None:
     if options.json:
         print(dumps(result.to_json(), indent=2))
         return
-    print(result.table().text())
+    print(f"{result.quantized.verdict}\n\n{result.table().text()}")
     print(f"written: {options.output} ({result.file_bytes:,} bytes)")

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trimtab.errors import UsageError
-from trimtab.quantization.samples import PICTURES
+from trimtab.quantization.picture_samples import PICTURES
 
 _HINT = "docs/tasks.md#card shows both forms of a folder"
 

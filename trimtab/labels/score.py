@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,8 @@ from trimtab.labels.average_precision import average_precision
 from trimtab.labels.folder import LabeledFolder
 from trimtab.planner.plan_file import Plan
 from trimtab.program import Program
+from trimtab.quantization.picture_samples import read_pixels, seen
 from trimtab.session import Session
-from trimtab.sight import read_picture
 
 Array = NDArray[Any]
 Tick = Callable[[int, int], None]
@@ -70,50 +70,27 @@ def score(
             where=str(folder.path),
             hint="classes count from 0, as the network's scores do",
         )
+    view = camera.with_steps_of(program, view)
     whole = heads.with_head(program, head) if folder.boxes and head else program
     session = Session(whole, plan=plan)
-    pictures = _Preprocessing(program, name, view)
     right, labels, detected = 0, [], []
     paths = [*folder.classes, *folder.boxes]
     for done, path in enumerate(paths):
         tick(done, len(paths))
-        pixels = read_picture(path)
-        results = session.run({name: pictures.input(pixels)})
+        pixels = read_pixels(path)
+        height, width = pixels.shape[:2]
+        own = camera.of_picture(view, width, height)
+        results = session.run({name: seen(pixels, own, program.vars[name].shape)})
         if folder.classes:
             right += int(next(iter(results.values())).argmax()) == folder.classes[path]
             continue
-        height, width = pixels.shape[:2]
         rows = [(*box.corners(width, height), box.class_index) for box in folder.boxes[path]]
         labels.append(np.array(rows, float).reshape(-1, 5))
-        detected.append(_in_picture(results, pictures.view(pixels), size))
+        detected.append(_in_picture(results, own, size))
     if folder.classes:
         return LabelScore(len(paths), top1=right / len(paths))
     precision = average_precision(labels, detected)
     return LabelScore(len(paths), mean_ap=precision.mean, ap_at_half=precision.at_half)
-
-
-class _Preprocessing:
-    """The network's input of a picture: a program of the preprocessing alone per size."""
-
-    def __init__(self, program: Program, name: str, view: Camera) -> None:
-        self._var, self._name, self._view = program.vars[name], name, view
-        self._sessions: dict[tuple[int, ...], Session] = {}
-
-    def view(self, pixels: Array) -> Camera:
-        """The preprocessing of pictures of this size."""
-        height, width = pixels.shape[:2]
-        return replace(self._view, format="rgb", width=width, height=height, stride=0, crop=None)
-
-    def input(self, pixels: Array) -> Array:
-        """The value of the network's input."""
-        if pixels.shape not in self._sessions:
-            alone = Program("preprocessing")
-            alone.add_input(self._name, self._var.shape, self._var.dtype)
-            whole = {"shape": self._var.shape}
-            alone.block.ops = [alone.block.make_op("reshape", [self._name], whole, ["value"])]
-            alone.outputs[:] = ["value"]
-            self._sessions[pixels.shape] = Session(camera.attach(alone, self.view(pixels)))
-        return self._sessions[pixels.shape].run({self._name: pixels})["value"]
 
 
 def _input(program: Program) -> tuple[str, tuple[int, int]]:

@@ -21,7 +21,13 @@ from numpy.typing import NDArray
 
 from trimtab import array_files
 from trimtab.errors import UsageError
-from trimtab.quantization.samples import PICTURES, SETTINGS, Pictures, open_picture, read_picture
+from trimtab.quantization.picture_samples import (
+    PICTURES,
+    SETTINGS,
+    Pictures,
+    open_picture,
+    read_picture,
+)
 
 Array = NDArray[Any]
 Inputs = Mapping[str, tuple[tuple[int, ...], str]]

@@ -19,7 +19,7 @@ from trimtab.pipeline.resolve import load_program
 from trimtab.program import Program
 from trimtab.program.block import NUMPY_DTYPES
 from trimtab.progress import SILENT, Progress
-from trimtab.quantization.samples import Pictures
+from trimtab.quantization.picture_samples import Pictures
 
 
 @dataclass(frozen=True)

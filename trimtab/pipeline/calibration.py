@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from trimtab import files, quantization, zoo
 from trimtab.accuracy import parse_budget
+from trimtab.camera import Camera
 from trimtab.errors import UsageError
 from trimtab.heads import HeadRequest
 from trimtab.program import Program
@@ -23,7 +24,8 @@ class Calibration:
     `ranges`: a file of ranges, read if it exists and written otherwise; `budget`: the accuracy that
     mixed precision must keep; `head`: of a detector, whose boxes are counted; `noise`: seeded noise
     may replace missing samples; `cast`: arrays of other element types than the inputs have are
-    converted.
+    converted; `views`: the camera in front of an input by its name, or by "" if that is the only
+    one, whose steps pictures take.
     """
 
     samples: str = ""
@@ -33,6 +35,7 @@ class Calibration:
     noise: bool = False
     cast: bool = False
     head: HeadRequest | None = None
+    views: Mapping[str, Camera] = field(default_factory=dict)
 
     def for_model(self, model: str) -> Calibration:
         """Allows noise for networks of the zoo: their weights are seeded, so no data fits them."""
@@ -45,8 +48,8 @@ class Calibration:
         if precision == "f32":
             return Calibration(noise=self.noise, head=self.head)
         if precision == "f16":
-            return Calibration(self.samples, noise=self.noise, head=self.head)
-        return self if precision == "mixed" else replace(self, budget="")
+            return Calibration(self.samples, noise=self.noise, head=self.head, views=self.views)
+        return self if precision in ("mixed", "auto") else replace(self, budget="")
 
     def __bool__(self) -> bool:
         return bool(self.samples or self.method or self.ranges or self.budget)
@@ -57,6 +60,17 @@ class Calibration:
             parse_budget(self.budget)
         if self.samples:
             quantization.samples.check_exists(Path(self.samples))
+
+    def with_views(self, views: Mapping[str, Camera]) -> Calibration:
+        """The same calibration with these steps from pictures to inputs; UsageError if there are no
+        pictures.
+        """
+        if views and not Path(self.samples or "-").is_dir():
+            raise UsageError(
+                "steps from a picture to an input are for pictures, and there are none",
+                hint="--calibration FOLDER of pictures, or --input NAME=1,3,224,224 for a shape",
+            )
+        return replace(self, views=views)
 
     def check(self) -> None:
         """UsageError without samples, and the errors of `check_values`; FileAccessError if the
@@ -75,7 +89,12 @@ class Calibration:
         """Reads the samples for the inputs of `program`."""
         self.check()
         if self.samples:
-            return quantization.read_samples(self.samples, program, cast=self.cast)
+            samples = quantization.read_samples(
+                self.samples, program, cast=self.cast, views=self.views
+            )
+            if samples.origin:
+                progress.note(f"pictures of {self.samples} become inputs {samples.origin}")
+            return samples
         progress.note("no samples: seeded noise replaces them and says little about accuracy")
         return quantization.noise(program)
 

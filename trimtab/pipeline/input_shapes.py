@@ -70,6 +70,34 @@ def parse_with_cameras(
     return parse(shapes), cameras
 
 
+def without_views(inputs: Iterable[str]) -> tuple[list[str], dict[str, Camera]]:
+    """The texts that are shapes, and the cameras of the others by input, "" for the only one: views
+    of pictures, such as `auto` or `data=yolo`. UsageError for a malformed one, and for two of one
+    input.
+    """
+    texts, views = [], {}
+    for text in _without_files(inputs):
+        if not camera.is_view(text):
+            texts.append(text)
+            continue
+        name, view = camera.parse_view(text)
+        if name in views:
+            problem = f"the input {name!r} has two views" if name else "there are two views"
+            raise UsageError(problem, where=text, hint="give the steps of an input once")
+        views[name] = view
+    return texts, views
+
+
+def parse_all(
+    inputs: Iterable[str],
+) -> tuple[dict[str, tuple[Size, ...]], dict[str, Camera], dict[str, Camera]]:
+    """Shapes, cameras in front of the network, and views of pictures; UsageError for others."""
+    texts = [*_without_files(inputs)]
+    cameras = [text for text in texts if "=camera" in text]
+    others, views = without_views(text for text in texts if text not in cameras)
+    return *parse_with_cameras([*cameras, *others]), views
+
+
 def _without_files(inputs: Iterable[str]) -> Iterator[str]:
     """The texts, and those in the table `inputs` of TOML files among them."""
     for text in inputs:

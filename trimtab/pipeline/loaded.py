@@ -68,8 +68,7 @@ def load(recipe: Recipe, progress: Progress = SILENT) -> Loaded:
         source, head = proof.program, proof.request
         recipe = replace(recipe, head=head)
     target = find_target(recipe.toolchain, recipe.cpu, recipe.threads, recipe.profile)
-    calibration = replace(recipe.calibration.for_model(recipe.model), head=head)
-    network = convert(source, recipe.plan, calibration, target, progress)
+    network = convert(source, recipe.plan, recipe.calibrating, target, progress)
     bare = network.program
     # After the conversion, which is measured and calibrated on the network's own tensors.
     for name, camera in recipe.cameras.items():

@@ -9,10 +9,10 @@ from trimtab.errors import UsageError
 from trimtab.pipeline import float16
 from trimtab.pipeline.calibration import Calibration
 from trimtab.planner.plan_file import Plan
-from trimtab.planner.precision import is_quantized
+from trimtab.planner.precision import AUTO, is_quantized
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
-from trimtab.quantization import Quantized
+from trimtab.quantization import Quantized, standard_budget
 from trimtab.target import Target
 
 
@@ -34,7 +34,8 @@ class ConvertedNetwork:
     def comments(self) -> list[str]:
         """The accuracy and the search as lines for comments, without characters that end a line."""
         rows = self.accuracy.rows() if self.accuracy else []
-        lines = [f"{what}: {figure}" for what, figure in rows]
+        lines = [self.quantized.verdict] if self.quantized else []
+        lines += [f"{what}: {figure}" for what, figure in rows]
         lines += self.search.lines() if self.search else []
         return ["".join(c if c.isprintable() else " " for c in line) for line in lines]
 
@@ -50,6 +51,9 @@ def check(program: Program, plan: Plan, calibration: Calibration) -> None:
     because samples or a budget are missing or not needed.
     """
     precision, is_searched = plan.precision, bool(plan.precisions)
+    if precision == AUTO and not _is_final(program):
+        calibration.check()
+        return
     if _is_final(program):
         if calibration.budget or (precision == "mixed" and not is_searched):
             raise UsageError(
@@ -98,6 +102,11 @@ def convert(
     if values exceed the range of f16.
     """
     check(program, plan, calibration)
+    if plan.precision == AUTO:
+        final = _is_final(program)
+        plan = replace(plan, precision="f32" if final else "mixed", precisions={})
+        if not (final or calibration.budget):
+            calibration = replace(calibration, budget=standard_budget(program, calibration.head))
     precision = plan.precision
     if _is_final(program):
         if calibration:
@@ -113,6 +122,7 @@ def convert(
         checked = float16.check(program, plan, calibration, target, progress)
         return ConvertedNetwork(program, checked.plan, checked.accuracy)
     quantized = calibration.quantize(program, types, target, progress)
+    progress.note(quantized.verdict)
     if quantized.search:
         for line in quantized.search.lines():
             progress.note(line)

@@ -38,7 +38,7 @@ class Previews:
         if isinstance(program, TrimtabError):
             return Preview(recipe.shapes, program)
         inputs = {name: program.vars[name].shape for name in program.inputs}
-        calibration = recipe.calibration.for_model(recipe.model)
+        calibration = recipe.calibrating
         try:
             precision.check(program, recipe.plan, calibration)
         except TrimtabError as error:

@@ -54,6 +54,7 @@ class QuantizedFile:
             "method": self.quantized.ranges.method,
             "samples": self.quantized.ranges.samples,
             "accuracy": asdict(self.quantized.accuracy),
+            "verdict": self.quantized.verdict,
         }
 
 
@@ -65,7 +66,7 @@ def quantize(recipe: Recipe, output: Path, progress: Progress = SILENT) -> Quant
     of `Calibration.quantize`.
     """
     check_output(output)
-    recipe.calibration.for_model(recipe.model).check()
+    recipe.calibrating.check()
     precision = "mixed" if recipe.calibration.budget else "int8"
     loaded = load(replace(recipe, plan=Plan(precision=precision)), progress)
     quantized = loaded.network.quantized

@@ -70,6 +70,12 @@ class Recipe:
         return self.plan.threads or 1
 
     @property
+    def calibrating(self) -> Calibration:
+        """The calibration with what the rest of the recipe says about it."""
+        own = self.calibration.for_model(self.model)
+        return replace(own, head=self.head, views={**own.views, **self.cameras})
+
+    @property
     def is_paced(self) -> bool:
         """Whether the binary is measured with frames that arrive at a fixed rate."""
         return self.measurement is not None and self.measurement.settings.pace is not None

@@ -18,7 +18,10 @@ from trimtab.program import Op, Program
 from trimtab.program.min_cut import INFINITE, SINK, SOURCE, MinCut
 from trimtab.target import Target
 
-PRECISIONS = ("f32", "f16", "int8", "mixed")
+AUTO = "auto"
+"""Stands for the fastest precision that keeps the accuracy, which samples decide."""
+
+PRECISIONS = ("f32", "f16", "int8", "mixed", AUTO)
 TYPES = PRECISIONS[:3]
 """The dtypes that a plan of precision mixed may assign to an operator."""
 
@@ -46,11 +49,11 @@ def assign(
     requested for a program that is not quantized.
     """
     types = types or {}
-    requested = {precision, *types.values()} - {"mixed"}
-    if precision == "mixed" and not types:
+    requested = {precision, *types.values()} - {"mixed", AUTO}
+    if precision in ("mixed", AUTO) and not types:
         raise PlanError(
-            "precision mixed needs the precision of each operator",
-            where="precision mixed",
+            f"precision {precision} needs the precision of each operator",
+            where=f"precision {precision}",
             hint='--precision mixed --calibration FOLDER --budget "top1 >= 99 %" searches, or a '
             "plan with [precisions]",
         )

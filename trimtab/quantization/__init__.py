@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from trimtab import passes
-from trimtab.accuracy import Accuracy, Search, parse_budget
+from trimtab import camera, passes
+from trimtab.accuracy import STANDARD, Accuracy, Search, parse_budget
+from trimtab.camera import Camera
 from trimtab.errors import PlanError, ProgramError, UsageError
 from trimtab.heads import HeadRequest
 from trimtab.planner.plan_file import Plan
 from trimtab.planner.precision import can_compute_f16, has_f16_kernels, is_quantized
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
-from trimtab.quantization import float16_range, input_ranges, insert_qdq, samples
-from trimtab.quantization.accuracy import compare
+from trimtab.quantization import float16_range, input_ranges, insert_qdq, picture_samples, samples
+from trimtab.quantization.accuracy import compare, is_row
 from trimtab.quantization.boxes import has_boxes
 from trimtab.quantization.calibration import calibrate, check, rounding_of
+from trimtab.quantization.diagnosis import preprocessing_warning, worst_layer
+from trimtab.quantization.equalization import equalized
 from trimtab.quantization.methods import DEFAULT
 from trimtab.quantization.observer import Array, Range
-from trimtab.quantization.precision_search import search
+from trimtab.quantization.precision_search import modeled_cycles, search
 from trimtab.quantization.ranges import Ranges
 from trimtab.quantization.samples import Inputs, Samples
 from trimtab.target import Target
@@ -39,6 +42,7 @@ __all__ = [
     "pictures",
     "quantize",
     "read_samples",
+    "standard_budget",
 ]
 
 
@@ -50,6 +54,9 @@ class Quantized:
     """A quantized program, its ranges, and its accuracy on held-out samples.
 
     `plan`: the precisions to plan it with. `search`: the log of the search for a budget, if any.
+    `warning`: what hints at wrong preprocessing of the samples, "" if nothing does.
+    `relative_cycles`: the modeled cycles of int8 on its target relative to float32, None if
+    unknown.
     """
 
     program: Program
@@ -57,6 +64,28 @@ class Quantized:
     accuracy: Accuracy
     plan: Plan
     search: Search | None = None
+    warning: str = ""
+    relative_cycles: float | None = None
+
+    @property
+    def verdict(self) -> str:
+        """Whether to ship the program (`Accuracy.verdict`), or why nobody knows; and whether int8
+        costs more than it saves.
+        """
+        slower = ""
+        if self.relative_cycles is not None and self.relative_cycles > 1:
+            slower = (
+                f"; int8 takes {self.relative_cycles:.2f} times the modeled cycles of float32 on "
+                "this core, so only its size pays: --precision auto picks by time"
+            )
+        return self._accuracy_in_words() + slower
+
+    def _accuracy_in_words(self) -> str:
+        if self.warning:
+            return f"no verdict, because {self.warning}"
+        budget = parse_budget(self.search.budget) if self.search else ()
+        precision = "int8" if not self.search else self.search.candidates[self.search.chosen].label
+        return self.accuracy.verdict(precision, budget)
 
 
 def inputs_of(program: Program) -> Inputs:
@@ -70,11 +99,22 @@ def inputs_of(program: Program) -> Inputs:
     }
 
 
-def read_samples(path: str | Path, program: Program, *, cast: bool = False) -> Samples:
-    """Reads an .npz file or a folder of pictures as samples for the inputs of `program`; `cast`
-    converts arrays of other element types.
+def read_samples(
+    path: str | Path,
+    program: Program,
+    *,
+    cast: bool = False,
+    views: Mapping[str, Camera] | None = None,
+) -> Samples:
+    """Reads an .npz file or a folder of pictures as samples for the inputs of `program`.
+
+    `cast` converts arrays of other element types. `views`: the camera in front of an input by name,
+    or of the only one by ""; else pictures.toml or the model's file say the steps of pictures.
+    CalibrationError names the file and the requirements of the network.
     """
-    return samples.read(Path(path), inputs_of(program), cast=cast)
+    own = {n: camera.with_steps_of(program, view) for n, view in (views or {}).items()}
+    steps = program.hints.camera
+    return picture_samples.read(Path(path), inputs_of(program), cast=cast, views=own, steps=steps)
 
 
 def noise(program: Program, count: int = 20) -> Samples:
@@ -99,6 +139,7 @@ def quantize(
     target: Target | None = None,
     types: Mapping[str, str] | None = None,
     cast: bool = False,
+    input: str = "",
     head: HeadRequest | None = None,
     progress: Progress = SILENT,
 ) -> Quantized:
@@ -108,6 +149,7 @@ def quantize(
     input, or the path of an .npz file or a folder of pictures. Four of five samples calibrate, the
     fifth measures accuracy.
     Arrays have the element types of the inputs; `cast` converts others, with unchanged values.
+    `input`: the steps from a picture to the input, as `--input` has them: "yolo".
     `method`: a module of `trimtab.quantization.methods`, or "best".
     `ranges`: the ranges of an earlier calibration, used instead of a new one.
     `budget`: the required accuracy, such as "top1 >= 99 %". Operators then stay in floating point
@@ -145,11 +187,15 @@ def quantize(
         data = dict.fromkeys(program.inputs[:1], data)
     _check_arguments(data, ranges)
     if isinstance(data, str | Path):
-        data = read_samples(data, program, cast=cast)
+        views = dict([camera.parse_view(input)]) if input else None
+        data = read_samples(data, program, cast=cast, views=views)
     elif not isinstance(data, Samples):
         data = samples.of_arrays(data, inputs_of(program), cast=cast)
     simple = passes.simplify(program, before="fuse_residual")
     _check_types(simple, types or {})
+    warning = preprocessing_warning(simple, data, head)
+    if warning:
+        progress.note(f"warning: {warning}")
     # Further BLAS threads would take the cores from the inference.
     with threadpool_limits(1, user_api="blas"):
         if ranges:
@@ -182,7 +228,20 @@ def quantize(
                     "if the outputs are boxes, int8 may move them: count them with --head NAME, "
                     f'and let --precision mixed --budget "boxes >= 95 %" or "{_BOXES}" search'
                 )
-        return Quantized(twin, ranges, accuracy, plan, log)
+        same = equalized(simple, ranges.factors)  # channels of tensors have other scales there
+        accuracy = replace(accuracy, worst_layer=worst_layer(same, twin, data.held_out))
+        relative = None
+        if target and not log and not types:
+            relative = modeled_cycles(twin, plan, target) / modeled_cycles(simple, Plan(), target)
+        return Quantized(twin, ranges, accuracy, plan, log, warning, relative)
+
+
+def standard_budget(program: Program, head: HeadRequest | None) -> str:
+    """The budget of a float32 network if nobody names one: of boxes, of top-1 or of the cosine."""
+    boxes, top1, cosine = map(str.strip, STANDARD.split(","))
+    if head or has_boxes(program):
+        return boxes
+    return top1 if is_row(program.vars[program.outputs[0]].shape) else cosine
 
 
 def _halves(

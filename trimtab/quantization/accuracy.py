@@ -32,6 +32,16 @@ class Reference:
         self._outputs = [{name: one[name] for name in program.outputs} for one in results]
         self._boxes = [boxes.rows(one) for one in results]
 
+    @property
+    def outputs(self) -> Sequence[Mapping[str, Array]]:
+        """The outputs of each sample by name."""
+        return self._outputs
+
+    @property
+    def detected(self) -> Sequence[Array | None]:
+        """The boxes of each sample, None without a head."""
+        return self._boxes
+
     def compare(
         self, program: Program, progress: Progress = SILENT, plan: Plan | None = None
     ) -> Accuracy:
@@ -50,7 +60,7 @@ class Reference:
                     detected.append((pair[0], pair[1]))
                 results.append({name: actual[name] for name in self._program.outputs})
                 deviations += [Deviation.of(expected[n], actual[n]) for n in self._program.outputs]
-                if _is_row(self._program.vars[first].shape):
+                if is_row(self._program.vars[first].shape):
                     same_top1.append(int(expected[first].argmax()) == int(actual[first].argmax()))
                 step.update(number + 1, self._samples.count)
         not_finite = sum(one.not_finite for one in deviations)
@@ -149,6 +159,6 @@ def cosine(a: Array, b: Array) -> float:
     return float(a @ b) / norms if norms else 0.0
 
 
-def _is_row(shape: tuple[int, ...]) -> bool:
+def is_row(shape: tuple[int, ...]) -> bool:
     """True if a shape holds the scores of one image: only one dimension is longer than 1."""
     return sum(size > 1 for size in shape) == 1

@@ -177,7 +177,7 @@ def run_on_samples(
     samples: Samples,
     title: str,
     note: Callable[[int, Values], None],
-    progress: Progress,
+    progress: Progress = SILENT,
     plan: Plan | None = None,
 ) -> None:
     """Calls `note` with the number and the values of the named tensors of each sample, as computed

@@ -223,9 +223,12 @@ class _Searcher:
         return self._held_out.compare(program, plan=plan)
 
     def _cycles(self, types: Mapping[str, str]) -> float:
-        program, plan = self._program(types)
-        planned = planner.decide(passes.optimize(program), self._target, plan)
-        return planner.total_cycles(planned, self._target)
+        return modeled_cycles(*self._program(types), self._target)
+
+
+def modeled_cycles(program: Program, plan: Plan, target: Target) -> float:
+    """The cycles of an inference on `target` by the planner's cost model."""
+    return planner.total_cycles(planner.decide(passes.optimize(program), target, plan), target)
 
 
 def _by_ratio(tradeoff: OperatorTradeoff) -> tuple[bool, float]:

@@ -1,6 +1,7 @@
 """Pictures that are shown to a network, and its results as a table and drawn."""
 
+from trimtab.quantization.picture_samples import read_pixels as read_picture
 from trimtab.sight.result import Sight
-from trimtab.sight.shown import AUTO, Showing, read_picture, run
+from trimtab.sight.shown import AUTO, Showing, run
 
 __all__ = ["AUTO", "Showing", "Sight", "read_picture", "run"]

@@ -16,20 +16,13 @@ from trimtab.errors import UsageError
 from trimtab.heads import HeadRequest
 from trimtab.importers import Model
 from trimtab.program import Program
-from trimtab.quantization.samples import open_picture
+from trimtab.quantization.picture_samples import read_pixels
 from trimtab.session import Session
 from trimtab.sight.result import Sight
 
 Array = NDArray[Any]
 
 AUTO = "auto"
-
-
-def read_picture(path: Path) -> Array:
-    """The picture as RGB, uint8[h, w, 3], turned as its camera says. CalibrationError if it cannot
-    be read.
-    """
-    return np.ascontiguousarray(open_picture(path, "RGB", upright=True))
 
 
 def run(
@@ -44,7 +37,7 @@ def run(
     UsageError for a view or head that does not fit; CalibrationError for a file that is no picture;
     errors of `load`.
     """
-    picture = image if isinstance(image, np.ndarray) else read_picture(Path(image))
+    picture = image if isinstance(image, np.ndarray) else read_pixels(Path(image))
     program = model if isinstance(model, Program) else importers.load(model)
     showing = Showing.of(program, picture, input, head)
     request = showing.head
@@ -77,12 +70,11 @@ class Showing:
         the file says, or else the best classes of a classifier; "none" shows the outputs.
         UsageError if the network takes no picture, and for a view or head that cannot be read.
         """
-        before, equals, after = view.partition("=")
-        is_named = bool(equals) and "(" not in before
         height, width = picture.shape[:2]
-        frame = f"camera(rgb, {width}x{height}) | {after if is_named else view}"
-        view_of_frame = camera.with_steps_of(program, camera.parse(frame))
-        name = before if is_named else _picture_input(program)
+        name, steps = camera.parse_view(view)
+        steps = camera.of_picture(steps, width, height)
+        view_of_frame = camera.with_steps_of(program, steps)
+        name = name or _picture_input(program)
         request = None if head == "none" else _head(program, head)
         return Showing(name, view_of_frame, request, _size(program, name, view_of_frame))
 

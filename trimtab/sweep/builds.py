@@ -74,12 +74,14 @@ class CellBuild:
 
 def recipe_of(cell: Cell, model: Path, plan_file: Path | None) -> Recipe:
     """The recipe of a cell whose model and plan are these files."""
+    shapes, cameras, views = input_shapes.parse_all(cell.input)
     return Recipe(
         model=cell.model if cell.model in zoo.names() else str(model),
         profile=cell.profile,
         toolchain=cell.toolchain,
         cpu=cell.cpu,
-        shapes=input_shapes.parse(cell.input),
+        shapes=shapes,
+        cameras=cameras,
         plan=read_plan(
             str(plan_file or ""),
             prefer=cell.prefer,
@@ -88,7 +90,7 @@ def recipe_of(cell: Cell, model: Path, plan_file: Path | None) -> Recipe:
             precision=cell.precision,
             threads=cell.threads,
         ),
-        calibration=Calibration(samples=cell.calibration, budget=cell.budget),
+        calibration=Calibration(samples=cell.calibration, budget=cell.budget, views=views),
     )
 
 

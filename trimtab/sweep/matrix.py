@@ -33,7 +33,8 @@ class Cell:
     Fields are named after the options of `bench`, and an empty value means the option's default.
     `plan` and `calibration` are paths, and so is `model`, unless it is a network of the zoo; the
     plan "tuned" stands for one that is still to be measured.
-    `input` holds one `NAME=1,3,224,224` per graph input with a given shape.
+    `input` holds one `NAME=1,3,224,224` per graph input with a given shape, cameras, and views of
+    the pictures that calibrate.
     """
 
     model: str
@@ -218,7 +219,7 @@ class _Reader:
         shapes = value if isinstance(value, list) else [value]
         texts = tuple(self._file.value(str, shape, f"{key}.input") for shape in shapes)
         try:
-            input_shapes.parse(texts)
+            input_shapes.parse_all(texts)
         except UsageError as error:
             raise self._error(f"`input` of [{key}]: {error.what}", error.hint) from None
         return texts
