@@ -50,16 +50,17 @@ class Accuracy:
     boxes: float | None = None
     worst_layer: str = ""
 
-    def verdict(self, precision: str, budget: Sequence[AccuracyBound] = ()) -> str:
-        """What people want to know first of a network in a `precision`: the figure that counts, and
-        whether it is within the budget, or within the `STANDARD` one of this kind of network.
+    def verdict(self, budget: Sequence[AccuracyBound] = ()) -> str:
+        """What people want to know first of a network: "keeps 96.0% of boxes: within the budget",
+        that is the figure that counts, and whether it is within the budget, or within the
+        `STANDARD` one of this kind of network.
         """
         if self.not_finite:
-            return f"{precision} computes NaN or infinity: do not ship this"
-        bounds = budget or self.standard
+            return "computes NaN or infinity: do not ship this"
+        bounds = [one for one in budget if one.value_in(self) is not None] or self.standard
         failed = [one for one in bounds if not one.holds(self)]
         first = (failed or [*bounds])[0]
-        value = getattr(self, _FIGURES[first.figure][0])
+        value = first.value_in(self) or 0.0
         figure = {
             "boxes": f"keeps {value:.1%} of boxes",
             "top1": f"has the top-1 of float32 in {value:.1%} of samples",
@@ -69,14 +70,12 @@ class Accuracy:
         }[first.figure]
         of_noise = ", on seeded noise, which is no real data" if self.is_seeded else ""
         answer = "do not ship this, outside of" if failed else "within"
-        return f"{precision} {figure}: {answer} the budget {first.in_words}{of_noise}"
+        return f"{figure}: {answer} the budget {first.in_words}{of_noise}"
 
     @property
     def standard(self) -> tuple[AccuracyBound, ...]:
         """The budget that a network of this kind should keep if nobody names one."""
-        bounds = parse_budget(STANDARD)
-        known = (one for one in bounds if getattr(self, _FIGURES[one.figure][0]) is not None)
-        return (next(known),)
+        return (next(one for one in parse_budget(STANDARD) if one.value_in(self) is not None),)
 
     @property
     def summary(self) -> str:
@@ -85,13 +84,14 @@ class Accuracy:
             return f"{self.not_finite:,} of {self.elements:,} values are NaN or infinity"
         return f"largest error {self.max_error:.2%}, cosine {self.cosine:.6f}"
 
-    def rows(self) -> list[tuple[str, str]]:
-        """The name and the formatted value of each figure."""
+    def rows(self, budget: Sequence[AccuracyBound] = ()) -> list[tuple[str, str]]:
+        """The name and the formatted value of each figure, first the verdict."""
         samples = f"{self.samples} of seeded noise" if self.is_seeded else str(self.samples)
         rows = [("samples compared with float32", samples)]
         if self.not_finite:
             count = f"{self.not_finite:,} of {self.elements:,} values"
-            return [*rows, ("NaN or infinity, unlike float32", count)]
+            verdict = ("verdict", self.verdict())
+            return [verdict, *rows, ("NaN or infinity, unlike float32", count)]
         if self.boxes is not None:
             rows.append(("boxes that both have", f"{self.boxes:.1%}"))
         if self.top1 is not None:
@@ -106,7 +106,7 @@ class Accuracy:
             rows.append(("signal to noise, worst output", figure))
         if self.worst_layer:
             rows.append(("worst layer", self.worst_layer))
-        return rows
+        return [("verdict", self.verdict(budget)), *rows]
 
     @staticmethod
     def of(record: Mapping[str, Any]) -> Accuracy:
@@ -155,14 +155,18 @@ class AccuracyBound:
     figure: str
     bound: float
 
+    def value_in(self, accuracy: Accuracy) -> float | None:
+        """The figure that is bounded; None if the network has none."""
+        value: float | None = getattr(accuracy, _FIGURES[self.figure][0])
+        return value
+
     def holds(self, accuracy: Accuracy) -> bool:
         """Whether the figure is within the bound.
 
         UsageError for top1 of a network whose first output is not a row of scores, and for boxes
         of a network that has none on the samples.
         """
-        attribute, sign = _FIGURES[self.figure]
-        value = getattr(accuracy, attribute)
+        sign, value = _FIGURES[self.figure][1], self.value_in(accuracy)
         if value is None and self.figure == "boxes":
             raise UsageError(
                 "there are no boxes to count on the samples that are held out",
@@ -248,6 +252,14 @@ class Search:
     candidates: tuple[SearchCandidate, ...]
     chosen: int
     operators: tuple[OperatorTradeoff, ...]
+
+    @property
+    def bounds(self) -> tuple[AccuracyBound, ...]:
+        """The bounds of the budget; () for one that a record has and nobody can read."""
+        try:
+            return parse_budget(self.budget)
+        except UsageError:
+            return ()
 
     def front(self) -> list[SearchCandidate]:
         """The Pareto front of cost and mean error, cheapest first."""

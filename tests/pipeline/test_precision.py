@@ -347,7 +347,7 @@ def test_f16_has_an_accuracy_on_seeded_noise_without_samples() -> None:
     network = convert(larger(), Plan(precision="f16"), Calibration(), A76)
     assert network.accuracy
     assert network.accuracy.is_seeded
-    assert network.accuracy.rows()[0][1] == f"{network.accuracy.samples} of seeded noise"
+    assert network.accuracy.rows()[1][1] == f"{network.accuracy.samples} of seeded noise"
     assert 0 < network.accuracy.max_error < 0.01
 
 
@@ -357,7 +357,7 @@ def test_the_accuracy_on_samples_is_not_seeded(tmp_path: Path) -> None:
     network = convert(larger(), Plan(precision="f16"), calibration, A76)
     assert network.accuracy
     assert not network.accuracy.is_seeded
-    assert network.accuracy.rows()[0][1] == str(network.accuracy.samples)
+    assert network.accuracy.rows()[1][1] == str(network.accuracy.samples)
 
 
 def test_a_network_that_fails_on_noise_has_no_accuracy_figure(

@@ -93,6 +93,6 @@ def test_the_verdict_has_the_figure_that_counts(
 ) -> None:
     values = {"top1": None, "noise": 0.01, **figures}
     accuracy = Accuracy(4, 0.1, 0.01, 0.99, **values)  # type: ignore[arg-type]
-    verdict = accuracy.verdict("int8", parse_budget(budget) if budget else ())
-    assert verdict.startswith("int8 ")
-    assert words in verdict
+    bounds = parse_budget(budget) if budget else ()
+    assert words in accuracy.verdict(bounds)
+    assert accuracy.rows(bounds)[0] == ("verdict", accuracy.verdict(bounds))

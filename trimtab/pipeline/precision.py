@@ -33,9 +33,9 @@ class ConvertedNetwork:
 
     def comments(self) -> list[str]:
         """The accuracy and the search as lines for comments, without characters that end a line."""
-        rows = self.accuracy.rows() if self.accuracy else []
-        lines = [self.quantized.verdict] if self.quantized else []
-        lines += [f"{what}: {figure}" for what, figure in rows]
+        budget = self.search.bounds if self.search else ()
+        rows = self.accuracy.rows(budget) if self.accuracy else []
+        lines = [f"{what}: {figure}" for what, figure in rows]
         lines += self.search.lines() if self.search else []
         return ["".join(c if c.isprintable() else " " for c in line) for line in lines]
 
@@ -122,7 +122,6 @@ def convert(
         checked = float16.check(program, plan, calibration, target, progress)
         return ConvertedNetwork(program, checked.plan, checked.accuracy)
     quantized = calibration.quantize(program, types, target, progress)
-    progress.note(quantized.verdict)
     if quantized.search:
         for line in quantized.search.lines():
             progress.note(line)

@@ -41,7 +41,7 @@ class QuantizedFile:
             ("calibration samples", str(self.quantized.ranges.samples)),
             ("method", self.quantized.ranges.method),
         ]
-        return Table([Column("int8"), number("")], [*rows, *accuracy.rows()])
+        return Table([Column("int8"), number("")], [*rows, *accuracy.rows()[1:]])
 
     def to_json(self) -> dict[str, Any]:
         """The figures for JSON."""

@@ -72,20 +72,22 @@ class Quantized:
         """Whether to ship the program (`Accuracy.verdict`), or why nobody knows; and whether int8
         costs more than it saves.
         """
-        slower = ""
-        if self.relative_cycles is not None and self.relative_cycles > 1:
-            slower = (
-                f"; int8 takes {self.relative_cycles:.2f} times the modeled cycles of float32 on "
-                "this core, so only its size pays: --precision auto picks by time"
-            )
-        return self._accuracy_in_words() + slower
-
-    def _accuracy_in_words(self) -> str:
-        if self.warning:
-            return f"no verdict, because {self.warning}"
-        budget = parse_budget(self.search.budget) if self.search else ()
+        budget = self.search.bounds if self.search else ()
         precision = "int8" if not self.search else self.search.candidates[self.search.chosen].label
-        return self.accuracy.verdict(precision, budget)
+        words = f"{precision} {self.accuracy.verdict(budget)}"
+        if self.warning:
+            words = f"no verdict: {self.warning}"
+        return "; ".join(filter(None, (words, self.slowness)))
+
+    @property
+    def slowness(self) -> str:
+        """How much slower than float32 int8 is on its target, in words; "" if it is not."""
+        if self.relative_cycles is None or self.relative_cycles <= 1:
+            return ""
+        return (
+            f"int8 takes {self.relative_cycles:.2f} times the modeled cycles of float32 on this "
+            "core, so only its size pays: --precision auto picks by time"
+        )
 
 
 def inputs_of(program: Program) -> Inputs:
@@ -223,7 +225,7 @@ def quantize(
             by_plan = plan if plan.precisions else None
             accuracy = compare(simple, twin, data.held_out, progress, by_plan, head)
             meets = all(bound.holds(accuracy) for bound in parse_budget(_BOXES))
-            if not types and accuracy.top1 is None and accuracy.boxes is None and not meets:
+            if not (types or head or meets) and accuracy.top1 is None and accuracy.boxes is None:
                 progress.note(
                     "if the outputs are boxes, int8 may move them: count them with --head NAME, "
                     f'and let --precision mixed --budget "boxes >= 95 %" or "{_BOXES}" search'
@@ -233,7 +235,10 @@ def quantize(
         relative = None
         if target and not log and not types:
             relative = modeled_cycles(twin, plan, target) / modeled_cycles(simple, Plan(), target)
-        return Quantized(twin, ranges, accuracy, plan, log, warning, relative)
+        result = Quantized(twin, ranges, accuracy, plan, log, warning, relative)
+        if result.slowness:
+            progress.note(result.slowness)
+        return result
 
 
 def standard_budget(program: Program, head: HeadRequest | None) -> str:

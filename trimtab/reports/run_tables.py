@@ -77,7 +77,8 @@ def head(summary: Summary) -> list[Table]:
 def precision(accuracy: Accuracy | None, search: Search | None) -> list[Table]:
     """The accuracy against the float32 network, and the search of precisions, if known."""
     columns = [Column(""), number("")]
-    tables = [Table(columns, accuracy.rows(), "Accuracy")] if accuracy else []
+    budget = search.bounds if search else ()
+    tables = [Table(columns, accuracy.rows(budget), "Accuracy")] if accuracy else []
     return [*tables, *(_search_tables(search) if search else [])]
 
 
