@@ -21,6 +21,7 @@ from trimtab.quantization.observer import Array
 WEIGHT_MAX = 127  # symmetric: -128 has no negation
 _SWEEPS = 3
 _BLOCK = 64  # weights that are rounded between two matrix multiplications
+_DEEP = 1024  # weights of a sum
 _SUMS_PER_WEIGHT = 8
 _MAX_DEPTH = 4608  # weights of a sum; the covariance has the square of it
 _SEED = 1
@@ -46,7 +47,10 @@ class Moments:
         """Adds the operands of some sums, [groups, sums, depth]."""
         self.count += operands.shape[1]
         self.sums += operands.sum(axis=1, dtype=np.float64)
-        self.products += operands.transpose(0, 2, 1) @ operands
+        if len(operands) == 1:  # of a matrix and its transpose, BLAS computes one half
+            self.products[0] += operands[0].T @ operands[0]
+        else:
+            self.products += operands.transpose(0, 2, 1) @ operands
 
 
 class Rounding:
@@ -133,20 +137,25 @@ def _coordinate_descent(scaled: Array, matrix: Array) -> Array:
     [groups, rows, depth].
     """
     depth = scaled.shape[2]
-    diagonal = np.maximum(np.diagonal(matrix, axis1=1, axis2=2), 1e-30)
-    values = scaled.copy()
-    gradient = np.zeros_like(scaled)  # all errors, times the matrix
-    for _ in range(_SWEEPS):
+    # The products of a block take most of the time of deep sums, and half of it in float32.
+    dtype = np.float32 if depth > _DEEP else np.float64
+    matrix = matrix.astype(dtype)
+    inverse = 1 / np.maximum(np.diagonal(matrix, axis1=1, axis2=2), dtype(1e-30))
+    # [groups, depth, rows]: a weight of all rows, which one step rounds, is contiguous.
+    values: Array = np.ascontiguousarray(scaled.transpose(0, 2, 1), dtype)
+    gradient: Array = np.zeros_like(values)  # all errors, times the matrix
+    for sweep in range(_SWEEPS):
         for first in range(0, depth, _BLOCK):
             block = slice(first, min(first + _BLOCK, depth))
-            before = values[:, :, block].copy()
-            inner = gradient[:, :, block].copy()
+            own, inner = values[:, block], np.array(gradient[:, block])
+            before, square = own.copy(), matrix[:, block, block]
             for j in range(block.stop - first):
-                at = first + j
-                best = values[:, :, at] + inner[:, :, j] / diagonal[:, at, None]
-                new = np.clip(np.rint(best), -WEIGHT_MAX, WEIGHT_MAX)
-                change = values[:, :, at] - new
-                inner += change[:, :, None] * matrix[:, at, None, block]
-                values[:, :, at] = new
-            gradient += (before - values[:, :, block]) @ matrix[:, block]
-    return values
+                best = own[:, j] + inner[:, j] * inverse[:, first + j, None]
+                new = np.minimum(np.maximum(np.rint(best), -WEIGHT_MAX), WEIGHT_MAX)
+                change = own[:, j] - new
+                inner[:, j + 1 :] += square[:, j + 1 :, j, None] * change[:, None]
+                own[:, j] = new
+            # Nothing reads the gradient of earlier weights after the last sweep.
+            later = slice(block.stop if sweep == _SWEEPS - 1 else 0, depth)
+            gradient[:, later] += matrix[:, later, block] @ (before - own)
+    return values.transpose(0, 2, 1)
