@@ -117,12 +117,12 @@ def test_calibration_samples_follow_the_same_rule(tmp_path: Path, actual: str) -
     with pytest.raises(CalibrationError, match=f"'x' is {actual}, the model expects float32"):
         samples.of_arrays({"x": array}, inputs)
     with pytest.raises(CalibrationError, match="expects float32") as caught:
-        samples.read(path, inputs)
+        samples.of_archive(path, inputs)
     assert str(path) in caught.value.where
     assert "--cast" in caught.value.hint
     for data in (
         samples.of_arrays({"x": array}, inputs, cast=True),
-        samples.read(path, inputs, cast=True),
+        samples.of_archive(path, inputs, cast=True),
     ):
         assert data.count == 5
         np.testing.assert_array_equal(data.feed(4)["x"], values("float32"), strict=True)

@@ -51,9 +51,8 @@ class Accuracy:
     worst_layer: str = ""
 
     def verdict(self, budget: Sequence[AccuracyBound] = ()) -> str:
-        """What people want to know first of a network: "keeps 96.0% of boxes: within the budget",
-        that is the figure that counts, and whether it is within the budget, or within the
-        `STANDARD` one of this kind of network.
+        """The figure that counts first, and whether it is within the budget, or the `STANDARD` one
+        of this kind of network: "keeps 96.0% of boxes: within the budget".
         """
         if self.not_finite:
             return "computes NaN or infinity: do not ship this"

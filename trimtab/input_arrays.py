@@ -67,7 +67,7 @@ def converted(
 
 
 def transposition(actual: tuple[int, ...], expected: tuple[int, ...]) -> str:
-    """What makes an image in NCHW one in NHWC, or the reverse; "" if that does not fit it."""
+    """The step from an image in NCHW to one in NHWC, or the reverse; "" if neither fits."""
     for order, names in (((0, 2, 3, 1), "NCHW to NHWC"), ((0, 3, 1, 2), "NHWC to NCHW")):
         if len(actual) == 4 and tuple(actual[i] for i in order) == expected != actual:
             return f"transpose it from {names}: numpy.transpose(x, {order})"

@@ -69,8 +69,8 @@ def expected(x: Array, options: dict[str, Any]) -> tuple[Array, Array, Array]:
     if not options.get("agnostic"):
         shifted[:, :2] += classes[order, None] * 7680
     over = np.triu(similarity(shifted, shifted), 1) >= options.get("iou", 0.45)
-    kept = np.flatnonzero(over.sum(0) == 0)[: options.get("max_boxes", 300)]
-    return boxes[kept], scores[order][kept], classes[order][kept]
+    rows = np.flatnonzero(over.sum(0) == 0)[: options.get("max_boxes", 300)]
+    return boxes[rows], scores[order][rows], classes[order][rows]
 
 
 def check(results: dict[str, Array], boxes: Array, scores: Array, classes: Array) -> None:
@@ -93,9 +93,9 @@ def test_oriented_boxes_are_those_of_ultralytics(seed: int, options: dict[str, A
     x = decoded(seed)
     program = network({"output0": x[None]}, METADATA)
     results = results_of(trimtab.attach_head(program, "auto", **options))
-    kept = expected(x, options)
-    assert 2 < len(kept[1]) < PLACES
-    check(results, *kept)
+    rows = expected(x, options)
+    assert 2 < len(rows[1]) < PLACES
+    check(results, *rows)
 
 
 def chosen(x: Array, most: int) -> Array:

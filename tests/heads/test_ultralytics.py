@@ -42,8 +42,10 @@ def test_poses_of_several_classes_have_points_with_or_without_scores(
     count = int(results["count"][0])
     assert count == len(expected) > 5
     np.testing.assert_allclose(results["boxes"][0, :count], expected, 1e-4, 1e-3)
-    wanted = points[order].reshape(-1, POINTS, per_point)
-    np.testing.assert_allclose(results["points"][0, :count, :, :per_point], wanted, 1e-4, 1e-3)
+    expected_points = points[order].reshape(-1, POINTS, per_point)
+    np.testing.assert_allclose(
+        results["points"][0, :count, :, :per_point], expected_points, 1e-4, 1e-3
+    )
     if per_point == 2:
         assert (results["points"][0, :count, :, 2] == 1).all()
 
@@ -99,8 +101,8 @@ def test_an_export_in_half_precision_is_read_as_any_other() -> None:
     x = np.concatenate([boxes, scores], 1).T[None].astype(np.float16)
     model = of_graph({"output0": x}, {"task": "detect", "names": NAMES}, TensorProto.FLOAT16)
     sight = show(trimtab.load(model, cache=False), np.zeros((SIDE, SIDE, 3), np.uint8))
-    kept = x[0].T.astype(np.float64)
-    expected = reference.detections(reference.corners(kept[:, :4]), kept[:, 4:])
+    rows = x[0].T.astype(np.float64)
+    expected = reference.detections(reference.corners(rows[:, :4]), rows[:, 4:])
     assert len(expected) > 5
     expected[:, :4] = expected[:, :4].clip(0, SIDE)
     count = int(sight.results["count"][0])

@@ -63,12 +63,12 @@ def test_a_build_needs_a_model_or_a_profile() -> None:
 def test_a_device_in_use_is_told_before_the_network_is_loaded(tmp_path: Path) -> None:
     recipe = Recipe(model=str(tmp_path / "none.onnx"))
     with find_device("local").open() as device:
-        held = lease.acquire(device, "test", wait_s=0, note=str)
+        lease_of_test = lease.acquire(device, "test", wait_s=0, note=print)
         try:
             with pytest.raises(DeviceBusyError, match="leased by"):
                 bench(recipe)
         finally:
-            held.release()
+            lease_of_test.release()
     with pytest.raises(ModelFileError):  # it is asked for later
         bench(recipe)
 

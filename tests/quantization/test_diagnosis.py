@@ -1,4 +1,4 @@
-"""What the float32 network makes of wrongly prepared pictures, and the layer with most noise."""
+"""Hints from the float32 network on wrongly prepared pictures, and the layer with most noise."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def normalize(
     result = Arguments([], [], {})
     context, positional = core, 0
     waiting = ""  # the option whose value comes next
-    given: set[str] = set()  # the names of the options of the task so far
+    used: set[str] = set()  # the names of the options of the task so far
     rest = [*words]
     while rest:
         word = rest.pop(0)
@@ -70,7 +70,7 @@ def normalize(
             waiting = ""
             # Not `get`: it does not know the short forms.
             if name in context.flags:
-                given.add(str(context.flags[name].name))
+                used.add(str(context.flags[name].name))
             if name in context.flags and context.flags[name].takes_value:
                 if has_value:
                     checks.value(name, value, context)
@@ -82,13 +82,13 @@ def normalize(
             continue
         elif word in tasks and not positional:  # a sweep may be called `demo`
             context, waiting, checks = tasks[word], "", replace(checks, task=word)
-            given.clear()
+            used.clear()
             positional = sum(argument.kind is not list for argument in context.positional_args)
         elif positional:
             positional -= 1
         elif context is core:
             raise checks.unknown_task(word, tasks)
-        elif main := _main_option(context, given):
+        elif main := _main_option(context, used):
             result.words.append(main)
         else:
             raise checks.error(f"no option takes {word!r}")
@@ -103,14 +103,14 @@ def _stands_alone(option: str, word: str, context: ParserContext) -> bool:
     return bool(context.flags[option].optional) and word.startswith("-")
 
 
-def _main_option(context: ParserContext, given: set[str]) -> str | None:
-    """The option that takes words without one; adds it to the `given` ones."""
+def _main_option(context: ParserContext, used: set[str]) -> str | None:
+    """The option that takes words without one; adds it to the `used` ones."""
     for flag, argument in context.flags.items():
         name = str(argument.name)
         if argument.kind is list or name in _MAIN:
-            if argument.kind is not list and name in given:
+            if argument.kind is not list and name in used:
                 return None
-            given.add(name)
+            used.add(name)
             return str(flag)
     return None
 

@@ -151,7 +151,7 @@ def _of_folder(folder: Path, progress: Progress) -> tuple[Subject, Golden]:
 
 
 def _build_record(folder: Path) -> dict[str, Any]:
-    """What a build recorded in its folder; UsageError for a folder of another kind."""
+    """The record of a build in its folder; UsageError for a folder of another kind."""
     try:
         text = (folder / builder.RECORD).read_text(encoding="utf-8")
         record: dict[str, Any] = strict_json.loads(text)

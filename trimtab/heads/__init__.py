@@ -99,11 +99,11 @@ def _read(program: Program, request: HeadRequest) -> tuple[Program, HeadBuilder]
     return cut, _attached(cut, request)
 
 
-def _is_same(one: Reading | None, other: Reading) -> bool:
+def _is_same(first: Reading | None, other: Reading) -> bool:
     """Whether two heads take tensors for the same boxes, of which the first one counts: whether
     they suppress each other is up to the model's file.
     """
-    if one is None or (one.classes, one.rows) != (other.classes, other.rows):
+    if first is None or (first.classes, first.rows) != (other.classes, other.rows):
         return False
     axes = [{v.axis for v in of.values if v.what == "scores"} for of in (one, other)]
     return not all(axes) or axes[0] == axes[1]

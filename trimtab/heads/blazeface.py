@@ -45,13 +45,13 @@ def append(builder: HeadBuilder) -> None:
         raise builder.invalid("[n, places, 4 + 2 * points] and [n, places, 1] on known grids")
     read = [by_size[count].name, by_size[1].name]
     builder.reads(replace(builder.reading_of(read, _HOW), on_grids=()))
-    boxes, found, index = builder.decoded(read, scale=(1, 1), offset=(0, 0), **_HOW)
+    boxes, scores, index = builder.decoded(read, scale=(1, 1), offset=(0, 0), **_HOW)
     table = builder.constant(middles, "middles")
     at = _rows_of(builder, table, index)
     ends = [builder.add("add", [part(builder, boxes, i, i + 2), at])[0] for i in (0, 2)]
     (boxes,) = builder.add("concat", [*ends, part(builder, boxes, 4, 6)], axis=2)
     boxes = builder.mapped(boxes, [*r.scale * 2, 1, 1], [*r.offset * 2, 0, 0])
-    builder.suppressed(boxes, found, index, iou=r.iou)
+    builder.suppressed(boxes, scores, index, iou=r.iou)
     if count > 4:
         _append_points(builder, by_size[count].name, table)
 
@@ -69,9 +69,9 @@ def _append_points(builder: HeadBuilder, values: str, table: str) -> None:
     builder.add_points(builder.add("reshape", [points], shape=(images, rows, 3 * number))[0])
 
 
-def _middles(builder: HeadBuilder, places: int) -> NDArray[np.uint8] | None:
-    """x and y of the middle of each place's cell, in a byte each; None for another number of
-    places.
+def _middles(builder: HeadBuilder, anchors: int) -> NDArray[np.uint8] | None:
+    """x and y of the middle of each anchor's cell, in a byte each; None for another number of
+    anchors.
     """
     height, width = builder.image_size()
     for grids in _GRIDS:
@@ -80,13 +80,13 @@ def _middles(builder: HeadBuilder, places: int) -> NDArray[np.uint8] | None:
             y, x = np.mgrid[: height // step, : width // step] * step + step // 2
             rows.append(np.repeat(np.stack([x, y], -1).reshape(-1, 2), count, 0))
         middles = np.concatenate(rows)
-        if len(middles) == places and middles.max() < 256:
+        if len(middles) == anchors and middles.max() < 256:
             return middles.astype(np.uint8)
     return None
 
 
 def _rows_of(builder: HeadBuilder, table: str, index: str) -> str:
-    """Rows of a table [places, 2] of bytes as f32[n, rows, 2]."""
+    """Rows of a table [anchors, 2] of bytes as f32[n, rows, 2]."""
     images, rows = builder.program.vars[index].shape
     (flat,) = builder.add("reshape", [index], shape=(images * rows,))
     (picked,) = builder.add("gather", [table, flat], axis=0)

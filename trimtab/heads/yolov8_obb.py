@@ -54,7 +54,7 @@ def _selected(builder: HeadBuilder, x: Var) -> tuple[str, str, str]:
     boxes, count, index = builder.decoded([x.name], scale=builder.unit, offset=(0, 0), **how)
     (angles,) = builder.add("slice", [x.name], starts=(last,), ends=(last + 1,), axes=(1,))
     builder.selected = index
-    kept, count, builder.selected = builder.add(
+    boxes_left, count, builder.selected = builder.add(
         "suppress_boxes",
         [boxes, count, index, builder.of_selected(angles, axis=2)],
         3,
@@ -63,10 +63,10 @@ def _selected(builder: HeadBuilder, x: Var) -> tuple[str, str, str]:
         max_boxes=r.max_boxes,
         rotated=True,
     )
-    low, high = part(builder, kept, 0, 2), part(builder, kept, 2, 4)
+    low, high = part(builder, boxes_left, 0, 2), part(builder, boxes_left, 2, 4)
     center = builder.mapped(builder.add("add", [low, high])[0], [0.5, 0.5], [0, 0])
     (size,) = builder.add("sub", [high, low])
-    (boxes,) = builder.add("concat", [center, size, part(builder, kept, 4, 6)], axis=2)
+    (boxes,) = builder.add("concat", [center, size, part(builder, boxes_left, 4, 6)], axis=2)
     return boxes, builder.of_selected(angles, axis=2), count
 
 

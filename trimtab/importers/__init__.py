@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class OnnxProgram(Protocol):
-    """What `torch.onnx.export` returns."""
+    """The result of `torch.onnx.export`."""
 
     @property
     def model_proto(self) -> ModelProto:

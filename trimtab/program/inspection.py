@@ -227,8 +227,8 @@ def page(facts: Sequence[ProgramFacts], *, whole: bool = True) -> Page:
 
 
 def _is_free(op: OpFacts) -> bool:
-    known = schema.operators().get(op.type)
-    is_simple = known is not None and known.kind in ("unary", "movement")
+    operator = schema.operators().get(op.type)
+    is_simple = operator is not None and operator.kind in ("unary", "movement")
     is_simple &= "kernel_shape" not in op.attributes  # pooling moves maxima
     return is_simple and not (op.macs or op.parameters or op.kernel)
 

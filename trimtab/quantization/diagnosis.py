@@ -1,5 +1,5 @@
-"""What is wrong, in words: with the pictures that a float32 network is shown, before anything is
-quantized, and with the layer of a quantized network that adds most noise.
+"""Mistakes in words: of the pictures that a float32 network is shown, before anything is
+quantized, and the layer of a quantized network that adds most noise.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FLAT = 0.05  # of the way from equal probabilities to certainty
 def preprocessing_warning(
     program: Program, samples: Samples, head: HeadRequest | None = None
 ) -> str:
-    """What a float32 network makes of samples that hints at wrong preprocessing, and what to look
+    """The hint at wrong preprocessing in what a float32 network makes of samples, and what to look
     at; "" if nothing does. Seeded samples are no evidence.
     """
     if samples.is_seeded:
@@ -45,7 +45,7 @@ def preprocessing_warning(
 
 
 def _symptom(reference: Reference, program: Program) -> str:
-    """What is suspicious in the results of the float32 network; "" if nothing is."""
+    """The suspicious fact of the results of the float32 network; "" if nothing is."""
     boxes = [rows for rows in reference.detected if rows is not None]
     if boxes and not any(map(len, boxes)):
         return "finds no box"
@@ -88,15 +88,15 @@ def worst_layer(reference: Program, program: Program, samples: Samples) -> str:
         if op.outputs[0] in program.vars and not op.schema.moves(op.attributes)
     }
     names = [n for op in ops.values() if reference.vars[n := op.outputs[0]].dtype == "f32"]
-    found: list[Mapping[str, Array]] = []
+    observed: list[Mapping[str, Array]] = []
 
     def keep(_: int, values: Mapping[str, Array]) -> None:
-        found.append({name: values[name] for name in names})
+        observed.append({name: values[name] for name in names})
 
     one = Samples(1, samples.feed)
     for each in (reference, program):
         run_on_samples(each, names, one, "looking for the worst layer", keep)
-    noises = noise([found[0]], [found[1]])
+    noises = noise([observed[0]], [observed[1]])
     added = {
         op.name: noises[op.outputs[0]] - max((noises.get(n, 0.0) for n in op.inputs), default=0.0)
         for op in ops.values()

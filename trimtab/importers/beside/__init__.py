@@ -46,9 +46,9 @@ def metadata(model: Path) -> Mapping[str, Any]:
 def with_hints(hints: ModelHints, model: Path) -> ModelHints:
     """The hints of a model's own file, and those of files beside it where that says nothing."""
     for path in files(model):
-        found = _read(path)
+        other = _read(path)
         is_new = {
-            f.name: getattr(found, f.name) for f in fields(found) if not getattr(hints, f.name)
+            f.name: getattr(other, f.name) for f in fields(other) if not getattr(hints, f.name)
         }
         if hints.camera:
             is_new.pop("refusal")
@@ -63,8 +63,8 @@ def _read(path: Path) -> ModelHints:
         content = _parsed(path)
     except (OSError, ValueError) as error:
         return ModelHints(refusal=f"{path.name}: {error}")
-    found = _READERS[path.name](content) if isinstance(content, dict) else ModelHints()
-    return replace(found, refusal=found.refusal and f"{path.name}: {found.refusal}")
+    other = _READERS[path.name](content) if isinstance(content, dict) else ModelHints()
+    return replace(other, refusal=other.refusal and f"{path.name}: {other.refusal}")
 
 
 def _parsed(path: Path) -> Any:

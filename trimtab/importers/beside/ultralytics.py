@@ -71,7 +71,7 @@ def sizes(
 
 
 def of_tflite(metadata: Mapping[str, Any], *, channels_last: bool) -> ModelHints:
-    """As `of_ultralytics`, of a TFLite file, whose boxes are relative to the image, except those
+    """The hints of a TFLite file as `of_ultralytics` has them, whose boxes are relative to the image, except those
     that a network [n, c, h, w] has chosen.
     """
     hints = of_ultralytics(metadata)

@@ -119,8 +119,8 @@ _VAR, _VARS, _SCALAR, _SCALARS = 13, 14, 16, 17
 
 def type_name(number: int) -> str:
     """The name of an element type, for messages."""
-    known = np.dtype(DTYPES[number]).name if number in DTYPES else f"number {number}"
-    return _OTHERS.get(number, known)
+    name = np.dtype(DTYPES[number]).name if number in DTYPES else f"number {number}"
+    return _OTHERS.get(number, name)
 
 
 @dataclass(frozen=True)

@@ -63,8 +63,8 @@ _PLACEHOLDER = 127  # the value of the old one-byte field for operators beyond i
 
 def type_name(number: int) -> str:
     """The name of an element type, for messages."""
-    known = np.dtype(DTYPES[number]).name if number in DTYPES else f"number {number}"
-    return _OTHERS.get(number, known)
+    name = np.dtype(DTYPES[number]).name if number in DTYPES else f"number {number}"
+    return _OTHERS.get(number, name)
 
 
 @dataclass(frozen=True)
