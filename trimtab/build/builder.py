@@ -21,6 +21,7 @@ from typing import Any
 
 from trimtab import __version__, files, kernels, paths, plugins, schema, strict_json
 from trimtab.build import cmake_runner, elf_strip, toolchain
+from trimtab.build.output import ELSEWHERE, RECORD, check_output
 from trimtab.cores import Core
 from trimtab.engine import is_python, provider_of
 from trimtab.errors import BuildError, PluginError, UsageError
@@ -28,7 +29,6 @@ from trimtab.profile import Profile, find_profile
 from trimtab.progress import SILENT, Progress
 from trimtab.target import Target
 
-RECORD = "build.json"
 RECORD_FORMAT = 1
 BUILD_TYPES = ("Release", "Debug")
 SOURCE = "source"  # the link to the sources in a build tree
@@ -43,7 +43,6 @@ _SWITCHES = {
 }
 # The optimization level with the smallest code, as a CMake list. zig passes -Oz on as -Os.
 _SMALLEST = {"zig": "-Os;-Xclang;-Oz", "ndk": "-Oz", "gcc": "-Os"}
-_ELSEWHERE = "name another folder with --output"
 CACHE_HINT = "set TRIMTAB_CACHE_DIR to a folder with free space"
 
 
@@ -229,37 +228,6 @@ def _check_functions(profile: Profile) -> None:
         )
 
 
-def check_output(output: Path) -> None:
-    """BuildError if the folder cannot be written, or contains foreign files: a delivery replaces
-    the whole folder.
-    """
-    if not output.exists():
-        files.check_writable(output, error=BuildError, hint=_ELSEWHERE)
-        return
-    if not output.is_dir():
-        raise BuildError(
-            "the output is a file, not a folder",
-            where=str(output),
-            hint=_ELSEWHERE,
-        )
-    present = {str(path.relative_to(output)) for path in output.rglob("*") if not path.is_dir()}
-    if foreign := sorted(present - _delivered(output)):
-        raise BuildError(
-            f"the output folder contains a file that is not from a build: {foreign[0]}",
-            where=str(output),
-            hint=f"move it away, or {_ELSEWHERE}",
-        )
-
-
-def _delivered(output: Path) -> set[str]:
-    """The files of an earlier delivery, according to its record."""
-    try:
-        files = strict_json.loads((output / RECORD).read_text(encoding="utf-8"))["files"]
-        return {*map(str, files), RECORD}
-    except (OSError, ValueError, KeyError, TypeError):
-        return set()
-
-
 def _key(request: BuildRequest, core: Core, profile: Profile, cmake_file: Path) -> str:
     """Name of the build tree: a readable part and a hash of everything that is configured."""
     shared = sorted((paths.root() / "toolchains/cmake").glob("*.cmake"))
@@ -368,7 +336,7 @@ def _deliver(request: BuildRequest, tree: Path, record: dict[str, Any]) -> Build
     if request.model is not None and not request.embed_model:
         model = f"{request.model.stem}.ttm"
         delivered[model] = request.model
-    with files.replacing_folder(output, error=BuildError, hint=_ELSEWHERE) as fresh:
+    with files.replacing_folder(output, error=BuildError, hint=ELSEWHERE) as fresh:
         for folder in {Path(name).parent for name in (*delivered, *request.texts)}:
             (fresh / folder).mkdir(exist_ok=True)
         for name, source in delivered.items():

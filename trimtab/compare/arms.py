@@ -10,7 +10,7 @@ from trimtab import importers, size, strict_json, zoo
 from trimtab.bench import archive
 from trimtab.bench.golden import Golden
 from trimtab.bench.jobs import Settings, Subject
-from trimtab.build import builder
+from trimtab.build import output
 from trimtab.build.toolchain import list_toolchains
 from trimtab.devices.registry import DeviceDefinition
 from trimtab.errors import PlanError, UsageError
@@ -153,7 +153,7 @@ def _of_folder(folder: Path, progress: Progress) -> tuple[Subject, Golden]:
 def _build_record(folder: Path) -> dict[str, Any]:
     """The record of a build in its folder; UsageError for a folder of another kind."""
     try:
-        text = (folder / builder.RECORD).read_text(encoding="utf-8")
+        text = (folder / output.RECORD).read_text(encoding="utf-8")
         record: dict[str, Any] = strict_json.loads(text)
         about = record["model"]
         return {

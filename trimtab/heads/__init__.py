@@ -105,7 +105,7 @@ def _is_same(first: Reading | None, other: Reading) -> bool:
     """
     if first is None or (first.classes, first.rows) != (other.classes, other.rows):
         return False
-    axes = [{v.axis for v in of.values if v.what == "scores"} for of in (one, other)]
+    axes = [{v.axis for v in of.values if v.what == "scores"} for of in (first, other)]
     return not all(axes) or axes[0] == axes[1]
 
 

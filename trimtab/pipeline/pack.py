@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from trimtab import compression, files, modelfile, strict_json
-from trimtab.build.builder import RECORD
+from trimtab.build.output import RECORD
 from trimtab.errors import BuildError, UsageError
 
 MODEL_SUFFIX, FOLDER_SUFFIX = ".zst", ".tar.zst"

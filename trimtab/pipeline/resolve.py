@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from trimtab import importers, zoo
-from trimtab.build.builder import check_output
+from trimtab.build.output import check_output
 from trimtab.build.toolchain import find_toolchain
 from trimtab.devices import find_device
 from trimtab.errors import UsageError

@@ -211,8 +211,8 @@ def read_picture(path: Path, shape: Shape, settings: Pictures) -> Array:
 
 
 def seen(pixels: Array, view: Camera, shape: Shape) -> Array:
-    """The values that an input of `shape` sees of a picture, uint8[h, w, 3], behind a camera of its size, as
-    float32. UsageError for a view that does not fit.
+    """The float32 values of an input of `shape` for a picture, uint8[h, w, 3], behind a camera of
+    its size. UsageError for a view that does not fit.
     """
     return _session(view, shape).run({"picture": pixels})["value"]
 

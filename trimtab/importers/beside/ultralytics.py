@@ -71,8 +71,8 @@ def sizes(
 
 
 def of_tflite(metadata: Mapping[str, Any], *, channels_last: bool) -> ModelHints:
-    """The hints of a TFLite file as `of_ultralytics` has them, whose boxes are relative to the image, except those
-    that a network [n, c, h, w] has chosen.
+    """The hints of a TFLite file as `of_ultralytics` has them. Its boxes are relative to the image,
+    except those that a network [n, c, h, w] has chosen.
     """
     hints = of_ultralytics(metadata)
     has_boxes = not {"arg_max", "depth", "top_k"}.intersection(hints.heads)
