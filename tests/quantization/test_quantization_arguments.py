@@ -41,7 +41,7 @@ def test_samples_of_a_wrong_type_are_refused(arguments: Any, message: str) -> No
 def test_an_array_alone_is_the_samples_of_a_network_with_one_input() -> None:
     alone, named = (trimtab.quantize(network(), data) for data in (DATA, {"data": DATA}))
     assert alone.ranges == named.ranges
-    assert len(repr(alone)) < 400  # without the ranges of all tensors
+    assert "ranges" not in repr(alone)  # of all tensors
 
 
 def test_a_path_of_ranges_is_refused() -> None:
