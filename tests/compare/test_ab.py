@@ -276,7 +276,8 @@ def test_a_calibration_by_command_is_kept(
     device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ab, "prepare_arm", lambda *_, **__: side(tmp_path, "one"))
-    request = AbRequest(NET, NET, launches=10, settings=QUICK)
+    network = Arm("squeezenet")
+    request = AbRequest(network, network, launches=10, settings=QUICK)
     floor = ab.calibrate(request, tmp_path / "results")
     assert noise_floor.read(device.name, ab.floors_folder()) == floor
 
