@@ -132,6 +132,19 @@ def test_without_adb_its_package_is_named(
     assert "apt-get install adb" in caught.value.hint
 
 
+def test_a_command_of_adb_that_fails_says_why(
+    android: Android, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    android.define(config, "phone")
+    program = tmp_path / "bin" / "adb"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho 'no rights to the bus' >&2; exit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
+    with pytest.raises(DeviceUnreachableError, match="adb devices fails: no rights to the bus"):
+        identity("phone")
+
+
 def test_a_link_that_breaks_and_comes_back(
     start_adbd: Callable[..., Android], config: Path
 ) -> None:

@@ -21,7 +21,7 @@ from lab.peers.wheels import DevicePython
 from tests.bench.fakes import make_golden, make_subject
 from tests.recorded_progress import RecordedProgress
 from trimtab import tables
-from trimtab.errors import MissingRequirementError, ModelFileError, RunnerError
+from trimtab.errors import DeviceError, MissingRequirementError, ModelFileError, RunnerError
 from trimtab.pipeline.recipe import MeasurementRequest, Recipe
 from trimtab.results import peer_figures
 
@@ -105,9 +105,9 @@ def test_an_engine_that_fails_or_is_wrong_is_left_out(model: Path, tmp_path: Pat
 def test_a_device_without_python_says_what_to_name(model: Path, tmp_path: Path) -> None:
     recipe = Recipe(model=str(model), measurement=MeasurementRequest("local"))
     scope = Scope("local", [recipe], 1, "f32", "/bin/true")
-    figures, left_out = on_device.compare(scope, tmp_path, RecordedProgress())
-    assert figures == []
-    assert left_out == ["/bin/true does not run: "]
+    with pytest.raises(DeviceError, match="/bin/true does not run") as caught:
+        on_device.compare(scope, tmp_path, RecordedProgress())
+    assert "--python names" in caught.value.hint
     with pytest.raises(MissingRequirementError, match="names no file"):
         NamedRunner.parse("mine=/nowhere/mine")
     with pytest.raises(MissingRequirementError, match="names no file"):

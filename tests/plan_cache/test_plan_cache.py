@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -280,3 +281,22 @@ def test_a_cache_that_cannot_be_written_is_as_good_as_none(
     for _ in range(2):
         trimtab.Session(trimtab.load(model))
     assert len(plans) == 2
+
+
+OLD = ("/models/net.onnx", 1, 2, 3, 4, 5)
+"""A file that changed long ago."""
+
+
+def test_a_hash_is_kept_only_if_no_file_may_change_within_the_clock(tmp_path: Path) -> None:
+    cache, computed = plan_cache.PlanCache(tmp_path, 1 << 30), []
+
+    def compute() -> str:
+        computed.append(True)
+        return "c" * 64
+
+    new = (OLD, ("/models/net.data", 1, 2, 3, 4, time.time_ns()))
+    for signature, times in ((new, 2), ((OLD,), 1)):
+        computed.clear()
+        for _ in range(2):
+            assert cache.content_digest(signature, compute) == "c" * 64
+        assert len(computed) == times

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import numpy as np
@@ -81,18 +80,3 @@ def test_entries_that_once_broke_the_cache_count_as_missing(
     for folder in damage.findings("plans", tmp_path):
         with damage.handled(folder, pytestconfig, "plan"):
             _read(PlanCache(folder, 1 << 30), image)
-
-
-def test_a_hash_is_kept_only_if_no_file_may_change_within_the_clock(tmp_path: Path) -> None:
-    cache, computed = PlanCache(tmp_path, 1 << 30), []
-
-    def compute() -> str:
-        computed.append(True)
-        return CONTENT
-
-    new = (*SIGNATURE, ("/models/net.data", 1, 2, 3, 4, time.time_ns()))
-    for signature, times in ((new, 2), (SIGNATURE, 1)):
-        computed.clear()
-        for _ in range(2):
-            assert cache.content_digest(signature, compute) == CONTENT
-        assert len(computed) == times
