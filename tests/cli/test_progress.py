@@ -165,7 +165,7 @@ def test_long_work_in_a_pipe_says_how_far_it_is(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(progress, "SILENCE_S", 0.05)
-    monkeypatch.setattr(progress, "_MIN_ESTIMATED_S", 0.0)
+    monkeypatch.setattr(progress, "MIN_ESTIMATED_S", 0.0)
     drawn = Shown(is_live=False)
     with drawn.step("build", "cells") as cells, drawn.step("compile"):
         cells.update(3, 18)

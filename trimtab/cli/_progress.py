@@ -27,7 +27,7 @@ from trimtab.progress import SILENT, Progress, format_duration
 REFRESHES_PER_S = 4
 MIN_REPORTED_S = 0.5
 SILENCE_S = 10.0  # in a pipe
-_MIN_ESTIMATED_S = 2.0
+MIN_ESTIMATED_S = 2.0
 
 
 def shown(*, quiet: bool = False) -> Progress:
@@ -80,7 +80,7 @@ class _DrawnStep:
     @property
     def left_s(self) -> float | None:
         """The estimated remaining time, in proportion to what is done; None if nothing is yet."""
-        if not 0 < self.done < self.total or self.elapsed_s < _MIN_ESTIMATED_S:
+        if not 0 < self.done < self.total or self.elapsed_s < MIN_ESTIMATED_S:
             return None
         return self.elapsed_s / self.done * (self.total - self.done)
 
