@@ -50,12 +50,12 @@ def normalized(mean: Any, std: Any) -> list[str]:
 
 def method(names: Mapping[Any, str], value: Any, what: str) -> str:
     """The camera's method of resampling for the program's own name or number of it."""
-    method = names.get(value) if isinstance(value, int | str) else None
-    if method is None:
+    resampling = names.get(value) if isinstance(value, int | str) else None
+    if resampling is None:
         raise UnknownStepError(
             f"{what} is {value!r}, and cameras resample only as their methods do (docs/camera.md)"
         )
-    return method
+    return resampling
 
 
 def by_number(names: Any) -> tuple[str, ...]:
