@@ -124,7 +124,9 @@ class JsonLine {
       text_.Add("null");
       return;
     }
-    const auto whole = static_cast<int64_t>(double{magnitude} * static_cast<double>(steps) + 0.5);
+    const double exact = double{magnitude} * static_cast<double>(steps);
+    auto whole = static_cast<int64_t>(exact);
+    if (exact - static_cast<double>(whole) >= 0.5) ++whole;
     if (value < 0 && whole != 0) text_.Put('-');
     text_.Add(whole / steps).Put('.');
     for (int64_t step = steps / 10, rest = whole % steps; step != 0; rest %= step, step /= 10)
