@@ -277,7 +277,7 @@ def test_a_calibration_by_command_is_kept(
 ) -> None:
     monkeypatch.setattr(ab, "prepare_arm", lambda *_, **__: side(tmp_path, "one"))
     network = Arm("squeezenet")
-    request = AbRequest(network, network, launches=10, settings=QUICK)
+    request = AbRequest(network, NET, launches=10, settings=QUICK)
     floor = ab.calibrate(request, tmp_path / "results")
     assert noise_floor.read(device.name, ab.floors_folder()) == floor
 

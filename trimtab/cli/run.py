@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from trimtab.sight import Sight
 
 GROUP = "Build"
-_SHAPE = re.compile(r".+=[\d.,]+", re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,9 +75,10 @@ class RunOptions:
 
     def view(self) -> str:
         """The steps from a picture to the input; UsageError for several."""
+        from trimtab.camera import is_view
         from trimtab.errors import UsageError
 
-        views = [text for text in self.input if not _SHAPE.fullmatch(text)]
+        views = [text for text in self.input if is_view(text)]
         if len(views) > 1:
             raise UsageError(
                 f"--input has two ways from a picture to the network: {' and '.join(views)}",
@@ -89,11 +88,12 @@ class RunOptions:
 
     def recipe(self) -> Recipe:
         """The recipe of these options, without camera and head; UsageError for invalid values."""
+        from trimtab.camera import is_view
         from trimtab.pipeline.recipe import Recipe
 
         return Recipe(
             model=self.model,
-            shapes=parse_inputs(text for text in self.input if _SHAPE.fullmatch(text)),
+            shapes=parse_inputs(text for text in self.input if not is_view(text)),
             plan=self.plan.read(),
             calibration=self.precision.read(),
         )

@@ -214,7 +214,7 @@ def calibrate(request: AbRequest, folder: Path, progress: Progress = SILENT) -> 
     UsageError for an emulated device, whose counts are exact, and the errors of `compare`.
     """
     definition = find_device(request.device)
-    _ask(definition, request, folder)
+    _ask(definition, replace(request, b=request.a), folder)
     trust = request.trust_new
     arm = prepare_arm(request.a, definition, folder, progress, trust_new=trust)
     with definition.open(trust_new=request.trust_new) as device:
