@@ -115,7 +115,8 @@ WINGS = {
             "plugin_kit": set(),
             "doctor": set(),
             "demo": {"doctor"},
-            "cli": {"plugin_kit", "doctor", "demo"},
+            "verification": set(),
+            "cli": {"plugin_kit", "doctor", "demo", "verification"},
         },
     ),
 }

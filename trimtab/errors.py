@@ -264,6 +264,12 @@ class SweepError(TrimtabError):
     exit_code = 46
 
 
+class VerificationError(TrimtabError):
+    """A build cannot be repeated to the byte, or a statement does not hold for what it names."""
+
+    exit_code = 47
+
+
 class MissingRequirementError(TrimtabError):
     """The machine lacks a requirement: a package, a program or a permission."""
 

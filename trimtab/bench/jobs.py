@@ -29,6 +29,7 @@ class Subject:
     {"file_bytes", "sections": {name: bytes}, "groups": {name: bytes}}, or empty if unknown.
     `shipped` are the footprints of this build and of its alternatives. `accuracy` is that of the
     model against the float32 network, None without samples; `search` is the precision search.
+    `made_from` is the recipe, with which `./inv verify` repeats the build.
     """
 
     binary: Path
@@ -45,6 +46,7 @@ class Subject:
     shipped: Sequence[Footprint] = ()
     accuracy: Accuracy | None = None
     search: Search | None = None
+    made_from: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -240,6 +240,7 @@ def _header(device: Device, info: DeviceInfo, job: Job, control: Controlled) -> 
         protocol={**asdict(job.settings), **job.role},
         affinity=control.cores,
         control=control.to_json(),
+        made_from=dict(subject.made_from),
     )
 
 

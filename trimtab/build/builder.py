@@ -43,6 +43,7 @@ _SWITCHES = {
 }
 # The optimization level with the smallest code, as a CMake list. zig passes -Oz on as -Os.
 _SMALLEST = {"zig": "-Os;-Xclang;-Oz", "ndk": "-Oz", "gcc": "-Os"}
+LINK_MAP = "debug/trimtab-run.map"
 CACHE_HINT = "set TRIMTAB_CACHE_DIR to a folder with free space"
 
 
@@ -52,13 +53,13 @@ class BuildRequest:
 
     `profile`: a Profile, or the path of its file. `model`: a .ttm file to deliver beside the
     runner, or inside it with `embed_model`; `kernels`: the kernels that its plan names. `texts`:
-    more files to deliver, by their path in the folder. `cpu`: a core such as `cortex-a53`, None for
-    any machine of the architecture. `build_type`: Release or Debug. `paced`: the runner can take
-    frames at a fixed rate; `trains`: runner and library make steps of a training.
-    `takes_images`: the runner has `--image`; `pictures`: also for JPEG and PNG files.
-    `keeps_states`: the library can reset the states that
-    the model keeps between runs. `shared`: also install libtrimtab.so, its headers and
-    its CMake targets into the folder.
+    more files to deliver, by their path in the folder. `made_from`: the recipe for the record.
+    `cpu`: a core such as `cortex-a53`, None for any machine of the architecture. `build_type`:
+    Release or Debug. `paced`: the runner can take frames at a fixed rate; `trains`: runner and
+    library make steps of a training. `takes_images`: the runner has `--image`; `pictures`: also for
+    JPEG and PNG files. `keeps_states`: the library can reset the states that the model keeps
+    between runs. `shared`: also install libtrimtab.so, its headers and its CMake targets into the
+    folder.
     """
 
     profile: Profile | Path
@@ -69,6 +70,7 @@ class BuildRequest:
     kernels: tuple[str, ...] = ()
     embed_model: bool = False
     texts: Mapping[str, str | bytes] = field(default_factory=dict)
+    made_from: Mapping[str, Any] = field(default_factory=dict)
     build_type: str = "Release"
     paced: bool = False
     trains: bool = False
@@ -282,6 +284,7 @@ def _record(
         "kernels": contents["kernels"],
         "schema": f"{schema.schema_hash():016x}",
         "model": model,
+        "made_from": request.made_from,
         "times_s": times,
     }
 
@@ -328,7 +331,6 @@ def _deliver(request: BuildRequest, tree: Path, record: dict[str, Any]) -> Build
         "libtrimtab.a": tree / "libtrimtab.a",
         "trimtab.h": paths.root() / "runtime/api/trimtab.h",
         "debug/trimtab-run.full": tree / "trimtab-run",
-        "debug/trimtab-run.map": tree / "trimtab-run.map",
     }
     if any(schema.operator(name).run_time for name in record["operators"]):
         delivered["trimtab_plugin.h"] = paths.root() / "runtime/api/trimtab_plugin.h"
@@ -344,6 +346,7 @@ def _deliver(request: BuildRequest, tree: Path, record: dict[str, Any]) -> Build
         for name, text in request.texts.items():
             data = text if isinstance(text, bytes) else text.encode()
             files.write_bytes(fresh / name, data)
+        files.write_bytes(fresh / LINK_MAP, _link_map(tree))
         runner = fresh / "trimtab-run"
         files.write_bytes(runner, elf_strip.strip((tree / "trimtab-run").read_bytes()), mode=0o755)
         installed = _install(tree, fresh, "package")
@@ -351,7 +354,7 @@ def _deliver(request: BuildRequest, tree: Path, record: dict[str, Any]) -> Build
             installed += _install(tree, fresh, "shared")
         facts = {
             name: {"bytes": (fresh / name).stat().st_size, "sha256": files.sha256(fresh / name)}
-            for name in (runner.name, *delivered, *request.texts, *installed)
+            for name in (runner.name, *delivered, LINK_MAP, *request.texts, *installed)
         }
         record = {**record, "files": facts}
         files.write_text(fresh / RECORD, strict_json.dumps(record, indent=1) + "\n")
@@ -363,6 +366,14 @@ def _deliver(request: BuildRequest, tree: Path, record: dict[str, Any]) -> Build
         header=output / "trimtab.h",
         model=output / model if model else None,
         unstripped=output / "debug/trimtab-run.full",
-        link_map=output / "debug/trimtab-run.map",
+        link_map=output / LINK_MAP,
         record=record,
     )
+
+
+def _link_map(tree: Path) -> bytes:
+    """The map of a runner, without the folders of zig's cache, which differ between machines."""
+    text = (tree / "trimtab-run.map").read_bytes()
+    for cache in (paths.zig_cache(), paths.zig_cache().resolve()):
+        text = re.sub(re.escape(str(cache).encode()) + rb"/o/[0-9a-f]{32}/", b"", text)
+    return text

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from trimtab import importers, paths, size
 from trimtab.bench import archive
@@ -18,6 +19,7 @@ from trimtab.errors import UsageError
 from trimtab.pipeline import delivery
 from trimtab.pipeline.planned import Planned
 from trimtab.pipeline.recipe import Recipe
+from trimtab.pipeline.recorded import RecordedRecipe
 from trimtab.pipeline.variants import NCNN, ncnn_bytes
 from trimtab.program import inspection
 from trimtab.progress import SILENT, Progress
@@ -52,7 +54,7 @@ def build(planned: Planned, progress: Progress = SILENT) -> Built:
     with _workspace(planned) as (folder, output):
         model = folder / f"{stem}.ttm"
         delivered = delivery.deliver(
-            recipe, profile, output, planned.program, model, progress, texts
+            recipe, profile, output, planned.program, model, progress, texts, made_from(recipe)
         )
     return Built(planned, delivered, model if recipe.measurement else delivered.model)
 
@@ -70,9 +72,8 @@ def build_profile(recipe: Recipe, progress: Progress = SILENT) -> Build:
     if recipe.budget:
         raise UsageError("a budget needs a model", hint="name one with --model")
     profile = delivery.profile_for(recipe, recipe.plan)
-    return delivery.deliver(
-        recipe, profile, recipe.output or _default_output(profile.name, recipe), progress=progress
-    )
+    output = recipe.output or _default_output(profile.name, recipe)
+    return delivery.deliver(recipe, profile, output, progress=progress, made_from=made_from(recipe))
 
 
 def footprints(built: Built, progress: Progress = SILENT) -> list[Footprint]:
@@ -124,7 +125,15 @@ def subject_of(built: Built) -> Subject:
         size=size.measure(built.delivered.runner).to_json(),
         accuracy=network.accuracy,
         search=network.search,
+        made_from=built.delivered.record["made_from"],
     )
+
+
+def made_from(recipe: Recipe) -> dict[str, Any]:
+    """The recipe for the record of its build; empty for that of a training, which has settings of
+    its own.
+    """
+    return {} if recipe.trains else RecordedRecipe.of(recipe).to_json()
 
 
 def _default_output(stem: str, recipe: Recipe) -> Path:

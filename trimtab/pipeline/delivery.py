@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from trimtab.build import builder, example
 from trimtab.build.builder import Build
@@ -38,11 +39,12 @@ def deliver(
     model: Path | None = None,
     progress: Progress = SILENT,
     texts: Mapping[str, str | bytes] | None = None,
+    made_from: Mapping[str, Any] | None = None,
 ) -> Build:
     """Builds the binary of a profile into `output`; errors of `builder.build`.
 
     `program`: the planned network to deliver with it, written to the file `model` first. `texts`:
-    more files to deliver, by their path in the folder.
+    more files to deliver, by their path in the folder. `made_from`: the recipe for the record.
     """
     texts = dict(texts or {})
     if program and model:
@@ -59,6 +61,7 @@ def deliver(
         model=model,
         embed_model=recipe.embed_model,
         texts=texts,
+        made_from=made_from or {},
         build_type=recipe.build_type,
         paced=recipe.is_paced,
         trains=recipe.trains,

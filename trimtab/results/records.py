@@ -106,7 +106,7 @@ class Header:
     "4-7", and verified to run on; None without pinning. `control` holds the device's settings
     during the run, and those that could not be controlled (`Controlled.to_json`). `protocol` holds
     the requested launches, runs, warm-up runs, time and threads, and for an arm of a comparison its
-    `comparison` and `arm`.
+    `comparison` and `arm`. `made_from` is the recipe of the build, empty if it is not known.
     """
 
     model: FileFacts
@@ -122,6 +122,7 @@ class Header:
     protocol: Mapping[str, Any]
     affinity: str | None = None
     control: Mapping[str, Any] = field(default_factory=dict)
+    made_from: Mapping[str, Any] = field(default_factory=dict)
     run_id: str = field(default_factory=lambda: uuid4().hex[:12])
     time: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="microseconds"))
     format: int = FORMAT

@@ -1,0 +1,99 @@
+"""Recipes in records: what was built, in values that a later build reads again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+from trimtab import files, importers
+from trimtab.bench.jobs import Settings
+from trimtab.bench.pace import Pace
+from trimtab.errors import ResultError
+from trimtab.pipeline.recipe import MeasurementRequest, Recipe
+from trimtab.toml_table import TomlFile
+
+_PACED = MeasurementRequest(settings=Settings(pace=Pace(1)))
+
+
+@dataclass(frozen=True)
+class RecordedRecipe:
+    """A recipe as a record has it. `recipe`: its values that are not defaults; `sources`: the
+    SHA-256 of each file that it names, by path; `paced`: the runner takes frames at a fixed rate.
+    """
+
+    recipe: Mapping[str, Any]
+    sources: Mapping[str, str]
+    paced: bool = False
+
+    @staticmethod
+    def of(recipe: Recipe) -> RecordedRecipe:
+        """The record of a recipe; FileAccessError for a file that cannot be read."""
+        values: dict[str, Any] = _values(recipe)
+        for name in ("measurement", "output"):
+            values.pop(name, None)
+        sources = {str(path): files.sha256(path) for path in _sources(recipe)}
+        return RecordedRecipe(values, sources, recipe.is_paced)
+
+    @staticmethod
+    def read(values: object, where: Path) -> RecordedRecipe:
+        """The record that the file `where` has; ResultError if there is none."""
+        if not isinstance(values, dict) or not values:
+            raise ResultError(
+                "the record does not say how its binary was built",
+                where=str(where),
+                hint="an earlier trimtab made it, or it is of a training: build again",
+            )
+        return _file(where).record(RecordedRecipe, values)
+
+    def to_json(self) -> dict[str, Any]:
+        """The values for a record."""
+        return {"recipe": self.recipe, "sources": self.sources, "paced": self.paced}
+
+    def for_output(self, output: Path, where: Path) -> Recipe:
+        """The recipe, for a build into another folder. ResultError, which names the file `where`,
+        for values that are none of a recipe.
+        """
+        measurement = _PACED if self.paced else None
+        table = dict(self.recipe)
+        return _file(where).record(Recipe, table, output=output, measurement=measurement)
+
+
+def _file(where: Path) -> TomlFile:
+    return TomlFile(where, ResultError, hint="another version of trimtab wrote it")
+
+
+def _values(value: Any) -> Any:
+    """A dataclass as a dictionary without the fields that have their default; the values of others
+    as JSON has them.
+    """
+    if is_dataclass(value):
+        return {
+            field.name: _values(getattr(value, field.name))
+            for field in fields(value)
+            if getattr(value, field.name) != _default(field)
+        }
+    if isinstance(value, Mapping):
+        return {key: _values(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [_values(item) for item in value]
+    return str(value) if isinstance(value, Path) else value
+
+
+def _default(field: Any) -> Any:
+    return field.default if field.default_factory is MISSING else field.default_factory()
+
+
+def _sources(recipe: Recipe) -> list[Path]:
+    """The files that a recipe names: of the model, of the profile and of the calibration."""
+    model = Path(recipe.model)
+    found = importers.files(model) if recipe.model and model.exists() else []
+    calibration = recipe.calibration
+    for text in (recipe.profile, calibration.samples, calibration.ranges):
+        path = Path(text)
+        if text and path.is_dir():
+            found += sorted(item for item in path.rglob("*") if item.is_file())
+        elif text and path.is_file():
+            found.append(path)
+    return found
