@@ -56,9 +56,8 @@ class Accuracy:
         """
         if self.not_finite:
             return "computes NaN or infinity: do not ship this"
-        bounds = [one for one in budget if one.value_in(self) is not None] or self.standard
-        failed = [one for one in bounds if not one.holds(self)]
-        first = (failed or [*bounds])[0]
+        bounds, failed = self._bounds(budget), self.failed(budget)
+        first = (failed or bounds)[0]
         value = first.value_in(self) or 0.0
         figure = {
             "boxes": f"keeps {value:.1%} of boxes",
@@ -70,6 +69,16 @@ class Accuracy:
         of_noise = ", on seeded noise, which is no real data" if self.is_seeded else ""
         answer = "do not ship this, outside of" if failed else "within"
         return f"{figure}: {answer} the budget {first.in_words}{of_noise}"
+
+    def failed(self, budget: Sequence[AccuracyBound] = ()) -> Sequence[AccuracyBound]:
+        """The bounds of the budget, or of the `STANDARD` one, that the figures exceed; all of them
+        if values are not finite.
+        """
+        bounds = self._bounds(budget)
+        return bounds if self.not_finite else [one for one in bounds if not one.holds(self)]
+
+    def _bounds(self, budget: Sequence[AccuracyBound]) -> Sequence[AccuracyBound]:
+        return [one for one in budget if one.value_in(self) is not None] or self.standard
 
     @property
     def standard(self) -> tuple[AccuracyBound, ...]:

@@ -20,6 +20,7 @@ from tests.reports.test_server import serving
 from tests.some import some
 from tests.test_accuracy import SEARCH
 from trimtab import paths, reports
+from trimtab.accuracy import Accuracy
 from trimtab.compare import side_by_side
 from trimtab.results import records, summary
 from trimtab.results.paced import Paced, of_record
@@ -261,6 +262,18 @@ def sweep(directory: Path, count: int) -> list[Summary]:
         )
         summaries.append(summary.summarize(records.read(path)))
     return summaries
+
+
+def test_an_inaccurate_configuration_is_no_answer(browser: chromium.Page, tmp_path: Path) -> None:
+    runs = []
+    for size, top1 in ((5_000, 1.0), (1_000, 0.24)):
+        path = write_record(tmp_path, binary_bytes=size)
+        accuracy = Accuracy(10, 0.8, 0.3, 1.0, top1=top1)
+        runs.append(replace(summary.summarize(records.read(path)), accuracy=accuracy))
+    browser.open(written(tmp_path, reports.find_overview("html").cells(runs)))
+    answer = browser.run("document.querySelector('.answer').textContent")
+    assert [run.header.run_id in answer for run in runs] == [True, False]
+    assert "1 is inaccurate and left out: has the top-1 of float32 in 24.0% of samples" in answer
 
 
 def test_a_page_of_500_cells_opens_in_two_seconds_and_answers(

@@ -6,6 +6,7 @@ import dataclasses
 from pathlib import Path
 
 from tests.reports.test_formats import one
+from trimtab.compare.side_by_side import Comparison
 from trimtab.reports import run_tables
 from trimtab.results.counters import OperatorCounters
 
@@ -33,5 +34,35 @@ def test_the_setup_names_the_run_and_what_its_cell_of_a_sweep_chose(tmp_path: Pa
     run = one(tmp_path)
     assert setup({})["run"] == run.header.run_id
     assert "cell" not in setup({})
-    chosen = {"model": "net.onnx", "device": "pi4", "precision": "int8", "prefer": "size"}
-    assert setup({"sweep": {"configuration": chosen}})["cell"] == "precision int8, prefer size"
+    chosen = {"model": "net.onnx", "device": "pi4", "precision": "int8", "plan": "fast.toml"}
+    shown = setup({"sweep": {"configuration": chosen}})
+    assert (shown["cell"], shown["precision"]) == ("plan fast.toml", "int8")
+    assert "weights" not in shown
+
+
+def test_runs_are_called_by_what_was_chosen_for_them(tmp_path: Path) -> None:
+    def labels(*runs: dict[str, object]) -> list[str]:
+        summaries = [
+            dataclasses.replace(run, header=dataclasses.replace(run.header, **changes))  # type: ignore[arg-type]
+            for changes in runs
+        ]
+        return run_tables.run_labels(Comparison(tuple(summaries), (), ()))
+
+    def choices(**chosen: str) -> dict[str, object]:
+        default = {"precision": "f32", "weights": "f32", "prefer": "balanced", "accuracy": "fast"}
+        return {"made_from": {"choices": default | chosen}}
+
+    run = one(tmp_path)
+    assert labels(choices(), choices(precision="int8")) == ["f32", "int8"]
+    small = choices(weights="f16", prefer="size")
+    assert labels(choices(), small) == ["f32 weights prefer balanced", "f16 weights prefer size"]
+    assert labels({"protocol": {"threads": 1}}, {"protocol": {"threads": 2}}) == [
+        "1 thread",
+        "2 threads",
+    ]
+    assert labels({"cpu": "cortex-a53"}, {"cpu": "cortex-a72"}) == ["cortex-a53", "cortex-a72"]
+    assert labels(choices(), {}) == [
+        "f32 f32 weights prefer balanced accuracy fast",
+        "unknown unknown weights prefer unknown accuracy unknown",
+    ]
+    assert labels(choices(), choices()) == ["A", "B"]

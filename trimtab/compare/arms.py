@@ -146,6 +146,7 @@ def _of_folder(folder: Path, progress: Progress) -> tuple[Subject, Golden]:
         operators=[f"{op.type} {op.name}" for op in program.ops],
         network=inspection.network(program),
         size=size.measure(binary).to_json(),
+        made_from=record["made_from"],
     )
     return archive.store(subject, expected, run_store()), expected
 
@@ -160,6 +161,7 @@ def _build_record(folder: Path) -> dict[str, Any]:
             **{key: str(record[key]) for key in ("toolchain", "cpu", "compiler")},
             "flags": list(record["flags"]["compile"]),
             "profile": str(record["profile"]["name"]),
+            "made_from": dict(record.get("made_from") or {}),
             "embedded": bool(about and about["embedded"]),
             "model": folder / f"{Path(about['name']).stem}.ttm" if about else None,
         }

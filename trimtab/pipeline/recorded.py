@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +20,14 @@ _PACED = MeasurementRequest(settings=Settings(pace=Pace(1)))
 @dataclass(frozen=True)
 class RecordedRecipe:
     """A recipe as a record has it. `recipe`: its values that are not defaults; `sources`: the
-    SHA-256 of each file that it names, by path; `paced`: the runner takes frames at a fixed rate.
+    SHA-256 of each file that it names, by path; `paced`: the runner takes frames at a fixed rate;
+    `choices`: what its plan chose, also by default: precision, weights, preference and accuracy.
     """
 
     recipe: Mapping[str, Any]
     sources: Mapping[str, str]
     paced: bool = False
+    choices: Mapping[str, str] = field(default_factory=dict)
 
     @staticmethod
     def of(recipe: Recipe) -> RecordedRecipe:
@@ -34,7 +36,7 @@ class RecordedRecipe:
         for name in ("measurement", "output"):
             values.pop(name, None)
         sources = {str(path): files.sha256(path) for path in _sources(recipe)}
-        return RecordedRecipe(values, sources, recipe.is_paced)
+        return RecordedRecipe(values, sources, recipe.is_paced, recipe.plan.named_choices)
 
     @staticmethod
     def read(values: object, where: Path) -> RecordedRecipe:
@@ -49,7 +51,7 @@ class RecordedRecipe:
 
     def to_json(self) -> dict[str, Any]:
         """The values for a record."""
-        return {"recipe": self.recipe, "sources": self.sources, "paced": self.paced}
+        return asdict(self)
 
     def for_output(self, output: Path, where: Path) -> Recipe:
         """The recipe, for a build into another folder. ResultError, which names the file `where`,
@@ -70,9 +72,9 @@ def _values(value: Any) -> Any:
     """
     if is_dataclass(value):
         return {
-            field.name: _values(getattr(value, field.name))
-            for field in fields(value)
-            if getattr(value, field.name) != _default(field)
+            own.name: _values(getattr(value, own.name))
+            for own in fields(value)
+            if getattr(value, own.name) != _default(own)
         }
     if isinstance(value, Mapping):
         return {key: _values(item) for key, item in value.items()}

@@ -169,6 +169,16 @@ class Plan:
             }
         )
 
+    @property
+    def named_choices(self) -> dict[str, str]:
+        """The choices that apply to all operators, by the name of their option."""
+        return {
+            "precision": self.precision,
+            "weights": self.weights_type,
+            "prefer": self.prefer,
+            "accuracy": self.accuracy,
+        }
+
     def with_threads(self, target: Target) -> Target:
         """The target with the plan's number of threads."""
         return replace(target, threads=self.threads or target.threads)

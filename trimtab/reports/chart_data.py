@@ -61,7 +61,7 @@ def of_configurations(configurations: Sequence[Configuration]) -> Chart:
             "cost": one.cost,
             "bytes": one.shipped_bytes,
         }
-        | {"unit": one.unit, "href": one.href or None}
+        | {"unit": one.unit, "href": one.href or None, "flaw": one.flaw or None}
         for one in configurations
     ]
     return Chart(

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from trimtab.reports import fmt
-from trimtab.results.records import Status
+from trimtab.results.records import CHOICES, Status
 from trimtab.results.summary import Summary, Unit
 from trimtab.tables import Column, Table, number
 
-# The axes that only records of a sweep have, as `configuration` in their protocol.
-_CONFIGURED = ("precision", "weights", "prefer", "plan")
 # The facts that distinguish configurations, in the order of a page's form.
-FACTS = ("model", "device", *_CONFIGURED, "profile", "toolchain", "cpu", "threads")
+FACTS = ("model", "device", *CHOICES, "plan", "profile", "toolchain", "cpu", "threads")
+
+INACCURATE = "inaccurate"
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,8 @@ class Configuration:
     """One measured configuration.
 
     `cost` is the run's main figure, in `unit`. `href` is the address of the run's page, "" for
-    none. `cell` are all axes of a sweep's cell, empty for other runs. A network with another shape
+    none. `flaw` is why its outputs are not good enough, "" if they are, or nobody knows. `cell` are
+    all axes of a sweep's cell, empty for other runs. A network with another shape
     of its inputs has another `model` in `facts`: neither is better than the other.
     """
 
@@ -32,6 +33,7 @@ class Configuration:
     unit: Unit
     shipped_bytes: int
     href: str = ""
+    flaw: str = ""
     cell: tuple[tuple[str, str], ...] = ()
 
 
@@ -48,7 +50,8 @@ def configuration_of(run: Summary, base: str = "") -> Configuration | None:
     facts = (
         " ".join(filter(None, (header.model.name.split(".")[0], str(axes.get("input") or "")))),
         header.device.name,
-        *(str(axes.get(name) or "") for name in _CONFIGURED),
+        *(header.choices.get(name, "") for name in CHOICES),
+        str(axes.get("plan") or ""),
         *(header.profile, header.toolchain, header.cpu, str(header.protocol.get("threads", 1))),
     )
     return Configuration(
@@ -59,8 +62,20 @@ def configuration_of(run: Summary, base: str = "") -> Configuration | None:
         figure.unit,
         round(shipped.value),
         base and base + header.run_id,
+        _flaw(run),
         tuple(sorted((axis, str(value)) for axis, value in axes.items())),
     )
+
+
+def _flaw(run: Summary) -> str:
+    """Why nobody should ship what a run measured: its outputs on the device, or the accuracy of its
+    network, are beyond their bounds.
+    """
+    if run.status is Status.INACCURATE:
+        return run.message
+    budget = run.search.bounds if run.search else ()
+    accuracy = run.accuracy
+    return accuracy.verdict(budget) if accuracy and accuracy.failed(budget) else ""
 
 
 def configurations_of(runs: Sequence[Summary], base: str = "") -> list[Configuration]:
@@ -88,7 +103,7 @@ def failures(runs: Sequence[Summary]) -> list[str]:
 
 
 def pareto_front(measured: Sequence[Configuration]) -> list[Configuration]:
-    """The configurations that no other one beats in both cost and size.
+    """The configurations without a flaw that no other one of them beats in both cost and size.
 
     Only configurations of the same network, device and unit are compared.
     """
@@ -96,7 +111,7 @@ def pareto_front(measured: Sequence[Configuration]) -> list[Configuration]:
     front = []
     for one in sorted(measured, key=lambda one: (one.shipped_bytes, one.cost)):
         key = (one.facts["model"], one.facts["device"], one.unit)
-        if one.cost < best.get(key, float("inf")):
+        if not one.flaw and one.cost < best.get(key, float("inf")):
             best[key] = one.cost
             front.append(one)
     return front
@@ -108,11 +123,11 @@ def present_facts(measured: Sequence[Configuration]) -> list[str]:
 
 
 def table(measured: Sequence[Configuration]) -> Table:
-    """One row per configuration; those of the Pareto front are marked."""
+    """One row per configuration; those of the Pareto front, and those with a flaw, are marked."""
     best, shown = {one.run_id for one in pareto_front(measured)}, present_facts(measured)
     rows = [
         (
-            "best" if one.run_id in best else "",
+            "best" if one.run_id in best else one.flaw and INACCURATE,
             *(one.facts[fact] for fact in shown),
             fmt.value(one.cost, one.unit)
             + (" instructions" if one.unit is Unit.INSTRUCTIONS else ""),

@@ -10,7 +10,7 @@ from trimtab.reports import fmt, paced_tables
 from trimtab.results.counters import OperatorCounters
 from trimtab.results.energy import SourceEnergy
 from trimtab.results.footprint import Footprint
-from trimtab.results.records import Status
+from trimtab.results.records import CHOICES, Header, Status
 from trimtab.results.summary import SHIPPED_KEYS, OpCost, Summary, Unit
 from trimtab.tables import Column, Table, number
 
@@ -152,13 +152,29 @@ def run_labels(comparison: Comparison) -> list[str]:
         [header.device.name for header in headers],
         [header.toolchain for header in headers],
         [header.model.name.split(".")[0] for header in headers],
+        [_threads(header) for header in headers],
+        *([_choice(name, header) for header in headers] for name in CHOICES),
     ]
+    if len(set(candidates[1])) == 1:  # other devices have other cores
+        candidates.append([header.cpu for header in headers])
     differing = [names for names in candidates if len(set(names)) > 1]
     labels = [" ".join(parts) for parts in zip(*differing, strict=True)]
     if len(set(labels)) == len(headers):
         return labels
     letters = [chr(ord("A") + i) for i in range(len(headers))]
     return [f"{x} {label}" for x, label in zip(letters, labels, strict=True)] if labels else letters
+
+
+def _threads(header: Header) -> str:
+    count = header.protocol.get("threads", 1)
+    return "1 thread" if count == 1 else f"{count} threads"
+
+
+def _choice(name: str, header: Header) -> str:
+    """A choice of a build in words: "int8", "f16 weights", "prefer size", "accuracy fast"."""
+    value = header.choices.get(name, "unknown")
+    forms = {"precision": f"{value}", "weights": f"{value} weights"}
+    return forms.get(name, f"{name} {value}")
 
 
 def shipped(footprints: Sequence[Footprint]) -> Table:
@@ -220,6 +236,11 @@ def _setup(runs: Sequence[Summary], labels: Sequence[str] = ("this run",)) -> Ta
         "binary": [r.header.binary.sha256[:12] for r in runs],
         "device": [_device(r) for r in runs],
         "threads": [str(r.header.protocol.get("threads", fmt.MISSING)) for r in runs],
+        **{
+            name: [r.header.choices.get(name, fmt.MISSING) for r in runs]
+            for name in CHOICES
+            if any(name in r.header.choices for r in runs)
+        },
         "launches": [_launches(r) for r in runs],
         "cores": [r.header.affinity or fmt.MISSING for r in runs],
         "control": [_control(r) for r in runs],
@@ -233,7 +254,7 @@ def _setup(runs: Sequence[Summary], labels: Sequence[str] = ("this run",)) -> Ta
 
 def _cell(run: Summary) -> str:
     """The axes of a sweep's cell that no other line shows; "" without a sweep."""
-    elsewhere = {"model", "profile", "toolchain", "cpu", "threads", "device"}
+    elsewhere = {"model", "profile", "toolchain", "cpu", "threads", "device", *CHOICES}
     axes = run.header.cell.items()
     return ", ".join(f"{axis} {value}" for axis, value in axes if axis not in elsewhere)
 

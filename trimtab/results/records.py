@@ -27,6 +27,7 @@ from trimtab.results import event_shapes
 FORMAT = 2
 READABLE = (1, 2)  # a run of format 1 is one launch without a `launch` event
 SUFFIX = ".jsonl"
+CHOICES = ("precision", "weights", "prefer", "accuracy")
 
 Event = dict[str, Any]
 
@@ -133,6 +134,15 @@ class Header:
         sweep = self.protocol.get("sweep")
         axes = sweep.get("configuration") if isinstance(sweep, Mapping) else None
         return axes if isinstance(axes, Mapping) else {}
+
+    @property
+    def choices(self) -> Mapping[str, str]:
+        """What was chosen for the build, by the name of the option: precision, weights, prefer,
+        accuracy. Records of earlier versions have those of a sweep's cell, or none.
+        """
+        recorded = self.made_from.get("choices")
+        values = {**self.cell, **(recorded if isinstance(recorded, Mapping) else {})}
+        return {name: str(values[name]) for name in CHOICES if values.get(name)}
 
     @property
     def file_name(self) -> str:

@@ -72,7 +72,11 @@ def _plane(measured: Sequence[Configuration]) -> list[str | Table]:
     cost = {Unit.NS: "time of an inference"}.get(unit, "executed instructions")
     shown = configurations.present_facts(measured)[2:]  # network and device are in the title
     rows = [
-        (signs.get(one.run_id, ""), *(one.facts[fact] for fact in shown), *_numbers(one))
+        (
+            signs.get(one.run_id, one.flaw and configurations.INACCURATE),
+            *(one.facts[fact] for fact in shown),
+            *_numbers(one),
+        )
         for one in measured
     ]
     columns = [*map(Column, ("", *shown)), number("one inference"), number("shipped")]

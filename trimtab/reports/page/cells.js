@@ -47,10 +47,14 @@ function cells(section, chart) {
     const listed = (r, facts) => facts.map((f) => r[f]).filter((v) => v !== "default").join(", ");
     const named = (r) => listed(r, differing) || r.run;
     const described = (r) => `${listed(r, differing) || r.model} (${bytes(r.bytes)}, ${shown[unit](r.cost)}${unit === "ns" ? "" : " " + unit}, run ${r.run})`;
-    const best = (group) => {
+    const best = (all) => {
+      const group = all.filter((r) => !r.flaw);
+      const left = all.length - group.length;
+      const inaccurate = left ? ` ${left} ${left === 1 ? "is" : "are"} inaccurate and left out: ${all.find((r) => r.flaw).flaw}.` : "";
+      if (!group.length) return `None keeps its accuracy.${inaccurate}`;
       const smallest = d3.least(group, (a, b) => a.bytes - b.bytes || a.cost - b.cost);
       const fastest = d3.least(group, (a, b) => a.cost - b.cost || a.bytes - b.bytes);
-      return smallest === fastest ? `Smallest and fastest: ${described(smallest)}.` : `Smallest: ${described(smallest)}. Fastest: ${described(fastest)}.`;
+      return (smallest === fastest ? `Smallest and fastest: ${described(smallest)}.` : `Smallest: ${described(smallest)}. Fastest: ${described(fastest)}.`) + inaccurate;
     };
     const groups = apart ? [...d3.group(fit, (r) => r.model).values()] : fit.length ? [fit] : [];
     const counted = `${fit.length} of ${same.length} configurations${limit.value ? " are within the limit" : ""}.`;
