@@ -96,7 +96,7 @@ class I8WinogradCheck {
     memset(sums, 0, kTile * kTile * sizeof(int64_t));
     // Large depths for the largest sums; rarely, because the reference convolution is slow under an
     // emulator.
-    const size_t depth = random_.Below(8) == 0 ? kDepth : 1 + random_.Below(8);
+    const size_t depth = random_.Below(32) == 0 ? kDepth : 1 + random_.Below(8);
     for (size_t p = 0; p < depth; ++p) {
       int8_t x[kElements], w[kTaps * kTaps];
       for (int8_t& value : x) value = Byte();

@@ -25,7 +25,7 @@ from trimtab.target import Target
 
 pytestmark = pytest.mark.build
 
-CHANNELS, SIDE = 21, 20  # vectors of channels, and a part of one
+CHANNELS, SIDE = 21, 13  # vectors of channels and tiles of pixels, and a part of one
 FEW = 5  # channels that large windows add up, by the same kernels in a third of the time
 PLACE = (0, 2, 3, 4)  # of the NaN: image, channel, row, column
 REACH = 8  # pixels; the side of the largest tile of the Winograd algorithm
