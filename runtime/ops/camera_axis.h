@@ -9,6 +9,11 @@
 
 namespace trimtab {
 
+// Whether weights may be negative, so that sums may exceed the range of pixels.
+inline bool IsCubic(CameraImageMethod method) {
+  return method == CameraImageMethod::kBicubic || method == CameraImageMethod::kAntialiasBicubic;
+}
+
 // `in` pixels become `out`. Both are below 2^15, so products fit 64 bits with room to spare.
 struct CameraAxis {
   int64_t in = 1, out = 1;
@@ -21,9 +26,11 @@ struct CameraAxis {
   int32_t SetTaps(int64_t i, float* weights) const;
 
  private:
-  bool IsWhole() const;  // all coordinates of bilinear are those of pixels
+  bool Widens() const;  // the filter, when pictures shrink
+  int64_t Reach() const { return IsCubic(attributes->method) ? 2 : 1; }  // of a filter, in pixels
+  bool IsWhole() const;  // all coordinates of interpolated elements are those of pixels
   int64_t Nearest(int64_t i) const;
-  double Coordinate(int64_t i) const;  // of the pixels' centers, for bilinear
+  double Coordinate(int64_t i) const;  // of an interpolated element
 };
 
 }  // namespace trimtab

@@ -26,6 +26,12 @@ int8_t RoundToByte(float v) {
 
 size_t Larger(size_t a, size_t b) { return a > b ? a : b; }
 
+// A value of a pixel's channel.
+float Limited(float v) {
+  v = v > 0.0f ? v : 0.0f;
+  return v < 255.0f ? v : 255.0f;
+}
+
 class CameraImage final : public OperatorOf<CameraImageAttributes> {
  public:
   void Run(ThreadPool& pool) override;
@@ -64,9 +70,13 @@ class CameraImage final : public OperatorOf<CameraImageAttributes> {
   static size_t AcrossEntries(const CameraView& view) {
     return Padded(view) * view.across.resampling.Window();
   }
-  static size_t ThreadBytes(const CameraView& view) {
-    return (AcrossEntries(view) + kMaxChannels * Padded(view)) * sizeof(float);
+  size_t ThreadBytes(const CameraView& view) const {
+    return (AcrossEntries(view) + RowChannels() * Padded(view)) * sizeof(float);
   }
+  // Pillow resamples a row and limits its values before it weights rows; OpenCV limits the results.
+  bool LimitsRows() const { return attributes().method == CameraImageMethod::kAntialiasBicubic; }
+  // The sums of a row of the result, and those of a row of pixels if they are limited.
+  size_t RowChannels() const { return LimitsRows() ? 2 * kMaxChannels : kMaxChannels; }
   uint64_t ScratchBytes(const CameraView& view) const {
     return ScratchBytes(view.down.size(), Padded(view), view.down.resampling.Window(),
                         view.across.resampling.Window());
@@ -74,7 +84,7 @@ class CameraImage final : public OperatorOf<CameraImageAttributes> {
   // `down_taps`, `across_taps`: taps of an element of each axis.
   uint64_t ScratchBytes(size_t rows, size_t padded, size_t down_taps, size_t across_taps) const {
     const uint64_t down = uint64_t{rows} * down_taps, across = uint64_t{padded} * across_taps;
-    const uint64_t thread = (across + kMaxChannels * padded) * sizeof(float);
+    const uint64_t thread = (across + RowChannels() * padded) * sizeof(float);
     return uint64_t{Larger(down_taps, across_taps)} * sizeof(float) +
            (down + across) * kEntryBytes + thread * static_cast<uint64_t>(threads());
   }
@@ -151,12 +161,14 @@ Status CameraImage::Prepare() {
 uint64_t CameraImage::MaxScratchBytes() const {
   const CameraImageAttributes& a = attributes();
   if (a.fit == CameraImageFit::kFixed) return ScratchBytes(view_);
-  size_t taps = 2;
-  if (a.method == CameraImageMethod::kArea || a.method == CameraImageMethod::kAntialias) {
+  size_t taps = a.method == CameraImageMethod::kBicubic ? 4 : 2;
+  if (a.method == CameraImageMethod::kArea || a.method == CameraImageMethod::kAntialias ||
+      LimitsRows()) {
     const auto longer = static_cast<size_t>(a.frame[0] > a.frame[1] ? a.frame[0] : a.frame[1]);
     int64_t shorter = a.sizes[0] < a.sizes[1] ? a.sizes[0] : a.sizes[1];
     if (a.fit == CameraImageFit::kCenterCrop && a.shorter > 0) shorter = a.shorter;
     taps = 2 * (3 * longer / (2 * static_cast<size_t>(shorter)) + 2) + 1;
+    if (LimitsRows()) taps *= 2;
     taps = taps < longer ? taps : longer;
   }
   const auto width = static_cast<size_t>(a.sizes[1]);
@@ -279,15 +291,19 @@ void CameraImage::ComputeRow(const Source& source, int64_t row, const Table& dow
   const bool is_bgr = attributes().channels == CameraImageChannels::kBgr;
   const bool exchanges = is_bgr && args.colors == kCameraYuv;
   const auto channel = [&](size_t c) { return exchanges ? kMaxChannels - 1 - c : c; };
+  const bool is_cubic = IsCubic(attributes().method);
+  float* const pixels = LimitsRows() ? sums + kMaxChannels * padded : sums;
   for (size_t c = 0; c < kMaxChannels; ++c) {
-    args.y[c] = sums + channel(c) * padded;
-    args.base[c] = offset_[channel(c)];
+    args.y[c] = pixels + channel(c) * padded;
+    args.base[c] = is_cubic ? 0.0f : offset_[channel(c)];
   }
+  if (LimitsRows())
+    for (size_t i = 0; i < channels() * padded; ++i) sums[i] = 0;
   args.is_first = true;
   args.reverses = exchanges;
   // The last row of pixels may complete the result in place.
-  const bool in_place =
-      output().dtype == DType::kF32 && channels() == kMaxChannels && padded == view.across.size();
+  const bool in_place = !is_cubic && output().dtype == DType::kF32 && channels() == kMaxChannels &&
+                        padded == view.across.size();
   const size_t width = static_cast<size_t>(output().w()), window = view.down.resampling.Window();
   size_t last = window - 1;
   const float* const weights = down.weights + static_cast<size_t>(element) * window;
@@ -300,10 +316,21 @@ void CameraImage::ComputeRow(const Source& source, int64_t row, const Table& dow
           static_cast<size_t>(row) * width + static_cast<size_t>(view.across.place);
       args.z = result<float>() + pixel * kMaxChannels;
     }
-    for (size_t c = 0; c < channels(); ++c) args.factor[c] = weights[tap] * scale_[channel(c)];
+    for (size_t c = 0; c < channels(); ++c) {
+      args.factor[c] = LimitsRows() ? 1.0f : weights[tap] * (is_cubic ? 1.0f : scale_[channel(c)]);
+    }
     for (size_t i = 0; i < 3; ++i) args.rows[i] = source.bytes[i] + down.offsets[i > 0 ? 1 : 0][at];
     kernel_(args);
-    args.is_first = false;
+    args.is_first = LimitsRows();
+    if (LimitsRows()) {
+      for (size_t i = 0; i < channels() * padded; ++i) sums[i] += weights[tap] * Limited(pixels[i]);
+    }
+  }
+  if (is_cubic) {
+    for (size_t c = 0; c < channels(); ++c) {
+      float* const values = sums + c * padded;
+      for (size_t i = 0; i < padded; ++i) values[i] = Limited(values[i]) * scale_[c] + offset_[c];
+    }
   }
   WriteRow(view, row, in_place ? nullptr : sums, true);
 }

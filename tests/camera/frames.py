@@ -35,6 +35,9 @@ CAMERAS = {
         "any_turned": "camera(rgb, 2x1..9x14) | rotate(90) | center_crop(auto, 9) | bgr",
         "any_area": "camera(uyvy, 20x18..41x37) | rotate(180) | resize(auto, area)",
         "any_antialias": "camera(gray, 1x1..50x40) | rotate(270) | letterbox(auto, antialias)",
+        "any_bicubic": "camera(bgra, 2x3..30x20) | letterbox(auto, 7, bicubic) | rgb",
+        "any_antialias_bicubic": "camera(nv21, 1x1..24x30)"
+        " | center_crop(auto, 10, antialias_bicubic) | bgr",
         "letterbox": "camera(nv12, 12x10) | letterbox(auto, 114) | bgr | scale(1/255)",
         "area": "camera(rgb, 20x21) | rotate(90) | resize(auto, area)",
         "antialias": "camera(i420, 11x7, full) | crop(1, 1, 9, 5)"

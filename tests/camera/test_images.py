@@ -91,7 +91,16 @@ def test_arrays_pictures_and_crops_are_frames() -> None:
     )
 
 
-@pytest.mark.parametrize("fit", [*FITS, "resize(auto, antialias)", "center_crop(auto, 200)"])
+@pytest.mark.parametrize(
+    "fit",
+    [
+        *FITS,
+        "resize(auto, antialias)",
+        "center_crop(auto, 200)",
+        "letterbox(auto, bicubic)",
+        "resize(auto, antialias_bicubic)",
+    ],
+)
 def test_any_part_of_any_image_fits_the_memory_of_the_largest(fit: str) -> None:
     program = attach(network((1, 3, 24, 33)), f"camera(rgb, 1x1..200x150) | {fit} | rgb")
     session, rng = Session(program, 2, cache=False), np.random.default_rng(3)

@@ -72,6 +72,11 @@ VIT = {
     "do_normalize": True, "do_resize": True, "image_mean": [0.5, 0.5, 0.5],
     "image_std": [0.5, 0.5, 0.5], "resample": 2, "size": 224,
 }  # fmt: skip
+# Of openai/clip-vit-base-patch32, shortened.
+CLIP: dict[str, Any] = {
+    "crop_size": 224, "do_center_crop": True, "do_normalize": False, "do_resize": True,
+    "feature_extractor_type": "CLIPFeatureExtractor", "resample": 3, "size": 224,
+}  # fmt: skip
 CROPPED = {**RT_DETR, "do_center_crop": True, "size": {"shortest_edge": 256}, "crop_size": 224}
 TIMM: dict[str, Any] = {
     "architecture": "mobilenetv3_small_050",
@@ -156,6 +161,15 @@ def test_a_dynamic_export_has_the_size_of_its_metadata() -> None:
          "center_crop(auto, 256, antialias) | rgb | scale(1/255)"),
         ("config.json", TIMM,
          f"center_crop(auto, 256, antialias) | rgb | scale(1/255) | {IMAGENET}"),
+        ("infer_cfg.yml", INFER_CFG.replace("interp: 1", "interp: 2").replace("mean_std", "none"),
+         "resize(auto, bicubic) | rgb | scale(1/255)"),
+        ("preprocessor_config.json", {**RT_DETR, "resample": 3},
+         "resize(auto, antialias_bicubic) | rgb | scale(1/255)"),
+        ("preprocessor_config.json", CLIP,
+         "center_crop(auto, 224, antialias_bicubic) | rgb | scale(1/255)"),
+        ("config.json",
+         {**TIMM, "pretrained_cfg": {**TIMM["pretrained_cfg"], "interpolation": "bicubic"}},
+         f"center_crop(auto, 256, antialias_bicubic) | rgb | scale(1/255) | {IMAGENET}"),
     ],
 )  # fmt: skip
 def test_the_steps_are_those_of_the_file(
@@ -170,7 +184,7 @@ def test_the_steps_are_those_of_the_file(
 @pytest.mark.parametrize(
     ("name", "content", "why"),
     [
-        ("infer_cfg.yml", INFER_CFG.replace("interp: 1", "interp: 2"), "interp of Resize is 2"),
+        ("infer_cfg.yml", INFER_CFG.replace("interp: 1", "interp: 4"), "interp of Resize is 4"),
         ("infer_cfg.yml", INFER_CFG.replace("keep_ratio: false", "keep_ratio: true"),
          "keeps the ratio"),
         ("infer_cfg.yml", INFER_CFG.replace("type: Permute", "type: WarpAffine"), "'WarpAffine'"),
@@ -178,7 +192,7 @@ def test_the_steps_are_those_of_the_file(
         ("infer_cfg.yml", INFER_CFG.replace("0.229, ", ""), "not a value of each"),
         ("infer_cfg.yml", "Preprocess:\n- type: Permute\n", "does not resize"),
         ("infer_cfg.yml", "Preprocess:\n- [\n", "is no YAML"),
-        ("preprocessor_config.json", {**RT_DETR, "resample": 3}, "resample is 3"),
+        ("preprocessor_config.json", {**RT_DETR, "resample": 1}, "resample is 1"),
         ("preprocessor_config.json", {**RT_DETR, "do_pad": True}, "the step do_pad is not known"),
         ("preprocessor_config.json", {**RT_DETR, "do_thumbnail": True}, "do_thumbnail is not"),
         ("preprocessor_config.json", {**RT_DETR, "size": {"longest_edge": 9}}, "longest_edge"),
@@ -186,7 +200,11 @@ def test_the_steps_are_those_of_the_file(
         ("preprocessor_config.json", {**VIT, "image_std": [0, 1, 1]}, "std is 0"),
         ("preprocessor_config.json", {**CROPPED, "size": {"shortest_edge": -1}}, "edge is -1"),
         ("preprocessor_config.json", "{", "preprocessor_config.json"),
-        ("config.json", {"pretrained_cfg": {}}, "interpolation is 'bicubic'"),
+        ("preprocessor_config.json", {**RT_DETR, "resample": None}, "resample is None"),
+        *(("preprocessor_config.json", {**CLIP, "feature_extractor_type": kind, **more}, kind)
+          for kind, more in (("DeiTFeatureExtractor", {"size": 256}),
+                             ("LevitImageProcessor", {"size": {"shortest_edge": 224}}))),
+        ("config.json", {"pretrained_cfg": {"interpolation": "lanczos"}}, "is 'lanczos'"),
         ("config.json",
          {"pretrained_cfg": {**TIMM["pretrained_cfg"], "crop_mode": "border"}},
          "crop_mode is 'border'"),

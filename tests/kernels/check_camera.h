@@ -31,7 +31,7 @@ class CameraRowCheck {
     CameraRowArgs<uint8_t> args = {};
     const uint32_t* const x = TakePixels(taps, n, kind / 8, &args);
     float* const w = w_.Take(taps * n);
-    random_.Fill(w, taps * n, 0.0f, 1.0f);
+    random_.Fill(w, taps * n, -0.5f, 1.0f);
     args.w = w;
     args.n = n;
     args.taps = taps;
@@ -63,8 +63,8 @@ class CameraRowCheck {
           bool is_near = false;
           const double value = Channel(args, x[t * n + i], c, &is_near);
           sum += weight * value;
-          size += weight * value;
-          half += is_near ? weight : 0;
+          size += fabs(weight) * value;
+          half += is_near ? fabs(weight) : 0;
         }
         const double factor = static_cast<double>(args.factor[c]);
         const float* const y =

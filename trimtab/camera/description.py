@@ -16,7 +16,7 @@ from trimtab.camera.formats import FORMATS, PixelFormat
 from trimtab.camera.placement import ROTATIONS, FramePlacement
 from trimtab.errors import UsageError
 
-METHODS = ("nearest", "bilinear", "area", "antialias")
+METHODS = ("nearest", "bilinear", "area", "antialias", "bicubic", "antialias_bicubic")
 CENTERS = ("half_pixel", "asymmetric", "align_corners")
 CORNERS = ("center", "top_left")
 CHANNELS = ("rgb", "bgr", "gray")

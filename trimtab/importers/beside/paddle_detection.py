@@ -18,7 +18,7 @@ from trimtab.importers.beside.steps import (
 )
 from trimtab.program import ModelHints
 
-_RESAMPLING = {0: "nearest, asymmetric", 1: "bilinear", 3: "area"}  # OpenCV's numbers
+_RESAMPLING = {0: "nearest, asymmetric", 1: "bilinear", 2: "bicubic", 3: "area"}  # OpenCV's numbers
 
 
 def read(content: Mapping[str, Any]) -> ModelHints:

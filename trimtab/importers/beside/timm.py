@@ -23,7 +23,11 @@ from trimtab.importers.beside.steps import (
 )
 from trimtab.program import ModelHints
 
-_RESAMPLING = {"nearest": "nearest", "bilinear": "antialias"}  # of Pillow
+_RESAMPLING = {  # of Pillow
+    "nearest": "nearest",
+    "bilinear": "antialias",
+    "bicubic": "antialias_bicubic",
+}
 
 
 def read(content: Mapping[str, Any]) -> ModelHints:

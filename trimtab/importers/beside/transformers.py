@@ -21,9 +21,10 @@ from trimtab.importers.beside.steps import (
 )
 from trimtab.program import ModelHints
 
-# Pillow's numbers of its filters. Its bilinear one widens where pictures shrink.
-_RESAMPLING = {0: "nearest", 2: "antialias"}
-_BILINEAR = 2
+# Pillow's numbers of its filters, which widen where pictures shrink.
+_RESAMPLING = {0: "nearest", 2: "antialias", 3: "antialias_bicubic"}
+_SHORTER = ("CLIP", "ChineseCLIP")
+"""Processors of which a single number as the size is the shorter side, and not both sides."""
 
 _DONE = frozenset((
     "do_resize", "size", "resample", "do_center_crop", "crop_size", "do_rescale",
@@ -74,10 +75,14 @@ def _steps(content: Mapping[str, Any]) -> list[str]:
 def _fit(content: Mapping[str, Any]) -> str:
     """The step that makes pictures as large as the network's input."""
     size = content.get("size")
-    resample = method(_RESAMPLING, content.get("resample", _BILINEAR), "resample")
+    resample = method(_RESAMPLING, content.get("resample"), "resample")
     if not content.get("do_resize", True):
         raise UnknownStepError("do_resize is false, and pictures have any size")
     if content.get("do_center_crop"):
+        kind = str(content.get("image_processor_type") or content.get("feature_extractor_type"))
+        is_shorter = isinstance(size, dict) or kind.startswith(_SHORTER)
+        if not is_shorter or kind.startswith("Levit"):  # whose shorter side is 8/7 of its size
+            raise UnknownStepError(f"{kind} crops the size {size!r}, whose step is not known")
         shorter = size.get("shortest_edge") if isinstance(size, dict) else size
         return f"center_crop(auto, {side(shorter, 'the shortest edge')}, {resample})"
     is_whole = isinstance(size, int) or (isinstance(size, dict) and {*size} == {"height", "width"})
