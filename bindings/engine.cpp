@@ -5,6 +5,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@
 #include "runtime/api/run_time_operator.h"
 #include "runtime/api/trimtab.h"
 #include "runtime/core/cpu.h"
+#include "runtime/core/frame_fit.h"
 #include "runtime/core/kernel_table.h"
 #include "runtime/core/loader.h"
 #include "runtime/core/registry.h"
@@ -232,6 +234,21 @@ double TimeKernel(const std::string& name, const std::string& args_type,
   return trimtab::TimeKernel(row->function, args_type, sizes, least_ns);
 }
 
+// The place of a picture in a result, both of (width, height): left, top, width, height. `fit`: a
+// value of the attribute of camera_image, but not the first, which says that the model knows.
+std::array<int64_t, 4> FitFrame(uint32_t fit, int64_t shorter, std::array<int64_t, 2> picture,
+                                std::array<int64_t, 2> result) {
+  constexpr int64_t kLimit = 3'000'000'000;  // products of two fit 64 bits
+  const auto is_size = [](int64_t side) { return side > 0 && side <= kLimit; };
+  if (!is_size(picture[0]) || !is_size(picture[1]) || !is_size(result[0]) || !is_size(result[1]) ||
+      shorter < 0 || shorter > kLimit)
+    throw EngineError(TRIMTAB_BAD_ARGUMENT, "a picture has no such size");
+  int64_t content[4];
+  trimtab::FitFrame(static_cast<trimtab::FrameFit>(fit), shorter, {picture[1], picture[0]},
+                    {result[1], result[0]}, content);
+  return {content[1], content[0], content[3], content[2]};
+}
+
 std::vector<std::string> KernelNames() {
   return {trimtab::kKernelNames, trimtab::kKernelNames + trimtab::kKernelTableSize};
 }
@@ -257,6 +274,8 @@ PYBIND11_MODULE(_engine, module) {
              py::arg("attributes"), py::arg("output_count"));
   module.def("run_operator", &RunOperator, py::arg("op_id"), py::arg("inputs"),
              py::arg("attributes"), py::arg("output_count"));
+  module.def("fit_frame", &FitFrame, py::arg("fit"), py::arg("shorter"), py::arg("picture"),
+             py::arg("result"));
   module.def("cpu_features", &CpuFeatureNames);
   module.def("kernel_names", &KernelNames);
   module.def("time_kernel", &TimeKernel, py::arg("name"), py::arg("args_type"), py::arg("sizes"),

@@ -1,5 +1,7 @@
 #include "runtime/ops/camera_view.h"
 
+#include "runtime/core/frame_fit.h"
+
 namespace trimtab {
 namespace {
 
@@ -9,40 +11,14 @@ using Fit = CameraImageFit;
 // A multiple of 2^-14: sums of such weights of bytes are exact in float, and so equal on all cores.
 float Exact(float weight) { return ((weight * 0x1p14f + 0x1.8p23f) - 0x1.8p23f) * 0x1p-14f; }
 
-// Half to even, as Python's round.
-int64_t Round(double v) { return static_cast<int64_t>((v + 0x1.8p52) - 0x1.8p52); }
-int64_t AtLeastOne(int64_t v) { return v < 1 ? 1 : v; }
-
-// Sets the content of a picture of (width, height) in the result, as Camera.content of
-// trimtab/camera/description.py: top, left, height, width.
-void SetContent(const CameraImageAttributes& a, int64_t width, int64_t height,
-                int64_t (&content)[4]) {
-  const int64_t down = a.sizes[0], across = a.sizes[1];
-  int64_t w = across, h = down;
-  if (a.fit == Fit::kCenterCrop) {
-    w = h = a.shorter;
-    if (width <= height) {
-      h = AtLeastOne(a.shorter * height / width);
-    } else {
-      w = AtLeastOne(a.shorter * width / height);
-    }
-    content[0] = -Round(static_cast<double>(h - down) / 2);
-    content[1] = -Round(static_cast<double>(w - across) / 2);
-  } else {
-    if (a.fit != Fit::kStretch) {  // a letterbox, rounded as Ultralytics does
-      const double x = static_cast<double>(across) / static_cast<double>(width);
-      const double y = static_cast<double>(down) / static_cast<double>(height);
-      const double ratio = x < y ? x : y;
-      w = AtLeastOne(Round(static_cast<double>(width) * ratio));
-      h = AtLeastOne(Round(static_cast<double>(height) * ratio));
-    }
-    const bool is_centered = a.fit == Fit::kLetterbox;
-    content[0] = is_centered ? Round(static_cast<double>(down - h) / 2 - 0.1) : 0;
-    content[1] = is_centered ? Round(static_cast<double>(across - w) / 2 - 0.1) : 0;
-  }
-  content[2] = h;
-  content[3] = w;
+constexpr bool IsValue(Fit fit, FrameFit value) {
+  return static_cast<uint32_t>(fit) == static_cast<uint32_t>(value);
 }
+static_assert(IsValue(Fit::kStretch, FrameFit::kStretch) &&
+                  IsValue(Fit::kLetterbox, FrameFit::kLetterbox) &&
+                  IsValue(Fit::kLetterboxTopLeft, FrameFit::kLetterboxTopLeft) &&
+                  IsValue(Fit::kCenterCrop, FrameFit::kCenterCrop),
+              "the operator's fits are those of frames");
 
 int64_t RowBytes(Format format, int64_t width) {
   return (IsYuv(format) ? width + width % 2 : width) * PlanesOf(format).column[0];
@@ -160,7 +136,9 @@ Status CameraView::Set(const CameraImageAttributes& a, const Frame& frame) {
   int64_t content[4];
   for (size_t i = 0; i < 4; ++i) content[i] = a.content[i];
   if (a.fit != Fit::kFixed) {
-    SetContent(a, frame.region[is_turned ? 2 : 3], frame.region[is_turned ? 3 : 2], content);
+    const int32_t height = frame.region[is_turned ? 3 : 2], width = frame.region[is_turned ? 2 : 3];
+    FitFrame(static_cast<FrameFit>(a.fit), a.shorter, {height, width}, {a.sizes[0], a.sizes[1]},
+             content);
   }
   CameraViewAxis* const axes[] = {&down, &across};
   for (size_t i = 0; i < 2; ++i) {

@@ -80,6 +80,38 @@ def test_a_letterbox_is_rounded_as_that_of_ultralytics(
     np.testing.assert_array_equal(y[0, 0] != 0, expected)
 
 
+def of_ultralytics(width: int, height: int, size: tuple[int, int]) -> tuple[int, ...]:
+    """left, top, width, height as in ultralytics.data.augment.LetterBox."""
+    across, down = size
+    ratio = min(across / width, down / height)
+    w, h = max(1, round(width * ratio)), max(1, round(height * ratio))
+    return round((across - w) / 2 - 0.1), round((down - h) / 2 - 0.1), w, h
+
+
+def of_torchvision(width: int, height: int, size: tuple[int, int], short: int) -> tuple[int, ...]:
+    """left, top, width, height of Resize(short) and CenterCrop(size)."""
+    if width <= height:
+        w, h = short, int(short * height / width)
+    else:
+        w, h = int(short * width / height), short
+    return -round((w - size[0]) / 2.0), -round((h - size[1]) / 2.0), w, h
+
+
+def test_the_place_of_a_picture_is_that_of_ultralytics_and_torchvision() -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(500):
+        width, height, across, down = (int(n) for n in rng.integers(1, 2000, 4))
+        short = int(rng.integers(max(across, down), 2001))
+        frame, size = f"camera(rgb, {width}x{height})", (across, down)
+        boxed = parse(f"{frame} | letterbox").content(size)
+        assert boxed == of_ultralytics(width, height, size)
+        corner = parse(f"{frame} | letterbox(auto, top_left)").content(size)
+        assert corner == (0, 0, *boxed[2:])
+        turned = parse(f"{frame} | rotate(90) | center_crop(auto, {short})").content(size)
+        assert turned == of_torchvision(height, width, size, short)
+        assert parse(f"{frame} | resize").content(size) == (0, 0, *size)
+
+
 def test_boxes_are_limited_to_the_frame_and_keep_their_order_when_it_is_turned() -> None:
     camera = parse("camera(rgb, 40x20) | rotate(180) | letterbox(40)")
     boxes = camera.placement().boxes_to_frame([[-5, 12, 10, 14], [0, 0, 40, 40]])

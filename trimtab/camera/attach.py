@@ -135,8 +135,7 @@ def _attributes(camera: Camera, size: Size) -> dict[str, Any]:
     stride = camera.stride or camera.pixels.row_bytes(camera.width)
     free: dict[str, Any] = {}
     if camera.min_size:
-        is_at_corner = camera.fit == "letterbox" and camera.corner == "top_left"
-        free["fit"] = "letterbox_top_left" if is_at_corner else camera.fit
+        free["fit"] = camera.fit_of_frames
         free["min_frame"] = camera.min_size[::-1]
         if camera.fit == "center_crop":
             free["shorter"] = camera.resized_crop(size)

@@ -11,9 +11,11 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from trimtab import schema
 from trimtab.camera.families import FAMILIES
 from trimtab.camera.formats import FORMATS, PixelFormat
 from trimtab.camera.placement import ROTATIONS, FramePlacement
+from trimtab.engine import engine
 from trimtab.errors import UsageError
 
 METHODS = ("nearest", "bilinear", "area", "antialias", "bicubic", "antialias_bicubic")
@@ -91,22 +93,17 @@ class Camera:
         _, _, width, height = self.region
         if self.rotation in (90, 270):
             width, height = height, width
-        across, down = size
-        if self.fit == "stretch":
-            return 0, 0, across, down
-        if self.fit == "letterbox":  # the rounding of Ultralytics
-            ratio = min(across / width, down / height)
-            w, h = max(1, round(width * ratio)), max(1, round(height * ratio))
-            if self.corner == "top_left":
-                return 0, 0, w, h
-            return round((across - w) / 2 - 0.1), round((down - h) / 2 - 0.1), w, h
-        short = self.resized_crop(size)
-        w, h = short, short  # the rounding of torchvision
-        if width <= height:
-            h = max(1, int(short * height / width))
-        else:
-            w = max(1, int(short * width / height))
-        return -round((w - across) / 2), -round((h - down) / 2), w, h
+        fit = schema.operator("camera_image").attribute("fit").number(self.fit_of_frames)
+        left, top, across, down = engine().fit_frame(
+            fit, self.resized_crop(size), (width, height), size
+        )
+        return left, top, across, down
+
+    @property
+    def fit_of_frames(self) -> str:
+        """The operator's `fit` where frames differ in size."""
+        is_at_corner = self.fit == "letterbox" and self.corner == "top_left"
+        return "letterbox_top_left" if is_at_corner else self.fit
 
     def resized_crop(self, size: Size) -> int:
         """The shorter side, in pixels, of the picture before a center crop to `size`."""
