@@ -229,6 +229,50 @@ def test_an_unknown_step_is_refused_when_the_steps_are_wanted(
     camera.attach(program, "camera(rgb, 9x9) | yolo")
 
 
+# Of PP-OCRv5_mobile_rec and PP-LCNet in PaddleX 3, shortened.
+OCR_YML = """\
+Global:
+  model_name: PP-OCRv5_mobile_rec
+PreProcess:
+  transform_ops:
+  - DecodeImage:
+      channel_first: false
+      img_mode: BGR
+  - RecResizeImg:
+      image_shape: [3, 48, 320]
+PostProcess:
+  name: CTCLabelDecode
+  character_dict:
+  - a
+  - '1'
+"""
+CLASSES_YML = """\
+PreProcess:
+  transform_ops:
+  - ResizeImage:
+      resize_short: 256
+PostProcess:
+  Topk:
+    topk: 5
+    label_list: [cat, dog]
+"""
+
+
+def test_the_head_and_the_names_of_paddle_ocr_are_read(tmp_path: Path) -> None:
+    result = loaded(tmp_path, "inference.yml", OCR_YML)
+    assert (result.heads, result.labels) == (("ctc",), ("blank", "a", "1", " "))
+    assert result.refusal == "inference.yml: the step RecResizeImg is not known"
+    result = loaded(tmp_path, "inference.yml", CLASSES_YML)
+    assert (result.heads, result.labels) == (("top_k",), ("cat", "dog"))
+    detector = loaded(tmp_path, "inference.yml", INFER_CFG)
+    assert detector.camera.startswith("resize(auto, bilinear) | rgb")
+    assert detector.labels == ("person", "bicycle")
+    maps = loaded(tmp_path, "inference.yml", "PostProcess:\n  name: DBPostProcess\n")
+    assert (maps.heads, maps.entry) == ((), "PostProcess: DBPostProcess")
+    for odd in ("PreProcess: 3\n", "PreProcess:\n  transform_ops: 3\n", "PostProcess: [1]\n"):
+        assert loaded(tmp_path, "inference.yml", odd).heads == ()
+
+
 @pytest.mark.parametrize(
     ("architecture", "head"),
     [

@@ -13,7 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from trimtab import strict_json
-from trimtab.importers.beside import paddle_detection, timm, transformers, ultralytics
+from trimtab.importers.beside import (
+    paddle_detection,
+    paddle_inference,
+    timm,
+    transformers,
+    ultralytics,
+)
 from trimtab.program import ModelHints
 
 LIMIT_BYTES = 1 << 18  # names of 1,000 classes are 30 KB
@@ -21,6 +27,7 @@ LIMIT_BYTES = 1 << 18  # names of 1,000 classes are 30 KB
 _READERS: Mapping[str, Callable[[Mapping[str, Any]], ModelHints]] = {
     "metadata.yaml": ultralytics.of_ultralytics,
     "infer_cfg.yml": paddle_detection.read,
+    "inference.yml": paddle_inference.read,
     "preprocessor_config.json": transformers.read,
     "config.json": timm.read,
 }
