@@ -10,8 +10,8 @@ from trimtab.cli._options import (
     INPUT_HELP,
     PlanOptions,
     PrecisionOptions,
+    RecipeOptions,
     parse_bytes,
-    parse_inputs,
 )
 
 NAMESPACE = "bench"
@@ -46,7 +46,6 @@ def model(options: ModelOptions) -> None:
     from lab.time_model.simulate import model_time
     from trimtab import cores
     from trimtab.errors import UsageError
-    from trimtab.pipeline.recipe import Recipe
 
     if options.results.update and changed(options).keys() - _OF_A_ROW - {"update", "check", "json"}:
         raise UsageError(
@@ -59,12 +58,8 @@ def model(options: ModelOptions) -> None:
     )
     modeled = [
         model_time(
-            Recipe(
-                model=name,
-                cpu=cpu,
-                shapes=parse_inputs(options.input),
-                plan=options.plan.read(),
-                calibration=options.precision.read(),
+            RecipeOptions.of(options, model=name).read(
+                options.plan.read(), options.precision.read(), cameras=False, views=False
             ),
             core,
             run.progress,

@@ -44,7 +44,7 @@ def test_the_example_of_a_camera_and_a_head_uses_both_as_valid_c(
     tmp_path: Path, format: str
 ) -> None:
     camera = f"data=camera({format}, 640x480) | yolo"
-    _, cameras = input_shapes.parse_with_cameras([camera])
+    cameras = input_shapes.parse_all([camera]).cameras
     request = HeadRequest.parse("yolov3:score=0.4,iou=0.5,classes=80")
     recipe = Recipe(model="yolo_fastest", cameras=cameras, head=request)
     require("cc", "gcc")

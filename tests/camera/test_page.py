@@ -96,8 +96,8 @@ def test_the_tables_have_all_formats_methods_and_families() -> None:
 
 def test_an_input_is_a_shape_or_a_camera() -> None:
     texts = re.findall(r'--input "([^"]*)"', PAGE)
-    shapes, cameras = input_shapes.parse_with_cameras([*texts[:1], "other=1,3"])
+    shapes, cameras, _ = input_shapes.parse_all([*texts[:1], "other=1,3"])
     assert shapes == {"other": (1, 3)}
     assert cameras["images"].frame_shape == (1620, 1920)
     with pytest.raises(trimtab.TrimtabError, match="two cameras"):
-        input_shapes.parse_with_cameras(texts)
+        input_shapes.parse_all(texts)

@@ -161,10 +161,10 @@ def test_a_file_beside_a_model_has_its_inputs_and_head(tmp_path: Path) -> None:
         'head = "yolov8:score=0.3"\n[inputs]\n'
         'images = "camera(nv12, 64x64..1920x1080) | yolo"\nsize = "1,2"\n'
     )
-    shapes, cameras = input_shapes.parse_with_cameras([str(path)])
+    shapes, cameras, _ = input_shapes.parse_all([str(path)])
     assert shapes == {"size": (1, 2)}
     assert cameras["images"].min_size == (64, 64)
     assert input_shapes.read_use(str(path)).head == "yolov8:score=0.3"
     path.write_text("[input]\n")
     with pytest.raises(UsageError, match="inputs"):
-        input_shapes.parse_with_cameras([str(path)])
+        input_shapes.parse_all([str(path)])

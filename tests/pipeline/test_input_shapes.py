@@ -34,7 +34,7 @@ def test_shapes_cameras_and_views_of_pictures_are_told_apart() -> None:
     assert set(shapes) == {"a", "yolo", "s"}
     assert (cameras["b"].format, cameras["b"].fit) == ("nv12", "letterbox")
     assert views["c"].scale == (1 / 127.5,)
-    _, views = input_shapes.without_views(["letterbox(auto, 114) | bgr", "x=auto"])
+    views = input_shapes.parse_all(["letterbox(auto, 114) | bgr", "x=auto"]).views
     assert (views[""].channels, views["x"].follows_model) == ("bgr", True)
 
 

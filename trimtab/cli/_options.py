@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from trimtab.cli._command import group, option
 
 if TYPE_CHECKING:
-    from trimtab.camera import Camera
     from trimtab.devices.control import Control
     from trimtab.heads import HeadRequest
     from trimtab.learning.request import TrainingRequest
@@ -253,21 +252,39 @@ class RecipeOptions:
         "core to build for, e.g. cortex-a53; default: the device's, or any of the architecture"
     )
 
-    def read(self, plan: PlanOptions, precision: PrecisionOptions) -> Recipe:
-        """The recipe of these options; UsageError for invalid values."""
+    @classmethod
+    def of(cls, options: Any, **others: Any) -> RecipeOptions:
+        """The fields that a command's own options share with these by name, and `others`."""
+        names = {field.name for field in fields(cls)} - others.keys()
+        shared = {name: getattr(options, name) for name in names if hasattr(options, name)}
+        return cls(**shared, **others)
+
+    def read(
+        self,
+        plan: Plan,
+        calibration: Calibration | None = None,
+        *,
+        cameras: bool = True,
+        views: bool = True,
+    ) -> Recipe:
+        """The recipe of these options; UsageError for invalid values. `cameras`, `views`: inputs
+        may also name cameras, and the steps from the pictures of a calibration.
+        """
+        from trimtab.pipeline import input_shapes
+        from trimtab.pipeline.calibration import Calibration
         from trimtab.pipeline.recipe import Recipe
 
-        shapes, cameras, views = parse_all_inputs(self.input)
+        inputs = input_shapes.parse_all(self.input, cameras=cameras, views=views)
         return Recipe(
             model=self.model,
             profile=self.profile,
             toolchain=self.toolchain,
             cpu=self.cpu,
-            shapes=shapes,
-            cameras=cameras,
+            shapes=inputs.shapes,
+            cameras=inputs.cameras,
             head=parse_head(self.head),
-            plan=plan.read(),
-            calibration=precision.read().with_views(views),
+            plan=plan,
+            calibration=(calibration or Calibration()).with_views(inputs.views),
         )
 
 
@@ -294,27 +311,6 @@ def parse_inputs(inputs: Iterable[str]) -> Shapes:
     from trimtab.pipeline import input_shapes
 
     return input_shapes.parse(inputs)
-
-
-def parse_all_inputs(
-    inputs: Iterable[str],
-) -> tuple[Shapes, dict[str, Camera], dict[str, Camera]]:
-    """The shapes, the cameras and the views of pictures among the texts of inputs; UsageError for
-    anything else.
-    """
-    from trimtab.pipeline import input_shapes
-
-    return input_shapes.parse_all(inputs)
-
-
-def parse_calibrated(inputs: Iterable[str], calibration: Calibration) -> tuple[Shapes, Calibration]:
-    """The shapes among the texts of inputs, and the calibration with the others, which are views of
-    pictures; UsageError for anything else.
-    """
-    from trimtab.pipeline import input_shapes
-
-    texts, views = input_shapes.without_views(inputs)
-    return input_shapes.parse(texts), calibration.with_views(views)
 
 
 def parse_head(head: str) -> HeadRequest | None:

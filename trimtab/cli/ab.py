@@ -12,7 +12,7 @@ from trimtab.cli._options import (
     TRUST_HELP,
     ControlOptions,
     PlanOptions,
-    parse_inputs,
+    RecipeOptions,
 )
 
 if TYPE_CHECKING:
@@ -90,18 +90,11 @@ class AbOptions:
 
     def _arm(self, what: str, letter: str, options: ArmOptions) -> Arm:
         from trimtab.compare.arms import Arm
-        from trimtab.pipeline.recipe import Recipe
 
         shared, alone = changed(self.shared), changed(options)
         chosen = parse(ArmOptions, {**shared, **alone})
-        recipe = Recipe(
-            model=what,
-            profile=chosen.profile,
-            toolchain=chosen.toolchain,
-            cpu=chosen.cpu,
-            shapes=parse_inputs(self.input),
-            plan=chosen.plan.read(),
-        )
+        network = RecipeOptions.of(chosen, model=what, input=self.input)
+        recipe = network.read(chosen.plan.read(), cameras=False, views=False)
         # Threads apply to any binary, all else only to one that is still to be built.
         of_build = [*(f"{letter}-{name}" for name in alone if name != "threads")]
         of_build += [name for name in shared if name != "threads"]

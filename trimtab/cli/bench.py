@@ -110,7 +110,7 @@ class BenchOptions:
             control=self.control.read(),
         )
         return replace(
-            self.network.read(self.plan, self.precision),
+            self.network.read(self.plan.read(), self.precision.read()),
             budget=self.limits.read(self.plan.choices.prefer),
             embed_model=self.embed_model,
             measurement=MeasurementRequest(

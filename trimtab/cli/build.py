@@ -79,7 +79,7 @@ class BuildOptions:
                 f"--example is a program for the model file, and {why}",
                 hint="leave out --embed-model" if self.network.model else "name one with --model",
             )
-        recipe = self.network.read(self.plan, self.precision)
+        recipe = self.network.read(self.plan.read(), self.precision.read())
         if self.pictures and not any(camera.min_size for camera in recipe.cameras.values()):
             raise UsageError(
                 "--pictures is for cameras whose frames may differ in size",
@@ -221,15 +221,11 @@ def _show_plan_costs(options: SizeOptions) -> None:
     from trimtab.pipeline.loaded import load
     from trimtab.pipeline.plan_costs import plan_costs, table, toolchain_with_code_sizes
     from trimtab.pipeline.planned import plan
-    from trimtab.pipeline.recipe import Recipe
     from trimtab.pipeline.resolve import read_plan
 
-    recipe = Recipe(
-        model=options.model,
-        toolchain=options.toolchain or toolchain_with_code_sizes(options.cpu),
-        cpu=options.cpu,
-        plan=read_plan(options.plan, threads=options.threads),
-    )
+    toolchain = options.toolchain or toolchain_with_code_sizes(options.cpu)
+    plan_file = read_plan(options.plan, threads=options.threads)
+    recipe = RecipeOptions.of(options, toolchain=toolchain).read(plan_file)
     progress = shown(quiet=options.json)
     costs = table(plan_costs(plan(load(recipe, progress), progress), progress))
     print(costs.json() if options.json else costs.text())

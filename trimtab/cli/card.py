@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
 from trimtab.cli._command import command, group, option
@@ -14,9 +15,8 @@ from trimtab.cli._options import (
     TRUST_HELP,
     CalibrationOptions,
     ControlOptions,
+    RecipeOptions,
     format_of,
-    parse_all_inputs,
-    parse_head,
 )
 
 if TYPE_CHECKING:
@@ -88,9 +88,11 @@ class CardOptions:
 
     def recipes(self) -> Iterator[tuple[str, Recipe]]:
         """A precision and a recipe for each network, device and precision."""
+        from dataclasses import replace
+
         from trimtab.bench.jobs import Settings
         from trimtab.pipeline.card import with_operators
-        from trimtab.pipeline.recipe import MeasurementRequest, Recipe
+        from trimtab.pipeline.recipe import MeasurementRequest
         from trimtab.pipeline.resolve import read_plan
         from trimtab.results.folder import results_folder
 
@@ -101,23 +103,15 @@ class CardOptions:
             energy=self.energy,
             control=self.control.read(),
         )
-        shapes, cameras, views = parse_all_inputs(self.input)
-        head = parse_head(self.head)
-        for model in self.model:
-            for device in self.device or ("local",):
-                for precision in self.precision or _PRECISIONS:
-                    recipe = Recipe(
-                        model=model,
-                        shapes=shapes,
-                        cameras=cameras,
-                        head=head,
-                        plan=read_plan("", precision=precision, threads=self.threads),
-                        calibration=self.samples.read().with_views(views).for_precision(precision),
-                        measurement=MeasurementRequest(
-                            device, settings, results_folder(self.results), self.trust_new
-                        ),
-                    )
-                    yield precision, with_operators(recipe)
+        results = results_folder(self.results)
+        precisions = self.precision or _PRECISIONS
+        for model, device, precision in product(self.model, self.device or ("local",), precisions):
+            plan = read_plan("", precision=precision, threads=self.threads)
+            recipe = RecipeOptions.of(self, model=model).read(plan, self.samples.read())
+            measurement = MeasurementRequest(device, settings, results, self.trust_new)
+            calibration = recipe.calibration.for_precision(precision)
+            recipe = replace(recipe, calibration=calibration, measurement=measurement)
+            yield precision, with_operators(recipe)
 
 
 @command(CardOptions, engine=True, short_options=False)

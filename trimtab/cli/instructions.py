@@ -13,7 +13,7 @@ from trimtab.cli._options import (
     RESULTS_HELP,
     VIEW_HELP,
     PrecisionOptions,
-    parse_calibrated,
+    RecipeOptions,
 )
 
 if TYPE_CHECKING:
@@ -55,23 +55,16 @@ class InstructionsOptions:
 
     def recipe(self) -> Recipe:
         """The recipe of these options; UsageError for invalid values."""
-        from trimtab.pipeline.recipe import Recipe
         from trimtab.pipeline.resolve import read_plan
 
-        shapes, calibration = parse_calibrated(self.input, self.calibration.read())
-        return Recipe(
-            model=self.model,
-            cpu=self.cpu,
-            shapes=shapes,
-            plan=read_plan(
-                self.plan,
-                prefer=self.prefer,
-                weights=self.weights,
-                accuracy=self.accuracy,
-                precision=self.precision,
-            ),
-            calibration=calibration,
+        plan = read_plan(
+            self.plan,
+            prefer=self.prefer,
+            weights=self.weights,
+            accuracy=self.accuracy,
+            precision=self.precision,
         )
+        return RecipeOptions.of(self).read(plan, self.calibration.read(), cameras=False)
 
 
 @command(InstructionsOptions, engine=True)

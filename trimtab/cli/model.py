@@ -17,7 +17,6 @@ from trimtab.cli._options import (
     PlanOptions,
     PrecisionOptions,
     RecipeOptions,
-    parse_calibrated,
     parse_inputs,
 )
 
@@ -59,17 +58,8 @@ class InspectOptions:
 
     def recipe(self) -> Recipe:
         """The recipe of these options; UsageError for invalid values."""
-        from trimtab.pipeline.recipe import Recipe
-
-        shapes, calibration = parse_calibrated(self.input, self.precision.read())
-        return Recipe(
-            model=self.model[0],
-            toolchain=self.toolchain,
-            cpu=self.cpu,
-            shapes=shapes,
-            plan=self.choices.read(),
-            calibration=calibration,
-        )
+        network = RecipeOptions.of(self, model=self.model[0])
+        return network.read(self.choices.read(), self.precision.read(), cameras=False)
 
 
 @command(InspectOptions, engine=True)
@@ -179,15 +169,8 @@ class ConvertOptions:
         planning = changed(self.plan), changed(self.precision), self.cpu, self.profile
         if any(planning) and not self.toolchain:
             raise UsageError("a plan is for a machine: which?", hint="--toolchain NAME, or host")
-        network = RecipeOptions(
-            model=self.model,
-            input=self.input,
-            head=self.head,
-            profile=self.profile,
-            toolchain=self.toolchain,
-            cpu=self.cpu,
-        )
-        return replace(network.read(self.plan, self.precision), outputs=self.tensor)
+        recipe = RecipeOptions.of(self).read(self.plan.read(), self.precision.read())
+        return replace(recipe, outputs=self.tensor)
 
 
 @command(ConvertOptions, engine=True)
@@ -256,22 +239,11 @@ class ProfileOptions:
 
     def recipes(self) -> list[Recipe]:
         """A recipe for each model; UsageError for invalid values."""
-        from trimtab.pipeline.recipe import Recipe
         from trimtab.pipeline.resolve import read_plan
 
         plan = read_plan("", precision=self.precision, threads=self.threads)
-        shapes, calibration = parse_calibrated(self.input, self.calibration.read())
-        return [
-            Recipe(
-                model=model,
-                toolchain=self.toolchain,
-                cpu=self.cpu,
-                shapes=shapes,
-                plan=plan,
-                calibration=calibration,
-            )
-            for model in self.model
-        ]
+        networks = [RecipeOptions.of(self, model=model) for model in self.model]
+        return [one.read(plan, self.calibration.read(), cameras=False) for one in networks]
 
 
 @command(ProfileOptions, engine=True)

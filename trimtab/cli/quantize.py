@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from trimtab.cli._command import argument, command, group, option
-from trimtab.cli._options import VIEW_HELP, PrecisionOptions, parse_calibrated, parse_head
+from trimtab.cli._options import VIEW_HELP, PrecisionOptions, RecipeOptions
 
 if TYPE_CHECKING:
     from trimtab.pipeline.recipe import Recipe
@@ -40,15 +40,9 @@ class QuantizeOptions:
 
     def recipe(self) -> Recipe:
         """The recipe of these options; UsageError for invalid shapes."""
-        from trimtab.pipeline.recipe import Recipe
+        from trimtab.planner.plan_file import Plan
 
-        shapes, calibration = parse_calibrated(self.input, self.precision.read())
-        return Recipe(
-            model=self.model,
-            shapes=shapes,
-            head=parse_head(self.head),
-            calibration=calibration,
-        )
+        return RecipeOptions.of(self).read(Plan(), self.precision.read(), cameras=False)
 
 
 @command(QuantizeOptions, engine=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trimtab.cli._command import argument, command, group, option
-from trimtab.cli._options import PlanOptions, PrecisionOptions, parse_inputs
+from trimtab.cli._options import PlanOptions, PrecisionOptions, RecipeOptions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -89,14 +89,10 @@ class RunOptions:
     def recipe(self) -> Recipe:
         """The recipe of these options, without camera and head; UsageError for invalid values."""
         from trimtab.camera import is_view
-        from trimtab.pipeline.recipe import Recipe
 
-        return Recipe(
-            model=self.model,
-            shapes=parse_inputs(text for text in self.input if not is_view(text)),
-            plan=self.plan.read(),
-            calibration=self.precision.read(),
-        )
+        shapes = tuple(text for text in self.input if not is_view(text))
+        network = RecipeOptions(model=self.model, input=shapes)
+        return network.read(self.plan.read(), self.precision.read(), cameras=False)
 
 
 @command(RunOptions, engine=True, short_options=False)

@@ -79,7 +79,7 @@ class TuneOptions:
         if not 0 < self.minutes < 24 * 60:
             raise UsageError(f"--minutes is {self.minutes:g}, it must be above 0 and below a day")
         return TuneRequest(
-            recipe=self.network.read(self.plan, self.precision),
+            recipe=self.network.read(self.plan.read(), self.precision.read()),
             device=self.device,
             minutes=self.minutes,
             timings=Path(self.timings or results_folder(self.results) / TIMINGS),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from trimtab import camera
 from trimtab.camera import Camera
@@ -51,51 +52,39 @@ def without_bounds(shapes: Mapping[str, tuple[Size, ...]]) -> dict[str, tuple[in
     return sizes
 
 
-def parse_with_cameras(
-    inputs: Iterable[str],
-) -> tuple[dict[str, tuple[Size, ...]], dict[str, Camera]]:
-    """Shapes, and cameras from texts such as `data=camera(nv12, 1920x1080) | yolo`; UsageError for
-    anything else.
+class Inputs(NamedTuple):
+    """Graph inputs in texts, by name: shapes, cameras in front of the network, and views of
+    pictures, "" for the only one.
     """
-    shapes, cameras = [], {}
+
+    shapes: dict[str, tuple[Size, ...]]
+    cameras: dict[str, Camera]
+    views: dict[str, Camera]
+
+
+def parse_all(inputs: Iterable[str], *, cameras: bool = True, views: bool = True) -> Inputs:
+    """The shapes, the cameras such as `data=camera(nv12, 1920x1080) | yolo` and the views such as
+    `auto` or `data=yolo` among texts, if these may be there; UsageError for anything else, and for
+    two of one input.
+    """
+    shapes: list[str] = []
+    result = Inputs({}, {}, {})
     for text in _without_files(inputs):
-        name, equals, description = text.partition("=camera")
-        if not equals:
+        if cameras and "=camera" in text:
+            name, _, description = text.partition("=camera")
+            if not name or name in result.cameras:
+                problem = f"the input {name!r} has two cameras" if name else "a camera has no input"
+                raise UsageError(problem, where=text, hint="write NAME=camera(...), once per input")
+            result.cameras[name] = camera.parse(f"camera{description}")
+        elif views and camera.is_view(text):
+            name, view = camera.parse_view(text)
+            if name in result.views:
+                problem = f"the input {name!r} has two views" if name else "there are two views"
+                raise UsageError(problem, where=text, hint="give the steps of an input once")
+            result.views[name] = view
+        else:
             shapes.append(text)
-            continue
-        if not name or name in cameras:
-            problem = f"the input {name!r} has two cameras" if name else "a camera has no input"
-            raise UsageError(problem, where=text, hint="write NAME=camera(...), once per input")
-        cameras[name] = camera.parse(f"camera{description}")
-    return parse(shapes), cameras
-
-
-def without_views(inputs: Iterable[str]) -> tuple[list[str], dict[str, Camera]]:
-    """The texts that are shapes, and the cameras of the others by input, "" for the only one: views
-    of pictures, such as `auto` or `data=yolo`. UsageError for a malformed one, and for two of one
-    input.
-    """
-    texts, views = [], {}
-    for text in _without_files(inputs):
-        if not camera.is_view(text):
-            texts.append(text)
-            continue
-        name, view = camera.parse_view(text)
-        if name in views:
-            problem = f"the input {name!r} has two views" if name else "there are two views"
-            raise UsageError(problem, where=text, hint="give the steps of an input once")
-        views[name] = view
-    return texts, views
-
-
-def parse_all(
-    inputs: Iterable[str],
-) -> tuple[dict[str, tuple[Size, ...]], dict[str, Camera], dict[str, Camera]]:
-    """Shapes, cameras in front of the network, and views of pictures; UsageError for others."""
-    texts = [*_without_files(inputs)]
-    cameras = [text for text in texts if "=camera" in text]
-    others, views = without_views(text for text in texts if text not in cameras)
-    return *parse_with_cameras([*cameras, *others]), views
+    return result._replace(shapes=parse(shapes))
 
 
 def _without_files(inputs: Iterable[str]) -> Iterator[str]:
