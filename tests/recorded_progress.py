@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from trimtab.progress import Step
+from trimtab.progress import Silent, Step
 
 
 class RecordedProgress:
@@ -29,3 +29,16 @@ class RecordedProgress:
     def update(self, done: int, total: int = 0, detail: str = "") -> None:
         assert not total or done <= total
         self.last = done, total
+
+
+class Halfway(Silent):
+    """Does something once, when half of a step is done."""
+
+    def __init__(self, act: Callable[[], None]) -> None:
+        self._act: Callable[[], None] | None = act
+
+    def update(self, done: int, total: int = 0, detail: str = "") -> None:
+        """See `Step`."""
+        if self._act and 2 * done > total:
+            act, self._act = self._act, None
+            act()

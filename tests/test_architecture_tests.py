@@ -1,4 +1,4 @@
-"""Rules for the tests: no test reaches into private names of another room."""
+"""Rules for the tests: no test reaches into private names of another room, or of an object."""
 
 from __future__ import annotations
 
@@ -109,6 +109,48 @@ def test_no_test_reaches_into_private_names() -> None:
     assert reached == []
 
 
+def hidden(source: str) -> set[tuple[int, str]]:
+    """The lines and the names of private attributes of objects: all but those of `self`, `cls` and
+    `super()`, and those that the classes of the file itself define.
+    """
+    tree = ast.parse(source)
+    nodes = [*ast.walk(tree)]
+    of_classes = [inner for node in nodes if isinstance(node, ast.ClassDef) for inner in node.body]
+    defined = {item.name for item in of_classes if isinstance(item, ast.FunctionDef)}
+    defined |= {item.target.id for item in of_classes if isinstance(item, ast.AnnAssign)}
+    attributes = set[tuple[int, str]]()
+    for node in nodes:
+        match node:
+            case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name):
+                defined.add(name)
+            case ast.Attribute(value=ast.Call(func=ast.Name(id="super"))):
+                pass
+            case ast.Attribute(attr=name):
+                attributes.add((node.lineno, name))
+            case ast.Call(func=ast.Name(id=by) | ast.Attribute(attr=by), args=[_, named, *_]):
+                if by in ("getattr", "setattr", "delattr") and isinstance(named, ast.Constant):
+                    attributes.add((node.lineno, str(named.value)))
+    return {
+        (line, name)
+        for line, name in attributes
+        if name == "__new__" or (is_private(name) and name not in defined | PROTOCOLS)
+    }
+
+
+PROTOCOLS = {"_replace", "_asdict", "_fields", "_make", "_engine", "_repr_html_"}
+"""Names that are public in spite of their underscore: of named tuples, notebooks, our engine."""
+
+
+def test_no_test_reaches_into_private_attributes() -> None:
+    """What a test wants to see, a user can, too: in what an object does, or in a public name."""
+    reached = [
+        f"tests/{file}:{line} {name}"
+        for file, path in FILES.items()
+        for line, name in sorted(hidden(path.read_text("utf-8")))
+    ]
+    assert reached == []
+
+
 def room(file: str) -> str:
     """The room that a file of tests is for."""
     return file.partition("/")[0].removeprefix("test_").removesuffix(".py")
@@ -133,6 +175,28 @@ plan_cache.Plans._own
 self._x, plan_cache.__doc__, _engine.Executor, _match.products
 getattr(plan_cache, "package_signature")
 """
+
+
+PRIVATE_ATTRIBUTES = """
+device._client
+device.link._client.close()
+device._count = 1
+Client.__new__(Client)
+monkeypatch.setattr(device, "_send", None)
+getattr(device, "_send")
+"""
+PUBLIC_ATTRIBUTES = """
+class Own:
+    _limit: int
+    def _size(self): return self._bytes + super()._size()
+Own()._size(), Own()._bytes, Own()._limit, cls._x
+row._replace(a=1)._asdict(), device.__doc__, getattr(device, "name"), text.replace("a", "_")
+"""
+
+
+def test_the_search_knows_private_attributes() -> None:
+    assert {line for line, _ in hidden(PRIVATE_ATTRIBUTES)} == set(range(2, 8))
+    assert hidden(PUBLIC_ATTRIBUTES) == set()
 
 
 def test_the_search_knows_private_names_of_other_rooms() -> None:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import io
+import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, BinaryIO
 
 import pytest
 
-from trimtab.devices import PushedFile
-from trimtab.devices.shell import ShellDevice, quote
+from trimtab import compression
+from trimtab.devices import CommandResult
+from trimtab.devices.local import LocalDevice
+from trimtab.devices.process import Source, Transcript
+from trimtab.devices.shell import quote
 from trimtab.errors import DeviceError
-from trimtab.progress import SILENT
 
 ODD = ["", " ", "it's", '"', "$HOME", "`id`", "a;b", "*", "\\", "\n", "é", "-n", "&&", "#"]
 
@@ -48,16 +48,34 @@ def test_what_no_process_can_be_given_is_refused(
         quote(argv, env, cwd)
 
 
-def test_the_sent_bytes_include_those_of_a_compression_that_failed() -> None:
-    data, stored = bytes(range(256)) * 100, []
+class WithPrograms(LocalDevice):
+    """This machine as a device with other programs in a folder."""
 
-    def store(content: BinaryIO, reader: tuple[str, ...], *_: object) -> bool:
-        stored.append(len(content.read()))
-        return reader == ("cat",)
+    programs = ""
 
-    device: Any = SimpleNamespace(_decompressor=lambda _: "gzip", _store=store)
-    with SILENT.step("pushing") as step:
-        pushed = ShellDevice._send(device, io.BytesIO(data), "/there", "digest", len(data), step)
-    compressed, whole = stored
-    assert compressed < whole == len(data)
-    assert pushed == PushedFile("/there", compressed + whole)
+    def _execute(
+        self,
+        script: str,
+        *,
+        timeout_s: float,
+        stdin: Source | None = None,
+        transcript: Transcript | None = None,
+    ) -> CommandResult:
+        script = f"PATH={shlex.quote(self.programs)}:$PATH\n{script}"
+        return super()._execute(script, timeout_s=timeout_s, stdin=stdin, transcript=transcript)
+
+
+def test_the_sent_bytes_include_those_of_a_compression_that_failed(tmp_path: Path) -> None:
+    count = tmp_path / "count"
+    for name in compression.COMPRESSORS:
+        (tmp_path / name).write_text(f"#!/bin/sh\nwc -c >{shlex.quote(str(count))}; exit 1\n")
+        (tmp_path / name).chmod(0o755)
+    file = tmp_path / "weights"
+    file.write_bytes(bytes(range(256)) * 4000)  # large enough to be compressed
+    device = WithPrograms("here", str(tmp_path / "directory"), packs=True)
+    device.programs = str(tmp_path)
+    with device:
+        pushed = device.push(file)
+    compressed, whole = int(count.read_text()), file.stat().st_size
+    assert 0 < compressed < whole
+    assert (pushed.sent_bytes, pushed.packing) == (compressed + whole, "")

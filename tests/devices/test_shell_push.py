@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -15,11 +14,11 @@ from tests.devices.chosen_programs import ChosenPrograms
 from tests.devices.conftest import SshServer, require
 from tests.devices.servers import kill_sessions
 from tests.devices.ssh.test_transport import files_below
+from tests.recorded_progress import Halfway
 from trimtab.bench.jobs import Settings
 from trimtab.bench.protocol import measure
-from trimtab.devices import PushedFile, find_device, ssh
+from trimtab.devices import PushedFile, find_device
 from trimtab.errors import DeviceError, DeviceFullError, DeviceUnreachableError
-from trimtab.progress import SILENT
 from trimtab.results import records
 
 pytestmark = [pytest.mark.device, pytest.mark.usefixtures("each_client")]
@@ -147,32 +146,17 @@ def test_a_full_disk_does_not_cause_a_second_transfer(board: ChosenPrograms, wei
     assert files_of(board.directory) == []
 
 
-class _Cut(io.BytesIO):
-    """A file; the link breaks halfway through it, once."""
-
-    def __init__(self, content: bytes, cut: Callable[[], None]) -> None:
-        super().__init__(content)
-        self._cut: Callable[[], None] | None = cut
-
-    def read(self, size: int | None = -1) -> bytes:
-        if self._cut is not None and self.tell() > len(self.getvalue()) // 2:
-            self._cut()
-            self._cut = None
-        return super().read(size)
-
-
 @pytest.mark.parametrize("program", ["zstd", "gzip"])
 def test_a_broken_link_leaves_nothing_that_looks_complete(
     board: ChosenPrograms, weights: Path, program: str
 ) -> None:
     board.install(program)
     server = board.start()
-    remote = board.directory / "cache" / "x" / "weights.ttm"
-    with find_device("board1").open(trust_new=True) as device:
-        assert isinstance(device, ssh.SshDevice)
-        content = _Cut(weights.read_bytes(), lambda: kill_sessions(server.pid))
-        with SILENT.step("push") as step, pytest.raises(DeviceUnreachableError):
-            device._send(content, str(remote), "0" * 64, SIZE_BYTES, step)
+    with (
+        find_device("board1").open(trust_new=True) as device,
+        pytest.raises(DeviceUnreachableError),
+    ):
+        device.push(weights, Halfway(lambda: kill_sessions(server.pid)))
     assert files_below(board.directory) == []
     assert push(board, weights).packing == program
 

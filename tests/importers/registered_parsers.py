@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 
@@ -11,12 +13,12 @@ from trimtab.importers._handlers import Handlers
 
 
 @pytest.fixture(autouse=True)
-def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def forgotten(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Lets the parsers of a test end with it."""
     monkeypatch.setattr(_parsers, "registered", list(_parsers.registered))
-    for framework in _parsers.FRAMEWORKS:
-        network = importlib.import_module(f"trimtab.importers.{framework}_ops.network")
-        handlers: Handlers[object] = network.HANDLERS
-        len(handlers)  # loads the built-in handlers
-        monkeypatch.setattr(handlers, "_handlers", dict(handlers._handlers))
-        monkeypatch.setattr(handlers, "_parser_count", handlers._parser_count)
+    with ExitStack() as stack:
+        for framework in _parsers.FRAMEWORKS:
+            network = importlib.import_module(f"trimtab.importers.{framework}_ops.network")
+            handlers: Handlers[object] = network.HANDLERS
+            stack.enter_context(handlers.restored())
+        yield

@@ -146,17 +146,20 @@ def test_a_handler_that_a_script_adds_is_used_at_once(
     model.opset_import.add(domain="com.acme", version=1)
     path = tmp_path / "net.onnx"
     onnx.save(model, path)
-    monkeypatch.setattr(HANDLERS, "_handlers", {**HANDLERS})
     monkeypatch.setattr(_parsers, "foreign", [])
     with pytest.raises(UnsupportedOperatorError, match=r"com\.acme\.Fancy"):
         importers.load(path)
 
-    @HANDLERS.handles("com.acme.Fancy")
-    def fancy(node: OnnxNode) -> Value:
-        return node.add("relu", node.x())
+    with HANDLERS.restored():
 
-    assert [op.type for op in importers.load(path).ops] == ["relu"]
+        @HANDLERS.handles("com.acme.Fancy")
+        def fancy(node: OnnxNode) -> Value:
+            return node.add("relu", node.x())
+
+        assert [op.type for op in importers.load(path).ops] == ["relu"]
     assert _parsers.are_extended()
+    with pytest.raises(UnsupportedOperatorError, match=r"com\.acme\.Fancy"):
+        importers.load(path)
 
 
 def test_a_second_handler_of_a_type_is_an_error_that_names_both() -> None:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from distributed import Client
 
 from tests.recorded_progress import RecordedProgress
 from tests.sweep import cluster_worker, fakes
@@ -141,7 +142,8 @@ def test_a_device_that_no_worker_has_is_infra_and_the_rest_goes_on(
     worker(start, scheduler, "cpu=2")
     cache, folder = FakeCache(), tmp_path / "results"
     with DaskExecutor(scheduler, patience_s=3) as executor:
-        until(lambda: bool(executor._workers()))
+        with Client(scheduler) as client:
+            client.wait_for_workers(1)
         outcomes = Campaign(sweep, executor, folder, False, RecordedProgress(), cache).run()
     assert {outcome.status for outcome in outcomes} == {"INFRA"}
     assert "no worker has the resources of this task: qemu-x86-64" in outcomes[0].message

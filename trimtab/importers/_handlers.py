@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
 from trimtab.errors import SchemaError
@@ -52,6 +53,16 @@ class Handlers(Mapping[str, Handler[L]]):
             return handler
 
         return register
+
+    @contextmanager
+    def restored(self) -> Iterator[None]:
+        """Forgets what plug-ins and scripts add meanwhile, for those that add it again."""
+        self._import()
+        handlers, count = dict(self._handlers), self._parser_count
+        try:
+            yield
+        finally:
+            self._handlers, self._parser_count = handlers, count
 
     def _import(self) -> None:
         if not self._complete:

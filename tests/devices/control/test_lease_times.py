@@ -58,7 +58,7 @@ def kept_lease(clock: Clock) -> Iterator[tuple[Clock, Any, Lease]]:
     device: Any = Device(clock, "renewed\n")
     own = Lease(device, 3, "/tmp/lease", "")
     yield clock, device, own
-    own._stop.set()
+    own.release()
 
 
 HELD = (

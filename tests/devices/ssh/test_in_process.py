@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from trimtab.devices.ssh import client, in_process
-from trimtab.devices.ssh.in_process import ParamikoClient
 
 
 def thread(target: Callable[..., None], args: Sequence[Any], daemon: bool) -> SimpleNamespace:
@@ -39,12 +38,9 @@ def test_a_link_is_given_up_when_as_many_questions_as_with_openssh_stay_unanswer
     monkeypatch.setattr(in_process, "time", SimpleNamespace(monotonic=lambda: clock.now))
     monkeypatch.setattr(in_process, "ask_whether_alive", ask)
     monkeypatch.setattr(in_process, "threading", SimpleNamespace(Thread=thread))
-    link: Any = ParamikoClient.__new__(ParamikoClient)
-    link._closing = SimpleNamespace(wait=wait)
-    link._route = [SimpleNamespace(hostname="board")]
-    link._transports, link._broken = [], ""
-    link._watch(SimpleNamespace(packetizer=packetizer, is_active=lambda: True))
+    link: Any = SimpleNamespace(packetizer=packetizer, is_active=lambda: True)
+    closing: Any = SimpleNamespace(wait=wait)
+    silent_s = in_process.wait_until_silent(link, closing)
     assert len(questions) == answered + client.ALIVE_COUNT
     assert clock.now == (answered + client.ALIVE_COUNT + 1) * client.ALIVE_S
-    silent_s = (client.ALIVE_COUNT + 1) * client.ALIVE_S
-    assert link._broken == f"timeout, server board not responding for {silent_s:.0f} s"
+    assert silent_s == (client.ALIVE_COUNT + 1) * client.ALIVE_S

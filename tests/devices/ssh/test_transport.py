@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import signal
 import socket
@@ -18,9 +17,10 @@ from tests import disks
 from tests.bench.fakes import make_golden, make_subject
 from tests.devices.conftest import SshServer, make_key
 from tests.devices.servers import kill_sessions
+from tests.recorded_progress import Halfway
 from trimtab.bench.jobs import Settings
 from trimtab.bench.protocol import measure
-from trimtab.devices import find_device, ssh
+from trimtab.devices import find_device
 from trimtab.devices.ssh import client
 from trimtab.errors import (
     DeviceError,
@@ -29,7 +29,6 @@ from trimtab.errors import (
     DeviceUnreachableError,
     HostKeyError,
 )
-from trimtab.progress import SILENT
 from trimtab.results import records
 from trimtab.results.records import Status
 
@@ -188,25 +187,19 @@ def test_samples_that_arrived_before_a_time_out_are_in_its_record(
     assert [event["ns"] for event in record.of("run")] == [70, 71, 72]
 
 
-class _Interrupted(io.BytesIO):
-    """A file whose reader is interrupted halfway, as by Ctrl-C."""
-
-    def read(self, size: int | None = -1) -> bytes:
-        if self.tell() > len(self.getvalue()) // 2:
-            raise KeyboardInterrupt
-        return super().read(size)
+def interrupt() -> None:
+    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("compress", [False, True])
 def test_an_interrupted_push_leaves_nothing_behind(
-    sshd: SshServer, config: Path, compress: bool
+    sshd: SshServer, config: Path, tmp_path: Path, compress: bool
 ) -> None:
     sshd.define(config, "board1", directory=sshd.folder / "interrupted", compress=compress)
+    (tmp_path / "x").write_bytes(bytes(1 << 20))
     with find_device("board1").open(trust_new=True) as device:
-        assert isinstance(device, ssh.SshDevice)
-        remote, content = f"{sshd.folder}/interrupted/cache/x/x", _Interrupted(bytes(1 << 20))
-        with SILENT.step("push") as step, pytest.raises(KeyboardInterrupt):
-            device._send(content, remote, "0" * 64, 1 << 20, step)
+        with pytest.raises(KeyboardInterrupt):
+            device.push(tmp_path / "x", Halfway(interrupt))
         assert files_below(sshd.folder / "interrupted") == []
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
 
 import paramiko
 import pytest
-from paramiko.pipe import PosixPipe
 
 from tests.devices.conftest import SshServer
 from tests.devices.fake_boot_id import BOOT_ID, play_boot_id
@@ -22,7 +22,6 @@ from tests.devices.ssh.conftest import Home
 from trimtab.devices import Device, find_device, ssh
 from trimtab.devices.limits import TimeLimits
 from trimtab.devices.ssh import client
-from trimtab.devices.ssh.openssh import OpenSshClient
 from trimtab.errors import (
     DeviceError,
     DeviceOutputError,
@@ -79,14 +78,12 @@ def test_the_output_of_a_login_script_stays_out_of_results(
 def test_output_behind_the_result_does_not_end_the_connection(
     start_sshd: Callable[..., SshServer], config: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def close(pipe: Any) -> None:
-        """The original, in the middle of which another thread runs."""
-        os.close(pipe._rfd)
-        os.close(pipe._wfd)
-        time.sleep(0.3)
-        pipe._closed = True
+    def close(fd: int) -> None:
+        """The original, behind which another thread runs."""
+        os.close(fd)
+        time.sleep(0.15)
 
-    monkeypatch.setattr(PosixPipe, "close", close)
+    monkeypatch.setattr(paramiko.pipe, "os", SimpleNamespace(**{**vars(os), "close": close}))
     server = start_sshd('ForceCommand eval "$SSH_ORIGINAL_COMMAND"; sleep 0.1; echo good bye')
     server.define(config, "board1")
     with find_device("board1").open(trust_new=True) as device:
@@ -238,13 +235,17 @@ def test_a_time_out_over_a_frozen_connection_claims_no_kill(
     assert device.run(["true"], timeout_s=10).ok, "over another connection"
 
 
-def test_nothing_is_left_of_a_connection(device: Device, server: SshServer) -> None:
+def test_nothing_is_left_of_a_connection(
+    device: Device, server: SshServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert isinstance(device, ssh.SshDevice)
-    connection = device._client
-    folder = connection._folder if isinstance(connection, OpenSshClient) else None
-    assert folder is None or (folder / "s").exists()
     device.__exit__()
-    assert folder is None or not folder.exists()
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        monkeypatch.setattr(tempfile, "tempdir", folder)
+        with device.clone():
+            sockets = [*Path(folder).glob("trimtab-ssh-*/s")]
+            assert len(sockets) == (device.connection.startswith("openssh"))
+        assert not [*Path(folder).iterdir()]
     deadline = time.monotonic() + 5
     while (descendants(server.pid) or threads()) and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -180,20 +180,11 @@ class ParamikoClient:
         host_keys.pin(pins, name, f"{key.get_name()} {key.get_base64()}")
 
     def _watch(self, transport: paramiko.Transport) -> None:
-        """Asks a silent server for a sign of life, and gives up a link that stays silent."""
-        packets: _ArrivalTimes = transport.packetizer  # type: ignore[assignment]
-        interval_s = client.ALIVE_S
-        asker: threading.Thread | None = None
-        while not self._closing.wait(interval_s) and transport.is_active():
-            silent_s = time.monotonic() - packets.last_s
-            if silent_s >= interval_s * (client.ALIVE_COUNT + 1):
-                host = self._route[-1].hostname
-                self._broken = f"timeout, server {host} not responding for {silent_s:.0f} s"
-                self._close_transports()
-                return
-            if silent_s >= interval_s and not (asker and asker.is_alive()):
-                asker = threading.Thread(target=ask_whether_alive, args=(transport,), daemon=True)
-                asker.start()
+        """Gives up a link that stays silent."""
+        if silent_s := wait_until_silent(transport, self._closing):
+            host = self._route[-1].hostname
+            self._broken = f"timeout, server {host} not responding for {silent_s:.0f} s"
+            self._close_transports()
 
     def _close_transports(self) -> None:
         """Closes the TCP connection first: a frozen one would block the close of those inside."""
@@ -318,6 +309,23 @@ def _bounded(open_channel: Callable[[], paramiko.Channel], limit_s: float) -> pa
     if isinstance(outcome[0], BaseException):
         raise outcome[0]
     return outcome[0]
+
+
+def wait_until_silent(transport: paramiko.Transport, closing: threading.Event) -> float:
+    """Asks a silent server for a sign of life. Returns for how many seconds a link has been silent
+    when it has to be given up, or 0 when it has ended or is `closing`.
+    """
+    packets: _ArrivalTimes = transport.packetizer  # type: ignore[assignment]
+    interval_s = client.ALIVE_S
+    asker: threading.Thread | None = None
+    while not closing.wait(interval_s) and transport.is_active():
+        silent_s = time.monotonic() - packets.last_s
+        if silent_s >= interval_s * (client.ALIVE_COUNT + 1):
+            return silent_s
+        if silent_s >= interval_s and not (asker and asker.is_alive()):
+            asker = threading.Thread(target=ask_whether_alive, args=(transport,), daemon=True)
+            asker.start()
+    return 0.0
 
 
 def ask_whether_alive(transport: paramiko.Transport) -> None:
