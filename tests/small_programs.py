@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 import trimtab
 from trimtab import passes
+from trimtab.modelfile import Program
 from trimtab.planner import planner
-from trimtab.program import Program
 from trimtab.target import Target
 
 Array = NDArray[np.float32]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import NamedTuple
 
 import pytest
@@ -61,8 +62,8 @@ WINGS = {
         {"text", "target"},
         {
             "program": set(),
-            "operator_cases": {"program"},
             "modelfile": {"program"},
+            "operator_cases": {"program", "modelfile"},
             "plan_cache": {"program", "modelfile"},
             "zoo": set(),
             "importers": {"program", "modelfile", "plan_cache", "zoo"},
@@ -125,14 +126,15 @@ WING_OF = {room: name for name, wing in WINGS.items() for room in wing.rooms}
 WITHOUT_NETWORKS = {"devices", "results", "bench"}
 # The package itself has no row: it loads the names of the Python API when they are first used.
 API = "__init__"
-# One method of the API is in a lower layer than the code that it calls, and imports it then.
-FRONT_DOORS = {("trimtab.program.program", "trimtab.modelfile")}  # Program.save
 
 
-def imports(name: str) -> Iterator[tuple[str, bool]]:
-    """(module of ours, whether at the top level) for every import in the module called `name`."""
-    tree = ast.parse(OWN[name].read_text())
-    top = set(map(id, tree.body))
+@cache
+def imports(name: str) -> list[str]:
+    """The module of ours of every import in the module called `name`."""
+    return list(_imports(ast.parse(OWN[name].read_text())))
+
+
+def _imports(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         targets = []
         if isinstance(node, ast.Import):
@@ -145,7 +147,7 @@ def imports(name: str) -> Iterator[tuple[str, bool]]:
             ]
         for target in targets:
             if target.split(".")[0] in ("trimtab", "lab"):
-                yield target, id(node) in top
+                yield target
 
 
 def room(name: str) -> str:
@@ -167,9 +169,9 @@ def test_a_module_imports_only_the_rooms_below_its_own(name: str) -> None:
     assert own in WING_OF, f"trimtab/{own} is a new room: give it its row in WINGS"
     wrong = {
         target
-        for target, top in imports(name)
+        for target in imports(name)
         if target.startswith("trimtab")
-        if not is_allowed(own, room(target)) and (top or (name, target) not in FRONT_DOORS)
+        if not is_allowed(own, room(target))
     }
     assert not wrong, f"{name} must not import {sorted(wrong)}"
 
@@ -177,15 +179,12 @@ def test_a_module_imports_only_the_rooms_below_its_own(name: str) -> None:
 def test_no_room_may_import_what_it_does_not() -> None:
     used: dict[str, set[str]] = {}
     for name in MODULES:
-        used.setdefault(room(name), set()).update(
-            room(target) for target, _ in imports(name) if (name, target) not in FRONT_DOORS
-        )
+        used.setdefault(room(name), set()).update(room(target) for target in imports(name))
     for title, wing in WINGS.items():
         idle = {own: rooms - used[own] for own, rooms in wing.rooms.items() if rooms - used[own]}
         assert not idle, title
         reached = {WING_OF[other] for own in wing.rooms for other in used[own] - {API}}
         assert not wing.below - reached, title
-    assert all(target in {t for t, _ in imports(name)} for name, target in FRONT_DOORS)
 
 
 def test_the_wings_stand_in_layers() -> None:
@@ -212,16 +211,16 @@ def check_layers(rows: Mapping[str, set[str]]) -> None:
 def test_devices_and_measurements_know_no_network() -> None:
     for name in some(MODULES):
         if room(name) in WITHOUT_NETWORKS:
-            wings = {WING_OF.get(room(target)) for target, _ in imports(name)}
+            wings = {WING_OF.get(room(target)) for target in imports(name)}
             assert not wings & {"compiler", "training"}, name
-            rooms = {room(t) for t, _ in imports(name) if WING_OF.get(room(t)) == "inference"}
+            rooms = {room(t) for t in imports(name) if WING_OF.get(room(t)) == "inference"}
             assert rooms <= {"accuracy"}, f"{name} imports {sorted(rooms)}"
 
 
 def test_nobody_imports_the_command_line() -> None:
     for name in some(MODULES):
         if room(name) != "cli":
-            assert not [t for t, _ in imports(name) if room(t) == "cli"], name
+            assert not [t for t in imports(name) if room(t) == "cli"], name
 
 
 def test_rooms_take_only_the_version_from_the_package_itself() -> None:
@@ -263,7 +262,7 @@ def test_experiments_are_independent() -> None:
     used: dict[str, set[str]] = {}
     for name in OWN.keys() - MODULES.keys():
         own = room(name)
-        targets = {room(t) for t, _ in imports(name) if t.startswith("lab.")}
+        targets = {room(t) for t in imports(name) if t.startswith("lab.")}
         others = {t for t in targets if (LABORATORY / t).is_dir()} - {own, "docs", "dev"}
         used.setdefault(own, set()).update(others)
     assert {own: others for own, others in used.items() if others} == EXPERIMENTS
@@ -278,7 +277,7 @@ def test_the_package_has_no_module_that_only_developers_use() -> None:
         if name in reached or name not in MODULES:
             continue
         reached.add(name)
-        waiting += [target for target, _ in imports(name)]
+        waiting += imports(name)
         waiting.append(name.rpartition(".")[0])
         package = name if MODULES[name].name == "__init__.py" else name.rpartition(".")[0]
         if finds_parts(name):
@@ -287,10 +286,7 @@ def test_the_package_has_no_module_that_only_developers_use() -> None:
 
 
 def test_imports_have_no_cycle_inside_functions_or_for_types_either() -> None:
-    graph = {
-        n: {t for t, _ in imports(n) if t in OWN and t != n and (n, t) not in FRONT_DOORS}
-        for n in OWN
-    }
+    graph = {n: {target for target in imports(n) if target in OWN and target != n} for n in OWN}
     # A package's __init__ runs before its modules, so that importing one's own package is no cycle
     # unless the package imports the module back, which the graph shows.
     finished: set[str] = set()

@@ -142,7 +142,7 @@ PROTOCOLS = {"_replace", "_asdict", "_fields", "_make", "_engine", "_repr_html_"
 
 
 def test_no_test_reaches_into_private_attributes() -> None:
-    """What a test wants to see, a user can, too: in what an object does, or in a public name."""
+    """A test sees what a user can see: what an object does, and its public names."""
     reached = [
         f"tests/{file}:{line} {name}"
         for file, path in FILES.items()

@@ -32,10 +32,10 @@ if TYPE_CHECKING:  # for type checkers, which do not run `__getattr__`
     from trimtab.learning.settings import Solver as Solver
     from trimtab.learning.trainer import Trainer as Trainer
     from trimtab.learning.training_program import training as training
+    from trimtab.modelfile import Program as Program
     from trimtab.operator_cases import OperatorCase as OperatorCase
     from trimtab.planner.plan_file import Plan as Plan
     from trimtab.profile import Profile as Profile
-    from trimtab.program import Program as Program
     from trimtab.python_operators import operator as operator
     from trimtab.quantization import quantize as quantize
     from trimtab.session import Session as Session
@@ -55,7 +55,7 @@ _MODULES = {
     "OperatorCase": "trimtab.operator_cases",
     "Plan": "trimtab.planner.plan_file",
     "Profile": "trimtab.profile",
-    "Program": "trimtab.program",
+    "Program": "trimtab.modelfile",
     "Session": "trimtab.session",
     "Solver": "trimtab.learning.settings",
     "Target": "trimtab.target",

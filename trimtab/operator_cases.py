@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from trimtab import plugins
 from trimtab.errors import PluginError, TrimtabError
-from trimtab.program import Program
+from trimtab.modelfile import Program
 from trimtab.program.block import NUMPY_DTYPES
 
 Array = NDArray[Any]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -100,3 +102,33 @@ def test_the_text_of_a_program_says_what_it_is(tmp_path: Path) -> None:
     assert program.image is not None  # and it still runs in place
     assert repr(network()) == f"<Program small: {tensors}; 1 operators, not planned>"
     assert repr(Program("empty")) == "<Program empty:  -> ; 0 operators, not planned>"
+
+
+ORIGINS = {
+    "front door": """
+program = trimtab.Program("net")
+program.outputs = program.block.add_op("relu", [program.add_input("in0", (3,))])
+""",
+    "case of an operator": """
+program = trimtab.OperatorCase("relu", [numpy.ones(3, "f4")], [numpy.ones(3)]).program("net")
+""",
+}
+
+
+@pytest.mark.parametrize("origin", ORIGINS)
+def test_a_process_that_knows_only_the_front_door_saves_what_it_made(
+    origin: str, tmp_path: Path
+) -> None:
+    code = f"import numpy, sys, trimtab{ORIGINS[origin]}program.save(sys.argv[1])"
+    path = tmp_path / "net.ttm"
+    subprocess.run([sys.executable, "-c", code, str(path)], check=True)
+    x = np.array([-1, 0, 2], np.float32)
+    (y,) = trimtab.Session(trimtab.load(path)).run({"in0": x}).values()
+    np.testing.assert_array_equal(y, x.clip(0))
+
+
+def test_a_pickle_is_read_by_a_process_that_has_imported_nothing(tmp_path: Path) -> None:
+    (tmp_path / "pickle").write_bytes(pickle.dumps(from_file(tmp_path)))
+    code = "import pickle, sys; print(pickle.load(open(sys.argv[1], 'rb')))"
+    argv = [sys.executable, "-c", code, str(tmp_path / "pickle")]
+    assert b"<Program small: x" in subprocess.run(argv, capture_output=True, check=True).stdout

@@ -29,7 +29,8 @@ from trimtab.errors import (
 from trimtab.files import temporary
 from trimtab.importers._inputs import Shapes
 from trimtab.importers.free_dimensions.bounds import FreeShapes, Size, fixed, parsed, split_states
-from trimtab.program import Block, Program
+from trimtab.modelfile import Program
+from trimtab.program import Block
 
 if TYPE_CHECKING:
     from onnx import ModelProto

@@ -104,7 +104,7 @@ def decode(image: Image, name: str, where: str = "") -> Program:
         with _ttm_errors(where):
             return _decode_block(tables)
 
-    program.read_from(image, block)
+    program.read_from(image, block, from_bytes)
     return program
 
 

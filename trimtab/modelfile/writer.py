@@ -303,6 +303,9 @@ def write(program: Program, path: Path, names: bool = True) -> None:
             file.write(piece.data)
 
 
+Program.writer = write
+
+
 def seal(image: Image, tables_bytes: int) -> None:
     """Writes the checksums, and the part of the header that they do not cover."""
     checksum = engine().Checksum()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +19,15 @@ from trimtab.program.hints import ModelHints
 @dataclass(frozen=True)
 class _File:
     """The file of a program: its graph inputs and outputs, and its decoder; `image`: its bytes if
-    it is a .ttm file; `origin`: what identifies its content.
+    it is a .ttm file, and `reader`, which makes a program of them and of a name; `origin`: what
+    identifies its content.
     """
 
     image: NDArray[np.uint8] | None
     inputs_and_outputs: tuple[list[str], list[str]]
     decode: Callable[[], Block]
     origin: str = ""
+    reader: Callable[[bytes, str], Program] | None = None
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,9 @@ class Program:
     them; a .ttm file does not. `hints`: what that file says about its use. `layers`: those of the
     model's file in its order, if an importer has just read it.
     """
+
+    # The function behind `save`: that of `trimtab.modelfile`, a layer above, which sets it.
+    writer: ClassVar[Callable[[Program, Path, bool], None]]
 
     def __init__(self, name: str = "") -> None:
         self.name = name
@@ -100,11 +105,17 @@ class Program:
         self._file = _File(None, ends, decode or self._block.copy, origin)
         self._block = Block()
 
-    def read_from(self, image: NDArray[np.uint8], decode: Callable[[], Block]) -> None:
+    def read_from(
+        self,
+        image: NDArray[np.uint8],
+        decode: Callable[[], Block],
+        reader: Callable[[bytes, str], Program],
+    ) -> None:
         """Makes this the program of a .ttm file, whose block `decode` reads; inputs and outputs are
-        already set.
+        already set. `reader` makes a program of such bytes and of a name, after pickling.
         """
-        self._file = _File(image, (list(self.inputs), list(self.outputs)), decode)
+        ends = list(self.inputs), list(self.outputs)
+        self._file = _File(image, ends, decode, reader=reader)
 
     def __repr__(self) -> str:
         block = self._file.decode() if self._file else self._block  # the program keeps its image
@@ -120,17 +131,16 @@ class Program:
     def __getstate__(self) -> dict[str, Any]:
         """The state to pickle: a program that equals its .ttm file is pickled as that file."""
         state: dict[str, Any] = {**self.__dict__, "_file": None}
-        if (image := self.image) is not None:
-            return {**state, "image": image.tobytes()}
+        file = self._unchanged_file()
+        if file and file.image is not None:
+            return {**state, "reader": file.reader, "image": file.image.tobytes()}
         return {**state, "_block": self.block}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        from trimtab import modelfile
-
-        image = state.pop("image", None)
+        image, reader = state.pop("image", None), state.pop("reader", None)
         self.__dict__.update(state)
-        if image is not None:
-            self._file = modelfile.from_bytes(image, self.name)._file
+        if reader:
+            self._file = reader(image, self.name)._file
 
     def __copy__(self) -> Program:
         return self.copy()
@@ -265,6 +275,4 @@ class Program:
 
     def save(self, path: str | Path, names: bool = True) -> None:
         """Writes a .ttm file atomically; `names = False` omits operator and tensor names."""
-        from trimtab import modelfile
-
-        modelfile.write(self, Path(path), names=names)
+        type(self).writer(self, Path(path), names)
