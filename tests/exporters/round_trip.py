@@ -8,13 +8,15 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import trimtab
+from tests.importers.ncnn_writer import run_ncnn
 from tests.ops import oracle
 from tests.ops.cases import all_cases
 from tests.ops.cases.case import Array, Case
 from tests.small_programs import Net
-from trimtab import exporters, zoo
+from trimtab import exporters
 from trimtab.program import Program
 
 
@@ -89,6 +91,26 @@ def assert_close(actual: Mapping[str, Array], expected: Mapping[str, Array]) -> 
         np.testing.assert_allclose(actual[name].reshape(value.shape), value, 0, 1e-5 * scale)
 
 
-def zoo_network(name: str) -> Program:
-    """A network of the zoo."""
-    return trimtab.load(zoo.cached(name))
+def from_opencv(path: Path, inputs: dict[str, Array], outputs: list[str]) -> dict[str, Array]:
+    """The results of OpenCV for a Caffe network."""
+    cv2 = pytest.importorskip("cv2", reason="opencv-python-headless is the oracle")
+    net = cv2.dnn.readNetFromCaffe(str(path), str(path.with_suffix(".caffemodel")))
+    for name, value in inputs.items():
+        net.setInput(value, name)
+    return dict(zip(outputs, map(np.asarray, net.forward(outputs)), strict=True))
+
+
+def from_ncnn(path: Path, inputs: dict[str, Array], outputs: list[str]) -> dict[str, Array]:
+    """The results of ncnn, whose blobs have no batch."""
+    values = run_ncnn(path, {name: x[0] for name, x in inputs.items()}, outputs)
+    return {name: value[np.newaxis] for name, value in zip(outputs, values, strict=True)}
+
+
+RUNTIMES = {".prototxt": from_opencv, ".param": from_ncnn}
+"""The runtime of each format by the suffix of its networks."""
+
+
+def check_with_runtime(program: Program, path: Path) -> None:
+    """Asserts that the runtime of the format computes what the written program does, too."""
+    inputs, expected = check_network(program, path)
+    assert_close(RUNTIMES[path.suffix](path, inputs, program.outputs), expected)

@@ -1,6 +1,4 @@
-"""Export to Caffe: OpenCV and our importer compute what onnxruntime computes for the original
-model, and the same for networks.
-"""
+"""Export to Caffe: what is peculiar to it; test_other_formats.py has the rest."""
 
 from __future__ import annotations
 
@@ -11,45 +9,19 @@ import pytest
 
 import trimtab
 from tests.exporters.round_trip import (
-    assert_close,
-    check_network,
     check_read_back,
+    check_with_runtime,
     chosen,
-    parts,
+    from_opencv,
     program_of,
     vectors,
     written,
-    zoo_network,
 )
-from tests.importers.models import model
-from tests.ops import oracle
-from tests.ops.cases.case import Array
 from tests.small_programs import Net, normal
 from trimtab.errors import ExportModelError
-from trimtab.exporters.caffe_ops.graph import EMITTERS
 from trimtab.program import Program
 
 LARGEST = float(np.finfo(np.float32).max)
-
-
-def from_opencv(path: Path, inputs: dict[str, Array], outputs: list[str]) -> dict[str, Array]:
-    """The results of OpenCV."""
-    cv2 = pytest.importorskip("cv2", reason="opencv-python-headless is the oracle")
-    net = cv2.dnn.readNetFromCaffe(str(path), str(path.with_suffix(".caffemodel")))
-    for name, value in inputs.items():
-        net.setInput(value, name)
-    return dict(zip(outputs, map(np.asarray, net.forward(outputs)), strict=True))
-
-
-@pytest.mark.parametrize("id", chosen("caffe"))
-def test_an_exported_operator_computes_the_same(id: str, tmp_path: Path) -> None:
-    case = vectors()[id]
-    program = program_of(case, tmp_path)
-    path = written(program, tmp_path / "net.prototxt")
-    expected = check_read_back(case, program, path)
-    results = from_opencv(path, case.inputs, program.outputs)
-    assert {k: v.shape for k, v in results.items()} == {k: v.shape for k, v in expected.items()}
-    oracle.assert_agree(case, results, expected)
 
 
 @pytest.mark.parametrize("id", chosen("only_caffe"))
@@ -57,32 +29,6 @@ def test_an_operator_that_opencv_lacks_is_read_back(id: str, tmp_path: Path) -> 
     case = vectors()[id]
     program = program_of(case, tmp_path)
     check_read_back(case, program, written(program, tmp_path / "net.prototxt"))
-
-
-def test_every_emitter_is_tested(tmp_path: Path) -> None:
-    ids = [*chosen("caffe"), *chosen("only_caffe")]
-    used = {op.type for id in ids for op in program_of(vectors()[id], tmp_path).ops}
-    used |= {"hard_swish", "swish", "mish", "channel_shuffle"}  # recognized by passes
-    assert EMITTERS.all().keys() - used == set()
-
-
-@pytest.mark.parametrize("name", ["squeezenet", "mobilenet_v2", "shufflenet_v2", "yolo_fastest"])
-def test_an_exported_network_computes_the_same(name: str, tmp_path: Path) -> None:
-    program = zoo_network(name)
-    inputs, expected = check_network(program, tmp_path / "net.prototxt")
-    assert_close(from_opencv(tmp_path / "net.prototxt", inputs, program.outputs), expected)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["googlenet", "mobilenet_v1", "mobilenet_v3_small", "resnet18"])
-def test_an_exported_larger_network_computes_the_same(name: str, tmp_path: Path) -> None:
-    test_an_exported_network_computes_the_same(name, tmp_path)
-
-
-def test_an_imported_network_is_written_back(tmp_path: Path) -> None:
-    program = trimtab.load(model("ultraface_caffe", "RFB-320.prototxt"))
-    inputs, expected = check_network(program, tmp_path / "net.caffemodel")
-    assert_close(from_opencv(tmp_path / "net.prototxt", inputs, program.outputs), expected)
 
 
 @pytest.mark.parametrize("pads", [[1, 0, 0, 1], [0, 1, 1, 0], [1, 1, 1, 1], [0, 0, 0, 1]])
@@ -96,8 +42,7 @@ def test_a_padding_value_of_a_pooling_is_exported_for_each_side(
     )
     window = {"kernel_shape": [2, 2], "strides": [2, 2], "pads": pads, "pad_value": 0.0}
     program.outputs = program.block.add_op("max_pool", low, window)
-    inputs, expected = check_network(program, tmp_path / "net.prototxt")
-    assert_close(from_opencv(tmp_path / "net.prototxt", inputs, program.outputs), expected)
+    check_with_runtime(program, tmp_path / "net.prototxt")
 
 
 def test_names_keep_quotes_and_other_letters(tmp_path: Path) -> None:
@@ -191,11 +136,4 @@ def test_a_constant_behind_a_convolution_stays_along_its_axes(
         "batch_normalization": lambda: net.batch_norm("x"),
     }[before]()
     net.program.outputs = [net(type, y, np.abs(normal(*shape)) + np.float32(0.5))]
-    inputs, expected = check_network(net.program, tmp_path / "net.prototxt")
-    assert_close(from_opencv(tmp_path / "net.prototxt", inputs, net.program.outputs), expected)
-
-
-def test_later_results_of_a_layer_are_outputs_by_their_names(tmp_path: Path) -> None:
-    program = parts()
-    inputs, expected = check_network(program, tmp_path / "net.prototxt")
-    assert_close(from_opencv(tmp_path / "net.prototxt", inputs, program.outputs), expected)
+    check_with_runtime(net.program, tmp_path / "net.prototxt")

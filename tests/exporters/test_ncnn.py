@@ -1,6 +1,4 @@
-"""Export to ncnn: ncnn itself and our importer compute what onnxruntime computes for the original
-model, and the same for networks.
-"""
+"""Export to ncnn: what is peculiar to it; test_other_formats.py has the rest."""
 
 from __future__ import annotations
 
@@ -11,40 +9,15 @@ import pytest
 
 import trimtab
 from tests.exporters.round_trip import (
-    assert_close,
-    check_network,
     check_read_back,
-    chosen,
-    parts,
+    check_with_runtime,
+    from_ncnn,
     program_of,
     vectors,
     written,
-    zoo_network,
 )
-from tests.importers.models import model
-from tests.importers.ncnn_writer import run_ncnn
-from tests.ops import oracle
-from tests.ops.cases.case import Array
 from trimtab.errors import ExportModelError, TrimtabError
-from trimtab.exporters.ncnn_ops.graph import EMITTERS
 from trimtab.program import Program
-
-
-def from_ncnn(path: Path, inputs: dict[str, Array], outputs: list[str]) -> dict[str, Array]:
-    """The results of ncnn, whose blobs have no batch."""
-    values = run_ncnn(path, {name: x[0] for name, x in inputs.items()}, outputs)
-    return {name: value[np.newaxis] for name, value in zip(outputs, values, strict=True)}
-
-
-@pytest.mark.parametrize("id", chosen("ncnn"))
-def test_an_exported_operator_computes_the_same(id: str, tmp_path: Path) -> None:
-    case = vectors()[id]
-    program = program_of(case, tmp_path)
-    path = written(program, tmp_path / "net.param")
-    expected = check_read_back(case, program, path)
-    results = from_ncnn(path, case.inputs, program.outputs)
-    assert {k: v.shape for k, v in results.items()} == {k: v.shape for k, v in expected.items()}
-    oracle.assert_agree(case, results, expected)
 
 
 @pytest.mark.slow
@@ -97,35 +70,7 @@ def test_an_operator_for_one_image_computes_the_same(
         program.block.add_constant(rng.uniform(0.5, 1.5, n).astype(np.float32)) for n in constants
     ]
     program.outputs = program.block.add_op(type, [x, *operands], attributes, ["y"])
-    inputs, expected = check_network(program, tmp_path / "net.param")
-    assert_close(from_ncnn(tmp_path / "net.param", inputs, ["y"]), expected)
-
-
-def test_every_emitter_is_tested(tmp_path: Path) -> None:
-    used = {op.type for id in chosen("ncnn") for op in program_of(vectors()[id], tmp_path).ops}
-    # Of these the vectors have two images.
-    used |= {"layer_normalization", "space_to_depth", "slice", "expand", "reduce_max"}
-    used |= {"hard_swish", "swish", "mish", "gelu", "channel_shuffle"}  # recognized by passes
-    assert EMITTERS.all().keys() - used == set()
-
-
-@pytest.mark.parametrize("name", ["squeezenet", "mobilenet_v2", "shufflenet_v2", "yolo_fastest"])
-def test_an_exported_network_computes_the_same(name: str, tmp_path: Path) -> None:
-    program = zoo_network(name)
-    inputs, expected = check_network(program, tmp_path / "net.param")
-    assert_close(from_ncnn(tmp_path / "net.param", inputs, program.outputs), expected)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["googlenet", "mobilenet_v1", "mobilenet_v3_small", "resnet18"])
-def test_an_exported_larger_network_computes_the_same(name: str, tmp_path: Path) -> None:
-    test_an_exported_network_computes_the_same(name, tmp_path)
-
-
-def test_an_imported_network_is_written_back(tmp_path: Path) -> None:
-    program = trimtab.load(model("ultraface_ncnn", "RFB-320.param"), {"input": (1, 3, 240, 320)})
-    inputs, expected = check_network(program, tmp_path / "net.param")
-    assert_close(from_ncnn(tmp_path / "net.param", inputs, program.outputs), expected)
+    check_with_runtime(program, tmp_path / "net.param")
 
 
 def test_names_that_ncnn_cannot_have_are_changed(tmp_path: Path) -> None:
@@ -171,9 +116,3 @@ def test_inputs_that_are_no_blobs_are_refused(
     program = Program("net")
     program.outputs = program.block.add_op("relu", [program.add_input("x", shape)])
     assert match in refused(program, tmp_path)
-
-
-def test_later_results_of_a_layer_are_outputs_by_their_names(tmp_path: Path) -> None:
-    program = parts()
-    inputs, expected = check_network(program, tmp_path / "net.param")
-    assert_close(from_ncnn(tmp_path / "net.param", inputs, program.outputs), expected)

@@ -9,12 +9,11 @@ import pytest
 from numpy.typing import NDArray
 
 import trimtab
+from tests.ops import convolutions
+from tests.ops.convolutions import UNIT, Array
 from tests.some import some
 from trimtab.program import Program
 from trimtab.target import Target
-
-Array = NDArray[np.float64]
-UNIT = 2.0**-24
 
 
 @dataclass(frozen=True)
@@ -77,30 +76,10 @@ LAYERS |= {
 
 def program_of(layer: Layer) -> tuple[Program, dict[str, NDArray[np.float32]]]:
     """The layer and its inputs."""
-    rng = np.random.default_rng(layer.channels)
-    program = Program("layer")
-    program.add_input("x", (layer.n, layer.channels, layer.h, layer.w))
-    inputs = {"x": rng.standard_normal(program.vars["x"].shape, np.float32)}
-    w = rng.standard_normal((layer.channels, 1, *layer.kernel), np.float32)
-    operands = ["x", program.block.add_constant(w, "w")]
-    if layer.bias:
-        b = rng.standard_normal(layer.channels, np.float32)
-        operands.append(program.block.add_constant(b, "b"))
-    attributes = {
-        "group": layer.channels,
-        "strides": layer.strides,
-        "pads": layer.pads,
-        "dilations": layer.dilations,
-    }
-    (y,) = program.block.add_op("conv", operands, attributes, ["sum"])
-    if layer.residual:
-        program.add_input("residual", program.vars[y].shape)
-        inputs["residual"] = rng.standard_normal(program.vars[y].shape, np.float32)
-        (y,) = program.block.add_op("add", [y, "residual"])
-    if layer.activation:
-        (y,) = program.block.add_op(layer.activation, [y])
-    program.outputs = [y]
-    return program, inputs
+    x, w = (layer.n, layer.channels, layer.h, layer.w), (layer.channels, 1, *layer.kernel)
+    names = ("strides", "pads", "dilations")
+    attributes = {name: getattr(layer, name) for name in names} | {"group": layer.channels}
+    return convolutions.program_of(layer, x, w, attributes)
 
 
 def convolution(x: Array, w: Array, layer: Layer, shape: tuple[int, ...]) -> Array:
@@ -132,11 +111,7 @@ def expected(
         y, size = y + inputs["residual"], size + np.abs(inputs["residual"])
     k = (w[0].size + 2) * UNIT
     bound = k / (1 - k) * size
-    if layer.activation == "relu":
-        y = np.maximum(y, 0)
-    if layer.activation == "sigmoid":  # slope 1/4 at most, and its own 8 roundings
-        y, bound = 1 / (1 + np.exp(-y)), bound / 4 + 8 * UNIT
-    return y, bound
+    return convolutions.activated(y, bound, layer.activation)
 
 
 @pytest.mark.parametrize("name", LAYERS)

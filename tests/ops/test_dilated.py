@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 import trimtab
 from tests.engine.raw_runs import run_arrays
+from tests.ops import convolutions
+from tests.ops.convolutions import Array
 from tests.some import some
 from trimtab import modelfile
 from trimtab.engine import engine
@@ -20,7 +22,6 @@ from trimtab.planner.plan_file import Plan
 from trimtab.program import Program
 from trimtab.target import Target
 
-Array = NDArray[np.float64]
 FORCED = Plan(algorithms=("dilated",))
 
 
@@ -43,6 +44,7 @@ class Layer:
     strides: tuple[int, int] = (1, 1)
     pads: tuple[int, int, int, int] | None = None
     n: int = 1
+    bias: bool = True
     residual: bool = False
     activation: str = ""
 
@@ -72,24 +74,9 @@ LAYERS = {
 
 def program_of(layer: Layer) -> tuple[Program, dict[str, NDArray[np.float32]]]:
     """The layer and its inputs."""
-    rng = np.random.default_rng(layer.c_in * layer.c_out)
-    program = Program("layer")
-    program.add_input("x", (layer.n, layer.c_in, layer.h, layer.w))
-    w = rng.standard_normal((layer.c_out, layer.c_in, *layer.kernel), np.float32)
-    b = rng.standard_normal(layer.c_out, np.float32)
-    operands = ["x", *(program.block.add_constant(a, name) for a, name in ((w, "w"), (b, "b")))]
+    x, w = (layer.n, layer.c_in, layer.h, layer.w), (layer.c_out, layer.c_in, *layer.kernel)
     attributes = {"dilations": layer.dilations, "strides": layer.strides, "pads": layer.padding}
-    (y,) = program.block.add_op("conv", operands, attributes)
-    inputs = {"x": rng.standard_normal(program.vars["x"].shape, np.float32)}
-    if layer.residual:
-        inputs["residual"] = rng.standard_normal(program.vars[y].shape, np.float32)
-        (y,) = program.block.add_op(
-            "add", [y, program.add_input("residual", inputs["residual"].shape)]
-        )
-    if layer.activation:
-        (y,) = program.block.add_op(layer.activation, [y])
-    program.outputs = [y]
-    return program, inputs
+    return convolutions.program_of(layer, x, w, attributes)
 
 
 def expected(layer: Layer, program: Program, inputs: dict[str, NDArray[np.float32]]) -> Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,6 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 import trimtab
+from tests.ops import convolutions
+from tests.ops.convolutions import UNIT, Array, activated
 from trimtab import kernels
 from trimtab.errors import ProgramError
 from trimtab.planner.algorithms import strassen
@@ -17,8 +18,6 @@ from trimtab.planner.plan_file import Plan
 from trimtab.program import Program
 from trimtab.target import Target
 
-Array = NDArray[np.float64]
-UNIT = 2.0**-24
 FORCED = Plan(algorithms=("strassen",))  # weights are packed at load, which rounds more
 
 
@@ -56,26 +55,10 @@ LAYERS = {
 }
 
 
-def program_of(layer: Layer) -> tuple[Program, dict[str, np.ndarray]]:
+def program_of(layer: Layer) -> tuple[Program, dict[str, NDArray[np.float32]]]:
     """The layer and its inputs."""
-    rng = np.random.default_rng(zlib.crc32(repr(layer).encode()))
-    program = Program("layer")
-    program.add_input("x", (layer.n, layer.c_in, layer.h, layer.w))
-    inputs = {"x": rng.standard_normal(program.vars["x"].shape, np.float32)}
-    w = rng.standard_normal((layer.c_out, layer.c_in, 1, 1), np.float32)
-    b = rng.standard_normal(layer.c_out, np.float32)
-    operands = ["x", program.block.add_constant(w, "w")]
-    if layer.bias:
-        operands.append(program.block.add_constant(b, "b"))
-    (y,) = program.block.add_op("conv", operands, {}, ["sum"])
-    if layer.residual:
-        program.add_input("residual", program.vars[y].shape)
-        inputs["residual"] = rng.standard_normal(program.vars[y].shape, np.float32)
-        (y,) = program.block.add_op("add", [y, "residual"])
-    if layer.activation:
-        (y,) = program.block.add_op(layer.activation, [y])
-    program.outputs = [y]
-    return program, inputs
+    x, w = (layer.n, layer.c_in, layer.h, layer.w), (layer.c_out, layer.c_in, 1, 1)
+    return convolutions.program_of(layer, x, w, {})
 
 
 def gamma(roundings: int) -> float:
@@ -162,10 +145,7 @@ def errors(
     both = np.vstack([worst, worst]), b, bias, np.vstack([addend, addend])
     whole = error_bound(*both, len(a), n)
     bound = np.maximum(whole[: len(a)], whole[len(a) :])
-    if activation == "relu":
-        expected = np.maximum(expected, 0)
-    if activation == "sigmoid":  # slope 1/4 at most, and its own 8 roundings
-        expected, bound = 1 / (1 + np.exp(-expected)), bound / 4 + 8 * UNIT
+    expected, bound = activated(expected, bound, activation)
     return np.abs(actual - expected), bound
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 import trimtab
-from tests.ops import winograd
+from tests.ops import convolutions, winograd
 from tests.some import some
 from trimtab.errors import ProgramError
 from trimtab.planner.plan_file import Plan
@@ -97,25 +96,10 @@ def forced(tile: int, stride: int = 1) -> Plan:
 
 def program_of(layer: Layer) -> tuple[Program, dict[str, np.ndarray]]:
     """The layer and its inputs."""
-    rng = np.random.default_rng(zlib.crc32(repr(layer).encode()))
-    program = Program("layer")
-    program.add_input("x", (layer.n, layer.c_in, layer.h, layer.w))
-    inputs = {"x": rng.standard_normal(program.vars["x"].shape, np.float32)}
-    w = rng.standard_normal((layer.c_out, layer.c_in, layer.kernel, layer.kernel), np.float32)
-    b = rng.standard_normal(layer.c_out, np.float32)
-    operands = ["x", program.block.add_constant(w, "w")]
-    if layer.bias:
-        operands.append(program.block.add_constant(b, "b"))
+    x = layer.n, layer.c_in, layer.h, layer.w
+    w = layer.c_out, layer.c_in, layer.kernel, layer.kernel
     attributes = {"pads": layer.pads, "strides": (layer.stride, layer.stride)}
-    (y,) = program.block.add_op("conv", operands, attributes, ["sum"])
-    if layer.residual:
-        program.add_input("residual", program.vars[y].shape)
-        inputs["residual"] = rng.standard_normal(program.vars[y].shape, np.float32)
-        (y,) = program.block.add_op("add", [y, "residual"])
-    if layer.activation:
-        (y,) = program.block.add_op(layer.activation, [y])
-    program.outputs = [y]
-    return program, inputs
+    return convolutions.program_of(layer, x, w, attributes)
 
 
 def expected(  # type: ignore[no-untyped-def]
@@ -131,11 +115,7 @@ def expected(  # type: ignore[no-untyped-def]
     if layer.residual:
         y, rest = y + inputs["residual"], rest + np.abs(inputs["residual"])
     bound = winograd.error_bound(x, w, rest, tile, layer.pads, layer.stride, transformed_in)
-    if layer.activation == "relu":
-        y = np.maximum(y, 0)
-    if layer.activation == "sigmoid":  # slope 1/4 at most, and its own 8 roundings
-        y, bound = 1 / (1 + np.exp(-y)), bound / 4 + 8 * winograd.UNIT
-    return y, bound
+    return convolutions.activated(y, bound, layer.activation)
 
 
 @pytest.mark.parametrize(("prefer", "transformed_in"), [("balanced", 12), ("load", 1)])
