@@ -15,22 +15,21 @@ from trimtab.errors import ModelFileError
 _TYPES = {"double": 1, "float": 2, "int64": 3, "int32": 5, "bool": 8, "string": 9, "bytes": 12}
 _MESSAGE = 11
 
-Field = tuple[int, str]
-"""Field number, and a scalar type or the name of a message; a `*` after it means repeated."""
 
-
-def message_class(package: str, schema: Mapping[str, Mapping[str, Field]], name: str) -> Any:
-    """The class of message `name`; it skips fields that are not in the schema."""
+def message_class(package: str, schema: Mapping[str, str], name: str) -> Any:
+    """The class of message `name`; it skips fields that are not in the schema, which has those of
+    each message as in a .proto file: "int64* dim = 1; Layer layer = 2", where * means repeated.
+    """
     file = descriptor_pb2.FileDescriptorProto(
         name=f"trimtab/{package}.proto", package=f"trimtab.{package}", syntax="proto2"
     )
     for title, fields in schema.items():
         message = file.message_type.add(name=title)
-        for field, (number, kind) in fields.items():
+        for kind, field, _, number in map(str.split, fields.split(";")):
             element = kind.removesuffix("*")
             message.field.add(
                 name=field,
-                number=number,
+                number=int(number),
                 type=_TYPES.get(element, _MESSAGE),
                 label=1 if element == kind else 3,
                 type_name=None if element in _TYPES else f".trimtab.{package}.{element}",

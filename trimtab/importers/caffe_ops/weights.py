@@ -17,42 +17,24 @@ import numpy as np
 from trimtab.errors import ModelFileError
 from trimtab.importers._files import read_bytes
 from trimtab.importers._graph import Array
-from trimtab.importers._protobuf import Field, message_class, parsed
+from trimtab.importers._protobuf import message_class, parsed
 
 LIMIT_BYTES = 2**31 - 1  # the limit of a protobuf message
 
-_SCHEMA: dict[str, dict[str, Field]] = {
-    "BlobShape": {"dim": (1, "int64*")},
-    "BlobProto": {
-        "num": (1, "int64"),
-        "channels": (2, "int64"),
-        "height": (3, "int64"),
-        "width": (4, "int64"),
-        "data": (5, "bytes*"),  # packed floats
-        "shape": (7, "BlobShape"),
-        "double_data": (8, "bytes*"),  # packed doubles
-        "raw_data_type": (10, "int32"),  # NVIDIA's fork: 0 double, 1 float, 2 half
-        "raw_data": (12, "bytes"),
-    },
-    "Layer": {
-        "name": (1, "string"),
-        "type": (2, "string"),
-        "bottom": (3, "string*"),
-        "top": (4, "string*"),
-        "blobs": (7, "BlobProto*"),
-    },
-    "V1Layer": {
-        "name": (4, "string"),
-        "blobs": (6, "BlobProto*"),
-    },
-    "Net": {
-        "name": (1, "string"),
-        "layers": (2, "V1Layer*"),
-        "layer": (100, "Layer*"),
-    },
+# `data` has packed floats, `double_data` packed doubles; `raw_data` is of NVIDIA's fork.
+_SCHEMA = {
+    "BlobShape": "int64* dim = 1",
+    "BlobProto": (
+        "int64 num = 1; int64 channels = 2; int64 height = 3; int64 width = 4; bytes* data = 5;"
+        "BlobShape shape = 7; bytes* double_data = 8; int32 raw_data_type = 10; bytes raw_data = 12"
+    ),
+    "Layer": "string name = 1; string type = 2; string* bottom = 3; string* top = 4;"
+    "BlobProto* blobs = 7",
+    "V1Layer": "string name = 4; BlobProto* blobs = 6",
+    "Net": "string name = 1; V1Layer* layers = 2; Layer* layer = 100",
 }
 
-_RAW_TYPES = ("<f8", "<f4", "<f2")
+_RAW_TYPES = ("<f8", "<f4", "<f2")  # by `raw_data_type`
 
 
 @cache

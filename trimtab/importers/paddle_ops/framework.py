@@ -17,7 +17,7 @@ from google.protobuf.message import DecodeError
 
 from trimtab.errors import ModelFileError
 from trimtab.importers._files import read_bytes
-from trimtab.importers._protobuf import Field, message_class, parsed
+from trimtab.importers._protobuf import message_class, parsed
 
 LIMIT_BYTES = 2**27  # of a program; large detectors have a megabyte
 
@@ -41,78 +41,29 @@ DTYPES = {
 }
 _OTHERS = {BFLOAT16: "bfloat16", 23: "complex64", 24: "complex128"}
 
-_SCHEMA: dict[str, dict[str, Field]] = {
-    "Scalar": {
-        "type": (1, "int32"),  # 1 boolean, 2 long, 3 double
-        "b": (2, "bool"),
-        "i": (3, "int64"),
-        "r": (4, "double"),
-    },
-    "Attr": {
-        "name": (1, "bytes"),
-        "type": (2, "int32"),
-        "i": (3, "int32"),
-        "f": (4, "float"),
-        "s": (5, "bytes"),
-        "ints": (6, "int32*"),
-        "floats": (7, "float*"),
-        "strings": (8, "bytes*"),
-        "b": (10, "bool"),
-        "bools": (11, "bool*"),
-        "l": (13, "int64"),
-        "longs": (15, "int64*"),
-        "float64s": (16, "double*"),
-        "var_name": (17, "bytes"),
-        "vars_name": (18, "bytes*"),
-        "float64": (19, "double"),
-        "scalar": (20, "Scalar"),
-        "scalars": (21, "Scalar*"),
-    },
-    "Slot": {
-        "parameter": (1, "bytes"),
-        "arguments": (2, "bytes*"),
-    },
-    "Op": {
-        "inputs": (1, "Slot*"),
-        "outputs": (2, "Slot*"),
-        "type": (3, "bytes"),
-        "attrs": (4, "Attr*"),
-    },
-    "Tensor": {
-        "data_type": (1, "int32"),
-        "dims": (2, "int64*"),
-    },
-    "LoDTensor": {"tensor": (1, "Tensor")},
-    "VarType": {
-        "type": (1, "int32"),
-        "lod_tensor": (3, "LoDTensor"),
-    },
-    "Var": {
-        "name": (1, "bytes"),
-        "type": (2, "VarType"),
-        "persistable": (3, "bool"),
-    },
-    "Block": {
-        "vars": (3, "Var*"),
-        "ops": (4, "Op*"),
-    },
-    "Program": {"blocks": (1, "Block*")},
+# Types of Scalar: 1 boolean, 2 long, 3 double.
+_SCHEMA = {
+    "Scalar": "int32 type = 1; bool b = 2; int64 i = 3; double r = 4",
+    "Attr": (
+        "bytes name = 1; int32 type = 2; int32 i = 3; float f = 4; bytes s = 5; int32* ints = 6;"
+        "float* floats = 7; bytes* strings = 8; bool b = 10; bool* bools = 11; int64 l = 13;"
+        "int64* longs = 15; double* float64s = 16; bytes var_name = 17; bytes* vars_name = 18;"
+        "double float64 = 19; Scalar scalar = 20; Scalar* scalars = 21"
+    ),
+    "Slot": "bytes parameter = 1; bytes* arguments = 2",
+    "Op": "Slot* inputs = 1; Slot* outputs = 2; bytes type = 3; Attr* attrs = 4",
+    "Tensor": "int32 data_type = 1; int64* dims = 2",
+    "LoDTensor": "Tensor tensor = 1",
+    "VarType": "int32 type = 1; LoDTensor lod_tensor = 3",
+    "Var": "bytes name = 1; VarType type = 2; bool persistable = 3",
+    "Block": "Var* vars = 3; Op* ops = 4",
+    "Program": "Block* blocks = 1",
 }
 
 # The field of Attr with the value, by AttrType.
 _FIELDS = {
-    0: "i",
-    1: "f",
-    2: "s",
-    3: "ints",
-    4: "floats",
-    5: "strings",
-    6: "b",
-    7: "bools",
-    9: "l",
-    11: "longs",
-    12: "float64s",
-    15: "float64",
+    **dict(enumerate(("i", "f", "s", "ints", "floats", "strings", "b", "bools"))),
+    **{9: "l", 11: "longs", 12: "float64s", 15: "float64"},
 }
 _VAR, _VARS, _SCALAR, _SCALARS = 13, 14, 16, 17
 
