@@ -26,7 +26,6 @@ from trimtab.results import records
 from trimtab.results.records import Record
 
 LAUNCHES = 20  # per arm
-FLOOR_LAUNCHES = 40
 LAUNCH_MS = 250  # steady state of one launch
 LAUNCH_RUNS = 5
 FLOOR_MODEL = "shufflenet_v2"

@@ -61,9 +61,7 @@ class Budget:
         raise self._error(rejected)
 
     def _error(self, rejected: list[Footprint]) -> BudgetError:
-        nearest = min(
-            rejected, key=lambda one: max(n / limit for _, limit, n in self.exceeded(one))
-        )
+        nearest = min(rejected, key=self._excess)
         over = [f"{n - limit:,} bytes over {option}" for option, limit, n in self.exceeded(nearest)]
         return BudgetError(
             f"nothing fits; {nearest.what} comes nearest, {' and '.join(over)}\n\n"

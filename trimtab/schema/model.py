@@ -200,11 +200,6 @@ class Operator:
         """The attributes, in their order."""
         return {attribute.name: attribute for attribute in self.attributes}
 
-    @property
-    def is_specialized(self) -> bool:
-        """Whether binaries may be specialized for values of its attributes."""
-        return any(a.specialized for a in self.attributes)
-
     @cached_property
     def input_indices(self) -> Mapping[str, int]:
         """The index of each input by name."""
