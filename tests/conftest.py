@@ -15,6 +15,7 @@ from hypothesis import settings
 
 from tests import small_programs
 from trimtab import doctor
+from trimtab.devices import Device, find_device
 from trimtab.devices.shell import ShellDevice
 
 # The same examples each time: what fails, fails again. `./inv fuzz` searches for others.
@@ -164,3 +165,11 @@ def _same_numbers_in_any_order(request: pytest.FixtureRequest) -> None:
         if rng := getattr(module, "RNG", None):
             generator = rng.bit_generator
             generator.state = type(generator)(generator.seed_seq).state
+
+
+@pytest.fixture
+def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
+    """This machine as a device, with a cache of its own."""
+    monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(tmp_path / "cache"))
+    with find_device("local").open() as opened:
+        yield opened

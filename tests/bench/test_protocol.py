@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Self
@@ -20,7 +20,6 @@ from trimtab.devices import (
     InstructionCounts,
     Mark,
     Transcript,
-    find_device,
 )
 from trimtab.errors import (
     DeviceTimeoutError,
@@ -35,13 +34,6 @@ from trimtab.results.records import Record, Status
 from trimtab.results.summary import summarize
 
 QUICK = Settings(launches=1, warmup=1, runs=4, min_time_ms=0, timeout_s=20)
-
-
-@pytest.fixture
-def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
-    monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(tmp_path / "cache"))
-    with find_device("local").open() as opened:
-        yield opened
 
 
 def measure(

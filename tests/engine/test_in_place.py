@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from tests.engine.raw_runs import run_arrays
 from tests.ops import oracle
 from tests.ops.cases.case import Case, Const, Graph, ints, normal
 from trimtab import _engine, modelfile
-from trimtab.program import Program
 from trimtab.program.memory import activation_bytes
 from trimtab.target import Target
 
@@ -120,21 +118,13 @@ def made(build: Build) -> Case:
     return g.case(build.__name__, *build(g, g.value(normal(*SHAPE))))
 
 
-def loaded(case: Case, tmp_path: Path) -> Program:
-    path = tmp_path / "case.onnx"
-    path.write_bytes(case.model.SerializeToString())
-    return trimtab.load(path)
-
-
 @pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("build", [build for build, _ in CASES.values()], ids=CASES)
-def test_in_place_results_equal_those_of_separate_memory(
-    build: Build, threads: int, tmp_path: Path
-) -> None:
+def test_in_place_results_equal_those_of_separate_memory(build: Build, threads: int) -> None:
     case = made(build)
     before = {name: value.copy() for name, value in case.inputs.items()}
     expected = oracle.expected(case)
-    session = trimtab.Session(loaded(case, tmp_path), threads=threads)
+    session = trimtab.Session(trimtab.load(case.model), threads=threads)
     for _ in range(2):  # the second run starts with the first one's leftovers
         oracle.assert_agree(case, session.run(case.inputs), expected)
     for name, value in before.items():
@@ -142,8 +132,8 @@ def test_in_place_results_equal_those_of_separate_memory(
 
 
 @pytest.mark.parametrize(("build", "tensors"), CASES.values(), ids=CASES)
-def test_the_arena_contains_live_tensors(build: Build, tensors: float, tmp_path: Path) -> None:
-    program = trimtab.optimize(loaded(made(build), tmp_path), Target.of("riscv64"), DIRECT)
+def test_the_arena_contains_live_tensors(build: Build, tensors: float) -> None:
+    program = trimtab.optimize(trimtab.load(made(build).model), Target.of("riscv64"), DIRECT)
     assert tensors * BYTES <= activation_bytes(program) < tensors * BYTES + 1024
     image = modelfile.encode(program)
     bound = _engine.Executor(image).memory()["arena_lower_bound_bytes"]
@@ -151,11 +141,11 @@ def test_the_arena_contains_live_tensors(build: Build, tensors: float, tmp_path:
     assert activation_bytes(program) <= bound <= activation_bytes(program) + scratch
 
 
-def test_an_operand_shares_memory_unless_it_is_broadcast(tmp_path: Path) -> None:
+def test_an_operand_shares_memory_unless_it_is_broadcast() -> None:
     g = Graph()
     x, scale = g.value(normal(1, 8, 6, 5)), g.value(normal(1, 8, 1, 1))
     case = g.case("sized", g.node("Sub", g.node("Tanh", scale), g.node("Exp", x)))
-    engine = _engine.Executor(modelfile.encode(trimtab.optimize(loaded(case, tmp_path))))
+    engine = _engine.Executor(modelfile.encode(trimtab.optimize(trimtab.load(case.model))))
     for height, width in ((6, 5), (1, 1), (12, 5)):
         shape = (1, 8, height, width)
         inputs = [normal(*shape), normal(1, 8, 1, 1)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,8 @@ from onnx import TensorProto, helper
 
 from tests.ops import oracle
 from tests.ops.cases.case import Array, normal
-from trimtab import importers
 from trimtab.errors import ImportModelError, ModelFileError, UnsupportedOperatorError
-from trimtab.program import Program
+from trimtab.importers import load
 from trimtab.session import Session
 
 FLOAT = TensorProto.FLOAT
@@ -45,27 +43,19 @@ def network(
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
-def load(model: onnx.ModelProto, folder: Path) -> Program:
-    path = folder / "net.onnx"
-    path.write_bytes(model.SerializeToString())
-    return importers.load(path)
-
-
 PRODUCT = helper.make_node("MatMul", ["x", "w"], ["y"], "product")
 
 
 @pytest.mark.parametrize("form", ["initializer", "constant"])
 @pytest.mark.parametrize("by_axis", [False, True])
-def test_sparse_constants_are_computed_as_onnxruntime_does(
-    form: str, by_axis: bool, tmp_path: Path
-) -> None:
+def test_sparse_constants_are_computed_as_onnxruntime_does(form: str, by_axis: bool) -> None:
     if form == "initializer":
         model = network(PRODUCT, weights=sparse(by_axis))
     else:
         node = helper.make_node("Constant", [], ["w"], sparse_value=sparse(by_axis))
         model = network(node, PRODUCT)
     expected = oracle.run(model, {"x": X})["y"]
-    np.testing.assert_allclose(Session(load(model, tmp_path)).run({"x": X})["y"], expected, 1e-6)
+    np.testing.assert_allclose(Session(load(model)).run({"x": X})["y"], expected, 1e-6)
 
 
 @pytest.mark.parametrize(
@@ -77,24 +67,22 @@ def test_sparse_constants_are_computed_as_onnxruntime_does(
         {"indices": np.array([1, 5])},
     ],
 )
-def test_sparse_constants_with_wrong_indices_are_damaged(
-    changes: dict[str, Array], tmp_path: Path
-) -> None:
+def test_sparse_constants_with_wrong_indices_are_damaged(changes: dict[str, Array]) -> None:
     with pytest.raises(ModelFileError, match="'w': is damaged: its indices"):
-        load(network(PRODUCT, weights=sparse(False, **changes)), tmp_path)
+        load(network(PRODUCT, weights=sparse(False, **changes)))
 
 
-def test_a_small_file_with_a_huge_sparse_constant_is_refused(tmp_path: Path) -> None:
+def test_a_small_file_with_a_huge_sparse_constant_is_refused() -> None:
     huge = sparse(dims=np.array([2**20, 2**20]))
     with pytest.raises(ImportModelError, match="far more than the weights"):
-        load(network(PRODUCT, weights=huge), tmp_path)
+        load(network(PRODUCT, weights=huge))
 
 
-def test_an_initializer_with_too_few_elements_is_damaged(tmp_path: Path) -> None:
+def test_an_initializer_with_too_few_elements_is_damaged() -> None:
     model = network(PRODUCT)
     model.graph.initializer.add(name="w", data_type=FLOAT, dims=[6, 3], raw_data=b"1234")
     with pytest.raises(ModelFileError) as caught:
-        load(model, tmp_path)
+        load(model)
     assert "'w'" in caught.value.where
     assert caught.value.what == "is damaged: its data are not [6, 3] elements of type float32"
 
@@ -107,39 +95,37 @@ def constants(*values: Array) -> list[onnx.NodeProto]:
     ]
 
 
-def test_a_constant_node_that_fails_is_reported_in_our_words_with_its_name(tmp_path: Path) -> None:
+def test_a_constant_node_that_fails_is_reported_in_our_words_with_its_name() -> None:
     wrong = helper.make_node("Range", ["a", "b", "b"], ["w"], "steps")  # a step of 0
     nodes = constants(np.array(0), np.array(0))
     nodes.append(wrong)
     nodes.append(helper.make_node("Add", ["x", "w"], ["y"]))
     with pytest.raises(UnsupportedOperatorError) as caught:
-        load(network(*nodes), tmp_path)
+        load(network(*nodes))
     assert "node 'steps': Range (opset 17): its inputs are constant, but its result" in str(
         caught.value
     )
 
 
-def test_a_constant_node_with_operands_that_do_not_match_is_an_error_of_its_shapes(
-    tmp_path: Path,
-) -> None:
+def test_a_constant_node_with_operands_that_do_not_match_is_an_error_of_its_shapes() -> None:
     nodes = constants(np.ones((2, 3), np.float32), np.ones((2, 4), np.float32))
     nodes.append(helper.make_node("Add", ["a", "b"], ["w"], "sum"))
     nodes.append(helper.make_node("Add", ["x", "w"], ["y"]))
     with pytest.raises(ImportModelError, match="'sum'") as caught:
-        load(network(*nodes), tmp_path)
+        load(network(*nodes))
     assert "could not be broadcast" not in str(caught.value)  # numpy's words
 
 
-def test_a_constant_without_a_value_is_an_error(tmp_path: Path) -> None:
+def test_a_constant_without_a_value_is_an_error() -> None:
     empty = helper.make_node("Constant", [], ["w"], "empty")
     with pytest.raises(ImportModelError, match=r"'empty'.*a constant has one value, it has 0"):
-        load(network(empty, PRODUCT), tmp_path)
+        load(network(empty, PRODUCT))
 
 
-def test_a_model_without_opsets_says_so(tmp_path: Path) -> None:
+def test_a_model_without_opsets_says_so() -> None:
     model = network(helper.make_node("Relu", ["x"], ["y"]))
     del model.opset_import[:]
     with pytest.raises(ModelFileError, match="does not declare the opset") as caught:
-        load(model, tmp_path)
+        load(model)
     assert "truncated" not in str(caught.value)
     assert "make_opsetid" in caught.value.hint

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
 
 import numpy as np
 import onnx
@@ -13,10 +12,9 @@ from onnx import TensorProto, helper, numpy_helper
 from tests.ops import half, oracle
 from tests.ops.cases import all_cases
 from tests.ops.cases.case import Array, Case, Const, Graph, ints, normal
-from trimtab import importers
 from trimtab.errors import ImportModelError
+from trimtab.importers import load
 from trimtab.planner.plan_file import Plan
-from trimtab.program import Program
 from trimtab.session import Session
 
 HALF, FLOAT, BRAIN = (
@@ -25,12 +23,6 @@ HALF, FLOAT, BRAIN = (
     TensorProto.BFLOAT16,
 )
 _SOME = all_cases()[::11]
-
-
-def load(model: onnx.ModelProto, folder: Path) -> Program:
-    path = folder / "net.onnx"
-    path.write_bytes(model.SerializeToString())
-    return importers.load(path)
 
 
 def assert_near(actual: dict[str, Array], expected: dict[str, Array]) -> None:
@@ -50,7 +42,7 @@ def assert_near(actual: dict[str, Array], expected: dict[str, Array]) -> None:
 @pytest.mark.parametrize("keeps_io", [False, True])
 @pytest.mark.parametrize("case", _SOME, ids=lambda case: case.id)
 def test_models_that_were_converted_to_float16_compute_what_onnxruntime_computes(
-    case: Case, keeps_io: bool, tmp_path: Path
+    case: Case, keeps_io: bool
 ) -> None:
     from onnxruntime.transformers import float16
 
@@ -73,7 +65,7 @@ def test_models_that_were_converted_to_float16_compute_what_onnxruntime_computes
         expected = oracle.run(model, feeds)
     except Exception as error:  # onnxruntime's own class
         pytest.skip(f"onnxruntime does not run it: {str(error)[:80]}")
-    assert_near(Session(load(model, tmp_path)).run(feeds), expected)
+    assert_near(Session(load(model)).run(feeds), expected)
 
 
 def network(opset: int = 17) -> tuple[onnx.ModelProto, dict[str, Array]]:
@@ -86,20 +78,18 @@ def network(opset: int = 17) -> tuple[onnx.ModelProto, dict[str, Array]]:
     return g.model(), g.inputs
 
 
-def test_inputs_and_outputs_stay_float16_and_the_network_computes_in_float32(
-    tmp_path: Path,
-) -> None:
+def test_inputs_and_outputs_stay_float16_and_the_network_computes_in_float32() -> None:
     model, feeds = network()
-    program = load(model, tmp_path)
+    program = load(model)
     assert [program.vars[name].dtype for name in (*program.inputs, *program.outputs)] == ["f16"] * 2
     types = {program.vars[op.outputs[0]].dtype for op in program.ops if op.type == "conv"}
     assert types == {"f32"}
     assert_near(Session(program).run(feeds), oracle.run(model, feeds))
 
 
-def test_a_float16_network_in_precision_f16_has_no_conversions(tmp_path: Path) -> None:
+def test_a_float16_network_in_precision_f16_has_no_conversions() -> None:
     model, feeds = network()
-    session = Session(load(model, tmp_path), plan=Plan(precision="f16"))
+    session = Session(load(model), plan=Plan(precision="f16"))
     assert [op.type for op in session.program.steps if op.type == "cast"] == []
     (actual,), (expected,) = session.run(feeds).values(), oracle.run(model, feeds).values()
     assert actual.dtype == expected.dtype
@@ -107,7 +97,7 @@ def test_a_float16_network_in_precision_f16_has_no_conversions(tmp_path: Path) -
 
 
 def test_in_precision_f16_conversions_stay_only_beside_operators_in_float32(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     half.convert_for_nothing(monkeypatch)
     g = Graph()
@@ -117,7 +107,7 @@ def test_in_precision_f16_conversions_stay_only_beside_operators_in_float32(
     g.node("Cast", relu, to=FLOAT)
     g.node("Identity", relu)
     model = g.model("n2", "n3", "n4", relu)
-    session = Session(load(model, tmp_path), plan=Plan(precision="f16"))
+    session = Session(load(model), plan=Plan(precision="f16"))
     for name, expected in oracle.run(model, g.inputs).items():
         actual = session.run(g.inputs)[name]
         assert actual.dtype == expected.dtype
@@ -126,9 +116,7 @@ def test_in_precision_f16_conversions_stay_only_beside_operators_in_float32(
     assert len(casts) == 3  # before and after the sum, and to the float32 output
 
 
-def test_a_constant_that_float16_cannot_hold_becomes_infinite_without_a_warning(
-    tmp_path: Path,
-) -> None:
+def test_a_constant_that_float16_cannot_hold_becomes_infinite_without_a_warning() -> None:
     g = Graph()
     large = Const(np.array([1e5, -1e9, 2.0], np.float32))
     mask = g.node("Cast", large, to=HALF)
@@ -136,31 +124,31 @@ def test_a_constant_that_float16_cannot_hold_becomes_infinite_without_a_warning(
     model = g.model()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        actual = Session(load(model, tmp_path)).run(g.inputs)
+        actual = Session(load(model)).run(g.inputs)
     assert_near(actual, oracle.run(model, g.inputs))
 
 
-def test_outputs_that_are_inputs_or_constants_are_float16(tmp_path: Path) -> None:
+def test_outputs_that_are_inputs_or_constants_are_float16() -> None:
     g = Graph()
     x = g.value(normal(2, 3).astype(np.float16))
     g.node("Identity", x)
     g.node("Identity", Const(normal(2).astype(np.float16)))
     g.node("Cast", x, to=FLOAT)
     model = g.model("n0", "n1", "n2")
-    assert_near(Session(load(model, tmp_path)).run(g.inputs), oracle.run(model, g.inputs))
+    assert_near(Session(load(model)).run(g.inputs), oracle.run(model, g.inputs))
 
 
-def test_integers_become_float16_and_float16_becomes_integers(tmp_path: Path) -> None:
+def test_integers_become_float16_and_float16_becomes_integers() -> None:
     g = Graph()
     g.node("Cast", np.arange(6, dtype=np.int64), to=HALF)
     g.node("Mul", "n0", np.full(6, 0.75, np.float16))
     g.node("Cast", "n1", to=TensorProto.INT32)
     g.node("CastLike", np.arange(6, dtype=np.float32), "n0")
     model = g.model("n1", "n2", "n3")
-    assert_near(Session(load(model, tmp_path)).run(g.inputs), oracle.run(model, g.inputs))
+    assert_near(Session(load(model)).run(g.inputs), oracle.run(model, g.inputs))
 
 
-def test_bfloat16_constants_are_computed_in_float32(tmp_path: Path) -> None:
+def test_bfloat16_constants_are_computed_in_float32() -> None:
     weights = helper.make_tensor("w", BRAIN, [3], [1.5, -2.0, 0.25])
     nodes = [
         helper.make_node("Cast", ["w"], ["v"], to=FLOAT),
@@ -170,7 +158,7 @@ def test_bfloat16_constants_are_computed_in_float32(tmp_path: Path) -> None:
     graph = helper.make_graph(nodes, "g", values[:1], values[1:], [weights])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     x = normal(2, 3)
-    actual = Session(load(model, tmp_path)).run({"x": x})["y"]
+    actual = Session(load(model)).run({"x": x})["y"]
     np.testing.assert_array_equal(actual, x * np.array([1.5, -2.0, 0.25], np.float32))
 
 
@@ -184,7 +172,7 @@ def test_bfloat16_constants_are_computed_in_float32(tmp_path: Path) -> None:
     ],
 )
 def test_inputs_and_outputs_of_other_floating_types_are_refused_by_name(
-    place: str, kind: int, name: str, tmp_path: Path
+    place: str, kind: int, name: str
 ) -> None:
     nodes = [helper.make_node("Cast", ["x"], ["y"], to=kind if place == "output" else FLOAT)]
     x = helper.make_tensor_value_info("x", kind if place == "input" else FLOAT, [2])
@@ -192,17 +180,17 @@ def test_inputs_and_outputs_of_other_floating_types_are_refused_by_name(
     graph = helper.make_graph(nodes, "g", [x], [y])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     with pytest.raises(ImportModelError, match=f"{place} '[xy]' .*holds {name}"):
-        load(model, tmp_path)
+        load(model)
 
 
-def test_float16_scales_of_a_quantized_network_are_read(tmp_path: Path) -> None:
+def test_float16_scales_of_a_quantized_network_are_read() -> None:
     g = Graph(opset=19)
     scale, point = Const(np.array(0.05, np.float16)), Const(np.array(3, np.int8))
     q = g.node("QuantizeLinear", normal(2, 6).astype(np.float16), scale, point)
     g.node("DequantizeLinear", q, scale, point)
     model = g.model()
     expected = oracle.run(model, g.inputs)
-    actual = Session(load(model, tmp_path)).run(g.inputs)
+    actual = Session(load(model)).run(g.inputs)
     np.testing.assert_allclose(
         actual["n1"].astype(np.float32), expected["n1"].astype(np.float32), 0, 0.051
     )

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 import pytest
 
 import trimtab
@@ -70,12 +68,6 @@ def convolution(name: str, weights: str, dtype: type[Any]) -> tuple[QuantizedGra
     return graph, y
 
 
-def loaded(model: onnx.ModelProto, folder: Path) -> trimtab.Program:
-    path = folder / "case.onnx"
-    path.write_bytes(model.SerializeToString())
-    return trimtab.load(path)
-
-
 def paired(program: trimtab.Program) -> Plan:
     """The plan that uses paired multiplication for the program's only convolution."""
     planned = trimtab.optimize(program)
@@ -90,12 +82,12 @@ def paired(program: trimtab.Program) -> Plan:
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("name", CASES)
 def test_a_convolution_is_that_of_onnxruntime_to_the_last_integer(
-    name: str, weights: str, dtype: type[Any], tmp_path: Path
+    name: str, weights: str, dtype: type[Any]
 ) -> None:
     graph, y = convolution(name, weights, dtype)
     model, feeds = graph.model(y), graph.feeds()
     (want,) = onnxruntime_of(model, feeds)
-    program = loaded(model, tmp_path)
+    program = trimtab.load(model)
     plan = paired(program)
     for threads in (1, 3):
         session = trimtab.Session(program, threads, plan=plan)
@@ -155,9 +147,9 @@ def test_normally_distributed_weights_need_few_additional_steps() -> None:
 
 @needs_avx2
 @pytest.mark.parametrize("broken", ["place", "next-tap", "order", "tap", "count", "index"])
-def test_steps_that_read_outside_of_their_rows_are_refused(broken: str, tmp_path: Path) -> None:
+def test_steps_that_read_outside_of_their_rows_are_refused(broken: str) -> None:
     graph, y = convolution("window", "few-large", np.int8)
-    program = loaded(graph.model(y), tmp_path)
+    program = trimtab.load(graph.model(y))
     planned = trimtab.optimize(program, plan=paired(program))
     (conv,) = (op for op in planned.ops if is_convolution(op))
     w = planned.vars[conv.inputs[1]]

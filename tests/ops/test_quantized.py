@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -93,17 +92,11 @@ def numpy_rule(sums: Array, factors: Array, point: int) -> Array:
     return rule
 
 
-def loaded(model: onnx.ModelProto, folder: Path) -> trimtab.Program:
-    path = folder / "case.onnx"
-    path.write_bytes(model.SerializeToString())
-    return trimtab.load(path)
-
-
 @pytest.mark.parametrize("scales", ["one", "by channel", "some large"])
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8])
 @pytest.mark.parametrize("name", CONVOLUTIONS)
 def test_a_convolution_equals_onnxruntime_and_the_specification(
-    name: str, dtype: type[Any], scales: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, dtype: type[Any], scales: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shape, weights, attributes = CONVOLUTIONS[name]
     graph = QuantizedGraph(dtype, seed=len(name))
@@ -131,7 +124,7 @@ def test_a_convolution_equals_onnxruntime_and_the_specification(
     rule = numpy_rule(sums, factors, y_point)
     np.testing.assert_array_equal(want.astype(np.int16) - shift, rule)
 
-    program = loaded(model, tmp_path)
+    program = trimtab.load(model)
     types = {op.type for op in trimtab.optimize(program, Target.host()).ops}
     assert types & {"qlinear_conv", "qlinear_conv_depthwise"}
     assert "conv" not in types
@@ -167,10 +160,10 @@ WITH_SUMS = [name for name in CONVOLUTIONS if name != "1d" and not name.startswi
 @pytest.mark.parametrize("per_channel", [True, False])
 @pytest.mark.parametrize("name", WITH_SUMS)
 def test_a_convolution_without_output_quantization_returns_float32_sums(
-    name: str, per_channel: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, per_channel: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, feeds, want = real_sums(name, per_channel)
-    program = loaded(model, tmp_path)
+    program = trimtab.load(model)
     types = {op.type for op in trimtab.optimize(program, Target.host()).ops}
     assert "qlinear_conv" in types
     assert not types & {"conv", "dequantize_linear"}
@@ -184,14 +177,14 @@ def test_a_convolution_without_output_quantization_returns_float32_sums(
 @pytest.mark.parametrize("rows", [1, 5])
 @pytest.mark.parametrize("k", [16, 30])
 def test_a_gemm_without_output_quantization_returns_float32_sums(
-    rows: int, k: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    rows: int, k: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     graph = QuantizedGraph(np.uint8, seed=k)
     q = graph.quantize(graph.input(rows, k), 0.03, 4)
     w, scale = graph.weights(k, 11, scales=11)
     x = graph.node("DequantizeLinear", q, *graph.scale(0.03, 4))
     y = graph.node("Gemm", x, graph.dequantized(w, scale, 1))
-    program, feeds = loaded(graph.model(y), tmp_path), graph.feeds()
+    program, feeds = trimtab.load(graph.model(y)), graph.feeds()
     operands = graph.constant(w), graph.constant(graph.point(4))
     sums = graph.node("MatMulInteger", q, *operands)
     (exact,) = onnxruntime_of(graph.model(sums), feeds)
@@ -204,7 +197,7 @@ def test_a_gemm_without_output_quantization_returns_float32_sums(
 
 @pytest.mark.parametrize("k", [16, 30])
 @pytest.mark.parametrize("transposed", [True, False])
-def test_a_gemm_equals_onnxruntime(k: int, transposed: bool, tmp_path: Path) -> None:
+def test_a_gemm_equals_onnxruntime(k: int, transposed: bool) -> None:
     graph = QuantizedGraph(seed=k)
     x = graph.pair(graph.input(5, k), 0.03, 4)
     w, scale = graph.weights(*((11, k) if transposed else (k, 11)), scales=11)
@@ -215,19 +208,19 @@ def test_a_gemm_equals_onnxruntime(k: int, transposed: bool, tmp_path: Path) -> 
     )
     out = graph.pair(y, 0.05, -3)
     model, feeds = graph.model(out), graph.feeds()
-    program = loaded(model, tmp_path)
+    program = trimtab.load(model)
     assert "qlinear_conv" in {op.type for op in trimtab.optimize(program, Target.host()).ops}
     (want,) = onnxruntime_of(model, feeds)
     np.testing.assert_array_equal(trimtab.Session(program).run(feeds)[out], want)
 
 
-def test_padding_holds_the_zero_point(tmp_path: Path) -> None:
+def test_padding_holds_the_zero_point() -> None:
     graph = QuantizedGraph()
     x = graph.pair(graph.input(1, 4, 3, 3), 0.1, 50)
     w = np.ones((4, 4, 3, 3), np.int8)
     y = graph.pair(graph.conv(x, 0.1, w, np.float32(0.5), pads=[1, 1, 1, 1]), 8.0, 0)
     feeds = {"x0": np.zeros((1, 4, 3, 3), np.float32)}
-    actual = trimtab.Session(loaded(graph.model(y), tmp_path)).run(feeds)[y]
+    actual = trimtab.Session(trimtab.load(graph.model(y))).run(feeds)[y]
     (want,) = onnxruntime_of(graph.model(y), feeds)
     np.testing.assert_array_equal(actual, want)
     # Every pixel of a channel equals its bias, also at the padding.
@@ -236,7 +229,7 @@ def test_padding_holds_the_zero_point(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("scales", [(0.03, 0.05, 0.07), (0.02, 0.02, 0.04), (0.05, 0.01, 0.013)])
 def test_a_sum_of_int8_tensors_equals_onnxruntime(
-    scales: tuple[float, float, float], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    scales: tuple[float, float, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The second pair gives ties, whose rounding depends on where the zero point is added.
     graph = QuantizedGraph(np.int8, seed=5)
@@ -247,7 +240,7 @@ def test_a_sum_of_int8_tensors_equals_onnxruntime(
     )
     out = graph.pair(graph.node("Add", *operands), y, 11)
     model, feeds = graph.model(out), graph.feeds()
-    program = loaded(model, tmp_path)
+    program = trimtab.load(model)
     assert "qlinear_add" in {op.type for op in trimtab.optimize(program, Target.host()).ops}
     (want,) = onnxruntime_of(model, feeds)
     for isa in Target.host().isas:

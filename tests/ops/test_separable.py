@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ import pytest
 import trimtab
 from tests.engine.raw_runs import run_arrays
 from tests.ops import oracle
-from tests.ops.cases.case import Case, normal
+from tests.ops.cases.case import normal
 from tests.ops.cases.separable import FUSED, Chain
 from tests.small_programs import Net, types
 from trimtab import _engine, modelfile, passes
@@ -44,12 +43,6 @@ CHAINS = [
 ]
 
 
-def loaded(case: Case, tmp_path: Path) -> Program:
-    path = tmp_path / "case.onnx"
-    path.write_bytes(case.model.SerializeToString())
-    return trimtab.load(path)
-
-
 def fused(chain: Chain, program: Program) -> Plan:
     """The plan that fuses the chain into the last possible operator."""
     optimized = passes.optimize(program)
@@ -61,9 +54,9 @@ def fused(chain: Chain, program: Program) -> Plan:
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 4])
 @pytest.mark.parametrize("chain", CHAINS, ids=str)
-def test_results_are_those_of_the_convolutions(chain: Chain, threads: int, tmp_path: Path) -> None:
+def test_results_are_those_of_the_convolutions(chain: Chain, threads: int) -> None:
     case = chain.case()
-    program = loaded(case, tmp_path)
+    program = trimtab.load(case.model)
     session = trimtab.Session(program, threads, fused(chain, program))
     assert types(session.program).count("conv_separable") == 1
     oracle.assert_agree(case, session.run(case.inputs), oracle.expected(case))
@@ -71,9 +64,9 @@ def test_results_are_those_of_the_convolutions(chain: Chain, threads: int, tmp_p
 
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("kind", FUSED)
-def test_sizes_may_change(kind: str, threads: int, tmp_path: Path) -> None:
+def test_sizes_may_change(kind: str, threads: int) -> None:
     chain = replace(BOTH, kind=kind, strides=(2, 1), n=2)
-    program = loaded(chain.case(), tmp_path)
+    program = trimtab.load(chain.case().model)
     plan = fused(chain, program)
     image = modelfile.encode(trimtab.optimize(program, None, plan))
     engine = _engine.Executor(image, threads)

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.bench import fakes
-from trimtab.devices import Device, find_device
+from trimtab.devices import Device
 from trimtab.errors import RunnerError
 from trimtab.pipeline.remote import RemoteRunner
 from trimtab.program import Program
 from trimtab.target import Target
-
-
-@pytest.fixture
-def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
-    monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(tmp_path / "cache"))
-    with find_device("local").open() as opened:
-        yield opened
 
 
 def network() -> Program:

@@ -7,24 +7,13 @@ from pathlib import Path
 import numpy as np
 
 import trimtab
+from tests.quantization.small import DATA, network
 from tests.recorded_progress import RecordedProgress
-from trimtab.program import Program
 from trimtab.quantization import samples
 from trimtab.quantization.calibration import calibrate
 from trimtab.quantization.ranges import Ranges
 
 INPUTS = {"data": ((1, 3, 4, 6), "float32")}
-DATA = np.random.default_rng(1).normal(0, 1, (6, 3, 4, 6)).astype(np.float32)
-
-
-def network() -> Program:
-    program = Program("net")
-    x = program.add_input("data", (1, 3, 4, 6))
-    weights = program.block.add_constant(np.ones((2, 3, 1, 1), np.float32))
-    (y,) = program.block.add_op("conv", [x, weights], None, ["y"])
-    program.block.add_op("relu", [y], None, ["z"])
-    program.outputs = ["z"]
-    return program
 
 
 def test_a_tensor_that_is_always_0_has_no_range_and_stays_in_float32(

@@ -6,20 +6,11 @@ import numpy as np
 import pytest
 
 from tests.ops.cases.case import Array
+from tests.quantization.small import seen
 from trimtab.errors import UsageError
 from trimtab.quantization.insert_qdq import quantization
 from trimtab.quantization.methods import method, methods
 from trimtab.quantization.observer import BINS, Observer, Range
-
-
-def seen(*values: Array) -> Observer:
-    """The observer of these samples after both passes."""
-    result = Observer()
-    for value in values:
-        result.add_extremes(value)
-    for value in values:
-        result.add_counts(value)
-    return result
 
 
 @pytest.mark.parametrize("name", methods())

@@ -4,19 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.ops.cases.case import Array
-from trimtab.quantization.observer import BINS, Observer
-
-
-def seen(*values: Array) -> Observer:
-    """The observer of these samples after both passes."""
-    result = Observer()
-    for value in values:
-        result.add_extremes(value)
-    for value in values:
-        result.add_counts(value)
-    return result
-
+from tests.quantization.small import seen
+from trimtab.quantization.observer import BINS
 
 # Ranges.
 

@@ -11,23 +11,12 @@ import numpy as np
 import pytest
 
 import trimtab
+from tests.quantization.small import DATA, network
 from trimtab.errors import CalibrationError
-from trimtab.program import Program
 from trimtab.quantization.observer import Range
 from trimtab.quantization.ranges import Ranges
 
 HEAD = 'network="n"\nmethod="m"\nsamples=1\n'
-DATA = np.random.default_rng(1).normal(0, 1, (6, 3, 4, 6)).astype(np.float32)
-
-
-def network() -> Program:
-    program = Program("net")
-    x = program.add_input("data", (1, 3, 4, 6))
-    weights = program.block.add_constant(np.ones((2, 3, 1, 1), np.float32))
-    (y,) = program.block.add_op("conv", [x, weights], None, ["y"])
-    program.block.add_op("relu", [y], None, ["z"])
-    program.outputs = ["z"]
-    return program
 
 
 @pytest.mark.parametrize(

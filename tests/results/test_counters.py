@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from tests.bench.fakes import make_golden, make_header, make_subject
 from trimtab import reports
 from trimtab.bench import counters, protocol
 from trimtab.bench.jobs import Settings
-from trimtab.devices import Device, find_device
+from trimtab.devices import Device
 from trimtab.devices.protocol import DeviceInfo
 from trimtab.results import counters as hardware_counters
 from trimtab.results import records
@@ -186,13 +185,6 @@ def test_an_emulated_operator_is_neither_memory_nor_compute_bound(tmp_path: Path
     assert rows is not None
     assert [row.bound for row in rows] == ["", ""]
     assert [row.gb_per_s for row in rows] == [None, None]
-
-
-@pytest.fixture
-def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
-    monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(tmp_path / "cache"))
-    with find_device("local").open() as opened:
-        yield opened
 
 
 def test_counters_are_requested_for_launches_of_the_steady_state(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from tests.bench.fakes import make_golden, write_runner
 from tests.tuning.networks import by_rule, convolutions
 from trimtab.bench.jobs import Settings
 from trimtab.build import builder
-from trimtab.devices import Device, find_device
+from trimtab.devices import Device
 from trimtab.errors import RunnerCrashedError
 from trimtab.pipeline.recipe import Recipe
 from trimtab.program import Program
@@ -22,13 +21,6 @@ from trimtab.tuning.device_clock import DeviceClock
 # The first operator takes 400 ns, and 2 ns more in each run; the second one twice as much.
 TIMES = "was = say; say = lambda e, **f: was(e, **({**f, 'ns': (1 + f['index']) * f['ns']} "
 TIMES += "if e == 'op' else f))"
-
-
-@pytest.fixture
-def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
-    monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(tmp_path / "cache"))
-    with find_device("local").open() as opened:
-        yield opened
 
 
 @dataclass

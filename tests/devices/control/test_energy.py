@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from trimtab import reports
 from trimtab.bench import energy as bench_energy
 from trimtab.bench import protocol
 from trimtab.bench.jobs import Settings
-from trimtab.devices import Device, find_device
+from trimtab.devices import Device
 from trimtab.devices.control import energy
 from trimtab.devices.control.energy import EnergySample, SourceKind
 from trimtab.results import records
@@ -260,13 +259,6 @@ class TestEveryFormat:
     def test_says_that_a_device_reports_no_energy(self, name: str, tmp_path: Path) -> None:
         text = reports.find(name).run(summarize(record(tmp_path, tells=False)))
         assert "The device reports no energy" in text
-
-
-@pytest.fixture
-def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
-    monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(tmp_path / "cache"))
-    with find_device("local").open() as opened:
-        yield opened
 
 
 def test_a_launch_between_samples_is_recorded_with_its_inferences(
