@@ -11,6 +11,14 @@ from trimtab.modelfile.writer import encode, seal, write
 from trimtab.program import Program
 
 __all__ = [
-    *("Program", "check", "decode", "encode", "from_bytes", "is_mapped", "read", "seal", "sniff"),
+    "Program",
+    "check",
+    "decode",
+    "encode",
+    "from_bytes",
+    "is_mapped",
+    "read",
+    "seal",
+    "sniff",
     "write",
 ]

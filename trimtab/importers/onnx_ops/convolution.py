@@ -72,21 +72,25 @@ def _volume(node: OnnxNode, weight: Operand, bias: Array | None) -> Value:
     return _shifted(node, convolved) if isinstance(weight, Value) else convolved
 
 
-@handles("Conv")
+@handles("Conv", "ConvTranspose")
 def conv(node: OnnxNode) -> Results:
-    """x: [n, c, (d,) (h,) w], w: [m, c / group, (kd,) (kh,) kw], b: [m]; weights and biases may be
-    computed.
+    """x: [n, c, (d,) (h,) w], w: [m, c / group, (kd,) (kh,) kw], or [c, m / group, ...] of a
+    transposed one, b: [m]; weights and biases may be computed.
     """
     if _is_computed(node):
         return _computed(node)
     weight, bias = _weights(node)
     if weight.ndim == 5:
         return _volume(node, weight, bias)
-    spatial = len(node.shape()) - 2
+    spatial, group = len(node.shape()) - 2, node.integer("group", 1)
     x = to_image(node, node.x(), spatial)
-    window = windows.window_of(node, weight.shape[2:], x.shape[2:])
-    operands = _as_stored(node, 1, weight), None if bias is None else _as_stored(node, 2, bias)
-    y = convolve(node, x, *operands, window, node.integer("group", 1))
+    kernel, size = weight.shape[2:], x.shape[2:]
+    if node.type == "Conv":
+        stored = _as_stored(node, 1, weight), None if bias is None else _as_stored(node, 2, bias)
+        y = convolve(node, x, *stored, windows.window_of(node, kernel, size), group)
+    else:
+        window, extra = windows.transposed(node, kernel, size)
+        y = deconvolve(node, x, weight, bias, window, group, extra)
     return from_image(node, y, spatial, node.x())
 
 
@@ -98,20 +102,3 @@ def _as_stored(node: OnnxNode, i: int, data: Array) -> Operand:
         if stored and stored.data.shape == data.shape
         else data
     )
-
-
-@handles("ConvTranspose")
-def conv_transpose(node: OnnxNode) -> Results:
-    """x: [n, c, (d,) (h,) w], w: [c, m / group, (kd,) (kh,) kw], b: [m]; weights and biases may be
-    computed.
-    """
-    if _is_computed(node):
-        return _computed(node)
-    weight, bias = _weights(node)
-    if weight.ndim == 5:
-        return _volume(node, weight, bias)
-    spatial = len(node.shape()) - 2
-    x = to_image(node, node.x(), spatial)
-    window, extra = windows.transposed(node, weight.shape[2:], x.shape[2:])
-    y = deconvolve(node, x, weight, bias, window, node.integer("group", 1), extra)
-    return from_image(node, y, spatial, node.x())

@@ -63,7 +63,10 @@ _SCHEMA = {
 # The field of Attr with the value, by AttrType.
 _FIELDS = {
     **dict(enumerate(("i", "f", "s", "ints", "floats", "strings", "b", "bools"))),
-    **{9: "l", 11: "longs", 12: "float64s", 15: "float64"},
+    9: "l",
+    11: "longs",
+    12: "float64s",
+    15: "float64",
 }
 _VAR, _VARS, _SCALAR, _SCALARS = 13, 14, 16, 17
 
