@@ -13,7 +13,7 @@ from typing import Literal, cast
 
 from trimtab.passes._graph import Graph
 from trimtab.program import Op, Program
-from trimtab.program.min_cut import INFINITE, SINK, SOURCE, MinCut
+from trimtab.program.min_cut import SINK, SOURCE, MinCut
 
 ORDER = 700
 
@@ -79,15 +79,7 @@ def _choose(graph: Graph) -> dict[int, Layout]:
         readers = {nodes.get(id(op), terminal[_read_layout(op)]) for op in graph.readers(name)}
         if graph.program.is_output(name):
             readers.add(SINK)
-        # One conversion serves all readers that disagree with the producer: one node per direction
-        # joins them.
-        cost = var.bytes + CALL_BYTES
-        some_plain, some_nhwc = cut.node(), cut.node()
-        cut.add(producer, some_plain, cost)
-        cut.add(some_nhwc, producer, cost)
-        for reader in readers:
-            cut.add(some_plain, reader, INFINITE)
-            cut.add(reader, some_nhwc, INFINITE)
+        cut.add_conversion(producer, readers, var.bytes + CALL_BYTES)
     side = cut.source_side()
     return {op: "nhwc" if node in side else "plain" for op, node in nodes.items()}
 

@@ -16,6 +16,7 @@ from trimtab.planner import algorithms, planner, rounding
 from trimtab.planner.cost import NO_COST, Cost, bytes_per_cycle
 from trimtab.planner.kernel_selection import KernelSelection
 from trimtab.planner.plan_file import Choice, Plan, operator_keys, plan_of
+from trimtab.planner.producer_fusion import absorbed_by
 from trimtab.program import Op, Program
 from trimtab.target import Target
 
@@ -206,14 +207,7 @@ class _Operators:
     def covers(self, name: str, algorithm: str) -> frozenset[str]:
         """First outputs of the operators that an algorithm at `name` computes."""
         selection = self.selections.get(name, {}).get(algorithm)
-        outputs, pending = {name}, [*self._producers[name].inputs] if selection else []
-        while pending and selection:
-            operand = pending.pop()
-            producer = self._producers.get(operand)
-            if producer is not None and operand not in selection.op.inputs:
-                outputs.add(producer.outputs[0])
-                pending += producer.inputs
-        return frozenset(outputs)
+        return frozenset([name, *(absorbed_by(self._producers, selection) if selection else ())])
 
     def is_exact(self, name: str, algorithm: str) -> bool:
         """Whether an algorithm rounds no more than an alternative may."""

@@ -15,7 +15,7 @@ from trimtab import schema
 from trimtab.errors import PlanError
 from trimtab.planner.float16 import to_f16
 from trimtab.program import Op, Program
-from trimtab.program.min_cut import INFINITE, SINK, SOURCE, MinCut
+from trimtab.program.min_cut import SINK, SOURCE, MinCut
 from trimtab.target import Target
 
 AUTO = "auto"
@@ -138,14 +138,7 @@ def _choose(program: Program, target: Target, excluded: set[str]) -> set[int]:
         consumers = {nodes.get(id(op), SINK) for op in readers.get(name, [])}
         if program.is_output(name):
             consumers.add(SINK)
-        # One conversion serves all consumers whose dtype differs from the producer's.
-        cost = var.count * CONVERT + CALL
-        any_f32, any_f16 = cut.node(), cut.node()
-        cut.add(producer, any_f32, cost)
-        cut.add(any_f16, producer, cost)
-        for reader in consumers:
-            cut.add(any_f32, reader, INFINITE)
-            cut.add(reader, any_f16, INFINITE)
+        cut.add_conversion(producer, consumers, var.count * CONVERT + CALL)
     side = cut.source_side()
     return {op for op, node in nodes.items() if node in side} - conversions
 

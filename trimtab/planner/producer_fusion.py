@@ -12,6 +12,21 @@ Variants = Mapping[str, KernelSelection]
 """Variants of one operator by the names of algorithms; "" for an operator without a choice."""
 
 
+def absorbed_by(producers: Mapping[str, Op], variant: KernelSelection) -> set[str]:
+    """First outputs of the operators that `variant` absorbs: those between its own inputs and the
+    inputs of the operator that it was lowered from. `producers`: the operator of each tensor.
+    """
+    lowered_from = producers.get(variant.op.outputs[0])
+    outputs, pending = set[str](), [*lowered_from.inputs] if lowered_from else []
+    while pending:
+        name = pending.pop()
+        producer = producers.get(name)
+        if producer is not None and name not in variant.op.inputs:
+            outputs.add(producer.outputs[0])
+            pending += producer.inputs
+    return outputs
+
+
 class FusionCandidates:
     """The operators of a program that a later operator may absorb.
 
@@ -28,18 +43,8 @@ class FusionCandidates:
         self._variants = {op.outputs[0]: of_op for op, of_op in pairs}
 
     def absorbed(self, variant: KernelSelection) -> set[str]:
-        """First outputs of the operators that `variant` absorbs: those between its own inputs and
-        the inputs of the operator that it was lowered from.
-        """
-        lowered_from = self._producers.get(variant.op.outputs[0])
-        outputs, pending = set[str](), [*lowered_from.inputs] if lowered_from else []
-        while pending:
-            name = pending.pop()
-            producer = self._producers.get(name)
-            if producer is not None and name not in variant.op.inputs:
-                outputs.add(producer.outputs[0])
-                pending += producer.inputs
-        return outputs
+        """First outputs of the operators that `variant` absorbs."""
+        return absorbed_by(self._producers, variant)
 
     def unfused_cycles(self, variants: Variants) -> dict[str, float]:
         """Cycles of the operators that a variant does not absorb but another one does, by variant;

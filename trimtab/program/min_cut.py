@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
+from collections.abc import Iterable
 
 INFINITE = 1 << 60
 SOURCE, SINK = 0, 1
@@ -24,6 +25,17 @@ class MinCut:
         """Adds the cost of a cut with `a` on the source's side and `b` on the sink's side."""
         self._capacity[a][b] = min(INFINITE, self._capacity[a].get(b, 0) + cost)
         self._capacity[b].setdefault(a, 0)
+
+    def add_conversion(self, producer: int, readers: Iterable[int], cost: int) -> None:
+        """Adds the cost of one conversion for all `readers` on another side than `producer`: a node
+        for each direction joins them.
+        """
+        to_sink, to_source = self.node(), self.node()
+        self.add(producer, to_sink, cost)
+        self.add(to_source, producer, cost)
+        for reader in readers:
+            self.add(to_sink, reader, INFINITE)
+            self.add(reader, to_source, INFINITE)
 
     def source_side(self) -> set[int]:
         """The nodes on the source's side of the minimum cut with the most nodes on that side."""
