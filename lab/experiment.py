@@ -150,6 +150,13 @@ class Experiment(Generic[R]):
         except TypeError as error:
             raise committed.unreadable(self.name, error) from error
 
+    def results(self, rows: Iterable[R], command: str, **facts: Any) -> Results:
+        """The content of the result file, with `facts` as in `Results`."""
+        packages = {name: metadata.version(name) for name in self.packages}
+        versions = {"trimtab": __version__, **packages, **facts.pop("versions", {})}
+        records = [row.record() for row in rows]
+        return Results(command=command, versions=versions, rows=records, **facts)
+
     def command(self, options: Any) -> str:
         """The command that repeats a measurement with these options."""
         words = [*[f"TRIMTAB_ISA={isa()}"] * bool(isa()), "./inv", self.task]
@@ -226,13 +233,12 @@ class TaskRun(Generic[R]):
             files.write_text(Path(output), tables.markdown(page) + "\n")
             self.progress.note(f"written: {output}")
         if self._results.update:
-            packages = {name: metadata.version(name) for name in experiment.packages}
-            results = Results(
-                command=experiment.command(self._options),
+            results = experiment.results(
+                rows,
+                experiment.command(self._options),
                 machine={**self.machine(), **(machine or {})},
-                versions={"trimtab": __version__, **packages, **(versions or {})},
+                versions=versions or {},
                 notes=notes,
-                rows=records,
             )
             if baseline and self._is_selection:
                 results = baseline.merged(results)

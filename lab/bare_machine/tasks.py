@@ -26,7 +26,6 @@ class BareOptions:
 def machine(options: BareOptions) -> None:
     """Run ./inv demo and ./inv test in bare Debian systems (as root, an hour each)."""
     import os
-    from dataclasses import asdict
     from pathlib import Path
 
     from lab import committed
@@ -46,7 +45,7 @@ def machine(options: BareOptions) -> None:
     logs.mkdir(parents=True, exist_ok=True)
     trials = list(trial.run(chosen, logs, options.after_setup, progress))
     if options.json:
-        print(strict_json.dumps([asdict(t) for t in trials], indent=1))
+        print(strict_json.dumps([one.record() for one in trials], indent=1))
     else:
         print(tables.text([trial.table(trials), trial.skipped_table(trials)]))
     if options.update:

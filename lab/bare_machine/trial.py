@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 from lab import committed
 from lab.bare_machine import root
 from lab.dev import shell
-from trimtab import __version__
+from lab.experiment import Experiment, FigureRow, figure, figure_row
 from trimtab.progress import SILENT, Progress
 from trimtab.tables import Column, Table
 
@@ -66,8 +66,8 @@ MACHINES = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class BareTrial:
+@figure_row
+class BareTrial(FigureRow):
     """One command on one machine. `seconds`: wall-clock time, set-up included; `installed_mb`: of
     Python packages, caches and distribution packages that the commands so far added; `skipped`:
     the number of tests by reason; `commit`: of the checkout; `date`: ISO 8601.
@@ -81,9 +81,12 @@ class BareTrial:
     installed_mb: int
     passed: int = 0
     failed: int = 0
-    skipped: dict[str, int] = field(default_factory=dict)
+    skipped: dict[str, int] = figure(default_factory=dict)
     commit: str = ""
     date: str = ""
+
+
+BARE = Experiment("bare.machine", NAME, BareTrial)
 
 
 def run(
@@ -166,16 +169,12 @@ def to_results(
     """The committed form. `before`: committed trials, of which those of other machines stay."""
     again = {(trial.system, trial.machine) for trial in trials}
     others = [trial for trial in before if (trial.system, trial.machine) not in again]
-    rows = [asdict(trial) for trial in (*others, *trials)]
-    versions = {"trimtab": __version__}
-    return committed.Results(command=command, machine=machine, versions=versions, rows=rows)
+    return BARE.results([*others, *trials], command, machine=machine)
 
 
 def committed_trials() -> list[BareTrial]:
     """The trials of the result file, none without one."""
-    if not committed.path_of(NAME).is_file():
-        return []
-    return [BareTrial(**row) for row in committed.read(NAME).rows]
+    return BARE.rows() if BARE.is_measured() else []
 
 
 def table(trials: Sequence[BareTrial]) -> Table:

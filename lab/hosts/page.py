@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from lab import committed
 from lab.docs.generator import block
 from lab.docs.sentences import made_by
 from lab.hosts import trial
@@ -12,7 +11,6 @@ from trimtab.tables import Page
 @block
 def hosts_tried() -> Page:
     """The steps that were tried in an aarch64 Debian; a sentence until that was done."""
-    if not committed.path_of(trial.NAME).exists():
+    if not trial.HOSTS.is_measured():
         return ["No result of `./inv hosts.board --update` is committed."]
-    results = committed.read(trial.NAME)
-    return [made_by(trial.NAME), trial.table(trial.from_rows(results.rows))]
+    return [made_by(trial.NAME), trial.table(trial.HOSTS.rows())]

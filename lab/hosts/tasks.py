@@ -23,7 +23,6 @@ class HostsOptions:
 def board(options: HostsOptions) -> None:
     """Install, build, run and fit in an aarch64 Debian under QEMU (as root, hours)."""
     import os
-    from dataclasses import asdict
     from pathlib import Path
 
     from lab import committed
@@ -41,7 +40,7 @@ def board(options: HostsOptions) -> None:
         if options.update:  # each at once: the next may take an hour
             committed.write(trial.NAME, trial.merged([one]))
     if options.json:
-        print(strict_json.dumps([asdict(one) for one in trials], indent=1))
+        print(strict_json.dumps([one.record() for one in trials], indent=1))
     else:
         print(tables.text([trial.table(trials)]))
     if wrong := [f"{one.step}: {one.problem}" for one in trials if one.problem]:

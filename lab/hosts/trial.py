@@ -8,18 +8,18 @@ import sys
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
-from importlib import metadata
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 import lab
-from lab import committed
+from lab.committed import Baseline, Results
 from lab.dev import shell
+from lab.experiment import Experiment, FigureRow, figure, figure_row
 from lab.hosts import board as boards
 from lab.hosts.board import Board
-from trimtab import __version__, cores, files, paths, strict_json, zoo
+from trimtab import cores, files, paths, strict_json, zoo
 from trimtab.progress import SILENT, Progress
 from trimtab.tables import Column, Table
 
@@ -51,8 +51,8 @@ bash checkout/lab/silicon/measure.sh
 _HOST_SHOWS = "debug/"  # the map of the link names folders
 
 
-@dataclass(frozen=True)
-class HostTrial:
+@figure_row
+class HostTrial(FigureRow):
     """A step on the board. `problem`: what was wrong, "" if nothing; `sha256`: of the delivered
     files that the same command writes here, byte for byte.
     """
@@ -62,7 +62,10 @@ class HostTrial:
     cpu: str
     seconds: int
     problem: str = ""
-    sha256: dict[str, str] = field(default_factory=dict)
+    sha256: dict[str, str] = figure(default_factory=dict)
+
+
+HOSTS = Experiment("hosts.board", NAME, HostTrial, packages=("ziglang",))
 
 
 @dataclass(frozen=True)
@@ -202,22 +205,10 @@ def _has_table(board: Board) -> str:
     return "" if all(network in text for network in NETWORKS[:2]) else "a network has no row"
 
 
-def merged(trials: Sequence[HostTrial]) -> committed.Results:
+def merged(trials: Sequence[HostTrial]) -> Results:
     """The committed results with these trials in place of earlier ones of the same steps."""
-    versions = {"trimtab": __version__, "zig": metadata.version("ziglang")}
-    results = committed.Results(
-        command="./inv hosts.board --update",
-        versions=versions,
-        rows=[asdict(one) for one in trials],
-    )
-    if not committed.path_of(NAME).exists():
-        return results
-    return committed.Baseline(NAME, ("step",), ()).merged(results)
-
-
-def from_rows(rows: Sequence[committed.Row]) -> list[HostTrial]:
-    """The trials of a result file."""
-    return [HostTrial(**row) for row in rows]
+    results = HOSTS.results(trials, "./inv hosts.board --update")
+    return Baseline(NAME, ("step",), ()).merged(results) if HOSTS.is_measured() else results
 
 
 def table(trials: Sequence[HostTrial]) -> Table:

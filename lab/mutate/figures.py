@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from json import dumps
 
 import lab
 from lab import committed
-from lab.committed import Results
+from lab.experiment import Experiment, FigureRow, figure_row
 from lab.mutate.mutants import KINDS
-from trimtab import __version__, files, paths
+from trimtab import files, paths
 from trimtab.tables import Column, Page, Table, number
 
 NAME = "mutate"
@@ -21,8 +20,8 @@ MINIMUM = 0.92  # share of mutants that tests catch
 EXPLAINED = lab.FOLDER / NAME / "survivors.toml"
 
 
-@dataclass(frozen=True, kw_only=True)
-class MutantOutcome:
+@figure_row
+class MutantOutcome(FigureRow):
     """The fate of one mutant. `before` and `after`: the changed line; `by`: the test that caught
     it, or "timeout"; `seconds`: of its tests.
     """
@@ -48,10 +47,12 @@ class MutantOutcome:
         return self.file, self.before, self.after
 
 
+MUTANTS = Experiment("mutate", NAME, MutantOutcome)
+
+
 def committed_outcomes() -> list[MutantOutcome]:
     """The outcomes of the result file; none before the first update."""
-    is_there = committed.path_of(NAME).is_file()
-    return [MutantOutcome(**row) for row in committed.read(NAME).rows] if is_there else []
+    return MUTANTS.rows() if MUTANTS.is_measured() else []
 
 
 def explanations() -> dict[tuple[str, str, str], str]:
@@ -82,18 +83,12 @@ def update(new: Iterable[MutantOutcome], is_kept: Callable[[MutantOutcome], bool
     """
     with files.locked(paths.cache() / NAME / ".lock"):
         old = filter(is_kept, committed_outcomes())
-        committed.write(NAME, to_results(merged(old, new)))
-
-
-def to_results(outcomes: Iterable[MutantOutcome]) -> Results:
-    """The content of the result file."""
-    rows = [asdict(one) for one in outcomes]
-    return Results(command=COMMAND, versions={"trimtab": __version__}, rows=rows)
+        committed.write(NAME, MUTANTS.results(merged(old, new), COMMAND))
 
 
 def json(outcomes: Iterable[MutantOutcome]) -> str:
     """The outcomes as a JSON list."""
-    return dumps([asdict(one) for one in outcomes], indent=1)
+    return dumps([one.record() for one in outcomes], indent=1)
 
 
 def rooms_table(outcomes: Sequence[MutantOutcome]) -> Table:
