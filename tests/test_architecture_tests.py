@@ -117,7 +117,7 @@ def hidden(source: str) -> set[tuple[int, str]]:
     nodes = [*ast.walk(tree)]
     of_classes = [inner for node in nodes if isinstance(node, ast.ClassDef) for inner in node.body]
     defined = {item.name for item in of_classes if isinstance(item, ast.FunctionDef)}
-    defined |= {item.target.id for item in of_classes if isinstance(item, ast.AnnAssign)}
+    defined |= {ast.unparse(item.target) for item in of_classes if isinstance(item, ast.AnnAssign)}
     attributes = set[tuple[int, str]]()
     for node in nodes:
         match node:

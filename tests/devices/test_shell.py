@@ -12,7 +12,8 @@ import pytest
 from trimtab import compression
 from trimtab.devices import CommandResult
 from trimtab.devices.local import LocalDevice
-from trimtab.devices.process import Source, Transcript
+from trimtab.devices.process import Source
+from trimtab.devices.protocol import Transcript
 from trimtab.devices.shell import quote
 from trimtab.errors import DeviceError
 

@@ -22,7 +22,6 @@ from tests.ops import (
     oracle,
     test_folded,
     test_paired,
-    test_quantized,
     test_quantized_between,
     test_quantized_slopes,
     test_quantized_winograd,
@@ -101,12 +100,10 @@ def is_resized(engine: _engine.Executor, index: int, shape: tuple[int, ...]) -> 
 
 
 @pytest.mark.parametrize("family", by_family())
-def test_operators_of_nothing_compute_what_onnxruntime_computes(
-    family: str, tmp_path: Path
-) -> None:
+def test_operators_of_nothing_compute_what_onnxruntime_computes(family: str) -> None:
     compared = 0
     for case in by_family()[family]:
-        planned = trimtab.optimize(networks.loaded(case, tmp_path))
+        planned = trimtab.optimize(trimtab.load(case.model))
         compared += check(planned, case.model, case.inputs)
     # Recurrent operators refuse every size of 0: their weights and their first state fix two
     # dimensions of the sequence, and a sequence without steps has no last state.
@@ -149,11 +146,9 @@ INTEGERS = dict(integers())
 
 
 @pytest.mark.parametrize("name", INTEGERS)
-def test_int8_operators_of_nothing_compute_what_onnxruntime_computes(
-    name: str, tmp_path: Path
-) -> None:
+def test_int8_operators_of_nothing_compute_what_onnxruntime_computes(name: str) -> None:
     model, inputs, plan = INTEGERS[name]
-    program = test_quantized.loaded(model, tmp_path)
+    program = trimtab.load(model)
     plans = [plan]
     if name.startswith("paired") and "avx2" in Target.host().isas:
         plans.append(test_paired.paired(program))

@@ -8,9 +8,7 @@ import numpy as np
 import onnx
 
 import trimtab
-from tests.exporters.round_trip import assert_close, written
-from tests.exporters.test_caffe import from_opencv
-from tests.exporters.test_ncnn import from_ncnn
+from tests.exporters.round_trip import assert_close, from_ncnn, from_opencv, written
 from tests.ops import oracle
 from tests.small_programs import Net, normal
 from trimtab.program import Program

@@ -11,7 +11,7 @@ import pytest
 import trimtab
 from tests.engine.raw_runs import run_arrays
 from tests.ops.quantized import QuantizedGraph, onnxruntime_of
-from tests.ops.test_paired import is_convolution, loaded
+from tests.ops.test_paired import is_convolution
 from trimtab import _engine, kernels, modelfile
 from trimtab.errors import ProgramError
 from trimtab.planner.plan_file import Choice, Plan, operator_keys
@@ -78,12 +78,10 @@ def fits(kernel: str, name: str) -> bool:
     ("name", "kernel"),
     [(name, kernel) for name in CASES for kernel in KERNELS if fits(kernel, name)],
 )
-def test_packed_pixels_equal_onnxruntime_at_all_sizes(
-    name: str, kernel: str, real: bool, tmp_path: Path
-) -> None:
+def test_packed_pixels_equal_onnxruntime_at_all_sizes(name: str, kernel: str, real: bool) -> None:
     shape, _, _, others = CASES[name]
     graph, y = convolution(name, shape, real)
-    program = loaded(graph.model(y), tmp_path)
+    program = trimtab.load(graph.model(y))
     for threads in (1, 3):
         planned = planned_for(kernel, program, threads)
         (conv,) = (op for op in planned.ops if is_convolution(op))
@@ -99,7 +97,7 @@ def test_packed_pixels_equal_onnxruntime_at_all_sizes(
             np.testing.assert_allclose(actual, want, rtol=1e-5 if real else 0, atol=1e-4 * real)
 
 
-def products(channels: int, folder: Path, *, joined: bool = False) -> Program:
+def products(channels: int, *, joined: bool = False) -> Program:
     """A GEMM with equal channel counts; `joined`: two of them, whose results are concatenated."""
     graph = QuantizedGraph(seed=3)
     x = graph.pair(graph.input(1, channels, 12, 12), 0.04, 9)
@@ -108,21 +106,21 @@ def products(channels: int, folder: Path, *, joined: bool = False) -> Program:
         w, scales = graph.weights(channels, channels, 1, 1, scales=channels)
         parts.append(graph.pair(graph.conv(x, 0.04, w, scales), 0.11, -21))
     y = graph.pair(graph.node("Concat", *parts, axis=1), 0.11, -21) if joined else parts[0]
-    return loaded(graph.model(y), folder)
+    return trimtab.load(graph.model(y))
 
 
 def folds(planned: Program) -> list[object]:
     return [op.attributes["fold"] for op in planned.ops if op.type == "qlinear_conv"]
 
 
-def test_pixels_of_few_channels_are_packed_and_of_many_are_not(tmp_path: Path) -> None:
-    (fold,) = folds(trimtab.optimize(products(8, tmp_path), Target.host()))
+def test_pixels_of_few_channels_are_packed_and_of_many_are_not() -> None:
+    (fold,) = folds(trimtab.optimize(products(8), Target.host()))
     assert fold != 1
-    assert folds(trimtab.optimize(products(64, tmp_path), Target.host())) == [1]
+    assert folds(trimtab.optimize(products(64), Target.host())) == [1]
 
 
-def test_pixels_that_are_not_contiguous_are_not_packed(tmp_path: Path) -> None:
-    planned = trimtab.optimize(products(8, tmp_path, joined=True), Target.host())
+def test_pixels_that_are_not_contiguous_are_not_packed() -> None:
+    planned = trimtab.optimize(products(8, joined=True), Target.host())
     assert folds(planned) == [1, 1]
     for op in planned.ops:
         if op.type == "qlinear_conv":

@@ -13,7 +13,6 @@ import pytest
 import trimtab
 from tests.fuzz import networks
 from tests.ops import test_dilated, test_quantized_slopes, test_strassen
-from tests.ops.test_quantized import loaded
 from tests.small_programs import Net, normal
 from trimtab.errors import ProgramError
 from trimtab.planner.plan_file import Plan
@@ -62,7 +61,7 @@ def programs(folder: Path) -> Iterator[Program]:
         ("depthwise-5x3", ("quantized_depthwise",)),
     ):
         model, _, _ = test_quantized_slopes.case(name, "prelu")
-        yield trimtab.optimize(loaded(model, folder), None, Plan(algorithms, prefer="load"))
+        yield trimtab.optimize(trimtab.load(model), None, Plan(algorithms, prefer="load"))
 
 
 @pytest.fixture(scope="module")

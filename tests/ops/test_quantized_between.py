@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 
 import trimtab
 from tests.ops.quantized import Array, QuantizedGraph, onnxruntime_of
-from tests.ops.test_quantized import loaded
 from trimtab.target import Target
 
 pytestmark = pytest.mark.bounds
@@ -118,7 +116,7 @@ CASES: dict[str, tuple[Build, str, int]] = {
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8])
 @pytest.mark.parametrize("name", CASES)
 def test_an_operator_between_convolutions_is_near_onnxruntime(
-    name: str, dtype: type[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, dtype: type[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     build, op, steps = CASES[name]
     graph = QuantizedGraph(dtype, seed=len(name))
@@ -126,7 +124,7 @@ def test_an_operator_between_convolutions_is_near_onnxruntime(
     model, feeds = graph.model(y), graph.feeds()
     (want,) = onnxruntime_of(model, feeds)
     assert len(np.unique(want)) > 20
-    program = loaded(model, tmp_path)
+    program = trimtab.load(model)
     types = {o.type for o in trimtab.optimize(program, Target.host()).ops}
     assert op in types
     assert not types & OF_REAL_NUMBERS
@@ -147,13 +145,13 @@ def numpy_product(a: Array, b: Array, points: tuple[int, int, int], scale: np.fl
 
 
 @pytest.mark.parametrize("shape", [IMAGE, (2, 20, 1, 1)])
-def test_a_product_equals_the_specification(shape: tuple[int, ...], tmp_path: Path) -> None:
+def test_a_product_equals_the_specification(shape: tuple[int, ...]) -> None:
     graph = QuantizedGraph(seed=2)
     a = graph.quantize(graph.input(*IMAGE), *A)
     b = graph.quantize(graph.input(*shape), *B)
     reals = [graph.node("DequantizeLinear", q, *graph.scale(*s)) for q, s in ((a, A), (b, B))]
     y = graph.quantize(graph.node("Mul", *reals), *Y)
-    actual = trimtab.Session(loaded(graph.model(a, b, y), tmp_path)).run(graph.feeds())
+    actual = trimtab.Session(trimtab.load(graph.model(a, b, y))).run(graph.feeds())
     scale = np.float32(A[0]) * np.float32(B[0]) / np.float32(Y[0])
     np.testing.assert_array_equal(
         actual[y], numpy_product(actual[a], actual[b], (A[1], B[1], Y[1]), scale)

@@ -13,7 +13,7 @@ import pytest
 
 import trimtab
 from tests.ops.quantized import Array, QuantizedGraph, onnxruntime_of
-from tests.ops.test_quantized import CONVOLUTIONS, by_channel, exact_sums, loaded
+from tests.ops.test_quantized import CONVOLUTIONS, by_channel, exact_sums
 from tests.some import some
 from trimtab.errors import ProgramError
 from trimtab.planner.plan_file import Plan
@@ -78,10 +78,10 @@ def case(name: str, kind: str) -> tuple[onnx.ModelProto, dict[str, Array], Array
 @pytest.mark.parametrize("kind", ["leaky", "prelu"])
 @pytest.mark.parametrize("name", WINDOWS)
 def test_a_slope_is_applied_before_rounding(
-    name: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, feeds, want = case(name, kind)
-    program = loaded(model, tmp_path)
+    program = trimtab.load(model)
     plans = [Plan(("quantized", "quantized_depthwise"))]
     if name == "tiles":
         plans.append(Plan(("quantized_winograd",)))
@@ -98,16 +98,16 @@ def test_a_slope_is_applied_before_rounding(
                 np.testing.assert_array_equal(actual, want)
 
 
-def test_a_slope_is_applied_before_rounding_with_pixel_packing(tmp_path: Path) -> None:
+def test_a_slope_is_applied_before_rounding_with_pixel_packing() -> None:
     model, feeds, want = case("1x1-few-channels", "prelu")
-    planned = trimtab.optimize(loaded(model, tmp_path), Target.host())
+    planned = trimtab.optimize(trimtab.load(model), Target.host())
     (conv,) = (op for op in planned.ops if op.type == "qlinear_conv")
     assert conv.attributes["fold"] > 1
     (actual,) = trimtab.Session(planned).run(feeds).values()
     np.testing.assert_array_equal(actual, want)
 
 
-def test_a_slope_is_applied_before_rounding_after_a_gemm(tmp_path: Path) -> None:
+def test_a_slope_is_applied_before_rounding_after_a_gemm() -> None:
     graph = QuantizedGraph(seed=4)
     q = graph.quantize(graph.input(5, 30), X_SCALE, X_POINT)
     w, scales = graph.weights(30, 11, scales=11)
@@ -120,13 +120,13 @@ def test_a_slope_is_applied_before_rounding_after_a_gemm(tmp_path: Path) -> None
     (exact,) = onnxruntime_of(graph.model(sums), feeds)
     factors = np.float32(X_SCALE) * scales / np.float32(Y_SCALE)
     want = rounded(exact.astype(np.float32) * factors, slopes, Y_POINT)
-    session = trimtab.Session(loaded(model, tmp_path))
+    session = trimtab.Session(trimtab.load(model))
     assert not {op.type for op in session.program.ops} & {"gemm", "prelu"}
     (actual,) = session.run(feeds).values()
     np.testing.assert_array_equal(actual, want)
 
 
-def test_clamps_apply_after_slopes(tmp_path: Path) -> None:
+def test_clamps_apply_after_slopes() -> None:
     graph = QuantizedGraph(seed=5)
     w, scales = graph.weights(20, 16, 1, 1, scales=20)
     x = graph.pair(graph.input(1, 16, 9, 9), X_SCALE, X_POINT)
@@ -134,7 +134,7 @@ def test_clamps_apply_after_slopes(tmp_path: Path) -> None:
     ends = (graph.constant(np.float32(-1.5)), graph.constant(np.float32(4)))
     result = graph.quantize(graph.node("Clip", y, *ends), Y_SCALE, Y_POINT)
     model, feeds = graph.model(result), graph.feeds()
-    session = trimtab.Session(loaded(model, tmp_path))
+    session = trimtab.Session(trimtab.load(model))
     assert not {op.type for op in session.program.ops} & {"conv", "clip", "leaky_relu"}
     (want,), (actual,) = onnxruntime_of(model, feeds), session.run(feeds).values()
     # onnxruntime accumulates in float32.
@@ -143,7 +143,7 @@ def test_clamps_apply_after_slopes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("slope", [1.5, -2.0, np.nan])
-def test_slopes_out_of_range_are_computed_in_float32(slope: float, tmp_path: Path) -> None:
+def test_slopes_out_of_range_are_computed_in_float32(slope: float) -> None:
     graph = QuantizedGraph(seed=6)
     w, scales = graph.weights(20, 16, 1, 1, scales=20)
     x = graph.pair(graph.input(1, 16, 9, 9), X_SCALE, X_POINT)
@@ -152,7 +152,7 @@ def test_slopes_out_of_range_are_computed_in_float32(slope: float, tmp_path: Pat
     y = sloped(graph, graph.conv(x, X_SCALE, w, scales), "prelu", slopes)
     result = graph.quantize(y, Y_SCALE, Y_POINT)
     model, feeds = graph.model(result), graph.feeds()
-    session = trimtab.Session(loaded(model, tmp_path))
+    session = trimtab.Session(trimtab.load(model))
     assert "prelu" in {op.type for op in session.program.ops}
     if not np.isnan(slope):  # engines convert NaN to different integers
         (want,), (actual,) = onnxruntime_of(model, feeds), session.run(feeds).values()
@@ -160,7 +160,7 @@ def test_slopes_out_of_range_are_computed_in_float32(slope: float, tmp_path: Pat
 
 
 @pytest.mark.parametrize("group", [1, 16])
-def test_slopes_with_large_scales_are_computed_in_float32(group: int, tmp_path: Path) -> None:
+def test_slopes_with_large_scales_are_computed_in_float32(group: int) -> None:
     graph = QuantizedGraph(seed=9)
     w, scales = graph.weights(16, 16 // group, 1, 1, scales=16)
     scales[5] = 3
@@ -170,17 +170,17 @@ def test_slopes_with_large_scales_are_computed_in_float32(group: int, tmp_path: 
         sloped(graph, y, "leaky", np.array([0.1], np.float32)), Y_SCALE, Y_POINT
     )
     model, feeds = graph.model(result), graph.feeds()
-    session = trimtab.Session(loaded(model, tmp_path))
+    session = trimtab.Session(trimtab.load(model))
     assert "look_up" not in {op.type for op in session.program.ops}
     (want,), (actual,) = onnxruntime_of(model, feeds), session.run(feeds).values()
     assert np.abs(actual.astype(int) - want).max() <= 1
 
 
 @pytest.mark.parametrize("name", ["1x1", "depthwise", "tiles"])
-def test_a_model_with_slopes_out_of_range_is_refused(name: str, tmp_path: Path) -> None:
+def test_a_model_with_slopes_out_of_range_is_refused(name: str) -> None:
     model, _, _ = case(name, "prelu")
     plan = Plan(("quantized_winograd",)) if name == "tiles" else Plan()
-    planned = trimtab.optimize(loaded(model, tmp_path), Target.host(), plan)
+    planned = trimtab.optimize(trimtab.load(model), Target.host(), plan)
     (op,) = (op for op in planned.ops if op.type in PRODUCTS)
     slopes = planned.vars[op.inputs[4]]
     assert slopes.data is not None
@@ -220,14 +220,14 @@ def test_quantizing_fuses_every_activation_with_its_convolution(kind: str, tmp_p
     assert np.abs(actual - want).mean() < 0.01 * np.abs(want).mean() + 0.01
 
 
-def test_a_sum_with_several_readers_is_rounded_separately(tmp_path: Path) -> None:
+def test_a_sum_with_several_readers_is_rounded_separately() -> None:
     graph = QuantizedGraph(seed=8)
     w, scales = graph.weights(20, 16, 1, 1, scales=20)
     x = graph.pair(graph.input(1, 16, 9, 9), X_SCALE, X_POINT)
     y = graph.pair(graph.conv(x, X_SCALE, w, scales), Y_SCALE, Y_POINT)
     left = graph.pair(sloped(graph, y, "leaky", np.array([0.1], np.float32)), Y_SCALE, Y_POINT)
     model, feeds = graph.model(left, y), graph.feeds()
-    session = trimtab.Session(loaded(model, tmp_path))
+    session = trimtab.Session(trimtab.load(model))
     assert "look_up" in {op.type for op in session.program.ops}
     for actual, want in zip(session.run(feeds).values(), onnxruntime_of(model, feeds), strict=True):
         np.testing.assert_array_equal(actual, want)

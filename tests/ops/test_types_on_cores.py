@@ -19,7 +19,7 @@ from tests.ops import half, oracle, qdq
 from tests.ops.cases import all_cases
 from tests.ops.cases.case import Array, Case
 from tests.ops.test_dispatch import Core, compute, core, runner_of
-from tests.ops.test_quantized import WITH_SUMS, loaded, real_sums
+from tests.ops.test_quantized import WITH_SUMS, real_sums
 from tests.some import some
 from trimtab.program import Program
 from trimtab.target import Target
@@ -120,7 +120,7 @@ def test_float32_outputs_of_int8_operators_are_exact_on_every_core(
     for turn, name in some(enumerate(WITH_SUMS)):
         model, feeds, want = real_sums(name, per_channel=turn % 2 == 0)
         target = Target.of(core.arch, core.plans[turn % len(core.plans)])
-        program = trimtab.optimize(loaded(model, tmp_path), target)
+        program = trimtab.optimize(trimtab.load(model), target)
         outputs, _ = compute(command, program, feeds, 1 + turn % 4, tmp_path)
         (actual,) = outputs.values()
         np.testing.assert_array_equal(actual, want, f"{name}, planned for {target.name}")

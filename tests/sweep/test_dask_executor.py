@@ -142,7 +142,7 @@ def test_a_device_that_no_worker_has_is_infra_and_the_rest_goes_on(
     worker(start, scheduler, "cpu=2")
     cache, folder = FakeCache(), tmp_path / "results"
     with DaskExecutor(scheduler, patience_s=3) as executor:
-        with Client(scheduler) as client:
+        with Client(scheduler) as client:  # type: ignore[no-untyped-call]
             client.wait_for_workers(1)
         outcomes = Campaign(sweep, executor, folder, False, RecordedProgress(), cache).run()
     assert {outcome.status for outcome in outcomes} == {"INFRA"}

@@ -83,7 +83,7 @@ def test_output_behind_the_result_does_not_end_the_connection(
         os.close(fd)
         time.sleep(0.15)
 
-    monkeypatch.setattr(paramiko.pipe, "os", SimpleNamespace(**{**vars(os), "close": close}))
+    monkeypatch.setattr("paramiko.pipe.os", SimpleNamespace(**{**vars(os), "close": close}))
     server = start_sshd('ForceCommand eval "$SSH_ORIGINAL_COMMAND"; sleep 0.1; echo good bye')
     server.define(config, "board1")
     with find_device("board1").open(trust_new=True) as device:
