@@ -106,6 +106,7 @@ WINGS = {
             "compare": set(),
             "fitting": set(),
             "reports": {"compare"},
+            "debug": {"reports"},
             "tuning": {"compare", "reports"},
             "sweep": {"compare", "tuning"},
         },

@@ -45,6 +45,7 @@ EXIT_CODES = {
     "StalePagesError": 44,
     "DeviceOutputError": 45,
     "SweepError": 46,
+    "DivergingOperatorError": 47,
     "MissingRequirementError": 50,
 }
 """The contract with scripts; a new class takes a new code."""

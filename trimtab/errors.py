@@ -264,10 +264,16 @@ class SweepError(TrimtabError):
     exit_code = 46
 
 
+class DivergingOperatorError(TrimtabError):
+    """A network goes wrong on a device, and `debug` has found where."""
+
+    exit_code = 47
+
+
 class VerificationError(TrimtabError):
     """A build cannot be repeated to the byte, or a statement does not hold for what it names."""
 
-    exit_code = 47
+    exit_code = 48
 
 
 class MissingRequirementError(TrimtabError):

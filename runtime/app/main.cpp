@@ -19,6 +19,7 @@
 #include "runtime/app/meter.h"
 #include "runtime/app/options.h"
 #include "runtime/app/pacer.h"
+#include "runtime/app/tensors.h"
 #include "runtime/app/train.h"
 #include "runtime/core/loader.h"
 
@@ -200,7 +201,15 @@ int MeasurePaced(trimtab_model* model, const Options& options, Meter* meter) {
 #endif
 
 int Measure(trimtab_model* model, const Options& options, Meter* meter) {
+#if TRIMTAB_TENSORS
+  TensorWriter tensors(model, options);
+#endif
   if (const int code = RunOnce(model, meter, "first", 0)) return code;
+#if TRIMTAB_TENSORS
+  if (const int error = tensors.End())
+    return Fail(TRIMTAB_IO, error == ENOSPC ? "cannot write the tensors: No space left on device"
+                                            : "cannot write the tensors");
+#endif
   for (int64_t i = 0; i < options.warmup; ++i) {
     if (const int code = RunOnce(model, meter, "warmup", i)) return code;
   }

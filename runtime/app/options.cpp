@@ -46,6 +46,11 @@ constexpr Option kOptions[] = {
     {"--train", 0, 0, AT(train), Kind::kText},
     {"--save-every", 1000000, 1, AT(save_every), Kind::kNumber},
 #endif
+#if TRIMTAB_TENSORS
+    {"--tensors", 0, 0, AT(tensors), Kind::kText},
+    {"--tensors-from", 1000000, 0, AT(tensors_from), Kind::kNumber},
+    {"--tensors-bytes", int64_t{1} << 40, 1, AT(tensors_bytes), Kind::kNumber},
+#endif
     {"--help", 0, 0, AT(help), Kind::kFlag},
 };
 

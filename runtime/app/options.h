@@ -37,6 +37,11 @@ struct Options {
 #if TRIMTAB_PACED
   int64_t period_us = 0;  // between frames; 0: no frames, runs follow each other
 #endif
+#if TRIMTAB_TENSORS
+  const char* tensors = nullptr;  // the file of the operators' results; null: none
+  int64_t tensors_from = 0;       // the first operator
+  int64_t tensors_bytes = INT64_MAX;
+#endif
   int64_t max_memory_bytes = 0;  // 0: no limit
   bool per_op = false;
   bool markers = false;

@@ -21,6 +21,7 @@ OTHER = {
     "build_type": "Debug",
     "embed_model": True,
     "paced": True,
+    "tensors": True,
     "trains": True,
     "takes_images": True,
     "pictures": True,

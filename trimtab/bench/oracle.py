@@ -90,9 +90,14 @@ def _has_float16(graph: onnx.GraphProto) -> bool:
 
 
 def _run(
-    path: Path, model: onnx.ModelProto, feed: Mapping[str, Array], custom: CustomNodes | None
+    path: Path | onnx.ModelProto,
+    model: onnx.ModelProto,
+    feed: Mapping[str, Array],
+    custom: CustomNodes | None,
 ) -> tuple[list[list[Array]], str]:
-    """The outputs, in each of the two forms of a quantized model, and the name of the engine."""
+    """The outputs, in each of the two forms of a quantized model, and the name of the engine.
+    `path`: the file of `model`, or `model` itself.
+    """
     if custom is not None and not onnx_segments.has_custom_nodes(model, custom):
         custom = None
     quantized = qdq_form.is_quantized(model)
@@ -140,6 +145,26 @@ def _run(
         outputs(qdq_form.in_qdq_form(model), plain),
     ]
     return forms, f"{engine} (int8, or QDQ in float32){also}"
+
+
+def tensors(path: Path, inputs: Mapping[str, Array], names: Iterable[str]) -> dict[str, Array]:
+    """The values of tensors of a model, by name, as `onnx_golden` computes the outputs; without those
+    that the model does not compute. ImportModelError if the oracle cannot run the model.
+    """
+    model = onnx.load(path)
+    made = {name for node in model.graph.node for name in node.output if name}
+    given = {value.name for value in model.graph.input}
+    chosen = [name for name in dict.fromkeys(names) if name in made]
+    del model.graph.output[:]
+    model.graph.output.extend(onnx.helper.make_empty_tensor_value_info(name) for name in chosen)
+    feed = {name: value for name, value in inputs.items() if name in given}
+    try:
+        (values, *_), _ = _run(model, model, feed, None)
+    except Exception as error:  # each runtime has its own exception classes
+        raise ImportModelError(
+            f"the reference's tensors cannot be computed: {error}", where=str(path)
+        ) from error
+    return dict(zip(chosen, values, strict=True))
 
 
 def samples(inputs: Iterable[tuple[tuple[int, ...], str]]) -> list[Array]:

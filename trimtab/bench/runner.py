@@ -33,7 +33,8 @@ class Command:
 
     `model` is None if it is embedded, `cores` None if the runner is not pinned. `period_us`: time
     between frames; 0 if runs follow each other. `train`: the checkpoint of a training, which is
-    written each `save_every` steps and at the end.
+    written each `save_every` steps and at the end. `tensors`: the file of the operators' results,
+    from operator `tensors_from` on, up to `tensors_bytes`.
     """
 
     runner: str
@@ -51,6 +52,9 @@ class Command:
     period_us: int = 0
     train: str = ""
     save_every: int = 0
+    tensors: str = ""
+    tensors_from: int = 0
+    tensors_bytes: int = 0
 
     def argv(self) -> list[str]:
         """The argument list of the launch."""
@@ -66,6 +70,9 @@ class Command:
         argv += ["--period-us", str(self.period_us)] if self.period_us else []
         argv += ["--train", self.train] if self.train else []
         argv += ["--save-every", str(self.save_every)] if self.save_every else []
+        if self.tensors:
+            argv += ["--tensors", self.tensors, "--tensors-from", str(self.tensors_from)]
+            argv += ["--tensors-bytes", str(self.tensors_bytes)]
         flags = {"--per-op": self.per_op, "--markers": self.markers}
         return argv + [flag for flag, is_set in flags.items() if is_set]
 

@@ -36,6 +36,7 @@ SOURCE = "source"  # the link to the sources in a build tree
 _SWITCHES = {
     "shared": "TRIMTAB_SHARED",
     "paced": "TRIMTAB_PACED",
+    "tensors": "TRIMTAB_TENSORS",
     "trains": "TRIMTAB_TRAIN",
     "takes_images": "TRIMTAB_FRAMES",
     "pictures": "TRIMTAB_PICTURES",
@@ -55,7 +56,8 @@ class BuildRequest:
     runner, or inside it with `embed_model`; `kernels`: the kernels that its plan names. `texts`:
     more files to deliver, by their path in the folder. `made_from`: the recipe for the record.
     `cpu`: a core such as `cortex-a53`, None for any machine of the architecture. `build_type`:
-    Release or Debug. `paced`: the runner can take frames at a fixed rate; `trains`: runner and
+    Release or Debug. `paced`: the runner can take frames at a fixed rate; `tensors`: it can write
+    the results of operators; `trains`: runner and
     library make steps of a training. `takes_images`: the runner has `--image`; `pictures`: also for
     JPEG and PNG files. `keeps_states`: the library can reset the states that the model keeps
     between runs. `shared`: also install libtrimtab.so, its headers and its CMake targets into the
@@ -73,6 +75,7 @@ class BuildRequest:
     made_from: Mapping[str, Any] = field(default_factory=dict)
     build_type: str = "Release"
     paced: bool = False
+    tensors: bool = False
     trains: bool = False
     takes_images: bool = False
     pictures: bool = False

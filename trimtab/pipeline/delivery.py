@@ -67,6 +67,7 @@ def deliver(
         trains=recipe.trains,
         takes_images=any(camera.min_size for camera in recipe.cameras.values()),
         pictures=recipe.pictures,
+        tensors=recipe.tensors,
         keeps_states=any(op.name == "state" for op in profile.operators()),
         shared=recipe.shared,
     )

@@ -38,9 +38,9 @@ class Recipe:
     `model`: a model file or a zoo network; `outputs`: tensors that replace the model's outputs;
     `cameras`: those in front of its inputs, by name; `head`: what is attached to its outputs.
     `profile`: the name or file of a profile; default: exactly what the model needs. `pictures`: the
-    runner decodes JPEG and PNG files. `trains`: runner and library make steps of a training.
-    `output`: the folder to deliver into; default: dist/NAME-TOOLCHAIN, or the cache if the binary
-    is measured. `measurement`: None if the binary is only built.
+    runner decodes JPEG and PNG files; `tensors`: it can write the results of operators. `trains`:
+    runner and library make steps of a training. `output`: the folder to deliver into; default:
+    dist/NAME-TOOLCHAIN, or the cache if the binary is measured. `measurement`: None if the binary is only built.
     """
 
     model: str = ""
@@ -60,6 +60,7 @@ class Recipe:
     build_type: str = "Release"
     shared: bool = False
     pictures: bool = False
+    tensors: bool = False
     trains: bool = False
     output: Path | None = None
     measurement: MeasurementRequest | None = None

@@ -39,11 +39,12 @@ class RemoteRunner:
     def compute(
         self, program: Program, inputs: Mapping[str, Array], folder: Path, threads: int = 1
     ) -> dict[str, Array]:
-        """The outputs of a program, by name. `folder` takes temporary files of this machine.
+        """The outputs of a program, by name, which is planned first unless it is; `folder` takes
+        temporary files of this machine.
 
         Raises the error that the runner reports.
         """
-        program = optimize(program, self.target)
+        program = program if program.planned else optimize(program, self.target)
         program.save(folder / "model.ttm")
         pushed = []
         for i, name in enumerate(program.inputs):

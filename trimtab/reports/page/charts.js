@@ -157,6 +157,20 @@ function paced({spans, samples, period}, width) {
   return figure;
 }
 
+// A value of each operator over the depth of a network, with a ring around what a verdict is of.
+function curve({points, names}, width) {
+  const text = (d) => `${d.label}: ${d.y.toPrecision(3)}`;
+  return Plot.plot(base(width, {
+    height: 320, marginLeft: 75, marginRight: 30, grid: true,
+    x: {label: `${names[0]} →`, nice: true},
+    y: {label: `↑ ${names[1]}`, zero: true, tickFormat: (n) => +n.toPrecision(3), ticks: 6},
+    marks: [
+      Plot.line(points, {x: "x", y: "y", stroke: INK}),
+      Plot.dot(points, {x: "x", y: "y", r: (d) => d.marked ? 6 : 3, fill: MARK, stroke: (d) => d.marked ? INK : "none", strokeWidth: 2, ariaLabel: text, title: text, tip}),
+    ],
+  }));
+}
+
 // Every sample of each launch.
 function samples({series, unit}, width) {
   const rows = series.flatMap((s) => s.launches.flatMap((values, i) => values.map((value, j) => ({run: s.label, launch: i + 1, j, value}))));

@@ -1,7 +1,7 @@
 // Draws the charts of a page: each <section class="chart"> names its kind, and #data holds the
 // data as JSON. Observable Plot draws SVG, with the colors of page.css.
 "use strict";
-const draw = {bars, stacked, timeline, treemap, memory, roofline, samples, paced, plane, graph};
+const draw = {bars, stacked, timeline, treemap, memory, roofline, samples, paced, curve, plane, graph};
 
 // Arrow keys move between the marks of a chart, and announce each label.
 function steer(section, output) {

@@ -1,0 +1,1 @@
+"""Where a network goes wrong on a device: operator by operator (docs/debugging.md)."""

@@ -1,0 +1,201 @@
+"""Findings: what an operator computed on a device beside what it should have, and their bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trimtab.bench import golden
+from trimtab.bench.golden import Agreement, Golden, RoundingLoss
+from trimtab.debug.regions import Region
+from trimtab.errors import TrimtabError
+from trimtab.program import Op, Program
+from trimtab.quantization.accuracy import Deviation
+from trimtab.target import Target
+
+Array = NDArray[Any]
+_ORACLE = "the portable kernels of this machine"
+
+
+@dataclass(frozen=True)
+class Figures:
+    """A tensor in figures, of its finite elements; `not_finite` counts the others."""
+
+    min: float
+    max: float
+    mean: float
+    rms: float
+    not_finite: int
+
+    @staticmethod
+    def of(values: Array) -> Figures:
+        """The figures of a tensor."""
+        every = values.astype(np.float64).ravel()
+        some = every[np.isfinite(every)]
+        if not some.size:
+            return Figures(0.0, 0.0, 0.0, 0.0, every.size)
+        low, high, rms = some.min(), some.max(), np.sqrt(np.mean(np.square(some)))
+        return Figures(
+            float(low), float(high), float(some.mean()), float(rms), every.size - some.size
+        )
+
+
+@dataclass(frozen=True)
+class Finding:
+    """An operator of the plan. `index`: in the model; `layers`: those of the user's file that it
+    computes; `kernels`: the planned ones. `wrong`: why a result is beyond its bound, "" if none is.
+    `error` and `bound`: of the result that is furthest, `at` its worst element, of which `expected`
+    and `got` are the values. `unknown`: why there is nothing to compare with, "" if there is.
+    `accumulated`: the error of the first result beside the float32 network, as a share of its
+    values; None if that has no such tensor.
+    """
+
+    index: int
+    type: str
+    name: str
+    layers: tuple[str, ...]
+    kernels: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    wrong: str = ""
+    error: float = 0.0
+    bound: float = 0.0
+    at: tuple[int, ...] = ()
+    expected: float = 0.0
+    got: float = 0.0
+    figures_expected: Figures | None = None
+    figures_got: Figures | None = None
+    unknown: str = ""
+    accumulated: float | None = None
+
+    def __str__(self) -> str:
+        layers = ", ".join(self.layers[:3]) + ", ..." * (len(self.layers) > 3)
+        computes = f", layer {layers}" if self.layers and (self.name,) != self.layers else ""
+        kernels = f", kernel {' and '.join(self.kernels)}" if self.kernels else ""
+        return f"operator {self.index}, {self.type} {self.name}{computes}{kernels}"
+
+
+def describe(program: Program, index: int, layers: Sequence[str]) -> Finding:
+    """An operator of a planned program, not compared yet."""
+    op = program.ops[index]
+    kernels = [str(op.attributes[a.name]) for a in op.schema.attributes if a.type == "kernel"]
+
+    def text(name: str) -> str:
+        var = program.vars[name]
+        return f"{var.dtype}{list(var.shape)}"
+
+    return Finding(
+        index,
+        op.type,
+        op.name,
+        tuple(layers),
+        tuple(filter(None, kernels)),
+        tuple(text(name) for name in op.inputs if name),
+        tuple(map(text, op.outputs)),
+    )
+
+
+def compare(finding: Finding, part: Region, values: Mapping[str, Array], target: Target) -> Finding:
+    """The finding with the comparison of an operator's results, which are among `values` like its
+    operands.
+    """
+    try:
+        expected = part.compute(values, target)
+        rounding: Mapping[str, RoundingLoss] = {}
+        if any(agreement(*one, None).wrong for one in _alike(part, expected, values)):
+            rounding = _simulated_rounding(part, values, target)
+    except TrimtabError as error:
+        return replace(finding, unknown=f"this machine cannot compute it: {error.what}")
+    worst = finding
+    for name, right, got in _alike(part, expected, values):
+        one = agreement(name, right, got, rounding.get(name))
+        limit = one.bound.max_error if one.bound else 0.0
+        if worst.figures_got is not None and not (one.wrong and not worst.wrong):
+            continue
+        place = tuple(int(i) for i in np.unravel_index(one.at, right.shape)) if right.size else ()
+        worst = replace(
+            finding,
+            wrong=one.wrong,
+            error=one.max_error,
+            bound=limit,
+            at=place,
+            expected=one.expected,
+            got=one.actual,
+            figures_expected=Figures.of(right),
+            figures_got=Figures.of(got),
+        )
+    return worst
+
+
+def _alike(
+    part: Region, expected: Sequence[Array], values: Mapping[str, Array]
+) -> Iterator[tuple[str, Array, Array]]:
+    """Name, expected and actual value of each result."""
+    for name, right in zip(part.outputs, expected, strict=True):
+        yield name, right, values[name].reshape(right.shape)
+
+
+def agreement(name: str, right: Array, got: Array, rounding: RoundingLoss | None) -> Agreement:
+    """Compares one result with its bound: that of a golden output, relative to the largest value
+    where all are smaller than 1. Integers may differ by one step in one of a hundred elements.
+    """
+    is_float = right.dtype.kind == "f"
+    finite = right[np.isfinite(right)] if is_float else right
+    largest = float(np.abs(finite.astype(np.float64)).max(initial=0.0))
+    if is_float and 0 < largest < 1 and right.dtype != np.float16:
+        scale = 2.0 ** -np.floor(np.log2(largest))
+        right, got = right * right.dtype.type(scale), got * got.dtype.type(scale)
+    one = Golden(
+        (),
+        [right],
+        [name],
+        _ORACLE,
+        scales=() if is_float else [1.0],
+        rounding=[rounding] if rounding else (),
+    )
+    if right.dtype == np.float16:
+        one = one.within("f16")
+    order = right.dtype.newbyteorder("<")
+    return golden.compare(one, 0, np.ascontiguousarray(got, order).tobytes())
+
+
+def _simulated_rounding(
+    part: Region, values: Mapping[str, Array], target: Target
+) -> dict[str, RoundingLoss]:
+    """What f16 costs the results of a region: the same operators on the same values in float32."""
+    program = part.program
+    halves = [name for name in program.outputs if program.vars[name].dtype == "f16"]
+    if not halves:
+        return {}
+    wide = _in_f32(program)
+    if wide is None:
+        return {}
+    feeds = {
+        name: value.astype(np.float32) if value.dtype == np.float16 else value
+        for name, value in values.items()
+    }
+    exact = Region(wide, part.inputs, part.outputs).compute(feeds, target)
+    half = part.compute(values, target)
+    losses = {}
+    for name, a, b in zip(part.outputs, exact, half, strict=True):
+        deviation = Deviation.of(a, b)
+        if not deviation.not_finite:
+            losses[name] = RoundingLoss(deviation.max_error, deviation.cosine)
+    return losses
+
+
+def _in_f32(program: Program) -> Program | None:
+    """A program that computes in f16, in float32; None if an operator is of f16 alone."""
+    twin = program.copy()
+    for name, var in twin.vars.items():
+        if var.dtype == "f16":
+            data = None if var.data is None else var.data.astype(np.float32)
+            twin.vars[name] = replace(var, dtype="f32", data=data)
+    casts = [op for op in twin.ops if op.type == "cast"]
+    if casts:
+        return None
+    return twin

@@ -1,0 +1,106 @@
+"""A diagnosis as text, JSON, or a page with the curve of the error over depth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from trimtab import strict_json
+from trimtab.debug.diagnosis import Diagnosis
+from trimtab.debug.findings import Figures, Finding
+from trimtab.reports import html_page, text_plot
+from trimtab.reports.chart_data import Chart
+from trimtab.tables import Column, Page, Table, number, text
+
+_AXES = ("operator", "error beside float32")
+_CURVE = "Error over depth"
+_CAPTION = (
+    "The error of each operator's result beside the float32 network, as a share of its values. A "
+    "ring marks the operator of the verdict."
+)
+
+
+def to_text(diagnosis: Diagnosis, *, whole: bool = False) -> str:
+    """The diagnosis for a terminal; `whole`: with all operators."""
+    parts = _head(diagnosis)
+    dots = [(float(x), y, "x" if marked else "o") for x, y, marked in _points(diagnosis)]
+    if len(dots) > 1:
+        plot = text_plot.plane(dots, _AXES, (lambda n: f"{n:.0f}", lambda n: f"{n:.2g}"))
+        parts.append(f"{_CURVE}\n{plot}")
+    if whole:
+        parts.append(_operators(diagnosis.findings))
+    return text(parts)
+
+
+def to_html(diagnosis: Diagnosis) -> str:
+    """The diagnosis as a page of its own."""
+    rows = [
+        {"x": x, "y": y, "label": str(one), "marked": marked}
+        for (x, y, marked), one in zip(_points(diagnosis), _known(diagnosis), strict=True)
+    ]
+    data = {"points": rows, "names": list(_AXES)}
+    charts = [Chart("curve", _CURVE, _CAPTION, data)] if len(rows) > 1 else []
+    title = f"{diagnosis.network} on {diagnosis.device}, {diagnosis.precision}"
+    return html_page.page(title, _head(diagnosis), charts, [_operators(diagnosis.findings)])
+
+
+def to_json(diagnosis: Diagnosis) -> str:
+    """The diagnosis as JSON; values that are not finite are null."""
+    return strict_json.dumps(asdict(diagnosis), indent=1)
+
+
+def _head(diagnosis: Diagnosis) -> Page:
+    known = [one for one in diagnosis.findings if not one.unknown]
+    beyond = sum(bool(one.wrong) for one in known)
+    parts: list[str | Table] = [
+        f"{diagnosis.network} on {diagnosis.device}, {diagnosis.precision}: "
+        f"{diagnosis.cause or 'right'}\n{diagnosis.verdict}",
+        f"{len(known)} of {len(diagnosis.findings)} operators compared, {beyond} beyond their "
+        f"bounds. The outputs are {'not ' if diagnosis.output else ''}those of "
+        f"{diagnosis.oracle}, within their bound.",
+    ]
+    first = diagnosis.first
+    if first and first.figures_expected and first.figures_got:
+        parts.append(_tensors(first, first.figures_expected, first.figures_got))
+    unknown = {one.unknown for one in diagnosis.findings if one.unknown}
+    return [*parts, *(f"not compared: {why}" for why in sorted(unknown))]
+
+
+def _tensors(first: Finding, right: Figures, got: Figures) -> Table:
+    """The two tensors of an operator in figures, and their worst element."""
+    rows = [
+        (title, one.min, one.max, one.mean, one.rms, one.not_finite or None, value)
+        for title, one, value in (("expected", right, first.expected), ("got", got, first.got))
+    ]
+    numbers = [number(name, ".6g") for name in ("min", "max", "mean", "rms")]
+    worst = number(f"worst element, at {list(first.at)}", ".8g", key="worst")
+    shapes = f"{' '.join(first.inputs)} -> {' '.join(first.outputs)}"
+    columns = [Column("result"), *numbers, number("not finite", ",", absent="0"), worst]
+    return Table(columns, rows, f"{first}, {shapes}, error {first.error:.3g}, bound {first.bound}")
+
+
+def _operators(found: Sequence[Finding]) -> Table:
+    rows = [
+        (
+            *(one.index, one.type, ", ".join(one.layers) or one.name, " ".join(one.kernels)),
+            *(" ".join(one.outputs), one.error, one.accumulated),
+            "beyond its bound" if one.wrong else "not compared" if one.unknown else "",
+        )
+        for one in found
+    ]
+    columns = [
+        *(number("#"), *map(Column, ("operator", "layers", "kernels", "result"))),
+        *(number("error", ".2g"), number("beside float32", ".2g"), Column("verdict")),
+    ]
+    return Table(columns, rows, "Operators")
+
+
+def _known(diagnosis: Diagnosis) -> list[Finding]:
+    return [one for one in diagnosis.findings if one.accumulated is not None]
+
+
+def _points(diagnosis: Diagnosis) -> list[tuple[int, float, bool]]:
+    """The operator, its error beside float32, and whether the verdict is of it."""
+    index = diagnosis.first.index if diagnosis.first else -1
+    known = _known(diagnosis)
+    return [(one.index, one.accumulated or 0.0, one.index == index) for one in known]
