@@ -19,8 +19,9 @@ def small() -> Program:
     total = net("add", pointwise, first)
     both = net("concat", total, net("sigmoid", net.conv(total, 13)), axis=1)
     pooled = net("max_pool", both, kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
-    flat = net("reshape", net("global_average_pool", pooled), shape=[1, 32])
-    scores = net("mat_mul", flat, normal(32, 10))
+    deep = net.conv(pooled, 33)
+    flat = net("reshape", net("global_average_pool", deep), shape=[1, 33])
+    scores = net("mat_mul", flat, normal(33, 10))
     return net.finish(net("softmax", scores, axis=1))
 
 

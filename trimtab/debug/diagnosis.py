@@ -61,11 +61,16 @@ class Diagnosis:
 
 
 def diagnose(
-    recipe: Recipe, case_folder: Path | None = None, progress: Progress = SILENT
+    recipe: Recipe,
+    case_folder: Path | None = None,
+    progress: Progress = SILENT,
+    *,
+    repeat: bool = True,
 ) -> Diagnosis:
     """Builds a network with a runner that writes tensors, runs it on its device, and compares.
 
-    `case_folder`: receives the first operator beyond its bound (`Case`). UsageError for a network
+    `case_folder`: receives the first operator beyond its bound (`Case`); `repeat`: it is repeated
+    alone there, which tells whether its kernel is the cause. UsageError for a network
     whose sizes depend on data; errors of building and of the device.
     """
     measurement = recipe.measurement or MeasurementRequest()
@@ -82,7 +87,9 @@ def diagnose(
         case = comparison.case(wrong, recipe)
         if case_folder:
             case.write(case_folder)
-        cause, verdict = _of_operator(wrong, case, progress)
+        cause, verdict = "kernel", f"{wrong}: {wrong.wrong}"
+        if repeat:
+            cause, verdict = _of_operator(wrong, case, progress)
     elif missing := comparison.not_run_as_planned():
         cause, verdict = "plan", missing
     elif output:
@@ -280,27 +287,23 @@ class _Comparison:
                 tensor_of[index] = var.name
         return layers, tensor_of
 
-    def _reference(self, names: set[str], progress: Progress) -> Mapping[str, Array]:
-        """Tensors of the float32 network on this machine."""
+    def _reference(self, names: set[str], progress: Progress = SILENT) -> Mapping[str, Array]:
+        """Those tensors of the float32 network, and its inputs, on this machine."""
         source = self._planned.loaded.source
-        self._floats: dict[str, Array] = {}
+        found: dict[str, Array] = {}
         if source.planned:
-            return {}
+            return found
         feed = dict(zip(source.inputs, self.expected.inputs, strict=True))
         wanted = [name for name in floats(source) if name in names]
+        one = Samples(1, lambda _: feed)
         title = "compute the float32 network"
         try:
             run_on_samples(
-                source,
-                wanted,
-                Samples(1, lambda _: feed),
-                title,
-                lambda _, values: self._floats.update(values),
-                progress,
+                source, wanted, one, title, lambda _, values: found.update(values), progress
             )
         except TrimtabError as error:
             progress.note(f"the error over depth is unknown: {error.what}")
-        return self._floats
+        return found
 
     def _accumulated(self, op: Op, reference: Array | None) -> float | None:
         """The error of an operator's first result beside the float32 network, as a share."""
@@ -324,15 +327,16 @@ class _Comparison:
         if loaded.path.suffix != ".onnx" or loaded.recipe.cameras:
             return ""
         feed = dict(zip(loaded.source.inputs, self.expected.inputs, strict=True))
+        own = self._reference({*loaded.source.vars})
         try:
-            right = oracle.tensors(loaded.path, feed, self._floats)
+            right = oracle.tensors(loaded.path, feed, own)
         except ImportModelError:
             return ""
         for op in loaded.source.ops:
             for name in op.outputs:
-                if name not in right or right[name].shape != self._floats[name].shape:
+                if name not in right or right[name].shape != own[name].shape:
                     continue
-                ratio = noise([{"": right[name]}], [{"": self._floats[name]}]).get("", 0.0)
+                ratio = noise([{"": right[name]}], [{"": own[name]}]).get("", 0.0)
                 if not np.sqrt(ratio) <= _IMPORTED:
                     return name
         return ""
