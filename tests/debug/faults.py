@@ -72,12 +72,10 @@ _ROUNDING = ("Set(1.0f / sum)", "Set(1.0f / sum + 0.03f)")
 _NARROW = ('"sqxtn2 v" #s0 ".16b, v"', '"xtn2 v" #s0 ".16b, v"')
 _TRUNCATES = ('"fcvtns v" #s', '"fcvtzs v" #s')
 _COPY = ("from += width, to += c_stride", "from += width, to += c_stride - 1")
-_RACE = (
-    "Element buffer[kStep];",
-    "static Element buffer[kStep]; static volatile int spin = 0;",
-    "x = y = buffer;",
-    "for (int s = 0; s < 3000000; ++s) spin = s;\n    x = y = buffer;",
-)
+# Threads share the sums of a pixel, which takes long enough for both to be there.
+_SUMS = "F sum[kVectors];\n    a += 3;\n    PoolColumn(a, c, combine, sum);"
+_SPIN = "for (volatile int s = 0; s < 200000; s = s + 1) {\n    }"
+_RACE = (_SUMS, f"static {_SUMS}\n    {_SPIN}")
 
 FAULTS = (
     Fault("tail", "qemu-a53", "f32", _MAP, *_TAIL, "conv"),
@@ -94,8 +92,8 @@ FAULTS = (
     Fault("tail", "qemu-a76", "f16", _MAP, *_TAIL, "conv"),
     Fault("rounding", "qemu-a76", "f16", _SOFTMAX, *_ROUNDING, "softmax"),
     Fault(
-        *("lane", "qemu-a76", "f16", "kernels/arm/gemm_f16_panels.h"),
-        *('".h[" #lane "]\\n"', '".h[0]\\n"', "conv"),
+        *("lane", "qemu-a76", "f16", "kernels/arm/gemm_f16_8x16_neonfp16.cpp"),
+        *("b.v, a[i], kLane);", "b.v, a[i], 0);", "conv"),
     ),
     Fault("stride", "qemu-a76", "f16", _POOL, *_STRIDE, "max_pool"),
     Fault(
@@ -124,6 +122,6 @@ FAULTS = (
         *('v" #a ".16b, v" #b ".16b', 'v" #b ".16b, v" #a ".16b', "qlinear_conv"),
     ),
     Fault("tail", "qemu-v1", "f32", _MAP, *_TAIL, "conv"),
-    Fault("race", "qemu-v1", "f32", _MAP, *_RACE[:2], "conv", threads=2),
+    Fault("race", "qemu-v1", "f32", _POOL, *_RACE, "max_pool", threads=2),
 )
 """Twenty faults of six kinds, on four cores."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 from tests.small_programs import Net, normal
 from trimtab.program import Program
 
 
+@cache
 def small() -> Program:
     """Convolutions of three kinds, a sum with a residual, pooling, a fully connected layer and a
     softmax, on an image of 13x11 pixels.
@@ -21,7 +23,7 @@ def small() -> Program:
     pooled = net("max_pool", both, kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
     deep = net.conv(pooled, 33)
     flat = net("reshape", net("global_average_pool", deep), shape=[1, 33])
-    scores = net("mat_mul", flat, normal(33, 10))
+    scores = net("mat_mul", flat, 0.02 * normal(33, 10))
     return net.finish(net("softmax", scores, axis=1))
 
 

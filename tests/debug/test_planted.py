@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -30,3 +31,47 @@ def diagnosed(folder: Path, fault: Fault, *, repeat: bool = False) -> Diagnosis:
         measurement=MeasurementRequest(fault.device, Settings(accept_wrong=True)),
     )
     return diagnose(recipe, repeat=repeat)
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlantedSources]:
+    """One folder for all faults: each build after the first compiles one file."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        yield PlantedSources(tmp_path_factory.mktemp("planted"), monkeypatch)
+
+
+@pytest.mark.parametrize("fault", FAULTS[1:3], ids=str)
+def test_a_planted_fault_is_named_by_operator(
+    sources: PlantedSources, tmp_path: Path, fault: Fault
+) -> None:
+    require("qemu-aarch64", "qemu-user")
+    with sources.planted(fault):
+        found = diagnosed(tmp_path, fault)
+    assert found.first
+    assert (found.cause, found.first.type) == ("kernel", fault.operator)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", [FAULTS[0], *FAULTS[3:]], ids=str)
+def test_each_of_twenty_planted_faults_is_named_by_operator(
+    sources: PlantedSources, tmp_path: Path, fault: Fault
+) -> None:
+    test_a_planted_fault_is_named_by_operator(sources, tmp_path, fault)
+
+
+@pytest.mark.slow
+def test_a_faulty_kernel_is_told_from_faulty_code_by_the_portable_kernel(
+    sources: PlantedSources, tmp_path: Path
+) -> None:
+    """The fault of the first is in the core's kernel alone, that of the second in all of them."""
+    require("qemu-aarch64", "qemu-user")
+    for fault, cause in ((FAULTS[3], "kernel"), (FAULTS[2], "operator")):
+        with sources.planted(fault):
+            assert diagnosed(tmp_path, fault, repeat=True).cause == cause
+
+
+def test_there_are_twenty_faults_of_six_kinds_on_four_cores() -> None:
+    assert len(FAULTS) == 20
+    kinds = {"tail", "stride", "rounding", "overflow", "lane", "race"}
+    assert {fault.kind for fault in FAULTS} == kinds
+    assert {fault.device for fault in FAULTS} == {"qemu-a53", "qemu-a76", "qemu-armv7", "qemu-v1"}

@@ -33,6 +33,11 @@ class DebugOptions:
     plan: PlanOptions = group(PlanOptions)
     output: str = option("also write a page with the curve of the error over depth: FILE.html")
     all: bool = option("also show the operators that are right", False)
+    repeat: bool = option(
+        "repeat the first operator beyond its bound alone, which tells whether its kernel is the "
+        "cause (two small builds)",
+        True,
+    )
     json: bool = option("print JSON", False)
     trust_new: bool = option(TRUST_HELP, False)
     control: ControlOptions = group(ControlOptions)
@@ -87,7 +92,7 @@ def debug(options: DebugOptions) -> None:
         _repeat(options)
         return
     folder = Path(options.case) if options.case else None
-    found = diagnose(options.recipe(), folder, progress)
+    found = diagnose(options.recipe(), folder, progress, repeat=options.repeat)
     print(page.to_json(found) if options.json else page.to_text(found, whole=options.all))
     if options.output:
         files.write_text(Path(options.output), page.to_html(found))

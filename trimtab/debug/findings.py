@@ -18,7 +18,7 @@ from trimtab.quantization.accuracy import Deviation
 from trimtab.target import Target
 
 Array = NDArray[Any]
-_ORACLE = "the portable kernels of this machine"
+_ORACLE = "this machine"
 
 
 @dataclass(frozen=True)
