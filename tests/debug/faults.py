@@ -74,7 +74,7 @@ _TRUNCATES = ('"fcvtns v" #s', '"fcvtzs v" #s')
 _COPY = ("from += width, to += c_stride", "from += width, to += c_stride - 1")
 # Threads share the sums of a pixel, which takes long enough for both to be there.
 _SUMS = "F sum[kVectors];\n    a += 3;\n    PoolColumn(a, c, combine, sum);"
-_SPIN = "for (volatile int s = 0; s < 200000; s = s + 1) {\n    }"
+_SPIN = 'for (int s = 0; s < 200000; ++s) __asm__ volatile("" : : "r"(&sum[0]) : "memory");'
 _RACE = (_SUMS, f"static {_SUMS}\n    {_SPIN}")
 
 FAULTS = (

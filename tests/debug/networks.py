@@ -10,11 +10,11 @@ from trimtab.program import Program
 
 
 @cache
-def small() -> Program:
+def small(height: int = 13, width: int = 11) -> Program:
     """Convolutions of three kinds, a sum with a residual, pooling, a fully connected layer and a
-    softmax, on an image of 13x11 pixels.
+    softmax, on a small image.
     """
-    net = Net(x=(1, 3, 13, 11))
+    net = Net(x=(1, 3, height, width))
     first = net("relu", net.conv("x", 19, 3, strides=[2, 2]))
     depthwise = net("relu", net.conv(first, 19, 3, group=19))
     pointwise = net.conv(depthwise, 19)
@@ -27,8 +27,8 @@ def small() -> Program:
     return net.finish(net("softmax", scores, axis=1))
 
 
-def write(folder: Path) -> Path:
-    """The network as a file in that folder."""
+def write(folder: Path, *, threads: int = 1) -> Path:
+    """The network as a file in that folder; for several threads with work for each."""
     path = folder / "small.ttm"
-    small().save(path)
+    (small() if threads == 1 else small(97, 95)).save(path)
     return path

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import onnx
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from tests.debug.networks import write
-from trimtab import importers
+from trimtab import importers, kernels
 from trimtab.debug import diagnosis, page, regions
 from trimtab.debug.case import Case
 from trimtab.debug.diagnosis import Diagnosis, diagnose
@@ -25,8 +25,7 @@ from trimtab.pipeline.loaded import load
 from trimtab.pipeline.planned import plan
 from trimtab.pipeline.recipe import MeasurementRequest, Recipe
 from trimtab.program import Program
-from trimtab.quantization.calibration import run_on_samples
-from trimtab.quantization.samples import Samples
+from trimtab.target import Target
 
 Array = NDArray[Any]
 Tamper = Callable[[dict[str, Array]], None]
@@ -68,13 +67,15 @@ def diagnosed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., 
                 if name in values
             }
             raw = [np.ascontiguousarray(outputs(y)).tobytes() for y in expected.outputs]
-            has = {f for isa in diagnosis.kernels.isas().values() for f in isa.features}
+            has = {f for isa in kernels.isas().values() for f in isa.features}
             start = {"event": "start", "cpu_features": [*has] if features is None else [*features]}
             return Dump(results, raw, (start,))
 
         monkeypatch.setattr(diagnosis, "ready_device", lambda *_, **__: None)
         monkeypatch.setattr(
-            diagnosis, "build_for", lambda _, recipe, __: Built(plan(load(recipe)), None, None)
+            diagnosis,
+            "build_for",
+            lambda _, recipe, __: Built(plan(load(recipe)), cast(Any, None), None),
         )
         monkeypatch.setattr(diagnosis, "_run", fake)
         recipe = Recipe(str(model), measurement=MeasurementRequest())
@@ -88,7 +89,7 @@ def all_values(program: Program, feed: Mapping[str, Array]) -> dict[str, Array]:
     values: dict[str, Array] = dict(feed)
     for op in program.ops:
         part = regions.region(program, {*values}, op.outputs)
-        computed = part.compute(values, diagnosis.Target.host())
+        computed = part.compute(values, Target.host())
         values |= dict(zip(op.outputs, computed, strict=True))
     return values
 
@@ -117,10 +118,10 @@ def test_the_first_operator_beyond_its_bound_is_named_and_those_behind_it_are_no
     assert found.cause == "kernel"
     assert found.first
     assert (found.first.type, found.first.at) == ("max_pool", (0, 5, 2, 1))
-    assert found.first.got == pytest.approx(found.first.expected + 0.5)
+    assert found.first.actual == pytest.approx(found.first.expected + 0.5)
     # What computes with the wrong values is compared on them; only what this run tampered with
     # and what did not see the change differ.
-    assert [one.type for one in found.findings if one.wrong][0] == "max_pool"
+    assert next(one.type for one in found.findings if one.wrong) == "max_pool"
     case = Case.read(tmp_path / "case")
     assert sorted(a.shape for a in case.inputs) == [(1, 13, 7, 6), (1, 19, 7, 6)]
     assert "max_pool" in case.operator
@@ -137,10 +138,10 @@ def test_a_value_that_is_not_finite_is_told_with_its_place(
 
     found = diagnosed(write(tmp_path), tamper)
     assert found.first
-    assert found.first.figures_got
-    assert found.first.figures_got.not_finite == 1
+    assert found.first.figures_actual
+    assert found.first.figures_actual.not_finite == 1
     assert "not finite" in page.to_text(found)
-    assert '"got": null' in page.to_json(found)
+    assert '"actual": null' in page.to_json(found)
 
 
 def test_rounding_that_adds_up_is_told_from_a_wrong_operator(

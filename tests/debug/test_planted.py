@@ -25,7 +25,7 @@ def diagnosed(folder: Path, fault: Fault, *, repeat: bool = False) -> Diagnosis:
     np.savez(folder / "samples.npz", x=samples)
     calibrated = fault.precision == "int8"
     recipe = Recipe(
-        model=str(write(folder)),
+        model=str(write(folder, threads=fault.threads)),
         plan=Plan(precision=fault.precision, threads=fault.threads),
         calibration=Calibration(str(folder / "samples.npz") if calibrated else ""),
         measurement=MeasurementRequest(fault.device, Settings(accept_wrong=True)),

@@ -148,8 +148,8 @@ def _run(
 
 
 def tensors(path: Path, inputs: Mapping[str, Array], names: Iterable[str]) -> dict[str, Array]:
-    """The values of tensors of a model, by name, as `onnx_golden` computes the outputs; without those
-    that the model does not compute. ImportModelError if the oracle cannot run the model.
+    """The values of tensors of a model, by name, as `onnx_golden` computes the outputs; without
+    those that the model does not compute. ImportModelError if the oracle cannot run the model.
     """
     model = onnx.load(path)
     made = {name for node in model.graph.node for name in node.output if name}

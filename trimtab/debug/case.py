@@ -1,5 +1,5 @@
-"""Cases: one operator of a network with the operands that a device computed, as a folder that can be
-repeated alone.
+"""Cases: one operator of a network with the operands that a device computed, as a folder that can
+be repeated alone.
 
     case.json       the device, the toolchain and core, and the operator in words
     network.ttm     the operator, as operators before planning
@@ -102,19 +102,22 @@ class Case:
             facts = strict_json.loads((folder / _FACTS).read_text(encoding="utf-8"))
             if facts["format"] != FORMAT:
                 raise ValueError(f"format {facts['format']!r}")
-            texts = [str(facts[key]) for key in ("operator", "device", "toolchain", "cpu")]
+            operator, device, toolchain, cpu = (
+                str(facts[key]) for key in ("operator", "device", "toolchain", "cpu")
+            )
             threads = int(facts["threads"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ModelFileError(
                 f"it is no case of an operator: {error}", where=str(folder), hint=_HINT
             ) from error
         part = modelfile.read(folder / _NETWORK)
-        arrays = [_read(folder / name) for name in (_INPUTS, _EXPECTED)]
-        for found, ends in zip(arrays, (part.inputs, part.outputs), strict=True):
-            if [a.shape for a in found] != [part.vars[name].shape for name in ends]:
+        inputs, expected = (_read(folder / name) for name in (_INPUTS, _EXPECTED))
+        for arrays, ends in ((inputs, part.inputs), (expected, part.outputs)):
+            if [a.shape for a in arrays] != [part.vars[name].shape for name in ends]:
                 what = "its arrays do not fit its operator"
                 raise ModelFileError(what, where=str(folder), hint=_HINT)
-        return Case(part, Plan.read(folder / _PLAN), *arrays, *texts, threads)
+        plan = Plan.read(folder / _PLAN)
+        return Case(part, plan, inputs, expected, operator, device, toolchain, cpu, threads)
 
     def repeat(
         self, definition: DeviceDefinition, progress: Progress = SILENT, *, portable: bool = False
@@ -155,7 +158,8 @@ class Case:
 
 def _archive(arrays: Sequence[Array]) -> bytes:
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, **{f"a{i:03}": array for i, array in enumerate(arrays)})
+    named: dict[str, Any] = {f"a{i:03}": array for i, array in enumerate(arrays)}
+    np.savez_compressed(buffer, **named)
     return buffer.getvalue()
 
 

@@ -22,7 +22,7 @@ from trimtab.debug.findings import Finding
 from trimtab.debug.regions import Region
 from trimtab.debug.tensors import Dump
 from trimtab.devices import find_device
-from trimtab.devices.control import Control, controlled
+from trimtab.devices.control import controlled
 from trimtab.errors import DeviceError, ImportModelError, TrimtabError
 from trimtab.pipeline.built import Built
 from trimtab.pipeline.measured import build_for, ready_device
@@ -214,8 +214,8 @@ class _Comparison:
 
     def _region(self, op: Op) -> Region:
         if self._made.issuperset(op.outputs):
-            known = {*self._values} & self._made - {*op.outputs}
-            return regions.region(self._semantic, known, op.outputs)
+            computed = {*self._values} & self._made - {*op.outputs}
+            return regions.region(self._semantic, computed, op.outputs)
         return regions.alone(self.program, op)
 
     def case(self, wrong: Finding, recipe: Recipe) -> Case:
@@ -257,13 +257,14 @@ class _Comparison:
             return (
                 "import",
                 (
-                    f"{output}; every operator is within its bound, but the float32 network differs "
-                    f"from {self.expected.oracle} from tensor {wrong} on, so the import is the cause"
+                    f"{output}; every operator is within its bound, but the float32 network "
+                    f"differs from {self.expected.oracle} from tensor {wrong} on: the import is "
+                    "the cause"
                 ),
                 layer,
             )
-        known = [one for one in found if one.accumulated is not None]
-        most = max(known, key=lambda one: one.accumulated or 0.0, default=None)
+        traced = [one for one in found if one.accumulated is not None]
+        most = max(traced, key=lambda one: one.accumulated or 0.0, default=None)
         at = f"; the error is largest, {most.accumulated:.2g}, behind {most}" if most else ""
         verdict = f"{output}; every operator is within its bound: rounding adds up over the depth"
         return "rounding", verdict + at, most
@@ -288,30 +289,35 @@ class _Comparison:
         return layers, tensor_of
 
     def _reference(self, names: set[str], progress: Progress = SILENT) -> Mapping[str, Array]:
-        """Those tensors of the float32 network, and its inputs, on this machine."""
+        """The tensors of these names of the float32 network, and its inputs, on this machine."""
         source = self._planned.loaded.source
-        found: dict[str, Array] = {}
+        references: dict[str, Array] = {}
         if source.planned:
-            return found
+            return references
         feed = dict(zip(source.inputs, self.expected.inputs, strict=True))
-        wanted = [name for name in floats(source) if name in names]
+        float_tensors = [name for name in floats(source) if name in names]
         one = Samples(1, lambda _: feed)
         title = "compute the float32 network"
         try:
             run_on_samples(
-                source, wanted, one, title, lambda _, values: found.update(values), progress
+                source,
+                float_tensors,
+                one,
+                title,
+                lambda _, values: references.update(values),
+                progress,
             )
         except TrimtabError as error:
             progress.note(f"the error over depth is unknown: {error.what}")
-        return found
+        return references
 
     def _accumulated(self, op: Op, reference: Array | None) -> float | None:
         """The error of an operator's first result beside the float32 network, as a share."""
-        var, got = self.program.vars[op.outputs[0]], self._values[op.outputs[0]]
-        if reference is None or reference.shape != got.shape or got.dtype.kind not in "fi":
+        var, actual = self.program.vars[op.outputs[0]], self._values[op.outputs[0]]
+        if reference is None or reference.shape != actual.shape or actual.dtype.kind not in "fi":
             return None
-        values = got.astype(np.float32)
-        if got.dtype.kind == "i":
+        values = actual.astype(np.float32)
+        if actual.dtype.kind == "i":
             q = var.quantization
             if q is None or q.axis is not None:
                 return None

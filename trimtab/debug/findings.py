@@ -13,7 +13,7 @@ from trimtab.bench import golden
 from trimtab.bench.golden import Agreement, Golden, RoundingLoss
 from trimtab.debug.regions import Region
 from trimtab.errors import TrimtabError
-from trimtab.program import Op, Program
+from trimtab.program import Program
 from trimtab.quantization.accuracy import Deviation
 from trimtab.target import Target
 
@@ -49,7 +49,7 @@ class Finding:
     """An operator of the plan. `index`: in the model; `layers`: those of the user's file that it
     computes; `kernels`: the planned ones. `wrong`: why a result is beyond its bound, "" if none is.
     `error` and `bound`: of the result that is furthest, `at` its worst element, of which `expected`
-    and `got` are the values. `unknown`: why there is nothing to compare with, "" if there is.
+    and `actual` are the values. `unknown`: why there is nothing to compare with, "" if there is.
     `accumulated`: the error of the first result beside the float32 network, as a share of its
     values; None if that has no such tensor.
     """
@@ -66,9 +66,9 @@ class Finding:
     bound: float = 0.0
     at: tuple[int, ...] = ()
     expected: float = 0.0
-    got: float = 0.0
+    actual: float = 0.0
     figures_expected: Figures | None = None
-    figures_got: Figures | None = None
+    figures_actual: Figures | None = None
     unknown: str = ""
     accumulated: float | None = None
 
@@ -111,10 +111,10 @@ def compare(finding: Finding, part: Region, values: Mapping[str, Array], target:
     except TrimtabError as error:
         return replace(finding, unknown=f"this machine cannot compute it: {error.what}")
     worst = finding
-    for name, right, got in _alike(part, expected, values):
-        one = agreement(name, right, got, rounding.get(name))
+    for name, right, actual in _alike(part, expected, values):
+        one = agreement(name, right, actual, rounding.get(name))
         limit = one.bound.max_error if one.bound else 0.0
-        if worst.figures_got is not None and not (one.wrong and not worst.wrong):
+        if worst.figures_actual is not None and not (one.wrong and not worst.wrong):
             continue
         place = tuple(int(i) for i in np.unravel_index(one.at, right.shape)) if right.size else ()
         worst = replace(
@@ -124,9 +124,9 @@ def compare(finding: Finding, part: Region, values: Mapping[str, Array], target:
             bound=limit,
             at=place,
             expected=one.expected,
-            got=one.actual,
+            actual=one.actual,
             figures_expected=Figures.of(right),
-            figures_got=Figures.of(got),
+            figures_actual=Figures.of(actual),
         )
     return worst
 
@@ -139,7 +139,7 @@ def _alike(
         yield name, right, values[name].reshape(right.shape)
 
 
-def agreement(name: str, right: Array, got: Array, rounding: RoundingLoss | None) -> Agreement:
+def agreement(name: str, right: Array, actual: Array, rounding: RoundingLoss | None) -> Agreement:
     """Compares one result with its bound: that of a golden output, relative to the largest value
     where all are smaller than 1. Integers may differ by one step in one of a hundred elements.
     """
@@ -148,7 +148,7 @@ def agreement(name: str, right: Array, got: Array, rounding: RoundingLoss | None
     largest = float(np.abs(finite.astype(np.float64)).max(initial=0.0))
     if is_float and 0 < largest < 1 and right.dtype != np.float16:
         scale = 2.0 ** -np.floor(np.log2(largest))
-        right, got = right * right.dtype.type(scale), got * got.dtype.type(scale)
+        right, actual = right * right.dtype.type(scale), actual * actual.dtype.type(scale)
     one = Golden(
         (),
         [right],
@@ -160,13 +160,13 @@ def agreement(name: str, right: Array, got: Array, rounding: RoundingLoss | None
     if right.dtype == np.float16:
         one = one.within("f16")
     order = right.dtype.newbyteorder("<")
-    return golden.compare(one, 0, np.ascontiguousarray(got, order).tobytes())
+    return golden.compare(one, 0, np.ascontiguousarray(actual, order).tobytes())
 
 
 def _simulated_rounding(
     part: Region, values: Mapping[str, Array], target: Target
 ) -> dict[str, RoundingLoss]:
-    """What f16 costs the results of a region: the same operators on the same values in float32."""
+    """The loss of a region's results by f16, beside the same operators in float32."""
     program = part.program
     halves = [name for name in program.outputs if program.vars[name].dtype == "f16"]
     if not halves:

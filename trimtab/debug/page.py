@@ -10,7 +10,7 @@ from trimtab.debug.diagnosis import Diagnosis
 from trimtab.debug.findings import Figures, Finding
 from trimtab.reports import html_page, text_plot
 from trimtab.reports.chart_data import Chart
-from trimtab.tables import Column, Page, Table, number, text
+from trimtab.tables import Column, Table, number, text
 
 _AXES = ("operator", "error beside float32")
 _CURVE = "Error over depth"
@@ -49,28 +49,31 @@ def to_json(diagnosis: Diagnosis) -> str:
     return strict_json.dumps(asdict(diagnosis), indent=1)
 
 
-def _head(diagnosis: Diagnosis) -> Page:
-    known = [one for one in diagnosis.findings if not one.unknown]
-    beyond = sum(bool(one.wrong) for one in known)
+def _head(diagnosis: Diagnosis) -> list[str | Table]:
+    compared = [one for one in diagnosis.findings if not one.unknown]
+    beyond = sum(bool(one.wrong) for one in compared)
     parts: list[str | Table] = [
         f"{diagnosis.network} on {diagnosis.device}, {diagnosis.precision}: "
         f"{diagnosis.cause or 'right'}\n{diagnosis.verdict}",
-        f"{len(known)} of {len(diagnosis.findings)} operators compared, {beyond} beyond their "
+        f"{len(compared)} of {len(diagnosis.findings)} operators compared, {beyond} beyond their "
         f"bounds. The outputs are {'not ' if diagnosis.output else ''}those of "
         f"{diagnosis.oracle}, within their bound.",
     ]
     first = diagnosis.first
-    if first and first.figures_expected and first.figures_got:
-        parts.append(_tensors(first, first.figures_expected, first.figures_got))
+    if first and first.figures_expected and first.figures_actual:
+        parts.append(_tensors(first, first.figures_expected, first.figures_actual))
     unknown = {one.unknown for one in diagnosis.findings if one.unknown}
     return [*parts, *(f"not compared: {why}" for why in sorted(unknown))]
 
 
-def _tensors(first: Finding, right: Figures, got: Figures) -> Table:
+def _tensors(first: Finding, right: Figures, actual: Figures) -> Table:
     """The two tensors of an operator in figures, and their worst element."""
     rows = [
         (title, one.min, one.max, one.mean, one.rms, one.not_finite or None, value)
-        for title, one, value in (("expected", right, first.expected), ("got", got, first.got))
+        for title, one, value in (
+            ("expected", right, first.expected),
+            ("got", actual, first.actual),
+        )
     ]
     numbers = [number(name, ".6g") for name in ("min", "max", "mean", "rms")]
     worst = number(f"worst element, at {list(first.at)}", ".8g", key="worst")
@@ -79,14 +82,14 @@ def _tensors(first: Finding, right: Figures, got: Figures) -> Table:
     return Table(columns, rows, f"{first}, {shapes}, error {first.error:.3g}, bound {first.bound}")
 
 
-def _operators(found: Sequence[Finding]) -> Table:
+def _operators(findings: Sequence[Finding]) -> Table:
     rows = [
         (
             *(one.index, one.type, ", ".join(one.layers) or one.name, " ".join(one.kernels)),
             *(" ".join(one.outputs), one.error, one.accumulated),
             "beyond its bound" if one.wrong else "not compared" if one.unknown else "",
         )
-        for one in found
+        for one in findings
     ]
     columns = [
         *(number("#"), *map(Column, ("operator", "layers", "kernels", "result"))),
@@ -102,5 +105,5 @@ def _known(diagnosis: Diagnosis) -> list[Finding]:
 def _points(diagnosis: Diagnosis) -> list[tuple[int, float, bool]]:
     """The operator, its error beside float32, and whether the verdict is of it."""
     index = diagnosis.first.index if diagnosis.first else -1
-    known = _known(diagnosis)
-    return [(one.index, one.accumulated or 0.0, one.index == index) for one in known]
+    compared = _known(diagnosis)
+    return [(one.index, one.accumulated or 0.0, one.index == index) for one in compared]

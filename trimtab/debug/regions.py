@@ -1,5 +1,5 @@
-"""What an operator of a plan computes, as operators before planning: a region of the network that
-this machine computes alone, with the portable kernels and the direct algorithms.
+"""Regions: the operators before planning that one operator of a plan stands for, which this machine
+computes alone, with the portable kernels and the direct algorithms.
 
 The values of a region's inputs are those that the device computed, so errors of earlier operators
 are no errors of this one.
@@ -45,9 +45,9 @@ class Region:
         return [results[name] for name in self.program.outputs]
 
 
-def region(program: Program, known: Container[str], outputs: Sequence[str]) -> Region:
+def region(program: Program, computed: Container[str], outputs: Sequence[str]) -> Region:
     """The part of an unplanned program that computes `outputs` from its graph inputs and from
-    `known` tensors.
+    `computed` tensors.
     """
     makers = {output: op for op in program.ops for output in op.outputs}
     needed: set[int] = set()
@@ -58,14 +58,14 @@ def region(program: Program, known: Container[str], outputs: Sequence[str]) -> R
             continue
         needed.add(id(op))
         for operand in filter(None, op.inputs):
-            is_end = operand in known or operand in program.inputs
+            is_end = operand in computed or operand in program.inputs
             if not is_end and operand in makers:
                 pending.append(makers[operand])
             elif program.vars[operand].data is None:
                 ends[operand] = None
     ops = [op for op in program.ops if id(op) in needed]
-    made = {output for op in ops for output in op.outputs}
-    return _cut(program, ops, [end for end in ends if end not in made], outputs)
+    results = {output for op in ops for output in op.outputs}
+    return _cut(program, ops, [end for end in ends if end not in results], outputs)
 
 
 def alone(program: Program, op: Op) -> Region:

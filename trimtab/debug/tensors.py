@@ -46,7 +46,7 @@ class Result:
 
 @dataclass
 class Dump:
-    """What a launch or several told: all results by (operator, output), the raw outputs of the
+    """The yield of one launch or several: all results by (operator, output), the raw outputs of the
     network, and the events of the last launch.
     """
 
@@ -89,12 +89,12 @@ def fetch(device: Device, command: Command, planned: Program, folder: Path) -> D
     steps = [i for i, op in enumerate(planned.ops) if not op.schema.prepares]
     while at <= steps[-1]:
         launched = replace(command, tensors_from=at, tensors_bytes=max(limit, 1))
-        found = _launch(device, launched, planned, folder, dump)
-        if not found:
+        results = _launch(device, launched, planned, folder, dump)
+        if not results:
             _check_room(planned, at, limit, device.name)
             break
-        dump.results |= found
-        at = max(op for op, _ in found) + 1
+        dump.results |= results
+        at = max(op for op, _ in results) + 1
     return dump
 
 

@@ -40,7 +40,8 @@ class Recipe:
     `profile`: the name or file of a profile; default: exactly what the model needs. `pictures`: the
     runner decodes JPEG and PNG files; `tensors`: it can write the results of operators. `trains`:
     runner and library make steps of a training. `output`: the folder to deliver into; default:
-    dist/NAME-TOOLCHAIN, or the cache if the binary is measured. `measurement`: None if the binary is only built.
+    dist/NAME-TOOLCHAIN, or the cache if the binary is measured. `measurement`: None if it is
+    only built.
     """
 
     model: str = ""
