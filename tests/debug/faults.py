@@ -52,13 +52,18 @@ class PlantedSources:
     @contextmanager
     def planted(self, fault: Fault) -> Iterator[None]:
         """The sources with this fault; afterwards the file is as it was, and newer."""
-        text = (self._own / fault.file).read_text()
-        assert fault.old in text, f"{fault.file} has no {fault.old!r}"
-        self._write(fault.file, text.replace(fault.old, fault.new))
+        self.replace(fault.file, fault.old, fault.new)
         yield
-        self._write(fault.file, text)
+        self.write(fault.file, (self._own / fault.file).read_text())
 
-    def _write(self, file: str, text: str) -> None:
+    def replace(self, file: str, old: str, new: str) -> None:
+        """Replaces a text of a file, which must have it."""
+        text = (self.root / file).read_text()
+        assert old in text, f"{file} has no {old!r}"
+        self.write(file, text.replace(old, new))
+
+    def write(self, file: str, text: str) -> None:
+        """Writes a file anew, so that it is compiled again."""
         place = self.root / file
         place.unlink()
         place.write_text(text)
