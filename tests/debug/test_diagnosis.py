@@ -97,10 +97,10 @@ def all_values(program: Program, feed: Mapping[str, Array]) -> dict[str, Array]:
 def test_a_right_network_has_no_cause_and_a_curve_of_rounding_errors(
     diagnosed: Callable[..., Diagnosis], tmp_path: Path
 ) -> None:
-    found = diagnosed(write(tmp_path))
-    assert (found.cause, found.first, found.output) == ("", None, "")
-    assert not [one.unknown for one in found.findings if one.unknown]
-    errors = [one.accumulated for one in found.findings if one.accumulated is not None]
+    one = diagnosed(write(tmp_path))
+    assert (one.cause, one.first, one.output) == ("", None, "")
+    assert not [finding.unknown for finding in one.findings if finding.unknown]
+    errors = [finding.accumulated for finding in one.findings if finding.accumulated is not None]
     assert len(errors) > 5
     assert max(errors) < 1e-5
 
@@ -114,14 +114,14 @@ def test_the_first_operator_beyond_its_bound_is_named_and_those_behind_it_are_no
         wrong[0, 5, 2, 1] += 0.5
         values[name] = wrong
 
-    found = diagnosed(write(tmp_path), tamper, case=tmp_path / "case")
-    assert found.cause == "kernel"
-    assert found.first
-    assert (found.first.type, found.first.at) == ("max_pool", (0, 5, 2, 1))
-    assert found.first.actual == pytest.approx(found.first.expected + 0.5)
+    one = diagnosed(write(tmp_path), tamper, case=tmp_path / "case")
+    assert one.cause == "kernel"
+    assert one.first
+    assert (one.first.type, one.first.at) == ("max_pool", (0, 5, 2, 1))
+    assert one.first.actual == pytest.approx(one.first.expected + 0.5)
     # What computes with the wrong values is compared on them; only what this run tampered with
     # and what did not see the change differ.
-    assert next(one.type for one in found.findings if one.wrong) == "max_pool"
+    assert next(finding.type for finding in one.findings if finding.wrong) == "max_pool"
     case = Case.read(tmp_path / "case")
     assert sorted(a.shape for a in case.inputs) == [(1, 13, 7, 6), (1, 19, 7, 6)]
     assert "max_pool" in case.operator
@@ -136,34 +136,34 @@ def test_a_value_that_is_not_finite_is_told_with_its_place(
             np.arange(values[name].size).reshape(values[name].shape) == 7, np.nan, values[name]
         )
 
-    found = diagnosed(write(tmp_path), tamper)
-    assert found.first
-    assert found.first.figures_actual
-    assert found.first.figures_actual.not_finite == 1
-    assert "not finite" in page.to_text(found)
-    assert '"actual": null' in page.to_json(found)
+    one = diagnosed(write(tmp_path), tamper)
+    assert one.first
+    assert one.first.figures_actual
+    assert one.first.figures_actual.not_finite == 1
+    assert "not finite" in page.to_text(one)
+    assert '"actual": null' in page.to_json(one)
 
 
 def test_rounding_that_adds_up_is_told_from_a_wrong_operator(
     diagnosed: Callable[..., Diagnosis], tmp_path: Path
 ) -> None:
-    found = diagnosed(write(tmp_path), outputs=lambda y: y + y.dtype.type(0.01))
-    assert found.cause == "rounding"
-    assert "rounding adds up" in found.verdict
-    assert "curve" in page.to_html(found)
-    assert "Error over depth" in page.to_text(found)
+    one = diagnosed(write(tmp_path), outputs=lambda y: y + y.dtype.type(0.01))
+    assert one.cause == "rounding"
+    assert "rounding adds up" in one.verdict
+    assert "curve" in page.to_html(one)
+    assert "Error over depth" in page.to_text(one)
 
 
 def test_kernels_that_the_device_cannot_run_are_a_plan_that_differs(
     diagnosed: Callable[..., Diagnosis], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = diagnosed(write(tmp_path), features=())
-    planned_for = {name for one in found.findings for name in one.kernels}
+    one = diagnosed(write(tmp_path), features=())
+    planned_for = {name for finding in one.findings for name in finding.kernels}
     if all(name.endswith("_portable") for name in planned_for):
-        assert found.cause == ""  # this machine has no others
+        assert one.cause == ""  # this machine has no others
     else:
-        assert found.cause == "plan"
-        assert "takes another kernel" in found.verdict
+        assert one.cause == "plan"
+        assert "takes another kernel" in one.verdict
 
 
 def test_an_import_that_differs_from_the_frameworks_own_oracle_is_told_with_its_tensor(
@@ -193,9 +193,9 @@ def test_an_import_that_differs_from_the_frameworks_own_oracle_is_told_with_its_
         return program
 
     monkeypatch.setattr(importers, "load", wrongly)
-    found = diagnosed(tmp_path / "net.onnx", outputs=lambda y: y + y.dtype.type(1))
-    assert found.cause == "import"
-    assert "tensor b on" in found.verdict
+    one = diagnosed(tmp_path / "net.onnx", outputs=lambda y: y + y.dtype.type(1))
+    assert one.cause == "import"
+    assert "tensor b on" in one.verdict
 
 
 def test_a_folder_that_is_no_case_is_refused(tmp_path: Path) -> None:

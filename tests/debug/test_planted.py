@@ -46,9 +46,9 @@ def test_a_planted_fault_is_named_by_operator(
 ) -> None:
     require("qemu-aarch64", "qemu-user")
     with sources.planted(fault):
-        found = diagnosed(tmp_path, fault)
-    assert found.first
-    assert (found.cause, found.first.type) == ("kernel", fault.operator)
+        diagnosis = diagnosed(tmp_path, fault)
+    assert diagnosis.first
+    assert (diagnosis.cause, diagnosis.first.type) == ("kernel", fault.operator)
 
 
 @pytest.mark.slow

@@ -43,8 +43,8 @@ def test_a_region_computes_with_the_values_that_it_is_given() -> None:
 @pytest.mark.parametrize(("error", "is_wrong"), [(0.0, False), (3e-7, False), (1e-4, True)])
 def test_small_values_are_compared_with_the_largest_of_them(error: float, is_wrong: bool) -> None:
     right = np.linspace(-1e-3, 1e-3, 50, dtype=np.float32)
-    got = right + np.float32(error) * np.float32(1e-2 if not is_wrong else 1)
-    assert bool(findings.agreement("y", right, got, None).wrong) == is_wrong
+    actual = right + np.float32(error) * np.float32(1e-2 if not is_wrong else 1)
+    assert bool(findings.agreement("y", right, actual, None).wrong) == is_wrong
 
 
 @pytest.mark.parametrize(
@@ -54,9 +54,9 @@ def test_integers_may_differ_in_few_elements_by_few_steps(
     elements: int, steps: int, is_wrong: bool
 ) -> None:
     right = np.zeros(500, np.int8)
-    got = right.copy()
-    got[:elements] += np.int8(steps)
-    assert bool(findings.agreement("y", right, got, None).wrong) == is_wrong
+    actual = right.copy()
+    actual[:elements] += np.int8(steps)
+    assert bool(findings.agreement("y", right, actual, None).wrong) == is_wrong
 
 
 def test_figures_of_a_tensor_leave_out_what_is_not_finite() -> None:

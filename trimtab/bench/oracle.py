@@ -152,12 +152,12 @@ def tensors(path: Path, inputs: Mapping[str, Array], names: Iterable[str]) -> di
     those that the model does not compute. ImportModelError if the oracle cannot run the model.
     """
     model = onnx.load(path)
-    made = {name for node in model.graph.node for name in node.output if name}
-    given = {value.name for value in model.graph.input}
-    chosen = [name for name in dict.fromkeys(names) if name in made]
+    results = {name for node in model.graph.node for name in node.output if name}
+    feeds = {value.name for value in model.graph.input}
+    chosen = [name for name in dict.fromkeys(names) if name in results]
     del model.graph.output[:]
     model.graph.output.extend(onnx.helper.make_empty_tensor_value_info(name) for name in chosen)
-    feed = {name: value for name, value in inputs.items() if name in given}
+    feed = {name: value for name, value in inputs.items() if name in feeds}
     try:
         (values, *_), _ = _run(model, model, feed, None)
     except Exception as error:  # each runtime has its own exception classes

@@ -1,4 +1,4 @@
-"""Where a network goes wrong on a device."""
+"""The operator of a network that goes wrong on a device."""
 
 from __future__ import annotations
 
@@ -92,16 +92,18 @@ def debug(options: DebugOptions) -> None:
         _repeat(options)
         return
     folder = Path(options.case) if options.case else None
-    found = diagnose(options.recipe(), folder, progress, repeat=options.repeat)
-    print(page.to_json(found) if options.json else page.to_text(found, whole=options.all))
+    diagnosis = diagnose(options.recipe(), folder, progress, repeat=options.repeat)
+    print(page.to_json(diagnosis) if options.json else page.to_text(diagnosis, whole=options.all))
     if options.output:
-        files.write_text(Path(options.output), page.to_html(found))
-    if found.cause:
-        again = f"; ./inv debug --case {folder} repeats it alone" if folder and found.first else ""
+        files.write_text(Path(options.output), page.to_html(diagnosis))
+    if diagnosis.cause:
+        again = (
+            f"; ./inv debug --case {folder} repeats it alone" if folder and diagnosis.first else ""
+        )
         raise DivergingOperatorError(
-            found.verdict,
-            where=f"{found.network} on {found.device}",
-            hint=f"docs/debugging.md#causes explains the cause {found.cause!r}{again}",
+            diagnosis.verdict,
+            where=f"{diagnosis.network} on {diagnosis.device}",
+            hint=f"docs/debugging.md#causes explains the cause {diagnosis.cause!r}{again}",
         )
 
 

@@ -1,1 +1,1 @@
-"""Where a network goes wrong on a device: operator by operator (docs/debugging.md)."""
+"""The operator of a network that goes wrong on a device, and why (docs/debugging.md)."""

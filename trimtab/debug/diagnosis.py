@@ -80,9 +80,9 @@ def diagnose(
     built = build_for(room, recipe, progress)
     built.planned.loaded.source.require_fixed_sizes("debug")
     comparison = _Comparison(built.planned, _run(built, progress))
-    found = [*comparison.findings(progress)]
+    compared = [*comparison.findings(progress)]
     output = comparison.output()
-    wrong = next((one for one in found if one.wrong), None)
+    wrong = next((one for one in compared if one.wrong), None)
     if wrong:
         case = comparison.case(wrong, recipe)
         if case_folder:
@@ -93,7 +93,7 @@ def diagnose(
     elif missing := comparison.not_run_as_planned():
         cause, verdict = "plan", missing
     elif output:
-        cause, verdict, wrong = comparison.without_wrong_operator(found, output)
+        cause, verdict, wrong = comparison.without_wrong_operator(compared, output)
     else:
         cause, verdict = "", "every operator and every output is within its bound"
     if wrong and (missing := comparison.not_run_as_planned()):
@@ -105,7 +105,7 @@ def diagnose(
         cause,
         verdict,
         wrong,
-        found,
+        compared,
         output,
         comparison.expected.oracle,
     )
@@ -207,10 +207,10 @@ class _Comparison:
     def _compare(self, finding: Finding, op: Op) -> Finding:
         part = self._region(op)
         for target in self._targets:
-            found = findings.compare(finding, part, self._values, target)
-            if not (found.wrong or found.unknown):
+            compared = findings.compare(finding, part, self._values, target)
+            if not (compared.wrong or compared.unknown):
                 break
-        return found
+        return compared
 
     def _region(self, op: Op) -> Region:
         if self._made.issuperset(op.outputs):
@@ -249,11 +249,11 @@ class _Comparison:
         return ""
 
     def without_wrong_operator(
-        self, found: Sequence[Finding], output: str
+        self, compared: Sequence[Finding], output: str
     ) -> tuple[str, str, Finding | None]:
         """Cause and verdict of a wrong output behind operators that are all within their bounds."""
         if wrong := self._wrong_import():
-            layer = next((one for one in found if wrong in one.layers), None)
+            layer = next((one for one in compared if wrong in one.layers), None)
             return (
                 "import",
                 (
@@ -263,7 +263,7 @@ class _Comparison:
                 ),
                 layer,
             )
-        traced = [one for one in found if one.accumulated is not None]
+        traced = [one for one in compared if one.accumulated is not None]
         most = max(traced, key=lambda one: one.accumulated or 0.0, default=None)
         at = f"; the error is largest, {most.accumulated:.2g}, behind {most}" if most else ""
         verdict = f"{output}; every operator is within its bound: rounding adds up over the depth"
