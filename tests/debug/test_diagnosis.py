@@ -16,10 +16,10 @@ from onnx import TensorProto, helper, numpy_helper
 from tests.debug.networks import write
 from trimtab import importers, kernels
 from trimtab.debug import diagnosis, page, regions
-from trimtab.debug.case import Case
+from trimtab.debug.case import SavedCase
 from trimtab.debug.diagnosis import Diagnosis, diagnose
 from trimtab.debug.tensors import Dump, Result
-from trimtab.errors import ModelFileError, UsageError
+from trimtab.errors import UsageError
 from trimtab.pipeline.built import Built
 from trimtab.pipeline.loaded import load
 from trimtab.pipeline.planned import plan
@@ -77,7 +77,7 @@ def diagnosed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., 
             "build_for",
             lambda _, recipe, __: Built(plan(load(recipe)), cast(Any, None), None),
         )
-        monkeypatch.setattr(diagnosis, "_run", fake)
+        monkeypatch.setattr(diagnosis, "run_on_device", fake)
         recipe = Recipe(str(model), measurement=MeasurementRequest())
         return diagnose(recipe, case, repeat=False)
 
@@ -122,7 +122,7 @@ def test_the_first_operator_beyond_its_bound_is_named_and_those_behind_it_are_no
     # What computes with the wrong values is compared on them; only what this run tampered with
     # and what did not see the change differ.
     assert next(finding.type for finding in one.findings if finding.wrong) == "max_pool"
-    case = Case.read(tmp_path / "case")
+    case = SavedCase.read(tmp_path / "case")
     assert sorted(a.shape for a in case.inputs) == [(1, 13, 7, 6), (1, 19, 7, 6)]
     assert "max_pool" in case.operator
 
@@ -196,11 +196,6 @@ def test_an_import_that_differs_from_the_frameworks_own_oracle_is_told_with_its_
     one = diagnosed(tmp_path / "net.onnx", outputs=lambda y: y + y.dtype.type(1))
     assert one.cause == "import"
     assert "tensor b on" in one.verdict
-
-
-def test_a_folder_that_is_no_case_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ModelFileError, match="no case"):
-        Case.read(tmp_path)
 
 
 def test_a_network_whose_sizes_depend_on_data_is_refused(tmp_path: Path) -> None:

@@ -7,16 +7,15 @@ import shlex
 from pathlib import Path
 
 import pytest
+from invoke.context import Context
 
 from tests.debug.faults import PlantedSources
 from tests.devices.conftest import require
 from trimtab import errors
 from trimtab.bench import golden
-from trimtab.cli import collect
 from trimtab.cli import debug as debug_task
-from trimtab.cli._program import TaskProgram
 from trimtab.debug import diagnosis
-from trimtab.errors import UsageError
+from trimtab.errors import TrimtabError, UsageError
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "debugging.md").read_text()
 
@@ -56,7 +55,7 @@ def test_the_walk_names_the_planted_fault_and_its_repair(
     # This machine's engine has no kernel of another architecture.
     monkeypatch.setattr("trimtab.build.host_build.build_engine", lambda *_, **__: None)
     walk = PAGE.split("## A planted fault in ten minutes")[1].split("\n## ")[0]
-    codes: list[object] = []
+    codes: list[int] = []
     for line in re.findall(r"^    (\S.*)$", walk, re.M):
         words = shlex.split(line)
         if words[0] == "sed":
@@ -64,9 +63,13 @@ def test_the_walk_names_the_planted_fault_and_its_repair(
             sources.replace(words[3], old, new)
             continue
         try:
-            TaskProgram(collect(), name="trimtab", version="1").run(["trimtab", *words[1:]])
-        except SystemExit as ended:
-            codes.append(ended.code)
+            values = {
+                key.removeprefix("--"): value
+                for key, value in zip(words[2::2], words[3::2], strict=True)
+            }
+            debug_task.debug(Context(), **values)
+        except TrimtabError as error:
+            codes.append(error.exit_code)
         else:
             codes.append(0)
     assert codes == [47, 47, 0]

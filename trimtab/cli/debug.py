@@ -112,11 +112,11 @@ def _repeat(options: DebugOptions) -> None:
 
     from trimtab import strict_json
     from trimtab.cli._progress import shown
-    from trimtab.debug.case import Case
+    from trimtab.debug.case import SavedCase
     from trimtab.devices import find_device
     from trimtab.errors import DivergingOperatorError
 
-    case = Case.read(Path(options.case))
+    case = SavedCase.read(Path(options.case))
     definition = find_device(options.device or case.device)
     progress = shown(quiet=options.json)
     kinds = {"the kernels of its plan": False, "the portable kernels": True}

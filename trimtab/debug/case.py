@@ -45,7 +45,7 @@ _HINT = "./inv debug --model NET --device NAME --case FOLDER writes one"
 
 
 @dataclass(frozen=True)
-class Case:
+class SavedCase:
     """One operator. `part`: what computes it, before planning; `plan`: its kernels; `inputs` and
     `expected`: its operands and right results, in order; `operator`: it in words.
     """
@@ -68,11 +68,11 @@ class Case:
         plan: Plan,
         recipe: Recipe,
         operator: str,
-    ) -> Case:
+    ) -> SavedCase:
         """The case of a region of a network whose tensors have these values."""
         keys = {*operator_keys(region.program)}
         own = {key: choice for key, choice in plan.operators.items() if key in keys}
-        return Case(
+        return SavedCase(
             region.program,
             Plan(operators=own, weights_type=plan.weights_type),
             [values[name] for name in region.inputs],
@@ -96,7 +96,7 @@ class Case:
             files.write_text(fresh / _FACTS, strict_json.dumps(facts, indent=1) + "\n")
 
     @staticmethod
-    def read(folder: Path) -> Case:
+    def read(folder: Path) -> SavedCase:
         """Reads a case; ModelFileError if it is none or damaged."""
         try:
             facts = strict_json.loads((folder / _FACTS).read_text(encoding="utf-8"))
@@ -117,7 +117,7 @@ class Case:
                 what = "its arrays do not fit its operator"
                 raise ModelFileError(what, where=str(folder), hint=_HINT)
         plan = Plan.read(folder / _PLAN)
-        return Case(part, plan, inputs, expected, operator, device, toolchain, cpu, threads)
+        return SavedCase(part, plan, inputs, expected, operator, device, toolchain, cpu, threads)
 
     def repeat(
         self, definition: DeviceDefinition, progress: Progress = SILENT, *, portable: bool = False

@@ -17,8 +17,8 @@ from trimtab import kernels
 from trimtab.bench import golden, oracle
 from trimtab.bench.runner import Command
 from trimtab.debug import findings, regions, tensors
-from trimtab.debug.case import Case
-from trimtab.debug.findings import Finding
+from trimtab.debug.case import SavedCase
+from trimtab.debug.findings import OperatorFinding
 from trimtab.debug.regions import Region
 from trimtab.debug.tensors import Dump
 from trimtab.devices import find_device
@@ -54,8 +54,8 @@ class Diagnosis:
     precision: str
     cause: str
     verdict: str
-    first: Finding | None
-    findings: Sequence[Finding]
+    first: OperatorFinding | None
+    findings: Sequence[OperatorFinding]
     output: str
     oracle: str
 
@@ -69,8 +69,8 @@ def diagnose(
 ) -> Diagnosis:
     """Builds a network with a runner that writes tensors, runs it on its device, and compares.
 
-    `case_folder`: receives the first operator beyond its bound (`Case`); `repeat`: it is repeated
-    alone there, which tells whether its kernel is the cause. UsageError for a network
+    `case_folder`: receives the first operator beyond its bound (`SavedCase`); `repeat`: it is
+    repeated alone there, which tells whether its kernel is the cause. UsageError for a network
     whose sizes depend on data; errors of building and of the device.
     """
     measurement = recipe.measurement or MeasurementRequest()
@@ -79,7 +79,7 @@ def diagnose(
     room = ready_device(definition, recipe.toolchain, trust_new=measurement.trust_new)
     built = build_for(room, recipe, progress)
     built.planned.loaded.source.require_fixed_sizes("debug")
-    comparison = _Comparison(built.planned, _run(built, progress))
+    comparison = _DeviceComparison(built.planned, run_on_device(built, progress))
     compared = [*comparison.findings(progress)]
     output = comparison.output()
     wrong = next((one for one in compared if one.wrong), None)
@@ -111,7 +111,7 @@ def diagnose(
     )
 
 
-def _run(built: Built, progress: Progress) -> Dump:
+def run_on_device(built: Built, progress: Progress) -> Dump:
     """Everything that the operators of a built network compute on its device."""
     planned = built.planned
     measurement, expected = built.recipe.measurement, planned.expected
@@ -133,7 +133,7 @@ def _run(built: Built, progress: Progress) -> Dump:
         return tensors.fetch(device, command, planned.program, folder)
 
 
-def _of_operator(wrong: Finding, case: Case, progress: Progress) -> tuple[str, str]:
+def _of_operator(wrong: OperatorFinding, case: SavedCase, progress: Progress) -> tuple[str, str]:
     """Cause and verdict of an operator beyond its bound: it is repeated alone on the device."""
     definition = find_device(case.device)
     try:
@@ -158,7 +158,7 @@ def _of_operator(wrong: Finding, case: Case, progress: Progress) -> tuple[str, s
     )
 
 
-class _Comparison:
+class _DeviceComparison:
     """A planned network beside what its operators computed on a device."""
 
     def __init__(self, planned: Planned, dump: Dump) -> None:
@@ -187,7 +187,7 @@ class _Comparison:
             if not op.schema.prepares and op.outputs:
                 yield op, index
 
-    def findings(self, progress: Progress) -> Iterator[Finding]:
+    def findings(self, progress: Progress) -> Iterator[OperatorFinding]:
         """The finding of each operator, in order."""
         steps = [*self._steps()]
         layers, tensor_of = self._layers()
@@ -204,7 +204,7 @@ class _Comparison:
                 yield finding
                 step.update(number + 1, len(steps))
 
-    def _compare(self, finding: Finding, op: Op) -> Finding:
+    def _compare(self, finding: OperatorFinding, op: Op) -> OperatorFinding:
         part = self._region(op)
         for target in self._targets:
             compared = findings.compare(finding, part, self._values, target)
@@ -218,12 +218,12 @@ class _Comparison:
             return regions.region(self._semantic, computed, op.outputs)
         return regions.alone(self.program, op)
 
-    def case(self, wrong: Finding, recipe: Recipe) -> Case:
+    def case(self, wrong: OperatorFinding, recipe: Recipe) -> SavedCase:
         """The case of an operator that is beyond its bound."""
         part = self._region(self.program.ops[wrong.index])
         expected = part.compute(self._values, self._targets[-1])
         plan = plan_of(self.program)
-        return Case.of(part, self._values, expected, plan, recipe, str(wrong))
+        return SavedCase.of(part, self._values, expected, plan, recipe, str(wrong))
 
     def output(self) -> str:
         """Why an output of the network is beyond its bound; "" if none is."""
@@ -249,8 +249,8 @@ class _Comparison:
         return ""
 
     def without_wrong_operator(
-        self, compared: Sequence[Finding], output: str
-    ) -> tuple[str, str, Finding | None]:
+        self, compared: Sequence[OperatorFinding], output: str
+    ) -> tuple[str, str, OperatorFinding | None]:
         """Cause and verdict of a wrong output behind operators that are all within their bounds."""
         if wrong := self._wrong_import():
             layer = next((one for one in compared if wrong in one.layers), None)

@@ -45,7 +45,7 @@ class Figures:
 
 
 @dataclass(frozen=True)
-class Finding:
+class OperatorFinding:
     """An operator of the plan. `index`: in the model; `layers`: those of the user's file that it
     computes; `kernels`: the planned ones. `wrong`: why a result is beyond its bound, "" if none is.
     `error` and `bound`: of the result that is furthest, `at` its worst element, of which `expected`
@@ -79,7 +79,7 @@ class Finding:
         return f"operator {self.index}, {self.type} {self.name}{computes}{kernels}"
 
 
-def describe(program: Program, index: int, layers: Sequence[str]) -> Finding:
+def describe(program: Program, index: int, layers: Sequence[str]) -> OperatorFinding:
     """An operator of a planned program, not compared yet."""
     op = program.ops[index]
     kernels = [str(op.attributes[a.name]) for a in op.schema.attributes if a.type == "kernel"]
@@ -88,7 +88,7 @@ def describe(program: Program, index: int, layers: Sequence[str]) -> Finding:
         var = program.vars[name]
         return f"{var.dtype}{list(var.shape)}"
 
-    return Finding(
+    return OperatorFinding(
         index,
         op.type,
         op.name,
@@ -99,7 +99,9 @@ def describe(program: Program, index: int, layers: Sequence[str]) -> Finding:
     )
 
 
-def compare(finding: Finding, part: Region, values: Mapping[str, Array], target: Target) -> Finding:
+def compare(
+    finding: OperatorFinding, part: Region, values: Mapping[str, Array], target: Target
+) -> OperatorFinding:
     """The finding with the comparison of an operator's results, which are among `values` like its
     operands.
     """

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from trimtab import strict_json
 from trimtab.debug.diagnosis import Diagnosis
-from trimtab.debug.findings import Figures, Finding
+from trimtab.debug.findings import Figures, OperatorFinding
 from trimtab.reports import html_page, text_plot
 from trimtab.reports.chart_data import Chart
 from trimtab.tables import Column, Table, number, text
@@ -66,7 +66,7 @@ def _head(diagnosis: Diagnosis) -> list[str | Table]:
     return [*parts, *(f"not compared: {why}" for why in sorted(unknown))]
 
 
-def _tensors(first: Finding, right: Figures, actual: Figures) -> Table:
+def _tensors(first: OperatorFinding, right: Figures, actual: Figures) -> Table:
     """The two tensors of an operator in figures, and their worst element."""
     rows = [
         (title, one.min, one.max, one.mean, one.rms, one.not_finite or None, value)
@@ -82,7 +82,7 @@ def _tensors(first: Finding, right: Figures, actual: Figures) -> Table:
     return Table(columns, rows, f"{first}, {shapes}, error {first.error:.3g}, bound {first.bound}")
 
 
-def _operators(findings: Sequence[Finding]) -> Table:
+def _operators(findings: Sequence[OperatorFinding]) -> Table:
     rows = [
         (
             *(one.index, one.type, ", ".join(one.layers) or one.name, " ".join(one.kernels)),
@@ -98,7 +98,7 @@ def _operators(findings: Sequence[Finding]) -> Table:
     return Table(columns, rows, "Operators")
 
 
-def _known(diagnosis: Diagnosis) -> list[Finding]:
+def _known(diagnosis: Diagnosis) -> list[OperatorFinding]:
     return [one for one in diagnosis.findings if one.accumulated is not None]
 
 
