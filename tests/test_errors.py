@@ -46,6 +46,7 @@ EXIT_CODES = {
     "DeviceOutputError": 45,
     "SweepError": 46,
     "DivergingOperatorError": 47,
+    "VerificationError": 48,
     "MissingRequirementError": 50,
 }
 """The contract with scripts; a new class takes a new code."""

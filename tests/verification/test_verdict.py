@@ -151,7 +151,7 @@ def test_what_was_changed_after_the_signature_is_refused(
     change(folder)
     with pytest.raises(VerificationError, match=message) as error:
         verdict.check_signature(folder)
-    assert error.value.exit_code == 47
+    assert error.value.exit_code == 48
 
 
 def test_a_record_that_was_changed_by_a_byte_is_refused(key: Path, tmp_path: Path) -> None:
