@@ -64,9 +64,9 @@ def test_an_accuracy_within_the_budget_of_its_search_is_no_flaw(tmp_path: Path) 
     run = summary.summarize(records.read(write_record(tmp_path, samples=[100] * 3)))
     accuracy = Accuracy(100, 0.8, 0.3, 0.999, top1=0.97)
     search = Search("top1 >= 95 %", "pi4", (), 0, ())
-    for found, is_flawed in ((None, True), (search, False)):
+    for of_run, is_flawed in ((None, True), (search, False)):
         one = configurations.configuration_of(
-            dataclasses.replace(run, accuracy=accuracy, search=found)
+            dataclasses.replace(run, accuracy=accuracy, search=of_run)
         )
         assert one is not None
         assert bool(one.flaw) is is_flawed

@@ -78,16 +78,16 @@ def test_a_statement_of_in_toto_links_the_files_of_a_run(key: Path, tmp_path: Pa
     report.write_text("fast")
     envelope = json.loads(signed(path, key, report).read_text())
     assert envelope["payloadType"] == "application/vnd.in-toto+json"
-    said = json.loads(base64.b64decode(envelope["payload"]))
-    assert said["_type"] == "https://in-toto.io/Statement/v1"
-    assert {row["name"]: row["digest"]["sha256"] for row in said["subject"]} == {
+    signed_text = json.loads(base64.b64decode(envelope["payload"]))
+    assert signed_text["_type"] == "https://in-toto.io/Statement/v1"
+    assert {row["name"]: row["digest"]["sha256"] for row in signed_text["subject"]} == {
         "trimtab-run": "cd" * 32,
         "net.ttm": "ab" * 32,
         path.name: files.sha256(path),
         "report.html": files.sha256(report),
     }
-    assert said["predicate"]["device"]["cpu"] == "cortex-a53"
-    assert said["predicate"]["made_from"] == RECIPE
+    assert signed_text["predicate"]["device"]["cpu"] == "cortex-a53"
+    assert signed_text["predicate"]["made_from"] == RECIPE
 
 
 def test_the_signature_is_over_the_encoding_of_dsse(key: Path, tmp_path: Path) -> None:
@@ -127,8 +127,8 @@ def change_record(target: Path) -> None:
 def change_statement(target: Path) -> None:
     place = statement.place(target)
     envelope = json.loads(place.read_text())
-    said = base64.b64decode(envelope["payload"]).replace(b'"host"', b'"h0st"')
-    envelope["payload"] = base64.b64encode(said).decode()
+    signed_text = base64.b64decode(envelope["payload"]).replace(b'"host"', b'"h0st"')
+    envelope["payload"] = base64.b64encode(signed_text).decode()
     place.write_text(json.dumps(envelope))
 
 
@@ -191,12 +191,12 @@ def test_a_key_that_is_not_listed_is_refused(key: Path, tmp_path: Path) -> None:
 def test_a_key_that_cannot_sign_and_a_missing_program_are_named(
     key: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = statement.of_folder(delivery(tmp_path / "out"))
+    signed_text = statement.of_folder(delivery(tmp_path / "out"))
     with pytest.raises(VerificationError, match="ssh-keygen cannot sign"):
-        signature.sign(said, tmp_path / "nothing")
+        signature.sign(signed_text, tmp_path / "nothing")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingRequirementError, match="ssh-keygen is not installed"):
-        signature.sign(said, key)
+        signature.sign(signed_text, key)
 
 
 def test_a_file_of_a_build_that_was_replaced_is_named(tmp_path: Path) -> None:
@@ -220,8 +220,8 @@ def test_a_folder_without_the_record_of_a_build_is_refused(text: str, tmp_path: 
 def test_a_model_that_changed_since_the_build_is_refused(tmp_path: Path) -> None:
     samples.relu(tmp_path, "x86_64")
     model, digest = tmp_path / "relu.onnx", files.sha256(tmp_path / "relu.onnx")
-    made = {"recipe": {"model": str(model)}, "sources": {str(model): digest}}
-    folder = delivery(tmp_path / "out", **made)
+    recorded = {"recipe": {"model": str(model)}, "sources": {str(model): digest}}
+    folder = delivery(tmp_path / "out", **recorded)
     model.write_bytes(model.read_bytes() + b"\0\0")
     with pytest.raises(VerificationError, match=r"relu\.onnx has changed since the build"):
         verdict.compare(verdict.recorded_build(folder))
@@ -289,8 +289,8 @@ def test_other_tools_are_told(tmp_path: Path) -> None:
     class Delivered:
         compiler = "zig 1"
 
-    told = rebuild.tools_differ(recorded, Delivered)  # type: ignore[arg-type]
-    assert "zig 0, here zig 1" in told
+    sentence = rebuild.tools_differ(recorded, Delivered)  # type: ignore[arg-type]
+    assert "zig 0, here zig 1" in sentence
 
 
 @pytest.mark.build

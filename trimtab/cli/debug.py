@@ -72,7 +72,7 @@ class DebugOptions:
         # A network that is not finite is what `debug` is for.
         settings = Settings(accept_wrong=True, control=self.control.read())
         measurement = MeasurementRequest(self.device or "local", settings, trust_new=self.trust_new)
-        recipe = self.network.read(self.plan, self.precision)
+        recipe = self.network.read(self.plan.read(), self.precision.read())
         return replace(recipe, measurement=measurement)
 
 

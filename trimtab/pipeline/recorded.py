@@ -90,12 +90,12 @@ def _default(field: Any) -> Any:
 def _sources(recipe: Recipe) -> list[Path]:
     """The files that a recipe names: of the model, of the profile and of the calibration."""
     model = Path(recipe.model)
-    found = importers.files(model) if recipe.model and model.exists() else []
+    sources = importers.files(model) if recipe.model and model.exists() else []
     calibration = recipe.calibration
     for text in (recipe.profile, calibration.samples, calibration.ranges):
         path = Path(text)
         if text and path.is_dir():
-            found += sorted(item for item in path.rglob("*") if item.is_file())
+            sources += sorted(item for item in path.rglob("*") if item.is_file())
         elif text and path.is_file():
-            found.append(path)
-    return found
+            sources.append(path)
+    return sources

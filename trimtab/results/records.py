@@ -137,7 +137,7 @@ class Header:
 
     @property
     def choices(self) -> Mapping[str, str]:
-        """What was chosen for the build, by the name of the option: precision, weights, prefer,
+        """The choices for the build, by the name of the option: precision, weights, prefer,
         accuracy. Records of earlier versions have those of a sweep's cell, or none.
         """
         recorded = self.made_from.get("choices")

@@ -14,8 +14,8 @@ from trimtab.size import elf
 
 
 def first_difference(recorded: Path, rebuilt: Path) -> str:
-    """Where two files differ first: the offset, and the section and function of a binary, or the
-    operator or constant of a model file.
+    """The first difference of two files: its offset, and the section and function of a binary, or
+    the operator or constant of a model file.
     """
     ours, theirs = recorded.read_bytes(), rebuilt.read_bytes()
     size = min(len(ours), len(theirs))

@@ -24,8 +24,8 @@ from trimtab.results import records
 
 @dataclass(frozen=True)
 class RecordedBuild:
-    """What a record says of a build. `digests`: the SHA-256 of its files, by name; `folder`: where
-    the files are, None for a run, which keeps none; `tools`: the version of trimtab, and the
+    """A build in a record. `digests`: the SHA-256 of its files, by name; `folder`: where the
+    files are, None for a run, which keeps none; `tools`: the version of trimtab, and the
     compiler.
     """
 
@@ -54,7 +54,7 @@ class RecordedBuild:
 
     @staticmethod
     def of_run(path: Path) -> RecordedBuild:
-        """What the record of a run says of its binary and model; errors of `records.read`."""
+        """The binary and the model of a run, by its record; errors of `records.read`."""
         header = records.read(path).header
         digests = {RUNNER: header.binary.sha256, header.model.name: header.model.sha256}
         made_from = RecordedRecipe.read(header.made_from, path)
@@ -98,20 +98,21 @@ def rebuilt(
             else:
                 result = build(plan(load(recipe, progress), progress), progress)
                 delivered, planned = result.delivered, result.model
-        found = {file: delivered.output_dir / file for file in recorded.digests}
-        for file, path in found.items():
+        rebuilt_files = {file: delivered.output_dir / file for file in recorded.digests}
+        for file, path in rebuilt_files.items():
             if file.endswith(".ttm") and planned and not path.is_file():
-                found[file] = planned
-        yield delivered, {file: path for file, path in found.items() if path.is_file()}
+                rebuilt_files[file] = planned
+        yield delivered, {file: path for file, path in rebuilt_files.items() if path.is_file()}
 
 
 def tools_differ(recorded: RecordedBuild, delivered: Build) -> str:
     """How the tools of the two builds differ, as a sentence; "" if they do not."""
     now = __version__, delivered.compiler
     differing = [
-        f"{then}, here {own}" for then, own in zip(recorded.tools, now, strict=True)
+        f"{then}, here {own}"
+        for then, own in zip(recorded.tools, now, strict=True)
         if then and then != own
-    ]  # fmt: skip
+    ]
     return f"Other tools made the record: {'; '.join(differing)}." if differing else ""
 
 

@@ -61,9 +61,9 @@ def verified(envelope: Path, signers: Path | None = None) -> tuple[dict[str, Any
             done = _ssh_keygen(["check-novalidate", *words], _encoded(payload))
         else:
             allowed = ["-f", str(signers)]
-            known = _ssh_keygen(["find-principals", "-s", str(file), *allowed], b"")
-            name = known.stdout.decode(errors="replace").strip().partition("\n")[0]
-            if known.returncode or not name:
+            principals = _ssh_keygen(["find-principals", "-s", str(file), *allowed], b"")
+            name = principals.stdout.decode(errors="replace").strip().partition("\n")[0]
+            if principals.returncode or not name:
                 raise VerificationError(
                     f"{signers} does not list the key that signed this",
                     where=str(envelope),

@@ -29,7 +29,7 @@ class Verdict:
 
 
 def recorded_build(target: Path) -> RecordedBuild:
-    """What the record of a folder or of a run says; ResultError without a recipe.
+    """The facts of a build in the record of a folder or of a run; ResultError without a recipe.
 
     VerificationError if a file of the folder is not that of the record.
     """
@@ -48,7 +48,7 @@ def recorded_build(target: Path) -> RecordedBuild:
 def check_signature(
     target: Path, signers: Path | None = None, reports: tuple[Path, ...] = ()
 ) -> str:
-    """Who signed the statement about a folder or a run, as a sentence.
+    """The signer of the statement about a folder or a run, as a sentence.
 
     `signers`: as of `signature.verified`; `reports`: files that the statement must be about, too.
     VerificationError if the statement does not hold, or is missing although one of them is given.
@@ -60,10 +60,10 @@ def check_signature(
                 "there is no signed statement", where=str(place), hint="./inv sign writes one"
             )
         return f"Nobody has signed it: {place} does not exist."
-    said, who = signature.verified(place, signers)
+    claims, signer = signature.verified(place, signers)
     present = statement.present(target, reports)
-    statement.check(said, present, place)
-    return f"Signed with {who}: all {len(present)} files are those of the statement."
+    statement.check(claims, present, place)
+    return f"Signed with {signer}: all {len(present)} files are those of the statement."
 
 
 def compare(recorded: RecordedBuild, model: str = "", progress: Progress = SILENT) -> Verdict:
