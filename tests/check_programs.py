@@ -11,6 +11,9 @@ import pytest
 from trimtab import files, paths
 from trimtab.build import builder, cmake_runner, host_build, toolchain
 
+# The core of the demo, which compiles most of these objects; the other emulated cores run its code.
+_CORES = {"aarch64-linux-musl": "cortex-a53"}
+
 
 @cache
 def build(name: str, *programs: str) -> Path:
@@ -28,7 +31,8 @@ def build(name: str, *programs: str) -> Path:
     # The levels of a binary for devices, with which the tree shares its objects.
     options = {"TRIMTAB_PROFILE": "full", "TRIMTAB_TOOLS": "ON"}
     options |= builder.optimization_levels(chosen)
-    configure = builder.configure_command(tree, toolchain.cmake_file(chosen), "Release", options)
+    cmake_file = toolchain.cmake_file(chosen, _CORES.get(name))
+    configure = builder.configure_command(tree, cmake_file, "Release", options)
     # Test files that run side by side build programs in the same tree.
     with files.locked(tree / ".lock"):
         cmake_runner.run(tree, configure, programs, title)
