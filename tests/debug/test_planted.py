@@ -20,7 +20,7 @@ from trimtab.planner.plan_file import Plan
 pytestmark = [pytest.mark.build, pytest.mark.device]
 
 
-def diagnosed(folder: Path, fault: Fault, *, repeat: bool = False) -> Diagnosis:
+def diagnosed(folder: Path, fault: Fault) -> Diagnosis:
     samples = 0.5 * np.random.default_rng(3).standard_normal((8, 1, 3, 13, 11), np.float32)
     np.savez(folder / "samples.npz", x=samples)
     calibrated = fault.precision == "int8"
@@ -30,7 +30,7 @@ def diagnosed(folder: Path, fault: Fault, *, repeat: bool = False) -> Diagnosis:
         calibration=Calibration(str(folder / "samples.npz") if calibrated else ""),
         measurement=MeasurementRequest(fault.device, Settings(accept_wrong=True)),
     )
-    return diagnose(recipe, repeat=repeat)
+    return diagnose(recipe, repeat=False)
 
 
 @pytest.fixture(scope="module")
@@ -57,17 +57,6 @@ def test_each_of_twenty_planted_faults_is_named_by_operator(
     sources: PlantedSources, tmp_path: Path, fault: Fault
 ) -> None:
     test_a_planted_fault_is_named_by_operator(sources, tmp_path, fault)
-
-
-@pytest.mark.slow
-def test_a_faulty_kernel_is_told_from_faulty_code_by_the_portable_kernel(
-    sources: PlantedSources, tmp_path: Path
-) -> None:
-    """The fault of the first is in the core's kernel alone, that of the second in all of them."""
-    require("qemu-aarch64", "qemu-user")
-    for fault, cause in ((FAULTS[3], "kernel"), (FAULTS[2], "operator")):
-        with sources.planted(fault):
-            assert diagnosed(tmp_path, fault, repeat=True).cause == cause
 
 
 def test_there_are_twenty_faults_of_six_kinds_on_four_cores() -> None:
