@@ -69,7 +69,7 @@ COVERED_BY = {
     "size/*": "size/test_measure.py",
     "sweep/*": "sweep/test_campaign.py",
     "tuning/*": "tuning/test_search.py",
-    "verification/*": "verification/test_verdict.py",
+    "verification/*": "verification/test_checks.py",
     "zoo/*": "zoo/test_zoo.py",
     "zoo/networks/*": "zoo/test_networks.py",
 }

@@ -29,12 +29,12 @@ def sign(options: SignOptions) -> None:
     """Sign a statement about a build or a run: its files by SHA-256, and how they were made."""
     from trimtab import files
     from trimtab.errors import UsageError
-    from trimtab.verification import signature, statement, verdict
+    from trimtab.verification import checks, signature, statement
 
     if not options.key:
         raise UsageError("with which key?", hint="--key ~/.ssh/id_ed25519")
     target, reports = _found(options.target, options.results), _reports(options.report)
-    verdict.recorded_build(target)
+    checks.recorded_build(target)
     make = statement.of_folder if target.is_dir() else statement.of_run
     envelope = signature.sign(make(target, reports), Path(options.key).expanduser())
     files.write_text(statement.place(target), envelope)
@@ -60,16 +60,16 @@ def verify(options: VerifyOptions) -> None:
     from trimtab import strict_json
     from trimtab.cli._progress import shown
     from trimtab.errors import VerificationError
-    from trimtab.verification import verdict
+    from trimtab.verification import checks
 
     target = _found(options.target, options.results)
-    recorded = verdict.recorded_build(target)
+    recorded = checks.recorded_build(target)
     signers = Path(options.signers).expanduser() if options.signers else None
-    signed = verdict.check_signature(target, signers, _reports(options.report))
+    signed = checks.check_signature(target, signers, _reports(options.report))
     if not options.rebuild:
         print(strict_json.dumps({"signed": signed}) if options.json else signed)
         return
-    outcome = verdict.compare(recorded, options.model, shown(quiet=options.json))
+    outcome = checks.compare(recorded, options.model, shown(quiet=options.json))
     if options.json:
         rows = strict_json.loads(outcome.table.json())
         print(strict_json.dumps({"signed": signed, "files": rows}, indent=1))

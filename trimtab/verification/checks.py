@@ -16,7 +16,7 @@ from trimtab.verification.rebuild import RecordedBuild, rebuilt, tools_differ
 
 
 @dataclass(frozen=True)
-class Verdict:
+class RebuildOutcome:
     """`table`: the SHA-256 of each file in the record and of the new build; `difference`: the first
     file that differs, and where, "" if all are equal but those of `debug/`, which name folders of
     the machine; `tools`: how the tools of the two builds
@@ -66,7 +66,9 @@ def check_signature(
     return f"Signed with {signer}: all {len(present)} files are those of the statement."
 
 
-def compare(recorded: RecordedBuild, model: str = "", progress: Progress = SILENT) -> Verdict:
+def compare(
+    recorded: RecordedBuild, model: str = "", progress: Progress = SILENT
+) -> RebuildOutcome:
     """Builds once more, and compares with the record; errors of `rebuilt`. `model`: where the model
     lies now.
     """
@@ -78,7 +80,7 @@ def compare(recorded: RecordedBuild, model: str = "", progress: Progress = SILEN
         if differing and recorded.folder and difference in present:
             place = first_difference(recorded.folder / difference, present[difference])
             difference = f"{difference}: {place}"
-        return Verdict(table, difference, tools_differ(recorded, delivered))
+        return RebuildOutcome(table, difference, tools_differ(recorded, delivered))
 
 
 def _table(recorded: RecordedBuild, present: Mapping[str, Path]) -> Table:

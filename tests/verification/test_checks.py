@@ -22,7 +22,7 @@ from tests.devices.conftest import require
 from tests.small_programs import Net
 from trimtab import files
 from trimtab.errors import MissingRequirementError, ResultError, VerificationError
-from trimtab.verification import rebuild, signature, statement, verdict
+from trimtab.verification import checks, rebuild, signature, statement
 from trimtab.verification.difference import first_difference
 
 RECIPE: dict[str, Any] = {"recipe": {"model": "net"}, "sources": {}, "paced": False}
@@ -103,16 +103,16 @@ def test_the_signature_is_over_the_encoding_of_dsse(key: Path, tmp_path: Path) -
 
 def test_the_key_of_a_good_signature_is_told(key: Path, tmp_path: Path) -> None:
     folder = delivery(tmp_path / "out")
-    assert verdict.check_signature(folder).startswith("Nobody has signed it")
+    assert checks.check_signature(folder).startswith("Nobody has signed it")
     signed(folder, key)
     listed = subprocess.run(
         ["ssh-keygen", "-lf", str(key)], capture_output=True, text=True, check=True
     )
     fingerprint = listed.stdout.split()[1]
-    assert f"ED25519 key {fingerprint}: all 3 files" in verdict.check_signature(folder)
+    assert f"ED25519 key {fingerprint}: all 3 files" in checks.check_signature(folder)
     signers = tmp_path / "signers"
     signers.write_text(f"ann@example.org {key.with_suffix('.pub').read_text()}")
-    assert f"{fingerprint} of ann@example.org" in verdict.check_signature(folder, signers)
+    assert f"{fingerprint} of ann@example.org" in checks.check_signature(folder, signers)
 
 
 def swap_binary(target: Path) -> None:
@@ -150,17 +150,17 @@ def test_what_was_changed_after_the_signature_is_refused(
     signed(folder, key)
     change(folder)
     with pytest.raises(VerificationError, match=message) as error:
-        verdict.check_signature(folder)
+        checks.check_signature(folder)
     assert error.value.exit_code == 48
 
 
 def test_a_record_that_was_changed_by_a_byte_is_refused(key: Path, tmp_path: Path) -> None:
     path = run(tmp_path)
     signed(path, key)
-    assert "all 3 files" in verdict.check_signature(path)
+    assert "all 3 files" in checks.check_signature(path)
     path.write_text(path.read_text().replace('"ns":6', '"ns":5'))
     with pytest.raises(VerificationError, match="is not the file that the statement"):
-        verdict.check_signature(path)
+        checks.check_signature(path)
 
 
 def test_the_report_of_another_run_is_refused(key: Path, tmp_path: Path) -> None:
@@ -168,12 +168,12 @@ def test_the_report_of_another_run_is_refused(key: Path, tmp_path: Path) -> None
     report.write_text("slow")
     other.write_text("fast")
     signed(path, key, report)
-    assert "all 4 files" in verdict.check_signature(path, reports=(report,))
+    assert "all 4 files" in checks.check_signature(path, reports=(report,))
     with pytest.raises(VerificationError, match=r"the statement is not about other\.html"):
-        verdict.check_signature(path, reports=(other,))
+        checks.check_signature(path, reports=(other,))
     report.write_text("fast")
     with pytest.raises(VerificationError, match=r"mine\.html is not the file"):
-        verdict.check_signature(path, reports=(report,))
+        checks.check_signature(path, reports=(report,))
 
 
 def test_a_key_that_is_not_listed_is_refused(key: Path, tmp_path: Path) -> None:
@@ -182,10 +182,10 @@ def test_a_key_that_is_not_listed_is_refused(key: Path, tmp_path: Path) -> None:
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(other)], check=True)
     signers.write_text(f"ann@example.org {other.with_suffix('.pub').read_text()}")
     with pytest.raises(VerificationError, match="there is no signed statement"):
-        verdict.check_signature(folder, signers)
+        checks.check_signature(folder, signers)
     signed(folder, key)
     with pytest.raises(VerificationError, match="does not list the key"):
-        verdict.check_signature(folder, signers)
+        checks.check_signature(folder, signers)
 
 
 def test_a_key_that_cannot_sign_and_a_missing_program_are_named(
@@ -201,20 +201,20 @@ def test_a_key_that_cannot_sign_and_a_missing_program_are_named(
 
 def test_a_file_of_a_build_that_was_replaced_is_named(tmp_path: Path) -> None:
     folder = delivery(tmp_path / "out")
-    assert verdict.recorded_build(folder).digests.keys() == {"trimtab-run", "net.ttm"}
+    assert checks.recorded_build(folder).digests.keys() == {"trimtab-run", "net.ttm"}
     (folder / "net.ttm").write_bytes(b"Model")
     with pytest.raises(VerificationError, match=r"net\.ttm is not the file that was built"):
-        verdict.recorded_build(folder)
+        checks.recorded_build(folder)
     (folder / "net.ttm").unlink()
     with pytest.raises(VerificationError, match=r"net\.ttm is not the file that was built"):
-        verdict.recorded_build(folder)
+        checks.recorded_build(folder)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"files": 5}', '{"files": {"a": 1}}', "\0"])
 def test_a_folder_without_the_record_of_a_build_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "build.json").write_text(text)
     with pytest.raises(ResultError, match="not the record of a build"):
-        verdict.recorded_build(tmp_path)
+        checks.recorded_build(tmp_path)
 
 
 def test_a_model_that_changed_since_the_build_is_refused(tmp_path: Path) -> None:
@@ -224,10 +224,10 @@ def test_a_model_that_changed_since_the_build_is_refused(tmp_path: Path) -> None
     folder = delivery(tmp_path / "out", **recorded)
     model.write_bytes(model.read_bytes() + b"\0\0")
     with pytest.raises(VerificationError, match=r"relu\.onnx has changed since the build"):
-        verdict.compare(verdict.recorded_build(folder))
+        checks.compare(checks.recorded_build(folder))
     model.unlink()
     with pytest.raises(VerificationError, match=r"relu\.onnx does not exist here") as error:
-        verdict.compare(verdict.recorded_build(folder))
+        checks.compare(checks.recorded_build(folder))
     assert digest in error.value.what
 
 
@@ -242,22 +242,22 @@ def rebuilt_bytes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, 
             (tmp_path / name).write_bytes(data)
         yield None, {name: tmp_path / name for name in contents}
 
-    monkeypatch.setattr(verdict, "rebuilt", fake)
-    monkeypatch.setattr(verdict, "tools_differ", lambda *_: "")
+    monkeypatch.setattr(checks, "rebuilt", fake)
+    monkeypatch.setattr(checks, "tools_differ", lambda *_: "")
     return contents
 
 
 def test_the_first_file_that_differs_is_named(
     rebuilt_bytes: dict[str, bytes], tmp_path: Path
 ) -> None:
-    recorded = verdict.recorded_build(delivery(tmp_path / "out"))
-    assert verdict.compare(recorded).difference == ""
+    recorded = checks.recorded_build(delivery(tmp_path / "out"))
+    assert checks.compare(recorded).difference == ""
     rebuilt_bytes["trimtab-run"] = b"rundll"
-    outcome = verdict.compare(recorded)
+    outcome = checks.compare(recorded)
     assert outcome.difference == "trimtab-run: byte 3"
     assert [row[3] for row in outcome.table.rows] == ["differs", "same"]
     del rebuilt_bytes["trimtab-run"]
-    assert verdict.compare(recorded).difference == "trimtab-run"
+    assert checks.compare(recorded).difference == "trimtab-run"
 
 
 def test_the_section_and_function_of_a_binary_that_differ_are_named(tmp_path: Path) -> None:
@@ -284,7 +284,7 @@ def test_the_operator_or_constant_of_a_model_that_differs_is_named(tmp_path: Pat
 
 
 def test_other_tools_are_told(tmp_path: Path) -> None:
-    recorded = verdict.recorded_build(delivery(tmp_path / "out"))
+    recorded = checks.recorded_build(delivery(tmp_path / "out"))
 
     class Delivered:
         compiler = "zig 1"
@@ -304,9 +304,9 @@ def test_a_build_is_the_same_to_the_byte_without_anything_of_the_first(tmp_path:
     samples.relu(tmp_path, "x86_64")
     recipe = Recipe(str(tmp_path / "relu.onnx"), output=tmp_path / "out", embed_model=True)
     build(plan(load(recipe)))
-    outcome = verdict.compare(verdict.recorded_build(tmp_path / "out"))
+    outcome = checks.compare(checks.recorded_build(tmp_path / "out"))
     assert outcome.difference == ""
     assert {"trimtab-run", "libtrimtab.a"} <= {row[0] for row in outcome.table.rows}
     (tmp_path / "relu.onnx").rename(tmp_path / "moved.onnx")
     with pytest.raises(VerificationError, match="does not exist here"):
-        verdict.compare(verdict.recorded_build(tmp_path / "out"))
+        checks.compare(checks.recorded_build(tmp_path / "out"))
