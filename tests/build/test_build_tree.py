@@ -29,7 +29,7 @@ OTHER = {
     "shared": True,
 }
 # What a tree is not for: what is delivered from it, and the kernels, which narrow the profile.
-DELIVERED = {"output_dir", "model", "texts", "kernels"}
+DELIVERED = {"output_dir", "model", "texts", "made_from", "kernels"}
 
 
 class _Stop(Exception):  # noqa: N818

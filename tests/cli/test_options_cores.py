@@ -84,6 +84,7 @@ def run(task: str, cpu: str, model: Path, folder: Path) -> None:
         "build": {"input": [], "model": one, **TARGET},
         "bench.run": {"input": [], "model": one, **BOARD, **results},
         "bench.instructions": {"input": [], "model": one, **results},
+        "debug": {"input": [], "model": one, **BOARD},
         "bench.ab": {"a": one, "b": one, "input": [], **BOARD, **results},
         "bench.accuracy": {
             "budget": [],

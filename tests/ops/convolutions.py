@@ -19,16 +19,17 @@ def program_of(
     layer: Any, x: Sequence[int], w: Sequence[int], attributes: Mapping[str, Any]
 ) -> tuple[Program, dict[str, NDArray[np.float32]]]:
     """A convolution of `x` with weights `w`, both by their shapes, and what the fields `bias`,
-    `residual` and `activation` of `layer` add; and its inputs. The sum is called `sum`.
+    `residual` and `activation` of `layer` add; and its inputs. The sum is called `sum`. Weights do
+    not depend on the size of the picture.
     """
-    rng = np.random.default_rng(zlib.crc32(repr(layer).encode()))
+    rng = np.random.default_rng(zlib.crc32(repr(w).encode()))
     program = Program("layer")
     program.add_input("x", x)
-    inputs = {"x": rng.standard_normal(x, np.float32)}
     operands = ["x", program.block.add_constant(rng.standard_normal(w, np.float32), "w")]
     if layer.bias:
         bias = rng.standard_normal(w[0], np.float32)
         operands.append(program.block.add_constant(bias, "b"))
+    inputs = {"x": rng.standard_normal(x, np.float32)}
     (y,) = program.block.add_op("conv", operands, dict(attributes), ["sum"])
     if layer.residual:
         shape = program.vars[y].shape

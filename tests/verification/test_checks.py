@@ -67,9 +67,8 @@ def run(folder: Path) -> Path:
 
 def signed(target: Path, key: Path, *reports: Path) -> Path:
     """The statement about a folder or a record, signed."""
-    make = statement.of_folder if target.is_dir() else statement.of_run
     place = statement.place(target)
-    place.write_text(signature.sign(make(target, reports), key))
+    place.write_text(signature.sign(statement.about(target, reports), key))
     return place
 
 

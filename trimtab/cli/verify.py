@@ -1,4 +1,4 @@
-"""Tasks about results that need not be believed: verify, sign."""
+"""The task for results that need not be believed: verify."""
 
 from __future__ import annotations
 
@@ -10,45 +10,19 @@ from trimtab.cli._options import RESULTS_HELP
 
 GROUP = "Compare and report"
 
-_TARGET = "folder of `build`, or a run: a file, a run id or `last`"
-_REPORT = "a report of the run, as a file"
-
-
-@dataclass(frozen=True, kw_only=True)
-class SignOptions:
-    """Options of `sign`."""
-
-    target: str = argument(f"{_TARGET}; the statement is written beside it")
-    key: str = option("private key of OpenSSH, or the public half of one that the agent has")
-    report: tuple[str, ...] = option(f"{_REPORT} (repeatable)", ())
-    results: str = option(RESULTS_HELP)
-
-
-@command(SignOptions)
-def sign(options: SignOptions) -> None:
-    """Sign a statement about a build or a run: its files by SHA-256, and how they were made."""
-    from trimtab import files
-    from trimtab.errors import UsageError
-    from trimtab.verification import checks, signature, statement
-
-    if not options.key:
-        raise UsageError("with which key?", hint="--key ~/.ssh/id_ed25519")
-    target, reports = _found(options.target, options.results), _reports(options.report)
-    checks.recorded_build(target)
-    make = statement.of_folder if target.is_dir() else statement.of_run
-    envelope = signature.sign(make(target, reports), Path(options.key).expanduser())
-    files.write_text(statement.place(target), envelope)
-    print(f"written: {statement.place(target)}")
-
 
 @dataclass(frozen=True, kw_only=True)
 class VerifyOptions:
     """Options of `verify`."""
 
-    target: str = argument(_TARGET)
+    target: str = argument("folder of `build`, or a run: a file, a run id or `last`")
     model: str = option("where the model lies now; default: where the build found it")
     signers: str = option("OpenSSH's file of allowed signers; default: any key, which is told")
-    report: tuple[str, ...] = option(f"{_REPORT} that the statement must name (repeatable)", ())
+    report: tuple[str, ...] = option("file that the statement must be about, too (repeatable)", ())
+    sign: str = option(
+        "if all bytes are equal, sign a new statement with this key: a private one of OpenSSH, or "
+        "the public half of one that the agent has"
+    )
     rebuild: bool = option("build it again and compare; --no-rebuild checks signatures alone", True)
     results: str = option(RESULTS_HELP)
     json: bool = option("print JSON", False)
@@ -56,31 +30,34 @@ class VerifyOptions:
 
 @command(VerifyOptions, engine=True)
 def verify(options: VerifyOptions) -> None:
-    """Check the signature of a build or a run, build it again, and compare the bytes."""
-    from trimtab import strict_json
+    """Check the signature of a build or a run, build it again, compare the bytes; or sign it."""
+    from trimtab import files, strict_json
     from trimtab.cli._progress import shown
     from trimtab.errors import VerificationError
-    from trimtab.verification import checks
+    from trimtab.verification import checks, signature, statement
 
-    target = _found(options.target, options.results)
+    target, reports = _found(options.target, options.results), _reports(options.report)
     recorded = checks.recorded_build(target)
-    signers = Path(options.signers).expanduser() if options.signers else None
-    signed = checks.check_signature(target, signers, _reports(options.report))
-    if not options.rebuild:
-        print(strict_json.dumps({"signed": signed}) if options.json else signed)
-        return
-    outcome = checks.compare(recorded, options.model, shown(quiet=options.json))
-    if options.json:
-        rows = strict_json.loads(outcome.table.json())
-        print(strict_json.dumps({"signed": signed, "files": rows}, indent=1))
-    else:
-        print(f"{outcome.table.text()}\n\n{signed}")
-    if outcome.difference:
-        raise VerificationError(
-            f"the recipe gives other bytes; the first difference is in {outcome.difference}",
-            where=str(target),
-            hint=outcome.tools or "the files, or the record, are not what this recipe builds",
-        )
+    facts: dict[str, object] = {}
+    if not options.sign:
+        signers = Path(options.signers).expanduser() if options.signers else None
+        facts["signed"] = checks.check_signature(target, signers, reports)
+    if options.rebuild:
+        outcome = checks.compare(recorded, options.model, shown(quiet=options.json))
+        facts["files"] = strict_json.loads(outcome.table.json())
+        if not options.json:
+            print(f"{outcome.table.text()}\n")
+        if outcome.difference:
+            raise VerificationError(
+                f"the recipe gives other bytes; the first difference is in {outcome.difference}",
+                where=str(target),
+                hint=outcome.tools or "the files, or the record, are not what this recipe builds",
+            )
+    if options.sign:
+        envelope = signature.sign(statement.about(target, reports), Path(options.sign).expanduser())
+        files.write_text(statement.place(target), envelope)
+        facts["signed"] = f"written: {statement.place(target)}"
+    print(strict_json.dumps(facts, indent=1) if options.json else facts["signed"])
 
 
 def _found(target: str, results: str) -> Path:

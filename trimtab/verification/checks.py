@@ -57,7 +57,9 @@ def check_signature(
     if not place.exists():
         if signers or reports:
             raise VerificationError(
-                "there is no signed statement", where=str(place), hint="./inv sign writes one"
+                "there is no signed statement",
+                where=str(place),
+                hint="./inv verify --sign KEY writes one",
             )
         return f"Nobody has signed it: {place} does not exist."
     claims, signer = signature.verified(place, signers)

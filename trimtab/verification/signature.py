@@ -31,7 +31,7 @@ def sign(statement: dict[str, Any], key: Path) -> str:
         raise VerificationError(
             f"ssh-keygen cannot sign: {signed.stderr.decode(errors='replace').strip()}",
             where=str(key),
-            hint="name a private key of OpenSSH with --key, such as ~/.ssh/id_ed25519",
+            hint="name a private key of OpenSSH with --sign, such as ~/.ssh/id_ed25519",
         )
     signature = {"sig": base64.b64encode(signed.stdout).decode()}
     envelope = {"payloadType": PAYLOAD, "payload": base64.b64encode(payload).decode()}
@@ -53,7 +53,9 @@ def verified(envelope: Path, signers: Path | None = None) -> tuple[dict[str, Any
             raise ValueError("it is no in-toto statement")
     except (OSError, ValueError, LookupError, TypeError, binascii.Error) as error:
         raise VerificationError(
-            f"not a signed statement: {error}", where=str(envelope), hint="./inv sign writes one"
+            f"not a signed statement: {error}",
+            where=str(envelope),
+            hint="./inv verify --sign KEY writes one",
         ) from None
     with files.temporary("statement.sig", signature, error=VerificationError) as file:
         words = ["-n", _NAMESPACE, "-s", str(file)]

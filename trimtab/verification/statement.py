@@ -27,6 +27,13 @@ def place(target: Path) -> Path:
     return target.with_name(target.name + SUFFIX)
 
 
+def about(target: Path, reports: tuple[Path, ...] = ()) -> dict[str, Any]:
+    """The statement about a folder that `build` has made, or about the record of a run, and about
+    reports of it.
+    """
+    return of_folder(target, reports) if target.is_dir() else of_run(target, reports)
+
+
 def of_folder(folder: Path, reports: tuple[Path, ...] = ()) -> dict[str, Any]:
     """The statement about a folder that `build` has made, by the files that it has now."""
     record: dict[str, Any] = strict_json.loads((folder / RECORD).read_text(encoding="utf-8"))
@@ -75,7 +82,7 @@ def check(statement: Mapping[str, Any], present: Mapping[str, str], where: Path)
         raise VerificationError(
             what,
             where=str(where),
-            hint=f"its SHA-256 is {digest}; ./inv sign makes a new statement",
+            hint=f"its SHA-256 is {digest}; ./inv verify --sign KEY makes a new statement",
         )
 
 
@@ -83,7 +90,7 @@ def present(target: Path, reports: tuple[Path, ...] = ()) -> dict[str, str]:
     """The names and digests that a statement about a folder or a record must have, with those of
     these reports.
     """
-    own = of_folder(target, reports) if target.is_dir() else of_run(target, reports)
+    own = about(target, reports)
     return {row["name"]: row["digest"]["sha256"] for row in own["subject"]}
 
 

@@ -85,12 +85,12 @@ def conv(node: OnnxNode) -> Results:
     spatial, group = len(node.shape()) - 2, node.integer("group", 1)
     x = to_image(node, node.x(), spatial)
     kernel, size = weight.shape[2:], x.shape[2:]
-    if node.type == "Conv":
-        stored = _as_stored(node, 1, weight), None if bias is None else _as_stored(node, 2, bias)
-        y = convolve(node, x, *stored, windows.window_of(node, kernel, size), group)
-    else:
+    if node.type == "ConvTranspose":
         window, extra = windows.transposed(node, kernel, size)
         y = deconvolve(node, x, weight, bias, window, group, extra)
+    else:  # also the FusedConv of onnxruntime
+        stored = _as_stored(node, 1, weight), None if bias is None else _as_stored(node, 2, bias)
+        y = convolve(node, x, *stored, windows.window_of(node, kernel, size), group)
     return from_image(node, y, spatial, node.x())
 
 
