@@ -100,9 +100,13 @@ def test_the_signature_is_over_the_encoding_of_dsse(key: Path, tmp_path: Path) -
     subprocess.run([*argv, "-s", "sig"], cwd=tmp_path, input=text, check=True)
 
 
-def test_the_key_of_a_good_signature_is_told(key: Path, tmp_path: Path) -> None:
+def test_the_key_of_a_good_signature_is_told(
+    key: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = delivery(tmp_path / "out")
     assert checks.check_signature(folder).startswith("Nobody has signed it")
+    monkeypatch.chdir(folder)
+    assert statement.place(Path(".")) == tmp_path / "out.intoto.json"
     signed(folder, key)
     listed = subprocess.run(
         ["ssh-keygen", "-lf", str(key)], capture_output=True, text=True, check=True

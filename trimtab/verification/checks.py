@@ -19,8 +19,7 @@ from trimtab.verification.rebuild import RecordedBuild, rebuilt, tools_differ
 class RebuildOutcome:
     """`table`: the SHA-256 of each file in the record and of the new build; `difference`: the first
     file that differs, and where, "" if all are equal but those of `debug/`, which name folders of
-    the machine; `tools`: how the tools of the two builds
-    differ, "" if they do not.
+    the machine; `tools`: how the tools of the two builds differ, "" if they do not.
     """
 
     table: Table

@@ -24,6 +24,7 @@ _SHOWN_FACTS = ("toolchain", "cpu", "compiler", "profile", "git", "made_from")
 
 def place(target: Path) -> Path:
     """The file of the statement about a folder or a record: it lies beside it."""
+    target = target.resolve()  # also of "."
     return target.with_name(target.name + SUFFIX)
 
 
@@ -38,7 +39,7 @@ def of_folder(folder: Path, reports: tuple[Path, ...] = ()) -> dict[str, Any]:
     """The statement about a folder that `build` has made, by the files that it has now."""
     record: dict[str, Any] = strict_json.loads((folder / RECORD).read_text(encoding="utf-8"))
     digests = {name: files.sha256(folder / name) for name in (*record["files"], RECORD)}
-    facts = {key: record[key] for key in _SHOWN_FACTS}
+    facts = {key: record.get(key) for key in _SHOWN_FACTS}
     return _statement(_BUILD, digests | _digests(reports), facts)
 
 
