@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 from types import MappingProxyType
 from typing import Any
@@ -165,7 +166,7 @@ def test_outputs_are_written_into_arrays() -> None:
     results = session.run({"x": x}, out={second: x, first: out})  # an input may be one of them
     assert results[first] is out
     assert results[second] is x
-    np.testing.assert_allclose(out, np.e, rtol=1e-6)
+    np.testing.assert_allclose(out, math.e, rtol=1e-6)
     np.testing.assert_array_equal(x, -1)
     fixed = np.zeros((3, 5), np.float32)
     fixed.setflags(write=False)
