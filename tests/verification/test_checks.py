@@ -106,7 +106,7 @@ def test_the_key_of_a_good_signature_is_told(
     folder = delivery(tmp_path / "out")
     assert checks.check_signature(folder).startswith("Nobody has signed it")
     monkeypatch.chdir(folder)
-    assert statement.place(Path(".")) == tmp_path / "out.intoto.json"
+    assert statement.place(Path()) == tmp_path / "out.intoto.json"
     signed(folder, key)
     listed = subprocess.run(
         ["ssh-keygen", "-lf", str(key)], capture_output=True, text=True, check=True
