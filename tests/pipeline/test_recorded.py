@@ -20,6 +20,7 @@ from trimtab.pipeline.calibration import Calibration
 from trimtab.pipeline.recipe import MeasurementRequest, Recipe
 from trimtab.pipeline.recorded import RecordedRecipe
 from trimtab.planner.plan_file import Choice, Plan
+from trimtab.results import records
 
 OUTPUT = Path("elsewhere")
 NV12 = camera.parse("camera(nv12, 64x64..1920x1080) | letterbox(640, 114) | rgb | scale(1/255)")
@@ -64,6 +65,13 @@ def test_a_recipe_reads_back_as_it_was_written(name: str) -> None:
     written = json.loads(json.dumps(RecordedRecipe.of(recipe).to_json()))
     read = RecordedRecipe.read(written, Path("build.json"))
     assert read.for_output(OUTPUT, Path("build.json")) == replace(recipe, output=OUTPUT)
+
+
+def test_the_choices_of_a_plan_are_those_that_records_know() -> None:
+    plan = Plan(prefer="size", precision="f16", accuracy="fast", weights_type="f16")
+    choices = RecordedRecipe.of(Recipe("net", plan=plan)).choices
+    assert tuple(choices) == records.CHOICES
+    assert [*choices.values()] == ["f16", "f16", "size", "fast"]
 
 
 def test_a_recipe_of_paced_frames_is_built_for_them_again() -> None:

@@ -19,7 +19,7 @@ SUFFIX = ".intoto.json"
 _TYPE = "https://in-toto.io/Statement/v1"
 _BUILD = "urn:trimtab:build:v1"
 _RUN = "urn:trimtab:run:v1"
-_SHOWN_FACTS = ("toolchain", "cpu", "compiler", "profile", "git", "made_from")
+_FACTS = ("toolchain", "cpu", "compiler", "profile", "git", "made_from")
 
 
 def place(target: Path) -> Path:
@@ -39,7 +39,7 @@ def of_folder(folder: Path, reports: tuple[Path, ...] = ()) -> dict[str, Any]:
     """The statement about a folder that `build` has made, by the files that it has now."""
     record: dict[str, Any] = strict_json.loads((folder / RECORD).read_text(encoding="utf-8"))
     digests = {name: files.sha256(folder / name) for name in (*record["files"], RECORD)}
-    facts = {key: record.get(key) for key in _SHOWN_FACTS}
+    facts = {key: record.get(key) for key in _FACTS}
     return _statement(_BUILD, digests | _digests(reports), facts)
 
 
