@@ -208,9 +208,9 @@ def test_wrappers_call_zig_itself_with_one_cache_even_in_odd_places(
     monkeypatch.setattr(toolchain, "zig_program", lambda: stand_in)
     file = toolchain.cmake_file(find_toolchain("armv7-linux-musleabihf"))
     output = subprocess.run(
-        [file.with_name("c++"), "-c", "a b.cpp"], capture_output=True, text=True, check=True
+        [file.with_name("cc"), "-c", "a b.c"], capture_output=True, text=True, check=True
     ).stdout.strip()
-    assert output == f"{cache}/zig|{cache}/zig|c++ -target thumb-linux-musleabihf -c a b.cpp"
+    assert output == f"{cache}/zig|{cache}/zig|cc -target thumb-linux-musleabihf -c a b.c"
     assert stat.S_IMODE(file.with_name("ar").stat().st_mode) == 0o755
 
 

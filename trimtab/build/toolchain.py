@@ -332,14 +332,16 @@ def _zig_wrappers(toolchain: Toolchain) -> dict[str, str]:
             hint="build in WSL, as on Linux (docs/hosts.md)",
         )
     zig, cache = _quoted(zig_program()), _quoted(paths.zig_cache())
-    scripts = {}
-    for tool in ("cc", "c++", "ar", "ranlib"):
-        target = f" -target {toolchain.target}" if tool in ("cc", "c++") else ""
-        scripts[tool] = (
-            f"#!/bin/sh\nexport ZIG_GLOBAL_CACHE_DIR={cache} ZIG_LOCAL_CACHE_DIR={cache}\n"
-            f'exec {zig} {tool}{target} "$@"\n'
-        )
-    return scripts
+    target = f" -target {toolchain.target}"
+    # The compiler's own headers, such as arm_neon.h and immintrin.h, are parsed once for all
+    # files: otherwise they take three quarters of the time of a kernel. Objects are the same.
+    modules = f" -fmodules -fmodules-cache-path={_quoted(paths.zig_cache() / 'modules')}"
+    options = {"cc": target, "c++": target + modules, "ar": "", "ranlib": ""}
+    environment = f"export ZIG_GLOBAL_CACHE_DIR={cache} ZIG_LOCAL_CACHE_DIR={cache}\n"
+    return {
+        tool: f'#!/bin/sh\n{environment}exec {zig} {tool}{own} "$@"\n'
+        for tool, own in options.items()
+    }
 
 
 def _quoted(text: Path | str) -> str:
