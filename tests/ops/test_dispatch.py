@@ -61,18 +61,24 @@ def core(toolchain: str, name: str, features: set[str], *plans: str) -> Core:
     return Core(toolchain, name, frozenset(features), plans)
 
 
+def nightly(core: Core) -> pytest.ParameterSet:
+    """A core that `--full` runs alone."""
+    return pytest.param(core, marks=pytest.mark.slow)
+
+
 _ARM8 = ("cortex-a53", "cortex-a55", "cortex-a76")
+# A Cortex-A72 and an A9 take the same kernels as the core in front of them.
 CORES = [
     core("aarch64-linux-musl", "cortex-a53", {"neon"}, *_ARM8),
-    core("aarch64-linux-musl", "cortex-a72", {"neon"}, *_ARM8),
+    nightly(core("aarch64-linux-musl", "cortex-a72", {"neon"}, *_ARM8)),
     core("aarch64-linux-musl", "cortex-a76", _V8_2, *_ARM8),
     core("aarch64-linux-musl", "max", _V8_2 | {"i8mm"}, *_ARM8),
     core("armv7-linux-musleabihf", "cortex-a7", {"neon", "vfpv4"}, "cortex-a7", "cortex-a9"),
     core("armv7-linux-musleabihf", "cortex-a8", {"neon"}, "cortex-a8", "generic"),
-    core("armv7-linux-musleabihf", "cortex-a9", {"neon"}, "cortex-a7", "cortex-a9"),
+    nightly(core("armv7-linux-musleabihf", "cortex-a9", {"neon"}, "cortex-a7", "cortex-a9")),
     core("host", "Nehalem", set(), "haswell", "skylake-avx512"),
     core("host", "Haswell", {"avx2", "fma"}, "haswell", "skylake-avx512"),
-    pytest.param(core("riscv64-linux-musl", "rv64", set(), "generic"), marks=pytest.mark.slow),
+    nightly(core("riscv64-linux-musl", "rv64", set(), "generic")),
 ]
 
 

@@ -1,7 +1,7 @@
 """The operator vectors and whole networks on a device, through the runner.
 
 `./inv test --device NAME` tests the engine on that device. Without it, ARM cores in QEMU user mode
-replace boards, with every fifth vector and a generic binary that other tests also use; `--full`
+replace boards, with every 13th vector and a generic binary that other tests also use; `--full`
 runs all vectors, with a binary for that core, as it is shipped. Vectors rotate through 1 to 4
 threads.
 """
@@ -34,6 +34,7 @@ from trimtab.pipeline.remote import RemoteRunner, remote_runner
 from trimtab.profile import find_profile
 
 EMULATED = ("qemu-a53", "qemu-armv7")
+_EVERY = 13  # the stride through vectors; prime, so that all families' cases are met
 SMALL_NETWORKS = ("mobilenet_v3_small", "shufflenet_v2", "squeezenet", "yolo_fastest")
 
 ONE_LAYOUT = {model.folder.split("_")[0]: model for model in models.PUBLISHED}.values()
@@ -82,7 +83,7 @@ def test_a_family_of_operators_computes_the_same_on_the_device(
 ) -> None:
     every = pytestconfig.getoption("--full") or pytestconfig.getoption("--device")
     wrong = {}
-    for i, case in enumerate(by_family()[family][:: 1 if every else 5]):
+    for i, case in enumerate(by_family()[family][:: 1 if every else _EVERY]):
         path = tmp_path / "case.onnx"
         path.write_bytes(case.model.SerializeToString())
         try:
@@ -108,7 +109,7 @@ def test_onnx_s_own_tests_are_right_or_refused_on_the_device(
     subject: RemoteRunner, suite: str, tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
     every = pytestconfig.getoption("--full") or pytestconfig.getoption("--device")
-    cases = [*conformance.cases([suite])][:: 1 if every else 10]
+    cases = [*conformance.cases([suite])][:: 1 if every else 2 * _EVERY]
     compute = partial(subject.compute, folder=tmp_path)
     outcomes = [conformance.run(case, compute) for case in cases]
     assert {o.name: o.reason for o in outcomes if o.status == conformance.WRONG} == {}
