@@ -63,7 +63,9 @@ def unpack(release: str, folder: Path, options: Sequence[str], within: Sequence[
         raise MissingRequirementError(
             "mmdebstrap is not installed", hint="sudo apt-get install mmdebstrap"
         )
-    argv = [*within, "mmdebstrap", *options, release, str(folder), MIRROR]
+    # Its setup mounts devices, which a user namespace allows in mounts of its own.
+    argv = [*within, *(["unshare", "--mount"] if within else [])]
+    argv += ["mmdebstrap", *options, release, str(folder), MIRROR]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     if done.returncode:
         raise BuildError(f"mmdebstrap failed:\n{done.stderr[-2000:]}", where=release)
