@@ -179,26 +179,44 @@ int RunOnce(trimtab_model* model, Meter* meter, const char* event, int64_t index
 }
 
 #if TRIMTAB_PACED
-// One run per frame; a run's time counts from the arrival of its frame.
-int MeasurePaced(trimtab_model* model, const Options& options, Meter* meter) {
-  Pacer pacer(options.period_us * 1000);
-  const int64_t start = NowNs();
-  for (int64_t i = 0; i < options.runs || NowNs() - start < options.min_time_ms * 1000000; ++i) {
-    pacer.Next();
-    meter->Begin(Phase::kRunBegin, i);
-    const int code = trimtab_run(model);
-    meter->End(Phase::kRunEnd, i);
-    if (code != 0) return Fail(code, trimtab_last_error(model));
-    JsonLine line("run");
-    line.Number("i", i);
-    meter->AddTo(&line);
-    line.Number("frame", pacer.frame());
-    line.Number("wait_ns", meter->start_ns() - pacer.arrival_ns());
-    line.Write();
-  }
+// The run of the next frame; its time counts from the arrival of the frame.
+int RunFrame(trimtab_model* model, Pacer* pacer, Meter* meter, int64_t index) {
+  pacer->Next();
+  meter->Begin(Phase::kRunBegin, index);
+  const int code = trimtab_run(model);
+  meter->End(Phase::kRunEnd, index);
+  if (code != 0) return Fail(code, trimtab_last_error(model));
+  JsonLine line("run");
+  line.Number("i", index);
+  meter->AddTo(&line);
+  line.Number("frame", pacer->frame());
+  line.Number("wait_ns", meter->start_ns() - pacer->arrival_ns());
+  line.Write();
   return 0;
 }
 #endif
+
+// The runs of the steady state, and the CPU time of all threads during and between them: threads
+// that spin while they wait for a frame show there.
+int RunSteadily(trimtab_model* model, const Options& options, Meter* meter) {
+  const int64_t start = NowNs(), cpu_ns = CpuNs();
+#if TRIMTAB_PACED
+  Pacer pacer(options.period_us * 1000);
+#endif
+  int64_t i = 0;
+  for (; i < options.runs || NowNs() - start < options.min_time_ms * 1000000; ++i) {
+#if TRIMTAB_PACED
+    const int code = options.period_us > 0 ? RunFrame(model, &pacer, meter, i)
+                                           : RunOnce(model, meter, "run", i);
+#else
+    const int code = RunOnce(model, meter, "run", i);
+#endif
+    if (code != 0) return code;
+  }
+  const int64_t used_ns = CpuNs() - cpu_ns;
+  JsonLine("cpu").Number("runs", i).Number("ns", used_ns).Number("wall_ns", NowNs() - start).Write();
+  return 0;
+}
 
 int Measure(trimtab_model* model, const Options& options, Meter* meter) {
 #if TRIMTAB_TENSORS
@@ -213,13 +231,7 @@ int Measure(trimtab_model* model, const Options& options, Meter* meter) {
   for (int64_t i = 0; i < options.warmup; ++i) {
     if (const int code = RunOnce(model, meter, "warmup", i)) return code;
   }
-#if TRIMTAB_PACED
-  if (options.period_us > 0) return MeasurePaced(model, options, meter);
-#endif
-  const int64_t start = NowNs();
-  for (int64_t i = 0; i < options.runs || NowNs() - start < options.min_time_ms * 1000000; ++i) {
-    if (const int code = RunOnce(model, meter, "run", i)) return code;
-  }
+  if (const int code = RunSteadily(model, options, meter)) return code;
   if (!options.per_op) return 0;
   // Operators are timed in separate runs, because reading the clock around each one would lengthen
   // the runs above.

@@ -41,13 +41,17 @@ void Mark(Phase, int64_t) {}  // for QEMU, which runs programs of Linux
 
 #endif
 
-}  // namespace
-
-int64_t NowNs() {
+int64_t ReadNs(clockid_t clock) {
   timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  clock_gettime(clock, &now);
   return int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
 }
+
+}  // namespace
+
+int64_t NowNs() { return ReadNs(CLOCK_MONOTONIC); }
+
+int64_t CpuNs() { return ReadNs(CLOCK_PROCESS_CPUTIME_ID); }
 
 #if defined(__linux__)
 

@@ -50,6 +50,9 @@ class Meter {
 
 int64_t NowNs();
 
+// CPU time of all threads of this process, in nanoseconds.
+int64_t CpuNs();
+
 // Memory of this process as reported by Linux; -1: unknown.
 struct Resident {
   int64_t peak_bytes;  // VmHWM: peak resident memory, including pages of mapped files

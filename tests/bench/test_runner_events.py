@@ -30,6 +30,7 @@ WHOLE: list[dict[str, Any]] = [
     {"event": "warmup", "i": 0, **SPAN},
     {"event": "run", "i": 0, **SPAN, "counters": [[9, 100, 50], None]},
     {"event": "run", "i": 1, **SPAN, "counters": [None, [0, 0, 0]]},
+    {"event": "cpu", "runs": 2, "ns": 0, "wall_ns": 5},
     {"event": "op", **OP},
     {"event": "op", **OP, "shares": [[0, 9], None]},
     {"event": "output", "i": 0, "dims": [3, 0]},
@@ -69,7 +70,7 @@ def test_a_complete_launch_is_read_as_printed() -> None:
     assert list(launch.events) == WHOLE
 
 
-@pytest.mark.parametrize("missing", ["load", "memory", "first", "run", "peak", "end"])
+@pytest.mark.parametrize("missing", ["load", "memory", "first", "run", "cpu", "peak", "end"])
 def test_a_launch_without_a_required_event_is_incomplete(missing: str) -> None:
     launch = interpret(printed([event for event in WHOLE if event["event"] != missing]))
     assert isinstance(launch.error, RunnerError)

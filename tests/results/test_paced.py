@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,12 @@ Run = tuple[int, int, int]
 """Frame, ms of waiting, ms of inference."""
 
 
-def record(folder: Path, runs: list[Run], *, fps: float = 10, is_emulated: bool = False) -> Record:
-    """A record of these runs, with a sample of clock and temperature each second."""
+def record(
+    folder: Path, runs: list[Run], *, fps: float = 10, is_emulated: bool = False, cpu_ms: int = 0
+) -> Record:
+    """A record of these runs, with a sample of clock and temperature each second; `cpu_ms`: the CPU
+    time of all threads in two seconds.
+    """
     with Writer(folder, make_header(is_emulated=is_emulated)) as writer:
         samples = [[0.0, 2400.0, 45.0], [1.0, 1500.0, None]]
         pace = {"fps": fps, "seconds": 2.0, "samples": samples, "why": ""}
@@ -28,6 +33,9 @@ def record(folder: Path, runs: list[Run], *, fps: float = 10, is_emulated: bool 
         for i, (frame, wait, took) in enumerate(runs):
             event = {"event": "run", "i": i, "ns": took * MS, "instructions": 9}
             writer.event({**event, "frame": frame, "wait_ns": wait * MS})
+        if cpu_ms:
+            used = {"runs": len(runs), "ns": cpu_ms * MS, "wall_ns": 2000 * MS}
+            writer.event({"event": "cpu", **used})
         writer.end(Status.OK)
     return records.read(writer.path)
 
@@ -87,6 +95,19 @@ def test_reports_show_deadlines_latency_and_a_picture(tmp_path: Path) -> None:
         "html"
     ).run(run)
     assert summarize(record(tmp_path / "other", [(0, 0, 9)])).paced
+
+
+def test_cpu_time_is_told_by_result_and_as_busy_cores(tmp_path: Path) -> None:
+    run = summarize(record(tmp_path, [(i, 0, 40) for i in range(20)], cpu_ms=1200))
+    text = reports.find("terminal").run(run)
+    assert "60 ms by result, waiting included: 0.60 cores busy" in " ".join(text.split())
+    assert (figure := run.figure("cpu"))
+    assert figure.value == 60 * MS
+    rows = json.loads(reports.find("google-benchmark").run(run))["benchmarks"]
+    times = [(row["real_time"], row["cpu_time"]) for row in rows]
+    assert times == [(40 * MS, 60 * MS)]
+    emulated = record(tmp_path / "e", [(0, 0, 40)], is_emulated=True, cpu_ms=9)
+    assert summarize(emulated).figure("cpu") is None
 
 
 def test_a_run_of_another_kind_is_not_paced(tmp_path: Path) -> None:

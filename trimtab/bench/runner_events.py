@@ -173,6 +173,16 @@ EVENTS: tuple[EventSchema, ...] = (
         only=INFERENCE,
     ),
     EventSchema(
+        "cpu",
+        "after the last run",
+        (
+            FieldSchema("runs", _POSITIVE),
+            FieldSchema("ns", _COUNT, "CPU time of all threads, in these runs and between them"),
+            FieldSchema("wall_ns", _POSITIVE),
+        ),
+        only=INFERENCE,
+    ),
+    EventSchema(
         "op",
         "after each operator, with `--per-op`",
         (

@@ -55,6 +55,9 @@ def _rows(paced: Paced) -> list[tuple[str, str]]:
         if paced.p99_ns is None:
             p99 = f"unknown with fewer than {MIN_FOR_P99} frames"
         rows.append(("from frame to result", f"p50 {p50}, p90 {p90}, p99 {p99}, maximum {most}"))
+    if paced.cpu_ns is not None and paced.busy_cores is not None:
+        used = f"{fmt.value(paced.cpu_ns, Unit.NS)} by result, waiting included"
+        rows.append(("CPU time of all threads", f"{used}: {paced.busy_cores:.2f} cores busy"))
     for name, unit, at in (("clock", "MHz", 1), ("temperature", "°C", 2)):
         values = [value for sample in paced.samples if (value := sample[at]) is not None]
         if values:

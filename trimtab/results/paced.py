@@ -52,7 +52,8 @@ class Paced:
     """A paced run; times are None under an emulator.
 
     `frames`: those that arrived, of which `dropped` have no result and `late` a late one.
-    `p99_ns` is also None with too few frames. `samples`: (second, MHz, degrees Celsius). `why`: why
+    `p99_ns` is also None with too few frames. `cpu_ns`: CPU time of all threads by result, waiting
+    included, and `busy_cores`: by time that passed; None in earlier records. `samples`: (second, MHz, degrees Celsius). `why`: why
     there are no more of those.
     """
 
@@ -68,6 +69,8 @@ class Paced:
     spans: tuple[PacedSpan, ...]
     samples: tuple[tuple[float, float | None, float | None], ...]
     why: str = ""
+    cpu_ns: float | None = None
+    busy_cores: float | None = None
 
     @property
     def missed(self) -> int | None:
@@ -101,6 +104,7 @@ def of_record(record: Record) -> Paced | None:
         times = dict.fromkeys(("dropped", "late", "p50_ns", "p90_ns", "p99_ns", "max_ns"))
         return Paced(fps, seconds, frames, spans=(), samples=samples, why=event["why"], **times)
     latencies = [run["wait_ns"] + run["ns"] for run in runs]
+    cpu = record.first("cpu")
     return Paced(
         fps=fps,
         seconds=seconds,
@@ -114,6 +118,8 @@ def of_record(record: Record) -> Paced | None:
         spans=tuple(_spans(runs, fps, samples)),
         samples=samples,
         why=event["why"],
+        cpu_ns=cpu["ns"] / cpu["runs"] if cpu else None,
+        busy_cores=cpu["ns"] / cpu["wall_ns"] if cpu else None,
     )
 
 

@@ -253,6 +253,8 @@ def _figures(record: Record) -> Iterator[Figure]:
             yield Figure(key, label, Unit.NS, times)
         if counts := _samples(record, kind, "instructions"):
             yield Figure(f"{key}_instructions", label, Unit.INSTRUCTIONS, counts)
+    if not emulated and (used := _cpu_times(record)):
+        yield Figure("cpu", "CPU time of an inference, all threads", Unit.NS, used)
     if memory := record.first("memory"):
         for key, label, whole in (
             ("arena_bytes", "activation memory", ""),
@@ -270,6 +272,11 @@ def _figures(record: Record) -> Iterator[Figure]:
     ):
         if samples := _samples(record, "peak", source):
             yield Figure(key, label, Unit.BYTES, samples, whole)
+
+
+def _cpu_times(record: Record) -> tuple[tuple[int, ...], ...]:
+    """CPU time by inference of each launch, waiting between inferences included."""
+    return tuple((round(event["ns"] / event["runs"]),) for event in record.of("cpu"))
 
 
 def _samples(record: Record, kind: str, field: str) -> tuple[tuple[int, ...], ...]:

@@ -38,6 +38,7 @@ def test_a_paced_run_is_watched_over_ssh(
     run = summarize(record)
     assert run.paced is not None
     assert run.paced.p50_ns == 807  # the fake runner waits for 7 ns and computes for 800
+    assert (run.paced.cpu_ns, run.paced.busy_cores) == (1600, 0.5)
     _, mhz, celsius = run.paced.samples[0]
     assert mhz is not None
     assert celsius is not None

@@ -5,7 +5,8 @@
     compare.py benchmarks a.json b.json
 
 Each launch is a repetition, as the U test needs; its time is the median of its inferences.
-`cpu_time` repeats the wall-clock time, since CPU time is not measured. Sizes and executed
+`cpu_time` of inferences is that of all threads, by inference; elsewhere it repeats the wall-clock
+time. Sizes and executed
 instructions are counters. Source: the library's docs/user_guide.md and src/json_reporter.cc.
 """
 
@@ -64,7 +65,7 @@ def _run_entries(name: str, summary: Summary, family: int) -> Iterator[dict[str,
     counters = {
         figure.key: figure.value for figure in summary.figures if figure.unit is not Unit.NS
     }
-    timed = [figure for figure in summary.figures if figure.unit is Unit.NS]
+    timed = [f for f in summary.figures if f.unit is Unit.NS and f.key != "cpu"]
     for instance, figure in enumerate(timed):
         about = _about(f"{name}/{figure.key}", family, instance)
         figure_counters = counters if figure.key == "latency" else {}
@@ -79,10 +80,12 @@ def _repetitions(
     about: dict[str, Any], figure: Figure, counters: dict[str, float], summary: Summary
 ) -> Iterator[dict[str, Any]]:
     label = {"label": f"{summary.status}: {summary.message}"} if summary.message else {}
+    cpu = summary.figure("cpu") if figure.key == "latency" else None
     for i, samples in enumerate(figure.launches):
         median = float(statistics.median(samples))
         entry = _entry(about, i, len(figure.launches), len(samples), median)
-        yield {**entry, **label, **counters}
+        used = {"cpu_time": float(cpu.samples[i])} if cpu else {}
+        yield {**entry, **used, **label, **counters}
 
 
 def _about(name: str, family: int, instance: int) -> dict[str, Any]:
