@@ -53,8 +53,8 @@ class Paced:
 
     `frames`: those that arrived, of which `dropped` have no result and `late` a late one.
     `p99_ns` is also None with too few frames. `cpu_ns`: CPU time of all threads by result, waiting
-    included, and `busy_cores`: by time that passed; None in earlier records. `samples`: (second, MHz, degrees Celsius). `why`: why
-    there are no more of those.
+    included, and `busy_cores`: by time that passed; None in earlier records. `samples`: (second,
+    MHz, degrees Celsius). `why`: why there are no more of those.
     """
 
     fps: float
