@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from trimtab import kernels
 from trimtab.bench import golden, oracle
 from trimtab.bench.runner import Command
-from trimtab.debug import findings, regions, tensors
+from trimtab.debug import findings, regions, slowness, tensors
 from trimtab.debug.case import SavedCase
 from trimtab.debug.findings import OperatorFinding
 from trimtab.debug.regions import Region
+from trimtab.debug.slowness import OperatorTime
 from trimtab.debug.tensors import Dump
 from trimtab.devices import find_device
 from trimtab.devices.control import controlled
@@ -47,6 +48,7 @@ class Diagnosis:
     """`cause`: "" if the network is right on the device, else `kernel`, `operator`, `neighbors`,
     `plan`, `rounding` or `import`; `verdict`: it in words. `first`: the operator that it is of;
     `findings`: all operators in order. `output`: why an output is beyond its bound, "" if none is.
+    `times`: the cost of the operators there; empty if an emulator cannot count.
     """
 
     network: str
@@ -58,6 +60,7 @@ class Diagnosis:
     findings: Sequence[OperatorFinding]
     output: str
     oracle: str
+    times: Sequence[OperatorTime] = ()
 
 
 def diagnose(
@@ -79,7 +82,8 @@ def diagnose(
     room = ready_device(definition, recipe.toolchain, trust_new=measurement.trust_new)
     built = build_for(room, recipe, progress)
     built.planned.loaded.source.require_fixed_sizes("debug")
-    comparison = _DeviceComparison(built.planned, run_on_device(built, progress))
+    dump = run_on_device(built, progress)
+    comparison = _DeviceComparison(built.planned, dump)
     compared = [*comparison.findings(progress)]
     output = comparison.output()
     wrong = next((one for one in compared if one.wrong), None)
@@ -108,11 +112,12 @@ def diagnose(
         compared,
         output,
         comparison.expected.oracle,
+        slowness.judge(built.planned.program, built.planned.loaded.target, dump.unit, dump.timed),
     )
 
 
 def run_on_device(built: Built, progress: Progress) -> Dump:
-    """Everything that the operators of a built network compute on its device."""
+    """Everything that the operators of a built network compute on its device, and their cost."""
     planned = built.planned
     measurement, expected = built.recipe.measurement, planned.expected
     assert measurement, "the recipe of `diagnose` has one"
@@ -130,7 +135,9 @@ def run_on_device(built: Built, progress: Progress) -> Dump:
         model = None if built.recipe.embed_model else device.push(built.model).path
         runner = device.push(built.delivered.runner).path
         command = Command(runner, model, inputs, threads=built.recipe.threads)
-        return tensors.fetch(device, command, planned.program, folder)
+        dump = tensors.fetch(device, command, planned.program, folder)
+        dump.unit, dump.timed = slowness.measure(device, command)
+        return dump
 
 
 def _of_operator(wrong: OperatorFinding, case: SavedCase, progress: Progress) -> tuple[str, str]:

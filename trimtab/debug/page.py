@@ -8,6 +8,7 @@ from dataclasses import asdict
 from trimtab import strict_json
 from trimtab.debug.diagnosis import Diagnosis
 from trimtab.debug.findings import Figures, OperatorFinding
+from trimtab.debug.slowness import SLOW, OperatorTime
 from trimtab.reports import html_page, text_plot
 from trimtab.reports.chart_data import Chart
 from trimtab.tables import Column, Table, number, text
@@ -28,7 +29,7 @@ def to_text(diagnosis: Diagnosis, *, whole: bool = False) -> str:
         plot = text_plot.plane(dots, _AXES, (lambda n: f"{n:.0f}", lambda n: f"{n:.2g}"))
         parts.append(f"{_CURVE}\n{plot}")
     if whole:
-        parts.append(_operators(diagnosis.findings))
+        parts += [_operators(diagnosis.findings), *_times(diagnosis.times)]
     return text(parts)
 
 
@@ -41,7 +42,9 @@ def to_html(diagnosis: Diagnosis) -> str:
     data = {"points": rows, "names": list(_AXES)}
     charts = [Chart("curve", _CURVE, _CAPTION, data)] if len(rows) > 1 else []
     title = f"{diagnosis.network} on {diagnosis.device}, {diagnosis.precision}"
-    return html_page.page(title, _head(diagnosis), charts, [_operators(diagnosis.findings)])
+    return html_page.page(
+        title, _head(diagnosis), charts, [_operators(diagnosis.findings), *_times(diagnosis.times)]
+    )
 
 
 def to_json(diagnosis: Diagnosis) -> str:
@@ -62,6 +65,7 @@ def _head(diagnosis: Diagnosis) -> list[str | Table]:
     first = diagnosis.first
     if first and first.figures_expected and first.figures_actual:
         parts.append(_tensors(first, first.figures_expected, first.figures_actual))
+    parts += _slow(diagnosis.times)
     unknown = {one.unknown for one in diagnosis.findings if one.unknown}
     return [*parts, *(f"not compared: {why}" for why in sorted(unknown))]
 
@@ -80,6 +84,36 @@ def _tensors(first: OperatorFinding, right: Figures, actual: Figures) -> Table:
     shapes = f"{' '.join(first.inputs)} -> {' '.join(first.outputs)}"
     columns = [Column("result"), *numbers, number("not finite", ",", absent="0"), worst]
     return Table(columns, rows, f"{first}, {shapes}, error {first.error:.3g}, bound {first.bound}")
+
+
+def _slow(times: Sequence[OperatorTime]) -> list[str | Table]:
+    """The operators that take longer than the model of the core says, the most expensive first."""
+    slow = sorted((one for one in times if one.is_slow), key=lambda one: -one.cost)
+    limit = f"more than {SLOW:g} times what the model of the core says beside the others"
+    if not slow:
+        return [f"No operator takes {limit}."] if times else []
+    rows = [(one.name, one.kernel, one.share, one.ratio, one.why) for one in slow]
+    columns = [Column("operator"), Column("kernel"), number("share", ".1%")]
+    columns += [number("times of the model", ".2f"), Column("why")]
+    return [Table(columns, rows, f"Operators that take {limit}")]
+
+
+def _times(times: Sequence[OperatorTime]) -> list[Table]:
+    """The cost of all operators; no table without any."""
+    rows = [
+        (
+            *(one.index, one.name, one.kernel, one.cost, one.share),
+            *(one.modeled, one.ratio, one.macs, one.bytes),
+        )
+        for one in times
+    ]
+    columns = [
+        *(number("#"), Column("operator"), Column("kernel")),
+        number(times[0].unit if times else "", ",.0f", key="cost"),
+        *(number("share", ".1%"), number("modeled cycles", ",.0f")),
+        *(number("times of the model", ".2f"), number("MACs", ","), number("bytes", ",")),
+    ]
+    return [Table(columns, rows, "Cost by operator")] if times else []
 
 
 def _operators(findings: Sequence[OperatorFinding]) -> Table:

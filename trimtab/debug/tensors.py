@@ -47,12 +47,14 @@ class Result:
 @dataclass
 class Dump:
     """The yield of one launch or several: all results by (operator, output), the raw outputs of the
-    network, and the events of the last launch.
+    network, and the events of the last launch. `unit` and `timed`: see `slowness.measure`.
     """
 
     results: dict[tuple[int, int], Result] = field(default_factory=dict)
     outputs: list[bytes] = field(default_factory=list)
     events: tuple[Event, ...] = ()
+    unit: str = "ns"
+    timed: tuple[Event, ...] = ()
 
 
 def read(data: bytes) -> Iterator[Result]:
