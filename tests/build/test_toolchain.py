@@ -214,6 +214,27 @@ def test_wrappers_call_zig_itself_with_one_cache_even_in_odd_places(
     assert stat.S_IMODE(file.with_name("ar").stat().st_mode) == 0o755
 
 
+@pytest.mark.build
+def test_a_cache_that_moves_or_has_a_second_path_compiles(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    source = tmp_path / "sum.cpp"
+    for number, place in enumerate(("first", "moved", "link")):
+        cache = tmp_path / place
+        if place == "moved":
+            (tmp_path / "first").rename(cache)
+        elif place == "link":
+            cache.symlink_to(tmp_path / "moved")
+        # Without the second header, clang would not compare the paths of modules.
+        headers = "#include <arm_neon.h>\n#include <stdint.h>\n"
+        source.write_text(f"{headers}float32x4_t f{number}(float32x4_t x) {{ return x + x; }}\n")
+        monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(cache))
+        file = toolchain.cmake_file(find_toolchain("aarch64-linux-musl"))
+        argv = [str(file.with_name("c++")), "-c", str(source), "-o", str(tmp_path / "sum.o")]
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{place}: {done.stderr}"
+
+
 def test_two_compilers_of_this_machine_have_files_of_their_own(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -333,15 +333,23 @@ def _zig_wrappers(toolchain: Toolchain) -> dict[str, str]:
         )
     zig, cache = _quoted(zig_program()), _quoted(paths.zig_cache())
     target = f" -target {toolchain.target}"
-    # The compiler's own headers, such as arm_neon.h and immintrin.h, are parsed once for all
-    # files: otherwise they take three quarters of the time of a kernel. Objects are the same.
-    modules = f" -fmodules -fmodules-cache-path={_quoted(paths.zig_cache() / 'modules')}"
+    modules = f" -fmodules -fmodules-cache-path={_quoted(_header_modules())}"
     options = {"cc": target, "c++": target + modules, "ar": "", "ranlib": ""}
     environment = f"export ZIG_GLOBAL_CACHE_DIR={cache} ZIG_LOCAL_CACHE_DIR={cache}\n"
     return {
         tool: f'#!/bin/sh\n{environment}exec {zig} {tool}{own} "$@"\n'
         for tool, own in options.items()
     }
+
+
+def _header_modules() -> Path:
+    """The folder of the compiler's own headers, such as arm_neon.h and immintrin.h, which are
+    parsed once for all files: otherwise they take three quarters of the time of a kernel. Objects
+    are the same. Its files name each other by their paths, so a cache that moves begins again.
+    """
+    folder = paths.zig_cache().resolve()
+    place = hashlib.sha256(f"{zig_program()}\0{folder}".encode()).hexdigest()[:12]
+    return folder / "modules" / place
 
 
 def _quoted(text: Path | str) -> str:
