@@ -48,6 +48,7 @@ def diagnosed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., 
         outputs: Callable[[Array], Array] = lambda y: y,
         features: tuple[str, ...] | None = None,
         case: Path | None = None,
+        repeat: bool = False,
     ) -> Diagnosis:
         def fake(built: Built, _: object) -> Dump:
             planned, expected = built.planned, built.planned.expected
@@ -79,7 +80,7 @@ def diagnosed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., 
         )
         monkeypatch.setattr(diagnosis, "run_on_device", fake)
         recipe = Recipe(str(model), measurement=MeasurementRequest())
-        return diagnose(recipe, case, repeat=False)
+        return diagnose(recipe, case, repeat=repeat)
 
     return run
 
@@ -92,6 +93,13 @@ def all_values(program: Program, feed: Mapping[str, Array]) -> dict[str, Array]:
         computed = part.compute(values, Target.host())
         values |= dict(zip(op.outputs, computed, strict=True))
     return values
+
+
+def wrong_pool(values: dict[str, Array]) -> None:
+    """Changes one value of a pooling."""
+    name = next(n for n in values if n.startswith("max_pool"))
+    values[name] = values[name].copy()
+    values[name][0, 5, 2, 1] += 0.5
 
 
 def test_a_right_network_has_no_cause_and_a_curve_of_rounding_errors(
@@ -108,13 +116,7 @@ def test_a_right_network_has_no_cause_and_a_curve_of_rounding_errors(
 def test_the_first_operator_beyond_its_bound_is_named_and_those_behind_it_are_not(
     diagnosed: Callable[..., Diagnosis], tmp_path: Path
 ) -> None:
-    def tamper(values: dict[str, Array]) -> None:
-        name = next(n for n in values if n.startswith("max_pool"))
-        wrong = values[name].copy()
-        wrong[0, 5, 2, 1] += 0.5
-        values[name] = wrong
-
-    one = diagnosed(write(tmp_path), tamper, case=tmp_path / "case")
+    one = diagnosed(write(tmp_path), wrong_pool, case=tmp_path / "case")
     assert one.cause == "kernel"
     assert one.first
     assert (one.first.type, one.first.at) == ("max_pool", (0, 5, 2, 1))
@@ -125,6 +127,30 @@ def test_the_first_operator_beyond_its_bound_is_named_and_those_behind_it_are_no
     case = SavedCase.read(tmp_path / "case")
     assert sorted(a.shape for a in case.inputs) == [(1, 13, 7, 6), (1, 19, 7, 6)]
     assert "max_pool" in case.operator
+
+
+@pytest.mark.build
+def test_an_operator_that_is_right_alone_has_wrong_neighbors(
+    diagnosed: Callable[..., Diagnosis], tmp_path: Path
+) -> None:
+    one = diagnosed(write(tmp_path), wrong_pool, repeat=True)
+    assert (one.cause, one.first and one.first.type) == ("neighbors", "max_pool")
+    assert "alone it is right there" in one.verdict
+
+
+@pytest.mark.parametrize(("portable", "cause"), [("", "kernel"), ("off by 0.5", "operator")])
+def test_the_portable_kernel_tells_the_kernel_from_the_operator(
+    diagnosed: Callable[..., Diagnosis],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    portable: str,
+    cause: str,
+) -> None:
+    outcomes = {"portable": portable, "planned": "off by 0.5"}
+    monkeypatch.setattr(
+        SavedCase, "repeat", lambda *_, **kind: outcomes["portable" if kind else "planned"]
+    )
+    assert diagnosed(write(tmp_path), wrong_pool, repeat=True).cause == cause
 
 
 def test_a_value_that_is_not_finite_is_told_with_its_place(
