@@ -43,8 +43,9 @@ from trimtab.results.peer_figures import PeerFigure
 RUNS = 5  # timed inferences of a launch, after the first two
 COUNTED_RUNS = 1  # of a launch whose instructions are counted, which are the same each time
 TIMEOUT_S = 900.0
-ENGINES = ("onnxruntime", "ncnn", "litert")
-_PRECISIONS = {"f32": ENGINES, "f16": ("ncnn",), "int8": ("onnxruntime", "litert")}
+ENGINES = ("onnxruntime", "openvino", "opencv", "ncnn", "litert")
+_QUANTIZED = ("onnxruntime", "openvino", "litert")
+_PRECISIONS = {"f32": ENGINES, "f16": ("ncnn",), "int8": _QUANTIZED}
 _US = "trimtab"
 
 
@@ -199,7 +200,7 @@ class _DeviceRounds(AbstractContextManager["_DeviceRounds"]):
         archives = {}
         suffix = ".tflite" if model.suffix == ".tflite" else ".onnx"
         for name in ENGINES:
-            if (name == "litert") != (suffix == ".tflite"):
+            if worker.ENGINES[name].reads != suffix:
                 continue
             if name not in _PRECISIONS[self._scope.precision] or name not in self._scope.engines:
                 continue

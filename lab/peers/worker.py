@@ -108,6 +108,19 @@ def openvino(job: PeerJob, ov: Any) -> Run:
     return run
 
 
+def opencv(job: PeerJob, cv2: Any) -> Run:
+    """Loads ONNX into OpenCV's DNN module; computes in float32."""
+    cv2.setNumThreads(job.threads)
+    net = cv2.dnn.readNetFromONNX(str(job.model))
+
+    def run() -> list[Array]:
+        for name, array in job.inputs.items():
+            net.setInput(array, name)
+        return list(net.forward(job.names))
+
+    return run
+
+
 def ncnn_convert(job: PeerJob) -> None:
     """Converts with pnnx: float32 weights to run, and its default of float16 for `ncnn_shipped`."""
     shapes = ",".join(str(list(array.shape)).replace(" ", "") for array in job.inputs.values())
@@ -218,6 +231,7 @@ def trimtab(job: PeerJob, trimtab: Any, *_: Any) -> Run:
 ENGINES = {
     "onnxruntime": EngineAdapter(("onnxruntime",), ("onnxruntime",), onnxruntime, quantized=True),
     "openvino": EngineAdapter(("openvino",), ("openvino",), openvino, quantized=True),
+    "opencv": EngineAdapter(("opencv-python-headless",), ("cv2",), opencv),
     "ncnn": EngineAdapter(("ncnn", "pnnx"), ("ncnn",), ncnn, ncnn_convert, ncnn_shipped),
     "mnn": EngineAdapter(
         ("MNN",), ("MNN.nn", "MNN.expr"), mnn, mnn_convert, lambda job: [job.converted(".mnn")]

@@ -50,9 +50,9 @@ def network(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         return SimpleNamespace(recipe=recipe, planned=SimpleNamespace(loaded=loaded, stem="net"))
 
     def download(package: str, python: DevicePython, cache: Path) -> Path:
-        if package == "ncnn":
-            raise MissingRequirementError("PyPI has no wheel of ncnn", hint="--runner")
-        path = tmp_path / f"{package}-1.2.3-py3-none-any.whl"
+        if package in ("ncnn", "openvino"):
+            raise MissingRequirementError(f"PyPI has no wheel of {package}", hint="--runner")
+        path = tmp_path / f"{package.replace('-', '_')}-1.2.3-py3-none-any.whl"
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("empty.txt", package)
         return path
@@ -79,14 +79,15 @@ def test_engines_run_on_the_device_in_rounds_and_others_have_a_reason(
     script.write_text('#!/bin/sh\n[ "$1 $2" = "1 5" ] && printf "1600\\n1602\\n1604\\n"\n')
     script.chmod(0o755)
     figures, left_out = measured(model, tmp_path, f"mine={script}:{model}")
-    mine, ort = figures
+    mine, ort, cv = figures
     assert (mine.engine, mine.device, mine.network) == ("mine", "local", "net")
     assert (mine.p50_ns, mine.trimtab_ns) == (1602, 801)
     assert mine.ratio == 0.5
     assert ort.engine == "onnxruntime 1.2.3"
     assert ort.p50_ns is not None
     assert ort.p50_ns > 0
-    assert left_out == ["PyPI has no wheel of ncnn"]
+    assert cv.engine == "opencv-python-headless 1.2.3"
+    assert left_out == ["PyPI has no wheel of openvino", "PyPI has no wheel of ncnn"]
     text = tables.text(report.device_page(figures, left_out))
     assert "not measured: PyPI has no wheel of ncnn" in text
     assert "0.50" in text
@@ -149,7 +150,7 @@ def test_a_network_that_fails_is_left_out_of_a_list(
     recipes = [Recipe(model=str(path), measurement=request) for path in ("bad.onnx", model)]
     scope = Scope("local", recipes, 1, "f32", sys.executable, tolerant=True)
     figures, left_out = on_device.compare(scope, tmp_path / "peers", RecordedProgress())
-    assert [figure.network for figure in figures] == ["net"]
+    assert {figure.network for figure in figures} == {"net"}
     assert left_out[0] == "bad: it is damaged"
     with pytest.raises(ModelFileError):
         on_device.compare(replace(scope, tolerant=False), tmp_path, RecordedProgress())
