@@ -114,16 +114,16 @@ def _scale(costs: Mapping[int, float], modeled: Mapping[int, float]) -> float:
     operator changes it.
     """
     ratios = sorted((cost / modeled[i], modeled[i]) for i, cost in costs.items() if modeled[i])
-    half, seen = sum(weight for _, weight in ratios) / 2, 0.0
+    half, cycles = sum(weight for _, weight in ratios) / 2, 0.0
     for ratio, weight in ratios:
-        seen += weight
-        if seen >= half:
+        cycles += weight
+        if cycles >= half:
             return ratio
     return 0.0
 
 
 def _why(row: OperatorTime, program: Program, target: Target, times: Sequence[float]) -> str:
-    """What is known about a slow operator, in words."""
+    """Known reasons for a slow operator, in words."""
     reasons = []
     if max(times) > _UNSTEADY * row.cost:
         reasons.append(
