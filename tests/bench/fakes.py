@@ -40,7 +40,7 @@ for i in range(int(option("--runs"))):
     paced = {{"frame": 2 * i, "wait_ns": 7}} if "--period-us" in args else {{}}
     say("run", i=i, ns=800 + i % 3, instructions=None, **paced)
 runs = int(option("--runs"))
-say("cpu", runs=runs, ns=1600 * runs, wall_ns=3200 * runs)
+say("cpu", ns=1600, runs=runs, wall_ns=3200 * runs)
 if "--per-op" in args:
     for run in range(int(option("--runs"))):
         for i in range(2):

@@ -30,7 +30,7 @@ WHOLE: list[dict[str, Any]] = [
     {"event": "warmup", "i": 0, **SPAN},
     {"event": "run", "i": 0, **SPAN, "counters": [[9, 100, 50], None]},
     {"event": "run", "i": 1, **SPAN, "counters": [None, [0, 0, 0]]},
-    {"event": "cpu", "runs": 2, "ns": 0, "wall_ns": 5},
+    {"event": "cpu", "ns": 0, "runs": 2, "wall_ns": 5},
     {"event": "op", **OP},
     {"event": "op", **OP, "shares": [[0, 9], None]},
     {"event": "output", "i": 0, "dims": [3, 0]},

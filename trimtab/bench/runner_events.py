@@ -176,9 +176,11 @@ EVENTS: tuple[EventSchema, ...] = (
         "cpu",
         "after the last run",
         (
+            FieldSchema(
+                "ns", _COUNT, "CPU time of all threads by run, waiting between runs included"
+            ),
             FieldSchema("runs", _POSITIVE),
-            FieldSchema("ns", _COUNT, "CPU time of all threads, in these runs and between them"),
-            FieldSchema("wall_ns", _POSITIVE),
+            FieldSchema("wall_ns", _POSITIVE, "of all these runs"),
         ),
         only=INFERENCE,
     ),

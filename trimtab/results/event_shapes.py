@@ -48,7 +48,7 @@ SHAPES: Mapping[str, Any] = {
     },
     **dict.fromkeys(("load", "verify", "first", "warmup"), _SPAN),
     "run": {**_SPAN, "frame?": int, "wait_ns?": int},
-    "cpu": {"runs": int, "ns": int, "wall_ns": int},
+    "cpu": {"ns": int, "runs": int, "wall_ns": int},
     "pace": {
         "fps": _NUMBER,
         "seconds": _NUMBER,

@@ -118,8 +118,8 @@ def of_record(record: Record) -> Paced | None:
         spans=tuple(_spans(runs, fps, samples)),
         samples=samples,
         why=event["why"],
-        cpu_ns=cpu["ns"] / cpu["runs"] if cpu else None,
-        busy_cores=cpu["ns"] / cpu["wall_ns"] if cpu else None,
+        cpu_ns=cpu["ns"] if cpu else None,
+        busy_cores=cpu["ns"] * cpu["runs"] / cpu["wall_ns"] if cpu else None,
     )
 
 

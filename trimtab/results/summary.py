@@ -245,6 +245,7 @@ def _figures(record: Record) -> Iterator[Figure]:
         yield Figure("model_bytes", "model", Unit.BYTES, ((model_bytes,),), "shipped_bytes")
     for key, label, kind in (
         ("latency", "inference", "run"),
+        ("cpu", "CPU time of an inference, all threads", "cpu"),
         ("first", "first inference", "first"),
         ("load", "load", "load"),
         ("verify", "check of the weights", "verify"),
@@ -253,8 +254,6 @@ def _figures(record: Record) -> Iterator[Figure]:
             yield Figure(key, label, Unit.NS, times)
         if counts := _samples(record, kind, "instructions"):
             yield Figure(f"{key}_instructions", label, Unit.INSTRUCTIONS, counts)
-    if not emulated and (used := _cpu_times(record)):
-        yield Figure("cpu", "CPU time of an inference, all threads", Unit.NS, used)
     if memory := record.first("memory"):
         for key, label, whole in (
             ("arena_bytes", "activation memory", ""),
@@ -272,11 +271,6 @@ def _figures(record: Record) -> Iterator[Figure]:
     ):
         if samples := _samples(record, "peak", source):
             yield Figure(key, label, Unit.BYTES, samples, whole)
-
-
-def _cpu_times(record: Record) -> tuple[tuple[int, ...], ...]:
-    """CPU time by inference of each launch, waiting between inferences included."""
-    return tuple((round(event["ns"] / event["runs"]),) for event in record.of("cpu"))
 
 
 def _samples(record: Record, kind: str, field: str) -> tuple[tuple[int, ...], ...]:

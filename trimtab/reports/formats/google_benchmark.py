@@ -84,7 +84,7 @@ def _repetitions(
     for i, samples in enumerate(figure.launches):
         median = float(statistics.median(samples))
         entry = _entry(about, i, len(figure.launches), len(samples), median)
-        used = {"cpu_time": float(cpu.samples[i])} if cpu else {}
+        used = {"cpu_time": float(cpu.samples[i])} if cpu and i < len(cpu.samples) else {}
         yield {**entry, **used, **label, **counters}
 
 
