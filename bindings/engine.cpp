@@ -207,6 +207,15 @@ void CheckModel(const py::array_t<uint8_t, py::array::c_style>& bytes) {
   }
 }
 
+// Unpacks tables of a file, which have `size` bytes.
+py::bytes Unpack(const py::array_t<uint8_t, py::array::c_style>& packed, size_t size) {
+  std::vector<uint8_t> tables(size + trimtab::kMaxUnpackedBeyond);
+  const uint8_t* const from = packed.data();
+  if (!trimtab::Unpack(from, from + packed.size(), tables.data(), tables.data() + size))
+    throw EngineError(TRIMTAB_BAD_FILE, "damaged file: packed tables");
+  return {reinterpret_cast<const char*>(tables.data()), size};
+}
+
 std::vector<std::string> CpuFeatureNames() {
   char text[256];
   trimtab_cpu_features(text, sizeof(text));
@@ -292,6 +301,7 @@ PYBIND11_MODULE(_engine, module) {
            })
       .def("digest", &trimtab::RunningChecksum::Digest);
   module.def("check_model", &CheckModel);
+  module.def("unpack", &Unpack, py::arg("packed"), py::arg("size"));
   DefineRunTimeOperators(module);
   DefineExecutor(module);
   DefineWeights(module);

@@ -181,8 +181,7 @@ int trimtab_run(trimtab_model* model) { return Report(model, model->executor.Run
 void trimtab_memory_use(const trimtab_model* model, trimtab_memory* memory) {
   memory->arena_bytes = model->executor.arena_bytes();
   memory->arena_lower_bound_bytes = model->executor.arena_lower_bound_bytes();
-  const trimtab::FileHeader& header = model->program.header();
-  memory->weights_bytes = static_cast<size_t>(header.file_bytes) - header.tables_bytes;
+  memory->weights_bytes = model->program.constants_bytes();
   memory->prepared_bytes = model->executor.prepared_bytes();
 }
 

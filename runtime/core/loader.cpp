@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <float.h>
 #include <string.h>
 #if defined(_WIN32)
 #include <windows.h>
@@ -42,6 +41,8 @@ bool NameFits(const uint8_t* bytes, const Region& tables, uint32_t offset) {
   return tables.Holds(offset, length + 3u, 1) && bytes[offset + 2 + length] == 0;
 }
 
+constexpr uint32_t kInfinity = 0x7F800000;  // bits of a float
+
 bool QuantizationFits(const uint8_t* bytes, const Region& tables, const VarRecord& var) {
   const uint32_t offset = var.quantization_offset;
   if (offset == 0) return true;
@@ -59,8 +60,9 @@ bool QuantizationFits(const uint8_t* bytes, const Region& tables, const VarRecor
     return false;
   }
   for (uint32_t i = 0; i < quantization.count; ++i) {
-    const float scale = quantization.scales()[i];
-    if (!(scale > 0 && scale <= FLT_MAX)) return false;
+    uint32_t scale;  // whose bits are in order of its value
+    memcpy(&scale, &quantization.scales()[i], sizeof(scale));
+    if (scale - 1 >= kInfinity - 1) return false;
     const uint32_t above_least =
         static_cast<uint32_t>(quantization.zero_points()[i]) + (stored == DType::kI8 ? 128u : 0u);
     if (stored != DType::kI32 && above_least > 255) return false;
@@ -119,8 +121,10 @@ void RunningChecksum::Add(const uint8_t* bytes, size_t size) {
 
 uint64_t RunningChecksum::Digest() const {
   uint64_t digest = 0xCBF29CE484222325u;  // FNV-1a, 64 bits, over the sums
-  for (int i = 0; i < 16; ++i) digest = (digest ^ sum_[i]) * 0x100000001B3u;
-  for (int i = 0; i < 16; ++i) digest = (digest ^ sum_of_sums_[i]) * 0x100000001B3u;
+  uint32_t sums[32];
+  memcpy(sums, &sum_, sizeof(sum_));
+  memcpy(sums + 16, &sum_of_sums_, sizeof(sum_of_sums_));
+  for (const uint32_t sum : sums) digest = (digest ^ sum) * 0x100000001B3u;
   return digest;
 }
 
@@ -128,6 +132,27 @@ uint64_t Checksum(const void* data, size_t size) {
   RunningChecksum sums;
   sums.Add(static_cast<const uint8_t*>(data), size);
   return sums.Digest();
+}
+
+bool Unpack(const uint8_t* from, const uint8_t* end, uint8_t* to, uint8_t* to_end) {
+  const uint8_t* const begin = to;
+  ptrdiff_t distance = 0;
+  while (to < to_end) {
+    if (end - from < static_cast<ptrdiff_t>(kMaxTokenBytes)) return false;
+    const unsigned token = *from++;
+    memcpy(to, from, 8);  // at most 7 literals
+    to += token >> 5;
+    from += token >> 5;
+    if ((token & 16) != 0) {
+      distance = from[0] | from[1] << 8;
+      from += 2;
+    }
+    if (distance > to - begin) return false;
+    unsigned length = token & 15;
+    if (length > 7) length = (length - 7) * 8;
+    for (; length > 0; --length, ++to) *to = to[-distance];
+  }
+  return to == to_end;
 }
 
 Status Load(const void* data, size_t size, Program* program) {
@@ -146,15 +171,28 @@ Status Load(const void* data, size_t size, Program* program) {
   }
   if (header.file_bytes != size || size % 64 != 0)
     return Bad(TRIMTAB_TEXT("truncated or padded file (bytes)"), static_cast<int64_t>(size));
+  const uint32_t stored = header.stored_bytes;
   const Region tables = {sizeof(FileHeader), header.tables_bytes};
-  const Region constants = {header.tables_bytes, size};
-  if (tables.end < tables.begin || tables.end > size || tables.end % 64 != 0)
+  const Region constants = {tables.end, tables.end + size - stored};
+  // A byte of packed tables stands for at most 64: a small file takes little memory.
+  if (tables.end < tables.begin || stored < tables.begin || stored > size ||
+      (tables.end | stored) % 64 != 0 || tables.end / 64 > stored)
     return Bad(TRIMTAB_TEXT("tables lie outside the file"));
-  const uint64_t checksum =
-      Checksum(bytes + kSealBytes, static_cast<size_t>(tables.end - kSealBytes));
+  const uint64_t checksum = Checksum(bytes + kSealBytes, stored - kSealBytes);
   const uint64_t* reserved = header.sealed_reserved;
   if (header.tables_checksum != checksum || (reserved[0] | reserved[1] | reserved[2]) != 0)
     return Bad(TRIMTAB_TEXT("damaged file: the tables' checksum does not match"));
+  program->constants_ = bytes + stored;
+  if (stored != tables.end) {
+    uint8_t* unpacked = nullptr;
+    TRIMTAB_RETURN_IF_ERROR(
+        program->unpacked_.Take(header.tables_bytes + kMaxUnpackedBeyond, &unpacked));
+    memcpy(unpacked, bytes, sizeof(header));
+    if (!Unpack(bytes + sizeof(header), bytes + stored, unpacked + sizeof(header),
+                unpacked + header.tables_bytes))
+      return Bad(TRIMTAB_TEXT("damaged file: packed tables"));
+    bytes = unpacked;
+  }
 
   const uint64_t vars_at = sizeof(FileHeader);
   const uint64_t ops_at = vars_at + uint64_t{header.var_count} * sizeof(VarRecord);
@@ -176,11 +214,10 @@ Status Load(const void* data, size_t size, Program* program) {
   for (uint32_t i = 0; i < boundary_count; ++i) {
     if (program->boundary_[i] >= header.var_count)
       return Bad(TRIMTAB_TEXT("bad input or output index"), i);
-    if ((program->var(program->boundary_[i]).flags & kVarSubTensor) != 0)
+    const VarRecord& var = program->var(program->boundary_[i]);
+    if ((var.flags & kVarSubTensor) != 0)
       return Bad(TRIMTAB_TEXT("an input or output is a sub-tensor"), i);
-  }
-  for (uint32_t i = 0; i < header.input_count; ++i) {
-    if (program->var(program->input(i)).data_offset != 0)
+    if (i < header.input_count && var.data_offset != 0)
       return Bad(TRIMTAB_TEXT("an input has constant data"), i);
   }
   for (uint32_t i = 0; i < header.op_count; ++i) {
@@ -201,17 +238,18 @@ Status Load(const void* data, size_t size, Program* program) {
 }
 
 Status VerifyConstants(const Program& program, bool mapped) {
-  const FileHeader& header = program.header();
   RunningChecksum sums;
-  for (size_t at = header.tables_bytes; at < header.file_bytes;) {
-    const size_t left = static_cast<size_t>(header.file_bytes) - at;
-    const size_t chunk = kChunkBytes - at % kChunkBytes;  // ends at a page boundary
+  for (size_t at = 0; at < program.constants_bytes();) {
+    const uint8_t* const from = program.constants() + at;
+    const size_t left = program.constants_bytes() - at;
+    // Ends at a page boundary.
+    const size_t chunk = kChunkBytes - reinterpret_cast<uintptr_t>(from) % kChunkBytes;
     const size_t size = chunk < left ? chunk : left;
-    sums.Add(program.bytes() + at, size);
-    if (mapped) DropPages(program.bytes() + at, size);
+    sums.Add(from, size);
+    if (mapped) DropPages(from, size);
     at += size;
   }
-  return sums.Digest() == header.constants_checksum
+  return sums.Digest() == program.header().constants_checksum
              ? Status()
              : Bad(TRIMTAB_TEXT("damaged file: the weights' checksum does not match"));
 }

@@ -33,6 +33,11 @@ class RunningChecksum {
 // Checksum of a section of a file (docs/model-format.md, "Checksums"). `size` is a multiple of 64.
 uint64_t Checksum(const void* bytes, size_t size);
 
+// Unpacks tables (docs/model-format.md, "Packed tables") to `to`, which holds zeros, and may write
+// kMaxUnpackedBeyond bytes behind `to_end`; false if they are damaged or have another size.
+constexpr size_t kMaxTokenBytes = 11, kMaxUnpackedBeyond = 128;
+bool Unpack(const uint8_t* from, const uint8_t* end, uint8_t* to, uint8_t* to_end);
+
 // Maps a file into memory. Unmap with UnmapFile. After an error, errno is its cause, or 0.
 Status MapFile(const char* path, const void** bytes, size_t* size);
 void UnmapFile(const void* bytes, size_t size);

@@ -5,12 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/core/memory.h"
 #include "runtime/core/status.h"
 #include "runtime/core/tensor.h"
 
 namespace trimtab {
 
-constexpr uint32_t kFormatVersion = 4;
+constexpr uint32_t kFormatVersion = 5;
 constexpr uint32_t kAbsent = 0xFFFFFFFFu;  // operand index of an absent optional input
 
 enum FileFlags : uint32_t { kFlagPlanned = 1 };
@@ -19,17 +20,18 @@ enum VarFlags : uint8_t { kVarPacked = 1, kVarSubTensor = 2 };
 struct FileHeader {
   char magic[8];  // "trimtab" and a zero byte
   uint32_t version;
-  uint32_t tables_bytes;  // end of the tables, start of the constants
+  uint32_t tables_bytes;  // end of the tables, before they are packed
   uint64_t file_bytes;
-  uint64_t tables_checksum;     // from kSealBytes to tables_bytes
-  uint64_t constants_checksum;  // from tables_bytes to file_bytes
+  uint64_t tables_checksum;     // from kSealBytes to stored_bytes
+  uint64_t constants_checksum;  // from stored_bytes to file_bytes
   uint64_t sealed_reserved[3];
   // The checksum of the tables covers everything from here on.
   uint64_t schema_hash;  // of the writer's whole schema, informative: each operator has its own
   uint32_t flags;
   uint32_t var_count, op_count, input_count, output_count;
   uint32_t metadata_offset, metadata_bytes;  // informative JSON
-  uint32_t reserved[7];
+  uint32_t stored_bytes;  // end of the tables in the file; tables_bytes: they are not packed
+  uint32_t reserved[6];
 };
 static_assert(sizeof(FileHeader) == 128, "the header is 128 bytes");
 constexpr uint64_t kSealBytes = 64;  // part of the header that no checksum covers
@@ -75,7 +77,9 @@ class Program {
     return reinterpret_cast<const uint32_t*>(bytes_ + op.operands_offset);
   }
   const uint8_t* attributes(const OpRecord& op) const { return bytes_ + op.attributes_offset; }
-  const uint8_t* data(const VarRecord& var) const { return bytes_ + var.data_offset; }
+  const uint8_t* data(const VarRecord& var) const {
+    return constants_ + (var.data_offset - header().tables_bytes);
+  }
   static Dims dims(const VarRecord& var) {
     Dims dims;
     dims.rank = var.rank;
@@ -90,12 +94,18 @@ class Program {
   const char* name(uint32_t name_offset) const {
     return name_offset == 0 ? "" : reinterpret_cast<const char*>(bytes_ + name_offset + 2);
   }
-  const uint8_t* bytes() const { return bytes_; }
+  // All constants, aligned to 64 bytes, and their size, a multiple of 64.
+  const uint8_t* constants() const { return constants_; }
+  size_t constants_bytes() const {
+    return static_cast<size_t>(header().file_bytes) - header().stored_bytes;
+  }
 
  private:
   friend Status Load(const void* bytes, size_t size, Program* program);
 
-  const uint8_t* bytes_ = nullptr;
+  const uint8_t* bytes_ = nullptr;  // header and tables, in the file or unpacked
+  const uint8_t* constants_ = nullptr;
+  Memory unpacked_;
   const VarRecord* vars_ = nullptr;
   const OpRecord* ops_ = nullptr;
   const uint32_t* boundary_ = nullptr;  // graph inputs, then outputs

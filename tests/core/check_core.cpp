@@ -218,6 +218,7 @@ struct SmallFile {
     Put<uint32_t>(12, sizeof(bytes));
     Put<uint64_t>(16, sizeof(bytes));
     Put<uint32_t>(76, 1);  // variables
+    Put<uint32_t>(100, sizeof(bytes));
     Put<int32_t>(kVariable, 2);
     Put<int32_t>(kVariable + 4, 3);
     bytes[kVariable + 52] = 3;  // i8

@@ -9,8 +9,8 @@ namespace trimtab {
 namespace {
 
 // Offsets in the header of docs/model-format.md.
-constexpr size_t kTablesBytes = 12, kFileBytes = 16, kTablesChecksum = 24, kConstantsChecksum = 32;
-constexpr size_t kSealed = 64, kHeader = 128;
+constexpr size_t kFileBytes = 16, kTablesChecksum = 24, kConstantsChecksum = 32;
+constexpr size_t kSealed = 64, kStoredBytes = 100, kHeader = 128;
 
 // Limit of the arena with prepared weights, and of each input: they are filled hundreds of times
 // per second.
@@ -27,13 +27,13 @@ T Read(const uint8_t* bytes) {
 size_t FileBytes(const uint8_t* bytes, size_t size) {
   if (size < kHeader) return 0;
   const auto file = Read<uint64_t>(bytes + kFileBytes);
-  const auto tables = Read<uint32_t>(bytes + kTablesBytes);
+  const auto tables = Read<uint32_t>(bytes + kStoredBytes);
   const bool whole = file >= kHeader && file <= size && tables >= kHeader && tables <= file;
   return whole && file % 64 == 0 && tables % 64 == 0 ? static_cast<size_t>(file) : 0;
 }
 
 void Seal(uint8_t* file, size_t size) {
-  const auto tables = Read<uint32_t>(file + kTablesBytes);
+  const auto tables = Read<uint32_t>(file + kStoredBytes);
   const uint64_t sums[2] = {Checksum(file + kSealed, tables - kSealed),
                             Checksum(file + tables, size - tables)};
   memcpy(file + kTablesChecksum, &sums[0], sizeof(sums[0]));

@@ -126,7 +126,7 @@ def test_an_invalid_quantization_is_refused_by_engine_and_reader(at: str, value:
         "zero point": place + 8 + 4 * 5 + 4,
     }
     struct.pack_into("<I", image.data, places[at], value)
-    modelfile.seal(image, tables_bytes)
+    modelfile.seal(image)
     with pytest.raises(_engine.EngineError, match="bad quantization of a variable"):
         _engine.check_model(image)
     with pytest.raises(TtmError):
@@ -281,7 +281,7 @@ def test_a_truncated_file_is_refused(program: Program, tmp_path: Path, length: i
 @pytest.mark.parametrize(
     ("version", "next_step"),
     [
-        (2, "make it again: ./inv convert MODEL {path}"),
+        (4, "make it again: ./inv convert MODEL {path}"),
         (99, "use the trimtab that wrote it, or make it again: ./inv convert MODEL {path}"),
     ],
 )
@@ -292,12 +292,12 @@ def test_another_version_is_refused_by_name_with_a_remedy(
     image = modelfile.encode(program)
     struct.pack_into("<I", image.data, 8, version)
     image.tofile(path)
-    with pytest.raises(TtmError, match=rf"file of version {version}, .* reads version 4") as caught:
+    with pytest.raises(TtmError, match=rf"file of version {version}, .* reads version 5") as caught:
         trimtab.load(path)
     assert caught.value.where == str(path)
     assert caught.value.hint == next_step.format(path=path)
     with pytest.raises(
-        _engine.EngineError, match=rf"make it again by `trimtab convert`: .* \(4, {version}\)"
+        _engine.EngineError, match=rf"make it again by `trimtab convert`: .* \(5, {version}\)"
     ):
         _engine.Executor(image)
 
@@ -360,9 +360,9 @@ def test_an_operator_of_another_schema_is_refused_by_name(program: Program, tmp_
     path = tmp_path / "net.ttm"
     program.save(path)
     image = modelfile.encode(program)
-    tables_bytes, var_count = (struct.unpack_from("<I", image.data, at)[0] for at in (12, 76))
+    (var_count,) = struct.unpack_from("<I", image.data, 76)
     struct.pack_into("<I", image.data, 128 + 72 * var_count + 20, 0xBAD)
-    modelfile.seal(image, tables_bytes)
+    modelfile.seal(image)
     image.tofile(path)
     with pytest.raises(TtmError, match="operator conv was written with another schema"):
         trimtab.load(path)

@@ -145,14 +145,24 @@ def _again(where: str) -> str:
     return f"make it again: ./inv convert MODEL {shlex.quote(where)}"
 
 
+def unpacked_tables(image: Image) -> tuple[bytes, Image]:
+    """The header and tables of a file, unpacked, and its constants."""
+    tables_bytes = SEAL.unpack_from(image.data)[2]
+    stored_bytes = COUNTS.unpack_from(image.data, SEAL.size)[-1]
+    head, constants = image[:stored_bytes], image[stored_bytes:]
+    if stored_bytes == tables_bytes:
+        return head.tobytes(), constants
+    tables = engine().unpack(head[TABLES_AT:], tables_bytes - TABLES_AT)
+    return head[:TABLES_AT].tobytes() + tables, constants
+
+
 class _Tables:
     """The header and tables of an image that the engine has checked."""
 
     def __init__(self, image: Image) -> None:
-        self.image = image
-        self.data = image[: SEAL.unpack_from(image.data)[2]].tobytes()
+        self.data, self.constants = unpacked_tables(image)
         counts = COUNTS.unpack_from(self.data, SEAL.size)
-        _, self.flags, self.var_count, self.op_count, inputs, outputs, at, size = counts
+        _, self.flags, self.var_count, self.op_count, inputs, outputs, at, size, _ = counts
         self.metadata = self.data[at : at + size]
         self.ops_at = TABLES_AT + VAR.size * self.var_count
         indices_at = self.ops_at + OP.size * self.op_count
@@ -161,9 +171,9 @@ class _Tables:
 
 
 def _decode_block(tables: _Tables) -> Block:
-    data, image, ops_at = tables.data, tables.image, tables.ops_at
+    data, ops_at = tables.data, tables.ops_at
     block = Block()
-    variables = [_decode_var(data, image, i) for i in range(tables.var_count)]
+    variables = [_decode_var(tables, i) for i in range(tables.var_count)]
     for i, var in enumerate(variables):
         _, var_record = variable(data, i)
         if var_record.flags & VAR_FLAG_PART:
@@ -193,7 +203,8 @@ def _decode_block(tables: _Tables) -> Block:
     return block
 
 
-def _decode_var(data: bytes, image: Image, index: int) -> Var:
+def _decode_var(tables: _Tables, index: int) -> Var:
+    data = tables.data
     shape, record = variable(data, index)
     var = Var(
         _name_of_var(data, index),
@@ -207,7 +218,10 @@ def _decode_var(data: bytes, image: Image, index: int) -> Var:
     if record.data_offset:
         dtype = np.dtype(NUMPY_DTYPES[var.dtype])
         elements = np.frombuffer(
-            image, dtype, count=record.data_bytes // dtype.itemsize, offset=record.data_offset
+            tables.constants,
+            dtype,
+            count=record.data_bytes // dtype.itemsize,
+            offset=record.data_offset - len(data),
         )
         if var.packed:
             var.data = elements

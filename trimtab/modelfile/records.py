@@ -6,10 +6,10 @@ import struct
 from typing import NamedTuple
 
 MAGIC = b"trimtab\0"
-VERSION = 4
+VERSION = 5
 ALIGNMENT = 64
 SEAL = struct.Struct("<8sIIQQQ24x")  # the part of the header without a checksum
-COUNTS = struct.Struct("<QIIIIIII28x")  # the part of the header with a checksum
+COUNTS = struct.Struct("<QIIIIIIII24x")  # the part of the header with a checksum
 TABLES_AT = SEAL.size + COUNTS.size
 MAX_RANK = 8
 VAR = struct.Struct(f"<{MAX_RANK}iQQIBBBBIIII")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,7 @@ from trimtab import files, schema, strict_json
 from trimtab.engine import engine
 from trimtab.errors import ModelFileError
 from trimtab.modelfile.image import Image, new_image
+from trimtab.modelfile.packing import pack
 from trimtab.modelfile.records import (
     ABSENT,
     ALIGNMENT,
@@ -119,7 +120,18 @@ class _Layout:
 
     tables: bytes
     constants: list[Var]
-    file_bytes: int
+    tables_bytes: int
+    """Of the header and the tables, before they are packed."""
+    constants_bytes: int
+
+    def packed(self) -> _Layout:
+        """The layout with packed tables, unless these take no less."""
+        head, tokens = self.tables[: COUNTS.size], pack(self.tables[COUNTS.size :])
+        end = _align(TABLES_AT + len(tokens))
+        if end >= self.tables_bytes:
+            return self
+        counts = COUNTS.pack(*COUNTS.unpack(head)[:-1], end)
+        return replace(self, tables=(counts + tokens).ljust(end - SEAL.size, b"\0"))
 
     def pieces(self, *, consume: bool = False) -> Iterator[Image]:
         """All bytes after the seal, in pieces of a multiple of `ALIGNMENT`: the tables, then one
@@ -144,7 +156,7 @@ class _Layout:
         for i, piece in enumerate(self.pieces()):
             if i:
                 checksum.add(piece)
-        return _seal(self.tables, self.file_bytes, checksum.digest())
+        return _seal(self.tables, self.tables_bytes, self.constants_bytes, checksum.digest())
 
 
 class _Encoder:
@@ -177,9 +189,10 @@ class _Encoder:
             )
             for var, name in zip(self._vars, names, strict=True)
         ]
+        end = _align(self._tail.end)
         tables = b"".join(
             [
-                self._counts(metadata_at, len(metadata)),
+                self._counts(metadata_at, len(metadata), end),
                 *variables,
                 *operators,
                 self._inputs_and_outputs,
@@ -187,9 +200,10 @@ class _Encoder:
             ]
         )
         return _Layout(
-            tables + bytes(-(SEAL.size + len(tables)) % ALIGNMENT),
+            tables.ljust(end - SEAL.size, b"\0"),
             constants.placed,
-            _align(constants.end),
+            end,
+            _align(constants.end) - end,
         )
 
     def _name(self, name: str) -> int:
@@ -262,7 +276,7 @@ class _Encoder:
             0,
         )
 
-    def _counts(self, metadata_at: int, metadata_bytes: int) -> bytes:
+    def _counts(self, metadata_at: int, metadata_bytes: int, tables_bytes: int) -> bytes:
         program = self._program
         return COUNTS.pack(
             schema.schema_hash(),
@@ -273,30 +287,32 @@ class _Encoder:
             len(program.outputs),
             metadata_at,
             metadata_bytes,
+            tables_bytes,
         )
 
 
 def encode(program: Program, names: bool = True, consume: bool = False) -> Image:
     """The bytes of a .ttm file, ready for the engine to use in place.
 
-    `consume` takes the constants out of `program`, which is useless afterwards, so that memory does
-    not have them twice.
+    Its tables are not packed. `consume` takes the constants out of `program`, which is useless
+    afterwards, so that memory does not have them twice.
     """
     layout = _Encoder(program, names).layout()
-    image = new_image(layout.file_bytes)
+    image = new_image(layout.tables_bytes + layout.constants_bytes)
+    SEAL.pack_into(image.data, 0, MAGIC, VERSION, layout.tables_bytes, image.size, 0, 0)
     at = SEAL.size
     for piece in layout.pieces(consume=consume):
         image[at : at + piece.size] = piece
         at += piece.size
-    seal(image, SEAL.size + len(layout.tables))
+    seal(image)
     return image
 
 
 def write(program: Program, path: Path, names: bool = True) -> None:
-    """Writes `program` to `path` atomically, in pieces, so that memory never holds the file;
-    ModelFileError if that fails.
+    """Writes `program` to `path` atomically, in pieces, so that memory never holds the file, with
+    packed tables; ModelFileError if that fails.
     """
-    layout = _Encoder(program, names).layout()
+    layout = _Encoder(program, names).layout().packed()
     with files.replacing(path, error=ModelFileError) as part, part.open("wb") as file:
         file.write(layout.seal())
         for piece in layout.pieces():
@@ -306,22 +322,27 @@ def write(program: Program, path: Path, names: bool = True) -> None:
 Program.writer = write
 
 
-def seal(image: Image, tables_bytes: int) -> None:
-    """Writes the checksums, and the part of the header that they do not cover."""
+def seal(image: Image) -> None:
+    """Writes the checksums of an image without packed tables, and the part of the header that they
+    do not cover.
+    """
+    tables_bytes = SEAL.unpack_from(image.data)[2]
     checksum = engine().Checksum()
     checksum.add(image[tables_bytes:])
     tables = image[SEAL.size : tables_bytes].tobytes()
-    image[: SEAL.size] = np.frombuffer(_seal(tables, image.size, checksum.digest()), np.uint8)
+    head = _seal(tables, tables_bytes, image.size - tables_bytes, checksum.digest())
+    image[: SEAL.size] = np.frombuffer(head, np.uint8)
 
 
-def _seal(tables: bytes, file_bytes: int, constants_checksum: int) -> bytes:
+def _seal(tables: bytes, tables_bytes: int, constants_bytes: int, constants_checksum: int) -> bytes:
+    """The seal of a file with these tables, which may be packed."""
     checksum = engine().Checksum()
     checksum.add(np.frombuffer(tables, np.uint8))
     return SEAL.pack(
         MAGIC,
         VERSION,
-        SEAL.size + len(tables),
-        file_bytes,
+        tables_bytes,
+        SEAL.size + len(tables) + constants_bytes,
         checksum.digest(),
         constants_checksum,
     )
