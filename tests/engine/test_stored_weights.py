@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +128,20 @@ def test_results_do_not_depend_on_where_weights_are_packed(threads: int) -> None
             np.testing.assert_allclose(result, expected, atol=1e-4 * np.abs(expected).max())
 
 
+def assert_reproduced(program: Program, overrides: Plan) -> None:
+    """Asserts that the plan of a planned program, written and read, gives the same program."""
+    first = planner.plan(program, TARGETS[0], overrides)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "plan.toml"
+        path.write_text(plan_file.plan_of(first).to_toml())
+        again = planner.plan(program, TARGETS[0], Plan.read(path))
+    assert [(op.type, op.inputs, op.attributes) for op in again.ops] == [
+        (op.type, op.inputs, op.attributes) for op in first.ops
+    ]
+    for var in first.constants():
+        np.testing.assert_array_equal(again.vars[var.name].data, var.data)
+
+
 def test_panels_that_are_padded_at_load_time_equal_those_of_the_file() -> None:
     in_file = Plan(("direct",), prefer="load")
     (expected,) = trimtab.Session(network(), plan=in_file).run(inputs()).values()
@@ -144,6 +160,26 @@ def test_f16_weights_give_the_results_of_rounded_ones() -> None:
     np.testing.assert_array_equal(session.run(inputs())[session.output_names[0]], expected)
     full = trimtab.Session(network(), plan=Plan(("direct",)))
     assert session.memory["weights_bytes"] < 0.55 * full.memory["weights_bytes"]
+
+
+def test_weights_with_values_of_f16_are_stored_as_f16_and_compute_the_same() -> None:
+    exact, direct = network(), Plan(("direct",))
+    for var in exact.constants():
+        if var.name != "w":  # those of the first convolution are others
+            var.data = np.asarray(var.data, np.float16).astype(np.float32)
+    planned = planner.plan(exact, TARGETS[0], direct)
+    panels = {
+        op.inputs[0]: planned.vars[op.inputs[0]].dtype
+        for op in planned.ops
+        if op.type == "pack_panels"
+    }
+    # The matrix of 11 x 5 is too small to gain anything.
+    assert [*panels.values()] == ["f32", "f16", "f16", "f16", "f32"]
+    in_file = replace(direct, prefer="load")
+    (expected,) = trimtab.Session(exact, plan=in_file).run(inputs()).values()
+    (result,) = trimtab.Session(exact, plan=direct).run(inputs()).values()
+    np.testing.assert_array_equal(result, expected)
+    assert_reproduced(exact, direct)
 
 
 def test_every_f16_value_is_expanded_exactly() -> None:
@@ -172,15 +208,8 @@ def test_weights_that_overflow_f16_are_an_error() -> None:
     [plan(), plan("file"), plan("load", prefer="load"), plan(weights_type="f16")],
     ids=["balanced", "file", "load", "f16"],
 )
-def test_a_written_plan_reproduces_the_packing(overrides: Plan, tmp_path: Path) -> None:
-    first = planner.plan(network(), TARGETS[0], overrides)
-    (tmp_path / "plan.toml").write_text(plan_file.plan_of(first).to_toml())
-    again = planner.plan(network(), TARGETS[0], Plan.read(tmp_path / "plan.toml"))
-    assert [(op.type, op.inputs, op.attributes) for op in again.ops] == [
-        (op.type, op.inputs, op.attributes) for op in first.ops
-    ]
-    for var in first.constants():
-        np.testing.assert_array_equal(again.vars[var.name].data, var.data)
+def test_a_written_plan_reproduces_the_packing(overrides: Plan) -> None:
+    assert_reproduced(network(), overrides)
 
 
 @pytest.mark.parametrize(

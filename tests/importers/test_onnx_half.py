@@ -15,7 +15,8 @@ from tests.ops.cases.case import Array, Case, Const, Graph, ints, normal
 from trimtab.errors import ImportModelError
 from trimtab.importers import load
 from trimtab.planner.plan_file import Plan
-from trimtab.session import Session
+from trimtab.session import Session, optimize
+from trimtab.target import Target
 
 HALF, FLOAT, BRAIN = (
     TensorProto.FLOAT16,
@@ -195,3 +196,10 @@ def test_float16_scales_of_a_quantized_network_are_read() -> None:
         actual["n1"].astype(np.float32), expected["n1"].astype(np.float32), 0, 0.051
     )
     assert numpy_helper.from_array(actual["n1"]).data_type == HALF
+
+
+def test_the_weights_of_a_float16_network_take_no_more_bytes_in_its_file() -> None:
+    model, _ = network()
+    planned = optimize(load(model), Target.of("aarch64", "cortex-a53"))
+    constants = sum(var.bytes for var in planned.constants())
+    assert constants == sum(len(i.raw_data) for i in model.graph.initializer)

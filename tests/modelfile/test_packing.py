@@ -74,12 +74,9 @@ def sealed(image: Image, tokens: bytes | None = None, tables_bytes: int = 0) -> 
     copy[:] = image
     if tokens is not None:
         copy[records.TABLES_AT : end] = np.frombuffer(tokens, np.uint8)
-    struct.pack_into(
-        "<I", copy.data, 12, tables_bytes or struct.unpack_from("<I", copy.data, 12)[0]
-    )
-    checksum = _engine.Checksum()
-    checksum.add(copy[records.SEAL.size : end])
-    struct.pack_into("<Q", copy.data, 24, checksum.digest())
+    if tables_bytes:
+        struct.pack_into("<I", copy.data, 12, tables_bytes)
+    modelfile.seal(copy)
     return copy
 
 

@@ -96,6 +96,7 @@ def decode(image: Image, name: str, where: str = "") -> Program:
         program.passes = list(metadata["passes"])
         program.target = str(metadata["target"]) if tables.flags & FLAG_PLANNED else ""
         program.threads = int(metadata.get("threads", 1))
+        program.weights = str(metadata.get("weights", program.weights))
         program.inputs, program.outputs = (
             [_name_of_var(tables.data, i) for i in indices] for indices in tables.inputs_and_outputs
         )

@@ -211,13 +211,16 @@ class _Encoder:
 
     def _metadata(self) -> bytes:
         program = self._program
-        metadata = {
+        metadata: dict[str, object] = {
             "name": program.name if self._names else "",
             "target": program.target,
             "passes": program.passes,
         }
-        threads = {"threads": program.threads} if program.threads > 1 else {}
-        return strict_json.dumps({**metadata, **threads}).encode()
+        if program.threads > 1:
+            metadata["threads"] = program.threads
+        if program.weights != "f32":
+            metadata["weights"] = program.weights
+        return strict_json.dumps(metadata).encode()
 
     def _constants(self) -> list[Var]:
         """The constants of inference, then those that only set-up reads, whose pages the system can
@@ -291,14 +294,17 @@ class _Encoder:
         )
 
 
-def encode(program: Program, names: bool = True, consume: bool = False) -> Image:
+def encode(
+    program: Program, names: bool = True, consume: bool = False, packed: bool = False
+) -> Image:
     """The bytes of a .ttm file, ready for the engine to use in place.
 
-    Its tables are not packed. `consume` takes the constants out of `program`, which is useless
-    afterwards, so that memory does not have them twice.
+    `consume` takes the constants out of `program`, which is useless afterwards, so that memory does
+    not have them twice. `packed`: its tables are packed, as those that `write` writes.
     """
     layout = _Encoder(program, names).layout()
-    image = new_image(layout.tables_bytes + layout.constants_bytes)
+    layout = layout.packed() if packed else layout
+    image = new_image(SEAL.size + len(layout.tables) + layout.constants_bytes)
     SEAL.pack_into(image.data, 0, MAGIC, VERSION, layout.tables_bytes, image.size, 0, 0)
     at = SEAL.size
     for piece in layout.pieces(consume=consume):
@@ -323,14 +329,15 @@ Program.writer = write
 
 
 def seal(image: Image) -> None:
-    """Writes the checksums of an image without packed tables, and the part of the header that they
-    do not cover.
+    """Writes the checksums, and the part of the header that they do not cover, except for the size
+    of the tables before they are packed.
     """
     tables_bytes = SEAL.unpack_from(image.data)[2]
+    end = COUNTS.unpack_from(image.data, SEAL.size)[-1]
     checksum = engine().Checksum()
-    checksum.add(image[tables_bytes:])
-    tables = image[SEAL.size : tables_bytes].tobytes()
-    head = _seal(tables, tables_bytes, image.size - tables_bytes, checksum.digest())
+    checksum.add(image[end:])
+    tables = image[SEAL.size : end].tobytes()
+    head = _seal(tables, tables_bytes, image.size - end, checksum.digest())
     image[: SEAL.size] = np.frombuffer(head, np.uint8)
 
 

@@ -77,14 +77,14 @@ def build_profile(recipe: Recipe, progress: Progress = SILENT) -> Build:
 
 
 def footprints(built: Built, progress: Progress = SILENT) -> list[Footprint]:
-    """The size of what was built, and of its alternatives: the other preferences of the plan, the
-    source model, and ncnn's file.
+    """The size of what was built, and of its alternatives: the other preferences of the plan,
+    smaller weights, the source model, and ncnn's file.
     """
     planned = built.planned
     variants = planned.variants
     with progress.step("measure the size of the alternatives"):
         own = replace(
-            variants.footprint(planned.program, planned.plan.prefer),
+            variants.footprint(planned.program, f"prefer {planned.plan.prefer}"),
             binary_bytes=built.delivered.runner.stat().st_size,
             is_built=True,
         )

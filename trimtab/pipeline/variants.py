@@ -1,13 +1,17 @@
-"""The variants of a plan, one per preference, and the size of each; ncnn's size beside them."""
+"""The variants of a plan, by preference and storage of weights, and the size of each; ncnn's size
+beside them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from trimtab import modelfile
+from trimtab.errors import PlanError
 from trimtab.planner import planner
-from trimtab.planner.plan_file import Plan
+from trimtab.planner.plan_file import WEIGHTS_TYPES, Plan
 from trimtab.program import Program
 from trimtab.results.footprint import Footprint
 from trimtab.session import Session
@@ -44,28 +48,41 @@ class Variants:
         """The network planned with each preference."""
         programs = planner.plans(self.optimized, self.target, self.plan, preferences)
         for name, program in zip(preferences, programs, strict=True):
-            footprint = self.footprint(program, name)
+            footprint = self.footprint(program, f"prefer {name}")
             yield Variant(replace(self.plan, prefer=name), program, footprint)
 
     def others(self) -> Iterator[Footprint]:
-        """The footprint with each of the other preferences."""
+        """The footprint with each of the other preferences, and with smaller weights, if these
+        can be stored so.
+        """
         others = [name for name in PREFERENCES if name != self.plan.prefer]
         programs = planner.plans(self.optimized, self.target, self.plan, others)
         for name, program in zip(others, programs, strict=True):
-            yield self.footprint(program, name, consume=True)
+            yield self.footprint(program, f"prefer {name}", consume=True)
+        for dtype in self._smaller():
+            stored = replace(self.plan, weights_type=dtype)
+            with suppress(PlanError):  # a weight that is too large for the type
+                (program,) = planner.plans(self.optimized, self.target, stored, [stored.prefer])
+                yield self.footprint(program, f"weights {dtype}", consume=True)
 
-    def footprint(self, program: Program, preference: str, *, consume: bool = False) -> Footprint:
+    def _smaller(self) -> tuple[str, ...]:
+        """The types of stored weights that are smaller than the plan's."""
+        if self.plan.precision != "f32" or self.plan.prefer == "load":
+            return ()
+        return WEIGHTS_TYPES[WEIGHTS_TYPES.index(self.plan.weights_type) + 1 :]
+
+    def footprint(self, program: Program, what: str, *, consume: bool = False) -> Footprint:
         """The size of a planned network's model file, and the memory of an engine that runs it:
         the arena, prepared weights, and the part of the file that stays mapped.
 
         `consume`: free the program's constants on the way, to save memory.
         """
         dropped = [] if self.embedded else _dropped(program)
-        image = modelfile.encode(program, self.names, consume=consume)
+        image = modelfile.encode(program, self.names, consume=consume, packed=True)
         session = Session(modelfile.decode(image, program.name), self.target.threads)
         file_bytes = max(image.size - sum(dropped), *dropped, 0)
         memory_bytes = session.memory["arena_bytes"] + session.memory["prepared_bytes"] + file_bytes
-        return Footprint(f"trimtab, prefer {preference}", image.size, memory_bytes=memory_bytes)
+        return Footprint(f"trimtab, {what}", image.size, memory_bytes=memory_bytes)
 
 
 def _dropped(planned: Program) -> list[int]:

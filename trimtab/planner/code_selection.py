@@ -115,7 +115,9 @@ def _packing_code(planned: Program, plan: Plan) -> set[str]:
             if (
                 preparation
                 and op.inputs[index]
-                and not preparation.is_done(storage.dtype, planned.dtype(op))
+                and not preparation.is_done(
+                    storage.dtype_of(planned.vars[op.inputs[index]]), planned.dtype(op)
+                )
             ):
                 names |= {preparation.operator, str(preparation.attributes.get("kernel", ""))}
     return names

@@ -253,12 +253,10 @@ def operator_keys(program: Program) -> list[str]:
 
 def plan_of(planned: Program) -> Plan:
     """The decisions in a planned program. Planning its source with them gives the same program."""
-    choices, weights_types = {}, {"f32"}
+    choices = {}
     makers = {op.outputs[0]: op for op in planned.ops if op.schema.prepares}
     for key, op in zip(operator_keys(planned), planned.ops, strict=True):
         if op.schema.prepares:
-            if planned.dtype(op) == "f32":
-                weights_types.add(planned.vars[op.inputs[0]].dtype)
             continue
         names = [a.name for a in op.schema.attributes if a.plan]
         values = {name: value for name in names if (value := op.attributes[name]) != ""}
@@ -280,7 +278,7 @@ def plan_of(planned: Program) -> Plan:
         precision = "f16" if has_f16 else "int8" if has_int8 else PRECISIONS[0]
     return Plan(
         operators=choices,
-        weights_type=min(weights_types),
+        weights_type=planned.weights,
         precision=precision,
         precisions=precisions,
         threads=planned.threads,

@@ -114,6 +114,7 @@ def decide(program: Program, target: Target, overrides: Plan) -> Program:
     planned = program.copy()
     planned.source = program.source or program
     planned.target, planned.threads = target.name, target.threads
+    planned.weights = overrides.weights_type
     constant_bytes = planned.constant_bytes()
     variants = [_variants(planned, op, target, constant_bytes) for op in program.ops]
     _check_possible(variants, target)

@@ -46,11 +46,11 @@ class ImportedLayerFacts:
 class Program:
     """A network: a block, its graph inputs and outputs by name, and its history.
 
-    `source` is the program before optimization (None if this is not optimized). `target` and
-    `threads` are those of the plan. `passes` lists the passes that have run, in order.
-    `input_ranges`: the lowest and the highest value of inputs, where the model's file declares
-    them; a .ttm file does not. `hints`: what that file says about its use. `layers`: those of the
-    model's file in its order, if an importer has just read it.
+    `source` is the program before optimization (None if this is not optimized). `target`,
+    `threads` and `weights` (the type of stored ones) are those of the plan. `passes` lists the
+    passes that have run, in order. `input_ranges`: the lowest and the highest value of inputs,
+    where the model's file declares them; a .ttm file does not. `hints`: what that file says about
+    its use. `layers`: those of the model's file in its order, if an importer has just read it.
     """
 
     # The function behind `save`: that of `trimtab.modelfile`, a layer above, which sets it.
@@ -69,6 +69,7 @@ class Program:
         self.layers: tuple[ImportedLayerFacts, ...] = ()
         self.target: str = ""
         self.threads: int = 1
+        self.weights: str = "f32"
 
     @property
     def block(self) -> Block:
@@ -231,7 +232,7 @@ class Program:
             twin._block = self._block.copy()
         twin.inputs, twin.outputs = list(self.inputs), list(self.outputs)
         twin.source, twin.passes = self.source, list(self.passes)
-        twin.target, twin.threads = self.target, self.threads
+        twin.target, twin.threads, twin.weights = self.target, self.threads, self.weights
         twin.input_ranges, twin.hints = dict(self.input_ranges), self.hints
         return twin
 

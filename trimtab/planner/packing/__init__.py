@@ -70,11 +70,35 @@ class Packing(Form):
 @dataclass(frozen=True)
 class Storage:
     """How the file stores an operator's weights: unpacked with elements of type `dtype` if
-    `at_load`, else packed.
+    `at_load`, else packed. With f32, weights that are f16 values are stored as f16 all the same.
     """
 
     at_load: bool
     dtype: str = "f32"
+
+    def dtype_of(self, var: Var) -> str:
+        """The type of the stored elements of a constant."""
+        if var.dtype != "f32":
+            return var.dtype
+        return "f16" if self.dtype == "f32" and is_half(var) else self.dtype
+
+
+_LEAST_BYTES = 1024  # of weights that are worth an operator that expands them
+_SAMPLE = 256
+
+
+def is_half(var: Var) -> bool:
+    """Whether a constant of float32 has values of f16 alone, as the weights of a file that stores
+    them as f16.
+    """
+    if var.data is None or var.bytes < _LEAST_BYTES:
+        return False
+    data = np.asarray(var.data).reshape(-1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return all(
+            np.array_equal(part.astype(np.float16).astype(np.float32), part)
+            for part in (data[:_SAMPLE], data)
+        )
 
 
 class Packer:
@@ -110,7 +134,7 @@ class Packer:
             or not self._supports(preparation, storage, var)
         ):
             return self._constant(var, packing, var.dtype)
-        dtype = storage.dtype if var.dtype == "f32" else var.dtype
+        dtype = storage.dtype_of(var)
         stored = self._constant(var, preparation.stored, dtype)
         if preparation.is_done(dtype, var.dtype):
             return stored
@@ -127,7 +151,7 @@ class Packer:
 
     def _supports(self, preparation: Preparation, storage: Storage, var: Var) -> bool:
         kernel = preparation.attributes.get("kernel", "")
-        dtype = storage.dtype if var.dtype == "f32" else var.dtype
+        dtype = storage.dtype_of(var)
         return preparation.is_done(dtype, var.dtype) or (
             self.target.holds(preparation.operator)
             and (not kernel or kernel in self.target.kernel_names)
