@@ -9,6 +9,10 @@ namespace {
 constexpr unsigned kIndexTypes =
     (1u << static_cast<int>(DType::kI32)) | (1u << static_cast<int>(DType::kI64));
 
+// Of weights that an operator expands; whether it has code for int8, CheckPacking knows.
+constexpr unsigned kStoredTypes =
+    (1u << static_cast<int>(DType::kF16)) | (1u << static_cast<int>(DType::kI8));
+
 // All computed 4-D operands (not weights) must have the layout that the schema requires
 // (docs/architecture.md, "Layouts").
 bool LayoutFits(LayoutRule rule, const Tensor& tensor, Layout* common, bool* seen) {
@@ -65,7 +69,7 @@ Status Operator::SetUpShapes(const OperatorRow& row, const Operands& operands,
     // A class for one type accepts only that type.
     if (typed && (row.index_mask & bit) == 0) allowed &= 1u << static_cast<int>(own);
     if ((row.float_mask & bit) != 0) allowed = 1u << static_cast<int>(DType::kF32);
-    if ((row.half_mask & bit) != 0) allowed |= 1u << static_cast<int>(DType::kF16);
+    if ((row.half_mask & bit) != 0) allowed |= kStoredTypes;
     TRIMTAB_CHECK(((allowed >> static_cast<int>(tensor->dtype)) & 1) != 0,
                   "element type is not supported (input, type)", i,
                   static_cast<int64_t>(tensor->dtype));

@@ -40,7 +40,8 @@ template <typename T>
 Status PackMerged<T>::Prepare() {
   // One panel for `merged` groups, with a row for each tap, group and channel.
   const int64_t rows = input(0).Count() / columns();
-  return CheckPacking(input(0), rows * attributes().panel, &output());
+  return CheckPacking(attributes().int8, input(0), input(0).dims[0], rows * attributes().panel,
+                      &output());
 }
 
 template <typename T>
@@ -60,7 +61,8 @@ void PackMerged<T>::Run(ThreadPool& pool) {
       const size_t stored = ((group * taps + tap) * channels + channel) * width;
       T* const to = y + i * panel;
       memset(to, 0, panel * sizeof(T));
-      StoredRows{input(0), stored, 1, width}.CopyTo(to + place * width, width);
+      CopyStored(attributes().int8, {input(0), stored, 1, width}, group * width, to + place * width,
+                 width);
     }
   });
 }

@@ -41,8 +41,8 @@ Status PackPanels<T>::InferShape() {
 template <typename T>
 Status PackPanels<T>::Prepare() {
   const int64_t depth = input(0).Count() / attributes().groups / attributes().columns;
-  return CheckPacking(input(0), attributes().groups * panels() * attributes().panel * depth,
-                      &output());
+  return CheckPacking(attributes().int8, input(0), attributes().groups * attributes().columns,
+                      attributes().groups * panels() * attributes().panel * depth, &output());
 }
 
 template <typename T>
@@ -58,9 +58,10 @@ void PackPanels<T>::Run(ThreadPool& pool) {
     pool.For(groups * panels, depth * panel, [&](size_t begin, size_t end, int) {
       for (size_t i = begin; i < end; ++i) {
         const size_t column = i % panels * panel;
-        const size_t place = first + (i / panels * columns + column) * depth;
-        StoredRows{input(0), place, depth, Min(columns - column, panel)}.CopyTo(
-            y + i * depth * panel, panel);
+        const size_t index = i / panels * columns + column;
+        const StoredRows rows = {input(0), first + index * depth, depth,
+                                 Min(columns - column, panel)};
+        CopyStored(attributes().int8, rows, index, y + i * depth * panel, panel);
       }
     });
     first += groups * columns * depth;

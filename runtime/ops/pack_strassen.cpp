@@ -62,7 +62,8 @@ Status PackStrassen::Prepare() {
   TRIMTAB_RETURN_IF_ERROR(
       RequestScratch(static_cast<uint64_t>(threads()) * 4 * chunk() * panel() * sizeof(float)));
   const uint64_t floats = uint64_t{7 * half_panels() + 2 * left_panels()} * depth() * panel();
-  return CheckPacking(input(0), static_cast<int64_t>(floats), &output());
+  return CheckPacking(attributes().int8, input(0), input(0).n(), static_cast<int64_t>(floats),
+                      &output());
 }
 
 void PackStrassen::Run(ThreadPool& pool) {
@@ -77,8 +78,10 @@ void PackStrassen::Run(ThreadPool& pool) {
       // further on.
       const float* b[4];
       for (size_t q = 0; q < 4; ++q) {
-        const size_t row = (q / 2 * half + panel_index) * 2 * k + q % 2 * k + first;
-        b[q] = StoredRows{input(0), row * n, rows, n}.Get(own + q * chunk() * n, n);
+        const size_t column = (q / 2 * half + panel_index) * n;
+        const size_t row = column / n * 2 * k + q % 2 * k + first;
+        b[q] = GetStored(attributes().int8, {input(0), row * n, rows, n}, column,
+                         own + q * chunk() * n, n);
       }
       AddQuadrants(b[0], b[2], b[1], b[3], rows * n, half * k * n,
                    y + (panel_index * k + first) * n);
@@ -88,8 +91,8 @@ void PackStrassen::Run(ThreadPool& pool) {
   pool.For(left_panels(), 2 * k * n, [&](size_t begin, size_t end, int) {
     for (size_t i = begin; i < end; ++i) {
       const size_t column = stored + i * n;
-      StoredRows{input(0), column * 2 * k, 2 * k, Min(c_out() - column, n)}.CopyTo(
-          y + (7 * half + 2 * i) * k * n, n);
+      const StoredRows rows = {input(0), column * 2 * k, 2 * k, Min(c_out() - column, n)};
+      CopyStored(attributes().int8, rows, column, y + (7 * half + 2 * i) * k * n, n);
     }
   });
 }

@@ -82,7 +82,8 @@ Status PackWinograd<T>::Prepare() {
   // In 64 bits, which cannot overflow; the check below covers element_stride() as well.
   const uint64_t floats =
       uint64_t{size_ * size_} * panels() * panel() * (cell_side_ * cell_side_) * channels();
-  return CheckPacking(input(0), static_cast<int64_t>(floats), &output());
+  return CheckPacking(attributes().int8, input(0), input(0).n(), static_cast<int64_t>(floats),
+                      &output());
 }
 
 template <typename T>
@@ -101,7 +102,8 @@ void PackWinograd<T>::Transform(size_t panel_index, size_t first, size_t channel
       const size_t row = i / taps_ * s + pixel / s, column = i % taps_ * s + pixel % s;
       const size_t tap = (before * k * k + (row * k + column) * width) * this->channels();
       taps[i] = row < k && column < k
-                    ? StoredRows{input(0), tap + first * width, channels, width}.Get(copy, panel())
+                    ? GetStored(attributes().int8, {input(0), tap + first * width, channels, width},
+                                before, copy, panel())
                     : zeros;
     }
     kernel_({taps, y, floats, element_stride(), static_cast<uint16_t>(attributes().tile),

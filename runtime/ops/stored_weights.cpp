@@ -49,11 +49,33 @@ void CopyRows(const From* from, size_t rows, size_t width, size_t panel, T* to) 
 }  // namespace
 
 Status CheckPacking(const Tensor& stored, int64_t elements, Tensor* packed) {
-  TRIMTAB_CHECK(stored.bytes >= stored.CountBytes(), "stored weights are too short");
+  TRIMTAB_CHECK(stored.bytes >= stored.CountBytes() && stored.dtype != DType::kI8,
+                "stored weights are too short, or int8");
   const uint64_t bytes = static_cast<uint64_t>(elements) * packed->element_size();
   TRIMTAB_CHECK(bytes <= kMaxArenaBytes, "packed weights are too large (elements)", elements);
   packed->bytes = static_cast<size_t>(bytes);
   return Status();
+}
+
+Status CheckInt8Packing(const Tensor& stored, int64_t columns, int64_t elements, Tensor* packed) {
+  const Quantization* const scales = stored.quantization;
+  TRIMTAB_CHECK(stored.dtype == DType::kI8 && scales != nullptr &&
+                    scales->count == static_cast<uint64_t>(columns),
+                "stored weights are not int8 with a scale for each output channel", columns);
+  Tensor bytes = stored;
+  bytes.dtype = DType::kU8;  // which CheckPacking accepts
+  return CheckPacking(bytes, elements, packed);
+}
+
+template <typename T>
+void StoredRows::CopyScaled(size_t column, T* to, size_t panel) const {
+  const float* const scales = stored.quantization->scales() + column;
+  const int8_t* from = stored.data<int8_t>() + first;
+  for (size_t row = 0; row < rows; ++row, from += width, to += panel) {
+    size_t i = 0;
+    for (; i < width; ++i) to[i] = static_cast<float>(from[i]) * scales[i];
+    for (; i < panel; ++i) to[i] = 0.0f;
+  }
 }
 
 template <typename T>
@@ -71,6 +93,8 @@ const T* StoredRows::Get(T* scratch, size_t panel) const {
   return scratch;
 }
 
+template void StoredRows::CopyScaled(size_t, float*, size_t) const;
+template void StoredRows::CopyScaled(size_t, Half*, size_t) const;
 template void StoredRows::CopyTo(float*, size_t) const;
 template void StoredRows::CopyTo(Half*, size_t) const;
 template const float* StoredRows::Get(float*, size_t) const;

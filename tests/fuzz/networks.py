@@ -63,6 +63,7 @@ _PLANS = {
     "default": Plan(),
     "load": Plan(prefer="load"),
     "stored-f16": Plan(weights_type="f16"),
+    "stored-int8": Plan(weights_type="int8"),
     "winograd": Plan(tuple(name for name in algorithms.names() if name.startswith("winograd"))),
     "strassen": Plan(("strassen",)),
 }

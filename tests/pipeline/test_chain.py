@@ -72,12 +72,13 @@ def test_a_build_and_its_footprints_load_and_optimize_once_and_plan_each_prefere
     result = built.build(planned.plan(loaded.load(recipe)))
     assert calls == {"load": 1, "optimize": 1, "complete": 1}
     own, *others = footprints(result)
-    assert calls == {"load": 1, "optimize": 1, "complete": 4}
+    assert calls == {"load": 1, "optimize": 1, "complete": 5}
     assert own.is_built
     assert own.what == "trimtab, prefer balanced"
     assert own.binary_bytes == 1000
     assert [other.what for other in others] == [
         *("trimtab, prefer load", "trimtab, prefer size", "trimtab, weights f16"),
+        "trimtab, weights int8",
         *("squeezenet.onnx (source)", NCNN),
     ]
 

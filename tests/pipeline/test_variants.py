@@ -66,6 +66,8 @@ def test_the_others_are_the_footprints_of_the_other_preferences(network: Program
     others = {other.what: other for other in variants.others()}
     half = others.pop("trimtab, weights f16")
     assert 0.5 * own.model_bytes < half.model_bytes < 0.52 * own.model_bytes
+    quarter = others.pop("trimtab, weights int8")
+    assert 0.25 * own.model_bytes < quarter.model_bytes < 0.27 * own.model_bytes
     assert others == everyone
 
 

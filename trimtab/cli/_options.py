@@ -55,7 +55,7 @@ class PlanChoices:
     """Choices that the planner leaves to the user."""
 
     prefer: str = option(PREFER_HELP)
-    weights: str = option("type of stored weights: f32, or f16, which is half the size")
+    weights: str = option("type of stored weights: f32, f16 (half the size) or int8 (a quarter)")
     accuracy: str = option(ACCURACY_HELP)
     precision: str = option(PRECISION_HELP)
     threads: int | None = option(THREADS_HELP, None)

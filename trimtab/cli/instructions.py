@@ -35,7 +35,7 @@ class InstructionsOptions:
     )
     plan: str = option("plan file with algorithms and kernels (./inv inspect --plan writes one)")
     prefer: str = option(PREFER_HELP)
-    weights: str = option("type of stored weights: f32, or f16, which is half the size")
+    weights: str = option("type of stored weights: f32, f16 (half the size) or int8 (a quarter)")
     accuracy: str = option(ACCURACY_HELP)
     precision: str = option(PRECISION_HELP)
     results: str = option(RESULTS_HELP)

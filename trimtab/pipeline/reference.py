@@ -37,9 +37,9 @@ def expected_output(loaded: Loaded) -> Golden:
         expected = _output_behind_cameras(loaded)
     else:
         expected = reference_output(loaded.path, source, loaded.recipe.shapes)
-    # Weights stored in f16 are rounded like those of a network that computes in f16.
+    # Weights stored in f16 or int8 are rounded like those of a network that computes in f16.
     types = (plan.precision, plan.weights_type, *plan.precisions.values(), expected.precision)
-    is_half = "f16" in types
+    is_half = "f16" in types or plan.weights_type == "int8"
     expected = expected.within("f16" if is_half else "f32")
     measurement = loaded.recipe.measurement
     if not (measurement and measurement.settings.accept_wrong):

@@ -116,7 +116,8 @@ def _packing_code(planned: Program, plan: Plan) -> set[str]:
                 preparation
                 and op.inputs[index]
                 and not preparation.is_done(
-                    storage.dtype_of(planned.vars[op.inputs[index]]), planned.dtype(op)
+                    storage.dtype_of(planned.vars[op.inputs[index]], preparation),
+                    planned.dtype(op),
                 )
             ):
                 names |= {preparation.operator, str(preparation.attributes.get("kernel", ""))}

@@ -53,7 +53,7 @@ MAX_THREADS = 64  # of an engine
 WEIGHTS = ("file", "load")
 """When weights are packed: before they are written, or when a model is set up."""
 
-WEIGHTS_TYPES = ("f32", "f16")
+WEIGHTS_TYPES = ("f32", "f16", "int8")
 """How weights that the engine packs are stored; they are computed with as f32."""
 
 RENAMED_ALGORITHMS = {

@@ -72,7 +72,7 @@ def assign(
 
 def is_quantized(program: Program) -> bool:
     """Whether any tensor of the program is quantized."""
-    return any(var.quantization is not None for var in program.vars.values())
+    return any(v.quantization is not None and not v.packed for v in program.vars.values())
 
 
 def has_f16_kernels(target: Target) -> bool:

@@ -38,10 +38,10 @@ KINDS = ("", "unary", "binary", "movement", "reduction")
 class Port:
     """One input or output of an operator.
 
-    `index`: holds i32 or i64 whatever the operator's dtypes are. `half`: may also hold f16, which
-    the operator converts to f32. `real`: holds f32 whatever the operator's dtypes are. `strided`:
-    may be a channel slice of a larger NHWC tensor, so that its pixels are not contiguous.
-    `in_place` (inputs only): an output may share this input's memory, because no input element is
+    `index`: holds i32 or i64 whatever the operator's dtypes are. `half`: may also hold f16 or i8,
+    which the operator expands. `real`: holds f32 whatever the operator's dtypes are. `strided`: may
+    be a channel slice of a larger NHWC tensor, so that its pixels are not contiguous. `in_place`
+    (inputs only): an output may share this input's memory, because no input element is
     read after the output elements at its offset have been written. `overwritten` (inputs only): is
     a state, which the operator replaces: nothing reads it afterwards. `sizes`: one of
     `SIZE_SOURCES`, if the sizes of the results come from this operand instead of attributes.

@@ -143,10 +143,11 @@ class Direct:
         if op.type == "conv_transpose":
             window = tuple(op.attributes[name] for name in _WINDOW)
             stored, depths = gemm.phase_panels(w.shape, groups, nr, *window)
+            columns, axis = _columns(program, op) // groups, 1 if groups == 1 else None
             weights = Packing(
                 ("conv_transpose", groups, nr, window),
                 lambda w: gemm.pack_conv_transpose(w, groups, nr, *window),
-                gemm.at_load(stored, groups, _columns(program, op) // groups, depths, nr),
+                gemm.at_load(stored, groups, columns, depths, nr, axis),
             )
         return {1: weights, 2: bias}
 
@@ -187,7 +188,7 @@ def conv_packings(w: Var, groups: int, nr: int, merged: int = 1) -> tuple[Packin
             lambda data: gemm.pack_merged(data, groups, nr, merged),
             gemm.merged_at_load(stored, groups, merged, w.shape[1], nr),
         ), bias
-    at_load = gemm.at_load(stored, groups, columns, (depth,), nr)
+    at_load = gemm.at_load(stored, groups, columns, (depth,), nr, 0)
     return (
         Packing(("conv", groups, nr), lambda data: gemm.pack_conv(data, groups, nr), at_load),
         bias,

@@ -118,7 +118,7 @@ class Strassen:
             1: Packing(
                 (self.name, nr),
                 lambda w: pack(w, nr),
-                Preparation(panels(1, nr), "pack_strassen", {"panel": nr}),
+                Preparation(panels(1, nr), "pack_strassen", {"panel": nr}, axis=0),
             ),
             2: Packing(("bias", 1, nr), lambda b: pack_bias(b, 1, nr)),
         }

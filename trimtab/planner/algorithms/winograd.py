@@ -242,7 +242,9 @@ class Winograd:
             kernel = self._weights_kernel(program, op)
             attributes = {"tile": self.tile, "stride": stride, "panel": nr, "kernel": kernel}
             calls = (kernel, self._weights_call(program, op, nr), self._block_of(op) ** 2)
-            at_load = Preparation(panels(1, nr), "pack_winograd", attributes, calls=(calls,))
+            at_load = Preparation(
+                panels(1, nr), "pack_winograd", attributes, calls=(calls,), axis=0
+            )
         return {1: Packing(key, lambda w: pack(w, self.tile, stride, nr), at_load)}
 
     def _weights_kernel(self, program: Program, op: Op) -> str:

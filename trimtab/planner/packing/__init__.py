@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from trimtab.errors import PlanError
 from trimtab.planner.float16 import to_f16
 from trimtab.planner.kernel_calls import KernelCall
+from trimtab.planner.packing.int8 import LEAST_COLUMN, to_int8
 from trimtab.program import Op, Program, Var, attributes
 from trimtab.schema import operator
 from trimtab.target import Target
@@ -42,7 +43,8 @@ class Form:
 class Preparation:
     """Packing of a constant at load time by the `operator` of that name, from its `stored` form,
     which holds every element once. `ready`: the stored form already is the packed one. `calls`:
-    (kernel, call, count) of the kernel calls.
+    (kernel, call, count) of the kernel calls. `axis`: the dimension of the columns, if the operator
+    also expands int8 with a scale for each of them.
     """
 
     stored: Form
@@ -50,6 +52,7 @@ class Preparation:
     attributes: Mapping[str, Any] = field(default_factory=dict)
     ready: bool = False
     calls: tuple[tuple[str, KernelCall, int], ...] = ()
+    axis: int | None = None
 
     def is_done(self, stored: str, computed: str) -> bool:
         """Whether elements that are stored as one dtype and computed with as another need no
@@ -70,17 +73,21 @@ class Packing(Form):
 @dataclass(frozen=True)
 class Storage:
     """How the file stores an operator's weights: unpacked with elements of type `dtype` if
-    `at_load`, else packed. With f32, weights that are f16 values are stored as f16 all the same.
+    `at_load`, else packed. With f32, weights that are f16 values are stored as f16 all the same;
+    with int8, those that no scales fit as f16.
     """
 
     at_load: bool
     dtype: str = "f32"
 
-    def dtype_of(self, var: Var) -> str:
+    def dtype_of(self, var: Var, preparation: Preparation) -> str:
         """The type of the stored elements of a constant."""
-        if var.dtype != "f32":
+        if var.dtype not in ("f32", "f16"):
             return var.dtype
-        return "f16" if self.dtype == "f32" and is_half(var) else self.dtype
+        axis = preparation.axis if self.dtype == "int8" else None
+        if axis is not None and var.count >= LEAST_COLUMN * var.shape[axis]:
+            return "i8"
+        return "f32" if var.dtype == self.dtype == "f32" and not is_half(var) else "f16"
 
 
 _LEAST_BYTES = 1024  # of weights that are worth an operator that expands them
@@ -134,16 +141,17 @@ class Packer:
             or not self._supports(preparation, storage, var)
         ):
             return self._constant(var, packing, var.dtype)
-        dtype = storage.dtype_of(var)
-        stored = self._constant(var, preparation.stored, dtype)
+        dtype = storage.dtype_of(var, preparation)
+        stored = self._constant(var, preparation.stored, dtype, preparation.axis)
         if preparation.is_done(dtype, var.dtype):
             return stored
         key = (stored, packing.key)
         if key not in self.packed:
             name = self.program.block.new_name(f"{var.name}.packed")
             self.program.vars[name] = Var(name, var.shape, var.dtype, packed=True)
+            int8 = {"int8": True} if dtype == "i8" != var.dtype else {}
             values = attributes.complete(
-                operator(preparation.operator), dict(preparation.attributes)
+                operator(preparation.operator), {**preparation.attributes, **int8}
             )
             self.preparations.append(Op(preparation.operator, [stored], [name], values, name))
             self.packed[key] = name
@@ -151,21 +159,25 @@ class Packer:
 
     def _supports(self, preparation: Preparation, storage: Storage, var: Var) -> bool:
         kernel = preparation.attributes.get("kernel", "")
-        dtype = storage.dtype_of(var)
+        dtype = storage.dtype_of(var, preparation)
         return preparation.is_done(dtype, var.dtype) or (
             self.target.holds(preparation.operator)
             and (not kernel or kernel in self.target.kernel_names)
         )
 
-    def _constant(self, var: Var, form: Form, dtype: str) -> str:
+    def _constant(self, var: Var, form: Form, dtype: str, axis: int | None = None) -> str:
         key = (var.name, form.key, dtype)
         if key not in self.packed:
             assert var.data is not None
-            data = form.run(np.asarray(var.data))
-            if dtype != var.dtype:
+            data, quantization = np.asarray(var.data), None
+            if dtype == "i8" != var.dtype and axis is not None:
+                data, quantization = to_int8(data, axis)
+            elif dtype != var.dtype:
                 data = to_f16(data, var.name, "store this network's weights as f32")
             name = self.program.block.new_name(f"{var.name}.stored")
-            self.program.vars[name] = Var(name, var.shape, dtype, data=data, packed=True)
+            self.program.vars[name] = Var(
+                name, var.shape, dtype, data=form.run(data), packed=True, quantization=quantization
+            )
             self.packed[key] = name
         return self.packed[key]
 

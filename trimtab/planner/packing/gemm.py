@@ -60,12 +60,20 @@ def panels(groups: int, nr: int) -> Form:
     return Form(("panels", groups, nr), lambda w: store_conv(w, groups, nr))
 
 
-def at_load(stored: Form, groups: int, columns: int, depths: Sequence[int], nr: int) -> Preparation:
+def at_load(
+    stored: Form,
+    groups: int,
+    columns: int,
+    depths: Sequence[int],
+    nr: int,
+    axis: int | None = None,
+) -> Preparation:
     """How the engine pads panels of `groups` x `columns` columns; `depths` as in the operator
-    pack_panels.
+    pack_panels. `axis`: the dimension of the weights that has all columns, if one has.
     """
     attributes = {"groups": groups, "columns": columns, "depths": tuple(depths), "panel": nr}
-    return Preparation(stored, "pack_panels", attributes, ready=columns % nr == 0)
+    ready = columns % nr == 0
+    return Preparation(stored, "pack_panels", attributes, ready=ready, axis=axis)
 
 
 def pack_merged(w: Array, groups: int, nr: int, merged: int) -> Array:
@@ -84,7 +92,7 @@ def pack_merged(w: Array, groups: int, nr: int, merged: int) -> Array:
 def merged_at_load(stored: Form, groups: int, merged: int, channels: int, nr: int) -> Preparation:
     """How the engine does the same with weights in panels of one group."""
     attributes = {"groups": groups, "merged": merged, "channels": channels, "panel": nr}
-    return Preparation(stored, "pack_merged", attributes)
+    return Preparation(stored, "pack_merged", attributes, axis=0)
 
 
 def taps_of_phase(phase: int, kernel: int, stride: int, dilation: int, pad: int) -> list[int]:
