@@ -10,21 +10,21 @@ from collections import defaultdict
 _MOST_LITERALS, _MOST_COPIED = 7, 64
 _SLACK = bytes(10)  # behind the last token, so that the engine may read it whole
 _FAR = 0xFFFF  # the largest distance
-_KEY = 3  # bytes that find earlier places
-_PLACES = 16  # latest ones of a key that are compared
+_KEY = 3  # bytes that find earlier positions
+_POSITIONS = 16  # latest ones of a key that are compared
 
 
 def pack(data: bytes) -> bytes:
     """Tokens that unpack to `data`."""
     packed = bytearray()
-    places: dict[bytes, list[int]] = defaultdict(list)
-    start = known = at = distance = 0  # start: of the literals that no token has yet
+    positions: dict[bytes, list[int]] = defaultdict(list)
+    start = indexed = at = distance = 0  # start: of the literals that no token has yet
     while at < len(data):
-        for place in range(known, at):
-            places[data[place : place + _KEY]].append(place)
-        known = at
+        for position in range(indexed, at):
+            positions[data[position : position + _KEY]].append(position)
+        indexed = at
         near = [distance] if 0 < distance <= at else []
-        far = [at - place for place in places[data[at : at + _KEY]][-_PLACES:]]
+        far = [at - position for position in positions[data[at : at + _KEY]][-_POSITIONS:]]
         copied = {d: _equal(data, at, d) for d in near + far if d <= _FAR}
         best = max(copied, key=lambda d: (_saved(copied[d], d == distance), -d), default=0)
         if best and _saved(copied[best], best == distance) > 0:
