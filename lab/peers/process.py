@@ -111,6 +111,11 @@ class LoadFigures:
     error: float
 
 
+def environment() -> dict[str, str]:
+    """Variables of the engines' processes."""
+    return {**os.environ, **_LIMITS.get(isa(), {})}
+
+
 class Process:
     """A running engine with a loaded model. RunnerError with its last message when it fails."""
 
@@ -119,7 +124,7 @@ class Process:
         self._worker = WorkerProcess(
             [python, worker.__file__, "serve", case.job(engine, threads)],
             self._name,
-            {**os.environ, **_LIMITS.get(isa(), {})},
+            environment(),
         )
         try:
             self.loaded = LoadFigures(**self._worker.answer(), error=case.error())

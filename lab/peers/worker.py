@@ -4,6 +4,7 @@
     python worker.py prepare JOB           convert the job's model for its engine
     python worker.py serve JOB             load the model, then time inferences on demand
     python worker.py once JOB COUNT        the same for COUNT inferences, marked for emulators
+    python worker.py jobs                  load a job of each line, or time COUNT inferences as one
 
 JOB is JSON: {"engine", "model" (an ONNX or TFLite file; LiteRT and ExecuTorch read the .tflite and
 .pte file beside an ONNX file), "folder" (for converted files), "threads",
@@ -333,30 +334,68 @@ def serve(
         answer(ns=[_timed(run, mark)[0] for _ in range(int(line))])
 
 
-def main(mode: str, text: str = "", count: str = "") -> None:
-    """Runs one of the modes described at the top of this file."""
-    if mode == "probe":
-        print(json.dumps(_versions()))
-        return
+def waited() -> int:
+    """Nanoseconds for which the threads of this process were ready and had no core (schedstat)."""
+    tasks = Path("/proc/self/task").glob("*/schedstat")
+    return sum(int(task.read_text().split()[1]) for task in tasks)
+
+
+def serve_jobs(commands: TextIO, answers: TextIO) -> None:
+    """Answers each line: the mode `jobs`. A job that fails answers with its error."""
+    run: Run = list
+    for line in commands:
+        answer: dict[str, Any] = {}
+        try:
+            if line.strip().isdigit():
+                begin, before, start = time.perf_counter_ns(), waited(), time.perf_counter_ns()
+                for _ in range(int(line)):
+                    run()
+                answer["ns"] = time.perf_counter_ns() - start
+                answer["waited"] = (waited() - before) / (time.perf_counter_ns() - begin)
+            else:
+                engine, job = _job(line)
+                os.sched_setaffinity(0, job.cores or sorted(os.sched_getaffinity(0))[: job.threads])
+                engine.convert(job)
+                run = engine.create(job, *map(importlib.import_module, engine.modules))
+                np.savez(job.folder / "outputs.npz", *map(np.asarray, run()))
+        except Exception as error:  # each engine has its own
+            answer["error"] = str(error)[-300:]
+        print(json.dumps(answer), file=answers, flush=True)
+
+
+def _job(text: str) -> tuple[EngineAdapter, PeerJob]:
+    """The engine and the model that the JSON of a job names."""
     fields = json.loads(text)
-    engine = ENGINES[fields["engine"]]
     with np.load(fields["inputs"]) as archive:
         inputs = {name: archive[name] for name in archive.files}
     model, folder = Path(fields["model"]), Path(fields["folder"])
     names = list(fields["names"])
     more = fields.get("cores", ()), fields.get("is_half", False)
     job = PeerJob(model, folder, int(fields["threads"]), inputs, names, fields["prefer"], *more)
+    return ENGINES[fields["engine"]], job
+
+
+def main(mode: str, text: str = "", count: str = "") -> None:
+    """Runs one of the modes described at the top of this file."""
+    if mode == "probe":
+        print(json.dumps(_versions()))
+        return
     if mode == "prepare":
+        engine, job = _job(text)
         engine.convert(job)
         return
     # Engines may print to stdout, so answers use a copy of it.
     with os.fdopen(os.dup(1), "w") as answers:
         os.dup2(2, 1)
+        if mode == "jobs":
+            serve_jobs(sys.stdin, answers)
+            return
+        engine, job = _job(text)
         if mode == "once":
             commands = io.StringIO(f"{count}\n")
-            serve(engine, job, commands, answers, folder / "outputs.npz", _marker())
+            serve(engine, job, commands, answers, job.folder / "outputs.npz", _marker())
         else:
-            serve(engine, job, sys.stdin, answers, folder / "outputs.npz")
+            serve(engine, job, sys.stdin, answers, job.folder / "outputs.npz")
 
 
 if __name__ == "__main__":
