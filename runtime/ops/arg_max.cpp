@@ -14,6 +14,12 @@ class ArgMax final : public OperatorOf<ArgMaxAttributes> {
     const auto outer = static_cast<size_t>(x.dims.Count(0, axis_));
     const auto* from = static_cast<const float*>(x.raw);
     auto* to = static_cast<int64_t*>(output().raw);
+    if (inner == 1) {
+      pool.For(outer, length, [&](size_t begin, size_t end, int) {
+        for (size_t row = begin; row < end; ++row) to[row] = SearchRow(from + row * length, length);
+      });
+      return;
+    }
     // Searches kAtOnce neighboring outputs together, because their inputs are contiguous; the
     // inputs of one output may be far apart.
     const size_t blocks = (inner + kAtOnce - 1) / kAtOnce;
@@ -50,7 +56,8 @@ class ArgMax final : public OperatorOf<ArgMaxAttributes> {
   }
 
  private:
-  static constexpr size_t kAtOnce = 64;  // neighboring outputs, in local arrays
+  static constexpr size_t kPartial = 16;  // maxima of a row, which vectorize
+  static constexpr size_t kAtOnce = 64;   // neighboring outputs, in local arrays
 
   // to[i] = arg max over j < length of x[j * stride + i], for i < n. kFull: n is kAtOnce, so that
   // every compiler vectorizes the loops.
@@ -75,6 +82,36 @@ class ArgMax final : public OperatorOf<ArgMaxAttributes> {
       }
     }
     for (size_t i = 0; i < n; ++i) to[i] = at[i];
+  }
+
+  // arg max of a contiguous row: its maximum, then where that is. NaN is never larger; a first NaN
+  // stays, as nothing is larger than it.
+  int64_t SearchRow(const float* x, size_t length) const {
+    const bool last = attributes().select_last_index != 0;
+    if (x[0] != x[0]) return 0;
+    size_t i = 0;
+    if (length < kPartial) {
+      size_t at = 0;
+      for (i = 1; i < length; ++i) at = x[i] > x[at] || (last && x[i] == x[at]) ? i : at;
+      return static_cast<int64_t>(at);
+    }
+    float best[kPartial];
+    for (float& value : best) value = x[0];
+    for (; i + kPartial <= length; i += kPartial) {
+      for (size_t j = 0; j < kPartial; ++j) best[j] = x[i + j] > best[j] ? x[i + j] : best[j];
+    }
+    for (; i < length; ++i) best[0] = x[i] > best[0] ? x[i] : best[0];
+    for (size_t j = 1; j < kPartial; ++j) best[0] = best[j] > best[0] ? best[j] : best[0];
+    for (i = 0; i + kPartial <= length; i += kPartial) {
+      const float* const block = last ? x + length - kPartial - i : x + i;
+      int equal = 0;
+      for (size_t j = 0; j < kPartial; ++j) equal |= static_cast<int>(block[j] == best[0]);
+      if (equal != 0) break;
+    }
+    for (;; ++i) {
+      const size_t at = last ? length - 1 - i : i;
+      if (x[at] == best[0]) return static_cast<int64_t>(at);
+    }
   }
 
   int axis_ = 0;

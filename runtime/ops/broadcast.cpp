@@ -19,33 +19,54 @@ Status Broadcast::SetUp(const Tensor* const* operands, int count, Dims* y) {
     }
     (*y)[axis] = extent;
   }
-  // A scalar is one row of one element.
-  rank_ = y->rank > 0 ? y->rank : 1;
+  // A scalar is one run of one element.
+  rank_ = 1;
   extents_[0] = 1;
-  for (int axis = 0; axis < y->rank; ++axis) extents_[axis] = static_cast<size_t>((*y)[axis]);
+  size_t strides[kMaxOperands];  // of the next axis that the operand does not repeat
   for (int i = 0; i < count; ++i) {
-    const Dims& dims = operands[i]->dims;
-    size_t stride = 1;
-    for (int axis = rank_ - 1; axis >= 0; --axis) {
-      const int own = axis - (y->rank - dims.rank);
-      const bool moves = y->rank > 0 && own >= 0 && dims[own] != 1;
-      strides_[i][axis] = moves ? stride : 0;
-      if (moves) stride *= static_cast<size_t>(dims[own]);
-    }
+    strides[i] = 1;
+    strides_[i][0] = 0;
   }
-  row_length_ = extents_[rank_ - 1];
-  rows_ = 1;
-  for (int axis = 0; axis < rank_ - 1; ++axis) rows_ *= extents_[axis];
+  // From the innermost axis on, which is the first one here.
+  bool is_first = true;
+  for (int axis = y->rank - 1; axis >= 0; --axis) {
+    if ((*y)[axis] == 1) continue;
+    size_t own_strides[kMaxOperands];
+    bool merges = !is_first;
+    for (int i = 0; i < count; ++i) {
+      const Dims& dims = operands[i]->dims;
+      const int own = axis - (y->rank - dims.rank);
+      const bool moves = own >= 0 && dims[own] != 1;
+      own_strides[i] = moves ? strides[i] : 0;
+      if (moves) strides[i] *= static_cast<size_t>(dims[own]);
+      merges = merges && own_strides[i] == extents_[rank_ - 1] * strides_[i][rank_ - 1];
+    }
+    if (merges) {
+      extents_[rank_ - 1] *= static_cast<size_t>((*y)[axis]);
+      continue;
+    }
+    if (!is_first) ++rank_;
+    is_first = false;
+    extents_[rank_ - 1] = static_cast<size_t>((*y)[axis]);
+    for (int i = 0; i < count; ++i) strides_[i][rank_ - 1] = own_strides[i];
+  }
   return Status();
 }
 
-size_t Broadcast::RowBegin(int i, size_t row) const {
-  size_t begin = 0;
-  for (int axis = rank_ - 2; axis >= 0; --axis) {
-    begin += row % extents_[axis] * strides_[i][axis];
-    row /= extents_[axis];
+size_t Broadcast::Count() const {
+  size_t count = 1;
+  for (int axis = 0; axis < rank_; ++axis) count *= extents_[axis];
+  return count;
+}
+
+BroadcastRun Broadcast::RunAt(size_t begin, size_t end) const {
+  BroadcastRun run = {begin, Min(end - begin, extents_[0] - begin % extents_[0]), {}};
+  for (int axis = 0; axis < rank_; ++axis) {
+    const size_t at = begin % extents_[axis];
+    begin /= extents_[axis];
+    for (int i = 0; i < kMaxOperands; ++i) run.offsets[i] += at * strides_[i][axis];
   }
-  return begin;
+  return run;
 }
 
 }  // namespace trimtab

@@ -25,7 +25,7 @@ class Col2im final : public OperatorOf<Col2imAttributes> {
 
  private:
   void AddLine(size_t line) const;
-  void AddTap(size_t pixel, int32_t tap, float* to) const;
+  void AddTaps(size_t pixel, size_t count, int32_t tap, float* to) const;
 
   Window window_;
   int32_t rows_, columns_;  // of the windows over an image
@@ -62,14 +62,19 @@ Status Col2im::InferShape() {
   return Status();
 }
 
-// Adds a tap of a window to a pixel of the image, for all groups.
-void Col2im::AddTap(size_t pixel, int32_t tap, float* to) const {
+// Adds a tap of `count` neighboring windows to their pixels of the image, for all groups.
+void Col2im::AddTaps(size_t pixel, size_t count, int32_t tap, float* to) const {
   const Dims& dims = input(0).dims;
   const auto depth = static_cast<size_t>(dims[2]);
   const size_t channels = depth / static_cast<size_t>(window_.taps());
   const float* from = input(0).data<float>() + pixel * depth + static_cast<size_t>(tap) * channels;
+  const size_t step = static_cast<size_t>(output().c()) * static_cast<size_t>(window_.stride_w);
   for (int32_t group = 0; group < dims[0]; ++group) {
-    for (size_t c = 0; c < channels; ++c) to[c] += from[c];
+    for (size_t i = 0; i < count; ++i) {
+      const float* const x = from + i * depth;
+      float* const y = to + i * step;
+      for (size_t c = 0; c < channels; ++c) y[c] += x[c];
+    }
     from += static_cast<size_t>(dims[1]) * depth;
     to += channels;
   }
@@ -91,12 +96,13 @@ void Col2im::AddLine(size_t line) const {
     if (below < 0 || below % window_.stride_h != 0 || row >= rows_) continue;
     const size_t first = (windows + static_cast<size_t>(row)) * static_cast<size_t>(columns_);
     for (int32_t j = 0; j < window_.kernel_w; ++j) {
-      for (int32_t column = 0; column < columns_; ++column) {
-        const int32_t at = column * window_.stride_w - window_.pad_left + j * window_.dilation_w;
-        if (at < 0 || at >= y.w()) continue;
-        AddTap(first + static_cast<size_t>(column), i * window_.kernel_w + j,
-               pixels + static_cast<size_t>(at) * channels);
-      }
+      const int32_t left = j * window_.dilation_w - window_.pad_left;
+      const TapRange inside = TapsInside(columns_, left, window_.stride_w, y.w());
+      if (inside.begin >= inside.end) continue;
+      const auto column = static_cast<size_t>(inside.begin);
+      const auto count = static_cast<size_t>(inside.end - inside.begin);
+      const auto at = static_cast<size_t>(left + inside.begin * window_.stride_w);
+      AddTaps(first + column, count, i * window_.kernel_w + j, pixels + at * channels);
     }
   }
 }

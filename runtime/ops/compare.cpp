@@ -1,7 +1,6 @@
 #include "generated/attributes/compare.h"
 
 #include "runtime/core/operator.h"
-#include "runtime/core/parallel.h"
 #include "runtime/ops/broadcast.h"
 
 namespace trimtab {
@@ -10,25 +9,23 @@ namespace {
 class Compare final : public OperatorOf<CompareAttributes> {
  public:
   void Run(ThreadPool& pool) override {
-    pool.For(walk_.rows(), walk_.row_length(), [&](size_t begin, size_t end, int) {
-      for (size_t row = begin; row < end; ++row) {
-        switch (input(0).dtype) {
-          case DType::kF32:
-            Row<float>(row);
-            break;
-          case DType::kI8:
-            Row<int8_t>(row);
-            break;
-          case DType::kI32:
-            Row<int32_t>(row);
-            break;
-          case DType::kI64:
-            Row<int64_t>(row);
-            break;
-          default:  // u8 and bool
-            Row<uint8_t>(row);
-            break;
-        }
+    walk_.For(pool, 1, [&](const BroadcastRun& run) {
+      switch (input(0).dtype) {
+        case DType::kF32:
+          CompareRun<float>(run);
+          break;
+        case DType::kI8:
+          CompareRun<int8_t>(run);
+          break;
+        case DType::kI32:
+          CompareRun<int32_t>(run);
+          break;
+        case DType::kI64:
+          CompareRun<int64_t>(run);
+          break;
+        default:  // u8 and bool
+          CompareRun<uint8_t>(run);
+          break;
       }
     });
   }
@@ -45,18 +42,25 @@ class Compare final : public OperatorOf<CompareAttributes> {
 
  private:
   template <typename T>
-  void Row(size_t row) const {
-    const size_t n = walk_.row_length(), a_step = walk_.Step(0), b_step = walk_.Step(1);
-    const auto* a = static_cast<const T*>(input(0).raw) + walk_.RowBegin(0, row);
-    const auto* b = static_cast<const T*>(input(1).raw) + walk_.RowBegin(1, row);
-    auto* y = static_cast<uint8_t*>(output().raw) + row * n;
+  void CompareRun(const BroadcastRun& run) const {
+    BroadcastChunks<T> a(input(0), run.offsets[0], walk_.Step(0), run.count);
+    BroadcastChunks<T> b(input(1), run.offsets[1], walk_.Step(1), run.count);
+    auto* y = static_cast<uint8_t*>(output().raw) + run.begin;
+    size_t left = run.count;
+    for (; left >= kBroadcastChunk; left -= kBroadcastChunk, y += kBroadcastChunk)
+      CompareElements(a.Next(), b.Next(), kBroadcastChunk, y);
+    CompareElements(a.Next(), b.Next(), left, y);
+  }
+
+  template <typename T>
+  void CompareElements(const T* __restrict a, const T* __restrict b, size_t n,
+                       uint8_t* __restrict y) const {
     const CompareRelation relation = attributes().relation;
-    const bool less = relation != CompareRelation::kEqual;
-    const bool equal = relation != CompareRelation::kLess;
+    const int less = static_cast<int>(relation != CompareRelation::kEqual);
+    const int equal = static_cast<int>(relation != CompareRelation::kLess);
     for (size_t i = 0; i < n; ++i) {
-      const T left = a[i * a_step], right = b[i * b_step];
-      y[i] = (static_cast<int>(less) & static_cast<int>(left < right)) |
-             (static_cast<int>(equal) & static_cast<int>(left == right));
+      y[i] = static_cast<uint8_t>((less & static_cast<int>(a[i] < b[i])) |
+                                  (equal & static_cast<int>(a[i] == b[i])));
     }
   }
 

@@ -2,7 +2,6 @@
 
 #include "runtime/core/copy.h"
 #include "runtime/core/operator.h"
-#include "runtime/core/parallel.h"
 #include "runtime/ops/broadcast.h"
 #include "runtime/ops/integer_element.h"
 
@@ -35,17 +34,14 @@ class IntegerArithmetic final : public OperatorOf<IntegerArithmeticAttributes> {
   void Run(ThreadPool& pool) override {
     const Tensor &a = input(0), &b = input(1);
     Tensor& y = output();
-    const size_t n = walk_.row_length(), bytes = y.element_size();
-    pool.For(walk_.rows(), n * 8, [&](size_t begin, size_t end, int) {
-      for (size_t row = begin; row < end; ++row) {
-        const size_t a_row = walk_.RowBegin(0, row), b_row = walk_.RowBegin(1, row);
-        uint8_t* to = static_cast<uint8_t*>(y.raw) + row * n * bytes;
-        for (size_t i = 0; i < n; ++i, to += bytes) {
-          // Little-endian: the low bytes come first, so that the result wraps around.
-          const int64_t value = Compute(IntegerElement(a, a_row + i * walk_.Step(0)),
-                                        IntegerElement(b, b_row + i * walk_.Step(1)));
-          CopyElement(to, &value, bytes);
-        }
+    const size_t bytes = y.element_size();
+    walk_.For(pool, 8, [&](const BroadcastRun& run) {
+      uint8_t* to = static_cast<uint8_t*>(y.raw) + run.begin * bytes;
+      for (size_t i = 0; i < run.count; ++i, to += bytes) {
+        // Little-endian: the low bytes come first, so that the result wraps around.
+        const int64_t value = Compute(IntegerElement(a, run.offsets[0] + i * walk_.Step(0)),
+                                      IntegerElement(b, run.offsets[1] + i * walk_.Step(1)));
+        CopyElement(to, &value, bytes);
       }
     });
   }

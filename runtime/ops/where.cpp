@@ -1,7 +1,6 @@
 #include "generated/attributes/where.h"
 
 #include "runtime/core/operator.h"
-#include "runtime/core/parallel.h"
 #include "runtime/ops/broadcast.h"
 
 namespace trimtab {
@@ -10,23 +9,21 @@ namespace {
 class Where final : public OperatorOf<WhereAttributes> {
  public:
   void Run(ThreadPool& pool) override {
-    pool.For(walk_.rows(), walk_.row_length(), [&](size_t begin, size_t end, int) {
-      for (size_t row = begin; row < end; ++row) {
-        // Elements are copied as bits: one loop per size, not per type.
-        switch (output().element_size()) {
-          case 1:
-            Choose<uint8_t>(row);
-            break;
-          case 2:
-            Choose<uint16_t>(row);
-            break;
-          case 4:
-            Choose<uint32_t>(row);
-            break;
-          default:
-            Choose<uint64_t>(row);
-            break;
-        }
+    walk_.For(pool, 1, [&](const BroadcastRun& run) {
+      // Elements are copied as bits: one loop per size, not per type.
+      switch (output().element_size()) {
+        case 1:
+          ChooseRun<uint8_t>(run);
+          break;
+        case 2:
+          ChooseRun<uint16_t>(run);
+          break;
+        case 4:
+          ChooseRun<uint32_t>(run);
+          break;
+        default:
+          ChooseRun<uint64_t>(run);
+          break;
       }
     });
   }
@@ -45,14 +42,21 @@ class Where final : public OperatorOf<WhereAttributes> {
 
  private:
   template <typename T>
-  void Choose(size_t row) const {
-    const size_t n = walk_.row_length();
-    const size_t c_step = walk_.Step(0), a_step = walk_.Step(1), b_step = walk_.Step(2);
-    const auto* c = static_cast<const uint8_t*>(input(0).raw) + walk_.RowBegin(0, row);
-    const auto* a = static_cast<const T*>(input(1).raw) + walk_.RowBegin(1, row);
-    const auto* b = static_cast<const T*>(input(2).raw) + walk_.RowBegin(2, row);
-    auto* y = static_cast<T*>(output().raw) + row * n;
-    for (size_t i = 0; i < n; ++i) y[i] = c[i * c_step] != 0 ? a[i * a_step] : b[i * b_step];
+  void ChooseRun(const BroadcastRun& run) const {
+    BroadcastChunks<uint8_t> c(input(0), run.offsets[0], walk_.Step(0), run.count);
+    BroadcastChunks<T> a(input(1), run.offsets[1], walk_.Step(1), run.count);
+    BroadcastChunks<T> b(input(2), run.offsets[2], walk_.Step(2), run.count);
+    auto* y = static_cast<T*>(output().raw) + run.begin;
+    size_t left = run.count;
+    for (; left >= kBroadcastChunk; left -= kBroadcastChunk, y += kBroadcastChunk)
+      Choose(c.Next(), a.Next(), b.Next(), kBroadcastChunk, y);
+    Choose(c.Next(), a.Next(), b.Next(), left, y);
+  }
+
+  template <typename T>
+  static void Choose(const uint8_t* __restrict c, const T* __restrict a, const T* __restrict b,
+                     size_t n, T* __restrict y) {
+    for (size_t i = 0; i < n; ++i) y[i] = c[i] != 0 ? a[i] : b[i];
   }
 
   Broadcast walk_;

@@ -114,7 +114,7 @@ RULES: dict[str, tuple[str, Mapping[str, Any]]] = {
     ),
     "column_to_image": (
         f"net (float[1, 1, {N * N}] x) => (y) {{ y = Col2Im (x, image, block) }}",
-        {"image": ints(N, N), "block": ints(1, 1)},
+        {"image": ints(N * N), "block": ints(1)},
     ),
     "regions": (
         "net (float[1, 1, 4, 4] x, float[1, 4] r, int64[1] b) => (y) {"

@@ -14,6 +14,7 @@ SHAPES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "column": ((2, 3, 4, 5), (4, 1)),
     "both": ((3, 1, 5), (2, 1, 4, 1)),
     "scalar": ((3, 7), ()),
+    "long": ((3, 150), (3, 1)),
     "scalars": ((), ()),
 }
 
@@ -61,6 +62,7 @@ def _choice() -> Iterator[Case]:
         a, b = (np.abs(v * 9).astype(dtype) for v in (x, y))
         yield case(np.dtype(dtype).name, "Where", flags(2, 3, 4, 5), a, b)
     yield case("rows", "Where", flags(4, 1), x, normal(5))
+    yield case("long", "Where", flags(3, 150), normal(150), normal(3, 1))
     yield case(
         "constants",
         "Where",

@@ -50,6 +50,11 @@ def _arg_max() -> Iterator[Case]:
         yield case(f"axis{axis}-ties-drop", "ArgMax", ties, axis=axis, keepdims=0)
         yield case(f"axis{axis}-ties-last", "ArgMax", ties, axis=axis, select_last_index=1)
     yield case("opset-7", "ArgMax", x, opset=7)
+    for length in (5, 16, 83):  # short rows, one block of maxima, several and a rest
+        rows = np.round(normal(6, length) * 2)
+        rows[0, :] = -np.inf
+        for last in (0, 1):
+            yield case(f"row{length}-{last}", "ArgMax", rows, select_last_index=last, axis=1)
     for dtype in (np.int32, np.int64, np.int8, np.uint8):  # more than float32 holds
         ends = np.iinfo(dtype)
         integers = np.linspace(ends.min, ends.max // 2, 60, dtype=dtype).reshape(3, 5, 4)

@@ -136,6 +136,21 @@ def col2im(node: OnnxNode) -> Results:
     ]
     if min(counts) < 1 or math.prod(counts) != x.shape[2]:
         raise node.invalid(f"its input has {x.shape[2]} blocks, the image {counts}")
+    channels = x.shape[1] // math.prod(block)
+    if rank == 2 and x.dtype == "f32" and 0 not in x.shape:
+        # One channel per image: its result has the same bytes in both layouts.
+        images, taps = x.shape[0] * channels, math.prod(block)
+        rows = node.transpose(node.reshape(x, (images, taps, x.shape[2])), (0, 2, 1))
+        y = node.add(
+            "col2im",
+            node.reshape(rows, (1, images * x.shape[2], taps)),
+            image_shape=image,
+            kernel_shape=block,
+            strides=strides,
+            pads=pads,
+            dilations=dilations,
+        )
+        return node.reshape(y, (x.shape[0], channels, *image))
     node.check_elements((4, *block, *counts), 8)  # with those of the contributions
     targets = np.zeros((*block, *counts), np.int64)
     valid = np.ones(targets.shape, np.bool_)
@@ -151,7 +166,6 @@ def col2im(node: OnnxNode) -> Results:
     table = _contributions(
         node, targets.reshape(-1)[sources], sources, math.prod(image), valid.size
     )
-    channels = x.shape[1] // math.prod(block)
     y = node.reshape(x, (x.shape[0], channels, valid.size))
     y = movement.padded(node, y, {2: (0, 1)})
     y = node.add("gather", y, node.value(table), axis=2)
