@@ -65,11 +65,20 @@ class Resize final : public OperatorOf<ResizeAttributes> {
       table += axis.entries();
       for (int32_t i = 0; i < axis.out; ++i) SetTaps(axis, i);
     }
+    doubles_ = axes_[1].out == 2 * axes_[1].in;
+    for (int32_t i = 0; doubles_ && i < axes_[1].out; ++i) doubles_ = axes_[1].first[i] == i / 2;
     const Tensor& y = output();
     const auto row = static_cast<size_t>(y.w()) * static_cast<size_t>(y.c());
     const auto rows = static_cast<size_t>(y.n()) * static_cast<size_t>(y.h());
-    pool.For(rows, row, [&](size_t begin, size_t end, int) {
-      for (size_t i = begin; i < end; ++i) ComputeRow(i);
+    pool.For(rows, row, [&](size_t begin, size_t end, int thread) {
+      const size_t width = static_cast<size_t>(axes_[1].in) * static_cast<size_t>(thread);
+      for (size_t i = begin; i < end; ++i) {
+        if (IsPlane()) {
+          ComputePlaneRow(i, i > begin, table + width);
+        } else {
+          ComputeRow(i);
+        }
+      }
     });
   }
 
@@ -119,7 +128,9 @@ class Resize final : public OperatorOf<ResizeAttributes> {
   }
 
   Status Prepare() override {
-    return RequestScratch(uint64_t{axes_[0].entries() + axes_[1].entries()} * sizeof(float));
+    const uint64_t tables = uint64_t{axes_[0].entries() + axes_[1].entries()};
+    const uint64_t width = IsPlane() ? static_cast<uint64_t>(axes_[1].in) : 0;
+    return RequestScratch((tables + width * static_cast<uint64_t>(threads())) * sizeof(float));
   }
 
  private:
@@ -220,6 +231,52 @@ class Resize final : public OperatorOf<ResizeAttributes> {
     axis.first[i] = first;
   }
 
+  // Whether neighboring pixels of a row are neighboring elements, and each result has at most two
+  // taps per axis.
+  bool IsPlane() const {
+    const bool is_plain =
+        input(0).dims[1] == 1 && input(0).pixel_stride() == 1 && output().pixel_stride() == 1;
+    return is_plain && attributes().coordinate_mode != CoordinateMode::kTfCropAndResize &&
+           FilterScale(axes_[0]) == 1.0f && FilterScale(axes_[1]) == 1.0f;
+  }
+
+  // A row of an image of one channel: the blend of two rows, then of its neighboring pixels.
+  // `blended`: room for a row of the input; `has_above`: the row above is computed.
+  void ComputePlaneRow(size_t row, bool has_above, float* __restrict blended) const {
+    const AxisTable &v = axes_[0], &h = axes_[1];
+    const auto out = static_cast<size_t>(h.out), in = static_cast<size_t>(h.in);
+    const size_t image = row / static_cast<size_t>(v.out), oy = row % static_cast<size_t>(v.out);
+    const auto first = static_cast<size_t>(v.first[oy]);
+    const T* const from =
+        static_cast<const T*>(input(0).raw) + (image * static_cast<size_t>(v.in) + first) * in;
+    T* __restrict to = static_cast<T*>(output().raw) + row * out;
+    if (attributes().mode == Mode::kNearest) {
+      if (has_above && oy > 0 && v.first[oy] == v.first[oy - 1]) {
+        Copy(to, to - out, out * sizeof(T));
+      } else if (doubles_) {
+        for (size_t x = 0; x < in; ++x) to[2 * x] = to[2 * x + 1] = from[x];
+      } else {
+        for (size_t x = 0; x < out; ++x) to[x] = from[h.first[x]];
+      }
+      return;
+    }
+    const bool has_below = v.window > 1 && first + 1 < static_cast<size_t>(v.in);
+    const T* const below = has_below ? from + in : from;
+    const float* const wy = v.weights + oy * v.window;
+    const float above_weight = wy[0], below_weight = has_below ? wy[1] : 0.0f;
+    for (size_t x = 0; x < in; ++x) blended[x] = above_weight * from[x] + below_weight * below[x];
+    if (h.window == 1) {  // the input has one column
+      for (size_t x = 0; x < out; ++x) to[x] = blended[0];
+      return;
+    }
+    const float* wx = h.weights;
+    for (size_t x = 0; x < out; ++x, wx += h.window) {
+      const auto left = static_cast<size_t>(h.first[x]);
+      const size_t right = left + 1 < in ? left + 1 : left;
+      to[x] = wx[0] * blended[left] + wx[1] * blended[right];
+    }
+  }
+
   void ComputeRow(size_t row) const {
     const Tensor &x = input(0), &y = output();
     const AxisTable &v = axes_[0], &h = axes_[1];
@@ -271,7 +328,8 @@ class Resize final : public OperatorOf<ResizeAttributes> {
     if (count > 0 || first) flush();
   }
 
-  AxisTable axes_[2];  // height, width
+  AxisTable axes_[2];     // height, width
+  bool doubles_ = false;  // the pixels of a row are two copies of each of the input
 };
 
 }  // namespace
