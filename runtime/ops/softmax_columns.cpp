@@ -1,4 +1,5 @@
-// Softmax along an axis that is not the last one in memory.
+// Softmax along an axis that is not the last one in memory, or along short rows, which are
+// transposed.
 #include "generated/attributes/softmax_columns.h"
 
 #include "runtime/core/operator.h"
@@ -23,6 +24,10 @@ class SoftmaxColumns final : public OperatorOf<SoftmaxColumnsAttributes> {
     const T* const x = in.data<T>();
     T* const y = out.data<T>();
     if (n == 0 || inner == 0) return;
+    if (inner == 1) {
+      NormalizeRows(x, y, static_cast<size_t>(dims.Count(0, axis)), n, pool);
+      return;
+    }
     const size_t outer = static_cast<size_t>(dims.Count(0, axis));
     const size_t columns = inner < kColumns ? inner : kColumns;
     pool.For(outer * blocks, n * columns * kFunctionCost, [&](size_t begin, size_t end, int) {
@@ -44,7 +49,30 @@ class SoftmaxColumns final : public OperatorOf<SoftmaxColumnsAttributes> {
   }
 
   Status Prepare() override {
-    return Bind<NameHash("softmax_columns")>(attributes().kernel, &kernel_);
+    TRIMTAB_RETURN_IF_ERROR(Bind<NameHash("softmax_columns")>(attributes().kernel, &kernel_));
+    const Dims dims = input(0).PhysicalDims();
+    const int axis = input(0).PhysicalAxis(axis_);
+    if (dims.Count(axis + 1, dims.rank) != 1) return Status();
+    return RequestScratch(static_cast<uint64_t>(threads()) * static_cast<uint64_t>(dims[axis]) *
+                          kColumns * sizeof(T));
+  }
+
+  // Rows of n elements, kColumns at once.
+  void NormalizeRows(const T* x, T* y, size_t rows, size_t n, ThreadPool& pool) const {
+    const size_t cost = n * kColumns * kFunctionCost;
+    pool.For(DivideUp(rows, kColumns), cost, [&](size_t begin, size_t end, int thread) {
+      T* const columns = scratch<T>(static_cast<size_t>(thread) * n * kColumns * sizeof(T));
+      for (size_t block = begin; block < end; ++block) {
+        const size_t at = block * kColumns * n, count = Min(kColumns, rows - block * kColumns);
+        for (size_t row = 0; row < count; ++row) {
+          for (size_t i = 0; i < n; ++i) columns[i * kColumns + row] = x[at + row * n + i];
+        }
+        kernel_({columns, columns, n, kColumns, count});
+        for (size_t row = 0; row < count; ++row) {
+          for (size_t i = 0; i < n; ++i) y[at + row * n + i] = columns[i * kColumns + row];
+        }
+      }
+    });
   }
 
   int axis_ = 0;

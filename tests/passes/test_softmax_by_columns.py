@@ -19,6 +19,10 @@ from trimtab import passes
         ((6, 4), 0, "softmax_columns"),
         ((6, 3), 0, "softmax"),  # few columns
         ((1, 300, 70), 1, "softmax_columns"),
+        ((5, 31, 4), 2, "softmax_columns"),  # short rows, not a multiple of those of a call
+        ((64, 1), -1, "softmax_columns"),
+        ((63, 4), 1, "softmax"),
+        ((3, 64, 16), 2, "softmax"),
     ],
 )
 def test_the_axis_decides(shape: tuple[int, ...], axis: int, expected: str) -> None:

@@ -1,5 +1,5 @@
-"""A softmax along an axis that is not the last one in memory becomes softmax_columns, which
-computes adjacent columns at once.
+"""A softmax along an axis that is not the last one in memory, or of short rows, becomes
+softmax_columns, which computes adjacent columns at once.
 """
 
 from __future__ import annotations
@@ -12,13 +12,19 @@ from trimtab.program import Op, Program
 ORDER = 720  # after the layouts are chosen
 
 _FEWEST = 4  # columns; of fewer, gathering the rows is faster
+_SHORTEST, _ROWS = 16, 64  # elements of a row that fills vectors; rows that are worth a transpose
 
 
 def run(program: Program) -> None:
-    """Leaves a softmax of few columns, whose vectors would be nearly empty."""
+    """Leaves a softmax of few columns or rows, whose vectors would be nearly empty."""
     graph = Graph(program)
     for op in graph.ops("softmax"):
-        if _columns(graph, op) >= _FEWEST:
+        columns = _columns(graph, op)
+        length = graph.shape(op.inputs[0])[op.attributes["axis"]]
+        is_short = (
+            columns == 1 and length < _SHORTEST and graph.var(op.inputs[0]).count >= _ROWS * length
+        )
+        if columns >= _FEWEST or is_short:
             graph.substitute(op, "softmax_columns", op.inputs, {"axis": op.attributes["axis"]})
 
 
