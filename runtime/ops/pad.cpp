@@ -28,10 +28,19 @@ class Pad final : public OperatorOf<PadAttributes> {
     const auto* from = static_cast<const uint8_t*>(input(0).raw);
     auto* to = static_cast<uint8_t*>(y.raw);
     const Range& last = ranges_[inner];
+    const Range line_range = inner > 0 ? ranges_[inner - 1] : Range{0, 0, 1, 0};
+    const size_t lines = inner > 0 ? static_cast<size_t>(shape[inner - 1]) : 1;
     pool.For(rows, static_cast<size_t>(columns), [&](size_t begin, size_t end, int) {
-      for (size_t i = begin; i < end; ++i) {
+      size_t line = begin % lines;
+      int64_t plane = PlaneOffset(shape, inner - 1, begin / lines);
+      for (size_t i = begin; i < end; ++i, ++line) {
+        if (line == lines) {
+          line = 0;
+          plane = PlaneOffset(shape, inner - 1, i / lines);
+        }
         uint8_t* row = to + static_cast<int64_t>(i) * columns * size;
-        const int64_t base = RowOffset(shape, inner, i);
+        const int64_t at = plane < 0 ? -1 : Source(line_range, static_cast<int64_t>(line));
+        const int64_t base = at < 0 ? -1 : plane + at * line_range.stride;
         const int64_t middle = base < 0 ? columns : last.border;
         const int64_t rest = base < 0 ? columns : last.border + last.extent;
         Border(row, 0, middle, base, last, size, from);
@@ -88,6 +97,10 @@ class Pad final : public OperatorOf<PadAttributes> {
           at = at < 0 ? 0 : n - 1;
           break;
         case PadMode::kReflect:
+          if (at >= 1 - n && at <= period) {  // reflected once: no division
+            at = at < 0 ? -at : period - at;
+            break;
+          }
           if (period == 0) {
             at = 0;
             break;
@@ -105,13 +118,14 @@ class Pad final : public OperatorOf<PadAttributes> {
     return at + range.first;
   }
 
-  // Offset of the input row of result row `row`; -1 if the row is constant.
-  int64_t RowOffset(const Dims& shape, int inner, size_t row) const {
+  // Offset in the input of what plane `plane` of the result, along the first `count` axes, reads; -1
+  // if the plane is constant.
+  int64_t PlaneOffset(const Dims& shape, int count, size_t plane) const {
     int64_t offset = 0;
-    for (int i = inner - 1; i >= 0; --i) {
+    for (int i = count - 1; i >= 0; --i) {
       const int64_t at =
-          Source(ranges_[i], static_cast<int64_t>(row % static_cast<size_t>(shape[i])));
-      row /= static_cast<size_t>(shape[i]);
+          Source(ranges_[i], static_cast<int64_t>(plane % static_cast<size_t>(shape[i])));
+      plane /= static_cast<size_t>(shape[i]);
       if (at < 0) return -1;
       offset += at * ranges_[i].stride;
     }

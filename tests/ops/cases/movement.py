@@ -96,6 +96,11 @@ def _pad() -> Iterator[Case]:
         yield case(f"{mode}-crop", "Pad", X, ints(0, 0, 1, -1, 0, 0, -2, 2), mode=mode)
         yield case(f"{mode}-opset-7", "Pad", X, opset=7, mode=mode, pads=[0, 0, 1, 1, 0, 0, 2, 2])
         yield case(f"{mode}-2d", "Pad", normal(4, 6), ints(1, 2, 3, 0), mode=mode)
+    line = ints(3, 2)  # nearly as long as the row, beyond its ends
+    yield case("reflect-line", "Pad", normal(4), line, mode="reflect")
+    yield case(
+        "reflect-5d", "Pad", normal(2, 2, 3, 3, 4), ints(*[1] * 4, 3, *[1] * 4, 2), mode="reflect"
+    )
     yield case("wrap", "Pad", X, ints(0, 0, 1, 2, 0, 0, 3, 1), opset=19, mode="wrap")
     yield case("value", "Pad", X, ints(1, 1, 1, 1, 1, 1, 1, 1), Const(np.array(-2.5, np.float32)))
     yield case("value-opset-7", "Pad", X, opset=7, pads=[0, 0, 0, 1, 0, 0, 0, 1], value=3.0)
