@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean, median
+from typing import Any
 
 from lab.experiment import Experiment, FigureRow, computed, figure, figure_row, text
 from lab.operators.draw import DrawnCase
@@ -74,33 +75,38 @@ class Engine:
     count: int = 1
     ns: list[float] = field(default_factory=list)
     waited: list[float] = field(default_factory=list)
+    where: str = ""
     process: WorkerProcess | None = None
 
     def load(self, case: PeerCase, threads: int) -> float:
         """Loads a case; returns the error of its outputs. RunnerError if the engine fails."""
         self.ns, self.waited, self.count = [], [], 1
-        where = f"{self.name} on {case.model.stem}"
+        self.where = f"{self.name} on {case.model.stem}"
         if self.process is None:
             argv = [self.python, worker.__file__, "jobs"]
-            self.process = WorkerProcess(argv, where, environment())
-        try:
-            answer = self.process.ask(case.job(self.name, threads))
-        except RunnerError:
-            self.close()
-            raise
-        if "error" in answer:
-            raise RunnerError(answer["error"], where=where)
+            self.process = WorkerProcess(argv, self.where, environment())
+        self._ask(case.job(self.name, threads))
         self.run()
         self.count = max(1, min(_MOST_RUNS, int(_BLOCK_NS / self.ns[0])))
         self.ns, self.waited = [], []
         return case.error()
 
     def run(self) -> None:
-        """Times a block of inferences."""
-        assert self.process
-        answer = self.process.ask(str(self.count))
+        """Times a block of inferences. RunnerError if one fails."""
+        answer = self._ask(str(self.count))
         self.ns.append(answer["ns"] / self.count)
         self.waited.append(answer["waited"])
+
+    def _ask(self, line: str) -> Any:
+        assert self.process
+        try:
+            answer = self.process.ask(line)
+        except RunnerError:
+            self.close()
+            raise
+        if "error" in answer:
+            raise RunnerError(answer["error"], where=self.where)
+        return answer
 
     def close(self) -> None:
         """Ends the process."""
@@ -136,7 +142,8 @@ def measure(
                     peer_case = PeerCase.of(case.write(Path(folder)), Path(folder))
                     rows += _of_one(case, peer_case, running, threads, rounds, left_out)
                 except TrimtabError as error:
-                    left_out.append(f"{case.name}: {error.what}")
+                    where = error.where if isinstance(error, RunnerError) else case.name
+                    left_out.append(f"{where}: {error.what}")
             step.update(done, len(cases))
     return rows, left_out
 

@@ -90,7 +90,6 @@ def _blocks() -> Iterator[Case]:
         pads=[0, 0, 1, 0],
     )
 
-
     line = (normal(2, 12, 9), ints(11), ints(3))
     yield case("line", "Col2Im", *line, opset=18)
     wide = {"strides": [1, 3], "pads": [2, 3, 0, 1]}
