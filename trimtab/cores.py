@@ -10,7 +10,6 @@ Uses the standard library only.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -345,6 +344,8 @@ def _folder(above: Path) -> dict[str, Path]:
 
 
 def _hint(name: str, arch: str | None) -> str:
+    import difflib  # for this message alone
+
     names = [core.name for core in all_cores() if arch is None or arch in core.features]
     near = difflib.get_close_matches(name, names)
     listing = "known" if arch is None else f"known for {arch}"

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.machinery
 import importlib.util
-import signal
-import subprocess
 import sys
-import sysconfig
 import threading
 import zlib
 from functools import cache
@@ -41,7 +39,7 @@ class EngineError(Exception):
 
 def engine_file() -> Path:
     """The extension's file: in the package folder, or in the cache if it contains plug-ins."""
-    name = f"_engine{sysconfig.get_config_var('EXT_SUFFIX')}"
+    name = f"_engine{importlib.machinery.EXTENSION_SUFFIXES[0]}"
     if not (compiled_in := plugins.for_engine()):
         return paths.package() / name
     facts = "\0".join([str(paths.root()), *(str(plugin.folder) for plugin in compiled_in)])
@@ -87,6 +85,9 @@ def _load_library(path: Path) -> None:
 
 def _check_loadable(path: Path) -> None:
     """PluginError if loading the library crashes a separate process."""
+    import signal
+    import subprocess  # which running a model does not need
+
     script = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"
     argv = [sys.executable, "-I", "-S", "-c", script, str(path)]
     result = subprocess.run(argv, capture_output=True, check=False)

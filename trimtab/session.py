@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trimtab import importers, input_arrays, modelfile
-from trimtab.camera import Frame
 from trimtab.engine import EngineError, engine
 from trimtab.errors import (
     BudgetError,
@@ -28,7 +27,8 @@ from trimtab.importers import Model
 from trimtab.modelfile.image import Image
 from trimtab.program import Program
 
-if TYPE_CHECKING:  # running a planned model must not load the planner
+if TYPE_CHECKING:  # running a planned model must not load the planner, nor cameras
+    from trimtab.camera import Frame
     from trimtab.planner.plan_file import Plan
     from trimtab.target import Target
 
@@ -313,6 +313,8 @@ class Session:
             return None
         if name not in self._cameras:
             return None
+        from trimtab.camera import Frame
+
         is_own = getattr(value, "ndim", 3) == 2 and not hasattr(value, "convert")
         return Frame.of(value, self._cameras[name] if is_own else "")
 

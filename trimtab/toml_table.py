@@ -18,7 +18,6 @@ are errors that suggest the nearest known key. Uses the standard library only.
 
 from __future__ import annotations
 
-import difflib
 import sys
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -132,6 +131,8 @@ class TomlFile:
         if not unknown:
             return
         prefix = f"{key}." if key else ""
+        import difflib  # for this message alone
+
         near = difflib.get_close_matches(unknown[0], names, 1)
         suggestion = f"did you mean `{prefix}{near[0]}`? " if near else ""
         raise self._error(

@@ -9,7 +9,6 @@ its format alone.
 from __future__ import annotations
 
 import ast
-import difflib
 import importlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -314,6 +313,8 @@ def _path_of(model: str | os.PathLike[str]) -> Path:
 
 def _near(path: Path) -> str:
     """The hint for a missing file: the nearest name of a model beside it, or in the zoo."""
+    import difflib
+
     from trimtab import zoo
 
     beside = [file.name for file in _listed(path.parent) if file.name.endswith(suffixes())]
