@@ -73,7 +73,7 @@ def _working(model: onnx.ModelProto) -> list[onnx.NodeProto]:
 
 
 def _signature(model: onnx.ModelProto) -> bytes:
-    """What tells two cases apart: operators, attributes and shapes, not names or weights."""
+    """Operators, attributes and shapes, which tell two cases apart; not names or weights."""
     nodes = [(n.op_type, [a.SerializeToString() for a in n.attribute]) for n in model.graph.node]
     types = [v.type.SerializeToString() for v in (*model.graph.input, *model.graph.output)]
     return repr((nodes, types, [tuple(t.dims) for t in model.graph.initializer])).encode()
@@ -91,13 +91,13 @@ def _elements(model: onnx.ModelProto) -> int:
 def _of_zoo(rng: Rng, count: int, progress: Progress) -> list[tuple[str, onnx.ModelProto]]:
     """Cuts of the zoo's networks: as many of each operator as there are."""
     by_type: dict[str, list[tuple[str, onnx.ModelProto]]] = {}
-    seen = set()
+    signatures = set()
     with progress.step("cut the zoo", "networks") as step:
         for done, name in enumerate(zoo.names(), 1):
             whole = shape_inference.infer_shapes(onnx.load(zoo.cached(name, progress)))
             for model in _cuts(whole, rng):
-                if _signature(model) not in seen:
-                    seen.add(_signature(model))
+                if _signature(model) not in signatures:
+                    signatures.add(_signature(model))
                     by_type.setdefault(_working(model)[0].op_type, []).append((name, model))
             step.update(done, len(zoo.names()))
     for cases in by_type.values():
@@ -113,7 +113,7 @@ def _cuts(whole: onnx.ModelProto, rng: Rng) -> Iterator[onnx.ModelProto]:
     for node in graph.node:
         for name in node.input:
             users.setdefault(name, []).append(node)
-    known = {value.name: value for value in (*graph.value_info, *graph.input, *graph.output)}
+    described = {value.name: value for value in (*graph.value_info, *graph.input, *graph.output)}
     fixed = {t.name for t in graph.initializer}
     fixed |= {o for n in graph.node if n.op_type in _CONSTANTS for o in n.output}
     extractor = utils.Extractor(whole)
@@ -127,7 +127,7 @@ def _cuts(whole: onnx.ModelProto, rng: Rng) -> Iterator[onnx.ModelProto]:
         inner = {name for n in nodes for name in n.output}
         fed = [i for n in nodes for i in n.input if i and i not in inner and i not in fixed]
         names = [*dict.fromkeys(fed), nodes[-1].output[0]]
-        values = [known[name] for name in names if name in known]
+        values = [described[name] for name in names if name in described]
         floats = all(v.type.tensor_type.elem_type == onnx.TensorProto.FLOAT for v in values)
         if len(values) < len(names) or len(names) < 2 or not floats:
             continue

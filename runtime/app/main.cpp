@@ -206,15 +206,19 @@ int RunSteadily(trimtab_model* model, const Options& options, Meter* meter) {
   int64_t i = 0;
   for (; i < options.runs || NowNs() - start < options.min_time_ms * 1000000; ++i) {
 #if TRIMTAB_PACED
-    const int code = options.period_us > 0 ? RunFrame(model, &pacer, meter, i)
-                                           : RunOnce(model, meter, "run", i);
+    const int code =
+        options.period_us > 0 ? RunFrame(model, &pacer, meter, i) : RunOnce(model, meter, "run", i);
 #else
     const int code = RunOnce(model, meter, "run", i);
 #endif
     if (code != 0) return code;
   }
   const int64_t each_ns = (CpuNs() - cpu_ns) / i;
-  JsonLine("cpu").Number("ns", each_ns).Number("runs", i).Number("wall_ns", NowNs() - start).Write();
+  JsonLine("cpu")
+      .Number("ns", each_ns)
+      .Number("runs", i)
+      .Number("wall_ns", NowNs() - start)
+      .Write();
   return 0;
 }
 
