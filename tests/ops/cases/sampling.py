@@ -92,8 +92,8 @@ def _blocks() -> Iterator[Case]:
 
     line = (normal(2, 12, 9), ints(11), ints(3))
     yield case("line", "Col2Im", *line, opset=18)
-    wide = {"strides": [1, 3], "pads": [2, 3, 0, 1]}
-    yield case("wide", "Col2Im", normal(2, 30, 70), ints(10, 19), ints(3, 5), opset=18, **wide)
+    wide = (normal(2, 30, 70), ints(10, 19), ints(3, 5))
+    yield case("wide", "Col2Im", *wide, opset=18, strides=[1, 3], pads=[2, 3, 0, 1])
 
 
 def _maxima() -> Iterator[Case]:
