@@ -49,12 +49,16 @@ void CopyRows(const From* from, size_t rows, size_t width, size_t panel, T* to) 
 }  // namespace
 
 Status CheckPacking(const Tensor& stored, int64_t elements, Tensor* packed) {
-  TRIMTAB_CHECK(stored.bytes >= stored.CountBytes() && stored.dtype != DType::kI8,
-                "stored weights are too short, or int8");
+  TRIMTAB_CHECK(stored.bytes >= stored.CountBytes(), "stored weights are too short");
   const uint64_t bytes = static_cast<uint64_t>(elements) * packed->element_size();
   TRIMTAB_CHECK(bytes <= kMaxArenaBytes, "packed weights are too large (elements)", elements);
   packed->bytes = static_cast<size_t>(bytes);
   return Status();
+}
+
+Status CheckFloatPacking(const Tensor& stored, int64_t elements, Tensor* packed) {
+  TRIMTAB_CHECK(stored.dtype != DType::kI8, "stored weights are int8, and the operator is not");
+  return CheckPacking(stored, elements, packed);
 }
 
 Status CheckInt8Packing(const Tensor& stored, int64_t columns, int64_t elements, Tensor* packed) {
@@ -62,9 +66,7 @@ Status CheckInt8Packing(const Tensor& stored, int64_t columns, int64_t elements,
   TRIMTAB_CHECK(stored.dtype == DType::kI8 && scales != nullptr &&
                     scales->count == static_cast<uint64_t>(columns),
                 "stored weights are not int8 with a scale for each output channel", columns);
-  Tensor bytes = stored;
-  bytes.dtype = DType::kU8;  // which CheckPacking accepts
-  return CheckPacking(bytes, elements, packed);
+  return CheckPacking(stored, elements, packed);
 }
 
 template <typename T>

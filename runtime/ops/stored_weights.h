@@ -7,9 +7,11 @@
 
 namespace trimtab {
 
-// Checks that `stored` holds all its elements and is not int8, and gives `packed`, the packed
-// weights, a size of `elements` elements.
+// Checks that `stored` holds all its elements, and gives `packed`, the packed weights, a size of
+// `elements` elements.
 Status CheckPacking(const Tensor& stored, int64_t elements, Tensor* packed);
+// The same for weights that are not int8.
+Status CheckFloatPacking(const Tensor& stored, int64_t elements, Tensor* packed);
 // The same for weights that are int8, of which each column has a scale.
 Status CheckInt8Packing(const Tensor& stored, int64_t columns, int64_t elements, Tensor* packed);
 
@@ -36,7 +38,7 @@ struct StoredRows {
 inline Status CheckPacking(bool is_int8, const Tensor& stored, int64_t columns, int64_t elements,
                            Tensor* packed) {
   return is_int8 ? CheckInt8Packing(stored, columns, elements, packed)
-                 : CheckPacking(stored, elements, packed);
+                 : CheckFloatPacking(stored, elements, packed);
 }
 
 template <typename T>

@@ -254,7 +254,7 @@ def test_int8_without_scales_for_its_columns_is_refused() -> None:
             _engine.Executor(modelfile.encode(twin))
     for op in preparing(planned):
         op.attributes["int8"] = False
-    with pytest.raises(_engine.EngineError, match="too short, or int8"):
+    with pytest.raises(_engine.EngineError, match="int8, and the operator is not"):
         _engine.Executor(modelfile.encode(planned))
 
 
