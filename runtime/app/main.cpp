@@ -204,7 +204,7 @@ int RunSteadily(trimtab_model* model, const Options& options, Meter* meter) {
   Pacer pacer(options.period_us * 1000);
 #endif
   int64_t i = 0;
-  for (; i < options.runs || NowNs() - start < options.min_time_ms * 1000000; ++i) {
+  do {
 #if TRIMTAB_PACED
     const int code =
         options.period_us > 0 ? RunFrame(model, &pacer, meter, i) : RunOnce(model, meter, "run", i);
@@ -212,7 +212,8 @@ int RunSteadily(trimtab_model* model, const Options& options, Meter* meter) {
     const int code = RunOnce(model, meter, "run", i);
 #endif
     if (code != 0) return code;
-  }
+    ++i;
+  } while (i < options.runs || NowNs() - start < options.min_time_ms * 1000000);
   const int64_t each_ns = (CpuNs() - cpu_ns) / i;
   JsonLine("cpu")
       .Number("ns", each_ns)
