@@ -107,7 +107,7 @@ def _of_zoo(rng: Rng, count: int, progress: Progress) -> list[tuple[str, onnx.Mo
 
 
 def _cuts(whole: onnx.ModelProto, rng: Rng) -> Iterator[onnx.ModelProto]:
-    """For each node of a network, a chain of it and the nodes behind it."""
+    """Chains of a network: one for each node, of it and the nodes behind it."""
     graph = whole.graph
     users: dict[str, list[onnx.NodeProto]] = {}
     for node in graph.node:

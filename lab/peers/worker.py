@@ -10,9 +10,8 @@ JOB is JSON: {"engine", "model" (an ONNX or TFLite file; LiteRT and ExecuTorch r
 .pte file beside an ONNX file), "folder" (for converted files), "threads",
 "inputs" (an .npz with one array per input, in the model's order), "names" (of the outputs),
 "prefer" (of trimtab's plan, or ""), "cores" (to run on; default: the first ones), "is_half" (ncnn
-may compute in f16)}. `serve` writes a line of JSON when the model is loaded, then reads numbers of
-inferences, one per line, and answers each with a line. It imports trimtab only as an engine,
-because the interpreter may not have it.
+may compute in f16)}. `serve` writes a line of JSON when the model is loaded, and one for each line
+with a number of inferences. trimtab is imported only as an engine: not every interpreter has it.
 """
 
 from __future__ import annotations
@@ -175,10 +174,8 @@ def mnn(job: PeerJob, nn: Any, expr: Any) -> Run:
     """Loads its own format; computes in float32."""
     config = {"backend": "CPU", "precision": "high", "numThread": job.threads}
     runtime = nn.create_runtime_manager((config,))
-    names = list(job.inputs)
-    net = nn.load_module_from_file(
-        str(job.converted(".mnn")), names, job.names, runtime_manager=runtime
-    )
+    path, names = str(job.converted(".mnn")), list(job.inputs)
+    net = nn.load_module_from_file(path, names, job.names, runtime_manager=runtime)
     inputs = []
     for array in job.inputs.values():
         plain = expr.placeholder(list(array.shape), expr.NCHW)

@@ -9,7 +9,7 @@ namespace {
 constexpr unsigned kIndexTypes =
     (1u << static_cast<int>(DType::kI32)) | (1u << static_cast<int>(DType::kI64));
 
-// Of weights that an operator expands; whether it has code for int8, CheckPacking knows.
+// Types of the weights that an operator expands; CheckFloatPacking refuses int8.
 constexpr unsigned kStoredTypes =
     (1u << static_cast<int>(DType::kF16)) | (1u << static_cast<int>(DType::kI8));
 

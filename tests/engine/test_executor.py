@@ -15,6 +15,7 @@ import trimtab
 from tests.engine.raw_runs import run_arrays
 from trimtab import _engine, modelfile
 from trimtab.errors import BudgetError
+from trimtab.planner.plan_file import Plan
 from trimtab.program import Program
 
 COPIES = 4
@@ -175,3 +176,24 @@ def test_a_resize_respects_the_memory_limit() -> None:
         engine.resize_input(0, (1, 3, 50, 70))
     assert refused.value.args[0] == 9  # TRIMTAB_MEMORY_LIMIT
     np.testing.assert_allclose(run_arrays(engine, [x])[0], squares(x), rtol=1e-6)
+
+
+def test_a_resize_does_not_change_packed_weights() -> None:
+    program = Program("net")
+    program.add_input("x", (1, 16, 12, 12))
+    w = np.random.default_rng(2).standard_normal((19, 16, 3, 3), np.float32)
+    constant = program.block.add_constant(w, "w")
+    program.outputs = program.block.add_op("conv", ["x", constant], {}, name="op")
+    overrides = Plan(("winograd_4",))
+    image = modelfile.encode(trimtab.optimize(program, plan=overrides))
+    executor = _engine.Executor(image, 1)
+    before = executor.memory()["prepared_bytes"]
+    assert before > 0
+    for size in (20, 12):
+        x = np.random.default_rng(size).standard_normal((1, 16, size, size), np.float32)
+        executor.resize_input(0, [1, 16, size, size])
+        (result,) = run_arrays(executor, [x])
+        windows = np.lib.stride_tricks.sliding_window_view(x, (3, 3), (2, 3))
+        expected = np.einsum("nchwij,ocij->nohw", windows.astype(np.float64), w)
+        np.testing.assert_allclose(result, expected, atol=1e-4 * np.abs(expected).max())
+    assert executor.memory()["prepared_bytes"] == before

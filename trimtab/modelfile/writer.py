@@ -121,7 +121,7 @@ class _Layout:
     tables: bytes
     constants: list[Var]
     tables_bytes: int
-    """Of the header and the tables, before they are packed."""
+    """The size of header and tables, before these are packed."""
     constants_bytes: int
 
     def packed(self) -> _Layout:
