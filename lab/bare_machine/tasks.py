@@ -22,7 +22,7 @@ class BareOptions:
     update: bool = option("write the figures to lab/bare_machine/", False)
 
 
-@command(BareOptions)
+@command(BareOptions, engine=True)
 def machine(options: BareOptions) -> None:
     """Run ./inv demo and ./inv test in bare Debian systems (as root, an hour each)."""
     import os

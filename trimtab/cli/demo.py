@@ -16,7 +16,7 @@ class DemoOptions:
     output: str = option("folder for records and reports (default: results/)")
 
 
-@command(DemoOptions, engine=True)
+@command(DemoOptions)
 def demo(options: DemoOptions) -> None:
     """Do the main job on an embedded device: from a network to a measured ARM binary."""
     from trimtab import demo as main_job
