@@ -49,7 +49,8 @@ def make(
     """
     options = [f"--include={','.join([*PACKAGES, *packages])}", "--variant=minbase"]
     if architecture:
-        options.append(f"--architectures={architecture}")
+        # The namespace runs its programs, without a QEMU inside of the root.
+        options += [f"--architectures={architecture}", "--skip=check/qemu"]
     unpack(release, folder, options, within)
     shutil.copy("/etc/resolv.conf", folder / "etc/resolv.conf")
     # A network may be behind a proxy with a certificate of its own, which this machine trusts.
