@@ -84,13 +84,24 @@ class Executor {
     }
     const auto lock = Lock();
     if (resizes) ResizeTo(values);
-    Compute(values);
-    py::dict outputs;
-    for (uint32_t i = 0; i < output_names.size(); ++i) {
+    std::vector<py::object> results(output_names.size());
+    std::vector<void*> places(output_names.size());
+    for (uint32_t i = 0; i < places.size(); ++i) {
       PyObject* const array = PyDict_GetItem(out.ptr(), output_names[i].ptr());
-      outputs[output_names[i]] = array == nullptr
-                                     ? CopyOfOutput(i)
-                                     : CopiedOutput(i, py::reinterpret_borrow<py::array>(array));
+      py::array result = array == nullptr ? ArrayOfOutput(i, nullptr)
+                                          : py::reinterpret_borrow<py::array>(array);
+      if (array == nullptr || Takes(result, i, values)) places[i] = result.mutable_data();
+      results[i] = std::move(result);
+    }
+    Compute(values, places.data());
+    py::dict outputs;
+    for (uint32_t i = 0; i < places.size(); ++i) {
+      PyObject* const array = PyDict_GetItem(out.ptr(), output_names[i].ptr());
+      if (places[i] == nullptr)
+        results[i] = array == nullptr
+                         ? ArrayOfOutput(i, OutputTensor(i).data)
+                         : CopiedOutput(i, py::reinterpret_borrow<py::array>(array));
+      outputs[output_names[i]] = std::move(results[i]);
     }
     return outputs;
   }
@@ -227,8 +238,9 @@ class Executor {
     Check(code);
   }
 
-  // Sets the inputs, keeps their data and runs. Requires the model's lock.
-  void Compute(const std::vector<Input>& values) {
+  // Sets the inputs, keeps their data and runs; `outputs` as of trimtab_run_into. Requires the
+  // model's lock.
+  void Compute(const std::vector<Input>& values, void** outputs) {
     Arrays kept;
     for (uint32_t i = 0; i < values.size(); ++i) {
       if (const auto* array = std::get_if<py::array>(&values[i])) {
@@ -246,7 +258,7 @@ class Executor {
     FunctionErrors errors;
     {
       const py::gil_scoped_release release;
-      code = trimtab_run(model_.get());
+      code = trimtab_run_into(model_.get(), outputs);
     }
     errors.Raise();
     Check(code);
@@ -270,10 +282,26 @@ class Executor {
     Check(trimtab_set_image(model_.get(), index, &image));
   }
 
-  py::array CopyOfOutput(uint32_t index) const {
+  // True if a run may write the output directly into an array of the caller: `array` has room for it,
+  // and is no part of an input, which the run reads until its end.
+  bool Takes(const py::array& array, uint32_t index, const std::vector<Input>& values) const {
+    const auto* const begin = static_cast<const uint8_t*>(array.data());
+    const uint8_t* const end = begin + array.nbytes();
+    for (const Input& value : values) {
+      const auto* input = std::get_if<py::array>(&value);
+      if (input == nullptr) return false;
+      const auto* const data = static_cast<const uint8_t*>(input->data());
+      if (data < end && begin < data + input->nbytes()) return false;
+    }
+    constexpr int kUsable = py::array::c_style | py::detail::npy_api::NPY_ARRAY_ALIGNED_;
+    return array.writeable() && (array.flags() & kUsable) == kUsable &&
+           static_cast<size_t>(array.nbytes()) == OutputTensor(index).bytes;
+  }
+
+  // An array of the output's type and shape, with a copy of `data`, or uninitialized if it is null.
+  py::array ArrayOfOutput(uint32_t index, const void* data) const {
     const trimtab_tensor tensor = OutputTensor(index);
-    return py::array(output_types_[index], Shape(tensor.dims, tensor.dims + tensor.rank),
-                     tensor.data);
+    return py::array(output_types_[index], Shape(tensor.dims, tensor.dims + tensor.rank), data);
   }
 
   // `array`, with the elements of the output.

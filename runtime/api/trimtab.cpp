@@ -178,6 +178,10 @@ int trimtab_resize_inputs(trimtab_model* model, const trimtab_tensor* inputs) {
 
 int trimtab_run(trimtab_model* model) { return Report(model, model->executor.Run()); }
 
+int trimtab_run_into(trimtab_model* model, void** outputs) {
+  return Report(model, model->executor.RunInto(outputs));
+}
+
 void trimtab_memory_use(const trimtab_model* model, trimtab_memory* memory) {
   memory->arena_bytes = model->executor.arena_bytes();
   memory->arena_lower_bound_bytes = model->executor.arena_lower_bound_bytes();

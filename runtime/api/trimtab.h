@@ -152,6 +152,11 @@ int trimtab_resize_input(trimtab_model* model, uint32_t index, const int32_t* di
  * (docs/free-dimensions.md) memory is neither planned nor allocated. */
 int trimtab_resize_inputs(trimtab_model* model, const trimtab_tensor* inputs);
 int trimtab_run(trimtab_model* model);
+/* The same, with the results in the caller's memory, where they are computed without a copy.
+ * `outputs` has an address for each output, with room for trimtab_output's bytes and aligned for its
+ * type, or null for an output that stays in the model's memory. It must not overlap that of inputs.
+ * Outputs whose sizes depend on data stay in the model's memory, too: their addresses become null. */
+int trimtab_run_into(trimtab_model* model, void** outputs);
 /* Gives the states that a model keeps between runs (docs/states.md) their first values, as at a new
  * stream. TRIMTAB_BAD_ARGUMENT for a model that has none. In libraries of models that have states. */
 int trimtab_reset(trimtab_model* model);

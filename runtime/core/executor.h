@@ -72,6 +72,11 @@ class Executor {
   // Computes the outputs; they stay valid until the next Run. All inputs must be set. Outputs whose
   // sizes depend on data have their largest sizes before, then those of this run.
   Status Run();
+  // The same, with the results in the caller's memory: `outputs` has an address for each output, or
+  // null. Its memory must not overlap that of inputs. Results that are views of other memory are
+  // copied there. Those whose sizes depend on data stay in the arena, and their addresses become
+  // null.
+  Status RunInto(void** outputs);
 
   void set_observer(const OperatorObserver& observer) { observer_ = observer; }
   void TimeShares(ThreadPool::Span* spans) { pool_.TimeShares(spans); }
@@ -108,6 +113,8 @@ class Executor {
   bool SameOffset(uint32_t x, uint32_t y) const;
   bool MayOverwrite(uint32_t x, uint32_t y) const;
   Status PrepareConstants(bool mapped);
+  // Puts output i into `data`, if it has memory of its own, or back into the arena, if null.
+  void PlaceOutput(uint32_t i, void* data);
   void BindViews();
 
   const Program* program_ = nullptr;

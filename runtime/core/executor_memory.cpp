@@ -185,6 +185,33 @@ Status Executor::PlanArena() {
   return Status();
 }
 
+Status Executor::RunInto(void** outputs) {
+  for (uint32_t i = 0; i < program_->output_count(); ++i) {
+    if constexpr (kHasCounts) {
+      if (scope_.variable(program_->output(i)).counted) outputs[i] = nullptr;
+    }
+    if (outputs[i] != nullptr) PlaceOutput(i, outputs[i]);
+  }
+  BindViews();
+  const Status status = Run();
+  for (uint32_t i = 0; i < program_->output_count() && status.ok(); ++i) {
+    const Tensor& result = output(i);
+    if (outputs[i] != nullptr && outputs[i] != result.raw)
+      memcpy(outputs[i], result.raw, result.CountBytes());
+  }
+  for (uint32_t i = 0; i < program_->output_count(); ++i) PlaceOutput(i, nullptr);
+  BindViews();
+  return status;
+}
+
+void Executor::PlaceOutput(uint32_t i, void* data) {
+  const uint32_t var = program_->output(i), root = alias_root_[var];
+  Tensor& tensor = scope_.tensor(root);
+  const bool is_whole = scope_.variable(var).channel == 0 && output(i).CountBytes() == tensor.CountBytes();
+  if (buffers_[root].bytes == 0 || !is_whole) return;
+  tensor.raw = data != nullptr ? data : arena_.begin() + static_cast<size_t>(buffers_[root].offset);
+}
+
 void Executor::BindViews() {
   for (uint32_t i = 0; i < program_->var_count(); ++i) {
     if (alias_root_[i] == i) continue;
