@@ -26,6 +26,7 @@ class Col2im final : public OperatorOf<Col2imAttributes> {
  private:
   void AddLine(size_t line) const;
   void AddTaps(size_t pixel, size_t count, int32_t tap, float* to) const;
+  void AddPlane(size_t pixel, size_t count, int32_t tap, float* to) const;
 
   Window window_;
   int32_t rows_, columns_;  // of the windows over an image
@@ -33,18 +34,21 @@ class Col2im final : public OperatorOf<Col2imAttributes> {
 
 Status Col2im::InferShape() {
   const Tensor& x = input(0);
+  const bool planes = attributes().planes;
   const int64_t group = attributes().group;
   const int64_t h = attributes().image_shape[0], w = attributes().image_shape[1];
   TRIMTAB_RETURN_IF_ERROR(ReadWindow(attributes().kernel_shape[0], attributes().kernel_shape[1],
                                      attributes().strides, attributes().pads,
                                      attributes().dilations, &window_));
-  TRIMTAB_CHECK(x.dims.rank == 3 && group >= 1 && x.dims[0] == group,
+  TRIMTAB_CHECK(x.dims.rank == 3 && group >= 1 && (planes || x.dims[0] == group),
                 "the input must be [group, pixels, depth] (rank, groups)", x.dims.rank, group);
   TRIMTAB_CHECK(h >= 1 && w >= 1 && h <= kMaxElements && w <= kMaxElements && h * w <= kMaxElements,
                 "the size of the image is out of range (height, width)", h, w);
-  TRIMTAB_CHECK(x.dims[2] >= 1 && x.dims[2] % window_.taps() == 0,
-                "the depth is no multiple of the taps (depth, taps)", x.dims[2], window_.taps());
-  const int64_t channels = group * (x.dims[2] / window_.taps());
+  const int64_t depth = x.dims[planes ? 1 : 2], windows = x.dims[planes ? 2 : 1];
+  TRIMTAB_CHECK(depth >= 1 && depth % window_.taps() == 0,
+                "the depth is no multiple of the taps (depth, taps)", depth, window_.taps());
+  const int64_t channels = group * (depth / window_.taps());
+  TRIMTAB_CHECK(channels == 1 || !planes, "images of planes have one channel (channels)", channels);
   TRIMTAB_CHECK(channels <= kMaxElements, "there are too many channels (channels)", channels);
   Tensor image;
   image.dims.rank = 4;
@@ -54,10 +58,10 @@ Status Col2im::InferShape() {
   TRIMTAB_RETURN_IF_ERROR(CheckImage(image));
   TRIMTAB_RETURN_IF_ERROR(WindowOutput(window_, image, false, &rows_, &columns_));
   const int64_t pixels = int64_t{rows_} * columns_;
-  TRIMTAB_CHECK(pixels >= 1 && x.dims[1] % pixels == 0,
-                "the rows are no multiple of the windows of an image (rows, windows)", x.dims[1],
+  TRIMTAB_CHECK(pixels >= 1 && (planes ? windows == pixels : windows % pixels == 0),
+                "the rows are no multiple of the windows of an image (rows, windows)", windows,
                 pixels);
-  image.dims[0] = static_cast<int32_t>(x.dims[1] / pixels);
+  image.dims[0] = planes ? x.dims[0] : static_cast<int32_t>(windows / pixels);
   output().dims = image.dims;
   return Status();
 }
@@ -77,6 +81,20 @@ void Col2im::AddTaps(size_t pixel, size_t count, int32_t tap, float* to) const {
     }
     from += static_cast<size_t>(dims[1]) * depth;
     to += channels;
+  }
+}
+
+// The same for planes.
+void Col2im::AddPlane(size_t pixel, size_t count, int32_t tap, float* to) const {
+  const auto windows = static_cast<size_t>(input(0).dims[2]);
+  const size_t image = pixel / windows;
+  const size_t plane = image * static_cast<size_t>(window_.taps()) + static_cast<size_t>(tap);
+  const float* const from = input(0).data<float>() + plane * windows + pixel % windows;
+  const auto step = static_cast<size_t>(window_.stride_w);
+  if (step == 1) {
+    for (size_t i = 0; i < count; ++i) to[i] += from[i];
+  } else {
+    for (size_t i = 0; i < count; ++i) to[i * step] += from[i];
   }
 }
 
@@ -102,7 +120,11 @@ void Col2im::AddLine(size_t line) const {
       const auto column = static_cast<size_t>(inside.begin);
       const auto count = static_cast<size_t>(inside.end - inside.begin);
       const auto at = static_cast<size_t>(left + inside.begin * window_.stride_w);
-      AddTaps(first + column, count, i * window_.kernel_w + j, pixels + at * channels);
+      const int32_t tap = i * window_.kernel_w + j;
+      if (attributes().planes)
+        AddPlane(first + column, count, tap, pixels + at);
+      else
+        AddTaps(first + column, count, tap, pixels + at * channels);
     }
   }
 }

@@ -64,7 +64,11 @@ def clip_(op: DifferentiatedOp, index: int) -> str:
 def col2im_(op: DifferentiatedOp, index: int) -> str:
     """Windows added up to an image."""
     names = ("kernel_shape", "strides", "pads", "dilations", "group")
-    return op.add("im2col", op.dy, **{name: op.attributes[name] for name in names})
+    rows = op.add("im2col", op.dy, **{name: op.attributes[name] for name in names})
+    if not op.attributes["planes"]:
+        return rows
+    images, taps, windows = op.shape(op.x())
+    return op.add("transpose", op.reshape(rows, images, windows, taps), permutation=(0, 2, 1))
 
 
 @_rule

@@ -139,16 +139,15 @@ def col2im(node: OnnxNode) -> Results:
     channels = x.shape[1] // math.prod(block)
     if rank == 2 and x.dtype == "f32" and 0 not in x.shape:
         # One channel per image: its result has the same bytes in both layouts.
-        images, taps = x.shape[0] * channels, math.prod(block)
-        rows = node.transpose(node.reshape(x, (images, taps, x.shape[2])), (0, 2, 1))
         y = node.add(
             "col2im",
-            node.reshape(rows, (1, images * x.shape[2], taps)),
+            node.reshape(x, (x.shape[0] * channels, math.prod(block), x.shape[2])),
             image_shape=image,
             kernel_shape=block,
             strides=strides,
             pads=pads,
             dilations=dilations,
+            planes=True,
         )
         return node.reshape(y, (x.shape[0], channels, *image))
     node.check_elements((4, *block, *counts), 8)  # with those of the contributions
