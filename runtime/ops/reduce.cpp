@@ -13,11 +13,11 @@ struct Axis {
 // Offset of element `index` in mixed-radix order over axes, outermost first.
 size_t Offset(const Axis* axes, int count, size_t index) {
   size_t offset = 0;
-  for (int i = count - 1; i >= 0; --i) {
+  for (int i = count - 1; i > 0; --i) {
     offset += index % axes[i].extent * axes[i].stride;
     index /= axes[i].extent;
   }
-  return offset;
+  return count == 0 ? 0 : offset + index * axes[0].stride;
 }
 
 float Combine(Reduction reduction, float a, float b) {
@@ -49,14 +49,22 @@ void CombineRow(Reduction reduction, const float* x, float* y, size_t n) {
 // Reduces a contiguous row of at least one element.
 float ReduceRow(Reduction reduction, const float* x, size_t n) {
   float partial[kPartialSums];
-  const size_t used = n < kPartialSums ? n : kPartialSums;
-  for (size_t i = 0; i < used; ++i) partial[i] = x[i];
-  size_t i = used;
-  for (; i + kPartialSums <= n; i += kPartialSums) {
-    CombineRow(reduction, x + i, partial, kPartialSums);
+  if (n < kPartialSums) {
+    partial[0] = x[0];
+    for (size_t i = 1; i < n; ++i) partial[0] = Combine(reduction, partial[0], x[i]);
+    return partial[0];
   }
-  CombineRow(reduction, x + i, partial, n - i);
-  for (size_t j = 1; j < used; ++j) partial[0] = Combine(reduction, partial[0], partial[j]);
+  for (size_t i = 0; i < kPartialSums; ++i) partial[i] = x[i];
+  size_t i = kPartialSums;
+  for (; i + kPartialSums <= n; i += kPartialSums)
+    CombineRow(reduction, x + i, partial, kPartialSums);
+  // A largest or smallest element may be read twice, so that the rest is a whole block as well.
+  if (reduction == Reduction::kMax || reduction == Reduction::kMin)
+    CombineRow(reduction, x + n - kPartialSums, partial, kPartialSums);
+  else
+    CombineRow(reduction, x + i, partial, n - i);
+  for (size_t half = kPartialSums / 2; half > 0; half /= 2)
+    CombineRow(reduction, partial + half, partial, half);
   return partial[0];
 }
 
@@ -100,15 +108,15 @@ void Reduce::Run(ThreadPool& pool) {
     row *= static_cast<size_t>(x.dims[inner - 1]);
   }
   for (int i = 0; i < inner; ++i) {
-    const Axis axis = {static_cast<size_t>(x.dims[i]),
-                       static_cast<size_t>(x.dims.Count(i + 1, x.dims.rank))};
-    if ((reduced_ >> i & 1) != 0) {
-      gone[gone_count++] = axis;
-      rows *= axis.extent;
-    } else {
-      kept[kept_count++] = axis;
-      results *= axis.extent;
-    }
+    Axis axis = {static_cast<size_t>(x.dims[i]),
+                 static_cast<size_t>(x.dims.Count(i + 1, x.dims.rank))};
+    const bool is_gone = (reduced_ >> i & 1) != 0;
+    (is_gone ? rows : results) *= axis.extent;
+    Axis* const axes = is_gone ? gone : kept;
+    int& count = is_gone ? gone_count : kept_count;
+    // Neighboring axes are one.
+    if (i > 0 && ((reduced_ >> (i - 1) & 1) != 0) == is_gone) axis.extent *= axes[--count].extent;
+    axes[count++] = axis;
   }
   const auto* from = static_cast<const float*>(x.raw);
   const size_t width = row_is_kept ? row : 1;
