@@ -16,6 +16,18 @@ struct Range {
   int64_t stride;         // of the input, in elements
 };
 
+// Writes `count` copies of an element. A local value of the common size lets the loop vectorize.
+void Fill(uint8_t* to, int64_t count, const uint8_t* element, int64_t size) {
+  if (size == sizeof(uint32_t)) {
+    uint32_t value;
+    memcpy(&value, element, sizeof(value));
+    for (int64_t i = 0; i < count; ++i) memcpy(to + i * size, &value, sizeof(value));
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i)
+    CopyElement(to + i * size, element, static_cast<size_t>(size));
+}
+
 class Pad final : public OperatorOf<PadAttributes> {
  public:
   void Run(ThreadPool& pool) override {
@@ -134,11 +146,16 @@ class Pad final : public OperatorOf<PadAttributes> {
 
   void Border(uint8_t* row, int64_t begin, int64_t end, int64_t base, const Range& range,
               int64_t size, const uint8_t* from) const {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t at = base < 0 ? -1 : Source(range, i);
-      CopyElement(row + i * size, at < 0 ? fill_ : from + (base + at) * size,
-                  static_cast<size_t>(size));
+    const PadMode mode = attributes().mode;
+    if (begin >= end) return;
+    if (base < 0 || mode == PadMode::kConstant || mode == PadMode::kEdge) {
+      const int64_t at = base < 0 ? -1 : Source(range, begin);
+      Fill(row + begin * size, end - begin, at < 0 ? fill_ : from + (base + at) * size, size);
+      return;
     }
+    for (int64_t i = begin; i < end; ++i)
+      CopyElement(row + i * size, from + (base + Source(range, i)) * size,
+                  static_cast<size_t>(size));
   }
 
   void SetFill() {
