@@ -32,6 +32,19 @@ inline void ForSteps(const Element* x, Element* y, size_t n, const Each& each) {
   for (size_t i = 0; i < rest; ++i) end[i] = buffer[i];
 }
 
+// Combines the lanes of a step pairwise: as a chain, the last additions would take longer than a
+// short row.
+template <typename Combine>
+inline float FoldLanes(const F (&step)[kVectorsPerAccess], const Combine& combine) {
+  float lanes[kStep];
+  TRIMTAB_UNROLL
+  for (int v = 0; v < kVectorsPerAccess; ++v) Store(lanes + v * kLanes, step[v]);
+  for (size_t half = kStep / 2; half > 0; half /= 2) {
+    for (size_t j = 0; j < half; ++j) lanes[j] = combine(lanes[j], lanes[j + half]);
+  }
+  return lanes[0];
+}
+
 inline F RowMaximum(const SoftmaxArgs<Element>& args) {
   F maximum[kVectorsPerAccess];
   for (F& m : maximum) m = Set(args.x[0]);
@@ -41,12 +54,7 @@ inline F RowMaximum(const SoftmaxArgs<Element>& args) {
     TRIMTAB_UNROLL
     for (int v = 0; v < kVectorsPerAccess; ++v) maximum[v] = Max(group[v], maximum[v]);
   });
-  float lanes[kStep];
-  TRIMTAB_UNROLL
-  for (int v = 0; v < kVectorsPerAccess; ++v) Store(lanes + v * kLanes, maximum[v]);
-  float result = lanes[0];
-  for (size_t j = 1; j < kStep; ++j) result = lanes[j] < result ? result : lanes[j];
-  return Set(result);
+  return Set(FoldLanes(maximum, [](float a, float b) { return b < a ? a : b; }));
 }
 
 // Sum over the row of the exponentials; calls each(side, y) with those of a step.
@@ -73,12 +81,7 @@ inline float SumExp(const SoftmaxArgs<Element>& args, const SoftmaxTerms& terms,
     TRIMTAB_UNROLL
     for (int v = 0; v < kVectorsPerAccess; ++v) sum[v] = sum[v] + partial[v];
   }
-  float lanes[kStep];
-  TRIMTAB_UNROLL
-  for (int v = 0; v < kVectorsPerAccess; ++v) Store(lanes + v * kLanes, sum[v]);
-  float total = 0.0f;
-  for (size_t j = 0; j < kStep; ++j) total += lanes[j];
-  return total;
+  return FoldLanes(sum, [](float a, float b) { return a + b; });
 }
 
 TRIMTAB_FAMILY(f32, f16, needs(precision))
