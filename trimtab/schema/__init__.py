@@ -98,9 +98,9 @@ def _add(by_name: dict[str, Operator], op: Operator) -> None:
             where=str(op.path),
             hint="ids are permanent: give it another id",
         )
-    beside = {path.stem for path in op.path.parent.glob("*.toml")}
-    if missing := {*op.depends} - by_name.keys() - beside:
-        raise SchemaError(f"depends on unknown operators {sorted(missing)}", where=str(op.path))
+    missing = [name for name in op.depends if name not in by_name]
+    if missing := sorted(n for n in missing if not op.path.with_name(f"{n}.toml").is_file()):
+        raise SchemaError(f"depends on unknown operators {missing}", where=str(op.path))
     by_name[op.name] = op
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +89,12 @@ def _file(path: Path) -> TomlFile:
     return TomlFile(path, SchemaError, hint="docs/adding-an-operator.md describes the keys")
 
 
+@cache
+def _shared_table(path: Path, changed_ns: int) -> Mapping[str, Any]:
+    """The content of a shared file, which many schemas include; to read only."""
+    return _file(path).table
+
+
 def _include(table: dict[str, Any], path: Path) -> None:
     """Merges the shared files that the schema of `path` includes into its `table`.
 
@@ -94,26 +102,27 @@ def _include(table: dict[str, Any], path: Path) -> None:
     "prefix:file" includes only the attributes, with the prefix before their names. A key that
     occurs twice is an error.
     """
-    folders = (paths.root() / "runtime" / "ops" / "shared", path.parent / "shared")
-    files = {f.stem: f for folder in folders for f in sorted(folder.glob("*.toml"))}
+    folders = (path.parent / "shared", paths.root() / "runtime" / "ops" / "shared")
     for include in table.pop("include", []):
         prefix, _, name = include.rpartition(":")
-        if name not in files:
+        candidates = (folder / f"{name}.toml" for folder in folders)
+        if (file := next((f for f in candidates if f.is_file()), None)) is None:
+            names = sorted(f.stem for folder in folders for f in folder.glob("*.toml"))
             raise SchemaError(
                 f"includes {name!r}, which is not a file of runtime/ops/shared/",
                 where=str(path),
-                hint=f"the files are: {', '.join(files) or 'none'}",
+                hint=f"the files are: {', '.join(names) or 'none'}",
             )
-        shared = _file(files[name]).table
+        shared = _shared_table(file, file.stat().st_mtime_ns)
         blocks = [
             (
                 table.setdefault(key, {}),
-                {prefix + k: v for k, v in shared.pop(key, {}).items()},
+                {prefix + k: v for k, v in shared.get(key, {}).items()},
             )
             for key in BLOCKS
         ]
-        shared = {} if prefix else shared
-        for own, added in [*blocks, (table, shared)]:
+        rest = {} if prefix else {k: v for k, v in shared.items() if k not in BLOCKS}
+        for own, added in [*blocks, (table, rest)]:
             if twice := sorted(own.keys() & added.keys()):
                 raise SchemaError(
                     f"repeats keys of runtime/ops/shared/{name}.toml: {', '.join(twice)}",
