@@ -88,8 +88,8 @@ class Executor {
     std::vector<void*> places(output_names.size());
     for (uint32_t i = 0; i < places.size(); ++i) {
       PyObject* const array = PyDict_GetItem(out.ptr(), output_names[i].ptr());
-      py::array result = array == nullptr ? ArrayOfOutput(i, nullptr)
-                                          : py::reinterpret_borrow<py::array>(array);
+      py::array result =
+          array == nullptr ? ArrayOfOutput(i, nullptr) : py::reinterpret_borrow<py::array>(array);
       if (array == nullptr || Takes(result, i, values)) places[i] = result.mutable_data();
       results[i] = std::move(result);
     }
@@ -98,9 +98,8 @@ class Executor {
     for (uint32_t i = 0; i < places.size(); ++i) {
       PyObject* const array = PyDict_GetItem(out.ptr(), output_names[i].ptr());
       if (places[i] == nullptr)
-        results[i] = array == nullptr
-                         ? ArrayOfOutput(i, OutputTensor(i).data)
-                         : CopiedOutput(i, py::reinterpret_borrow<py::array>(array));
+        results[i] = array == nullptr ? ArrayOfOutput(i, OutputTensor(i).data)
+                                      : CopiedOutput(i, py::reinterpret_borrow<py::array>(array));
       outputs[output_names[i]] = std::move(results[i]);
     }
     return outputs;

@@ -113,8 +113,8 @@ class Executor {
   bool SameOffset(uint32_t x, uint32_t y) const;
   bool MayOverwrite(uint32_t x, uint32_t y) const;
   Status PrepareConstants(bool mapped);
-  // Puts output i into `data`, if it has memory of its own, or back into the arena, if null.
-  void PlaceOutput(uint32_t i, void* data);
+  // Binds output i to `data`, if it has memory of its own, or to the arena again, if null.
+  void BindOutput(uint32_t i, void* data);
   void BindViews();
 
   const Program* program_ = nullptr;

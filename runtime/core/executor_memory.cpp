@@ -190,7 +190,7 @@ Status Executor::RunInto(void** outputs) {
     if constexpr (kHasCounts) {
       if (scope_.variable(program_->output(i)).counted) outputs[i] = nullptr;
     }
-    if (outputs[i] != nullptr) PlaceOutput(i, outputs[i]);
+    if (outputs[i] != nullptr) BindOutput(i, outputs[i]);
   }
   BindViews();
   const Status status = Run();
@@ -199,15 +199,16 @@ Status Executor::RunInto(void** outputs) {
     if (outputs[i] != nullptr && outputs[i] != result.raw)
       memcpy(outputs[i], result.raw, result.CountBytes());
   }
-  for (uint32_t i = 0; i < program_->output_count(); ++i) PlaceOutput(i, nullptr);
+  for (uint32_t i = 0; i < program_->output_count(); ++i) BindOutput(i, nullptr);
   BindViews();
   return status;
 }
 
-void Executor::PlaceOutput(uint32_t i, void* data) {
+void Executor::BindOutput(uint32_t i, void* data) {
   const uint32_t var = program_->output(i), root = alias_root_[var];
   Tensor& tensor = scope_.tensor(root);
-  const bool is_whole = scope_.variable(var).channel == 0 && output(i).CountBytes() == tensor.CountBytes();
+  const bool is_whole =
+      scope_.variable(var).channel == 0 && output(i).CountBytes() == tensor.CountBytes();
   if (buffers_[root].bytes == 0 || !is_whole) return;
   tensor.raw = data != nullptr ? data : arena_.begin() + static_cast<size_t>(buffers_[root].offset);
 }

@@ -53,20 +53,22 @@ class Gather final : public OperatorOf<GatherAttributes> {
     const auto length = static_cast<size_t>(x.dims[axis_]), size = x.element_size();
     const auto* const from = static_cast<const uint8_t*>(x.raw);
     auto* const to = static_cast<uint8_t*>(output().raw);
-    pool.For(static_cast<size_t>(x.dims.Count(0, axis_)), taken, [&](size_t begin, size_t end, int) {
-      size_t offsets[kAtOnce];
-      for (size_t first = 0; first < taken; first += kAtOnce) {
-        const size_t count = taken - first < kAtOnce ? taken - first : kAtOnce;
-        for (size_t i = 0; i < count; ++i)
-          offsets[i] =
-              static_cast<size_t>(ElementIndex(input(1), first + i, x.dims[axis_])) * size;
-        for (size_t block = begin; block < end; ++block) {
-          const uint8_t* const line = from + block * length * size;
-          uint8_t* const out = to + (block * taken + first) * size;
-          for (size_t i = 0; i < count; ++i) CopyElement(out + i * size, line + offsets[i], size);
-        }
-      }
-    });
+    pool.For(static_cast<size_t>(x.dims.Count(0, axis_)), taken,
+             [&](size_t begin, size_t end, int) {
+               size_t offsets[kAtOnce];
+               for (size_t first = 0; first < taken; first += kAtOnce) {
+                 const size_t count = taken - first < kAtOnce ? taken - first : kAtOnce;
+                 for (size_t i = 0; i < count; ++i)
+                   offsets[i] =
+                       static_cast<size_t>(ElementIndex(input(1), first + i, x.dims[axis_])) * size;
+                 for (size_t block = begin; block < end; ++block) {
+                   const uint8_t* const line = from + block * length * size;
+                   uint8_t* const out = to + (block * taken + first) * size;
+                   for (size_t i = 0; i < count; ++i)
+                     CopyElement(out + i * size, line + offsets[i], size);
+                 }
+               }
+             });
   }
 
   int axis_ = 0;

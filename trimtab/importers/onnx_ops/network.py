@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import onnx
 from onnx import helper
-from onnx.reference import ReferenceEvaluator
 
 from trimtab.errors import ImportModelError
 from trimtab.importers._graph import Array, Operand, UnsupportedFormError, Value
@@ -306,6 +305,8 @@ class OnnxImport(NetworkImport):
             opset_imports=[helper.make_opsetid("", self._context.versions[""])],
         )
         expected = expected_bytes(model, feeds) + windows.folded_bytes(proto, feeds)
+        from onnx.reference import ReferenceEvaluator  # takes 20 ms, and few models need it
+
         self.budget.check_bytes(expected, node.where)
         try:
             with np.errstate(all="ignore"):
