@@ -175,3 +175,21 @@ def test_outputs_are_written_into_arrays() -> None:
             session.run({"x": x}, out={first: array})
     with pytest.raises(UsageError, match="'z', which is no output"):
         session.run({"x": x}, out={"z": out})
+
+
+def test_an_array_of_results_stays_as_it_was_returned() -> None:
+    net = Net(x=(3, 4))
+    y = net("exp", "x")
+    # Two results in one memory, one that is an input, and one that is no view of either.
+    session = trimtab.Session(
+        net.finish(
+            y, net("reshape", y, shape=(4, 3)), net("reshape", "x", shape=(12,)), net("neg", y)
+        )
+    )
+    inputs = [np.full((3, 4), value, np.float32) for value in (1, 2)]
+    first, second = (list(session.run({"x": x}).values()) for x in inputs)
+    for x, results in zip(inputs, (first, second), strict=True):
+        for result, expected in zip(results, (np.exp(x), np.exp(x), x, -np.exp(x)), strict=True):
+            np.testing.assert_allclose(result, expected.reshape(result.shape), rtol=1e-6)
+    for array in (*first, *second):
+        assert sum(np.shares_memory(array, other) for other in (*first, *second, *inputs)) == 1

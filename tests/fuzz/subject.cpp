@@ -115,6 +115,22 @@ uint32_t Subject::ReadOutputs() const {
   return seen;
 }
 
+bool Subject::RunInto() {
+  const uint32_t count = trimtab_output_count(model_);
+  auto** const outputs = static_cast<void**>(calloc(2 * size_t{count} + 1, sizeof(void*)));
+  if (outputs == nullptr) abort();
+  void** const memory = outputs + count;
+  for (uint32_t i = 0; i < count && i < kMaxInputs; ++i) {
+    trimtab_tensor output;
+    trimtab_output(model_, i, &output);
+    if (output.bytes <= kMaxBytes) memory[i] = outputs[i] = malloc(output.bytes);
+  }
+  const bool ran = trimtab_run_into(model_, outputs) == TRIMTAB_OK;
+  for (uint32_t i = 0; i < count; ++i) free(memory[i]);
+  free(outputs);
+  return ran;
+}
+
 }  // namespace trimtab
 
 #ifdef TRIMTAB_FUZZ

@@ -50,6 +50,8 @@ class Subject {
 
   // Reads every byte of the outputs; returns their sum.
   uint32_t ReadOutputs() const;
+  // Runs with the first outputs in memory of exactly their size; returns whether it succeeded.
+  bool RunInto();
 
  private:
   static constexpr uint32_t kMaxInputs = 64;
