@@ -292,7 +292,8 @@ class Executor {
       const auto* const data = static_cast<const uint8_t*>(input->data());
       if (data < end && begin < data + input->nbytes()) return false;
     }
-    constexpr int kUsable = py::array::c_style | py::detail::npy_api::NPY_ARRAY_ALIGNED_;
+    constexpr int kAligned = py::detail::npy_api::NPY_ARRAY_ALIGNED_;
+    constexpr int kUsable = static_cast<int>(py::array::c_style) | kAligned;
     return array.writeable() && (array.flags() & kUsable) == kUsable &&
            static_cast<size_t>(array.nbytes()) == OutputTensor(index).bytes;
   }
