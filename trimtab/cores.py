@@ -11,7 +11,7 @@ Uses the standard library only.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -233,14 +233,21 @@ def builtin() -> tuple[Core, ...]:
     return tuple(_read(path) for path in _builtin_files().values())
 
 
+def _identified_by(key: str) -> Iterator[Core]:
+    """The cores in whose files this key occurs; the others are not parsed."""
+    for path in _files().values():
+        if key in path.read_text(encoding="utf-8"):
+            yield _read(path)
+
+
 def by_midr(implementer: int, part: int) -> Core | None:
     """The first ARM core with these identification values, or None."""
-    return next((core for core in all_cores() if (implementer, part) in core.midr), None)
+    return next((c for c in _identified_by("midr") if (implementer, part) in c.midr), None)
 
 
 def by_cpuid(vendor: str, family: int, model: int) -> Core | None:
     """The first x86 core with these identification values, or None."""
-    for core in all_cores():
+    for core in _identified_by("cpuid"):
         cpuid = core.cpuid
         if (
             cpuid

@@ -88,16 +88,17 @@ class PlanCache:
         """The hash of the contents of files, which `compute` returns unless it is known for files
         with this `signature`.
         """
-        path = self.folder / f"{digest('content', [file[0] for file in signature])}{_CONTENT}"
+        names = [file[0] for file in signature]
+        path = self.folder / f"{_plain_digest('content', names)}{_CONTENT}"
         now = time.time_ns()
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
             content = strict_json.loads(path.read_bytes())
-            if content["check"] == digest(signature, content["digest"]):
+            if content["check"] == _plain_digest(signature, content["digest"]):
                 return str(content["digest"])
         value = compute()
         # A file that changes again within the resolution of the clock keeps its signature.
         if all(file[-1] < now - _CLOCK_NS for file in signature):
-            content = {"check": digest(signature, value), "digest": value}
+            content = {"check": _plain_digest(signature, value), "digest": value}
             self._store(path, [strict_json.dumps(content).encode()])
         return value
 
@@ -194,6 +195,13 @@ def current() -> PlanCache | None:
 def digest(*facts: object) -> str:
     """The hash of values: numbers, strings, None, collections and dataclasses of them."""
     return hashlib.sha256(strict_json.dumps([*map(_canonical, facts)]).encode()).hexdigest()
+
+
+def _plain_digest(*facts: object) -> str:
+    """The hash of strings, whole numbers, and lists and tuples of them: a thousand signatures take
+    30 ms by `digest`.
+    """
+    return hashlib.sha256(repr(facts).encode()).hexdigest()
 
 
 def signature_of(path: str, status: os.stat_result) -> FileSignature:
