@@ -1,14 +1,16 @@
 """Committed results: the source of the figures in pages, and the baseline of later measurements.
 
-A result file holds the output of one command: date, command, machine, versions, and one row of
-figures per measured item. A command replaces the whole file, so that all rows belong together.
+A result file holds the output of one command: date, command, machine, versions, one row of figures
+per measured item, and the SHA-256 of all that. A command replaces the whole file, so that all rows
+belong together; a file that was edited since is refused.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -32,7 +34,8 @@ class Results:
 
     `date`: ISO 8601; `command`: repeats the measurement; `machine`: properties of the machine, for
     figures that depend on it; `versions`: of the programs that the figures depend on; `notes`:
-    sentences that the reader of the figures needs.
+    sentences that the reader of the figures needs; `sha256`: that of the rest, as `write` has set
+    it.
     """
 
     date: str = field(default_factory=_today)
@@ -41,6 +44,12 @@ class Results:
     versions: Mapping[str, str]
     notes: Sequence[str] = ()
     rows: Sequence[Row]
+    sha256: str = ""
+
+    def digest(self) -> str:
+        """The SHA-256 of everything but `sha256`, as JSON with sorted keys."""
+        facts = {**asdict(self), "sha256": ""}
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -124,15 +133,26 @@ def path_of(name: str) -> Path:
 
 
 def read(name: str) -> Results:
-    """Reads the result file `name`; FileAccessError when it is missing or damaged."""
+    """Reads the result file `name`; FileAccessError when it is missing or damaged, or was changed
+    since it was written.
+    """
     path = path_of(name)
     try:
         results = Results(**json.loads(path.read_text(encoding="utf-8")))
         for row in results.rows:
             dict(row)
+        if results.sha256 != results.digest():
+            raise ValueError("they are not those that --update wrote, whose SHA-256 they have")
     except (OSError, ValueError, TypeError) as error:
         raise unreadable(name, error) from error
     return results
+
+
+def names() -> Iterator[str]:
+    """The names of all result files."""
+    for path in sorted(lab.FOLDER.glob("*/*.json")):
+        name = path.relative_to(lab.FOLDER).with_suffix("").as_posix()
+        yield name.removesuffix("/result")
 
 
 def unreadable(name: str, error: Exception) -> FileAccessError:
@@ -147,7 +167,7 @@ def unreadable(name: str, error: Exception) -> FileAccessError:
 def write(name: str, results: Results) -> Path:
     """Replaces the result file `name`, one line per row; returns its path."""
     path = path_of(name)
-    facts = {key.name: getattr(results, key.name) for key in fields(results)}
+    facts = {**asdict(results), "sha256": results.digest()}
     rows = ",\n  ".join(json.dumps(row) for row in facts.pop("rows"))
     lines = [*(f'"{key}": {json.dumps(value)}' for key, value in facts.items())]
     lines.append(f'"rows": [\n  {rows}\n ]')

@@ -22,7 +22,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import takewhile
+from itertools import takewhile, zip_longest
 from pathlib import Path
 
 import lab
@@ -158,6 +158,19 @@ def every_page() -> dict[Path, str]:
 def stale(texts: Mapping[Path, str]) -> list[Path]:
     """The pages that git tracks and that differ from `texts`, the result of `every_page`."""
     return [page for page in tracked() if page.read_text(encoding="utf-8") != texts[page]]
+
+
+def difference(page: Path, text: str) -> str:
+    """The first line of a page that is not that of `text`, with its block; "" if there is none."""
+    name = page.stem if page.parent == folder() else ""
+    lines = page.read_text(encoding="utf-8").splitlines(), text.splitlines()
+    for number, (present, right) in enumerate(zip_longest(*lines), 1):
+        if present != right:
+            parts = (f"{what}: {line}" for what, line in (("there", present), ("right", right)))
+            return "\n  ".join([f"{page}:{number}: block {name}", *parts])
+        if match := _BEGIN.match(present):
+            name = present[match.end() :].partition(" ")[0]
+    return ""
 
 
 def renew() -> list[Path]:
