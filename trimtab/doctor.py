@@ -148,6 +148,7 @@ def _of_development() -> Iterable[Requirement]:
         ),
         _program("sshd", "openssh-server", "tests of the SSH transport"),
         _program("ssh-keygen", "openssh-client", "keys in these tests"),
+        _program("minisign", "minisign", "tests of signed statements"),
         _program("adb", "adb", "tests of the adb transport"),
         _program("busybox", "busybox", "tests of leases in the shell of small boards"),
         _program("toybox", "toybox", "Android's programs in tests of adb and of leases"),

@@ -202,6 +202,29 @@ def test_a_key_that_cannot_sign_and_a_missing_program_are_named(
         signature.sign(signed_text, key)
 
 
+def test_minisign_signs_and_checks_as_a_second_program(tmp_path: Path) -> None:
+    program, folder = require("minisign", "minisign"), delivery(tmp_path / "out")
+    for name in ("mine", "other"):
+        keys = ["-p", str(tmp_path / f"{name}.pub"), "-s", str(tmp_path / f"{name}.key")]
+        subprocess.run([program, "-G", "-W", *keys], check=True, stdin=subprocess.DEVNULL)
+    mine = tmp_path / "mine.pub"
+    envelope = json.loads(signed(folder, tmp_path / "mine.key").read_text())
+    assert f"the minisign key of {mine}: all 3 files" in checks.check_signature(folder, mine)
+    payload = base64.b64decode(envelope["payload"])  # minisign itself accepts it
+    text = b"DSSEv1 28 application/vnd.in-toto+json " + str(len(payload)).encode() + b" " + payload
+    (tmp_path / "text").write_bytes(text)
+    (tmp_path / "sig").write_bytes(base64.b64decode(envelope["signatures"][0]["sig"]))
+    check = ["-V", "-p", str(mine), "-m", str(tmp_path / "text"), "-x", str(tmp_path / "sig")]
+    subprocess.run([program, *check], check=True)
+    with pytest.raises(VerificationError, match="says nothing without the public key"):
+        checks.check_signature(folder)
+    with pytest.raises(VerificationError, match=r"other\.pub does not list the key"):
+        checks.check_signature(folder, tmp_path / "other.pub")
+    change_statement(folder)
+    with pytest.raises(VerificationError, match="the signature does not fit"):
+        checks.check_signature(folder, mine)
+
+
 def test_a_file_of_a_build_that_was_replaced_is_named(tmp_path: Path) -> None:
     folder = delivery(tmp_path / "out")
     assert checks.recorded_build(folder).digests.keys() == {"trimtab-run", "net.ttm"}

@@ -17,11 +17,14 @@ class VerifyOptions:
 
     target: str = argument("folder of `build`, or a run: a file, a run id or `last`")
     model: str = option("where the model lies now; default: where the build found it")
-    signers: str = option("OpenSSH's file of allowed signers; default: any key, which is told")
+    signers: str = option(
+        "OpenSSH's file of allowed signers; default: any of its keys, which is told; or a public "
+        "key of minisign"
+    )
     report: tuple[str, ...] = option("file that the statement must be about, too (repeatable)", ())
     sign: str = option(
-        "if all bytes are equal, sign a new statement with this key: a private one of OpenSSH, or "
-        "the public half of one that the agent has"
+        "if all bytes are equal, sign a new statement with this key: a private one of OpenSSH, "
+        "the public half of one that the agent has, or a secret one of minisign"
     )
     rebuild: bool = option("build it again and compare; --no-rebuild checks signatures alone", True)
     results: str = option(RESULTS_HELP)
