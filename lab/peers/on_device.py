@@ -14,15 +14,16 @@ import random
 import shlex
 import statistics
 import tempfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lab.peers import converted, wheels, worker
+from lab.peers.engine_launches import EngineLaunches
 from lab.peers.named_runner import NamedRunner
 from lab.peers.wheels import DevicePython
 from trimtab.bench import emulator_counts, golden, runner
@@ -65,18 +66,6 @@ class Scope:
     engines: Collection[str] = ENGINES
     pnnx: str = ""
     tolerant: bool = False
-
-
-@dataclass
-class EngineLaunches:
-    """The engine's command on the device, and its costs so far, by launch."""
-
-    name: str
-    argv: Sequence[str]
-    env: Mapping[str, str] = field(default_factory=dict)
-    is_worker: bool = False
-    times: list[float] = field(default_factory=list)
-    counts: list[float] = field(default_factory=list)
 
 
 def compare(scope: Scope, cache: Path, progress: Progress) -> tuple[list[PeerFigure], list[str]]:
@@ -301,10 +290,16 @@ class _DeviceRounds(AbstractContextManager["_DeviceRounds"]):
             runs = [event for event in events if event["event"] == "run"]
             times = [event["ns"] for event in runs]
             counts = [event["instructions"] for event in runs if event["instructions"]]
+            engine.cpu_ns += [event["ns"] for event in events if event["event"] == "cpu"]
         else:
             _check(result, engine.name)
             lines = result.stdout.decode(errors="replace").splitlines()
-            times = json.loads(lines[-1])["ns"] if engine.is_worker else [*map(int, lines)]
+            answer: dict[str, Any] = {"ns": lines}
+            if engine.is_worker:
+                answer = json.loads(lines[-1])
+                engine.cpu_ns.append(answer["cpu_ns"])
+                engine.waiting_cores.append(answer["waiting_cores"])
+            times = [*map(int, answer["ns"])]
             counts = emulator_counts.runs(printed.marks)[-self._runs :] if engine.is_worker else []
         engine.times.append(statistics.median(times))
         if counts:
@@ -317,18 +312,16 @@ class _DeviceRounds(AbstractContextManager["_DeviceRounds"]):
         for engine in sorted(engines, key=lambda one: one.name):
             if engine is ours:
                 continue
-            times = [None if is_emulated else _median(one.times) for one in (engine, ours)]
-            counts = [_median(one.counts) for one in (engine, ours)]
-            rows.append(
-                PeerFigure(
-                    self._device.name,
-                    Path(self._built.recipe.model).stem,
-                    engine.name,
-                    self._scope.precision,
-                    self._threads,
-                    *(times[0], times[1], counts[0], counts[1]),
-                )
+            theirs, own = (one.figures(is_emulated=is_emulated) for one in (engine, ours))
+            figure = PeerFigure(
+                self._device.name,
+                Path(self._built.recipe.model).stem,
+                engine.name,
+                self._scope.precision,
+                self._threads,
+                *(theirs[0], own[0], theirs[1], own[1], theirs[2], own[2], theirs[3]),
             )
+            rows.append(figure)
         return rows
 
     @property
@@ -391,7 +384,3 @@ def _wrong(expected: Golden, outputs: Sequence[Any]) -> str:
         if wrong := golden.compare(expected, index, values.tobytes()).wrong:
             return f"output {expected.output_names[index]}: {wrong}"
     return ""
-
-
-def _median(values: Sequence[float]) -> float | None:
-    return statistics.median(values) if values else None

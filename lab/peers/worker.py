@@ -11,7 +11,8 @@ JOB is JSON: {"engine", "model" (an ONNX or TFLite file; LiteRT and ExecuTorch r
 "inputs" (an .npz with one array per input, in the model's order), "names" (of the outputs),
 "prefer" (of trimtab's plan, or ""), "cores" (to run on; default: the first ones), "is_half" (ncnn
 may compute in f16)}. `serve` writes a line of JSON when the model is loaded, and one for each line
-with a number of inferences. trimtab is imported only as an engine: not every interpreter has it.
+with a number of inferences: their times, their mean CPU time, and the cores that stay busy in the
+pause behind them. trimtab is imported only as an engine: not every interpreter has it.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ Array = NDArray[Any]
 Run = Callable[[], Sequence[Array]]
 Mark = Callable[[int], object]
 _RUN_BEGIN, _RUN_END = 3, 4
+_PAUSE_S = 0.05  # until the next frame; threads that spin do so for as long or longer
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ class EngineAdapter:
     modules: tuple[str, ...]
     create: Callable[..., Run]
     convert: Callable[[PeerJob], object] = lambda job: None
-    shipped: Callable[[PeerJob], Sequence[Path]] = lambda job: [job.model]
+    shipped: Callable[[PeerJob], Sequence[Path]] = lambda job: []
     quantized: bool = False
     reads: str = ".onnx"
 
@@ -235,19 +237,12 @@ ENGINES = {
         ("MNN",), ("MNN.nn", "MNN.expr"), mnn, mnn_convert, lambda job: [job.converted(".mnn")]
     ),
     "litert": EngineAdapter(
-        ("ai-edge-litert",),
-        ("ai_edge_litert.interpreter",),
-        litert,
-        lambda job: [job.beside(".tflite")],
-        lambda job: [job.beside(".tflite")],
-        reads=".tflite",
+        ("ai-edge-litert",), ("ai_edge_litert.interpreter",), litert, reads=".tflite"
     ),
     "executorch": EngineAdapter(
         ("executorch", "torch"),
         ("executorch.runtime", "executorch.extension.pybindings.portable_lib", "torch"),
         executorch,
-        lambda job: [job.beside(".pte")],
-        lambda job: [job.beside(".pte")],
         reads=".pte",
     ),
     "trimtab": EngineAdapter(
@@ -307,7 +302,6 @@ def serve(
     job: PeerJob,
     commands: TextIO,
     answers: TextIO,
-    outputs: Path,
     mark: Mark = lambda phase: None,
 ) -> None:
     """Loads the model and answers `commands`: the mode `serve`."""
@@ -322,13 +316,19 @@ def serve(
     run = engine.create(job, *modules)
     create_ns = time.perf_counter_ns() - start
     first_ns, results = _timed(run, mark)
-    np.savez(outputs, *[np.asarray(result) for result in results])
+    np.savez(job.folder / "outputs.npz", *[np.asarray(result) for result in results])
     run()  # some engines allocate again in the second inference, once shapes are final
     peak = resident_bytes("VmHWM") - before
-    shipped = sum(file.stat().st_size for file in engine.shipped(job) if file.exists())
+    shipped_files = engine.shipped(job) or [job.beside(engine.reads)]
+    shipped = sum(file.stat().st_size for file in shipped_files if file.exists())
     answer(create_ns=create_ns, first_ns=first_ns, peak_bytes=peak, shipped_bytes=shipped)
     for line in commands:
-        answer(ns=[_timed(run, mark)[0] for _ in range(int(line))])
+        begin = time.process_time_ns()
+        times = [_timed(run, mark)[0] for _ in range(int(line))]
+        end = time.process_time_ns()
+        time.sleep(_PAUSE_S)
+        waiting = (time.process_time_ns() - end) / (_PAUSE_S * 1e9)
+        answer(ns=times, cpu_ns=(end - begin) / max(len(times), 1), waiting_cores=waiting)
 
 
 def waited() -> int:
@@ -389,10 +389,9 @@ def main(mode: str, text: str = "", count: str = "") -> None:
             return
         engine, job = _job(text)
         if mode == "once":
-            commands = io.StringIO(f"{count}\n")
-            serve(engine, job, commands, answers, job.folder / "outputs.npz", _marker())
+            serve(engine, job, io.StringIO(f"{count}\n"), answers, _marker())
         else:
-            serve(engine, job, sys.stdin, answers, job.folder / "outputs.npz")
+            serve(engine, job, sys.stdin, answers)
 
 
 if __name__ == "__main__":

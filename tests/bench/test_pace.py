@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -45,6 +46,8 @@ def test_a_paced_run_has_one_launch_with_clock_and_temperature(
     _, mhz, celsius = run.paced.samples[0]
     assert mhz is not None
     assert celsius is not None
+    assert len(run.paced.core_shares) == os.cpu_count()
+    assert all(0 <= share <= 1 for _, share in run.paced.core_shares)
 
 
 @pytest.mark.parametrize(

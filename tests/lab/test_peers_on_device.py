@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import json
+import os
 import subprocess
 import sys
+import threading
 import zipfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +19,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from lab.peers import converted, on_device, report, wheels
+from lab.peers import converted, on_device, report, wheels, worker
 from lab.peers.named_runner import NamedRunner
 from lab.peers.on_device import Scope
 from lab.peers.wheels import DevicePython
@@ -83,14 +88,49 @@ def test_engines_run_on_the_device_in_rounds_and_others_have_a_reason(
     assert (mine.engine, mine.device, mine.network) == ("mine", "local", "net")
     assert (mine.p50_ns, mine.trimtab_ns) == (1602, 801)
     assert mine.ratio == 0.5
+    assert (mine.cpu_ns, mine.waiting_cores) == (None, None)  # it prints times alone
     assert ort.engine == "onnxruntime 1.2.3"
     assert ort.p50_ns is not None
     assert ort.p50_ns > 0
+    assert ort.cpu_ns is not None
+    assert ort.cpu_ns > ort.p50_ns / 2
+    assert ort.waiting_cores is not None
+    assert ort.waiting_cores < 0.5  # it has one thread, which does not spin
     assert cv.engine == "opencv-python-headless 1.2.3"
     assert left_out == ["PyPI has no wheel of openvino", "PyPI has no wheel of ncnn"]
     text = tables.text(report.device_page(figures, left_out))
     assert "not measured: PyPI has no wheel of ncnn" in text
     assert "0.50" in text
+
+
+def test_an_engine_that_spins_between_frames_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_setaffinity", lambda *_: None)
+    job = worker.PeerJob(tmp_path / "net.onnx", tmp_path, 1, {}, [], "")
+    job.model.touch()
+
+    def waiting_cores(create: Callable[..., worker.Run]) -> float:
+        answers = io.StringIO()
+        engine = worker.EngineAdapter(("it",), (), create)
+        worker.serve(engine, job, io.StringIO("2\n"), answers)
+        return float(json.loads(answers.getvalue().splitlines()[-1])["waiting_cores"])
+
+    end = threading.Event()
+
+    def spin() -> None:
+        while not end.is_set():
+            pass
+
+    def spinning(_: worker.PeerJob) -> worker.Run:
+        threading.Thread(target=spin, daemon=True).start()
+        return list
+
+    quiet = waiting_cores(lambda _: list)
+    try:
+        assert waiting_cores(spinning) > 5 * quiet  # also beside other programs
+    finally:
+        end.set()
 
 
 def test_an_engine_that_fails_or_is_wrong_is_left_out(model: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import TracebackType
 
-from trimtab.devices.control import thermal
+from trimtab.devices.control import busy, thermal
 from trimtab.devices.protocol import Device
 from trimtab.errors import DeviceError, UsageError
 from trimtab.results.records import Event
@@ -51,6 +51,7 @@ class Watch(AbstractContextManager["Watch"]):
 
     `samples`: (seconds since the begin, MHz of the fastest core among `cores`, degrees Celsius);
     None where the device reports no value. `why`: why there are no more of them, "" if there are.
+    `busy`: see `busy.shares`, of the whole time.
     """
 
     def __init__(self, device: Device, cores: Collection[int], pace: Pace) -> None:
@@ -60,6 +61,7 @@ class Watch(AbstractContextManager["Watch"]):
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self.samples: list[tuple[float, float | None, float | None]] = []
         self.why = ""
+        self.busy: dict[int, float] = {}
 
     def __enter__(self) -> Watch:
         self._thread.start()
@@ -82,6 +84,7 @@ class Watch(AbstractContextManager["Watch"]):
             "seconds": self._pace.seconds,
             "samples": [list(sample) for sample in self.samples],
             "why": self.why,
+            "busy": {str(core): share for core, share in self.busy.items()},
         }
 
     def _watch(self) -> None:
@@ -89,12 +92,14 @@ class Watch(AbstractContextManager["Watch"]):
         pause_s = max(_MIN_PAUSE_S, self._pace.seconds / _SAMPLES)
         try:
             with self._device.clone() as connection:
+                before = busy.ticks(connection)
                 while True:
                     at_s = round(time.monotonic() - begin_s, 3)
                     state = thermal.sample(connection, self._cores)
                     mhz = max(state.mhz.values(), default=None)
                     self.samples.append((at_s, mhz, state.celsius))
                     if self._end.wait(pause_s):
+                        self.busy = busy.shares(before, busy.ticks(connection))
                         return
         except DeviceError as error:
             self.why = error.what

@@ -199,6 +199,7 @@ def peers_table(peers: Sequence[PeerFigure]) -> Table:
     """Other engines that ran on the same device, interleaved with trimtab."""
     columns = [*map(Column, ("network", "device", "engine", "precision"))]
     columns += map(number, ("threads", "engine's p50", "trimtab's p50", "trimtab : engine"))
+    columns += map(number, ("its CPU time", "trimtab's", "cores busy while it waits"))
     rows = []
     for peer in peers:
         unit = Unit.INSTRUCTIONS if peer.p50_ns is None else Unit.NS
@@ -209,6 +210,8 @@ def peers_table(peers: Sequence[PeerFigure]) -> Table:
             [
                 *(peer.network, peer.device, peer.engine, peer.precision, str(peer.threads)),
                 *(_cost(theirs, unit), _cost(ours, unit), ratio),
+                *(_cost(peer.cpu_ns, Unit.NS), _cost(peer.trimtab_cpu_ns, Unit.NS)),
+                fmt.MISSING if peer.waiting_cores is None else f"{peer.waiting_cores:.2f}",
             ]
         )
     return Table(columns, rows, "Other engines on the same device, interleaved")

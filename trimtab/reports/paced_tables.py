@@ -58,6 +58,9 @@ def _rows(paced: Paced) -> list[tuple[str, str]]:
     if paced.cpu_ns is not None and paced.busy_cores is not None:
         used = f"{fmt.value(paced.cpu_ns, Unit.NS)} by result, waiting included"
         rows.append(("CPU time of all threads", f"{used}: {paced.busy_cores:.2f} cores busy"))
+    if paced.core_shares:
+        shares = ", ".join(f"{core}: {share:.0%}" for core, share in paced.core_shares)
+        rows.append(("busy share of each core, other programs included", shares))
     for name, unit, at in (("clock", "MHz", 1), ("temperature", "°C", 2)):
         values = [value for sample in paced.samples if (value := sample[at]) is not None]
         if values:

@@ -54,6 +54,7 @@ SHAPES: Mapping[str, Any] = {
         "seconds": _NUMBER,
         "samples": [[(*_NUMBER, type(None))]],
         "why": str,
+        "busy?": {"*": _NUMBER},
     },
     "op": {**_SPAN, "index": int, "run": int, "name?": str, "shares?": [OrNull([int])]},
     "peak": {"vm_hwm_bytes": _COUNT_OR_NULL, "rss_file_bytes?": _COUNT_OR_NULL},

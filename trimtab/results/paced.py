@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -54,7 +55,8 @@ class Paced:
     `frames`: those that arrived, of which `dropped` have no result and `late` a late one.
     `p99_ns` is also None with too few frames. `cpu_ns`: CPU time of all threads by result, waiting
     included, and `busy_cores`: by time that passed; None in earlier records. `samples`: (second,
-    MHz, degrees Celsius). `why`: why there are no more of those.
+    MHz, degrees Celsius). `why`: why there are no more of those. `core_shares`: the share of time
+    for which each core is busy, other programs included; empty if unknown.
     """
 
     fps: float
@@ -71,6 +73,7 @@ class Paced:
     why: str = ""
     cpu_ns: float | None = None
     busy_cores: float | None = None
+    core_shares: tuple[tuple[str, float], ...] = ()
 
     @property
     def missed(self) -> int | None:
@@ -101,7 +104,9 @@ def of_record(record: Record) -> Paced | None:
         raise ValueError("frames go back in time")
     samples = tuple((at, mhz, celsius) for at, mhz, celsius in event["samples"])
     if record.header.is_emulated:
-        times = dict.fromkeys(("dropped", "late", "p50_ns", "p90_ns", "p99_ns", "max_ns"))
+        times: dict[str, Any] = dict.fromkeys(
+            ("dropped", "late", "p50_ns", "p90_ns", "p99_ns", "max_ns")
+        )
         return Paced(fps, seconds, frames, spans=(), samples=samples, why=event["why"], **times)
     latencies = [run["wait_ns"] + run["ns"] for run in runs]
     cpu = record.first("cpu")
@@ -120,6 +125,7 @@ def of_record(record: Record) -> Paced | None:
         why=event["why"],
         cpu_ns=cpu["ns"] if cpu else None,
         busy_cores=cpu["ns"] * cpu["runs"] / cpu["wall_ns"] if cpu else None,
+        core_shares=tuple(event.get("busy", {}).items()),
     )
 
 

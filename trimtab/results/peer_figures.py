@@ -2,7 +2,7 @@
 
 {"device": "pi4", "rows": [{"network": "squeezenet", "engine": "ncnn 1.0", "precision": "f32",
  "threads": 1, "p50_ns": 21e6, "trimtab_ns": 18e6, "instructions": null,
- "trimtab_instructions": null}]}
+ "trimtab_instructions": null, "cpu_ns": 21e6, "trimtab_cpu_ns": 18e6, "waiting_cores": 0.0}]}
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from trimtab.errors import ResultError
 
 _HINT = "write it with: ./inv bench.peers --device NAME --json > FILE"
 _NUMBERS = ("p50_ns", "trimtab_ns", "instructions", "trimtab_instructions")
+_CPU = ("cpu_ns", "trimtab_cpu_ns", "waiting_cores")  # earlier files have none
 _MAX = 1e18
 
 
@@ -24,7 +25,9 @@ _MAX = 1e18
 class PeerFigure:
     """An inference of another engine, and of trimtab in the same interleaved measurement.
 
-    Times are medians; instructions stand for them under an emulator.
+    Times are medians; instructions stand for them under an emulator. `cpu_ns`: of all threads;
+    `waiting_cores`: those that the engine keeps busy while it waits for the next frame. None where
+    nobody measured it.
     """
 
     device: str
@@ -36,6 +39,9 @@ class PeerFigure:
     trimtab_ns: float | None
     instructions: float | None
     trimtab_instructions: float | None
+    cpu_ns: float | None = None
+    trimtab_cpu_ns: float | None = None
+    waiting_cores: float | None = None
 
     @property
     def ratio(self) -> float | None:
@@ -64,14 +70,15 @@ def read(path: Path) -> list[PeerFigure]:
 
 def _figure(device: Any, row: Mapping[str, Any]) -> PeerFigure:
     texts = [device, *(row[name] for name in ("network", "engine", "precision"))]
-    numbers = [row[name] for name in _NUMBERS]
+    values = {name: row[name] for name in _NUMBERS} | {name: row.get(name) for name in _CPU}
     if not all(isinstance(text, str) for text in texts):
         raise TypeError("a name is no text")
     if type(row["threads"]) is not int:
         raise TypeError("threads is no integer")
-    for number in numbers:
-        if number is not None and not (type(number) in (int, float) and 0 < number < _MAX):
+    for name, number in values.items():
+        if number is None or (number == 0 and name in _CPU):
+            continue
+        if not (type(number) in (int, float) and 0 < number < _MAX):
             raise ValueError(f"{number!r:.60} is no count and no time")
     network, engine, precision = texts[1:]
-    values = dict(zip(_NUMBERS, numbers, strict=True))
     return PeerFigure(device, network, engine, precision, row["threads"], **values)
