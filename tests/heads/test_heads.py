@@ -136,23 +136,29 @@ def test_boxes_of_yolox_are_those_of_its_reference() -> None:
 
 
 @pytest.mark.parametrize("head", ["nanodet", "nanodet_plus"])
-@pytest.mark.parametrize("is_flat", [False, True])
-def test_boxes_of_nanodet_are_those_of_its_reference(head: str, is_flat: bool) -> None:
+@pytest.mark.parametrize("form", ["raw", "flat", "parts"])
+def test_boxes_of_nanodet_are_those_of_its_reference(head: str, form: str) -> None:
+    """`parts`: classes of each level, then boxes of each level, as PaddleDetection exports."""
     graph = detectors.Graph(64, 96)
-    levels = []
+    levels: list[tuple[str, str]] = []
+    parts: dict[str, str] = {}
     for level, count in detectors.trunk(graph, (8, 16, 32)):
         both = graph.conv(level, count, 3 + 32, np.zeros(1))
         shape = graph.constant(np.array([1, 35, -1], np.int64))
         scores, sides = graph.split(both, [3, 32], 1)
-        joined = graph.op("Concat", graph.op("Sigmoid", scores), sides, axis=1)
+        scores = graph.op("Sigmoid", scores)
+        joined = graph.op("Concat", scores, sides, axis=1)
+        for part, x, count in (("classes", scores, 3), ("sides", sides, 32)):
+            rows = graph.op("Reshape", x, graph.constant(np.array([1, count, -1])))
+            parts[f"{part}{len(levels)}"] = graph.op("Transpose", rows, perm=[0, 2, 1])
         levels.append((both, graph.op("Reshape", joined, shape)))
     rows = graph.op("Concat", *(level for _, level in levels), axis=2)
     rows = graph.op("Transpose", rows, perm=[0, 2, 1])
     outputs = {f"out{i}": raw for i, (raw, _) in enumerate(levels)}
-    model = graph.model(**outputs, rows=rows)
+    model = graph.model(**outputs, **parts, rows=rows)
     x, program = picture(model), trimtab.load(model)
     y = oracle.run(model, {"images": x})["rows"][0].astype(np.float64)
-    program.keep_only(["rows"] if is_flat else outputs)
+    program.keep_only({"raw": [*outputs], "flat": ["rows"], "parts": sorted(parts)}[form])
     actual = found(trimtab.attach_head(program, head, score=0.7), x)[0]
     steps = [(step, 64 // step, 96 // step) for step in (8, 16, 32)]
     grids = [np.stack(np.meshgrid(np.arange(w), np.arange(h)), -1) for _, h, w in steps]

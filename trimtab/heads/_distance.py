@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trimtab.heads._builder import HeadBuilder
+from trimtab.heads._reading import Reading, Values
 from trimtab.heads._trace import raw_tensors, stride
 from trimtab.program import Program, Var
 
@@ -124,25 +125,40 @@ def _sorted(
     return [level[1], level[0]] if swapped else list(level)
 
 
-def append_flat_distances(builder: HeadBuilder, output: Var, bins: int, offset: float) -> None:
-    """Boxes of an output [n, places, classes + 4 * bins] with the places of all levels, whose
-    scores are sigmoids already.
+def append_flat_distances(builder: HeadBuilder, bins: int, offset: float) -> None:
+    """Boxes of an output [n, places, classes + 4 * bins] with the places of all levels; or of
+    outputs [n, places, classes] and [n, places, 4 * bins] of each level. The scores are sigmoids.
     """
+    tensors = builder.tensors
+    boxes = [var for var in tensors if var.shape[2] == 4 * bins] if tensors[1:] else []
+    if len(boxes) == len(tensors):  # as many classes: those of classes are first
+        boxes = boxes[len(boxes) // 2 :]
+    scores = [var for var in tensors if var not in boxes]
+    classes = scores[0].shape[2] - (0 if boxes else 4 * bins)
     height, width = builder.image_size()
-    _, places, channels = output.shape
-    classes = channels - 4 * bins
+    parts = [boxes, scores] if boxes else [scores]
+    sizes = [[var.shape[1] for var in part] for part in parts]
     for strides in ((8, 16, 32), (8, 16, 32, 64)):
         grids = [(-(-height // step), -(-width // step)) for step in strides]
-        if sum(h * w for h, w in grids) == places and classes > 0:
+        places = [h * w for h, w in grids]
+        if classes > 0 and sizes == ([places, places] if boxes else [[sum(places)]]):
+            names = [[var.name for var in part] for part in parts]
+            if boxes:  # the proof runs the network as it ends without the head
+                proven = tuple(Values("scores", var.name, 2, 0, classes) for var in scores)
+                builder.reads(Reading(classes, rows=sum(places), values=proven))
             builder.boxes(
-                [output.name],
+                [builder.add("concat", part, axis=1)[0] if boxes else part[0] for part in names],
+                parts=len(parts),
                 box="distance",
                 bins=bins,
                 classes=builder.request.classes or classes,
                 cell_offset=offset,
-                box_channel=classes,
+                box_channel=0 if boxes else classes,
                 strides=strides,
                 grids=[size for grid in grids for size in grid],
             )
             return
-    raise builder.invalid(f"[n, places, classes + {4 * bins}] on grids of stride 8 to 32 or 64")
+    raise builder.invalid(
+        f"[n, places, classes + {4 * bins}] on grids of stride 8 to 32 or 64, or [n, places, "
+        f"classes] and [n, places, {4 * bins}] of each of them"
+    )

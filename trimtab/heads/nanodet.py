@@ -1,6 +1,7 @@
 """NanoDet and PicoDet: no anchors; each side of a box is the mean of 8 bins. Reads the output [n,
 places, classes + 32] on grids of stride 8, 16, 32 and, if there are more places, 64; or one tensor
-of each level, [n, classes + 32, h, w]; or two, classes and boxes.
+of each level, [n, classes + 32, h, w]; or two, classes and boxes; or those of PaddleDetection, [n,
+places, classes] and [n, places, 32] of each level.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def tensors(program: Program) -> Sequence[str]:
 
 def append(builder: HeadBuilder) -> None:
     """Boxes of the output, whose scores are sigmoids already, or of raw tensors."""
-    if len(builder.tensors) == 1 and len(builder.tensors[0].shape) == 3:
-        append_flat_distances(builder, builder.tensors[0], BINS, OFFSET)
+    if all(len(var.shape) == 3 for var in builder.tensors):
+        append_flat_distances(builder, BINS, OFFSET)
     else:
         append_distances(builder, BINS, scores_first=True, offset=OFFSET)

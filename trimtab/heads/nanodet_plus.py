@@ -17,7 +17,7 @@ def tensors(program: Program) -> Sequence[str]:
 
 def append(builder: HeadBuilder) -> None:
     """Boxes of the output, whose scores are sigmoids already, or of raw tensors."""
-    if len(builder.tensors) == 1 and len(builder.tensors[0].shape) == 3:
-        append_flat_distances(builder, builder.tensors[0], BINS, 0.0)
+    if all(len(var.shape) == 3 for var in builder.tensors):
+        append_flat_distances(builder, BINS, 0.0)
     else:
         append_distances(builder, BINS, scores_first=True, offset=0.0)
