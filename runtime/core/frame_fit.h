@@ -7,7 +7,14 @@
 namespace trimtab {
 
 // The attribute `fit` of a camera, but for a fixed one, which is in the model.
-enum class FrameFit : uint32_t { kStretch = 1, kLetterbox, kLetterboxTopLeft, kCenterCrop };
+enum class FrameFit : uint32_t {
+  kStretch = 1,
+  kLetterbox,
+  kLetterboxTopLeft,
+  kCenterCrop,
+  kCenterCropRounded,
+  kLine
+};
 
 struct FrameSize {
   int64_t height, width;
@@ -33,6 +40,21 @@ __attribute__((always_inline)) inline void FitFrame(FrameFit fit, int64_t shorte
     }
     content[0] = -round(static_cast<double>(h - down) / 2);
     content[1] = -round(static_cast<double>(w - across) / 2);
+  } else if (fit == FrameFit::kCenterCropRounded) {  // rounded as PaddleClas does
+    const int64_t least = picture.width < picture.height ? picture.width : picture.height;
+    const double ratio = static_cast<double>(shorter) / static_cast<double>(least);
+    w = round(static_cast<double>(picture.width) * ratio);
+    h = round(static_cast<double>(picture.height) * ratio);
+    content[0] = -((h - down) / 2);
+    content[1] = -((w - across) / 2);
+  } else if (fit == FrameFit::kLine) {  // of text, rounded as PaddleOCR's RecResizeImg does
+    const double ratio = static_cast<double>(picture.width) / static_cast<double>(picture.height);
+    const double length = static_cast<double>(down) * ratio;
+    if (length < static_cast<double>(across)) {
+      w = static_cast<int64_t>(length);
+      w += static_cast<double>(w) < length ? 1 : 0;
+    }
+    content[0] = content[1] = 0;
   } else {
     if (fit != FrameFit::kStretch) {  // a letterbox, rounded as Ultralytics does
       const double x = static_cast<double>(across) / static_cast<double>(picture.width);

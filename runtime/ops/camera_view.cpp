@@ -17,7 +17,9 @@ constexpr bool IsValue(Fit fit, FrameFit value) {
 static_assert(IsValue(Fit::kStretch, FrameFit::kStretch) &&
                   IsValue(Fit::kLetterbox, FrameFit::kLetterbox) &&
                   IsValue(Fit::kLetterboxTopLeft, FrameFit::kLetterboxTopLeft) &&
-                  IsValue(Fit::kCenterCrop, FrameFit::kCenterCrop),
+                  IsValue(Fit::kCenterCrop, FrameFit::kCenterCrop) &&
+                  IsValue(Fit::kCenterCropRounded, FrameFit::kCenterCropRounded) &&
+                  IsValue(Fit::kLine, FrameFit::kLine),
               "the operator's fits are those of frames");
 
 int64_t RowBytes(Format format, int64_t width) {

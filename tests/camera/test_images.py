@@ -38,6 +38,8 @@ FITS = (
     "resize(auto)",
     "center_crop(auto, 140, antialias)",
     "rotate(90) | letterbox(auto, 7)",
+    "center_crop(auto, 140, rounded)",
+    "line(auto, 127.5)",
 )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,8 @@ from trimtab.errors import UsageError
 from trimtab.session import Session
 
 FITS = [
+    "line(64x20, 127.5)",
+    "center_crop(24, 28, rounded)",
     "letterbox(64, 114)",
     "letterbox(64x20, 0, top_left)",
     "resize(31x17)",
@@ -97,7 +101,20 @@ def of_torchvision(width: int, height: int, size: tuple[int, int], short: int) -
     return -round((w - size[0]) / 2.0), -round((h - size[1]) / 2.0), w, h
 
 
-def test_the_place_of_a_picture_is_that_of_ultralytics_and_torchvision() -> None:
+def of_paddle(width: int, height: int, size: tuple[int, int], short: int) -> tuple[int, ...]:
+    """left, top, width, height of PaddleClas' ResizeImage(resize_short) and CropImage(size)."""
+    percent = float(short) / min(width, height)
+    w, h = round(width * percent), round(height * percent)
+    return -((w - size[0]) // 2), -((h - size[1]) // 2), w, h
+
+
+def line_of_paddle(width: int, height: int, size: tuple[int, int]) -> tuple[int, ...]:
+    """left, top, width, height of PaddleOCR's RecResizeImg."""
+    w = math.ceil(size[1] * (width / float(height)))
+    return 0, 0, size[0] if w > size[0] else w, size[1]
+
+
+def test_the_place_of_a_picture_is_that_of_other_programs() -> None:
     rng = np.random.default_rng(4)
     for _ in range(500):
         width, height, across, down = (int(n) for n in rng.integers(1, 2000, 4))
@@ -107,6 +124,9 @@ def test_the_place_of_a_picture_is_that_of_ultralytics_and_torchvision() -> None
         assert boxed == of_ultralytics(width, height, size)
         corner = parse(f"{frame} | letterbox(auto, top_left)").content(size)
         assert corner == (0, 0, *boxed[2:])
+        rounded = parse(f"{frame} | center_crop(auto, {short}, rounded)").content(size)
+        assert rounded == of_paddle(width, height, size, short)
+        assert parse(f"{frame} | line").content(size) == line_of_paddle(width, height, size)
         turned = parse(f"{frame} | rotate(90) | center_crop(auto, {short})").content(size)
         assert turned == of_torchvision(height, width, size, short)
         assert parse(f"{frame} | resize").content(size) == (0, 0, *size)

@@ -142,8 +142,8 @@ def test_boxes_of_nanodet_are_those_of_its_reference(head: str, form: str) -> No
     graph = detectors.Graph(64, 96)
     levels: list[tuple[str, str]] = []
     parts: dict[str, str] = {}
-    for level, count in detectors.trunk(graph, (8, 16, 32)):
-        both = graph.conv(level, count, 3 + 32, np.zeros(1))
+    for level, channels in detectors.trunk(graph, (8, 16, 32)):
+        both = graph.conv(level, channels, 3 + 32, np.zeros(1))
         shape = graph.constant(np.array([1, 35, -1], np.int64))
         scores, sides = graph.split(both, [3, 32], 1)
         scores = graph.op("Sigmoid", scores)

@@ -208,6 +208,20 @@ def test_a_file_whose_heads_do_not_fit_says_why_of_each() -> None:
         trimtab.attach_head(other, "auto")
 
 
+def test_a_file_that_names_no_head_is_refused_with_the_heads_that_would_read_it() -> None:
+    with pytest.raises(UsageError, match="these would read them") as caught:
+        trimtab.attach_head(trimtab.load(detectors.yolov8()), "auto")
+    lines = caught.value.what.splitlines()[1:]
+    names = {name for line in lines for name in line.strip().partition(":")[0].split(", ")}
+    assert {"yolov8", "yolov10"} <= names
+    assert not {"yolov5", "rt_detr", "top_k"} & names
+    assert "126 boxes of 5 classes" in caught.value.what
+    assert "such as --head" in (caught.value.hint or "")
+    with pytest.raises(UsageError, match=r"its results need\n  next") as caught:
+        trimtab.attach_head(network({"out": np.zeros((3, 5, 7, 2, 2))}, {}), "auto")
+    assert "such as yolov8" in (caught.value.hint or "")
+
+
 def test_results_with_two_readings_are_refused_with_both() -> None:
     """[1, 24, 24] of 20 classes is boxes of 24 places, or 24 queries, if all are relative."""
     program = network({"out": np.full((1, 24, 24), 0.5)}, {"task": "detect", "names": NAMES})

@@ -250,7 +250,16 @@ CLASSES_YML = """\
 PreProcess:
   transform_ops:
   - ResizeImage:
-      resize_short: 256
+      resize_short: 30
+  - CropImage:
+      size: 24
+  - NormalizeImage:
+      channel_num: 3
+      mean: [0.485, 0.456, 0.406]
+      order: ''
+      scale: 0.00392156862745098
+      std: [0.229, 0.224, 0.225]
+  - ToCHWImage:
 PostProcess:
   Topk:
     topk: 5
@@ -261,7 +270,11 @@ PostProcess:
 def test_the_head_and_the_names_of_paddle_ocr_are_read(tmp_path: Path) -> None:
     result = loaded(tmp_path, "inference.yml", OCR_YML)
     assert (result.heads, result.labels) == (("ctc",), ("blank", "a", "1", " "))
-    assert result.refusal == "inference.yml: the step RecResizeImg is not known"
+    without_crop = CLASSES_YML.replace("CropImage", "KeepKeys")
+    assert "as large as the input" in loaded(tmp_path, "inference.yml", without_crop).refusal
+    detector_of_text = OCR_YML.replace("RecResizeImg", "DetResizeForTest")
+    refusal = loaded(tmp_path, "inference.yml", detector_of_text).refusal
+    assert refusal == "inference.yml: the step DetResizeForTest is not known"
     result = loaded(tmp_path, "inference.yml", CLASSES_YML)
     assert (result.heads, result.labels) == (("top_k",), ("cat", "dog"))
     detector = loaded(tmp_path, "inference.yml", INFER_CFG)

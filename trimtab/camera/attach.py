@@ -100,6 +100,8 @@ def _size(var: Var, camera: Camera) -> tuple[Size, bool]:
     if len(shape) == 4 and shape[0] == 1 and count in (shape[1], shape[3]):
         is_last = shape[1] != count
         size = (shape[2], shape[1]) if is_last else (shape[3], shape[2])
+        if camera.multiple:
+            _require_multiple(camera, camera.multiple, size)
         if camera.size in (None, size):
             return size, is_last
         across, down = camera.size or size
@@ -113,6 +115,32 @@ def _size(var: Var, camera: Camera) -> tuple[Size, bool]:
         f"{count} channel{'s'[: count != 1]}",
         hint="rgb, bgr or gray in the description sets the channels",
     )
+
+
+def _require_multiple(camera: Camera, multiple: tuple[int, int, int], size: Size) -> None:
+    """Checks that a result of `size` keeps the shape of the camera's frames: both sides by the
+    factor, of those that make one of them the width or height of `multiple`, that is nearer to 1;
+    then rounded to multiples of its last number. As with `keep_aspect_ratio` in transformers'
+    DPTImageProcessor. UsageError for another size, and for frames that differ in size.
+    """
+    if camera.min_size:
+        raise UsageError(
+            "frames of each size become an input of another size, and the network has one",
+            hint="give the camera one size: camera(nv12, 1920x1080)",
+        )
+    *target, n = multiple
+    turned = -1 if camera.rotation in (90, 270) else 1
+    width, height = camera.region[2:][::turned]
+    across, down = target[0] / width, target[1] / height
+    factor = across if abs(1 - across) < abs(1 - down) else down
+    expected = round(factor * width / n) * n, round(factor * height / n) * n
+    if expected != size:
+        raise UsageError(
+            f"frames of {width}x{height} become an input of {expected[0]}x{expected[1]}, which "
+            f"keeps their shape, and the network's is {size[0]}x{size[1]}",
+            hint=f"export the network for {expected[0]}x{expected[1]}, or write resize(auto) "
+            "instead of auto, which stretches them",
+        )
 
 
 def _attributes(camera: Camera, size: Size) -> dict[str, Any]:
@@ -137,7 +165,7 @@ def _attributes(camera: Camera, size: Size) -> dict[str, Any]:
     if camera.min_size:
         free["fit"] = camera.fit_of_frames
         free["min_frame"] = camera.min_size[::-1]
-        if camera.fit == "center_crop":
+        if camera.fit.startswith("center_crop"):
             free["shorter"] = camera.resized_crop(size)
     return free | {
         "format": camera.format,

@@ -38,11 +38,13 @@ class Camera:
     `format`, `width`, `height`: of a frame; with `min_size`, width and height of the smallest one,
     those of the largest one. `stride`: bytes of a row, 0: no padding. `range`,
     `matrix`: of YUV. `crop`: left, top, width, height in the frame; then it is turned clockwise by
-    `rotation` degrees. `fit`: "stretch", "letterbox", or "center_crop" after the shorter side has
-    become `shorter` pixels (0: 8/7 of the result's). `size`: width and height of the result, None:
-    those of the network's input. `color` (red, green, blue) fills the rest, and `corner` says where
-    the picture is. `method`, `centers`: of the resize. Each value v of `channels` becomes v * scale
-    + offset. `follows_model`: the steps are those that the model's file says.
+    `rotation` degrees. `fit`: "stretch", "letterbox", "line" (of text: as high as the result, at
+    its left, and not longer), or "center_crop" after the shorter side has become `shorter` pixels
+    (0: 8/7 of the result's), "center_crop_rounded" with PaddleClas' rounding. `size`: width and
+    height of the result, None: those of the network's input. `multiple` (width, height, n): what
+    `attach` requires of that size. `color` (red, green, blue) fills the rest, and `corner` says
+    where the picture is. `method`, `centers`: of the resize. Each value v of `channels` becomes
+    v * scale + offset. `follows_model`: the steps are those that the model's file says.
     """
 
     format: str
@@ -56,7 +58,8 @@ class Camera:
     fit: str = "stretch"
     size: Size | None = None
     shorter: int = 0
-    color: tuple[int, int, int] = (0, 0, 0)
+    multiple: tuple[int, int, int] | None = None
+    color: tuple[float, float, float] = (0, 0, 0)
     corner: str = "center"
     method: str = "bilinear"
     centers: str = "half_pixel"
@@ -165,19 +168,32 @@ class _CameraSteps:
     def letterbox(self, camera: Camera, words: Sequence[str]) -> Camera:
         camera, rest = _resampling(camera, words)
         size = _target(rest[0]) if rest else None
-        color = _integers(rest[1:]) or [0]
-        if len(color) not in (1, 3) or not all(0 <= value < 256 for value in color):
+        color = [_number(word) for word in rest[1:]] or [0]
+        if len(color) not in (1, 3) or not all(0 <= value <= 255 for value in color):
             raise ValueError
         red, green, blue = color * (3 // len(color))
         return replace(camera, fit="letterbox", size=size, color=(red, green, blue))
 
-    def center_crop(self, camera: Camera, words: Sequence[str]) -> Camera:
+    def line(self, camera: Camera, words: Sequence[str]) -> Camera:
+        return replace(self.letterbox(camera, words), fit="line")
+
+    def resize_multiple(self, camera: Camera, words: Sequence[str]) -> Camera:
         camera, rest = _resampling(camera, words)
+        word, multiple = rest
+        target, n = _size(word), int(multiple)
+        if n < 1:
+            raise ValueError
+        return replace(camera, fit="stretch", multiple=(*target, n))
+
+    def center_crop(self, camera: Camera, words: Sequence[str]) -> Camera:
+        is_rounded = "rounded" in words
+        camera, rest = _resampling(camera, [word for word in words if word != "rounded"])
         size = _target(rest[0]) if rest else None
         (shorter,) = _integers(rest[1:]) or [0]
         if not 0 <= shorter <= MAX_SIDE or (size and shorter and shorter < max(size)):
             raise ValueError
-        return replace(camera, fit="center_crop", size=size, shorter=shorter)
+        fit = "center_crop_rounded" if is_rounded else "center_crop"
+        return replace(camera, fit=fit, size=size, shorter=shorter)
 
     def scale(self, camera: Camera, words: Sequence[str]) -> Camera:
         return _affine(camera, words, lambda value: (value, 0.0))
@@ -196,6 +212,8 @@ _FORMS = {
     "rotate": "rotate(90), rotate(180) or rotate(270), clockwise",
     "resize": f"resize(auto) or resize(640x384, METHOD), METHOD one of {', '.join(METHODS)}",
     "letterbox": "letterbox(640), letterbox(640x384, 114) or letterbox(640, 0, 0, 0, top_left)",
+    "line": "line(auto) or line(320x48, 127.5): as high as the result, and not longer",
+    "resize_multiple": "resize_multiple(518x518, 14): sides that are multiples of 14",
     "center_crop": "center_crop(224, 256): of a picture whose shorter side is 256",
     "scale": "scale(1/255) or scale(a, b, c), a factor for each channel",
     "mean": "mean(127.5) or mean(a, b, c), which is subtracted",
@@ -205,7 +223,7 @@ _FORMS = {
 _STAGES = (
     ("crop",),
     ("rotate",),
-    ("resize", "letterbox", "center_crop"),
+    ("resize", "letterbox", "center_crop", "line", "resize_multiple"),
     CHANNELS,
     ("scale", "mean", "std"),
 )

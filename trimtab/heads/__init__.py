@@ -61,21 +61,25 @@ def prove(program: Program, request: HeadRequest) -> Proof:
     and, where it reads probabilities, a run of the network with noise. Of "auto" the head that the
     model's file allows and that nothing contradicts.
 
-    UsageError if the head does not fit, or nothing proves its reading, or of "auto" several.
+    UsageError if the head does not fit, or nothing proves its reading, or of "auto" several, and
+    with the heads that would fit if the file names none.
     """
     _check_not_planned(program, request)
     if request.name != auto.NAME:
         return _proven(*_read(program, request), request)
     proofs: list[Proof] = []
     refusals = []
-    for name in auto.candidates(program):
+    for name in program.hints.heads or [name for name in names() if name != auto.NAME]:
         one = replace(request, name=name)
         try:
             cut, whole = _read(program, one)
-            if not any(_is_same(whole.reading, proof.reading) for proof in proofs):
+            same = (_is_same(whole.reading, proof.reading) for proof in proofs)
+            if not (program.hints.heads and any(same)):
                 proofs.append(_proven(cut, whole, one))
         except UsageError as error:
             refusals.append(error)
+    if not program.hints.heads:
+        raise auto.unnamed(program, proofs)
     if len(proofs) == 1:
         return proofs[0]
     if not proofs and len(refusals) == 1:

@@ -78,14 +78,21 @@ def _fit(content: Mapping[str, Any]) -> str:
     resample = method(_RESAMPLING, content.get("resample"), "resample")
     if not content.get("do_resize", True):
         raise UnknownStepError("do_resize is false, and pictures have any size")
+    kind = str(content.get("image_processor_type") or content.get("feature_extractor_type"))
     if content.get("do_center_crop"):
-        kind = str(content.get("image_processor_type") or content.get("feature_extractor_type"))
         is_shorter = isinstance(size, dict) or kind.startswith(_SHORTER)
         if not is_shorter or kind.startswith("Levit"):  # whose shorter side is 8/7 of its size
             raise UnknownStepError(f"{kind} crops the size {size!r}, whose step is not known")
         shorter = size.get("shortest_edge") if isinstance(size, dict) else size
         return f"center_crop(auto, {side(shorter, 'the shortest edge')}, {resample})"
     is_whole = isinstance(size, int) or (isinstance(size, dict) and {*size} == {"height", "width"})
+    if is_whole and content.get("keep_aspect_ratio") and kind.startswith("DPT"):
+        across, down = (
+            side(size[name] if isinstance(size, dict) else size, name)
+            for name in ("width", "height")
+        )
+        multiple = side(content.get("ensure_multiple_of", 1), "ensure_multiple_of")
+        return f"resize_multiple({across}x{down}, {multiple}, {resample})"
     if not is_whole or content.get("keep_aspect_ratio"):
         raise UnknownStepError(f"it fits pictures into the size {size!r}, whose step is not known")
     return f"resize(auto, {resample})"
