@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -238,8 +239,18 @@ def test_of_the_plans_of_a_round_the_wrong_one_alone_is_left_out() -> None:
         assert rounds[i + 1] == rest or len(rest) == 1
 
 
-def test_a_search_ends_in_time_and_says_that_it_is_incomplete() -> None:
-    result = search(FakeClock(faster("winograd_5"), noise=0.01), seconds=0.0)
+class SlowToBuild(FakeClock):
+    """A clock whose runner takes a tenth of a second to build."""
+
+    def prepare(self) -> None:
+        time.sleep(0.1)
+
+
+@pytest.mark.parametrize(("kind", "seconds"), [(FakeClock, 0.0), (SlowToBuild, 0.05)])
+def test_a_search_ends_in_time_with_its_builds_and_says_that_it_is_incomplete(
+    kind: type[FakeClock], seconds: float
+) -> None:
+    result = search(kind(faster("winograd_5"), noise=0.01), seconds=seconds)
     assert not result.is_complete
     assert not result.changes
 

@@ -14,7 +14,7 @@ from trimtab.pipeline.recipe import Recipe
 from trimtab.planner import planner
 from trimtab.planner.plan_file import Plan
 from trimtab.tuning import report
-from trimtab.tuning.tuned import Tuned, TuneRequest, tune
+from trimtab.tuning.tuned import Tuned, TuneRequest, affordable_launches, tune
 
 NETWORK = "shufflenet_v2"
 
@@ -23,7 +23,7 @@ def tuned(tmp_path: Path, device: str, **options: object) -> Tuned:
     request = TuneRequest(
         Recipe(model=NETWORK),
         device,
-        minutes=0.5,
+        minutes=4,
         timings=tmp_path / "timings.jsonl",
         launches=10,
         settings=Settings(control=Control(governor="keep")),
@@ -89,3 +89,13 @@ def test_an_emulator_tunes_one_thread_only(tmp_path: Path) -> None:
     recipe = Recipe(model=NETWORK, plan=Plan(threads=4))
     with pytest.raises(EmulatorError, match="one thread only"):
         tune(TuneRequest(recipe, "qemu-a53"), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("left_s", "is_emulated", "expected"),
+    [(100.0, False, 20), (12.0, False, 6), (3.0, False, 0), (3.0, True, 20), (-1.0, True, 0)],
+)
+def test_the_launches_of_the_comparison_fit_the_time_that_is_left(
+    left_s: float, is_emulated: bool, expected: int
+) -> None:
+    assert affordable_launches(20, 1.0, left_s, is_emulated=is_emulated) == expected

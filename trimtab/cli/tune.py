@@ -27,13 +27,15 @@ class TuneOptions:
 
     network: RecipeOptions = group(RecipeOptions)
     device: str = option("device to measure on (./inv device)", "local")
-    minutes: float = option("limit of the search; builds and the final comparison are extra", 5.0)
+    minutes: float = option("limit of builds, search and final comparison together", 5.0)
     output: str = option("plan file to write; default: NET-DEVICE.plan.toml")
     timings: str = option(
         "file of timings, read and extended; default: timings.jsonl in the folder of results"
     )
     report: str = option("also write the report to this .html or .md file")
-    launches: int = option("launches of each plan in the final comparison", 20)
+    launches: int = option(
+        "launches of each plan in the final comparison, if the time suffices", 20
+    )
     timeout: float = option("seconds for one launch of the runner", 600.0)
     find_threads: bool = option(
         "measure which number of threads, on which cores, is the fastest, and tune for it", False

@@ -45,7 +45,8 @@ class SearchResult:
     """The result of a search. `changes`: what differs from the rule's plan, with the confirmed
     effects; `alternatives`: all with a final estimate; `measured`, `reused`: number of
     contests that were measured, and that earlier timings decided; `is_complete`: time sufficed;
-    `total`: time of all operators with the rule's plan, in the clock's unit.
+    `total`: time of all operators with the rule's plan, in the clock's unit; `launch_s`: duration
+    of a plan's launch in a block.
     """
 
     rule: DecidedPlan
@@ -56,6 +57,7 @@ class SearchResult:
     reused: int
     is_complete: bool
     total: float
+    launch_s: float
 
 
 @dataclass
@@ -71,7 +73,8 @@ class _TimedContest:
 
 @dataclass
 class PlanSearch:
-    """One search. `seconds`: limit of its duration; blocks that have begun are completed.
+    """One search. `seconds`: limit of its duration, with the builds of runners; builds and blocks
+    that have begun are completed.
     `has_all_code`: an engine that contains all code runs the plan, so code has no price.
     """
 
@@ -112,6 +115,7 @@ class PlanSearch:
             len(self._reused - self._measured),
             self._is_complete,
             sum(self._times.values()),
+            self._block_s,
         )
 
     @property
@@ -134,16 +138,10 @@ class PlanSearch:
             and not (self._is_exact and one.alternatives[0].is_unscheduled)
         ]
 
-    def _prepare(self) -> None:
-        """Builds the runner, outside of the time of the search."""
-        begin = time.monotonic()
-        self.clock.prepare()
-        self._end += time.monotonic() - begin
-
     def _time_rule(self) -> None:
         """The time of each operator of the rule's plan, for the shares, and that of a launch."""
         self.clock.carry(self.rule.planned)
-        self._prepare()
+        self.clock.prepare()
         blocks: list[tuple[float, TimedBlock]] = []
         for _ in range(_MAX_THROTTLED):
             begin = time.monotonic()
@@ -266,7 +264,7 @@ class PlanSearch:
         programs = [self._present, *decided]
         for one in decided:
             self.clock.carry(one.planned)
-        self._prepare()
+        self.clock.prepare()
 
         def record(block: TimedBlock) -> None:
             rows: dict[Key, tuple[Key, str, str, float]] = {}

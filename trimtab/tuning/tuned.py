@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 from trimtab import paths
 from trimtab.bench.jobs import Settings
-from trimtab.compare import ab, noise_floor
+from trimtab.compare import ab, noise_floor, paired
 from trimtab.compare.ab import AbRequest, AbResult
 from trimtab.compare.arms import Arm, PreparedArm
 from trimtab.devices import Device, DeviceInfo, find_device
@@ -34,16 +35,19 @@ from trimtab.tuning.thread_choice import PlacementTime, choose
 from trimtab.tuning.timings import Timings
 
 TIMINGS = "timings.jsonl"
+SEARCH_SHARE = 0.6
+"""Of the time of a tuning; the rest is for the binaries of both plans and their comparison."""
 
 
 @dataclass(frozen=True)
 class TuneRequest:
     """A request to tune a network.
 
-    `recipe`: the network, its plan and its device; `minutes`: limit of the search, without builds
-    and the final comparison; `timings`: the file of timings; `launches`: per arm of the final
-    comparison; `settings`: control and time limit of launches; `find_threads`: measure which number
-    of threads, on which cores, is the fastest, and tune for it.
+    `recipe`: the network, its plan and its device; `minutes`: limit of the whole tuning, in which
+    builds and launches that have begun are completed; `timings`: the file of timings; `launches`:
+    per arm of the final comparison, fewer if the time is short; `settings`: control and time limit
+    of launches; `find_threads`: measure which number of threads, on which cores, is the fastest,
+    and tune for it.
     """
 
     recipe: Recipe
@@ -59,8 +63,9 @@ class TuneRequest:
 @dataclass(frozen=True)
 class Tuned:
     """The result. `plan`: what to use, with all decisions: the tuned plan if `is_faster`, else the
-    rule's; `proof`: the comparison of the binaries of both, None if they are the same; `bytes`: of
-    the binary and the model, by plan; `unit`: "instructions" if the device is emulated.
+    rule's; `proof`: the comparison of the binaries of both, None if they are the same, or if the
+    time was over before, `is_cut`; `bytes`: of the binary and the model, by plan; `unit`:
+    "instructions" if the device is emulated.
     """
 
     network: str
@@ -74,6 +79,7 @@ class Tuned:
     proof: AbResult | None
     bytes: Mapping[str, tuple[int, int]]
     throttled: int
+    is_cut: bool = False
     places: Sequence[PlacementTime] = ()
 
     @property
@@ -84,6 +90,12 @@ class Tuned:
     def sentence(self) -> str:
         """The outcome in words."""
         what = "counted instructions, which are no time" if self.unit == "instructions" else "time"
+        if self.is_cut:
+            return (
+                f"the confirmed changes save {self.saved:.2%} together ({what}), and the time was "
+                "over before binaries were compared: the rule's plan stays, and the same command "
+                "continues"
+            )
         if self.proof is None and self.search.changes:
             return (
                 f"the confirmed changes save {self.saved:.2%} together ({what}), which no "
@@ -117,7 +129,7 @@ class Tuned:
             "bytes": {name: {"binary": b, "model": m} for name, (b, m) in self.bytes.items()},
             "measured": self.search.measured,
             "reused": self.search.reused,
-            "is_complete": self.search.is_complete,
+            "is_complete": self.search.is_complete and not self.is_cut,
             "throttled_blocks": self.throttled,
             "places": [
                 {
@@ -148,6 +160,7 @@ def tune(request: TuneRequest, folder: Path, progress: Progress = SILENT) -> Tun
     Every finished block of timings is in the file at once, so a repeated call continues after an
     error. EmulatorError if an emulator cannot count; errors of the build and of the device.
     """
+    end = time.monotonic() + request.minutes * 60
     definition = find_device(request.device)
     measurement = MeasurementRequest(definition.name, request.settings, folder, request.trust_new)
     recipe = replace(request.recipe, measurement=measurement).on_device(definition)
@@ -177,7 +190,8 @@ def tune(request: TuneRequest, folder: Path, progress: Progress = SILENT) -> Tun
             control = request.settings.control
             control = replace(control, cores=place.cores or control.cores)
             request = replace(request, settings=replace(request.settings, control=control))
-        return replace(_tune(request, planned, device, info, folder, progress), places=places)
+        result = _tune(request, planned, device, info, end, folder, progress)
+        return replace(result, places=places)
 
 
 def _on_threads(planned: Planned, threads: int) -> Loaded:
@@ -235,13 +249,15 @@ def _tune(
     planned: Planned,
     device: Device,
     info: DeviceInfo,
+    end: float,
     folder: Path,
     progress: Progress,
 ) -> Tuned:
     rule, recipe = decided(planned), planned.recipe
     clock = _clock(request, planned, device, info, progress)
     timings = Timings(request.timings)
-    searcher = PlanSearch(rule, clock, timings, request.minutes * 60, progress)
+    left = end - time.monotonic() - (1 - SEARCH_SHARE) * request.minutes * 60
+    searcher = PlanSearch(rule, clock, timings, left, progress)
     with progress.step(f"tune {planned.loaded.stem} on {device.name}"):
         search = searcher.run()
     timings.compact()
@@ -260,11 +276,17 @@ def _tune(
     )
     if not search.changes or result.saved < min_provable(clock.unit):
         return result
-    arms = [
-        _arm(planned, planned.plan, progress),
-        _arm(planned, search.plan.as_plan(), progress),
-    ]
-    proof = _prove(request, device, arms, folder, progress)
+    arms = []
+    for chosen in (planned.plan, search.plan.as_plan()):
+        if time.monotonic() > end:
+            return replace(result, is_cut=True)
+        arms.append(_arm(planned, chosen, progress))
+    launches = affordable_launches(
+        request.launches, search.launch_s, end - time.monotonic(), is_emulated=info.is_emulated
+    )
+    if not launches:
+        return replace(result, is_cut=True)
+    proof = _prove(replace(request, launches=launches), device, arms, folder, progress)
     sizes = {
         name: (arm.subject.binary.stat().st_size, arm.subject.model.stat().st_size)
         for name, arm in zip(("rule", "tuned"), arms, strict=True)
@@ -278,6 +300,16 @@ def _tune(
         proof=proof,
         bytes=sizes,
     )
+
+
+def affordable_launches(launches: int, launch_s: float, left_s: float, *, is_emulated: bool) -> int:
+    """The launches of each arm that fit the time that is left, at most `launches`; 0 if they are
+    too few for a verdict.
+    """
+    if is_emulated:  # it launches each arm once
+        return launches if left_s > 0 else 0
+    count = int(left_s / (2 * max(launch_s, ab.LAUNCH_MS / 1000)))
+    return min(launches, count) if count >= 2 * paired.LAUNCHES_PER_BLOCK else 0
 
 
 def _clock(
