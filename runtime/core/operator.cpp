@@ -9,9 +9,10 @@ namespace {
 constexpr unsigned kIndexTypes =
     (1u << static_cast<int>(DType::kI32)) | (1u << static_cast<int>(DType::kI64));
 
-// Types of the weights that an operator expands; CheckFloatPacking refuses int8.
-constexpr unsigned kStoredTypes =
-    (1u << static_cast<int>(DType::kF16)) | (1u << static_cast<int>(DType::kI8));
+// Types of the weights that an operator expands; CheckFloatPacking refuses integers.
+constexpr unsigned kStoredTypes = (1u << static_cast<int>(DType::kF16)) |
+                                  (1u << static_cast<int>(DType::kI8)) |
+                                  (1u << static_cast<int>(DType::kU8));
 
 // All computed 4-D operands (not weights) must have the layout that the schema requires
 // (docs/architecture.md, "Layouts").

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
 #include "runtime/ops/stored_weights.h"
 
@@ -11,19 +10,19 @@ namespace trimtab {
 namespace {
 
 template <typename T>
-class PackMerged final : public OperatorOf<PackMergedAttributes> {
+class PackMerged final : public PackOf<PackMergedAttributes> {
  public:
   Status InferShape() override;
   Status Prepare() override;
   void Run(ThreadPool& pool) override;
 
  private:
-  int64_t columns() const { return input(0).dims[0] / attributes().groups; }  // of a group
+  int64_t columns() const { return weights().dims[0] / attributes().groups; }  // of a group
 };
 
 template <typename T>
 Status PackMerged<T>::InferShape() {
-  const Tensor& w = input(0);
+  const Tensor& w = weights();
   const auto& plan = attributes();
   TRIMTAB_CHECK(w.dims.rank == 4 && w.Count() > 0, "weights must have four dimensions");
   TRIMTAB_CHECK(plan.groups >= 1 && plan.merged >= 1 && plan.groups % plan.merged == 0,
@@ -39,9 +38,8 @@ Status PackMerged<T>::InferShape() {
 template <typename T>
 Status PackMerged<T>::Prepare() {
   // One panel for `merged` groups, with a row for each tap, group and channel.
-  const int64_t rows = input(0).Count() / columns();
-  return CheckPacking(attributes().int8, input(0), input(0).dims[0], rows * attributes().panel,
-                      &output());
+  const int64_t rows = weights().Count() / columns();
+  return CheckPacking(weights().dims[0], rows * attributes().panel);
 }
 
 template <typename T>
@@ -51,7 +49,7 @@ void PackMerged<T>::Run(ThreadPool& pool) {
   const size_t panel = static_cast<size_t>(attributes().panel);
   const size_t width = static_cast<size_t>(columns());
   const size_t groups = static_cast<size_t>(attributes().groups);
-  const size_t taps = input(0).Count() / (groups * width * channels);
+  const size_t taps = weights().Count() / (groups * width * channels);
   T* const y = result<T>();
   const size_t rows = taps * merged * channels;  // of a panel
   pool.For(groups / merged, rows * panel, [&](size_t begin, size_t end, int) {
@@ -61,8 +59,7 @@ void PackMerged<T>::Run(ThreadPool& pool) {
       const size_t stored = ((group * taps + tap) * channels + channel) * width;
       T* const to = y + i * panel;
       memset(to, 0, panel * sizeof(T));
-      CopyStored(attributes().int8, {input(0), stored, 1, width}, group * width, to + place * width,
-                 width);
+      Copy({input(0), stored, 1, width}, group * width, groups * width, to + place * width, width);
     }
   });
 }

@@ -1,7 +1,6 @@
 // Packs weights into the panels of GEMM kernels: expands them to the computed type and pads panels.
 #include "generated/attributes/pack_panels.h"
 
-#include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
 #include "runtime/ops/stored_weights.h"
 
@@ -9,7 +8,7 @@ namespace trimtab {
 namespace {
 
 template <typename T>
-class PackPanels final : public OperatorOf<PackPanelsAttributes> {
+class PackPanels final : public PackOf<PackPanelsAttributes> {
  public:
   Status InferShape() override;
   Status Prepare() override;
@@ -23,7 +22,7 @@ class PackPanels final : public OperatorOf<PackPanelsAttributes> {
 
 template <typename T>
 Status PackPanels<T>::InferShape() {
-  const int64_t count = input(0).Count(), groups = attributes().groups;
+  const int64_t count = weights().Count(), groups = attributes().groups;
   const int64_t columns = attributes().columns;
   int64_t depth = 0;
   bool fits = groups >= 1 && groups <= count && columns >= 1 && columns <= count / groups;
@@ -34,15 +33,15 @@ Status PackPanels<T>::InferShape() {
   }
   TRIMTAB_CHECK(fits && groups * columns * depth == count,
                 "groups, columns and depths do not fit the weights (elements)", count);
-  output().dims = input(0).dims;
+  output().dims = weights().dims;
   return Status();
 }
 
 template <typename T>
 Status PackPanels<T>::Prepare() {
-  const int64_t depth = input(0).Count() / attributes().groups / attributes().columns;
-  return CheckPacking(attributes().int8, input(0), attributes().groups * attributes().columns,
-                      attributes().groups * panels() * attributes().panel * depth, &output());
+  const int64_t depth = weights().Count() / attributes().groups / attributes().columns;
+  return CheckPacking(attributes().groups * attributes().columns,
+                      attributes().groups * panels() * attributes().panel * depth);
 }
 
 template <typename T>
@@ -61,7 +60,7 @@ void PackPanels<T>::Run(ThreadPool& pool) {
         const size_t index = i / panels * columns + column;
         const StoredRows rows = {input(0), first + index * depth, depth,
                                  Min(columns - column, panel)};
-        CopyStored(attributes().int8, rows, index, y + i * depth * panel, panel);
+        Copy(rows, index, groups * columns, y + i * depth * panel, panel);
       }
     });
     first += groups * columns * depth;

@@ -2,7 +2,6 @@
 // T (conv_strassen.cpp), each in panels.
 #include "generated/attributes/pack_strassen.h"
 
-#include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
 #include "runtime/ops/stored_weights.h"
 
@@ -32,7 +31,7 @@ void AddQuadrants(const float* b11, const float* b12, const float* b21, const fl
   }
 }
 
-class PackStrassen final : public OperatorOf<PackStrassenAttributes> {
+class PackStrassen final : public PackOf<PackStrassenAttributes> {
  public:
   Status InferShape() override;
   Status Prepare() override;
@@ -40,15 +39,15 @@ class PackStrassen final : public OperatorOf<PackStrassenAttributes> {
 
  private:
   size_t panel() const { return static_cast<size_t>(attributes().panel); }
-  size_t c_out() const { return static_cast<size_t>(input(0).n()); }
-  size_t depth() const { return static_cast<size_t>(input(0).c()) / 2; }
+  size_t c_out() const { return static_cast<size_t>(weights().n()); }
+  size_t depth() const { return static_cast<size_t>(weights().c()) / 2; }
   size_t half_panels() const { return c_out() / (2 * panel()); }
   size_t left_panels() const { return DivideUp(c_out(), panel()) - 2 * half_panels(); }
   size_t chunk() const { return kChunkFloats / panel(); }
 };
 
 Status PackStrassen::InferShape() {
-  const Tensor& w = input(0);
+  const Tensor& w = weights();
   TRIMTAB_CHECK(w.dims.rank == 4 && w.h() == 1 && w.w() == 1 && w.c() % 2 == 0,
                 "weights must be 1x1, with channels that can be halved");
   output().dims = w.dims;
@@ -62,8 +61,7 @@ Status PackStrassen::Prepare() {
   TRIMTAB_RETURN_IF_ERROR(
       RequestScratch(static_cast<uint64_t>(threads()) * 4 * chunk() * panel() * sizeof(float)));
   const uint64_t floats = uint64_t{7 * half_panels() + 2 * left_panels()} * depth() * panel();
-  return CheckPacking(attributes().int8, input(0), input(0).n(), static_cast<int64_t>(floats),
-                      &output());
+  return CheckPacking(weights().n(), static_cast<int64_t>(floats));
 }
 
 void PackStrassen::Run(ThreadPool& pool) {
@@ -80,8 +78,7 @@ void PackStrassen::Run(ThreadPool& pool) {
       for (size_t q = 0; q < 4; ++q) {
         const size_t column = (q / 2 * half + panel_index) * n;
         const size_t row = column / n * 2 * k + q % 2 * k + first;
-        b[q] = GetStored(attributes().int8, {input(0), row * n, rows, n}, column,
-                         own + q * chunk() * n, n);
+        b[q] = Get({input(0), row * n, rows, n}, column, c_out(), own + q * chunk() * n, n);
       }
       AddQuadrants(b[0], b[2], b[1], b[3], rows * n, half * k * n,
                    y + (panel_index * k + first) * n);
@@ -92,7 +89,7 @@ void PackStrassen::Run(ThreadPool& pool) {
     for (size_t i = begin; i < end; ++i) {
       const size_t column = stored + i * n;
       const StoredRows rows = {input(0), column * 2 * k, 2 * k, Min(c_out() - column, n)};
-      CopyStored(attributes().int8, rows, column, y + (7 * half + 2 * i) * k * n, n);
+      Copy(rows, column, c_out(), y + (7 * half + 2 * i) * k * n, n);
     }
   });
 }

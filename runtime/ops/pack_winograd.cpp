@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
 #include "runtime/ops/stored_weights.h"
 #include "runtime/ops/winograd_tiles.h"
@@ -19,7 +18,7 @@ constexpr size_t kMaxTaps = 8;              // pixels of a kernel's width or hei
 constexpr size_t kScratchFloats = 1 << 13;  // weights that are expanded at once
 
 template <typename T>
-class PackWinograd final : public OperatorOf<PackWinogradAttributes> {
+class PackWinograd final : public PackOf<PackWinogradAttributes> {
  public:
   Status InferShape() override;
   Status Prepare() override;
@@ -28,10 +27,11 @@ class PackWinograd final : public OperatorOf<PackWinogradAttributes> {
  private:
   void Transform(size_t panel, size_t first, size_t channels, T* scratch) const;
 
-  size_t kernel_size() const { return static_cast<size_t>(input(0).w()); }
-  size_t channels() const { return static_cast<size_t>(input(0).c()); }
+  size_t kernel_size() const { return static_cast<size_t>(weights().w()); }
+  size_t c_out() const { return static_cast<size_t>(weights().n()); }
+  size_t channels() const { return static_cast<size_t>(weights().c()); }
   size_t panel() const { return static_cast<size_t>(attributes().panel); }
-  size_t panels() const { return DivideUp(static_cast<size_t>(input(0).n()), panel()); }
+  size_t panels() const { return DivideUp(c_out(), panel()); }
   // Floats between neighboring elements of a tile.
   size_t element_stride() const {
     return panels() * cell_side_ * cell_side_ * channels() * panel();
@@ -49,7 +49,7 @@ class PackWinograd final : public OperatorOf<PackWinogradAttributes> {
 
 template <typename T>
 Status PackWinograd<T>::InferShape() {
-  const Tensor& w = input(0);
+  const Tensor& w = weights();
   TRIMTAB_CHECK(w.dims.rank == 4 && w.h() == w.w() && w.Count() > 0, "weights must be square");
   TRIMTAB_CHECK(attributes().stride >= 1 && attributes().stride <= w.w(),
                 "strides are no part of the kernel", attributes().stride);
@@ -82,8 +82,7 @@ Status PackWinograd<T>::Prepare() {
   // In 64 bits, which cannot overflow; the check below covers element_stride() as well.
   const uint64_t floats =
       uint64_t{size_ * size_} * panels() * panel() * (cell_side_ * cell_side_) * channels();
-  return CheckPacking(attributes().int8, input(0), input(0).n(), static_cast<int64_t>(floats),
-                      &output());
+  return CheckPacking(weights().n(), static_cast<int64_t>(floats));
 }
 
 template <typename T>
@@ -91,7 +90,7 @@ void PackWinograd<T>::Transform(size_t panel_index, size_t first, size_t channel
                                 T* scratch) const {
   const size_t k = kernel_size(), s = cell_side_, floats = channels * panel();
   const size_t before = panel_index * panel();
-  const size_t width = Min(static_cast<size_t>(input(0).n()) - before, panel());
+  const size_t width = Min(c_out() - before, panel());
   const T* const zeros = scratch;
   if (s > 1) memset(scratch, 0, floats * sizeof(T));
   T* y = result<T>() + (panel_index * s * s * this->channels() + first) * panel();
@@ -101,10 +100,9 @@ void PackWinograd<T>::Transform(size_t panel_index, size_t first, size_t channel
     for (size_t i = 0; i < taps_ * taps_; ++i, copy += floats) {
       const size_t row = i / taps_ * s + pixel / s, column = i % taps_ * s + pixel % s;
       const size_t tap = (before * k * k + (row * k + column) * width) * this->channels();
-      taps[i] = row < k && column < k
-                    ? GetStored(attributes().int8, {input(0), tap + first * width, channels, width},
-                                before, copy, panel())
-                    : zeros;
+      taps[i] = row < k && column < k ? this->Get({input(0), tap + first * width, channels, width},
+                                                  before, c_out(), copy, panel())
+                                      : zeros;
     }
     kernel_({taps, y, floats, element_stride(), static_cast<uint16_t>(attributes().tile),
              static_cast<uint16_t>(size_)});

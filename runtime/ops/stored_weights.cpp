@@ -37,6 +37,13 @@ void CopyRow(float* to, const Half* from, size_t count) {
   for (; i < count; ++i) to[i] = from[i];
 }
 
+constexpr size_t kColors = 16;    // of a palette
+constexpr size_t kMaxPanel = 64;  // columns, by the schemas
+
+constexpr int64_t PaletteBytes(int64_t columns) {
+  return (static_cast<int64_t>(kColors) + columns) * static_cast<int64_t>(sizeof(Half));
+}
+
 template <typename From, typename T>
 void CopyRows(const From* from, size_t rows, size_t width, size_t panel, T* to) {
   if (width == panel) return CopyRow(to, from, rows * panel);
@@ -57,7 +64,7 @@ Status CheckPacking(const Tensor& stored, int64_t elements, Tensor* packed) {
 }
 
 Status CheckFloatPacking(const Tensor& stored, int64_t elements, Tensor* packed) {
-  TRIMTAB_CHECK(stored.dtype != DType::kI8, "stored weights are int8, and the operator is not");
+  TRIMTAB_CHECK(stored.dtype <= DType::kF16, "stored weights are not the floats that it reads");
   return CheckPacking(stored, elements, packed);
 }
 
@@ -69,6 +76,14 @@ Status CheckInt8Packing(const Tensor& stored, int64_t columns, int64_t elements,
   return CheckPacking(stored, elements, packed);
 }
 
+Status CheckPalettePacking(const Tensor& stored, int64_t columns, int64_t elements,
+                           Tensor* packed) {
+  TRIMTAB_CHECK(stored.dtype == DType::kU8 &&
+                    stored.bytes >= PaletteBytes(columns) + (packed->Count() + 1) / 2,
+                "stored weights are not a palette with a scale for each output channel", columns);
+  return CheckPacking(stored, elements, packed);
+}
+
 template <typename T>
 void StoredRows::CopyScaled(size_t column, T* to, size_t panel) const {
   const float* const scales = stored.quantization->scales() + column;
@@ -76,6 +91,22 @@ void StoredRows::CopyScaled(size_t column, T* to, size_t panel) const {
   for (size_t row = 0; row < rows; ++row, from += width, to += panel) {
     size_t i = 0;
     for (; i < width; ++i) to[i] = static_cast<float>(from[i]) * scales[i];
+    for (; i < panel; ++i) to[i] = 0.0f;
+  }
+}
+
+template <typename T>
+void StoredRows::CopyColored(size_t column, size_t columns, T* to, size_t panel) const {
+  const Half* const palette = static_cast<const Half*>(stored.raw);
+  const uint8_t* const indices = reinterpret_cast<const uint8_t*>(palette + kColors + columns);
+  float colors[kColors], scales[kMaxPanel];
+  CopyRow(colors, palette, kColors);
+  CopyRow(scales, palette + kColors + column, width);
+  size_t index = first;
+  for (size_t row = 0; row < rows; ++row, to += panel) {
+    size_t i = 0;
+    for (; i < width; ++i, ++index)
+      to[i] = colors[indices[index / 2] >> index % 2 * 4 & 15] * scales[i];
     for (; i < panel; ++i) to[i] = 0.0f;
   }
 }
@@ -97,6 +128,8 @@ const T* StoredRows::Get(T* scratch, size_t panel) const {
 
 template void StoredRows::CopyScaled(size_t, float*, size_t) const;
 template void StoredRows::CopyScaled(size_t, Half*, size_t) const;
+template void StoredRows::CopyColored(size_t, size_t, float*, size_t) const;
+template void StoredRows::CopyColored(size_t, size_t, Half*, size_t) const;
 template void StoredRows::CopyTo(float*, size_t) const;
 template void StoredRows::CopyTo(Half*, size_t) const;
 template const float* StoredRows::Get(float*, size_t) const;

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 import trimtab
 from tests.some import some
+from tests.stored_forms import SCALED
 from trimtab import _engine, modelfile, passes, zoo
 from trimtab.errors import PlanError, ProgramError
 from trimtab.modelfile import records
 from trimtab.planner import plan_file, planner
-from trimtab.planner.plan_file import Choice, Plan
+from trimtab.planner.plan_file import WEIGHTS_TYPES, Choice, Plan
 from trimtab.program import Op, Program, Quantization
 from trimtab.target import Target
 
@@ -184,22 +185,15 @@ def test_weights_with_values_of_f16_are_stored_as_f16_and_compute_the_same() -> 
     assert_reproduced(exact, direct)
 
 
-def in_int8(w: Array, axis: int) -> Array:
-    """Weights as float32 after rounding to 127 steps of the largest magnitude of each column."""
-    others = tuple(i for i in range(w.ndim) if i != axis)
-    scales = np.abs(w).max(axis=others, keepdims=True) / np.float32(127)
-    rounded: Array = np.rint(w / scales) * scales
-    return rounded.astype(np.float32)
-
-
+@pytest.mark.parametrize("form", SCALED)
 @pytest.mark.parametrize("chosen", ["direct", "all", "f16"])
-def test_int8_weights_give_the_results_of_rounded_ones(chosen: str) -> None:
+def test_scaled_weights_give_the_results_of_rounded_ones(chosen: str, form: str) -> None:
     rounded, large = network(), 0
     for var in rounded.constants():
         axis = 1 if var.shape[1:] == (5, 3, 3) else 0
         if len(var.shape) > 1 and var.count >= 16 * var.shape[axis]:
-            var.data = in_int8(np.asarray(var.data), axis)
-            large += var.count
+            var.data = SCALED[form](np.asarray(var.data), axis)
+            large += var.count if form == "int8" else var.count // 2
         elif len(var.shape) > 1:
             var.data = np.asarray(var.data, np.float16).astype(np.float32)
     base = {
@@ -208,12 +202,13 @@ def test_int8_weights_give_the_results_of_rounded_ones(chosen: str) -> None:
         "f16": Plan(("direct",), precision="f16"),
     }[chosen]
     (expected,) = trimtab.Session(rounded, 2, base).run(inputs()).values()
-    session = trimtab.Session(network(), 2, replace(base, weights_type="int8"))
+    session = trimtab.Session(network(), 2, replace(base, weights_type=form))
     (result,) = session.run(inputs()).values()
     operators = {"pack_panels", *(["pack_winograd", "pack_strassen"] if chosen == "all" else [])}
     variables = session.program.vars
     stored = {(op.type, variables[op.inputs[0]].dtype) for op in preparing(session.program)}
-    assert stored == {*product(operators, ["i8"]), ("pack_panels", "f16")}
+    dtype = {"int8": "i8", "palette4": "u8"}[form]
+    assert stored == {*product(operators, [dtype]), ("pack_panels", "f16")}
     if chosen == "f16":
         np.testing.assert_allclose(result, expected, atol=2e-2 * np.abs(expected).max())
     else:
@@ -221,40 +216,46 @@ def test_int8_weights_give_the_results_of_rounded_ones(chosen: str) -> None:
     assert large < session.memory["weights_bytes"] < 1.15 * large
 
 
-def test_int8_weights_of_merged_groups_and_dead_channels_keep_their_values() -> None:
+@pytest.mark.parametrize("form", SCALED)
+def test_scaled_weights_of_merged_groups_and_dead_channels_keep_their_values(form: str) -> None:
     rng = np.random.default_rng(4)
-    w = rng.integers(-127, 128, (24, 4, 3, 3)).astype(np.float32)
-    w[:, 0, 0, 0] = 127
+    w = rng.standard_normal((24, 4, 3, 3), np.float32)
     w *= rng.uniform(0.5, 2, (24, 1, 1, 1)).astype(np.float32)
     w[5] = 0
-    program = Program("groups")
-    program.add_input("x", (1, 24, 9, 9))
-    name = program.block.add_constant(in_int8(w[:5], 0), "w")
-    whole = np.concatenate([in_int8(w[:5], 0), w[5:6], in_int8(w[6:], 0)])
-    program.vars[name].data, program.vars[name].shape = whole, w.shape
-    attributes = {"group": 6, "pads": (1, 1, 1, 1)}
-    program.outputs = program.block.add_op("conv", ["x", name], attributes, name="conv")
     x = {"x": rng.standard_normal((1, 24, 9, 9), np.float32)}
     results: list[Array] = []
-    for dtype in ("f32", "int8"):
+    for dtype, data in (("f32", SCALED[form](w, 0)), (form, w)):
+        program = Program("groups")
+        program.add_input("x", (1, 24, 9, 9))
+        attributes = {"group": 6, "pads": (1, 1, 1, 1)}
+        name = program.block.add_constant(data, "w")
+        program.outputs = program.block.add_op("conv", ["x", name], attributes, name="conv")
         session = trimtab.Session(program, plan=Plan(("direct",), weights_type=dtype))
         assert [op.type for op in preparing(session.program)] == ["pack_merged"]
         results += session.run(x).values()
-    np.testing.assert_allclose(results[1], results[0], atol=1e-5 * np.abs(results[0]).max())
+    np.testing.assert_array_equal(results[1], results[0])
 
 
-def test_int8_without_scales_for_its_columns_is_refused() -> None:
-    planned = planner.plan(network(), Target.host(), Plan(("direct",), weights_type="int8"))
-    for change in ({"quantization": None}, {"quantization": Quantization.of(1.0)}):
+def test_weights_without_scales_for_their_columns_are_refused() -> None:
+    int8, palette = (
+        planner.plan(network(), Target.host(), Plan(("direct",), weights_type=form))
+        for form in SCALED
+    )
+    for planned, change in (
+        (int8, {"quantization": None}),
+        (int8, {"quantization": Quantization.of(1.0)}),
+        (palette, {"shape": (9,), "data": np.zeros(9, np.uint8)}),
+    ):
         twin = planned.copy()
         name = next(op for op in preparing(twin)).inputs[0]
         twin.vars[name] = replace(twin.vars[name], **change)
         with pytest.raises(_engine.EngineError, match="a scale for each output channel"):
             _engine.Executor(modelfile.encode(twin))
-    for op in preparing(planned):
-        op.attributes["int8"] = False
-    with pytest.raises(_engine.EngineError, match="int8, and the operator is not"):
-        _engine.Executor(modelfile.encode(planned))
+    for planned in (int8, palette):
+        for op in preparing(planned):
+            op.attributes["scaled"] = False
+        with pytest.raises(_engine.EngineError, match=r"not the floats|do not fit the weights"):
+            _engine.Executor(modelfile.encode(planned))
 
 
 def test_every_f16_value_is_expanded_exactly() -> None:
@@ -282,9 +283,9 @@ def test_weights_that_overflow_f16_are_an_error() -> None:
     "overrides",
     [
         *(plan(), plan("file"), plan("load", prefer="load")),
-        *(plan(weights_type="f16"), plan(weights_type="int8")),
+        *(plan(weights_type=form) for form in WEIGHTS_TYPES[1:]),
     ],
-    ids=["balanced", "file", "load", "f16", "int8"],
+    ids=["balanced", "file", "load", *WEIGHTS_TYPES[1:]],
 )
 def test_a_written_plan_reproduces_the_packing(overrides: Plan) -> None:
     assert_reproduced(network(), overrides)

@@ -69,7 +69,8 @@ def counts_header(profile: Profile) -> str:
 
 def element_sizes_header(profile: Profile) -> str:
     """Text of generated/element_sizes.h: the sizes of elements that the profile's tensors have,
-    for which alone a binary has code where only the speed depends on it, and whether it has f64.
+    for which alone a binary has code where only the speed depends on it, and whether it has f64
+    and u8.
     """
     guard = "TRIMTAB_GENERATED_ELEMENT_SIZES_H_"
     has_one = not {"i8", "u8", "bool"}.isdisjoint(profile.dtypes)
@@ -82,6 +83,7 @@ def element_sizes_header(profile: Profile) -> str:
             f"constexpr bool kHasElementsOfOneByte = {str(has_one).lower()};",
             f"constexpr bool kHasElementsOfTwoBytes = {str(has_two).lower()};",
             f"constexpr bool kHasDoubles = {str(has_doubles).lower()};",
+            f"constexpr bool kHasU8 = {str('u8' in profile.dtypes).lower()};",
             "\n}  // namespace trimtab\n\n#endif\n",
         ]
     )

@@ -43,6 +43,10 @@ PRECISION_HELP = (
     "type to compute in: f32, f16, int8, mixed, or auto, the fastest that keeps the accuracy "
     "(docs/precision.md)"
 )
+WEIGHTS_HELP = (
+    "type of stored weights: f32, f16 (half the size), int8 (a quarter), palette4 (an eighth), or "
+    "auto, the smallest that keeps the accuracy of --budget on samples"
+)
 THREADS_HELP = "threads of the runner; default: those of --plan, or 1"
 RESULTS_HELP = "folder of the run records (default: results/)"
 WAIT_HELP = "wait for the device's lease, a day or this many seconds, instead of giving up"
@@ -55,7 +59,7 @@ class PlanChoices:
     """Choices that the planner leaves to the user."""
 
     prefer: str = option(PREFER_HELP)
-    weights: str = option("type of stored weights: f32, f16 (half the size) or int8 (a quarter)")
+    weights: str = option(WEIGHTS_HELP)
     accuracy: str = option(ACCURACY_HELP)
     precision: str = option(PRECISION_HELP)
     threads: int | None = option(THREADS_HELP, None)
@@ -123,8 +127,9 @@ class PrecisionOptions:
 
     samples: CalibrationOptions = group(CalibrationOptions)
     budget: str = option(
-        'accuracy that --precision mixed or auto must keep: "top1 >= 99 %", "boxes >= 95 %" of '
-        '--head, "error <= 0.02", "cosine >= 0.999" or "noise <= 0.01 %"'
+        "accuracy that --precision mixed or auto, or --weights auto, must keep: "
+        '"top1 >= 99 %", "boxes >= 95 %" of --head, "error <= 0.02", "cosine >= 0.999" or '
+        '"noise <= 0.01 %"'
     )
 
     def read(self) -> Calibration:

@@ -12,6 +12,7 @@ from trimtab.cli._options import (
     PREFER_HELP,
     RESULTS_HELP,
     VIEW_HELP,
+    WEIGHTS_HELP,
     PrecisionOptions,
     RecipeOptions,
 )
@@ -35,7 +36,7 @@ class InstructionsOptions:
     )
     plan: str = option("plan file with algorithms and kernels (./inv inspect --plan writes one)")
     prefer: str = option(PREFER_HELP)
-    weights: str = option("type of stored weights: f32, f16 (half the size) or int8 (a quarter)")
+    weights: str = option(WEIGHTS_HELP)
     accuracy: str = option(ACCURACY_HELP)
     precision: str = option(PRECISION_HELP)
     results: str = option(RESULTS_HELP)

@@ -74,7 +74,7 @@ class SavedCase:
         own = {key: choice for key, choice in plan.operators.items() if key in keys}
         return SavedCase(
             region.program,
-            Plan(operators=own, weights_type=plan.weights_type),
+            Plan(operators=own, weights_type=plan.weights_type, stored=plan.stored),
             [values[name] for name in region.inputs],
             expected,
             operator,

@@ -12,7 +12,6 @@ from trimtab.labels import LabeledFolder, LabelScore, score
 from trimtab.pipeline.loaded import Loaded
 from trimtab.pipeline.measured import bench
 from trimtab.pipeline.recipe import Recipe
-from trimtab.planner.plan_file import Plan
 from trimtab.progress import SILENT, Progress
 from trimtab.results import records
 from trimtab.results.summary import OpCost, Summary, summarize
@@ -76,12 +75,9 @@ def view_of(recipe: Recipe) -> Camera:
 def _labels(loaded: Loaded, folder: LabeledFolder, progress: Progress) -> LabelScore | None:
     """The accuracy on labeled pictures; None if this machine cannot compute the precision."""
     view, head, plan = view_of(loaded.recipe), loaded.recipe.head, loaded.network.plan
-    same = Plan(
-        precision=plan.precision, precisions=plan.precisions, weights_type=plan.weights_type
-    )
     with progress.step(f"labeled pictures of {folder.path.name}", "pictures") as step:
         try:
-            return score(loaded.bare, view, head, folder, same, step.update)
+            return score(loaded.bare, view, head, folder, plan.numbers, step.update)
         except PlanError as error:
             progress.note(f"no accuracy on labeled pictures: {error.what}")
             return None

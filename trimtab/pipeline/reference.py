@@ -17,7 +17,7 @@ from trimtab.importers.free_dimensions.bounds import largest, split_states
 from trimtab.pipeline.loaded import Loaded
 from trimtab.pipeline.plugin_nodes import plugin_nodes
 from trimtab.pipeline.recipe import Shapes
-from trimtab.planner.plan_file import Plan
+from trimtab.planner.plan_file import WEIGHTS_TYPES, Plan
 from trimtab.planner.precision import can_compute_f16
 from trimtab.program import Program
 from trimtab.program.block import NUMPY_DTYPES
@@ -37,9 +37,9 @@ def expected_output(loaded: Loaded) -> Golden:
         expected = _output_behind_cameras(loaded)
     else:
         expected = reference_output(loaded.path, source, loaded.recipe.shapes)
-    # Weights stored in f16 or int8 are rounded like those of a network that computes in f16.
-    types = (plan.precision, plan.weights_type, *plan.precisions.values(), expected.precision)
-    is_half = "f16" in types or plan.weights_type == "int8"
+    # Weights stored in fewer bits are rounded like those of a network that computes in f16.
+    types = (plan.precision, *plan.precisions.values(), expected.precision)
+    is_half = "f16" in types or plan.weights_type != WEIGHTS_TYPES[0]
     expected = expected.within("f16" if is_half else "f32")
     measurement = loaded.recipe.measurement
     if not (measurement and measurement.settings.accept_wrong):
@@ -71,9 +71,7 @@ def simulated_rounding(source: Program, plan: Plan, inputs: Sequence[Array]) -> 
     exact = Plan(precision="f32" if plan.precision == "f16" else plan.precision, precisions=plain)
     if {*plain.values()} == {"f32"}:
         exact = Plan()
-    half = Plan(
-        precision=plan.precision, precisions=plan.precisions, weights_type=plan.weights_type
-    )
+    half = plan.numbers
     if source.planned:
         return []
     try:

@@ -12,7 +12,7 @@ from trimtab.build.toolchain import find_toolchain
 from trimtab.devices import find_device
 from trimtab.errors import UsageError
 from trimtab.pipeline.recipe import Recipe
-from trimtab.planner.plan_file import MAX_THREADS, PREFERENCES, WEIGHTS_TYPES, Plan
+from trimtab.planner.plan_file import MAX_THREADS, PREFERENCES, WEIGHTS_AUTO, WEIGHTS_TYPES, Plan
 from trimtab.planner.precision import PRECISIONS
 from trimtab.planner.rounding import ACCURACIES
 from trimtab.profile import find_profile
@@ -95,7 +95,7 @@ def read_plan(
     """
     words = {
         "prefer": (prefer, PREFERENCES),
-        "weights": (weights, WEIGHTS_TYPES),
+        "weights": (weights, (*WEIGHTS_TYPES, WEIGHTS_AUTO)),
         "accuracy": (accuracy, ACCURACIES),
         "precision": (precision, PRECISIONS),
     }
@@ -109,6 +109,7 @@ def read_plan(
         plan,
         prefer=prefer or plan.prefer,
         weights_type=weights or plan.weights_type,
+        stored=plan.stored if weights in ("", WEIGHTS_AUTO) else {},
         accuracy=accuracy or plan.accuracy,
         precision=precision or plan.precision,
         threads=threads or plan.threads,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from trimtab import modelfile
 from trimtab.errors import PlanError
 from trimtab.planner import planner
-from trimtab.planner.plan_file import WEIGHTS_TYPES, Plan
+from trimtab.planner.plan_file import WEIGHTS_AUTO, WEIGHTS_TYPES, Plan
 from trimtab.program import Program
 from trimtab.results.footprint import Footprint
 from trimtab.session import Session
@@ -60,15 +60,17 @@ class Variants:
         for name, program in zip(others, programs, strict=True):
             yield self.footprint(program, f"prefer {name}", consume=True)
         for dtype in self._smaller():
-            stored = replace(self.plan, weights_type=dtype)
+            stored = replace(self.plan, weights_type=dtype, stored={})
             with suppress(PlanError):  # a weight that is too large for the type
                 (program,) = planner.plans(self.optimized, self.target, stored, [stored.prefer])
                 yield self.footprint(program, f"weights {dtype}", consume=True)
 
     def _smaller(self) -> tuple[str, ...]:
-        """The types of stored weights that are smaller than the plan's."""
+        """The types of stored weights that are smaller than the plan's, all beside a choice."""
         if self.plan.precision != "f32" or self.plan.prefer == "load":
             return ()
+        if self.plan.weights_type == WEIGHTS_AUTO:
+            return WEIGHTS_TYPES
         return WEIGHTS_TYPES[WEIGHTS_TYPES.index(self.plan.weights_type) + 1 :]
 
     def footprint(self, program: Program, what: str, *, consume: bool = False) -> Footprint:

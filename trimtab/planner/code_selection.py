@@ -106,17 +106,18 @@ def code_cost(planned: Program, constraints: Constraints, sizes: CodeSizes) -> C
 
 def _packing_code(planned: Program, plan: Plan) -> set[str]:
     """Operators and kernels that pack weights when a model is set up."""
-    storage = plan.storage(Choice())
     names = set[str]()
-    for op in planned.ops if storage.at_load else ():
+    for op in planned.ops:
+        storage = plan.storage(Choice(), op.name)
         algorithm = algorithms.algorithm_of(op)
         for index, packing in (algorithm.packings(planned, op) if algorithm else {}).items():
             preparation = packing.at_load
             if (
                 preparation
+                and storage.at_load
                 and op.inputs[index]
                 and not preparation.is_done(
-                    storage.dtype_of(planned.vars[op.inputs[index]], preparation),
+                    storage.form_of(planned.vars[op.inputs[index]], preparation.axis),
                     planned.dtype(op),
                 )
             ):

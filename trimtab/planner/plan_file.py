@@ -10,6 +10,9 @@
     [precisions]                               # for int8 and mixed: by operator
     "/features/conv0" = "f32"
 
+    [stored]                                   # for the weights_type auto: by operator
+    "/features/conv0" = "int8"
+
     [operators."/features/conv1"]
     algorithm = "winograd_4"
     weights = "load"                           # packed when the model is set up
@@ -53,8 +56,11 @@ MAX_THREADS = 64  # of an engine
 WEIGHTS = ("file", "load")
 """When weights are packed: before they are written, or when a model is set up."""
 
-WEIGHTS_TYPES = ("f32", "f16", "int8")
+WEIGHTS_TYPES = ("f32", "f16", "int8", "palette4")
 """How weights that the engine packs are stored; they are computed with as f32."""
+
+WEIGHTS_AUTO = "auto"
+"""In place of one of them: by operator, as a search within an accuracy budget chose."""
 
 RENAMED_ALGORITHMS = {
     name.replace("z", "s"): name
@@ -91,8 +97,9 @@ class Plan:
 
     `operators`: by operator key (see `operator_keys`). For all others: `algorithms` that the rule
     may choose from, and what it is to `prefer`. `weights_type`: how weights that the engine packs
-    are stored if they are computed with as f32. `accuracy`: how exact the algorithms that the
-    rule chooses from have to be, one of `rounding.ACCURACIES`. `precision`: the dtype that
+    are stored if they are computed with as f32; `stored`: with "auto", those of each operator by
+    its name, the first of WEIGHTS_TYPES where it has none. `accuracy`: how exact the algorithms
+    that the rule chooses from have to be, one of `rounding.ACCURACIES`. `precision`: the dtype that
     operators compute in where the target supports it (`trimtab.planner.precision`); `precisions`:
     for int8 and mixed, the dtype of each operator by its name before quantization. `threads`:
     number of threads of the program, 0 for the target's.
@@ -106,10 +113,18 @@ class Plan:
     precision: str = PRECISIONS[0]
     precisions: Mapping[str, str] = field(default_factory=dict)
     threads: int = 0
+    stored: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _one_of("prefer", self.prefer, PREFERENCES)
-        _one_of("weights_type", self.weights_type, WEIGHTS_TYPES)
+        _one_of("weights_type", self.weights_type, (*WEIGHTS_TYPES, WEIGHTS_AUTO))
+        for name, form in self.stored.items():
+            _one_of(f"the stored form of {name}", form, WEIGHTS_TYPES)
+        if self.stored and self.weights_type != WEIGHTS_AUTO:
+            raise PlanError(
+                f"[stored] requires the weights_type auto, not {self.weights_type}",
+                hint='write weights_type = "auto", or remove [stored]',
+            )
         _one_of("accuracy", self.accuracy, ACCURACIES)
         _one_of("precision", self.precision, PRECISIONS)
         for name, dtype in self.precisions.items():
@@ -155,7 +170,7 @@ class Plan:
             row = {"algorithm": choice.algorithm, "weights": choice.weights, **choice.values}
             operators[key] = {name: value for name, value in row.items() if value != ""}
         comment = "".join(f"# {escape.line(line)}\n" for line in title.split("\n") if title)
-        precisions = {"precisions": dict(self.precisions)} if self.precisions else {}
+        by_name = {"precisions": self.precisions, "stored": self.stored}
         return comment + tomli_w.dumps(
             {
                 "algorithms": self.algorithms,
@@ -164,7 +179,7 @@ class Plan:
                 "accuracy": self.accuracy,
                 "precision": self.precision,
                 **({"threads": self.threads} if self.threads else {}),
-                **precisions,
+                **{key: dict(values) for key, values in by_name.items() if values},
                 "operators": operators,
             }
         )
@@ -179,14 +194,26 @@ class Plan:
             "accuracy": self.accuracy,
         }
 
+    @property
+    def numbers(self) -> Plan:
+        """A plan with the choices that decide which numbers a network computes with."""
+        return Plan(
+            precision=self.precision,
+            precisions=self.precisions,
+            weights_type=self.weights_type,
+            stored=self.stored,
+        )
+
     def with_threads(self, target: Target) -> Target:
         """The target with the plan's number of threads."""
         return replace(target, threads=self.threads or target.threads)
 
-    def storage(self, choice: Choice) -> Storage:
-        """How the file stores the weights of an operator with these overrides."""
+    def storage(self, choice: Choice, name: str) -> Storage:
+        """How the file stores the weights of the operator of that name with these overrides."""
         at_load = (choice.weights or ("file" if self.prefer == "load" else "load")) == "load"
-        return Storage(at_load, self.weights_type)
+        is_one = self.weights_type != WEIGHTS_AUTO
+        form = self.weights_type if is_one else self.stored.get(name, WEIGHTS_TYPES[0])
+        return Storage(at_load, form)
 
     def choices(self, program: Program) -> list[Choice]:
         """The overrides of each operator of `program`; PlanError if an operator does not exist."""
@@ -204,7 +231,9 @@ class Plan:
 
 def _read(file: TomlFile) -> Plan:
     table = dict(file.table)
-    file.check_keys(table, ("algorithms", *_STRING_KEYS, "threads", "precisions", "operators"))
+    file.check_keys(
+        table, ("algorithms", *_STRING_KEYS, "threads", "precisions", "stored", "operators")
+    )
     operators = {}
     rows = file.value(Mapping[str, Mapping[str, Value]], table.get("operators", {}), "operators")
     for key, row in rows.items():
@@ -222,6 +251,7 @@ def _read(file: TomlFile) -> Plan:
         ),
         operators,
         precisions=file.value(Mapping[str, str], table.get("precisions", {}), "precisions"),
+        stored=file.value(Mapping[str, str], table.get("stored", {}), "stored"),
         threads=file.value(int, table.get("threads", 0), "threads"),
         **{name: file.value(str, table[name], name) for name in _STRING_KEYS if name in table},
     )
@@ -282,7 +312,21 @@ def plan_of(planned: Program) -> Plan:
         precision=precision,
         precisions=precisions,
         threads=planned.threads,
+        stored=_stored(planned, makers) if planned.weights == WEIGHTS_AUTO else {},
     )
+
+
+def _stored(planned: Program, makers: Mapping[str, Op]) -> dict[str, str]:
+    """The stored forms of weights that are no floats of their operator's type."""
+    forms = {"f16": "f16", "i8": "int8", "u8": "palette4"}
+    reads = [
+        (op.name, makers[name].inputs[0])
+        for op in planned.ops
+        for name in op.inputs
+        if name in makers
+    ]
+    dtypes = {op: planned.vars[name].dtype for op, name in reads}
+    return {op: forms[dtype] for op, dtype in dtypes.items() if dtype in forms}
 
 
 def _weights(op: Op, makers: Mapping[str, Op]) -> str:

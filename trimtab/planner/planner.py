@@ -96,7 +96,7 @@ def complete(planned: Program, program: Program, target: Target, overrides: Plan
     packer = Packer(planned, target)
     for op, choice in op_choices:
         if algorithm := algorithms.algorithm_of(op):
-            packer.pack(op, algorithm.packings(planned, op), overrides.storage(choice))
+            packer.pack(op, algorithm.packings(planned, op), overrides.storage(choice, op.name))
     packer.finish()
 
 

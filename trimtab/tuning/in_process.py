@@ -91,7 +91,9 @@ def tuned_here(
     )
     planned = planner.plan(optimized, target, chosen, has_all_code=True)
     rule = DecidedPlan(optimized, target, chosen, planned)
-    is_half = "f16" in (chosen.precision, chosen.weights_type, *chosen.precisions.values())
+    is_half = (
+        "f16" in (chosen.precision, *chosen.precisions.values()) or chosen.weights_type != "f32"
+    )
     expected = host_output(source, chosen).within("f16" if is_half else "f32")
     clock = SessionClock(expected, target)
     with progress.step("tune in this process"):

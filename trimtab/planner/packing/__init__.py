@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from trimtab.errors import PlanError
 from trimtab.planner.float16 import to_f16
 from trimtab.planner.kernel_calls import KernelCall
+from trimtab.planner.packing import palette
 from trimtab.planner.packing.int8 import LEAST_COLUMN, to_int8
 from trimtab.program import Op, Program, Var, attributes
 from trimtab.schema import operator
@@ -44,7 +45,7 @@ class Preparation:
     """Packing of a constant at load time by the `operator` of that name, from its `stored` form,
     which holds every element once. `ready`: the stored form already is the packed one. `calls`:
     (kernel, call, count) of the kernel calls. `axis`: the dimension of the columns, if the operator
-    also expands int8 with a scale for each of them.
+    also expands int8 and palettes, with a scale for each of them.
     """
 
     stored: Form
@@ -55,7 +56,7 @@ class Preparation:
     axis: int | None = None
 
     def is_done(self, stored: str, computed: str) -> bool:
-        """Whether elements that are stored as one dtype and computed with as another need no
+        """Whether elements that are stored in a form and computed with as a dtype need no
         operator.
         """
         return self.ready and stored == computed
@@ -72,23 +73,29 @@ class Packing(Form):
 
 @dataclass(frozen=True)
 class Storage:
-    """How the file stores an operator's weights: unpacked with elements of type `dtype` if
-    `at_load`, else packed. With f32, weights that are f16 values are stored as f16 all the same;
-    with int8, those that no scales fit as f16.
+    """How the file stores an operator's weights: unpacked in the form `weights` if `at_load`, else
+    packed. With f32, weights that are f16 values are stored as f16 all the same; with int8 and
+    palettes, those that no scales fit as f16.
     """
 
     at_load: bool
-    dtype: str = "f32"
+    weights: str = "f32"
 
-    def dtype_of(self, var: Var, preparation: Preparation) -> str:
-        """The type of the stored elements of a constant."""
+    def form_of(self, var: Var, axis: int | None) -> str:
+        """How a constant is stored, whose columns are those of a dimension: as the weights of a
+        float network, or as its dtype.
+        """
         if var.dtype not in ("f32", "f16"):
             return var.dtype
-        axis = preparation.axis if self.dtype == "int8" else None
-        if axis is not None and var.count >= LEAST_COLUMN * var.shape[axis]:
-            return "i8"
-        return "f32" if var.dtype == self.dtype == "f32" and not is_half(var) else "f16"
+        if self.weights in _SCALED and axis is not None:
+            columns = var.shape[axis]
+            if var.count >= LEAST_COLUMN * columns:
+                fits = palette.stored_bytes(var.count, columns) < var.count
+                return self.weights if fits else "int8"
+        return "f32" if var.dtype == self.weights == "f32" and not is_half(var) else "f16"
 
+
+_SCALED = ("int8", "palette4")  # the forms with a scale for each output channel
 
 _LEAST_BYTES = 1024  # of weights that are worth an operator that expands them
 _SAMPLE = 256
@@ -141,17 +148,17 @@ class Packer:
             or not self._supports(preparation, storage, var)
         ):
             return self._constant(var, packing, var.dtype)
-        dtype = storage.dtype_of(var, preparation)
-        stored = self._constant(var, preparation.stored, dtype, preparation.axis)
-        if preparation.is_done(dtype, var.dtype):
+        form = storage.form_of(var, preparation.axis)
+        stored = self._constant(var, preparation.stored, form, preparation.axis)
+        if preparation.is_done(form, var.dtype):
             return stored
         key = (stored, packing.key)
         if key not in self.packed:
             name = self.program.block.new_name(f"{var.name}.packed")
             self.program.vars[name] = Var(name, var.shape, var.dtype, packed=True)
-            int8 = {"int8": True} if dtype == "i8" != var.dtype else {}
+            scaled = {"scaled": True} if form in _SCALED else {}
             values = attributes.complete(
-                operator(preparation.operator), {**preparation.attributes, **int8}
+                operator(preparation.operator), {**preparation.attributes, **scaled}
             )
             self.preparations.append(Op(preparation.operator, [stored], [name], values, name))
             self.packed[key] = name
@@ -159,25 +166,18 @@ class Packer:
 
     def _supports(self, preparation: Preparation, storage: Storage, var: Var) -> bool:
         kernel = preparation.attributes.get("kernel", "")
-        dtype = storage.dtype_of(var, preparation)
-        return preparation.is_done(dtype, var.dtype) or (
+        form = storage.form_of(var, preparation.axis)
+        return preparation.is_done(form, var.dtype) or (
             self.target.holds(preparation.operator)
             and (not kernel or kernel in self.target.kernel_names)
         )
 
-    def _constant(self, var: Var, form: Form, dtype: str, axis: int | None = None) -> str:
-        key = (var.name, form.key, dtype)
+    def _constant(self, var: Var, order: Form, form: str, axis: int | None = None) -> str:
+        key = (var.name, order.key, form)
         if key not in self.packed:
             assert var.data is not None
-            data, quantization = np.asarray(var.data), None
-            if dtype == "i8" != var.dtype and axis is not None:
-                data, quantization = to_int8(data, axis)
-            elif dtype != var.dtype:
-                data = to_f16(data, var.name, "store this network's weights as f32")
             name = self.program.block.new_name(f"{var.name}.stored")
-            self.program.vars[name] = Var(
-                name, var.shape, dtype, data=form.run(data), packed=True, quantization=quantization
-            )
+            self.program.vars[name] = _stored(var, name, order, form, axis)
             self.packed[key] = name
         return self.packed[key]
 
@@ -190,3 +190,38 @@ class Packer:
         for var in list(self.program.constants()):
             if var.name not in used:
                 del self.program.vars[var.name]
+
+
+def expanded(var: Var, form: str, axis: int | None) -> tuple[Array, int]:
+    """The float32 values of weights that are stored in a form, and their bytes in the file."""
+    data = np.asarray(var.data, np.float32)
+    if axis is None or form not in _SCALED:
+        halves = form == "f16"
+        return (data.astype(np.float16).astype(np.float32) if halves else data), (
+            data.nbytes >> halves
+        )
+    columns = data.shape[axis]
+    dims = [columns if i == axis else 1 for i in range(data.ndim)]
+    if form == "int8":
+        steps, quantization = to_int8(data, axis)
+        scales = np.asarray(quantization.scale, np.float32)
+        return steps * scales.reshape(dims), data.size + 8 * columns
+    table, indices = palette.to_palette(data, axis, var.name)
+    colors, scales = np.split(table.astype(np.float32), [palette.COLORS])
+    return colors[indices] * scales.reshape(dims), palette.stored_bytes(data.size, columns)
+
+
+def _stored(var: Var, name: str, order: Form, form: str, axis: int | None) -> Var:
+    """A constant in that order and form; `axis`: the dimension of its columns."""
+    data = np.asarray(var.data)
+    if form == "int8" and axis is not None:
+        data, quantization = to_int8(data, axis)
+        flat = order.run(data)
+        return Var(name, var.shape, "i8", data=flat, packed=True, quantization=quantization)
+    if form == "palette4" and axis is not None:
+        table, indices = palette.to_palette(data, axis, var.name)
+        flat = palette.joined(table, order.run(indices))
+        return Var(name, flat.shape, "u8", data=flat, packed=True)
+    if form != var.dtype:
+        data = to_f16(data, var.name, "store this network's weights as f32")
+    return Var(name, var.shape, form, data=order.run(data), packed=True)
