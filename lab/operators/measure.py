@@ -12,7 +12,7 @@ from typing import Any
 
 from lab.experiment import Experiment, FigureRow, computed, figure, figure_row, text
 from lab.operators.draw import DrawnCase
-from lab.peers import worker
+from lab.peers import waiting, worker
 from lab.peers.compare import INSTALL, US
 from lab.peers.process import PeerCase, environment, probe
 from lab.peers.report import geometric_mean
@@ -22,7 +22,6 @@ from trimtab.progress import SILENT, Progress
 from trimtab.tables import Page
 
 PEERS = ("onnxruntime", "openvino")
-BUSY = 0.02  # the share of its time that a process waits for a core, from which on others disturb
 BAR = 1.10
 _BLOCK_NS = 2_000_000
 _MOST_RUNS = 400
@@ -175,7 +174,7 @@ def _of_one(
             engine.run()
         able = [*able[1:], able[0]]
     waited = max(mean(engine.waited) for engine in able)
-    best = min if waited > BUSY else median
+    best = min if waited > waiting.BUSY else median
     ms = {f"{engine.name}_ms": best(engine.ns) / 1e6 for engine in able}
     absent = {f"{name}_ms": None for name in PEERS}
     return [
@@ -200,14 +199,7 @@ def verdict(rows: Sequence[OperatorRow]) -> str:
             f"With {threads} thread{'s' * (threads > 1)}, the geometric mean of {len(ratios)} "
             f"ratios to the better peer is {geometric_mean(ratios):.2f}; {slow} are above {BAR}."
         )
-    busy = [row.waited for row in rows if row.waited > BUSY]
-    if busy:
-        words.append(
-            f"The machine was busy: in {len(busy)} of {len(rows)} cases an engine waited for a core"
-            f" for more than {BUSY:.0%} of its time ({median(busy):.0%} in the middle, "
-            f"{max(busy):.0%} at most), and the fastest block counts."
-        )
-    return " ".join(words)
+    return " ".join([*words, waiting.sentence([row.waited for row in rows], "cases")]).strip()
 
 
 def page(rows: Sequence[OperatorRow]) -> Page:

@@ -21,7 +21,8 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from lab.experiment import FigureRow, figure, figure_row, text
-from lab.peers.process import LoadFigures, PeerCase, Process, prepare, probe
+from lab.peers import waiting
+from lab.peers.process import LoadFigures, PeerCase, Process, TimedBlock, prepare, probe
 from lab.peers.worker import ENGINES
 from trimtab.errors import MissingRequirementError, RunnerError, TrimtabError
 from trimtab.progress import SILENT, Progress, Step
@@ -45,9 +46,10 @@ class PeersRow(FigureRow):
 
     `quartiles_ms`: of the inferences; `start_ms`: loading and first inference; `error`: the
     largest, relative to the largest magnitude of an output; `peak_bytes`: resident memory, weights
-    included; `shipped_bytes`: the model's files, as a user of the engine would ship them;
-    `weights_bytes`: of the ONNX model; `loads`: of fresh processes, whose medians count; `run_ns`:
-    steady-state inferences.
+    included; `shipped_bytes`: the model's files, as a user of the engine would ship them; `waited`:
+    the largest mean share of time for which an engine had no core, of all engines on the network:
+    on a busy machine, `median_ms` is that of the fastest round; `weights_bytes`: of the ONNX model;
+    `loads`: of fresh processes, whose medians count; `run_ns`: steady-state inferences.
     """
 
     network: str = text("network")
@@ -61,6 +63,7 @@ class PeersRow(FigureRow):
     error: float = figure()
     peak_bytes: float = figure()
     shipped_bytes: int = figure()
+    waited: float = figure(digits=3, default=0.0)
     weights_bytes: int = figure(default=0, stored=False)
     loads: tuple[LoadFigures, ...] = figure(default=(), stored=False)
     run_ns: tuple[int, ...] = figure(default=(), stored=False)
@@ -71,13 +74,20 @@ class PeersRow(FigureRow):
         case: tuple[str, str, int],
         weights_bytes: int,
         loads: Sequence[LoadFigures],
-        run_ns: Sequence[int],
+        rounds: Sequence[Sequence[int]],
+        waited: float = 0.0,
     ) -> PeersRow:
-        """The figures of samples. `case`: network, engine and threads."""
+        """The figures of samples. `case`: network, engine and threads; `rounds`: nanoseconds of the
+        inferences of each.
+        """
         peak = statistics.median(load.peak_bytes for load in loads)
+        run_ns = [ns for block in rounds for ns in block]
+        typical = statistics.median(run_ns)
+        if waited > waiting.BUSY:
+            typical = min(statistics.median(block) for block in rounds)
         return cls(
             *case,
-            median_ms=statistics.median(run_ns) / 1e6,
+            median_ms=typical / 1e6,
             quartiles_ms=[round(float(q) / 1e6, 4) for q in np.percentile(run_ns, (25, 75))],
             minimum_ms=min(run_ns) / 1e6,
             start_ms=statistics.median(load.create_ns + load.first_ns for load in loads) / 1e6,
@@ -85,6 +95,7 @@ class PeersRow(FigureRow):
             error=float(f"{max(load.error for load in loads):.2g}"),
             peak_bytes=peak,
             shipped_bytes=loads[0].shipped_bytes,
+            waited=waited,
             weights_bytes=weights_bytes,
             loads=tuple(loads),
             run_ns=tuple(run_ns),
@@ -119,8 +130,8 @@ class RunningEngine(Protocol):
 
     loaded: LoadFigures
 
-    def run(self, count: int) -> Sequence[int]:
-        """Nanoseconds of each of `count` inferences."""
+    def run(self, count: int) -> TimedBlock:
+        """Times `count` inferences."""
 
     def close(self) -> None:
         """Ends the engine."""
@@ -208,7 +219,7 @@ def _on_one(
 ) -> list[PeersRow]:
     """The results of all engines on one model; adds the reasons of failures to `left_out`."""
     loads: dict[str, list[LoadFigures]] = {name: [] for name in engines.versions}
-    samples: dict[str, list[int]] = {name: [] for name in engines.versions}
+    blocks: dict[str, list[TimedBlock]] = {name: [] for name in engines.versions}
 
     def load(name: str, start: Start) -> Start:
         with closing(start()) as fresh:
@@ -216,8 +227,7 @@ def _on_one(
         return start
 
     def run(name: str, engine: RunningEngine) -> RunningEngine:
-        # The first inference finds another engine's weights in the caches.
-        samples[name] += engine.run(1 + RUNS_PER_ROUND)[1:]
+        blocks[name].append(engine.run(1 + RUNS_PER_ROUND))
         return engine
 
     starts = _each(engines.versions, lambda name, _: engines.prepare(name, case, threads), left_out)
@@ -232,9 +242,15 @@ def _on_one(
             running = _each(running, run, left_out)
             running = _rotated(running)
     step.update(total, total)
+    waited = max(statistics.mean(block.waited for block in blocks[name]) for name in running)
     return [
         PeersRow.of(
-            (case.model.stem, name, threads), case.weights_bytes, loads[name], samples[name]
+            (case.model.stem, name, threads),
+            case.weights_bytes,
+            loads[name],
+            # The first inference finds another engine's weights in the caches.
+            [block.ns[1:] for block in blocks[name]],
+            waited,
         )
         for name in engines.versions
         if name in running

@@ -111,6 +111,16 @@ class LoadFigures:
     error: float
 
 
+@dataclass(frozen=True)
+class TimedBlock:
+    """Nanoseconds of each inference, and the share of its time for which the engine's threads were
+    ready and had no core.
+    """
+
+    ns: Sequence[int]
+    waited: float
+
+
 def environment() -> dict[str, str]:
     """Variables of the engines' processes."""
     return {**os.environ, **_LIMITS.get(isa(), {})}
@@ -132,11 +142,11 @@ class Process:
             self.close()
             raise
 
-    def run(self, count: int) -> Sequence[int]:
-        """Nanoseconds of each of `count` inferences; returns when all its threads are idle."""
-        samples = [int(ns) for ns in self._worker.ask(str(count))["ns"]]
+    def run(self, count: int) -> TimedBlock:
+        """Times `count` inferences; returns when all threads of the engine are idle."""
+        answer = self._worker.ask(str(count))
         self._settle()
-        return samples
+        return TimedBlock([int(ns) for ns in answer["ns"]], answer["waited"])
 
     def _settle(self) -> None:
         """Waits until the process is idle: threads of some engines spin after an inference and

@@ -9,6 +9,7 @@ from typing import Any
 
 from lab.committed import Baseline
 from lab.experiment import Experiment, FigureRow, figure_row
+from lab.peers import waiting
 from lab.peers.compare import US, PeerComparison, PeersRow
 from trimtab import escape
 from trimtab.reports.card import peers_table
@@ -104,8 +105,9 @@ def facts(comparison: PeerComparison) -> dict[str, Any]:
 
 
 def page(comparison: PeerComparison) -> Page:
-    """One table per figure, and the reasons for missing results."""
-    parts = [*_tables(comparison.results, comparison.versions)]
+    """One table per figure, how busy the machine was, and the reasons for missing results."""
+    parts: list[str | Table] = [*_tables(comparison.results, comparison.versions)]
+    parts += _busy(comparison.results)
     if comparison.left_out:
         parts.append(Table([Column("reason")], [[why] for why in comparison.left_out], "Left out"))
     return parts
@@ -119,9 +121,16 @@ def suite_page(comparison: PeerComparison) -> Page:
         title = f"{MEDIAN.title}, {threads} thread{'s' * (threads > 1)}"
         engines = {name: name for name in comparison.versions}
         parts.append(table(MEDIAN, measured, threads, engines, title))
+    parts += _busy(measured)
     if comparison.left_out:
         parts.append(Table([Column("reason")], [[why] for why in comparison.left_out], "Left out"))
     return parts
+
+
+def _busy(measured: Sequence[PeersRow]) -> list[str]:
+    by_case = {(row.network, row.threads): row.waited for row in measured}
+    sentence = waiting.sentence([*by_case.values()], "cases")
+    return [sentence] if sentence else []
 
 
 def _tables(measured: Sequence[PeersRow], versions: Mapping[str, str]) -> Iterator[Table]:

@@ -11,8 +11,8 @@ JOB is JSON: {"engine", "model" (an ONNX or TFLite file; LiteRT and ExecuTorch r
 "inputs" (an .npz with one array per input, in the model's order), "names" (of the outputs),
 "prefer" (of trimtab's plan, or ""), "cores" (to run on; default: the first ones), "is_half" (ncnn
 may compute in f16)}. `serve` writes a line of JSON when the model is loaded, and one for each line
-with a number of inferences: their times, their mean CPU time, and the cores that stay busy in the
-pause behind them. trimtab is imported only as an engine: not every interpreter has it.
+with a number of inferences: times, mean CPU time, the cores that stay busy in the pause behind
+them, and the share of time without a core. trimtab is imported only as an engine.
 """
 
 from __future__ import annotations
@@ -323,12 +323,14 @@ def serve(
     shipped = sum(file.stat().st_size for file in shipped_files if file.exists())
     answer(create_ns=create_ns, first_ns=first_ns, peak_bytes=peak, shipped_bytes=shipped)
     for line in commands:
-        begin = time.process_time_ns()
+        before, start, begin = waited(), time.perf_counter_ns(), time.process_time_ns()
         times = [_timed(run, mark)[0] for _ in range(int(line))]
         end = time.process_time_ns()
+        share = (waited() - before) / max(time.perf_counter_ns() - start, 1)
         time.sleep(_PAUSE_S)
         waiting = (time.process_time_ns() - end) / (_PAUSE_S * 1e9)
-        answer(ns=times, cpu_ns=(end - begin) / max(len(times), 1), waiting_cores=waiting)
+        cpu_ns = (end - begin) / max(len(times), 1)
+        answer(ns=times, cpu_ns=cpu_ns, waiting_cores=waiting, waited=share)
 
 
 def waited() -> int:

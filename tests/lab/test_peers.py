@@ -6,7 +6,7 @@ import importlib.util
 import json
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +27,7 @@ from lab.peers.compare import (
     Start,
     compare,
 )
-from lab.peers.process import LoadFigures, PeerCase, Process, probe
+from lab.peers.process import LoadFigures, PeerCase, Process, TimedBlock, probe
 from lab.peers.quantized import quantized
 from tests.python_script import FIRST_LINES
 from trimtab import tables
@@ -64,13 +64,16 @@ class FakeEngine:
     log: list[str]
     turns: int = 1000
     loaded: LoadFigures = LOADED
+    waited: float = 0.0
 
-    def run(self, count: int) -> Sequence[int]:
+    def run(self, count: int) -> TimedBlock:
         self.log.append(self.name)
         self.turns -= 1
         if self.turns < 0:
             raise RunnerError("it ended: killed", where=self.name)
-        return [99 * self.run_ns, *[self.run_ns] * (count - 1)]
+        others = 2 if self.waited and self.turns % 4 else 1  # what disturbs three rounds of four
+        run_ns = others * self.run_ns
+        return TimedBlock([99 * run_ns, *[run_ns] * (count - 1)], self.waited)
 
     def close(self) -> None:
         self.log.append(f"close {self.name}")
@@ -82,6 +85,7 @@ class FakeEngines:
 
     run_ns: Mapping[str, int | None]
     turns: Mapping[str, int] = field(default_factory=dict)
+    waited: float = 0.0
     log: list[str] = field(default_factory=list)
 
     @property
@@ -93,7 +97,7 @@ class FakeEngines:
         if duration is None:
             raise RunnerError("it cannot", where=f"{engine} on {case.model.stem}")
         turns = self.turns.get(engine, 1000)
-        return lambda: FakeEngine(engine, duration // threads, self.log, turns)
+        return lambda: FakeEngine(engine, duration // threads, self.log, turns, waited=self.waited)
 
 
 def test_rounds_interleave_the_engines_and_warm_up_each(model: Path, tmp_path: Path) -> None:
@@ -109,6 +113,17 @@ def test_rounds_interleave_the_engines_and_warm_up_each(model: Path, tmp_path: P
     assert ours.peak_bytes == 5_000_048
     assert ours.beyond_weights_bytes == 5_000_000
     assert ours.shipped_bytes == 77
+
+
+def test_on_a_busy_machine_the_fastest_round_counts_and_the_page_says_so(
+    model: Path, tmp_path: Path
+) -> None:
+    engines = FakeEngines({"ncnn": 4_000_000, "trimtab": 2_000_000}, waited=0.3)
+    outcome = compare(ComparisonScope([model], rounds=8), engines, tmp_path)
+    assert [row.median_ms for row in outcome.results] == [4.0, 2.0]
+    assert "busy: in 1 of 1 cases an engine waited" in tables.text(report.page(outcome))
+    quiet = compare(ComparisonScope([model]), FakeEngines({"trimtab": 2_000_000}), tmp_path)
+    assert "busy" not in tables.text(report.page(quiet))
 
 
 def test_a_peer_that_fails_is_left_out_and_named(model: Path, tmp_path: Path) -> None:
@@ -142,7 +157,7 @@ job = json.loads(sys.argv[-1])
 numpy.savez(job["folder"] + "/outputs.npz", y=numpy.zeros(4))
 print(json.dumps(dict(create_ns=1, first_ns=1, peak_bytes=1, shipped_bytes=1)), flush=True)
 for line in sys.stdin:
-    print(json.dumps(dict(ns=[1] * int(line))), flush=True)
+    print(json.dumps(dict(ns=[1] * int(line), waited=0)), flush=True)
     end = time.process_time() + 0.1
     while time.process_time() < end: pass
     open(job["folder"] + "/rests", "w").close()
@@ -157,7 +172,7 @@ def test_the_next_engine_waits_until_the_threads_of_the_last_one_are_idle(
     python.chmod(0o755)
     case = PeerCase.of(model, tmp_path)
     with closing(Process(str(python), case, "ncnn", 1)) as engine:
-        assert engine.run(3) == [1, 1, 1]
+        assert engine.run(3).ns == [1, 1, 1]
         assert (case.folder / "rests").exists()
 
 
@@ -169,7 +184,7 @@ def test_a_failure_of_trimtab_is_an_error(model: Path, tmp_path: Path) -> None:
 
 def result(network: str, engine: str, threads: int, ms: float) -> PeersRow:
     loads = (LoadFigures(int(ms * 3e6), int(ms * 1e6), int(ms * 1e6) + 100, int(ms * 1e4), 2e-6),)
-    return PeersRow.of((network, engine, threads), 100, loads, (int(ms * 1e6),))
+    return PeersRow.of((network, engine, threads), 100, loads, [[int(ms * 1e6)]])
 
 
 def test_tables_have_ratios_to_the_best_peer_and_their_geometric_mean() -> None:
