@@ -18,7 +18,7 @@ COUNTS = "counts, bytes, outcomes: the command gives them again"
 
 
 def kind(results: Results) -> str:
-    """What the rows of a result file hold of the measurement that made them."""
+    """The part of its measurement that the rows of a result file hold."""
     if not results.command:
         return GATHERED
     timed = (

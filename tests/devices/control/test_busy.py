@@ -35,6 +35,6 @@ def test_the_share_of_a_core_is_what_is_neither_idle_nor_waiting_for_a_disk() ->
 
 
 def test_this_machine_tells_all_its_cores() -> None:
-    told = read(Path("/proc/stat").read_text())
-    assert all(0 <= one <= every for one, every in told.values())
-    assert len(told) > 0
+    ticks = read(Path("/proc/stat").read_text())
+    assert all(0 <= busy <= every for busy, every in ticks.values())
+    assert len(ticks) > 0

@@ -1,0 +1,23 @@
+"""How busy the machine was while engines were timed: the share of its time for which a thread of an
+engine was ready and had no core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+BUSY = 0.02
+"""The share from which on others disturb the times of an engine."""
+
+
+def sentence(shares: Sequence[float], unit: str) -> str:
+    """What the shares of all `unit` say; "" if the machine was quiet in all of them."""
+    busy = [share for share in shares if share > BUSY]
+    if not busy:
+        return ""
+    return (
+        f"The machine was busy: in {len(busy)} of {len(shares)} {unit} an engine waited for a core "
+        f"for more than {BUSY:.0%} of its time ({median(busy):.0%} in the middle, "
+        f"{max(busy):.0%} at most), and the fastest block counts."
+    )
