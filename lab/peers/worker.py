@@ -10,8 +10,8 @@ JOB is JSON: {"engine", "model" (an ONNX or TFLite file; LiteRT and ExecuTorch r
 .pte file beside an ONNX file), "folder" (for converted files), "threads", "inputs" (an .npz with an
 array for each input, in order), "names" (of the outputs), "prefer" (of trimtab's plan, or ""),
 "cores" (to run on; default: the first ones), "is_half" (ncnn may compute in f16)}. `serve` writes a
-line of JSON when the model is loaded, and one for each line with a number of inferences: times, mean
-CPU time, the cores that stay busy in the pause behind them, and the share of time without a core.
+line of JSON when the model is loaded, and one for each line with a number of inferences: times, CPU
+time, the cores that stay busy in the pause behind them, and the share of time without a core.
 trimtab is imported only as an engine.
 """
 
