@@ -7,24 +7,30 @@
 namespace trimtab {
 namespace {
 
-constexpr size_t kAtOnce = 256;  // indices on the stack
-
 class Gather final : public OperatorOf<GatherAttributes> {
  public:
   void Run(ThreadPool& pool) override {
     const Tensor& x = input(0);
+    const size_t size = x.element_size();
     const auto taken = static_cast<size_t>(input(1).Count());
     const auto outer = static_cast<size_t>(x.dims.Count(0, axis_));
-    const size_t run = static_cast<size_t>(x.dims.Count(axis_ + 1, x.dims.rank)) * x.element_size();
-    const auto* from = static_cast<const uint8_t*>(x.raw);
-    auto* to = static_cast<uint8_t*>(output().raw);
-    const int64_t length = x.dims[axis_];
-    if (run == x.element_size()) return GatherElements(pool);
-    pool.For(outer * taken, run / x.element_size(), [&](size_t begin, size_t end, int) {
-      for (size_t i = begin; i < end; ++i) {
-        const size_t block = i / taken * static_cast<size_t>(length);
-        const auto index = static_cast<size_t>(ElementIndex(input(1), i % taken, length));
-        Copy(to + i * run, from + (block + index) * run, run);
+    const size_t run = static_cast<size_t>(x.dims.Count(axis_ + 1, x.dims.rank)) * size;
+    const size_t block = static_cast<size_t>(x.dims[axis_]) * run;
+    pool.For(outer * taken, run / size, [=](size_t begin, size_t end, int) {
+      const Tensor &indices = input(1), &from = input(0);
+      size_t i = begin % taken;  // counted: a division takes longer than to copy an element
+      const auto* line = static_cast<const uint8_t*>(from.raw) + begin / taken * block;
+      auto* to = static_cast<uint8_t*>(output().raw) + begin * run;
+      for (size_t left = end - begin; left > 0; --left, to += run) {
+        const auto* const at =
+            line + static_cast<size_t>(ElementIndex(indices, i, from.dims[axis_])) * run;
+        if (run == size)
+          CopyElement(to, at, size);
+        else
+          Copy(to, at, run);
+        if (++i < taken) continue;
+        i = 0;
+        line += block;
       }
     });
   }
@@ -46,31 +52,6 @@ class Gather final : public OperatorOf<GatherAttributes> {
   }
 
  private:
-  // Indices of single elements are read once for a range of blocks, a stack's worth at a time.
-  void GatherElements(ThreadPool& pool) {
-    const Tensor& x = input(0);
-    const auto taken = static_cast<size_t>(input(1).Count());
-    const auto length = static_cast<size_t>(x.dims[axis_]), size = x.element_size();
-    const auto* const from = static_cast<const uint8_t*>(x.raw);
-    auto* const to = static_cast<uint8_t*>(output().raw);
-    pool.For(static_cast<size_t>(x.dims.Count(0, axis_)), taken,
-             [&](size_t begin, size_t end, int) {
-               size_t offsets[kAtOnce];
-               for (size_t first = 0; first < taken; first += kAtOnce) {
-                 const size_t count = taken - first < kAtOnce ? taken - first : kAtOnce;
-                 for (size_t i = 0; i < count; ++i)
-                   offsets[i] =
-                       static_cast<size_t>(ElementIndex(input(1), first + i, x.dims[axis_])) * size;
-                 for (size_t block = begin; block < end; ++block) {
-                   const uint8_t* const line = from + block * length * size;
-                   uint8_t* const out = to + (block * taken + first) * size;
-                   for (size_t i = 0; i < count; ++i)
-                     CopyElement(out + i * size, line + offsets[i], size);
-                 }
-               }
-             });
-  }
-
   int axis_ = 0;
 };
 
