@@ -253,6 +253,7 @@ EXPERIMENTS: dict[str, set[str]] = {
     "coverage": {"fuzz"},
     "hosts": {"bare_machine"},
     "instructions": {"peers"},
+    "journeys": {"photographs"},
     "operators": {"peers"},
     "overview": {"peers", "sizes"},
     "silicon": {"peers"},

@@ -12,7 +12,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from trimtab.sweep import dry_run, run
+from trimtab.sweep import dry_run, outcome_table, run
 from trimtab.sweep.dry_run import ListedCell
 
 
@@ -57,6 +57,7 @@ def test_it_lists_the_shapes_and_samples_of_each_cell(tmp_path: Path) -> None:
         ("input = 'image=1,3,8,8'", "there is no input 'image'"),
         ("input = 'data=1,4,8,8'", "does not fit"),
         ("input = 'data=1,3,8,8'\nprecision = 'int8'", "samples are missing"),
+        ("input = 'data=1,3,8,8'\nprecision = 'f16'\ndevice = 'qemu-a53'", "no f16 arithmetic"),
         ("input = 'data=1,3,8,8'\nprecision = 'mixed'", "mixed precision needs a budget"),
         ("input = 'data=1,3,8,8'\nprecision = 'int8'\ncalibration = 'small.npz'", "small.npz"),
     ],
@@ -85,3 +86,25 @@ def test_the_command_fails_if_a_cell_cannot_be_built_and_lists_all_cells(
     assert [bool(cell["problem"]) for cell in cells] == [False, True]
     assert cells[0]["inputs"] == {"data": [1, 3, 8, 8]}
     assert "1 of 2 cells cannot be built" in printed.stderr
+
+
+def test_half_is_f16_or_its_weights_and_equal_builds_are_one_row(tmp_path: Path) -> None:
+    devices = "device = ['qemu-a53', 'qemu-a76', 'qemu-armv7']"
+    listed = survey(tmp_path, f"input = 'data=1,3,8,8'\nprecision = 'half'\n{devices}")
+    chosen = {one.cell.device: (one.cell.precision, one.cell.weights) for one in listed}
+    stored = ("f32", "f16")
+    assert chosen == {"qemu-a53": stored, "qemu-a76": ("f16", ""), "qemu-armv7": stored}
+    rows = [
+        {
+            "configuration": {"model": "net", "device": device, "prefer": prefer, "threads": 1},
+            "status": "OK",
+            "latency_ns": 1e6 * i,
+            "build": build,
+        }
+        for i, (device, prefer, build) in enumerate(
+            [("a", "size", "1"), ("a", "load", "2"), ("a", "balanced", "1"), ("b", "size", "1")]
+        )
+    ]
+    lines = outcome_table.table(rows, ["device", "prefer"]).text().splitlines()[2:]
+    shown = [line.split("OK")[0].split() for line in lines]
+    assert shown == [["a", "size", "=", "balanced"], ["a", "load"], ["b", "size"]]

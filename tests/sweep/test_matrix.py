@@ -111,6 +111,27 @@ def test_a_key_changes_with_everything_it_identifies_and_nothing_else(tmp_path: 
     assert one.series(one.cells[0]) != longer.series(longer.cells[0])
 
 
+@pytest.mark.parametrize(
+    ("device", "protocol", "is_same"),
+    [
+        ("local", "launches = 10\nruns = 30", True),  # the defaults
+        ("local", "timeout = 9", True),
+        ("local", "governor = 'keep'", False),
+        ("local", "compare = 'threads'", False),
+        ("qemu-a53", "launches = 4\nwarmup = 9\ntimeout = 9\ngovernor = 'keep'", True),
+        ("qemu-a53", "compare = 'threads'\nmin-time-ms = 3", True),
+        ("qemu-a53", "per-op = true", False),
+    ],
+)
+def test_a_key_is_that_of_the_protocol_that_has_an_effect(
+    tmp_path: Path, device: str, protocol: str, is_same: bool
+) -> None:
+    text = f"[matrix]\nmodel = 'resnet18'\ndevice = '{device}'\n[protocol]\n"
+    plain, other = (sweep(tmp_path, text + more) for more in ("", protocol))
+    keys = [of.key(of.cells[0], "aa", "bb") for of in (plain, other)]
+    assert (keys[0] == keys[1]) == is_same
+
+
 def test_cells_that_differ_only_in_compared_axes_form_one_group(tmp_path: Path) -> None:
     text = """
     [matrix]

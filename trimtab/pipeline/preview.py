@@ -8,7 +8,8 @@ from trimtab import importers
 from trimtab.errors import TrimtabError
 from trimtab.pipeline import input_shapes, precision
 from trimtab.pipeline.recipe import Recipe, Shapes
-from trimtab.pipeline.resolve import model_path
+from trimtab.pipeline.resolve import find_target, model_path
+from trimtab.planner.precision import check_target
 from trimtab.program import Program
 
 
@@ -41,6 +42,8 @@ class Previews:
         calibration = recipe.calibrating
         try:
             precision.check(program, recipe.plan, calibration)
+            if recipe.plan.precision == "f16":
+                check_target(find_target(recipe.toolchain, recipe.cpu))
         except TrimtabError as error:
             return Preview(inputs, error)
         samples = *network, calibration.samples

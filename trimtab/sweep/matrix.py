@@ -17,11 +17,15 @@ from typing import Annotated, Any
 
 from trimtab import strict_json
 from trimtab.bench.jobs import MAX_THREADS, Settings
+from trimtab.devices import find_device
 from trimtab.devices.control import Control
 from trimtab.errors import TrimtabError, UsageError
 from trimtab.pipeline import input_shapes
 from trimtab.toml_table import Minimum, TomlFile
 
+HALF = (
+    "half"  # the precision f16 where the core computes in it, elsewhere f16 as the stored weights
+)
 TUNED = "tuned"  # the plan that is measured on the cell's device (docs/tuning.md)
 MAX_CELLS = 10_000  # a larger product is a mistake in the file
 
@@ -101,11 +105,17 @@ class SweepProtocol:
     settings: Settings = field(default_factory=Settings)
     compare: tuple[str, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
-        """The part of a cell's key; the time to wait for a busy device is not in it."""
-        values = dataclasses.asdict(self.settings)
-        del values["threads"], values["control"]["wait_s"]
-        return {**values, "compare": list(self.compare)}
+    def to_json(self, *, is_emulated: bool) -> dict[str, Any]:
+        """The part of a cell's key: what has an effect on the figures of its device, with defaults
+        filled in. An emulator counts exactly, whatever the launches, clocks and rounds.
+        """
+        settings = self.settings.counted() if is_emulated else self.settings
+        values = dataclasses.asdict(settings.resolved(is_emulated=is_emulated))
+        control = values.pop("control")
+        del values["threads"], values["timeout_s"], control["wait_s"]
+        if is_emulated:
+            return values
+        return {**values, "control": control, "compare": list(self.compare)}
 
 
 @dataclass(frozen=True)
@@ -124,14 +134,17 @@ class Sweep:
                 "binary": binary_sha256,
                 "model": model_sha256,
                 "configuration": cell.configuration,
-                "protocol": self.protocol.to_json(),
+                "protocol": self._protocol_of(cell),
             }
         )
 
     def series(self, cell: Cell) -> str:
         """Identifies a cell across commits: the key without content hashes."""
-        values = {"configuration": cell.configuration, "protocol": self.protocol.to_json()}
+        values = {"configuration": cell.configuration, "protocol": self._protocol_of(cell)}
         return _digest(values)
+
+    def _protocol_of(self, cell: Cell) -> dict[str, Any]:
+        return self.protocol.to_json(is_emulated=find_device(cell.device).transport == "qemu_user")
 
     def groups(self, cells: Sequence[Cell]) -> list[tuple[Cell, ...]]:
         """The cells grouped by what they are compared with, in the order of `cells`."""

@@ -54,15 +54,24 @@ def rows(outcomes: Sequence[CellOutcome], folder: Path) -> list[dict[str, Any]]:
 
 
 def table(rows: Sequence[dict[str, Any]], axes: Sequence[str]) -> Table:
-    """A table of `rows` with these axes of the configurations."""
+    """A table of `rows` with these axes of the configurations. Cells of a device whose binary and
+    model are the same bytes are one row, with the figures of the first.
+    """
     columns = [*map(Column, axes), Column("status")]
     columns += [number("inference"), number("binary bytes", ","), number("model bytes", ",")]
     has_ratios = any("ratio" in row for row in rows)
     if has_ratios:
         columns += [number("to baseline"), Column("difference")]
     lines = []
-    for row in rows:
-        line: list[str | int | None] = [row["configuration"].get(axis, "") for axis in axes]
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for i, row in enumerate(rows):
+        place = [row["configuration"].get(axis) for axis in ("model", "threads", "device")]
+        groups.setdefault((row.get("build", i), *place), []).append(row)
+    for row, *equal in groups.values():
+        line: list[str | int | None] = [
+            " = ".join(dict.fromkeys(str(r["configuration"].get(axis, "")) for r in (row, *equal)))
+            for axis in axes
+        ]
         line += [row["status"], _cost(row), row.get("binary_bytes"), row.get("model_bytes")]
         if has_ratios:
             ratio = row.get("ratio")
@@ -81,7 +90,9 @@ def _cost(row: dict[str, Any]) -> str | None:
 
 def _figures(record: Record) -> dict[str, Any]:
     run = summary.summarize(record)
-    figures: dict[str, Any] = {"run_id": record.header.run_id}
+    header = record.header
+    figures: dict[str, Any] = {"run_id": header.run_id}
+    figures["build"] = f"{header.binary.sha256[:12]}-{header.model.sha256[:12]}"
     for key, name in (("latency", "latency_ns"), ("latency_instructions", "instructions")):
         figure = run.figure(key)
         figures[name] = figure.value if figure else None

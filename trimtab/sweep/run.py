@@ -12,7 +12,9 @@ from trimtab.build.toolchain import find_toolchain
 from trimtab.devices import find_device
 from trimtab.errors import UsageError
 from trimtab.pipeline.recipe import Recipe
+from trimtab.pipeline.resolve import find_target
 from trimtab.pipeline.stores import sweep_store
+from trimtab.planner.precision import has_f16_kernels
 from trimtab.profile import find_profile
 from trimtab.progress import SILENT, Progress
 from trimtab.results import index
@@ -59,7 +61,7 @@ def read(path: Path) -> Sweep:
     for cell in sweep.cells:
         recipe = Recipe(toolchain=cell.toolchain, cpu=cell.cpu).on_device(find_device(cell.device))
         resolved = dataclasses.replace(cell, toolchain=recipe.toolchain, cpu=recipe.cpu)
-        cells.append(_checked(resolved, path))
+        cells.append(_checked(_of_half(resolved), path))
     _check_used(sweep.cells, cells, path)
     if too_large := [group for group in sweep.groups(cells) if len(group) > len(ARMS)]:
         raise UsageError(
@@ -68,6 +70,15 @@ def read(path: Path) -> Sweep:
             hint="compare fewer axes",
         )
     return dataclasses.replace(sweep, cells=tuple(dict.fromkeys(cells)))
+
+
+def _of_half(cell: Cell) -> Cell:
+    """The cell with the precision or the stored weights that `half` stands for on its core."""
+    if cell.precision != matrix.HALF:
+        return cell
+    if has_f16_kernels(find_target(cell.toolchain, cell.cpu)):
+        return dataclasses.replace(cell, precision="f16")
+    return dataclasses.replace(cell, precision="f32", weights="f16")
 
 
 def _checked(cell: Cell, path: Path) -> Cell:
