@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,12 +15,14 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from tests.debug.networks import write
+from tests.small_programs import Net
 from trimtab import importers, kernels
+from trimtab.bench.jobs import Settings
 from trimtab.debug import diagnosis, page, regions
 from trimtab.debug.case import SavedCase
 from trimtab.debug.diagnosis import Diagnosis, diagnose
 from trimtab.debug.tensors import Dump, Result
-from trimtab.errors import UsageError
+from trimtab.errors import PlanError, UsageError
 from trimtab.pipeline.built import Built
 from trimtab.pipeline.loaded import load
 from trimtab.pipeline.planned import plan
@@ -79,7 +82,9 @@ def diagnosed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., 
             lambda _, recipe, __: Built(plan(load(recipe)), cast(Any, None), None),
         )
         monkeypatch.setattr(diagnosis, "run_on_device", fake)
-        recipe = Recipe(str(model), measurement=MeasurementRequest())
+        recipe = Recipe(
+            str(model), measurement=MeasurementRequest(settings=Settings(accept_wrong=True))
+        )
         return diagnose(recipe, case, repeat=repeat)
 
     return run
@@ -168,6 +173,37 @@ def test_a_value_that_is_not_finite_is_told_with_its_place(
     assert one.first.figures_actual.not_finite == 1
     assert "not finite" in page.to_text(one)
     assert '"actual": null' in page.to_json(one)
+
+
+def test_a_right_result_that_is_not_finite_is_told(
+    diagnosed: Callable[..., Diagnosis], tmp_path: Path
+) -> None:
+    net = Net(x=(1, 4, 6, 6))
+    net.finish(net("relu", net("sqrt", "x"))).save(tmp_path / "net.ttm")
+    one = diagnosed(tmp_path / "net.ttm")
+    assert one.cause == ""
+    match = re.search(r"(\d+) elements of operator .*sqrt.* are not finite", page.to_text(one))
+    assert match
+    assert 0 < int(match[1]) < 4 * 36  # about half of a normal distribution is negative
+
+
+def test_an_operator_that_this_machine_cannot_compute_is_told(
+    diagnosed: Callable[..., Diagnosis], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = regions.Region.compute
+
+    def compute(part: regions.Region, values: Any, target: Target, *plan: Any) -> list[Array]:
+        is_fake = target == Target.host()  # the device of `diagnosed`
+        if not is_fake and any(op.type == "max_pool" for op in part.program.ops):
+            raise PlanError("no kernel pools here")
+        return original(part, values, target, *plan)
+
+    monkeypatch.setattr(regions.Region, "compute", compute)
+    one = diagnosed(write(tmp_path))
+    assert one.cause == ""
+    assert [finding.type for finding in one.findings if finding.unknown] == ["max_pool"]
+    text = page.to_text(one)
+    assert "not compared: this machine cannot compute it: no kernel pools here" in text
 
 
 def test_rounding_that_adds_up_is_told_from_a_wrong_operator(

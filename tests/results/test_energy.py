@@ -52,3 +52,10 @@ def test_a_source_that_counts_backwards_says_why_it_has_no_energy(tmp_path: Path
     (source,) = energy.rows(record(tmp_path, event)) or ()
     assert (source.joules, source.joules_above_idle, source.idle_watts) == (None, None, None)
     assert "backwards" in source.note
+
+
+def test_a_power_that_stands_still_is_told(tmp_path: Path) -> None:
+    busy = [[at, SourceKind.POWER, "ina", 2_000_000, 0, ""] for at in range(30)]
+    (source,) = energy.rows(record(tmp_path, {"inferences": 2, "idle": [], "busy": busy})) or ()
+    assert source.joules == pytest.approx(29)
+    assert "its reading stood still for 29 s" in source.note

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from trimtab import array_files, files, modelfile, strict_json
 from trimtab.build.derived_profile import profile_of
-from trimtab.debug.findings import agreement
+from trimtab.debug.findings import agreement, simulated_rounding
 from trimtab.debug.regions import Region
 from trimtab.devices import DeviceDefinition
 from trimtab.errors import ModelFileError, PlanError, ProfileError
@@ -141,8 +141,12 @@ class SavedCase:
             inputs = dict(zip(planned.inputs, self.inputs, strict=True))
             with remote_runner(definition, built.runner, "debug") as runner:
                 results = runner.compute(planned, inputs, folder, self.threads)
+        part = Region(self.part, (*self.part.inputs,), (*self.part.outputs,))
+        values = dict(zip(self.part.inputs, self.inputs, strict=True))
+        here = Target.portable(Target.host().arch)
+        rounding = simulated_rounding(part, values, here, self.plan)
         for name, right in zip(planned.outputs, self.expected, strict=True):
-            if wrong := agreement(name, right, results[name], None).wrong:
+            if wrong := agreement(name, right, results[name], rounding.get(name)).wrong:
                 return wrong
         return ""
 

@@ -79,7 +79,12 @@ def diagnose(
     measurement = recipe.measurement or MeasurementRequest()
     definition = find_device(measurement.device)
     recipe = replace(recipe, tensors=True, measurement=measurement).on_device(definition)
-    room = ready_device(definition, recipe.toolchain, trust_new=measurement.trust_new)
+    room = ready_device(
+        definition,
+        recipe.toolchain,
+        trust_new=measurement.trust_new,
+        wait_s=measurement.settings.control.wait_s,
+    )
     built = build_for(room, recipe, progress)
     built.planned.loaded.source.require_fixed_sizes("debug")
     dump = run_on_device(built, progress)
@@ -171,7 +176,7 @@ class _DeviceComparison:
     def __init__(self, planned: Planned, dump: Dump) -> None:
         assert planned.expected, "the recipe asks for a measurement"
         self._planned, self._dump, self.expected = planned, dump, planned.expected
-        self.program = planned.program
+        self.program, self._plan = planned.program, plan_of(planned.program)
         plan = planned.plan
         self._semantic = precision.assign(
             planned.optimized, planned.loaded.target, plan.precision, plan.precisions
@@ -214,7 +219,7 @@ class _DeviceComparison:
     def _compare(self, finding: OperatorFinding, op: Op) -> OperatorFinding:
         part = self._region(op)
         for target in self._targets:
-            compared = findings.compare(finding, part, self._values, target)
+            compared = findings.compare(finding, part, self._values, target, self._plan)
             if not (compared.wrong or compared.unknown):
                 break
         return compared
@@ -229,8 +234,7 @@ class _DeviceComparison:
         """The case of an operator that is beyond its bound."""
         part = self._region(self.program.ops[wrong.index])
         expected = part.compute(self._values, self._targets[-1])
-        plan = plan_of(self.program)
-        return SavedCase.of(part, self._values, expected, plan, recipe, str(wrong))
+        return SavedCase.of(part, self._values, expected, self._plan, recipe, str(wrong))
 
     def output(self) -> str:
         """Why an output of the network is beyond its bound; "" if none is."""

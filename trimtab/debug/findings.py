@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from trimtab.bench import golden
 from trimtab.bench.golden import Agreement, Golden, RoundingLoss
-from trimtab.debug.regions import Region
-from trimtab.errors import TrimtabError
+from trimtab.debug.regions import EXACT, Region, same_algorithms
+from trimtab.errors import PlanError, ProfileError, TrimtabError
+from trimtab.planner.plan_file import Plan
 from trimtab.program import Program
 from trimtab.quantization.accuracy import Deviation
 from trimtab.target import Target
@@ -100,16 +101,20 @@ def describe(program: Program, index: int, layers: Sequence[str]) -> OperatorFin
 
 
 def compare(
-    finding: OperatorFinding, part: Region, values: Mapping[str, Array], target: Target
+    finding: OperatorFinding,
+    part: Region,
+    values: Mapping[str, Array],
+    target: Target,
+    plan: Plan = EXACT,
 ) -> OperatorFinding:
     """The finding with the comparison of an operator's results, which are among `values` like its
-    operands.
+    operands. `plan`: that of the network, whose algorithms have roundings of their own.
     """
     try:
         expected = part.compute(values, target)
         rounding: Mapping[str, RoundingLoss] = {}
         if any(agreement(*one, None).wrong for one in _alike(part, expected, values)):
-            rounding = _simulated_rounding(part, values, target)
+            rounding = simulated_rounding(part, values, target, plan)
     except TrimtabError as error:
         return replace(finding, unknown=f"this machine cannot compute it: {error.what}")
     worst = finding
@@ -165,10 +170,12 @@ def agreement(name: str, right: Array, actual: Array, rounding: RoundingLoss | N
     return golden.compare(one, 0, np.ascontiguousarray(actual, order).tobytes())
 
 
-def _simulated_rounding(
-    part: Region, values: Mapping[str, Array], target: Target
+def simulated_rounding(
+    part: Region, values: Mapping[str, Array], target: Target, plan: Plan
 ) -> dict[str, RoundingLoss]:
-    """The loss of a region's results by f16, beside the same operators in float32."""
+    """The loss of a region's results by f16, beside the same operators in float32: with the
+    algorithms of the network's `plan`, or the direct ones where this machine has no others.
+    """
     program = part.program
     halves = [name for name in program.outputs if program.vars[name].dtype == "f16"]
     if not halves:
@@ -181,7 +188,10 @@ def _simulated_rounding(
         for name, value in values.items()
     }
     exact = Region(wide, part.inputs, part.outputs).compute(feeds, target)
-    half = part.compute(values, target)
+    try:
+        half = part.compute(values, target, same_algorithms(program, plan))
+    except (PlanError, ProfileError):
+        half = part.compute(values, target)
     losses = {}
     for name, a, b in zip(part.outputs, exact, half, strict=True):
         deviation = Deviation.of(a, b)

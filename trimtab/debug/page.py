@@ -65,6 +65,11 @@ def _head(diagnosis: Diagnosis) -> list[str | Table]:
     first = diagnosis.first
     if first and first.figures_expected and first.figures_actual:
         parts.append(_tensors(first, first.figures_expected, first.figures_actual))
+    for one in compared:
+        if not one.wrong and one.figures_actual and one.figures_actual.not_finite:
+            count = f"{one.figures_actual.not_finite:,} elements of {one}"
+            parts.append(f"{count} are not finite, there as here, and none before it.")
+            break
     parts += _slow(diagnosis.times)
     unknown = {one.unknown for one in diagnosis.findings if one.unknown}
     return [*parts, *(f"not compared: {why}" for why in sorted(unknown))]

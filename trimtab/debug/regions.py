@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trimtab.planner import algorithms, planner
-from trimtab.planner.plan_file import Plan
+from trimtab.planner.plan_file import Choice, Plan, operator_keys
 from trimtab.program import Op, Program
 from trimtab.session import Session
 from trimtab.target import Target
@@ -34,15 +34,25 @@ class Region:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
 
-    def compute(self, values: Mapping[str, Array], target: Target) -> list[Array]:
+    def compute(
+        self, values: Mapping[str, Array], target: Target, plan: Plan = EXACT
+    ) -> list[Array]:
         """The outputs for the values of the inputs, by the names in the network.
 
         PlanError or ProgramError if this machine cannot compute it.
         """
-        session = Session(planner.plan(self.program, target, EXACT))
+        session = Session(planner.plan(self.program, target, plan))
         names = zip(self.program.inputs, self.inputs, strict=True)
         results = session.run({own: np.ascontiguousarray(values[name]) for own, name in names})
         return [results[name] for name in self.program.outputs]
+
+
+def same_algorithms(part: Program, plan: Plan) -> Plan:
+    """The plan of a region by the algorithms, without the kernels, of a network's plan."""
+    keys = {*operator_keys(part)}
+    chosen = {key: one.algorithm for key, one in plan.operators.items() if key in keys}
+    choices = {key: Choice(algorithm) for key, algorithm in chosen.items() if algorithm}
+    return replace(EXACT, operators=choices)
 
 
 def region(program: Program, computed: Container[str], outputs: Sequence[str]) -> Region:

@@ -208,6 +208,8 @@ USELESS = [
     (series(SourceKind.BATTERY, [9, 9], 1, "Charging"), "not discharging"),
     (series(SourceKind.BATTERY, [9, 9], 1, "Full"), "not discharging"),
     (series(SourceKind.POWER, [9]), "too short"),
+    (series(SourceKind.COUNTER, [7] * 30), "stood still for 29 s"),
+    (series(SourceKind.CHARGE, [7] * 30, 4, "Discharging"), "stood still for 29 s"),
 ]
 
 

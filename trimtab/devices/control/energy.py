@@ -126,6 +126,9 @@ def _reading(source: str, kind: SourceKind, samples: Sequence[EnergySample]) -> 
         return EnergyReading(source, None, 0.0, updates, why)
     if any(sample.state not in ("", "Discharging") for sample in samples):
         return EnergyReading(source, None, seconds, updates, "the battery was not discharging")
+    if not updates and kind in (SourceKind.COUNTER, SourceKind.CHARGE):
+        why = f"its reading stood still for {seconds:.0f} s: measure longer, or by another source"
+        return EnergyReading(source, None, seconds, updates, why)
     joules: float | None
     match kind:
         case SourceKind.COUNTER:
