@@ -44,9 +44,9 @@ from trimtab.results.peer_figures import PeerFigure
 RUNS = 5  # timed inferences of a launch, after the first two
 COUNTED_RUNS = 1  # of a launch whose instructions are counted, which are the same each time
 TIMEOUT_S = 900.0
-ENGINES = ("onnxruntime", "openvino", "opencv", "ncnn", "litert")
+ENGINES = ("onnxruntime", "openvino", "opencv", "ncnn", "mnn", "litert")
 _QUANTIZED = ("onnxruntime", "openvino", "litert")
-_PRECISIONS = {"f32": ENGINES, "f16": ("ncnn",), "int8": _QUANTIZED}
+_PRECISIONS = {"f32": ENGINES, "f16": ("ncnn", "mnn"), "int8": _QUANTIZED}
 _US = "trimtab"
 
 

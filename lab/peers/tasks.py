@@ -22,7 +22,7 @@ class PeersOptions:
     """Options of `bench.peers`."""
 
     device: str = option(
-        "device on which onnxruntime, ncnn and LiteRT run beside trimtab; default: this machine"
+        "device on which the engines run beside trimtab, from their wheels; default: this machine"
     )
     runner: tuple[str, ...] = option(
         "program of another engine for --device: NAME=PROGRAM or NAME=PROGRAM:FILE:FILE "
@@ -39,7 +39,8 @@ class PeersOptions:
     threads: str = option("comma-separated thread counts", "1")
     rounds: int = option("rounds of inferences of each engine on each model", 10)
     precision: str = option(
-        "f32, or int8: QDQ files quantized by onnxruntime; on a device also f16, beside ncnn", "f32"
+        "f32, or int8: QDQ files quantized by onnxruntime; on a device also f16, beside ncnn and MNN",
+        "f32",
     )
     prefer: str = option(PREFER_HELP)
     python: str = option(

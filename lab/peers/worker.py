@@ -9,10 +9,10 @@
 JOB is JSON: {"engine", "model" (an ONNX or TFLite file; LiteRT and ExecuTorch read the .tflite and
 .pte file beside an ONNX file), "folder" (for converted files), "threads", "inputs" (an .npz with an
 array for each input, in order), "names" (of the outputs), "prefer" (of trimtab's plan, or ""),
-"cores" (to run on; default: the first ones), "is_half" (ncnn may compute in f16)}. `serve` writes a
-line of JSON when the model is loaded, and one for each line with a number of inferences: times, CPU
-time, the cores that stay busy in the pause behind them, and the share of time without a core.
-trimtab is imported only as an engine.
+"cores" (to run on; default: the first ones), "is_half" (ncnn and MNN may compute in f16)}.
+`serve` writes a line of JSON when the model is loaded, and one for each line with a number of
+inferences: times, CPU time, the cores that stay busy in the pause behind them, and the share of time
+without a core. trimtab is imported only as an engine.
 """
 
 from __future__ import annotations
@@ -165,16 +165,18 @@ def ncnn(job: PeerJob, ncnn: Any) -> Run:
 
 
 def mnn_convert(job: PeerJob) -> None:
-    """Converts with mnnconvert."""
-    target = str(job.converted(".mnn"))
-    if not Path(target).exists():
-        files = ["--modelFile", str(job.model), "--MNNModel", target]
-        _tool("mnnconvert", "-f", "ONNX", *files, "--bizCode", "trimtab")
+    """Converts with its own converter, in this process: under an emulator there is no other."""
+    if not job.converted(".mnn").exists():
+        files = ["--modelFile", str(job.model), "--MNNModel", str(job.converted(".mnn"))]
+        options = ["mnnconvert", "-f", "ONNX", *files, "--bizCode", "trimtab"]
+        importlib.import_module("_tools").mnnconvert(options)
 
 
 def mnn(job: PeerJob, nn: Any, expr: Any) -> Run:
-    """Loads its own format; computes in float32."""
-    config = {"backend": "CPU", "precision": "high", "numThread": job.threads}
+    """Loads its own format, into which the network is converted on a device."""
+    mnn_convert(job)
+    precision = "low" if job.is_half else "high"
+    config = {"backend": "CPU", "precision": precision, "numThread": job.threads}
     runtime = nn.create_runtime_manager((config,))
     path, names = str(job.converted(".mnn")), list(job.inputs)
     net = nn.load_module_from_file(path, names, job.names, runtime_manager=runtime)
@@ -379,10 +381,6 @@ def main(mode: str, text: str = "", count: str = "") -> None:
     if mode == "probe":
         print(json.dumps(_versions()))
         return
-    if mode == "prepare":
-        engine, job = _job(text)
-        engine.convert(job)
-        return
     # Engines may print to stdout, so answers use a copy of it.
     with os.fdopen(os.dup(1), "w") as answers:
         os.dup2(2, 1)
@@ -390,7 +388,9 @@ def main(mode: str, text: str = "", count: str = "") -> None:
             serve_jobs(sys.stdin, answers)
             return
         engine, job = _job(text)
-        if mode == "once":
+        if mode == "prepare":
+            engine.convert(job)
+        elif mode == "once":
             serve(engine, job, io.StringIO(f"{count}\n"), answers, _marker())
         else:
             serve(engine, job, sys.stdin, answers)

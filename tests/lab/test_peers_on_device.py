@@ -55,7 +55,7 @@ def network(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         return SimpleNamespace(recipe=recipe, planned=SimpleNamespace(loaded=loaded, stem="net"))
 
     def download(package: str, python: DevicePython, cache: Path) -> Path:
-        if package in ("ncnn", "openvino"):
+        if package in ("ncnn", "openvino", "MNN"):
             raise MissingRequirementError(f"PyPI has no wheel of {package}", hint="--runner")
         path = tmp_path / f"{package.replace('-', '_')}-1.2.3-py3-none-any.whl"
         with zipfile.ZipFile(path, "w") as archive:
@@ -97,7 +97,7 @@ def test_engines_run_on_the_device_in_rounds_and_others_have_a_reason(
     assert ort.waiting_cores is not None
     assert ort.waiting_cores < 0.5  # it has one thread, which does not spin
     assert cv.engine == "opencv-python-headless 1.2.3"
-    assert left_out == ["PyPI has no wheel of openvino", "PyPI has no wheel of ncnn"]
+    assert left_out == [f"PyPI has no wheel of {name}" for name in ("openvino", "ncnn", "MNN")]
     text = tables.text(report.device_page(figures, left_out))
     assert "not measured: PyPI has no wheel of ncnn" in text
     assert "0.50" in text
