@@ -84,7 +84,7 @@ def test_the_operator_with_the_largest_error_leaves_int8_first(head: str) -> Non
 
 def test_a_search_tries_a_limited_number_of_choices(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each choice computes the held-out samples, which takes most of a search's time."""
-    module = importlib.import_module("trimtab.quantization.precision_search")
+    module = importlib.import_module("trimtab.quantization.budget_search")
     monkeypatch.setattr(module, "MAX_RETURNS", 2)
     program = branches("softmax")
     quantized = quantization.quantize(program, SAMPLES, budget=BUDGET, target=A53)

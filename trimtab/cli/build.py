@@ -114,18 +114,19 @@ def build(options: BuildOptions) -> None:
 
     recipe, progress = options.recipe(), shown(quiet=options.json)
     footprints: list[Footprint] = []
-    accuracy = search = None
+    network = None
     if options.train:
         delivered = _build_training(options, recipe, progress)
     elif recipe.model:
         loaded = load(recipe, progress)
-        accuracy, search = loaded.network.accuracy, loaded.network.search
+        network = loaded.network
         result = built.build(plan(loaded, progress), progress)
         footprints = built.footprints(result, progress)
         delivered = result.delivered
     else:
         delivered = built.build_profile(recipe, progress)
     report = size.measure(delivered.output_dir)
+    accuracy, search = (network.accuracy, network.search) if network else (None, None)
     if options.json:
         facts: dict[str, object] = {"output": str(delivered.output_dir)}
         facts |= {"shipped": [asdict(footprint) for footprint in footprints]}
@@ -133,7 +134,7 @@ def build(options: BuildOptions) -> None:
         facts |= {"search": asdict(search) if search else None}
         _print_json({**delivered.record, **facts, "size": report.to_json()})
     else:
-        for table in reports.precision(accuracy, search):
+        for table in reports.precision(accuracy, search, network.bounds if network else ()):
             print(table.text() + "\n")
         _print_summary(delivered, footprints, report)
 

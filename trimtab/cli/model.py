@@ -95,7 +95,7 @@ def inspect(options: InspectOptions) -> None:
         kinds = ("accuracy", network.accuracy), ("search", network.search)
         print(inspection.to_json(facts, {key: asdict(one) for key, one in kinds if one}))
         return
-    accuracy = reports.precision(network.accuracy, network.search)
+    accuracy = reports.precision(network.accuracy, network.search, network.bounds)
     order = ["passes, in order: " + ", ".join(programs[-1].passes)] if options.optimized else []
     print(tables.text([*accuracy, *order, *inspection.page(facts, whole=options.all)]))
 
@@ -190,7 +190,8 @@ def convert(options: ConvertOptions) -> None:
     program = loaded.source
     if recipe.toolchain:
         program = plan(loaded, progress).program
-        for table in reports.precision(loaded.network.accuracy, loaded.network.search):
+        network = loaded.network
+        for table in reports.precision(network.accuracy, network.search, network.bounds):
             print(table.text() + "\n")
     if exporter:
         done = export(program, output, exporter, check=options.check, progress=progress)

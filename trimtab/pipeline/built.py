@@ -46,7 +46,8 @@ class Built:
 def build(planned: Planned, progress: Progress = SILENT) -> Built:
     """Builds and delivers the binary of a planned network; errors of `builder.build`."""
     recipe, profile, stem = planned.recipe, planned.profile, planned.stem
-    search = planned.loaded.network.search
+    network = planned.loaded.network
+    search = network.search or network.stored
     texts: dict[str, str | bytes] = {}
     if search and recipe.measurement is None:
         texts[PLAN] = planned.plan.to_toml("\n".join((stem, *search.lines())))

@@ -11,9 +11,12 @@ from trimtab.accuracy import parse_budget
 from trimtab.camera import Camera
 from trimtab.errors import UsageError
 from trimtab.heads import HeadRequest
+from trimtab.planner.plan_file import Plan
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
+from trimtab.quantization import weights_search
 from trimtab.quantization.methods import DEFAULT
+from trimtab.quantization.weights_search import StoredWeights
 from trimtab.target import Target
 
 
@@ -40,6 +43,16 @@ class Calibration:
     def for_model(self, model: str) -> Calibration:
         """Allows noise for networks of the zoo: their weights are seeded, so no data fits them."""
         return replace(self, noise=model in zoo.names())
+
+    def choose_weights(
+        self, program: Program, plan: Plan, progress: Progress = SILENT
+    ) -> StoredWeights:
+        """The stored forms of the weights of a float program, computed by `plan`, that meet the
+        budget, or the standard one; errors of `read`.
+        """
+        bounds = parse_budget(self.budget or quantization.standard_budget(program, self.head))
+        samples = self.read(program, progress)
+        return weights_search.search(program, plan, samples, bounds, progress, self.head)
 
     def for_precision(self, precision: str) -> Calibration:
         """The part that a network of this precision uses; the rest is "". Samples also measure the

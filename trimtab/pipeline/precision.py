@@ -1,18 +1,22 @@
-"""Converts a network to the precision of its plan, and measures its accuracy beside float32."""
+"""Converts a network to the precision of its plan, chooses how its weights are stored, and measures
+its accuracy beside float32.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from trimtab.accuracy import Accuracy, Search
+from trimtab.accuracy import Accuracy, AccuracyBound, Search
 from trimtab.errors import UsageError
 from trimtab.pipeline import float16
 from trimtab.pipeline.calibration import Calibration
-from trimtab.planner.plan_file import Plan
+from trimtab.planner.plan_file import WEIGHTS_AUTO, WEIGHTS_TYPES, Plan
 from trimtab.planner.precision import AUTO, is_quantized
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
 from trimtab.quantization import Quantized, standard_budget
+from trimtab.quantization.weights_search import StoredWeights
 from trimtab.target import Target
 
 
@@ -22,7 +26,7 @@ class ConvertedNetwork:
     says so; `plan` has the precisions that were searched; `accuracy` is relative to float32, None
     if it is unknown; `search` is the search of precisions that met the budget.
     `quantized`: the result of quantization, if it happened here: then no model file holds this
-    network.
+    network. `stored`: the search of stored forms of weights that met the budget.
     """
 
     program: Program
@@ -30,17 +34,26 @@ class ConvertedNetwork:
     accuracy: Accuracy | None = None
     search: Search | None = None
     quantized: Quantized | None = None
+    stored: StoredWeights | None = None
+
+    @property
+    def bounds(self) -> Sequence[AccuracyBound]:
+        """The accuracy budget that a search of precisions or of stored weights met."""
+        search = self.search or self.stored
+        return search.bounds if search else ()
 
     def comments(self) -> list[str]:
         """The accuracy and the search as lines for comments, without characters that end a line."""
-        budget = self.search.bounds if self.search else ()
-        rows = self.accuracy.rows(budget) if self.accuracy else []
+        search = self.search or self.stored
+        rows = self.accuracy.rows(self.bounds) if self.accuracy else []
         lines = [f"{what}: {figure}" for what, figure in rows]
-        lines += self.search.lines() if self.search else []
+        lines += search.lines() if search else []
         return ["".join(c if c.isprintable() else " " for c in line) for line in lines]
 
     def with_precisions(self, plan: Plan) -> Plan:
         """`plan` with the precisions that were chosen for the network here."""
+        if self.stored:
+            plan = replace(plan, weights_type=WEIGHTS_AUTO, stored=self.stored.forms)
         if self.quantized is None and not self.plan.precisions:
             return plan
         return replace(plan, precision=self.plan.precision, precisions=self.plan.precisions)
@@ -51,6 +64,9 @@ def check(program: Program, plan: Plan, calibration: Calibration) -> None:
     because samples or a budget are missing or not needed.
     """
     precision, is_searched = plan.precision, bool(plan.precisions)
+    if _chooses_weights(plan):
+        _check_weights(program, plan, calibration)
+        return
     if precision == AUTO and not _is_final(program):
         calibration.check()
         return
@@ -102,6 +118,15 @@ def convert(
     if values exceed the range of f16.
     """
     check(program, plan, calibration)
+    if _chooses_weights(plan):
+        samples = replace(calibration, budget="") if plan.precision == "f16" else Calibration()
+        fixed = replace(plan, weights_type=WEIGHTS_TYPES[0])
+        network = convert(program, fixed, samples, target, progress)
+        stored = calibration.choose_weights(program, network.plan, progress)
+        for line in stored.lines():
+            progress.note(line)
+        plan = replace(network.plan, weights_type=WEIGHTS_AUTO, stored=stored.forms)
+        return replace(network, plan=plan, accuracy=stored.accuracy, stored=stored)
     if plan.precision == AUTO:
         final = _is_final(program)
         plan = replace(plan, precision="f32" if final else "mixed", precisions={})
@@ -129,6 +154,23 @@ def convert(
     return ConvertedNetwork(
         quantized.program, plan, quantized.accuracy, quantized.search, quantized
     )
+
+
+def _chooses_weights(plan: Plan) -> bool:
+    """Whether the stored forms of weights have to be searched."""
+    return plan.weights_type == WEIGHTS_AUTO and not plan.stored
+
+
+def _check_weights(program: Program, plan: Plan, calibration: Calibration) -> None:
+    """UsageError if the stored forms of weights cannot be searched."""
+    if _is_final(program) or plan.precision not in ("f32", "f16"):
+        state = _state(program) if _is_final(program) else f"to compute in {plan.precision}"
+        raise UsageError(
+            f"--weights auto is for float networks, and this one is {state}",
+            where=program.name,
+            hint="give the float32 model and --precision f32 or f16, or name one form of weights",
+        )
+    calibration.check()
 
 
 def _is_half(plan: Plan, calibration: Calibration) -> bool:

@@ -319,14 +319,13 @@ def plan_of(planned: Program) -> Plan:
 def _stored(planned: Program, makers: Mapping[str, Op]) -> dict[str, str]:
     """The stored forms of weights that are no floats of their operator's type."""
     forms = {"f16": "f16", "i8": "int8", "u8": "palette4"}
-    reads = [
-        (op.name, makers[name].inputs[0])
-        for op in planned.ops
-        for name in op.inputs
-        if name in makers
-    ]
-    dtypes = {op: planned.vars[name].dtype for op, name in reads}
-    return {op: forms[dtype] for op, dtype in dtypes.items() if dtype in forms}
+    readers = {name: op.name for op in (planned.source or planned).ops for name in op.inputs}
+    stored = {}
+    for op in planned.steps:
+        for name in (makers[name].inputs[0] for name in op.inputs if name in makers):
+            if form := forms.get(planned.vars[name].dtype):
+                stored[readers.get(name.removesuffix(".stored"), op.name)] = form
+    return stored
 
 
 def _weights(op: Op, makers: Mapping[str, Op]) -> str:

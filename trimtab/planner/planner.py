@@ -94,9 +94,13 @@ def complete(planned: Program, program: Program, target: Target, overrides: Plan
     for op, choice in op_choices:
         _set_block_sizes(planned, op, target, choice)
     packer = Packer(planned, target)
+    # A fused operator has the weights of several.
+    readers = {name: op.name for op in program.ops for name in op.inputs}
     for op, choice in op_choices:
         if algorithm := algorithms.algorithm_of(op):
-            packer.pack(op, algorithm.packings(planned, op), overrides.storage(choice, op.name))
+            names = [readers.get(name, op.name) for name in op.inputs]
+            storages = [overrides.storage(choice, name) for name in names]
+            packer.pack(op, algorithm.packings(planned, op), storages)
     packer.finish()
 
 

@@ -4,10 +4,8 @@ network keeps an accuracy budget at the lowest cost.
 Operators with weights are evaluated one by one: the error of the network with only this operator in
 int8, and the cycles, by the planner's cost model, that an int8 network takes more with this
 operator in floating point. Starting from int8 everywhere, operators become floating point until
-the budget is kept. Two orders are tried: by error per saved cycle, and by error alone, because one
-operator may have both the largest error and the largest saving. From the cheapest choice that
-keeps the budget, operators are returned to int8 one by one. Operators without weights are in int8
-if all operators that they read are.
+the budget is kept (`budget_search`). Operators without weights are in int8 if all operators that
+they read are.
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ from trimtab.planner.plan_file import Plan
 from trimtab.planner.precision import can_compute_f16, has_f16_kernels
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
-from trimtab.quantization import float16_range, insert_qdq
+from trimtab.quantization import budget_search, float16_range, insert_qdq
 from trimtab.quantization.accuracy import Reference
 from trimtab.quantization.adaptive_rounding import Rounding
 from trimtab.quantization.ranges import Ranges
@@ -38,8 +36,6 @@ from trimtab.quantization.samples import Samples
 from trimtab.target import Target
 
 _ERROR_SAMPLES = 8  # calibration samples that measure the error of an operator
-_GRID = 6  # choices between all and no operators in int8 that the report shows
-MAX_RETURNS = 16  # attempts to return an operator to int8; each runs the held-out samples
 
 
 @dataclass(frozen=True)
@@ -108,48 +104,13 @@ class _Searcher:
             if not self._meets(self._try((), int8=False)):
                 self._float = "f32"
         tradeoffs = self._evaluate()
-        useless = sum(one.saved <= 0 for one in tradeoffs)
-        count = len(tradeoffs)
-        orders = [
-            [one.name for one in sorted(tradeoffs, key=key)] for key in (_by_ratio, _by_error)
-        ]
-        grid = {0, useless, *(count * i // _GRID for i in range(_GRID))} - {count}
-        with self._progress.step("trying choices", "choices") as step:
-            for done, floats in enumerate(sorted(grid)):
-                step.update(done, len(grid))
-                self._try(orders[0][:floats])
-            for names in orders:
-                # Bisection: more floating point usually, though not always, means less error.
-                low, high = useless, count
-                while low < high:
-                    middle = (low + high) // 2
-                    step.update(len(grid), len(grid), f"{middle} operators in floating point")
-                    meets = self._meets(self._try(names[:middle]))
-                    low, high = (low, middle) if meets else (middle + 1, high)
-        self._return_to_int8(tradeoffs)
-        return self._result(tradeoffs)
-
-    def _return_to_int8(self, tradeoffs: Iterable[OperatorTradeoff]) -> None:
-        """Tries to return floating-point operators to int8, largest saving first: the orders ignore
-        that errors of operators are not independent.
-        """
-        (_, floats), (best, _) = min(
-            (item for item in self._tried.items() if self._meets(item[1][0])),
-            key=lambda item: item[1][0].cycles,
+        budget_search.search(
+            tradeoffs,
+            lambda floats: self._meets(self._try(floats)),
+            lambda floats: self._cycles(self._types(floats)),
+            self._progress,
         )
-        candidates = [one for one in tradeoffs if one.name in floats and one.saved > 0]
-        tries = 0
-        with self._progress.step("returning operators to int8", "operators") as step:
-            for number, one in enumerate(sorted(candidates, key=lambda one: -one.saved)):
-                step.update(number, len(candidates), one.name)
-                fewer = floats - {one.name}
-                # A single int8 operator may cost more conversions than it saves.
-                if tries == MAX_RETURNS or self._cycles(self._types(fewer)) >= best.cycles:
-                    continue
-                tries += 1
-                candidate = self._try(fewer)
-                if self._meets(candidate):
-                    floats, best = fewer, candidate
+        return self._result(tradeoffs)
 
     def _result(self, tradeoffs: Iterable[OperatorTradeoff]) -> MixedPrecision:
         choices = list(self._tried.values())
@@ -229,16 +190,3 @@ class _Searcher:
 def modeled_cycles(program: Program, plan: Plan, target: Target) -> float:
     """The cycles of an inference on `target` by the planner's cost model."""
     return planner.total_cycles(planner.decide(passes.optimize(program), target, plan), target)
-
-
-def _by_ratio(tradeoff: OperatorTradeoff) -> tuple[bool, float]:
-    """Operators that save nothing first, then by descending error per saved cycle."""
-    return (
-        tradeoff.saved > 0,
-        -tradeoff.error / tradeoff.saved if tradeoff.saved > 0 else tradeoff.saved,
-    )
-
-
-def _by_error(tradeoff: OperatorTradeoff) -> tuple[bool, float]:
-    """Operators that save nothing first, then by descending error."""
-    return tradeoff.saved > 0, -tradeoff.error

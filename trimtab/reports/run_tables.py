@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from trimtab.accuracy import Accuracy, Search
+from trimtab.accuracy import Accuracy, AccuracyBound, Search
 from trimtab.compare.side_by_side import ComparedFigure, Comparison
 from trimtab.reports import fmt, paced_tables
 from trimtab.results.counters import OperatorCounters
@@ -74,10 +74,14 @@ def head(summary: Summary) -> list[Table]:
     return [answer(summary), *precision(summary.accuracy, summary.search), shipped(summary.shipped)]
 
 
-def precision(accuracy: Accuracy | None, search: Search | None) -> list[Table]:
-    """The accuracy against the float32 network, and the search of precisions, if known."""
+def precision(
+    accuracy: Accuracy | None, search: Search | None, bounds: Sequence[AccuracyBound] = ()
+) -> list[Table]:
+    """The accuracy against the float32 network, and the search of precisions, if known. `bounds`:
+    the budget of another search.
+    """
     columns = [Column(""), number("")]
-    budget = search.bounds if search else ()
+    budget = search.bounds if search else bounds
     tables = [Table(columns, accuracy.rows(budget), "Accuracy")] if accuracy else []
     return [*tables, *(_search_tables(search) if search else [])]
 

@@ -11,7 +11,7 @@ weight once, in an order that makes packing cheap.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -126,8 +126,10 @@ class Packer:
         self.packed: dict[tuple[Any, ...], str] = {}
         self.preparations: list[Op] = []
 
-    def pack(self, op: Op, packings: Mapping[int, Packing], storage: Storage) -> None:
-        """Packs operands of `op` by input index; PlanError if one is not a constant."""
+    def pack(self, op: Op, packings: Mapping[int, Packing], storages: Sequence[Storage]) -> None:
+        """Packs operands of `op`, which are stored so, by input index; PlanError if one is not a
+        constant.
+        """
         for index, packing in packings.items():
             if index >= len(op.inputs) or not op.inputs[index]:
                 continue
@@ -138,7 +140,7 @@ class Packer:
                     where=f"operator {op.name} ({op.type})",
                     hint="use mat_mul for operands that are computed",
                 )
-            op.inputs[index] = self._packed(var, packing, storage)
+            op.inputs[index] = self._packed(var, packing, storages[index])
 
     def _packed(self, var: Var, packing: Packing, storage: Storage) -> str:
         preparation = packing.at_load

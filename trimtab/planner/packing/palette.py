@@ -19,6 +19,7 @@ Array = NDArray[Any]
 
 COLORS = 16
 _TURNS, _MEANS = 3, 30  # of scales, and of means for these
+_SAMPLE = 1 << 17  # weights that the means are of, at least, if there are more
 _BINS = 4096  # of weights relative to their scale, for the means
 _EXPONENTS = (-6, 15)  # of a palette's largest value: none of its values has fewer bits
 
@@ -39,13 +40,14 @@ def to_palette(data: Array, axis: int, name: str) -> tuple[Array, Array]:
     largest = scales.max(initial=0)
     exponent = np.clip(np.frexp(largest)[1], *_EXPONENTS) if largest else 0
     scales = scales * np.float32(2.0**-exponent)
+    some = rows[:, :: max(1, min(rows.size // _SAMPLE, rows.shape[1] // COLORS))]
     for turn in range(_TURNS):
-        relative = _relative(rows, scales)
+        relative = _relative(some, scales)
         colors = _means(relative, scales)
         if turn + 1 < _TURNS:
             chosen = colors[_nearest(relative, colors)]
             energy = np.square(chosen).sum(axis=1)
-            better = (rows * chosen).sum(axis=1) / np.where(energy > 0, energy, 1)
+            better = (some * chosen).sum(axis=1) / np.where(energy > 0, energy, 1)
             scales = np.where(energy > 0, better, scales).astype(np.float32)
     table = to_f16(np.concatenate([colors, scales]), name, "store this network's weights as f32")
     colors, scales = table[:COLORS].astype(np.float32), table[COLORS:].astype(np.float32)

@@ -1,0 +1,88 @@
+"""The search of stored forms beside the planned network that it describes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import trimtab
+from tests.small_programs import Net
+from tests.some import some
+from trimtab import quantization
+from trimtab.accuracy import parse_budget
+from trimtab.errors import PlanError, UsageError
+from trimtab.pipeline import precision
+from trimtab.pipeline.calibration import Calibration
+from trimtab.planner.plan_file import WEIGHTS_TYPES, Plan, plan_of
+from trimtab.program import Program
+from trimtab.quantization import weights_search
+from trimtab.quantization.samples import Samples
+from trimtab.target import Target
+
+A53 = Target.of("aarch64", "cortex-a53")
+
+
+@pytest.fixture(scope="module")
+def chain() -> Program:
+    """Convolutions of several sizes, one of them depthwise, and a classifier."""
+    net = Net(x=(1, 16, 9, 9))
+    y = net("relu", net.conv("x", 40, 3))
+    y = net("relu", net.conv(y, 40, 3, group=40))
+    y = net("relu", net.conv(y, 24, 1))
+    y = net("global_average_pool", net.conv(y, 30, 1))
+    return net.finish(net("reshape", y, shape=(1, 30)))
+
+
+@pytest.fixture(scope="module", name="samples")
+def noise(chain: Program) -> Samples:
+    return quantization.noise(chain, 20)
+
+
+@pytest.mark.parametrize("budget", ["cosine >= 0.9999", "noise <= 0.1 %", "error <= 0.000001"])
+def test_no_operator_fits_the_budget_in_a_smaller_form(
+    budget: str, chain: Program, samples: Samples
+) -> None:
+    program, bounds = chain, parse_budget(budget)
+    stored = weights_search.search(program, Plan(), samples, bounds)
+
+    def fits(forms: dict[str, str]) -> bool:
+        plan = Plan(weights_type="auto", stored=forms)
+        accuracy = quantization.compare(program, program, samples.held_out, plan=plan)
+        return all(bound.holds(accuracy) for bound in bounds)
+
+    assert fits(dict(stored.forms))
+    # Depthwise weights are packed in the file where their channels are not whole tiles.
+    dense = [op.name for op in chain.ops if op.type == "conv" and op.attributes["group"] == 1]
+    for name in some(name for name in dense if stored.forms[name] != WEIGHTS_TYPES[-1]):
+        smaller = WEIGHTS_TYPES[WEIGHTS_TYPES.index(stored.forms[name]) + 1]
+        assert not fits({**stored.forms, name: smaller})
+
+
+def test_the_planned_file_has_the_bytes_of_the_choice_and_its_plan_repeats_it(
+    chain: Program, samples: Samples
+) -> None:
+    program, bounds = chain, parse_budget("cosine >= 0.9999")
+    stored = weights_search.search(program, Plan(), samples, bounds)
+    assert len({*stored.forms.values()}) > 1
+    plan = Plan(weights_type="auto", stored=stored.forms)
+    planned = trimtab.optimize(program, A53, plan)
+    sizes = {var.name: np.asarray(var.data).nbytes for var in planned.constants()}
+    weights = sum(
+        sizes[var.name] for var in planned.constants() if len(var.shape) > 1 or var.dtype == "u8"
+    )
+    assert weights == pytest.approx(stored.bytes, rel=0.15)  # scales are in the tables
+    again = trimtab.optimize(program, A53, plan_of(planned))
+    assert plan_of(again) == plan_of(planned)
+    assert {var.name: np.asarray(var.data).nbytes for var in again.constants()} == sizes
+
+
+def test_weights_that_are_chosen_need_samples_and_a_float_network(chain: Program) -> None:
+    plan = Plan(weights_type="auto")
+    for wrong, calibration, message in (
+        (plan, Calibration(), "samples are missing"),
+        (Plan(weights_type="auto", precision="int8"), Calibration(noise=True), "float networks"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            precision.convert(chain, wrong, calibration, A53)
+    with pytest.raises(PlanError, match="requires the weights_type auto"):
+        Plan(stored={"conv": "int8"})
