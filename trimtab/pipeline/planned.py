@@ -119,7 +119,9 @@ def check_memory(program: Program, target: Target) -> None:
 
 def _variants(loaded: Loaded, optimized: Program, plan: Plan) -> Variants:
     recipe = loaded.recipe
-    return Variants(optimized, loaded.target, plan, recipe.strings, recipe.embed_model)
+    # A planned or quantized network has no smaller weights.
+    bare = loaded.bare if not loaded.bare.planned else None
+    return Variants(optimized, loaded.target, plan, recipe.strings, recipe.embed_model, bare)
 
 
 def _within_budget(loaded: Loaded, optimized: Program, progress: Progress) -> tuple[Plan, Program]:

@@ -13,6 +13,8 @@ from trimtab.errors import PlanError
 from trimtab.planner import planner
 from trimtab.planner.plan_file import WEIGHTS_AUTO, WEIGHTS_TYPES, Plan
 from trimtab.program import Program
+from trimtab.quantization import noise
+from trimtab.quantization.accuracy import Reference
 from trimtab.results.footprint import Footprint
 from trimtab.session import Session
 from trimtab.target import Target
@@ -21,6 +23,7 @@ from trimtab.target import Target
 # tools/pnnx/src/main.cpp), and so does ncnnoptimize with the flag 65536 of its documentation.
 NCNN = "ncnn .bin, f16 weights (derived)"
 PREFERENCES = ("load", "balanced", "size")  # the fastest to load first
+_SAMPLES = 2  # of noise, for the accuracy of smaller weights
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,8 @@ class Variant:
 @dataclass(frozen=True)
 class Variants:
     """An optimized network, its target machine, and the plan whose preference varies. `names`: the
-    model file keeps names; `embedded`: the binary holds the model.
+    model file keeps names; `embedded`: the binary holds the model. `bare`: the network before
+    cameras and a head, whose accuracy with smaller weights is measured.
     """
 
     optimized: Program
@@ -43,6 +47,7 @@ class Variants:
     plan: Plan
     names: bool = True
     embedded: bool = False
+    bare: Program | None = None
 
     def planned(self, preferences: Sequence[str] = PREFERENCES) -> Iterator[Variant]:
         """The network planned with each preference."""
@@ -59,11 +64,17 @@ class Variants:
         programs = planner.plans(self.optimized, self.target, self.plan, others)
         for name, program in zip(others, programs, strict=True):
             yield self.footprint(program, f"prefer {name}", consume=True)
-        for dtype in self._smaller():
+        smaller = self._smaller()
+        samples = noise(self.bare, _SAMPLES) if self.bare and smaller else None
+        exact = Reference(self.bare, samples) if self.bare and samples else None
+        for dtype in smaller:
             stored = replace(self.plan, weights_type=dtype, stored={})
             with suppress(PlanError):  # a weight that is too large for the type
                 (program,) = planner.plans(self.optimized, self.target, stored, [stored.prefer])
-                yield self.footprint(program, f"weights {dtype}", consume=True)
+                one = self.footprint(program, f"weights {dtype}", consume=True)
+                if self.bare and exact:
+                    one = replace(one, cosine=exact.compare(self.bare, plan=stored.numbers).cosine)
+                yield one
 
     def _smaller(self) -> tuple[str, ...]:
         """The types of stored weights that are smaller than the plan's, all beside a choice."""

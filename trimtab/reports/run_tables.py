@@ -182,16 +182,22 @@ def _choice(name: str, header: Header) -> str:
 
 
 def shipped(footprints: Sequence[Footprint]) -> Table:
-    """The bytes of binary and model, and the memory in use, of each variant."""
+    """The bytes of binary and model, the memory in use, and the accuracy of smaller weights, by
+    variant.
+    """
     rows = [
         [
             f"{variant.what} (this build)" if variant.is_built else variant.what,
             *(fmt.value(n, Unit.BYTES) for n in (variant.binary_bytes, variant.model_bytes)),
             *(fmt.value(n, Unit.BYTES) for n in (variant.total_bytes, variant.memory_bytes)),
+            "" if variant.cosine is None else f"{variant.cosine:.6f}",
         ]
         for variant in footprints
     ]
-    return _numbers("Shipped", "", ["binary", "model", "both", "memory in use"], rows)
+    columns = ["binary", "model", "both", "memory in use", "cosine, on noise"]
+    if not any(row[-1] for row in rows):
+        rows, columns = [row[:-1] for row in rows], columns[:-1]
+    return _numbers("Shipped", "", columns, rows)
 
 
 def _models(runs: Sequence[Summary], labels: Sequence[str]) -> Table:

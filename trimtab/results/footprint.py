@@ -10,8 +10,9 @@ class Footprint:
     """The sizes of one variant of a deployment, which `what` names.
 
     `model_bytes` is 0 for an embedded model, which the binary holds. `memory_bytes` is the sum of
-    activations, prepared weights and the file. None where a size is unknown. `is_built` marks the
-    variant that was built.
+    activations, prepared weights and the file. `cosine`: of the outputs for seeded noise with those
+    of unrounded weights. None where a figure is unknown. `is_built` marks the variant that was
+    built.
     """
 
     what: str
@@ -19,6 +20,7 @@ class Footprint:
     binary_bytes: int | None = None
     memory_bytes: int | None = None
     is_built: bool = False
+    cosine: float | None = None
 
     @property
     def total_bytes(self) -> int | None:

@@ -1,9 +1,9 @@
 """Weights of float networks that are stored as 4-bit indices of a palette.
 
 A weight is the product of a value of the palette, which all output channels share, and the scale of
-its output channel. k-means (Lloyd 1982) chooses the palette and the scales: repeatedly, each weight
-takes the nearest product, each value becomes the mean of its weights, and each scale that with the
-least error of its channel.
+its output channel. k-means (Lloyd 1982) chooses the palette: each weight takes the nearest product,
+and each value becomes the mean of its weights. Between these turns, each scale becomes that with
+the least error of its channel.
 """
 
 from __future__ import annotations
