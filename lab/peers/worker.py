@@ -11,8 +11,8 @@ JOB is JSON: {"engine", "model" (an ONNX or TFLite file; LiteRT and ExecuTorch r
 array for each input, in order), "names" (of the outputs), "prefer" (of trimtab's plan, or ""),
 "cores" (to run on; default: the first ones), "is_half" (ncnn and MNN may compute in f16)}.
 `serve` writes a line of JSON when the model is loaded, and one for each line with a number of
-inferences: times, CPU time, the cores that stay busy in the pause behind them, and the share of time
-without a core. trimtab is imported only as an engine.
+inferences: times, CPU time, the cores that stay busy in the pause behind them, and the share of
+time without a core. trimtab is imported only as an engine.
 """
 
 from __future__ import annotations
