@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import re
 import subprocess
 import sys
@@ -68,9 +69,14 @@ def test_a_job_passes_fails_on_a_larger_network_and_passes_again(tmp_path: Path)
     repository = tmp_path / "project"
     (repository / "perf").mkdir(parents=True)
     (repository / "perf" / "sweep.toml").write_text(SWEEP)
+    # The script that old versions of pip install expands a `$` in the path of its interpreter.
+    trimtab = tmp_path / "bin/trimtab"
+    trimtab.parent.mkdir()
+    trimtab.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m trimtab.cli "$@"\n')
+    trimtab.chmod(0o755)
     environment = {
         **os.environ,
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PATH": f"{trimtab.parent}:{os.environ['PATH']}",
         "CI": "1",
         "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
     }

@@ -77,7 +77,8 @@ def test_another_checkout_with_one_cpu_and_no_compile_cache_builds_the_same_byte
     (folder / ".venv/bin/ccache").unlink()
     (folder / ".cache").mkdir()
     (folder / ".cache/zig").symlink_to(paths.cache() / "zig")  # which zig checks by content
-    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "LC_ALL": "C"}
+    # In the locale C, Python 3.11 cannot read a .pth file with an umlaut.
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "LC_ALL": "C.UTF-8"}
     argv = ["taskset", "--cpu-list", str(min(os.sched_getaffinity(0)))]
     argv += [python, "-P", "-c", BUILD, str(folder)]
     done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False)
