@@ -39,7 +39,7 @@ class PeersOptions:
     threads: str = option("comma-separated thread counts", "1")
     rounds: int = option("rounds of inferences of each engine on each model", 10)
     precision: str = option(
-        "f32, or int8: QDQ files quantized by onnxruntime; on a device also f16, beside ncnn and MNN",
+        "f32, or int8: QDQ files of onnxruntime; on a device also f16, beside ncnn and MNN",
         "f32",
     )
     prefer: str = option(PREFER_HELP)
