@@ -23,10 +23,12 @@ from lab.committed import Results
 from trimtab import __version__, files, paths, reports
 from trimtab.errors import MissingRequirementError, ResultError
 from trimtab.reports import Configuration
+from trimtab.reports.configurations import FACTS
 from trimtab.results import index, records, summary
 from trimtab.results.summary import Unit
 
 BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
+_ALL = dict.fromkeys(FACTS, "")  # of cells that were measured when there were fewer facts
 _SHOWN = ("timeline", "graph", "treemap")  # charts of the report
 _WIDTH, _EDGE = 960, 16
 _SVG = "http://www.w3.org/2000/svg"
@@ -64,7 +66,7 @@ def draw() -> list[Path]:
     """Draws all pictures; MissingRequirementError without a browser."""
     run = reports.find("html").run(summary.summarize(records.read(_run())))
     cells = [
-        Configuration(**{**row, "unit": Unit(row["unit"])})
+        Configuration(**{**row, "facts": _ALL | row["facts"], "unit": Unit(row["unit"])})
         for row in committed.read("docs/sweep").rows
     ]
     # Instruction counts are reproducible, times are not.

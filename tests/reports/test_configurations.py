@@ -56,6 +56,10 @@ def test_what_nobody_should_ship_is_never_best_and_says_so(tmp_path: Path) -> No
         "",
     ]
     assert configurations.pareto_front(measured) == [measured[3]]
+    (network, fastest), *rest = configurations.overview(measured).rows
+    assert not rest
+    assert network == measured[0].facts["model"]
+    assert fastest == "200 ns, 0.0045 MB", "the fastest one without a flaw"
     marks = [row[0] for row in configurations.table(measured).rows]
     assert marks == ["", "inaccurate", "inaccurate", "best"]
 

@@ -122,6 +122,30 @@ def present_facts(measured: Sequence[Configuration]) -> list[str]:
     return [fact for fact in FACTS if any(one.facts[fact] for one in measured)]
 
 
+def overview(measured: Sequence[Configuration]) -> Table:
+    """Networks by devices: the least cost without a flaw, with its bytes; empty where there is
+    none.
+    """
+    models, devices = ([*dict.fromkeys(one.facts[of] for one in measured)] for of in FACTS[:2])
+    best: dict[tuple[str, str], Configuration] = {}
+    for one in sorted(measured, key=lambda one: one.cost):
+        if not one.flaw:
+            best.setdefault((one.facts["model"], one.facts["device"]), one)
+    rows = [
+        (model, *(_brief(best.get((model, device))) for device in devices))
+        for model in sorted(models)
+    ]
+    return Table([Column("fastest"), *map(number, devices)], rows, "Networks and devices")
+
+
+def _brief(one: Configuration | None) -> str:
+    if one is None:
+        return ""
+    unit = " M instr." if one.unit is Unit.INSTRUCTIONS else ""
+    cost = f"{one.cost / 1e6:,.4g}" if unit else fmt.value(one.cost, one.unit)
+    return f"{cost}{unit}, {one.shipped_bytes / 1e6:,.3g} MB"
+
+
 def table(measured: Sequence[Configuration]) -> Table:
     """One row per configuration; those of the Pareto front, and those with a flaw, are marked."""
     best, shown = {one.run_id for one in pareto_front(measured)}, present_facts(measured)

@@ -53,8 +53,10 @@ def page_of(
 ) -> str:
     """The page of these configurations; other arguments as in `html_page.page`."""
     charts = [chart_data.of_configurations(measured)] if len(measured) > 1 else []
+    shown = configurations.overview(measured)
+    head = [shown] if len(shown.rows) > 1 or len(shown.columns) > 2 else []
     title = "1 configuration" if len(measured) == 1 else f"{len(measured)} configurations"
-    return page(title, [], charts, [configurations.table(measured)], notes, links, state)
+    return page(title, head, charts, [configurations.table(measured)], notes, links, state)
 
 
 def _label(run: Summary) -> str:

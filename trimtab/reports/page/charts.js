@@ -57,7 +57,7 @@ function timeline({spans, unit}, width) {
       Plot.rect(shares, {x1: "from", x2: "to", y1: (s) => -s.thread * 0.35, y2: (s) => 0.27 - s.thread * 0.35, fill: "name", ariaLabel: threadText, title: threadText, tip}),
       Plot.text(d3.range(1, lanes + 1), {frameAnchor: "left", y: (i) => 0.135 - i * 0.35, text: (i) => `thread ${i}`, textAnchor: "end", dx: -8, fill: INK}),
       Plot.rect(laid, {x1: "start", x2: "end", y1: 0, y2: 1, fill: "name", stroke: "var(--paper)", strokeWidth: 0.5, ariaLabel: text, title: text, tip}),
-      Plot.text(wide, {x: (s) => (s.start + s.end) / 2, y: 0.5, text: (s) => cut(s.label.split(" ").pop(), (s.end - s.start) / total * width / 8), fill: "var(--paper)"}),
+      Plot.text(wide, {x: (s) => (s.start + s.end) / 2, y: 0.5, text: (s) => within(s.label.split(" ").pop(), (s.end - s.start) / total * width), fill: "var(--paper)"}),
     ],
   }));
 }
@@ -74,14 +74,14 @@ function treemap({tree}, width) {
   const group = (d) => few.includes(d.ancestors().at(-2).data.name) ? d.ancestors().at(-2).data.name : "others";
   const text = (d) => `${d.ancestors().slice(0, -1).reverse().map((a) => a.data.name).join(" / ")}: ${bytes(d.value)}, ${d3.format(".1%")(d.value / whole)}`;
   const roomy = leaves.filter((d) => d.x1 - d.x0 > 46 && d.y1 - d.y0 > 18);
-  const name = (d) => cut(d.data.name, (d.x1 - d.x0) / 7.5);
+  const name = (d) => within(d.data.name, d.x1 - d.x0);
   return Plot.plot(base(width, {
     height, margin: 1, axis: null, color: ordinal(few),
     x: {domain: [0, width - 2]}, y: {domain: [height - 2, 0]},
     marks: [
       Plot.rect(leaves, {x1: "x0", x2: "x1", y1: "y0", y2: "y1", fill: group, ariaLabel: text, title: text, tip, inset: 0.5}),
       Plot.text(roomy, {x: (d) => d.x0 + 5, y: (d) => d.y0 + 10, text: name, textAnchor: "start", fill: "var(--paper)"}),
-      Plot.text(roomy.filter((d) => d.y1 - d.y0 > 36 && d.x1 - d.x0 > 60), {x: (d) => d.x0 + 5, y: (d) => d.y0 + 25, text: (d) => bytes(d.value), textAnchor: "start", fill: "var(--paper)"}),
+      Plot.text(roomy.filter((d) => d.y1 - d.y0 > 36 && d.x1 - d.x0 > 80), {x: (d) => d.x0 + 5, y: (d) => d.y0 + 25, text: (d) => bytes(d.value), textAnchor: "start", fill: "var(--paper)"}),
     ],
   }));
 }

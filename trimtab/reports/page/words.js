@@ -21,6 +21,8 @@ const cut = (text, n) => {
   return text.length > n ? `${text.slice(0, head)}…${tail > 0 ? text.slice(-tail) : ""}` : text;
 };
 // Labels of `n` characters that differ where the texts differ, as a function of a text.
+// A name within a box of this many pixels, with an edge on both sides.
+const within = (text, pixels) => cut(text, Math.floor((pixels - 10) / 8));
 const cuts = (texts, n) => {
   const cutTexts = new Map();
   for (const group of d3.group(new Set(texts), (t) => cut(t, n)).values()) {
