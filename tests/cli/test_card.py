@@ -112,6 +112,7 @@ def test_a_card_of_this_machine_has_the_reason_of_what_it_lacks(tmp_path: Path) 
     assert done.returncode == 0, done.stderr
     f32, int8 = json.loads(done.stdout)["entries"]
     assert f32["p50_ns"] > 0
+    assert f32["cpu_ns"] > 0
     assert f32["shipped_bytes"] == f32["binary_bytes"] + f32["model_bytes"]
     assert Path(f32["record"]).stat().st_size > 0
     assert int8["reason"] == "samples are missing"

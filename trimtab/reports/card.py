@@ -97,8 +97,8 @@ def _tables(card: Card) -> list[Table]:
 def _costs(entries: Sequence[CardEntry]) -> Table:
     """One row per network, device and precision."""
     names = ["network", "device", "precision"]
-    numbers = ["shipped", "p50", "p90", "p99", "first inference", "load", "peak memory"]
-    numbers.append("energy")
+    numbers = ["shipped", "p50", "p90", "p99", "CPU time", "first inference", "load"]
+    numbers += ["peak memory", "energy"]
     columns = [*map(Column, names), *map(number, numbers), Column("run")]
     rows = [[entry.network, entry.device, entry.precision, *_cells(entry)] for entry in entries]
     return Table(columns, rows, "Cost")
@@ -107,13 +107,13 @@ def _costs(entries: Sequence[CardEntry]) -> Table:
 def _cells(entry: CardEntry) -> list[str]:
     run = entry.run
     if run is None or not entry.is_measured:
-        return [fmt.MISSING] * 8 + [f"not measured: {_reason(entry)}"]
+        return [fmt.MISSING] * 9 + [f"not measured: {_reason(entry)}"]
     latency = run.headline
     percentiles = [fmt.MISSING] * 3
     if latency:
         shown = [_cost(value, latency.unit) for value in _percentiles(latency)]
         percentiles = shown if latency.unit is Unit.NS else [shown[0], *percentiles[1:]]
-    once = [_first(run, key) for key in ("first", "load")]
+    once = [_first(run, key) for key in ("cpu", "first", "load")]
     memory = [_bytes(run, "shipped_bytes"), _bytes(run, "peak_bytes")]
     joules = [
         f"{fmt.amount(source.joules, 'J')} ({source.source})"
@@ -263,7 +263,10 @@ def _facts(entry: CardEntry) -> dict[str, Any]:
     latency = run.figure("latency")
     p50, p90, p99 = _percentiles(latency) if latency else (None, None, None)
     count = run.figure("latency_instructions")
-    once = {f"{key}_ns": f.value if (f := run.figure(key)) else None for key in ("first", "load")}
+    once = {
+        f"{key}_ns": figure.value if (figure := run.figure(key)) else None
+        for key in ("cpu", "first", "load")
+    }
     return {
         **facts,
         "status": run.status,
