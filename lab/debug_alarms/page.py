@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lab.debug_alarms.measure import ALARMS, AlarmRow
+from lab.debug_alarms.measure import ALARMS, PRECISIONS, AlarmRow, names
 from lab.docs.generator import reference
 from lab.docs.sentences import made_by
 from trimtab.tables import Page
@@ -13,9 +13,10 @@ def debug_alarms() -> Page:
     """The count of false alarms, and one row for each network and precision."""
     rows = ALARMS.rows()
     networks, operators = len({row.network for row in rows}), sum(row.operators for row in rows)
-    alarms = sum(bool(row.cause) for row in rows)
+    alarms, planned = sum(bool(row.cause) for row in rows), len(names()) * len(PRECISIONS)
     sentence = (
-        f"{alarms} false alarms in {len(rows)} diagnoses of {networks} networks with {operators:,} "
-        f"operators; {sum(row.unknown for row in rows):,} operators were not compared."
+        f"{alarms} false alarms in {len(rows)} of {planned} diagnoses, those of {networks} networks "
+        f"with {operators:,} operators; {sum(row.unknown for row in rows):,} operators were not "
+        "compared."
     )
     return [sentence, made_by(ALARMS.name), AlarmRow.table(rows)]
