@@ -15,8 +15,8 @@ def debug_alarms() -> Page:
     networks, operators = len({row.network for row in rows}), sum(row.operators for row in rows)
     alarms, planned = sum(bool(row.cause) for row in rows), len(names()) * len(PRECISIONS)
     sentence = (
-        f"{alarms} false alarms in {len(rows)} of {planned} diagnoses, those of {networks} networks "
-        f"with {operators:,} operators; {sum(row.unknown for row in rows):,} operators were not "
-        "compared."
+        f"{alarms} false alarms in {len(rows)} of {planned} diagnoses, those of {networks} "
+        f"networks with {operators:,} operators; {sum(row.unknown for row in rows):,} operators "
+        "were not compared."
     )
     return [sentence, made_by(ALARMS.name), AlarmRow.table(rows)]
