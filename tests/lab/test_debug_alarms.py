@@ -17,7 +17,7 @@ from trimtab.progress import SILENT
 
 @dataclass(frozen=True)
 class Finding:
-    """What a row needs of an operator."""
+    """The fields of a finding that a row needs."""
 
     error: float = 0.0
     bound: float = 1.0
