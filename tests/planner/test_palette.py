@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from trimtab.errors import PlanError
+from trimtab.planner import planner
 from trimtab.planner.packing import palette
+from trimtab.planner.plan_file import Plan
+from trimtab.profile import find_profile
+from trimtab.program import Program
+from trimtab.target import Target
 
 RNG = np.random.default_rng(6)
 
@@ -53,6 +58,17 @@ def test_indices_lie_two_in_a_byte() -> None:
     data = palette.joined(table, indices)
     assert data.tobytes() == table.tobytes() + bytes([0x21, 0x0F])
     assert data.size == palette.stored_bytes(3, 1)
+
+
+@pytest.mark.parametrize(("profile", "dtype"), [("float32", "i8"), ("full", "u8")])
+def test_a_profile_without_u8_has_int8_in_place_of_palettes(profile: str, dtype: str) -> None:
+    program = Program("gemm")
+    program.add_input("x", (1, 40))
+    w = program.block.add_constant(RNG.standard_normal((30, 40)).astype(np.float32), "w")
+    program.outputs = program.block.add_op("gemm", ["x", w])
+    target = Target.of("aarch64", "cortex-a53").with_profile(find_profile(profile))
+    planned = planner.plan(program, target, Plan(weights_type="palette4"))
+    assert [planned.vars[op.inputs[0]].dtype for op in planned.ops[:1]] == [dtype]
 
 
 def test_weights_beyond_f16_are_an_error() -> None:

@@ -150,7 +150,7 @@ class Packer:
             or not self._supports(preparation, storage, var)
         ):
             return self._constant(var, packing, var.dtype)
-        form = storage.form_of(var, preparation.axis)
+        form = self._form(var, preparation, storage)
         stored = self._constant(var, preparation.stored, form, preparation.axis)
         if preparation.is_done(form, var.dtype):
             return stored
@@ -166,9 +166,15 @@ class Packer:
             self.packed[key] = name
         return self.packed[key]
 
+    def _form(self, var: Var, preparation: Preparation, storage: Storage) -> str:
+        """How a constant is stored: palettes need a binary with code for u8."""
+        form, profile = storage.form_of(var, preparation.axis), self.target.profile
+        is_missing = profile is not None and "u8" not in profile.dtypes
+        return "int8" if form == "palette4" and is_missing else form
+
     def _supports(self, preparation: Preparation, storage: Storage, var: Var) -> bool:
         kernel = preparation.attributes.get("kernel", "")
-        form = storage.form_of(var, preparation.axis)
+        form = self._form(var, preparation, storage)
         return preparation.is_done(form, var.dtype) or (
             self.target.holds(preparation.operator)
             and (not kernel or kernel in self.target.kernel_names)
