@@ -17,7 +17,7 @@ MAX_RETURNS = 16  # attempts to return a saving; each runs the held-out samples
 
 
 class Saving(Protocol):
-    """What a network may give up. `error`: mean error of the network with this alone; `saved`: the
+    """A reduction that a network may give up. `error`: mean error of the network with this alone; `saved`: the
     cost of doing without it.
     """
 
@@ -78,7 +78,7 @@ def search(
 
 
 def _by_ratio(saving: Saving) -> tuple[bool, float]:
-    """What saves nothing first, then by descending error per saving."""
+    """Savings of nothing first, then by descending error per saving."""
     return (
         saving.saved > 0,
         -saving.error / saving.saved if saving.saved > 0 else saving.saved,
@@ -86,5 +86,5 @@ def _by_ratio(saving: Saving) -> tuple[bool, float]:
 
 
 def _by_error(saving: Saving) -> tuple[bool, float]:
-    """What saves nothing first, then by descending error."""
+    """Savings of nothing first, then by descending error."""
     return saving.saved > 0, -saving.error

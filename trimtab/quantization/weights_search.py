@@ -97,7 +97,7 @@ def search(
 
 
 def _forms(op: Op, var: Var) -> _Weights | None:
-    """What is possible for the weights of an operator; None if they stay as they are."""
+    """The forms that are possible for the weights of an operator; None if they stay as they are."""
     if var.data is None or var.dtype != "f32" or var.bytes < _LEAST_BYTES:
         return None
     group, fits_f16 = int(op.attributes.get("group", 1)), np.abs(var.data).max() <= _MOST
