@@ -17,8 +17,8 @@ MAX_RETURNS = 16  # attempts to return a saving; each runs the held-out samples
 
 
 class Saving(Protocol):
-    """A reduction that a network may give up. `error`: mean error of the network with this alone; `saved`: the
-    cost of doing without it.
+    """A reduction that a network may give up. `error`: mean error of the network with this alone;
+    `saved`: the cost of doing without it.
     """
 
     @property
