@@ -16,7 +16,7 @@ _GRID = 6  # choices between all and no savings that reports show
 MAX_RETURNS = 16  # attempts to return a saving; each runs the held-out samples
 
 
-class Saving(Protocol):
+class Reducible(Protocol):
     """A reduction that a network may give up. `error`: mean error of the network with this alone;
     `saved`: the cost of doing without it.
     """
@@ -30,7 +30,7 @@ class Saving(Protocol):
 
 
 def search(
-    savings: Sequence[Saving],
+    savings: Sequence[Reducible],
     keeps_budget: Callable[[frozenset[str]], bool],
     cost: Callable[[frozenset[str]], float],
     progress: Progress,
@@ -77,7 +77,7 @@ def search(
     return chosen
 
 
-def _by_ratio(saving: Saving) -> tuple[bool, float]:
+def _by_ratio(saving: Reducible) -> tuple[bool, float]:
     """Savings of nothing first, then by descending error per saving."""
     return (
         saving.saved > 0,
@@ -85,6 +85,6 @@ def _by_ratio(saving: Saving) -> tuple[bool, float]:
     )
 
 
-def _by_error(saving: Saving) -> tuple[bool, float]:
+def _by_error(saving: Reducible) -> tuple[bool, float]:
     """Savings of nothing first, then by descending error."""
     return saving.saved > 0, -saving.error

@@ -59,7 +59,7 @@ class StoredWeights:
 
 
 @dataclass(frozen=True)
-class _Weights:
+class _PossibleForms:
     """The weights of an operator: `values`: what each form expands to, and `sizes`: its bytes, the
     largest first.
     """
@@ -93,10 +93,10 @@ def search(
     }
     # Further BLAS threads would take the cores from the inference.
     with threadpool_limits(1, user_api="blas"):
-        return _Searcher(simple, plan, samples, bounds, progress, head, weights).run()
+        return _FormSearcher(simple, plan, samples, bounds, progress, head, weights).run()
 
 
-def _forms(op: Op, var: Var) -> _Weights | None:
+def _forms(op: Op, var: Var) -> _PossibleForms | None:
     """The forms that are possible for the weights of an operator; None if they stay as they are."""
     if var.data is None or var.dtype != "f32" or var.bytes < _LEAST_BYTES:
         return None
@@ -108,10 +108,10 @@ def _forms(op: Op, var: Var) -> _Weights | None:
     for form in WEIGHTS_TYPES:
         if Storage(True, form).form_of(var, axis) == form and (form == "f32" or fits_f16):
             values[form], sizes[form] = expanded(var, form, axis)
-    return _Weights(values, sizes) if len(sizes) > 1 else None
+    return _PossibleForms(values, sizes) if len(sizes) > 1 else None
 
 
-class _Searcher:
+class _FormSearcher:
     def __init__(
         self,
         simple: Program,
@@ -120,7 +120,7 @@ class _Searcher:
         bounds: tuple[AccuracyBound, ...],
         progress: Progress,
         head: HeadRequest | None,
-        weights: Mapping[str, _Weights],
+        weights: Mapping[str, _PossibleForms],
     ) -> None:
         self._simple, self._weights, self._bounds = simple, weights, bounds
         self._plan = Plan(precision=plan.precision, precisions=plan.precisions)
