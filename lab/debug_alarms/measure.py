@@ -93,7 +93,7 @@ def diagnosed(
         step.update(len(everything), len(everything))
 
 
-def _file(name: str, exports: Path) -> Path:
+def model_file(name: str, exports: Path) -> Path:
     """The network's file: of the zoo, on a small image if it can have another size."""
     if name in TIMM:
         return exports / "variants" / f"{name}.onnx"
@@ -116,7 +116,7 @@ def _calibration(precision: str, model: Path) -> Calibration:
 def _row(name: str, precision: str, exports: Path, progress: Progress) -> AlarmRow:
     turn = names().index(name) + PRECISIONS.index(precision)
     device = _HALF if precision == "f16" else _CORES[turn % len(_CORES)]
-    path = _file(name, exports)
+    path = model_file(name, exports)
     recipe = Recipe(
         model=str(path),
         profile=_PROFILE,

@@ -36,7 +36,7 @@ def test_a_row_counts_operators_and_alarms(monkeypatch: pytest.MonkeyPatch) -> N
         return SimpleNamespace(findings=findings, cause="kernel", verdict="conv is wrong")
 
     monkeypatch.setattr(measure, "diagnose", fake)
-    monkeypatch.setattr(measure, "_file", lambda name, folder: Path(name))
+    monkeypatch.setattr(measure, "model_file", lambda name, folder: Path(name))
     monkeypatch.setattr(measure, "normal_samples", lambda model, folder: Path("some.npz"))
     rows = [*measure.diagnosed(["test_vit"], measure.PRECISIONS, Path(), SILENT)]
     assert [row.precision for row in rows] == ["f32", "f16", "int8"]
