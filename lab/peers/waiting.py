@@ -12,7 +12,7 @@ BUSY = 0.02
 
 
 def sentence(shares: Sequence[float], unit: str) -> str:
-    """What the shares of all `unit` say; "" if the machine was quiet in all of them."""
+    """A sentence about the shares of all `unit`; "" if the machine was quiet in all of them."""
     busy = [share for share in shares if share > BUSY]
     if not busy:
         return ""

@@ -148,9 +148,9 @@ def test_boxes_of_nanodet_are_those_of_its_reference(head: str, form: str) -> No
         scores, sides = graph.split(both, [3, 32], 1)
         scores = graph.op("Sigmoid", scores)
         joined = graph.op("Concat", scores, sides, axis=1)
-        for part, x, count in (("classes", scores, 3), ("sides", sides, 32)):
-            rows = graph.op("Reshape", x, graph.constant(np.array([1, count, -1])))
-            parts[f"{part}{len(levels)}"] = graph.op("Transpose", rows, perm=[0, 2, 1])
+        for part, values, count in (("classes", scores, 3), ("sides", sides, 32)):
+            flat = graph.op("Reshape", values, graph.constant(np.array([1, count, -1])))
+            parts[f"{part}{len(levels)}"] = graph.op("Transpose", flat, perm=[0, 2, 1])
         levels.append((both, graph.op("Reshape", joined, shape)))
     rows = graph.op("Concat", *(level for _, level in levels), axis=2)
     rows = graph.op("Transpose", rows, perm=[0, 2, 1])

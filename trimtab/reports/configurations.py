@@ -138,12 +138,12 @@ def overview(measured: Sequence[Configuration]) -> Table:
     return Table([Column("fastest"), *map(number, devices)], rows, "Networks and devices")
 
 
-def _brief(one: Configuration | None) -> str:
-    if one is None:
+def _brief(run: Configuration | None) -> str:
+    if run is None:
         return ""
-    unit = " M instr." if one.unit is Unit.INSTRUCTIONS else ""
-    cost = f"{one.cost / 1e6:,.4g}" if unit else fmt.value(one.cost, one.unit)
-    return f"{cost}{unit}, {one.shipped_bytes / 1e6:,.3g} MB"
+    unit = " M instr." if run.unit is Unit.INSTRUCTIONS else ""
+    cost = f"{run.cost / 1e6:,.4g}" if unit else fmt.value(run.cost, run.unit)
+    return f"{cost}{unit}, {run.shipped_bytes / 1e6:,.3g} MB"
 
 
 def table(measured: Sequence[Configuration]) -> Table:
