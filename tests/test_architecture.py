@@ -251,6 +251,7 @@ def finds_parts(name: str) -> bool:
 EXPERIMENTS: dict[str, set[str]] = {
     "accuracy": {"peers"},
     "coverage": {"fuzz"},
+    "debug_alarms": {"peers"},
     "hosts": {"bare_machine"},
     "instructions": {"peers"},
     "journeys": {"photographs"},

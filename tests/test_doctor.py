@@ -101,6 +101,7 @@ def test_requirements_of_tests_are_listed_apart(machine: Path) -> None:
             "llvm-mca-19",
             "compare.py",
             "chromium-headless-shell",
+            "minisign",
         ),
         *("cc", "c++", "make", "pkg-config", "ps"),
         f"libclang_rt.asan-{os.uname().machine}.so",

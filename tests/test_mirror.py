@@ -60,6 +60,7 @@ COVERED_BY = {
     "planner/packing/*": "planner/test_packing.py",
     "plugin_kit/*": "plugins/test_examples.py",
     "program/*": "program/test_inspection.py",
+    "quantization/budget_search": "quantization/test_precision_search.py",
     "quantization/picture_samples": "quantization/test_samples.py",
     "quantization/methods/*": "quantization/test_methods.py",
     "reports/*": "reports/test_formats.py",

@@ -22,7 +22,7 @@ import numpy as np
 
 from lab.experiment import FigureRow, figure, figure_row, text
 from lab.peers import waiting
-from lab.peers.process import LoadFigures, PeerCase, Process, TimedBlock, prepare, probe
+from lab.peers.process import EngineBlock, LoadFigures, PeerCase, Process, prepare, probe
 from lab.peers.worker import ENGINES
 from trimtab.errors import MissingRequirementError, RunnerError, TrimtabError
 from trimtab.progress import SILENT, Progress, Step
@@ -130,7 +130,7 @@ class RunningEngine(Protocol):
 
     loaded: LoadFigures
 
-    def run(self, count: int) -> TimedBlock:
+    def run(self, count: int) -> EngineBlock:
         """Times `count` inferences."""
 
     def close(self) -> None:
@@ -219,7 +219,7 @@ def _on_one(
 ) -> list[PeersRow]:
     """The results of all engines on one model; adds the reasons of failures to `left_out`."""
     loads: dict[str, list[LoadFigures]] = {name: [] for name in engines.versions}
-    blocks: dict[str, list[TimedBlock]] = {name: [] for name in engines.versions}
+    blocks: dict[str, list[EngineBlock]] = {name: [] for name in engines.versions}
 
     def load(name: str, start: Start) -> Start:
         with closing(start()) as fresh:

@@ -112,7 +112,7 @@ class LoadFigures:
 
 
 @dataclass(frozen=True)
-class TimedBlock:
+class EngineBlock:
     """Nanoseconds of each inference, and the share of its time for which the engine's threads were
     ready and had no core.
     """
@@ -142,11 +142,11 @@ class Process:
             self.close()
             raise
 
-    def run(self, count: int) -> TimedBlock:
+    def run(self, count: int) -> EngineBlock:
         """Times `count` inferences; returns when all threads of the engine are idle."""
         answer = self._worker.ask(str(count))
         self._settle()
-        return TimedBlock([int(ns) for ns in answer["ns"]], answer["waited"])
+        return EngineBlock([int(ns) for ns in answer["ns"]], answer["waited"])
 
     def _settle(self) -> None:
         """Waits until the process is idle: threads of some engines spin after an inference and

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "generated/counts.h"
+#include "runtime/core/copy.h"
 #include "runtime/core/executor.h"
 #include "runtime/core/registry.h"
 
@@ -197,7 +198,7 @@ Status Executor::RunInto(void** outputs) {
   for (uint32_t i = 0; i < program_->output_count() && status.ok(); ++i) {
     const Tensor& result = output(i);
     if (outputs[i] != nullptr && outputs[i] != result.raw)
-      memcpy(outputs[i], result.raw, result.CountBytes());
+      Copy(outputs[i], result.raw, result.CountBytes());
   }
   for (uint32_t i = 0; i < program_->output_count(); ++i) BindOutput(i, nullptr);
   BindViews();

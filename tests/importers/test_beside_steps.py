@@ -14,6 +14,7 @@ import pytest
 import trimtab
 from tests.camera.frames import Image, network, steps
 from tests.importers.test_beside import CLASSES_YML, OCR_YML, VIT, loaded
+from tests.some import some
 from trimtab import camera
 from trimtab.errors import UsageError
 
@@ -70,7 +71,7 @@ def test_pictures_become_what_their_programs_make_of_them(
 ) -> None:
     program = network((1, 3, size[1], size[0]))
     program.hints = loaded(tmp_path, name, content)
-    for width, height in frames:
+    for width, height in some(frames):
         picture = cv2.resize(
             np.random.default_rng(width).integers(0, 256, (9, 9, 3)).astype(np.uint8),
             (width, height),

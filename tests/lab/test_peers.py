@@ -27,7 +27,7 @@ from lab.peers.compare import (
     Start,
     compare,
 )
-from lab.peers.process import LoadFigures, PeerCase, Process, TimedBlock, probe
+from lab.peers.process import EngineBlock, LoadFigures, PeerCase, Process, probe
 from lab.peers.quantized import quantized
 from tests.python_script import FIRST_LINES
 from trimtab import tables
@@ -66,14 +66,14 @@ class FakeEngine:
     loaded: LoadFigures = LOADED
     waited: float = 0.0
 
-    def run(self, count: int) -> TimedBlock:
+    def run(self, count: int) -> EngineBlock:
         self.log.append(self.name)
         self.turns -= 1
         if self.turns < 0:
             raise RunnerError("it ended: killed", where=self.name)
         others = 2 if self.waited and self.turns % 4 else 1  # what disturbs three rounds of four
         run_ns = others * self.run_ns
-        return TimedBlock([99 * run_ns, *[run_ns] * (count - 1)], self.waited)
+        return EngineBlock([99 * run_ns, *[run_ns] * (count - 1)], self.waited)
 
     def close(self) -> None:
         self.log.append(f"close {self.name}")
