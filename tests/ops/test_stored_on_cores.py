@@ -48,7 +48,7 @@ def weights(name: str) -> Array:
 
 
 def inputs() -> dict[str, Array]:
-    """For each layer as many inputs as channels, each with its channel 1 in the middle."""
+    """As many inputs of each layer as channels: 1 in the middle of one channel."""
     feeds = {}
     for name, (type, shape, attributes, _) in LAYERS.items():
         channels = shape[0] if type == "conv_transpose" else shape[1] * attributes.get("group", 1)

@@ -182,9 +182,7 @@ def _choice(name: str, header: Header) -> str:
 
 
 def shipped(footprints: Sequence[Footprint]) -> Table:
-    """The bytes of binary and model, the memory in use, and the accuracy of smaller weights, by
-    variant.
-    """
+    """Bytes of binary and model, memory in use, and accuracy of smaller weights, by variant."""
     rows = [
         [
             f"{variant.what} (this build)" if variant.is_built else variant.what,

@@ -36,7 +36,7 @@ from trimtab.tuning.timings import Timings
 
 TIMINGS = "timings.jsonl"
 SEARCH_SHARE = 0.6
-"""Of the time of a tuning; the rest is for the binaries of both plans and their comparison."""
+"""The share of a tuning; the rest is for the binaries of both plans and their comparison."""
 
 
 @dataclass(frozen=True)
