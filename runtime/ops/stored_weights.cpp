@@ -37,6 +37,25 @@ void CopyRow(float* to, const Half* from, size_t count) {
   for (; i < count; ++i) to[i] = from[i];
 }
 
+// y[i] = x[i] * scales[i].
+void ScaleRow(float* y, const int8_t* x, const float* scales, size_t count) {
+  typedef int8_t Bytes __attribute__((vector_size(kStep)));
+  size_t i = 0;
+  for (; i + kStep <= count; i += kStep) {
+    Bytes bytes;
+    F32Vector scale;
+    __builtin_memcpy(&bytes, x + i, sizeof(bytes));
+    __builtin_memcpy(&scale, scales + i, sizeof(scale));
+    const F32Vector scaled = __builtin_convertvector(bytes, F32Vector) * scale;
+    __builtin_memcpy(y + i, &scaled, sizeof(scaled));
+  }
+  for (; i < count; ++i) y[i] = static_cast<float>(x[i]) * scales[i];
+}
+
+void ScaleRow(Half* y, const int8_t* x, const float* scales, size_t count) {
+  for (size_t i = 0; i < count; ++i) y[i] = static_cast<float>(x[i]) * scales[i];
+}
+
 constexpr size_t kColors = 16;    // of a palette
 constexpr size_t kMaxPanel = 64;  // columns, by the schemas
 
@@ -78,8 +97,8 @@ Status CheckInt8Packing(const Tensor& stored, int64_t columns, int64_t elements,
 
 Status CheckPalettePacking(const Tensor& stored, int64_t columns, int64_t elements,
                            Tensor* packed) {
-  TRIMTAB_CHECK(stored.dtype == DType::kU8 &&
-                    stored.bytes >= PaletteBytes(columns) + (packed->Count() + 1) / 2,
+  TRIMTAB_CHECK(stored.dtype == DType::kU8 && static_cast<int64_t>(stored.bytes) >=
+                                                  PaletteBytes(columns) + (packed->Count() + 1) / 2,
                 "stored weights are not a palette with a scale for each output channel", columns);
   return CheckPacking(stored, elements, packed);
 }
@@ -89,9 +108,8 @@ void StoredRows::CopyScaled(size_t column, T* to, size_t panel) const {
   const float* const scales = stored.quantization->scales() + column;
   const int8_t* from = stored.data<int8_t>() + first;
   for (size_t row = 0; row < rows; ++row, from += width, to += panel) {
-    size_t i = 0;
-    for (; i < width; ++i) to[i] = static_cast<float>(from[i]) * scales[i];
-    for (; i < panel; ++i) to[i] = 0.0f;
+    ScaleRow(to, from, scales, width);
+    for (size_t i = width; i < panel; ++i) to[i] = 0.0f;
   }
 }
 
@@ -105,8 +123,22 @@ void StoredRows::CopyColored(size_t column, size_t columns, T* to, size_t panel)
   size_t index = first;
   for (size_t row = 0; row < rows; ++row, to += panel) {
     size_t i = 0;
-    for (; i < width; ++i, ++index)
-      to[i] = colors[indices[index / 2] >> index % 2 * 4 & 15] * scales[i];
+    const auto color = [&] { return colors[indices[index / 2] >> index % 2 * 4 & 15] * scales[i]; };
+    if (index % 2 != 0 && width > 0) {
+      to[0] = color();
+      i = 1;
+    }
+    const uint8_t* pair = indices + (index + i) / 2;
+    for (; i + 2 <= width; i += 2, ++pair) {
+      to[i] = colors[*pair & 15] * scales[i];
+      to[i + 1] = colors[*pair >> 4] * scales[i + 1];
+    }
+    index += i;
+    if (i < width) {
+      to[i] = color();
+      ++i;
+      ++index;
+    }
     for (; i < panel; ++i) to[i] = 0.0f;
   }
 }

@@ -48,7 +48,7 @@ def weights(name: str) -> Array:
 
 
 def inputs() -> dict[str, Array]:
-    """As many inputs of each layer as channels: 1 in the middle of one channel."""
+    """Inputs of each layer, as many as its channels: 1 in the middle of one channel."""
     feeds = {}
     for name, (type, shape, attributes, _) in LAYERS.items():
         channels = shape[0] if type == "conv_transpose" else shape[1] * attributes.get("group", 1)
