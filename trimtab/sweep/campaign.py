@@ -22,10 +22,9 @@ from trimtab.results.index import Entry
 from trimtab.results.records import MEASURED, Status
 from trimtab.sweep.builds import BuildCache, BuildIdentity, CellBuild, build_cell
 from trimtab.sweep.executor import CPU, Executor
-from trimtab.sweep.matrix import Cell, Sweep
+from trimtab.sweep.matrix import Cell, Sweep, counts_exactly
 from trimtab.sweep.measurements import (
     CellRecord,
-    is_interleaved,
     measure_cells,
     measure_task,
     resource_needs,
@@ -113,7 +112,7 @@ class Campaign:
     def _groups(self, cells: Sequence[Cell]) -> list[tuple[Cell, ...]]:
         groups: list[tuple[Cell, ...]] = []
         for group in self.sweep.groups(cells):
-            is_compared = len(group) > 1 and is_interleaved(group[0].device)
+            is_compared = len(group) > 1 and not counts_exactly(group[0].device)
             groups += [group] if is_compared else [(cell,) for cell in group]
         return groups
 

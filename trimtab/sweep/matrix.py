@@ -23,9 +23,8 @@ from trimtab.errors import TrimtabError, UsageError
 from trimtab.pipeline import input_shapes
 from trimtab.toml_table import Minimum, TomlFile
 
-HALF = (
-    "half"  # the precision f16 where the core computes in it, elsewhere f16 as the stored weights
-)
+# The precision f16 where the core computes in it, elsewhere f16 as the type of stored weights.
+HALF = "half"
 TUNED = "tuned"  # the plan that is measured on the cell's device (docs/tuning.md)
 MAX_CELLS = 10_000  # a larger product is a mistake in the file
 
@@ -144,7 +143,7 @@ class Sweep:
         return _digest(values)
 
     def _protocol_of(self, cell: Cell) -> dict[str, Any]:
-        return self.protocol.to_json(is_emulated=find_device(cell.device).transport == "qemu_user")
+        return self.protocol.to_json(is_emulated=counts_exactly(cell.device))
 
     def groups(self, cells: Sequence[Cell]) -> list[tuple[Cell, ...]]:
         """The cells grouped by what they are compared with, in the order of `cells`."""
@@ -156,6 +155,13 @@ class Sweep:
             common = dataclasses.replace(cell, **blank) if blank else cell  # type: ignore[arg-type]
             groups.setdefault(common, []).append(cell)
         return [tuple(group) for group in groups.values()]
+
+
+def counts_exactly(device: str) -> bool:
+    """Whether a device is user-mode QEMU, whose counts are the same in every launch: compared cells
+    need not alternate, and clocks and launches have no effect.
+    """
+    return find_device(device).transport == "qemu_user"
 
 
 def read(path: Path) -> Sweep:

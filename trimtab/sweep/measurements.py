@@ -128,8 +128,3 @@ def resource_needs(device: str) -> Needs:
     """
     cpus: dict[str, Needs] = {"local": {CPU: ALL}, "qemu_user": {CPU: 1}}
     return {device: 1, **cpus.get(find_device(device).transport, {})}
-
-
-def is_interleaved(device: str) -> bool:
-    """Whether compared cells alternate on the device; exact counts need no interleaving."""
-    return find_device(device).transport != "qemu_user"
