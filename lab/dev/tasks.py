@@ -113,7 +113,7 @@ def run_tests(
     import os
     import sys
 
-    from lab.dev import selection, shell
+    from lab.dev import beforehand, selection, shell
     from trimtab import doctor, paths, system
     from trimtab.cli._engine import build_engine
     from trimtab.cli._progress import shown
@@ -126,6 +126,8 @@ def run_tests(
     elif changed and not (runs := selection.of_files(selection.changed(changed))):
         shown().note(f"no test is near to a file that changed since {changed}")
     if not selected:
+        if not (shell.ROOT / "tests/__pycache__").is_dir():
+            beforehand.begin()  # the first run in this checkout
         try:
             doctor.install(doctor.examine(), shown())
         except MissingRequirementError as error:
