@@ -4,6 +4,7 @@
 #define TRIMTAB_KERNELS_ARM_NEON_H_
 
 #include <arm_neon.h>
+#include <stdint.h>
 
 namespace {
 

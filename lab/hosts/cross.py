@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+import sysconfig
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -68,15 +69,40 @@ def wheel(output: Path, headers: Path, progress: Progress = SILENT) -> Path:
     return built
 
 
+def link_for_mac(name: str, progress: Progress = SILENT) -> Path:
+    """Compiles and links the Python extension, with all operators, for a Mac; returns it.
+
+    Python's headers are this machine's: those of a Mac differ in what the C library has, which the
+    extension does not ask. It is a library rather than a bundle: Python loads both. BuildError if
+    the compiler or the linker fails.
+    """
+    options = {
+        "TRIMTAB_PROFILE": "full",
+        "TRIMTAB_PYTHON": "ON",
+        "Python_EXECUTABLE": sys.executable,
+        "Python_INCLUDE_DIR": sysconfig.get_path("include"),
+        "PYTHON_MODULE_EXTENSION": ".so",
+        "CMAKE_USER_MAKE_RULES_OVERRIDE_CXX": str(Path(__file__).with_name("dylib.cmake")),
+    }
+    return _linked(name, "extension", options, ["_engine"], progress) / "_engine.so"
+
+
 def link(name: str, profile: Path | str, progress: Progress = SILENT) -> Path:
     """Compiles and links the engine's library and the runner for a host; returns the runner.
 
     BuildError if the compiler or the linker fails.
     """
-    tree = paths.cache() / "build" / f"host-{name}"
     options = {"TRIMTAB_PROFILE": str(profile)}
+    tree = _linked(name, "runner", options, ["trimtab", "trimtab-run"], progress)
+    return tree / ("trimtab-run.exe" if HOSTS[name].system == "Windows" else "trimtab-run")
+
+
+def _linked(
+    name: str, what: str, options: dict[str, str], targets: Sequence[str], progress: Progress
+) -> Path:
+    """Builds targets of CMakeLists.txt for a host; returns the build tree."""
+    tree = paths.cache() / "build" / f"host-{name}-{what}"
     command = builder.configure_command(tree, cmake_file(name), "Release", options)
     with files.locked(tree / ".lock", error=BuildError, hint=builder.CACHE_HINT):
-        targets = ["trimtab", "trimtab-run"]
         cmake_runner.run(tree, command, targets, f"link for {name}", progress=progress)
-    return tree / ("trimtab-run.exe" if HOSTS[name].system == "Windows" else "trimtab-run")
+    return tree

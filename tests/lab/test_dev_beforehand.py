@@ -1,4 +1,4 @@
-"""What `./inv test` begins while it installs packages."""
+"""The work that `./inv test` begins while it installs packages."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from trimtab.errors import BuildError
 def test_a_runner_is_built_with_each_toolchain_and_a_failure_is_left_to_the_tests(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked: list[builder.BuildRequest] = []
+    requests: list[builder.BuildRequest] = []
 
     def build(request: builder.BuildRequest) -> None:
-        asked.append(request)
+        requests.append(request)
         raise BuildError("no space left")
 
     monkeypatch.setattr(builder, "build", build)
     beforehand.compile_c_libraries()
-    assert [request.toolchain for request in asked] == list(beforehand.TOOLCHAINS)
+    assert [request.toolchain for request in requests] == list(beforehand.TOOLCHAINS)
     assert {toolchain.find_toolchain(name).compiler for name in beforehand.TOOLCHAINS} == {"zig"}
 
 

@@ -99,6 +99,13 @@ def test_the_library_and_the_runner_link_for_other_systems(tmp_path: Path, name:
 
 
 @pytest.mark.build
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["macos-arm64", "macos-x86-64"])
+def test_the_python_extension_links_for_a_mac(name: str) -> None:
+    assert cross.link_for_mac(name).read_bytes().startswith(HEADS[name])
+
+
+@pytest.mark.build
 @pytest.mark.skipif(os.geteuid() != 0, reason="making the namespace needs root")
 def test_a_program_of_aarch64_starts_in_its_namespace_and_not_outside(tmp_path: Path) -> None:
     require("qemu-aarch64", "qemu-user")
