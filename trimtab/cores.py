@@ -236,7 +236,7 @@ def builtin() -> tuple[Core, ...]:
 def _identified_by(key: str) -> Iterator[Core]:
     """The cores in whose files this key occurs; the others are not parsed."""
     for path in _files().values():
-        if key in path.read_text(encoding="utf-8"):
+        if key in _text_of_state(path, _state(path)):
             yield _read(path)
 
 
@@ -287,12 +287,13 @@ def identify(cpuinfo: str) -> tuple[Core, ...]:
         return re.findall(rf"^{key}[ \t]*:[ \t]*({form})$", cpuinfo, flags=re.MULTILINE)
 
     hexadecimal, number = "0x[0-9a-f]+", "[0-9]+"
-    arm = zip(values("CPU implementer", hexadecimal), values("CPU part", hexadecimal), strict=False)
+
+    def each(*columns: list[str]) -> Iterator[tuple[str, ...]]:
+        yield from dict.fromkeys(zip(*columns, strict=False))  # of many CPUs, a few are different
+
+    arm = each(values("CPU implementer", hexadecimal), values("CPU part", hexadecimal))
     candidates = [by_midr(int(implementer, 16), int(part, 16)) for implementer, part in arm]
-    x86 = zip(
-        *(values("vendor_id", r"\S+"), values("cpu family", number), values("model", number)),
-        strict=False,
-    )
+    x86 = each(values("vendor_id", r"\S+"), values("cpu family", number), values("model", number))
     candidates += [by_cpuid(vendor, int(family), int(model)) for vendor, family, model in x86]
     return tuple(dict.fromkeys(core for core in candidates if core))
 
@@ -361,8 +362,17 @@ def _hint(name: str, arch: str | None) -> str:
 
 
 def _read(path: Path) -> Core:
+    return _read_state(path, _state(path))
+
+
+def _state(path: Path) -> tuple[int, ...]:
     status = path.stat()
-    return _read_state(path, (status.st_ino, status.st_size, status.st_mtime_ns))
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+@cache
+def _text_of_state(path: Path, _state: tuple[int, ...]) -> str:
+    return path.read_text(encoding="utf-8")
 
 
 @cache
