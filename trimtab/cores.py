@@ -10,8 +10,9 @@ Uses the standard library only.
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -287,14 +288,11 @@ def identify(cpuinfo: str) -> tuple[Core, ...]:
         return re.findall(rf"^{key}[ \t]*:[ \t]*({form})$", cpuinfo, flags=re.MULTILINE)
 
     hexadecimal, number = "0x[0-9a-f]+", "[0-9]+"
-
-    def each(*columns: list[str]) -> Iterator[tuple[str, ...]]:
-        yield from dict.fromkeys(zip(*columns, strict=False))  # of many CPUs, a few are different
-
-    arm = each(values("CPU implementer", hexadecimal), values("CPU part", hexadecimal))
-    candidates = [by_midr(int(implementer, 16), int(part, 16)) for implementer, part in arm]
-    x86 = each(values("vendor_id", r"\S+"), values("cpu family", number), values("model", number))
-    candidates += [by_cpuid(vendor, int(family), int(model)) for vendor, family, model in x86]
+    arm = zip(values("CPU implementer", hexadecimal), values("CPU part", hexadecimal), strict=False)
+    candidates = [by_midr(int(maker, 16), int(part, 16)) for maker, part in dict.fromkeys(arm)]
+    columns = (values("vendor_id", r"\S+"), values("cpu family", number), values("model", number))
+    x86 = dict.fromkeys(zip(*columns, strict=False))
+    candidates += [by_cpuid(maker, int(family), int(model)) for maker, family, model in x86]
     return tuple(dict.fromkeys(core for core in candidates if core))
 
 
@@ -333,8 +331,8 @@ def likely(l3: Cache) -> Cache:
 
 def _count(cpus: str) -> int:
     """The number of CPUs in a list such as `0-3,8`."""
-    ends = [(part.split("-")[0], part.split("-")[-1]) for part in cpus.split(",")]
-    return sum(int(last) - int(first) + 1 for first, last in ends)
+    ends = [part.split("-") for part in cpus.split(",")]
+    return sum(int(span[-1]) - int(span[0]) + 1 for span in ends)
 
 
 def _files() -> dict[str, Path]:
@@ -348,7 +346,14 @@ def _builtin_files() -> dict[str, Path]:
 
 
 def _folder(above: Path) -> dict[str, Path]:
-    return {spelling(path.stem): path for path in sorted((above / "cores").glob("*.toml"))}
+    folder = above / "cores"
+    names = tuple(entry.name for entry in os.scandir(folder)) if folder.is_dir() else ()
+    return _named(folder, names)
+
+
+@cache
+def _named(folder: Path, names: Sequence[str]) -> dict[str, Path]:
+    return {spelling(name[:-5]): folder / name for name in sorted(names) if name.endswith(".toml")}
 
 
 def _hint(name: str, arch: str | None) -> str:
@@ -356,8 +361,8 @@ def _hint(name: str, arch: str | None) -> str:
 
     names = [core.name for core in all_cores() if arch is None or arch in core.features]
     near = difflib.get_close_matches(name, names)
-    listing = "known" if arch is None else f"known for {arch}"
-    listing += f": {', '.join(names)}; your own: {paths.config() / 'cores'}/NAME.toml"
+    listing = f"known{f' for {arch}' if arch else ''}: {', '.join(names)}; "
+    listing += f"your own: {paths.config() / 'cores'}/NAME.toml"
     return f"did you mean {' or '.join(near)}? {listing}" if near else listing
 
 

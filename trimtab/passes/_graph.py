@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,13 +29,17 @@ class Graph:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.block = program.block
-        self.is_free = program.is_free
         self._index: tuple[dict[str, Op], dict[str, list[Op]]] | None = None
         # Variables whose readers the index has out of order, and the order of operators: by
         # id(op), empty if an edit has changed it.
         self._unordered: set[str] = set()
         self._places: dict[int, int] = {}
         self._smallest: dict[str, tuple[int, ...]] = {}
+
+    @cached_property
+    def is_free(self) -> bool:
+        """See `Program.is_free`."""
+        return self.program.is_free
 
     def _current(self) -> tuple[dict[str, Op], dict[str, list[Op]]]:
         if self._index is None:

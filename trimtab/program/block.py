@@ -132,6 +132,8 @@ class Op:
     def size_source(self) -> str:
         """The source of the sizes of the results, one of `schema.SIZE_SOURCES`."""
         ports = self.schema.size_ports
+        if not ports:
+            return "attributes"
         present = {s for s, i in ports.items() if i < len(self.inputs) and self.inputs[i]}
         return next((source for source in ("terms", "tensor") if source in present), "attributes")
 

@@ -18,6 +18,8 @@ from trimtab.program.program import Program
 
 def check(program: Program) -> None:
     """ProgramError unless each operator that overwrites a state is the last to use it."""
+    if not any(op.schema.overwritten for op in program.ops):
+        return
     memory: dict[str, str] = {}  # the state of each view
     replaced: dict[str, Op] = {}  # what has overwritten a state
     for op in program.ops:
@@ -42,8 +44,7 @@ def _late(reader: str, name: str, writer: Op, where: str) -> ProgramError:
 
 
 def _overwritten(op: Op) -> list[str]:
-    ports = zip(op.schema.inputs, op.inputs, strict=False)
-    return [name for port, name in ports if port.overwritten]
+    return [op.inputs[i] for i in op.schema.overwritten if i < len(op.inputs)]
 
 
 def add(program: Program, first: NDArray[np.generic], name: str) -> str:

@@ -228,6 +228,11 @@ class Operator:
         """The first input of each source of sizes; empty if all sizes follow from attributes."""
         return {p.sizes: i for i, p in reversed([*enumerate(self.inputs)]) if p.sizes}
 
+    @cached_property
+    def overwritten(self) -> tuple[int, ...]:
+        """The inputs that are states, which the operator replaces."""
+        return tuple(i for i, port in enumerate(self.inputs) if port.overwritten)
+
     def moves(self, attributes: Mapping[str, Any]) -> bool:
         """True if, with these attributes, its results are elements of its first operand."""
         if self.kind != "movement":
