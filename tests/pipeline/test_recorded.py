@@ -81,6 +81,14 @@ def test_a_recipe_of_paced_frames_is_built_for_them_again() -> None:
     assert recorded.for_output(OUTPUT, Path("build.json")).is_paced
 
 
+def test_a_network_of_the_zoo_is_no_file_beside_a_folder_of_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "squeezenet").mkdir()  # such as an earlier build
+    monkeypatch.chdir(tmp_path)
+    assert RecordedRecipe.of(Recipe("squeezenet")).sources == {}
+
+
 def test_the_files_of_a_recipe_are_recorded_by_their_content(tmp_path: Path) -> None:
     samples.relu(tmp_path, "x86_64")
     (tmp_path / "photos" / "more").mkdir(parents=True)

@@ -7,7 +7,7 @@ from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from trimtab import files, importers
+from trimtab import files, importers, zoo
 from trimtab.bench.jobs import Settings
 from trimtab.bench.pace import Pace
 from trimtab.errors import ResultError
@@ -90,7 +90,8 @@ def _default(field: Any) -> Any:
 def _sources(recipe: Recipe) -> list[Path]:
     """The files that a recipe names: of the model, of the profile and of the calibration."""
     model = Path(recipe.model)
-    sources = importers.files(model) if recipe.model and model.exists() else []
+    is_file = recipe.model and recipe.model not in zoo.names() and model.exists()
+    sources = importers.files(model) if is_file else []
     calibration = recipe.calibration
     for text in (recipe.profile, calibration.samples, calibration.ranges):
         path = Path(text)
