@@ -3,8 +3,6 @@
 namespace trimtab {
 namespace {
 
-constexpr size_t kPartialSums = 16;  // independent sums vectorize and are more accurate
-
 struct Axis {
   size_t extent;
   size_t stride;
@@ -20,59 +18,72 @@ size_t Offset(const Axis* axes, int count, size_t index) {
   return count == 0 ? 0 : offset + index * axes[0].stride;
 }
 
-float Combine(Reduction reduction, float a, float b) {
-  switch (reduction) {
-    case Reduction::kMax:
-      // NaN wins, as in numpy. Branch-free, so that loops vectorize.
-      return static_cast<int>(b > a) | static_cast<int>(b != b) ? b : a;
-    case Reduction::kMin:
-      return static_cast<int>(b < a) | static_cast<int>(b != b) ? b : a;
-    default:
-      return a + b;
+typedef float Lanes __attribute__((vector_size(16)));
+constexpr size_t kLanes = 4;
+
+// A largest or smallest value that is NaN wins, as in numpy. Branch-free, so that loops vectorize.
+template <Reduction kReduction, typename T>
+T Combine(T a, T b) {
+  if constexpr (kReduction == Reduction::kMean || kReduction == Reduction::kSum) {
+    return a + b;
+  } else {
+    const auto replaces = kReduction == Reduction::kMax ? b > a : b < a;
+    const auto is_nan = b != b;
+    return (replaces | is_nan) ? b : a;
   }
 }
 
-// y[i] = combine(y[i], x[i]): one switch per row keeps the loops simple enough to vectorize.
-void CombineRow(Reduction reduction, const float* x, float* y, size_t n) {
-  switch (reduction) {
-    case Reduction::kMax:
-      for (size_t i = 0; i < n; ++i) y[i] = Combine(Reduction::kMax, y[i], x[i]);
-      break;
-    case Reduction::kMin:
-      for (size_t i = 0; i < n; ++i) y[i] = Combine(Reduction::kMin, y[i], x[i]);
-      break;
-    default:
-      for (size_t i = 0; i < n; ++i) y[i] += x[i];
-  }
+Lanes Load(const float* x) {
+  Lanes lanes;
+  __builtin_memcpy(&lanes, x, sizeof(lanes));
+  return lanes;
 }
 
-// Reduces a contiguous row of at least one element.
-float ReduceRow(Reduction reduction, const float* x, size_t n) {
-  float partial[kPartialSums];
-  if (n < kPartialSums) {
-    partial[0] = x[0];
-    for (size_t i = 1; i < n; ++i) partial[0] = Combine(reduction, partial[0], x[i]);
-    return partial[0];
+// The part of a row behind its whole vectors, filled up with what changes no result.
+template <Reduction kReduction>
+Lanes Rest(const float* x, size_t n) {
+  const bool sums = kReduction == Reduction::kSum || kReduction == Reduction::kMean;
+  const float fill = sums ? 0 : x[0];
+  Lanes rest = {fill, fill, fill, fill};
+  for (size_t i = 0; i < n; ++i) rest[i] = x[i];
+  return rest;
+}
+
+// Reduces a contiguous row of at least one element to four values. Four vectors of partial sums
+// are more accurate than one, and do not wait for each other.
+template <Reduction kReduction>
+Lanes ReduceRow(const float* x, size_t n) {
+  size_t i = n % kLanes;
+  Lanes sum = i > 0 ? Rest<kReduction>(x, i) : Load(x);
+  if (i == 0) i = kLanes;
+  if (n - i >= 3 * kLanes) {
+    Lanes a = Load(x + i), b = Load(x + i + kLanes), c = Load(x + i + 2 * kLanes);
+    for (i += 3 * kLanes; n - i >= 4 * kLanes; i += 4 * kLanes) {
+      sum = Combine<kReduction>(sum, Load(x + i));
+      a = Combine<kReduction>(a, Load(x + i + kLanes));
+      b = Combine<kReduction>(b, Load(x + i + 2 * kLanes));
+      c = Combine<kReduction>(c, Load(x + i + 3 * kLanes));
+    }
+    sum = Combine<kReduction>(Combine<kReduction>(sum, a), Combine<kReduction>(b, c));
   }
-  for (size_t i = 0; i < kPartialSums; ++i) partial[i] = x[i];
-  size_t i = kPartialSums;
-  for (; i + kPartialSums <= n; i += kPartialSums)
-    CombineRow(reduction, x + i, partial, kPartialSums);
-  // A largest or smallest element may be read twice, so that the rest is a whole block as well.
-  if (reduction == Reduction::kMax || reduction == Reduction::kMin)
-    CombineRow(reduction, x + n - kPartialSums, partial, kPartialSums);
-  else
-    CombineRow(reduction, x + i, partial, n - i);
-  for (size_t half = kPartialSums / 2; half > 0; half /= 2)
-    CombineRow(reduction, partial + half, partial, half);
-  return partial[0];
+  for (; i < n; i += kLanes) sum = Combine<kReduction>(sum, Load(x + i));
+  return sum;
+}
+
+// Lane i of the result is row i reduced: pairs of rows, and then of pairs.
+template <Reduction kReduction>
+Lanes Fold(const Lanes (&rows)[kLanes]) {
+  const auto halves = [](const Lanes& a, const Lanes& b) {
+    return Combine<kReduction>(Lanes{a[0], a[1], b[0], b[1]}, Lanes{a[2], a[3], b[2], b[3]});
+  };
+  const Lanes a = halves(rows[0], rows[1]), b = halves(rows[2], rows[3]);
+  return Combine<kReduction>(Lanes{a[0], a[2], b[0], b[2]}, Lanes{a[1], a[3], b[1], b[3]});
 }
 
 }  // namespace
 
-Reduce::Reduce(Reduction reduction) : reduction_(reduction) {}
-
-Status Reduce::InferShape() {
+template <Reduction kReduction>
+Status Reduce<kReduction>::InferShape() {
   const Dims& x = input(0).dims;
   const IntList& axes = attributes().axes;
   reduced_ = 0;
@@ -80,7 +91,7 @@ Status Reduce::InferShape() {
     const int axis = x.Axis(axes[i]);
     TRIMTAB_CHECK(axis >= 0 && (reduced_ >> axis & 1) == 0,
                   "axis is out of range or repeated (axis)", axes[i]);
-    TRIMTAB_CHECK(reduction_ == Reduction::kSum || x[axis] > 0,
+    TRIMTAB_CHECK(kReduction == Reduction::kSum || x[axis] > 0,
                   "an empty dimension has no such value (axis)", axis);
     reduced_ |= 1u << axis;
   }
@@ -95,10 +106,10 @@ Status Reduce::InferShape() {
 
 // If the innermost dimension is kept, whole rows are combined into rows of the result; if it is
 // reduced, each row becomes one value.
-void Reduce::Run(ThreadPool& pool) {
+template <Reduction kReduction>
+void Reduce<kReduction>::Run(ThreadPool& pool) {
   const Tensor& x = input(0);
   auto* const y = static_cast<float*>(output().raw);
-  const Reduction reduction = reduction_;
   Axis kept[Dims::kMaxRank], gone[Dims::kMaxRank];
   int kept_count = 0, gone_count = 0;
   size_t row = 1, rows = 1, results = 1;
@@ -119,29 +130,44 @@ void Reduce::Run(ThreadPool& pool) {
     axes[count++] = axis;
   }
   const auto* from = static_cast<const float*>(x.raw);
-  const size_t width = row_is_kept ? row : 1;
-  const auto reduced_elements = static_cast<float>(row_is_kept ? rows : rows * row);
-  pool.For(results, rows * row, [&](size_t begin, size_t end, int) {
-    for (size_t i = begin; i < end; ++i) {
-      const float* base = from + Offset(kept, kept_count, i);
-      float* out = y + i * width;
-      for (size_t j = 0; j < width; ++j) out[j] = 0;  // an empty sum
-      for (size_t r = 0; r < rows && row > 0; ++r) {
-        const float* in = base + Offset(gone, gone_count, r);
-        const float value = row_is_kept ? 0 : ReduceRow(reduction, in, row);
-        if (!row_is_kept) {
-          out[0] = r == 0 ? value : Combine(reduction, out[0], value);
-        } else if (r == 0) {
-          for (size_t j = 0; j < width; ++j) out[j] = in[j];
-        } else {
-          CombineRow(reduction, in, out, width);
+  if (row_is_kept) {
+    pool.For(results, rows * row, [&](size_t begin, size_t end, int) {
+      for (size_t i = begin; i < end; ++i) {
+        const float* base = from + Offset(kept, kept_count, i);
+        float* out = y + i * row;
+        for (size_t j = 0; j < row; ++j) out[j] = rows > 0 ? base[j] : 0;  // an empty sum
+        for (size_t r = 1; r < rows; ++r) {
+          const float* in = base + Offset(gone, gone_count, r);
+          for (size_t j = 0; j < row; ++j) out[j] = Combine<kReduction>(out[j], in[j]);
+        }
+        for (size_t j = 0; kReduction == Reduction::kMean && j < row; ++j) {
+          out[j] /= static_cast<float>(rows);
         }
       }
-      for (size_t j = 0; reduction == Reduction::kMean && j < width; ++j) {
-        out[j] /= reduced_elements;
+    });
+    return;
+  }
+  pool.For(results, rows * row, [&](size_t begin, size_t end, int) {
+    for (size_t i = begin; i < end; i += kLanes) {
+      const size_t count = end - i < kLanes ? end - i : kLanes;
+      Lanes sums[kLanes] = {};
+      for (size_t k = 0; k < count; ++k) {
+        const float* base = from + Offset(kept, kept_count, i + k);
+        for (size_t r = 0; r < rows && row > 0; ++r) {
+          const Lanes sum = ReduceRow<kReduction>(base + Offset(gone, gone_count, r), row);
+          sums[k] = r == 0 ? sum : Combine<kReduction>(sums[k], sum);
+        }
       }
+      Lanes folded = Fold<kReduction>(sums);
+      if (kReduction == Reduction::kMean) folded /= static_cast<float>(rows * row);
+      __builtin_memcpy(y + i, &folded, count * sizeof(*y));
     }
   });
 }
+
+template class Reduce<Reduction::kMean>;
+template class Reduce<Reduction::kSum>;
+template class Reduce<Reduction::kMax>;
+template class Reduce<Reduction::kMin>;
 
 }  // namespace trimtab

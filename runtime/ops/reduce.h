@@ -9,15 +9,12 @@ namespace trimtab {
 
 enum class Reduction : uint8_t { kMean, kSum, kMax, kMin };
 
+template <Reduction kReduction>
 class Reduce final : public OperatorOf<ReduceMeanAttributes> {
- public:
-  explicit Reduce(Reduction reduction);
-
  private:
   Status InferShape() override;
   void Run(ThreadPool& pool) override;
 
-  Reduction reduction_;
   unsigned reduced_ = 0;  // bit i: axis i is reduced
 };
 
@@ -26,6 +23,6 @@ class Reduce final : public OperatorOf<ReduceMeanAttributes> {
 #define TRIMTAB_REDUCTION(Name, reduction)                                                  \
   static_assert(sizeof(trimtab::Name##Attributes) == sizeof(trimtab::ReduceMeanAttributes), \
                 "the attributes are those of shared/reduction.toml");                       \
-  TRIMTAB_OPERATOR_OF(Name, DType::kNone, Reduce, reduction)
+  TRIMTAB_OPERATOR_OF(Name, DType::kNone, Reduce<reduction>)
 
 #endif  // TRIMTAB_OPS_REDUCE_H_
