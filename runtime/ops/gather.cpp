@@ -16,19 +16,22 @@ class Gather final : public OperatorOf<GatherAttributes> {
     const auto outer = static_cast<size_t>(x.dims.Count(0, axis_));
     const size_t run = static_cast<size_t>(x.dims.Count(axis_ + 1, x.dims.rank)) * size;
     const size_t block = static_cast<size_t>(x.dims[axis_]) * run;
+    size_t* const offsets = scratch<size_t>(0);  // in bytes: all lines take the same elements
+    for (size_t i = 0; i < taken; ++i)
+      offsets[i] = static_cast<size_t>(ElementIndex(input(1), i, x.dims[axis_])) * run;
     pool.For(outer * taken, run / size, [=](size_t begin, size_t end, int) {
-      const Tensor &indices = input(1), &from = input(0);
       size_t i = begin % taken;  // counted: a division takes longer than to copy an element
-      const auto* line = static_cast<const uint8_t*>(from.raw) + begin / taken * block;
+      const auto* line = static_cast<const uint8_t*>(input(0).raw) + begin / taken * block;
       auto* to = static_cast<uint8_t*>(output().raw) + begin * run;
-      for (size_t left = end - begin; left > 0; --left, to += run) {
-        const auto* const at =
-            line + static_cast<size_t>(ElementIndex(indices, i, from.dims[axis_])) * run;
-        if (run == size)
-          CopyElement(to, at, size);
-        else
-          Copy(to, at, run);
-        if (++i < taken) continue;
+      for (size_t left = end - begin; left > 0;) {
+        const size_t count = left < taken - i ? left : taken - i;
+        for (const size_t last = i + count; i < last; ++i, to += run) {
+          if (run == size)
+            CopyElement(to, line + offsets[i], size);
+          else
+            Copy(to, line + offsets[i], run);
+        }
+        left -= count;
         i = 0;
         line += block;
       }
@@ -49,6 +52,10 @@ class Gather final : public OperatorOf<GatherAttributes> {
     for (int i = 0; i < indices.rank; ++i) y[y.rank++] = indices[i];
     for (int i = axis_ + 1; i < x.rank; ++i) y[y.rank++] = x[i];
     return Status();
+  }
+
+  Status Prepare() override {
+    return RequestScratch(static_cast<uint64_t>(input(1).Count()) * sizeof(size_t));
   }
 
  private:
