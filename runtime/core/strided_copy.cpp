@@ -22,7 +22,9 @@ using Bits64 = uint64_t __attribute__((may_alias));
 #endif
 
 constexpr size_t kFewRows = 8;  // fewer cost more as an inner loop than their order saves
-constexpr size_t kTile = 16;    // elements: a cache line of float32 on either side of a transpose
+// A tile of a transpose, in elements: its columns are a cache line of float32 of each row, which is
+// read at once; its rows are adjacent in the result.
+constexpr size_t kTile = 16, kTileRows = 64;
 
 // Four elements of T.
 template <typename T>
@@ -97,7 +99,17 @@ inline void InterleaveThree(const void* from_bytes, ptrdiff_t from_row, void* to
   y[2] = Lanes{c[2], a[3], b[3], c[3]};
 }
 
-// The same for elements of one and two bytes, in runs that ARM has interleaving stores for; returns
+// The inverse: pixels of three elements into planes.
+inline void SeparateThree(const void* from, void* to_bytes, ptrdiff_t to_row) {
+  auto* const to = static_cast<uint32_t*>(to_bytes);
+  const auto* const x = reinterpret_cast<const Lanes*>(from);
+  const Lanes a = x[0], b = x[1], c = x[2];
+  *reinterpret_cast<Lanes*>(to) = Lanes{a[0], a[3], b[2], c[1]};
+  *reinterpret_cast<Lanes*>(to + to_row) = Lanes{a[1], b[0], b[3], c[2]};
+  *reinterpret_cast<Lanes*>(to + 2 * to_row) = Lanes{a[2], b[1], c[0], c[3]};
+}
+
+// InterleaveThree for elements of one and two bytes, in runs that ARM has interleaving stores for; returns
 // the number of pixels that it copied.
 constexpr size_t kRun = 16;
 
@@ -128,8 +140,8 @@ void CopyLine(const void* from, ptrdiff_t from_step, void* to, ptrdiff_t to_step
   for (; count > 0; --count, x += from_step, y += to_step) *y = *x;
 }
 
-// Copies rows x columns elements of `bytes` in square tiles, so that both sides reuse the cache
-// lines they touch.
+// Copies rows x columns elements of `bytes` in tiles, so that both sides reuse the cache lines they
+// touch.
 void CopyTiles(size_t bytes, const char* from, char* to, size_t rows, ptrdiff_t from_row,
                ptrdiff_t to_row, size_t columns, ptrdiff_t from_column, ptrdiff_t to_column) {
   const auto size = static_cast<ptrdiff_t>(bytes);
@@ -145,10 +157,11 @@ void CopyTiles(size_t bytes, const char* from, char* to, size_t rows, ptrdiff_t 
                          : one        ? TransposeRows<TransposeFourBytes, 1>
                                       : nullptr;
   const bool narrow = (one || two) && crosses && rows == 3 && to_column == 3;
-  // A few rows, such as the channels of an image, leave cache for longer strips.
+  // A few rows or columns, such as the channels of an image, leave cache for longer strips.
   const size_t strip = rows < kTile ? 64 * kTile : kTile;
-  for (size_t r0 = 0; r0 < rows; r0 += kTile) {
-    const size_t r1 = Min(rows, r0 + kTile);
+  const size_t height = columns < kTile ? 64 * kTile : kTileRows;
+  for (size_t r0 = 0; r0 < rows; r0 += height) {
+    const size_t r1 = Min(rows, r0 + height);
     for (size_t c0 = 0; c0 < columns; c0 += strip) {
       const size_t c1 = Min(columns, c0 + strip);
       size_t whole = c0 + (c1 - c0) / 4 * 4;
@@ -170,16 +183,20 @@ void CopyTiles(size_t bytes, const char* from, char* to, size_t rows, ptrdiff_t 
           InterleaveThree(source(done, c), from_row, target(done, c));
         done = r1;
       }
+      if (bytes == 4 && crosses && columns == 3 && from_row == 3) {
+        for (done = r0; done + 4 <= r1; done += 4)
+          SeparateThree(source(done, c0), target(done, c0), to_column);
+        whole = c1;
+      }
       if (narrow) {
         const auto interleave = one ? InterleaveNarrow<Bits8> : InterleaveNarrow<Bits16>;
         whole = c0 + interleave(source(0, c0), from_row, target(0, c0), c1 - c0);
         done = r1;
       }
-      for (size_t r = r0; r < r1; ++r) {
-        const size_t first = r < done ? whole : c0;
-        if (first == c1) continue;
-        copy_line(source(r, first), from_column, target(r, first), to_column, c1 - first);
-      }
+      for (size_t r = done; r < r1; ++r)
+        copy_line(source(r, c0), from_column, target(r, c0), to_column, c1 - c0);
+      for (size_t c = whole; c < c1 && done > r0; ++c)
+        copy_line(source(r0, c), from_row, target(r0, c), to_row, done - r0);
     }
   }
 }
