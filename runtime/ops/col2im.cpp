@@ -9,14 +9,25 @@
 namespace trimtab {
 namespace {
 
+constexpr size_t kBlock = 4096;  // elements of lines that are computed at once, in a cache
+
 class Col2im final : public OperatorOf<Col2imAttributes> {
  public:
   void Run(ThreadPool& pool) override {
     const Tensor& y = output();
     const auto lines = static_cast<size_t>(y.n()) * static_cast<size_t>(y.h());
     const size_t cost = static_cast<size_t>(input(0).Count()) / lines;
-    pool.For(lines, cost, [this](size_t begin, size_t end, int) {
-      for (size_t line = begin; line < end; ++line) AddLine(line);
+    const auto height = static_cast<size_t>(y.h());
+    const size_t line = static_cast<size_t>(y.w()) * static_cast<size_t>(y.c());
+    const size_t most = line < kBlock ? kBlock / line : 1;
+    pool.For(lines, cost, [this, height, most](size_t begin, size_t end, int) {
+      while (begin < end) {
+        const size_t in_image = height - begin % height;
+        size_t count = end - begin < in_image ? end - begin : in_image;
+        if (count > most) count = most;
+        AddLines(begin, count);
+        begin += count;
+      }
     });
   }
 
@@ -24,7 +35,7 @@ class Col2im final : public OperatorOf<Col2imAttributes> {
   Status InferShape() override;
 
  private:
-  void AddLine(size_t line) const;
+  void AddLines(size_t line, size_t count) const;
   void AddTaps(size_t pixel, size_t count, int32_t tap, float* to) const;
   void AddPlane(size_t pixel, size_t count, int32_t tap, float* to) const;
 
@@ -98,33 +109,34 @@ void Col2im::AddPlane(size_t pixel, size_t count, int32_t tap, float* to) const 
   }
 }
 
-// Computes one line of the images: each of its pixels gathers the taps of all windows over it, so
-// that threads share no pixel and the order of the sums is fixed.
-void Col2im::AddLine(size_t line) const {
+// Computes lines of one image: each of their pixels gathers the taps of all windows over it, so that
+// threads share no pixel and the order of the sums is fixed. Tap by tap, since the windows of a tap
+// are adjacent in planes.
+void Col2im::AddLines(size_t line, size_t count) const {
   const Tensor& y = output();
   const auto height = static_cast<size_t>(y.h()), width = static_cast<size_t>(y.w());
   const auto channels = static_cast<size_t>(y.c());
   const size_t windows = line / height * static_cast<size_t>(rows_);  // rows of earlier images
   float* const pixels = output().data<float>() + line * width * channels;
-  memset(pixels, 0, width * channels * sizeof(float));
-  for (int32_t i = 0; i < window_.kernel_h; ++i) {
-    const int32_t below =
-        static_cast<int32_t>(line % height) + window_.pad_top - i * window_.dilation_h;
-    const int32_t row = below / window_.stride_h;
-    if (below < 0 || below % window_.stride_h != 0 || row >= rows_) continue;
-    const size_t first = (windows + static_cast<size_t>(row)) * static_cast<size_t>(columns_);
-    for (int32_t j = 0; j < window_.kernel_w; ++j) {
-      const int32_t left = j * window_.dilation_w - window_.pad_left;
-      const TapRange inside = TapsInside(columns_, left, window_.stride_w, y.w());
-      if (inside.begin >= inside.end) continue;
-      const auto column = static_cast<size_t>(inside.begin);
-      const auto count = static_cast<size_t>(inside.end - inside.begin);
-      const auto at = static_cast<size_t>(left + inside.begin * window_.stride_w);
-      const int32_t tap = i * window_.kernel_w + j;
+  memset(pixels, 0, count * width * channels * sizeof(float));
+  const auto top = static_cast<int32_t>(line % height) + window_.pad_top;
+  for (int32_t tap = 0; tap < window_.taps(); ++tap) {
+    const int32_t i = tap / window_.kernel_w, j = tap % window_.kernel_w;
+    const int32_t left = j * window_.dilation_w - window_.pad_left;
+    const TapRange inside = TapsInside(columns_, left, window_.stride_w, y.w());
+    if (inside.begin >= inside.end) continue;
+    const auto taken = static_cast<size_t>(inside.end - inside.begin);
+    const auto at = static_cast<size_t>(left + inside.begin * window_.stride_w);
+    for (size_t l = 0; l < count; ++l) {
+      const int32_t below = top + static_cast<int32_t>(l) - i * window_.dilation_h;
+      const int32_t row = below / window_.stride_h;
+      if (below < 0 || below % window_.stride_h != 0 || row >= rows_) continue;
+      const size_t first = (windows + static_cast<size_t>(row)) * static_cast<size_t>(columns_) +
+                           static_cast<size_t>(inside.begin);
       if (attributes().planes)
-        AddPlane(first + column, count, tap, pixels + at);
+        AddPlane(first, taken, tap, pixels + l * width + at);
       else
-        AddTaps(first + column, count, tap, pixels + at * channels);
+        AddTaps(first, taken, tap, pixels + (l * width + at) * channels);
     }
   }
 }
