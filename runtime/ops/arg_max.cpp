@@ -30,7 +30,7 @@ class ArgMax final : public OperatorOf<ArgMaxAttributes> {
         const size_t row = i / blocks;
         const float* x_row = from + row * length * inner + first;
         int64_t* y_row = to + row * inner + first;
-        if (n == kAtOnce) {
+        if (n == kAtOnce && attributes().select_last_index == 0) {
           Search<true>(x_row, length, inner, n, y_row);
         } else {
           Search<false>(x_row, length, inner, n, y_row);
@@ -59,18 +59,18 @@ class ArgMax final : public OperatorOf<ArgMaxAttributes> {
   static constexpr size_t kPartial = 16;  // maxima of a row, which vectorize
   static constexpr size_t kAtOnce = 64;   // neighboring outputs, in local arrays
 
-  // to[i] = arg max over j < length of x[j * stride + i], for i < n. kFull: n is kAtOnce, so that
-  // every compiler vectorizes the loops.
-  template <bool kFull>
+  // to[i] = arg max over j < length of x[j * stride + i], for i < n. kFirst: n is
+  // kAtOnce, so that every compiler vectorizes the loops, and the first of equal values wins.
+  template <bool kFirst>
   void Search(const float* x, size_t length, size_t stride, size_t part, int64_t* to) const {
-    const size_t n = kFull ? kAtOnce : part;
+    const size_t n = kFirst ? kAtOnce : part;
     float best[kAtOnce];
     int32_t at[kAtOnce];
     for (size_t i = 0; i < n; ++i) {
       best[i] = x[i];
       at[i] = 0;
     }
-    const int last = attributes().select_last_index;
+    const int last = kFirst ? 0 : attributes().select_last_index;
     for (size_t j = 1; j < length; ++j) {
       const float* row = x + j * stride;
       const auto index = static_cast<int32_t>(j);
