@@ -7,10 +7,11 @@ from dataclasses import replace
 from trimtab.camera import attach
 from trimtab.errors import UsageError
 from trimtab.learning import checkpoint
-from trimtab.learning.prepared import PreparedTraining
+from trimtab.learning.prepared import PreparedTraining, training_files
 from trimtab.pipeline.loaded import Loaded, file_stem
 from trimtab.pipeline.precision import ConvertedNetwork
 from trimtab.pipeline.recipe import Recipe
+from trimtab.pipeline.recorded import RecordedRecipe
 from trimtab.pipeline.resolve import find_target
 
 
@@ -25,7 +26,8 @@ def load(recipe: Recipe, prepared: PreparedTraining) -> Loaded:
             "a training computes in float32, and has neither a budget nor a head",
             hint="leave out --precision, --calibration, --budget, --head and the --max- options",
         )
-    training = prepared.training
+    training, request = prepared.training, prepared.request
+    recorded = RecordedRecipe.of(replace(recipe, model=""), request, training_files(request))
     source = training.program
     for name, camera in recipe.cameras.items():
         source = attach(source, camera, name)
@@ -34,4 +36,5 @@ def load(recipe: Recipe, prepared: PreparedTraining) -> Loaded:
     target = find_target(recipe.toolchain, recipe.cpu, recipe.threads, recipe.profile)
     network = ConvertedNetwork(source, recipe.plan)
     beside = {".checkpoint": checkpoint.encode(training.in_order(training.initial), 0)}
-    return Loaded(recipe, prepared.path, target, source, network, training.program, beside)
+    path = prepared.path
+    return Loaded(recipe, path, target, source, network, training.program, beside, recorded)

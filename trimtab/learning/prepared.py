@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from trimtab import importers
 from trimtab.errors import UsageError, whole_number
 from trimtab.importers.caffe_ops.net import TEST, TRAIN
 from trimtab.learning import caffe_solver, labeled_data
@@ -81,6 +82,7 @@ class PreparedTraining:
     `path`: the network's file.
     """
 
+    request: TrainingRequest
     path: Path
     training: TrainingProgram
     test: TestNetwork
@@ -137,7 +139,23 @@ def prepare(request: TrainingRequest, progress: Progress = SILENT) -> PreparedTr
     )
     test = TestNetwork(network, request.losses, accuracies)
     schedule = Schedule(iterations=request.optimizer.iterations, prefix=Path(request.model).stem)
-    return PreparedTraining(Path(request.model), result, test, schedule, request.seed)
+    path = Path(request.model)
+    return PreparedTraining(request, path, result, test, schedule, request.seed)
+
+
+def training_files(request: TrainingRequest) -> list[Path]:
+    """The files that `prepare` reads for a request, as far as they exist."""
+    if not request.solver:
+        model = Path(request.model)
+        return importers.files(model) if model.exists() else []
+    path = Path(request.solver)
+    if not path.is_file():
+        return []
+    solver = caffe_solver.read(path)
+    networks = [solver, *(replace(solver, network=name) for name in solver.test_networks[:1])]
+    sources = [_source(request, one, one.network_path(path)) for one in networks]
+    read = [path, *(source.path for source in sources), *sources[0].weights]
+    return [file for file in dict.fromkeys(read) if file.is_file()]
 
 
 def _of_solver(request: TrainingRequest) -> PreparedTraining:
@@ -182,6 +200,7 @@ def _of_solver(request: TrainingRequest) -> PreparedTraining:
         blocked=network.phase.blocked,
     )
     return PreparedTraining(
+        request,
         train.path,
         program,
         _test_of(test, shape_in(labeled_data.TEST)),

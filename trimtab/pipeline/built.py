@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from trimtab import importers, paths, size
 from trimtab.bench import archive
@@ -54,8 +53,9 @@ def build(planned: Planned, progress: Progress = SILENT) -> Built:
     texts |= {f"{stem}{suffix}": data for suffix, data in planned.loaded.beside.items()}
     with _workspace(planned) as (folder, output):
         model = folder / f"{stem}.ttm"
+        recorded = planned.loaded.recorded or RecordedRecipe.of(recipe)
         delivered = delivery.deliver(
-            recipe, profile, output, planned.program, model, progress, texts, made_from(recipe)
+            recipe, profile, output, planned.program, model, progress, texts, recorded.to_json()
         )
     return Built(planned, delivered, model if recipe.measurement else delivered.model)
 
@@ -74,7 +74,8 @@ def build_profile(recipe: Recipe, progress: Progress = SILENT) -> Build:
         raise UsageError("a budget needs a model", hint="name one with --model")
     profile = delivery.profile_for(recipe, recipe.plan)
     output = recipe.output or _default_output(profile.name, recipe)
-    return delivery.deliver(recipe, profile, output, progress=progress, made_from=made_from(recipe))
+    made_from = RecordedRecipe.of(recipe).to_json()
+    return delivery.deliver(recipe, profile, output, progress=progress, made_from=made_from)
 
 
 def footprints(built: Built, progress: Progress = SILENT) -> list[Footprint]:
@@ -128,13 +129,6 @@ def subject_of(built: Built) -> Subject:
         search=network.search,
         made_from=built.delivered.record["made_from"],
     )
-
-
-def made_from(recipe: Recipe) -> dict[str, Any]:
-    """The recipe for the record of its build; empty for that of a training, which has settings of
-    its own.
-    """
-    return {} if recipe.trains else RecordedRecipe.of(recipe).to_json()
 
 
 def _default_output(stem: str, recipe: Recipe) -> Path:

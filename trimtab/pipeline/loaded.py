@@ -14,6 +14,7 @@ from trimtab.camera import attach
 from trimtab.errors import ImportModelError
 from trimtab.pipeline.precision import ConvertedNetwork, convert
 from trimtab.pipeline.recipe import Recipe
+from trimtab.pipeline.recorded import RecordedRecipe
 from trimtab.pipeline.resolve import find_target, model_path
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
@@ -25,7 +26,8 @@ class Loaded:
     """A network that is not optimized yet. `recipe` has its toolchain filled in, and the name of
     its head in place of "auto"; `path` is the model file and `source` its program; `target` is the
     recipe's machine, limited to its profile. `bare` is the network before cameras and a head were
-    attached. `beside`: files to deliver beside the model, by suffix.
+    attached. `beside`: files to deliver beside the model, by suffix. `recorded`: what a record says
+    of the recipe; None: all that there is to say is in `recipe`.
     """
 
     recipe: Recipe
@@ -35,6 +37,7 @@ class Loaded:
     network: ConvertedNetwork
     bare: Program
     beside: Mapping[str, bytes] = field(default_factory=dict)
+    recorded: RecordedRecipe | None = None
 
     @property
     def stem(self) -> str:

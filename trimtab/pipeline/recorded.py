@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from trimtab import files, importers, zoo
 from trimtab.bench.jobs import Settings
@@ -13,6 +13,8 @@ from trimtab.bench.pace import Pace
 from trimtab.errors import ResultError
 from trimtab.pipeline.recipe import MeasurementRequest, Recipe
 from trimtab.toml_table import TomlFile
+
+T = TypeVar("T")
 
 _PACED = MeasurementRequest(settings=Settings(pace=Pace(1)))
 
@@ -22,21 +24,29 @@ class RecordedRecipe:
     """A recipe as a record has it. `recipe`: its values that are not defaults; `sources`: the
     SHA-256 of each file that it names, by path; `paced`: the runner takes frames at a fixed rate;
     `choices`: what its plan chose, also by default: precision, weights, preference and accuracy.
+    `training`: the request of a training (`learning.request`), as `recipe`; empty for inference.
     """
 
     recipe: Mapping[str, Any]
     sources: Mapping[str, str]
     paced: bool = False
     choices: Mapping[str, str] = field(default_factory=dict)
+    training: Mapping[str, Any] = field(default_factory=dict)
 
     @staticmethod
-    def of(recipe: Recipe) -> RecordedRecipe:
-        """The record of a recipe; FileAccessError for a file that cannot be read."""
+    def of(
+        recipe: Recipe, training: object = None, training_files: Sequence[Path] = ()
+    ) -> RecordedRecipe:
+        """The record of a recipe, and of the request of a training that reads these files;
+        FileAccessError for a file that cannot be read.
+        """
         values: dict[str, Any] = _values(recipe)
         for name in ("measurement", "output"):
             values.pop(name, None)
-        sources = {str(path): files.sha256(path) for path in _sources(recipe)}
-        return RecordedRecipe(values, sources, recipe.is_paced, recipe.plan.named_choices)
+        read = [*_sources(recipe), *training_files]
+        sources = {str(path): files.sha256(path) for path in read}
+        choices, request = recipe.plan.named_choices, _values(training) if training else {}
+        return RecordedRecipe(values, sources, recipe.is_paced, choices, request)
 
     @staticmethod
     def read(values: object, where: Path) -> RecordedRecipe:
@@ -45,7 +55,7 @@ class RecordedRecipe:
             raise ResultError(
                 "the record does not say how its binary was built",
                 where=str(where),
-                hint="an earlier trimtab made it, or it is of a training: build again",
+                hint="an earlier trimtab made it: build again",
             )
         return _file(where).record(RecordedRecipe, values)
 
@@ -60,6 +70,10 @@ class RecordedRecipe:
         measurement = _PACED if self.paced else None
         table = dict(self.recipe)
         return _file(where).record(Recipe, table, output=output, measurement=measurement)
+
+    def request(self, kind: type[T], where: Path) -> T:
+        """The request of a training as its class `kind`; errors of `for_output`."""
+        return _file(where).record(kind, dict(self.training))
 
 
 def _file(where: Path) -> TomlFile:

@@ -14,6 +14,9 @@ from trimtab import __version__, files, paths, strict_json
 from trimtab.build.builder import Build
 from trimtab.build.output import RECORD
 from trimtab.errors import ResultError, VerificationError
+from trimtab.learning import loaded as training_step
+from trimtab.learning.prepared import prepare, training_files
+from trimtab.learning.request import TrainingRequest
 from trimtab.pipeline.built import build, build_profile
 from trimtab.pipeline.loaded import load
 from trimtab.pipeline.planned import plan
@@ -90,19 +93,37 @@ def rebuilt(
     with tempfile.TemporaryDirectory(prefix="trimtab-verify-") as name:
         scratch = Path(name)
         recipe = recorded.made_from.for_output(scratch / "out", recorded.where)
-        recipe = replace(recipe, model=model or recipe.model)
-        _check_sources(recorded, RecordedRecipe.of(recipe).sources)
+        request = _request(recorded, model)
+        if request is None:
+            recipe = replace(recipe, model=model or recipe.model)
+        read = training_files(request) if request else ()
+        _check_sources(recorded, RecordedRecipe.of(recipe, request, read).sources)
         with _fresh_cache(scratch / "cache"):
-            if not recipe.model:
+            if not (recipe.model or request):
                 delivered, planned = build_profile(recipe, progress), None
             else:
-                result = build(plan(load(recipe, progress), progress), progress)
+                loaded = (
+                    training_step.load(recipe, prepare(request, progress))
+                    if request
+                    else load(recipe, progress)
+                )
+                result = build(plan(loaded, progress), progress)
                 delivered, planned = result.delivered, result.model
         rebuilt_files = {file: delivered.output_dir / file for file in recorded.digests}
         for file, path in rebuilt_files.items():
             if file.endswith(".ttm") and planned and not path.is_file():
                 rebuilt_files[file] = planned
         yield delivered, {file: path for file, path in rebuilt_files.items() if path.is_file()}
+
+
+def _request(recorded: RecordedBuild, model: str) -> TrainingRequest | None:
+    """The training that a record is of, whose model or solver lies at `model` now."""
+    if not recorded.made_from.training:
+        return None
+    request = recorded.made_from.request(TrainingRequest, recorded.where)
+    if request.solver:
+        return replace(request, solver=model or request.solver)
+    return replace(request, model=model or request.model)
 
 
 def tools_differ(recorded: RecordedBuild, delivered: Build) -> str:
