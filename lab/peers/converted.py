@@ -17,19 +17,25 @@ _SAMPLES = 5  # of which one measures accuracy
 
 
 def files_of(
-    engine: str, model: Path, inputs: Mapping[str, tuple[int, ...]], folder: Path, pnnx: str = ""
+    engine: str,
+    model: Path,
+    inputs: Mapping[str, tuple[int, ...]],
+    folder: Path,
+    converter: str = "",
 ) -> list[Path]:
     """The files of the network for `engine`, new ones in `folder`; the first one names it.
 
-    `inputs`: their shapes by name. `pnnx`: ncnn's converter, a program of the PyPI package of that
-    name; without one, ncnn's files are those of trimtab's exporter. TrimtabError where ncnn's
-    format cannot express the network.
+    `inputs`: their shapes by name. `converter`: a program of PyPI, pnnx for ncnn, onnx2tf for
+    LiteRT; without one, ncnn's files are those of trimtab's exporter. TrimtabError where the
+    engine's format cannot express the network.
     """
+    if engine == "litert" and converter:
+        return [_from_onnx2tf(converter, model, inputs, folder)]
     if engine != "ncnn":
         return [model]
     path = folder / f"{model.stem}.ncnn.param"
-    if pnnx:
-        return _from_pnnx(pnnx, model, inputs, path)
+    if converter:
+        return _from_pnnx(converter, model, inputs, path)
     exporter = exporters.exporter_for(path)
     assert exporter is not None
     return exporters.write(importers.load(model, inputs, cache=False), path, exporter)
@@ -61,3 +67,17 @@ def _from_pnnx(
     if done.returncode or not all(file.is_file() for file in files):
         raise RunnerError(f"pnnx failed: {(done.stdout + done.stderr)[-300:]}", where=str(model))
     return files
+
+
+def _from_onnx2tf(
+    onnx2tf: str, model: Path, inputs: Mapping[str, tuple[int, ...]], folder: Path
+) -> Path:
+    """The .tflite file of float32 that onnx2tf writes; images there have their channels last."""
+    written = folder / "onnx2tf" / f"{model.stem}_float32.tflite"
+    shapes = [f"{name}:{','.join(map(str, shape))}" for name, shape in inputs.items()]
+    command = [onnx2tf, "-i", str(model), "-o", str(written.parent), "-n", "-coion"]
+    command += ["-ois", *shapes]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode or not written.is_file():
+        raise RunnerError(f"onnx2tf failed: {(done.stdout + done.stderr)[-300:]}", where=str(model))
+    return written.rename(folder / f"{model.stem}.tflite")

@@ -14,9 +14,9 @@ import random
 import shlex
 import statistics
 import tempfile
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,17 +44,21 @@ from trimtab.results.peer_figures import PeerFigure
 RUNS = 5  # timed inferences of a launch, after the first two
 COUNTED_RUNS = 1  # of a launch whose instructions are counted, which are the same each time
 TIMEOUT_S = 900.0
-ENGINES = ("onnxruntime", "openvino", "opencv", "ncnn", "mnn", "litert")
+ENGINES = ("onnxruntime", "openvino", "opencv", "ncnn", "mnn", "litert", "executorch")
 _QUANTIZED = ("onnxruntime", "openvino", "litert")
 _PRECISIONS = {"f32": ENGINES, "f16": ("ncnn", "mnn"), "int8": _QUANTIZED}
+_MORE = {
+    "litert": "; --onnx2tf names a converter",
+    "executorch": ", which torch writes, and its wheel needs torch; --runner takes a program of it",
+}
 _US = "trimtab"
 
 
 @dataclass(frozen=True)
 class Scope:
     """A comparison on a device. `python`: the interpreter there, "" for python3; `engines`: those
-    of wheels to compare with; `pnnx`: see `converted.files_of`; `tolerant`: a network that trimtab
-    fails on is left out, too.
+    of wheels to compare with; `converters`: programs by engine, as of `converted.files_of`;
+    `tolerant`: a network that trimtab fails on is left out, too.
     """
 
     device: str
@@ -64,7 +68,7 @@ class Scope:
     python: str = ""
     runners: Sequence[NamedRunner] = ()
     engines: Collection[str] = ENGINES
-    pnnx: str = ""
+    converters: Mapping[str, str] = field(default_factory=dict)
     tolerant: bool = False
 
 
@@ -138,6 +142,7 @@ class _DeviceRounds(AbstractContextManager["_DeviceRounds"]):
     def run(self, cache: Path, left_out: list[str]) -> list[PeerFigure]:
         """The figures of all engines that run the network; adds the others to `left_out`."""
         subject, self._expected = archived(self._built, self._progress)
+        self._build = subject.build
         engines = [self._ours(subject.binary, subject.model)]
         engines += [self._named(one) for one in self._scope.runners]
         try:
@@ -189,9 +194,10 @@ class _DeviceRounds(AbstractContextManager["_DeviceRounds"]):
         archives = {}
         suffix = ".tflite" if model.suffix == ".tflite" else ".onnx"
         for name in ENGINES:
-            if worker.ENGINES[name].reads != suffix:
-                continue
             if name not in _PRECISIONS[self._scope.precision] or name not in self._scope.engines:
+                continue
+            if refusal := self._refusal(name, suffix):
+                left_out.append(refusal)
                 continue
             try:
                 archives[name] = wheels.download(worker.ENGINES[name].packages[0], facts, cache)
@@ -213,8 +219,9 @@ class _DeviceRounds(AbstractContextManager["_DeviceRounds"]):
         files = {}
         for name in list(archives):
             try:
-                files[name] = converted.files_of(name, model, shapes, self._local, self._scope.pnnx)
-            except TrimtabError as error:  # ncnn's format cannot express it
+                program = self._scope.converters.get(name, "")
+                files[name] = converted.files_of(name, model, shapes, self._local, program)
+            except TrimtabError as error:  # the engine's format cannot express it
                 left_out.append(f"{name} on {self._built.planned.stem}: {error.what}")
                 del archives[name]
         worker_path = self._push(Path(worker.__file__))
@@ -240,6 +247,13 @@ class _DeviceRounds(AbstractContextManager["_DeviceRounds"]):
             label = f"{worker.ENGINES[name].packages[0]} {version}"
             engines.append(EngineLaunches(label, argv, {"PYTHONPATH": site}, is_worker=True))
         return [engine for engine in engines if self._is_right(engine, left_out)]
+
+    def _refusal(self, name: str, suffix: str) -> str:
+        """Why an engine does not read the network's file; "" if it does, or a converter helps."""
+        reads, is_float = worker.ENGINES[name].reads, self._scope.precision == "f32"
+        if reads == suffix or (is_float and suffix == ".onnx" and self._scope.converters.get(name)):
+            return ""
+        return f"{name}: it reads {reads} files{_MORE.get(name, '') if is_float else ''}"
 
     def _placed(self, folder: str, paths: Sequence[Path]) -> str:
         """Pushes files into a folder of the device under their names; returns the model's name,
@@ -309,19 +323,17 @@ class _DeviceRounds(AbstractContextManager["_DeviceRounds"]):
         ours = next(engine for engine in engines if engine.name == _US)
         is_emulated = self._device.describe().is_emulated
         rows = []
-        for engine in sorted(engines, key=lambda one: one.name):
-            if engine is ours:
-                continue
+        for engine in sorted((e for e in engines if e is not ours), key=lambda one: one.name):
             theirs, own = (one.figures(is_emulated=is_emulated) for one in (engine, ours))
-            figure = PeerFigure(
+            row = PeerFigure(
                 self._device.name,
                 Path(self._built.recipe.model).stem,
                 engine.name,
                 self._scope.precision,
                 self._threads,
-                *(theirs[0], own[0], theirs[1], own[1], theirs[2], own[2], theirs[3]),
+                *(theirs[0], own[0], theirs[1], own[1], theirs[2], own[2], theirs[3], self._build),
             )
-            rows.append(figure)
+            rows.append(row)
         return rows
 
     @property

@@ -18,7 +18,12 @@ from trimtab.tables import Column, Page, Table, number
 
 SUITE = "peers/suite"
 DEVICE = "peers/on-"  # and the device's name and the precision
-_FOLDERS = {"exports": "EXPORTS", "pnnx": "PEERS/bin/pnnx", "python": "PEERS/bin/python"}
+_FOLDERS = {
+    "exports": "EXPORTS",
+    "pnnx": "PEERS/bin/pnnx",
+    "onnx2tf": "onnx2tf",
+    "python": "PEERS/bin/python",
+}
 
 
 def experiment(name: str) -> Experiment[PeersRow]:

@@ -50,6 +50,10 @@ class PeersOptions:
         "with --device: the program pnnx, which converts networks for ncnn; default: trimtab's "
         "exporter"
     )
+    onnx2tf: str = option(
+        "with --device: the program onnx2tf (2.4 or later), which converts float32 networks for "
+        "LiteRT; default: LiteRT reads .tflite files alone"
+    )
     output: str = option("also write the tables to this Markdown file")
     results: TimedOptions = group(TimedOptions)
 
@@ -92,7 +96,7 @@ def _on_device(
         options.python,
         runners=[NamedRunner.parse(text) for text in options.runner],
         engines=_engines(options) or on_device.ENGINES,
-        pnnx=options.pnnx,
+        converters={"ncnn": options.pnnx, "litert": options.onnx2tf},
         tolerant=bool(options.suite),
     )
     run = TaskRun(report.device_experiment(options.device, options.precision), options)

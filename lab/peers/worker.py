@@ -190,12 +190,11 @@ def mnn(job: PeerJob, nn: Any, expr: Any) -> Run:
 
 def litert(job: PeerJob, interpreter: Any) -> Run:
     """Loads TFLite; its default delegate is XNNPACK. Inputs are in the order of the model."""
-    model = str(job.beside(".tflite"))
-    network = interpreter.Interpreter(model_path=model, num_threads=job.threads)
+    network = interpreter.Interpreter(str(job.beside(".tflite")), num_threads=job.threads)
     network.allocate_tensors()
-    details = network.get_input_details()
-    for detail, array in zip(details, job.inputs.values(), strict=True):
-        network.set_tensor(detail["index"], array)
+    for detail, array in zip(network.get_input_details(), job.inputs.values(), strict=True):
+        is_last = array.shape != tuple(detail["shape"])  # channels, after a conversion from ONNX
+        network.set_tensor(detail["index"], np.moveaxis(array, 1, -1) if is_last else array)
     outputs = [detail["index"] for detail in network.get_output_details()]
 
     def run() -> list[Array]:

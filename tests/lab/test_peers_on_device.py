@@ -15,6 +15,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
@@ -97,7 +98,10 @@ def test_engines_run_on_the_device_in_rounds_and_others_have_a_reason(
     assert ort.waiting_cores is not None
     assert ort.waiting_cores < 0.5  # it has one thread, which does not spin
     assert cv.engine == "opencv-python-headless 1.2.3"
-    assert left_out == [f"PyPI has no wheel of {name}" for name in ("openvino", "ncnn", "MNN")]
+    *absent, litert, executorch = left_out
+    assert absent == [f"PyPI has no wheel of {name}" for name in ("openvino", "ncnn", "MNN")]
+    assert litert == "litert: it reads .tflite files; --onnx2tf names a converter"
+    assert executorch.startswith("executorch: it reads .pte files, which torch writes")
     text = tables.text(report.device_page(figures, left_out))
     assert "not measured: PyPI has no wheel of ncnn" in text
     assert "0.50" in text
@@ -173,6 +177,32 @@ def test_ncnn_reads_what_its_converter_writes(model: Path, tmp_path: Path) -> No
     own = converted.files_of("ncnn", model, shapes, tmp_path)
     assert own == [tmp_path / "net.ncnn.param", tmp_path / "net.ncnn.bin"]
     assert converted.files_of("onnxruntime", model, shapes, tmp_path) == [model]
+
+
+def test_litert_reads_what_its_converter_writes(tmp_path: Path) -> None:
+    """A file of onnx2tf for an image has its channels last, and outputs as in the ONNX file."""
+    model, script = tmp_path / "net.onnx", tmp_path / "converter"
+    model.touch()
+    script.write_text(
+        '#!/bin/sh\n[ "$8" = "x:1,3,8,6" ] || { echo "bad shape"; exit 1; }\n'
+        'mkdir -p "$4"; touch "$4/net_float32.tflite"\n'
+    )
+    script.chmod(0o755)
+    files = converted.files_of("litert", model, {"x": (1, 3, 8, 6)}, tmp_path, str(script))
+    assert files == [tmp_path / "net.tflite"]
+    with pytest.raises(RunnerError, match="onnx2tf failed: bad shape"):
+        converted.files_of("litert", model, {"x": (1, 3)}, tmp_path, str(script))
+    (array,) = np.random.default_rng(0).standard_normal((1, 1, 3, 8, 6), np.float32)
+    tensors: dict[int, Any] = {}
+    network = SimpleNamespace(
+        allocate_tensors=lambda: None,
+        get_input_details=lambda: [{"index": 4, "shape": np.array([1, 8, 6, 3])}],
+        get_output_details=list,
+        set_tensor=tensors.__setitem__,
+    )
+    job = worker.PeerJob(files[0], tmp_path, 1, {"x": array}, [], "")
+    worker.litert(job, SimpleNamespace(Interpreter=lambda *_, **__: network))
+    assert np.array_equal(tensors[4], array.transpose(0, 2, 3, 1))
 
 
 def test_a_network_that_fails_is_left_out_of_a_list(
