@@ -361,15 +361,16 @@ def test_an_overview_has_the_newest_run_of_each_configuration_and_names_failures
 def test_a_run_in_the_terminal_ends_with_the_answer(tmp_path: Path) -> None:
     run = one(tmp_path)
     lines = reports.find("terminal").run(run).splitlines()
-    names = ("accuracy", "one inference", "shipped", "run", "record")
-    assert tuple(line.split("  ")[0] for line in lines[2:7]) == names
-    assert lines[-5:] == lines[2:7]
+    names = ("build", "accuracy", "one inference", "shipped", "run", "record")
+    assert tuple(line.split("  ")[0] for line in lines[2:8]) == names
+    assert lines[-6:] == lines[2:8]
+    assert lines[-6].endswith("cortex-a53, 1 thread")
     assert "100 µs (95 % interval" in lines[-4]
     assert lines[-1].endswith(run.path)
     failed = one(tmp_path, status=Status.FAILED)
     assert (
         "FAILED: the board went up in smoke"
-        in reports.find("terminal").run(failed).splitlines()[-6]
+        in reports.find("terminal").run(failed).splitlines()[-7]
     )
 
 

@@ -16,6 +16,7 @@ from trimtab.bench.pace import Pace
 from trimtab.devices.control import Control
 from trimtab.errors import UsageError
 from trimtab.results.footprint import Footprint
+from trimtab.results.records import choices_in_words
 
 MAX_THREADS = 64  # the runner's limit
 
@@ -47,6 +48,12 @@ class Subject:
     accuracy: Accuracy | None = None
     search: Search | None = None
     made_from: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def build(self) -> str:
+        """What the binary was built for, in words: the choices and the core."""
+        choices = choices_in_words(self.made_from.get("choices", {}))
+        return ", ".join([*choices.values(), self.cpu])
 
 
 @dataclass(frozen=True)

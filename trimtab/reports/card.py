@@ -14,7 +14,7 @@ from trimtab.reports import fmt
 from trimtab.reports.html_page import page as html_page
 from trimtab.results import energy, statistics
 from trimtab.results.peer_figures import PeerFigure
-from trimtab.results.records import Status
+from trimtab.results.records import CHOICES, Status
 from trimtab.results.statistics import MIN_FOR_P99
 from trimtab.results.summary import Figure, OpCost, Summary, Unit
 from trimtab.tables import Column, Table, number
@@ -90,7 +90,8 @@ def _json(card: Card) -> str:
 def _tables(card: Card) -> list[Table]:
     """The tables of a card; those without rows are left out."""
     entries = card.entries
-    whole = [_costs(entries), _accuracies(entries), _parts(entries), peers_table(card.peers)]
+    whole = [_costs(entries), _builds(entries), _accuracies(entries), _parts(entries)]
+    whole.append(peers_table(card.peers))
     return [table for table in whole if table.rows]
 
 
@@ -122,6 +123,20 @@ def _cells(entry: CardEntry) -> list[str]:
     ]
     energy = ", ".join(joules) or fmt.MISSING
     return [memory[0], *percentiles, *once, memory[1], energy, run.header.run_id]
+
+
+def _builds(entries: Sequence[CardEntry]) -> Table:
+    """What the figures are of: the choices of each build, its core and its threads."""
+    names = ("network", "device", *CHOICES, "cpu", "threads")
+    rows = []
+    for entry in entries:
+        if entry.run and entry.is_measured:
+            header = entry.run.header
+            chosen = {"precision": entry.precision, **header.choices}
+            values = [chosen.get(name, fmt.MISSING) for name in CHOICES]
+            threads = str(header.protocol.get("threads", 1))
+            rows.append([entry.network, entry.device, *values, header.cpu, threads])
+    return Table([*map(Column, names)], rows, "Builds")
 
 
 def _percentiles(figure: Figure) -> tuple[float, float, float | None]:
@@ -168,7 +183,8 @@ def _accuracy(entry: CardEntry) -> str:
     accuracy = entry.run.accuracy if entry.run else None
     if accuracy is None:
         return "it is float32" if entry.precision == "f32" else "not measured"
-    return ", ".join(f"{name}: {value}" for name, value in accuracy.rows())
+    budget = entry.run.budget if entry.run else ()
+    return ", ".join(f"{name}: {value}" for name, value in accuracy.rows(budget))
 
 
 def _parts(entries: Sequence[CardEntry]) -> Table:
@@ -200,6 +216,7 @@ def peers_table(peers: Sequence[PeerFigure]) -> Table:
     columns = [*map(Column, ("network", "device", "engine", "precision"))]
     columns += map(number, ("threads", "engine's p50", "trimtab's p50", "trimtab : engine"))
     columns += map(number, ("its CPU time", "trimtab's", "cores busy while it waits"))
+    columns.append(Column("trimtab's build"))
     rows = []
     for peer in peers:
         unit = Unit.INSTRUCTIONS if peer.p50_ns is None else Unit.NS
@@ -212,6 +229,7 @@ def peers_table(peers: Sequence[PeerFigure]) -> Table:
                 *(_cost(theirs, unit), _cost(ours, unit), ratio),
                 *(_cost(peer.cpu_ns, Unit.NS), _cost(peer.trimtab_cpu_ns, Unit.NS)),
                 fmt.MISSING if peer.waiting_cores is None else f"{peer.waiting_cores:.2f}",
+                peer.build or fmt.MISSING,
             ]
         )
     return Table(columns, rows, "Other engines on the same device, interleaved")

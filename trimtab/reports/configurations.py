@@ -73,9 +73,8 @@ def _flaw(run: Summary) -> str:
     """
     if run.status is Status.INACCURATE:
         return run.message
-    budget = run.search.bounds if run.search else ()
     accuracy = run.accuracy
-    return accuracy.verdict(budget) if accuracy and accuracy.failed(budget) else ""
+    return accuracy.verdict(run.budget) if accuracy and accuracy.failed(run.budget) else ""
 
 
 def configurations_of(runs: Sequence[Summary], base: str = "") -> list[Configuration]:
@@ -123,27 +122,35 @@ def present_facts(measured: Sequence[Configuration]) -> list[str]:
 
 
 def overview(measured: Sequence[Configuration]) -> Table:
-    """Networks by devices: the least cost without a flaw, with its bytes; empty where there is
-    none.
+    """Networks by devices: the least cost without a flaw, with its bytes, and the facts in which
+    configurations differ; empty where there is none.
     """
     models, devices = ([*dict.fromkeys(one.facts[of] for one in measured)] for of in FACTS[:2])
     best: dict[tuple[str, str], Configuration] = {}
     for one in sorted(measured, key=lambda one: one.cost):
         if not one.flaw:
             best.setdefault((one.facts["model"], one.facts["device"]), one)
+    differing = [
+        fact
+        for fact in FACTS[2:]
+        if len({one.facts[fact] for one in measured}) > 1 or fact == "precision"
+    ]
     rows = [
-        (model, *(_brief(best.get((model, device))) for device in devices))
+        (model, *(_brief(best.get((model, device)), differing) for device in devices))
         for model in sorted(models)
     ]
     return Table([Column("fastest"), *map(number, devices)], rows, "Networks and devices")
 
 
-def _brief(run: Configuration | None) -> str:
+def _brief(run: Configuration | None, facts: Sequence[str]) -> str:
     if run is None:
         return ""
+    words = {"weights": "{} weights", "threads": "{} threads", "prefer": "prefer {}"}
+    words |= {"accuracy": "accuracy {}"}
+    chosen = [words.get(fact, "{}").format(run.facts[fact]) for fact in facts if run.facts[fact]]
     unit = " M instr." if run.unit is Unit.INSTRUCTIONS else ""
     cost = f"{run.cost / 1e6:,.4g}" if unit else fmt.value(run.cost, run.unit)
-    return f"{cost}{unit}, {run.shipped_bytes / 1e6:,.3g} MB"
+    return ", ".join([f"{cost}{unit}", f"{run.shipped_bytes / 1e6:,.3g} MB", *chosen])
 
 
 def table(measured: Sequence[Configuration]) -> Table:

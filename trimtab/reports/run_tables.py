@@ -10,7 +10,7 @@ from trimtab.reports import fmt, paced_tables
 from trimtab.results.counters import OperatorCounters
 from trimtab.results.energy import SourceEnergy
 from trimtab.results.footprint import Footprint
-from trimtab.results.records import CHOICES, Header, Status
+from trimtab.results.records import CHOICES, Header, Status, choices_in_words
 from trimtab.results.summary import SHIPPED_KEYS, OpCost, Summary, Unit
 from trimtab.tables import Column, Table, number
 
@@ -19,14 +19,15 @@ TOP = 15  # rows of a ranking; the others form one row
 
 
 def answer(summary: Summary) -> Table:
-    """A run in a few lines: accuracy, cost of an inference, bytes shipped, and where its record is.
+    """A run in a few lines: what was built, accuracy, cost of an inference, bytes shipped, and
+    where its record is.
 
     A run without success begins with its status and the reason.
     """
     rows = []
     if summary.status is not Status.OK:
         rows.append(("status", f"{summary.status}: {summary.message}".removesuffix(": ")))
-    rows.append(("accuracy", _accuracy(summary)))
+    rows += [("build", summary.header.build), ("accuracy", _accuracy(summary))]
     if figure := summary.headline:
         s, unit = figure.statistic, figure.unit
         cost = fmt.value(figure.value, unit)
@@ -53,7 +54,8 @@ def _accuracy(summary: Summary) -> str:
     if not (one := summary.accuracy):
         return checked
     samples = f"{one.samples} {'of seeded noise' if one.is_seeded else 'samples'}"
-    return f"{one.summary} against float32 ({samples}); {checked}"
+    compared = f"{one.verdict(summary.budget)}; {one.summary} against float32 ({samples})"
+    return f"{compared}; {checked}"
 
 
 def of_run(summary: Summary) -> list[Table]:
@@ -156,7 +158,7 @@ def run_labels(comparison: Comparison) -> list[str]:
         [header.device.name for header in headers],
         [header.toolchain for header in headers],
         [header.model.name.split(".")[0] for header in headers],
-        [_threads(header) for header in headers],
+        [header.threads for header in headers],
         *([_choice(name, header) for header in headers] for name in CHOICES),
     ]
     if len(set(candidates[1])) == 1:  # other devices have other cores
@@ -169,16 +171,9 @@ def run_labels(comparison: Comparison) -> list[str]:
     return [f"{x} {label}" for x, label in zip(letters, labels, strict=True)] if labels else letters
 
 
-def _threads(header: Header) -> str:
-    count = header.protocol.get("threads", 1)
-    return "1 thread" if count == 1 else f"{count} threads"
-
-
 def _choice(name: str, header: Header) -> str:
     """A choice of a build in words: "int8", "f16 weights", "prefer size", "accuracy fast"."""
-    value = header.choices.get(name, "unknown")
-    forms = {"precision": f"{value}", "weights": f"{value} weights"}
-    return forms.get(name, f"{name} {value}")
+    return choices_in_words({name: header.choices.get(name, "unknown")})[name]
 
 
 def shipped(footprints: Sequence[Footprint]) -> Table:
@@ -226,7 +221,7 @@ def _code(groups: Mapping[str, int]) -> dict[str, int]:
 
 def _accuracies(runs: Sequence[Summary], labels: Sequence[str]) -> Table:
     """The accuracy of each run; without rows if no run has any."""
-    accuracies = [dict(run.accuracy.rows()) if run.accuracy else {} for run in runs]
+    accuracies = [dict(run.accuracy.rows(run.budget)) if run.accuracy else {} for run in runs]
     names = dict.fromkeys(name for accuracy in accuracies for name in accuracy)
     rows = [[name, *(one.get(name, fmt.MISSING) for one in accuracies)] for name in names]
     return _numbers("Accuracy", "", labels, rows)

@@ -27,7 +27,7 @@ class PeerFigure:
 
     Times are medians; instructions stand for them under an emulator. `cpu_ns`: of all threads;
     `waiting_cores`: those that the engine keeps busy while it waits for the next frame. None where
-    nobody measured it.
+    nobody measured it. `build`: what trimtab's binary was built for, in words; "" in earlier files.
     """
 
     device: str
@@ -42,6 +42,7 @@ class PeerFigure:
     cpu_ns: float | None = None
     trimtab_cpu_ns: float | None = None
     waiting_cores: float | None = None
+    build: str = ""
 
     @property
     def ratio(self) -> float | None:
@@ -70,6 +71,7 @@ def read(path: Path) -> list[PeerFigure]:
 
 def _figure(device: Any, row: Mapping[str, Any]) -> PeerFigure:
     texts = [device, *(row[name] for name in ("network", "engine", "precision"))]
+    texts.append(row.get("build", ""))
     values = {name: row[name] for name in _NUMBERS} | {name: row.get(name) for name in _CPU}
     if not all(isinstance(text, str) for text in texts):
         raise TypeError("a name is no text")
@@ -80,5 +82,5 @@ def _figure(device: Any, row: Mapping[str, Any]) -> PeerFigure:
             continue
         if not (type(number) in (int, float) and 0 < number < _MAX):
             raise ValueError(f"{number!r:.60} is no count and no time")
-    network, engine, precision = texts[1:]
-    return PeerFigure(device, network, engine, precision, row["threads"], **values)
+    network, engine, precision, build = texts[1:]
+    return PeerFigure(device, network, engine, precision, row["threads"], **values, build=build)

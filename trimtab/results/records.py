@@ -145,11 +145,30 @@ class Header:
         return {name: str(values[name]) for name in CHOICES if values.get(name)}
 
     @property
+    def build(self) -> str:
+        """What was built in words, for comparisons: "int8, f32 weights, prefer speed, accuracy
+        standard, cortex-a53, 1 thread".
+        """
+        return ", ".join([*choices_in_words(self.choices).values(), self.cpu, self.threads])
+
+    @property
+    def threads(self) -> str:
+        """The number of threads in words."""
+        count = self.protocol.get("threads", 1)
+        return "1 thread" if count == 1 else f"{count} threads"
+
+    @property
     def file_name(self) -> str:
         """The name of the run's file, which sorts by time."""
         stamp = self.time[:26].replace("-", "").replace(":", "")  # 20260131T235959.123456
         model = Path(self.model.name).stem
         return f"{stamp}-{model}-{self.profile}-{self.device.name}-{self.run_id}{SUFFIX}"
+
+
+def choices_in_words(choices: Mapping[str, str]) -> Mapping[str, str]:
+    """The choices for a build, each by its name: "int8", "f16 weights", "prefer size"."""
+    forms = {"precision": "{}", "weights": "{} weights"}
+    return {name: forms.get(name, f"{name} {{}}").format(value) for name, value in choices.items()}
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from trimtab.accuracy import Accuracy, Search
+from trimtab.accuracy import Accuracy, AccuracyBound, Search
 from trimtab.errors import ResultError
 from trimtab.results import (
     counters,
@@ -157,6 +157,11 @@ class Summary:
     def headline(self) -> Figure | None:
         """The main figure of a run: its latency, or under an emulator its instructions."""
         return self.figure("latency") or self.figure("latency_instructions")
+
+    @property
+    def budget(self) -> Sequence[AccuracyBound]:
+        """The accuracy budget that its build was searched for; empty without one."""
+        return self.search.bounds if self.search else ()
 
     @property
     def name(self) -> str:
