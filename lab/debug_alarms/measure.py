@@ -110,6 +110,7 @@ def _calibration(precision: str, model: Path) -> Calibration:
     if precision != "int8":
         return Calibration()
     folder = paths.cache() / "debug_alarms"
+    folder.mkdir(parents=True, exist_ok=True)
     return Calibration(str(normal_samples(model, folder)), method="min_max")
 
 
