@@ -77,6 +77,24 @@ def test_no_simulation_excuses_an_output_that_has_nothing_in_common_with_its_ref
         check(golden, 0, np.roll(WANT, 1).tobytes())
 
 
+def test_a_quantized_output_may_be_off_by_what_other_roundings_cost_it_here() -> None:
+    exact = Golden([], [WANT], ["y"], "numpy", scales=[1e-3])
+    loss = RoundingLoss(0.01, 0.9998)
+    outputs = WANT + np.random.default_rng(0).choice([-1, 1], WANT.size).astype(np.float32) * (
+        0.02 * np.abs(WANT).max()
+    )
+    with pytest.raises(WrongOutputError, match="2 steps of its last scale in 1%"):
+        check(exact, 0, outputs.tobytes())
+    assert check(replace(exact, rounding=[loss]), 0, outputs.tobytes()).wrong == ""
+    for golden in (
+        replace(exact, rounding=[RoundingLoss(0.0, 1.0)]),  # both programs are equal here
+        replace(exact, rounding=[RoundingLoss(0.0049, 0.9998)]),
+        replace(exact, rounding=[RoundingLoss(0.01, 0.999999)]),
+        replace(exact, scales=[0.0], rounding=[loss]),
+    ):
+        assert compare(golden, 0, outputs.tobytes()).wrong
+
+
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_a_value_that_is_not_finite_is_wrong_in_every_precision(value: float) -> None:
     outputs = WANT.copy()

@@ -60,7 +60,9 @@ def rows(record: Record) -> tuple[SourceEnergy, ...] | None:
                 above = round(joules - idle_joules, 12)  # no source resolves picojoules
         coarse = f"coarse: {busy.updates} changes in {busy.seconds:.0f} s" * busy.is_coarse
         if not busy.updates:
-            coarse = f"its reading stood still for {busy.seconds:.0f} s, so it may be no measurement"
+            coarse = (
+                f"its reading stood still for {busy.seconds:.0f} s, so it may be no measurement"
+            )
         note = busy.why or coarse
         result.append(SourceEnergy(busy.source, joules, above, busy.watts, idle_watts, note))
     return tuple(result)
