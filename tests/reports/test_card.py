@@ -78,6 +78,11 @@ def test_cards_of_several_networks_and_boards_are_one_table(tmp_path: Path) -> N
     text = card.render(Card(entries), "markdown")
     table = rows(text)
     assert list(table) == ["net pi4 f32", "net pi4 int8", "other qemu-a53 f32"]
+    builds = text.split("\n\n")[4].splitlines()
+    assert [cell.strip() for cell in builds[0].split("|")[3:-1]] == [
+        *("precision", "weights", "prefer", "accuracy", "cpu", "threads"),
+    ]
+    assert [cell.strip() for cell in builds[3].split("|")[1:4]] == ["net", "pi4", "int8"]
     assert table["net pi4 int8"][1] == "53.69 µs"
     assert "cosine" in text
     assert "it is float32" in text

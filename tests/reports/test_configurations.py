@@ -62,6 +62,11 @@ def test_what_nobody_should_ship_is_never_best_and_says_so(tmp_path: Path) -> No
     assert fastest == "200 ns, 0.0045 MB", "the fastest one without a flaw"
     marks = [row[0] for row in configurations.table(measured).rows]
     assert marks == ["", "inaccurate", "inaccurate", "best"]
+    for i, one in enumerate(measured):
+        facts = {**one.facts, "precision": ["f32", "int8"][i % 2], "threads": "21"[i % 2]}
+        measured[i] = dataclasses.replace(one, facts=facts)
+    ((_, fastest),) = configurations.overview(measured).rows
+    assert fastest == "200 ns, 0.0045 MB, int8, threads: 1"
 
 
 def test_an_accuracy_within_the_budget_of_its_search_is_no_flaw(tmp_path: Path) -> None:

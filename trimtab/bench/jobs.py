@@ -51,7 +51,7 @@ class Subject:
 
     @property
     def build(self) -> str:
-        """What the binary was built for, in words: the choices and the core."""
+        """The choices and the core that the binary was built for, in words."""
         choices = choices_in_words(self.made_from.get("choices", {}))
         return ", ".join([*choices.values(), self.cpu])
 

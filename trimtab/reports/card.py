@@ -126,7 +126,7 @@ def _cells(entry: CardEntry) -> list[str]:
 
 
 def _builds(entries: Sequence[CardEntry]) -> Table:
-    """What the figures are of: the choices of each build, its core and its threads."""
+    """The choices, the core and the threads of each build."""
     names = ("network", "device", *CHOICES, "cpu", "threads")
     rows = []
     for entry in entries:

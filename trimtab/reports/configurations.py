@@ -145,7 +145,7 @@ def overview(measured: Sequence[Configuration]) -> Table:
 def _brief(run: Configuration | None, facts: Sequence[str]) -> str:
     if run is None:
         return ""
-    words = {"weights": "{} weights", "threads": "{} threads", "prefer": "prefer {}"}
+    words = {"weights": "{} weights", "threads": "threads: {}", "prefer": "prefer {}"}
     words |= {"accuracy": "accuracy {}"}
     chosen = [words.get(fact, "{}").format(run.facts[fact]) for fact in facts if run.facts[fact]]
     unit = " M instr." if run.unit is Unit.INSTRUCTIONS else ""

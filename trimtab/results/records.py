@@ -146,7 +146,7 @@ class Header:
 
     @property
     def build(self) -> str:
-        """What was built in words, for comparisons: "int8, f32 weights, prefer speed, accuracy
+        """The build in words, for comparisons: "int8, f32 weights, prefer speed, accuracy
         standard, cortex-a53, 1 thread".
         """
         return ", ".join([*choices_in_words(self.choices).values(), self.cpu, self.threads])
