@@ -111,15 +111,16 @@ def compare(
     operands. `plan`: that of the network, whose algorithms have roundings of their own.
     """
     try:
-        expected = part.compute(values, target)
-        rounding: Mapping[str, RoundingLoss] = {}
-        if any(agreement(*one, None).wrong for one in _alike(part, expected, values)):
+        results = [*_alike(part, part.compute(values, target), values)]
+        agreed = [agreement(*one, None) for one in results]
+        if any(one.wrong for one in agreed):
             rounding = simulated_rounding(part, values, target, plan)
+            if rounding:
+                agreed = [agreement(*one, rounding.get(one[0])) for one in results]
     except TrimtabError as error:
         return replace(finding, unknown=f"this machine cannot compute it: {error.what}")
     worst = finding
-    for name, right, actual in _alike(part, expected, values):
-        one = agreement(name, right, actual, rounding.get(name))
+    for one, (_, right, actual) in zip(agreed, results, strict=True):
         limit = one.bound.max_error if one.bound else 0.0
         if worst.figures_actual is not None and not (one.wrong and not worst.wrong):
             continue
