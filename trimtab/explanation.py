@@ -15,6 +15,7 @@ from trimtab.importers.free_dimensions.bounds import FreeShapes
 from trimtab.planner import planner
 from trimtab.planner.plan_file import Plan
 from trimtab.program import ImportedLayerFacts, Program, inspection, lineage
+from trimtab.progress import SILENT, Progress
 from trimtab.tables import Column, Page, Table, number
 from trimtab.target import Target
 
@@ -126,13 +127,15 @@ class Explanation:
         return strict_json.dumps({**asdict(self), "advice": self.advice()}, indent=2)
 
 
-def explain(model: Model, inputs: FreeShapes | None = None) -> Explanation:
+def explain(
+    model: Model, inputs: FreeShapes | None = None, progress: Progress = SILENT
+) -> Explanation:
     """Explains a model of any format; see `trimtab.load` for arguments and errors.
 
-    Layers that are not supported are explained instead of refused.
+    Layers that are not supported are explained instead of refused; a free batch is 1.
     """
     try:
-        program = importers.load(model, inputs, cache=False)
+        program, _ = importers.load_at_batch_one(model, inputs or {}, progress.note)
         shares, cuts = _shares(program), tuple[str, ...]()
     except UnsupportedLayersError as error:
         program, shares = error.supported, {}

@@ -280,6 +280,37 @@ def test_all_inputs_with_free_dimensions_are_named(tmp_path: Path) -> None:
     assert "image" not in str(caught.value.what)
 
 
+@pytest.mark.parametrize(
+    ("inputs", "shapes"),
+    [
+        ("float[n, 3, 8, 8] a, float[n, 4] b", {"a": (1, 3, 8, 8), "b": (1, 4)}),
+        ("float[batch_size, 4] a, float[batch_size, 4] b", {"a": (1, 4), "b": (1, 4)}),
+        ("float[n, 4] a, float[n, 4] b", None),  # n may be a length
+        ("float[n, 3, 8, 8] a, float[m, 3, 8, 8] b", None),
+        ("float[n, 3, 8, 8] a, float[2, 4] b", None),
+        ("float[n, 3, h, 8] a, float[n, 4] b", None),
+    ],
+)
+def test_a_free_batch_of_a_command_is_one_and_other_free_sizes_are_refused(
+    inputs: str, shapes: dict[str, tuple[int, ...]] | None, tmp_path: Path
+) -> None:
+    path = _text(f"({inputs}) => (c, d) {{ c = Relu (a) d = Relu (b) }}")(tmp_path)
+    notes: list[str] = []
+    with pytest.raises(DynamicShapeError):
+        importers.load(path)
+    if shapes is None:
+        with pytest.raises(DynamicShapeError):
+            importers.load_at_batch_one(path, {}, notes.append)
+        assert not notes
+        return
+    program, complete = importers.load_at_batch_one(path, {}, notes.append)
+    assert complete == shapes == {name: program.vars[name].shape for name in program.inputs}
+    (note,) = notes
+    assert all(f"{name}={','.join(map(str, shape))}" in note for name, shape in shapes.items())
+    with pytest.raises(DynamicShapeError):
+        importers.load_at_batch_one(path, {"a": shapes["a"]}, notes.append)
+
+
 def test_an_if_with_a_constant_condition_becomes_its_branch(tmp_path: Path) -> None:
     program = importers.load(_text(IF, condition=np.array(False))(tmp_path))
     assert [op.type for op in program.ops] == ["neg"]

@@ -13,6 +13,7 @@ import pytest
 from PIL import Image
 
 from tests.heads.test_ultraface import raw_network
+from tests.recorded_progress import RecordedProgress
 from tests.sight.networks import classifier, picture
 from trimtab.camera import frames, video_file
 from trimtab.cli.run import RunOptions, run
@@ -44,6 +45,14 @@ def test_without_a_head_the_outputs_are_as_the_network_has_them(tmp_path: Path) 
     assert list(sight.results) == ["classes"]
     mean = picture(16, 16).mean(axis=(0, 1)) / 255
     np.testing.assert_allclose(sight.results["classes"][0, :3], mean, 1e-4)
+
+
+def test_heads_that_would_read_outputs_are_told_where_the_file_names_none(tmp_path: Path) -> None:
+    path, progress = tmp_path / "faces.ttm", RecordedProgress()
+    raw_network().save(path)
+    (sight,) = look(Recipe(model=str(path)), [picture(64, 48)], FACES, progress=progress)
+    assert sight.boxes is None
+    assert "ultraface" in "\n".join(progress.lines)
 
 
 def test_options_are_checked_before_anything_is_loaded(tmp_path: Path) -> None:

@@ -114,8 +114,10 @@ class ExplainOptions:
 def explain(options: ExplainOptions) -> None:
     """Show what each layer of a model becomes, weighs and costs; what is not supported, and why."""
     from trimtab import explanation, tables
+    from trimtab.cli._progress import shown
 
-    explained = explanation.explain(options.model, parse_inputs(options.input))
+    progress = shown(quiet=options.json)
+    explained = explanation.explain(options.model, parse_inputs(options.input), progress)
     print(explained.to_json() if options.json else tables.text(explained.page(whole=options.all)))
 
 

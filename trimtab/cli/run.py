@@ -53,6 +53,7 @@ class RunOptions:
         """Errors of `resolve.check`; UsageError for pictures that are missing."""
         from trimtab.devices import find_device
         from trimtab.errors import UsageError
+        from trimtab.files import check_writable
         from trimtab.pipeline import resolve
 
         if bool(self.image) == bool(self.video):
@@ -68,6 +69,8 @@ class RunOptions:
             raise UsageError("--output is one picture", hint="leave it out for several pictures")
         if missing := [path for path in self.image if not Path(path).is_file()]:
             raise UsageError(f"there is no file {missing[0]!r}", hint="--image takes a file")
+        if self.output:
+            check_writable(Path(self.output))
         resolve.check(self.recipe())
         self.view()
         if self.device:

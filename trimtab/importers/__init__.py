@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import importlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -183,6 +183,27 @@ def load(
         importer_ = find(path)
         cached = _cached(path, importer_, shapes, outputs) if cache else None
         return cached or _imported(importer_, path, shapes, outputs)
+
+
+def load_at_batch_one(
+    model: Model,
+    inputs: FreeShapes,
+    note: Callable[[str], None],
+    outputs: Sequence[str] | None = None,
+) -> tuple[Program, dict[str, tuple[Size, ...]]]:
+    """`load` without the cache, with a batch of one, which `note` tells, where every input leaves
+    its batch open and nothing else. Also returns the shapes: those of `inputs`, and of the batch.
+    """
+    from trimtab.importers._inputs import FreeBatchError
+
+    shapes = {name: parsed(shape) for name, shape in inputs.items()}
+    try:
+        return load(model, shapes, outputs, cache=False), shapes
+    except FreeBatchError as error:
+        shapes |= {name: tuple(shape) for name, shape in error.shapes.items()}
+        program = load(model, shapes, outputs, cache=False)
+        note(error.note)
+        return program, shapes
 
 
 def _cached(

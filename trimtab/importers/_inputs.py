@@ -13,6 +13,21 @@ Declared = Sequence[int | str | None]
 """A declared shape; None, a name or a number that is not positive is a free dimension."""
 
 _IMAGE_SIZE = 224  # in examples
+_PICTURES = 4  # dimensions of a batch of pictures
+
+
+class FreeBatchError(DynamicShapeError):
+    """Only the batch is free; `shapes`: those of the inputs with a batch of one."""
+
+    def __init__(self, shapes: Shapes, what: str, *, where: str, hint: str) -> None:
+        super().__init__(what, where=where, hint=hint)
+        self.shapes = shapes
+
+    @property
+    def note(self) -> str:
+        """The sentence for a user whose network gets these shapes."""
+        shapes = (f"{name}={','.join(map(str, shape))}" for name, shape in self.shapes.items())
+        return f"the batch of the file is free: it is 1 here, as --input {' '.join(shapes)} says"
 
 
 def declared_inputs(
@@ -36,7 +51,8 @@ def declared_inputs(
         if name not in shapes and (dims is None or not all(map(_is_fixed, dims)))
     }
     if free:
-        raise dynamic_shapes(free, where)
+        is_batch = set(declared) == set(free) and _is_batch(free)
+        raise dynamic_shapes(free, where, is_batch=is_batch)
     return {
         name: _user_shape(name, dims, shapes[name], where, fixed)
         if name in shapes
@@ -66,17 +82,36 @@ def _user_shape(
     return shape
 
 
-def dynamic_shapes(inputs: Mapping[str, Declared | None], where: str) -> DynamicShapeError:
+def _is_batch(inputs: Mapping[str, Declared | None]) -> bool:
+    """Whether nothing but one batch is free: the first dimension of pictures, or of a name that
+    says so. The first one of other inputs may be a length.
+    """
+    first = {dims[0] if dims else None for dims in inputs.values()}
+    free = [[i for i, size in enumerate(dims or ()) if not _is_fixed(size)]
+            for dims in inputs.values()]  # fmt: skip
+    if len(first) > 1 or any(axes != [0] for axes in free):
+        return False
+    name, are_pictures = first.pop(), [len(dims or ()) == _PICTURES for dims in inputs.values()]
+    if isinstance(name, str):
+        return any(are_pictures) or name.lower().startswith("batch")
+    return all(are_pictures)
+
+
+def dynamic_shapes(
+    inputs: Mapping[str, Declared | None], where: str, *, is_batch: bool = False
+) -> DynamicShapeError:
     """The exception for inputs with free dimensions; the hint shows how to give them."""
     examples = {name: _example(declared) for name, declared in inputs.items()}
     python = ", ".join(f"'{name}': {shape}" for name, shape in examples.items())
     shell = (f"--input {name}={','.join(map(str, shape))}" for name, shape in examples.items())
-    return DynamicShapeError(
-        "; ".join(f"input '{name}' {_problem(declared)}" for name, declared in inputs.items()),
-        where=where,
-        hint=f"give {'its shape' if len(examples) == 1 else 'their shapes'}:"
-        f" inputs={{{python}}} in Python, {' '.join(shell)} on the command line",
+    what = "; ".join(f"input '{name}' {_problem(declared)}" for name, declared in inputs.items())
+    hint = (
+        f"give {'its shape' if len(examples) == 1 else 'their shapes'}:"
+        f" inputs={{{python}}} in Python, {' '.join(shell)} on the command line"
     )
+    if is_batch:
+        return FreeBatchError(examples, what, where=where, hint=hint)
+    return DynamicShapeError(what, where=where, hint=hint)
 
 
 def _example(declared: Declared | None) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ import numpy as np
 from trimtab import heads, importers
 from trimtab.camera import attach
 from trimtab.errors import ImportModelError
-from trimtab.pipeline.precision import ConvertedNetwork, convert
+from trimtab.pipeline.precision import ConvertedNetwork, check, convert
 from trimtab.pipeline.recipe import Recipe
 from trimtab.pipeline.recorded import RecordedRecipe
 from trimtab.pipeline.resolve import find_target, model_path
@@ -59,11 +59,12 @@ def load(recipe: Recipe, progress: Progress = SILENT) -> Loaded:
     recipe = replace(recipe, toolchain=recipe.toolchain or "host")
     path = model_path(recipe.model, recipe.profile, progress)
     with progress.step(f"load {path.name}"):
-        source = importers.load(
-            path, dict(recipe.shapes), list(recipe.outputs) or None, cache=False
+        source, shapes = importers.load_at_batch_one(
+            path, dict(recipe.shapes), progress.note, list(recipe.outputs) or None
         )
         _check_weights(source, path)
-    head = recipe.head
+    recipe, head = replace(recipe, shapes=shapes), recipe.head
+    check(source, recipe.plan, recipe.calibrating)  # before a head is proven
     if head:
         with progress.step(f"prove head {head.name}"):
             proof = heads.prove(source, head)

@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trimtab import files, paths
+from trimtab import files, heads, paths
 from trimtab.bench.runner import Command, interpret, output_dims
 from trimtab.build.toolchain import find_toolchain
 from trimtab.devices import Device, DeviceDefinition, find_device
 from trimtab.devices.control import Control, controlled
 from trimtab.devices.protocol import Transcript
-from trimtab.errors import RunnerError
+from trimtab.errors import RunnerError, UsageError
+from trimtab.heads import HeadRequest
 from trimtab.pipeline import input_shapes, reference
 from trimtab.pipeline.built import Built
 from trimtab.pipeline.loaded import load
@@ -28,6 +29,7 @@ from trimtab.pipeline.measured import build_for, ready_device
 from trimtab.pipeline.planned import Planned, plan
 from trimtab.pipeline.recipe import Recipe
 from trimtab.pipeline.resolve import load_program
+from trimtab.program import Program
 from trimtab.program.block import NUMPY_DTYPES
 from trimtab.progress import SILENT, Progress
 from trimtab.session import Session
@@ -68,6 +70,18 @@ def look(
         else:
             sights = _here(own, showing, group, progress, beside_reference)
         yield from sights
+        if head == AUTO and not (showing.head or program.planned):
+            for line in _heads_that_fit(program).splitlines():
+                progress.note(line)
+
+
+def _heads_that_fit(program: Program) -> str:
+    """Why the outputs of a network are shown as they are, and the heads that would read them."""
+    try:
+        heads.prove(program, HeadRequest(AUTO))
+    except UsageError as error:
+        return str(error)
+    raise AssertionError("a head that the file names is not left out")
 
 
 def _here(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from trimtab import importers
 from trimtab.errors import TrimtabError
 from trimtab.pipeline import input_shapes, precision
 from trimtab.pipeline.recipe import Recipe, Shapes
-from trimtab.pipeline.resolve import find_target, model_path
+from trimtab.pipeline.resolve import find_target, load_program
 from trimtab.planner.precision import check_target
 from trimtab.program import Program
 
@@ -58,6 +57,6 @@ class Previews:
 
 def _load(recipe: Recipe) -> Program | TrimtabError:
     try:
-        return importers.load(model_path(recipe.model), dict(recipe.shapes), cache=False)
+        return load_program(recipe.model, recipe.shapes)
     except TrimtabError as error:
         return error

@@ -11,6 +11,7 @@ from trimtab.build.output import check_output
 from trimtab.build.toolchain import find_toolchain
 from trimtab.devices import find_device
 from trimtab.errors import UsageError
+from trimtab.importers.free_dimensions.bounds import Size
 from trimtab.pipeline.recipe import Recipe
 from trimtab.planner.plan_file import MAX_THREADS, PREFERENCES, WEIGHTS_AUTO, WEIGHTS_TYPES, Plan
 from trimtab.planner.precision import PRECISIONS
@@ -62,10 +63,11 @@ def check(recipe: Recipe, *, needs_model: bool = True) -> None:
 
 
 def load_program(
-    model: str, shapes: Mapping[str, tuple[int, ...]] | None = None, progress: Progress = SILENT
+    model: str, shapes: Mapping[str, tuple[Size, ...]] | None = None, progress: Progress = SILENT
 ) -> Program:
     """The program of a model file or of a zoo network; errors of `importers.load`."""
-    return importers.load(model_path(model, progress=progress), dict(shapes or {}), cache=False)
+    path = model_path(model, progress=progress)
+    return importers.load_at_batch_one(path, dict(shapes or {}), progress.note)[0]
 
 
 def find_target(toolchain: str, cpu: str = "", threads: int = 1, profile: str = "") -> Target:

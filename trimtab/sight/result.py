@@ -45,8 +45,8 @@ class Sight:
 
     @property
     def boxes(self) -> DetectedBoxes | None:
-        """The boxes, best first; None if the network finds none."""
-        return DetectedBoxes.of(self.results) if "boxes" in self.results else None
+        """The boxes, best first; None without a head that reads any."""
+        return DetectedBoxes.of(self.results) if {"boxes", "count"} <= self.results.keys() else None
 
     @property
     def best(self) -> list[tuple[str, float]]:
