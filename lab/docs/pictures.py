@@ -107,7 +107,7 @@ def _drawn(page: str, chosen: str = "") -> str:
         files.write_text(path, page)
         command = [program, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
         command += [f"--user-data-dir={name}/profile", f"--window-size={_WIDTH},1000"]
-        command += [f"{path.as_uri()}#{chosen}"]
+        command += ["--virtual-time-budget=10000", f"{path.as_uri()}#{chosen}"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode or "data-drawn" not in done.stdout:
         raise MissingRequirementError("the browser drew nothing", where=program, hint=done.stderr)

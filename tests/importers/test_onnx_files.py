@@ -278,6 +278,10 @@ def test_all_inputs_with_free_dimensions_are_named(tmp_path: Path) -> None:
     with pytest.raises(DynamicShapeError, match="'row'") as caught:
         importers.load(path, {"image": (1, 3, 8, 8)})
     assert "image" not in str(caught.value.what)
+    path = _text("(float[n, 4] x, float[2, n, 8] h) => (y) { y = Concat (x, h) }")(tmp_path)
+    with pytest.raises(DynamicShapeError) as caught:
+        importers.load(path)
+    assert "--input x=1,4 --input h=2,1,8" in caught.value.hint
 
 
 @pytest.mark.parametrize(

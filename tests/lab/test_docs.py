@@ -243,7 +243,7 @@ def test_an_error_is_a_message_with_its_exit_code_and_no_traceback(tmp_path: Pat
     assert not failed.stdout
 
 
-def test_libraries_of_pages_are_unmodified() -> None:
+def test_libraries_of_pages_are_those_that_were_bundled() -> None:
     page = (ROOT / "docs" / "dependencies.md").read_text()
     folder = ROOT / "trimtab" / "reports" / "page"
     for path in folder.glob("*.min.js"):

@@ -358,6 +358,24 @@ def test_an_overview_has_the_newest_run_of_each_configuration_and_names_failures
         reports.find_overview("junit")
 
 
+def test_times_of_a_device_that_is_not_quiet_are_a_warning_and_failed_runs_are_last(
+    tmp_path: Path,
+) -> None:
+    samples = [1000] * 17 + [29_000] * 3
+    run = summary.summarize(records.read(write_record(tmp_path / "a", samples=samples)))
+    steady = summary.summarize(records.read(write_record(tmp_path / "b", samples=[1000] * 20)))
+    failed = dataclasses.replace(steady, status=Status.CRASHED, message="signal 11")
+    for text in (
+        without_code(reports.find("html").run(run)),
+        reports.find("terminal").run(run),
+        reports.find_overview("terminal").cells([run, steady]),
+        without_code(reports.find_overview("html").cells([run, failed])),
+    ):
+        assert "the p90 is 29.0 times the median" in text
+    assert text.index("signal 11") > text.index("<table")
+    assert "the p90 is" not in reports.find("terminal").run(steady)
+
+
 def test_a_run_in_the_terminal_ends_with_the_answer(tmp_path: Path) -> None:
     run = one(tmp_path)
     lines = reports.find("terminal").run(run).splitlines()

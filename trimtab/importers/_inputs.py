@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from trimtab.errors import DynamicShapeError, ImportModelError
 
@@ -101,7 +101,8 @@ def dynamic_shapes(
     inputs: Mapping[str, Declared | None], where: str, *, is_batch: bool = False
 ) -> DynamicShapeError:
     """The exception for inputs with free dimensions; the hint shows how to give them."""
-    examples = {name: _example(declared) for name, declared in inputs.items()}
+    batches = {dims[0] for dims in inputs.values() if dims and isinstance(dims[0], str)}
+    examples = {name: _example(declared, batches) for name, declared in inputs.items()}
     python = ", ".join(f"'{name}': {shape}" for name, shape in examples.items())
     shell = (f"--input {name}={','.join(map(str, shape))}" for name, shape in examples.items())
     what = "; ".join(f"input '{name}' {_problem(declared)}" for name, declared in inputs.items())
@@ -114,9 +115,10 @@ def dynamic_shapes(
     return DynamicShapeError(what, where=where, hint=hint)
 
 
-def _example(declared: Declared | None) -> tuple[int, ...]:
+def _example(declared: Declared | None, batches: Set[int | str | None]) -> tuple[int, ...]:
+    """A shape for the hint. `batches`: names of first dimensions, which are 1 everywhere."""
     shape = (
-        int(size or 0) if _is_fixed(size) else _IMAGE_SIZE if i else 1
+        int(size or 0) if _is_fixed(size) else _IMAGE_SIZE if i and size not in batches else 1
         for i, size in enumerate(declared or ())
     )
     return tuple(shape) or (1, 3, _IMAGE_SIZE, _IMAGE_SIZE)

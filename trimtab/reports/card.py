@@ -260,6 +260,7 @@ def _conditions(run: Summary) -> str:
     """The disturbances of a run; "" for none."""
     causes = ["the device throttled"] if run.status is Status.THROTTLED else []
     causes += [f"uncontrolled {what}" for what in run.uncontrolled]
+    causes += [run.unsteadiness] if run.unsteadiness else []
     if run.status is Status.INACCURATE:
         causes.insert(0, f"{run.status}: {run.message}")
     return f"Run {run.header.run_id}: {'; '.join(causes)}." if causes else ""

@@ -101,6 +101,15 @@ def failures(runs: Sequence[Summary]) -> list[str]:
     ]
 
 
+def warnings(runs: Sequence[Summary]) -> list[str]:
+    """A sentence for each run whose times are not steady."""
+    return [
+        f"Run {run.header.run_id} of {run.name}: {run.unsteadiness}"
+        for run in runs
+        if run.unsteadiness and configuration_of(run)
+    ]
+
+
 def pareto_front(measured: Sequence[Configuration]) -> list[Configuration]:
     """The configurations without a flaw that no other one of them beats in both cost and size.
 

@@ -32,6 +32,7 @@ from trimtab.results.statistics import Statistic
 from trimtab.results.thread_spans import Span
 from trimtab.results.variation import Drift, Spread
 
+_STEADY = 2.0  # the most p90 of a median; caches and schedulers of quiet devices stay below
 SHIPPED_KEYS = ("shipped_bytes", "binary_bytes", "model_bytes")
 
 
@@ -138,7 +139,7 @@ class Summary:
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences that explain the figures."""
-        notes = [*self.losses]
+        notes = [*self.losses, *filter(None, [self.unsteadiness])]
         if self.hardware is not None:
             notes.append(counters.RULE if self.hardware else counters.NOTHING)
         if self.paced is not None:
@@ -148,6 +149,17 @@ class Summary:
             rule = energy.ABOVE_IDLE if self.paced else energy.RULE
             notes.append(rule if self.energy else energy.NOTHING)
         return tuple(notes)
+
+    @property
+    def unsteadiness(self) -> str:
+        """The warning about times that are spread more widely than any network's; "" for none."""
+        of = self.headline.statistic if self.headline else None
+        if of is None or of.p90 <= _STEADY * of.median:
+            return ""
+        return (
+            f"warning: the p90 is {of.p90 / of.median:.1f} times the median: something else ran on "
+            "the device, or its clock changed; measure again when it is quiet"
+        )
 
     def figure(self, key: str) -> Figure | None:
         """The figure with this key, None if the run has none."""

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from trimtab.compare.side_by_side import Comparison
 from trimtab.reports import chart_data, configurations, run_tables
-from trimtab.reports.configurations import Configuration, configurations_of, failures
+from trimtab.reports.configurations import Configuration, configurations_of, failures, warnings
 from trimtab.reports.html_page import page
 from trimtab.results.summary import Summary
+from trimtab.tables import Column, Table
 
 SUFFIX = ".html"
 IS_WHOLE = True
@@ -33,7 +34,7 @@ def comparison(comparison: Comparison) -> str:
 
 def cells(runs: Sequence[Summary]) -> str:
     """Many runs at a glance: cost against size, the Pareto front, and a table of all."""
-    return page_of(configurations_of(runs), failures(runs))
+    return page_of(configurations_of(runs), warnings(runs), failures(runs))
 
 
 def site(runs: Sequence[Summary], base: str, state: str) -> str:
@@ -42,21 +43,28 @@ def site(runs: Sequence[Summary], base: str, state: str) -> str:
         (base + run.header.run_id, f"{run.header.time[:19]}Z {_label(run)}")
         for run in reversed(runs)
     ]
-    return page_of(configurations_of(runs, base), failures(runs), links, state)
+    return page_of(configurations_of(runs, base), warnings(runs), failures(runs), links, state)
 
 
 def page_of(
     measured: Sequence[Configuration],
     notes: Sequence[str] = (),
+    failed: Sequence[str] = (),
     links: Sequence[tuple[str, str]] = (),
     state: str = "",
 ) -> str:
-    """The page of these configurations; other arguments as in `html_page.page`."""
+    """The page of these configurations. `failed`: a sentence for each run without a result; other
+    arguments as in `html_page.page`.
+    """
     charts = [chart_data.of_configurations(measured)] if len(measured) > 1 else []
     shown = configurations.overview(measured)
     head = [shown] if len(shown.rows) > 1 or len(shown.columns) > 2 else []
     title = "1 configuration" if len(measured) == 1 else f"{len(measured)} configurations"
-    return page(title, head, charts, [configurations.table(measured)], notes, links, state)
+    tables = [configurations.table(measured)]
+    if failed:
+        rows = [(sentence,) for sentence in failed]
+        tables.append(Table([Column("runs without a result")], rows, "Failed"))
+    return page(title, head, charts, tables, notes, links, state)
 
 
 def _label(run: Summary) -> str:

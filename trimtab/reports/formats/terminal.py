@@ -55,7 +55,8 @@ def cells(runs: Sequence[Summary]) -> str:
         for key in dict.fromkeys(map(_comparable, measured))
         for part in _plane([one for one in measured if _comparable(one) == key])
     ]
-    failures = [escape.line(failure) for failure in configurations.failures(runs)]
+    sentences = *configurations.warnings(runs), *configurations.failures(runs)
+    failures = map(escape.line, sentences)
     return tables.text([*(page or ["none of these runs succeeded"]), *failures]) + "\n"
 
 

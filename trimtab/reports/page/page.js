@@ -37,6 +37,7 @@ const redraw = () => sections.forEach((section, i) => {
   else show(section, charts[i]);
 });
 redraw();
+performance.mark("drawn");
 let waiting, width = innerWidth;
 addEventListener("resize", () => {
   if (innerWidth === width) return;
