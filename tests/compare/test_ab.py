@@ -23,6 +23,7 @@ from trimtab.compare.noise_floor import NoiseFloor
 from trimtab.devices import Device, find_device
 from trimtab.devices.control import Control, controlled
 from trimtab.errors import DeviceError, ResultError, RunnerCrashedError, UsageError
+from trimtab.pipeline.recipe import Recipe
 from trimtab.reports.formats import terminal
 from trimtab.results import records
 from trimtab.results.records import Status
@@ -332,6 +333,14 @@ def test_runs_of_another_architecture_are_refused_before_their_files_are_looked_
         path.write_text(path.read_text().replace("aarch64-linux-musl", toolchain))
     with pytest.raises(DeviceError, match=r"runs no .* programs"):
         ab.compare(AbRequest(Arm("last"), Arm("last~1"), launches=4), tmp_path)
+
+
+def test_a_core_of_another_architecture_is_refused_before_anything_is_built(tmp_path: Path) -> None:
+    own = Arm("squeezenet", Recipe("squeezenet"))
+    other = Arm("squeezenet", Recipe("squeezenet", cpu="cortex-a15"))
+    with pytest.raises(UsageError, match="cortex-a15 runs armv7"):
+        ab.compare(AbRequest(own, other, device="qemu-a53", launches=4), tmp_path)
+    assert not [*tmp_path.iterdir()]
 
 
 def test_the_expected_output_of_a_quantized_network_is_archived_with_it(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from trimtab.build import output
 from trimtab.build.toolchain import list_toolchains
 from trimtab.devices.registry import DeviceDefinition
 from trimtab.errors import PlanError, UsageError
+from trimtab.pipeline import resolve
 from trimtab.pipeline.measured import archived, build_for, ready_device
 from trimtab.pipeline.recipe import MeasurementRequest, Recipe
 from trimtab.pipeline.reference import reference_output
@@ -97,10 +98,12 @@ def check(arm: Arm) -> None:
 
 def toolchain_of(arm: Arm, definition: DeviceDefinition, folder: Path) -> str:
     """The toolchain that builds an arm, or has built it: "" if that does not exist any more. Errors
-    as in `prepare_arm`.
+    as in `prepare_arm`, and those of `resolve.check`.
     """
     if _is_model(arm.what):
-        return arm.recipe.on_device(definition).toolchain
+        recipe = arm.recipe.on_device(definition)
+        resolve.check(recipe)
+        return recipe.toolchain
     path = Path(arm.what)
     if path.is_dir():
         toolchain = str(_build_record(path)["toolchain"])
