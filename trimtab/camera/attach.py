@@ -69,8 +69,8 @@ def with_steps_of(program: Program, camera: Camera) -> Camera:
             "the model's file does not say how pictures become its input"
             + (f" in steps of a camera: {refusal}" if refusal else ""),
             where=program.name,
-            hint='write the steps instead of auto: yolo, imagenet, or such as "resize(auto) | rgb | '
-            'scale(1/255)" (docs/camera.md)',
+            hint="write the steps instead of auto (docs/camera.md): yolo, imagenet, or such as "
+            "'resize(auto) | rgb | scale(1/255)'",
         )
     return with_steps(camera, program.hints.camera)
 
