@@ -1,17 +1,20 @@
 #include "bindings/weights.h"
 
 #include <pybind11/numpy.h>
+#include <pybind11/stl.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
+#include <vector>
 
 namespace py = pybind11;
 
 namespace {
 
 using Doubles = py::array_t<double, py::array::c_style>;
+using Bytes = py::array_t<uint8_t, py::array::c_style>;
 using Floats = py::array_t<float, py::array::c_style>;
 
 // Sizes of weights [group][column][channel][tap].
@@ -126,10 +129,60 @@ Floats ScaledRows(const Floats& w, const Doubles& factors) {
   return y;
 }
 
+// Codes the symbols of a panel, the last one first, as CodedPanels of
+// runtime/ops/stored_weights.h decodes them: appends the state and what refills it to `code`.
+void CodePanel(const uint8_t* symbols, size_t count, const std::vector<uint32_t>& counts,
+               const std::vector<uint32_t>& firsts, std::vector<uint16_t>& code) {
+  const size_t begin = code.size();
+  uint64_t state = uint64_t{1} << 16;
+  while (count > 0) {
+    const uint64_t slots = counts[symbols[--count]], first = firsts[symbols[count]];
+    if (state >= slots << 20) {
+      code.push_back(static_cast<uint16_t>(state));
+      state >>= 16;
+    }
+    state = state / slots << 12 | (state % slots + first);
+  }
+  code.push_back(static_cast<uint16_t>(state));
+  code.push_back(static_cast<uint16_t>(state >> 16));
+  std::reverse(code.begin() + static_cast<std::ptrdiff_t>(begin), code.end());
+}
+
+// symbols: of all panels, which have `sizes` of them; counts: slots of each symbol, 4096 in all.
+// Returns the code, and the place of each panel in it in bytes.
+py::tuple CodedPanels(const Bytes& symbols, const std::vector<size_t>& sizes,
+                      const std::vector<uint32_t>& counts) {
+  std::vector<uint32_t> firsts(counts.size()), starts;
+  for (size_t i = 1; i < counts.size(); ++i) firsts[i] = firsts[i - 1] + counts[i - 1];
+  size_t left = static_cast<size_t>(symbols.size());
+  for (const size_t size : sizes) {
+    if (size > left) throw std::invalid_argument("the panels have more symbols than there are");
+    left -= size;
+  }
+  const uint8_t* from = symbols.data();
+  for (py::ssize_t i = 0; i < symbols.size(); ++i)
+    if (from[i] >= counts.size() || counts[from[i]] == 0)
+      throw std::invalid_argument("a symbol has no slots");
+  std::vector<uint16_t> code;
+  {
+    const py::gil_scoped_release release;
+    for (const size_t size : sizes) {
+      starts.push_back(static_cast<uint32_t>(code.size() * sizeof(uint16_t)));
+      CodePanel(from, size, counts, firsts, code);
+      from += size;
+    }
+  }
+  const auto length = static_cast<py::ssize_t>(code.size());
+  const auto panels = static_cast<py::ssize_t>(starts.size());
+  return py::make_tuple(py::array_t<uint16_t>(length, code.data()),
+                        py::array_t<uint32_t>(panels, starts.data()));
+}
+
 }  // namespace
 
 void DefineWeights(py::module_& module) {
   module.def("store_panels", &StorePanels, py::arg("w"), py::arg("groups"), py::arg("panel"),
              py::arg("padded"));
+  module.def("coded_panels", &CodedPanels, py::arg("symbols"), py::arg("sizes"), py::arg("counts"));
   module.def("scaled_rows", &ScaledRows, py::arg("w"), py::arg("factors"));
 }

@@ -3,7 +3,7 @@
 
 #include <pybind11/pybind11.h>
 
-// Rearranges and scales weights for Python, at the speed of memory.
+// Rearranges, scales and codes weights for Python, at the speed of memory.
 void DefineWeights(pybind11::module_& module);
 
 #endif  // TRIMTAB_BINDINGS_WEIGHTS_H_

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trimtab.planner.packing import palette
+from trimtab.planner.packing import coding
 
 Array = NDArray[Any]
 
@@ -27,12 +27,25 @@ def int8(w: Array, axis: int) -> Array:
     return rounded.astype(np.float32)
 
 
-def palette4(w: Array, axis: int) -> Array:
-    """Products of a value of the palette and the scale of the index of `axis`."""
-    table, indices = palette.to_palette(w, axis, "w")
-    colors, scales = table[:16].astype(np.float32), table[16:].astype(np.float32)
-    return colors[indices] * scales.reshape([-1 if i == axis else 1 for i in range(w.ndim)])
+def _bits(count: int) -> Callable[[Array, int], Array]:
+    """The nearest steps, which are a fraction of the root mean square of each index of `axis`."""
+
+    def steps(w: Array, axis: int) -> Array:
+        others = tuple(i for i in range(w.ndim) if i != axis)
+        rms = np.sqrt((w.astype(np.float64) ** 2).mean(axis=others, keepdims=True))
+        scales = np.maximum(rms / 2 ** (count - 2), np.abs(w).max(axis=others, keepdims=True) / 127)
+        scales = np.maximum(scales, 2.0**-126).astype(np.float32)
+        # Up to eight bits.
+        mantissa, exponent = np.frexp(scales)
+        scales = np.ldexp(np.ceil(mantissa * 256) / 256, exponent).astype(np.float32)
+        rounded: Array = np.rint(w / scales) * scales
+        return rounded.astype(np.float32)
+
+    return steps
 
 
-SCALED: Mapping[str, Callable[[Array, int], Array]] = {"int8": int8, "palette4": palette4}
+SCALED: Mapping[str, Callable[[Array, int], Array]] = {
+    "int8": int8,
+    **{form: _bits(bits) for form, bits in coding.FORMS.items()},
+}
 """The forms with a scale for each output channel: (weights, their dimension) -> values."""

@@ -39,6 +39,11 @@ template <typename T>
 Status PackMerged<T>::Prepare() {
   // One panel for `merged` groups, with a row for each tap, group and channel.
   const int64_t rows = weights().Count() / columns();
+  if (is_coded()) {
+    const size_t groups = static_cast<size_t>(attributes().groups);
+    TRIMTAB_RETURN_IF_ERROR(
+        PrepareCode(weights().dims[0], groups, static_cast<size_t>(weights().Count()) / groups));
+  }
   return CheckPacking(weights().dims[0], rows * attributes().panel);
 }
 
@@ -51,15 +56,19 @@ void PackMerged<T>::Run(ThreadPool& pool) {
   const size_t groups = static_cast<size_t>(attributes().groups);
   const size_t taps = weights().Count() / (groups * width * channels);
   T* const y = result<T>();
-  const size_t rows = taps * merged * channels;  // of a panel
-  pool.For(groups / merged, rows * panel, [&](size_t begin, size_t end, int) {
-    for (size_t i = begin * rows; i < end * rows; ++i) {
-      const size_t channel = i % channels, place = i / channels % merged;
-      const size_t tap = i / (channels * merged) % taps, group = i / rows * merged + place;
-      const size_t stored = ((group * taps + tap) * channels + channel) * width;
-      T* const to = y + i * panel;
-      memset(to, 0, panel * sizeof(T));
-      Copy({input(0), stored, 1, width}, group * width, groups * width, to + place * width, width);
+  const size_t rows = taps * channels;  // of a group
+  ReadCode();
+  pool.For(groups / merged, rows * merged * panel, [&](size_t begin, size_t end, int thread) {
+    memset(y + begin * rows * merged * panel, 0, (end - begin) * rows * merged * panel * sizeof(T));
+    for (size_t group = begin * merged; group < end * merged; ++group) {
+      const size_t place = group % merged, column = group * width, first = column * rows;
+      const size_t own = static_cast<size_t>(thread);
+      Open(group, first, rows * width, column, width, own);
+      for (size_t row = 0; row < rows; ++row) {
+        const size_t tap = group / merged * taps + row / channels;
+        T* const to = y + ((tap * merged + place) * channels + row % channels) * panel;
+        Copy(own, {input(0), first + row * width, 1, width}, column, to + place * width, width);
+      }
     }
   });
 }

@@ -39,9 +39,15 @@ Status PackPanels<T>::InferShape() {
 
 template <typename T>
 Status PackPanels<T>::Prepare() {
-  const int64_t depth = weights().Count() / attributes().groups / attributes().columns;
-  return CheckPacking(attributes().groups * attributes().columns,
-                      attributes().groups * panels() * attributes().panel * depth);
+  const int64_t groups = attributes().groups, columns = attributes().columns;
+  const int64_t depth = weights().Count() / groups / columns;
+  if (is_coded()) {
+    const int64_t width = columns < attributes().panel ? columns : attributes().panel;
+    TRIMTAB_RETURN_IF_ERROR(PrepareCode(
+        groups * columns, static_cast<uint64_t>(groups * panels()) * attributes().depths.size,
+        static_cast<size_t>(depth * width)));
+  }
+  return CheckPacking(groups * columns, groups * panels() * attributes().panel * depth);
 }
 
 template <typename T>
@@ -51,16 +57,19 @@ void PackPanels<T>::Run(ThreadPool& pool) {
   const size_t panel = static_cast<size_t>(attributes().panel);
   const size_t panels = static_cast<size_t>(this->panels());
   size_t first = 0;
+  ReadCode();
   T* y = result<T>();
   for (uint32_t block = 0; block < attributes().depths.size; ++block) {
     const size_t depth = static_cast<size_t>(attributes().depths[block]);
-    pool.For(groups * panels, depth * panel, [&](size_t begin, size_t end, int) {
+    pool.For(groups * panels, depth * panel, [&](size_t begin, size_t end, int thread) {
       for (size_t i = begin; i < end; ++i) {
         const size_t column = i % panels * panel;
         const size_t index = i / panels * columns + column;
         const StoredRows rows = {input(0), first + index * depth, depth,
                                  Min(columns - column, panel)};
-        Copy(rows, index, groups * columns, y + i * depth * panel, panel);
+        const size_t place = static_cast<size_t>(thread);
+        Open(block * groups * panels + i, rows.first, depth * rows.width, index, rows.width, place);
+        Copy(place, rows, index, y + i * depth * panel, panel);
       }
     });
     first += groups * columns * depth;

@@ -38,6 +38,11 @@ class PackStrassen final : public PackOf<PackStrassenAttributes> {
   void Run(ThreadPool& pool) override;
 
  private:
+  void OpenPanel(size_t index, size_t width, size_t place) const {
+    const size_t column = index * panel(), rows = 2 * depth();
+    Open(index, column * rows, width * rows, column, width, place);
+  }
+
   size_t panel() const { return static_cast<size_t>(attributes().panel); }
   size_t c_out() const { return static_cast<size_t>(weights().n()); }
   size_t depth() const { return static_cast<size_t>(weights().c()) / 2; }
@@ -58,8 +63,13 @@ Status PackStrassen::InferShape() {
 Status PackStrassen::Prepare() {
   TRIMTAB_CHECK(attributes().panel % static_cast<int64_t>(kStep) == 0,
                 "a panel must have a multiple of four columns", attributes().panel);
-  TRIMTAB_RETURN_IF_ERROR(
-      RequestScratch(static_cast<uint64_t>(threads()) * 4 * chunk() * panel() * sizeof(float)));
+  const uint64_t bytes = static_cast<uint64_t>(threads()) * 4 * chunk() * panel() * sizeof(float);
+  if (is_coded()) {
+    TRIMTAB_RETURN_IF_ERROR(PrepareCode(weights().n(), 2 * half_panels() + left_panels(),
+                                        2 * depth() * Min(c_out(), panel()), bytes, 2));
+  } else {
+    TRIMTAB_RETURN_IF_ERROR(RequestScratch(bytes));
+  }
   const uint64_t floats = uint64_t{7 * half_panels() + 2 * left_panels()} * depth() * panel();
   return CheckPacking(weights().n(), static_cast<int64_t>(floats));
 }
@@ -67,10 +77,13 @@ Status PackStrassen::Prepare() {
 void PackStrassen::Run(ThreadPool& pool) {
   const size_t n = panel(), k = depth(), half = half_panels(), chunks = DivideUp(k, chunk());
   float* const y = output().data<float>();
+  ReadCode();
   pool.For(half * chunks, 8 * chunk() * n, [&](size_t begin, size_t end, int thread) {
     float* const own = scratch<float>() + static_cast<size_t>(thread) * 4 * chunk() * n;
     for (size_t i = begin; i < end; ++i) {
       const size_t panel_index = i / chunks, first = i % chunks * chunk();
+      for (size_t side = 0; is_coded() && side < 2 && (i == begin || first == 0); ++side)
+        OpenPanel(side * half + panel_index, n, 2 * static_cast<size_t>(thread) + side);
       const size_t rows = Min(chunk(), k - first);
       // Rows of this panel in each quadrant, the left ones first; the lower quadrants are `k` rows
       // further on.
@@ -78,18 +91,21 @@ void PackStrassen::Run(ThreadPool& pool) {
       for (size_t q = 0; q < 4; ++q) {
         const size_t column = (q / 2 * half + panel_index) * n;
         const size_t row = column / n * 2 * k + q % 2 * k + first;
-        b[q] = Get({input(0), row * n, rows, n}, column, c_out(), own + q * chunk() * n, n);
+        b[q] = Get(2 * static_cast<size_t>(thread) + q / 2, {input(0), row * n, rows, n}, column,
+                   own + q * chunk() * n, n);
       }
       AddQuadrants(b[0], b[2], b[1], b[3], rows * n, half * k * n,
                    y + (panel_index * k + first) * n);
     }
   });
   const size_t stored = 2 * half * n;  // columns
-  pool.For(left_panels(), 2 * k * n, [&](size_t begin, size_t end, int) {
+  pool.For(left_panels(), 2 * k * n, [&](size_t begin, size_t end, int thread) {
     for (size_t i = begin; i < end; ++i) {
       const size_t column = stored + i * n;
       const StoredRows rows = {input(0), column * 2 * k, 2 * k, Min(c_out() - column, n)};
-      Copy(rows, column, c_out(), y + (7 * half + 2 * i) * k * n, n);
+      const size_t place = 2 * static_cast<size_t>(thread);
+      OpenPanel(column / n, rows.width, place);
+      Copy(place, rows, column, y + (7 * half + 2 * i) * k * n, n);
     }
   });
 }

@@ -27,6 +27,12 @@ class PackWinograd final : public PackOf<PackWinogradAttributes> {
  private:
   void Transform(size_t panel, size_t first, size_t channels, T* scratch) const;
 
+  void OpenPanel(size_t index, size_t thread) const {
+    const size_t column = index * panel(), width = Min(c_out() - column, panel());
+    const size_t depth = kernel_size() * kernel_size() * channels();
+    this->Open(index, column * depth, width * depth, column, width, thread);
+  }
+
   size_t kernel_size() const { return static_cast<size_t>(weights().w()); }
   size_t c_out() const { return static_cast<size_t>(weights().n()); }
   size_t channels() const { return static_cast<size_t>(weights().c()); }
@@ -77,8 +83,13 @@ Status PackWinograd<T>::Prepare() {
   chunks_ = channels() / chunk_;
   // Zeros for absent taps, then the taps of the last chunk.
   scratch_floats_ = (1 + tile_taps) * (channels() - (chunks_ - 1) * chunk_) * panel();
-  TRIMTAB_RETURN_IF_ERROR(
-      RequestScratch(uint64_t{scratch_floats_} * sizeof(T) * static_cast<uint64_t>(threads())));
+  const uint64_t bytes = uint64_t{scratch_floats_} * sizeof(T) * static_cast<uint64_t>(threads());
+  if (is_coded()) {
+    const size_t largest = kernel_size() * kernel_size() * channels() * Min(c_out(), panel());
+    TRIMTAB_RETURN_IF_ERROR(PrepareCode(weights().n(), panels(), largest, bytes));
+  } else {
+    TRIMTAB_RETURN_IF_ERROR(RequestScratch(bytes));
+  }
   // In 64 bits, which cannot overflow; the check below covers element_stride() as well.
   const uint64_t floats =
       uint64_t{size_ * size_} * panels() * panel() * (cell_side_ * cell_side_) * channels();
@@ -92,6 +103,8 @@ void PackWinograd<T>::Transform(size_t panel_index, size_t first, size_t channel
   const size_t before = panel_index * panel();
   const size_t width = Min(c_out() - before, panel());
   const T* const zeros = scratch;
+  const size_t thread =
+      is_coded() ? static_cast<size_t>(scratch - this->template scratch<T>()) / scratch_floats_ : 0;
   if (s > 1) memset(scratch, 0, floats * sizeof(T));
   T* y = result<T>() + (panel_index * s * s * this->channels() + first) * panel();
   for (size_t pixel = 0; pixel < s * s; ++pixel, y += this->channels() * panel()) {
@@ -100,9 +113,10 @@ void PackWinograd<T>::Transform(size_t panel_index, size_t first, size_t channel
     for (size_t i = 0; i < taps_ * taps_; ++i, copy += floats) {
       const size_t row = i / taps_ * s + pixel / s, column = i % taps_ * s + pixel % s;
       const size_t tap = (before * k * k + (row * k + column) * width) * this->channels();
-      taps[i] = row < k && column < k ? this->Get({input(0), tap + first * width, channels, width},
-                                                  before, c_out(), copy, panel())
-                                      : zeros;
+      taps[i] = row < k && column < k
+                    ? this->Get(thread, {input(0), tap + first * width, channels, width}, before,
+                                copy, panel())
+                    : zeros;
     }
     kernel_({taps, y, floats, element_stride(), static_cast<uint16_t>(attributes().tile),
              static_cast<uint16_t>(size_)});
@@ -111,12 +125,15 @@ void PackWinograd<T>::Transform(size_t panel_index, size_t first, size_t channel
 
 template <typename T>
 void PackWinograd<T>::Run(ThreadPool& pool) {
+  this->ReadCode();
   const size_t cost = kFunctionCost * size_ * size_ * chunk_;
   pool.For(panels() * chunks_, cost, [&](size_t begin, size_t end, int thread) {
     T* const own = scratch<T>() + static_cast<size_t>(thread) * scratch_floats_;
     for (size_t i = begin; i < end; ++i) {
       const size_t first = i % chunks_ * chunk_;
       const bool last = i % chunks_ + 1 == chunks_;
+      if (is_coded() && (i == begin || first == 0))
+        OpenPanel(i / chunks_, static_cast<size_t>(thread));
       Transform(i / chunks_, first, last ? channels() - first : chunk_, own);
     }
   });

@@ -4,6 +4,7 @@
 
 #include "runtime/core/copy.h"
 #include "runtime/core/memory_plan.h"
+#include "runtime/core/parallel.h"
 
 namespace trimtab {
 namespace {
@@ -56,12 +57,19 @@ void ScaleRow(Half* y, const int8_t* x, const float* scales, size_t count) {
   for (size_t i = 0; i < count; ++i) y[i] = static_cast<float>(x[i]) * scales[i];
 }
 
-constexpr size_t kColors = 16;    // of a palette
-constexpr size_t kMaxPanel = 64;  // columns, by the schemas
+constexpr uint32_t kBits = 12, kSlots = 1 << kBits;
 
-constexpr int64_t PaletteBytes(int64_t columns) {
-  return (static_cast<int64_t>(kColors) + columns) * static_cast<int64_t>(sizeof(Half));
-}
+// Coded weights begin with the place of each panel's code, u32, and the high half of each column's
+// scale; this table follows.
+struct CodeTable {
+  uint32_t ranges[256];  // of each symbol: its number of slots, and, from bit 16 on, the first one
+  uint8_t symbols[kSlots];  // by slot
+  int32_t lowest;           // weight of symbol 0
+};
+constexpr size_t kTableBytes = RoundUp<size_t>(sizeof(CodeTable), 64);
+constexpr size_t kScalesAt = RoundUp<size_t>(sizeof(DecodedPanel), 64);  // of a place
+
+uint32_t Halfword(const uint8_t* from) { return from[0] | static_cast<uint32_t>(from[1]) << 8; }
 
 template <typename From, typename T>
 void CopyRows(const From* from, size_t rows, size_t width, size_t panel, T* to) {
@@ -95,51 +103,77 @@ Status CheckInt8Packing(const Tensor& stored, int64_t columns, int64_t elements,
   return CheckPacking(stored, elements, packed);
 }
 
-Status CheckPalettePacking(const Tensor& stored, int64_t columns, int64_t elements,
-                           Tensor* packed) {
-  TRIMTAB_CHECK(stored.dtype == DType::kU8 && static_cast<int64_t>(stored.bytes) >=
-                                                  PaletteBytes(columns) + (packed->Count() + 1) / 2,
-                "stored weights are not a palette with a scale for each output channel", columns);
-  return CheckPacking(stored, elements, packed);
+Status CodedPanels::SetUp(const Tensor& stored, int64_t columns, uint64_t panels, size_t largest,
+                          uint64_t places, uint64_t* bytes) {
+  const uint64_t scales = static_cast<uint64_t>(columns) * sizeof(uint16_t);
+  TRIMTAB_CHECK(stored.dtype == DType::kU8 && stored.bytes / sizeof(uint32_t) >= panels &&
+                    stored.bytes >= panels * sizeof(uint32_t) + scales,
+                "stored weights are not coded with a scale for each output channel", columns);
+  columns_ = static_cast<size_t>(columns);
+  panels_ = static_cast<size_t>(panels);
+  place_bytes_ = kScalesAt + kMaxPanel * sizeof(float) + RoundUp<size_t>(largest, 64);
+  *bytes = RoundUp<uint64_t>(*bytes, 64);
+  table_at_ = static_cast<size_t>(*bytes);
+  places_at_ = table_at_ + kTableBytes;
+  *bytes += kTableBytes + places * place_bytes_;
+  return Status();
 }
 
-template <typename T>
-void StoredRows::CopyScaled(size_t column, T* to, size_t panel) const {
-  const float* const scales = stored.quantization->scales() + column;
-  const int8_t* from = stored.data<int8_t>() + first;
-  for (size_t row = 0; row < rows; ++row, from += width, to += panel) {
-    ScaleRow(to, from, scales, width);
-    for (size_t i = width; i < panel; ++i) to[i] = 0.0f;
+void CodedPanels::Read(const Tensor& stored, uint8_t* scratch) const {
+  CodeTable& table = *reinterpret_cast<CodeTable*>(scratch + table_at_);
+  const uint8_t* const end = stored.data<uint8_t>() + stored.bytes;
+  const uint8_t* from = stored.data<uint8_t>() + panels_ * sizeof(uint32_t) + columns_ * 2;
+  const auto next = [&]() -> uint32_t { return from < end ? *from++ : 0; };
+  table.lowest = static_cast<int8_t>(next());
+  const uint32_t last = next();
+  uint32_t first = 0;
+  for (uint32_t symbol = 0; symbol <= last; ++symbol) {
+    uint32_t count = next();
+    if (count >= 128) count = (count & 127) << 8 | next();
+    if (count > kSlots - first) count = kSlots - first;
+    table.ranges[symbol] = first << 16 | count;
+    memset(table.symbols + first, static_cast<int>(symbol), count);
+    first += count;
   }
+  memset(table.symbols + first, 0, kSlots - first);
+}
+
+void CodedPanels::Open(const Tensor& stored, uint8_t* scratch, size_t index, size_t first,
+                       size_t count, size_t column, size_t width, size_t place) const {
+  const CodeTable& table = *reinterpret_cast<const CodeTable*>(scratch + table_at_);
+  uint8_t* const memory = scratch + places_at_ + place * place_bytes_;
+  float* const scales = reinterpret_cast<float*>(memory + kScalesAt);
+  int8_t* const steps = reinterpret_cast<int8_t*>(scales + kMaxPanel);
+  const uint8_t* const begin = stored.data<uint8_t>();
+  const uint8_t* const end = begin + stored.bytes;
+  const uint8_t* from = begin + panels_ * sizeof(uint32_t) + column * 2;
+  for (size_t i = 0; i < width; ++i, from += 2) {
+    const uint32_t bits = Halfword(from) << 16;
+    __builtin_memcpy(scales + i, &bits, sizeof(bits));
+  }
+  const uint32_t at = static_cast<const uint32_t*>(stored.raw)[index];
+  from = at < stored.bytes ? begin + at : end;
+  uint32_t state = 0;
+  for (size_t i = 0; i < 2 && end - from >= 2; ++i, from += 2) state = state << 16 | Halfword(from);
+  for (size_t i = 0; i < count; ++i) {
+    const uint32_t slot = state % kSlots, symbol = table.symbols[slot];
+    const uint32_t range = table.ranges[symbol];
+    steps[i] = static_cast<int8_t>(table.lowest + static_cast<int32_t>(symbol));
+    state = (range & 0xFFFF) * (state >> kBits) + slot - (range >> 16);
+    if (state < 1 << 16 && end - from >= 2) {
+      state = state << 16 | Halfword(from);
+      from += 2;
+    }
+  }
+  *reinterpret_cast<DecodedPanel*>(memory) = {steps, scales, first, column};
 }
 
 template <typename T>
-void StoredRows::CopyColored(size_t column, size_t columns, T* to, size_t panel) const {
-  const Half* const palette = static_cast<const Half*>(stored.raw);
-  const uint8_t* const indices = reinterpret_cast<const uint8_t*>(palette + kColors + columns);
-  float colors[kColors], scales[kMaxPanel];
-  CopyRow(colors, palette, kColors);
-  CopyRow(scales, palette + kColors + column, width);
-  size_t index = first;
-  for (size_t row = 0; row < rows; ++row, to += panel) {
-    size_t i = 0;
-    const auto color = [&] { return colors[indices[index / 2] >> index % 2 * 4 & 15] * scales[i]; };
-    if (index % 2 != 0 && width > 0) {
-      to[0] = color();
-      i = 1;
-    }
-    const uint8_t* pair = indices + (index + i) / 2;
-    for (; i + 2 <= width; i += 2, ++pair) {
-      to[i] = colors[*pair & 15] * scales[i];
-      to[i + 1] = colors[*pair >> 4] * scales[i + 1];
-    }
-    index += i;
-    if (i < width) {
-      to[i] = color();
-      ++i;
-      ++index;
-    }
-    for (; i < panel; ++i) to[i] = 0.0f;
+void ScaledRows::CopyTo(T* to, size_t panel) const {
+  const int8_t* row = from;
+  for (size_t i = 0; i < rows; ++i, row += width, to += panel) {
+    ScaleRow(to, row, scales, width);
+    for (size_t column = width; column < panel; ++column) to[column] = 0.0f;
   }
 }
 
@@ -158,10 +192,8 @@ const T* StoredRows::Get(T* scratch, size_t panel) const {
   return scratch;
 }
 
-template void StoredRows::CopyScaled(size_t, float*, size_t) const;
-template void StoredRows::CopyScaled(size_t, Half*, size_t) const;
-template void StoredRows::CopyColored(size_t, size_t, float*, size_t) const;
-template void StoredRows::CopyColored(size_t, size_t, Half*, size_t) const;
+template void ScaledRows::CopyTo(float*, size_t) const;
+template void ScaledRows::CopyTo(Half*, size_t) const;
 template void StoredRows::CopyTo(float*, size_t) const;
 template void StoredRows::CopyTo(Half*, size_t) const;
 template const float* StoredRows::Get(float*, size_t) const;

@@ -64,7 +64,7 @@ _PLANS = {
     "load": Plan(prefer="load"),
     "stored-f16": Plan(weights_type="f16"),
     "stored-int8": Plan(weights_type="int8"),
-    "stored-palette4": Plan(weights_type="palette4"),
+    "stored-bits4": Plan(weights_type="bits4"),
     "winograd": Plan(tuple(name for name in algorithms.names() if name.startswith("winograd"))),
     "strassen": Plan(("strassen",)),
 }

@@ -74,14 +74,14 @@ def test_a_build_and_its_footprints_load_and_optimize_once_and_plan_each_prefere
     own, *others = footprints(result)
     # Four sessions compute the accuracy of three smaller forms of weights.
     assert calls == {"load": 1, "optimize": 1 + 4, "complete": 6 + 4}
-    f16, int8, palette4 = (other.cosine for other in others if other.cosine is not None)
-    assert 1 > f16 > int8 > palette4 > 0.9
+    f16, int8, bits4 = (other.cosine for other in others if other.cosine is not None)
+    assert 1 > f16 > int8 > bits4 > 0.9
     assert own.is_built
     assert own.what == "trimtab, prefer balanced"
     assert own.binary_bytes == 1000
     assert [other.what for other in others] == [
         *("trimtab, prefer load", "trimtab, prefer size", "trimtab, weights f16"),
-        *("trimtab, weights int8", "trimtab, weights palette4"),
+        *("trimtab, weights int8", "trimtab, weights bits4"),
         *("squeezenet.onnx (source)", NCNN),
     ]
 

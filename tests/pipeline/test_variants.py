@@ -68,7 +68,7 @@ def test_the_others_are_the_footprints_of_the_other_preferences(network: Program
     assert 0.5 * own.model_bytes < half.model_bytes < 0.52 * own.model_bytes
     quarter = others.pop("trimtab, weights int8")
     assert 0.25 * own.model_bytes < quarter.model_bytes < 0.27 * own.model_bytes
-    eighth = others.pop("trimtab, weights palette4")
+    eighth = others.pop("trimtab, weights bits4")
     assert 0.125 * own.model_bytes < eighth.model_bytes < 0.14 * own.model_bytes
     assert others == everyone
 

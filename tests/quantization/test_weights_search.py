@@ -13,6 +13,7 @@ from trimtab.accuracy import parse_budget
 from trimtab.errors import PlanError, UsageError
 from trimtab.pipeline import precision
 from trimtab.pipeline.calibration import Calibration
+from trimtab.planner.packing import coding
 from trimtab.planner.plan_file import WEIGHTS_TYPES, Plan, plan_of
 from trimtab.program import Program
 from trimtab.quantization import weights_search
@@ -43,7 +44,7 @@ def test_no_operator_fits_the_budget_in_a_smaller_form(
     budget: str, chain: Program, samples: Samples
 ) -> None:
     program, bounds = chain, parse_budget(budget)
-    stored = weights_search.search(program, Plan(), samples, bounds)
+    stored = weights_search.search(program, Plan(prefer="size"), samples, bounds)
 
     def fits(forms: dict[str, str]) -> bool:
         plan = Plan(weights_type="auto", stored=forms)
@@ -62,7 +63,7 @@ def test_the_planned_file_has_the_bytes_of_the_choice_and_its_plan_repeats_it(
     chain: Program, samples: Samples
 ) -> None:
     program, bounds = chain, parse_budget("cosine >= 0.9999")
-    stored = weights_search.search(program, Plan(), samples, bounds)
+    stored = weights_search.search(program, Plan(prefer="size"), samples, bounds)
     assert len({*stored.forms.values()}) > 1
     plan = Plan(weights_type="auto", stored=stored.forms)
     planned = trimtab.optimize(program, A53, plan)
@@ -74,6 +75,16 @@ def test_the_planned_file_has_the_bytes_of_the_choice_and_its_plan_repeats_it(
     again = trimtab.optimize(program, A53, plan_of(planned))
     assert plan_of(again) == plan_of(planned)
     assert {var.name: np.asarray(var.data).nbytes for var in again.constants()} == sizes
+
+
+def test_coded_weights_are_for_plans_that_prefer_size(chain: Program, samples: Samples) -> None:
+    forms = {}
+    for prefer in ("balanced", "size"):
+        bounds = parse_budget("cosine >= 0.9")
+        stored = weights_search.search(chain, Plan(prefer=prefer), samples, bounds)
+        forms[prefer] = {*stored.forms.values()}
+    assert not forms["balanced"] & {*coding.FORMS}
+    assert forms["size"] & {*coding.FORMS}
 
 
 def test_weights_that_are_chosen_need_samples_and_a_float_network(chain: Program) -> None:

@@ -44,8 +44,9 @@ PRECISION_HELP = (
     "(docs/precision.md)"
 )
 WEIGHTS_HELP = (
-    "type of stored weights: f32, f16 (half the size), int8 (a quarter), palette4 (an eighth), or "
-    "auto, the smallest that keeps the accuracy of --budget on samples"
+    "type of stored weights: f32, f16 (half the size), int8 (a quarter), bits6 to bits3 (entropy "
+    "coded), or auto, the smallest that keeps the accuracy of --budget on samples (with --prefer "
+    "size also coded)"
 )
 THREADS_HELP = "threads of the runner; default: those of --plan, or 1"
 RESULTS_HELP = "folder of the run records (default: results/)"

@@ -23,6 +23,7 @@ from trimtab.target import Target
 # tools/pnnx/src/main.cpp), and so does ncnnoptimize with the flag 65536 of its documentation.
 NCNN = "ncnn .bin, f16 weights (derived)"
 PREFERENCES = ("load", "balanced", "size")  # the fastest to load first
+_SMALLER = ("f16", "int8", "bits4")  # types of weights beside the plan's
 _SAMPLES = 2  # of noise, for the accuracy of smaller weights
 
 
@@ -81,8 +82,9 @@ class Variants:
         if self.plan.precision != "f32" or self.plan.prefer == "load":
             return ()
         if self.plan.weights_type == WEIGHTS_AUTO:
-            return WEIGHTS_TYPES
-        return WEIGHTS_TYPES[WEIGHTS_TYPES.index(self.plan.weights_type) + 1 :]
+            return ("f32", *_SMALLER)
+        place = WEIGHTS_TYPES.index(self.plan.weights_type)
+        return tuple(dtype for dtype in _SMALLER if WEIGHTS_TYPES.index(dtype) > place)
 
     def footprint(self, program: Program, what: str, *, consume: bool = False) -> Footprint:
         """The size of a planned network's model file, and the memory of an engine that runs it:

@@ -36,7 +36,7 @@ import tomli_w
 from trimtab import escape
 from trimtab.errors import PlanError
 from trimtab.planner import algorithms
-from trimtab.planner.packing import Storage
+from trimtab.planner.packing import Storage, coding
 from trimtab.planner.precision import PRECISIONS, TYPES, is_quantized
 from trimtab.planner.rounding import ACCURACIES
 from trimtab.program import Op, Program
@@ -56,8 +56,8 @@ MAX_THREADS = 64  # of an engine
 WEIGHTS = ("file", "load")
 """When weights are packed: before they are written, or when a model is set up."""
 
-WEIGHTS_TYPES = ("f32", "f16", "int8", "palette4")
-"""How weights that the engine packs are stored; they are computed with as f32."""
+WEIGHTS_TYPES = ("f32", "f16", "int8", *coding.FORMS)
+"""How weights that the engine packs are stored, the largest first; they compute as f32."""
 
 WEIGHTS_AUTO = "auto"
 """In place of one of them: by operator, as a search within an accuracy budget chose."""
@@ -318,11 +318,12 @@ def plan_of(planned: Program) -> Plan:
 
 def _stored(planned: Program, makers: Mapping[str, Op]) -> dict[str, str]:
     """The stored forms of weights that are no floats of their operator's type."""
-    forms = {"f16": "f16", "i8": "int8", "u8": "palette4"}
     readers = {name: op.name for op in (planned.source or planned).ops for name in op.inputs}
     stored = {}
     for op in planned.steps:
-        for name in (makers[name].inputs[0] for name in op.inputs if name in makers):
+        for maker in (makers[name] for name in op.inputs if name in makers):
+            name = maker.inputs[0]
+            forms = {"f16": "f16", "i8": "int8", "u8": f"bits{maker.attributes.get('bits')}"}
             if form := forms.get(planned.vars[name].dtype):
                 stored[readers.get(name.removesuffix(".stored"), op.name)] = form
     return stored

@@ -3,14 +3,15 @@ fewest bytes.
 
 The search of `budget_search` gives up savings: a network begins with all weights in the smallest
 form, and each step to a larger one is a saving that is given up. The error of a form is that of the
-network in which one operator alone has it.
+network in which one operator alone has it; it is measured for one form of each operator, and is in
+proportion to the errors of the weights for the others.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,7 @@ from trimtab import passes
 from trimtab.accuracy import Accuracy, AccuracyBound, OperatorTradeoff
 from trimtab.heads import HeadRequest
 from trimtab.passes.fuse_qdq_conv import is_weighted
-from trimtab.planner.packing import Storage, expanded
+from trimtab.planner.packing import Storage, coding, expanded
 from trimtab.planner.plan_file import WEIGHTS_TYPES, Plan
 from trimtab.program import Op, Program, Var
 from trimtab.progress import SILENT, Progress
@@ -33,6 +34,7 @@ from trimtab.quantization.samples import Samples
 Array = NDArray[Any]
 
 _ERROR_SAMPLES = 8  # calibration samples that measure the error of a form
+_MEASURED = "bits4"  # of which the error is measured; else the smallest form
 _MOST = float(np.finfo(np.float16).max)
 _LEAST_BYTES = 1024  # of weights in float32: smaller ones stay as they are
 
@@ -61,11 +63,16 @@ class StoredWeights:
 @dataclass(frozen=True)
 class _PossibleForms:
     """The weights of an operator: `values`: what each form expands to, and `sizes`: its bytes, the
-    largest first.
+    largest first, which is exact.
     """
 
     values: Mapping[str, Array]
     sizes: Mapping[str, int]
+
+    def error(self, form: str) -> float:
+        """The root of the mean square by which a form misses the weights."""
+        exact = next(iter(self.values.values()))
+        return float(np.sqrt(np.square(self.values[form] - exact, dtype=np.float64).mean()))
 
 
 def search(
@@ -80,24 +87,26 @@ def search(
     float network computed by `plan`, meets all `bounds`.
 
     Errors of forms are measured on calibration samples, the bounds on the held-out samples, where
-    `head` tells the boxes. float32 everywhere is always possible.
+    `head` tells the boxes. float32 everywhere is always possible. Coded forms take longer to load,
+    and are for plans that prefer size.
     """
+    forms = [form for form in WEIGHTS_TYPES if plan.prefer == "size" or form not in coding.FORMS]
     simple = passes.simplify(program, before="fuse_residual")
     weighted = [op for op in simple.ops if is_weighted(op)]
     counts = Counter(text for op in weighted for text in (op.name, op.inputs[1]))
     weights = {
-        op.name: forms
+        op.name: possible
         for op in weighted
         if counts[op.name] == counts[op.inputs[1]] == 1  # neither name nor weights are shared
-        if (forms := _forms(op, simple.vars[op.inputs[1]])) is not None
+        if (possible := _possible(op, simple.vars[op.inputs[1]], forms)) is not None
     }
     # Further BLAS threads would take the cores from the inference.
     with threadpool_limits(1, user_api="blas"):
         return _FormSearcher(simple, plan, samples, bounds, progress, head, weights).run()
 
 
-def _forms(op: Op, var: Var) -> _PossibleForms | None:
-    """The forms that are possible for the weights of an operator; None if they stay as they are."""
+def _possible(op: Op, var: Var, forms: Sequence[str]) -> _PossibleForms | None:
+    """The possible ones of `forms` for an operator; None if its weights stay as they are."""
     if var.data is None or var.dtype != "f32" or var.bytes < _LEAST_BYTES:
         return None
     group, fits_f16 = int(op.attributes.get("group", 1)), np.abs(var.data).max() <= _MOST
@@ -105,9 +114,12 @@ def _forms(op: Op, var: Var) -> _PossibleForms | None:
     axis = (1 if is_deep else 0) if group == 1 or (not is_deep and var.shape[1] > 1) else None
     values: dict[str, Array] = {}
     sizes: dict[str, int] = {}
-    for form in WEIGHTS_TYPES:
-        if Storage(True, form).form_of(var, axis) == form and (form == "f32" or fits_f16):
-            values[form], sizes[form] = expanded(var, form, axis)
+    exact = Storage(True).form_of(var, axis)
+    for form in forms[forms.index(exact) :]:
+        if form == exact or (fits_f16 and Storage(True, form).form_of(var, axis) == form):
+            value, size = expanded(var, form, axis)
+            if size < min(sizes.values(), default=size + 1):
+                values[form], sizes[form] = value, size
     return _PossibleForms(values, sizes) if len(sizes) > 1 else None
 
 
@@ -144,19 +156,19 @@ class _FormSearcher:
         return StoredWeights(forms, accuracy, self._bytes(forms), floats, self._bounds)
 
     def _savings(self) -> Iterator[OperatorTradeoff]:
-        """Each step from a form to the next smaller one, named "operator: form". The error of f16
-        is not measured: it is a thousandth of the others'.
-        """
+        """Each step from a form to the next smaller one, named "operator: form"."""
         with self._progress.step("evaluating weights", "operators") as step:
             for number, (name, weights) in enumerate(self._weights.items()):
                 step.update(number, len(self._weights), name)
-                forms = [*weights.sizes]
-                for larger, form in itertools.pairwise(forms):
+                measured = _MEASURED if _MEASURED in weights.sizes else [*weights.sizes][-1]
+                share = 0.0  # f16 alone misses a thousandth of what the others do
+                if measured != "f16":
+                    program = self._program({name: measured})
+                    error = self._calibration.compare(program, plan=self._plan).mean_error
+                    share = error / (weights.error(measured) or 1)
+                for larger, form in itertools.pairwise(weights.sizes):
                     saved = weights.sizes[larger] - weights.sizes[form]
-                    error = 0.0
-                    if form != "f16":
-                        twin = self._program({name: form})
-                        error = self._calibration.compare(twin, plan=self._plan).mean_error
+                    error = weights.error(form) * share
                     yield OperatorTradeoff(f"{name}: {form}", error, saved, form)
 
     def _chosen(self, given_up: frozenset[str]) -> dict[str, str]:

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from trimtab.errors import PlanError
 from trimtab.planner.float16 import to_f16
 from trimtab.planner.kernel_calls import KernelCall
-from trimtab.planner.packing import palette
-from trimtab.planner.packing.int8 import LEAST_COLUMN, to_int8
+from trimtab.planner.packing import coding
+from trimtab.planner.packing.int8 import LEAST_COLUMN, exact_scales, to_int8
 from trimtab.program import Op, Program, Var, attributes
 from trimtab.schema import operator
 from trimtab.target import Target
@@ -33,11 +33,12 @@ Array = NDArray[Any]
 @dataclass(frozen=True)
 class Form:
     """A storage order of a constant: `run` produces it as a flat array. Operators with equal keys
-    share the constant.
+    share the constant. `sizes`: the number of elements of each panel, for weights of a shape.
     """
 
     key: tuple[Any, ...]
     run: Callable[[Array], Array]
+    sizes: Callable[[tuple[int, ...]], Sequence[int]] | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Preparation:
     """Packing of a constant at load time by the `operator` of that name, from its `stored` form,
     which holds every element once. `ready`: the stored form already is the packed one. `calls`:
     (kernel, call, count) of the kernel calls. `axis`: the dimension of the columns, if the operator
-    also expands int8 and palettes, with a scale for each of them.
+    also expands int8, coded or not, with a scale for each of them.
     """
 
     stored: Form
@@ -74,8 +75,8 @@ class Packing(Form):
 @dataclass(frozen=True)
 class Storage:
     """How the file stores an operator's weights: unpacked in the form `weights` if `at_load`, else
-    packed. With f32, weights that are f16 values are stored as f16 all the same; with int8 and
-    palettes, those that no scales fit as f16.
+    packed. With f32, weights that are values of int8 with scales, or of f16, are stored so all the
+    same; with int8 and coded forms, those that no scales fit as f16.
     """
 
     at_load: bool
@@ -87,15 +88,15 @@ class Storage:
         """
         if var.dtype not in ("f32", "f16"):
             return var.dtype
-        if self.weights in _SCALED and axis is not None:
-            columns = var.shape[axis]
-            if var.count >= LEAST_COLUMN * columns:
-                fits = palette.stored_bytes(var.count, columns) < var.count
-                return self.weights if fits else "int8"
+        if axis is not None and var.count >= LEAST_COLUMN * var.shape[axis]:
+            if self.weights in _SCALED:
+                return self.weights
+            if self.weights == "f32" and is_int8(var, axis):
+                return "int8"
         return "f32" if var.dtype == self.weights == "f32" and not is_half(var) else "f16"
 
 
-_SCALED = ("int8", "palette4")  # the forms with a scale for each output channel
+_SCALED = ("int8", *coding.FORMS)  # the forms with a scale for each output channel
 
 _LEAST_BYTES = 1024  # of weights that are worth an operator that expands them
 _SAMPLE = 256
@@ -113,6 +114,13 @@ def is_half(var: Var) -> bool:
             np.array_equal(part.astype(np.float16).astype(np.float32), part)
             for part in (data[:_SAMPLE], data)
         )
+
+
+def is_int8(var: Var, axis: int) -> bool:
+    """Whether a constant of float32 has values of int8 with a scale for each index of `axis`."""
+    if var.data is None or var.dtype != "f32" or var.bytes < _LEAST_BYTES:
+        return False
+    return exact_scales(np.asarray(var.data), axis) is not None
 
 
 class Packer:
@@ -158,7 +166,8 @@ class Packer:
         if key not in self.packed:
             name = self.program.block.new_name(f"{var.name}.packed")
             self.program.vars[name] = Var(name, var.shape, var.dtype, packed=True)
-            scaled = {"scaled": True} if form in _SCALED else {}
+            bits = coding.FORMS.get(form, 8) if self.program.vars[stored].dtype == "u8" else 8
+            scaled = {"bits": bits} if form in _SCALED else {}
             values = attributes.complete(
                 operator(preparation.operator), {**preparation.attributes, **scaled}
             )
@@ -167,10 +176,10 @@ class Packer:
         return self.packed[key]
 
     def _form(self, var: Var, preparation: Preparation, storage: Storage) -> str:
-        """How a constant is stored: palettes need a binary with code for u8."""
+        """How a constant is stored: coded weights need a binary with code for u8."""
         form, profile = storage.form_of(var, preparation.axis), self.target.profile
         is_missing = profile is not None and "u8" not in profile.dtypes
-        return "int8" if form == "palette4" and is_missing else form
+        return "int8" if form in coding.FORMS and is_missing else form
 
     def _supports(self, preparation: Preparation, storage: Storage, var: Var) -> bool:
         kernel = preparation.attributes.get("kernel", "")
@@ -214,22 +223,22 @@ def expanded(var: Var, form: str, axis: int | None) -> tuple[Array, int]:
         steps, quantization = to_int8(data, axis)
         scales = np.asarray(quantization.scale, np.float32)
         return steps * scales.reshape(dims), data.size + 8 * columns
-    table, indices = palette.to_palette(data, axis, var.name)
-    colors, scales = np.split(table.astype(np.float32), [palette.COLORS])
-    return colors[indices] * scales.reshape(dims), palette.stored_bytes(data.size, columns)
+    steps, scales = coding.to_steps(data, axis, coding.FORMS[form])
+    return steps * scales.reshape(dims), coding.estimated_bytes(steps, columns)
 
 
 def _stored(var: Var, name: str, order: Form, form: str, axis: int | None) -> Var:
     """A constant in that order and form; `axis`: the dimension of its columns."""
     data = np.asarray(var.data)
-    if form == "int8" and axis is not None:
+    if form in coding.FORMS and axis is not None and order.sizes:
+        steps, scales = coding.to_steps(data, axis, coding.FORMS[form])
+        flat = coding.coded(order.run(steps), scales, order.sizes(var.shape))
+        if flat.size < data.size:  # int8 takes no more otherwise
+            return Var(name, flat.shape, "u8", data=flat, packed=True)
+    if form in _SCALED and axis is not None:
         data, quantization = to_int8(data, axis)
         flat = order.run(data)
         return Var(name, var.shape, "i8", data=flat, packed=True, quantization=quantization)
-    if form == "palette4" and axis is not None:
-        table, indices = palette.to_palette(data, axis, var.name)
-        flat = palette.joined(table, order.run(indices))
-        return Var(name, flat.shape, "u8", data=flat, packed=True)
     if form != var.dtype:
         data = to_f16(data, var.name, "store this network's weights as f32")
     return Var(name, var.shape, form, data=order.run(data), packed=True)

@@ -57,7 +57,17 @@ def panels(groups: int, nr: int) -> Form:
     """The stored form of the weights of convolutions and GEMMs: that of `pack_conv` without
     padding. All float algorithms share it.
     """
-    return Form(("panels", groups, nr), lambda w: store_conv(w, groups, nr))
+    return Form(
+        ("panels", groups, nr),
+        lambda w: store_conv(w, groups, nr),
+        sizes=lambda shape: panel_sizes(groups, shape[0] // groups, [math.prod(shape[1:])], nr),
+    )
+
+
+def panel_sizes(groups: int, columns: int, depths: Sequence[int], nr: int) -> list[int]:
+    """The elements of each stored panel: [depth][group][panel]."""
+    widths = [min(nr, columns - column) for column in range(0, columns, nr)]
+    return [depth * width for depth in depths for _ in range(groups) for width in widths]
 
 
 def at_load(
@@ -169,7 +179,12 @@ def phase_panels(
 
     depths = tuple(phase.shape[2] for phase in by_phase(np.empty(shape, np.bool_)))
     key = ("phases", groups, nr, strides, dilations, pads)
-    return Form(key, lambda w: np.concatenate([store_groups(p, nr) for p in by_phase(w)])), depths
+    form = Form(
+        key,
+        lambda w: np.concatenate([store_groups(p, nr) for p in by_phase(w)]),
+        sizes=lambda _: panel_sizes(groups, shape[1], depths, nr),
+    )
+    return form, depths
 
 
 def pack_bias(bias: Array, groups: int, nr: int) -> Array:
