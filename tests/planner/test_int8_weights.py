@@ -65,10 +65,10 @@ def test_scales_are_found_from_the_values_alone(largest: int) -> None:
     steps[:, 0], steps[7] = largest, 0
     scales = (RNG.uniform(0.01, 10, (40, 1)) * 10.0 ** RNG.integers(-6, 6, (40, 1))).astype("f4")
     w = steps * scales
-    found = exact_scales(w, 0)
-    assert found is not None
-    live = np.where(found > 0, found, 1)
-    np.testing.assert_array_equal(np.rint(w / live[:, None]) * found[:, None], w)
+    result = exact_scales(w, 0)
+    assert result is not None
+    live = np.where(result > 0, result, 1)
+    np.testing.assert_array_equal(np.rint(w / live[:, None]) * result[:, None], w)
     assert np.abs(np.rint(w / live[:, None])).max() <= 127
 
 
