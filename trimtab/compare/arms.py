@@ -102,7 +102,7 @@ def toolchain_of(arm: Arm, definition: DeviceDefinition, folder: Path) -> str:
     """
     if _is_model(arm.what):
         recipe = arm.recipe.on_device(definition)
-        resolve.check(recipe)
+        resolve.check(recipe, needs_model=False)
         return recipe.toolchain
     path = Path(arm.what)
     if path.is_dir():
