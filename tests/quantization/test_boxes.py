@@ -45,7 +45,7 @@ def test_kept_boxes_are_pairs_of_the_same_class_and_place(
     assert boxes.kept(expected, actual) == share
 
 
-def detector(*places: float) -> Program:
+def detector(*places: float, output: str = "out") -> Program:
     """A decoded YOLOv5 output [1, n, 5 + 2] with boxes of 8 pixels, to which the input adds its
     mean.
     """
@@ -58,9 +58,9 @@ def detector(*places: float) -> Program:
         block.make_op("global_average_pool", ["x"], {}, ["mean"]),
         block.make_op("reduce_mean", ["mean"], {"axes": (1,)}, ["one"]),
         block.make_op("reshape", ["one"], {"shape": (1, 1, 1)}, ["scalar"]),
-        block.make_op("add", [constant, "scalar"], {}, ["out"]),
+        block.make_op("add", [constant, "scalar"], {}, [output]),
     ]
-    program.outputs = ["out"]
+    program.outputs = [output]
     return program
 
 
@@ -73,6 +73,14 @@ def test_a_reference_with_a_head_counts_boxes_beside_the_errors_of_raw_outputs()
     assert moved.max_error == pytest.approx(7 / 50)
     assert ("boxes that both have", "66.7%") in moved.rows()
     assert Reference(detector(10), samples).compare(detector(10)).boxes is None
+
+
+def test_a_network_whose_own_output_is_called_boxes_is_compared_by_that_output() -> None:
+    samples = Samples(1, lambda number: {"x": np.zeros((1, 3, 64, 64), np.float32)})
+    reference = Reference(detector(10, 30, 50, output="boxes"), samples, HEAD)
+    moved = reference.compare(detector(10, 31, 57, output="boxes"))
+    assert moved.boxes == pytest.approx(2 / 3)
+    assert moved.max_error == pytest.approx(7 / 50)
 
 
 def test_a_budget_of_boxes_holds_or_says_what_is_missing() -> None:

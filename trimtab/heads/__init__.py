@@ -143,7 +143,7 @@ def _attached(program: Program, request: HeadRequest) -> HeadBuilder:
     """The builder that has attached a head to a copy of a network."""
     head = find(request.name)
     copy = program.copy()
-    _free_names(copy)
+    free_names(copy)
     builder = HeadBuilder(copy, request)
     try:
         head.append(builder)
@@ -158,7 +158,7 @@ def _attached(program: Program, request: HeadRequest) -> HeadBuilder:
     return builder
 
 
-def _free_names(program: Program) -> None:
+def free_names(program: Program) -> None:
     """Renames computed tensors that have the names of a head's outputs, as exports may."""
     for op in program.ops:
         for name in OUTPUTS & {*op.outputs}:

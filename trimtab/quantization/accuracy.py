@@ -22,14 +22,22 @@ from trimtab.session import Session
 Array = NDArray[Any]
 
 
+def _renamed(
+    results: Mapping[str, Array], names: Sequence[str], to: Sequence[str]
+) -> Mapping[str, Array]:
+    """The results of some names, by other names."""
+    return {new: results[name] for name, new in zip(names, to, strict=True)}
+
+
 class Reference:
     """The outputs of the float32 program for some samples; with a `head`, also its boxes."""
 
     def __init__(self, program: Program, samples: Samples, head: HeadRequest | None = None) -> None:
         self._program, self._samples, self._head = program, samples, head
-        session = Session(boxes.with_boxes(program, head))
+        whole, names = boxes.with_boxes(program, head)
+        session = Session(whole)
         results = [session.run(feed) for feed in samples]
-        self._outputs = [{name: one[name] for name in program.outputs} for one in results]
+        self._outputs = [_renamed(one, names, program.outputs) for one in results]
         self._boxes = [boxes.rows(one) for one in results]
 
     @property
@@ -46,7 +54,8 @@ class Reference:
         self, program: Program, progress: Progress = SILENT, plan: Plan | None = None
     ) -> Accuracy:
         """The accuracy of `program`, which has the same inputs and outputs, run by `plan`."""
-        session = Session(boxes.with_boxes(program, self._head), plan=plan)
+        whole, names = boxes.with_boxes(program, self._head)
+        session = Session(whole, plan=plan)
         deviations: list[Deviation] = []
         same_top1: list[bool] = []
         results: list[Mapping[str, Array]] = []
@@ -54,11 +63,12 @@ class Reference:
         first = self._program.outputs[0]
         with progress.step("comparing with float32", "samples") as step:
             for number, feed in enumerate(self._samples):
-                expected, actual = self._outputs[number], session.run(feed)
-                pair = self._boxes[number], boxes.rows(actual)
+                expected, computed = self._outputs[number], session.run(feed)
+                pair = self._boxes[number], boxes.rows(computed)
                 if pair[0] is not None and pair[1] is not None:
                     detected.append((pair[0], pair[1]))
-                results.append({name: actual[name] for name in self._program.outputs})
+                actual = _renamed(computed, names, self._program.outputs)
+                results.append(actual)
                 deviations += [Deviation.of(expected[n], actual[n]) for n in self._program.outputs]
                 if is_row(self._program.vars[first].shape):
                     same_top1.append(int(expected[first].argmax()) == int(actual[first].argmax()))

@@ -18,14 +18,17 @@ Array = NDArray[Any]
 MIN_OVERLAP = 0.5  # intersection over union of a box and its counterpart
 
 
-def with_boxes(program: Program, head: HeadRequest | None) -> Program:
-    """A copy whose outputs are also the boxes of its head; the program itself without a head."""
+def with_boxes(program: Program, head: HeadRequest | None) -> tuple[Program, list[str]]:
+    """A copy whose outputs are also the boxes of its head, and the names of the program's own
+    outputs in it: a head takes the names `boxes` and `scores`. The program itself without a head.
+    """
     if head is None:
-        return program
-    raw = list(program.outputs)
+        return program, list(program.outputs)
+    raw = program.copy()
+    heads.free_names(raw)
     whole = heads.with_head(program, head)
-    whole.outputs = [*whole.outputs, *(name for name in raw if name not in whole.outputs)]
-    return whole
+    whole.outputs = [*whole.outputs, *(name for name in raw.outputs if name not in whole.outputs)]
+    return whole, list(raw.outputs)
 
 
 def has_boxes(program: Program) -> bool:
