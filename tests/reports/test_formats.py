@@ -390,25 +390,3 @@ def test_a_run_in_the_terminal_ends_with_the_answer(tmp_path: Path) -> None:
         "FAILED: the board went up in smoke"
         in reports.find("terminal").run(failed).splitlines()[-7]
     )
-
-
-def test_one_point_is_no_chart(tmp_path: Path) -> None:
-    plain = summary.summarize(records.read(write_record(tmp_path, samples=[100_000])))
-    search = dataclasses.replace(SEARCH, candidates=SEARCH.candidates[:1], chosen=0)
-    small = {
-        "operators": [
-            {"label": "conv 1", "macs": 9, "weights_bytes": 4, "moved_bytes": 4, "reads": []}
-        ],
-        "memory": [{"name": "a", "bytes": 40, "first": 0, "last": 1}],
-    }
-    run = dataclasses.replace(plain, ops=plain.ops[:1], search=search, network=small)
-    run = dataclasses.replace(run, header=dataclasses.replace(run.header, is_model_embedded=True))
-    assert '<section class="chart"' not in reports.find("html").run(run)
-    assert "█" not in reports.find("terminal").run(run)
-    page = reports.find_overview("html").cells([plain])
-    assert '<section class="chart"' not in page
-    assert "100 µs" in page
-    assert "1 configuration<" in page
-    cells = reports.find_overview("terminal").cells([plain])
-    assert "└" not in cells
-    assert "beats" not in cells  # there is no other run
