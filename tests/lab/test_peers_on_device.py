@@ -96,7 +96,7 @@ def test_engines_run_on_the_device_in_rounds_and_others_have_a_reason(
     assert ort.cpu_ns is not None
     assert ort.cpu_ns > ort.p50_ns / 2
     assert ort.waiting_cores is not None
-    assert ort.waiting_cores >= 0
+    assert ort.waiting_cores < 0.5  # it has one thread, which does not spin
     assert cv.engine == "opencv-python-headless 1.2.3"
     *absent, litert, executorch = left_out
     assert absent == [f"PyPI has no wheel of {name}" for name in ("openvino", "ncnn", "MNN")]
