@@ -13,8 +13,9 @@ Array = NDArray[Any]
 
 LEAST_COLUMN = 16  # elements of an output channel: its scale and zero point take 8 bytes
 
-
 _LARGEST = 127
+_CHUNK = 128  # rows that are examined at once
+_SAMPLE = 12  # elements of a row that most wrong scales do not fit
 
 
 def to_int8(data: Array, axis: int) -> tuple[Array, Quantization]:
@@ -35,29 +36,53 @@ def exact_scales(data: Array, axis: int) -> Array | None:
     """A scale for each index of `axis`, float32, of which all elements are products with int8, as
     weights that a file stores so; None if there are none.
     """
-    scales = []
-    for row in _rows(data, axis):
-        scale = _exact_scale(row)
-        if scale is None:
+    rows = np.abs(_rows(data, axis))
+    if not rows.size or np.unique(rows[0, : 4 * _LARGEST]).size > _LARGEST + 1:
+        return None
+    scales = np.zeros(len(rows), np.float32)
+    for start in range(0, len(rows), _CHUNK):
+        part = rows[start : start + _CHUNK]
+        peaks = part.max(axis=1)
+        if not np.isfinite(peaks).all():
             return None
-        scales.append(scale)
-    return np.array(scales, np.float32)
+        live = peaks > 0
+        candidates = _candidates(peaks[live])
+        fitting = _first_fitting(part[live], candidates)
+        if fitting is None:
+            return None
+        scales[start : start + _CHUNK][live] = fitting
+    return scales
 
 
 def _rows(data: Array, axis: int) -> Array:
     return np.moveaxis(np.asarray(data, np.float32), axis, 0).reshape(data.shape[axis], -1)
 
 
-def _exact_scale(row: Array) -> np.float32 | None:
-    values = np.unique(np.abs(row[: 4 * _LARGEST]))
-    if values.size <= _LARGEST + 1:
-        values = np.unique(np.abs(row))
-    if not values.size or not np.isfinite(values[-1]) or values.size > _LARGEST + 1:
-        return None
-    # The largest value is one of these products, rounded, so that its quotient is near the scale.
-    near = (values[-1] / np.arange(1, _LARGEST + 1)).astype(np.float32).view(np.int32)
-    candidates = (near[:, None] + np.arange(-2, 3, dtype=np.int32)).clip(0).view(np.float32)
-    for scale in candidates.reshape(-1):
-        if scale > 0 and np.array_equal(np.rint(values / scale) * scale, values):
-            return np.float32(scale)
-    return np.float32(0) if values[-1] == 0 else None
+def _candidates(peaks: Array) -> Array:
+    """Scales for rows with these largest values, (rows, candidates), largest first. A peak is one
+    of 127 products, rounded, so that its quotient is near the scale.
+    """
+    near = (peaks[:, None] / np.arange(1, _LARGEST + 1)).astype(np.float32).view(np.int32)
+    near = near[:, :, None] + np.arange(-2, 3, dtype=np.int32)
+    return near.clip(1).view(np.float32).reshape(len(peaks), 5 * _LARGEST)
+
+
+def _first_fitting(rows: Array, candidates: Array) -> Array | None:
+    """The first candidate of each row that fits all elements, None if a row has none."""
+    few = rows[:, None, :_SAMPLE]
+    scales = candidates[:, :, None]
+    with np.errstate(over="ignore", invalid="ignore"):  # quotients by scales near 0
+        possible = (np.rint(few / scales) * scales == few).all(axis=2)
+    fitting = np.zeros(len(rows), np.float32)
+    pending = np.arange(len(rows))
+    while pending.size:
+        if not possible[pending].any(axis=1).all():
+            return None
+        chosen = possible[pending].argmax(axis=1)
+        scale = candidates[pending, chosen]
+        values = rows[pending]
+        fits = (np.rint(values / scale[:, None]) * scale[:, None] == values).all(axis=1)
+        fitting[pending[fits]] = scale[fits]
+        possible[pending, chosen] = False
+        pending = pending[~fits]
+    return fitting
