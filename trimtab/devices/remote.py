@@ -106,9 +106,9 @@ class RemoteDevice(ShellDevice):
 
         True if its end was observed, None if the device does not answer.
         """
-        group = command.process_group
         result = None
         with contextlib.suppress(TimeoutError, DeviceError):
+            group = command.read_process_group()
             script = "true" if group is None else process_group.end_script(group)
             with _MarkedCommand(self, script, Transcript(), None) as killer:
                 result = killer.finish(time.monotonic() + self.limits.kill_s)
@@ -159,6 +159,15 @@ class _MarkedCommand:
         """Its number on the device; None if the command has not started."""
         head = self._stderr.head
         return int(head) if head and re.fullmatch(rb" [0-9]{1,10}", head) else None
+
+    def read_process_group(self) -> int | None:
+        """`process_group`. If stdout, which is dropped then, arrived before it, waits for it."""
+        if self._stdout.head is not None and self._stderr.head is None:
+            self._stdout.drop()
+            deadline = time.monotonic() + _GRACE_S
+            with contextlib.suppress(TimeoutError, DeviceError):
+                self._running.finish(deadline, lambda: self._stderr.head is not None)
+        return self.process_group
 
     def finish(self, deadline: float) -> CommandResult | None:
         """The result, or None if the command was cut off. Raises TimeoutError at `deadline`."""
@@ -215,6 +224,10 @@ class _MarkedStream:
         self.pending = self.pending[len(body) :]
         if body:
             self._sink(body)
+
+    def drop(self) -> None:
+        """Passes on nothing from now on."""
+        self._sink = lambda _: None
 
     def flush(self) -> None:
         """Passes on the pending bytes, which are no marker because the stream has ended."""
