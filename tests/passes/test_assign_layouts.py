@@ -110,3 +110,15 @@ def test_a_constant_residual_has_the_layout_of_the_convolution() -> None:
 def test_a_result_of_higher_rank_keeps_its_operands_plain() -> None:
     net = Net(x=(1, 3, 6, 5), z=(2, 1, 1, 1, 1))
     after(net.finish(net("add", net.conv("x", 8), "z")), "assign_layouts")
+
+
+@pytest.mark.parametrize("kind", ["average", "max"])
+def test_a_global_pool_of_an_image_in_plain_order_is_a_reduction(kind: str) -> None:
+    net = Net(x=(2, 3, 6, 5))
+    gate = net("sigmoid", net.conv(net(f"global_{kind}_pool", net("abs", "x")), 3))
+    program = after(net.finish(net("mul", net("abs", "x"), gate)), "assign_layouts")
+    assert f"reduce_{'mean' if kind == 'average' else 'max'}" in types(program)
+    assert conversions(program) == 0
+    net = Net(x=(2, 3, 6, 5))
+    program = after(net.finish(net(f"global_{kind}_pool", net.conv("x", 4))), "assign_layouts")
+    assert f"global_{kind}_pool" in types(program)

@@ -1,7 +1,8 @@
 """Assigns NHWC or plain layout to every 4-D tensor and inserts the cheapest conversions.
 
 Convolutions and pools require NHWC; reshapes, GEMMs and graph inputs and outputs require plain
-order; element-wise operators accept either. A minimum cut chooses the layouts of the latter: a
+order; element-wise operators accept either, and so do global pools, which are reductions of rows
+in plain order. A minimum cut chooses the layouts of the latter: a
 tensor whose producer and readers disagree costs its bytes once. Conversions that move nothing (one
 channel or one pixel) are free, and so are transposes that only spell out the other layout: both
 become reshapes.
@@ -21,6 +22,8 @@ Layout = Literal["plain", "nhwc"]
 
 # The cost of a conversion besides its memory traffic, in bytes.
 CALL_BYTES = 4096
+
+_REDUCTIONS = {"global_average_pool": "reduce_mean", "global_max_pool": "reduce_max"}
 
 # Transposes between the logical shapes of one tensor in both layouts.
 TO_CHANNELS_LAST, TO_CHANNELS_FIRST = (0, 2, 3, 1), (0, 3, 1, 2)
@@ -76,7 +79,11 @@ def _choose(graph: Graph) -> dict[int, Layout]:
             continue
         op = graph.producer(name)
         producer = SINK if op is None else nodes.get(id(op), terminal[_write_layout(op)])
-        readers = {nodes.get(id(op), terminal[_read_layout(op)]) for op in graph.readers(name)}
+        readers = {
+            nodes.get(id(op), terminal[_read_layout(op)])
+            for op in graph.readers(name)
+            if op.type not in _REDUCTIONS or var.dtype != "f32"
+        }
         if graph.program.is_output(name):
             readers.add(SINK)
         cut.add_conversion(producer, readers, var.bytes + CALL_BYTES)
@@ -93,7 +100,7 @@ class _Converter:
         self.twins: dict[tuple[str, Layout], str] = {}
 
     def run(self) -> None:
-        for op in self.graph.ops():
+        for op in map(self._as_reduction, self.graph.ops()):
             current = self._as_view(op)
             if current is op:
                 read = self.choice.get(id(op), self._reads(op))
@@ -111,6 +118,14 @@ class _Converter:
 
     def _writes(self, op: Op) -> Layout:
         return "plain" if op.type == "transpose" else _write_layout(op)
+
+    def _as_reduction(self, op: Op) -> Op:
+        """Replaces a global pool of an image in plain order by a reduction."""
+        var = self.graph.var(op.inputs[0]) if op.type in _REDUCTIONS else None
+        if var is None or (var.layout, var.dtype) != ("plain", "f32"):
+            return op
+        axes = {"axes": (2, 3), "keep_dims": True}
+        return self.graph.substitute(op, _REDUCTIONS[op.type], op.inputs, axes)
 
     def _as_view(self, op: Op) -> Op:
         """Replaces a transpose that only spells out the other layout by a reshape."""
