@@ -47,6 +47,7 @@ def lint(_: Context, tidy: bool = True, deep: bool = False) -> None:
         "shellcheck": [
             shell.tool("shellcheck", "./inv setup"), "-x", "-P", "SCRIPTDIR", *shell.scripts(),
         ],
+        "commits": [sys.executable, "-P", "-m", "lab.dev.commits"],
         "words": [sys.executable, "-P", "-m", "lab.dev.words"],
         "workflows": [*schema, "vendor.github-workflows", *flows],
         "action.yml": [*schema, "vendor.github-actions", action],
