@@ -1,30 +1,62 @@
 #include "generated/attributes/scatter_nd.h"
 
+#include "generated/element_sizes.h"
 #include "runtime/core/copy.h"
 #include "runtime/core/operator.h"
-#include "runtime/ops/element_index.h"
+#include "runtime/core/parallel.h"
+#include "runtime/ops/integer_element.h"
 
 namespace trimtab {
 namespace {
 
+using Reduction = ScatterNdReduction;
+
+// Unsigned sums and products of integers, because overflow of signed ones is undefined.
+inline int64_t Wrapped(uint64_t value) { return static_cast<int64_t>(value); }
+
+// Calls body(combine) with the function of two floats or two integers.
+template <typename F>
+void WithCombiner(Reduction reduction, const F& body) {
+  struct Sum {
+    float operator()(float a, float b) const { return a + b; }
+    int64_t operator()(int64_t a, int64_t b) const {
+      return Wrapped(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+    }
+  };
+  struct Product {
+    float operator()(float a, float b) const { return a * b; }
+    int64_t operator()(int64_t a, int64_t b) const {
+      return Wrapped(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+    }
+  };
+  switch (reduction) {
+    case Reduction::kAdd:
+      return body(Sum());
+    case Reduction::kMul:
+      return body(Product());
+    case Reduction::kMax:
+      return body([](auto a, auto b) { return a < b ? b : a; });
+    default:
+      return body([](auto a, auto b) { return b < a ? b : a; });
+  }
+}
+
 class ScatterNd final : public OperatorOf<ScatterNdAttributes> {
  public:
-  // Single-threaded: the last update of an element wins.
-  void Run(ThreadPool&) override {
+  void Run(ThreadPool& pool) override {
     const Tensor &x = input(0), &indices = input(1);
-    const auto* from = static_cast<const uint8_t*>(input(2).raw);
-    auto* const to = static_cast<uint8_t*>(output().raw);
-    Copy(to, x.raw, x.CountBytes());
-    if (attributes().by_element) {
-      ReplaceElements(from, to);
-      return;
-    }
+    if (output().raw != x.raw) Copy(output().raw, x.raw, x.CountBytes());
+    if (attributes().by_element) return ScatterElements();
     const auto rows = static_cast<size_t>(indices.dims.Count(0, indices.dims.rank - 1));
-    const size_t run = static_cast<size_t>(x.dims.Count(depth_, x.dims.rank)) * x.element_size();
-    for (size_t row = 0; row < rows && run > 0; ++row) {
-      const size_t place = ElementOffset(indices, row, depth_, x.dims);
-      Copy(to + place * run, from + row * run, run);
-    }
+    const auto run = static_cast<size_t>(x.dims.Count(depth_, x.dims.rank));
+    // Threads share the elements of slices: updates of one element keep their order.
+    pool.For(run, 4 * rows, [&](size_t begin, size_t end, int) {
+      for (size_t row = 0; row < rows; ++row) {
+        const int64_t slice = Slice(row);
+        if (slice < 0) continue;
+        Update(static_cast<size_t>(slice) * run + begin, row * run + begin, end - begin);
+      }
+    });
   }
 
  protected:
@@ -48,7 +80,6 @@ class ScatterNd final : public OperatorOf<ScatterNdAttributes> {
     for (int i = 0; i < indices.rank - 1; ++i) expected[expected.rank++] = indices[i];
     for (int i = depth_; i < x.rank; ++i) expected[expected.rank++] = x[i];
     TRIMTAB_CHECK(updates == expected, "updates do not fit the indices (rank)", updates.rank);
-    TRIMTAB_CHECK(x.Count(0, depth_) > 0 || indices.Count() == 0, "nothing to replace (k)", depth_);
     return Status();
   }
 
@@ -61,25 +92,73 @@ class ScatterNd final : public OperatorOf<ScatterNdAttributes> {
       TRIMTAB_CHECK(i == axis || indices[i] <= x[i],
                     "there are more indices than elements (dimension)", i);
     }
-    TRIMTAB_CHECK(x[axis] > 0 || indices.Count() == 0, "nothing to replace (axis)", axis);
     return Status();
   }
 
-  void ReplaceElements(const uint8_t* from, uint8_t* to) const {
-    const Tensor& indices = input(1);
-    const Dims& x = input(0).dims;
+  // Index `i` along an axis of `length` elements; negative if it is out of range.
+  int64_t Index(size_t i, int64_t length) const {
+    const int64_t index = IntegerElement(input(1), i);
+    return index < 0 ? index + length : index < length ? index : -1;
+  }
+
+  // The slice of x that row `row` of the indices selects; negative if an index is out of range.
+  int64_t Slice(size_t row) const {
+    const auto depth = static_cast<size_t>(depth_);
+    int64_t slice = 0;
+    for (size_t i = 0; i < depth; ++i) {
+      const int64_t length = input(0).dims[static_cast<int>(i)];
+      const int64_t index = Index(row * depth + i, length);
+      if (index < 0) return index;
+      slice = slice * length + index;
+    }
+    return slice;
+  }
+
+  void ScatterElements() const {
+    const Dims &x = input(0).dims, &indices = input(1).dims;
     const int axis = x.Axis(attributes().axis);
-    const size_t size = input(0).element_size();
     const auto count = static_cast<size_t>(indices.Count());
     int32_t at[Dims::kMaxRank] = {};
-    for (size_t i = 0; i < count && x[axis] > 0; ++i, from += size) {
-      size_t place = 0;
-      for (int k = 0; k < x.rank; ++k) {
-        const int64_t index = k == axis ? ElementIndex(indices, i, x[k]) : at[k];
-        place = place * static_cast<size_t>(x[k]) + static_cast<size_t>(index);
+    for (size_t i = 0; i < count; ++i) {
+      const int64_t index = Index(i, x[axis]);
+      int64_t offset = 0;
+      for (int k = 0; k < x.rank; ++k) offset = offset * x[k] + (k == axis ? index : at[k]);
+      if (index >= 0) Update(static_cast<size_t>(offset), i, 1);
+      for (int k = x.rank - 1; k >= 0 && ++at[k] == indices[k]; --k) at[k] = 0;
+    }
+  }
+
+  // Replaces `count` elements of y from `to` on by those of the updates from `from` on, or combines
+  // them.
+  void Update(size_t to, size_t from, size_t count) const {
+    const Tensor &y = output(), &updates = input(2);
+    const size_t bytes = y.element_size();
+    auto* const elements = static_cast<uint8_t*>(y.raw) + to * bytes;
+    const Reduction reduction = attributes().reduction;
+    if (reduction == Reduction::kNone) {
+      const auto* const replacing = static_cast<const uint8_t*>(updates.raw) + from * bytes;
+      if (count == 1) return CopyElement(elements, replacing, bytes);
+      return Copy(elements, replacing, count * bytes);
+    }
+    WithCombiner(reduction, [&](auto combine) {
+      if (y.dtype == DType::kF32) return CombineFloats<float>(to, from, count, combine);
+      if constexpr (kHasElementsOfTwoBytes) {
+        if (y.dtype == DType::kF16) return CombineFloats<Half>(to, from, count, combine);
       }
-      CopyElement(to + place * size, from, size);
-      for (int k = x.rank - 1; k >= 0 && ++at[k] == indices.dims[k]; --k) at[k] = 0;
+      for (size_t i = 0; i < count; ++i) {
+        // Little-endian: the low bytes come first, so that the result wraps around.
+        const int64_t value = combine(IntegerElement(y, to + i), IntegerElement(updates, from + i));
+        CopyElement(elements + i * bytes, &value, bytes);
+      }
+    });
+  }
+
+  template <typename T, typename F>
+  void CombineFloats(size_t to, size_t from, size_t count, const F& combine) const {
+    T* const __restrict y = static_cast<T*>(output().raw) + to;
+    const T* const __restrict updates = static_cast<const T*>(input(2).raw) + from;
+    for (size_t i = 0; i < count; ++i) {
+      y[i] = combine(static_cast<float>(y[i]), static_cast<float>(updates[i]));
     }
   }
 

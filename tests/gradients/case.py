@@ -15,7 +15,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Case:
-    """An operator whose float operands are all differentiated, except the last `fixed` ones."""
+    """An operator whose float operands are differentiated, except the last `fixed` ones."""
 
     id: str
     op: str
@@ -24,6 +24,12 @@ class Case:
     attributes: dict[str, Any] = field(default_factory=dict)
     fixed: int = 0
     outputs: int = 1
+
+    @property
+    def trained(self) -> list[int]:
+        """The operands that are differentiated."""
+        free = self.operands[: len(self.operands) - self.fixed]
+        return [i for i, x in enumerate(free) if x.dtype.kind == "f"]
 
 
 def normal(*shape: int, seed: str = "") -> NDArray[np.float32]:

@@ -14,6 +14,13 @@ from tests.gradients.case import Case, normal, spread
 from tests.gradients.window_cases import window_cases
 
 
+def _scattered(reduction: str, x: Any, indices: Any, updates: Any) -> Any:
+    y = x.copy()
+    for at, update in zip(map(tuple, indices.astype(int)), updates, strict=True):
+        y[at] = update + (y[at] if reduction == "add" else 0)
+    return y
+
+
 def _elementwise() -> Iterator[Case]:
     x, positive = normal(3, 7), np.abs(normal(3, 7)) + np.float32(0.2)
 
@@ -161,6 +168,15 @@ def _movement() -> Iterator[Case]:
             lambda x, i, axis=axis: np.take(x, i.astype(int), axis),
             {"axis": axis},
             1,
+        )
+    rows = np.array([[1, 0], [-1, 3], [0, -2]])
+    for reduction in ("none", "add"):
+        yield Case(
+            f"scatter_nd-{reduction}",
+            "scatter_nd",
+            (x, rows, normal(3, *x.shape[2:], seed="updates")),
+            partial(_scattered, reduction),
+            {"reduction": reduction},
         )
     yield case("all", "tile", lambda x: np.tile(x, (2, 1, 3, 1)), repeats=(2, 1, 3, 1))
     yield Case(

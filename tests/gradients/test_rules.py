@@ -28,11 +28,11 @@ def computed(case: Case) -> list[np.ndarray[Any, Any]]:
     block = net.program.block
     names = [block.add_constant(x, f"operand{i}") for i, x in enumerate(case.operands)]
     results = net.many(case.op, case.outputs, *names, **case.attributes)
-    trained = names[: len(names) - case.fixed]
+    trained = {names[i]: case.operands[i] for i in case.trained}
     for name in trained:
         block.vars[name].data = None
         net.program.inputs.append(name)
-    graph = Differentiable(block, trained, results)
+    graph = Differentiable(block, [*trained], results)
     builder, first = OpBuilder(block, "loss"), len(block.ops)
     terms = [
         builder.total(builder.add("mul", graph.name(y), builder.constant(factor)))
@@ -42,10 +42,10 @@ def computed(case: Case) -> list[np.ndarray[Any, Any]]:
     for term in terms[1:]:
         total = builder.add("add", total, term)
     graph.extend(first)
-    gradients = graph.add_gradients(total, trained)
+    gradients = graph.add_gradients(total, [*trained])
     results = [builder.add("reshape", g, shape=builder.shape(g)) for g in gradients.values()]
     session = trimtab.Session(net.finish(*results))
-    outputs = session.run(dict(zip(trained, case.operands, strict=False)))
+    outputs = session.run(trained)
     return [outputs[name] for name in results]
 
 
@@ -60,7 +60,7 @@ def differences(case: Case) -> list[np.ndarray[Any, Any]]:
 
     operands = [x.astype(np.float64) for x in case.operands]
     gradients = []
-    for x in operands[: len(operands) - case.fixed]:
+    for x in (operands[i] for i in case.trained):
         gradient = np.zeros(x.shape)
         for place in np.ndindex(x.shape):
             value = x[place]

@@ -46,10 +46,6 @@ RULES: dict[str, tuple[str, Mapping[str, Any]]] = {
         "net (int64[1] x) => (y) { y = OneHot (x, depth, values) }",
         {"depth": np.array(N * N), "values": np.array([0, 1], np.float32)},
     ),
-    "scatter_elements": (
-        f"net (float[{N}, {N}] x, int64[{N}, {N}] i) => (y) {{ y = ScatterElements (x, i, x) }}",
-        {},
-    ),
     "reverse_sequence": (
         f"net (float[{N * N}, 2] x) => (y) {{ y = ReverseSequence (x, n) }}",
         {"n": ints(1, 2)},

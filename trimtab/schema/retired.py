@@ -13,4 +13,5 @@ RETIRED = {
     236: "computed_top_k",
     241: "scatter_elements",
     243: "computed_slice",
+    261: "scatter",
 }

@@ -52,16 +52,27 @@ def transpose(graph: OnnxGraph, op: Op) -> None:
     graph.node("Transpose", op.inputs, op.outputs[0], perm=op.attributes["permutation"])
 
 
-@emits("scatter")
-def scatter(graph: OnnxGraph, op: Op) -> None:
-    """Writes ScatterND; an index has one number."""
-    x, places, updates = op.inputs
-    column = graph.constant((-1, 1), "i64", "column")
-    indices = graph.node("Reshape", [places, column])
-    if graph.var(places).dtype != "i64":
-        indices = graph.node("Cast", [indices], to=TensorProto.INT64)
-    reduction = op.attributes["reduction"]
-    graph.node("ScatterND", [x, indices, updates], op.outputs[0], reduction=reduction)
+def _int64(graph: OnnxGraph, indices: str) -> str:
+    if graph.var(indices).dtype == "i64":
+        return indices
+    return graph.node("Cast", [indices], to=TensorProto.INT64)
+
+
+@emits("gather_nd")
+def gather_nd(graph: OnnxGraph, op: Op) -> None:
+    """Writes GatherND."""
+    x, indices = op.inputs
+    graph.node("GatherND", [x, _int64(graph, indices)], op.outputs[0])
+
+
+@emits("scatter_nd")
+def scatter_nd(graph: OnnxGraph, op: Op) -> None:
+    """Writes ScatterND, or of single elements ScatterElements."""
+    x, indices, updates = op.inputs
+    name, values = "ScatterND", {"reduction": op.attributes["reduction"]}
+    if op.attributes["by_element"]:
+        name, values["axis"] = "ScatterElements", op.attributes["axis"]
+    graph.node(name, [x, _int64(graph, indices), updates], op.outputs[0], **values)
 
 
 @emits("split")

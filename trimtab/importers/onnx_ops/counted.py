@@ -35,6 +35,7 @@ _FOLLOWING = frozenset(
         *("Clip", "Mod", "Where", "Not", "And", "Or", "Xor", "Reciprocal", "Identity"),
         *("Cast", "CastLike", "Split", "Transpose", "ArgMax", "Softmax", "NonZero", "Compress"),
         *("NonMaxSuppression", "MatMul", "Gemm", "Conv", "ConvTranspose", "RoiAlign"),
+        *("ScatterND", "ScatterElements"),
     )
 )
 
@@ -276,16 +277,6 @@ def _gather_nd(node: OnnxNode, sizes: _SizeOperands) -> Results:
     return node.add("gather_nd", node.x(0), node.x(1))
 
 
-def _scatter(node: OnnxNode, sizes: _SizeOperands) -> Results:
-    if (reduction := node.text("reduction", "none")) != "none":
-        raise node.unsupported(f"its reduction is {reduction}, and a size depends on data")
-    operands = [node.x(i) for i in range(3)]
-    if node.type == "ScatterND":
-        return node.add("scatter_nd", *operands)
-    axis = node.axis(node.integer("axis", 0))
-    return node.add("scatter_nd", *operands, by_element=True, axis=axis)
-
-
 # With the places of operands that are sizes.
 _HANDLERS: Mapping[str, tuple[Callable[[OnnxNode, _SizeOperands], Results], tuple[int, ...]]] = {
     "Reshape": (_reshape, (1,)),
@@ -299,8 +290,6 @@ _HANDLERS: Mapping[str, tuple[Callable[[OnnxNode, _SizeOperands], Results], tupl
     "TopK": (_top_k, (1,)),
     "Range": (_range, (0, 1, 2)),
     "GatherND": (_gather_nd, ()),
-    "ScatterND": (_scatter, ()),
-    "ScatterElements": (_scatter, ()),
 }
 
 

@@ -11,7 +11,6 @@ from trimtab.importers._layer import Results
 from trimtab.importers.onnx_ops import volume
 from trimtab.importers.onnx_ops import window as windows
 from trimtab.importers.onnx_ops.node import OnnxNode, handles
-from trimtab.importers.onnx_ops.scatter import scattered
 from trimtab.importers.vocabulary import movement, scatter
 from trimtab.importers.vocabulary import pooling as pools
 from trimtab.importers.vocabulary.activation import square
@@ -86,13 +85,10 @@ def max_unpool(node: OnnxNode) -> Results:
     node.check_elements(shape)
     node.check_shape("indices", node.shape(1), x.shape)
     zeros = node.constant(np.zeros(shape, np.float32), "zeros")
-    if node.is_known(1):
-        indices = node.known(1, "indices").reshape(-1).astype(np.int64)
-        if indices.min() < 0 or indices.max() >= math.prod(shape):
-            raise node.invalid(f"its indices do not fit {list(shape)}")
-        y = scattered(node, zeros, x, (), indices)
-    else:
-        y = scatter.scattered(node, zeros, x, node.reshape(node.x(1), (-1,)))
+    indices = node.operand(1)
+    if isinstance(indices, np.ndarray) and not 0 <= indices.min() <= indices.max() < zeros.count:
+        raise node.invalid(f"its indices do not fit {list(shape)}")
+    y = scatter.scattered(node, zeros, x, indices)
     target = node.optional_ints(2, "output shape")
     if target and any(big < small for big, small in zip(target[2:], sizes, strict=True)):
         raise node.invalid(f"its output shape {list(target)} is smaller than {list(shape)}")

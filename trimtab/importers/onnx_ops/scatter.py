@@ -1,13 +1,6 @@
-"""Gathers and scatters, CumSum and CumProd.
-
-A scatter with constant indices is a gather along the elements of the operand and the updates, one
-after the other.
-"""
+"""Gathers and scatters, CumSum and CumProd."""
 
 from __future__ import annotations
-
-import math
-from collections.abc import Sequence
 
 import numpy as np
 from onnx import helper
@@ -17,13 +10,9 @@ from trimtab.importers._layer import Results
 from trimtab.importers.onnx_ops.counted import coordinates
 from trimtab.importers.onnx_ops.node import COMPUTED, OnnxNode, handles
 from trimtab.importers.vocabulary import movement, scatter
-from trimtab.importers.vocabulary.elementwise import combine
 from trimtab.importers.vocabulary.movement import flat_indices
 from trimtab.importers.vocabulary.reduction import cumulative
 from trimtab.program.block import NUMPY_DTYPES
-
-_OPERATORS = {"add": "add", "mul": "mul", "max": "max", "min": "min"}
-_MAX_ROUNDS = 64  # updates of one element that a reduction combines one after the other
 
 
 @handles("GatherND")
@@ -40,84 +29,19 @@ def gather_nd(node: OnnxNode) -> Results:
     return movement.gathered_slices(node, x, np.concatenate([*own[..., np.newaxis], indices], -1))
 
 
-def scattered(
-    node: OnnxNode,
-    x: Value,
-    updates: Value,
-    rest: Sequence[int],
-    indices: Array,
-    reduction: str = "none",
-) -> Value:
-    """Replaces the rows of `rest` elements at `indices` by updates, of which the last one wins, or
-    combines them with all updates.
-    """
-    rows = node.reshape(x, (math.prod(x.shape) // max(1, math.prod(rest)), *rest))
-    updates = node.reshape(updates, (indices.size, *rest))
-    if reduction == "none":
-        return node.reshape(_replaced(node, rows, updates, indices), x.shape)
-    if reduction not in _OPERATORS:
-        raise node.unsupported(f"its reduction is {reduction}")
-    order = np.argsort(indices, kind="stable")
-    _, starts, counts = np.unique(indices[order], return_index=True, return_counts=True)
-    turns = np.empty(indices.size, np.int64)
-    turns[order] = np.arange(indices.size) - np.repeat(starts, counts)
-    if turns.max() >= _MAX_ROUNDS:
-        raise node.unsupported(f"its reduction combines {turns.max() + 1} updates of an element")
-    for turn in range(turns.max() + 1):
-        (chosen,) = np.nonzero(turns == turn)
-        old = node.add("gather", rows, node.value(indices[chosen]), axis=0)
-        new = node.add("gather", updates, node.value(chosen), axis=0)
-        combined = combine(node, _OPERATORS[reduction], old, new)
-        rows = _replaced(node, rows, combined, indices[chosen])
-    return node.reshape(rows, x.shape)
-
-
-def _replaced(node: OnnxNode, rows: Value, updates: Value, indices: Array) -> Value:
-    node.check_elements((rows.shape[0] + indices.size,), 8)
-    source = np.arange(rows.shape[0])
-    source[indices] = rows.shape[0] + np.arange(indices.size)
-    both = node.add("concat", rows, updates, axis=0)
-    return node.add("gather", both, node.value(source), axis=0)
-
-
 @handles("ScatterND")
 def scatter_nd(node: OnnxNode) -> Results:
     """x with elements or slices replaced at, or combined with updates for, indices [..., axes]."""
-    x = node.x(0)
-    if not node.is_known(1):
-        kind = node.text("reduction", "none")
-        return scatter.scattered_slices(node, x, node.x(1), node.x(2), kind)
-    indices = node.known(1, "indices")
-    depth = indices.shape[-1] if indices.ndim else 0
-    if not 1 <= depth <= len(x.shape):
-        raise node.invalid(f"its indices are {list(indices.shape)} for {len(x.shape)} dimensions")
-    node.check_shape("updates", node.shape(2), (*indices.shape[:-1], *x.shape[depth:]))
     reduction = node.text("reduction", "none")
-    if not indices.size:
-        return x
-    places = flat_indices(node, indices, x.shape[:depth]).reshape(-1)
-    return scattered(node, x, node.x(2), x.shape[depth:], places, reduction)
+    return scatter.scattered_slices(node, node.x(0), node.operand(1), node.x(2), reduction)
 
 
 @handles("ScatterElements", "Scatter")
 def scatter_elements(node: OnnxNode) -> Results:
     """x with single elements replaced at, or combined with updates for, indices along an axis."""
-    x, axis = node.x(0), node.axis(node.integer("axis", 0))
-    if not node.is_known(1):
-        kind = node.text("reduction", "none")
-        return scatter.scattered_elements(node, x, node.x(1), node.x(2), axis, kind)
-    indices = node.known(1, "indices")
-    node.check_shape("updates", node.shape(2), indices.shape)
-    if indices.ndim != len(x.shape):
-        raise node.invalid(f"its indices have {indices.ndim} dimensions, not {len(x.shape)}")
-    reduction = node.text("reduction", "none")
-    if not indices.size:
-        return x
-    node.check_elements((2, indices.ndim, *indices.shape), 8)
-    grid = np.moveaxis(np.indices(indices.shape), 0, -1).copy()
-    grid[..., axis] = indices
-    places = flat_indices(node, grid, x.shape).reshape(-1)
-    return scattered(node, x, node.x(2), (), places, reduction)
+    x, axis, reduction = node.x(0), node.integer("axis", 0), node.text("reduction", "none")
+    operands = node.operand(1), node.x(2)
+    return scatter.scattered_elements(node, x, *operands, node.axis(axis), reduction)
 
 
 @handles("TensorScatter")
@@ -133,7 +57,7 @@ def tensor_scatter(node: OnnxNode) -> Results:
     if node.text("mode", "linear") == "circular":
         grid[..., axis] %= x.shape[axis]
     places = flat_indices(node, grid, x.shape[: axis + 1]).reshape(-1)
-    return scattered(node, x, updates, x.shape[axis + 1 :], places)
+    return scatter.scattered(node, x, updates, places)
 
 
 @handles("Compress")

@@ -89,8 +89,8 @@ def sparse_to_dense(node: TfliteNode) -> Results:
     indices = node.reshape(indices, (-1, len(shape) if rank == 2 else 1))
     count = indices.shape[0]
     updates = node.add("expand", values, shape=(count,)) if not values.shape else values
-    whole = node.value(np.full(shape, default.reshape(()), default.dtype))
-    return scatter.scattered_slices(node, whole, indices, updates)
+    full = node.value(np.full(shape, default.reshape(()), default.dtype))
+    return scatter.scattered_slices(node, full, indices, updates)
 
 
 _SEGMENTS = {
@@ -118,9 +118,17 @@ def segments(node: TfliteNode) -> Results:
     if math.isinf(start):  # an empty segment has the lowest or the highest number
         ends = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
         start = float(ends.min if start < 0 else ends.max)
-    places = node.reshape(node.value(numbers), (-1,))
-    whole = node.value(np.full(shape, start, dtype))
-    return scatter.scattered(node, whole, x, places, reduction)
+    empty = node.value(np.full(shape, start, dtype))
+    return scatter.scattered(node, empty, x, _dropped(node, numbers, count), reduction)
+
+
+def _dropped(node: TfliteNode, numbers: Operand, count: int) -> Operand:
+    """Numbers of segments, of which negative ones, which LiteRT drops, are `count`."""
+    if isinstance(numbers, np.ndarray):
+        return np.where(numbers < 0, count, numbers)
+    zero, end = (node.value(np.array(n, NUMPY_DTYPES[numbers.dtype])) for n in (0, count))
+    is_negative = node.add("compare", numbers, zero, relation="less")
+    return node.add("where", is_negative, end, numbers)
 
 
 @handles("DYNAMIC_UPDATE_SLICE")
@@ -148,7 +156,7 @@ def dynamic_update_slice(node: TfliteNode) -> Results:
         places = integer(node, "add", start, number)
         if row > 1:
             places = integer(node, "div", places, node.value(np.array(row, dtype)))
-    return scatter.scattered(node, x, update, node.reshape(node.value(places), (-1,)))
+    return scatter.scattered(node, x, update, places)
 
 
 def _last_whole(shape: tuple[int, ...], part: tuple[int, ...]) -> int:

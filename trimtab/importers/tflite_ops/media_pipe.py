@@ -67,7 +67,7 @@ def max_unpool(node: TfliteNode) -> Results:
     place = integer(node, "add", taps, integer(node, "mul", row, number(width - columns)))
     image = np.arange(n * c).reshape(n, c, 1, 1) * area
     corner = (np.arange(h) * rows * width)[:, np.newaxis] + np.arange(w) * columns
-    place = node.reshape(integer(node, "add", place, number(image + corner)), (-1,))
+    place = integer(node, "add", place, number(image + corner))
     zeros = node.constant(np.zeros((n, c, h * rows, w * columns), np.float32), "zeros")
     return NchwImage(scattered(node, zeros, x, place))
 
