@@ -1,7 +1,7 @@
 #include "generated/attributes/multiclass_nms.h"
 
 #include "runtime/core/operator.h"
-#include "runtime/ops/boxes.h"
+#include "runtime/ops/nms.h"
 
 namespace trimtab {
 namespace {
@@ -15,24 +15,14 @@ class MulticlassNms final : public OperatorOf<MulticlassNmsAttributes> {
   void Run(ThreadPool& pool) override;
 
  private:
-  int32_t Suppress(const Box* boxes, const float* scores, int32_t label, int32_t kept);
-  int32_t KeepBest(int32_t kept);
-  void Write(int32_t image, const Box* boxes, int32_t kept);
+  void KeepBest();
+  void Write(int32_t image, const Box* boxes);
 
   int32_t images_ = 0;
   int32_t classes_ = 0;
   int32_t boxes_ = 0;
-  int32_t candidates_ = 0;  // maximum number of boxes of a class that suppression considers
-  int32_t max_boxes_ = 0;   // maximum number of boxes of all classes after suppression
-  int32_t rows_ = 0;        // per image
-
-  // Lists in scratch memory, set by Run.
-  Box* suppressing_ = nullptr;    // [candidates_]: the selected boxes of a class
-  float* kept_scores_ = nullptr;  // [max_boxes_]
-  int32_t* kept_labels_ = nullptr;
-  int32_t* kept_boxes_ = nullptr;
-  int32_t* kept_order_ = nullptr;
-  int32_t* order_ = nullptr;  // [boxes_]
+  int32_t rows_ = 0;  // per image
+  ClassNms nms_;
 };
 
 Status MulticlassNms::InferShape() {
@@ -43,24 +33,14 @@ Status MulticlassNms::InferShape() {
                 "scores must be [n, classes, m] (rank)", scores.rank);
   TRIMTAB_CHECK(scores[1] >= 1 && scores[1] <= INT16_MAX, "classes are out of range", scores[1]);
   TRIMTAB_CHECK(boxes[0] >= 1 && boxes[1] >= 1, "there are no boxes");
-  TRIMTAB_CHECK(a.background >= -1 && a.background <= INT16_MAX, "background is out of range",
-                a.background);
-  TRIMTAB_CHECK(a.keep_top_k == -1 || a.keep_top_k >= 1, "keep_top_k is out of range",
-                a.keep_top_k);
-  TRIMTAB_CHECK(a.nms_top_k == -1 || a.nms_top_k >= 1, "nms_top_k is out of range", a.nms_top_k);
   images_ = boxes[0];
   classes_ = scores[1];
   boxes_ = boxes[1];
-  const int64_t candidates = a.nms_top_k > 0 && a.nms_top_k < boxes_ ? a.nms_top_k : boxes_;
-  const bool has_background = a.background >= 0 && a.background < classes_;
-  const int64_t max_boxes = candidates * (classes_ - (has_background ? 1 : 0));
-  TRIMTAB_CHECK(max_boxes >= 1 && max_boxes <= kMaxElements, "illegal number of candidates",
-                max_boxes);
-  const int64_t rows = a.keep_top_k > 0 && a.keep_top_k < max_boxes ? a.keep_top_k : max_boxes;
+  TRIMTAB_RETURN_IF_ERROR(nms_.Prepare(boxes_, classes_, a.background, a.nms_top_k, a.keep_top_k));
+  const int64_t max_count = nms_.max_count();
+  const int64_t rows = a.keep_top_k > 0 && a.keep_top_k < max_count ? a.keep_top_k : max_count;
   TRIMTAB_CHECK(rows * images_ <= INT32_MAX / kRow, "too many rows", rows, images_);
   TRIMTAB_CHECK(int64_t{images_} * boxes_ <= INT32_MAX, "too many boxes", images_, boxes_);
-  candidates_ = static_cast<int32_t>(candidates);
-  max_boxes_ = static_cast<int32_t>(max_boxes);
   rows_ = static_cast<int32_t>(rows);
   Dims &y = output(0).dims, &indices = output(1).dims, &counts = output(2).dims;
   y.rank = indices.rank = 2;
@@ -73,94 +53,65 @@ Status MulticlassNms::InferShape() {
   return Status();
 }
 
-Status MulticlassNms::Prepare() {
-  const auto boxes = static_cast<uint64_t>(boxes_), candidates = static_cast<uint64_t>(candidates_);
-  return RequestScratch(candidates * sizeof(Box) +
-                        (boxes + 4 * static_cast<uint64_t>(max_boxes_)) * sizeof(int32_t));
-}
+Status MulticlassNms::Prepare() { return RequestScratch(nms_.scratch_bytes()); }
 
-// Appends the selected boxes of a class to the `kept` ones of earlier classes; returns the new
-// number.
-int32_t MulticlassNms::Suppress(const Box* boxes, const float* scores, int32_t label,
-                                int32_t kept) {
-  const MulticlassNmsAttributes& a = attributes();
-  const Ranking ranking = {scores, 1};
-  const size_t count = ranking.Above(a.score_threshold, static_cast<size_t>(boxes_), order_);
-  const size_t looked_at =
-      count < static_cast<size_t>(candidates_) ? count : static_cast<size_t>(candidates_);
-  ranking.SelectBest(order_, count, looked_at);
-  float threshold = a.nms_threshold;
-  KeptBoxes stay = {suppressing_, 0, a.normalized ? 0.0f : 1.0f};
-  for (size_t i = 0; i < looked_at; ++i) {
-    const int32_t box = order_[count - 1 - i];
-    if (!stay.Add(boxes[box], threshold)) continue;
-    // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): without scores there is no count
-    kept_scores_[kept] = scores[box];
-    kept_labels_[kept] = label;
-    kept_boxes_[kept++] = box;
-    if (threshold > 0.5f) threshold *= a.nms_eta;
-  }
-  return kept;
-}
-
-// Drops all but the best rows_ boxes without changing their order; returns the new number.
-int32_t MulticlassNms::KeepBest(int32_t kept) {
-  if (kept <= rows_) return kept;
-  for (int32_t i = 0; i < kept; ++i) kept_order_[i] = i;
-  const Ranking ranking = {kept_scores_, 1};
-  ranking.SelectBest(kept_order_, static_cast<size_t>(kept), static_cast<size_t>(rows_));
+// Drops all but the best rows_ boxes without changing their order.
+void MulticlassNms::KeepBest() {
+  const auto rows = static_cast<size_t>(rows_);
+  if (nms_.count <= rows) return;
+  nms_.Rank(rows);
   // Marks dropped boxes with an invalid class.
-  for (int32_t i = 0; i < kept - rows_; ++i) kept_labels_[kept_order_[i]] = -1;
-  int32_t left = 0;
-  for (int32_t i = 0; i < kept; ++i) {
-    if (kept_labels_[i] < 0) continue;
-    kept_scores_[left] = kept_scores_[i];
-    kept_labels_[left] = kept_labels_[i];
-    kept_boxes_[left++] = kept_boxes_[i];
+  for (size_t i = 0; i < nms_.count - rows; ++i) nms_.labels[nms_.ranked[i]] = -1;
+  size_t left = 0;
+  for (size_t i = 0; i < nms_.count; ++i) {
+    if (nms_.labels[i] < 0) continue;
+    nms_.scores[left] = nms_.scores[i];
+    nms_.labels[left] = nms_.labels[i];
+    nms_.boxes[left++] = nms_.boxes[i];
   }
-  return left;
+  nms_.count = left;
 }
 
-void MulticlassNms::Write(int32_t image, const Box* boxes, int32_t kept) {
+void MulticlassNms::Write(int32_t image, const Box* boxes) {
   const size_t first = static_cast<size_t>(image) * static_cast<size_t>(rows_);
+  const auto count = static_cast<int32_t>(nms_.count);
   float* row = output(0).data<float>() + first * kRow;
   int32_t* const index = output(1).data<int32_t>() + first;
-  output(2).data<int32_t>()[image] = kept;
+  output(2).data<int32_t>()[image] = count;
   for (int32_t i = 0; i < rows_; ++i, row += kRow) {
-    if (i >= kept) {
+    if (i >= count) {
       for (int32_t k = 0; k < kRow; ++k) row[k] = -1.0f;
       index[i] = -1;
       continue;
     }
-    const Box& box = boxes[kept_boxes_[i]];
-    row[0] = static_cast<float>(kept_labels_[i]);
-    row[1] = kept_scores_[i];
+    const Box& box = boxes[nms_.boxes[i]];
+    row[0] = static_cast<float>(nms_.labels[i]);
+    row[1] = nms_.scores[i];
     row[2] = box.xmin;
     row[3] = box.ymin;
     row[4] = box.xmax;
     row[5] = box.ymax;
-    index[i] = image * boxes_ + kept_boxes_[i];
+    index[i] = image * boxes_ + nms_.boxes[i];
   }
 }
 
 // Single-threaded: most images need a few thousand comparisons, and the work per class differs too
 // much to be shared evenly.
 void MulticlassNms::Run(ThreadPool&) {
-  const auto max_boxes = static_cast<size_t>(max_boxes_), boxes = static_cast<size_t>(boxes_);
-  suppressing_ = scratch<Box>();
-  kept_scores_ = reinterpret_cast<float*>(suppressing_ + candidates_);
-  kept_labels_ = reinterpret_cast<int32_t*>(kept_scores_ + max_boxes);
-  kept_boxes_ = kept_labels_ + max_boxes;
-  kept_order_ = kept_boxes_ + max_boxes;
-  order_ = kept_order_ + max_boxes;
+  const MulticlassNmsAttributes& a = attributes();
+  const ClassNms::Limits limits = {a.score_threshold, a.nms_threshold, a.nms_eta,
+                                   a.normalized ? 0.0f : 1.0f};
+  const auto boxes = static_cast<size_t>(boxes_);
   const float* scores = input(1).data<float>();
   const Box* image_boxes = static_cast<const Box*>(input(0).raw);
   for (int32_t image = 0; image < images_; ++image, image_boxes += boxes) {
-    int32_t kept = 0;
+    nms_.Begin(scratch<Box>());
     for (int32_t label = 0; label < classes_; ++label, scores += boxes) {
-      if (label != attributes().background) kept = Suppress(image_boxes, scores, label, kept);
+      if (label == a.background) continue;
+      nms_.Select({scores, 1}, label, limits, [&](int32_t box) { return image_boxes[box]; });
     }
-    Write(image, image_boxes, KeepBest(kept));
+    KeepBest();
+    Write(image, image_boxes);
   }
 }
 
